@@ -1,0 +1,63 @@
+# shellcheck shell=bash
+# Sourced by the scripts one folder up: where the tree is, how they talk, how they build.
+# The sourcing script has set -euo pipefail.
+
+lib=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
+root=${lib%/scripts/lib}
+me=$(basename "$0")
+
+# Debian's own: its modules are what install-deps installs, whatever else comes first on the PATH.
+python=/usr/bin/python3
+if [[ ! -x $python ]]; then python=python3; fi
+
+say() { printf '%s: %s\n' "$me" "$*" >&2; }
+
+die() {
+  say "$*"
+  exit 1
+}
+
+# For a person who waits; a pipe or a log gets nothing.
+progress() { if [[ -t 2 ]]; then say "$*"; fi; }
+
+# run_logged LOG COMMAND...: quiet while it goes well, shows what was written when it does not.
+# COMMAND may be a function, but then errexit is off inside: it must chain with &&.
+run_logged() {
+  local log=$1 status=0
+  shift
+  mkdir -p "$(dirname "$log")"
+  "$@" >"$log" 2>&1 </dev/null || status=$?
+  if ((status != 0)); then
+    cat "$log" >&2
+    say "exit code $status from: $*"
+  fi
+  return "$status"
+}
+
+# The build folder of a preset.
+build_dir() {
+  if [[ $1 == release ]]; then echo "$root/build"; else echo "$root/build/$1"; fi
+}
+
+# configure PRESET: runs CMake where the folder is not configured for this place, or the presets have
+# changed since.  All other changes CMake notices by itself, while building.
+configure() {
+  local dir stamp
+  dir=$(build_dir "$1")
+  stamp=$dir/.configured-by-scripts
+  if [[ -f $dir/build.ninja && $stamp -nt $root/CMakePresets.json && $(<"$stamp") == "$root" ]]; then
+    return 0
+  fi
+  (cd "$root" && cmake --fresh --preset "$1") && echo "$root" >"$stamp"
+}
+
+# build PRESET [TARGET...]: configures and builds.  Two at once wait for each other.
+build() {
+  local preset=$1 dir
+  shift
+  dir=$(build_dir "$preset")
+  mkdir -p "$dir" && {
+    # The lock is not handed on to what the build starts: a stray compiler must not hold it.
+    flock 9 && configure "$preset" 9>&- && ninja -C "$dir" "$@" 9>&-
+  } 9>"$dir/.build-lock"
+}
