@@ -1,0 +1,309 @@
+#include "codec/chunk/chunk.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+
+#include "codec/core/byte_reader.h"
+
+namespace framefs::codec {
+namespace {
+
+// The first read of a chunk: its header and, for nearly all chunks, the block starts.
+constexpr std::size_t kHeadBytes = 1024;
+constexpr std::uint32_t kStartBytes = 4;   // one block start
+constexpr std::uint32_t kRecordBytes = 5;  // length of a stream and, at most, its token
+
+// Versions whose writers knew only Blosc1's rule for the items that do not fill a group of eight.
+// Source: codec/ERRATA.md, "bitshuffle before 2.0.0-beta.5".
+constexpr std::uint8_t kLastOldBitshuffleVersion = 3;
+
+// Blosc1 split only where it paid, and did not note it in the header.
+// Source: Blosc1 header text; c-blosc, blosc_d().
+constexpr std::uint8_t kBlosc1Version = 2;
+constexpr std::uint32_t kBlosc1MaxSplits = 16;
+constexpr std::uint32_t kBlosc1MinStreamBytes = 128;
+
+bool blosc1_splits(const ChunkHeader& header) {
+  return header.typesize <= kBlosc1MaxSplits &&
+         header.blocksize / header.typesize >= kBlosc1MinStreamBytes;
+}
+
+PipelineShape pipeline_shape(const ChunkHeader& header, std::uint32_t schunk_typesize) {
+  return {.typesize = header.typesize,
+          .schunk_typesize = schunk_typesize != 0 ? schunk_typesize : header.typesize,
+          .bitshuffle_tail = header.version <= kLastOldBitshuffleVersion
+                                 ? BitshuffleTail::copy_whole_block
+                                 : BitshuffleTail::copy_partial_group};
+}
+
+Status check_codec(const ChunkHeader& header) {
+  if (is_codec_supported(header.codec)) return {};
+  const bool by_id = header.codec == CodecFormat::plugin && header.extended;
+  return fail_value(Errc::unsupported, codec_format_name(header.codec), by_id ? 22 : 2,
+                    by_id ? header.codec_id : static_cast<std::uint8_t>(header.codec));
+}
+
+// Reads four-byte fields at ascending places, a page at a time: a chunk may have very many of them.
+class FieldWindow {
+ public:
+  FieldWindow(const ByteSource& source, std::uint64_t end) : source_(source), end_(end) {}
+
+  // `at` + 4 is at most `end`.
+  Result<std::int32_t> le_i32(std::uint64_t at) {
+    if (at < begin_ || at - begin_ > size_ || size_ - (at - begin_) < sizeof(std::int32_t)) {
+      begin_ = at;
+      size_ = std::min<std::uint64_t>(page_.size(), end_ - at);
+      FRAMEFS_CHECK(source_.read_at(at, std::span(page_).first(size_)));
+    }
+    return load_le<std::int32_t>(page_.data() + (at - begin_));
+  }
+
+ private:
+  const ByteSource& source_;
+  const std::uint64_t end_;
+  std::uint64_t begin_ = 0;
+  std::size_t size_ = 0;
+  std::array<std::byte, 4096> page_{};
+};
+
+}  // namespace
+
+Result<Chunk> Chunk::open(const ByteSource& source, std::uint64_t offset, std::uint64_t available,
+                          std::uint32_t schunk_typesize, const Limits& limits) {
+  std::array<std::byte, kHeadBytes> buffer{};
+  const auto head = std::span(buffer).first(std::min<std::uint64_t>(available, kHeadBytes));
+  FRAMEFS_CHECK(source.read_at(offset, head));
+  const auto header_span = head.first(std::min<std::size_t>(head.size(), kExtendedHeaderBytes));
+  FRAMEFS_TRY(const auto header, parse_chunk_header(header_span, available));
+
+  Chunk chunk(header, offset);
+  switch (chunk.body()) {
+    case ChunkBody::special:
+      if (header.special == Special::value) {
+        FRAMEFS_CHECK(chunk.load_value(source, limits));
+      } else {
+        FRAMEFS_CHECK(chunk.set_pattern());
+      }
+      break;
+    case ChunkBody::plain:
+      break;
+    case ChunkBody::blocks:
+      FRAMEFS_CHECK(chunk.load_block_tables(source, head, schunk_typesize, limits));
+      break;
+  }
+  return chunk;
+}
+
+Result<Chunk> Chunk::make_special(Special special, std::uint32_t nbytes, std::uint32_t typesize) {
+  ChunkHeader header;
+  header.special = special;
+  header.nbytes = nbytes;
+  Chunk chunk(header, 0);
+  if (special == Special::nan && typesize != 4 && typesize != 8) {
+    return fail_value(Errc::bad_field, "typesize of a NaN chunk", 0, typesize);
+  }
+  chunk.header_.typesize = static_cast<std::uint8_t>(std::min<std::uint32_t>(typesize, 255));
+  FRAMEFS_CHECK(chunk.set_pattern());
+  return chunk;
+}
+
+ChunkBody Chunk::body() const noexcept {
+  if (header_.special != Special::none) return ChunkBody::special;
+  if (header_.memcpyed || header_.nbytes == 0) return ChunkBody::plain;
+  return ChunkBody::blocks;
+}
+
+Status Chunk::set_pattern() {
+  if (header_.special != Special::nan) return {};
+  // The quiet NaNs that the reference library writes, as bytes.  Source: blosc2.c, set_nans().
+  constexpr std::array kNan32 = {std::byte{0}, std::byte{0}, std::byte{0xc0}, std::byte{0x7f}};
+  constexpr std::array kNan64 = {std::byte{0}, std::byte{0}, std::byte{0},    std::byte{0},
+                                 std::byte{0}, std::byte{0}, std::byte{0xf8}, std::byte{0x7f}};
+  if (header_.typesize == kNan32.size()) {
+    pattern_.assign(kNan32.begin(), kNan32.end());
+  } else if (header_.typesize == kNan64.size()) {
+    pattern_.assign(kNan64.begin(), kNan64.end());
+  } else {
+    return fail_value(Errc::bad_field, "typesize of a NaN chunk", 3, header_.typesize);
+  }
+  return {};
+}
+
+Status Chunk::load_value(const ByteSource& source, const Limits& limits) {
+  const std::uint32_t size = header_.cbytes - header_.header_bytes();
+  if (size > limits.chunk_table_bytes)
+    return fail_value(Errc::over_limit, "repeated value", 12, size);
+  pattern_.resize(size);
+  return source.read_at(plain_offset(), pattern_);
+}
+
+void Chunk::fill(std::uint64_t offset, std::span<std::byte> out) const {
+  if (pattern_.empty()) {
+    std::ranges::fill(out, std::byte{0});
+    return;
+  }
+  std::size_t phase = offset % pattern_.size();
+  // One period by hand, then doubled from what is already there: big copies for any value size.
+  const std::size_t first = std::min(out.size(), pattern_.size());
+  for (std::size_t i = 0; i < first; ++i) {
+    out[i] = pattern_[phase];
+    phase = phase + 1 == pattern_.size() ? 0 : phase + 1;
+  }
+  for (std::size_t done = first; done < out.size();) {
+    const std::size_t step = std::min(done, out.size() - done);
+    std::ranges::copy(out.first(step), out.subspan(done).begin());
+    done += step;
+  }
+}
+
+Status Chunk::load_block_tables(const ByteSource& source, std::span<const std::byte> head,
+                                std::uint32_t schunk_typesize, const Limits& limits) {
+  FRAMEFS_CHECK(check_codec(header_));
+  // A tuner's records bypass the filters, whatever the slots say.
+  const auto slots = header_.instrumented ? FilterSlots{} : header_.filters;
+  FRAMEFS_TRY(filters_, FilterPipeline::make(slots, pipeline_shape(header_, schunk_typesize)));
+  if (header_.vl_blocks && filters_->uses_delta()) {
+    return fail(Errc::unsupported, "delta filter on variable-length blocks", 16);
+  }
+  if (header_.blocksize > limits.block_bytes) {
+    return fail_value(Errc::over_limit, "blocksize", 8, header_.blocksize);
+  }
+
+  const std::uint64_t table_bytes = std::uint64_t{header_.nblocks} * kStartBytes;
+  const std::uint32_t table_begin = header_.header_bytes();
+  if (table_bytes > header_.cbytes - table_begin) {
+    return fail_value(Errc::bad_field, "block count", 8, header_.nblocks);
+  }
+  if (table_bytes > limits.chunk_table_bytes) {
+    return fail_value(Errc::over_limit, "block count", 8, header_.nblocks);
+  }
+  std::vector<std::byte> long_table;
+  std::span<const std::byte> table;
+  if (table_begin + table_bytes <= head.size()) {
+    table = head.subspan(table_begin, table_bytes);
+  } else {
+    long_table.resize(table_bytes);
+    FRAMEFS_CHECK(source.read_at(offset_ + table_begin, long_table));
+    table = long_table;
+  }
+  starts_.reserve(header_.nblocks);
+  for (std::size_t at = 0; at < table_bytes; at += kStartBytes) {
+    // Negative ones become huge and fail the range check of stored_range() like any other.
+    starts_.push_back(load_le<std::uint32_t>(table.data() + at));
+  }
+  blocks_begin_ = table_begin + static_cast<std::uint32_t>(table_bytes);
+  if (header_.has_dict) FRAMEFS_CHECK(load_dictionary(source));
+  if (header_.vl_blocks) return load_vl_sizes(source, limits);
+  if (std::ranges::adjacent_find(starts_, std::ranges::greater_equal{}) != starts_.end()) {
+    index_unordered_starts();
+  }
+  return {};
+}
+
+Status Chunk::load_dictionary(const ByteSource& source) {
+  const std::uint32_t room = header_.cbytes - blocks_begin_;
+  std::array<std::byte, 4> field{};
+  if (room < field.size()) return fail(Errc::truncated, "dictionary size", blocks_begin_);
+  FRAMEFS_CHECK(source.read_at(offset_ + blocks_begin_, field));
+  const auto size = load_le<std::int32_t>(field.data());
+  if (size < 1 || static_cast<std::uint32_t>(size) > kMaxDictBytes ||
+      static_cast<std::uint32_t>(size) > room - field.size()) {
+    return fail_value(Errc::bad_field, "dictionary size", blocks_begin_, size);
+  }
+  std::vector<std::byte> bytes(static_cast<std::size_t>(size));
+  FRAMEFS_CHECK(source.read_at(offset_ + blocks_begin_ + field.size(), bytes));
+  blocks_begin_ += static_cast<std::uint32_t>(field.size() + bytes.size());
+  FRAMEFS_TRY(dictionary_, Dictionary::make(header_.codec, bytes));
+  return {};
+}
+
+// Variable-length blocks follow one another in order, each preceded by its decoded size; where a
+// block begins in the chunk is known only after all sizes before it.
+Status Chunk::load_vl_sizes(const ByteSource& source, const Limits& limits) {
+  vl_begins_.reserve(starts_.size() + 1);
+  FieldWindow sizes(source, offset_ + header_.cbytes);
+  std::uint64_t begin = 0;
+  for (std::size_t i = 0; i < starts_.size(); ++i) {
+    const std::uint64_t start_at = header_.header_bytes() + i * kStartBytes;
+    const std::uint32_t lowest = i == 0 ? blocks_begin_ : starts_[i - 1] + kRecordBytes;
+    const std::uint32_t next = i + 1 < starts_.size() ? starts_[i + 1] : header_.cbytes;
+    if (starts_[i] < lowest || starts_[i] >= header_.cbytes || next <= starts_[i] ||
+        next - starts_[i] < kRecordBytes) {
+      return fail_value(Errc::bad_field, "block start", start_at, starts_[i]);
+    }
+    FRAMEFS_TRY(const auto size, sizes.le_i32(offset_ + starts_[i]));
+    if (size <= 0 || static_cast<std::uint32_t>(size) > header_.nbytes - begin) {
+      return fail_value(Errc::bad_field, "block size", starts_[i], size);
+    }
+    if (static_cast<std::uint32_t>(size) > limits.block_bytes) {
+      return fail_value(Errc::over_limit, "block size", starts_[i], size);
+    }
+    vl_begins_.push_back(static_cast<std::uint32_t>(begin));
+    begin += static_cast<std::uint32_t>(size);
+  }
+  if (begin != header_.nbytes) return fail_value(Errc::bad_field, "nbytes", 4, header_.nbytes);
+  vl_begins_.push_back(header_.nbytes);
+  return {};
+}
+
+// Threaded writers store blocks in the order in which they finish; a block then ends where the next
+// larger start is.
+void Chunk::index_unordered_starts() {
+  std::vector<std::uint32_t> sorted(starts_);
+  std::ranges::sort(sorted);
+  ends_.reserve(starts_.size());
+  for (const auto start : starts_) {
+    const auto next = std::ranges::upper_bound(sorted, start);
+    ends_.push_back(next == sorted.end() ? header_.cbytes : *next);
+  }
+}
+
+ByteRange Chunk::block_range(BlockIndex block) const {
+  if (header_.vl_blocks) {
+    const auto begin = vl_begins_[block.value];
+    return {begin, vl_begins_[block.value + 1] - begin};
+  }
+  const std::uint64_t begin = block.value * header_.blocksize;
+  return {begin, std::min<std::uint64_t>(header_.blocksize, header_.nbytes - begin)};
+}
+
+BlockIndex Chunk::block_at(std::uint64_t offset) const {
+  if (!header_.vl_blocks) return {offset / header_.blocksize};
+  const auto after = std::ranges::upper_bound(vl_begins_, offset);
+  return {static_cast<std::uint64_t>(after - vl_begins_.begin()) - 1};
+}
+
+std::uint32_t Chunk::stream_count(BlockIndex block) const {
+  if (header_.vl_blocks || header_.dont_split) return 1;
+  if (block_range(block).size < header_.blocksize) return 1;  // the leftover block
+  if (header_.version <= kBlosc1Version && !blosc1_splits(header_)) return 1;
+  return header_.typesize;
+}
+
+Result<ByteRange> Chunk::stored_range(BlockIndex block) const {
+  const std::uint32_t start = starts_[block.value];
+  if (start < blocks_begin_ || start >= header_.cbytes) {
+    return fail_value(Errc::bad_field, "block start",
+                      header_.header_bytes() + block.value * kStartBytes, start);
+  }
+  std::uint64_t end = header_.cbytes;
+  if (!ends_.empty()) {
+    end = ends_[block.value];
+  } else if (block.value + 1 < starts_.size()) {
+    end = starts_[block.value + 1];
+  }
+  // Starts that ascend only up to a damaged one beyond the chunk.
+  end = std::min<std::uint64_t>(end, header_.cbytes);
+  const std::uint64_t most =
+      block_range(block).size + std::uint64_t{stream_count(block)} * kRecordBytes;
+  return ByteRange{offset_ + start, std::min(end - start, most)};
+}
+
+std::uint64_t Chunk::memory_bytes() const noexcept {
+  const auto tables = starts_.capacity() + ends_.capacity() + vl_begins_.capacity();
+  return sizeof(*this) + pattern_.capacity() + tables * sizeof(std::uint32_t) +
+         (dictionary_ ? dictionary_->memory_bytes() : 0);
+}
+
+}  // namespace framefs::codec

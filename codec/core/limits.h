@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+
+namespace framefs::codec {
+
+// The format's own maxima.  Source: format limits, blosc2.h (BLOSC2_MAX_BUFFERSIZE, MAXBLOCKSIZE,
+// BLOSC2_MAX_METALAYERS, BLOSC2_MAX_VLMETALAYERS, BLOSC2_METALAYER_NAME_MAXLEN).
+inline constexpr std::uint32_t kMaxChunkBytes = 2147483615;
+inline constexpr std::uint32_t kMaxBlockBytes = 536866816;
+inline constexpr std::uint32_t kMaxDictBytes = 32768;
+inline constexpr std::uint64_t kMaxChunks = 268435455;
+inline constexpr std::uint16_t kMaxMetalayers = 16;
+inline constexpr std::uint16_t kMaxVlMetalayers = 8192;
+inline constexpr std::uint8_t kMaxMetalayerName = 31;
+
+// What a caller is willing to hold in memory for one structure of a stranger's file.  Anything
+// above is refused with Errc::over_limit before it is allocated.
+struct Limits {
+  std::uint64_t block_bytes = 256u << 20;         // one decoded block
+  std::uint64_t chunk_table_bytes = 64u << 20;    // block starts, or repeated value, of one chunk
+  std::uint64_t frame_header_bytes = 16u << 20;   // frame header, metalayers included
+  std::uint64_t frame_trailer_bytes = 64u << 20;  // trailer, vl-metalayers included
+  std::uint64_t vlmeta_bytes = 64u << 20;         // one decoded vl-metalayer
+};
+
+}  // namespace framefs::codec

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <expected>
+#include <utility>
+
+#include "codec/core/error.h"
+
+namespace framefs::codec {
+
+template <class T>
+using Result = std::expected<T, Error>;
+using Status = Result<void>;
+
+// The error value of a Result or Status: `return fail(Errc::bad_field, "cbytes", 12);`
+inline std::unexpected<Error> fail(Errc kind, const char* field, std::uint64_t at = 0) {
+  return std::unexpected(Error{.kind = kind, .field = field, .at = at});
+}
+
+// As above, with the offending value for the log line.
+inline std::unexpected<Error> fail_value(Errc kind, const char* field, std::uint64_t at,
+                                         std::int64_t value) {
+  return std::unexpected(Error{.kind = kind, .field = field, .at = at, .value = value});
+}
+
+}  // namespace framefs::codec
+
+#define FRAMEFS_CAT_(a, b) a##b
+#define FRAMEFS_CAT(a, b) FRAMEFS_CAT_(a, b)
+
+// Runs `expr`, a Result<T>; on error returns it from the enclosing function, else binds the value
+// to `decl`.
+#define FRAMEFS_TRY(decl, expr)                                             \
+  auto FRAMEFS_CAT(try_, __LINE__) = (expr);                                \
+  if (!FRAMEFS_CAT(try_, __LINE__)) [[unlikely]]                            \
+    return std::unexpected(std::move(FRAMEFS_CAT(try_, __LINE__)).error()); \
+  decl = std::move(FRAMEFS_CAT(try_, __LINE__)).value()
+
+// Runs `expr`, a Status; on error returns it from the enclosing function.
+#define FRAMEFS_CHECK(expr)                           \
+  do {                                                \
+    auto framefs_status = (expr);                     \
+    if (!framefs_status) [[unlikely]]                 \
+      return std::unexpected(framefs_status.error()); \
+  } while (false)

@@ -1,0 +1,50 @@
+#include "codec/frame/chunk_begins.h"
+
+#include <algorithm>
+
+namespace framefs::codec {
+
+Result<ChunkBegins> ChunkBegins::make(const Frame& frame, const ByteSource& source,
+                                      const EntryOf& entry_of, const Limits& limits) {
+  ChunkBegins table;
+  table.nbytes_ = frame.nbytes();
+  if (!frame.header().has_variable_chunks()) {
+    table.chunksize_ = frame.header().chunksize;
+    return table;
+  }
+  if (frame.chunk_count() > limits.chunk_table_bytes / sizeof(std::uint64_t)) {
+    return fail_value(Errc::over_limit, "number of chunks", 0,
+                      static_cast<std::int64_t>(frame.chunk_count()));
+  }
+  table.begins_.reserve(frame.chunk_count() + 1);
+  table.begins_.push_back(0);
+  for (ChunkIndex chunk; chunk.value < frame.chunk_count(); ++chunk.value) {
+    FRAMEFS_TRY(const auto entry, entry_of(chunk));
+    const auto nbytes = frame.read_chunk_nbytes(source, chunk, entry);
+    if (!nbytes) {
+      table.damage_ = nbytes.error();
+      return table;
+    }
+    table.begins_.push_back(table.begins_.back() + *nbytes);
+  }
+  if (table.begins_.back() != frame.nbytes()) {
+    return fail_value(Errc::bad_field, "uncompressed_size", 30,
+                      static_cast<std::int64_t>(frame.nbytes()));
+  }
+  return table;
+}
+
+Result<ChunkBegins::Place> ChunkBegins::find(std::uint64_t offset) const {
+  if (chunksize_ > 0) {
+    const std::uint64_t chunk = offset / chunksize_;
+    const std::uint64_t begin = chunk * chunksize_;
+    return Place{{chunk}, {begin, std::min(chunksize_, nbytes_ - begin)}};
+  }
+  // The last chunk that begins at or before `offset`: empty ones before it share its beginning.
+  const auto after = std::ranges::upper_bound(begins_, offset);
+  if (after == begins_.end()) return std::unexpected(*damage_);
+  const auto chunk = static_cast<std::uint64_t>(after - begins_.begin()) - 1;
+  return Place{{chunk}, {begins_[chunk], *after - begins_[chunk]}};
+}
+
+}  // namespace framefs::codec

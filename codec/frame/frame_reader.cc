@@ -1,0 +1,53 @@
+#include "codec/frame/frame_reader.h"
+
+#include <algorithm>
+
+namespace framefs::codec {
+
+Result<std::int64_t> FrameReader::entry(ChunkIndex chunk) {
+  constexpr std::uint64_t kWindowEntries = 8192;
+  if (chunk.value < window_begin_ || chunk.value - window_begin_ >= window_.size()) {
+    const std::uint64_t begin = chunk.value - chunk.value % kWindowEntries;
+    std::vector<std::int64_t> window(std::min(kWindowEntries, frame_.chunk_count() - begin));
+    FRAMEFS_CHECK(frame_.read_entries(source_, {begin}, window));
+    window_ = std::move(window);
+    window_begin_ = begin;
+  }
+  return window_[chunk.value - window_begin_];
+}
+
+Result<Chunk> FrameReader::open_chunk(ChunkIndex chunk) {
+  FRAMEFS_TRY(const auto stored, entry(chunk));
+  return frame_.open_chunk(source_, chunk, stored, limits_);
+}
+
+Status FrameReader::use_chunk(ChunkIndex chunk) {
+  if (current_ != nullptr && current_->index == chunk) return {};
+  FRAMEFS_TRY(auto opened, open_chunk(chunk));
+  current_ = std::make_unique<Current>(Current{chunk, std::move(opened), std::nullopt});
+  current_->reader.emplace(source_, current_->chunk);
+  return {};
+}
+
+Status FrameReader::read(std::uint64_t offset, std::span<std::byte> out) {
+  if (offset > frame_.nbytes() || out.size() > frame_.nbytes() - offset) {
+    return fail(Errc::truncated, "frame", offset);
+  }
+  if (out.empty()) return {};
+  if (!begins_) {
+    const auto entry_of = [this](ChunkIndex chunk) { return entry(chunk); };
+    FRAMEFS_TRY(begins_, ChunkBegins::make(frame_, source_, entry_of, limits_));
+  }
+  while (!out.empty()) {
+    FRAMEFS_TRY(const auto place, begins_->find(offset));
+    FRAMEFS_CHECK(use_chunk(place.chunk));
+    const std::uint64_t skip = offset - place.range.offset;
+    const auto take = std::min<std::uint64_t>(place.range.size - skip, out.size());
+    FRAMEFS_CHECK(current_->reader->read(skip, out.first(take)));
+    out = out.subspan(take);
+    offset += take;
+  }
+  return {};
+}
+
+}  // namespace framefs::codec

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "codec/chunk/chunk_reader.h"
+#include "codec/core/byte_source.h"
+#include "codec/frame/chunk_begins.h"
+#include "codec/frame/frame.h"
+
+namespace framefs::codec {
+
+// Reads the decoded bytes of a frame, serially and without a cache of blocks: for tools and tests,
+// and as the oracle of the parallel path. Threads: one at a time.  Lifetime: source and frame
+// outlive it.
+class FrameReader {
+ public:
+  FrameReader(const ByteSource& source, const Frame& frame, const Limits& limits)
+      : source_(source), frame_(frame), limits_(limits) {}
+
+  // Fills `out` with decoded bytes [offset, offset + out.size()).
+  // Errors: truncated where the range passes the end of the frame's bytes; those of opening and
+  // reading the chunks it touches.
+  Status read(std::uint64_t offset, std::span<std::byte> out);
+
+  // The chunk's header and tables.
+  Result<Chunk> open_chunk(ChunkIndex chunk);
+
+ private:
+  Result<std::int64_t> entry(ChunkIndex chunk);
+  Status use_chunk(ChunkIndex chunk);
+
+  const ByteSource& source_;
+  const Frame& frame_;
+  const Limits limits_;
+  std::optional<ChunkBegins> begins_;
+  std::uint64_t window_begin_ = 0;  // the index entries that are held
+  std::vector<std::int64_t> window_;
+  // The chunk read last; held by pointer because its reader refers to it.
+  struct Current {
+    ChunkIndex index;
+    Chunk chunk;
+    std::optional<ChunkReader> reader;
+  };
+  std::unique_ptr<Current> current_;
+};
+
+}  // namespace framefs::codec

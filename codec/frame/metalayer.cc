@@ -1,0 +1,93 @@
+#include "codec/frame/metalayer.h"
+
+#include <algorithm>
+
+#include "codec/core/byte_reader.h"
+
+namespace framefs::codec {
+namespace {
+
+// msgpack's type bytes, as the writers use them.
+constexpr std::uint8_t kMarkerMap16 = 0xDE;
+constexpr std::uint8_t kMarkerInt32 = 0xD2;
+constexpr std::uint8_t kMarkerArray16 = 0xDC;
+constexpr std::uint8_t kMarkerBin32 = 0xC6;
+constexpr std::uint8_t kMarkerFixStr = 0xA0;  // with the length in the low five bits
+constexpr std::uint8_t kFixStrLength = 0x1F;
+
+constexpr std::size_t kMapPreamble = 4;  // an array marker and the directory's size, which repeats
+                                         // what the entries say
+constexpr std::uint64_t kContentHead = 5;  // marker and length of one content
+
+Status expect(ByteReader& in, std::uint8_t marker, const char* field) {
+  const auto at = in.position();
+  FRAMEFS_TRY(const auto found, in.u8(field));
+  if (found != marker) return fail_value(Errc::bad_field, field, at, found);
+  return {};
+}
+
+Result<ByteRange> parse_content(std::span<const std::byte> part, std::int32_t offset,
+                                std::uint64_t entry_at) {
+  if (offset < 0 || std::cmp_greater(offset, part.size())) {
+    return fail_value(Errc::bad_field, "metalayer offset", entry_at, offset);
+  }
+  const auto at = static_cast<std::uint64_t>(offset);
+  ByteReader in(part.subspan(at));
+  if (const auto marker = expect(in, kMarkerBin32, "metalayer content marker"); !marker) {
+    auto error = marker.error();
+    error.at += at;
+    return std::unexpected(error);
+  }
+  const auto length = in.be<std::uint32_t>("metalayer length");
+  if (!length) return fail(Errc::truncated, "metalayer length", at + 1);
+  if (*length > in.remaining()) {
+    return fail_value(Errc::truncated, "metalayer length", at + 1, *length);
+  }
+  return ByteRange{at + kContentHead, *length};
+}
+
+Result<std::string> parse_name(ByteReader& in) {
+  const auto at = in.position();
+  FRAMEFS_TRY(const auto marker, in.u8("metalayer name"));
+  if ((marker & ~kFixStrLength) != kMarkerFixStr) {
+    return fail_value(Errc::bad_field, "metalayer name", at, marker);
+  }
+  FRAMEFS_TRY(const auto bytes, in.take(marker & kFixStrLength, "metalayer name"));
+  std::string name;
+  name.reserve(bytes.size());
+  std::ranges::transform(bytes, std::back_inserter(name),
+                         [](std::byte b) { return static_cast<char>(b); });
+  return name;
+}
+
+}  // namespace
+
+Result<std::vector<Metalayer>> parse_metalayers(std::span<const std::byte> part, std::size_t map_at,
+                                                std::uint64_t part_at, std::uint16_t most) {
+  ByteReader in(part);
+  FRAMEFS_TRY([[maybe_unused]] const auto before, in.take(map_at, "metalayers"));
+  FRAMEFS_TRY([[maybe_unused]] const auto preamble, in.take(kMapPreamble, "metalayers"));
+  FRAMEFS_CHECK(expect(in, kMarkerMap16, "metalayer map"));
+  FRAMEFS_TRY(const auto count, in.be<std::uint16_t>("metalayer count"));
+  if (count > most) return fail_value(Errc::bad_field, "metalayer count", in.position() - 2, count);
+
+  std::vector<Metalayer> layers;
+  layers.reserve(count);
+  for (std::uint16_t i = 0; i < count; ++i) {
+    FRAMEFS_TRY(auto name, parse_name(in));
+    const auto entry_at = in.position();
+    FRAMEFS_CHECK(expect(in, kMarkerInt32, "metalayer offset marker"));
+    FRAMEFS_TRY(const auto offset, in.be<std::int32_t>("metalayer offset"));
+    FRAMEFS_TRY(auto content, parse_content(part, offset, entry_at));
+    content.offset += part_at;
+    layers.push_back({std::move(name), content});
+  }
+  FRAMEFS_CHECK(expect(in, kMarkerArray16, "metalayer contents"));
+  FRAMEFS_TRY(const auto contents, in.be<std::uint16_t>("metalayer contents"));
+  if (contents != count) {
+    return fail_value(Errc::bad_field, "metalayer contents", in.position() - 2, contents);
+  }
+  return layers;
+}
+
+}  // namespace framefs::codec
