@@ -1,0 +1,273 @@
+#include "codec/compressor/blosclz.h"
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+namespace framefs::codec {
+namespace {
+
+// A stream is a list of operations, each led by a control byte: below 32 a run of control + 1
+// literals, else a match whose length is in the top three bits and whose distance begins in the low
+// five.  Source: chunk format, BloscLZ streams.
+constexpr std::uint32_t kLowBits = 31;
+constexpr std::uint32_t kFirstMatch = 32;
+constexpr std::uint32_t kFirstLongMatch = 224;  // more bytes of the length follow, added to it
+constexpr std::uint32_t kLengthGoesOn = 255;    // and after this one yet another
+constexpr std::uint32_t kShortestMatch = 3;
+// Nearer distances are written in 13 bits; the code that would mean this one says that 16 bits to
+// be added to it follow.
+constexpr std::size_t kFarDistance = 8192;
+
+// The wide decoder moves this many bytes at a time, also where fewer are asked for: what it writes
+// too much the next operation overwrites.
+constexpr std::size_t kStride = 32;
+constexpr std::size_t kOutputMargin = kStride;
+// A control byte and the longest literal run.
+constexpr std::size_t kInputMargin = 1 + kStride;
+// After a byte of a long match's length: another one, three of the distance, the next control byte.
+constexpr std::ptrdiff_t kMatchMargin = 5;
+
+// Where the next operation begins, and where its output goes.
+struct Cursor {
+  std::size_t in = 0;
+  std::size_t out = 0;
+};
+
+struct Match {
+  std::uint64_t length = 0;  // no stream is long enough for its sum to wrap
+  std::size_t distance = 0;
+  std::size_t end = 0;  // position of the next control byte
+};
+
+inline std::uint32_t u32(std::byte byte) { return std::to_integer<std::uint32_t>(byte); }
+
+inline std::uint32_t first_length(std::uint32_t control) {
+  return (control >> 5) - 1 + kShortestMatch;
+}
+inline std::uint32_t first_distance(std::uint32_t control, std::byte low) {
+  return ((control & kLowBits) << 8) + u32(low) + 1;
+}
+inline std::uint32_t more_distance(std::byte high, std::byte low) {
+  return (u32(high) << 8) + u32(low);
+}
+
+// Reads all N bytes before it writes the first, so the two may overlap.
+template <std::size_t N>
+inline void move_bytes(std::byte* to, const std::byte* from) {
+  std::array<std::byte, N> held;
+  std::memcpy(held.data(), from, N);
+  std::memcpy(to, held.data(), N);
+}
+
+inline std::uint64_t load_word(const std::byte* from) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, from, sizeof word);
+  return std::endian::native == std::endian::big ? std::byteswap(word) : word;
+}
+
+inline void store_word(std::byte* to, std::uint64_t word) {
+  if constexpr (std::endian::native == std::endian::big) word = std::byteswap(word);
+  std::memcpy(to, &word, sizeof word);
+}
+
+// The factor that repeats the lowest `distance` bytes of a word through the whole of it.
+constexpr std::array<std::uint64_t, 8> kRepeat = [] {
+  std::array<std::uint64_t, 8> factors{};
+  for (std::size_t distance = 1; distance < factors.size(); ++distance) {
+    for (std::size_t bit = 0; bit < 64; bit += 8 * distance) {
+      factors[distance] |= std::uint64_t{1} << bit;
+    }
+  }
+  return factors;
+}();
+
+// The eight bytes that a match of `distance` < 8 writes first.  Reads eight bytes before `to` +
+// 8 - distance, and takes no notice of those from `to` on.
+inline std::uint64_t pattern(const std::byte* to, std::size_t distance) {
+  const auto mask = (std::uint64_t{1} << (8 * distance)) - 1;
+  return (load_word(to - distance) & mask) * kRepeat[distance];
+}
+
+// The least multiple of a distance that is no less than `at_least`: copying from there repeats the
+// same bytes, in wider steps.
+constexpr std::array<std::uint8_t, 16> widened(std::size_t at_least) {
+  std::array<std::uint8_t, 16> distances{};
+  for (std::size_t distance = 1; distance < distances.size(); ++distance) {
+    const auto times = (at_least + distance - 1) / distance;
+    distances[distance] = static_cast<std::uint8_t>(times * distance);
+  }
+  return distances;
+}
+constexpr auto kWidened8 = widened(8);
+constexpr auto kWidened16 = widened(16);
+
+// What copy_match() does for distances 1..15.
+inline void copy_near_match(std::byte* to, std::size_t distance, std::size_t length) {
+  const std::byte* const end = to + length;
+  // Not std::has_single_bit: without the popcount instruction it is a call.
+  if (distance < 8 && (distance & (distance - 1)) == 0) {
+    const auto word = pattern(to, distance);
+    do {
+      for (std::size_t i = 0; i < kStride; i += sizeof word) store_word(to + i, word);
+      to += kStride;
+    } while (to < end);
+    return;
+  }
+  if (distance < 8) {
+    store_word(to, pattern(to, distance));
+  } else {
+    move_bytes<8>(to, to - distance);
+  }
+  move_bytes<8>(to + 8, to + 8 - kWidened8[distance]);
+  for (to += 16; to < end; to += 16) move_bytes<16>(to, to - kWidened16[distance]);
+}
+
+// Copies `length` > 0 bytes from `distance` before `to`, repeating them where the two overlap.
+// Writes up to kStride - 1 bytes more.
+inline void copy_match(std::byte* to, std::size_t distance, std::size_t length) {
+  if (distance < 16) return copy_near_match(to, distance, length);
+  const std::byte* const end = to + length;
+  do {
+    move_bytes<16>(to, to - distance);
+    move_bytes<16>(to + 16, to + 16 - distance);
+    to += kStride;
+  } while (to < end);
+}
+
+// The same, writing no byte more.
+void copy_match_exactly(std::byte* to, std::size_t distance, std::size_t length) {
+  if (length >= 2 * kStride) {
+    const auto wide = length - kStride;
+    copy_match(to, distance, wide);
+    to += wide;
+    length = kStride;
+  }
+  for (const std::byte* const end = to + length; to < end; ++to) *to = *(to - distance);
+}
+
+// Reads the distance of a match, whose bytes are known to be there, and steps over it.
+inline std::size_t read_distance(std::uint32_t control, const std::byte*& from) {
+  std::size_t distance = first_distance(control, *from++);
+  if (distance == kFarDistance) {
+    distance += more_distance(from[0], from[1]);
+    from += 2;
+  }
+  return distance;
+}
+
+// Decodes operations for as long as both buffers have room for wide moves and nothing is wrong;
+// returns where it stopped, for decode_exactly() to go on or to say what is wrong.
+Cursor decode_wide(std::span<const std::byte> in, std::span<std::byte> out, Cursor at) {
+  if (in.size() < kInputMargin || out.size() < kOutputMargin) return at;
+  const std::byte* const in_end = in.data() + in.size();
+  const std::byte* const in_stop = in.data() + (in.size() - kInputMargin);
+  const std::byte* const out_stop = out.data() + (out.size() - kOutputMargin);
+  const std::byte* next = in.data() + at.in;
+  std::byte* to = out.data() + at.out;
+
+  while (next <= in_stop && to <= out_stop) {
+    const auto control = u32(*next);
+    if (control < kFirstMatch) {
+      move_bytes<16>(to, next + 1);
+      move_bytes<16>(to + 16, next + 17);
+      to += control + 1;
+      next += control + 2;
+      continue;
+    }
+    const std::byte* from = next + 1;
+    if (control < kFirstLongMatch) {
+      const auto distance = read_distance(control, from);
+      if (distance > static_cast<std::size_t>(to - out.data())) break;
+      if (distance >= 8) {  // a short match has eight bytes at the most
+        move_bytes<16>(to, to - distance);
+      } else {
+        store_word(to, pattern(to, distance));
+      }
+      to += first_length(control);
+      next = from;
+      continue;
+    }
+    std::uint64_t length = first_length(control);
+    auto more = kLengthGoesOn;
+    do {
+      more = u32(*from++);
+      length += more;
+    } while (more == kLengthGoesOn && in_end - from >= kMatchMargin);
+    if (more == kLengthGoesOn || length > static_cast<std::size_t>(out_stop - to)) break;
+    const auto distance = read_distance(control, from);
+    if (distance > static_cast<std::size_t>(to - out.data())) break;
+    copy_match(to, distance, static_cast<std::size_t>(length));
+    to += length;
+    next = from;
+  }
+  return {static_cast<std::size_t>(next - in.data()), static_cast<std::size_t>(to - out.data())};
+}
+
+// Copies the run of `count` literals whose control byte is at `at`.
+Result<Cursor> copy_literals(std::span<const std::byte> in, std::span<std::byte> out, Cursor at,
+                             std::size_t count) {
+  constexpr auto kField = "blosclz literal run";
+  if (count > in.size() - at.in - 1) return fail(Errc::truncated, kField, at.in);
+  if (count > out.size() - at.out) return fail(Errc::bad_field, kField, at.in);
+  std::memcpy(out.data() + at.out, in.data() + at.in + 1, count);
+  return Cursor{at.in + 1 + count, at.out + count};
+}
+
+// Reads the match whose control byte is at `begin`.  Something must follow it: a reader that is at
+// the end of the stream when it has read a match stops there and leaves the match out, so its
+// output is too short.
+Result<Match> parse_match(std::span<const std::byte> in, std::size_t begin) {
+  constexpr auto kField = "blosclz match";
+  const auto control = u32(in[begin]);
+  Match match{.length = first_length(control), .end = begin + 1};
+  if (control >= kFirstLongMatch) {
+    for (auto more = kLengthGoesOn; more == kLengthGoesOn; match.length += more) {
+      if (match.end == in.size()) return fail(Errc::truncated, kField, begin);
+      more = u32(in[match.end++]);
+    }
+  }
+  if (in.size() - match.end < 2) return fail(Errc::truncated, kField, begin);
+  match.distance = first_distance(control, in[match.end++]);
+  if (match.distance == kFarDistance) {
+    if (in.size() - match.end < 3) return fail(Errc::truncated, kField, begin);
+    match.distance += more_distance(in[match.end], in[match.end + 1]);
+    match.end += 2;
+  }
+  return match;
+}
+
+// Decodes the rest of the stream, one checked operation after the other.
+Status decode_exactly(std::span<const std::byte> in, std::span<std::byte> out, Cursor at) {
+  while (at.in < in.size()) {
+    const auto control = u32(in[at.in]);
+    if (control < kFirstMatch) {
+      FRAMEFS_TRY(at, copy_literals(in, out, at, control + 1));
+      continue;
+    }
+    FRAMEFS_TRY(const auto match, parse_match(in, at.in));
+    if (match.distance > at.out) return fail(Errc::bad_field, "blosclz match distance", at.in);
+    if (match.length > out.size() - at.out) {
+      return fail(Errc::bad_field, "blosclz match length", at.in);
+    }
+    const auto length = static_cast<std::size_t>(match.length);
+    copy_match_exactly(out.data() + at.out, match.distance, length);
+    at = {match.end, at.out + length};
+  }
+  if (at.out != out.size()) return fail(Errc::bad_field, "blosclz decoded size", at.in);
+  return {};
+}
+
+}  // namespace
+
+Status decode_blosclz(std::span<const std::byte> in, std::span<std::byte> out) {
+  if (in.empty()) return fail(Errc::truncated, "blosclz stream");
+  // The first operation is always a literal run; the upper bits of its control byte mark the
+  // compression level.
+  const auto count = (u32(in[0]) & kLowBits) + 1;
+  FRAMEFS_TRY(const auto after, copy_literals(in, out, Cursor{}, count));
+  return decode_exactly(in, out, decode_wide(in, out, after));
+}
+
+}  // namespace framefs::codec

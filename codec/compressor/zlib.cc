@@ -1,0 +1,38 @@
+#include "codec/compressor/zlib.h"
+
+#include <cerrno>
+
+#include <libdeflate.h>
+
+namespace framefs::codec {
+
+void ZlibDecoder::Free::operator()(libdeflate_decompressor* decompressor) const noexcept {
+  libdeflate_free_decompressor(decompressor);
+}
+
+Result<ZlibDecoder> ZlibDecoder::make() {
+  ZlibDecoder decoder(libdeflate_alloc_decompressor());
+  if (!decoder.decompressor_) {
+    return std::unexpected(Error{.kind = Errc::system, .field = "zlib decoder", .sys = ENOMEM});
+  }
+  return decoder;
+}
+
+Status ZlibDecoder::decode(std::span<const std::byte> in, std::span<std::byte> out) {
+  std::size_t consumed = 0;
+  // Given nowhere to say how much it produced, the library demands all of `out`.
+  const auto result = libdeflate_zlib_decompress_ex(decompressor_.get(), in.data(), in.size(),
+                                                    out.data(), out.size(), &consumed, nullptr);
+  switch (result) {
+    case LIBDEFLATE_SUCCESS:
+      return {};
+    case LIBDEFLATE_BAD_DATA:
+      break;
+    case LIBDEFLATE_SHORT_OUTPUT:
+    case LIBDEFLATE_INSUFFICIENT_SPACE:
+      return fail(Errc::bad_field, "zlib decoded size");
+  }
+  return fail(Errc::bad_field, "zlib stream");
+}
+
+}  // namespace framefs::codec

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "codec/core/result.h"
+
+struct libdeflate_decompressor;
+
+namespace framefs::codec {
+
+// Decodes zlib streams (RFC 1950).  Threads: one at a time.
+class ZlibDecoder {
+ public:
+  // Errors: system, where there is no memory.
+  static Result<ZlibDecoder> make();
+
+  // Decodes one stream, which must fill `out` exactly.  Bytes after its end are left alone, as
+  // zlib's own uncompress() does, which the reference library calls. Errors: bad_field, a wrong
+  // checksum included.  `out` then holds unspecified bytes; the decoder
+  //   is good for further use.
+  // Source: chunk format, codecs and dictionaries.
+  Status decode(std::span<const std::byte> in, std::span<std::byte> out);
+
+ private:
+  struct Free {
+    void operator()(libdeflate_decompressor* decompressor) const noexcept;
+  };
+
+  explicit ZlibDecoder(libdeflate_decompressor* decompressor) noexcept
+      : decompressor_(decompressor) {}
+
+  std::unique_ptr<libdeflate_decompressor, Free> decompressor_;  // null only when moved from
+};
+
+}  // namespace framefs::codec
