@@ -1,0 +1,10 @@
+#include "codec/filter/kernels.h"
+
+namespace framefs::codec {
+
+std::span<const FilterKernels> usable_kernels() noexcept {
+  static constexpr FilterKernels kKernels[] = {{"scalar", unshuffle_scalar, bit_rows_scalar}};
+  return kKernels;
+}
+
+}  // namespace framefs::codec

@@ -1,0 +1,64 @@
+#include "codec/filter/shuffle.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "codec/filter/kernels.h"
+
+namespace framefs::codec {
+namespace {
+
+// A width known at compile time lets the compiler unroll the element, and vectorise where the CPU
+// has interleaving stores.
+template <std::size_t kWidth>
+void interleave(const ByteRows& planes, std::byte* out) {
+  for (std::size_t i = 0; i < planes.size; ++i) {
+    for (std::size_t j = 0; j < kWidth; ++j) {
+      out[i * kWidth + j] = planes.data[j * planes.stride + i];
+    }
+  }
+}
+
+// Few enough elements at a time that the lines they fill stay cached while every plane is walked.
+void interleave_any(std::size_t width, const ByteRows& planes, std::byte* out, std::size_t pitch) {
+  constexpr std::size_t kElements = 64;
+  for (std::size_t first = 0; first < planes.size; first += kElements) {
+    const std::size_t last = first + std::min(kElements, planes.size - first);
+    for (std::size_t j = 0; j < width; ++j) {
+      const std::byte* plane = planes.data + j * planes.stride;
+      for (std::size_t i = first; i < last; ++i) out[i * pitch + j] = plane[i];
+    }
+  }
+}
+
+}  // namespace
+
+void unshuffle_scalar(std::size_t width, const ByteRows& planes, std::byte* out,
+                      std::size_t pitch) {
+  if (pitch != width) return interleave_any(width, planes, out, pitch);
+  switch (width) {
+    case 1:
+      std::copy_n(planes.data, planes.size, out);
+      return;
+    case 2:
+      return interleave<2>(planes, out);
+    case 4:
+      return interleave<4>(planes, out);
+    case 8:
+      return interleave<8>(planes, out);
+    default:
+      return interleave_any(width, planes, out, pitch);
+  }
+}
+
+void unshuffle(std::size_t width, std::span<const std::byte> in, std::span<std::byte> out) {
+  assert(width > 0 && in.size() == out.size());
+  const std::size_t elements = in.size() / width;
+  if (elements > 0) {
+    usable_kernels().back().unshuffle(width, ByteRows{in.data(), elements, elements}, out.data(),
+                                      width);
+  }
+  std::ranges::copy(in.subspan(elements * width), out.subspan(elements * width).begin());
+}
+
+}  // namespace framefs::codec

@@ -1,0 +1,121 @@
+// Compiled for AVX-512 (F, BW, VL, VBMI) and GFNI; see the note in kernel_functions.h.  Holds the
+// widths for which one byte permutation across a whole 64-byte vector beats the AVX2 version, and
+// leaves the others to that.
+#include <immintrin.h>
+
+#include <cstring>
+
+#include "codec/filter/kernel_functions.h"
+#include "codec/filter/vectors_avx512.h"
+
+namespace framefs::codec {
+namespace {
+
+constexpr std::size_t kTile = 16;      // elements: a quarter vector of every plane
+constexpr std::size_t kMaxWidth = 15;  // of the versions here
+
+// Byte permutations.  A tile is loaded four planes to a vector, sixteen bytes each.
+struct Permutations {
+  // Widths 5..7: where byte k of elements 0..7 (then 8..15) comes from in two such vectors.
+  unsigned char narrow[8][2][kVector];
+  // Four planes' bytes become 4-byte groups, group i of lane l belonging to element 4 * i + l.
+  unsigned char quads[kVector];
+  // Widths 9..15: closes up four elements, each of which fills 16 bytes.
+  unsigned char close_up[kMaxWidth + 1][kVector];
+
+  constexpr Permutations() : narrow{}, quads{}, close_up{} {
+    for (std::size_t k = 0; k < kVector; ++k) {
+      quads[k] = static_cast<unsigned char>(k % 4 * 16 + k % 16 / 4 * 4 + k / 16);
+      for (std::size_t width = 5; width < 8; ++width) {
+        const std::size_t plane = k % width;
+        for (std::size_t half = 0; half < 2 && k < 8 * width; ++half) {
+          narrow[width][half][k] = static_cast<unsigned char>(plane * 16 + k / width + half * 8);
+        }
+      }
+      for (std::size_t width = 9; width <= kMaxWidth; ++width) {
+        if (k < 4 * width) {
+          close_up[width][k] = static_cast<unsigned char>(k / width * 16 + k % width);
+        }
+      }
+    }
+  }
+};
+alignas(kVector) constexpr Permutations kPermutations;
+
+// The rows of the planes from `at` on; those beyond `width`, whose bytes are never used, repeat the
+// first.
+template <std::size_t kRows>
+inline void plane_rows(const ByteRows& planes, std::size_t width, std::size_t at,
+                       const std::byte* (&row)[kRows]) {
+  for (std::size_t j = 0; j < kRows; ++j) {
+    row[j] = planes.data + (j < width ? j : 0) * planes.stride + at;
+  }
+}
+
+void run_narrow(const ByteRows& planes, std::size_t width, std::size_t at, std::size_t n,
+                std::byte* out) {
+  const __m512i first = _mm512_loadu_si512(kPermutations.narrow[width][0]);
+  const __m512i second = _mm512_loadu_si512(kPermutations.narrow[width][1]);
+  const std::byte* row[8];
+  plane_rows(planes, width, at, row);
+  for (std::size_t i = 0; i < n; i += kTile) {
+    const __m512i a = load_four(row[0] + i, row[1] + i, row[2] + i, row[3] + i);
+    const __m512i b = load_four(row[4] + i, row[5] + i, row[6] + i, row[7] + i);
+    _mm512_storeu_si512(out, _mm512_permutex2var_epi8(a, first, b));
+    _mm512_storeu_si512(out + 8 * width, _mm512_permutex2var_epi8(a, second, b));
+    out += kTile * width;
+  }
+}
+
+void run_medium(const ByteRows& planes, std::size_t width, std::size_t at, std::size_t n,
+                std::byte* out) {
+  const __m512i quads = _mm512_loadu_si512(kPermutations.quads);
+  const __m512i close_up = _mm512_loadu_si512(kPermutations.close_up[width]);
+  const std::byte* row[16];
+  plane_rows(planes, width, at, row);
+  for (std::size_t i = 0; i < n; i += kTile) {
+    const __m512i a = permute(quads, load_four(row[0] + i, row[1] + i, row[2] + i, row[3] + i));
+    const __m512i b = permute(quads, load_four(row[4] + i, row[5] + i, row[6] + i, row[7] + i));
+    const __m512i c = permute(quads, load_four(row[8] + i, row[9] + i, row[10] + i, row[11] + i));
+    const __m512i d = permute(quads, load_four(row[12] + i, row[13] + i, row[14] + i, row[15] + i));
+    const __m512i ab_low = unpack_low32(a, b);
+    const __m512i ab_high = unpack_high32(a, b);
+    const __m512i cd_low = unpack_low32(c, d);
+    const __m512i cd_high = unpack_high32(c, d);
+    const __m512i elements[4] = {unpack_low64(ab_low, cd_low), unpack_high64(ab_low, cd_low),
+                                 unpack_low64(ab_high, cd_high), unpack_high64(ab_high, cd_high)};
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; ++k) {
+      _mm512_storeu_si512(out, permute(close_up, elements[k]));
+      out += 4 * width;
+    }
+  }
+}
+
+// A store reaches up to 63 bytes beyond its elements, over what later stores fill.  The last
+// elements are therefore made in a buffer with room for that.
+template <void (*kRunOf)(const ByteRows&, std::size_t, std::size_t, std::size_t, std::byte*)>
+void unshuffle_padded(std::size_t width, const ByteRows& planes, std::byte* out) {
+  const std::size_t reach = kVector / width + 1;  // elements
+  const std::size_t run = planes.size > reach ? (planes.size - reach) / kTile * kTile : 0;
+  kRunOf(planes, width, 0, run, out);
+  std::byte last[kTile * kMaxWidth + kVector];
+  for (std::size_t i = run; i < planes.size; i += kTile) {
+    const std::size_t at = planes.size - i < kTile ? planes.size - kTile : i;
+    kRunOf(planes, width, at, kTile, last);
+    std::memcpy(out + at * width, last, kTile * width);
+  }
+}
+
+}  // namespace
+
+void unshuffle_avx512(std::size_t width, const ByteRows& planes, std::byte* out,
+                      std::size_t pitch) {
+  const bool narrow = width >= 5 && width <= 7;
+  const bool medium = width >= 9 && width <= kMaxWidth;
+  if (planes.size < kTile || !(narrow || medium)) return unshuffle_avx2(width, planes, out, pitch);
+  if (narrow) return unshuffle_padded<run_narrow>(width, planes, out);
+  return unshuffle_padded<run_medium>(width, planes, out);
+}
+
+}  // namespace framefs::codec
