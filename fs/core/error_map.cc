@@ -1,0 +1,40 @@
+#include "fs/core/error_map.h"
+
+#include <cerrno>
+#include <system_error>
+
+#include <fmt/core.h>
+
+namespace framefs::fs {
+
+using codec::Errc;
+
+int errno_of(const codec::Error& error) noexcept {
+  switch (error.kind) {
+    case Errc::truncated:
+    case Errc::bad_field:
+    case Errc::checksum:
+    case Errc::internal:
+      return EIO;
+    case Errc::unsupported:
+      return EOPNOTSUPP;
+    case Errc::over_limit:
+      return EFBIG;
+    case Errc::no_space:
+      return ENOSPC;
+    case Errc::system:
+      return error.sys != 0 ? error.sys : EIO;
+  }
+  return EIO;
+}
+
+std::string describe(const codec::Error& error) {
+  if (error.kind == Errc::system) {
+    return fmt::format("{}: {}", error.field, std::generic_category().message(error.sys));
+  }
+  auto text = fmt::format("{}: {}", codec::errc_name(error.kind), error.field);
+  if (error.value) text += fmt::format(" ({})", *error.value);
+  return text + fmt::format(" at byte {}", error.at);
+}
+
+}  // namespace framefs::fs

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+#include "codec/core/error.h"
+
+namespace framefs::fs {
+
+// The errno that a caller of the mount sees.  The one table of them; the README repeats it.
+int errno_of(const codec::Error& error) noexcept;
+
+// "bad field: cbytes (-1) at byte 1234", for log lines and messages.
+std::string describe(const codec::Error& error);
+
+}  // namespace framefs::fs

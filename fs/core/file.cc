@@ -1,0 +1,72 @@
+#include "fs/core/file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <limits>
+
+namespace framefs::fs {
+namespace {
+
+std::int64_t nanoseconds(const timespec& time) noexcept {
+  // Unsigned, so that a time centuries away wraps around: it is compared, not computed with.
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
+                                   static_cast<std::uint64_t>(time.tv_nsec));
+}
+
+}  // namespace
+
+std::unexpected<Error> system_error(const char* call, std::uint64_t at) {
+  return std::unexpected(Error{.kind = Errc::system, .field = call, .at = at, .sys = errno});
+}
+
+std::unexpected<Error> system_error_of(int error, const char* what) {
+  return std::unexpected(Error{.kind = Errc::system, .field = what, .sys = error});
+}
+
+UniqueFd& UniqueFd::operator=(UniqueFd&& other) noexcept {
+  UniqueFd old(std::exchange(fd_, std::exchange(other.fd_, -1)));
+  return *this;
+}
+
+UniqueFd::~UniqueFd() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Result<struct stat> stat_of(int fd) {
+  struct stat st{};
+  if (::fstatat(fd, "", &st, AT_EMPTY_PATH) != 0) return system_error("fstat");
+  return st;
+}
+
+Status read_fully(int fd, std::uint64_t offset, std::span<std::byte> out) {
+  if (offset > std::uint64_t{std::numeric_limits<off_t>::max()} - out.size()) {
+    return codec::fail(Errc::truncated, "file", offset);
+  }
+  const auto begin = offset;
+  while (!out.empty()) {
+    const auto got = ::pread(fd, out.data(), out.size(), static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return system_error("read", begin);
+    if (got == 0) return codec::fail(Errc::truncated, "file", begin);
+    out = out.subspan(static_cast<std::size_t>(got));
+    offset += static_cast<std::uint64_t>(got);
+  }
+  return {};
+}
+
+FileIdentity identity_of(const struct stat& st) noexcept {
+  return {.device = st.st_dev,
+          .inode = st.st_ino,
+          .size = st.st_size,
+          .mtime_ns = nanoseconds(st.st_mtim),
+          .ctime_ns = nanoseconds(st.st_ctim)};
+}
+
+Result<std::uint64_t> FileSource::size() const {
+  FRAMEFS_TRY(const auto st, stat_of(fd_.get()));
+  return static_cast<std::uint64_t>(st.st_size);
+}
+
+}  // namespace framefs::fs

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "codec/core/byte_source.h"
+#include "codec/core/result.h"
+
+namespace framefs::fs {
+
+using codec::Errc;
+using codec::Error;
+using codec::Result;
+using codec::Status;
+
+// The error of a system call that just failed: errno, with the call's name as the field.
+std::unexpected<Error> system_error(const char* call, std::uint64_t at = 0);
+// The same for an errno of our own choosing.
+std::unexpected<Error> system_error_of(int error, const char* what);
+
+// Owns one file descriptor.
+class UniqueFd {
+ public:
+  UniqueFd() = default;
+  explicit UniqueFd(int fd) noexcept : fd_(fd) {}
+  UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  UniqueFd& operator=(UniqueFd&& other) noexcept;
+  UniqueFd(const UniqueFd&) = delete;
+  UniqueFd& operator=(const UniqueFd&) = delete;
+  ~UniqueFd();
+
+  [[nodiscard]] int get() const noexcept { return fd_; }
+  [[nodiscard]] explicit operator bool() const noexcept { return fd_ >= 0; }
+  // Gives the descriptor away.
+  [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_ = -1;
+};
+
+// fstat() of a descriptor, O_PATH ones included.
+Result<struct stat> stat_of(int fd);
+
+// Fills `out` from `offset`, over interrupted and short reads.
+// Errors: truncated at the end of the file, `at` being the offset asked for; system.
+Status read_fully(int fd, std::uint64_t offset, std::span<std::byte> out);
+
+// What tells one state of a file from another without reading it.
+struct FileIdentity {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::int64_t size = 0;
+  std::int64_t mtime_ns = 0;
+  std::int64_t ctime_ns = 0;
+  bool operator==(const FileIdentity&) const = default;
+};
+FileIdentity identity_of(const struct stat& st) noexcept;
+
+// An open file as the codec's source of bytes.  Threads: any number.
+class FileSource final : public codec::ByteSource {
+ public:
+  explicit FileSource(UniqueFd fd) noexcept : fd_(std::move(fd)) {}
+
+  Status read_at(std::uint64_t offset, std::span<std::byte> out) const override {
+    return read_fully(fd_.get(), offset, out);
+  }
+  Result<std::uint64_t> size() const override;
+  [[nodiscard]] int fd() const noexcept { return fd_.get(); }
+
+ private:
+  const UniqueFd fd_;
+};
+
+}  // namespace framefs::fs

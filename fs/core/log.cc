@@ -1,0 +1,21 @@
+#include "fs/core/log.h"
+
+#include "fs/core/error_map.h"
+
+namespace framefs::fs {
+
+void Log::failure(const std::string& place, const codec::Error& error) {
+  const auto line = place + ": " + describe(error);
+  const bool fresh = seen_.with([&](auto& seen) {
+    if (seen.size() >= kMostPlaces) seen.clear();
+    return seen.insert(line).second;
+  });
+  if (!fresh) return;
+  if (error.kind == codec::Errc::internal) {
+    sink_->critical("BUG: {}", line);
+  } else {
+    sink_->error("{}", line);
+  }
+}
+
+}  // namespace framefs::fs

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+#include <spdlog/logger.h>
+
+#include "codec/core/error.h"
+#include "fs/core/guarded.h"
+
+namespace framefs::fs {
+
+// The daemon's log.  Threads: any number.
+class Log {
+ public:
+  explicit Log(std::shared_ptr<spdlog::logger> sink) : sink_(std::move(sink)) {}
+
+  void info(std::string_view text) { sink_->info("{}", text); }
+  void warn(std::string_view text) { sink_->warn("{}", text); }
+
+  // A failure to serve part of a file, logged once for each place and cause however often it is met: many
+  // readers stumble over the same damaged chunk.  `place` names path and chunk.
+  void failure(const std::string& place, const codec::Error& error);
+
+ private:
+  // So many places are remembered; past that, a line may come again.
+  static constexpr std::size_t kMostPlaces = 16384;
+
+  const std::shared_ptr<spdlog::logger> sink_;
+  Guarded<std::unordered_set<std::string>> seen_;
+};
+
+}  // namespace framefs::fs

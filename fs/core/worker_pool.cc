@@ -1,0 +1,44 @@
+#include "fs/core/worker_pool.h"
+
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include "fs/core/thread_annotations.h"
+
+namespace framefs::fs {
+
+struct WorkerPool::Arena {
+  explicit Arena(int threads) : tasks(threads) {}
+  tbb::task_arena tasks;
+};
+
+WorkerPool::WorkerPool(unsigned threads)
+    : arena_(std::make_unique<Arena>(threads == 0 ? tbb::task_arena::automatic
+                                                  : static_cast<int>(threads))) {}
+
+WorkerPool::~WorkerPool() = default;
+
+void WorkerPool::run(std::size_t count, const std::function<void(std::size_t)>& body) {
+  if (count == 0) return;
+  if (count == 1) {
+    body(0);
+    return;
+  }
+  char started = 0;  // addresses that stand for "before all calls" and "after all calls"
+  char ended = 0;
+  annotate_release(&started);
+  const std::function<void(std::size_t)> call = [&](std::size_t i) {
+    annotate_acquire(&started);
+    body(i);
+    annotate_release(&ended);
+  };
+  arena_->tasks.execute([&] {
+    // Isolated: while it waits for its own blocks, a thread must not pick up another request's,
+    // which might be waiting for what this very thread has claimed.
+    tbb::this_task_arena::isolate(
+        [&] { tbb::parallel_for(std::size_t{0}, count, call, tbb::simple_partitioner{}); });
+  });
+  annotate_acquire(&ended);
+}
+
+}  // namespace framefs::fs

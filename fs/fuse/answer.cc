@@ -1,0 +1,98 @@
+#include "fs/fuse/answer.h"
+
+#include <sys/uio.h>
+
+#include <algorithm>
+
+namespace framefs::fuse {
+namespace {
+
+// writev() takes IOV_MAX (1024) pieces; libfuse adds one for its header.
+constexpr std::size_t kMostPieces = 1000;
+
+fuse_entry_param entry_param(const fs::Filesystem::Entry& entry, const Mount& mount) {
+  fuse_entry_param param{};
+  param.ino = entry.id;
+  param.attr = entry.stat;
+  param.attr_timeout = mount.attr_timeout_s;
+  param.entry_timeout = mount.attr_timeout_s;
+  return param;
+}
+
+// One for each kind of answer.
+struct Sender {
+  fuse_req_t req;
+  Mount& mount;
+
+  void operator()(Done&) const { fuse_reply_err(req, 0); }
+
+  void operator()(EntryAnswer& answer) const {
+    const auto param = entry_param(answer.entry, mount);
+    // The caller was interrupted: the kernel did not take the reference.
+    if (fuse_reply_entry(req, &param) == -ENOENT) mount.filesystem.forget(answer.entry.id, 1);
+  }
+
+  void operator()(AttrAnswer& answer) const {
+    fuse_reply_attr(req, &answer.stat, mount.attr_timeout_s);
+  }
+
+  void operator()(LinkAnswer& answer) const { fuse_reply_readlink(req, answer.target.c_str()); }
+
+  void operator()(StatfsAnswer& answer) const { fuse_reply_statfs(req, &answer.stat); }
+
+  void operator()(OpenAnswer& answer) const {
+    auto& file = answer.opened.file;
+    answer.info.fh = handle_of(file.get());
+    answer.info.keep_cache = answer.opened.keep_pages;
+    answer.info.direct_io = answer.opened.bypass_pages;
+    if (fuse_reply_open(req, &answer.info) == -ENOENT) {
+      mount.filesystem.close_file(*file);
+    } else {
+      [[maybe_unused]] const auto* kernels = file.release();  // until release()
+    }
+  }
+
+  void operator()(OpendirAnswer& answer) const {
+    answer.info.fh = handle_of(answer.handle.get());
+    if (fuse_reply_open(req, &answer.info) != -ENOENT) {
+      [[maybe_unused]] const auto* kernels = answer.handle.release();  // until releasedir()
+    }
+  }
+
+  void operator()(BytesAnswer& answer) const {
+    const auto& spans = answer.bytes.spans;
+    std::vector<std::byte> joined;
+    std::vector<iovec> pieces;
+    // writev() does not write through these pointers, its type just cannot say so.
+    const auto piece = [](std::span<const std::byte> span) {
+      return iovec{.iov_base = const_cast<std::byte*>(span.data()), .iov_len = span.size()};
+    };
+    if (spans.size() <= kMostPieces) {
+      std::ranges::transform(spans, std::back_inserter(pieces), piece);
+    } else {
+      for (const auto span : spans) joined.insert(joined.end(), span.begin(), span.end());
+      pieces.push_back(piece(joined));
+    }
+    fuse_reply_iov(req, pieces.data(), static_cast<int>(pieces.size()));
+  }
+
+  void operator()(FileAnswer& answer) const {
+    fuse_bufvec source{};
+    source.count = 1;
+    source.buf[0].size = answer.size;
+    source.buf[0].flags = static_cast<fuse_buf_flags>(FUSE_BUF_IS_FD | FUSE_BUF_FD_SEEK);
+    source.buf[0].fd = answer.fd;
+    source.buf[0].pos = static_cast<off_t>(answer.offset);
+    fuse_reply_data(req, &source, FUSE_BUF_SPLICE_MOVE);
+  }
+
+  void operator()(BufferAnswer& answer) const {
+    fuse_reply_buf(req, answer.bytes.data(), answer.bytes.size());
+  }
+};
+
+}  // namespace
+
+void send(fuse_req_t req, Mount& mount, Answer answer) { std::visit(Sender{req, mount}, answer); }
+
+}  // namespace framefs::fuse

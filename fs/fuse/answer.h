@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cerrno>
+#include <exception>
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fuse_lowlevel.h>
+
+#include "fs/core/error_map.h"
+#include "fs/core/log.h"
+#include "fs/fuse/handles.h"
+#include "fs/tree/filesystem.h"
+
+namespace framefs::fuse {
+
+using codec::Result;
+
+// What every operation works on; FUSE hands it round as user data.  Lifetime: the session's.
+struct Mount {
+  fs::Filesystem& filesystem;
+  fs::Log& log;
+  double attr_timeout_s;  // how long the kernel may trust names and attributes
+};
+
+// The answers that an operation can have.
+struct Done {};
+struct EntryAnswer {
+  fs::Filesystem::Entry entry;
+};
+struct AttrAnswer {
+  struct stat stat;
+};
+struct LinkAnswer {
+  std::string target;
+};
+struct StatfsAnswer {
+  struct statvfs stat;
+};
+struct OpenAnswer {
+  fs::Filesystem::Opened opened;
+  fuse_file_info info;
+};
+struct OpendirAnswer {
+  std::unique_ptr<DirectoryHandle> handle;
+  fuse_file_info info;
+};
+struct BytesAnswer {  // from the cache
+  fs::ReadResult bytes;
+};
+struct FileAnswer {  // from a plain file, by splice where the kernel can
+  int fd;
+  std::uint64_t offset;
+  std::size_t size;
+};
+struct BufferAnswer {
+  std::vector<char> bytes;
+};
+using Answer = std::variant<Done, EntryAnswer, AttrAnswer, LinkAnswer, StatfsAnswer, OpenAnswer,
+                            OpendirAnswer, BytesAnswer, FileAnswer, BufferAnswer>;
+
+// Sends one answer and takes back what it gave should nobody be there any more to receive it.
+void send(fuse_req_t req, Mount& mount, Answer answer);
+
+// Runs `body`, () -> Result<Answer>, and sends exactly one reply, with no lock held.  The one place
+// where errors of the filesystem become errnos, and exceptions of libraries end.
+template <class Body>
+void answer(fuse_req_t req, const char* operation, Body&& body) noexcept {
+  auto& mount = *static_cast<Mount*>(fuse_req_userdata(req));
+  int error = EIO;
+  try {
+    Result<Answer> made = std::forward<Body>(body)(mount);
+    if (made) return send(req, mount, std::move(*made));
+    error = fs::errno_of(made.error());
+    if (made.error().kind == codec::Errc::internal) mount.log.failure(operation, made.error());
+  } catch (const std::bad_alloc&) {
+    error = ENOMEM;
+  } catch (const std::exception& unexpected) {
+    mount.log.warn(std::string("BUG: ") + operation + ": " + unexpected.what());
+  }
+  fuse_reply_err(req, error);
+}
+
+}  // namespace framefs::fuse

@@ -1,0 +1,154 @@
+#include <dirent.h>
+
+#include <cstring>
+
+#include "fs/fuse/answer.h"
+#include "fs/fuse/operations.h"
+
+namespace framefs::fuse {
+namespace {
+
+// A listing starts with these, at offsets 0 and 1; the entries follow.
+constexpr std::size_t kDots = 2;
+constexpr std::array<const char*, kDots> kDotNames = {".", ".."};
+
+void op_opendir(fuse_req_t req, fuse_ino_t node, fuse_file_info* info) {
+  answer(req, "opendir", [&](Mount& mount) -> Result<Answer> {
+    auto handle = std::make_unique<DirectoryHandle>();
+    FRAMEFS_TRY(handle->directory, mount.filesystem.open_directory(node));
+    return OpendirAnswer{std::move(handle), *info};
+  });
+}
+
+void op_releasedir(fuse_req_t req, fuse_ino_t, fuse_file_info* info) {
+  answer(req, "releasedir", [&](Mount&) -> Result<Answer> {
+    const std::unique_ptr<DirectoryHandle> handle(&object_of<DirectoryHandle>(*info));
+    return Done{};
+  });
+}
+
+using Listing = std::shared_ptr<const std::vector<fs::DirectoryEntry>>;
+
+// From the start means anew: that is what rewinddir() promises.
+Result<Listing> listing_at(Mount& mount, DirectoryHandle& handle, std::size_t offset) {
+  if (offset > 0) {
+    auto known = handle.listing.with([](const auto& listing) { return listing; });
+    if (known) return known;
+  }
+  FRAMEFS_TRY(auto entries, mount.filesystem.list(*handle.directory));
+  auto fresh = std::make_shared<const std::vector<fs::DirectoryEntry>>(std::move(entries));
+  handle.listing.with([&](auto& listing) { listing = fresh; });
+  return fresh;
+}
+
+// The reply of a readdir or readdirplus in the making.
+class DirectoryBuffer {
+ public:
+  DirectoryBuffer(fuse_req_t req, std::size_t size) : req_(req), bytes_(size) {}
+
+  // False where the entry did not fit.
+  bool add(const char* name, const struct stat& st, std::size_t next) {
+    return took(fuse_add_direntry(req_, free(), left(), name, &st, static_cast<off_t>(next)));
+  }
+  bool add_plus(const char* name, const fuse_entry_param& entry, std::size_t next) {
+    return took(
+        fuse_add_direntry_plus(req_, free(), left(), name, &entry, static_cast<off_t>(next)));
+  }
+  std::vector<char> take() {
+    bytes_.resize(used_);
+    return std::move(bytes_);
+  }
+
+ private:
+  char* free() { return bytes_.data() + used_; }
+  [[nodiscard]] std::size_t left() const { return bytes_.size() - used_; }
+  bool took(std::size_t size) {
+    if (size > left()) return false;
+    used_ += size;
+    return true;
+  }
+
+  fuse_req_t req_;
+  std::vector<char> bytes_;
+  std::size_t used_ = 0;
+};
+
+// As much as a reader learns who did not ask for attributes.
+struct stat brief_stat(std::uint64_t inode, unsigned char type) {
+  struct stat st{};
+  st.st_ino = inode;
+  st.st_mode = DTTOIF(type);
+  return st;
+}
+
+bool add_entry(Mount& mount, DirectoryBuffer& buffer, const fs::OpenDirectory& directory,
+               const fs::DirectoryEntry& entry, std::size_t next) {
+  const auto inode = mount.filesystem.shown_inode(directory, entry);
+  return buffer.add(entry.shown_name.c_str(), brief_stat(inode, entry.type), next);
+}
+
+bool add_entry_plus(Mount& mount, DirectoryBuffer& buffer, const fs::OpenDirectory& directory,
+                    const fs::DirectoryEntry& entry, std::size_t next) {
+  fuse_entry_param param{};  // number 0: the kernel will look the name up when it needs to
+  param.attr = brief_stat(mount.filesystem.shown_inode(directory, entry), entry.type);
+  const auto found = mount.filesystem.look_up(directory, entry);
+  if (found) {
+    param.ino = found->id;
+    param.attr = found->stat;
+    param.attr_timeout = mount.attr_timeout_s;
+    param.entry_timeout = mount.attr_timeout_s;
+  }
+  if (buffer.add_plus(entry.shown_name.c_str(), param, next)) return true;
+  if (found) mount.filesystem.forget(found->id, 1);
+  return false;
+}
+
+template <class AddDot, class AddEntry>
+Result<Answer> read_directory(fuse_req_t req, Mount& mount, DirectoryHandle& handle,
+                              std::size_t size, off_t from, AddDot add_dot, AddEntry add) {
+  auto at = static_cast<std::size_t>(from);
+  FRAMEFS_TRY(const auto listing, listing_at(mount, handle, at));
+  DirectoryBuffer buffer(req, size);
+  for (; at < kDots; ++at) {
+    if (!add_dot(buffer, kDotNames[at], at + 1)) return BufferAnswer{buffer.take()};
+  }
+  for (; at - kDots < listing->size(); ++at) {
+    if (!add(mount, buffer, *handle.directory, (*listing)[at - kDots], at + 1)) break;
+  }
+  return BufferAnswer{buffer.take()};
+}
+
+void op_readdir(fuse_req_t req, fuse_ino_t, std::size_t size, off_t offset, fuse_file_info* info) {
+  answer(req, "readdir", [&](Mount& mount) -> Result<Answer> {
+    auto& handle = object_of<DirectoryHandle>(*info);
+    const auto inode = handle.directory->node->key.inode;
+    const auto add_dot = [&](DirectoryBuffer& buffer, const char* name, std::size_t next) {
+      return buffer.add(name, brief_stat(inode, DT_DIR), next);
+    };
+    return read_directory(req, mount, handle, size, offset, add_dot, add_entry);
+  });
+}
+
+void op_readdirplus(fuse_req_t req, fuse_ino_t, std::size_t size, off_t offset,
+                    fuse_file_info* info) {
+  answer(req, "readdirplus", [&](Mount& mount) -> Result<Answer> {
+    auto& handle = object_of<DirectoryHandle>(*info);
+    fuse_entry_param dot{};
+    dot.attr = brief_stat(handle.directory->node->key.inode, DT_DIR);
+    const auto add_dot = [&](DirectoryBuffer& buffer, const char* name, std::size_t next) {
+      return buffer.add_plus(name, dot, next);
+    };
+    return read_directory(req, mount, handle, size, offset, add_dot, add_entry_plus);
+  });
+}
+
+}  // namespace
+
+void add_directory_operations(fuse_lowlevel_ops& table) {
+  table.opendir = op_opendir;
+  table.readdir = op_readdir;
+  table.readdirplus = op_readdirplus;
+  table.releasedir = op_releasedir;
+}
+
+}  // namespace framefs::fuse

@@ -1,0 +1,177 @@
+#include "fs/fuse/session.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <thread>
+
+#include <fuse_lowlevel.h>
+
+#include "fs/fuse/answer.h"
+#include "fs/fuse/operations.h"
+#include "fs/fuse/read_ahead.h"
+#include "fs/tree/filesystem.h"
+
+namespace framefs::fuse {
+namespace {
+
+// How many requests the kernel may have under way that nobody waits for, such as read-ahead.
+constexpr unsigned kMaxBackground = 64;
+
+struct CloseSession {
+  void operator()(fuse_session* session) const { fuse_session_destroy(session); }
+};
+using SessionPtr = std::unique_ptr<fuse_session, CloseSession>;
+
+struct FreeLoopConfig {
+  void operator()(fuse_loop_config* config) const { fuse_loop_cfg_destroy(config); }
+};
+
+struct Arguments {
+  Arguments() = default;
+  Arguments(const Arguments&) = delete;
+  Arguments& operator=(const Arguments&) = delete;
+  ~Arguments() { fuse_opt_free_args(&list); }
+  bool add(const std::string& argument) { return fuse_opt_add_arg(&list, argument.c_str()) == 0; }
+  fuse_args list = FUSE_ARGS_INIT(0, nullptr);
+};
+
+// Signals that end the mount must reach the thread that waits for them, so all others start with
+// them blocked.
+class BlockedSignals {
+ public:
+  BlockedSignals() {
+    sigset_t ending;
+    sigemptyset(&ending);
+    for (const int signal : {SIGHUP, SIGINT, SIGTERM}) sigaddset(&ending, signal);
+    pthread_sigmask(SIG_BLOCK, &ending, &before_);
+  }
+  BlockedSignals(const BlockedSignals&) = delete;
+  BlockedSignals& operator=(const BlockedSignals&) = delete;
+  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
+
+void op_init(void*, fuse_conn_info* connection) {
+  const unsigned wanted = FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE | FUSE_CAP_PARALLEL_DIROPS;
+  connection->want |= wanted & connection->capable;
+  connection->max_background = kMaxBackground;
+  connection->congestion_threshold = kMaxBackground * 3 / 4;
+}
+
+fuse_lowlevel_ops operations() {
+  fuse_lowlevel_ops table{};
+  table.init = op_init;
+  add_node_operations(table);
+  add_file_operations(table);
+  add_directory_operations(table);
+  return table;
+}
+
+// In an option's value, these two would end it.
+std::string escaped(const std::string& value) {
+  std::string out;
+  for (const char c : value) {
+    if (c == ',' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string mount_options_text(const fs::MountOptions& options) {
+  // auto_unmount: a helper process unmounts should the daemon die.
+  std::string text = "ro,auto_unmount,subtype=framefs,fsname=" + escaped(options.source.string());
+  // The daemon opens files with its own rights; where others use the mount, the kernel must check
+  // theirs.
+  if (options.allow_other) text += ",allow_other,default_permissions";
+  for (const auto& option : options.vfs_options) text += "," + option;
+  return text;
+}
+
+bool lies_below(const std::filesystem::path& path, const std::filesystem::path& root) {
+  const auto [end, unused] = std::mismatch(root.begin(), root.end(), path.begin(), path.end());
+  return end == root.end() && path != root;
+}
+
+Status serve(fuse_session* session) {
+  const std::unique_ptr<fuse_loop_config, FreeLoopConfig> config(fuse_loop_cfg_create());
+  // A descriptor of its own for each thread: they then do not queue up for requests.
+  fuse_loop_cfg_set_clone_fd(config.get(), 1);
+  const int ended = fuse_session_loop_mt(session, config.get());
+  if (ended < 0) return fs::system_error_of(-ended, "serving the mount");
+  return {};  // unmounted, or a signal
+}
+
+// Tells when the mount answers.
+std::jthread start_announcer(const fs::MountOptions& options, fs::Log& log,
+                             const std::function<void()>& on_ready) {
+  const BlockedSignals blocked;
+  return std::jthread([&] {
+    raise_read_ahead(options.mountpoint, log);  // which waits for the answer to a first request
+    on_ready();
+  });
+}
+
+}  // namespace
+
+Status check_mount(const fs::MountOptions& options) {
+  std::error_code error;
+  const auto source = std::filesystem::canonical(options.source, error);
+  if (error) return fs::system_error_of(error.value(), "SOURCE cannot be opened");
+  struct stat at{};
+  if (::stat(options.mountpoint.c_str(), &at) != 0) {
+    if (errno == ENOTCONN) {
+      return fs::system_error_of(
+          ENOTCONN, "MOUNTPOINT holds a mount whose daemon is gone; fusermount3 -uz removes it");
+    }
+    return fs::system_error("MOUNTPOINT cannot be used");
+  }
+  const bool from_directory = std::filesystem::is_directory(source, error);
+  if (from_directory && !S_ISDIR(at.st_mode)) {
+    return fs::system_error_of(ENOTDIR, "MOUNTPOINT must be a directory, as SOURCE is one");
+  }
+  if (!from_directory && !S_ISREG(at.st_mode)) {
+    return fs::system_error_of(EISDIR, "MOUNTPOINT must be a regular file, as SOURCE is one frame");
+  }
+  if (from_directory && lies_below(std::filesystem::canonical(options.mountpoint, error), source)) {
+    return fs::system_error_of(ELOOP, "MOUNTPOINT lies inside SOURCE");
+  }
+  return {};
+}
+
+Status serve_mount(const fs::MountOptions& options, fs::Log& log,
+                   const std::function<void()>& on_ready) {
+  FRAMEFS_TRY(const auto filesystem, fs::Filesystem::open(options, log));
+  Mount mount{*filesystem, log, options.attr_timeout_ms / 1000.0};
+  Arguments arguments;
+  if (!arguments.add("framefs") || !arguments.add("-o") ||
+      !arguments.add(mount_options_text(options)) || (options.debug && !arguments.add("-d"))) {
+    return fs::system_error_of(ENOMEM, "mount");
+  }
+  const auto table = operations();
+  const SessionPtr session(fuse_session_new(&arguments.list, &table, sizeof(table), &mount));
+  if (!session) return fs::system_error_of(EINVAL, "mount options");
+  if (fuse_set_signal_handlers(session.get()) != 0) return fs::system_error("signal handlers");
+  Status served;
+  if (fuse_session_mount(session.get(), options.mountpoint.c_str()) == 0) {
+    const auto announcer = start_announcer(options, log, on_ready);
+    served = serve(session.get());
+    // Before the announcer is waited for: its request may be among those that nobody will answer.
+    fuse_session_unmount(session.get());
+  } else {
+    served = fs::system_error_of(EPERM, "the kernel refused the mount, see the message above");
+  }
+  fuse_remove_signal_handlers(session.get());
+  return served;
+}
+
+}  // namespace framefs::fuse

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <functional>
+
+#include "codec/core/result.h"
+#include "fs/core/log.h"
+#include "fs/core/mount_options.h"
+
+namespace framefs::fuse {
+
+using codec::Status;
+
+// Makes sure that a mount of `options` can begin: SOURCE and MOUNTPOINT exist and go together.
+// Errors: system, `field` being a sentence for the user.
+Status check_mount(const fs::MountOptions& options);
+
+// Mounts, serves until the mount is unmounted or a SIGTERM, SIGINT or SIGHUP arrives, unmounts.
+// `on_ready` is called once, on a thread of its own, when the mount answers requests.
+// Threads: one mount of a process at a time takes the signals; call it before starting threads.
+// Errors: system.
+Status serve_mount(const fs::MountOptions& options, fs::Log& log,
+                   const std::function<void()>& on_ready);
+
+}  // namespace framefs::fuse

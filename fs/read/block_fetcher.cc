@@ -1,0 +1,236 @@
+#include "fs/read/block_fetcher.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "codec/core/scratch.h"
+
+namespace framefs::fs {
+namespace {
+
+// Adjacent blocks are read together up to so many stored bytes, and decoded by one thread up to so
+// many decoded ones: enough to make system calls and scheduling cheap, few enough to keep all CPUs
+// busy.
+constexpr std::uint64_t kRunStoredBytes = 128u << 10;
+constexpr std::uint64_t kRunDecodedBytes = 256u << 10;
+
+std::uint64_t block_bytes(const BlockRequest& request) {
+  return request.chunk->block_range(request.block).size;
+}
+
+bool needs_first_block(const BlockRequest& request) {
+  return request.block.value != 0 && request.chunk->needs_first_block();
+}
+
+}  // namespace
+
+struct BlockFetcher::Context {
+  codec::BlockDecoder decoder;
+  codec::Scratch stored;
+};
+
+// Borrows a context for the time of one run.
+class BlockFetcher::Lease {
+ public:
+  explicit Lease(BlockFetcher& fetcher) : fetcher_(fetcher) {
+    context_ = fetcher_.idle_.with([](auto& idle) {
+      if (idle.empty()) return std::unique_ptr<Context>();
+      auto last = std::move(idle.back());
+      idle.pop_back();
+      return last;
+    });
+    if (!context_) context_ = std::make_unique<Context>();
+  }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+  ~Lease() {
+    fetcher_.idle_.with([&](auto& idle) { idle.push_back(std::move(context_)); });
+  }
+  Context& operator*() { return *context_; }
+
+ private:
+  BlockFetcher& fetcher_;
+  std::unique_ptr<Context> context_;
+};
+
+struct BlockFetcher::Job {
+  const BlockRequest& request;
+  std::size_t place;  // among the results
+  ByteRange stored;
+  DecodeCache::Ticket ticket;
+  Block first_block;  // for the delta filter
+  Block decoded;
+  std::optional<Error> error;
+};
+
+struct BlockFetcher::Batch {
+  explicit Batch(std::span<const BlockRequest> all) : requests(all), blocks(all.size()) {}
+
+  void note(std::size_t place, const Error& error) {
+    if (!failure) failure = Failure{error, requests[place].chunk_index};
+  }
+
+  const std::span<const BlockRequest> requests;
+  std::vector<Block> blocks;  // the result, place by place
+  std::vector<Job> jobs;      // what is ours to decode
+  std::vector<std::pair<std::size_t, std::shared_ptr<DecodeCache::Flight>>> awaited;
+  std::optional<Failure> failure;
+};
+
+BlockFetcher::BlockFetcher(DecodeCache& cache, WorkerPool& pool) : cache_(cache), pool_(pool) {}
+BlockFetcher::~BlockFetcher() = default;
+
+std::uint64_t BlockFetcher::needed_bytes(std::span<const BlockRequest> requests) {
+  std::uint64_t sum = 0;
+  for (const auto& request : requests) {
+    sum += block_bytes(request) + DecodeCache::kOverheadBytes;
+    if (needs_first_block(request)) {
+      sum += request.chunk->block_range({0}).size + DecodeCache::kOverheadBytes;
+    }
+  }
+  return sum;
+}
+
+Status BlockFetcher::decode_job(Context& context, Job& job, std::span<const std::byte> stored) {
+  const auto& request = job.request;
+  auto block = std::make_shared<Bytes>(block_bytes(request));
+  const auto first = job.first_block ? job.first_block->view() : std::span<const std::byte>{};
+  auto decoded =
+      context.decoder.decode(*request.chunk, request.block, stored, block->writable(), first);
+  if (!decoded) {
+    auto error = decoded.error();
+    error.at += job.stored.offset;
+    return std::unexpected(error);
+  }
+  job.decoded = block;
+  job.ticket.publish(std::move(block), job.decoded->view().size());
+  return {};
+}
+
+// Jobs whose stored bytes are adjacent, in file order.
+void BlockFetcher::decode_run(const codec::ByteSource& source, std::span<Job* const> run) {
+  Lease context(*this);
+  const std::uint64_t begin = run.front()->stored.offset;
+  const std::uint64_t size = run.back()->stored.offset - begin + run.back()->stored.size;
+  const auto stored = (*context).stored.take(size);
+  const bool whole = source.read_at(begin, stored).has_value();
+  for (auto* const job : run) {
+    const auto part = stored.subspan(job->stored.offset - begin, job->stored.size);
+    Status status;
+    // What ends in the middle of a run still has whole blocks before it.
+    if (!whole) status = source.read_at(job->stored.offset, part);
+    if (status) status = decode_job(*context, *job, part);
+    if (!status) {
+      job->error = status.error();
+      job->ticket.fail(status.error());
+    }
+  }
+}
+
+// How many of the first jobs are adjacent and make one run.
+std::size_t BlockFetcher::run_length(std::span<Job* const> jobs) {
+  std::uint64_t end = jobs.front()->stored.offset;
+  std::uint64_t stored = 0;
+  std::uint64_t decoded = 0;
+  for (std::size_t count = 0; count < jobs.size(); ++count) {
+    const auto& job = *jobs[count];
+    stored += job.stored.size;
+    decoded += block_bytes(job.request);
+    const bool too_much = stored > kRunStoredBytes || decoded > kRunDecodedBytes;
+    if (count > 0 && (too_much || job.stored.offset != end)) return count;
+    end = job.stored.offset + job.stored.size;
+  }
+  return jobs.size();
+}
+
+void BlockFetcher::decode(Batch& batch, const codec::ByteSource& source) {
+  if (batch.jobs.empty()) return;
+  std::vector<Job*> by_offset;
+  by_offset.reserve(batch.jobs.size());
+  for (auto& job : batch.jobs) by_offset.push_back(&job);
+  std::ranges::sort(by_offset, {}, [](const Job* job) { return job->stored.offset; });
+
+  std::vector<std::span<Job* const>> runs;
+  for (std::span<Job* const> rest(by_offset); !rest.empty();) {
+    const auto count = run_length(rest);
+    runs.push_back(rest.first(count));
+    rest = rest.subspan(count);
+  }
+  pool_.run(runs.size(), [&](std::size_t i) { decode_run(source, runs[i]); });
+  for (auto& job : batch.jobs) {
+    if (job.error) batch.note(job.place, *job.error);
+    batch.blocks[job.place] = std::move(job.decoded);
+  }
+}
+
+auto BlockFetcher::first_blocks(const codec::ByteSource& source, std::uint64_t file,
+                                std::span<const BlockRequest> requests)
+    -> std::expected<FirstBlocks, Failure> {
+  std::vector<BlockRequest> wanted;
+  for (const auto& request : requests) {
+    const bool asked = !wanted.empty() && wanted.back().chunk_index == request.chunk_index;
+    if (needs_first_block(request) && !asked) {
+      wanted.push_back({request.chunk, request.chunk_index, {0}});
+    }
+  }
+  FirstBlocks firsts;
+  if (wanted.empty()) return firsts;
+  auto blocks = fetch(source, file, wanted);
+  if (!blocks) return std::unexpected(blocks.error());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    firsts.emplace(wanted[i].chunk_index.value, std::move((*blocks)[i]));
+  }
+  return firsts;
+}
+
+void BlockFetcher::claim(Batch& batch, std::uint64_t file, FirstBlocks& firsts) {
+  for (std::size_t i = 0; i < batch.requests.size(); ++i) {
+    const auto& request = batch.requests[i];
+    const auto stored = request.chunk->stored_range(request.block);
+    if (!stored) {
+      auto error = stored.error();
+      error.at += request.chunk->plain_offset() - request.chunk->header().header_bytes();
+      batch.note(i, error);
+      continue;
+    }
+    const CacheKey key{.file = file,
+                       .chunk = request.chunk_index.value,
+                       .block = static_cast<std::uint32_t>(request.block.value),
+                       .kind = CacheKind::block};
+    auto claim = cache_.claim(key, block_bytes(request));
+    if (claim.ours) {
+      auto first = needs_first_block(request) ? firsts[request.chunk_index.value] : nullptr;
+      batch.jobs.push_back(
+          {request, i, *stored, std::move(*claim.ours), std::move(first), nullptr, std::nullopt});
+    } else if (claim.flight) {
+      batch.awaited.emplace_back(i, std::move(claim.flight));
+    } else {
+      batch.blocks[i] = std::static_pointer_cast<const Bytes>(claim.ready);
+    }
+  }
+}
+
+auto BlockFetcher::fetch(const codec::ByteSource& source, std::uint64_t file,
+                         std::span<const BlockRequest> requests)
+    -> std::expected<std::vector<Block>, Failure> {
+  // Before anything is claimed: who waits for another's block must owe none itself.
+  auto firsts = first_blocks(source, file, requests);
+  if (!firsts) return std::unexpected(firsts.error());
+
+  Batch batch(requests);
+  claim(batch, file, *firsts);
+  decode(batch, source);
+  for (auto& [place, flight] : batch.awaited) {
+    const auto landed = flight->wait();
+    if (landed) {
+      batch.blocks[place] = std::static_pointer_cast<const Bytes>(*landed);
+    } else {
+      batch.note(place, landed.error());
+    }
+  }
+  if (batch.failure) return std::unexpected(*batch.failure);
+  return std::move(batch.blocks);
+}
+
+}  // namespace framefs::fs

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "codec/chunk/block_decoder.h"
+#include "codec/chunk/chunk.h"
+#include "codec/core/byte_source.h"
+#include "fs/core/guarded.h"
+#include "fs/core/worker_pool.h"
+#include "fs/read/decode_cache.h"
+#include "fs/read/range_plan.h"
+#include "fs/read/read_result.h"
+
+namespace framefs::fs {
+
+// One block that a read needs.
+struct BlockRequest {
+  std::shared_ptr<const codec::Chunk> chunk;
+  ChunkIndex chunk_index;
+  BlockIndex block;
+};
+
+// Brings decoded blocks: from the cache, from whoever is decoding them already, or from the file,
+// then adjacent ones in one read and all in parallel. Threads: any number.
+class BlockFetcher {
+ public:
+  // Lifetime: cache and pool outlive it.
+  BlockFetcher(DecodeCache& cache, WorkerPool& pool);
+  ~BlockFetcher();
+  BlockFetcher(const BlockFetcher&) = delete;
+  BlockFetcher& operator=(const BlockFetcher&) = delete;
+
+  using Block = std::shared_ptr<const Bytes>;
+  struct Failure {
+    Error error;  // `at` counts from the start of `source`
+    ChunkIndex chunk;
+  };
+  // The blocks asked for, in that order; `file` is their CacheKey::file.
+  // Errors: the first one that hit, when all that was begun has ended.
+  std::expected<std::vector<Block>, Failure> fetch(const codec::ByteSource& source,
+                                                   std::uint64_t file,
+                                                   std::span<const BlockRequest> requests);
+
+  // How much of the cache's budget `requests` will use at once, for DecodeCache::admit().
+  [[nodiscard]] static std::uint64_t needed_bytes(std::span<const BlockRequest> requests);
+
+ private:
+  struct Context;  // what a thread needs to decode
+  class Lease;     // of a context
+  struct Job;      // one block to decode
+  struct Batch;    // the state of one fetch()
+  // The decoded first blocks of chunks whose other blocks cannot be decoded without, by chunk.
+  using FirstBlocks = std::unordered_map<std::uint64_t, Block>;
+
+  std::expected<FirstBlocks, Failure> first_blocks(const codec::ByteSource& source,
+                                                   std::uint64_t file,
+                                                   std::span<const BlockRequest> requests);
+  void claim(Batch& batch, std::uint64_t file, FirstBlocks& firsts);
+  void decode(Batch& batch, const codec::ByteSource& source);
+  void decode_run(const codec::ByteSource& source, std::span<Job* const> run);
+  static std::size_t run_length(std::span<Job* const> jobs);
+  static Status decode_job(Context& context, Job& job, std::span<const std::byte> stored);
+
+  DecodeCache& cache_;
+  WorkerPool& pool_;
+  Guarded<std::vector<std::unique_ptr<Context>>> idle_;
+};
+
+}  // namespace framefs::fs

@@ -1,0 +1,91 @@
+#include "fs/tree/node.h"
+
+#include <cerrno>
+#include <vector>
+
+namespace framefs::fs {
+
+std::size_t NodeTable::KeyHash::operator()(const NodeKey& key) const noexcept {
+  const std::hash<std::uint64_t> hash;
+  return hash(key.inode * 0x9e3779b97f4a7c15ULL + key.device * 2 + (key.is_frame ? 1 : 0));
+}
+
+NodeTable::NodeTable(const NodeKey& root, std::string root_path)
+    : root_path_(std::move(root_path)) {
+  state_.with([&](State& state) {
+    auto node = std::make_shared<Node>(kRootNode, root);
+    node->lookups_ = 1;  // the kernel never forgets the root
+    state.by_id.emplace(kRootNode, std::move(node));
+    state.by_key.emplace(root, kRootNode);
+  });
+}
+
+Result<std::shared_ptr<Node>> NodeTable::find(NodeId id) const {
+  auto node = state_.with([&](const State& state) {
+    const auto at = state.by_id.find(id);
+    return at == state.by_id.end() ? nullptr : at->second;
+  });
+  if (!node) return system_error_of(ESTALE, "lookup");
+  return node;
+}
+
+std::shared_ptr<Node> NodeTable::look_up(const std::shared_ptr<Node>& parent,
+                                         const std::string& name, const NodeKey& key) {
+  return state_.with([&](State& state) {
+    const auto [known, fresh] = state.by_key.try_emplace(key, state.next);
+    if (fresh) {
+      state.by_id.emplace(state.next, std::make_shared<Node>(state.next, key));
+      ++state.next;
+    }
+    auto node = state.by_id.at(known->second);
+    // A file of several names, or one that was moved: the latest place is as good as any.
+    // But never below itself, where a bind mount or snapshot shows a directory inside itself: the
+    // kernel refuses such a loop when it hears of it.
+    if (node->id != kRootNode && !is_above(*node, *parent)) {
+      node->parent_ = parent;
+      node->name_ = name;
+    }
+    ++node->lookups_;
+    return node;
+  });
+}
+
+// Whether `node` is `below` or one of the directories that lead there.
+bool NodeTable::is_above(const Node& node, const Node& below) {
+  const Node* at = &below;
+  while (at != nullptr && at != &node) at = at->parent_.get();
+  return at != nullptr;
+}
+
+void NodeTable::forget(NodeId id, std::uint64_t lookups) {
+  // Dropped after the lock, for it may be the last to hold a view or a chain of parents.
+  std::shared_ptr<Node> dropped;
+  state_.with([&](State& state) {
+    const auto at = state.by_id.find(id);
+    if (at == state.by_id.end() || id == kRootNode) return;
+    auto& node = *at->second;
+    node.lookups_ -= std::min(lookups, node.lookups_);
+    if (node.lookups_ > 0) return;
+    state.by_key.erase(node.key);
+    dropped = std::move(at->second);
+    state.by_id.erase(at);
+  });
+}
+
+std::string NodeTable::path_of(const Node& node) const {
+  return state_.with([&](const State&) {
+    std::vector<const std::string*> names;
+    for (const Node* at = &node; at->parent_ != nullptr; at = at->parent_.get()) {
+      names.push_back(&at->name_);
+    }
+    if (names.empty()) return root_path_;
+    std::string path;
+    for (auto name = names.rbegin(); name != names.rend(); ++name) {
+      if (!path.empty()) path += '/';
+      path += **name;
+    }
+    return path;
+  });
+}
+
+}  // namespace framefs::fs
