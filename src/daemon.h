@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+
+namespace framefs {
+
+// Runs the rest of the program in the background, while whoever started it waits for news.
+class Daemon {
+ public:
+  // Forks.  In the child, returns the daemon's side.  In the parent, waits until the child calls
+  // ready() or ends, and returns the exit code for the parent to end with.
+  // Call it before any thread is started.
+  struct Forked {
+    std::unique_ptr<Daemon> child;
+    int parent_exit_code = 0;
+  };
+  static Forked fork();
+
+  // Lets go of the terminal and the parent.  What was written to stderr before, the user saw.
+  void ready();
+
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+  ~Daemon();
+
+ private:
+  explicit Daemon(int news) : news_(news) {}
+  int news_;  // the writing end of a pipe to the parent
+};
+
+}  // namespace framefs
