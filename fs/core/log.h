@@ -21,8 +21,8 @@ class Log {
   void info(std::string_view text) { sink_->info("{}", text); }
   void warn(std::string_view text) { sink_->warn("{}", text); }
 
-  // A failure to serve part of a file, logged once for each place and cause however often it is met: many
-  // readers stumble over the same damaged chunk.  `place` names path and chunk.
+  // A failure to serve part of a file, logged once for each place and cause however often it is
+  // met: many readers stumble over the same damaged chunk.  `place` names path and chunk.
   void failure(const std::string& place, const codec::Error& error);
 
  private:

@@ -19,6 +19,13 @@ std::uint64_t block_bytes(const BlockRequest& request) {
   return request.chunk->block_range(request.block).size;
 }
 
+CacheKey key_of(std::uint64_t file, const BlockRequest& request) {
+  return {.file = file,
+          .chunk = request.chunk_index.value,
+          .block = static_cast<std::uint32_t>(request.block.value),
+          .kind = CacheKind::block};
+}
+
 bool needs_first_block(const BlockRequest& request) {
   return request.block.value != 0 && request.chunk->needs_first_block();
 }
@@ -78,8 +85,13 @@ struct BlockFetcher::Batch {
   std::optional<Failure> failure;
 };
 
-BlockFetcher::BlockFetcher(DecodeCache& cache, WorkerPool& pool) : cache_(cache), pool_(pool) {}
+BlockFetcher::BlockFetcher(DecodeCache& cache, BufferPool& buffers, WorkerPool& workers)
+    : cache_(cache), buffers_(buffers), workers_(workers) {}
 BlockFetcher::~BlockFetcher() = default;
+
+void BlockFetcher::drop(std::uint64_t file, const BlockRequest& request) {
+  cache_.drop(key_of(file, request));
+}
 
 std::uint64_t BlockFetcher::needed_bytes(std::span<const BlockRequest> requests) {
   std::uint64_t sum = 0;
@@ -94,7 +106,7 @@ std::uint64_t BlockFetcher::needed_bytes(std::span<const BlockRequest> requests)
 
 Status BlockFetcher::decode_job(Context& context, Job& job, std::span<const std::byte> stored) {
   const auto& request = job.request;
-  auto block = std::make_shared<Bytes>(block_bytes(request));
+  auto block = std::make_shared<Bytes>(buffers_, block_bytes(request));
   const auto first = job.first_block ? job.first_block->view() : std::span<const std::byte>{};
   auto decoded =
       context.decoder.decode(*request.chunk, request.block, stored, block->writable(), first);
@@ -157,7 +169,7 @@ void BlockFetcher::decode(Batch& batch, const codec::ByteSource& source) {
     runs.push_back(rest.first(count));
     rest = rest.subspan(count);
   }
-  pool_.run(runs.size(), [&](std::size_t i) { decode_run(source, runs[i]); });
+  workers_.run(runs.size(), [&](std::size_t i) { decode_run(source, runs[i]); });
   for (auto& job : batch.jobs) {
     if (job.error) batch.note(job.place, *job.error);
     batch.blocks[job.place] = std::move(job.decoded);
@@ -194,11 +206,7 @@ void BlockFetcher::claim(Batch& batch, std::uint64_t file, FirstBlocks& firsts) 
       batch.note(i, error);
       continue;
     }
-    const CacheKey key{.file = file,
-                       .chunk = request.chunk_index.value,
-                       .block = static_cast<std::uint32_t>(request.block.value),
-                       .kind = CacheKind::block};
-    auto claim = cache_.claim(key, block_bytes(request));
+    auto claim = cache_.claim(key_of(file, request), block_bytes(request));
     if (claim.ours) {
       auto first = needs_first_block(request) ? firsts[request.chunk_index.value] : nullptr;
       batch.jobs.push_back(

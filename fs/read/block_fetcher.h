@@ -12,9 +12,9 @@
 #include "codec/core/byte_source.h"
 #include "fs/core/guarded.h"
 #include "fs/core/worker_pool.h"
+#include "fs/read/buffer_pool.h"
 #include "fs/read/decode_cache.h"
 #include "fs/read/range_plan.h"
-#include "fs/read/read_result.h"
 
 namespace framefs::fs {
 
@@ -29,8 +29,8 @@ struct BlockRequest {
 // then adjacent ones in one read and all in parallel. Threads: any number.
 class BlockFetcher {
  public:
-  // Lifetime: cache and pool outlive it.
-  BlockFetcher(DecodeCache& cache, WorkerPool& pool);
+  // Lifetime: all of them outlive it.
+  BlockFetcher(DecodeCache& cache, BufferPool& buffers, WorkerPool& workers);
   ~BlockFetcher();
   BlockFetcher(const BlockFetcher&) = delete;
   BlockFetcher& operator=(const BlockFetcher&) = delete;
@@ -45,6 +45,10 @@ class BlockFetcher {
   std::expected<std::vector<Block>, Failure> fetch(const codec::ByteSource& source,
                                                    std::uint64_t file,
                                                    std::span<const BlockRequest> requests);
+
+  // Lets go of a block of which everything has been handed out: from now on it is in the kernel's
+  // page cache, and memory here is better spent on blocks that are read in parts.
+  void drop(std::uint64_t file, const BlockRequest& request);
 
   // How much of the cache's budget `requests` will use at once, for DecodeCache::admit().
   [[nodiscard]] static std::uint64_t needed_bytes(std::span<const BlockRequest> requests);
@@ -64,10 +68,11 @@ class BlockFetcher {
   void decode(Batch& batch, const codec::ByteSource& source);
   void decode_run(const codec::ByteSource& source, std::span<Job* const> run);
   static std::size_t run_length(std::span<Job* const> jobs);
-  static Status decode_job(Context& context, Job& job, std::span<const std::byte> stored);
+  Status decode_job(Context& context, Job& job, std::span<const std::byte> stored);
 
   DecodeCache& cache_;
-  WorkerPool& pool_;
+  BufferPool& buffers_;
+  WorkerPool& workers_;
   Guarded<std::vector<std::unique_ptr<Context>>> idle_;
 };
 

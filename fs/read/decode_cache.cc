@@ -94,6 +94,18 @@ DecodeCache::Claim DecodeCache::claim(const CacheKey& key, std::uint64_t bytes) 
   return claim;
 }
 
+void DecodeCache::drop(const CacheKey& key) {
+  Value dropped;  // freed after the lock
+  shard_of(key).with([&](Shard& shard) {
+    const auto at = shard.slots.find(key);
+    if (at == shard.slots.end() || at->second.flight) return;
+    dropped = std::move(at->second.value);
+    held_.fetch_sub(at->second.bytes, std::memory_order_relaxed);
+    shard.by_age.erase(at->second.age);
+    shard.slots.erase(at);
+  });
+}
+
 void DecodeCache::make_room() {
   if (held_.load(std::memory_order_relaxed) <= budget_) return;
   // Each shard in turn gives its oldest value; a full round without one means all are in use.  The

@@ -116,6 +116,9 @@ class DecodeCache {
     return std::static_pointer_cast<const T>(found.ready);
   }
 
+  // Lets go of a value that will not be asked for again, if it is there and ready.
+  void drop(const CacheKey& key);
+
   // The right to use `bytes` of the budget at once, until it is destroyed.
   class Admission {
    public:

@@ -9,20 +9,6 @@
 
 namespace framefs::fs {
 
-// Bytes owned by a shared value.
-class Bytes {
- public:
-  explicit Bytes(std::size_t size)
-      : data_(std::make_unique_for_overwrite<std::byte[]>(size)), size_(size) {}
-
-  [[nodiscard]] std::span<std::byte> writable() noexcept { return {data_.get(), size_}; }
-  [[nodiscard]] std::span<const std::byte> view() const noexcept { return {data_.get(), size_}; }
-
- private:
-  const std::unique_ptr<std::byte[]> data_;
-  const std::size_t size_;
-};
-
 // What a read came to: bytes where they lie, without another copy, and what keeps them there.
 // Lifetime: the spans are good as long as this object is; destroy it once the reply is sent.
 struct ReadResult {

@@ -15,6 +15,11 @@ NodeKey key_of(const struct stat& st, bool is_frame) {
   return {.device = st.st_dev, .inode = st.st_ino, .is_frame = is_frame};
 }
 
+// What is kept for reuse beside the cache: enough for the blocks that are decoded at a time, little
+// beside the budget.
+constexpr std::uint64_t kIdleBufferBytes = 4u << 20;
+constexpr std::uint64_t kIdleBufferShare = 16;
+
 // A chunk is the natural unit of a frame, within what tools use as a buffer.
 blksize_t shown_block_size(std::uint64_t chunksize) {
   constexpr std::uint64_t kLeast = 4u << 10;
@@ -49,10 +54,11 @@ Filesystem::Filesystem(const MountOptions& options, Log& log, SourceRoot root,
       root_(std::move(root)),
       source_name_(options.source.string()),
       log_(log),
-      pool_(options.threads),
+      workers_(options.threads),
+      buffers_(std::min(kIdleBufferBytes, options.cache_bytes / kIdleBufferShare)),
       cache_(options.cache_bytes),
-      blocks_(cache_, pool_),
-      directory_(probe_, pool_, options.keep_suffix),
+      blocks_(cache_, buffers_, workers_),
+      directory_(probe_, workers_, options.keep_suffix),
       inodes_(root_key.device),
       nodes_(root_key, root_.path()) {}
 
@@ -188,7 +194,7 @@ Result<std::shared_ptr<const FrameView>> Filesystem::current_view(const OpenFile
     return frame.view;
   });
   if (view) return view;
-  const ReadServices services{options_.limits, cache_, blocks_, log_};
+  const ReadServices services{options_.limits, buffers_, cache_, blocks_, log_};
   const auto name = source_name_ + (root_.is_directory() ? "/" + nodes_.path_of(*file.node) : "");
   auto made = std::make_shared<const FrameView>(file.source, state_id, name, services);
   return file.node->frame.with([&](Node::FrameState& frame) {

@@ -85,7 +85,8 @@ class Filesystem {
   const std::string source_name_;  // for the log
   // Self-synchronised.
   Log& log_;
-  WorkerPool pool_;
+  WorkerPool workers_;
+  BufferPool buffers_;
   DecodeCache cache_;
   BlockFetcher blocks_;
   FrameProbe probe_;

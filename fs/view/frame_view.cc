@@ -102,7 +102,7 @@ Status FrameView::plan_by_rule(Plan& plan, const codec::Chunk& chunk, ByteRange 
     }
     return {};
   }
-  auto bytes = std::make_shared<Bytes>(wanted.size);
+  auto bytes = std::make_shared<Bytes>(services_.buffers, wanted.size);
   if (chunk.body() == codec::ChunkBody::special) {
     chunk.fill(wanted.offset, bytes->writable());
   } else {
@@ -152,8 +152,12 @@ Result<ReadResult> FrameView::read(std::uint64_t offset, std::uint64_t size) con
     offset += take;
     left -= take;
   }
-  if (plan.requests.empty()) return std::move(plan.result);
+  FRAMEFS_CHECK(fill_gaps(plan));
+  return std::move(plan.result);
+}
 
+Status FrameView::fill_gaps(Plan& plan) const {
+  if (plan.requests.empty()) return {};
   plan.result.admission = services_.cache.admit(BlockFetcher::needed_bytes(plan.requests));
   auto blocks = services_.blocks.fetch(*source_, state_id_, plan.requests);
   if (!blocks) {
@@ -162,10 +166,13 @@ Result<ReadResult> FrameView::read(std::uint64_t offset, std::uint64_t size) con
   }
   for (std::size_t i = 0; i < blocks->size(); ++i) {
     const auto [span, within] = plan.gaps[i];
-    plan.result.spans[span] = (*blocks)[i]->view().subspan(within.offset, within.size);
+    const auto whole = (*blocks)[i]->view();
+    plan.result.spans[span] = whole.subspan(within.offset, within.size);
     plan.result.owners.push_back(std::move((*blocks)[i]));
+    if (within.offset + within.size == whole.size())
+      services_.blocks.drop(state_id_, plan.requests[i]);
   }
-  return std::move(plan.result);
+  return {};
 }
 
 }  // namespace framefs::fs

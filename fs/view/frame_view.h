@@ -18,6 +18,7 @@ namespace framefs::fs {
 // What all views of a mount share.  Lifetime: all of it outlives every view.
 struct ReadServices {
   const codec::Limits& limits;
+  BufferPool& buffers;
   DecodeCache& cache;
   BlockFetcher& blocks;
   Log& log;
@@ -45,6 +46,7 @@ class FrameView {
   Result<std::shared_ptr<const codec::Chunk>> chunk(const codec::ChunkBegins::Place& place) const;
   Status plan_chunk(Plan& plan, const codec::ChunkBegins::Place& place, ByteRange wanted) const;
   Status plan_by_rule(Plan& plan, const codec::Chunk& chunk, ByteRange wanted) const;
+  Status fill_gaps(Plan& plan) const;
   void log_failure(const Error& error, std::optional<ChunkIndex> chunk) const;
 
   const std::shared_ptr<const FileSource> source_;

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "fs/core/guarded.h"
+
+namespace framefs::fs {
+
+class BufferPool;
+
+// Bytes owned by a shared value.  Their memory goes back to the pool it came from.
+class Bytes {
+ public:
+  Bytes(BufferPool& pool, std::size_t size);
+  Bytes(const Bytes&) = delete;
+  Bytes& operator=(const Bytes&) = delete;
+  ~Bytes();
+
+  [[nodiscard]] std::span<std::byte> writable() noexcept { return {data_.get(), size_}; }
+  [[nodiscard]] std::span<const std::byte> view() const noexcept { return {data_.get(), size_}; }
+
+ private:
+  BufferPool& pool_;
+  const std::size_t size_;
+  std::unique_ptr<std::byte[]> data_;
+};
+
+// Keeps a little memory that blocks were decoded to for the next blocks: a sequential reader then
+// works in the same few buffers, which stay in the CPU's caches, and the kernel need not hand out
+// and clear fresh pages for every block. Threads: any number.  Lifetime: outlives every Bytes made
+// with it.
+class BufferPool {
+ public:
+  // Never more than `most_bytes` are kept.
+  explicit BufferPool(std::uint64_t most_bytes);
+
+  // `size` bytes of undefined content.
+  std::unique_ptr<std::byte[]> take(std::size_t size);
+  void give_back(std::unique_ptr<std::byte[]> buffer, std::size_t size) noexcept;
+
+ private:
+  struct Idle {
+    std::vector<std::pair<std::size_t, std::unique_ptr<std::byte[]>>> buffers;  // latest last
+    std::uint64_t bytes = 0;
+  };
+  const std::uint64_t most_bytes_;
+  Guarded<Idle> idle_;
+};
+
+}  // namespace framefs::fs
