@@ -16,9 +16,9 @@ class BlockDecoder {
  public:
   // Decodes one block of `chunk` (ChunkBody::blocks) into `out`, whose size is that of
   // block_range(). `stored` holds the bytes of stored_range(); `first_block` the decoded block 0
-  // where the chunk needs_first_block() and `block` is not itself the first, else nothing. Errors:
-  // truncated, bad_field, unsupported, `at` counted from the start of `stored`; `out` then holds no
-  // meaningful bytes.
+  // where the chunk needs_first_block() and `block` is not itself the first, else nothing.
+  // Errors: truncated, bad_field, unsupported, `at` counted from the start of `stored`; `out` then
+  // holds no meaningful bytes.
   Status decode(const Chunk& chunk, BlockIndex block, std::span<const std::byte> stored,
                 std::span<std::byte> out, std::span<const std::byte> first_block);
 

@@ -22,19 +22,21 @@ enum class ChunkBody : std::uint8_t {
 
 // What is known of one stored chunk before any of its blocks is read: header, block starts,
 // dictionary, filters.  Enough to fetch and decode any one block by itself. Immutable after open();
-// any number of threads may use it. Source: chunk format; see codec/FORMAT.md.
+// any number of threads may use it.
+// Source: chunk format; see codec/FORMAT.md.
 class Chunk {
  public:
   // Reads the header and tables of the chunk at `offset` of `source`, which may take `available`
   // bytes. `schunk_typesize` is the typesize of the frame, 0 for a loose chunk: the header's byte
-  // counts then. Errors: truncated, bad_field, unsupported, over_limit, with offsets from the
-  // chunk's start; those of the source.  A wrong start of one block is no error here but of
-  // decoding that block.
+  // counts then.
+  // Errors: truncated, bad_field, unsupported, over_limit, with offsets from the chunk's start;
+  // those of the source.  A wrong start of one block is no error here but of decoding that block.
   static Result<Chunk> open(const ByteSource& source, std::uint64_t offset, std::uint64_t available,
                             std::uint32_t schunk_typesize, const Limits& limits);
 
   // A chunk that is not stored at all: zeros, NaNs or uninitialised bytes, as the frame's index
-  // says. Errors: bad_field where NaNs are asked for and typesize is neither 4 nor 8.
+  // says.
+  // Errors: bad_field where NaNs are asked for and typesize is neither 4 nor 8.
   static Result<Chunk> make_special(Special special, std::uint32_t nbytes, std::uint32_t typesize);
 
   [[nodiscard]] const ChunkHeader& header() const noexcept { return header_; }

@@ -42,10 +42,11 @@ struct ChunkHeader {
   }
 };
 
-// Reads a chunk header and checks every rule that it can break by itself.
-// `head` is the first min(32, available) bytes of the chunk, `available` how many bytes the chunk
-// may take; more than it needs is fine. Errors: truncated, bad_field, unsupported (a newer format),
-// each with the header's byte offset. Source: chunk format, "Header".
+// Reads a chunk header and checks every rule that it can break by itself. `head` is the first
+// min(32, available) bytes of the chunk, `available` how many bytes the chunk may take; more than
+// it needs is fine.
+// Errors: truncated, bad_field, unsupported (a newer format), each with the header's byte offset.
+// Source: chunk format, "Header".
 Result<ChunkHeader> parse_chunk_header(std::span<const std::byte> head, std::uint64_t available);
 
 }  // namespace framefs::codec

@@ -17,9 +17,9 @@ class ZlibDecoder {
   static Result<ZlibDecoder> make();
 
   // Decodes one stream, which must fill `out` exactly.  Bytes after its end are left alone, as
-  // zlib's own uncompress() does, which the reference library calls. Errors: bad_field, a wrong
-  // checksum included.  `out` then holds unspecified bytes; the decoder
-  //   is good for further use.
+  // zlib's own uncompress() does, which the reference library calls.
+  // Errors: bad_field, a wrong checksum included.  `out` then holds unspecified bytes; the decoder
+  // is good for further use.
   // Source: chunk format, codecs and dictionaries.
   Status decode(std::span<const std::byte> in, std::span<std::byte> out);
 

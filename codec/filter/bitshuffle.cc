@@ -79,7 +79,7 @@ void bitunshuffle_with(const FilterKernels& kernels, std::size_t typesize,
       tail == BitshuffleTail::copy_whole_block && whole % 8 != 0 ? 0 : whole / 8;
   if (columns > 0) bitunshuffle_elements(kernels, typesize, in.data(), columns, out.data());
   const std::size_t done = 8 * columns * typesize;
-  std::ranges::copy(in.subspan(done), out.subspan(done).begin());
+  std::copy_n(in.data() + done, in.size() - done, out.data() + done);
 }
 
 void bitunshuffle(std::size_t typesize, std::span<const std::byte> in, std::span<std::byte> out,

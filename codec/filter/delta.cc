@@ -1,10 +1,10 @@
 #include "codec/filter/delta.h"
 
 #include <algorithm>
-#include <bit>
 #include <cassert>
 #include <cstdint>
-#include <cstring>
+
+#include "codec/filter/word.h"
 
 namespace framefs::codec {
 namespace {
@@ -13,18 +13,6 @@ namespace {
 std::size_t element_bytes(std::size_t typesize) {
   if (typesize == 1 || typesize == 2 || typesize == 4) return typesize;
   return typesize % 8 == 0 ? 8 : 1;
-}
-
-// Eight bytes, the first one lowest.
-std::uint64_t load_word(const std::byte* from) {
-  std::uint64_t word = 0;
-  std::memcpy(&word, from, sizeof(word));
-  return std::endian::native == std::endian::big ? std::byteswap(word) : word;
-}
-
-void store_word(std::byte* to, std::uint64_t word) {
-  if (std::endian::native == std::endian::big) word = std::byteswap(word);
-  std::memcpy(to, &word, sizeof(word));
 }
 
 // Each element becomes the XOR of all up to itself.  Eight bytes at a time: within a word by

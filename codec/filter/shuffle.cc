@@ -58,7 +58,8 @@ void unshuffle(std::size_t width, std::span<const std::byte> in, std::span<std::
     usable_kernels().back().unshuffle(width, ByteRows{in.data(), elements, elements}, out.data(),
                                       width);
   }
-  std::ranges::copy(in.subspan(elements * width), out.subspan(elements * width).begin());
+  const std::size_t done = elements * width;
+  std::copy_n(in.data() + done, in.size() - done, out.data() + done);
 }
 
 }  // namespace framefs::codec

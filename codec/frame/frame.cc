@@ -128,6 +128,7 @@ Status Frame::load_index(const ByteSource& source, std::uint64_t trailer_at, con
 
 Status Frame::read_entries(const ByteSource& source, ChunkIndex first,
                            std::span<std::int64_t> out) const {
+  if (out.empty()) return {};  // of a frame without chunks, too
   std::vector<std::byte> stored(out.size() * kIndexEntryBytes);
   if (const auto read = ChunkReader(source, *index_).read(index_entry_at(first), stored); !read) {
     return from_frame_start(read.error(), index_at_);

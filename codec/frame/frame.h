@@ -42,10 +42,9 @@ class Frame {
   // What this object holds.  Units: bytes.
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept;
 
-  // Reads the header and tables of the chunk that `entry`, its entry in the index, points at.
-  // Where chunks vary in size, a chunk of any size will do; else it must have that of
-  // chunk_range(). Errors: as Chunk::open(), with offsets from the frame's start; bad_field for a
-  // wrong entry.
+  // Reads the header and tables of the chunk that `entry`, its entry in the index, points at. Where
+  // chunks vary in size, a chunk of any size will do; else it must have that of chunk_range().
+  // Errors: as Chunk::open(), with offsets from the frame's start; bad_field for a wrong entry.
   Result<Chunk> open_chunk(const ByteSource& source, ChunkIndex chunk, std::int64_t entry,
                            const Limits& limits) const;
 

@@ -15,8 +15,8 @@
 namespace framefs::codec {
 
 // Reads the decoded bytes of a frame, serially and without a cache of blocks: for tools and tests,
-// and as the oracle of the parallel path. Threads: one at a time.  Lifetime: source and frame
-// outlive it.
+// and as the oracle of the parallel path.
+// Threads: one at a time.  Lifetime: source and frame outlive it.
 class FrameReader {
  public:
   FrameReader(const ByteSource& source, const Frame& frame, const Limits& limits)

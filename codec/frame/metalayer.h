@@ -19,11 +19,11 @@ struct Metalayer {
 };
 
 // Reads a directory of metalayers, as it stands in the header (from byte 87 on) and in the trailer
-// (from its third byte on): a map from names to offsets, then the contents.
-// `part` is the whole header or trailer, `map_at` where in it the directory starts, `part_at` where
-// in the frame `part` stands.  No content may pass the end of `part`. Errors: truncated, bad_field,
-// with offsets from `part`'s start; over_limit past `most` entries. Source: frame format,
-// "Metalayers".
+// (from its third byte on): a map from names to offsets, then the contents. `part` is the whole
+// header or trailer, `map_at` where in it the directory starts, `part_at` where in the frame `part`
+// stands.  No content may pass the end of `part`.
+// Errors: truncated, bad_field (more than `most` entries, too), with offsets from `part`'s start.
+// Source: frame format, "Metalayers".
 Result<std::vector<Metalayer>> parse_metalayers(std::span<const std::byte> part, std::size_t map_at,
                                                 std::uint64_t part_at, std::uint16_t most);
 

@@ -26,7 +26,8 @@ struct BlockRequest {
 };
 
 // Brings decoded blocks: from the cache, from whoever is decoding them already, or from the file,
-// then adjacent ones in one read and all in parallel. Threads: any number.
+// then adjacent ones in one read and all in parallel.
+// Threads: any number.
 class BlockFetcher {
  public:
   // Lifetime: all of them outlive it.

@@ -20,7 +20,8 @@ struct DirectoryEntry {
 
 // How names in SOURCE and names in the mount go together.  Both directions follow from nothing but
 // the directory's contents: a frame loses its suffix unless an entry of the shorter name exists, or
-// two frames would come to share it. Threads: any number.
+// two frames would come to share it.
+// Threads: any number.
 class Directory {
  public:
   Directory(FrameProbe& probe, WorkerPool& pool, bool keep_suffix)

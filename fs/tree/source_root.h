@@ -20,8 +20,8 @@ class SourceRoot {
   [[nodiscard]] bool is_directory() const noexcept { return is_directory_; }
 
   // Opens what `relative` names; any length of path will do.  A symbolic link at its end can be
-  // opened with O_PATH | O_NOFOLLOW; O_CLOEXEC is implied. Errors: system; ELOOP or EXDEV where a
-  // link or ".." was met on the way.
+  // opened with O_PATH | O_NOFOLLOW; O_CLOEXEC is implied.
+  // Errors: system; ELOOP or EXDEV where a link or ".." was met on the way.
   [[nodiscard]] Result<UniqueFd> open(const std::string& relative, int flags) const;
 
  private:
