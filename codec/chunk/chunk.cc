@@ -24,6 +24,10 @@ constexpr std::uint8_t kBlosc1Version = 2;
 constexpr std::uint32_t kBlosc1MaxSplits = 16;
 constexpr std::uint32_t kBlosc1MinStreamBytes = 128;
 
+bool is_blosc1(const ChunkHeader& header) {
+  return !header.extended && header.version <= kBlosc1Version;
+}
+
 bool blosc1_splits(const ChunkHeader& header) {
   return header.typesize <= kBlosc1MaxSplits &&
          header.blocksize / header.typesize >= kBlosc1MinStreamBytes;
@@ -277,7 +281,7 @@ BlockIndex Chunk::block_at(std::uint64_t offset) const {
 std::uint32_t Chunk::stream_count(BlockIndex block) const {
   if (header_.vl_blocks || header_.dont_split) return 1;
   if (block_range(block).size < header_.blocksize) return 1;  // the leftover block
-  if (header_.version <= kBlosc1Version && !blosc1_splits(header_)) return 1;
+  if (is_blosc1(header_) && !blosc1_splits(header_)) return 1;
   return header_.typesize;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "codec/filter/bitshuffle_impl.h"
+#include "codec/filter/word.h"
 
 namespace framefs::codec {
 namespace {
@@ -60,13 +61,14 @@ void bitunshuffle_elements(const FilterKernels& kernels, std::size_t typesize, c
 }  // namespace
 
 void bit_rows_scalar(const ByteRows& rows, std::byte* out) {
-  for (std::size_t c = 0; c < rows.size; ++c) {
+  // Copies, as bytes written might alias what the reference refers to.
+  const auto [data, stride, columns] = rows;
+  for (std::size_t c = 0; c < columns; ++c) {
     std::uint64_t bits = 0;
     for (std::size_t b = 0; b < 8; ++b) {
-      bits |= std::to_integer<std::uint64_t>(rows.data[b * rows.stride + c]) << (8 * b);
+      bits |= std::to_integer<std::uint64_t>(data[b * stride + c]) << (8 * b);
     }
-    bits = transpose_bits(bits);
-    for (std::size_t i = 0; i < 8; ++i) out[8 * c + i] = static_cast<std::byte>(bits >> (8 * i));
+    store_word(out + 8 * c, transpose_bits(bits));
   }
 }
 

@@ -25,17 +25,17 @@ inline void transpose_bits(__m256i* v) {
   const __m256i pair = _mm256_set1_epi8(0x33);
   const __m256i single = _mm256_set1_epi8(0x55);
 #pragma GCC unroll 4
-  for (int k = 0; k < 4; ++k) swap_bits<4>(v[k], v[k + 4], nibble);
+  for (std::size_t k = 0; k < 4; ++k) swap_bits<4>(v[k], v[k + 4], nibble);
 #pragma GCC unroll 4
-  for (int k = 0; k < 4; ++k) swap_bits<2>(v[k + k / 2 * 2], v[k + k / 2 * 2 + 2], pair);
+  for (std::size_t k = 0; k < 4; ++k) swap_bits<2>(v[k + k / 2 * 2], v[k + k / 2 * 2 + 2], pair);
 #pragma GCC unroll 4
-  for (int k = 0; k < 4; ++k) swap_bits<1>(v[2 * k], v[2 * k + 1], single);
+  for (std::size_t k = 0; k < 4; ++k) swap_bits<1>(v[2 * k], v[2 * k + 1], single);
 }
 
-void tile(const ByteRows& rows, std::size_t column, std::byte* out) {
+inline void tile(const std::byte* rows, std::size_t stride, std::byte* out) {
   __m256i v[8];
 #pragma GCC unroll 8
-  for (std::size_t b = 0; b < 8; ++b) v[b] = load(rows.data + b * rows.stride + column);
+  for (std::size_t b = 0; b < 8; ++b) v[b] = load(rows + b * stride);
   transpose_bits(v);
   // Row i now holds element i of every column: what is left is a byte shuffle of width 8.
   interleave8(v);
@@ -49,7 +49,7 @@ void partial_tile(const ByteRows& rows, std::byte* out) {
   for (std::size_t b = 0; b < 8; ++b) {
     std::memcpy(in + b * kColumns, rows.data + b * rows.stride, rows.size);
   }
-  tile({in, kColumns, kColumns}, 0, plane);
+  tile(in, kColumns, plane);
   std::memcpy(out, plane, 8 * rows.size);
 }
 
@@ -57,13 +57,15 @@ void partial_tile(const ByteRows& rows, std::byte* out) {
 
 void bit_rows_avx2(const ByteRows& rows, std::byte* out) {
   if (rows.size < kColumns) return partial_tile(rows, out);
+  // Copies, as bytes written might alias what the reference refers to.
+  const auto [data, stride, size] = rows;
   std::size_t column = 0;
-  for (; kColumns <= rows.size - column; column += kColumns) {
-    tile(rows, column, out + 8 * column);
+  for (; kColumns <= size - column; column += kColumns) {
+    tile(data + column, stride, out + 8 * column);
   }
-  if (column < rows.size) {
-    column = rows.size - kColumns;
-    tile(rows, column, out + 8 * column);
+  if (column < size) {
+    column = size - kColumns;
+    tile(data + column, stride, out + 8 * column);
   }
 }
 

@@ -20,13 +20,13 @@ inline __m256i transpose_bits(__m256i reversed) {
   return _mm256_gf2p8affine_epi64_epi8(units, reversed, 0);
 }
 
-void tile(const ByteRows& rows, std::size_t column, std::byte* out) {
+inline void tile(const std::byte* rows, std::size_t stride, std::byte* out) {
   __m256i v[8];
 #pragma GCC unroll 8
-  for (std::size_t b = 0; b < 8; ++b) v[b] = load(rows.data + (7 - b) * rows.stride + column);
+  for (std::size_t b = 0; b < 8; ++b) v[b] = load(rows + (7 - b) * stride);
   interleave8(v);
 #pragma GCC unroll 8
-  for (int k = 0; k < 8; ++k) v[k] = transpose_bits(v[k]);
+  for (std::size_t k = 0; k < 8; ++k) v[k] = transpose_bits(v[k]);
   store_lanes<8>(v, out);
 }
 
@@ -37,7 +37,7 @@ void partial_tile(const ByteRows& rows, std::byte* out) {
   for (std::size_t b = 0; b < 8; ++b) {
     std::memcpy(in + b * kColumns, rows.data + b * rows.stride, rows.size);
   }
-  tile({in, kColumns, kColumns}, 0, plane);
+  tile(in, kColumns, plane);
   std::memcpy(out, plane, 8 * rows.size);
 }
 
@@ -45,13 +45,15 @@ void partial_tile(const ByteRows& rows, std::byte* out) {
 
 void bit_rows_gfni(const ByteRows& rows, std::byte* out) {
   if (rows.size < kColumns) return partial_tile(rows, out);
+  // Copies, as bytes written might alias what the reference refers to.
+  const auto [data, stride, size] = rows;
   std::size_t column = 0;
-  for (; kColumns <= rows.size - column; column += kColumns) {
-    tile(rows, column, out + 8 * column);
+  for (; kColumns <= size - column; column += kColumns) {
+    tile(data + column, stride, out + 8 * column);
   }
-  if (column < rows.size) {
-    column = rows.size - kColumns;
-    tile(rows, column, out + 8 * column);
+  if (column < size) {
+    column = size - kColumns;
+    tile(data + column, stride, out + 8 * column);
   }
 }
 

@@ -9,7 +9,7 @@ CpuFeatures detect_cpu_features() noexcept {
   CpuFeatures features;
   features.avx2 = __builtin_cpu_supports("avx2") != 0;
   features.gfni = features.avx2 && __builtin_cpu_supports("gfni") != 0;
-  features.avx512 = features.gfni && __builtin_cpu_supports("avx512f") != 0 &&
+  features.avx512 = features.avx2 && __builtin_cpu_supports("avx512f") != 0 &&
                     __builtin_cpu_supports("avx512bw") != 0 &&
                     __builtin_cpu_supports("avx512vl") != 0 &&
                     __builtin_cpu_supports("avx512vbmi") != 0;

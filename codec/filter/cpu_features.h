@@ -6,7 +6,7 @@ namespace framefs::codec {
 struct CpuFeatures {
   bool avx2 = false;
   bool gfni = false;    // on 256-bit vectors
-  bool avx512 = false;  // F, BW, VL, VBMI and GFNI
+  bool avx512 = false;  // F, BW, VL and VBMI
 };
 
 // Threads: any.  x86-64 only.

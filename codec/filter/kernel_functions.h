@@ -35,6 +35,5 @@ void unshuffle_avx2(std::size_t width, const ByteRows& planes, std::byte* out, s
 void unshuffle_avx512(std::size_t width, const ByteRows& planes, std::byte* out, std::size_t pitch);
 void bit_rows_avx2(const ByteRows& rows, std::byte* out);
 void bit_rows_gfni(const ByteRows& rows, std::byte* out);
-void bit_rows_avx512(const ByteRows& rows, std::byte* out);
 
 }  // namespace framefs::codec

@@ -20,7 +20,10 @@ KernelTable make_table() noexcept {
   add({"scalar", unshuffle_scalar, bit_rows_scalar});
   if (cpu.avx2) add({"avx2", unshuffle_avx2, bit_rows_avx2});
   if (cpu.gfni) add({"avx2+gfni", unshuffle_avx2, bit_rows_gfni});
-  if (cpu.avx512) add({"avx512", unshuffle_avx512, bit_rows_avx512});
+  // Bits gain nothing from wider vectors than those of AVX2 once there is GFNI.
+  if (cpu.avx512) {
+    add({"avx512", unshuffle_avx512, cpu.gfni ? bit_rows_gfni : bit_rows_avx2});
+  }
   return table;
 }
 

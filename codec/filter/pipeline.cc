@@ -11,18 +11,17 @@ namespace framefs::codec {
 namespace {
 
 // Source: chunk format, filter ids; codec/FORMAT.md, "Filters".
-enum FilterId : std::uint8_t {
-  kNone = 0,
-  kShuffle = 1,
-  kBitshuffle = 2,
-  kDelta = 3,
-  kTruncPrec = 4,
-  kFirstReserved = 5,
-  kLastReserved = 31,
-  kBytedeltaBuggy = 34,
-  kBytedelta = 35,
-  kIntTrunc = 36,
-};
+constexpr std::uint8_t kNone = 0;
+constexpr std::uint8_t kShuffle = 1;
+constexpr std::uint8_t kBitshuffle = 2;
+constexpr std::uint8_t kDelta = 3;
+constexpr std::uint8_t kTruncPrec = 4;
+constexpr std::uint8_t kFirstReserved = 5;
+constexpr std::uint8_t kLastReserved = 31;
+constexpr std::uint8_t kBytedeltaBuggy = 34;
+constexpr std::uint8_t kBytedelta = 35;
+constexpr std::uint8_t kIntTrunc = 36;
+
 constexpr std::uint64_t kFiltersAt = 16;  // of slot 0 in the chunk header
 
 }  // namespace

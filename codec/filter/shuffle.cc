@@ -8,10 +8,13 @@
 namespace framefs::codec {
 namespace {
 
+// The rows are passed by value here: bytes written might alias what a reference refers to, and the
+// compiler could not vectorise.
+
 // A width known at compile time lets the compiler unroll the element, and vectorise where the CPU
 // has interleaving stores.
 template <std::size_t kWidth>
-void interleave(const ByteRows& planes, std::byte* out) {
+void interleave(ByteRows planes, std::byte* out) {
   for (std::size_t i = 0; i < planes.size; ++i) {
     for (std::size_t j = 0; j < kWidth; ++j) {
       out[i * kWidth + j] = planes.data[j * planes.stride + i];
@@ -20,7 +23,7 @@ void interleave(const ByteRows& planes, std::byte* out) {
 }
 
 // Few enough elements at a time that the lines they fill stay cached while every plane is walked.
-void interleave_any(std::size_t width, const ByteRows& planes, std::byte* out, std::size_t pitch) {
+void interleave_any(std::size_t width, ByteRows planes, std::byte* out, std::size_t pitch) {
   constexpr std::size_t kElements = 64;
   for (std::size_t first = 0; first < planes.size; first += kElements) {
     const std::size_t last = first + std::min(kElements, planes.size - first);

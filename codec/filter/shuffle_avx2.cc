@@ -34,7 +34,7 @@ void tile2(const std::byte* in, std::size_t stride, std::byte* out) {
 struct Shuffle3 {
   std::byte from[3][3][16];  // [vector of the output][plane][byte]; 0x80 gives zero
   constexpr Shuffle3() : from{} {
-    for (int k = 0; k < 48; ++k) {
+    for (std::size_t k = 0; k < 48; ++k) {
       for (int plane = 0; plane < 3; ++plane) {
         from[k / 16][plane][k % 16] = static_cast<std::byte>(k % 3 == plane ? k / 3 : 0x80);
       }
@@ -43,7 +43,7 @@ struct Shuffle3 {
 };
 constexpr Shuffle3 kShuffle3;
 
-inline __m256i control3(int vector, int plane) {
+inline __m256i control3(std::size_t vector, std::size_t plane) {
   return _mm256_broadcastsi128_si256(load_half(kShuffle3.from[vector][plane]));
 }
 
@@ -53,7 +53,7 @@ void tile3(const std::byte* in, std::size_t stride, std::byte* out) {
   const __m256i c = load(in + 2 * stride);
   __m256i v[3];
 #pragma GCC unroll 3
-  for (int k = 0; k < 3; ++k) {
+  for (std::size_t k = 0; k < 3; ++k) {
     v[k] = _mm256_or_si256(_mm256_or_si256(_mm256_shuffle_epi8(a, control3(k, 0)),
                                            _mm256_shuffle_epi8(b, control3(k, 1))),
                            _mm256_shuffle_epi8(c, control3(k, 2)));
@@ -84,13 +84,13 @@ void tile8(const std::byte* in, std::size_t stride, std::byte* out) {
 template <std::size_t kWidth, std::size_t kElements,
           void (*kTileOf)(const std::byte*, std::size_t, std::byte*)>
 void unshuffle_tiles(const ByteRows& planes, std::byte* out) {
+  // Copies, as bytes written might alias what the reference refers to.
+  const auto [data, stride, size] = planes;
   std::size_t i = 0;
-  for (; kElements <= planes.size - i; i += kElements) {
-    kTileOf(planes.data + i, planes.stride, out + i * kWidth);
-  }
-  if (i < planes.size) {
-    i = planes.size - kElements;
-    kTileOf(planes.data + i, planes.stride, out + i * kWidth);
+  for (; kElements <= size - i; i += kElements) kTileOf(data + i, stride, out + i * kWidth);
+  if (i < size) {
+    i = size - kElements;
+    kTileOf(data + i, stride, out + i * kWidth);
   }
 }
 
@@ -219,19 +219,20 @@ void padded8(std::size_t width, const ByteRows& planes, std::byte* out) {
   for (std::size_t j = 0; j < kGroup; ++j) {
     row[j] = planes.data + (j < width ? j : 0) * planes.stride;
   }
-  for (std::size_t i = 0; i < planes.size; i += kTile) {
+  const std::size_t size = planes.size;
+  for (std::size_t i = 0; i < size; i += kTile) {
     __m256i v[8];
 #pragma GCC unroll 8
     for (std::size_t j = 0; j < kGroup; ++j) v[j] = load(row[j] + i);
     interleave8(v);
 #pragma GCC unroll 8
-    for (int k = 0; k < 8; ++k) {
+    for (std::size_t k = 0; k < 8; ++k) {
       v[k] = _mm256_shuffle_epi8(v[k], close_up);
       store_half(out, _mm256_castsi256_si128(v[k]));
       out = next(out, 2 * width);
     }
 #pragma GCC unroll 8
-    for (int k = 0; k < 8; ++k) {
+    for (std::size_t k = 0; k < 8; ++k) {
       store_half(out, _mm256_extracti128_si256(v[k], 1));
       out = next(out, 2 * width);
     }

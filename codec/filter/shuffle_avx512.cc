@@ -1,4 +1,4 @@
-// Compiled for AVX-512 (F, BW, VL, VBMI) and GFNI; see the note in kernel_functions.h.  Holds the
+// Compiled for AVX2 and AVX-512 (F, BW, VL, VBMI); see the note in kernel_functions.h.  Holds the
 // widths for which one byte permutation across a whole 64-byte vector beats the AVX2 version, and
 // leaves the others to that.
 #include <immintrin.h>
@@ -6,13 +6,13 @@
 #include <cstring>
 
 #include "codec/filter/kernel_functions.h"
-#include "codec/filter/vectors_avx512.h"
 
 namespace framefs::codec {
 namespace {
 
 constexpr std::size_t kTile = 16;      // elements: a quarter vector of every plane
 constexpr std::size_t kMaxWidth = 15;  // of the versions here
+constexpr std::size_t kVector = 64;    // bytes
 
 // Byte permutations.  A tile is loaded four planes to a vector, sixteen bytes each.
 struct Permutations {
@@ -41,6 +41,42 @@ struct Permutations {
   }
 };
 alignas(kVector) constexpr Permutations kPermutations;
+
+// The unmasked intrinsics start from an undefined vector, which g++ 12 warns of when it optimises
+// (https://gcc.gnu.org/bugzilla/show_bug.cgi?id=105593).  Zero-masked with every lane kept they are
+// the same instructions.  To be undone when g++ 13 is the oldest compiler.
+inline __m512i permute(__m512i from, __m512i bytes) {
+  return _mm512_maskz_permutexvar_epi8(~__mmask64{0}, from, bytes);
+}
+inline __m512i unpack_low32(__m512i a, __m512i b) {
+  return _mm512_maskz_unpacklo_epi32(static_cast<__mmask16>(0xffff), a, b);
+}
+inline __m512i unpack_high32(__m512i a, __m512i b) {
+  return _mm512_maskz_unpackhi_epi32(static_cast<__mmask16>(0xffff), a, b);
+}
+inline __m512i unpack_low64(__m512i a, __m512i b) {
+  return _mm512_maskz_unpacklo_epi64(static_cast<__mmask8>(0xff), a, b);
+}
+inline __m512i unpack_high64(__m512i a, __m512i b) {
+  return _mm512_maskz_unpackhi_epi64(static_cast<__mmask8>(0xff), a, b);
+}
+inline __m512i join(__m256i low, __m256i high) {
+  return _mm512_maskz_inserti64x4(static_cast<__mmask8>(0xff), _mm512_castsi256_si512(low), high,
+                                  1);
+}
+
+inline __m128i load16(const std::byte* from) {
+  // Sound: __m128i_u is the intrinsics' type of a vector that may alias anything and lie anywhere.
+  return _mm_loadu_si128(reinterpret_cast<const __m128i_u*>(from));
+}
+
+// Sixteen bytes of each of four rows, in order.
+inline __m512i load_four(const std::byte* a, const std::byte* b, const std::byte* c,
+                         const std::byte* d) {
+  const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(load16(a)), load16(b), 1);
+  const __m256i high = _mm256_inserti128_si256(_mm256_castsi128_si256(load16(c)), load16(d), 1);
+  return join(low, high);
+}
 
 // The rows of the planes from `at` on; those beyond `width`, whose bytes are never used, repeat the
 // first.
@@ -85,7 +121,7 @@ void run_medium(const ByteRows& planes, std::size_t width, std::size_t at, std::
     const __m512i elements[4] = {unpack_low64(ab_low, cd_low), unpack_high64(ab_low, cd_low),
                                  unpack_low64(ab_high, cd_high), unpack_high64(ab_high, cd_high)};
 #pragma GCC unroll 4
-    for (int k = 0; k < 4; ++k) {
+    for (std::size_t k = 0; k < 4; ++k) {
       _mm512_storeu_si512(out, permute(close_up, elements[k]));
       out += 4 * width;
     }

@@ -53,23 +53,23 @@ inline void interleave8(__m256i* v) {
   interleave4(v + 4);
   __m256i r[8];
 #pragma GCC unroll 4
-  for (int k = 0; k < 4; ++k) {
+  for (std::size_t k = 0; k < 4; ++k) {
     r[2 * k] = _mm256_unpacklo_epi32(v[k], v[k + 4]);
     r[2 * k + 1] = _mm256_unpackhi_epi32(v[k], v[k + 4]);
   }
 #pragma GCC unroll 8
-  for (int k = 0; k < 8; ++k) v[k] = r[k];
+  for (std::size_t k = 0; k < 8; ++k) v[k] = r[k];
 }
 
 // v[k] holds 16 bytes of output per lane, the high lanes' following all the low lanes'.
-template <int kVectors>
+template <std::size_t kVectors>
 inline void store_lanes(const __m256i* v, std::byte* out) {
 #pragma GCC unroll 4
-  for (int k = 0; k < kVectors / 2; ++k) {
+  for (std::size_t k = 0; k < kVectors / 2; ++k) {
     store(out + 32 * k, _mm256_permute2x128_si256(v[2 * k], v[2 * k + 1], 0x20));
   }
 #pragma GCC unroll 4
-  for (int k = 0; k < kVectors / 2; ++k) {
+  for (std::size_t k = 0; k < kVectors / 2; ++k) {
     store(out + 16 * kVectors + 32 * k, _mm256_permute2x128_si256(v[2 * k], v[2 * k + 1], 0x31));
   }
 }

@@ -69,8 +69,7 @@ Result<std::vector<Metalayer>> parse_metalayers(std::span<const std::byte> part,
   FRAMEFS_TRY([[maybe_unused]] const auto preamble, in.take(kMapPreamble, "metalayers"));
   FRAMEFS_CHECK(expect(in, kMarkerMap16, "metalayer map"));
   FRAMEFS_TRY(const auto count, in.be<std::uint16_t>("metalayer count"));
-  if (count > most)
-    return fail_value(Errc::over_limit, "metalayer count", in.position() - 2, count);
+  if (count > most) return fail_value(Errc::bad_field, "metalayer count", in.position() - 2, count);
 
   std::vector<Metalayer> layers;
   layers.reserve(count);

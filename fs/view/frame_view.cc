@@ -84,7 +84,10 @@ Result<std::shared_ptr<const codec::Chunk>> FrameView::chunk(
     // The header was read once before where chunks vary in size, and the file may have changed
     // since.
     if (opened.nbytes() != place.range.size) {
-      return codec::fail_value(Errc::bad_field, "nbytes of the chunk", 4, opened.nbytes());
+      constexpr std::uint64_t kNbytesAt = 4;
+      const auto chunk_at = frame_->header().header_len + static_cast<std::uint64_t>(entry);
+      return codec::fail_value(Errc::bad_field, "nbytes of the chunk", chunk_at + kNbytesAt,
+                               opened.nbytes());
     }
     return std::make_shared<const codec::Chunk>(std::move(opened));
   };

@@ -1,0 +1,160 @@
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <iostream>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "codec/chunk/chunk.h"
+#include "codec/core/byte_source.h"
+#include "codec/core/limits.h"
+#include "codec/frame/frame.h"
+#include "codec/frame/frame_reader.h"
+#include "tests/conformance/manifest.h"
+#include "tests/conformance/verdict.h"
+#include "tests/support/catch.h"
+#include "tests/support/decode_oracle.h"
+#include "tests/support/sha256.h"
+
+namespace framefs::test {
+namespace {
+
+using codec::ChunkIndex;
+using codec::Frame;
+using codec::FrameReader;
+using codec::Limits;
+using codec::MemorySource;
+using codec::Result;
+using codec::Status;
+
+void check_header(const ManifestEntry& entry, const Frame& frame) {
+  const auto& header = frame.header();
+  CHECK(frame.nbytes() == entry.nbytes);
+  CHECK(frame.chunk_count() == entry.nchunks);
+  if (entry.typesize) CHECK(header.typesize == *entry.typesize);
+  if (entry.chunksize && entry.nbytes > 0) CHECK(header.chunksize == *entry.chunksize);
+  if (entry.clevel) CHECK(header.clevel == *entry.clevel);
+  if (entry.splitmode) CHECK(header.splitmode == *entry.splitmode);
+  if (entry.codec_meta) CHECK(header.codec_meta == *entry.codec_meta);
+  for (std::size_t slot = 0; slot < entry.filters.size(); ++slot) {
+    INFO("filter slot " << slot);
+    CHECK(header.filters[slot].id == entry.filters[slot]);
+    CHECK(header.filters[slot].meta == entry.filters_meta[slot]);
+  }
+}
+
+template <class ReadContent>
+Status check_layers(const std::vector<codec::Metalayer>& layers,
+                    const std::vector<ExpectedMetalayer>& expected, bool trusted,
+                    const ReadContent& read_content) {
+  if (trusted) CHECK(layers.size() == expected.size());
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    INFO("metalayer " << layers[i].name);
+    FRAMEFS_TRY(const auto content, read_content(layers[i]));
+    if (!trusted || i >= expected.size()) continue;
+    CHECK(layers[i].name == expected[i].name);
+    CHECK(content.size() == expected[i].bytes);
+    CHECK(sha256_hex(content) == expected[i].sha256);
+  }
+  return {};
+}
+
+// Every chunk by itself: its size, what kind it is, its blocks.  Returns all of them decoded.
+Result<std::vector<std::byte>> decode_chunks(const ManifestEntry& entry, const MemorySource& source,
+                                             const Frame& frame, bool trusted) {
+  std::vector<std::byte> all;
+  FrameReader reader(source, frame, Limits{});
+  for (ChunkIndex index; index.value < frame.chunk_count(); ++index.value) {
+    INFO("chunk " << index.value);
+    FRAMEFS_TRY(const auto chunk, reader.open_chunk(index));
+    FRAMEFS_TRY(const auto plain, decode_by_blocks(source, chunk));
+    all.insert(all.end(), plain.begin(), plain.end());
+    if (!trusted) continue;
+    if (!entry.chunk_nbytes.empty()) CHECK(chunk.nbytes() == entry.chunk_nbytes.at(index.value));
+    if (entry.chunk_special) {
+      const auto special = entry.chunk_special->find(index.value);
+      const int kind = special == entry.chunk_special->end() ? 0 : special->second;
+      CHECK(static_cast<int>(chunk.header().special) == kind);
+    }
+    if (entry.vlblocks.empty()) continue;
+    std::vector<std::uint64_t> block_bytes;
+    for (codec::BlockIndex block; block.value < chunk.block_count(); ++block.value) {
+      block_bytes.push_back(chunk.block_range(block).size);
+    }
+    CHECK(block_bytes == entry.vlblocks.at(index.value));
+  }
+  return all;
+}
+
+// Reads all that can be read: metalayers, vl-metalayers, and the bytes in three ways.
+Result<std::string> decode(const ManifestEntry& entry, const MemorySource& source,
+                           const Frame& frame) {
+  // Of a damaged frame only the outcome is known, not what its header would say.
+  const bool trusted = entry.expect == Expect::ok && !entry.may_refuse;
+  if (trusted) check_header(entry, frame);
+  FRAMEFS_CHECK(check_layers(frame.metalayers(), entry.metalayers, trusted, [&](const auto& layer) {
+    return Frame::read_metalayer(source, layer);
+  }));
+  FRAMEFS_CHECK(check_layers(
+      frame.vlmetalayers(), entry.vlmetalayers, trusted,
+      [&](const auto& layer) { return Frame::read_vlmetalayer(source, layer, Limits{}); }));
+
+  constexpr std::uint64_t kMostDamagedBytes = 64u << 20;
+  if (!trusted && frame.nbytes() > kMostDamagedBytes) {
+    return codec::fail(codec::Errc::over_limit, "nbytes beyond what the test decodes");
+  }
+  std::vector<std::byte> whole(frame.nbytes());
+  FrameReader reader(source, frame, Limits{});
+  FRAMEFS_CHECK(reader.read(0, whole));
+  FRAMEFS_TRY(const auto chunks, decode_chunks(entry, source, frame, trusted));
+  CHECK(chunks == whole);
+  std::mt19937 random(static_cast<std::uint32_t>(std::hash<std::string>{}(entry.path)));
+  CHECK(subranges_agree(source, frame, Limits{}, whole, random, 20));
+  return sha256_hex(whole);
+}
+
+// A legal frame of terabytes in a few hundred bytes: any slice reads at once, and is zeros.
+void check_slices(const ManifestEntry& entry, const MemorySource& source, const Frame& frame) {
+  check_header(entry, frame);
+  FrameReader reader(source, frame, Limits{});
+  const std::uint64_t boundary = frame.header().chunksize;
+  for (const std::uint64_t offset :
+       {std::uint64_t{0}, boundary - 100, frame.nbytes() / 2 + 1, frame.nbytes() - 4096}) {
+    INFO("slice at " << offset);
+    std::vector<std::byte> slice(4096, std::byte{1});
+    REQUIRE(reader.read(offset, slice));
+    CHECK(slice == std::vector<std::byte>(4096));
+  }
+  std::vector<std::byte> past_end(2);
+  CHECK_FALSE(reader.read(frame.nbytes() - 1, past_end));
+}
+
+TEST_CASE("frame: contiguous frames decode as the manifest says", "[codec][frame][conformance]") {
+  Tally tally;
+  for (const ManifestEntry& entry : load_manifest(fixtures_folder())) {
+    if (entry.kind == "sframe") ++tally.skipped;
+    if (entry.kind != "cframe") continue;
+    INFO(entry.path << " from byte " << entry.offset);
+    const auto bytes = read_entry(entry);
+    const MemorySource source(bytes);
+    const auto frame = Frame::open(source, Limits{});
+    if (!frame) {
+      check_verdict(entry, std::unexpected(frame.error()), tally);
+    } else if (entry.do_not_decode_whole) {
+      check_slices(entry, source, *frame);
+      ++tally.decoded;
+    } else {
+      check_verdict(entry, decode(entry, source, *frame), tally);
+    }
+  }
+  CHECK(tally.decoded > 0);
+  CHECK(tally.refused > 0);
+  std::cout << "frames: " << tally.decoded << " decoded, " << tally.refused << " refused, "
+            << tally.deferred << " need a plugin, " << tally.undecidable << " undecidable; "
+            << tally.skipped << " sparse frames not read by this test\n";
+}
+
+}  // namespace
+}  // namespace framefs::test

@@ -1,0 +1,52 @@
+#include "tests/conformance/verdict.h"
+
+#include "tests/support/catch.h"
+
+namespace framefs::test {
+
+using codec::Errc;
+
+std::string describe(const codec::Error& error) {
+  std::string text = codec::errc_name(error.kind);
+  text += std::string(": ") + error.field + " at " + std::to_string(error.at);
+  if (error.value) text += " (" + std::to_string(*error.value) + ")";
+  return text;
+}
+
+void check_verdict(const ManifestEntry& entry, const codec::Result<std::string>& sha256,
+                   Tally& tally) {
+  INFO("manifest says: " << entry.what);
+  if (sha256 && entry.undecidable && *sha256 != entry.sha256_if_accepted) {
+    ++tally.undecidable;
+    return;
+  }
+  if (sha256) {
+    // Bytes came out: the only good ones are those the manifest names.
+    const bool must_be_read = entry.expect == Expect::ok;
+    const std::string& right = must_be_read ? entry.sha256 : entry.sha256_if_accepted;
+    INFO("read without an error");
+    CHECK(*sha256 == right);
+    ++tally.decoded;
+    return;
+  }
+  INFO("refused: " << describe(sha256.error()));
+  CHECK(sha256.error().kind != Errc::internal);
+  CHECK(sha256.error().kind != Errc::system);
+  if (entry.needs_plugin && sha256.error().kind == Errc::unsupported) {
+    ++tally.deferred;
+    return;
+  }
+  switch (entry.expect) {
+    case Expect::ok:
+      CHECK(entry.may_refuse);
+      break;
+    case Expect::unsupported:
+      CHECK(sha256.error().kind == Errc::unsupported);
+      break;
+    case Expect::error:
+      break;
+  }
+  ++tally.refused;
+}
+
+}  // namespace framefs::test

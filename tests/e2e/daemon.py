@@ -1,0 +1,195 @@
+"""Running framefs and looking at it from outside: mounts, processes, descriptors, logs."""
+
+import contextlib
+import os
+import pathlib
+import re
+import shlex
+import signal
+import subprocess
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FRAMEFS = pathlib.Path(os.environ.get("FRAMEFS", ROOT / "build/dev/framefs")).resolve()
+
+# How long anything may take before the test gives up.  Generous: a sanitizer on a busy machine.
+DEADLINE_S = 120
+
+# No healthy daemon ever says one of these.
+SUSPICIOUS = re.compile(r"BUG|Sanitizer|ERROR: |runtime error:|Assertion|terminate called")
+
+
+def wait_for(condition, what, deadline_s=DEADLINE_S):
+    """Returns the first true value of condition(); fails when the deadline passes without one."""
+    end = time.monotonic() + deadline_s
+    pause = 0.001
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise AssertionError(f"waited {deadline_s} s in vain for {what}")
+        time.sleep(pause)
+        pause = min(pause * 2, 0.1)
+
+
+def mounts_at(path):
+    """The filesystem types mounted at a path, the topmost last; asks no filesystem anything."""
+    wanted = os.fsencode(os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path)))
+    types = []
+    for line in pathlib.Path("/proc/self/mountinfo").read_bytes().split(b"\n"):
+        fields = line.split(b" ")
+        if len(fields) < 5:
+            continue
+        place = re.sub(rb"\\([0-7]{3})", lambda m: bytes([int(m[1], 8)]), fields[4])
+        if place == wanted:
+            types.append(fields[fields.index(b"-") + 1].decode())
+    return types
+
+
+def is_running(pid):
+    """False also for a process that has ended and waits to be collected."""
+    try:
+        stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return stat.rpartition(")")[2].split()[0] not in "ZX"
+
+
+def daemons_with(argument):
+    """Process ids of the framefs processes that were started with this argument."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        with contextlib.suppress(OSError):
+            arguments = (entry / "cmdline").read_bytes().split(b"\0")
+            if os.fsencode(argument) in arguments and b"framefs" in arguments[0] \
+                    and is_running(int(entry.name)):
+                found.append(int(entry.name))
+    return found
+
+
+def open_files(pid):
+    """The paths of what a process has open.
+
+    Not its channels to the kernel and the pipes to splice through: every thread that serves requests
+    has some, and threads come when they are needed.
+    """
+    links = []
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            links.append(os.readlink(f"/proc/{pid}/fd/{fd}"))
+    return sorted(link for link in links
+                  if not link.startswith(("/dev/fuse", "pipe:", "socket:", "anon_inode:")))
+
+
+def unmount(mountpoint, lazy=False):
+    command = ["fusermount3", "-u"] + (["-z"] if lazy else []) + ["--", os.fspath(mountpoint)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S)
+
+
+class Mount:
+    """A framefs in the foreground, as a context manager.
+
+    Entering returns when the mount is there; leaving unmounts and checks that the daemon ended with
+    exit code 0, left no mount, held no files open that it did not hold when it started, and logged
+    nothing suspicious.
+    """
+
+    def __init__(self, source, mountpoint, *options, log=None):
+        self.mountpoint = pathlib.Path(mountpoint)
+        self.log_path = pathlib.Path(log) if log else \
+            self.mountpoint.with_name(self.mountpoint.name + ".log")
+        self.stderr_path = self.log_path.with_suffix(".stderr")
+        self.command = [os.fspath(FRAMEFS), os.fspath(source), os.fspath(mountpoint), "-f",
+                        "--log-file", os.fspath(self.log_path), *options]
+        self.process = None
+        self._watchdog = None
+        self._files = []
+
+    def __enter__(self):
+        with open(self.stderr_path, "wb") as stderr:
+            self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL,
+                                            stdout=stderr, stderr=stderr)
+        # Reads of a hung daemon cannot be interrupted from within; killing it ends them.
+        self._watchdog = threading.Timer(4 * DEADLINE_S, self.process.kill)
+        self._watchdog.daemon = True
+        self._watchdog.start()
+        try:
+            wait_for(lambda: mounts_at(self.mountpoint) or self.process.poll() is not None,
+                     f"a mount at {self.mountpoint}")
+            if self.process.poll() is not None:
+                raise AssertionError(f"{shlex.join(self.command)}: exit code "
+                                     f"{self.process.returncode}\n{self.messages()}")
+            os.stat(self.mountpoint)  # the daemon answers
+        except BaseException:
+            self.kill()
+            raise
+        self._files = open_files(self.process.pid)
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        try:
+            if error is None:
+                self.close()
+        finally:
+            self.kill()
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def path(self, *names):
+        return self.mountpoint.joinpath(*names)
+
+    def log(self):
+        """What the daemon has logged so far."""
+        return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
+
+    def messages(self):
+        return self.log() + self.stderr_path.read_text(errors="replace")
+
+    def check_open_files(self):
+        """What was opened for readers has been closed again; the kernel lets go in its own time."""
+        try:
+            wait_for(lambda: open_files(self.pid) == self._files, "files to be closed", deadline_s=20)
+        except AssertionError:
+            raise AssertionError(f"open at first: {self._files}, "
+                                 f"at the end: {open_files(self.pid)}") from None
+
+    def close(self):
+        if self.process.poll() is None:
+            drop_kernel_references()
+            self.check_open_files()
+            result = wait_for(lambda: self._try_unmount(), f"unmounting {self.mountpoint}")
+            assert result.returncode == 0, result.stderr
+        self.check_ended()
+
+    def _try_unmount(self):
+        """A reader that has just ended may still hold the mount busy for a moment."""
+        result = unmount(self.mountpoint)
+        return None if "busy" in result.stderr else result
+
+    def check_ended(self, exit_code=0):
+        code = self.process.wait(timeout=DEADLINE_S)
+        assert code == exit_code, f"exit code {code}, not {exit_code}\n{self.messages()}"
+        assert not mounts_at(self.mountpoint), f"{self.mountpoint} is still mounted"
+        found = SUSPICIOUS.search(self.messages())
+        assert not found, f"suspicious: {found[0]!r} in the daemon's messages:\n{self.messages()}"
+
+    def kill(self):
+        """Leaves nothing behind, whatever state things are in."""
+        self._watchdog.cancel()
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGKILL)
+            self.process.wait()
+        while mounts_at(self.mountpoint) and unmount(self.mountpoint, lazy=True).returncode == 0:
+            pass
+
+
+def drop_kernel_references():
+    """Makes the kernel forget inodes nobody uses, so that the daemon may let go of them too."""
+    with contextlib.suppress(OSError):
+        pathlib.Path("/proc/sys/vm/drop_caches").write_text("2")

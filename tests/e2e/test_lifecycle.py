@@ -1,0 +1,290 @@
+"""Starting, failing to start, and ending a mount."""
+
+import contextlib
+import errno
+import os
+import pathlib
+import shlex
+import signal
+import subprocess
+import unittest
+
+import daemon
+from case import MountCase
+from daemon import FRAMEFS, daemons_with, is_running, mounts_at, unmount, wait_for
+
+CONTENT = b"some content\n" * 1000
+
+
+def close_in_vain(fd):
+    """Closing tells the daemon, which may be gone."""
+    with contextlib.suppress(OSError):
+        os.close(fd)
+
+
+class Lifecycle(MountCase):
+    def setUp(self):
+        self.frame = self.make_frame(CONTENT, self.source / "a.b2frame")
+        self.addCleanup(self.clean_up_mounts)
+
+    def clean_up_mounts(self):
+        """What a failed test left behind would fail all that follow."""
+        for pid in daemons_with(self.mountpoint):
+            os.kill(pid, signal.SIGKILL)
+        while mounts_at(self.mountpoint) and unmount(self.mountpoint, lazy=True).returncode == 0:
+            pass
+
+    def framefs(self, *arguments, check=True):
+        return self.tool(FRAMEFS, *arguments, check=check)
+
+    def expect_refusal(self, *arguments, mentions):
+        """The message names what is wrong: one of the words in `mentions`."""
+        result = self.framefs(*arguments, check=False)
+        message = result.stderr.decode()
+        try:
+            self.assertNotEqual(result.returncode, 0, "mounted all the same")
+        finally:
+            self.clean_up_mounts()
+        self.assertGreater(result.returncode, 0, f"died of a signal: {message}")
+        self.assertTrue(any(os.fspath(word) in message for word in mentions), message)
+        self.assertLess(len(message.splitlines()), 20, message)
+        self.assertFalse(daemon.SUSPICIOUS.search(message), message)
+        self.assertEqual(mounts_at(self.mountpoint), [])
+        wait_for(lambda: not daemons_with(self.mountpoint), "the refused daemon to be gone")
+        return message
+
+    def start_background(self, *options, mountpoint=None):
+        """Returns the pid of the daemon, which serves when the command has returned."""
+        mountpoint = mountpoint or self.mountpoint
+        self.framefs(self.source, mountpoint, *options)
+        self.assertEqual(len(mounts_at(mountpoint)), 1)
+        self.assertEqual((mountpoint / "a").read_bytes(), CONTENT)
+        (pid,) = daemons_with(mountpoint)
+        return pid
+
+    def expect_clean_end(self, pid):
+        wait_for(lambda: not is_running(pid), "the daemon to end")
+        self.assertEqual(mounts_at(self.mountpoint), [])
+        self.assertEqual(os.listdir(self.mountpoint), [])
+
+    def test_background_is_ready_when_the_command_returns(self):
+        pid = self.start_background()
+        self.assertEqual(unmount(self.mountpoint).returncode, 0)
+        self.expect_clean_end(pid)
+
+    def test_background_lets_go_of_the_terminal(self):
+        pid = self.start_background("--log-file", self.folder / "daemon.log")
+        status = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        session, terminal = int(status[3]), int(status[4])
+        self.assertNotEqual(session, os.getsid(0))
+        self.assertEqual(terminal, 0)
+        self.assertEqual(os.readlink(f"/proc/{pid}/cwd"), "/")
+        for fd in "012":
+            self.assertNotIn("pipe:", os.readlink(f"/proc/{pid}/fd/{fd}"))
+        self.assertEqual(unmount(self.mountpoint).returncode, 0)
+        self.expect_clean_end(pid)
+
+    def test_mount_is_an_optional_word(self):
+        self.framefs("mount", self.source, self.mountpoint)
+        (pid,) = daemons_with(self.mountpoint)
+        self.assertEqual(os.listdir(self.mountpoint), ["a"])
+        self.assertEqual(unmount(self.mountpoint).returncode, 0)
+        self.expect_clean_end(pid)
+
+    def test_relative_paths(self):
+        self.framefs("source", "mnt")
+        (pid,) = daemons_with("mnt")
+        self.assertEqual((self.mountpoint / "a").read_bytes(), CONTENT)
+        # Found again also by a name looked up later, though the daemon has left the folder.
+        self.make_frame(b"late\n", self.source / "late.b2frame")
+        self.assertEqual((self.mountpoint / "late").read_bytes(), b"late\n")
+        self.assertEqual(unmount(self.mountpoint).returncode, 0)
+        self.expect_clean_end(pid)
+
+    def test_options_as_mount_gives_them(self):
+        self.framefs(self.source, self.mountpoint, "-o", "ro,nosuid,nodev,noatime")
+        (pid,) = daemons_with(self.mountpoint)
+        line = next(line for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines()
+                    if str(self.mountpoint) in line)
+        for option in ("ro", "nosuid", "nodev"):
+            self.assertIn(option, line.split()[5].split(","))
+        self.assertEqual(unmount(self.mountpoint).returncode, 0)
+        self.expect_clean_end(pid)
+
+    def test_signals_end_it_cleanly(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with self.subTest(signal=number), self.mount() as mount:
+                self.assertEqual(mount.path("a").read_bytes(), CONTENT)
+                os.kill(mount.pid, number)
+                mount.check_ended(exit_code=0)
+        pid = self.start_background()
+        os.kill(pid, signal.SIGTERM)
+        self.expect_clean_end(pid)
+
+    def test_a_signal_ends_it_though_a_file_is_open(self):
+        with self.mount() as mount:
+            file = os.open(mount.path("a"), os.O_RDONLY)
+            self.addCleanup(close_in_vain, file)
+            folder = os.open(mount.path(), os.O_RDONLY | os.O_DIRECTORY)
+            self.addCleanup(close_in_vain, folder)
+            self.assertEqual(os.read(file, 4), CONTENT[:4])
+            os.kill(mount.pid, signal.SIGTERM)
+            mount.check_ended(exit_code=0)
+            # Nobody answers any more, and nothing hangs.
+            with self.assertRaises(OSError) as caught:
+                os.stat("never looked up", dir_fd=folder)
+            self.assertIn(caught.exception.errno, (errno.ENOTCONN, errno.ECONNABORTED))
+
+    def test_unmounting_while_a_file_is_open(self):
+        with self.mount() as mount:
+            with open(mount.path("a"), "rb", buffering=0) as file:
+                busy = unmount(self.mountpoint)
+                self.assertNotEqual(busy.returncode, 0)
+                self.assertIn("busy", busy.stderr)
+                self.assertEqual(file.read(), CONTENT)
+                # Lazily it works, and the reader keeps what it has.
+                self.assertEqual(unmount(self.mountpoint, lazy=True).returncode, 0)
+                self.assertEqual(os.listdir(self.mountpoint), [])
+                self.assertEqual(os.pread(file.fileno(), 100, 50), CONTENT[50:150])
+                self.assertTrue(is_running(mount.pid))
+            mount.check_ended(exit_code=0)
+
+    def test_umount(self):
+        if os.geteuid() != 0:
+            self.skipTest("umount is root's")
+        with self.mount() as mount:
+            self.tool("umount", self.mountpoint)
+            mount.check_ended(exit_code=0)
+
+    def test_a_killed_daemon_leaves_no_zombie_mount(self):
+        pid = self.start_background()
+        os.kill(pid, signal.SIGKILL)
+        wait_for(lambda: not mounts_at(self.mountpoint), "the mount of the dead daemon to go")
+        self.assertEqual(os.listdir(self.mountpoint), [])
+        wait_for(lambda: not daemons_with(self.mountpoint), "its helpers to end")
+        # And the place is good for another.
+        self.expect_clean_end_after_unmount(self.start_background())
+
+    def expect_clean_end_after_unmount(self, pid):
+        self.assertEqual(unmount(self.mountpoint).returncode, 0)
+        self.expect_clean_end(pid)
+
+    def test_a_stale_mount_is_named_or_replaced(self):
+        """A mountpoint whose daemon is gone: a clear message, or it is cleared and used."""
+        self.leave_stale_mount()
+        result = self.framefs(self.source, self.mountpoint, check=False)
+        if result.returncode == 0:
+            self.assertEqual((self.mountpoint / "a").read_bytes(), CONTENT)
+            (pid,) = daemons_with(self.mountpoint)
+            self.assertEqual(unmount(self.mountpoint).returncode, 0)
+            wait_for(lambda: not is_running(pid), "the daemon to end")
+        else:
+            self.assertIn("fusermount3 -u", result.stderr.decode())
+
+    def leave_stale_mount(self):
+        """Mounted, and nobody behind it: as when a daemon dies whose mount another namespace holds.
+
+        /dev/fuse is mounted by hand, and the descriptor closed.
+        """
+        if os.geteuid() != 0:
+            self.skipTest("only root can mount by hand")
+        fd = os.open("/dev/fuse", os.O_RDWR)
+        self.tool("mount", "-i", "-t", "fuse", "-o",
+                  f"fd={fd},rootmode=40000,user_id=0,group_id=0", "framefs", self.mountpoint,
+                  pass_fds=(fd,))
+        os.close(fd)
+        with self.assertRaises(OSError) as caught:
+            os.stat(self.mountpoint)
+        self.assertEqual(caught.exception.errno, errno.ENOTCONN)
+
+    def test_one_frame_on_a_file(self):
+        target = self.folder / "data.bin"
+        target.write_bytes(b"underneath")
+        with self.mount(source=self.frame, mountpoint=target):
+            self.assertEqual(target.read_bytes(), CONTENT)
+            self.assertEqual(target.stat().st_size, len(CONTENT))
+            self.tool("cmp", "-n", "100", target, target)
+            with self.assertRaises(OSError) as caught:
+                open(target, "ab")
+            self.assertEqual(caught.exception.errno, errno.EROFS)
+        self.assertEqual(target.read_bytes(), b"underneath")
+
+    def test_two_mounts_at_once(self):
+        other = self.folder / "other"
+        other.mkdir()
+        with self.mount() as one, self.mount(mountpoint=other) as two:
+            self.assertNotEqual(one.pid, two.pid)
+            self.assertEqual(one.path("a").read_bytes(), CONTENT)
+            self.assertEqual(two.path("a").read_bytes(), CONTENT)
+
+    def test_a_source_inside_the_mounted_folder(self):
+        """Mounting a folder over itself shows the frames of what lies beneath."""
+        with self.mount(source=self.source, mountpoint=self.source) as mount:
+            self.assertEqual(os.listdir(mount.path()), ["a"])
+            self.assertEqual(mount.path("a").read_bytes(), CONTENT)
+        self.assertEqual(os.listdir(self.source), ["a.b2frame"])
+
+    def test_sources_that_cannot_be_mounted(self):
+        for options in ((), ("-f",)):
+            with self.subTest(options=options):
+                missing = self.folder / "no-such-source"
+                message = self.expect_refusal(missing, self.mountpoint, *options, mentions=(missing, "SOURCE"))
+                self.assertIn("No such file or directory", message)
+                text = self.folder / "text.b2frame"
+                text.write_bytes(b"not a frame at all")
+                target = self.folder / "target"
+                target.write_bytes(b"")
+                self.expect_refusal(text, target, *options, mentions=(text, "SOURCE"))
+                # A frame wants a file to be mounted on, a folder a folder.
+                self.expect_refusal(self.frame, self.mountpoint, *options, mentions=(self.mountpoint, "MOUNTPOINT"))
+                self.expect_refusal(self.source, target, *options, mentions=(target, "MOUNTPOINT"))
+
+    def test_mountpoints_that_cannot_be_used(self):
+        missing = self.folder / "no-such-mountpoint"
+        message = self.expect_refusal(self.source, missing, mentions=(missing, "MOUNTPOINT"))
+        self.assertIn("No such file or directory", message)
+        (self.mountpoint / "something").write_bytes(b"in the way")
+        result = self.framefs(self.source, self.mountpoint, check=False)
+        if result.returncode == 0:  # shown while mounted, back afterwards
+            self.assertEqual(os.listdir(self.mountpoint), ["a"])
+            self.assertEqual(unmount(self.mountpoint).returncode, 0)
+        else:
+            self.assertIn("not empty", result.stderr.decode())
+        self.assertEqual(os.listdir(self.mountpoint), ["something"])
+
+    def test_arguments_that_make_no_sense(self):
+        for arguments, word in (((), "SOURCE"),
+                                ((self.source,), "MOUNTPOINT"),
+                                ((self.source, self.mountpoint, "third"), "third"),
+                                ((self.source, self.mountpoint, "--no-such-option"), "no-such-option"),
+                                ((self.source, self.mountpoint, "--cache-size", "lots"), "lots"),
+                                ((self.source, self.mountpoint, "--cache-size", "-1"), "-1"),
+                                ((self.source, self.mountpoint, "--cache-size", "99999999T"), "99999999"),
+                                ((self.source, self.mountpoint, "--threads", "-1"), "threads"),
+                                ((self.source, self.mountpoint, "--threads", "many"), "many"),
+                                ((self.source, self.mountpoint, "-o", "no_such_option"), "no_such_option"),
+                                ((self.source, self.mountpoint, "--log-file", self.frame / "log"),
+                                 "a.b2frame/log")):
+            with self.subTest(arguments=shlex.join(map(str, arguments))):
+                self.expect_refusal(*arguments, mentions=(word,))
+
+    def test_help_and_version(self):
+        usage = self.framefs("--help").stdout.decode()
+        for word in ("SOURCE", "MOUNTPOINT", "--keep-suffix", "--cache-size", "--threads",
+                     "--allow-other", "--log-file", "--foreground"):
+            self.assertIn(word, usage)
+        self.assertRegex(self.framefs("--version").stdout.decode(), r"^framefs \d+\.\d+\.\d+\n")
+
+    def test_output_is_not_needed(self):
+        """Started with its standard descriptors closed, as init systems do."""
+        self._commands.append(f"{shlex.join(map(str, (FRAMEFS, self.source, self.mountpoint)))} <&- >&- 2>&-")
+        subprocess.run(["sh", "-c", 'exec "$0" "$@" <&- >&- 2>&-', FRAMEFS, self.source, self.mountpoint],
+                       check=True, timeout=daemon.DEADLINE_S)
+        (pid,) = daemons_with(self.mountpoint)
+        self.assertEqual((self.mountpoint / "a").read_bytes(), CONTENT)
+        self.assertEqual(unmount(self.mountpoint).returncode, 0)
+        self.expect_clean_end(pid)
+
+
+if __name__ == "__main__":
+    unittest.main()

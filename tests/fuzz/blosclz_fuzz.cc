@@ -1,0 +1,53 @@
+// Intent: any bytes as one BloscLZ stream: the decoder accepts exactly what the byte-by-byte
+// reference decodes to the size asked for, and gives the same bytes.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+
+#include "codec/compressor/blosclz.h"
+#include "codec/core/byte_reader.h"
+#include "tests/support/blosclz_reference.h"
+#include "tests/support/bytes.h"
+
+namespace {
+
+using namespace framefs;
+
+void demand(bool holds) {
+  if (!holds) std::abort();
+}
+
+// Both buffers are of their exact size, so that the address sanitizer sees the first byte beyond.
+void compare(std::span<const std::byte> stream, std::size_t size) {
+  const auto expected = test::blosclz_reference(stream, size);
+  const bool good = expected && expected->size() == size;
+  test::Bytes out(size);
+  const auto status = codec::decode_blosclz(stream, out);
+  demand(status.has_value() == good);
+  if (good) {
+    demand(out == *expected);
+    return;
+  }
+  demand(status.error().kind == codec::Errc::truncated ||
+         status.error().kind == codec::Errc::bad_field);
+  demand(status.error().at <= stream.size());
+}
+
+}  // namespace
+
+// The first two bytes are the room for the output, the rest the stream.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto bytes = std::as_bytes(std::span(data, size));
+  constexpr std::size_t kSizeBytes = 2;
+  if (bytes.size() < kSizeBytes) return 0;
+  const std::size_t room = codec::load_le<std::uint16_t>(bytes.data());
+  const test::Bytes stream(bytes.begin() + kSizeBytes, bytes.end());
+  compare(stream, room);
+  const auto fits = test::blosclz_reference(stream, room);
+  if (!fits) return 0;
+  compare(stream, fits->size());
+  compare(stream, fits->size() - 1);
+  return 0;
+}

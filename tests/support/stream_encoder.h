@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "tests/support/bytes.h"
+#include "tests/support/chunk_builder.h"
+
+namespace framefs::test {
+
+// Compresses one stream with the library of `codec`, which is not Codec::memcpy.
+// `dictionary` may be empty; only lz4, lz4hc and zstd look at it.  Returns nothing where the codec
+// gives up on the bytes.
+Bytes compress_stream(Codec codec, int level, std::span<const std::byte> plain,
+                      std::span<const std::byte> dictionary);
+
+}  // namespace framefs::test

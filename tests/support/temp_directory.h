@@ -1,0 +1,54 @@
+#pragma once
+
+#include <stdlib.h>
+
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace framefs::test {
+
+// A new folder that goes with the object, and all that is in it.  Without one the process ends: no
+// test can go on.
+class TempDirectory {
+ public:
+  TempDirectory() {
+    auto name = (std::filesystem::temp_directory_path() / "framefs-test-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) {
+      std::perror("mkdtemp");
+      std::abort();
+    }
+    path_ = name;
+  }
+  TempDirectory(const TempDirectory&) = delete;
+  TempDirectory& operator=(const TempDirectory&) = delete;
+  ~TempDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+  // Writes a file below the folder, over what was there, and returns its path.
+  std::filesystem::path write(const std::filesystem::path& name,
+                              std::span<const std::byte> content) const {
+    auto path = path_ / name;
+    std::ofstream file(path, std::ios::binary | std::ios::trunc);
+    for (const std::byte b : content) file.put(std::to_integer<char>(b));
+    return path;
+  }
+  std::filesystem::path write(const std::filesystem::path& name, std::string_view content) const {
+    return write(name, std::as_bytes(std::span(content)));
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace framefs::test

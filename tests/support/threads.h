@@ -1,0 +1,61 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <future>
+#include <latch>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace framefs::test {
+
+// Long past what a slow machine with a sanitizer needs: only a hang takes so much.
+inline constexpr std::chrono::seconds kHangs{120};
+
+// Runs `body` in a thread of its own.  Where that does not end, the process does: a thread that hangs
+// cannot be joined, and the test runner would wait for ever.
+template <class Body>
+void finish_in_time(const char* what, Body body) {
+  std::packaged_task<void()> task(std::move(body));
+  auto done = task.get_future();
+  std::thread thread(std::move(task));
+  if (done.wait_for(kHangs) != std::future_status::ready) {
+    std::fprintf(stderr, "hangs: %s\n", what);
+    std::abort();
+  }
+  thread.join();
+  done.get();
+}
+
+// Calls body(0) .. body(count - 1) each on a thread of its own, all let go at once, and returns when
+// all are done.  The bodies collect and the caller asserts: Catch's assertions are for one thread.
+template <class Body>
+void on_threads(std::size_t count, const Body& body) {
+  finish_in_time("on_threads", [&] {
+    std::latch start(static_cast<std::ptrdiff_t>(count));
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < count; ++i) {
+      threads.emplace_back([&start, &body, i] {
+        start.arrive_and_wait();
+        body(i);
+      });
+    }
+    for (auto& thread : threads) thread.join();
+  });
+}
+
+// Waits until `holds()`; false where it does not come to that.
+template <class Condition>
+bool comes_true(const Condition& holds) {
+  const auto end = std::chrono::steady_clock::now() + kHangs;
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+}  // namespace framefs::test

@@ -1,0 +1,483 @@
+#include "fs/read/block_fetcher.h"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "codec/chunk/chunk_reader.h"
+#include "codec/core/limits.h"
+#include "tests/support/catch.h"
+#include "tests/support/chunk_builder.h"
+#include "tests/support/random_seed.h"
+#include "tests/support/sample_data.h"
+#include "tests/support/threads.h"
+#include "tests/unit/fs/shared_source.h"
+
+namespace framefs::fs {
+namespace {
+
+using codec::Errc;
+
+constexpr std::uint64_t kMuch = 1u << 30;  // a budget that never matters
+constexpr std::uint64_t kFile = 1;
+constexpr std::size_t kHeaderBytes = 32;
+
+// Chunks one after the other in memory, with their decoded bytes.
+class Sample {
+ public:
+  void add(const test::Bytes& stored, test::Bytes data) {
+    at_.push_back(bytes_.size());
+    test::append(bytes_, stored);
+    data_.push_back(std::move(data));
+  }
+  void add(test::Bytes data, const test::ChunkSpec& spec) {
+    const auto stored = test::build_chunk(data, spec);
+    add(stored, std::move(data));
+  }
+
+  // What damages the chunks comes before open(), what cuts the file short after it: where it begins.
+  test::Bytes& bytes() { return bytes_; }
+  void open() {
+    whole_ = std::make_unique<test::SharedSource>(bytes_);
+    for (const auto at : at_) {
+      auto chunk = codec::Chunk::open(*whole_, at, bytes_.size() - at, 0, codec::Limits{});
+      REQUIRE(chunk);
+      REQUIRE(chunk->body() == codec::ChunkBody::blocks);
+      chunks_.push_back(std::make_shared<const codec::Chunk>(std::move(*chunk)));
+    }
+    static_cast<void>(whole_->take_reads());
+  }
+
+  [[nodiscard]] const test::SharedSource& source() const { return *whole_; }
+  [[nodiscard]] std::size_t at(std::size_t chunk) const { return at_[chunk]; }
+  [[nodiscard]] const codec::Chunk& chunk(std::size_t chunk) const { return *chunks_[chunk]; }
+  [[nodiscard]] std::size_t chunk_count() const { return chunks_.size(); }
+  [[nodiscard]] const test::Bytes& data(std::size_t chunk) const { return data_[chunk]; }
+  [[nodiscard]] std::span<const std::byte> block(std::size_t chunk, std::size_t block) const {
+    const auto range = chunks_[chunk]->block_range({block});
+    return std::span(data_[chunk]).subspan(range.offset, range.size);
+  }
+  [[nodiscard]] ByteRange stored(std::size_t chunk, std::size_t block) const {
+    const auto range = chunks_[chunk]->stored_range({block});
+    REQUIRE(range);
+    return *range;
+  }
+  [[nodiscard]] BlockRequest request(std::size_t chunk, std::size_t block) const {
+    return {chunks_[chunk], {chunk}, {block}};
+  }
+  [[nodiscard]] std::vector<BlockRequest> requests(std::size_t chunk, std::size_t first,
+                                                   std::size_t count) const {
+    std::vector<BlockRequest> all;
+    for (std::size_t i = 0; i < count; ++i) all.push_back(request(chunk, first + i));
+    return all;
+  }
+
+ private:
+  test::Bytes bytes_;
+  std::vector<std::size_t> at_;
+  std::vector<test::Bytes> data_;
+  std::unique_ptr<test::SharedSource> whole_;
+  std::vector<std::shared_ptr<const codec::Chunk>> chunks_;
+};
+
+struct Fetching {
+  explicit Fetching(std::uint64_t budget = kMuch, unsigned threads = 2)
+      : buffers(1u << 20), cache(budget), pool(threads), fetcher(cache, buffers, pool) {}
+  auto fetch(const Sample& sample, std::span<const BlockRequest> requests) {
+    return fetcher.fetch(sample.source(), kFile, requests);
+  }
+  BufferPool buffers;
+  DecodeCache cache;
+  WorkerPool pool;
+  BlockFetcher fetcher;
+};
+
+bool same(const BlockFetcher::Block& block, std::span<const std::byte> expected) {
+  return block && std::ranges::equal(block->view(), expected);
+}
+
+test::ChunkSpec spec_of(std::uint32_t blocksize, std::vector<test::Filter> filters = {}) {
+  test::ChunkSpec spec;
+  spec.typesize = 4;
+  spec.blocksize = blocksize;
+  spec.filters = std::move(filters);
+  return spec;
+}
+
+// The size of the first stream of a block is made one that no chunk can have.
+void damage_block(Sample& sample, std::size_t chunk_at, std::size_t block) {
+  const auto& bytes = sample.bytes();
+  std::size_t start = 0;
+  for (std::size_t i = 4; i-- > 0;) {
+    start =
+        start << 8 | std::to_integer<std::size_t>(bytes[chunk_at + kHeaderBytes + 4 * block + i]);
+  }
+  test::put_le<std::int32_t>(sample.bytes(), chunk_at + start, std::numeric_limits<int>::max());
+}
+
+// The same chunk with its blocks stored in the order that `order` says.
+test::Bytes reorder_blocks(const test::Bytes& chunk, const std::vector<std::size_t>& order) {
+  const std::size_t area = kHeaderBytes + 4 * order.size();
+  std::vector<std::size_t> starts;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    std::size_t start = 0;
+    for (std::size_t k = 4; k-- > 0;) {
+      start = start << 8 | std::to_integer<std::size_t>(chunk[kHeaderBytes + 4 * i + k]);
+    }
+    starts.push_back(start);
+  }
+  starts.push_back(chunk.size());
+  test::Bytes out(chunk.begin(), chunk.begin() + static_cast<std::ptrdiff_t>(area));
+  for (const auto block : order) {
+    test::put_le(out, kHeaderBytes + 4 * block, static_cast<std::int32_t>(out.size()));
+    test::append(out, std::span(chunk).subspan(starts[block], starts[block + 1] - starts[block]));
+  }
+  return out;
+}
+
+TEST_CASE("block_fetcher: blocks come in the order asked for", "[fs][block_fetcher][unit]") {
+  Sample sample;
+  sample.add(test::ramp(10000, 4), spec_of(1024, {test::Filter::shuffle}));
+  sample.add(test::ramp(5000, 4, 2), spec_of(512));
+  sample.open();
+  Fetching fetching;
+  const std::vector<std::pair<std::size_t, std::size_t>> order = {{1, 9}, {0, 9}, {0, 0}, {1, 0},
+                                                                  {0, 0}, {0, 5}, {1, 9}};
+  std::vector<BlockRequest> requests;
+  for (const auto& [chunk, block] : order) requests.push_back(sample.request(chunk, block));
+  const auto blocks = fetching.fetch(sample, requests);
+  REQUIRE(blocks);
+  REQUIRE(blocks->size() == order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    INFO("request " << i);
+    CHECK(same((*blocks)[i], sample.block(order[i].first, order[i].second)));
+  }
+  CHECK((*blocks)[2] == (*blocks)[4]);  // one block, decoded once
+  const auto nothing = fetching.fetch(sample, {});
+  REQUIRE(nothing);
+  CHECK(nothing->empty());
+}
+
+// Oracle: the recorded reads. Each stored block is read once, however many threads want it.
+TEST_CASE("block_fetcher: blocks are decoded once when many threads ask for them",
+          "[fs][block_fetcher][race]") {
+  Sample sample;
+  sample.add(test::noise(64 * 1024, 1), spec_of(1024));
+  sample.open();
+  std::uint64_t stored = 0;
+  for (std::size_t block = 0; block < 64; ++block) stored += sample.stored(0, block).size;
+  for (int round = 0; round < 20; ++round) {
+    Fetching fetching;
+    std::vector<BlockFetcher::Block> first_blocks(8);
+    std::vector<int> wrong(8);
+    test::on_threads(8, [&](std::size_t i) {
+      const auto blocks = fetching.fetch(sample, sample.requests(0, 0, 64));
+      if (!blocks) ++wrong[i];
+      if (!blocks) return;
+      first_blocks[i] = blocks->front();
+      for (std::size_t block = 0; block < 64; ++block) {
+        if (!same((*blocks)[block], sample.block(0, block))) ++wrong[i];
+      }
+    });
+    CHECK(wrong == std::vector<int>(8));
+    for (const auto& block : first_blocks) CHECK(block == first_blocks[0]);
+    std::uint64_t read = 0;
+    for (const auto& range : sample.source().take_reads()) read += range.size;
+    CHECK(read == stored);
+    CHECK(fetching.cache.held_bytes() == 64 * (1024 + DecodeCache::kOverheadBytes));
+  }
+}
+
+TEST_CASE("block_fetcher: adjacent blocks are read at once", "[fs][block_fetcher][unit]") {
+  Sample sample;
+  sample.add(test::ramp(8192, 4), spec_of(1024));
+  sample.open();
+  const auto from_to = [&](std::size_t first, std::size_t last) {
+    const auto begin = sample.stored(0, first).offset;
+    const auto end = sample.stored(0, last);
+    return ByteRange{begin, end.offset + end.size - begin};
+  };
+  {
+    Fetching fetching;
+    REQUIRE(fetching.fetch(sample, sample.requests(0, 0, 8)));
+    CHECK(sample.source().take_reads() == std::vector{from_to(0, 7)});
+  }
+  {
+    Fetching fetching;
+    REQUIRE(fetching.fetch(
+        sample, std::vector{sample.request(0, 4), sample.request(0, 1), sample.request(0, 0)}));
+    auto reads = sample.source().take_reads();
+    std::ranges::sort(reads);
+    CHECK(reads == std::vector{from_to(0, 1), from_to(4, 4)});
+    // What is there is not read again, and what lies beside it is adjacent to nothing.
+    REQUIRE(fetching.fetch(sample, sample.requests(0, 0, 8)));
+    reads = sample.source().take_reads();
+    std::ranges::sort(reads);
+    CHECK(reads == std::vector{from_to(2, 3), from_to(5, 7)});
+  }
+}
+
+// Large runs are cut so that several threads can work. Oracle: no byte is read twice, all are read,
+// and no read is far above the size of a run.
+TEST_CASE("block_fetcher: long runs are cut in parts", "[fs][block_fetcher][unit]") {
+  Sample sample;
+  sample.add(test::noise(1 << 20, 1), spec_of(16 << 10));
+  sample.open();
+  Fetching fetching;
+  REQUIRE(fetching.fetch(sample, sample.requests(0, 0, 64)));
+  auto reads = sample.source().take_reads();
+  std::ranges::sort(reads);
+  CHECK(reads.size() > 4);
+  std::uint64_t at = sample.stored(0, 0).offset;
+  for (const auto& read : reads) {
+    CHECK(read.offset == at);
+    CHECK(read.size <= 256u << 10);
+    at += read.size;
+  }
+  CHECK(at == sample.bytes().size());
+}
+
+TEST_CASE("block_fetcher: blocks may be stored in any order", "[fs][block_fetcher][unit]") {
+  const auto seed = test::random_seed();
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  for (int round = 0; round < 20; ++round) {
+    const auto data = test::ramp(8000, 4);
+    std::vector<std::size_t> order = {0, 1, 2, 3, 4, 5, 6, 7};
+    std::ranges::shuffle(order, random);
+    Sample sample;
+    sample.add(
+        reorder_blocks(test::build_chunk(data, spec_of(1000, {test::Filter::shuffle})), order),
+        data);
+    sample.open();
+    Fetching fetching;
+    const auto blocks = fetching.fetch(sample, sample.requests(0, 0, 8));
+    REQUIRE(blocks);
+    for (std::size_t block = 0; block < 8; ++block) {
+      CHECK(same((*blocks)[block], sample.block(0, block)));
+    }
+    CHECK(sample.source().take_reads().size() == 1);  // they are adjacent all the same
+  }
+}
+
+// Oracle: the data, and the reads: block 0 is fetched beside the others, once.
+TEST_CASE("block_fetcher: delta chunks are decoded with their first block",
+          "[fs][block_fetcher][unit]") {
+  Sample sample;
+  sample.add(test::ramp(8192, 4), spec_of(1024, {test::Filter::delta, test::Filter::shuffle}));
+  sample.add(test::ramp(8192, 4, 9), spec_of(1024, {test::Filter::delta, test::Filter::shuffle}));
+  sample.open();
+  REQUIRE(sample.chunk(0).needs_first_block());
+  Fetching fetching;
+  const std::vector requests{sample.request(0, 5), sample.request(1, 2), sample.request(0, 6),
+                             sample.request(1, 0), sample.request(0, 7)};
+  const auto blocks = fetching.fetch(sample, requests);
+  REQUIRE(blocks);
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    INFO("request " << i);
+    CHECK(same((*blocks)[i], sample.block(requests[i].chunk_index.value, requests[i].block.value)));
+  }
+  for (const auto& read : sample.source().take_reads()) {
+    if (read.offset == sample.stored(0, 0).offset) continue;
+    CHECK((read.offset > sample.stored(0, 0).offset));
+  }
+  REQUIRE(fetching.fetch(sample, sample.requests(0, 1, 2)));
+  const auto later = sample.source().take_reads();
+  REQUIRE(later.size() == 1);
+  CHECK(later[0].offset == sample.stored(0, 1).offset);
+}
+
+TEST_CASE("block_fetcher: a damaged block is named, and its neighbours stay usable",
+          "[fs][block_fetcher][corrupt]") {
+  Sample sample;
+  sample.add(test::ramp(8192, 4, 1), spec_of(1024));
+  sample.add(test::ramp(8192, 4, 2), spec_of(1024));
+  damage_block(sample, sample.at(1), 3);
+  sample.open();
+  Fetching fetching;
+  std::vector<BlockRequest> all = sample.requests(0, 0, 8);
+  for (const auto& request : sample.requests(1, 0, 8)) all.push_back(request);
+  const auto failed = fetching.fetch(sample, all);
+  REQUIRE_FALSE(failed);
+  CHECK(failed.error().chunk.value == 1);
+  CHECK(failed.error().error.kind == Errc::truncated);
+  const auto bad = sample.stored(1, 3);
+  CHECK(failed.error().error.at >= bad.offset);
+  CHECK(failed.error().error.at < bad.offset + bad.size);
+
+  static_cast<void>(sample.source().take_reads());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i == 8 + 3) continue;
+    const auto one = fetching.fetch(sample, std::span(all).subspan(i, 1));
+    REQUIRE(one);
+    CHECK(same(one->front(), sample.block(i / 8, i % 8)));
+  }
+  CHECK(sample.source().take_reads().empty());  // decoded beside the damaged one, and kept
+  CHECK_FALSE(fetching.fetch(sample, sample.requests(1, 3, 1)));
+  CHECK(sample.source().take_reads() == std::vector{bad});  // a failure is not kept
+  CHECK(fetching.cache.held_bytes() == 15 * (1024 + DecodeCache::kOverheadBytes));
+}
+
+TEST_CASE("block_fetcher: a wrong block start is named with its place in the source",
+          "[fs][block_fetcher][corrupt]") {
+  Sample sample;
+  sample.add(test::ramp(4096, 4, 1), spec_of(1024));
+  sample.add(test::ramp(4096, 4, 2), spec_of(1024));
+  const auto field = sample.at(1) + kHeaderBytes + 4 * 2;
+  test::put_le<std::int32_t>(sample.bytes(), field, 5);
+  sample.open();
+  Fetching fetching;
+  const auto failed = fetching.fetch(sample, sample.requests(1, 0, 4));
+  REQUIRE_FALSE(failed);
+  CHECK(failed.error().chunk.value == 1);
+  CHECK(failed.error().error.kind == Errc::bad_field);
+  CHECK(failed.error().error.at == field);
+  CHECK(failed.error().error.value == 5);
+  const auto good = fetching.fetch(sample, sample.requests(1, 3, 1));
+  REQUIRE(good);
+  CHECK(same(good->front(), sample.block(1, 3)));
+}
+
+TEST_CASE("block_fetcher: a damaged first block fails what depends on it and no more",
+          "[fs][block_fetcher][corrupt]") {
+  Sample sample;
+  sample.add(test::ramp(4096, 4, 1), spec_of(1024));
+  sample.add(test::ramp(4096, 4, 2), spec_of(1024, {test::Filter::delta}));
+  damage_block(sample, sample.at(1), 0);
+  sample.open();
+  Fetching fetching;
+  const auto failed = fetching.fetch(sample, sample.requests(1, 2, 1));
+  REQUIRE_FALSE(failed);
+  CHECK(failed.error().chunk.value == 1);
+  CHECK(failed.error().error.at >= sample.stored(1, 0).offset);
+  CHECK(fetching.fetch(sample, sample.requests(0, 2, 1)));
+  CHECK(fetching.cache.held_bytes() == 1024 + DecodeCache::kOverheadBytes);
+}
+
+// The file lost its end after the chunk was opened. Oracle: blocks before the cut are the data.
+TEST_CASE("block_fetcher: a source that ends early fails only what lies behind its end",
+          "[fs][block_fetcher][corrupt]") {
+  Sample sample;
+  sample.add(test::noise(8192, 1), spec_of(1024));
+  sample.open();
+  const auto cut = sample.stored(0, 5).offset + 10;
+  const test::SharedSource shorter(test::Bytes(
+      sample.bytes().begin(), sample.bytes().begin() + static_cast<std::ptrdiff_t>(cut)));
+  Fetching fetching;
+  const auto failed = fetching.fetcher.fetch(shorter, kFile, sample.requests(0, 0, 8));
+  REQUIRE_FALSE(failed);
+  CHECK(failed.error().error.kind == Errc::truncated);
+  CHECK(failed.error().error.at == sample.stored(0, 5).offset);
+  static_cast<void>(shorter.take_reads());
+  const auto before = fetching.fetcher.fetch(shorter, kFile, sample.requests(0, 0, 5));
+  REQUIRE(before);
+  for (std::size_t block = 0; block < 5; ++block) {
+    CHECK(same((*before)[block], sample.block(0, block)));
+  }
+  CHECK(shorter.take_reads().empty());
+}
+
+// Oracle: every thread fails, none hangs, and none is given a block.
+TEST_CASE("block_fetcher: all who wait for a damaged block are told", "[fs][block_fetcher][race]") {
+  Sample sample;
+  sample.add(test::ramp(65536, 4, 1), spec_of(1024));
+  damage_block(sample, 0, 40);
+  sample.open();
+  for (int round = 0; round < 20; ++round) {
+    Fetching fetching;
+    std::vector<Errc> kinds(8, Errc::internal);
+    test::on_threads(8, [&](std::size_t i) {
+      const auto blocks = fetching.fetch(sample, sample.requests(0, 0, 64));
+      if (!blocks) kinds[i] = blocks.error().error.kind;
+    });
+    CHECK(std::ranges::all_of(kinds, [](Errc kind) { return kind == Errc::truncated; }));
+    CHECK(fetching.cache.held_bytes() == 63 * (1024 + DecodeCache::kOverheadBytes));
+  }
+}
+
+TEST_CASE("block_fetcher: needed bytes are what the cache will count",
+          "[fs][block_fetcher][unit]") {
+  Sample sample;
+  sample.add(test::ramp(2500, 4), spec_of(1000));
+  sample.add(test::ramp(2500, 4), spec_of(1000, {test::Filter::delta}));
+  sample.open();
+  constexpr auto kOverhead = DecodeCache::kOverheadBytes;
+  CHECK(BlockFetcher::needed_bytes({}) == 0);
+  CHECK(BlockFetcher::needed_bytes(sample.requests(0, 0, 3)) == 2500 + 3 * kOverhead);
+  CHECK(BlockFetcher::needed_bytes(sample.requests(0, 2, 1)) == 500 + kOverhead);
+  CHECK(BlockFetcher::needed_bytes(sample.requests(1, 0, 1)) == 1000 + kOverhead);
+  CHECK(BlockFetcher::needed_bytes(sample.requests(1, 2, 1)) == 1500 + 2 * kOverhead);
+  for (const std::size_t chunk : {0U, 1U}) {
+    Fetching fetching;
+    const auto requests = sample.requests(chunk, 1, 2);
+    REQUIRE(fetching.fetch(sample, requests));
+    CHECK(fetching.cache.held_bytes() <= BlockFetcher::needed_bytes(requests));
+  }
+}
+
+test::ChunkSpec random_spec(std::mt19937& random) {
+  using test::Filter;
+  constexpr std::array kCodecs = {test::Codec::lz4, test::Codec::zlib, test::Codec::zstd};
+  const std::vector<std::vector<Filter>> kFilters = {{},
+                                                     {Filter::shuffle},
+                                                     {Filter::bitshuffle},
+                                                     {Filter::delta},
+                                                     {Filter::delta, Filter::shuffle}};
+  test::ChunkSpec spec;
+  spec.codec = kCodecs[random() % kCodecs.size()];
+  spec.typesize = 1u << random() % 4;
+  spec.blocksize = spec.typesize * (test::draw(random) % 200 + 1);
+  spec.filters = kFilters[random() % kFilters.size()];
+  spec.split = random() % 2 == 0;
+  return spec;
+}
+
+// Oracle: a serial reader, which shares none of this code, and the data itself.
+TEST_CASE("block_fetcher: the parallel decode equals the serial one", "[fs][block_fetcher][race]") {
+  const auto seed = test::random_seed();
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  Sample sample;
+  for (int i = 0; i < 12; ++i) {
+    const auto spec = random_spec(random);
+    sample.add(test::ramp(spec.typesize * (random() % 2000 + 1), spec.typesize, test::draw(random)),
+               spec);
+  }
+  sample.open();
+  // Room for some of the blocks, so that they are dropped and decoded again.
+  Fetching fetching(20'000, 3);
+  std::vector<int> wrong(6);
+  test::on_threads(wrong.size(), [&](std::size_t thread) {
+    std::mt19937 own(seed + static_cast<std::uint32_t>(thread) + 1);
+    for (int round = 0; round < 100; ++round) {
+      std::vector<BlockRequest> requests;
+      for (std::size_t i = own() % 10 + 1; i-- > 0;) {
+        const std::size_t chunk = own() % sample.chunk_count();
+        requests.push_back(sample.request(chunk, own() % sample.chunk(chunk).block_count()));
+      }
+      const auto admission = fetching.cache.admit(BlockFetcher::needed_bytes(requests));
+      const auto blocks = fetching.fetch(sample, requests);
+      if (!blocks) {
+        ++wrong[thread];
+        continue;
+      }
+      for (std::size_t i = 0; i < requests.size(); ++i) {
+        const auto chunk = requests[i].chunk_index.value;
+        const auto range = sample.chunk(chunk).block_range(requests[i].block);
+        test::Bytes serial(range.size);
+        codec::ChunkReader reader(sample.source(), sample.chunk(chunk));
+        if (!reader.read(range.offset, serial) || !same((*blocks)[i], serial) ||
+            !same((*blocks)[i], sample.block(chunk, requests[i].block.value))) {
+          ++wrong[thread];
+        }
+      }
+    }
+  });
+  CHECK(wrong == std::vector<int>(6));
+}
+
+}  // namespace
+}  // namespace framefs::fs

@@ -1,0 +1,449 @@
+#include "fs/read/decode_cache.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <memory>
+#include <new>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/support/catch.h"
+#include "tests/support/random_seed.h"
+#include "tests/support/threads.h"
+
+namespace framefs::fs {
+namespace {
+
+using codec::Errc;
+
+constexpr std::uint64_t kOverhead = DecodeCache::kOverheadBytes;
+constexpr std::uint64_t kMuch = 1u << 30;  // a budget that never matters
+constexpr Error kDamaged{.kind = Errc::bad_field, .field = "cbytes", .at = 12};
+
+struct Number {
+  explicit Number(std::uint64_t n) : value(n) {}
+  std::uint64_t value;
+  [[nodiscard]] std::uint64_t memory_bytes() const { return sizeof(*this); }
+};
+using NumberPtr = std::shared_ptr<const Number>;
+
+CacheKey key_of(std::uint64_t chunk) { return {.file = 1, .chunk = chunk}; }
+
+// Puts a value of `bytes` into the cache where `key` has none.  True where it had one.
+bool touch(DecodeCache& cache, std::uint64_t chunk, std::uint64_t bytes) {
+  auto claim = cache.claim(key_of(chunk), bytes);
+  if (claim.ours) claim.ours->publish(std::make_shared<Number>(chunk), bytes);
+  return claim.ready != nullptr;
+}
+
+// Whether the cache has the value.  What it does not have, it does not have afterwards either.
+bool has(DecodeCache& cache, std::uint64_t chunk) {
+  auto claim = cache.claim(key_of(chunk), 0);
+  if (claim.ours) claim.ours->fail(kDamaged);
+  return claim.ready != nullptr;
+}
+
+// Oracle: a count of makes, and all results being one object.
+TEST_CASE("decode_cache: a value is made once when many threads ask", "[fs][decode_cache][race]") {
+  constexpr std::size_t kThreads = 16;
+  DecodeCache cache(kMuch);
+  for (std::uint64_t round = 0; round < 30; ++round) {
+    std::atomic<int> makes{0};
+    std::atomic<std::size_t> asking{0};
+    std::vector<NumberPtr> results(kThreads);
+    test::on_threads(kThreads, [&](std::size_t i) {
+      asking.fetch_add(1);
+      const auto got = cache.get<Number>(key_of(round), [&]() -> Result<NumberPtr> {
+        makes.fetch_add(1);
+        // Most of the others meet the value while it is being made.
+        test::comes_true([&] { return asking == kThreads; });
+        return std::make_shared<const Number>(round);
+      });
+      if (got) results[i] = *got;
+    });
+    CHECK(makes == 1);
+    REQUIRE(results[0] != nullptr);
+    CHECK(results[0]->value == round);
+    for (const auto& result : results) CHECK(result == results[0]);
+  }
+}
+
+TEST_CASE("decode_cache: keys that differ in one part are different", "[fs][decode_cache][unit]") {
+  DecodeCache cache(kMuch);
+  const std::vector<CacheKey> keys = {
+      {.file = 1, .chunk = 1, .block = 1, .kind = CacheKind::block},
+      {.file = 2, .chunk = 1, .block = 1, .kind = CacheKind::block},
+      {.file = 1, .chunk = 2, .block = 1, .kind = CacheKind::block},
+      {.file = 1, .chunk = 1, .block = 2, .kind = CacheKind::block},
+      {.file = 1, .chunk = 1, .block = 1, .kind = CacheKind::chunk},
+      {.file = 1, .chunk = 1, .block = 1, .kind = CacheKind::index_window},
+      {.file = 1, .chunk = 1, .block = 1, .kind = CacheKind::chunk_begins}};
+  for (std::uint64_t pass = 0; pass < 2; ++pass) {
+    for (std::uint64_t i = 0; i < keys.size(); ++i) {
+      const auto got = cache.get<Number>(keys[i], [&]() -> Result<NumberPtr> {
+        return std::make_shared<const Number>(pass * 100 + i);
+      });
+      REQUIRE(got);
+      CHECK((*got)->value == i);  // the second pass finds what the first made
+    }
+  }
+}
+
+TEST_CASE("decode_cache: those who wait are handed the failure, and it is not kept",
+          "[fs][decode_cache][race]") {
+  constexpr std::size_t kWaiters = 16;
+  DecodeCache cache(kMuch);
+  auto claim = cache.claim(key_of(1), 100);
+  REQUIRE(claim.ours);
+  std::atomic<std::size_t> found{0};
+  std::vector<Errc> kinds(kWaiters, Errc::internal);
+  test::on_threads(kWaiters + 1, [&](std::size_t i) {
+    if (i == kWaiters) {
+      test::comes_true([&] { return found == kWaiters; });
+      claim.ours->fail(kDamaged);
+      return;
+    }
+    const auto waiter = cache.claim(key_of(1), 100);
+    found.fetch_add(1);
+    if (!waiter.flight) return;
+    const auto landed = waiter.flight->wait();
+    if (!landed) kinds[i] = landed.error().kind;
+  });
+  CHECK(std::ranges::all_of(kinds, [](Errc kind) { return kind == Errc::bad_field; }));
+  CHECK(cache.held_bytes() == 0);
+  CHECK_FALSE(touch(cache, 1, 100));  // made anew
+  CHECK(touch(cache, 1, 100));
+}
+
+TEST_CASE("decode_cache: those who wait get the value that was published",
+          "[fs][decode_cache][unit]") {
+  DecodeCache cache(kMuch);
+  auto ours = cache.claim(key_of(1), 100);
+  const auto waiter = cache.claim(key_of(1), 100);
+  REQUIRE(ours.ours);
+  REQUIRE(waiter.flight);
+  CHECK_FALSE(waiter.ours);
+  const auto value = std::make_shared<const Number>(7);
+  ours.ours->publish(value, 100);
+  const auto landed = waiter.flight->wait();
+  REQUIRE(landed);
+  CHECK(*landed == value);
+  CHECK(cache.claim(key_of(1), 100).ready == value);
+}
+
+TEST_CASE("decode_cache: a ticket that is dropped fails with ENOMEM", "[fs][decode_cache][unit]") {
+  DecodeCache cache(kMuch);
+  std::shared_ptr<DecodeCache::Flight> flight;
+  const auto make = [&]() -> Result<NumberPtr> {
+    flight = cache.claim(key_of(1), 0).flight;  // somebody comes to wait
+    throw std::bad_alloc();
+  };
+  CHECK_THROWS_AS(cache.get<Number>(key_of(1), make), std::bad_alloc);
+  REQUIRE(flight);
+  const auto landed = flight->wait();
+  REQUIRE_FALSE(landed);
+  CHECK(landed.error().kind == Errc::system);
+  CHECK(landed.error().sys == ENOMEM);
+  {
+    auto claim = cache.claim(key_of(2), 1000);
+    REQUIRE(claim.ours);
+    CHECK(cache.held_bytes() == 1000 + kOverhead);
+    const DecodeCache::Ticket moved(std::move(*claim.ours));
+    claim.ours.reset();  // the duty went with the move
+    CHECK(cache.held_bytes() == 1000 + kOverhead);
+  }
+  CHECK(cache.held_bytes() == 0);
+  CHECK_FALSE(touch(cache, 1, 1));
+  CHECK_FALSE(touch(cache, 2, 1));
+}
+
+// Oracle: the sums by hand.
+TEST_CASE("decode_cache: held bytes count values in the making and their true size afterwards",
+          "[fs][decode_cache][unit]") {
+  DecodeCache cache(kMuch);
+  auto known = cache.claim(key_of(1), 1000);
+  CHECK(cache.held_bytes() == 1000 + kOverhead);
+  auto unknown = cache.claim(key_of(2), 0);  // what it takes shows when it is made
+  CHECK(cache.held_bytes() == 1000 + kOverhead);
+  unknown.ours->publish(std::make_shared<Number>(1), 50);
+  CHECK(cache.held_bytes() == 1050 + 2 * kOverhead);
+  known.ours->publish(std::make_shared<Number>(2), 900);
+  CHECK(cache.held_bytes() == 950 + 2 * kOverhead);
+}
+
+TEST_CASE("decode_cache: a value in use is not dropped, and goes when it is free",
+          "[fs][decode_cache][unit]") {
+  constexpr std::uint64_t kBytes = 1000;
+  constexpr std::uint64_t kEach = kBytes + kOverhead;
+  DecodeCache cache(4 * kEach);
+  std::vector<DecodeCache::Value> pinned;
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    touch(cache, i, kBytes);
+    pinned.push_back(cache.claim(key_of(i), kBytes).ready);
+  }
+  for (std::uint64_t i = 100; i < 200; ++i) touch(cache, i, kBytes);
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    INFO("value " << i);
+    CHECK(cache.claim(key_of(i), kBytes).ready == pinned[i]);
+  }
+  pinned.clear();
+  for (std::uint64_t i = 200; i < 300; ++i) {
+    touch(cache, i, kBytes);
+    CHECK(cache.held_bytes() <= 4 * kEach);
+  }
+  for (std::uint64_t i = 0; i < 4; ++i) CHECK_FALSE(has(cache, i));
+}
+
+TEST_CASE("decode_cache: a value that is let go of is made anew, unless it is just being made",
+          "[fs][decode_cache][unit]") {
+  DecodeCache cache(kMuch);
+  touch(cache, 1, 100);
+  touch(cache, 2, 100);
+  cache.drop(key_of(1));
+  cache.drop(key_of(1));
+  cache.drop(key_of(99));
+  CHECK(cache.held_bytes() == 100 + kOverhead);
+  CHECK_FALSE(has(cache, 1));
+  CHECK(has(cache, 2));
+  auto claim = cache.claim(key_of(3), 100);
+  cache.drop(key_of(3));
+  CHECK(cache.claim(key_of(3), 100).flight);
+  claim.ours->publish(std::make_shared<Number>(3), 100);
+  CHECK(has(cache, 3));
+  // Who has the value keeps it.
+  const auto pinned = cache.claim(key_of(3), 100).ready;
+  cache.drop(key_of(3));
+  CHECK(std::static_pointer_cast<const Number>(pinned)->value == 3);
+}
+
+// The cache is cut in shards that are emptied in turn, each from its oldest value on.  So what was used
+// last stays, and what was not used goes from the oldest to the latest but for some scatter.
+TEST_CASE("decode_cache: what was used least recently goes first", "[fs][decode_cache][unit]") {
+  constexpr std::uint64_t kValues = 4096;
+  constexpr std::uint64_t kBytes = 100;
+  DecodeCache cache(kValues * (kBytes + kOverhead));
+  for (std::uint64_t i = 0; i < kValues; ++i) touch(cache, i, kBytes);
+  for (std::uint64_t i = 0; i < kValues; i += 2) REQUIRE(touch(cache, i, kBytes));
+  for (std::uint64_t i = 0; i < kValues / 4; ++i) touch(cache, kValues + i, kBytes);
+
+  std::uint64_t gone = 0;
+  std::uint64_t oldest_gone = 0;
+  std::uint64_t latest_gone = 0;
+  for (std::uint64_t i = 0; i < kValues; ++i) {
+    if (has(cache, i)) continue;
+    ++gone;
+    CHECK(i % 2 == 1);
+    if (i < kValues / 8) ++oldest_gone;
+    if (i >= kValues - kValues / 8) ++latest_gone;
+  }
+  CHECK(gone == kValues / 4);
+  CHECK(oldest_gone == kValues / 16);  // all that were not used since
+  CHECK(latest_gone == 0);
+}
+
+// Oracle: a model of what one reader at a time may hold.  Sizes and keys are random.
+TEST_CASE("decode_cache: the budget is never passed by one reader", "[fs][decode_cache][unit]") {
+  const auto seed = test::random_seed();
+  CAPTURE(seed);
+  std::mt19937_64 random(seed);
+  constexpr std::uint64_t kBudget = 100'000;
+  DecodeCache cache(kBudget);
+  const auto bytes_of = [](std::uint64_t key) { return key * 7919 % 5000 + 1; };
+  for (int round = 0; round < 500; ++round) {
+    std::set<std::uint64_t> keys;
+    std::uint64_t needed = 0;
+    while (true) {
+      const std::uint64_t key = random() % 200;
+      if (needed + bytes_of(key) + kOverhead > kBudget) break;
+      if (keys.insert(key).second) needed += bytes_of(key) + kOverhead;
+    }
+    const auto admission = cache.admit(needed);
+    std::vector<DecodeCache::Value> pinned;
+    for (const auto key : keys) {
+      auto claim = cache.claim(key_of(key), bytes_of(key));
+      REQUIRE(cache.held_bytes() <= kBudget);
+      if (claim.ours) claim.ours->publish(std::make_shared<Number>(key), bytes_of(key));
+      REQUIRE(cache.held_bytes() <= kBudget);
+      pinned.push_back(cache.claim(key_of(key), bytes_of(key)).ready);
+      REQUIRE(pinned.back() != nullptr);
+    }
+  }
+}
+
+// A value that counts itself among the living.
+struct Counted {
+  Counted(std::atomic<std::uint64_t>& sum, std::uint64_t n) : living(sum), bytes(n) {
+    living.fetch_add(bytes);
+  }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+  ~Counted() { living.fetch_sub(bytes); }
+  std::atomic<std::uint64_t>& living;
+  const std::uint64_t bytes;
+};
+
+// What one reader of the test below does: claims all of its keys before it makes any value, as
+// BlockFetcher does, and keeps all of them until it is done.
+class Reader {
+ public:
+  Reader(DecodeCache& cache, std::atomic<std::uint64_t>& living, std::uint64_t seed)
+      : cache_(cache), living_(living), random_(seed) {}
+
+  static std::uint64_t bytes_of(std::uint64_t key) { return key * 7919 % 2000 + 1; }
+  // By so much each thread may pass the budget for a moment: by a value that it has claimed and not yet
+  // made room for, or taken out of the map and not yet freed.
+  static constexpr std::uint64_t kMostBytes = 2000 + kOverhead;
+
+  void read_once() {
+    std::set<std::uint64_t> keys;
+    std::uint64_t needed = 0;
+    const std::size_t count = random_() % 12 + 1;
+    while (keys.size() < count) {
+      const std::uint64_t key = random_() % 64;
+      if (keys.insert(key).second) needed += bytes_of(key) + kOverhead;
+    }
+    const auto admission = cache_.admit(needed);
+    read(keys);
+  }
+
+  std::uint64_t most_held = 0;
+  std::uint64_t most_living = 0;
+  int failures = 0;
+
+ private:
+  void read(const std::set<std::uint64_t>& keys) {
+    std::vector<DecodeCache::Value> pinned;
+    std::vector<std::pair<std::uint64_t, DecodeCache::Ticket>> ours;
+    std::vector<std::shared_ptr<DecodeCache::Flight>> flights;
+    for (const auto key : keys) {
+      auto claim = cache_.claim(key_of(key), bytes_of(key));
+      look();
+      if (claim.ours) ours.emplace_back(key, std::move(*claim.ours));
+      if (claim.flight) flights.push_back(std::move(claim.flight));
+      if (claim.ready) pinned.push_back(std::move(claim.ready));
+    }
+    for (auto& [key, ticket] : ours) {
+      pinned.push_back(std::make_shared<const Counted>(living_, bytes_of(key)));
+      ticket.publish(pinned.back(), bytes_of(key));
+      look();
+    }
+    for (const auto& flight : flights) {
+      auto landed = flight->wait();
+      if (!landed) ++failures;
+      if (landed) pinned.push_back(std::move(*landed));
+    }
+    look();
+  }
+  void look() {
+    most_held = std::max(most_held, cache_.held_bytes());
+    most_living = std::max<std::uint64_t>(most_living, living_);
+  }
+
+  DecodeCache& cache_;
+  std::atomic<std::uint64_t>& living_;
+  std::mt19937_64 random_;
+};
+
+// Oracle: what really lives, counted by the values themselves, beside what the cache says.
+TEST_CASE("decode_cache: the budget is not passed by many admitted readers",
+          "[fs][decode_cache][race]") {
+  const auto seed = test::random_seed();
+  CAPTURE(seed);
+  constexpr std::size_t kThreads = 8;
+  // So small that readers wait for each other, and one alone may be too large for it.
+  constexpr std::uint64_t kBudget = 30'000;
+  std::atomic<std::uint64_t> living{0};
+  {
+    DecodeCache cache(kBudget);
+    std::vector<std::unique_ptr<Reader>> readers;
+    for (std::size_t i = 0; i < kThreads; ++i) {
+      readers.push_back(std::make_unique<Reader>(cache, living, seed + i));
+    }
+    test::on_threads(kThreads, [&](std::size_t i) {
+      for (int round = 0; round < 300; ++round) readers[i]->read_once();
+    });
+    for (const auto& reader : readers) {
+      CHECK(reader->failures == 0);
+      CHECK(reader->most_held <= kBudget + kThreads * Reader::kMostBytes);
+      CHECK(reader->most_living <= kBudget + kThreads * Reader::kMostBytes);
+    }
+    touch(cache, 1000, 1);  // nothing is in use: all can go that must
+    CHECK(cache.held_bytes() <= kBudget);
+    CHECK(living <= cache.held_bytes());
+  }
+  CHECK(living == 0);
+}
+
+// Oracle: the sum of what is admitted, kept by the readers: the budget, or one reader alone.
+TEST_CASE("decode_cache: what is admitted at once stays within the budget, or is one alone",
+          "[fs][decode_cache][race]") {
+  const auto seed = test::random_seed();
+  CAPTURE(seed);
+  constexpr std::uint64_t kBudget = 1000;
+  DecodeCache cache(kBudget);
+  std::atomic<std::uint64_t> sum{0};
+  std::atomic<int> inside{0};
+  std::atomic<int> offences{0};
+  test::on_threads(8, [&](std::size_t i) {
+    std::mt19937 random(seed + static_cast<std::uint32_t>(i));
+    for (int round = 0; round < 500; ++round) {
+      const std::uint64_t bytes = random() % 10 == 0 ? kBudget + random() % 1000 : random() % 600;
+      const auto admission = cache.admit(bytes);
+      // Counted within the time it is held, and so never more than truly is.
+      const auto all = sum.fetch_add(bytes) + bytes;
+      const int readers = inside.fetch_add(bytes > 0 ? 1 : 0) + (bytes > 0 ? 1 : 0);
+      if (all > kBudget && readers > 1) offences.fetch_add(1);
+      inside.fetch_sub(bytes > 0 ? 1 : 0);
+      sum.fetch_sub(bytes);
+    }
+  });
+  CHECK(offences == 0);
+}
+
+TEST_CASE("decode_cache: an admission beyond the budget proceeds alone",
+          "[fs][decode_cache][unit]") {
+  DecodeCache cache(100);
+  test::finish_in_time("admissions one after the other", [&] {
+    { const auto all = cache.admit(1'000'000); }
+    { const auto exact = cache.admit(100); }
+    const auto one = cache.admit(60);
+    const auto other = cache.admit(40);
+    const auto nothing = cache.admit(0);
+  });
+  bool let_in = false;
+  bool was_alone = true;
+  auto first = cache.admit(1);
+  std::atomic<bool> first_is_gone{false};
+  test::on_threads(2, [&](std::size_t i) {
+    if (i == 0) {
+      const auto large = cache.admit(101);
+      let_in = true;
+      was_alone = first_is_gone;
+    } else {
+      first_is_gone = true;
+      first = DecodeCache::Admission();
+    }
+  });
+  CHECK(let_in);
+  CHECK(was_alone);
+}
+
+TEST_CASE("decode_cache: an admission moves with its owner and is given back once",
+          "[fs][decode_cache][unit]") {
+  DecodeCache cache(100);
+  test::finish_in_time("admissions that are moved", [&] {
+    auto one = cache.admit(100);
+    DecodeCache::Admission two(std::move(one));
+    one = DecodeCache::Admission();  // gives nothing back
+    DecodeCache::Admission three;
+    three = std::move(two);
+    three = DecodeCache::Admission();
+    const auto next = cache.admit(100);
+  });
+}
+
+}  // namespace
+}  // namespace framefs::fs

@@ -1,0 +1,515 @@
+#include "fs/tree/filesystem.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/support/catch.h"
+#include "tests/support/temp_directory.h"
+#include "tests/support/threads.h"
+#include "tests/unit/fs/small_frames.h"
+#include "tests/unit/fs/test_log.h"
+
+namespace framefs::fs {
+namespace {
+
+namespace stdfs = std::filesystem;
+
+// A filesystem over a folder, or over one file in it.
+class Mount {
+ public:
+  explicit Mount(const std::string& source = "") : source_(source) {}
+
+  Filesystem& fs() {
+    if (!fs_) {
+      MountOptions options;
+      options.source = source_.empty() ? folder_.path() : folder_.path() / source_;
+      options.threads = 2;
+      auto opened = Filesystem::open(options, log_.log());
+      REQUIRE(opened);
+      fs_ = std::move(*opened);
+    }
+    return *fs_;
+  }
+
+  [[nodiscard]] stdfs::path path(const std::string& name) const { return folder_.path() / name; }
+  // Every state of a file gets times of its own: two writes can fall into one tick of the clock.
+  void write(const std::string& name, std::span<const std::byte> content) {
+    folder_.write(name, content);
+    touch(name);
+  }
+  void write(const std::string& name, std::string_view content) {
+    write(name, std::as_bytes(std::span(content)));
+  }
+  void touch(const std::string& name) {
+    const timespec time{.tv_sec = ++clock_, .tv_nsec = 0};
+    const timespec times[] = {time, time};
+    REQUIRE(::utimensat(AT_FDCWD, path(name).c_str(), times, 0) == 0);
+  }
+  [[nodiscard]] struct stat stat(const std::string& name) const {
+    struct stat st {};
+    REQUIRE(::lstat(path(name).c_str(), &st) == 0);
+    return st;
+  }
+
+  Filesystem::Entry look_up(const std::string& name, NodeId parent = kRootNode) {
+    const auto entry = fs().look_up(parent, name);
+    CAPTURE(name);
+    REQUIRE(entry);
+    return *entry;
+  }
+  int look_up_error(const std::string& name, NodeId parent = kRootNode) {
+    const auto entry = fs().look_up(parent, name);
+    return entry ? 0 : entry.error().sys;
+  }
+  Filesystem::Opened open(NodeId id) {
+    auto opened = fs().open_file(id);
+    REQUIRE(opened);
+    return std::move(*opened);
+  }
+  Result<test::Bytes> read(const OpenFile& file, std::uint64_t offset, std::uint64_t size) {
+    FRAMEFS_TRY(const auto result, fs().read_frame(file, offset, size));
+    test::Bytes all;
+    for (const auto& span : result.spans) test::append(all, span);
+    return all;
+  }
+  // All bytes of a frame by its shown name.
+  test::Bytes read_all(const std::string& name) {
+    const auto entry = look_up(name);
+    const auto opened = open(entry.id);
+    auto bytes = read(*opened.file, 0, 1u << 20);
+    fs().close_file(*opened.file);
+    REQUIRE(bytes);
+    return *bytes;
+  }
+  [[nodiscard]] std::vector<std::string> lines() const { return log_.lines(); }
+
+ private:
+  const std::string source_;
+  test::TempDirectory folder_;
+  test::TestLog log_;
+  std::unique_ptr<Filesystem> fs_;
+  time_t clock_ = 1'000'000;
+};
+
+TEST_CASE("filesystem: files are looked up by their shown names", "[fs][filesystem][unit]") {
+  Mount mount;
+  mount.write("x.b2frame", test::small_frame(2500));
+  mount.write("text", "hello");
+  stdfs::create_directory(mount.path("sub"));
+  mount.write("sub/y.b2", test::small_frame(700));
+
+  const auto frame = mount.look_up("x");
+  CHECK(frame.stat.st_size == 2500);
+  CHECK(frame.stat.st_ino == mount.stat("x.b2frame").st_ino);
+  CHECK(frame.stat.st_blocks == mount.stat("x.b2frame").st_blocks);
+  CHECK(frame.stat.st_mtime == mount.stat("x.b2frame").st_mtime);
+  CHECK(frame.stat.st_blksize == 4096);  // a chunk of 1000 is less than tools like
+  const auto text = mount.look_up("text");
+  CHECK(text.stat.st_size == 5);
+  const auto sub = mount.look_up("sub");
+  CHECK(S_ISDIR(sub.stat.st_mode));
+  CHECK(mount.look_up("y", sub.id).stat.st_size == 700);
+  CHECK(mount.read_all("x") == test::noise(2500, 1));
+
+  CHECK(mount.look_up_error("x.b2frame") == ENOENT);
+  CHECK(mount.look_up_error("absent") == ENOENT);
+  CHECK(mount.look_up_error("x", text.id) == ENOTDIR);
+  CHECK(mount.look_up_error("x", 12345) == ESTALE);
+  CHECK(mount.look_up_error(std::string(300, 'n')) == ENAMETOOLONG);
+}
+
+TEST_CASE("filesystem: the block size shown is the chunk's within reason",
+          "[fs][filesystem][unit]") {
+  Mount mount;
+  const auto frame_of = [](std::uint32_t chunksize) {
+    test::FrameSpec spec;
+    spec.chunksize = chunksize;
+    spec.chunks = {test::index_only_chunk(test::SpecialKind::zero, chunksize)};
+    return test::build_frame(spec).bytes;
+  };
+  mount.write("middle.b2", frame_of(65536));
+  mount.write("large.b2", frame_of(1u << 30));
+  CHECK(mount.look_up("middle").stat.st_blksize == 65536);
+  CHECK(mount.look_up("large").stat.st_blksize == 1 << 20);
+  CHECK(mount.look_up("large").stat.st_size == 1 << 30);
+}
+
+TEST_CASE("filesystem: nodes are known until they are forgotten", "[fs][filesystem][unit]") {
+  Mount mount;
+  mount.write("x.b2", test::small_frame(100));
+  const auto id = mount.look_up("x").id;
+  CHECK(mount.look_up("x").id == id);
+  REQUIRE(mount.fs().stat_node(id));
+  CHECK(mount.fs().stat_node(id)->st_size == 100);
+  mount.fs().forget(id, 1);
+  CHECK(mount.fs().stat_node(id));
+  mount.fs().forget(id, 1);
+  const auto gone = mount.fs().stat_node(id);
+  REQUIRE_FALSE(gone);
+  CHECK(gone.error().sys == ESTALE);
+  CHECK(mount.fs().open_file(id).error().sys == ESTALE);
+  CHECK(mount.fs().stat_node(kRootNode));
+}
+
+TEST_CASE("filesystem: a file that is open can be forgotten and is read on",
+          "[fs][filesystem][unit]") {
+  Mount mount;
+  mount.write("x.b2", test::small_frame(100));
+  const auto id = mount.look_up("x").id;
+  const auto opened = mount.open(id);
+  mount.fs().forget(id, 1);
+  const auto bytes = mount.read(*opened.file, 0, 100);
+  REQUIRE(bytes);
+  CHECK(*bytes == test::noise(100, 1));
+  mount.fs().close_file(*opened.file);
+}
+
+TEST_CASE("filesystem: hard links share a node where they are shown alike",
+          "[fs][filesystem][unit]") {
+  Mount mount;
+  mount.write("one.b2", test::small_frame(100));
+  for (const auto* const name : {"other.b2", "raw"}) {
+    stdfs::create_hard_link(mount.path("one.b2"), mount.path(name));
+  }
+  const auto one = mount.look_up("one");
+  const auto other = mount.look_up("other");
+  const auto raw = mount.look_up("raw");
+  CHECK(one.id == other.id);
+  CHECK(one.stat.st_nlink == 3);
+  CHECK(raw.id != one.id);
+  CHECK(raw.stat.st_size == mount.stat("raw").st_size);
+  // One name goes: the node lives on by the other once that was seen.
+  stdfs::remove(mount.path("other.b2"));
+  CHECK(mount.fs().stat_node(one.id).error().sys == ENOENT);
+  CHECK(mount.look_up("one").id == one.id);
+  CHECK(mount.fs().stat_node(one.id));
+}
+
+// Oracle: the bytes that were put into each frame.
+TEST_CASE("filesystem: a frame that another replaced shows the new bytes",
+          "[fs][filesystem][unit]") {
+  Mount mount;
+  mount.write("x.b2", test::small_frame(1500, 1));
+  CHECK(mount.read_all("x") == test::noise(1500, 1));
+  const auto old = mount.look_up("x");
+  const auto before = mount.open(old.id);
+  mount.write("new", test::small_frame(2500, 2));
+  stdfs::rename(mount.path("new"), mount.path("x.b2"));
+
+  CHECK(mount.fs().stat_node(old.id).error().sys == ESTALE);  // at which the kernel looks anew
+  CHECK(mount.fs().open_file(old.id).error().sys == ESTALE);
+  const auto now = mount.look_up("x");
+  CHECK(now.id != old.id);
+  CHECK(now.stat.st_size == 2500);
+  CHECK(mount.read_all("x") == test::noise(2500, 2));
+  // Who had the old one open goes on with it.
+  const auto bytes = mount.read(*before.file, 0, 10000);
+  REQUIRE(bytes);
+  CHECK(*bytes == test::noise(1500, 1));
+  CHECK(mount.fs().stat_file(*before.file)->st_size == 1500);
+  mount.fs().close_file(*before.file);
+}
+
+TEST_CASE("filesystem: a frame changed in place shows its new bytes and size, open or not",
+          "[fs][filesystem][unit]") {
+  Mount mount;
+  mount.write("x.b2", test::small_frame(1500, 1));
+  const auto id = mount.look_up("x").id;
+  const auto opened = mount.open(id);
+  REQUIRE(mount.read(*opened.file, 0, 10000));
+  for (const std::size_t size : {2500U, 2500U, 800U}) {
+    const auto seed = static_cast<std::uint32_t>(size) + 5;
+    mount.write("x.b2", test::small_frame(size, seed));
+    CHECK(mount.fs().stat_node(id)->st_size == static_cast<off_t>(size));
+    CHECK(mount.fs().stat_file(*opened.file)->st_size == static_cast<off_t>(size));
+    const auto bytes = mount.read(*opened.file, 0, 10000);
+    REQUIRE(bytes);
+    CHECK(*bytes == test::noise(size, seed));
+    CHECK(mount.look_up("x").id == id);
+    CHECK(mount.read_all("x") == test::noise(size, seed));
+  }
+  mount.write("x.b2", "no frame any more");
+  CHECK_FALSE(mount.read(*opened.file, 0, 10000));
+  CHECK(mount.look_up_error("x") == ENOENT);
+  CHECK(mount.look_up("x.b2").id != id);
+  mount.fs().close_file(*opened.file);
+}
+
+// The truth table of OpenFile::keep_pages, for frames and plain files: right is what the kernel holds
+// only where it was opened in this very state before.
+TEST_CASE("filesystem: the kernel keeps its pages while the file is in the state they are of",
+          "[fs][filesystem][unit]") {
+  Mount mount;
+  mount.write("frame.b2", test::small_frame(100));
+  mount.write("text", "hello");
+  for (const auto& [source, shown] : {std::pair{"frame.b2", "frame"}, std::pair{"text", "text"}}) {
+    CAPTURE(source);
+    const auto id = mount.look_up(shown).id;
+    const auto keeps = [&] {
+      const auto opened = mount.open(id);
+      mount.fs().close_file(*opened.file);
+      return opened.keep_pages;
+    };
+    CHECK_FALSE(keeps());  // never seen
+    CHECK(keeps());
+    CHECK(keeps());
+    mount.touch(source);
+    CHECK_FALSE(keeps());
+    CHECK(keeps());
+    const auto first = mount.open(id);  // and while another has it open
+    CHECK(first.keep_pages);
+    mount.touch(source);
+    CHECK_FALSE(keeps());
+    CHECK(keeps());
+    mount.fs().close_file(*first.file);
+    mount.fs().forget(id, 1);
+    const auto anew = mount.open(mount.look_up(shown).id);
+    CHECK_FALSE(anew.keep_pages);  // of a node that the kernel had dropped
+    mount.fs().close_file(*anew.file);
+  }
+}
+
+TEST_CASE("filesystem: frames that cannot be read are opened past the kernel's pages",
+          "[fs][filesystem][corrupt]") {
+  Mount mount;
+  mount.write("good.b2", test::small_frame(100));
+  mount.write("damaged.b2", test::damaged_frame());
+  mount.write("sparse.b2", test::sparse_index(100));
+  mount.write("text", "hello");
+  auto cut = test::small_frame(100);
+  cut.pop_back();
+  mount.write("cut.b2", cut);
+  for (const auto& [name, bypasses] : std::map<std::string, bool>{
+           {"good", false}, {"text", false}, {"damaged", true}, {"sparse", true}, {"cut", true}}) {
+    CAPTURE(name);
+    const auto opened = mount.open(mount.look_up(name).id);
+    CHECK(opened.bypass_pages == bypasses);
+    if (name != "text") CHECK(mount.read(*opened.file, 0, 10).has_value() == !bypasses);
+    mount.fs().close_file(*opened.file);
+  }
+  CHECK(mount.look_up("damaged").stat.st_size == 0);
+  CHECK(mount.look_up("cut").stat.st_size == 100);  // the header says so
+  CHECK(mount.lines().size() == 3);
+  CHECK(std::ranges::any_of(mount.lines(), [&](const std::string& line) {
+    return line.starts_with("error: " + mount.path("cut.b2").string() + ": truncated: frame_len");
+  }));
+}
+
+// Oracle: descriptors of the process. A view goes with the last handle.
+TEST_CASE("filesystem: closing gives back the descriptors", "[fs][filesystem][unit]") {
+  Mount mount;
+  mount.write("x.b2", test::small_frame(100));
+  const auto id = mount.look_up("x").id;
+  const auto count = [] {
+    return std::distance(stdfs::directory_iterator("/proc/self/fd"), stdfs::directory_iterator());
+  };
+  const auto before = count();
+  {
+    const auto one = mount.open(id);
+    const auto two = mount.open(id);
+    REQUIRE(mount.read(*one.file, 0, 10));
+    REQUIRE(mount.read(*two.file, 0, 10));
+    CHECK(count() > before);
+    mount.fs().close_file(*one.file);
+    CHECK(mount.read(*two.file, 0, 10));
+    mount.fs().close_file(*two.file);
+  }
+  CHECK(count() == before);
+}
+
+TEST_CASE("filesystem: access is granted as the source grants it, but never for writing",
+          "[fs][filesystem][unit]") {
+  Mount mount;
+  mount.write("x.b2", test::small_frame(100));
+  const auto id = mount.look_up("x").id;
+  CHECK(mount.fs().check_access(id, F_OK));
+  CHECK(mount.fs().check_access(id, R_OK));
+  CHECK(mount.fs().check_access(kRootNode, R_OK | X_OK));
+  const auto execute =
+      mount.fs().check_access(id, X_OK);  // of a file without that bit, root included
+  REQUIRE_FALSE(execute);
+  CHECK(execute.error().sys == EACCES);
+  for (const int mask : {W_OK, R_OK | W_OK}) {
+    const auto write = mount.fs().check_access(id, mask);
+    REQUIRE_FALSE(write);
+    CHECK(write.error().sys == EROFS);
+  }
+  stdfs::remove(mount.path("x.b2"));
+  CHECK(mount.fs().check_access(id, R_OK).error().sys == ENOENT);
+}
+
+TEST_CASE("filesystem: links are shown and lead where they say", "[fs][filesystem][unit]") {
+  Mount mount;
+  mount.write("x.b2", test::small_frame(100));
+  const std::string far(4000, 'f');
+  stdfs::create_symlink("x.b2", mount.path("link.b2"));
+  stdfs::create_symlink(far, mount.path("far"));
+  const auto link = mount.look_up("link.b2");
+  CHECK(S_ISLNK(link.stat.st_mode));
+  CHECK(mount.fs().read_link(link.id) == "x.b2");
+  CHECK(mount.fs().read_link(mount.look_up("far").id) == far);
+  CHECK_FALSE(mount.fs().read_link(mount.look_up("x").id));
+  const auto opened = mount.fs().open_file(link.id);
+  REQUIRE_FALSE(opened);
+  CHECK(opened.error().sys == ELOOP);
+}
+
+TEST_CASE("filesystem: statfs is that of the source", "[fs][filesystem][unit]") {
+  Mount mount;
+  const auto st = mount.fs().stat_filesystem();
+  REQUIRE(st);
+  struct statvfs expected {};
+  REQUIRE(::statvfs(mount.path("").c_str(), &expected) == 0);
+  CHECK(st->f_blocks == expected.f_blocks);
+  CHECK(st->f_bsize == expected.f_bsize);
+  CHECK(st->f_namemax == expected.f_namemax);
+}
+
+TEST_CASE("filesystem: a directory's entries can be looked up without their names",
+          "[fs][filesystem][unit]") {
+  Mount mount;
+  mount.write("x.b2", test::small_frame(100));
+  mount.write("text", "hello");
+  stdfs::create_directory(mount.path("sub"));
+  const auto directory = mount.fs().open_directory(kRootNode);
+  REQUIRE(directory);
+  const auto entries = mount.fs().list(**directory);
+  REQUIRE(entries);
+  CHECK(entries->size() == 3);
+  for (const auto& entry : *entries) {
+    CAPTURE(entry.shown_name);
+    const auto listed = mount.fs().look_up(**directory, entry);
+    REQUIRE(listed);
+    const auto by_name = mount.look_up(entry.shown_name);
+    CHECK(listed->id == by_name.id);
+    CHECK(listed->stat.st_size == by_name.stat.st_size);
+    CHECK(listed->stat.st_ino == by_name.stat.st_ino);
+    CHECK(mount.fs().shown_inode(**directory, entry) == by_name.stat.st_ino);
+    mount.fs().forget(listed->id, 1);
+    CHECK(mount.fs().stat_node(listed->id));  // one lookup each
+    mount.fs().forget(listed->id, 1);
+    CHECK_FALSE(mount.fs().stat_node(listed->id));
+  }
+  stdfs::remove(mount.path("text"));
+  for (const auto& entry : *entries) {
+    if (entry.shown_name == "text")
+      CHECK(mount.fs().look_up(**directory, entry).error().sys == ENOENT);
+  }
+  const auto text = mount.look_up("x").id;
+  CHECK(mount.fs().open_directory(text).error().sys == ENOTDIR);
+}
+
+TEST_CASE("filesystem: what moved is found where it was seen last", "[fs][filesystem][unit]") {
+  Mount mount;
+  stdfs::create_directory(mount.path("one"));
+  mount.write("one/x.b2", test::small_frame(100));
+  const auto one = mount.look_up("one");
+  const auto file = mount.look_up("x", one.id);
+  stdfs::rename(mount.path("one"), mount.path("two"));
+  CHECK(mount.fs().stat_node(file.id).error().sys == ENOENT);
+  CHECK(mount.look_up("two").id == one.id);
+  REQUIRE(mount.fs().stat_node(file.id));
+  CHECK(mount.look_up("x", one.id).id == file.id);
+}
+
+TEST_CASE("filesystem: SOURCE may be one frame", "[fs][filesystem][unit]") {
+  Mount mount("only.b2frame");
+  mount.write("only.b2frame", test::small_frame(1500, 3));
+  mount.write("beside", "hello");
+  const auto st = mount.fs().stat_node(kRootNode);
+  REQUIRE(st);
+  CHECK(S_ISREG(st->st_mode));
+  CHECK(st->st_size == 1500);
+  const auto opened = mount.open(kRootNode);
+  const auto bytes = mount.read(*opened.file, 0, 10000);
+  REQUIRE(bytes);
+  CHECK(*bytes == test::noise(1500, 3));
+  CHECK(mount.fs().stat_file(*opened.file)->st_size == 1500);
+  mount.fs().close_file(*opened.file);
+  CHECK(mount.fs().check_access(kRootNode, R_OK));
+  CHECK(mount.fs().stat_filesystem());
+  CHECK(mount.look_up_error("beside") == ENOTDIR);
+  CHECK(mount.fs().open_directory(kRootNode).error().sys == ENOTDIR);
+
+  auto cut = test::small_frame(1500, 3);
+  cut.pop_back();
+  mount.write("only.b2frame", cut);
+  const auto broken = mount.open(kRootNode);
+  CHECK(broken.bypass_pages);
+  mount.fs().close_file(*broken.file);
+  CHECK(mount.lines().back().starts_with("error: " + mount.path("only.b2frame").string() + ": "));
+}
+
+TEST_CASE("filesystem: a SOURCE that is nothing to mount is refused", "[fs][filesystem][unit]") {
+  const test::TempDirectory folder;
+  folder.write("text.b2", "no frame");
+  folder.write("plain", "no frame");
+  test::TestLog log;
+  for (const auto& [name, expected] :
+       std::map<std::string, int>{{"absent", ENOENT}, {"text.b2", ENOTDIR}, {"plain", ENOTDIR}}) {
+    CAPTURE(name);
+    MountOptions options;
+    options.source = folder.path() / name;
+    const auto opened = Filesystem::open(options, log.log());
+    REQUIRE_FALSE(opened);
+    CHECK(opened.error().sys == expected);
+  }
+}
+
+// Oracle: each read is the whole of one of the states that were written.
+TEST_CASE("filesystem: readers see whole states of a frame that is replaced under them",
+          "[fs][filesystem][race]") {
+  Mount mount;
+  mount.write("x.b2", test::small_frame(3000, 0));
+  std::vector<test::Bytes> frames;
+  std::vector<test::Bytes> states;
+  for (std::uint32_t i = 0; i < 30; ++i) {
+    frames.push_back(test::small_frame(3000, i));
+    states.push_back(test::noise(3000, i));
+  }
+  static_cast<void>(mount.fs());
+  std::atomic<bool> done{false};
+  std::vector<int> wrong(5);
+  test::on_threads(wrong.size(), [&](std::size_t thread) {
+    if (thread == 0) {
+      for (std::size_t i = 1; i < frames.size(); ++i) {
+        mount.write("next", frames[i]);
+        stdfs::rename(mount.path("next"), mount.path("x.b2"));
+      }
+      done = true;
+      return;
+    }
+    do {
+      const auto entry = mount.fs().look_up(kRootNode, "x");
+      if (!entry) {
+        ++wrong[thread];
+        continue;
+      }
+      // Between the two it may be replaced; the kernel would look it up again.
+      auto opened = mount.fs().open_file(entry->id);
+      if (opened) {
+        const auto bytes = mount.read(*opened->file, 0, 10000);
+        if (!bytes || std::ranges::find(states, *bytes) == states.end()) ++wrong[thread];
+        mount.fs().close_file(*opened->file);
+      } else if (opened.error().sys != ESTALE) {
+        ++wrong[thread];
+      }
+      mount.fs().forget(entry->id, 1);
+    } while (!done);
+  });
+  CHECK(wrong == std::vector<int>(5));
+  CHECK(mount.read_all("x") == states.back());
+}
+
+}  // namespace
+}  // namespace framefs::fs

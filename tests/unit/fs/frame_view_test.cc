@@ -1,0 +1,420 @@
+#include "fs/view/frame_view.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <future>
+#include <limits>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "codec/frame/frame_reader.h"
+#include "tests/support/catch.h"
+#include "tests/support/frame_builder.h"
+#include "tests/support/random_seed.h"
+#include "tests/support/sample_data.h"
+#include "tests/support/temp_directory.h"
+#include "tests/support/threads.h"
+#include "tests/unit/fs/test_log.h"
+
+namespace framefs::fs {
+namespace {
+
+using codec::Errc;
+
+// All that views need, over a folder of frames.
+class Mount {
+ public:
+  explicit Mount(std::uint64_t budget = 64u << 20)
+      : buffers_(1u << 20), cache_(budget), pool_(2), blocks_(cache_, buffers_, pool_) {}
+
+  std::shared_ptr<const FrameView> view(const test::Bytes& frame) {
+    const auto path = folder_.write("frame", frame);
+    UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    REQUIRE(fd);
+    const ReadServices services{limits_, buffers_, cache_, blocks_, log_.log()};
+    return std::make_shared<const FrameView>(std::make_shared<const FileSource>(std::move(fd)),
+                                             next_state_++, "the frame", services);
+  }
+  // Writes over the file of the latest view.
+  void change(const test::Bytes& frame) { folder_.write("frame", frame); }
+
+  DecodeCache& cache() { return cache_; }
+  [[nodiscard]] std::vector<std::string> lines() const { return log_.lines(); }
+
+ private:
+  test::TempDirectory folder_;
+  test::TestLog log_;
+  codec::Limits limits_;
+  BufferPool buffers_;
+  DecodeCache cache_;
+  WorkerPool pool_;
+  BlockFetcher blocks_;
+  std::uint64_t next_state_ = 1;
+};
+
+test::Bytes joined(const ReadResult& result) {
+  test::Bytes all;
+  for (const auto& span : result.spans) test::append(all, span);
+  return all;
+}
+
+Result<test::Bytes> read(const FrameView& view, std::uint64_t offset, std::uint64_t size) {
+  FRAMEFS_TRY(const auto result, view.read(offset, size));
+  return joined(result);
+}
+
+// Decodes a frame by the serial reader of the codec, which shares no code with the view.
+test::Bytes decode(const test::Bytes& bytes) {
+  const codec::MemorySource source(bytes);
+  const codec::Limits limits;
+  const auto frame = codec::Frame::open(source, limits);
+  REQUIRE(frame);
+  test::Bytes all(frame->nbytes());
+  REQUIRE(codec::FrameReader(source, *frame, limits).read(0, all));
+  return all;
+}
+
+test::ChunkSpec random_chunk_spec(std::mt19937& random, std::uint32_t typesize) {
+  using test::Filter;
+  constexpr std::array kCodecs = {test::Codec::memcpy, test::Codec::lz4, test::Codec::zlib,
+                                  test::Codec::zstd};
+  const std::vector<std::vector<Filter>> kFilters = {
+      {}, {Filter::shuffle}, {Filter::bitshuffle}, {Filter::delta, Filter::shuffle}};
+  test::ChunkSpec spec;
+  spec.codec = kCodecs[random() % kCodecs.size()];
+  spec.typesize = typesize;
+  spec.blocksize = typesize * (test::draw(random) % 100 + 1);
+  spec.filters = kFilters[random() % kFilters.size()];
+  return spec;
+}
+
+// A chunk of `nbytes` of any kind: stored, of repeated values, or a rule in the index.
+test::FrameChunk random_chunk(std::mt19937& random, std::uint32_t typesize, std::uint32_t nbytes,
+                              bool rules) {
+  const auto kind = random() % 8;
+  if (kind == 0 && rules) return test::index_only_chunk(test::SpecialKind::zero, nbytes);
+  if (kind == 1 && rules) return test::index_only_chunk(test::SpecialKind::nan, nbytes);
+  if (kind == 2 && rules) return test::index_only_chunk(test::SpecialKind::uninit, nbytes);
+  if (kind == 3) {
+    const auto value = test::noise(typesize, test::draw(random));
+    return {.stored = test::build_special_chunk(test::SpecialKind::value, nbytes, typesize, value),
+            .special = std::nullopt,
+            .nbytes = nbytes};
+  }
+  return test::stored_chunk(test::ramp(nbytes, typesize, test::draw(random)),
+                            random_chunk_spec(random, typesize));
+}
+
+test::Bytes random_frame(std::mt19937& random) {
+  test::FrameSpec spec;
+  spec.typesize = random() % 2 == 0 ? 4 : 8;
+  const bool varies = random() % 2 == 0;
+  const std::uint32_t most = spec.typesize * (test::draw(random) % 500 + 1);
+  spec.chunksize = varies ? 0 : most;
+  for (std::size_t left = random() % 10 + 1; left > 0; --left) {
+    const bool may_differ = varies || left == 1;
+    const auto nbytes =
+        may_differ ? spec.typesize * (test::draw(random) % (most / spec.typesize) + 1) : most;
+    spec.chunks.push_back(random_chunk(random, spec.typesize, nbytes, !varies));
+  }
+  spec.index = random() % 2 == 0 ? test::IndexForm::memcpyed : test::IndexForm::zstd;
+  spec.dead_bytes_before_chunks = random() % 100;
+  return test::build_frame(spec).bytes;
+}
+
+// Five chunks of 4000 bytes in blocks of 500.
+test::FrameSpec five_chunks() {
+  test::FrameSpec spec;
+  spec.chunksize = 4000;
+  test::ChunkSpec chunk;
+  chunk.typesize = 4;
+  chunk.blocksize = 500;
+  chunk.filters = {test::Filter::shuffle};
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    spec.chunks.push_back(test::stored_chunk(test::ramp(4000, 4, i), chunk));
+  }
+  return spec;
+}
+
+// Oracle: the serial reader.
+TEST_CASE("frame_view: any range of any frame equals the serial reader's",
+          "[fs][frame_view][unit]") {
+  const auto seed = test::random_seed();
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  for (int round = 0; round < 40; ++round) {
+    CAPTURE(round);
+    const auto bytes = random_frame(random);
+    const auto whole = decode(bytes);
+    Mount mount;
+    const auto view = mount.view(bytes);
+    REQUIRE(view->is_readable());
+    for (int i = 0; i < 50; ++i) {
+      const std::uint64_t offset = random() % whole.size();
+      const std::uint64_t most = random() % 2 == 0 ? 20 : whole.size();
+      const std::uint64_t size = random() % (std::min(most, whole.size() - offset)) + 1;
+      CAPTURE(offset, size);
+      const auto got = read(*view, offset, size);
+      REQUIRE(got);
+      REQUIRE(std::ranges::equal(*got, std::span(whole).subspan(offset, size)));
+    }
+    CHECK(mount.lines().empty());
+  }
+}
+
+TEST_CASE("frame_view: reads end where the frame does", "[fs][frame_view][unit]") {
+  const auto bytes = test::build_frame(five_chunks()).bytes;
+  const auto whole = decode(bytes);
+  Mount mount;
+  const auto view = mount.view(bytes);
+  constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
+  struct Row {
+    std::uint64_t offset;
+    std::uint64_t size;
+    std::size_t expected;
+  };
+  for (const auto& row : {Row{0, 0, 0}, Row{0, kMost, 20000}, Row{19999, 1, 1}, Row{19999, 2, 1},
+                          Row{19999, kMost, 1}, Row{20000, 1, 0}, Row{20001, 5, 0},
+                          Row{kMost, 1, 0}, Row{kMost, kMost, 0}, Row{3999, 2, 2}}) {
+    CAPTURE(row.offset, row.size);
+    const auto got = read(*view, row.offset, row.size);
+    REQUIRE(got);
+    REQUIRE(got->size() == row.expected);
+    if (!got->empty())
+      CHECK(std::ranges::equal(*got, std::span(whole).subspan(row.offset, row.expected)));
+  }
+  const auto empty = mount.view(test::build_frame({}).bytes);
+  REQUIRE(empty->is_readable());
+  const auto nothing = read(*empty, 0, 100);
+  REQUIRE(nothing);
+  CHECK(nothing->empty());
+}
+
+// Oracle: the undamaged frame.
+TEST_CASE("frame_view: a damaged chunk spoils its own range and is logged once",
+          "[fs][frame_view][corrupt]") {
+  const auto built = test::build_frame(five_chunks());
+  const auto whole = decode(built.bytes);
+  const auto damaged = [&](const std::string& how) {
+    auto bytes = built.bytes;
+    const auto chunk_at = built.chunk_at[2];
+    if (how == "header") test::put_le<std::int32_t>(bytes, chunk_at + 4, -1);
+    if (how == "size") test::put_le<std::int32_t>(bytes, chunk_at + 4, 3996);
+    if (how == "codec") bytes[chunk_at + 2] = static_cast<std::byte>(0x35 | 5 << 5);
+    // The index is memcpyed: its entries stand behind its header.
+    if (how == "index") test::put_le<std::int64_t>(bytes, built.index_at + 32 + 16, 1 << 30);
+    return bytes;
+  };
+  for (const std::string how : {"header", "size", "codec", "index"}) {
+    CAPTURE(how);
+    Mount mount;
+    const auto view = mount.view(damaged(how));
+    REQUIRE(view->is_readable());
+    for (int again = 0; again < 3; ++again) {
+      for (std::uint64_t offset = 0; offset < 20000; offset += 1000) {
+        CAPTURE(offset);
+        const auto got = read(*view, offset, 1000);
+        REQUIRE(got.has_value() == (offset < 8000 || offset >= 12000));
+        if (got) CHECK(std::ranges::equal(*got, std::span(whole).subspan(offset, 1000)));
+        if (!got) CHECK(got.error().kind == (how == "codec" ? Errc::unsupported : Errc::bad_field));
+      }
+      CHECK_FALSE(read(*view, 7999, 2));
+      CHECK_FALSE(read(*view, 11999, 2));
+    }
+    REQUIRE(mount.lines().size() == 1);
+    CHECK(mount.lines()[0].starts_with("error: the frame: chunk 2: "));
+  }
+}
+
+TEST_CASE("frame_view: a damaged block spoils its own range within the chunk",
+          "[fs][frame_view][corrupt]") {
+  const auto built = test::build_frame(five_chunks());
+  const auto whole = decode(built.bytes);
+  auto bytes = built.bytes;
+  // Block 3 of chunk 2 starts in front of the chunk's blocks.
+  test::put_le<std::int32_t>(bytes, built.chunk_at[2] + 32 + 4 * 3, 1);
+  Mount mount;
+  const auto view = mount.view(bytes);
+  std::vector<int> wrong(4);
+  test::on_threads(wrong.size(), [&](std::size_t thread) {
+    for (std::uint64_t offset = 0; offset < 20000; offset += 500) {
+      const auto got = read(*view, offset, 500);
+      const bool spoilt = offset == 8000 + 3 * 500;
+      if (got.has_value() == spoilt) ++wrong[thread];
+      if (got && !std::ranges::equal(*got, std::span(whole).subspan(offset, 500))) ++wrong[thread];
+    }
+  });
+  CHECK(wrong == std::vector<int>(4));
+  REQUIRE(mount.lines().size() == 1);
+  CHECK(mount.lines()[0] == "error: the frame: chunk 2: bad field: block start (1) at byte " +
+                                std::to_string(built.chunk_at[2] + 32 + 4 * 3));
+}
+
+TEST_CASE("frame_view: where chunks vary, damage to one hides those behind it",
+          "[fs][frame_view][corrupt]") {
+  auto spec = five_chunks();
+  spec.chunksize = 0;
+  const auto built = test::build_frame(spec);
+  const auto whole = decode(built.bytes);
+  auto bytes = built.bytes;
+  test::put_le<std::int32_t>(bytes, built.chunk_at[3] + 4, -5);
+  Mount mount;
+  const auto view = mount.view(bytes);
+  const auto before = read(*view, 0, 12000);
+  REQUIRE(before);
+  CHECK(std::ranges::equal(*before, std::span(whole).first(12000)));
+  for (const std::uint64_t offset : {12000U, 15999U, 16000U, 19999U})
+    CHECK_FALSE(read(*view, offset, 1));
+  CHECK(mount.lines().size() == 1);
+}
+
+TEST_CASE("frame_view: a frame that cannot be opened fails every read with the reason",
+          "[fs][frame_view][corrupt]") {
+  const auto built = test::build_frame(five_chunks());
+  auto cut = built.bytes;
+  cut.resize(cut.size() - 1);
+  auto no_index = built.bytes;
+  test::put_le<std::int32_t>(no_index, built.index_at + 12, -1);
+  auto newer = built.bytes;
+  newer[25] = std::byte{0x1f};
+  struct Row {
+    test::Bytes bytes;
+    Errc kind;
+  };
+  for (const auto& row : {Row{cut, Errc::truncated}, Row{no_index, Errc::bad_field},
+                          Row{newer, Errc::unsupported}, Row{{}, Errc::bad_field}}) {
+    Mount mount;
+    const auto view = mount.view(row.bytes);
+    CHECK_FALSE(view->is_readable());
+    for (const std::uint64_t offset : {0U, 1U, 100000U}) {
+      const auto got = read(*view, offset, 10);
+      REQUIRE_FALSE(got);
+      CHECK(got.error().kind == row.kind);
+    }
+    REQUIRE(mount.lines().size() == 1);
+    CHECK(mount.lines()[0].starts_with("error: the frame: "));
+  }
+}
+
+// Oracle: all bytes are zero; the cache holds little more than the index, and results own nothing.
+TEST_CASE("frame_view: a zero frame of 4 TiB takes no memory", "[fs][frame_view][unit]") {
+  constexpr std::uint32_t kChunk = 1u << 30;
+  constexpr std::uint64_t kWhole = 4ULL << 40;
+  test::FrameSpec spec;
+  spec.chunksize = kChunk;
+  spec.chunks.assign(kWhole / kChunk, test::index_only_chunk(test::SpecialKind::zero, kChunk));
+  spec.index = test::IndexForm::value;
+  const auto bytes = test::build_frame(spec).bytes;
+  REQUIRE(bytes.size() < 1000);
+  Mount mount;
+  const auto view = mount.view(bytes);
+  const auto seed = test::random_seed();
+  CAPTURE(seed);
+  std::mt19937_64 random(seed);
+  for (int i = 0; i < 1000; ++i) {
+    const std::uint64_t offset = i == 0 ? kWhole - (1 << 20) : random() % (kWhole - (1 << 20));
+    const auto result = view->read(offset, 1 << 20);
+    REQUIRE(result);
+    CHECK(result->owners.empty());
+    std::uint64_t size = 0;
+    for (const auto& span : result->spans) size += span.size();
+    REQUIRE(size == 1 << 20);
+    if (i % 100 == 0) {
+      for (const auto& span : result->spans) {
+        CHECK(std::ranges::all_of(span, [](std::byte b) { return b == std::byte{0}; }));
+      }
+    }
+  }
+  // A table for each of the chunks touched, and the index.
+  CHECK(mount.cache().held_bytes() < 1u << 20);
+}
+
+// Oracle: the bytes themselves, after all that held them elsewhere is gone.
+TEST_CASE("frame_view: a result stays good without view and cache", "[fs][frame_view][unit]") {
+  const auto bytes = test::build_frame(five_chunks()).bytes;
+  const auto whole = decode(bytes);
+  Mount mount(6000);
+  auto view = mount.view(bytes);
+  const auto kept = view->read(4100, 1000);
+  REQUIRE(kept);
+  for (std::uint64_t offset = 8000; offset < 20000; offset += 500)
+    REQUIRE(read(*view, offset, 500));
+  view.reset();
+  CHECK(std::ranges::equal(joined(*kept), std::span(whole).subspan(4100, 1000)));
+}
+
+// Oracle: all reads are right and come to an end, though the budget lets in one reader at a time.
+TEST_CASE("frame_view: many readers get on with hardly any budget", "[fs][frame_view][race]") {
+  const auto seed = test::random_seed();
+  CAPTURE(seed);
+  auto spec = five_chunks();
+  test::ChunkSpec delta;
+  delta.typesize = 4;
+  delta.blocksize = 500;
+  delta.filters = {test::Filter::delta, test::Filter::shuffle};
+  spec.chunks[1] = test::stored_chunk(test::ramp(4000, 4, 77), delta);
+  const auto bytes = test::build_frame(spec).bytes;
+  const auto whole = decode(bytes);
+  for (const std::uint64_t budget : {0U, 1U, 3000U}) {
+    CAPTURE(budget);
+    Mount mount(budget);
+    const auto view = mount.view(bytes);
+    std::vector<int> wrong(12);
+    test::on_threads(wrong.size(), [&](std::size_t thread) {
+      std::mt19937 random(seed + static_cast<std::uint32_t>(thread));
+      for (int round = 0; round < 60; ++round) {
+        const std::uint64_t offset = random() % whole.size();
+        const std::uint64_t size = random() % (whole.size() - offset) + 1;
+        const auto got = read(*view, offset, size);
+        if (!got || !std::ranges::equal(*got, std::span(whole).subspan(offset, size))) {
+          ++wrong[thread];
+        }
+      }
+    });
+    CHECK(wrong == std::vector<int>(12));
+  }
+}
+
+// The file is written to behind the view's back: what no longer fits together is an error, not bytes.
+TEST_CASE("frame_view: a chunk that changed its size under the view is refused",
+          "[fs][frame_view][corrupt]") {
+  auto spec = five_chunks();
+  spec.chunksize = 0;
+  const auto built = test::build_frame(spec);
+  Mount mount;
+  const auto view = mount.view(built.bytes);
+  REQUIRE(read(*view, 0, 1));
+  auto changed = built.bytes;
+  test::put_le<std::int32_t>(changed, built.chunk_at[3] + 4, 3600);
+  mount.change(changed);
+  const auto got = read(*view, 12000, 1);
+  REQUIRE_FALSE(got);
+  CHECK(got.error().kind == Errc::bad_field);
+  CHECK(got.error().at == built.chunk_at[3] + 4);
+}
+
+// Whoever is admitted next must find the memory free. Oracle: while an owner lets go, nobody is.
+TEST_CASE("read_result: the right to memory is given back after the memory",
+          "[fs][read_result][race]") {
+  DecodeCache cache(100);
+  std::future<void> next;
+  bool too_early = false;
+  ReadResult result;
+  result.admission = cache.admit(100);
+  result.owners.emplace_back(std::shared_ptr<const void>(&cache, [&](const void*) {
+    next = std::async(std::launch::async, [&cache] { const auto other = cache.admit(100); });
+    too_early = next.wait_for(std::chrono::milliseconds(50)) == std::future_status::ready;
+  }));
+  { const ReadResult gone(std::move(result)); }
+  REQUIRE(next.valid());
+  CHECK(next.wait_for(test::kHangs) == std::future_status::ready);
+  CHECK_FALSE(too_early);
+}
+
+}  // namespace
+}  // namespace framefs::fs

@@ -1,0 +1,73 @@
+#include "fs/core/log.h"
+
+#include <cerrno>
+#include <string>
+#include <vector>
+
+#include "tests/support/catch.h"
+#include "tests/support/threads.h"
+#include "tests/unit/fs/test_log.h"
+
+namespace framefs::fs {
+namespace {
+
+using codec::Errc;
+using codec::Error;
+using Lines = std::vector<std::string>;
+
+const Error kDamaged{.kind = Errc::bad_field, .field = "cbytes", .at = 12, .sys = 0, .value = -1};
+
+TEST_CASE("log: a failure is told once for each place and cause", "[fs][log][unit]") {
+  test::TestLog capture;
+  auto& log = capture.log();
+  for (int again = 0; again < 3; ++again) log.failure("a: chunk 1", kDamaged);
+  log.failure("a: chunk 2", kDamaged);
+  log.failure("a: chunk 1", {.kind = Errc::system, .field = "read", .at = 0, .sys = EIO});
+  log.failure("a: chunk 1", kDamaged);
+  CHECK(capture.lines() == Lines{"error: a: chunk 1: bad field: cbytes (-1) at byte 12",
+                                 "error: a: chunk 2: bad field: cbytes (-1) at byte 12",
+                                 "error: a: chunk 1: read: Input/output error"});
+}
+
+TEST_CASE("log: a bug of ours is marked as one", "[fs][log][unit]") {
+  test::TestLog capture;
+  capture.log().failure("x", {.kind = Errc::internal, .field = "special", .at = 0});
+  CHECK(capture.lines() == Lines{"critical: BUG: x: BUG: special at byte 0"});
+}
+
+// Names of files come into the text: braces in them are no format.
+TEST_CASE("log: text is written as it is", "[fs][log][unit]") {
+  test::TestLog capture;
+  capture.log().info("{} {0:x}");
+  capture.log().warn("{broken");
+  capture.log().failure("{}/x", kDamaged);
+  CHECK(capture.lines() == Lines{"info: {} {0:x}", "warning: {broken",
+                                 "error: {}/x: bad field: cbytes (-1) at byte 12"});
+}
+
+TEST_CASE("log: one line comes of a failure that many threads meet at once", "[fs][log][race]") {
+  test::TestLog capture;
+  test::on_threads(8, [&](std::size_t) {
+    for (int chunk = 0; chunk < 50; ++chunk) {
+      capture.log().failure("a: chunk " + std::to_string(chunk), kDamaged);
+    }
+  });
+  CHECK(capture.lines().size() == 50);
+}
+
+// Whoever makes the daemon log must not make it grow.  Oracle: a place comes back only after very many
+// others, which is what forgetting shows as.
+TEST_CASE("log: places are forgotten when there are too many", "[fs][log][unit]") {
+  test::TestLog capture;
+  auto& log = capture.log();
+  log.failure("first", kDamaged);
+  for (int place = 0; place < 100; ++place) log.failure(std::to_string(place), kDamaged);
+  log.failure("first", kDamaged);
+  REQUIRE(capture.lines().size() == 101);
+  for (int place = 100; place < 20000; ++place) log.failure(std::to_string(place), kDamaged);
+  log.failure("first", kDamaged);
+  CHECK(capture.lines().size() == 20002);
+}
+
+}  // namespace
+}  // namespace framefs::fs

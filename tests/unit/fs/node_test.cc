@@ -1,0 +1,154 @@
+#include "fs/tree/node.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/support/catch.h"
+#include "tests/support/random_seed.h"
+#include "tests/support/threads.h"
+
+namespace framefs::fs {
+namespace {
+
+constexpr NodeKey kRoot{.device = 1, .inode = 2, .is_frame = false};
+
+NodeKey key_of(std::uint64_t inode, bool is_frame = false) {
+  return {.device = 1, .inode = inode, .is_frame = is_frame};
+}
+
+std::shared_ptr<Node> root_of(const NodeTable& table) {
+  auto root = table.find(kRootNode);
+  REQUIRE(root);
+  return *root;
+}
+
+bool knows(const NodeTable& table, NodeId id) {
+  const auto node = table.find(id);
+  if (!node) CHECK(node.error().sys == ESTALE);
+  return node.has_value();
+}
+
+TEST_CASE("node: the root is there from the start and is never forgotten", "[fs][node][unit]") {
+  NodeTable table(kRoot, ".");
+  CHECK(root_of(table)->key == kRoot);
+  CHECK(table.path_of(*root_of(table)) == ".");
+  table.forget(kRootNode, 1'000'000);
+  CHECK(knows(table, kRootNode));
+  CHECK_FALSE(knows(table, kRootNode + 1));
+}
+
+TEST_CASE("node: a node lives for as many lookups as were counted", "[fs][node][unit]") {
+  NodeTable table(kRoot, ".");
+  const auto id = table.look_up(root_of(table), "x", key_of(10))->id;
+  CHECK(table.look_up(root_of(table), "x", key_of(10))->id == id);
+  CHECK(table.look_up(root_of(table), "x", key_of(10))->id == id);
+  table.forget(id, 2);
+  CHECK(knows(table, id));
+  table.forget(id, 1);
+  CHECK_FALSE(knows(table, id));
+  // Its number is not given to another.
+  const auto anew = table.look_up(root_of(table), "x", key_of(10))->id;
+  CHECK(anew != id);
+  table.forget(anew, 1000);  // more than there are
+  CHECK_FALSE(knows(table, anew));
+  table.forget(anew, 1);  // of a node that is gone
+}
+
+TEST_CASE("node: names of one file are one node, a frame and its raw bytes are two",
+          "[fs][node][unit]") {
+  NodeTable table(kRoot, ".");
+  const auto one = table.look_up(root_of(table), "one", key_of(10, true));
+  const auto other = table.look_up(root_of(table), "other", key_of(10, true));
+  const auto raw = table.look_up(root_of(table), "raw", key_of(10, false));
+  const auto elsewhere =
+      table.look_up(root_of(table), "x", {.device = 7, .inode = 10, .is_frame = true});
+  CHECK(one == other);
+  CHECK(raw != one);
+  CHECK(elsewhere != one);
+  CHECK(table.path_of(*one) == "other");  // where it was seen last
+  table.forget(one->id, 1);
+  CHECK(knows(table, one->id));
+  table.forget(one->id, 1);
+  CHECK_FALSE(knows(table, one->id));
+  CHECK(knows(table, raw->id));
+}
+
+TEST_CASE("node: paths follow the directories they lead through", "[fs][node][unit]") {
+  NodeTable table(kRoot, "frame.b2");
+  CHECK(table.path_of(*root_of(table)) == "frame.b2");
+  const auto a = table.look_up(root_of(table), "a", key_of(10));
+  const auto b = table.look_up(a, "b", key_of(11));
+  const auto c = table.look_up(b, "c", key_of(12));
+  CHECK(table.path_of(*a) == "a");
+  CHECK(table.path_of(*c) == "a/b/c");
+  // The directory is seen elsewhere: what is in it went along.
+  table.look_up(root_of(table), "moved", key_of(11));
+  CHECK(table.path_of(*c) == "moved/c");
+  // Directories outlive the kernel's interest while something in them is known.
+  table.forget(b->id, 2);
+  CHECK_FALSE(knows(table, b->id));
+  CHECK(table.path_of(*c) == "moved/c");
+}
+
+// A bind mount or a snapshot can show a directory inside itself, and names that are looked up while
+// directories are moved can seem to. Oracle: paths stay what they were, and come to an end.
+TEST_CASE("node: a directory that shows up inside itself makes no loop", "[fs][node][unit]") {
+  NodeTable table(kRoot, ".");
+  const auto a = table.look_up(root_of(table), "a", key_of(10));
+  const auto b = table.look_up(a, "b", key_of(11));
+  CHECK(table.look_up(a, "again", key_of(10)) == a);
+  CHECK(table.look_up(b, "again", key_of(10)) == a);
+  CHECK(table.look_up(b, "again", kRoot) == root_of(table));
+  test::finish_in_time("a path of a loop", [&] {
+    if (table.path_of(*a) != "a" || table.path_of(*b) != "a/b") std::abort();
+  });
+  table.forget(a->id, 2);
+  CHECK(knows(table, a->id));  // each lookup was counted
+  table.forget(a->id, 1);
+  CHECK_FALSE(knows(table, a->id));
+}
+
+// Oracle: at the end nobody has looked anything up, so nothing is left but the root.
+TEST_CASE("node: lookups and forgets of many threads add up", "[fs][node][race]") {
+  const auto seed = test::random_seed();
+  CAPTURE(seed);
+  NodeTable table(kRoot, ".");
+  constexpr std::uint64_t kFiles = 20;
+  std::atomic<int> wrong{0};
+  std::vector<std::vector<NodeId>> seen(8);
+  const auto root = root_of(table);
+  test::on_threads(seen.size(), [&](std::size_t thread) {
+    std::mt19937 random(seed + static_cast<std::uint32_t>(thread));
+    std::vector<NodeId> mine;
+    for (int round = 0; round < 2000; ++round) {
+      if (mine.empty() || random() % 2 == 0) {
+        const std::uint64_t inode = 10 + random() % kFiles;
+        const auto node = table.look_up(root, std::to_string(inode), key_of(inode));
+        if (node->key != key_of(inode)) wrong.fetch_add(1);
+        mine.push_back(node->id);
+        seen[thread].push_back(node->id);
+      } else {
+        std::swap(mine[random() % mine.size()], mine.back());
+        // What one holds a lookup of is there, whatever the others do.
+        const auto node = table.find(mine.back());
+        if (!node || table.path_of(**node) != std::to_string((*node)->key.inode))
+          wrong.fetch_add(1);
+        table.forget(mine.back(), 1);
+        mine.pop_back();
+      }
+    }
+    for (const auto id : mine) table.forget(id, 1);
+  });
+  CHECK(wrong == 0);
+  for (const auto& ids : seen) {
+    CHECK(std::ranges::none_of(ids, [&](NodeId id) { return table.find(id).has_value(); }));
+  }
+}
+
+}  // namespace
+}  // namespace framefs::fs

@@ -1,0 +1,183 @@
+#include "fs/tree/source_root.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tests/support/catch.h"
+#include "tests/support/temp_directory.h"
+
+namespace framefs::fs {
+namespace {
+
+namespace stdfs = std::filesystem;
+
+std::string content(const Result<UniqueFd>& file) {
+  if (!file) return "no file";
+  std::array<char, 100> bytes{};
+  const auto size = ::pread(file->get(), bytes.data(), bytes.size(), 0);
+  return size < 0 ? "unreadable" : std::string(bytes.data(), static_cast<std::size_t>(size));
+}
+
+int refusal(const Result<UniqueFd>& file) { return file ? 0 : file.error().sys; }
+
+// outside
+// source/: file, sub/: file
+//   to_file -> file, to_sub -> sub, to_outside -> .., absolute -> where all this is
+struct Tree {
+  Tree() {
+    temp.write("outside", "secret");
+    stdfs::create_directories(temp.path() / "source/sub");
+    temp.write("source/file", "top");
+    temp.write("source/sub/file", "below");
+    stdfs::create_symlink("file", temp.path() / "source/to_file");
+    stdfs::create_symlink("sub", temp.path() / "source/to_sub");
+    stdfs::create_symlink("..", temp.path() / "source/to_outside");
+    stdfs::create_symlink(temp.path(), temp.path() / "source/absolute");
+  }
+  [[nodiscard]] SourceRoot root() const {
+    auto opened = SourceRoot::open(temp.path() / "source");
+    REQUIRE(opened);
+    return std::move(*opened);
+  }
+  test::TempDirectory temp;
+};
+
+TEST_CASE("source_root: what lies below a directory can be opened", "[fs][source_root][unit]") {
+  const Tree tree;
+  const auto root = tree.root();
+  CHECK(root.is_directory());
+  CHECK(root.path() == ".");
+  CHECK(content(root.open("file", O_RDONLY)) == "top");
+  CHECK(content(root.open("sub/file", O_RDONLY)) == "below");
+  CHECK(content(root.open("sub/../file", O_RDONLY)) == "top");
+  CHECK(root.open(root.path(), O_RDONLY | O_DIRECTORY));
+  CHECK(refusal(root.open("missing", O_RDONLY)) == ENOENT);
+  CHECK(refusal(root.open("file/x", O_RDONLY)) == ENOTDIR);
+  CHECK(refusal(root.open("file", O_RDONLY | O_DIRECTORY)) == ENOTDIR);
+  CHECK(refusal(root.open("", O_RDONLY)) == ENOENT);
+  const auto file = root.open("file", O_RDONLY);
+  REQUIRE(file);
+  CHECK((::fcntl(file->get(), F_GETFD) & FD_CLOEXEC) != 0);
+}
+
+TEST_CASE("source_root: nothing outside can be opened", "[fs][source_root][unit]") {
+  const Tree tree;
+  const auto root = tree.root();
+  const auto absolute = (tree.temp.path() / "outside").string();
+  for (const auto& path :
+       std::vector<std::string>{"..", "../outside", "sub/../../outside", absolute}) {
+    CAPTURE(path);
+    CHECK(refusal(root.open(path, O_RDONLY)) == EXDEV);
+    CHECK(refusal(root.open(path, O_PATH | O_NOFOLLOW)) == EXDEV);
+  }
+}
+
+TEST_CASE("source_root: no link is followed, wherever it leads", "[fs][source_root][unit]") {
+  const Tree tree;
+  const auto root = tree.root();
+  for (const auto* const path : {"to_file", "to_sub", "to_outside", "absolute", "to_sub/file",
+                                 "to_outside/outside", "absolute/outside", "sub/../to_sub/file"}) {
+    CAPTURE(path);
+    CHECK(refusal(root.open(path, O_RDONLY)) == ELOOP);
+  }
+  const auto link = root.open("to_file", O_PATH | O_NOFOLLOW);
+  REQUIRE(link);
+  const auto st = stat_of(link->get());
+  REQUIRE(st);
+  CHECK(S_ISLNK(st->st_mode));
+  CHECK(refusal(root.open("to_sub/file", O_PATH | O_NOFOLLOW)) == ELOOP);
+}
+
+TEST_CASE("source_root: SOURCE itself may be a file, or be named by a link",
+          "[fs][source_root][unit]") {
+  const Tree tree;
+  const auto file = SourceRoot::open(tree.temp.path() / "source/file");
+  REQUIRE(file);
+  CHECK_FALSE(file->is_directory());
+  CHECK(file->path() == "file");
+  CHECK(content(file->open(file->path(), O_RDONLY)) == "top");
+  const auto link = SourceRoot::open(tree.temp.path() / "source/to_sub");
+  REQUIRE(link);
+  CHECK(link->is_directory());
+  CHECK(content(link->open("file", O_RDONLY)) == "below");
+  const auto file_link = SourceRoot::open(tree.temp.path() / "source/to_file");
+  REQUIRE(file_link);
+  CHECK(file_link->path() == "file");
+  const auto missing = SourceRoot::open(tree.temp.path() / "missing");
+  REQUIRE_FALSE(missing);
+  CHECK(missing.error().sys == ENOENT);
+  const auto below_file = SourceRoot::open(tree.temp.path() / "outside/x");
+  REQUIRE_FALSE(below_file);
+  CHECK(below_file.error().sys == ENOTDIR);
+}
+
+TEST_CASE("source_root: it stays the same directory under another name",
+          "[fs][source_root][unit]") {
+  const Tree tree;
+  const auto root = tree.root();
+  stdfs::rename(tree.temp.path() / "source", tree.temp.path() / "renamed");
+  stdfs::create_directory(tree.temp.path() / "source");
+  tree.temp.write("source/file", "another");
+  CHECK(content(root.open("file", O_RDONLY)) == "top");
+}
+
+// Makes folders of 200-letter names inside each other below `root`, and opens the last.
+UniqueFd make_deep(const stdfs::path& root, int levels) {
+  const std::string name(200, 'd');
+  UniqueFd at(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  for (int level = 0; level < levels; ++level) {
+    REQUIRE(::mkdirat(at.get(), name.c_str(), 0700) == 0);
+    at = UniqueFd(::openat(at.get(), name.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    REQUIRE(at);
+  }
+  return at;
+}
+
+TEST_CASE("source_root: paths may be longer than the kernel takes at once",
+          "[fs][source_root][unit]") {
+  constexpr int kLevels = 50;
+  const Tree tree;
+  const auto root = tree.root();
+  const auto deepest = make_deep(tree.temp.path() / "source", kLevels);
+  {
+    const UniqueFd file(
+        ::openat(deepest.get(), "file", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    REQUIRE(::write(file.get(), "deep", 4) == 4);
+    REQUIRE(::symlinkat("file", deepest.get(), "link") == 0);
+    REQUIRE(::symlinkat("/", deepest.get(), "to_root") == 0);
+  }
+  std::string folder;
+  for (int level = 0; level < kLevels; ++level) folder += std::string(200, 'd') + "/";
+  REQUIRE(folder.size() > 2 * PATH_MAX);
+  CHECK(content(root.open(folder + "file", O_RDONLY)) == "deep");
+  CHECK(root.open(folder + "link", O_PATH | O_NOFOLLOW));
+  CHECK(refusal(root.open(folder + "link", O_RDONLY)) == ELOOP);
+  CHECK(refusal(root.open(folder + "to_root/etc", O_PATH)) == ELOOP);
+  CHECK(refusal(root.open(folder + "missing", O_RDONLY)) == ENOENT);
+  CHECK(refusal(root.open("to_outside/" + folder + "file", O_RDONLY)) == ELOOP);
+  CHECK(refusal(root.open("../" + folder + "file", O_RDONLY)) == EXDEV);
+  std::string up;
+  for (int level = 0; level <= kLevels; ++level) up += "../";
+  CHECK(refusal(root.open(folder + up + "outside", O_RDONLY)) == EXDEV);
+  // Every length about the border of a stage.
+  for (std::size_t extra = 0; extra < 210; ++extra) {
+    std::string path;
+    for (std::size_t i = 0; i < extra; ++i) path += "./";
+    path += folder + "file";
+    CAPTURE(path.size());
+    REQUIRE(content(root.open(path, O_RDONLY)) == "deep");
+  }
+  CHECK(refusal(root.open(std::string(300, 'x'), O_RDONLY)) == ENAMETOOLONG);
+  CHECK(refusal(root.open(std::string(PATH_MAX + 10, 'x'), O_RDONLY)) == ENAMETOOLONG);
+}
+
+}  // namespace
+}  // namespace framefs::fs
