@@ -35,6 +35,14 @@ int wait_for(pid_t child, int news) {
 
 }  // namespace
 
+void ensure_standard_streams() {
+  int fd = 0;
+  do {
+    fd = ::open("/dev/null", O_RDWR);  // takes the lowest number that is free
+  } while (fd >= STDIN_FILENO && fd <= STDERR_FILENO);
+  if (fd >= 0) ::close(fd);
+}
+
 Daemon::Forked Daemon::fork() {
   std::array<int, 2> pipe{};
   if (::pipe2(pipe.data(), O_CLOEXEC) != 0) {

@@ -4,6 +4,10 @@
 
 namespace framefs {
 
+// Opens whichever of the standard streams is closed, as those of some init systems are.  Otherwise the
+// next files to be opened would take their numbers, and be written to or closed in their stead.
+void ensure_standard_streams();
+
 // Runs the rest of the program in the background, while whoever started it waits for news.
 class Daemon {
  public:

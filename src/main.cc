@@ -70,6 +70,7 @@ int run(const Command& command) {
 
 int main(int argc, char** argv) {
   try {
+    framefs::ensure_standard_streams();
     const auto parsed = framefs::parse_command_line({argv, argv + argc});
     return parsed.command ? framefs::run(*parsed.command) : parsed.exit_code;
   } catch (const std::exception& error) {

@@ -67,7 +67,7 @@ Status BlockDecoder::decode_streams(const Chunk& chunk, std::uint32_t stream_cou
     const auto begin = in.position();
     FRAMEFS_TRY(const auto payload, in.take(static_cast<std::size_t>(csize), "stream"));
     if (payload.size() == out.size()) {  // before the codec is asked: raw bytes
-      std::ranges::copy(payload, out.begin());
+      std::copy_n(payload.data(), payload.size(), out.data());
       continue;
     }
     const auto done = streams_.decode(chunk.header().codec, payload, out, chunk.dictionary());
@@ -88,7 +88,7 @@ Status BlockDecoder::decode_vl_stream(const Chunk& chunk, std::span<const std::b
   const auto begin = in.position();
   FRAMEFS_TRY(const auto payload, in.take(in.remaining(), "stream"));
   if (payload.size() == plain.size()) {
-    std::ranges::copy(payload, plain.begin());
+    std::copy_n(payload.data(), payload.size(), plain.data());
     return {};
   }
   const auto done = streams_.decode(chunk.header().codec, payload, plain, chunk.dictionary());

@@ -156,7 +156,7 @@ void Chunk::fill(std::uint64_t offset, std::span<std::byte> out) const {
   }
   for (std::size_t done = first; done < out.size();) {
     const std::size_t step = std::min(done, out.size() - done);
-    std::ranges::copy(out.first(step), out.subspan(done).begin());
+    std::copy_n(out.data(), step, out.data() + done);
     done += step;
   }
 }

@@ -27,7 +27,7 @@ Status ChunkReader::read(std::uint64_t offset, std::span<std::byte> out) {
     } else {
       partial_.resize(range.size);
       FRAMEFS_CHECK(read_block(block, partial_));
-      std::ranges::copy(std::span(partial_).subspan(skip, take), out.begin());
+      std::copy_n(partial_.data() + skip, take, out.data());
     }
     out = out.subspan(take);
     offset += take;

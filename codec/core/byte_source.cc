@@ -8,7 +8,7 @@ Status MemorySource::read_at(std::uint64_t offset, std::span<std::byte> out) con
   if (offset > bytes_.size() || out.size() > bytes_.size() - offset) {
     return fail(Errc::truncated, "source", offset);
   }
-  std::ranges::copy(bytes_.subspan(offset, out.size()), out.begin());
+  std::copy_n(bytes_.data() + offset, out.size(), out.data());
   return {};
 }
 

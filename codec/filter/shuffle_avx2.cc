@@ -35,7 +35,7 @@ struct Shuffle3 {
   std::byte from[3][3][16];  // [vector of the output][plane][byte]; 0x80 gives zero
   constexpr Shuffle3() : from{} {
     for (std::size_t k = 0; k < 48; ++k) {
-      for (int plane = 0; plane < 3; ++plane) {
+      for (std::size_t plane = 0; plane < 3; ++plane) {
         from[k / 16][plane][k % 16] = static_cast<std::byte>(k % 3 == plane ? k / 3 : 0x80);
       }
     }
@@ -239,7 +239,7 @@ void padded8(std::size_t width, const ByteRows& planes, std::byte* out) {
   }
 }
 
-// Widths 9..15: 16 bytes are stored for an element.
+// Widths 9..16: 16 bytes are stored for an element.
 void padded16(std::size_t width, const ByteRows& planes, std::byte* out) {
   GroupRun groups[2];
   for (std::size_t i = 0; i < planes.size; i += kRun) {
@@ -265,7 +265,7 @@ void padded32(std::size_t width, const ByteRows& planes, std::byte* out) {
 template <void (*kTilesOf)(std::size_t, const ByteRows&, std::byte*)>
 void unshuffle_padded(std::size_t width, const ByteRows& planes, std::byte* out) {
   constexpr std::size_t kReach = 2;
-  std::size_t i = planes.size < kReach ? 0 : (planes.size - kReach) / kTile * kTile;
+  std::size_t i = (planes.size - kReach) / kTile * kTile;
   kTilesOf(width, {planes.data, planes.stride, i}, out);
   std::byte last[kTile * kWidePlanes + kWidePlanes];
   for (; i < planes.size; i += kTile) {

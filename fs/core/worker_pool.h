@@ -17,6 +17,8 @@ class WorkerPool {
   WorkerPool& operator=(const WorkerPool&) = delete;
 
   // Calls body(0) .. body(count - 1), each once, in parallel, and returns when all are done.
+  // `body` waits for no other run(): a thread that finds all workers busy may first be given calls
+  // of those before it.
   // `body` reports failures through what it captures; should it throw for want of memory, the
   // exception reaches the caller after the calls under way have ended, and some indexes are never
   // called.

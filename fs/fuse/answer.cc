@@ -41,22 +41,18 @@ struct Sender {
   void operator()(StatfsAnswer& answer) const { fuse_reply_statfs(req, &answer.stat); }
 
   void operator()(OpenAnswer& answer) const {
-    auto& file = answer.opened.file;
-    answer.info.fh = handle_of(file.get());
+    const std::shared_ptr<fs::OpenFile> file = std::move(answer.opened.file);
+    answer.info.fh = mount.files.add(file);
     answer.info.keep_cache = answer.opened.keep_pages;
     answer.info.direct_io = answer.opened.bypass_pages;
-    if (fuse_reply_open(req, &answer.info) == -ENOENT) {
-      mount.filesystem.close_file(*file);
-    } else {
-      [[maybe_unused]] const auto* kernels = file.release();  // until release()
-    }
+    if (fuse_reply_open(req, &answer.info) != -ENOENT) return;
+    mount.files.remove(answer.info.fh);
+    mount.filesystem.close_file(*file);
   }
 
   void operator()(OpendirAnswer& answer) const {
-    answer.info.fh = handle_of(answer.handle.get());
-    if (fuse_reply_open(req, &answer.info) != -ENOENT) {
-      [[maybe_unused]] const auto* kernels = answer.handle.release();  // until releasedir()
-    }
+    answer.info.fh = mount.directories.add(std::move(answer.handle));
+    if (fuse_reply_open(req, &answer.info) == -ENOENT) mount.directories.remove(answer.info.fh);
   }
 
   void operator()(BytesAnswer& answer) const {
@@ -81,7 +77,7 @@ struct Sender {
     source.count = 1;
     source.buf[0].size = answer.size;
     source.buf[0].flags = static_cast<fuse_buf_flags>(FUSE_BUF_IS_FD | FUSE_BUF_FD_SEEK);
-    source.buf[0].fd = answer.fd;
+    source.buf[0].fd = answer.source->fd();
     source.buf[0].pos = static_cast<off_t>(answer.offset);
     fuse_reply_data(req, &source, FUSE_BUF_SPLICE_MOVE);
   }

@@ -25,7 +25,17 @@ struct Mount {
   fs::Filesystem& filesystem;
   fs::Log& log;
   double attr_timeout_s;  // how long the kernel may trust names and attributes
+  HandleTable<fs::OpenFile> files;
+  HandleTable<DirectoryHandle> directories;
 };
+
+// What FUSE's `number` stands for in `table`.  Errors: system, EBADF.
+template <class T>
+Result<std::shared_ptr<T>> find_handle(const HandleTable<T>& table, std::uint64_t number) {
+  auto object = table.find(number);
+  if (!object) return fs::system_error_of(EBADF, "handle");
+  return object;
+}
 
 // The answers that an operation can have.
 struct Done {};
@@ -46,14 +56,14 @@ struct OpenAnswer {
   fuse_file_info info;
 };
 struct OpendirAnswer {
-  std::unique_ptr<DirectoryHandle> handle;
+  std::shared_ptr<DirectoryHandle> handle;
   fuse_file_info info;
 };
 struct BytesAnswer {  // from the cache
   fs::ReadResult bytes;
 };
 struct FileAnswer {  // from a plain file, by splice where the kernel can
-  int fd;
+  std::shared_ptr<const fs::FileSource> source;
   std::uint64_t offset;
   std::size_t size;
 };

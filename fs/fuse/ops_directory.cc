@@ -14,15 +14,15 @@ constexpr std::array<const char*, kDots> kDotNames = {".", ".."};
 
 void op_opendir(fuse_req_t req, fuse_ino_t node, fuse_file_info* info) {
   answer(req, "opendir", [&](Mount& mount) -> Result<Answer> {
-    auto handle = std::make_unique<DirectoryHandle>();
+    auto handle = std::make_shared<DirectoryHandle>();
     FRAMEFS_TRY(handle->directory, mount.filesystem.open_directory(node));
     return OpendirAnswer{std::move(handle), *info};
   });
 }
 
 void op_releasedir(fuse_req_t req, fuse_ino_t, fuse_file_info* info) {
-  answer(req, "releasedir", [&](Mount&) -> Result<Answer> {
-    const std::unique_ptr<DirectoryHandle> handle(&object_of<DirectoryHandle>(*info));
+  answer(req, "releasedir", [&](Mount& mount) -> Result<Answer> {
+    mount.directories.remove(info->fh);
     return Done{};
   });
 }
@@ -77,7 +77,7 @@ class DirectoryBuffer {
 struct stat brief_stat(std::uint64_t inode, unsigned char type) {
   struct stat st{};
   st.st_ino = inode;
-  st.st_mode = DTTOIF(type);
+  st.st_mode = static_cast<mode_t>(DTTOIF(type));
   return st;
 }
 
@@ -120,25 +120,25 @@ Result<Answer> read_directory(fuse_req_t req, Mount& mount, DirectoryHandle& han
 
 void op_readdir(fuse_req_t req, fuse_ino_t, std::size_t size, off_t offset, fuse_file_info* info) {
   answer(req, "readdir", [&](Mount& mount) -> Result<Answer> {
-    auto& handle = object_of<DirectoryHandle>(*info);
-    const auto inode = handle.directory->node->key.inode;
+    FRAMEFS_TRY(const auto handle, find_handle(mount.directories, info->fh));
+    const auto inode = handle->directory->node->key.inode;
     const auto add_dot = [&](DirectoryBuffer& buffer, const char* name, std::size_t next) {
       return buffer.add(name, brief_stat(inode, DT_DIR), next);
     };
-    return read_directory(req, mount, handle, size, offset, add_dot, add_entry);
+    return read_directory(req, mount, *handle, size, offset, add_dot, add_entry);
   });
 }
 
 void op_readdirplus(fuse_req_t req, fuse_ino_t, std::size_t size, off_t offset,
                     fuse_file_info* info) {
   answer(req, "readdirplus", [&](Mount& mount) -> Result<Answer> {
-    auto& handle = object_of<DirectoryHandle>(*info);
+    FRAMEFS_TRY(const auto handle, find_handle(mount.directories, info->fh));
     fuse_entry_param dot{};
-    dot.attr = brief_stat(handle.directory->node->key.inode, DT_DIR);
+    dot.attr = brief_stat(handle->directory->node->key.inode, DT_DIR);
     const auto add_dot = [&](DirectoryBuffer& buffer, const char* name, std::size_t next) {
       return buffer.add_plus(name, dot, next);
     };
-    return read_directory(req, mount, handle, size, offset, add_dot, add_entry_plus);
+    return read_directory(req, mount, *handle, size, offset, add_dot, add_entry_plus);
   });
 }
 

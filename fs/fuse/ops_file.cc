@@ -16,17 +16,18 @@ void op_open(fuse_req_t req, fuse_ino_t node, fuse_file_info* info) {
 
 void op_read(fuse_req_t req, fuse_ino_t, std::size_t size, off_t offset, fuse_file_info* info) {
   answer(req, "read", [&](Mount& mount) -> Result<Answer> {
-    const auto& file = object_of<fs::OpenFile>(*info);
+    FRAMEFS_TRY(const auto file, find_handle(mount.files, info->fh));
     const auto from = static_cast<std::uint64_t>(offset);
-    if (!file.node->key.is_frame) return FileAnswer{file.source->fd(), from, size};
-    FRAMEFS_TRY(auto bytes, mount.filesystem.read_frame(file, from, size));
+    if (!file->node->key.is_frame) return FileAnswer{file->source, from, size};
+    FRAMEFS_TRY(auto bytes, mount.filesystem.read_frame(*file, from, size));
     return BytesAnswer{std::move(bytes)};
   });
 }
 
 void op_release(fuse_req_t req, fuse_ino_t, fuse_file_info* info) {
   answer(req, "release", [&](Mount& mount) -> Result<Answer> {
-    const std::unique_ptr<fs::OpenFile> file(&object_of<fs::OpenFile>(*info));
+    FRAMEFS_TRY(const auto file, find_handle(mount.files, info->fh));
+    mount.files.remove(info->fh);
     mount.filesystem.close_file(*file);
     return Done{};
   });

@@ -27,9 +27,12 @@ void op_forget_multi(fuse_req_t req, std::size_t count, fuse_forget_data* forget
 void op_getattr(fuse_req_t req, fuse_ino_t node, fuse_file_info* info) {
   answer(req, "getattr", [&](Mount& mount) -> Result<Answer> {
     // Of what is open, where the kernel says so: the name may be gone or lead elsewhere by now.
-    FRAMEFS_TRY(const auto st, info != nullptr
-                                   ? mount.filesystem.stat_file(object_of<fs::OpenFile>(*info))
-                                   : mount.filesystem.stat_node(node));
+    if (info == nullptr) {
+      FRAMEFS_TRY(const auto st, mount.filesystem.stat_node(node));
+      return AttrAnswer{st};
+    }
+    FRAMEFS_TRY(const auto file, find_handle(mount.files, info->fh));
+    FRAMEFS_TRY(const auto st, mount.filesystem.stat_file(*file));
     return AttrAnswer{st};
   });
 }

@@ -151,7 +151,7 @@ Status check_mount(const fs::MountOptions& options) {
 Status serve_mount(const fs::MountOptions& options, fs::Log& log,
                    const std::function<void()>& on_ready) {
   FRAMEFS_TRY(const auto filesystem, fs::Filesystem::open(options, log));
-  Mount mount{*filesystem, log, options.attr_timeout_ms / 1000.0};
+  Mount mount{*filesystem, log, options.attr_timeout_ms / 1000.0, {}, {}};
   Arguments arguments;
   if (!arguments.add("framefs") || !arguments.add("-o") ||
       !arguments.add(mount_options_text(options)) || (options.debug && !arguments.add("-d"))) {

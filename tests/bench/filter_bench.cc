@@ -1,9 +1,9 @@
 // How fast the filters are undone, by every implementation this CPU can run, beside a plain copy.
 //
-//   filter_bench --benchmark_filter=unshuffle/.*/12/ --benchmark_repetitions=5
+//   framefs_filter_bench --benchmark_filter=unshuffle/.*/12/ --benchmark_repetitions=5
 //
-// Names are FILTER/IMPLEMENTATION/WIDTH/KIB.  A block of 32 KiB and its result fill a first-level
-// cache, 256 KiB stay in the second level.
+// Names are FILTER/IMPLEMENTATION/WIDTH/KIB.  A block of 8 KiB and its result stay in a first-level
+// cache of 32 KiB, 32 and 256 KiB in a second level of 1 MiB.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

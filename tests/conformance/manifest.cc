@@ -7,6 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/support/bytes.h"
+
 namespace framefs::test {
 namespace {
 
@@ -129,8 +131,7 @@ std::vector<std::byte> read_entry(const ManifestEntry& entry) {
   if (!in) throw std::runtime_error("cannot open " + entry.file.string());
   std::vector<std::byte> bytes(std::filesystem::file_size(entry.file) - entry.offset);
   in.seekg(static_cast<std::streamoff>(entry.offset));
-  in.read(static_cast<char*>(static_cast<void*>(bytes.data())),
-          static_cast<std::streamsize>(bytes.size()));
+  in.read(as_chars(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   if (!in) throw std::runtime_error("cannot read " + entry.file.string());
   return bytes;
 }

@@ -11,7 +11,7 @@
 namespace framefs::test {
 
 // What a manifest entry demands of a reader.
-enum class Expect { ok, unsupported, error };
+enum class Expect : std::uint8_t { ok, unsupported, error };
 
 struct ExpectedMetalayer {
   std::string name;

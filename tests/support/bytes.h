@@ -30,6 +30,14 @@ inline void append(Bytes& to, std::span<const std::byte> bytes) {
 
 inline void append(Bytes& to, std::string_view text) { append(to, std::as_bytes(std::span(text))); }
 
+// The bytes as C libraries and the standard streams want them.
+inline const char* as_chars(const std::byte* bytes) {
+  return reinterpret_cast<const char*>(bytes);  // char may look at any object
+}
+inline char* as_chars(std::byte* bytes) {
+  return reinterpret_cast<char*>(bytes);  // likewise
+}
+
 // Overwrites the little-endian field at `at`: how a test damages one field of good bytes.
 template <std::integral T>
 void put_le(Bytes& in, std::size_t at, T value) {

@@ -10,7 +10,7 @@
 namespace framefs::test {
 
 // The codec of a chunk.  `memcpy` is none: the body is the data as they are.
-enum class Codec { memcpy, blosclz, lz4, lz4hc, zlib, zstd };
+enum class Codec : std::uint8_t { memcpy, blosclz, lz4, lz4hc, zlib, zstd };
 
 // Filters a builder can run forward.  The values are the ids that stand in the filter slots.
 enum class Filter : std::uint8_t { shuffle = 1, bitshuffle = 2, delta = 3, bytedelta = 35 };
@@ -34,8 +34,8 @@ struct ChunkSpec {
   // The 16-byte header of Blosc1.  Its filters are told by flags, so at most delta, then one
   // shuffle.
   bool blosc1_header = false;
-  std::uint8_t version =
-      5;  // 6 is written for vl_block_bytes, 2 for blosc1_header, whatever this says
+  // Whatever this says, 6 is written for vl_block_bytes and 2 for blosc1_header.
+  std::uint8_t version = 5;
 };
 
 // Encodes `data` as one chunk.  A spec that contradicts itself ends the process: a test is wrong

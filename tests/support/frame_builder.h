@@ -28,7 +28,7 @@ struct Metalayer {
 };
 
 // How the index chunk is stored.  `value` needs all entries to be equal.
-enum class IndexForm { memcpyed, blosclz, zstd, value };
+enum class IndexForm : std::uint8_t { memcpyed, blosclz, zstd, value };
 
 struct FrameSpec {
   std::vector<FrameChunk> chunks;

@@ -105,9 +105,12 @@ std::optional<Options> parse_arguments(std::span<char* const> arguments) {
       options.variable = true;
     } else if (!argument.starts_with("--")) {
       options.inputs.emplace_back(argument);
-    } else if (i + 1 == arguments.size() || !set_option(options, argument, arguments[++i])) {
-      std::cerr << "framefs_make_frame: cannot use " << argument << '\n';
-      return std::nullopt;
+    } else {
+      ++i;
+      if (i == arguments.size() || !set_option(options, argument, arguments[i])) {
+        std::cerr << "framefs_make_frame: cannot use " << argument << '\n';
+        return std::nullopt;
+      }
     }
   }
   const std::uint32_t typesize = options.chunk.typesize;
@@ -147,9 +150,7 @@ std::uint32_t next_chunk_bytes(const Options& options, std::size_t index) {
 }
 
 void write(std::ostream& out, std::span<const std::byte> bytes) {
-  // The stream's own idea of a byte.
-  out.write(static_cast<const char*>(static_cast<const void*>(bytes.data())),
-            static_cast<std::streamsize>(bytes.size()));
+  out.write(as_chars(bytes.data()), static_cast<std::streamsize>(bytes.size()));
 }
 
 bool pack_file(const stdfs::path& input, const stdfs::path& output, const Options& options) {
@@ -170,8 +171,7 @@ bool pack_file(const stdfs::path& input, const stdfs::path& output, const Option
   Bytes plain;
   while (in && out) {
     plain.resize(next_chunk_bytes(options, entries.size()));
-    in.read(static_cast<char*>(static_cast<void*>(plain.data())),
-            static_cast<std::streamsize>(plain.size()));
+    in.read(as_chars(plain.data()), static_cast<std::streamsize>(plain.size()));
     plain.resize(static_cast<std::size_t>(in.gcount()));
     if (plain.empty()) break;
     const FrameChunk chunk = pack_chunk(plain, options);
@@ -195,8 +195,7 @@ bool pack_file(const stdfs::path& input, const stdfs::path& output, const Option
   return false;
 }
 
-bool pack_into_folder(const Options& options) {
-  const stdfs::path folder = *options.into;
+bool pack_into_folder(const stdfs::path& folder, const Options& options) {
   const auto pack = [&](const stdfs::path& input) {
     return pack_file(input, folder / (input.filename().string() + ".b2frame"), options);
   };
@@ -222,7 +221,7 @@ int main(int argc, char** argv) {
     std::cerr << kUsage;
     return 2;
   }
-  const bool packed = options->into ? pack_into_folder(*options)
+  const bool packed = options->into ? pack_into_folder(*options->into, *options)
                                     : pack_file(options->inputs[0], options->inputs[1], *options);
   return packed ? 0 : 1;
 }

@@ -12,21 +12,15 @@
 namespace framefs::test {
 namespace {
 
-// The C libraries want pointers to their own idea of a byte.
-const char* as_chars(std::span<const std::byte> bytes) {
-  return static_cast<const char*>(static_cast<const void*>(bytes.data()));
-}
-char* as_chars(Bytes& bytes) { return static_cast<char*>(static_cast<void*>(bytes.data())); }
-
 Bytes lz4(std::span<const std::byte> plain, std::span<const std::byte> dictionary) {
   const auto plain_bytes = static_cast<int>(plain.size());
   Bytes out(static_cast<std::size_t>(LZ4_compressBound(plain_bytes)));
   const auto room = static_cast<int>(out.size());
   const std::unique_ptr<LZ4_stream_t, int (*)(LZ4_stream_t*)> stream(LZ4_createStream(),
                                                                      LZ4_freeStream);
-  LZ4_loadDict(stream.get(), as_chars(dictionary), static_cast<int>(dictionary.size()));
-  const int size = LZ4_compress_fast_continue(stream.get(), as_chars(plain), as_chars(out),
-                                              plain_bytes, room, 1);
+  LZ4_loadDict(stream.get(), as_chars(dictionary.data()), static_cast<int>(dictionary.size()));
+  const int size = LZ4_compress_fast_continue(stream.get(), as_chars(plain.data()),
+                                              as_chars(out.data()), plain_bytes, room, 1);
   out.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
   return out;
 }
@@ -38,9 +32,9 @@ Bytes lz4hc(int level, std::span<const std::byte> plain, std::span<const std::by
   const std::unique_ptr<LZ4_streamHC_t, int (*)(LZ4_streamHC_t*)> stream(LZ4_createStreamHC(),
                                                                          LZ4_freeStreamHC);
   LZ4_resetStreamHC_fast(stream.get(), level);
-  LZ4_loadDictHC(stream.get(), as_chars(dictionary), static_cast<int>(dictionary.size()));
-  const int size =
-      LZ4_compress_HC_continue(stream.get(), as_chars(plain), as_chars(out), plain_bytes, room);
+  LZ4_loadDictHC(stream.get(), as_chars(dictionary.data()), static_cast<int>(dictionary.size()));
+  const int size = LZ4_compress_HC_continue(stream.get(), as_chars(plain.data()),
+                                            as_chars(out.data()), plain_bytes, room);
   out.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
   return out;
 }
@@ -48,8 +42,8 @@ Bytes lz4hc(int level, std::span<const std::byte> plain, std::span<const std::by
 Bytes zlib(int level, std::span<const std::byte> plain) {
   uLongf size = compressBound(plain.size());
   Bytes out(size);
-  const auto* from = static_cast<const Bytef*>(static_cast<const void*>(plain.data()));
-  auto* to = static_cast<Bytef*>(static_cast<void*>(out.data()));
+  const auto* from = reinterpret_cast<const Bytef*>(plain.data());  // zlib's idea of a byte
+  auto* to = reinterpret_cast<Bytef*>(out.data());                  // likewise
   const int result = compress2(to, &size, from, plain.size(), level);
   out.resize(result == Z_OK ? size : 0);
   return out;

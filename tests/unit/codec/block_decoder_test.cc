@@ -47,20 +47,25 @@ struct Shape {
   bool split = false;
   std::uint8_t filter = 0;  // in the last slot
   std::uint8_t version = 5;
+  bool short_header = false;  // of 16 bytes, without a filter
 };
 
 // A chunk of lz4 whose blocks are given as they are stored: for streams that no builder would
 // write.
 Bytes chunk_of(const Shape& shape, std::uint32_t nbytes, std::uint32_t blocksize,
                const std::vector<Bytes>& blocks) {
-  Bytes out(32, std::byte{0});
+  Bytes out(shape.short_header ? 16 : 32, std::byte{0});
   out[0] = static_cast<std::byte>(shape.version);
   out[2] = shape.split ? std::byte{0x25} : std::byte{0x35};
   out[3] = static_cast<std::byte>(shape.typesize);
-  out[21] = static_cast<std::byte>(shape.filter);
+  if (shape.short_header) {
+    out[2] &= ~std::byte{0x05};  // both shuffles mark the longer one
+  } else {
+    out[21] = static_cast<std::byte>(shape.filter);
+  }
   put_le(out, 4, nbytes);
   put_le(out, 8, blocksize);
-  auto start = static_cast<std::uint32_t>(32 + 4 * blocks.size());
+  auto start = static_cast<std::uint32_t>(out.size() + 4 * blocks.size());
   for (const Bytes& block : blocks) {
     append_le(out, start);
     start += static_cast<std::uint32_t>(block.size());
@@ -236,18 +241,32 @@ TEST_CASE("block_decoder: the leftover block is one stream", "[codec][block_deco
   CHECK(decode_block(bytes, {1}).value() == counting(3));
 }
 
-// Blosc1 split only where it paid: 128 bytes to a stream, 16 streams.
-TEST_CASE("block_decoder: old chunks split by the rule of Blosc1", "[codec][block_decoder][unit]") {
-  for (const unsigned version : {1U, 2U}) {
-    INFO("version " << version);
-    const Shape shape{.typesize = 4, .split = true, .version = static_cast<std::uint8_t>(version)};
-    const Bytes small = noise(508, 1);
-    CHECK(decode_block(chunk_of(shape, 508, 508, {raw_stream(small)})).value() == small);
-    const Bytes large = noise(512, 1);
-    Bytes stored;
-    for (std::size_t i = 0; i < 4; ++i)
-      append(stored, raw_stream(std::span(large).subspan(128 * i, 128)));
-    CHECK(decode_block(chunk_of(shape, 512, 512, {stored})).value() == large);
+// Blosc1 split only where it paid: 128 bytes to a stream, 16 streams.  Its chunks are those with the
+// short header; the first Blosc2 releases wrote its versions, too, in the long one.
+TEST_CASE("block_decoder: chunks of Blosc1 split by its rule, later ones by their flag",
+          "[codec][block_decoder][unit]") {
+  for (const unsigned version : {0U, 1U, 2U, 3U, 5U}) {
+    for (const bool short_header : {true, false}) {
+      for (const std::size_t n : {std::size_t{508}, std::size_t{512}}) {
+        INFO("version " << version << ", short header " << short_header << ", block of " << n);
+        const bool expect_split = !short_header || version > 2 || n / 4 >= 128;
+        const Bytes plain = noise(n, 1);
+        Bytes stored;
+        const std::size_t piece = expect_split ? n / 4 : n;
+        for (std::size_t at = 0; at < n; at += piece) {
+          append(stored, raw_stream(std::span(plain).subspan(at, piece)));
+        }
+        const Shape shape{.typesize = 4,
+                          .split = true,
+                          .version = static_cast<std::uint8_t>(version),
+                          .short_header = short_header};
+        const auto size = static_cast<std::uint32_t>(n);
+        const auto got = decode_block(chunk_of(shape, size, size, {stored}));
+        INFO(outcome(got));
+        REQUIRE(got);
+        CHECK(*got == plain);
+      }
+    }
   }
 }
 

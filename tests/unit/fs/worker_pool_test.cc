@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <new>
 #include <thread>
 #include <vector>
@@ -45,19 +46,26 @@ TEST_CASE("worker_pool: many callers share the workers", "[fs][worker_pool][race
   for (const auto sum : sums) CHECK(sum == expected);
 }
 
-// A caller that waits for its own calls and meanwhile ran another's could wait for what itself holds.
-// Oracle: the thread that runs a call is no caller of another run that is under way.
-TEST_CASE("worker_pool: a caller runs no other caller's calls", "[fs][worker_pool][race]") {
-  WorkerPool pool(2);
+// A caller that helps another out answers later itself.  Oracle: the thread that runs a call is no
+// caller of another run that is under way.  There are places for all, so that none has to queue.
+TEST_CASE("worker_pool: a caller runs no other caller's calls while it waits for its own",
+          "[fs][worker_pool][race]") {
+  WorkerPool pool(1024);
   constexpr std::size_t kNone = 1000;
   thread_local std::size_t calls_for = kNone;  // which caller's run this thread is in
   std::atomic<int> strays{0};
   std::atomic<std::size_t> ran{0};
+  // Some calls take longer than others, so that callers come to wait for what was taken from them.
+  const auto work = [](std::size_t i) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(i % 7 * 10);
+    while (std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  };
   test::on_threads(6, [&](std::size_t caller) {
     calls_for = caller;
     for (int round = 0; round < 200; ++round) {
-      pool.run(16, [&, caller](std::size_t) {
+      pool.run(16, [&, caller](std::size_t i) {
         if (calls_for != kNone && calls_for != caller) strays.fetch_add(1);
+        work(i);
         ran.fetch_add(1);
       });
     }
