@@ -67,8 +67,8 @@ std::optional<std::uint64_t> parse_size(std::string_view text) {
   return codec::checked_mul(size, std::uint64_t{1} << 10 * (power + 1));
 }
 
-// CLI11's own conversions take "-1" and "M" for sizes, what passes 64 bits, and "nan" for a number of
-// any range.
+// CLI11's own conversions take "-1" and "M" for sizes, what passes 64 bits, and "nan" for a number
+// of any range.
 CLI::Validator size_text() {
   const auto convert = [](std::string& text) {
     const auto size = parse_size(text);

@@ -3,6 +3,15 @@
 #include <algorithm>
 
 namespace framefs::codec {
+namespace {
+
+// Then no place in the frame is certain, and none is read.
+std::unexpected<Error> sizes_disagree(const Frame& frame) {
+  return fail_value(Errc::bad_field, "uncompressed_size", 30,
+                    static_cast<std::int64_t>(frame.nbytes()));
+}
+
+}  // namespace
 
 Result<ChunkBegins> ChunkBegins::make(const Frame& frame, const ByteSource& source,
                                       const EntryOf& entry_of, const Limits& limits) {
@@ -25,12 +34,10 @@ Result<ChunkBegins> ChunkBegins::make(const Frame& frame, const ByteSource& sour
       table.damage_ = nbytes.error();
       return table;
     }
+    if (*nbytes > frame.nbytes() - table.begins_.back()) return sizes_disagree(frame);
     table.begins_.push_back(table.begins_.back() + *nbytes);
   }
-  if (table.begins_.back() != frame.nbytes()) {
-    return fail_value(Errc::bad_field, "uncompressed_size", 30,
-                      static_cast<std::int64_t>(frame.nbytes()));
-  }
+  if (table.begins_.back() != frame.nbytes()) return sizes_disagree(frame);
   return table;
 }
 

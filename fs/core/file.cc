@@ -35,7 +35,7 @@ UniqueFd::~UniqueFd() {
 }
 
 Result<struct stat> stat_of(int fd) {
-  struct stat st {};
+  struct stat st{};
   if (::fstatat(fd, "", &st, AT_EMPTY_PATH) != 0) return system_error("fstat");
   return st;
 }

@@ -38,7 +38,8 @@ class Sample {
     add(stored, std::move(data));
   }
 
-  // What damages the chunks comes before open(), what cuts the file short after it: where it begins.
+  // What damages the chunks comes before open(), what cuts the file short after it: where it
+  // begins.
   test::Bytes& bytes() { return bytes_; }
   void open() {
     whole_ = std::make_unique<test::SharedSource>(bytes_);

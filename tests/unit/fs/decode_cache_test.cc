@@ -219,8 +219,8 @@ TEST_CASE("decode_cache: a value that is let go of is made anew, unless it is ju
   CHECK(std::static_pointer_cast<const Number>(pinned)->value == 3);
 }
 
-// The cache is cut in shards that are emptied in turn, each from its oldest value on.  So what was used
-// last stays, and what was not used goes from the oldest to the latest but for some scatter.
+// The cache is cut in shards that are emptied in turn, each from its oldest value on.  So what was
+// used last stays, and what was not used goes from the oldest to the latest but for some scatter.
 TEST_CASE("decode_cache: what was used least recently goes first", "[fs][decode_cache][unit]") {
   constexpr std::uint64_t kValues = 4096;
   constexpr std::uint64_t kBytes = 100;
@@ -293,8 +293,8 @@ class Reader {
       : cache_(cache), living_(living), random_(seed) {}
 
   static std::uint64_t bytes_of(std::uint64_t key) { return key * 7919 % 2000 + 1; }
-  // By so much each thread may pass the budget for a moment: by a value that it has claimed and not yet
-  // made room for, or taken out of the map and not yet freed.
+  // By so much each thread may pass the budget for a moment: by a value that it has claimed and not
+  // yet made room for, or taken out of the map and not yet freed.
   static constexpr std::uint64_t kMostBytes = 2000 + kOverhead;
 
   void read_once() {
@@ -407,8 +407,12 @@ TEST_CASE("decode_cache: an admission beyond the budget proceeds alone",
           "[fs][decode_cache][unit]") {
   DecodeCache cache(100);
   test::finish_in_time("admissions one after the other", [&] {
-    { const auto all = cache.admit(1'000'000); }
-    { const auto exact = cache.admit(100); }
+    {
+      const auto all = cache.admit(1'000'000);
+    }
+    {
+      const auto exact = cache.admit(100);
+    }
     const auto one = cache.admit(60);
     const auto other = cache.admit(40);
     const auto nothing = cache.admit(0);

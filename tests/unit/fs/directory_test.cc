@@ -236,7 +236,7 @@ TEST_CASE("directory: entries say what they are", "[fs][directory][unit]") {
   CHECK(entries->size() == 5);
   for (const auto& entry : *entries) {
     CAPTURE(entry.source_name);
-    struct stat st {};
+    struct stat st{};
     REQUIRE(::lstat((folder.path() / entry.source_name).c_str(), &st) == 0);
     CHECK(entry.inode == st.st_ino);
     CHECK((entry.type == IFTODT(st.st_mode) || entry.type == DT_UNKNOWN));

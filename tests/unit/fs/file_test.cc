@@ -29,7 +29,7 @@ UniqueFd open_file(const std::filesystem::path& path, int flags = O_RDONLY) {
 }
 
 FileIdentity identity_at(const std::filesystem::path& path) {
-  struct stat st {};
+  struct stat st{};
   REQUIRE(::stat(path.c_str(), &st) == 0);
   return identity_of(st);
 }
@@ -195,7 +195,7 @@ TEST_CASE("file: every field of an identity counts", "[fs][file][unit]") {
 
 // ext4 can store times up to the year 2446, which are more nanoseconds than 63 bits hold.
 TEST_CASE("file: times far away still tell states apart", "[fs][file][unit]") {
-  struct stat st {};
+  struct stat st{};
   st.st_mtim = {.tv_sec = 15'032'385'535, .tv_nsec = 999'999'999};
   const auto one = identity_of(st);
   --st.st_mtim.tv_nsec;

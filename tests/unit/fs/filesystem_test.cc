@@ -56,7 +56,7 @@ class Mount {
     REQUIRE(::utimensat(AT_FDCWD, path(name).c_str(), times, 0) == 0);
   }
   [[nodiscard]] struct stat stat(const std::string& name) const {
-    struct stat st {};
+    struct stat st{};
     REQUIRE(::lstat(path(name).c_str(), &st) == 0);
     return st;
   }
@@ -245,8 +245,8 @@ TEST_CASE("filesystem: a frame changed in place shows its new bytes and size, op
   mount.fs().close_file(*opened.file);
 }
 
-// The truth table of OpenFile::keep_pages, for frames and plain files: right is what the kernel holds
-// only where it was opened in this very state before.
+// The truth table of OpenFile::keep_pages, for frames and plain files: right is what the kernel
+// holds only where it was opened in this very state before.
 TEST_CASE("filesystem: the kernel keeps its pages while the file is in the state they are of",
           "[fs][filesystem][unit]") {
   Mount mount;
@@ -368,7 +368,7 @@ TEST_CASE("filesystem: statfs is that of the source", "[fs][filesystem][unit]") 
   Mount mount;
   const auto st = mount.fs().stat_filesystem();
   REQUIRE(st);
-  struct statvfs expected {};
+  struct statvfs expected{};
   REQUIRE(::statvfs(mount.path("").c_str(), &expected) == 0);
   CHECK(st->f_blocks == expected.f_blocks);
   CHECK(st->f_bsize == expected.f_bsize);

@@ -405,7 +405,8 @@ TEST_CASE("frame_view: many readers get on with hardly any budget", "[fs][frame_
   }
 }
 
-// The file is written to behind the view's back: what no longer fits together is an error, not bytes.
+// The file is written to behind the view's back: what no longer fits together is an error, not
+// bytes.
 TEST_CASE("frame_view: a chunk that changed its size under the view is refused",
           "[fs][frame_view][corrupt]") {
   auto spec = five_chunks();
@@ -435,7 +436,9 @@ TEST_CASE("read_result: the right to memory is given back after the memory",
     next = std::async(std::launch::async, [&cache] { const auto other = cache.admit(100); });
     too_early = next.wait_for(std::chrono::milliseconds(50)) == std::future_status::ready;
   }));
-  { const ReadResult gone(std::move(result)); }
+  {
+    const ReadResult gone(std::move(result));
+  }
   REQUIRE(next.valid());
   CHECK(next.wait_for(test::kHangs) == std::future_status::ready);
   CHECK_FALSE(too_early);

@@ -55,8 +55,8 @@ TEST_CASE("log: one line comes of a failure that many threads meet at once", "[f
   CHECK(capture.lines().size() == 50);
 }
 
-// Whoever makes the daemon log must not make it grow.  Oracle: a place comes back only after very many
-// others, which is what forgetting shows as.
+// Whoever makes the daemon log must not make it grow.  Oracle: a place comes back only after very
+// many others, which is what forgetting shows as.
 TEST_CASE("log: places are forgotten when there are too many", "[fs][log][unit]") {
   test::TestLog capture;
   auto& log = capture.log();
