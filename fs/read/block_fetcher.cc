@@ -19,13 +19,6 @@ std::uint64_t block_bytes(const BlockRequest& request) {
   return request.chunk->block_range(request.block).size;
 }
 
-CacheKey key_of(std::uint64_t file, const BlockRequest& request) {
-  return {.file = file,
-          .chunk = request.chunk_index.value,
-          .block = static_cast<std::uint32_t>(request.block.value),
-          .kind = CacheKind::block};
-}
-
 bool needs_first_block(const BlockRequest& request) {
   return request.block.value != 0 && request.chunk->needs_first_block();
 }
@@ -89,8 +82,11 @@ BlockFetcher::BlockFetcher(DecodeCache& cache, BufferPool& buffers, WorkerPool& 
     : cache_(cache), buffers_(buffers), workers_(workers) {}
 BlockFetcher::~BlockFetcher() = default;
 
-void BlockFetcher::drop(std::uint64_t file, const BlockRequest& request) {
-  cache_.drop(key_of(file, request));
+CacheKey BlockFetcher::key_of(std::uint64_t file, const BlockRequest& request) {
+  return {.file = file,
+          .chunk = request.chunk_index.value,
+          .block = static_cast<std::uint32_t>(request.block.value),
+          .kind = CacheKind::block};
 }
 
 std::uint64_t BlockFetcher::needed_bytes(std::span<const BlockRequest> requests) {

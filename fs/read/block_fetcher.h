@@ -47,9 +47,8 @@ class BlockFetcher {
                                                    std::uint64_t file,
                                                    std::span<const BlockRequest> requests);
 
-  // Lets go of a block of which everything has been handed out: from now on it is in the kernel's
-  // page cache, and memory here is better spent on blocks that are read in parts.
-  void drop(std::uint64_t file, const BlockRequest& request);
+  // The place of a block in the cache.
+  static CacheKey key_of(std::uint64_t file, const BlockRequest& request);
 
   // How much of the cache's budget `requests` will use at once, for DecodeCache::admit().
   [[nodiscard]] static std::uint64_t needed_bytes(std::span<const BlockRequest> requests);

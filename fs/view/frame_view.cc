@@ -173,7 +173,7 @@ Status FrameView::fill_gaps(Plan& plan) const {
     plan.result.spans[span] = whole.subspan(within.offset, within.size);
     plan.result.owners.push_back(std::move((*blocks)[i]));
     if (within.offset + within.size == whole.size())
-      services_.blocks.drop(state_id_, plan.requests[i]);
+      plan.result.served.add(services_.cache, BlockFetcher::key_of(state_id_, plan.requests[i]));
   }
   return {};
 }
