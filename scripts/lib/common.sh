@@ -8,7 +8,7 @@ me=$(basename "$0")
 
 # Debian's own: its modules are what install-deps installs, whatever else comes first on the PATH.
 python=/usr/bin/python3
-if [[ ! -x $python ]]; then python=python3; fi
+if ! command -v dpkg-query >/dev/null; then python=python3; fi
 
 say() { printf '%s: %s\n' "$me" "$*" >&2; }
 
