@@ -48,8 +48,11 @@ if(FRAMEFS_DEVELOPER_MODE)
               -Wnon-virtual-dtor
               -Wswitch-enum
               -Wundef
-              -Wformat=2
-              -Werror)
+              -Wformat=2)
+  # Not in the preset bench: at -O3, g++ 12 sees overflows and overlaps in its own containers.
+  if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")
+    target_compile_options(framefs_house INTERFACE -Werror)
+  endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(framefs_house INTERFACE -Wcast-align=strict -Wduplicated-cond
                                                    -Wlogical-op)

@@ -8,9 +8,10 @@
 namespace framefs::codec {
 namespace {
 
-// Moves a failure inside one stream to its place in the block.
+// Moves a failure inside one stream to its place in the block.  What codec is missing stands in the
+// chunk's header, where it is the same for all streams.
 std::unexpected<Error> within(Error error, std::uint64_t stream_at) {
-  error.at += stream_at;
+  if (error.kind != Errc::unsupported) error.at += stream_at;
   return std::unexpected(error);
 }
 
@@ -31,22 +32,58 @@ Status decode_run(ByteReader& in, std::int32_t csize, std::span<std::byte> out) 
 Status BlockDecoder::decode(const Chunk& chunk, BlockIndex block, std::span<const std::byte> stored,
                             std::span<std::byte> out, std::span<const std::byte> first_block) {
   const auto& filters = chunk.filters();
+  FRAMEFS_CHECK(filters.check_block(out.size()));
   const auto spare = filters.needs_scratch() ? scratch_.take(out.size()) : std::span<std::byte>{};
   const auto filtered = filters.input(out, spare);
   const auto streams = chunk.stream_count(block);
   auto decoded = chunk.header().vl_blocks ? decode_vl_stream(chunk, stored, filtered)
-                                          : decode_streams(chunk, streams, stored, filtered);
+                                          : decode_streams(chunk, streams, stored, filtered, {});
   if (!decoded && chunk.split_is_ambiguous() && streams > 1) {
-    decoded = decode_streams(chunk, 1, stored, filtered);
+    decoded = decode_streams(chunk, 1, stored, filtered, {});
   }
   FRAMEFS_CHECK(decoded);
   filters.decode(out, spare, first_block);
   return {};
 }
 
+std::optional<std::uint64_t> BlockDecoder::part_cost(const Chunk& chunk, BlockIndex block,
+                                                     ByteRange part) {
+  if (chunk.header().vl_blocks || chunk.split_is_ambiguous() || chunk.needs_first_block()) {
+    return std::nullopt;
+  }
+  const auto size = chunk.block_range(block).size;
+  const auto count = chunk.stream_count(block);
+  const bool stops_early = StreamDecoder::stops_early(chunk.stream_format(), chunk.dictionary());
+  std::uint64_t sum = 0;
+  for (std::uint32_t stream = 0; stream < count; ++stream) {
+    const auto needed = chunk.filters().needed_prefix(part, size, count, stream);
+    sum += stops_early || needed == 0 ? needed : size / count;
+  }
+  return sum;
+}
+
+Status BlockDecoder::decode_part(const Chunk& chunk, BlockIndex block,
+                                 std::span<const std::byte> stored, std::span<std::byte> out,
+                                 ByteRange part) {
+  const auto& filters = chunk.filters();
+  FRAMEFS_CHECK(filters.check_block(out.size()));
+  const auto spare = filters.needs_scratch() ? scratch_.take(out.size()) : std::span<std::byte>{};
+  FRAMEFS_CHECK(decode_streams(chunk, chunk.stream_count(block), stored, filters.input(out, spare),
+                               {&filters, part}));
+  filters.decode_part(out, spare, part);
+  return {};
+}
+
+std::size_t BlockDecoder::Wanted::prefix(std::size_t block_bytes, std::size_t count,
+                                         std::size_t stream) const {
+  if (filters == nullptr) return block_bytes / count;
+  return filters->needed_prefix(part, block_bytes, count, stream);
+}
+
 // Source: chunk format, "streams"; a block is its streams, one after the other.
 Status BlockDecoder::decode_streams(const Chunk& chunk, std::uint32_t stream_count,
-                                    std::span<const std::byte> stored, std::span<std::byte> plain) {
+                                    std::span<const std::byte> stored, std::span<std::byte> plain,
+                                    const Wanted& wanted) {
   if (plain.size() % stream_count != 0) {
     return fail_value(Errc::bad_field, "block size of a split block", 0,
                       static_cast<std::int64_t>(plain.size()));
@@ -54,25 +91,32 @@ Status BlockDecoder::decode_streams(const Chunk& chunk, std::uint32_t stream_cou
   const std::size_t stream_bytes = plain.size() / stream_count;
   ByteReader in(stored);
   for (std::uint32_t stream = 0; stream < stream_count; ++stream) {
-    const auto out = plain.subspan(stream * stream_bytes, stream_bytes);
-    FRAMEFS_TRY(const auto csize, in.le<std::int32_t>("stream size"));
-    if (csize == 0) {
-      std::ranges::fill(out, std::byte{0});
-      continue;
-    }
-    if (csize < 0) {
-      FRAMEFS_CHECK(decode_run(in, csize, out));
-      continue;
-    }
-    const auto begin = in.position();
-    FRAMEFS_TRY(const auto payload, in.take(static_cast<std::size_t>(csize), "stream"));
-    if (payload.size() == out.size()) {  // before the codec is asked: raw bytes
-      std::copy_n(payload.data(), payload.size(), out.data());
-      continue;
-    }
-    const auto done = streams_.decode(chunk.header().codec, payload, out, chunk.dictionary());
-    if (!done) return within(done.error(), begin);
+    FRAMEFS_CHECK(decode_stream(chunk, in, plain.subspan(stream * stream_bytes, stream_bytes),
+                                wanted.prefix(plain.size(), stream_count, stream)));
   }
+  return {};
+}
+
+// Decodes the next stream of `in`, of `out` the first `count` bytes.
+Status BlockDecoder::decode_stream(const Chunk& chunk, ByteReader& in, std::span<std::byte> out,
+                                   std::size_t count) {
+  FRAMEFS_TRY(const auto csize, in.le<std::int32_t>("stream size"));
+  const auto head = out.first(count);
+  if (csize == 0) {
+    std::ranges::fill(head, std::byte{0});
+    return {};
+  }
+  if (csize < 0) return decode_run(in, csize, head);
+  const auto begin = in.position();
+  FRAMEFS_TRY(const auto payload, in.take(static_cast<std::size_t>(csize), "stream"));
+  if (count == 0 && !out.empty()) return {};
+  if (payload.size() == out.size()) {  // before the codec is asked: raw bytes
+    std::copy_n(payload.data(), count, out.data());
+    return {};
+  }
+  const auto done =
+      streams_.decode_prefix(chunk.stream_format(), payload, out, count, chunk.dictionary());
+  if (!done) return within(done.error(), begin);
   return {};
 }
 
@@ -91,7 +135,7 @@ Status BlockDecoder::decode_vl_stream(const Chunk& chunk, std::span<const std::b
     std::copy_n(payload.data(), payload.size(), plain.data());
     return {};
   }
-  const auto done = streams_.decode(chunk.header().codec, payload, plain, chunk.dictionary());
+  const auto done = streams_.decode(chunk.stream_format(), payload, plain, chunk.dictionary());
   if (!done) return within(done.error(), begin);
   return {};
 }

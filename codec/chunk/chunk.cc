@@ -33,19 +33,35 @@ bool blosc1_splits(const ChunkHeader& header) {
          header.blocksize / header.typesize >= kBlosc1MinStreamBytes;
 }
 
-PipelineShape pipeline_shape(const ChunkHeader& header, std::uint32_t schunk_typesize) {
-  return {.typesize = header.typesize,
-          .schunk_typesize = schunk_typesize != 0 ? schunk_typesize : header.typesize,
-          .bitshuffle_tail = header.version <= kLastOldBitshuffleVersion
-                                 ? BitshuffleTail::copy_whole_block
-                                 : BitshuffleTail::copy_partial_group};
+std::uint32_t item_bytes(const ChunkHeader& header, const ChunkContext& context) {
+  return context.schunk_typesize != 0 ? context.schunk_typesize : header.typesize;
 }
 
-Status check_codec(const ChunkHeader& header) {
-  if (is_codec_supported(header.codec)) return {};
-  const bool by_id = header.codec == CodecFormat::plugin && header.extended;
-  return fail_value(Errc::unsupported, codec_format_name(header.codec), by_id ? 22 : 2,
-                    by_id ? header.codec_id : static_cast<std::uint8_t>(header.codec));
+PipelineShape pipeline_shape(const ChunkHeader& header, const ChunkContext& context) {
+  return {.typesize = header.typesize,
+          .schunk_typesize = item_bytes(header, context),
+          .bitshuffle_tail = header.version <= kLastOldBitshuffleVersion
+                                 ? BitshuffleTail::copy_whole_block
+                                 : BitshuffleTail::copy_partial_group,
+          .block_shape = context.block_shape};
+}
+
+Result<StreamFormat> make_stream_format(const ChunkHeader& header, const ChunkContext& context) {
+  if (header.codec == CodecFormat::plugin && !header.extended) {
+    return fail_value(Errc::unsupported, "plugin codec without an id", 2,
+                      static_cast<std::int64_t>(header.codec));
+  }
+  const StreamFormat format{.codec = header.codec,
+                            .plugin_id = header.codec_id,
+                            .plugin_meta = header.codec_meta,
+                            .typesize = item_bytes(header, context),
+                            .block_shape = context.block_shape};
+  // A codec that is missing is missed by the first stream that needs it: those of a chunk that did not
+  // compress are stored as they are.
+  const auto checked = check_stream_format(format);
+  if (!checked && checked.error().kind != Errc::unsupported)
+    return std::unexpected(checked.error());
+  return format;
 }
 
 // Reads four-byte fields at ascending places, a page at a time: a chunk may have very many of them.
@@ -74,7 +90,7 @@ class FieldWindow {
 }  // namespace
 
 Result<Chunk> Chunk::open(const ByteSource& source, std::uint64_t offset, std::uint64_t available,
-                          std::uint32_t schunk_typesize, const Limits& limits) {
+                          const ChunkContext& context, const Limits& limits) {
   std::array<std::byte, kHeadBytes> buffer{};
   const auto head = std::span(buffer).first(std::min<std::uint64_t>(available, kHeadBytes));
   FRAMEFS_CHECK(source.read_at(offset, head));
@@ -93,7 +109,7 @@ Result<Chunk> Chunk::open(const ByteSource& source, std::uint64_t offset, std::u
     case ChunkBody::plain:
       break;
     case ChunkBody::blocks:
-      FRAMEFS_CHECK(chunk.load_block_tables(source, head, schunk_typesize, limits));
+      FRAMEFS_CHECK(chunk.load_block_tables(source, head, context, limits));
       break;
   }
   return chunk;
@@ -110,6 +126,13 @@ Result<Chunk> Chunk::make_special(Special special, std::uint32_t nbytes, std::ui
   chunk.header_.typesize = static_cast<std::uint8_t>(std::min<std::uint32_t>(typesize, 255));
   FRAMEFS_CHECK(chunk.set_pattern());
   return chunk;
+}
+
+Chunk Chunk::make_plain(std::uint32_t nbytes) {
+  ChunkHeader header;
+  header.nbytes = nbytes;
+  header.memcpyed = true;
+  return {header, 0};
 }
 
 ChunkBody Chunk::body() const noexcept {
@@ -162,11 +185,11 @@ void Chunk::fill(std::uint64_t offset, std::span<std::byte> out) const {
 }
 
 Status Chunk::load_block_tables(const ByteSource& source, std::span<const std::byte> head,
-                                std::uint32_t schunk_typesize, const Limits& limits) {
-  FRAMEFS_CHECK(check_codec(header_));
+                                const ChunkContext& context, const Limits& limits) {
+  FRAMEFS_TRY(stream_format_, make_stream_format(header_, context));
   // A tuner's records bypass the filters, whatever the slots say.
   const auto slots = header_.instrumented ? FilterSlots{} : header_.filters;
-  FRAMEFS_TRY(filters_, FilterPipeline::make(slots, pipeline_shape(header_, schunk_typesize)));
+  FRAMEFS_TRY(filters_, FilterPipeline::make(slots, pipeline_shape(header_, context)));
   if (header_.vl_blocks && filters_->uses_delta()) {
     return fail(Errc::unsupported, "delta filter on variable-length blocks", 16);
   }

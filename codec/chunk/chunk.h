@@ -6,7 +6,9 @@
 #include <span>
 #include <vector>
 
+#include "codec/chunk/chunk_context.h"
 #include "codec/chunk/chunk_header.h"
+#include "codec/compressor/stream_decoder.h"
 #include "codec/core/byte_source.h"
 #include "codec/core/limits.h"
 #include "codec/core/units.h"
@@ -27,17 +29,20 @@ enum class ChunkBody : std::uint8_t {
 class Chunk {
  public:
   // Reads the header and tables of the chunk at `offset` of `source`, which may take `available`
-  // bytes. `schunk_typesize` is the typesize of the frame, 0 for a loose chunk: the header's byte
-  // counts then.
+  // bytes. `context` is the frame's, or the default one for a loose chunk.
   // Errors: truncated, bad_field, unsupported, over_limit, with offsets from the chunk's start;
-  // those of the source.  A wrong start of one block is no error here but of decoding that block.
+  // those of the source.  A wrong start of one block, or a codec that this build lacks, is no error
+  // here but of decoding a block: not all need the codec.
   static Result<Chunk> open(const ByteSource& source, std::uint64_t offset, std::uint64_t available,
-                            std::uint32_t schunk_typesize, const Limits& limits);
+                            const ChunkContext& context, const Limits& limits);
 
   // A chunk that is not stored at all: zeros, NaNs or uninitialised bytes, as the frame's index
   // says.
   // Errors: bad_field where NaNs are asked for and typesize is neither 4 nor 8.
   static Result<Chunk> make_special(Special special, std::uint32_t nbytes, std::uint32_t typesize);
+
+  // A chunk that is not stored yet: whoever made it knows where its bytes are.  ChunkBody::plain.
+  static Chunk make_plain(std::uint32_t nbytes);
 
   [[nodiscard]] const ChunkHeader& header() const noexcept { return header_; }
   [[nodiscard]] std::uint32_t nbytes() const noexcept { return header_.nbytes; }
@@ -72,6 +77,7 @@ class Chunk {
   [[nodiscard]] bool split_is_ambiguous() const noexcept {
     return header_.has_dict && !header_.dont_split && !header_.vl_blocks;
   }
+  [[nodiscard]] const StreamFormat& stream_format() const noexcept { return stream_format_; }
   [[nodiscard]] const FilterPipeline& filters() const noexcept { return *filters_; }
   [[nodiscard]] const Dictionary* dictionary() const noexcept {
     return dictionary_ ? &*dictionary_ : nullptr;
@@ -87,7 +93,7 @@ class Chunk {
 
   Status load_value(const ByteSource& source, const Limits& limits);
   Status load_block_tables(const ByteSource& source, std::span<const std::byte> head,
-                           std::uint32_t schunk_typesize, const Limits& limits);
+                           const ChunkContext& context, const Limits& limits);
   Status load_dictionary(const ByteSource& source);
   Status load_vl_sizes(const ByteSource& source, const Limits& limits);
   Status set_pattern();
@@ -101,6 +107,7 @@ class Chunk {
   std::vector<std::uint32_t> ends_;    // likewise; only where starts_ is not ascending
   std::vector<std::uint32_t>
       vl_begins_;  // decoded start of each variable-length block, and the end
+  StreamFormat stream_format_;
   std::optional<FilterPipeline> filters_;
   std::optional<Dictionary> dictionary_;
 };

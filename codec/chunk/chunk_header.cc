@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codec/core/byte_reader.h"
+#include "codec/core/byte_writer.h"
 #include "codec/core/checked.h"
 #include "codec/core/limits.h"
 
@@ -161,6 +162,31 @@ Result<ChunkHeader> parse_chunk_header(std::span<const std::byte> head, std::uin
   }
   FRAMEFS_CHECK(check_special(header));
   return header;
+}
+
+void encode_chunk_header(const ChunkHeader& header,
+                         std::span<std::byte, kExtendedHeaderBytes> out) noexcept {
+  constexpr std::uint8_t kVersionLz = 1;
+  const auto flags = kExtendedForm | (header.memcpyed ? kFlagMemcpyed : 0) |
+                     (header.dont_split ? kFlagDontSplit : 0) |
+                     static_cast<unsigned>(header.codec) << 5;
+  const auto flags2 = (header.has_dict ? kFlag2Dict : 0) | static_cast<unsigned>(header.special)
+                                                               << 4;
+  out[0] = std::byte{header.version};
+  out[1] = std::byte{kVersionLz};
+  out[2] = static_cast<std::byte>(flags);
+  out[3] = std::byte{header.typesize};
+  store_le(out.data() + 4, header.nbytes);
+  store_le(out.data() + 8, header.blocksize);
+  store_le(out.data() + 12, header.cbytes);
+  for (std::size_t slot = 0; slot < header.filters.size(); ++slot) {
+    out[16 + slot] = std::byte{header.filters[slot].id};
+    out[24 + slot] = std::byte{header.filters[slot].meta};
+  }
+  out[22] = std::byte{header.codec_id};
+  out[23] = std::byte{header.codec_meta};
+  out[30] = std::byte{0};
+  out[31] = static_cast<std::byte>(flags2);
 }
 
 }  // namespace framefs::codec

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "codec/compressor/stream_decoder.h"
+#include "codec/compressor/stream_format.h"
 #include "codec/core/result.h"
 #include "codec/filter/pipeline.h"
 
@@ -48,5 +48,11 @@ struct ChunkHeader {
 // Errors: truncated, bad_field, unsupported (a newer format), each with the header's byte offset.
 // Source: chunk format, "Header".
 Result<ChunkHeader> parse_chunk_header(std::span<const std::byte> head, std::uint64_t available);
+
+// Writes the 32-byte header of a chunk; what parse_chunk_header() reads.  Only for headers that are
+// `extended`, not `instrumented`, and without `vl_blocks`.
+// Source: chunk format, "Header".
+void encode_chunk_header(const ChunkHeader& header,
+                         std::span<std::byte, kExtendedHeaderBytes> out) noexcept;
 
 }  // namespace framefs::codec

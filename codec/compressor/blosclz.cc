@@ -1,5 +1,6 @@
 #include "codec/compressor/blosclz.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -157,13 +158,15 @@ inline std::size_t read_distance(std::uint32_t control, const std::byte*& from) 
   return distance;
 }
 
-// Decodes operations for as long as both buffers have room for wide moves and nothing is wrong;
-// returns where it stopped, for decode_exactly() to go on or to say what is wrong.
-Cursor decode_wide(std::span<const std::byte> in, std::span<std::byte> out, Cursor at) {
+// Decodes operations for as long as both buffers have room for wide moves, nothing is wrong and fewer
+// than `count` bytes are there; returns where it stopped, for decode_exactly() to go on or to say what
+// is wrong.
+Cursor decode_wide(std::span<const std::byte> in, std::span<std::byte> out, Cursor at,
+                   std::size_t count) {
   if (in.size() < kInputMargin || out.size() < kOutputMargin) return at;
   const std::byte* const in_end = in.data() + in.size();
   const std::byte* const in_stop = in.data() + (in.size() - kInputMargin);
-  const std::byte* const out_stop = out.data() + (out.size() - kOutputMargin);
+  const std::byte* const out_stop = out.data() + std::min(count, out.size() - kOutputMargin);
   const std::byte* next = in.data() + at.in;
   std::byte* to = out.data() + at.out;
 
@@ -238,9 +241,12 @@ Result<Match> parse_match(std::span<const std::byte> in, std::size_t begin) {
   return match;
 }
 
-// Decodes the rest of the stream, one checked operation after the other.
-Status decode_exactly(std::span<const std::byte> in, std::span<std::byte> out, Cursor at) {
-  while (at.in < in.size()) {
+// Decodes on until `count` bytes are there, one checked operation after the other; where those are all
+// of `out`, to the end of the stream.
+Status decode_exactly(std::span<const std::byte> in, std::span<std::byte> out, Cursor at,
+                      std::size_t count) {
+  const bool is_prefix = count < out.size();
+  while (at.in < in.size() && !(is_prefix && at.out >= count)) {
     const auto control = u32(in[at.in]);
     if (control < kFirstMatch) {
       FRAMEFS_TRY(at, copy_literals(in, out, at, control + 1));
@@ -255,19 +261,25 @@ Status decode_exactly(std::span<const std::byte> in, std::span<std::byte> out, C
     copy_match_exactly(out.data() + at.out, match.distance, length);
     at = {match.end, at.out + length};
   }
-  if (at.out != out.size()) return fail(Errc::bad_field, "blosclz decoded size", at.in);
+  if (is_prefix ? at.out < count : at.out != out.size())
+    return fail(Errc::bad_field, "blosclz decoded size", at.in);
   return {};
 }
 
 }  // namespace
 
 Status decode_blosclz(std::span<const std::byte> in, std::span<std::byte> out) {
+  return decode_blosclz_prefix(in, out, out.size());
+}
+
+Status decode_blosclz_prefix(std::span<const std::byte> in, std::span<std::byte> out,
+                             std::size_t count) {
   if (in.empty()) return fail(Errc::truncated, "blosclz stream");
   // The first operation is always a literal run; the upper bits of its control byte mark the
   // compression level.
-  const auto count = (u32(in[0]) & kLowBits) + 1;
-  FRAMEFS_TRY(const auto after, copy_literals(in, out, Cursor{}, count));
-  return decode_exactly(in, out, decode_wide(in, out, after));
+  const auto literals = (u32(in[0]) & kLowBits) + 1;
+  FRAMEFS_TRY(const auto after, copy_literals(in, out, Cursor{}, literals));
+  return decode_exactly(in, out, decode_wide(in, out, after, count), count);
 }
 
 }  // namespace framefs::codec

@@ -14,4 +14,9 @@ namespace framefs::codec {
 // Source: chunk format, BloscLZ streams.
 Status decode_blosclz(std::span<const std::byte> in, std::span<std::byte> out);
 
+// The first `count` bytes of the same: no more of `in` is decoded, or checked, than they need.  What
+// `out` holds behind them is unspecified.  Errors: as above.
+Status decode_blosclz_prefix(std::span<const std::byte> in, std::span<std::byte> out,
+                             std::size_t count);
+
 }  // namespace framefs::codec

@@ -2,46 +2,21 @@
 
 #include "codec/compressor/blosclz.h"
 #include "codec/compressor/lz4.h"
+#include "codec/compressor/ndlz.h"
+#include "codec/compressor/zfp.h"
 
 namespace framefs::codec {
 
-const char* codec_format_name(CodecFormat format) noexcept {
-  switch (format) {
-    case CodecFormat::blosclz:
-      return "blosclz";
-    case CodecFormat::lz4:
-      return "lz4";
-    case CodecFormat::snappy:
-      return "snappy";
-    case CodecFormat::zlib:
-      return "zlib";
-    case CodecFormat::zstd:
-      return "zstd";
-    case CodecFormat::lizard:
-      return "lizard";
-    case CodecFormat::plugin:
-      return "plugin";
-    case CodecFormat::superchunk:
-      return "superchunk";
-  }
-  return "unknown";
+namespace {
+
+ZfpFormat zfp_format(ZfpMode mode, const StreamFormat& format) {
+  return {.mode = mode,
+          .parameter = format.plugin_meta,
+          .typesize = format.typesize,
+          .block_shape = format.block_shape.value_or(BlockShape{})};
 }
 
-bool is_codec_supported(CodecFormat format) noexcept {
-  switch (format) {
-    case CodecFormat::blosclz:
-    case CodecFormat::lz4:
-    case CodecFormat::zlib:
-    case CodecFormat::zstd:
-      return true;
-    case CodecFormat::snappy:
-    case CodecFormat::lizard:
-    case CodecFormat::plugin:
-    case CodecFormat::superchunk:
-      return false;
-  }
-  return false;
-}
+}  // namespace
 
 Result<Dictionary> Dictionary::make(CodecFormat format, std::span<const std::byte> bytes) {
   Dictionary dictionary(format);
@@ -56,12 +31,12 @@ std::size_t Dictionary::memory_bytes() const noexcept {
   return text_.capacity() + (zstd_ ? zstd_->memory_bytes() : 0);
 }
 
-Status StreamDecoder::decode(CodecFormat format, std::span<const std::byte> in,
+Status StreamDecoder::decode(const StreamFormat& format, std::span<const std::byte> in,
                              std::span<std::byte> out, const Dictionary* dictionary) {
-  if (dictionary != nullptr && dictionary->format_ != format) {
+  if (dictionary != nullptr && dictionary->format_ != format.codec) {
     return fail(Errc::internal, "dictionary");
   }
-  switch (format) {
+  switch (format.codec) {
     case CodecFormat::blosclz:
       return decode_blosclz(in, out);
     case CodecFormat::lz4:
@@ -78,13 +53,45 @@ Status StreamDecoder::decode(CodecFormat format, std::span<const std::byte> in,
       }
       if (dictionary == nullptr || !dictionary->zstd_) return zstd_->decode(in, out, nullptr);
       return zstd_->decode(in, out, &*dictionary->zstd_);
+    case CodecFormat::plugin:
     case CodecFormat::snappy:
     case CodecFormat::lizard:
-    case CodecFormat::plugin:
     case CodecFormat::superchunk:
       break;
   }
-  return fail_value(Errc::unsupported, "codec", 0, static_cast<std::int64_t>(format));
+  return decode_plugin(format, in, out);
+}
+
+bool StreamDecoder::stops_early(const StreamFormat& format, const Dictionary* dictionary) noexcept {
+  return format.codec == CodecFormat::blosclz ||
+         (format.codec == CodecFormat::lz4 && dictionary == nullptr);
+}
+
+Status StreamDecoder::decode_prefix(const StreamFormat& format, std::span<const std::byte> in,
+                                    std::span<std::byte> out, std::size_t count,
+                                    const Dictionary* dictionary) {
+  if (count == out.size() || !stops_early(format, dictionary)) {
+    return decode(format, in, out, dictionary);
+  }
+  return format.codec == CodecFormat::lz4 ? decode_lz4_prefix(in, out, count)
+                                          : decode_blosclz_prefix(in, out, count);
+}
+
+Status StreamDecoder::decode_plugin(const StreamFormat& format, std::span<const std::byte> in,
+                                    std::span<std::byte> out) {
+  FRAMEFS_CHECK(check_stream_format(format));
+  switch (format.plugin_id) {
+    case kCodecNdlz:
+      return decode_ndlz(format.plugin_meta, in, out);
+    case kCodecZfpAccuracy:
+      return decode_zfp(zfp_format(ZfpMode::accuracy, format), in, out, scratch_);
+    case kCodecZfpPrecision:
+      return decode_zfp(zfp_format(ZfpMode::precision, format), in, out, scratch_);
+    case kCodecZfpRate:
+      return decode_zfp(zfp_format(ZfpMode::rate, format), in, out, scratch_);
+    default:
+      return fail(Errc::internal, "stream format");
+  }
 }
 
 }  // namespace framefs::codec

@@ -6,29 +6,13 @@
 #include <span>
 #include <vector>
 
+#include "codec/compressor/stream_format.h"
 #include "codec/compressor/zlib.h"
 #include "codec/compressor/zstd.h"
 #include "codec/core/result.h"
+#include "codec/core/scratch.h"
 
 namespace framefs::codec {
-
-// How the streams of a chunk are coded, as bits 5-7 of its flags say.
-// Source: chunk format, flag bits.
-enum class CodecFormat : std::uint8_t {
-  blosclz = 0,
-  lz4 = 1,  // LZ4HC writes the same
-  snappy = 2,
-  zlib = 3,
-  zstd = 4,
-  lizard = 5,
-  plugin = 6,
-  superchunk = 7,
-};
-
-const char* codec_format_name(CodecFormat format) noexcept;
-
-// Whether StreamDecoder decodes it.
-bool is_codec_supported(CodecFormat format) noexcept;
 
 // The dictionary of one chunk, prepared once; owns its bytes.  Immutable: any number of decoders,
 // in any threads, may use it at once.
@@ -60,17 +44,29 @@ class StreamDecoder {
   StreamDecoder& operator=(StreamDecoder&&) noexcept = default;
 
   // Decodes one stream, which must fill `out` exactly.  `dictionary` is null, or one made for the
-  // same format.
-  // Errors: truncated, bad_field, checksum, over_limit, as the codec has it; unsupported, "codec",
-  //   with the format as the value; system, where there is no memory; internal, for a dictionary of
-  //   another format.  `out` then holds unspecified bytes; the decoder is good for further use.
+  // same codec.
+  // Errors: truncated, bad_field, checksum, over_limit, as the codec has it; those of
+  //   check_stream_format() for a format that it refuses; system, where there is no memory;
+  //   internal, for a dictionary of another codec.  `out` then holds unspecified bytes; the decoder
+  //   is good for further use.
   // Lifetime: the buffers do not overlap.
-  Status decode(CodecFormat format, std::span<const std::byte> in, std::span<std::byte> out,
+  Status decode(const StreamFormat& format, std::span<const std::byte> in, std::span<std::byte> out,
                 const Dictionary* dictionary);
 
+  // The first `count` bytes of the same, and of `in` no more than they need where stops_early().  What
+  // `out` holds behind them is unspecified.
+  Status decode_prefix(const StreamFormat& format, std::span<const std::byte> in,
+                       std::span<std::byte> out, std::size_t count, const Dictionary* dictionary);
+  // Whether the beginning of a stream takes less than the whole of it.
+  static bool stops_early(const StreamFormat& format, const Dictionary* dictionary) noexcept;
+
  private:
+  Status decode_plugin(const StreamFormat& format, std::span<const std::byte> in,
+                       std::span<std::byte> out);
+
   std::optional<ZlibDecoder> zlib_;
   std::optional<ZstdDecoder> zstd_;
+  Scratch scratch_;  // for plugins
 };
 
 }  // namespace framefs::codec

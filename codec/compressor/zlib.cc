@@ -35,4 +35,20 @@ Status ZlibDecoder::decode(std::span<const std::byte> in, std::span<std::byte> o
   return fail(Errc::bad_field, "zlib stream");
 }
 
+void ZlibEncoder::Free::operator()(libdeflate_compressor* compressor) const noexcept {
+  libdeflate_free_compressor(compressor);
+}
+
+Result<ZlibEncoder> ZlibEncoder::make(int level) {
+  ZlibEncoder encoder(level, libdeflate_alloc_compressor(level));
+  if (!encoder.compressor_) {
+    return std::unexpected(Error{.kind = Errc::system, .field = "zlib encoder", .sys = ENOMEM});
+  }
+  return encoder;
+}
+
+std::size_t ZlibEncoder::encode(std::span<const std::byte> in, std::span<std::byte> out) {
+  return libdeflate_zlib_compress(compressor_.get(), in.data(), in.size(), out.data(), out.size());
+}
+
 }  // namespace framefs::codec

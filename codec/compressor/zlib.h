@@ -6,6 +6,7 @@
 
 #include "codec/core/result.h"
 
+struct libdeflate_compressor;
 struct libdeflate_decompressor;
 
 namespace framefs::codec {
@@ -32,6 +33,30 @@ class ZlibDecoder {
       : decompressor_(decompressor) {}
 
   std::unique_ptr<libdeflate_decompressor, Free> decompressor_;  // null only when moved from
+};
+
+// Encodes zlib streams (RFC 1950).  Threads: one at a time.
+class ZlibEncoder {
+ public:
+  // `level` is 1..9.  Errors: system, where there is no memory.
+  static Result<ZlibEncoder> make(int level);
+
+  [[nodiscard]] int level() const noexcept { return level_; }
+
+  // Encodes `in` into the head of `out` and returns how many bytes that took, 0 where `out` has no
+  // room.
+  std::size_t encode(std::span<const std::byte> in, std::span<std::byte> out);
+
+ private:
+  struct Free {
+    void operator()(libdeflate_compressor* compressor) const noexcept;
+  };
+
+  ZlibEncoder(int level, libdeflate_compressor* compressor) noexcept
+      : level_(level), compressor_(compressor) {}
+
+  int level_;
+  std::unique_ptr<libdeflate_compressor, Free> compressor_;  // null only when moved from
 };
 
 }  // namespace framefs::codec

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 
+#include <zdict.h>
 #include <zstd.h>
 #include <zstd_errors.h>
 
@@ -66,6 +67,51 @@ Status ZstdDecoder::decode(std::span<const std::byte> in, std::span<std::byte> o
                       static_cast<std::int64_t>(produced));
   }
   return {};
+}
+
+std::vector<std::byte> train_zstd_dictionary(std::span<const std::byte> samples,
+                                             std::span<const std::size_t> sample_bytes,
+                                             std::size_t most) {
+  std::vector<std::byte> dictionary(most);
+  const std::size_t trained =
+      ZDICT_trainFromBuffer(dictionary.data(), dictionary.size(), samples.data(),
+                            sample_bytes.data(), static_cast<unsigned>(sample_bytes.size()));
+  dictionary.resize(ZDICT_isError(trained) != 0 ? 0 : trained);
+  return dictionary;
+}
+
+void ZstdEncoderDictionary::Free::operator()(ZSTD_CDict_s* dictionary) const noexcept {
+  ZSTD_freeCDict(dictionary);
+}
+
+Result<ZstdEncoderDictionary> ZstdEncoderDictionary::make(std::span<const std::byte> bytes,
+                                                          int level) {
+  ZstdEncoderDictionary dictionary(ZSTD_createCDict(bytes.data(), bytes.size(), level));
+  if (!dictionary.dictionary_) return out_of_memory("dictionary");
+  return dictionary;
+}
+
+void ZstdEncoder::Free::operator()(ZSTD_CCtx_s* context) const noexcept { ZSTD_freeCCtx(context); }
+
+Result<ZstdEncoder> ZstdEncoder::make() {
+  ZstdEncoder encoder(ZSTD_createCCtx());
+  if (!encoder.context_) return out_of_memory("zstd encoder");
+  return encoder;
+}
+
+Result<std::size_t> ZstdEncoder::encode(int level, std::span<const std::byte> in,
+                                        std::span<std::byte> out,
+                                        const ZstdEncoderDictionary* dictionary) {
+  const std::size_t produced =
+      dictionary == nullptr
+          ? ZSTD_compressCCtx(context_.get(), out.data(), out.size(), in.data(), in.size(), level)
+          : ZSTD_compress_usingCDict(context_.get(), out.data(), out.size(), in.data(), in.size(),
+                                     dictionary->dictionary_.get());
+  if (ZSTD_isError(produced) == 0) return produced;
+  const auto code = ZSTD_getErrorCode(produced);
+  if (code == ZSTD_error_dstSize_tooSmall) return 0;
+  if (code == ZSTD_error_memory_allocation) return out_of_memory("zstd encoder");
+  return fail_value(Errc::internal, "zstd encoder", 0, code);
 }
 
 }  // namespace framefs::codec

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -23,6 +24,13 @@ class ByteSource {
 
   // How many bytes there are now.  A file that others write to may answer differently later.
   virtual Result<std::uint64_t> size() const = 0;
+
+  // How many bytes there are from `offset` to the end of the piece of storage that it lies in: of the
+  // whole, unless the source is made up of several.
+  virtual Result<std::uint64_t> available_from(std::uint64_t offset) const {
+    FRAMEFS_TRY(const auto all, size());
+    return all - std::min(all, offset);
+  }
 };
 
 // A window [begin, begin + size) of another source, as a source of its own: how a frame that is

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace framefs::codec {
 
 // The format's own maxima.  Source: format limits, blosc2.h (BLOSC2_MAX_BUFFERSIZE, MAXBLOCKSIZE,
-// BLOSC2_MAX_METALAYERS, BLOSC2_MAX_VLMETALAYERS, BLOSC2_METALAYER_NAME_MAXLEN).
+// BLOSC2_MAX_METALAYERS, BLOSC2_MAX_VLMETALAYERS, BLOSC2_METALAYER_NAME_MAXLEN); b2nd.h
+// (B2ND_MAX_DIM, 8 before release 2.21.3).
 inline constexpr std::uint32_t kMaxChunkBytes = 2147483615;
 inline constexpr std::uint32_t kMaxBlockBytes = 536866816;
 inline constexpr std::uint32_t kMaxDictBytes = 32768;
@@ -13,6 +15,7 @@ inline constexpr std::uint64_t kMaxChunks = 268435455;
 inline constexpr std::uint16_t kMaxMetalayers = 16;
 inline constexpr std::uint16_t kMaxVlMetalayers = 8192;
 inline constexpr std::uint8_t kMaxMetalayerName = 31;
+inline constexpr std::size_t kMaxDims = 16;
 
 // What a caller is willing to hold in memory for one structure of a stranger's file.  Anything
 // above is refused with Errc::over_limit before it is allocated.

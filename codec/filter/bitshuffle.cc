@@ -28,11 +28,16 @@ std::uint64_t transpose_bits(std::uint64_t x) {
   return x ^ t ^ (t << 28);
 }
 
+// How many columns the buffer has room for, `width` planes wide.
+std::size_t columns_of_run(std::size_t width) {
+  return kPlaneBytes / (8 * width) / kColumns * kColumns;
+}
+
 // Makes `width` planes from 8 * width bit rows and interleaves them, a run of columns at a time.
 void bitunshuffle_planes(const FilterKernels& kernels, std::size_t width, const ByteRows& rows,
                          std::byte* out, std::size_t pitch) {
   alignas(64) std::byte planes[kPlaneBytes];
-  const std::size_t run = kPlaneBytes / (8 * width) / kColumns * kColumns;
+  const std::size_t run = columns_of_run(width);
   for (std::size_t column = 0; column < rows.size; column += run) {
     const std::size_t columns = std::min(run, rows.size - column);
     const std::size_t elements = 8 * columns;
@@ -44,18 +49,47 @@ void bitunshuffle_planes(const FilterKernels& kernels, std::size_t width, const 
   }
 }
 
+// The way back: deals the elements to planes and splits those into bit rows.
+void bitshuffle_planes(const FilterKernels& kernels, std::size_t width, const std::byte* in,
+                       std::size_t pitch, const WritableByteRows& rows) {
+  alignas(64) std::byte planes[kPlaneBytes];
+  const std::size_t run = columns_of_run(width);
+  for (std::size_t column = 0; column < rows.size; column += run) {
+    const std::size_t columns = std::min(run, rows.size - column);
+    const std::size_t elements = 8 * columns;
+    kernels.shuffle(width, in + 8 * column * pitch, pitch, {planes, elements, elements});
+    for (std::size_t j = 0; j < width; ++j) {
+      kernels.split_bits(planes + j * elements,
+                         {rows.data + 8 * j * rows.stride + column, rows.stride, columns});
+    }
+  }
+}
+
+// Calls pass(first, width) for the planes of an element, kWidePlanes at a time, the last ones
+// overlapping those before where the typesize is no multiple.
+template <class Pass>
+void for_plane_groups(std::size_t typesize, const Pass& pass) {
+  const std::size_t width = std::min(typesize, kWidePlanes);
+  for (std::size_t j = 0; j < typesize; j += width) pass(std::min(j, typesize - width), width);
+}
+
 // Eight elements of each column.
 void bitunshuffle_elements(const FilterKernels& kernels, std::size_t typesize, const std::byte* in,
                            std::size_t columns, std::byte* out) {
   if (typesize == 1) return kernels.bit_rows({in, columns, columns}, out);
-  // Wide elements are done 32 planes at a time, the last 32 overlapping those before where the
-  // typesize is no multiple.
-  const std::size_t width = std::min(typesize, kWidePlanes);
-  for (std::size_t j = 0; j < typesize; j += width) {
-    const std::size_t first = std::min(j, typesize - width);
+  for_plane_groups(typesize, [&](std::size_t first, std::size_t width) {
     bitunshuffle_planes(kernels, width, {in + 8 * first * columns, columns, columns}, out + first,
                         typesize);
-  }
+  });
+}
+
+void bitshuffle_elements(const FilterKernels& kernels, std::size_t typesize, const std::byte* in,
+                         std::size_t columns, std::byte* out) {
+  if (typesize == 1) return kernels.split_bits(in, {out, columns, columns});
+  for_plane_groups(typesize, [&](std::size_t first, std::size_t width) {
+    bitshuffle_planes(kernels, width, in + first, typesize,
+                      {out + 8 * first * columns, columns, columns});
+  });
 }
 
 }  // namespace
@@ -69,6 +103,16 @@ void bit_rows_scalar(const ByteRows& rows, std::byte* out) {
       bits |= std::to_integer<std::uint64_t>(data[b * stride + c]) << (8 * b);
     }
     store_word(out + 8 * c, transpose_bits(bits));
+  }
+}
+
+void split_bits_scalar(const std::byte* plane, const WritableByteRows& rows) {
+  const auto [data, stride, columns] = rows;
+  for (std::size_t c = 0; c < columns; ++c) {
+    const std::uint64_t bits = transpose_bits(load_word(plane + 8 * c));
+    for (std::size_t b = 0; b < 8; ++b) {
+      data[b * stride + c] = static_cast<std::byte>(bits >> (8 * b));
+    }
   }
 }
 
@@ -87,6 +131,19 @@ void bitunshuffle_with(const FilterKernels& kernels, std::size_t typesize,
 void bitunshuffle(std::size_t typesize, std::span<const std::byte> in, std::span<std::byte> out,
                   BitshuffleTail tail) {
   bitunshuffle_with(usable_kernels().back(), typesize, in, out, tail);
+}
+
+void bitshuffle_with(const FilterKernels& kernels, std::size_t typesize,
+                     std::span<const std::byte> in, std::span<std::byte> out) {
+  assert(typesize > 0 && in.size() == out.size());
+  const std::size_t columns = in.size() / typesize / 8;
+  if (columns > 0) bitshuffle_elements(kernels, typesize, in.data(), columns, out.data());
+  const std::size_t done = 8 * columns * typesize;
+  std::copy_n(in.data() + done, in.size() - done, out.data() + done);
+}
+
+void bitshuffle(std::size_t typesize, std::span<const std::byte> in, std::span<std::byte> out) {
+  bitshuffle_with(usable_kernels().back(), typesize, in, out);
 }
 
 }  // namespace framefs::codec

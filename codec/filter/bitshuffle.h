@@ -20,4 +20,8 @@ enum class BitshuffleTail : std::uint8_t {
 void bitunshuffle(std::size_t typesize, std::span<const std::byte> in, std::span<std::byte> out,
                   BitshuffleTail tail);
 
+// What bitunshuffle() undoes under BitshuffleTail::copy_partial_group, the rule for new blocks, and
+// under the same conditions.
+void bitshuffle(std::size_t typesize, std::span<const std::byte> in, std::span<std::byte> out);
+
 }  // namespace framefs::codec

@@ -11,27 +11,6 @@ namespace {
 
 constexpr std::size_t kColumns = 32;  // of a tile
 
-// Swaps, in every byte, the bits of `low` that are `mask` << kShift with the bits `mask` of `high`.
-template <int kShift>
-inline void swap_bits(__m256i& low, __m256i& high, __m256i mask) {
-  const __m256i t = _mm256_and_si256(_mm256_xor_si256(_mm256_srli_epi16(low, kShift), high), mask);
-  high = _mm256_xor_si256(high, t);
-  low = _mm256_xor_si256(low, _mm256_slli_epi16(t, kShift));
-}
-
-// Transposes 8 x 8 bits at every byte position: row b's bit i becomes row i's bit b.
-inline void transpose_bits(__m256i* v) {
-  const __m256i nibble = _mm256_set1_epi8(0x0f);
-  const __m256i pair = _mm256_set1_epi8(0x33);
-  const __m256i single = _mm256_set1_epi8(0x55);
-#pragma GCC unroll 4
-  for (std::size_t k = 0; k < 4; ++k) swap_bits<4>(v[k], v[k + 4], nibble);
-#pragma GCC unroll 4
-  for (std::size_t k = 0; k < 4; ++k) swap_bits<2>(v[k + k / 2 * 2], v[k + k / 2 * 2 + 2], pair);
-#pragma GCC unroll 4
-  for (std::size_t k = 0; k < 4; ++k) swap_bits<1>(v[2 * k], v[2 * k + 1], single);
-}
-
 inline void tile(const std::byte* rows, std::size_t stride, std::byte* out) {
   __m256i v[8];
 #pragma GCC unroll 8
@@ -53,6 +32,25 @@ void partial_tile(const ByteRows& rows, std::byte* out) {
   std::memcpy(out, plane, 8 * rows.size);
 }
 
+// What tile() undoes.
+inline void split_tile(const std::byte* plane, std::byte* rows, std::size_t stride) {
+  __m256i v[8];
+  deal8(plane, v);
+  transpose_bits(v);
+#pragma GCC unroll 8
+  for (std::size_t b = 0; b < 8; ++b) store(rows + b * stride, v[b]);
+}
+
+void split_partial_tile(const std::byte* plane, const WritableByteRows& rows) {
+  std::byte in[8 * kColumns] = {};
+  std::byte out[8 * kColumns];
+  std::memcpy(in, plane, 8 * rows.size);
+  split_tile(in, out, kColumns);
+  for (std::size_t b = 0; b < 8; ++b) {
+    std::memcpy(rows.data + b * rows.stride, out + b * kColumns, rows.size);
+  }
+}
+
 }  // namespace
 
 void bit_rows_avx2(const ByteRows& rows, std::byte* out) {
@@ -66,6 +64,20 @@ void bit_rows_avx2(const ByteRows& rows, std::byte* out) {
   if (column < size) {
     column = size - kColumns;
     tile(data + column, stride, out + 8 * column);
+  }
+}
+
+void split_bits_avx2(const std::byte* plane, const WritableByteRows& rows) {
+  if (rows.size < kColumns) return split_partial_tile(plane, rows);
+  // Copies, as bytes written might alias what the reference refers to.
+  const auto [data, stride, size] = rows;
+  std::size_t column = 0;
+  for (; kColumns <= size - column; column += kColumns) {
+    split_tile(plane + 8 * column, data + column, stride);
+  }
+  if (column < size) {
+    column = size - kColumns;
+    split_tile(plane + 8 * column, data + column, stride);
   }
 }
 

@@ -8,9 +8,12 @@
 
 namespace framefs::codec {
 
-// bitunshuffle() on chosen kernels, so that tests reach every implementation.
+// bitunshuffle() and bitshuffle() on chosen kernels, so that tests reach every implementation.
 void bitunshuffle_with(const FilterKernels& kernels, std::size_t typesize,
                        std::span<const std::byte> in, std::span<std::byte> out,
                        BitshuffleTail tail);
+
+void bitshuffle_with(const FilterKernels& kernels, std::size_t typesize,
+                     std::span<const std::byte> in, std::span<std::byte> out);
 
 }  // namespace framefs::codec

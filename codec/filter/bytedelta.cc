@@ -3,15 +3,15 @@
 #include <cassert>
 #include <cstdint>
 
+#include "codec/filter/kernels.h"
 #include "codec/filter/word.h"
 
 namespace framefs::codec {
-namespace {
 
-// Each byte becomes the sum of all up to itself.  Eight bytes at a time: the even and the odd ones
-// in 16-bit lanes, which their sums do not leave, so that a product adds up all lanes below. Across
-// words a running sum in every lane keeps the chain from one word to the next at two operations.
-void prefix_sum(std::byte* data, std::size_t size) {
+// Eight bytes at a time: the even and the odd ones in 16-bit lanes, which their sums do not leave, so
+// that a product adds up all lanes below.  Across words a running sum in every lane keeps the chain
+// from one word to the next at two operations.
+void prefix_sum_scalar(std::byte* data, std::size_t size) {
   constexpr std::uint64_t kEveryLane = 0x0001000100010001;
   constexpr std::uint64_t kLowBytes = 0xff * kEveryLane;
   std::uint64_t before = 0;
@@ -32,6 +32,26 @@ void prefix_sum(std::byte* data, std::size_t size) {
   }
 }
 
+namespace {
+
+// Each byte becomes its difference from the one before; from the end on, so that what is read was not
+// written yet.  Eight bytes at a time, none of them borrowing from the next.
+void differences(std::byte* data, std::size_t size) {
+  constexpr std::uint64_t kTopBits = 0x8080808080808080;
+  std::size_t at = size;
+  while (at > sizeof(std::uint64_t)) {
+    at -= sizeof(std::uint64_t);
+    const std::uint64_t word = load_word(data + at);
+    const std::uint64_t before = load_word(data + at - 1);
+    store_word(data + at,
+               ((word | kTopBits) - (before & ~kTopBits)) ^ ((word ^ ~before) & kTopBits));
+  }
+  for (; at > 1; --at) {
+    data[at - 1] = static_cast<std::byte>(std::to_integer<int>(data[at - 1]) -
+                                          std::to_integer<int>(data[at - 2]));
+  }
+}
+
 }  // namespace
 
 void unbytedelta(std::size_t width, std::span<std::byte> block, BytedeltaSum sum) {
@@ -41,11 +61,26 @@ void unbytedelta(std::size_t width, std::span<std::byte> block, BytedeltaSum sum
   const std::size_t head =
       sum == BytedeltaSum::anew_after_vectors ? length / kVector * kVector : length;
   if (length == 0) return;
+  const auto prefix_sum = usable_kernels().back().prefix_sum;
   for (std::size_t j = 0; j < width; ++j) {
     std::byte* stream = block.data() + j * length;
     prefix_sum(stream, head);
     prefix_sum(stream + head, length - head);
   }
+}
+
+void unbytedelta_prefix(std::size_t width, std::span<std::byte> block, std::size_t count) {
+  const std::size_t length = block.size() / width;
+  assert(width > 0 && count <= length);
+  const auto prefix_sum = usable_kernels().back().prefix_sum;
+  for (std::size_t j = 0; j < width; ++j) prefix_sum(block.data() + j * length, count);
+}
+
+void bytedelta(std::size_t width, std::span<std::byte> block) {
+  assert(width > 0);
+  const std::size_t length = block.size() / width;
+  if (length == 0) return;
+  for (std::size_t j = 0; j < width; ++j) differences(block.data() + j * length, length);
 }
 
 }  // namespace framefs::codec

@@ -19,4 +19,11 @@ enum class BytedeltaSum : std::uint8_t {
 // width > 0, and may exceed the block's size.  Threads: any.  Source: codec/FORMAT.md, "Filters".
 void unbytedelta(std::size_t width, std::span<std::byte> block, BytedeltaSum sum);
 
+// The same as BytedeltaSum::whole_stream for the first `count` bytes of each stream alone.
+void unbytedelta_prefix(std::size_t width, std::span<std::byte> block, std::size_t count);
+
+// What unbytedelta() undoes as BytedeltaSum::whole_stream, in place: every byte of a stream becomes
+// its difference from the one before.
+void bytedelta(std::size_t width, std::span<std::byte> block);
+
 }  // namespace framefs::codec

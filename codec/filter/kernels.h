@@ -12,6 +12,9 @@ struct FilterKernels {
   const char* name;
   UnshuffleKernel unshuffle;
   BitRowsKernel bit_rows;
+  ShuffleKernel shuffle;
+  SplitBitsKernel split_bits;
+  PrefixSumKernel prefix_sum;
 };
 
 // The implementations this CPU can run, the portable one first, the fastest last; never empty.

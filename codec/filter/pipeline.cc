@@ -1,28 +1,40 @@
 #include "codec/filter/pipeline.h"
 
+#include <algorithm>
 #include <cassert>
+#include <limits>
 #include <utility>
 
+#include "codec/core/id_names.h"
 #include "codec/filter/bytedelta.h"
 #include "codec/filter/delta.h"
+#include "codec/filter/filter_ids.h"
+#include "codec/filter/ndcell.h"
 #include "codec/filter/shuffle.h"
 
 namespace framefs::codec {
+
+using namespace filter_id;
+
 namespace {
 
-// Source: chunk format, filter ids; codec/FORMAT.md, "Filters".
-constexpr std::uint8_t kNone = 0;
-constexpr std::uint8_t kShuffle = 1;
-constexpr std::uint8_t kBitshuffle = 2;
-constexpr std::uint8_t kDelta = 3;
-constexpr std::uint8_t kTruncPrec = 4;
-constexpr std::uint8_t kFirstReserved = 5;
-constexpr std::uint8_t kLastReserved = 31;
-constexpr std::uint8_t kBytedeltaBuggy = 34;
-constexpr std::uint8_t kBytedelta = 35;
-constexpr std::uint8_t kIntTrunc = 36;
+// Whether a cell of that side in every dimension has no more items than the block.
+bool cell_fits(std::uint32_t side, const BlockShape& block) {
+  std::uint64_t block_items = 1;  // of a block whose size in bytes fits
+  for (const auto dim : block.used_dims()) block_items *= dim;
+  std::uint64_t cell_items = 1;  // stops at the first product beyond the block's
+  for (std::size_t i = 0; i < block.ndim && cell_items <= block_items; ++i) cell_items *= side;
+  return cell_items <= block_items;
+}
 
-constexpr std::uint64_t kFiltersAt = 16;  // of slot 0 in the chunk header
+// Writers of ndmean step by the side that a cell has in the first dimension, in all of them.  Where
+// the block is thinner there than a cell and thicker elsewhere, cells then overlap and parts of the
+// block are in none.  Source: codec/ERRATA.md, "ndmean".
+bool ndmean_loses_items(std::uint32_t side, const BlockShape& block) {
+  const auto dims = block.used_dims();
+  return dims.front() < side &&
+         std::ranges::any_of(dims, [side](std::uint32_t dim) { return dim > side; });
+}
 
 }  // namespace
 
@@ -55,19 +67,61 @@ Result<FilterPipeline> FilterPipeline::make(const FilterSlots& slots, const Pipe
       case kBytedelta:
         pipeline.add(Pass::unbytedelta, meta != 0 ? meta : shape.schunk_typesize);
         break;
+      case kNdcell:
+      case kNdmean:
+        FRAMEFS_CHECK(pipeline.add_cells(slots[slot], slot, shape));
+        break;
       default:
-        return fail_value(
-            id >= kFirstReserved && id <= kLastReserved ? Errc::bad_field : Errc::unsupported,
-            "filter", kFiltersAt + slot, id);
+        return fail_value(id < kFirstRegisteredId ? Errc::bad_field : Errc::unsupported,
+                          filter_label(id), kFiltersAt + slot, id);
     }
   }
   return pipeline;
 }
 
+// Source: chunk format, "Filters"; ndcell.c, ndmean.c.
+Status FilterPipeline::add_cells(const FilterSlot& slot, std::uint64_t slot_number,
+                                 const PipelineShape& shape) {
+  const auto at = kFiltersAt + slot_number;
+  if (!shape.block_shape)
+    return fail_value(Errc::bad_field, "cell filter without an array", at, slot.id);
+  const BlockShape& block = *shape.block_shape;
+  if (block.ndim == 0 || block.ndim > kMaxCellDims) {
+    return fail_value(Errc::bad_field, "ndim of a cell filter", at, block.ndim);
+  }
+  const auto bytes = block_bytes(block, shape.schunk_typesize);
+  if (!bytes || *bytes == 0 || *bytes > kMaxBlockBytes) {
+    return fail(Errc::bad_field, "block shape of a cell filter", at);
+  }
+  const std::uint32_t side = slot.meta;
+  const bool is_mean = slot.id == kNdmean;
+  if (side == 0 ||
+      (is_mean ? side > std::numeric_limits<std::int8_t>::max() : !cell_fits(side, block))) {
+    return fail_value(Errc::bad_field, "cell side", kFiltersMetaAt + slot_number, side);
+  }
+  if (is_mean && shape.schunk_typesize != 4 && shape.schunk_typesize != 8) {
+    return fail_value(Errc::bad_field, "typesize of ndmean", at, shape.schunk_typesize);
+  }
+  if (is_mean && ndmean_loses_items(side, block)) {
+    return fail_value(Errc::bad_field, "cells of ndmean", at, side);
+  }
+  add(Pass::unndcell, side);
+  block_shape_ = block;
+  item_bytes_ = shape.schunk_typesize;
+  array_block_bytes_ = *bytes;
+  return {};
+}
+
+Status FilterPipeline::check_block(std::size_t block_bytes) const {
+  if (array_block_bytes_ == 0 || block_bytes == array_block_bytes_) return {};
+  return fail_value(Errc::bad_field, "block size of a cell filter", 0,
+                    static_cast<std::int64_t>(block_bytes));
+}
+
 void FilterPipeline::add(Pass pass, std::uint32_t width) {
   if (pass == Pass::unshuffle && width == 1) return;  // moves no byte
   steps_[size_++] = Step{pass, width};
-  if (pass == Pass::unshuffle || pass == Pass::bitunshuffle) ++moves_;
+  if (pass == Pass::unshuffle || pass == Pass::bitunshuffle || pass == Pass::unndcell) ++moves_;
   if (pass == Pass::undelta) uses_delta_ = true;
 }
 
@@ -76,8 +130,52 @@ std::span<std::byte> FilterPipeline::input(std::span<std::byte> out,
   return moves_ % 2 == 0 ? out : scratch.first(out.size());
 }
 
+// Where all that is undone works on planes of equal bytes of all elements, so that some elements need
+// only their own bytes of each plane, or those before as well: how many planes.  Else 0.
+std::uint32_t FilterPipeline::plane_width() const noexcept {
+  if (size_ == 0 || steps_[size_ - 1].pass != Pass::unshuffle) return 0;
+  const auto width = steps_[size_ - 1].width;
+  const auto is_alike = [width](const Step& step) {
+    return step.pass == Pass::unbytedelta && step.width == width;
+  };
+  return std::ranges::all_of(std::span(steps_).first(size_ - 1), is_alike) ? width : 0;
+}
+
+std::size_t FilterPipeline::needed_prefix(ByteRange part, std::size_t block_bytes,
+                                          std::size_t count, std::size_t stream) const {
+  const std::size_t length = block_bytes / count;
+  const std::size_t begin = stream * length;
+  const std::size_t end = part.offset + part.size;
+  if (is_identity()) {
+    const bool is_beside = end <= begin || part.offset >= begin + length;
+    return is_beside ? 0 : std::min(length, end - begin);
+  }
+  const std::size_t width = plane_width();
+  if (width == 0 || end > block_bytes / width * width) return length;
+  const std::size_t elements = (end + width - 1) / width;
+  if (count == width) return elements;
+  if (count == 1) return length / width * (width - 1) + elements;
+  return length;
+}
+
+void FilterPipeline::decode_part(std::span<std::byte> out, std::span<std::byte> scratch,
+                                 ByteRange part) const {
+  assert(!uses_delta_ && part.offset <= out.size() && part.size <= out.size() - part.offset);
+  if (is_identity()) return;
+  const std::size_t width = plane_width();
+  if (width == 0) return decode(out, scratch, {});
+  const std::size_t elements = out.size() / width;
+  const std::size_t first = std::min(elements, part.offset / width);
+  const std::size_t last = std::min(elements, (part.offset + part.size + width - 1) / width);
+  const auto planes = scratch.first(out.size());
+  for (std::size_t i = 0; i + 1 < size_; ++i) unbytedelta_prefix(width, planes, last);
+  unshuffle_elements(width, planes, out, first, last - first);
+  std::ranges::copy(planes.subspan(elements * width), out.subspan(elements * width).begin());
+}
+
 void FilterPipeline::decode(std::span<std::byte> out, std::span<std::byte> scratch,
                             std::span<const std::byte> block0) const {
+  assert(check_block(out.size()));
   assert(!needs_scratch() || scratch.size() >= out.size());
   std::span<std::byte> from = out;
   std::span<std::byte> to = needs_scratch() ? scratch.first(out.size()) : out;
@@ -104,6 +202,10 @@ void FilterPipeline::decode(std::span<std::byte> out, std::span<std::byte> scrat
         break;
       case Pass::unbytedelta_anew:
         unbytedelta(width, from, BytedeltaSum::anew_after_vectors);
+        break;
+      case Pass::unndcell:
+        unndcell(block_shape_.used_dims(), width, item_bytes_, from, to);
+        std::swap(from, to);
         break;
     }
   }

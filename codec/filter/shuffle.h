@@ -11,4 +11,12 @@ namespace framefs::codec {
 // Threads: any.  Source: chunk format, filter 1; codec/FORMAT.md, "Filters".
 void unshuffle(std::size_t width, std::span<const std::byte> in, std::span<std::byte> out);
 
+// The same for `count` elements from `first` on alone, of those that the block has: it reads and writes
+// no bytes but theirs.
+void unshuffle_elements(std::size_t width, std::span<const std::byte> in, std::span<std::byte> out,
+                        std::size_t first, std::size_t count);
+
+// What unshuffle() undoes, under the same conditions.
+void shuffle(std::size_t width, std::span<const std::byte> in, std::span<std::byte> out);
+
 }  // namespace framefs::codec

@@ -74,5 +74,77 @@ inline void store_lanes(const __m256i* v, std::byte* out) {
   }
 }
 
+// Where the bytes of sixteen come from so that byte j of all elements in them come together.
+template <std::size_t kWidth>
+struct Gather {
+  std::byte from[16];
+  constexpr Gather() : from{} {
+    constexpr std::size_t kElements = 16 / kWidth;
+    for (std::size_t k = 0; k < 16; ++k) {
+      from[k] = static_cast<std::byte>(k % kElements * kWidth + k / kElements);
+    }
+  }
+};
+template <std::size_t kWidth>
+constexpr Gather<kWidth> kGather;
+
+template <std::size_t kWidth>
+inline __m256i gathered(__m256i elements) {
+  const __m256i control = _mm256_broadcastsi128_si256(load_half(kGather<kWidth>.from));
+  return _mm256_shuffle_epi8(elements, control);
+}
+
+// v[k] holds, in each lane, eight pairs: byte j of elements 2 * k and 2 * k + 1 of that lane's
+// sixteen.  After it v[j] is plane j.
+inline void transpose_pairs(__m256i* v) {
+  __m256i w[8];
+#pragma GCC unroll 4
+  for (std::size_t k = 0; k < 4; ++k) {
+    w[k] = _mm256_unpacklo_epi16(v[2 * k], v[2 * k + 1]);
+    w[k + 4] = _mm256_unpackhi_epi16(v[2 * k], v[2 * k + 1]);
+  }
+#pragma GCC unroll 2
+  for (std::size_t h = 0; h < 8; h += 4) {
+    const __m256i a = _mm256_unpacklo_epi32(w[h], w[h + 1]);
+    const __m256i b = _mm256_unpacklo_epi32(w[h + 2], w[h + 3]);
+    const __m256i c = _mm256_unpackhi_epi32(w[h], w[h + 1]);
+    const __m256i d = _mm256_unpackhi_epi32(w[h + 2], w[h + 3]);
+    v[h] = _mm256_unpacklo_epi64(a, b);
+    v[h + 1] = _mm256_unpackhi_epi64(a, b);
+    v[h + 2] = _mm256_unpacklo_epi64(c, d);
+    v[h + 3] = _mm256_unpackhi_epi64(c, d);
+  }
+}
+
+// The eight planes of 32 elements of eight bytes.
+inline void deal8(const std::byte* in, __m256i* v) {
+#pragma GCC unroll 8
+  for (std::size_t k = 0; k < 8; ++k) {
+    v[k] = gathered<8>(load_halves(in + 16 * k, in + 128 + 16 * k));
+  }
+  transpose_pairs(v);
+}
+
+// Swaps, in every byte, the bits of `low` that are `mask` << kShift with the bits `mask` of `high`.
+template <int kShift>
+inline void swap_bits(__m256i& low, __m256i& high, __m256i mask) {
+  const __m256i t = _mm256_and_si256(_mm256_xor_si256(_mm256_srli_epi16(low, kShift), high), mask);
+  high = _mm256_xor_si256(high, t);
+  low = _mm256_xor_si256(low, _mm256_slli_epi16(t, kShift));
+}
+
+// Transposes 8 x 8 bits at every byte position: row b's bit i becomes row i's bit b.
+inline void transpose_bits(__m256i* v) {
+  const __m256i nibble = _mm256_set1_epi8(0x0f);
+  const __m256i pair = _mm256_set1_epi8(0x33);
+  const __m256i single = _mm256_set1_epi8(0x55);
+#pragma GCC unroll 4
+  for (std::size_t k = 0; k < 4; ++k) swap_bits<4>(v[k], v[k + 4], nibble);
+#pragma GCC unroll 4
+  for (std::size_t k = 0; k < 4; ++k) swap_bits<2>(v[k + k / 2 * 2], v[k + k / 2 * 2 + 2], pair);
+#pragma GCC unroll 4
+  for (std::size_t k = 0; k < 4; ++k) swap_bits<1>(v[2 * k], v[2 * k + 1], single);
+}
+
 }  // namespace
 }  // namespace framefs::codec

@@ -13,14 +13,13 @@ std::unexpected<Error> sizes_disagree(const Frame& frame) {
 
 }  // namespace
 
-Result<ChunkBegins> ChunkBegins::make(const Frame& frame, const ByteSource& source,
+Result<ChunkBegins> ChunkBegins::make(const Frame& frame, const ByteSource& chunks,
                                       const EntryOf& entry_of, const Limits& limits) {
+  if (!frame.header().has_variable_chunks()) {
+    return of_equal(frame.header().chunksize, frame.nbytes());
+  }
   ChunkBegins table;
   table.nbytes_ = frame.nbytes();
-  if (!frame.header().has_variable_chunks()) {
-    table.chunksize_ = frame.header().chunksize;
-    return table;
-  }
   if (frame.chunk_count() > limits.chunk_table_bytes / sizeof(std::uint64_t)) {
     return fail_value(Errc::over_limit, "number of chunks", 0,
                       static_cast<std::int64_t>(frame.chunk_count()));
@@ -29,7 +28,7 @@ Result<ChunkBegins> ChunkBegins::make(const Frame& frame, const ByteSource& sour
   table.begins_.push_back(0);
   for (ChunkIndex chunk; chunk.value < frame.chunk_count(); ++chunk.value) {
     FRAMEFS_TRY(const auto entry, entry_of(chunk));
-    const auto nbytes = frame.read_chunk_nbytes(source, chunk, entry);
+    const auto nbytes = frame.read_chunk_nbytes(chunks, chunk, entry);
     if (!nbytes) {
       table.damage_ = nbytes.error();
       return table;
@@ -38,6 +37,13 @@ Result<ChunkBegins> ChunkBegins::make(const Frame& frame, const ByteSource& sour
     table.begins_.push_back(table.begins_.back() + *nbytes);
   }
   if (table.begins_.back() != frame.nbytes()) return sizes_disagree(frame);
+  return table;
+}
+
+ChunkBegins ChunkBegins::of_equal(std::uint32_t chunksize, std::uint64_t nbytes) {
+  ChunkBegins table;
+  table.chunksize_ = chunksize;
+  table.nbytes_ = nbytes;
   return table;
 }
 

@@ -23,8 +23,11 @@ class ChunkBegins {
 
   // Errors: over_limit where the table would exceed limits.chunk_table_bytes; those of `entry_of`.
   // A chunk whose header cannot be read ends what is known: find() reports it for all later bytes.
-  static Result<ChunkBegins> make(const Frame& frame, const ByteSource& source,
+  static Result<ChunkBegins> make(const Frame& frame, const ByteSource& chunks,
                                   const EntryOf& entry_of, const Limits& limits);
+
+  // Of chunks that all have `chunksize` (not 0) but for the last.
+  static ChunkBegins of_equal(std::uint32_t chunksize, std::uint64_t nbytes);
 
   struct Place {
     ChunkIndex chunk;

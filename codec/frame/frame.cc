@@ -8,6 +8,7 @@
 #include "codec/chunk/chunk_reader.h"
 #include "codec/core/byte_reader.h"
 #include "codec/core/checked.h"
+#include "codec/frame/chunk_space.h"
 
 namespace framefs::codec {
 namespace {
@@ -17,6 +18,11 @@ constexpr std::uint64_t kTrailerTailBytes = 23;
 constexpr std::uint64_t kMinTrailerBytes = 25;
 constexpr std::uint8_t kMarkerUint32 = 0xCE;
 constexpr std::size_t kTrailerMapAt = 2;
+
+// Where the betas' trailer keeps the one chunk of user data, and the name it is given here.
+// Source: codec/FORMAT.md, "Frames of the betas".
+constexpr std::size_t kUsermetaLengthAt = 3;
+constexpr const char* kUsermetaName = "usermeta";
 
 // Source: frame format, "Index": little-endian 64-bit entries; bit 63 marks a chunk that is not
 // stored, bits 56-58 say of what kind.
@@ -33,25 +39,37 @@ std::unexpected<Error> from_frame_start(Error error, std::uint64_t structure_at)
 
 std::uint64_t index_entry_at(ChunkIndex chunk) { return chunk.value * kIndexEntryBytes; }
 
+// The trailer of a beta: version, then one chunk of user data, which may be absent.  As a directory of
+// metalayers it has one entry or none.  Offsets of errors count from the trailer's start.
+Result<std::vector<Metalayer>> parse_beta_usermeta(std::span<const std::byte> trailer,
+                                                   std::uint64_t trailer_at) {
+  ByteReader in(trailer);
+  FRAMEFS_TRY([[maybe_unused]] const auto before, in.take(kUsermetaLengthAt, "usermeta"));
+  FRAMEFS_TRY(const auto length, in.be<std::uint32_t>("usermeta length"));
+  const auto at = in.position();
+  FRAMEFS_TRY([[maybe_unused]] const auto content, in.take(length, "usermeta"));
+  if (length == 0) return std::vector<Metalayer>{};
+  return std::vector{Metalayer{kUsermetaName, {trailer_at + at, length}}};
+}
+
 }  // namespace
 
-Result<Frame> Frame::open(const ByteSource& source, const Limits& limits) {
-  FRAMEFS_TRY(const auto source_bytes, source.size());
+Result<Frame> Frame::open_as(FrameType type, const ByteSource& source, const Limits& limits) {
   Frame frame;
-  FRAMEFS_CHECK(frame.load_header(source, source_bytes, limits));
+  FRAMEFS_CHECK(frame.load_header(type, source, limits));
   FRAMEFS_TRY(const auto trailer_at, frame.load_trailer(source, limits));
   if (frame.nbytes() > 0) FRAMEFS_CHECK(frame.load_index(source, trailer_at, limits));
   return frame;
 }
 
-Status Frame::load_header(const ByteSource& source, std::uint64_t source_bytes,
-                          const Limits& limits) {
+Status Frame::load_header(FrameType type, const ByteSource& source, const Limits& limits) {
+  FRAMEFS_TRY(const auto source_bytes, source.size());
   std::array<std::byte, kFrameFixedHeaderBytes> fixed{};
   const auto head = std::span(fixed).first(std::min<std::uint64_t>(fixed.size(), source_bytes));
   FRAMEFS_CHECK(source.read_at(0, head));
   FRAMEFS_TRY(header_, parse_frame_header(head));
-  if (header_.type != FrameType::contiguous) {
-    return fail(Errc::bad_field, "frame type of a file", 26);
+  if (header_.type != type) {
+    return fail_value(Errc::bad_field, "frame type", 26, static_cast<std::int64_t>(header_.type));
   }
   if (header_.frame_len > source_bytes) {
     return fail_value(Errc::truncated, "frame_len", 16,
@@ -62,8 +80,23 @@ Status Frame::load_header(const ByteSource& source, std::uint64_t source_bytes,
   }
   std::vector<std::byte> whole(header_.header_len);
   FRAMEFS_CHECK(source.read_at(0, whole));
-  FRAMEFS_TRY(metalayers_, parse_metalayers(whole, kFrameFixedHeaderBytes, 0, kMaxMetalayers));
+  FRAMEFS_TRY(metalayers_, parse_metalayers(whole, header_.metalayers_at(), 0, kMaxMetalayers));
+  load_array_meta(whole);
   return {};
+}
+
+// `header` is the whole of it, metalayers included.
+void Frame::load_array_meta(std::span<const std::byte> header) {
+  context_.schunk_typesize = header_.typesize;
+  const auto* layer = find_array_layer(metalayers_);
+  if (layer == nullptr) return;
+  const auto [at, size] = layer->content;
+  array_ = parse_array_meta(header.subspan(at, size));
+  if (!*array_) {
+    array_ = from_frame_start(array_->error(), at);
+    return;
+  }
+  context_.block_shape = BlockShape{.ndim = (*array_)->ndim, .dims = (*array_)->blockshape};
 }
 
 // Returns where the trailer starts.
@@ -86,7 +119,9 @@ Result<std::uint64_t> Frame::load_trailer(const ByteSource& source, const Limits
       header_.nbytes > 0 ? header_.frame_len - trailer_len : header_.header_len;
   std::vector<std::byte> trailer(trailer_len);
   FRAMEFS_CHECK(source.read_at(at, trailer));
-  auto layers = parse_metalayers(trailer, kTrailerMapAt, at, kMaxVlMetalayers);
+  auto layers = header_.layout == FrameLayout::beta
+                    ? parse_beta_usermeta(trailer, at)
+                    : parse_metalayers(trailer, kTrailerMapAt, at, kMaxVlMetalayers);
   if (!layers) return from_frame_start(layers.error(), at);
   for (const auto& layer : *layers) {
     const auto content = std::span(trailer).subspan(layer.content.offset - at, layer.content.size);
@@ -104,12 +139,16 @@ Result<std::uint64_t> Frame::load_trailer(const ByteSource& source, const Limits
 
 Status Frame::load_index(const ByteSource& source, std::uint64_t trailer_at, const Limits& limits) {
   constexpr std::uint8_t kIndexTypesize = 8;
-  const auto at = checked_add<std::uint64_t>(header_.header_len, header_.cbytes);
+  // The chunks of a sparse frame are elsewhere.
+  const auto at = header_.type == FrameType::sparse
+                      ? header_.header_len
+                      : checked_add<std::uint64_t>(header_.header_len, header_.cbytes);
   if (!at || *at >= trailer_at) {
     return fail_value(Errc::bad_field, "compressed_size", 39,
                       static_cast<std::int64_t>(header_.cbytes));
   }
-  auto index = Chunk::open(source, *at, trailer_at - *at, kIndexTypesize, limits);
+  auto index =
+      Chunk::open(source, *at, trailer_at - *at, {.schunk_typesize = kIndexTypesize}, limits);
   if (!index) return from_frame_start(index.error(), *at);
   if (index->header().typesize != kIndexTypesize) {
     return fail_value(Errc::bad_field, "typesize of the index", *at + 3, index->header().typesize);
@@ -139,11 +178,25 @@ Status Frame::read_entries(const ByteSource& source, ChunkIndex first,
   return {};
 }
 
+// A local copy of remote data, in which chunks are uninitialised until they are fetched.
+// Source: codec/FORMAT.md, "Copies of remote data".
+bool Frame::is_proxy() const noexcept {
+  return std::ranges::any_of(metalayers_,
+                             [](const Metalayer& layer) { return layer.name == "proxy-source"; });
+}
+
+bool Frame::is_zero_entry(std::int64_t entry) const noexcept {
+  const auto bits = static_cast<std::uint64_t>(entry) >> kSpecialShift;
+  if (entry >= 0) return false;
+  return (bits & kSpecialZero) != 0 || ((bits & kSpecialUninit) != 0 && !is_proxy());
+}
+
 std::uint64_t Frame::memory_bytes() const noexcept {
   std::uint64_t sum = sizeof(*this) + (index_ ? index_->memory_bytes() : 0);
   for (const auto* layers : {&metalayers_, &vlmetalayers_}) {
     for (const auto& layer : *layers) sum += sizeof(layer) + layer.name.capacity();
   }
+  if (array_ && *array_) sum += (*array_)->dtype.capacity();
   return sum;
 }
 
@@ -152,11 +205,21 @@ ByteRange Frame::chunk_range(ChunkIndex chunk) const {
   return {begin, std::min<std::uint64_t>(header_.chunksize, header_.nbytes - begin)};
 }
 
-Result<std::uint64_t> Frame::chunk_offset(ChunkIndex chunk, std::int64_t entry) const {
-  if (std::cmp_greater_equal(entry, header_.cbytes)) {
+Result<Frame::StoredChunk> Frame::find_stored(const ByteSource& chunks, ChunkIndex chunk,
+                                              std::int64_t entry) const {
+  const auto bad_entry = [&] {
     return fail_value(Errc::bad_field, "index entry", index_entry_at(chunk), entry);
+  };
+  if (header_.type == FrameType::sparse) {
+    const auto id = static_cast<std::uint64_t>(entry);
+    if (id > kMaxChunkFileId) return bad_entry();
+    const std::uint64_t file_at = chunk_file_at(static_cast<std::uint32_t>(id));
+    FRAMEFS_TRY(const auto available, chunks.available_from(file_at));
+    return StoredChunk{file_at, available, file_at};
   }
-  return header_.header_len + static_cast<std::uint64_t>(entry);
+  if (std::cmp_greater_equal(entry, header_.cbytes)) return bad_entry();
+  const auto offset = static_cast<std::uint64_t>(entry);
+  return StoredChunk{header_.header_len + offset, header_.cbytes - offset, 0};
 }
 
 Result<Chunk> Frame::special_chunk(ChunkIndex chunk, std::int64_t entry) const {
@@ -165,44 +228,50 @@ Result<Chunk> Frame::special_chunk(ChunkIndex chunk, std::int64_t entry) const {
     return fail_value(Errc::bad_field, "special index entry in a frame of varying chunks",
                       index_entry_at(chunk), entry);
   }
-  const auto bits = static_cast<std::uint64_t>(entry) >> kSpecialShift;
+  FRAMEFS_TRY(const auto special, special_of(chunk, entry));
   const auto nbytes = static_cast<std::uint32_t>(chunk_range(chunk).size);
+  return Chunk::make_special(special, nbytes, header_.typesize);
+}
+
+Result<Special> Frame::special_of(ChunkIndex chunk, std::int64_t entry) const {
+  const auto bits = static_cast<std::uint64_t>(entry) >> kSpecialShift;
   // In this order, as the reference library tests them.
-  if ((bits & kSpecialZero) != 0)
-    return Chunk::make_special(Special::zero, nbytes, header_.typesize);
+  if ((bits & kSpecialZero) != 0) return Special::zero;
   if ((bits & kSpecialUninit) != 0) {
-    return Chunk::make_special(Special::uninit, nbytes, header_.typesize);
+    if (!is_proxy()) return Special::uninit;
+    return fail(Errc::unsupported, "chunk that a proxy has not fetched", index_entry_at(chunk));
   }
-  if ((bits & kSpecialNan) != 0) return Chunk::make_special(Special::nan, nbytes, header_.typesize);
+  if ((bits & kSpecialNan) != 0) return Special::nan;
   return fail_value(Errc::bad_field, "special index entry", index_entry_at(chunk), entry);
 }
 
-Result<Chunk> Frame::open_chunk(const ByteSource& source, ChunkIndex chunk, std::int64_t entry,
+Result<Chunk> Frame::open_chunk(const ByteSource& chunks, ChunkIndex chunk, std::int64_t entry,
                                 const Limits& limits) const {
   if (entry < 0) return special_chunk(chunk, entry);
-  FRAMEFS_TRY(const auto at, chunk_offset(chunk, entry));
-  const std::uint64_t available = header_.cbytes - static_cast<std::uint64_t>(entry);
-  auto opened = Chunk::open(source, at, available, header_.typesize, limits);
-  if (!opened) return from_frame_start(opened.error(), at);
+  FRAMEFS_TRY(const auto stored, find_stored(chunks, chunk, entry));
+  const auto [offset, available, file_at] = stored;
+  auto opened = Chunk::open(chunks, offset, available, context_, limits);
+  if (!opened) return from_frame_start(opened.error(), offset - file_at);
   if (!header_.has_variable_chunks() && opened->nbytes() != chunk_range(chunk).size) {
-    return fail_value(Errc::bad_field, "nbytes of the chunk", at + 4, opened->nbytes());
+    return fail_value(Errc::bad_field, "nbytes of the chunk", offset - file_at + 4,
+                      opened->nbytes());
   }
   return opened;
 }
 
-Result<std::uint32_t> Frame::read_chunk_nbytes(const ByteSource& source, ChunkIndex chunk,
+Result<std::uint32_t> Frame::read_chunk_nbytes(const ByteSource& chunks, ChunkIndex chunk,
                                                std::int64_t entry) const {
   if (entry < 0) {
     FRAMEFS_TRY(const auto special, special_chunk(chunk, entry));
     return special.nbytes();
   }
-  FRAMEFS_TRY(const auto at, chunk_offset(chunk, entry));
-  const std::uint64_t available = header_.cbytes - static_cast<std::uint64_t>(entry);
+  FRAMEFS_TRY(const auto stored, find_stored(chunks, chunk, entry));
+  const auto [offset, available, file_at] = stored;
   std::array<std::byte, kExtendedHeaderBytes> buffer{};
   const auto head = std::span(buffer).first(std::min<std::uint64_t>(available, buffer.size()));
-  FRAMEFS_CHECK(source.read_at(at, head));
+  FRAMEFS_CHECK(chunks.read_at(offset, head));
   const auto header = parse_chunk_header(head, available);
-  if (!header) return from_frame_start(header.error(), at);
+  if (!header) return from_frame_start(header.error(), offset - file_at);
   return header->nbytes;
 }
 
@@ -217,7 +286,7 @@ Result<std::vector<std::byte>> Frame::read_vlmetalayer(const ByteSource& source,
                                                        const Metalayer& layer,
                                                        const Limits& limits) {
   const auto [at, size] = layer.content;
-  const auto chunk = Chunk::open(source, at, size, 0, limits);
+  const auto chunk = Chunk::open(source, at, size, {}, limits);
   if (!chunk) return from_frame_start(chunk.error(), at);
   if (chunk->nbytes() > limits.vlmeta_bytes) {
     return fail_value(Errc::over_limit, "nbytes of a vl-metalayer", at + 4, chunk->nbytes());

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "codec/core/byte_reader.h"
+#include "codec/core/byte_writer.h"
 #include "codec/core/checked.h"
 #include "codec/core/limits.h"
 
@@ -26,12 +27,21 @@ constexpr std::size_t kAtTypesize = 48;
 constexpr std::size_t kAtBlocksize = 53;
 constexpr std::size_t kAtChunksizeMarker = 57;
 constexpr std::size_t kAtChunksize = 58;
+constexpr std::size_t kAtThreads = 63;
+constexpr std::size_t kAtDecoderThreads = 66;
+constexpr std::size_t kAtHasVlMetalayers = 68;
 constexpr std::size_t kAtFilterCount = 70;
 constexpr std::size_t kAtFilters = 71;
 constexpr std::size_t kAtCodecId = 77;
 constexpr std::size_t kAtCodecMeta = 78;
 constexpr std::size_t kAtFilterMetas = 79;
 constexpr std::size_t kAtOtherFlags2 = 85;
+
+// Where the betas had other fields.  Source: codec/FORMAT.md, "Frames of the betas".
+constexpr std::size_t kAtBetaChunksize = 53;
+constexpr std::size_t kAtBetaFilterCount = 65;
+constexpr std::size_t kAtBetaFilters = 66;
+constexpr std::size_t kAtBetaFilterMetas = 74;
 
 constexpr std::array kMagic = {std::byte{'b'}, std::byte{'2'}, std::byte{'f'}, std::byte{'r'},
                                std::byte{'a'}, std::byte{'m'}, std::byte{'e'}, std::byte{0}};
@@ -48,16 +58,19 @@ T be_at(std::span<const std::byte> head, std::size_t at) {
   return load_be<T>(head.data() + at);
 }
 
-// Frames of the betas: 13 items or fewer, the chunk size where today the block size is.
-// Source: codec/ERRATA.md, "frames before 2.0.0-rc1".
-bool is_pre_release(std::span<const std::byte> head) {
+// What tells the layouts apart: how many items the header has, and whether the chunk size stands
+// where today the block size does.  Source: codec/FORMAT.md, "Frames of the betas".
+Result<FrameLayout> layout_of(std::span<const std::byte> head) {
   constexpr std::uint8_t kFixArrayOf11 = 0x9B;
   constexpr std::uint8_t kFixArrayOf12 = 0x9C;
   constexpr std::uint8_t kFixArrayOf13 = 0x9D;
   constexpr std::uint8_t kMarkerInt16 = 0xD1;
   const auto items = u8_at(head, 0);
-  return items == kFixArrayOf11 || items == kFixArrayOf12 ||
-         (items == kFixArrayOf13 && u8_at(head, kAtChunksizeMarker) == kMarkerInt16);
+  if (items == kFixArrayOf11 || items == kFixArrayOf12) {
+    return fail(Errc::unsupported, "frame layout before 2.0.0-beta.2", 0);
+  }
+  const bool is_beta = items == kFixArrayOf13 && u8_at(head, kAtChunksizeMarker) == kMarkerInt16;
+  return is_beta ? FrameLayout::beta : FrameLayout::current;
 }
 
 // Filters of the header serve new chunks only, but an id that no release ever gave out is damage.
@@ -69,6 +82,22 @@ Status check_filter_id(std::uint8_t id, std::size_t at) {
   const bool known =
       id <= kLastBuiltin || (id >= kFirstRegistered && id <= kLastRegistered) || id >= kFirstUser;
   if (!known) return fail_value(Errc::bad_field, "filter of the frame header", at, id);
+  return {};
+}
+
+// The betas kept only the slots in use, side by side; the last filter is the one nearest to the codec
+// then as now.
+Status parse_beta_filters(std::span<const std::byte> head, FrameHeader& header) {
+  const auto count = u8_at(head, kAtBetaFilterCount);
+  if (count > header.filters.size()) {
+    return fail_value(Errc::bad_field, "number of filters", kAtBetaFilterCount, count);
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const FilterSlot slot{.id = u8_at(head, kAtBetaFilters + i),
+                          .meta = u8_at(head, kAtBetaFilterMetas + i)};
+    FRAMEFS_CHECK(check_filter_id(slot.id, kAtBetaFilters + i));
+    header.filters[header.filters.size() - count + i] = slot;
+  }
   return {};
 }
 
@@ -106,19 +135,21 @@ Status parse_lengths(std::span<const std::byte> head, FrameHeader& header) {
 }
 
 Status parse_sizes(std::span<const std::byte> head, FrameHeader& header) {
+  const bool is_beta = header.layout == FrameLayout::beta;
+  const std::size_t chunksize_at = is_beta ? kAtBetaChunksize : kAtChunksize;
   const auto nbytes = be_at<std::int64_t>(head, kAtNbytes);
   const auto typesize = be_at<std::int32_t>(head, kAtTypesize);
-  const auto chunksize = be_at<std::int32_t>(head, kAtChunksize);
+  const auto chunksize = be_at<std::int32_t>(head, chunksize_at);
   if (nbytes < 0) return fail_value(Errc::bad_field, "uncompressed_size", kAtNbytes, nbytes);
   if (typesize <= 0) return fail_value(Errc::bad_field, "typesize", kAtTypesize, typesize);
   // A frame without chunks may not have settled its chunk size yet: -1 then.
   if (nbytes > 0 && (chunksize < 0 || std::cmp_greater(chunksize, kMaxChunkBytes))) {
-    return fail_value(Errc::bad_field, "chunksize", kAtChunksize, chunksize);
+    return fail_value(Errc::bad_field, "chunksize", chunksize_at, chunksize);
   }
   header.nbytes = static_cast<std::uint64_t>(nbytes);
   header.typesize = static_cast<std::uint32_t>(typesize);
   header.chunksize = chunksize > 0 ? static_cast<std::uint32_t>(chunksize) : 0;
-  header.blocksize = be_at<std::int32_t>(head, kAtBlocksize);
+  if (!is_beta) header.blocksize = be_at<std::int32_t>(head, kAtBlocksize);
   if (header.chunksize > 0 &&
       div_ceil<std::uint64_t>(header.nbytes, header.chunksize) > kMaxChunks) {
     return fail_value(Errc::bad_field, "uncompressed_size", kAtNbytes, nbytes);
@@ -138,31 +169,98 @@ Result<FrameHeader> parse_frame_header(std::span<const std::byte> head) {
   if (head.size() < kFrameFixedHeaderBytes) {
     return fail(Errc::truncated, "frame header", head.size());
   }
-  if (is_pre_release(head)) return fail(Errc::unsupported, "frame layout before 2.0.0-rc1", 0);
 
   FrameHeader header;
+  FRAMEFS_TRY(header.layout, layout_of(head));
   const auto general = u8_at(head, kAtGeneralFlags);
   header.version = general & 0x0F;
   if (header.version > kNewestVersion) {
     return fail_value(Errc::unsupported, "frame format version", kAtGeneralFlags, header.version);
   }
+  FRAMEFS_CHECK(parse_lengths(head, header));
+  FRAMEFS_CHECK(parse_sizes(head, header));
+  const auto codec_flags = u8_at(head, kAtCodecFlags);
+  const auto codec = static_cast<std::uint8_t>(codec_flags & 0x0F);
+  header.codec_id = codec;
+  header.clevel = static_cast<std::uint8_t>(codec_flags >> 4);
+  if (header.layout == FrameLayout::beta) {
+    FRAMEFS_CHECK(parse_beta_filters(head, header));
+    return header;
+  }
+
   const auto type = u8_at(head, kAtFrameType);
   if (type > static_cast<std::uint8_t>(FrameType::sparse)) {
     return fail_value(Errc::bad_field, "frame type", kAtFrameType, type);
   }
   header.type = static_cast<FrameType>(type);
-  FRAMEFS_CHECK(parse_lengths(head, header));
-  FRAMEFS_CHECK(parse_sizes(head, header));
   FRAMEFS_CHECK(parse_filters(head, header));
-
-  const auto codec_flags = u8_at(head, kAtCodecFlags);
-  const auto codec = static_cast<std::uint8_t>(codec_flags & 0x0F);
-  header.codec_id = codec == kCodecIsElsewhere ? u8_at(head, kAtCodecId) : codec;
+  if (codec == kCodecIsElsewhere) header.codec_id = u8_at(head, kAtCodecId);
   header.codec_meta = u8_at(head, kAtCodecMeta);
-  header.clevel = static_cast<std::uint8_t>(codec_flags >> 4);
   header.splitmode = static_cast<std::uint8_t>((u8_at(head, kAtOtherFlags) & 0x03) + 1);
   header.use_dict = (u8_at(head, kAtOtherFlags2) & 0x01) != 0;
   return header;
+}
+
+void encode_frame_header(const FrameHeader& header, bool has_vlmetalayers,
+                         std::span<std::byte, kFrameFixedHeaderBytes> out) noexcept {
+  // The msgpack markers, each before the field that follows it.
+  struct Marker {
+    std::size_t at;
+    std::uint8_t value;
+  };
+  constexpr Marker kMarkers[] = {
+      {0, 0x9E},                      // array of 14
+      {kAtMagic - 1, 0xA8},           // string of 8
+      {kAtHeaderLen - 1, 0xD2},       // int32
+      {kAtFrameLen - 1, 0xCF},        // uint64
+      {kAtGeneralFlags - 1, 0xA4},    // string of 4
+      {kAtNbytes - 1, 0xD3},          // int64
+      {kAtCbytes - 1, 0xD3},          // int64
+      {kAtTypesize - 1, 0xD2},        // int32
+      {kAtBlocksize - 1, 0xD2},       // int32
+      {kAtChunksizeMarker, 0xD2},     // int32
+      {kAtThreads - 1, 0xD1},         // int16
+      {kAtDecoderThreads - 1, 0xD1},  // int16
+      {kAtFilterCount - 1, 0xD8},     // extension of 16 bytes
+  };
+  constexpr unsigned kOffsets64 = 0x10;
+  std::ranges::fill(out, std::byte{0});
+  for (const auto& [at, value] : kMarkers) out[at] = std::byte{value};
+  std::ranges::copy(kMagic, out.begin() + kAtMagic);
+  std::byte* const to = out.data();
+  store_be(to + kAtHeaderLen, header.header_len);
+  out[kAtGeneralFlags] = static_cast<std::byte>(kOffsets64 | header.version);
+  out[kAtFrameType] = static_cast<std::byte>(header.type);
+  out[kAtCodecFlags] = static_cast<std::byte>(header.codec_id | header.clevel << 4);
+  out[kAtOtherFlags] = static_cast<std::byte>((header.splitmode - 1) & 0x03);
+  store_be(to + kAtTypesize, header.typesize);
+  store_be(to + kAtBlocksize, header.blocksize);
+  store_be(to + kAtChunksize, header.chunksize);
+  store_be(to + kAtThreads, std::int16_t{1});
+  store_be(to + kAtDecoderThreads, std::int16_t{1});
+  out[kAtFilterCount] = static_cast<std::byte>(header.filters.size());
+  for (std::size_t slot = 0; slot < header.filters.size(); ++slot) {
+    out[kAtFilters + slot] = std::byte{header.filters[slot].id};
+    out[kAtFilterMetas + slot] = std::byte{header.filters[slot].meta};
+  }
+  out[kAtCodecId] = std::byte{header.codec_id};
+  out[kAtCodecMeta] = std::byte{header.codec_meta};
+  out[kAtOtherFlags2] = std::byte{header.use_dict};
+  patch_frame_header({.frame_len = header.frame_len,
+                      .nbytes = header.nbytes,
+                      .cbytes = header.cbytes,
+                      .has_vlmetalayers = has_vlmetalayers},
+                     out);
+}
+
+void patch_frame_header(const FrameSizes& sizes,
+                        std::span<std::byte, kFrameFixedHeaderBytes> head) noexcept {
+  constexpr std::byte kTrue{0xC3};
+  constexpr std::byte kFalse{0xC2};
+  store_be(head.data() + kAtFrameLen, sizes.frame_len);
+  store_be(head.data() + kAtNbytes, sizes.nbytes);
+  store_be(head.data() + kAtCbytes, sizes.cbytes);
+  head[kAtHasVlMetalayers] = sizes.has_vlmetalayers ? kTrue : kFalse;
 }
 
 }  // namespace framefs::codec

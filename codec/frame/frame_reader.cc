@@ -18,14 +18,14 @@ Result<std::int64_t> FrameReader::entry(ChunkIndex chunk) {
 
 Result<Chunk> FrameReader::open_chunk(ChunkIndex chunk) {
   FRAMEFS_TRY(const auto stored, entry(chunk));
-  return frame_.open_chunk(source_, chunk, stored, limits_);
+  return frame_.open_chunk(chunks_, chunk, stored, limits_);
 }
 
 Status FrameReader::use_chunk(ChunkIndex chunk) {
   if (current_ != nullptr && current_->index == chunk) return {};
   FRAMEFS_TRY(auto opened, open_chunk(chunk));
   current_ = std::make_unique<Current>(Current{chunk, std::move(opened), std::nullopt});
-  current_->reader.emplace(source_, current_->chunk);
+  current_->reader.emplace(chunks_, current_->chunk);
   return {};
 }
 
@@ -36,7 +36,7 @@ Status FrameReader::read(std::uint64_t offset, std::span<std::byte> out) {
   if (out.empty()) return {};
   if (!begins_) {
     const auto entry_of = [this](ChunkIndex chunk) { return entry(chunk); };
-    FRAMEFS_TRY(begins_, ChunkBegins::make(frame_, source_, entry_of, limits_));
+    FRAMEFS_TRY(begins_, ChunkBegins::make(frame_, chunks_, entry_of, limits_));
   }
   while (!out.empty()) {
     FRAMEFS_TRY(const auto place, begins_->find(offset));

@@ -16,11 +16,16 @@ namespace framefs::codec {
 
 // Reads the decoded bytes of a frame, serially and without a cache of blocks: for tools and tests,
 // and as the oracle of the parallel path.
-// Threads: one at a time.  Lifetime: source and frame outlive it.
+// Threads: one at a time.  Lifetime: sources and frame outlive it.
 class FrameReader {
  public:
+  // Of a contiguous frame.
   FrameReader(const ByteSource& source, const Frame& frame, const Limits& limits)
-      : source_(source), frame_(frame), limits_(limits) {}
+      : FrameReader(source, source, frame, limits) {}
+  // Of any frame; see Frame for the two sources.
+  FrameReader(const ByteSource& source, const ByteSource& chunks, const Frame& frame,
+              const Limits& limits)
+      : source_(source), chunks_(chunks), frame_(frame), limits_(limits) {}
 
   // Fills `out` with decoded bytes [offset, offset + out.size()).
   // Errors: truncated where the range passes the end of the frame's bytes; those of opening and
@@ -35,6 +40,7 @@ class FrameReader {
   Status use_chunk(ChunkIndex chunk);
 
   const ByteSource& source_;
+  const ByteSource& chunks_;
   const Frame& frame_;
   const Limits limits_;
   std::optional<ChunkBegins> begins_;

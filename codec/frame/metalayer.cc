@@ -1,13 +1,18 @@
 #include "codec/frame/metalayer.h"
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 #include "codec/core/byte_reader.h"
+#include "codec/core/limits.h"
 
 namespace framefs::codec {
 namespace {
 
 // msgpack's type bytes, as the writers use them.
+constexpr std::uint8_t kMarkerArray3 = 0x93;
+constexpr std::uint8_t kMarkerUint16 = 0xCD;
 constexpr std::uint8_t kMarkerMap16 = 0xDE;
 constexpr std::uint8_t kMarkerInt32 = 0xD2;
 constexpr std::uint8_t kMarkerArray16 = 0xDC;
@@ -60,6 +65,33 @@ Result<std::string> parse_name(ByteReader& in) {
   return name;
 }
 
+// Checks names, number and sizes; the bytes of all the rest then fit the fields that count them.
+Status check_layers(std::span<const NamedContent> layers, std::size_t before, std::uint16_t most) {
+  constexpr std::size_t kEntryBytes = 6;     // beside the name
+  constexpr std::size_t kFramingBytes = 16;  // around entries and contents, at the most
+  if (layers.size() > most) {
+    return fail_value(Errc::over_limit, "metalayer count", before,
+                      static_cast<std::int64_t>(layers.size()));
+  }
+  std::size_t directory = kFramingBytes;
+  std::size_t all = before + kFramingBytes;
+  for (const auto& layer : layers) {
+    const auto same_name = [&](const NamedContent& other) { return other.name == layer.name; };
+    if (layer.name.empty() || layer.name.size() > kMaxMetalayerName ||
+        std::ranges::count_if(layers, same_name) > 1) {
+      return fail(Errc::bad_field, "metalayer name", before);
+    }
+    directory += kEntryBytes + layer.name.size();
+    constexpr std::size_t kMost = std::numeric_limits<std::int32_t>::max();
+    if (layer.content.size() > kMost) return fail(Errc::over_limit, "metalayer length", before);
+    all += kEntryBytes + layer.name.size() + kContentHead + layer.content.size();
+    if (all > kMost || directory > std::numeric_limits<std::uint16_t>::max()) {
+      return fail(Errc::over_limit, "metalayers", before);
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::vector<Metalayer>> parse_metalayers(std::span<const std::byte> part, std::size_t map_at,
@@ -88,6 +120,47 @@ Result<std::vector<Metalayer>> parse_metalayers(std::span<const std::byte> part,
     return fail_value(Errc::bad_field, "metalayer contents", in.position() - 2, contents);
   }
   return layers;
+}
+
+const Metalayer* find_array_layer(const std::vector<Metalayer>& layers) {
+  for (const auto* name : {"b2nd", "caterva"}) {
+    const auto found = std::ranges::find(layers, name, &Metalayer::name);
+    if (found != layers.end()) return &*found;
+  }
+  return nullptr;
+}
+
+Status append_metalayers(ByteWriter& out, std::span<const NamedContent> layers,
+                         std::size_t size_counts_from, std::uint16_t most) {
+  FRAMEFS_CHECK(check_layers(layers, out.size(), most));
+  constexpr std::size_t kOffsetBytes = 4;
+  const auto count = static_cast<std::uint16_t>(layers.size());
+  // Where the contents will begin: after the map's head and entries, and the array's head.
+  std::size_t content_at = out.size() + kMapPreamble + 3;
+  for (const auto& layer : layers) content_at += 1 + layer.name.size() + 1 + kOffsetBytes;
+  const auto directory_end = content_at;
+  content_at += 3;
+
+  out.u8(kMarkerArray3);
+  out.u8(kMarkerUint16);
+  out.be(static_cast<std::uint16_t>(directory_end - size_counts_from));
+  out.u8(kMarkerMap16);
+  out.be(count);
+  for (const auto& layer : layers) {
+    out.u8(static_cast<std::uint8_t>(kMarkerFixStr | layer.name.size()));
+    out.append(std::as_bytes(std::span(layer.name)));
+    out.u8(kMarkerInt32);
+    out.be(static_cast<std::int32_t>(content_at));
+    content_at += kContentHead + layer.content.size();
+  }
+  out.u8(kMarkerArray16);
+  out.be(count);
+  for (const auto& layer : layers) {
+    out.u8(kMarkerBin32);
+    out.be(static_cast<std::uint32_t>(layer.content.size()));
+    out.append(layer.content);
+  }
+  return {};
 }
 
 }  // namespace framefs::codec

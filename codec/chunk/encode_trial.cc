@@ -1,0 +1,107 @@
+#include "codec/chunk/encode_trial.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "codec/chunk/chunk_encoder.h"
+#include "codec/filter/filter_ids.h"
+
+namespace framefs::codec {
+namespace {
+
+struct Candidate {
+  std::uint32_t typesize;
+  FilterChoice filter;
+};
+
+// The simplest first.
+std::vector<Candidate> candidates(const EncodeHints& hints) {
+  std::vector<Candidate> all;
+  for (const auto filter : {FilterChoice::none, FilterChoice::shuffle, FilterChoice::bitshuffle,
+                            FilterChoice::bytedelta}) {
+    // Too special to be tried unasked.
+    if (hints.filter ? filter != *hints.filter : filter == FilterChoice::bytedelta) continue;
+    if (hints.typesize) {
+      all.push_back({*hints.typesize, filter});
+      continue;
+    }
+    for (const std::uint32_t typesize : {1U, 2U, 4U, 8U}) {
+      // These two make no difference without the other.
+      const bool idle = (filter == FilterChoice::none && typesize != 1) ||
+                        (filter == FilterChoice::shuffle && typesize == 1);
+      if (!idle || hints.filter) all.push_back({typesize, filter});
+    }
+  }
+  return all;
+}
+
+// Pieces from the beginning, the middle and the end, whole items of any typesize that is tried.
+std::vector<std::span<const std::byte>> pieces_of(std::span<const std::byte> sample) {
+  constexpr std::size_t kPieces = 4;
+  constexpr std::size_t kPieceBytes = 64u << 10;
+  if (sample.size() <= kPieces * kPieceBytes) return {sample};
+  std::vector<std::span<const std::byte>> pieces;
+  const std::size_t step = (sample.size() - kPieceBytes) / (kPieces - 1) / 64 * 64;
+  for (std::size_t i = 0; i < kPieces; ++i) {
+    pieces.push_back(sample.subspan(i * step, kPieceBytes));
+  }
+  return pieces;
+}
+
+EncodeParams with(EncodeParams params, const Candidate& candidate) {
+  params.typesize = candidate.typesize;
+  params.filters = slots_of(candidate.filter);
+  return params;
+}
+
+}  // namespace
+
+FilterSlots slots_of(FilterChoice filter) noexcept {
+  namespace id = filter_id;
+  FilterSlots slots{};
+  switch (filter) {
+    case FilterChoice::none:
+      break;
+    case FilterChoice::shuffle:
+      slots[5].id = id::kShuffle;
+      break;
+    case FilterChoice::bitshuffle:
+      slots[5].id = id::kBitshuffle;
+      break;
+    case FilterChoice::bytedelta:
+      slots[4].id = id::kShuffle;
+      slots[5].id = id::kBytedelta;
+      break;
+  }
+  return slots;
+}
+
+Result<EncodeParams> settle_by_trial(const EncodeParams& params, const EncodeHints& hints,
+                                     std::span<const std::byte> sample) {
+  constexpr int kHighestTriedLevel = 5;  // which comes first does not change above
+  const auto tried = candidates(hints);
+  if (tried.size() == 1) return with(params, tried.front());
+  auto trial = params;
+  trial.clevel = std::clamp(params.clevel, 1, kHighestTriedLevel);
+  trial.blocksize = 0;
+  ChunkEncoder encoder;
+  std::vector<std::byte> out;
+  std::size_t best_bytes = 0;
+  auto best = tried.front();
+  for (const auto& candidate : tried) {
+    std::size_t bytes = 0;
+    for (const auto piece : pieces_of(sample)) {
+      out.resize(ChunkPlan::most_bytes(piece.size()));
+      FRAMEFS_TRY(const auto size, encoder.encode(with(trial, candidate), piece, out));
+      bytes += size;
+    }
+    const bool first = &candidate == &tried.front();
+    if (first || bytes + best_bytes / 50 < best_bytes) {
+      best_bytes = bytes;
+      best = candidate;
+    }
+  }
+  return with(params, best);
+}
+
+}  // namespace framefs::codec

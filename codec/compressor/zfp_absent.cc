@@ -1,0 +1,13 @@
+// Stands in for zfp.cc where libzfp was not found, or not wanted, when this was built.
+#include "codec/compressor/zfp.h"
+
+namespace framefs::codec {
+
+bool has_zfp() noexcept { return false; }
+
+Status decode_zfp(const ZfpFormat& /*format*/, std::span<const std::byte> /*in*/,
+                  std::span<std::byte> /*out*/, Scratch& /*scratch*/) {
+  return fail(Errc::unsupported, "codec zfp");
+}
+
+}  // namespace framefs::codec

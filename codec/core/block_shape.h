@@ -1,0 +1,34 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "codec/core/checked.h"
+#include "codec/core/limits.h"
+
+namespace framefs::codec {
+
+// The shape of the blocks of an array, which its chunks are cut into.  Units: items.
+struct BlockShape {
+  std::uint8_t ndim = 0;  // at most kMaxDims; so many of `dims` count
+  std::array<std::uint32_t, kMaxDims> dims{};
+
+  [[nodiscard]] std::span<const std::uint32_t> used_dims() const noexcept {
+    return std::span(dims).first(ndim);
+  }
+};
+
+// The size of such a block, or nothing where it does not fit.  Units: bytes.
+[[nodiscard]] inline std::optional<std::uint64_t> block_bytes(const BlockShape& shape,
+                                                              std::uint32_t typesize) noexcept {
+  std::optional<std::uint64_t> bytes = typesize;
+  for (const std::uint64_t dim : shape.used_dims()) {
+    if (bytes) bytes = checked_mul(*bytes, dim);
+  }
+  return bytes;
+}
+
+}  // namespace framefs::codec

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+
+namespace framefs::codec::filter_id {
+
+// Source: chunk format, filter ids; codec/FORMAT.md, "Filters".
+inline constexpr std::uint8_t kNone = 0;
+inline constexpr std::uint8_t kShuffle = 1;
+inline constexpr std::uint8_t kBitshuffle = 2;
+inline constexpr std::uint8_t kDelta = 3;
+inline constexpr std::uint8_t kTruncPrec = 4;
+inline constexpr std::uint8_t kFirstReserved = 5;
+inline constexpr std::uint8_t kLastReserved = 31;
+inline constexpr std::uint8_t kNdcell = 32;
+inline constexpr std::uint8_t kNdmean = 33;
+inline constexpr std::uint8_t kBytedeltaBuggy = 34;
+inline constexpr std::uint8_t kBytedelta = 35;
+inline constexpr std::uint8_t kIntTrunc = 36;
+
+// Of slot 0 in the chunk header.
+inline constexpr std::uint64_t kFiltersAt = 16;
+inline constexpr std::uint64_t kFiltersMetaAt = 24;
+
+}  // namespace framefs::codec::filter_id

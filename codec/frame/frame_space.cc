@@ -1,0 +1,83 @@
+#include "codec/frame/frame_space.h"
+
+#include <iterator>
+
+namespace framefs::codec {
+
+std::uint64_t FrameSpace::dead_bytes() const noexcept {
+  std::uint64_t sum = 0;
+  for (const auto& [at, size] : free_) sum += size;
+  for (const auto& range : dead_) sum += range.size;
+  for (const auto& range : retired_) sum += range.size;
+  return sum;
+}
+
+std::uint64_t FrameSpace::append(std::uint64_t size) {
+  const auto at = end_;
+  end_ += size;
+  return at;
+}
+
+std::uint64_t FrameSpace::allocate(std::uint64_t size) {
+  const auto fits = by_size_.lower_bound({size, 0});
+  if (fits == by_size_.end()) return append(size);
+  const auto free = free_.find(fits->second);
+  return take(free, free->first, size);
+}
+
+std::uint64_t FrameSpace::allocate_from(std::uint64_t from, std::uint64_t size) {
+  auto free = free_.lower_bound(from);
+  if (free != free_.begin()) {
+    const auto before = std::prev(free);
+    const auto room = before->first + before->second;
+    if (room > from && room - from >= size) return take(before, from, size);
+  }
+  for (; free != free_.end(); ++free) {
+    if (free->second >= size) return take(free, free->first, size);
+  }
+  return append(size);
+}
+
+std::uint64_t FrameSpace::take(Free::iterator free, std::uint64_t at, std::uint64_t size) {
+  const auto [begin, room] = *free;
+  remove(free);
+  if (at > begin) insert({begin, at - begin});
+  if (begin + room > at + size) insert({at + size, begin + room - at - size});
+  return at;
+}
+
+void FrameSpace::remove(Free::iterator free) {
+  by_size_.erase({free->second, free->first});
+  free_.erase(free);
+}
+
+void FrameSpace::insert(ByteRange range) {
+  if (range.size == 0) return;
+  auto next = free_.lower_bound(range.offset);
+  if (next != free_.begin()) {
+    const auto before = std::prev(next);
+    if (before->first + before->second == range.offset) {
+      range = {before->first, before->second + range.size};
+      remove(before);
+    }
+  }
+  if (next != free_.end() && range.offset + range.size == next->first) {
+    range.size += next->second;
+    remove(next);
+  }
+  // What is free at the end is not a hole.
+  if (range.offset + range.size == end_) {
+    end_ = range.offset;
+    return;
+  }
+  free_.emplace(range.offset, range.size);
+  by_size_.emplace(range.size, range.offset);
+}
+
+void FrameSpace::take_back(ByteRange range) { insert(range); }
+
+void FrameSpace::commit() {
+  for (const auto& range : std::exchange(dead_, std::exchange(retired_, {}))) insert(range);
+}
+
+}  // namespace framefs::codec
