@@ -6,15 +6,18 @@
 #include <cstdint>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <optional>
 #include <string_view>
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
-#include "codec/core/checked.h"
+#include "src/commands.h"
 #include "src/exit_codes.h"
 #include "src/mount_words.h"
+#include "src/new_file_rule.h"
+#include "src/size_text.h"
 #include "src/version.h"
 
 namespace framefs {
@@ -49,36 +52,7 @@ std::expected<std::vector<std::string>, std::string> expand(
   return out;
 }
 
-// A number of bytes: "64M", "64MB" and "64MiB" alike, in upper or lower case.
-std::optional<std::uint64_t> parse_size(std::string_view text) {
-  std::uint64_t size = 0;
-  const auto number = std::from_chars(text.data(), text.data() + text.size(), size);
-  if (number.ec != std::errc()) return std::nullopt;
-  std::string unit(number.ptr, text.data() + text.size());
-  const auto upper = [](char c) { return c >= 'a' ? static_cast<char>(c - 'a' + 'A') : c; };
-  std::ranges::transform(unit, unit.begin(), upper);
-  if (unit.empty() || unit == "B") return size;
-  constexpr std::string_view kUnits = "KMGTPE";
-  const auto power = kUnits.find(unit.front());
-  const auto rest = std::string_view(unit).substr(1);
-  if (power == std::string_view::npos || !(rest.empty() || rest == "B" || rest == "IB")) {
-    return std::nullopt;
-  }
-  return codec::checked_mul(size, std::uint64_t{1} << 10 * (power + 1));
-}
-
-// CLI11's own conversions take "-1" and "M" for sizes, what passes 64 bits, and "nan" for a number
-// of any range.
-CLI::Validator size_text() {
-  const auto convert = [](std::string& text) {
-    const auto size = parse_size(text);
-    if (!size) return text + " is no size";
-    text = std::to_string(*size);
-    return std::string();
-  };
-  return CLI::Validator(convert, "SIZE", "SIZE");
-}
-
+// CLI11 takes "nan" for a number of any range.
 CLI::Validator seconds_up_to(double most) {
   const auto check = [most](std::string& text) {
     double seconds = 0;
@@ -91,13 +65,64 @@ CLI::Validator seconds_up_to(double most) {
   return CLI::Validator(check, fmt::format("0 to {}", most), "SECONDS");
 }
 
-void add_options(CLI::App& app, Command& command, double& attr_timeout_s) {
-  app.add_option("SOURCE", command.mount.source, "A directory, or one frame")->required();
+const std::map<std::string, fs::ArrayViews> kArrayViews = {
+    {"npy", fs::ArrayViews::npy}, {"raw", fs::ArrayViews::raw}, {"both", fs::ArrayViews::both}};
+
+// What is settled when all has been read.
+struct Given {
+  double attr_timeout_s = 1;
+  double commit_interval_s = 5;
+  std::vector<std::string> rules;
+};
+
+unsigned milliseconds(double seconds) { return static_cast<unsigned>(std::lround(seconds * 1000)); }
+
+void add_write_options(CLI::App& app, Command& command, Given& given) {
+  auto& write = command.mount.write;
+  app.add_flag("--ro,!--rw", command.mount.read_only, "Allow no changes");
+  const auto check_rule = [&defaults = write.defaults](const std::string& text) {
+    const auto rule = parse_new_file_rule(text, defaults);
+    return rule ? std::string() : rule.error();
+  };
+  app.add_option("--rule", given.rules, "What new files become; the first rule that matches holds")
+      ->allow_extra_args(false)
+      ->check(CLI::Validator(check_rule, ""))
+      ->type_name("GLOB:KEY=VALUE,...");
+  app.add_option("--plain", write.plain_globs, "New files of such names are no frames")
+      ->allow_extra_args(false)
+      ->type_name("GLOB");
+  app.add_flag("--writeback", command.mount.writeback,
+               "Let the kernel collect what is written before it hands it over");
+  app.add_option("--overlay-size", write.overlay_bytes, "Memory for what is written, as 64M or 2G")
+      ->transform(size_text())
+      ->default_str("256M");
+  app.add_option("--commit-interval", given.commit_interval_s,
+                 "Seconds for which what is written may be in memory only")
+      ->check(seconds_up_to(3600))
+      ->default_str("5");
+}
+
+void add_options(CLI::App& app, Command& command, Given& given) {
+  app.add_option("SOURCE", command.mount.source, "A directory, one frame, or one store")
+      ->required();
   app.add_option("MOUNTPOINT", command.mount.mountpoint,
-                 "A directory; for one frame a regular file")
+                 "A directory; for one frame, a regular file will do")
       ->required();
   app.add_flag("-f,--foreground", command.foreground, "Stay in the foreground, log to stderr");
   app.add_flag("--keep-suffix", command.mount.keep_suffix, "Show frames under their full names");
+  // CLI11's own conversion takes the numbers of an enum as well, even those that it does not have.
+  const auto set_arrays = [&](const std::string& word) {
+    command.mount.arrays = kArrayViews.at(word);
+  };
+  app.add_option_function<std::string>(
+         "--arrays", set_arrays,
+         "What is shown of an array: npy, a NumPy file; raw, its bytes; both")
+      ->check(CLI::IsMember(&kArrayViews).description(""))
+      ->type_name("npy|raw|both")
+      ->default_str("npy");
+  app.add_option("--offset", command.mount.source_offset,
+                 "Where in SOURCE, one file, its frame begins, as 4096 or 1M")
+      ->transform(size_text());
   app.add_flag("--allow-other", command.mount.allow_other, "Let other users use the mount");
   app.add_option("--cache-size", command.mount.cache_bytes,
                  "Memory for decoded blocks, as 64M or 2G")
@@ -105,10 +130,11 @@ void add_options(CLI::App& app, Command& command, double& attr_timeout_s) {
       ->default_str("256M");
   app.add_option("--threads", command.mount.threads, "Threads that decode; 0: one for each CPU")
       ->check(CLI::Range(0U, 1024U));
-  app.add_option("--attr-timeout", attr_timeout_s,
+  app.add_option("--attr-timeout", given.attr_timeout_s,
                  "Seconds for which the kernel trusts names and attributes")
       ->check(seconds_up_to(86400))
       ->default_str("1");
+  add_write_options(app, command, given);
   app.add_option("--log-file", command.log_file, "Log there; else to syslog, or stderr with -f");
   app.add_flag("-d,--debug", command.mount.debug, "Trace every request on stderr; implies -f");
   // What -o noexec becomes; one value each, or the paths behind it would be taken for more.
@@ -117,22 +143,28 @@ void add_options(CLI::App& app, Command& command, double& attr_timeout_s) {
   app.footer(
       "-o OPTION[,OPTION]: the same as mount(8) has them, cache_size=64M for --cache-size 64M,\n"
       "or noexec, nosuid, nodev and their like.\n\n"
-      "fusermount3 -u MOUNTPOINT unmounts.");
+      "fusermount3 -u MOUNTPOINT unmounts.\n\n" +
+      command_list());
   app.set_version_flag("-V,--version", std::string("framefs ") + kVersion);
 }
 
 }  // namespace
 
+bool is_mount_helper(const std::vector<std::string>& arguments) {
+  return std::filesystem::path(arguments.at(0)).filename() == kHelperName;
+}
+
 Parsed parse_command_line(const std::vector<std::string>& arguments) {
-  const auto program = std::filesystem::path(arguments.at(0)).filename();
   std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
-  if (!rest.empty() && rest.front() == "mount") rest.erase(rest.begin());
+  // What mount(8) passes on is never a command.
+  const bool is_helper = is_mount_helper(arguments);
+  if (!is_helper && !rest.empty() && rest.front() == "mount") rest.erase(rest.begin());
 
   Command command;
-  double attr_timeout_s = 1;
+  Given given;
   CLI::App app("Shows Blosc2 frames as decompressed plain files.", "framefs");
-  add_options(app, command, attr_timeout_s);
-  auto expanded = expand(rest, program == kHelperName);
+  add_options(app, command, given);
+  auto expanded = expand(rest, is_helper);
   if (!expanded) {
     std::cerr << fmt::format("framefs: {}\nRun framefs --help for more.\n", expanded.error());
     return {.command = std::nullopt, .exit_code = kExitUsage};
@@ -147,7 +179,12 @@ Parsed parse_command_line(const std::vector<std::string>& arguments) {
     return {.command = std::nullopt, .exit_code = is_answer ? kExitOk : kExitUsage};
   }
   command.foreground = command.foreground || command.mount.debug;
-  command.mount.attr_timeout_ms = static_cast<unsigned>(std::lround(attr_timeout_s * 1000));
+  command.mount.attr_timeout_ms = milliseconds(given.attr_timeout_s);
+  command.mount.write.commit_interval_ms = milliseconds(given.commit_interval_s);
+  auto& write = command.mount.write;
+  for (const auto& text : given.rules) {
+    if (auto rule = parse_new_file_rule(text, write.defaults)) write.rules.push_back(*rule);
+  }
   // A daemon leaves the directory it was started from.
   command.mount.source = std::filesystem::absolute(command.mount.source);
   command.mount.mountpoint = std::filesystem::absolute(command.mount.mountpoint);

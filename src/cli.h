@@ -23,6 +23,10 @@ struct Parsed {
   int exit_code = 0;
 };
 
+// Whether the program was called by the name under which mount(8) looks for a helper.  `arguments`
+// includes it.
+bool is_mount_helper(const std::vector<std::string>& arguments);
+
 // `arguments` includes the program's name: called mount.framefs, it takes mount(8)'s options.
 Parsed parse_command_line(const std::vector<std::string>& arguments);
 

@@ -7,19 +7,22 @@ namespace framefs {
 namespace {
 
 // For the kernel.
-constexpr std::array<std::string_view, 13> kVfsWords = {
-    "nosuid", "nodev",   "noexec", "suid",    "dev",        "exec",    "sync",
-    "async",  "noatime", "atime",  "dirsync", "nodiratime", "relatime"};
+constexpr std::array<std::string_view, 11> kVfsWords = {"nosuid",  "nodev", "noexec", "suid",
+                                                        "dev",     "exec",  "sync",   "async",
+                                                        "noatime", "atime", "dirsync"};
 
-// For mount(8), fstab(5) and systemd; and the two that change nothing on a read-only filesystem.
+// For mount(8), fstab(5) and systemd; and two that change nothing where the kernel keeps no access
+// times, which libfuse has no words for.
 constexpr std::array<std::string_view, 13> kIgnoredWords = {
-    "ro",    "rw",    "defaults", "auto",   "noauto",  "user",  "nouser",
-    "users", "owner", "group",    "nofail", "_netdev", "silent"};
+    "defaults", "auto",   "noauto",  "user",   "nouser",   "users",     "owner",
+    "group",    "nofail", "_netdev", "silent", "relatime", "nodiratime"};
 
 // Ours, without and with a value.
-constexpr std::array<std::string_view, 3> kOwnFlags = {"allow_other", "keep_suffix", "debug"};
-constexpr std::array<std::string_view, 4> kOwnValues = {"cache_size", "threads", "log_file",
-                                                        "attr_timeout"};
+constexpr std::array<std::string_view, 6> kOwnFlags = {"allow_other", "keep_suffix", "debug",
+                                                       "ro",          "rw",          "writeback"};
+constexpr std::array<std::string_view, 10> kOwnValues = {
+    "cache_size", "threads", "log_file", "attr_timeout", "arrays",
+    "offset",     "rule",    "plain",    "overlay_size", "commit_interval"};
 
 template <std::size_t N>
 bool holds(const std::array<std::string_view, N>& words, std::string_view word) {

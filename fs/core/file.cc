@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <limits>
+#include <string>
 
 namespace framefs::fs {
 namespace {
@@ -38,6 +39,17 @@ Result<struct stat> stat_of(int fd) {
   struct stat st{};
   if (::fstatat(fd, "", &st, AT_EMPTY_PATH) != 0) return system_error("fstat");
   return st;
+}
+
+std::string path_of_fd(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
+
+Result<UniqueFd> reopen(int fd, int flags) {
+  // A path of that kind is a link, though one that no name can lead astray.
+  UniqueFd opened((flags & O_PATH) != 0
+                      ? ::fcntl(fd, F_DUPFD_CLOEXEC, 0)
+                      : ::open(path_of_fd(fd).c_str(), (flags & ~O_NOFOLLOW) | O_CLOEXEC));
+  if (!opened) return system_error("open");
+  return opened;
 }
 
 Status read_fully(int fd, std::uint64_t offset, std::span<std::byte> out) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "codec/core/byte_source.h"
@@ -44,6 +45,14 @@ class UniqueFd {
 
 // fstat() of a descriptor, O_PATH ones included.
 Result<struct stat> stat_of(int fd);
+
+// The way to an object that is held by O_PATH, symbolic links included, for calls that take no such
+// descriptor.
+std::string path_of_fd(int fd);
+
+// Opens once more what `fd` holds, if by O_PATH only; it may have no name any more.
+// Errors: system.
+Result<UniqueFd> reopen(int fd, int flags);
 
 // Fills `out` from `offset`, over interrupted and short reads.
 // Errors: truncated at the end of the file, `at` being the offset asked for; system.

@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <shared_mutex>
 #include <utility>
 
 namespace framefs::fs {
@@ -35,6 +36,14 @@ class Guarded {
     return std::forward<F>(body)(value_);
   }
 
+  // The same, but sleeps no longer than until `end`.
+  template <class Time, class Ready, class F>
+  auto wait_until(const Time& end, Ready&& ready, F&& body) {
+    std::unique_lock hold(mutex_);
+    changed_.wait_until(hold, end, [&] { return ready(std::as_const(value_)); });
+    return std::forward<F>(body)(value_);
+  }
+
   // Runs `body` and wakes all that wait().
   template <class F>
   auto with_and_wake(F&& body) {
@@ -51,6 +60,44 @@ class Guarded {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   T value_{};
+};
+
+// A value that many may look at together and one may change.  Unlike with Guarded, a reader may do I/O
+// and decode under the lock: what it reads stays as it is meanwhile, as with the lock that kernel
+// filesystems have for each inode.  Lock order: fs/DESIGN.md.
+template <class T>
+class Shared {
+ public:
+  template <class... Args>
+  explicit Shared(std::in_place_t, Args&&... args) : value_(std::forward<Args>(args)...) {}
+
+  template <class F>
+  auto read(F&& body) const {
+    const std::shared_lock hold(mutex_);
+    return std::forward<F>(body)(value_);
+  }
+  template <class F>
+  auto write(F&& body) {
+    const std::scoped_lock hold(mutex_);
+    return std::forward<F>(body)(value_);
+  }
+
+ private:
+  mutable std::shared_mutex mutex_;
+  T value_;
+};
+
+// Lets one thread at a time do what is long and does I/O, such as commits of one file; it protects no
+// value, but the order of such work.
+class Turn {
+ public:
+  using Hold = std::unique_lock<std::mutex>;
+  [[nodiscard]] Hold take() { return Hold(mutex_); }
+  // Holds nothing where somebody else has it.
+  [[nodiscard]] Hold try_take() { return Hold(mutex_, std::try_to_lock); }
+
+ private:
+  std::mutex mutex_;
 };
 
 }  // namespace framefs::fs

@@ -1,8 +1,14 @@
 #include "fs/core/log.h"
 
+#include <spdlog/logger.h>
+
 #include "fs/core/error_map.h"
 
 namespace framefs::fs {
+
+void Log::info(std::string_view text) { sink_->info("{}", text); }
+
+void Log::warn(std::string_view text) { sink_->warn("{}", text); }
 
 void Log::failure(const std::string& place, const codec::Error& error) {
   const auto line = place + ": " + describe(error);

@@ -5,11 +5,15 @@
 #include <string>
 #include <string_view>
 #include <unordered_set>
-
-#include <spdlog/logger.h>
+#include <utility>
 
 #include "codec/core/error.h"
 #include "fs/core/guarded.h"
+
+// Only named here: its header costs each file that includes it seconds to compile.
+namespace spdlog {
+class logger;
+}
 
 namespace framefs::fs {
 
@@ -18,8 +22,8 @@ class Log {
  public:
   explicit Log(std::shared_ptr<spdlog::logger> sink) : sink_(std::move(sink)) {}
 
-  void info(std::string_view text) { sink_->info("{}", text); }
-  void warn(std::string_view text) { sink_->warn("{}", text); }
+  void info(std::string_view text);
+  void warn(std::string_view text);
 
   // A failure to serve part of a file, logged once for each place and cause however often it is
   // met: many readers stumble over the same damaged chunk.  `place` names path and chunk.

@@ -1,5 +1,9 @@
 #include "fs/core/worker_pool.h"
 
+#include <optional>
+
+#include <tbb/global_control.h>
+#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -15,7 +19,15 @@ const char* __tsan_default_suppressions() { return "called_from_lib:libtbb.so"; 
 namespace framefs::fs {
 
 struct WorkerPool::Arena {
-  explicit Arena(int threads) : tasks(threads) {}
+  explicit Arena(int threads) : tasks(threads) {
+    // Without leave for more threads than CPUs, the library ignores the wish, and says so on stderr.
+    // Where several pools have leave, it heeds the smallest.
+    if (threads > tbb::info::default_concurrency()) {
+      leave.emplace(tbb::global_control::max_allowed_parallelism,
+                    static_cast<std::size_t>(threads));
+    }
+  }
+  std::optional<tbb::global_control> leave;
   tbb::task_arena tasks;
 };
 

@@ -40,14 +40,31 @@ struct Sender {
 
   void operator()(StatfsAnswer& answer) const { fuse_reply_statfs(req, &answer.stat); }
 
-  void operator()(OpenAnswer& answer) const {
+  // Sends what `reply` does with the handle.
+  template <class Reply>
+  void reply_open(OpenAnswer& answer, const Reply& reply) const {
     const std::shared_ptr<fs::OpenFile> file = std::move(answer.opened.file);
     answer.info.fh = mount.files.add(file);
     answer.info.keep_cache = answer.opened.keep_pages;
+    // Closing then says nothing that anybody waits for.
+    answer.info.noflush = file->edit == nullptr;
     answer.info.direct_io = answer.opened.bypass_pages;
-    if (fuse_reply_open(req, &answer.info) != -ENOENT) return;
+    if (reply(&answer.info) != -ENOENT) return;
     mount.files.remove(answer.info.fh);
     mount.filesystem.close_file(*file);
+  }
+
+  void operator()(OpenAnswer& answer) const {
+    reply_open(answer, [&](const fuse_file_info* info) { return fuse_reply_open(req, info); });
+  }
+
+  void operator()(CreateAnswer& answer) const {
+    const auto param = entry_param(answer.entry, mount);
+    reply_open(answer.open, [&](const fuse_file_info* info) {
+      const int sent = fuse_reply_create(req, &param, info);
+      if (sent == -ENOENT) mount.filesystem.forget(answer.entry.id, 1);
+      return sent;
+    });
   }
 
   void operator()(OpendirAnswer& answer) const {
@@ -82,9 +99,15 @@ struct Sender {
     fuse_reply_data(req, &source, FUSE_BUF_SPLICE_MOVE);
   }
 
+  void operator()(WrittenAnswer& answer) const { fuse_reply_write(req, answer.size); }
+
   void operator()(BufferAnswer& answer) const {
     fuse_reply_buf(req, answer.bytes.data(), answer.bytes.size());
   }
+
+  void operator()(OffsetAnswer& answer) const { fuse_reply_lseek(req, answer.offset); }
+
+  void operator()(SizeAnswer& answer) const { fuse_reply_xattr(req, answer.size); }
 };
 
 }  // namespace

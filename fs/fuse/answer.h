@@ -24,6 +24,7 @@ using codec::Result;
 struct Mount {
   fs::Filesystem& filesystem;
   fs::Log& log;
+  bool writeback;         // as MountOptions::writeback
   double attr_timeout_s;  // how long the kernel may trust names and attributes
   HandleTable<fs::OpenFile> files;
   HandleTable<DirectoryHandle> directories;
@@ -55,6 +56,10 @@ struct OpenAnswer {
   fs::Filesystem::Opened opened;
   fuse_file_info info;
 };
+struct CreateAnswer {
+  fs::Filesystem::Entry entry;
+  OpenAnswer open;
+};
 struct OpendirAnswer {
   std::shared_ptr<DirectoryHandle> handle;
   fuse_file_info info;
@@ -67,11 +72,21 @@ struct FileAnswer {  // from a plain file, by splice where the kernel can
   std::uint64_t offset;
   std::size_t size;
 };
+struct WrittenAnswer {
+  std::size_t size;
+};
 struct BufferAnswer {
   std::vector<char> bytes;
 };
+struct OffsetAnswer {  // of lseek()
+  off_t offset;
+};
+struct SizeAnswer {  // of an extended attribute, for who asks with no buffer
+  std::size_t size;
+};
 using Answer = std::variant<Done, EntryAnswer, AttrAnswer, LinkAnswer, StatfsAnswer, OpenAnswer,
-                            OpendirAnswer, BytesAnswer, FileAnswer, BufferAnswer>;
+                            CreateAnswer, OpendirAnswer, BytesAnswer, FileAnswer, WrittenAnswer,
+                            BufferAnswer, OffsetAnswer, SizeAnswer>;
 
 // Sends one answer and takes back what it gave should nobody be there any more to receive it.
 void send(fuse_req_t req, Mount& mount, Answer answer);

@@ -5,8 +5,11 @@
 namespace framefs::fuse {
 
 // Each file of operations enters its own into the table.
-void add_node_operations(fuse_lowlevel_ops& table);       // lookup, getattr, readlink, statfs, ...
-void add_file_operations(fuse_lowlevel_ops& table);       // open, read, release
+void add_node_operations(fuse_lowlevel_ops& table);  // lookup, getattr, readlink, statfs, ...
+void add_file_operations(fuse_lowlevel_ops& table);  // open, read, release
+void add_write_operations(fuse_lowlevel_ops& table);  // write, fallocate, flush, fsync
 void add_directory_operations(fuse_lowlevel_ops& table);  // opendir, readdir, readdirplus, ...
+void add_xattr_operations(fuse_lowlevel_ops& table);
+void add_name_operations(fuse_lowlevel_ops& table);  // create, mkdir, rename, setattr, ...
 
 }  // namespace framefs::fuse

@@ -84,13 +84,13 @@ struct stat brief_stat(std::uint64_t inode, unsigned char type) {
 bool add_entry(Mount& mount, DirectoryBuffer& buffer, const fs::OpenDirectory& directory,
                const fs::DirectoryEntry& entry, std::size_t next) {
   const auto inode = mount.filesystem.shown_inode(directory, entry);
-  return buffer.add(entry.shown_name.c_str(), brief_stat(inode, entry.type), next);
+  return buffer.add(entry.shown.name.c_str(), brief_stat(inode, entry.source.type), next);
 }
 
 bool add_entry_plus(Mount& mount, DirectoryBuffer& buffer, const fs::OpenDirectory& directory,
                     const fs::DirectoryEntry& entry, std::size_t next) {
   fuse_entry_param param{};  // number 0: the kernel will look the name up when it needs to
-  param.attr = brief_stat(mount.filesystem.shown_inode(directory, entry), entry.type);
+  param.attr = brief_stat(mount.filesystem.shown_inode(directory, entry), entry.source.type);
   const auto found = mount.filesystem.look_up(directory, entry);
   if (found) {
     param.ino = found->id;
@@ -98,7 +98,7 @@ bool add_entry_plus(Mount& mount, DirectoryBuffer& buffer, const fs::OpenDirecto
     param.attr_timeout = mount.attr_timeout_s;
     param.entry_timeout = mount.attr_timeout_s;
   }
-  if (buffer.add_plus(entry.shown_name.c_str(), param, next)) return true;
+  if (buffer.add_plus(entry.shown.name.c_str(), param, next)) return true;
   if (found) mount.filesystem.forget(found->id, 1);
   return false;
 }

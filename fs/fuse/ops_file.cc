@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <unistd.h>
 
 #include "fs/fuse/answer.h"
 #include "fs/fuse/operations.h"
@@ -8,8 +9,7 @@ namespace {
 
 void op_open(fuse_req_t req, fuse_ino_t node, fuse_file_info* info) {
   answer(req, "open", [&](Mount& mount) -> Result<Answer> {
-    if ((info->flags & O_ACCMODE) != O_RDONLY) return fs::system_error_of(EROFS, "open");
-    FRAMEFS_TRY(auto opened, mount.filesystem.open_file(node));
+    FRAMEFS_TRY(auto opened, mount.filesystem.open_file(node, info->flags));
     return OpenAnswer{std::move(opened), *info};
   });
 }
@@ -18,9 +18,25 @@ void op_read(fuse_req_t req, fuse_ino_t, std::size_t size, off_t offset, fuse_fi
   answer(req, "read", [&](Mount& mount) -> Result<Answer> {
     FRAMEFS_TRY(const auto file, find_handle(mount.files, info->fh));
     const auto from = static_cast<std::uint64_t>(offset);
-    if (!file->node->key.is_frame) return FileAnswer{file->source, from, size};
-    FRAMEFS_TRY(auto bytes, mount.filesystem.read_frame(*file, from, size));
+    if (!file->node->key.has_view()) return FileAnswer{file->source.file(), from, size};
+    FRAMEFS_TRY(auto bytes, mount.filesystem.read(*file, from, size));
     return BytesAnswer{std::move(bytes)};
+  });
+}
+
+void op_lseek(fuse_req_t req, fuse_ino_t, off_t offset, int whence, fuse_file_info* info) {
+  answer(req, "lseek", [&](Mount& mount) -> Result<Answer> {
+    // What it has collected and not handed over yet, only the kernel knows: it is to treat all as data.
+    if (mount.writeback) return fs::system_error_of(ENOSYS, "lseek");
+    // The kernel answers all other questions itself.
+    if (offset < 0 || (whence != SEEK_DATA && whence != SEEK_HOLE)) {
+      return fs::system_error_of(EINVAL, "lseek");
+    }
+    FRAMEFS_TRY(const auto file, find_handle(mount.files, info->fh));
+    const auto what = whence == SEEK_DATA ? fs::Seek::data : fs::Seek::hole;
+    FRAMEFS_TRY(const auto found,
+                mount.filesystem.seek(*file, what, static_cast<std::uint64_t>(offset)));
+    return OffsetAnswer{static_cast<off_t>(found)};
   });
 }
 
@@ -38,6 +54,7 @@ void op_release(fuse_req_t req, fuse_ino_t, fuse_file_info* info) {
 void add_file_operations(fuse_lowlevel_ops& table) {
   table.open = op_open;
   table.read = op_read;
+  table.lseek = op_lseek;
   table.release = op_release;
 }
 

@@ -14,10 +14,13 @@
 
 #include <fuse_lowlevel.h>
 
+#include "fs/core/heap.h"
 #include "fs/fuse/answer.h"
 #include "fs/fuse/operations.h"
 #include "fs/fuse/read_ahead.h"
+#include "fs/fuse/watchdog.h"
 #include "fs/tree/filesystem.h"
+#include "fs/tree/mount_root.h"
 
 namespace framefs::fuse {
 namespace {
@@ -61,9 +64,14 @@ class BlockedSignals {
   sigset_t before_{};
 };
 
-void op_init(void*, fuse_conn_info* connection) {
-  const unsigned wanted = FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE | FUSE_CAP_PARALLEL_DIROPS;
+void op_init(void* data, fuse_conn_info* connection) {
+  const auto& mount = *static_cast<const Mount*>(data);
+  unsigned wanted = FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE | FUSE_CAP_PARALLEL_DIROPS;
+  if (mount.writeback) wanted |= FUSE_CAP_WRITEBACK_CACHE;
   connection->want |= wanted & connection->capable;
+  // The kernel then takes setuid and setgid bits away itself where somebody writes, which is for it to
+  // judge; and cuts files by setattr() alone, in which that is done as well.
+  connection->want &= ~unsigned{FUSE_CAP_HANDLE_KILLPRIV | FUSE_CAP_ATOMIC_O_TRUNC};
   connection->max_background = kMaxBackground;
   connection->congestion_threshold = kMaxBackground * 3 / 4;
 }
@@ -73,7 +81,10 @@ fuse_lowlevel_ops operations() {
   table.init = op_init;
   add_node_operations(table);
   add_file_operations(table);
+  add_write_operations(table);
   add_directory_operations(table);
+  add_xattr_operations(table);
+  add_name_operations(table);
   return table;
 }
 
@@ -87,12 +98,13 @@ std::string escaped(const std::string& value) {
   return out;
 }
 
-std::string mount_options_text(const fs::MountOptions& options) {
-  // auto_unmount: a helper process unmounts should the daemon die.
-  std::string text = "ro,auto_unmount,subtype=framefs,fsname=" + escaped(options.source.string());
-  // The daemon opens files with its own rights; where others use the mount, the kernel must check
-  // theirs.
-  if (options.allow_other) text += ",allow_other,default_permissions";
+std::string mount_options_text(const fs::MountOptions& options, bool read_only) {
+  std::string text = read_only ? "ro" : "rw";
+  text += ",subtype=framefs,fsname=" + escaped(options.source.string());
+  // The daemon changes files with its own rights, and where others use the mount opens them for these:
+  // the kernel must check theirs.
+  if (!read_only || options.allow_other) text += ",default_permissions";
+  if (options.allow_other) text += ",allow_other";
   for (const auto& option : options.vfs_options) text += "," + option;
   return text;
 }
@@ -135,26 +147,35 @@ Status check_mount(const fs::MountOptions& options) {
     }
     return fs::system_error("MOUNTPOINT cannot be used");
   }
-  const bool from_directory = std::filesystem::is_directory(source, error);
-  if (from_directory && !S_ISDIR(at.st_mode)) {
-    return fs::system_error_of(ENOTDIR, "MOUNTPOINT must be a directory, as SOURCE is one");
-  }
-  if (!from_directory && !S_ISREG(at.st_mode)) {
-    return fs::system_error_of(EISDIR, "MOUNTPOINT must be a regular file, as SOURCE is one frame");
-  }
-  if (from_directory && lies_below(std::filesystem::canonical(options.mountpoint, error), source)) {
+  const auto mountpoint = std::filesystem::canonical(options.mountpoint, error);
+  if (lies_below(mountpoint, source)) {
     return fs::system_error_of(ELOOP, "MOUNTPOINT lies inside SOURCE");
   }
+  if (mountpoint == source && options.onto_file) {
+    return fs::system_error_of(ELOOP, "MOUNTPOINT is SOURCE itself");
+  }
+  FRAMEFS_TRY([[maybe_unused]] const auto root, fs::find_mount_root(options));
   return {};
 }
 
 Status serve_mount(const fs::MountOptions& options, fs::Log& log,
                    const std::function<void()>& on_ready) {
+  fs::keep_heap_small();
+  const auto watchdog = Watchdog::start(options.mountpoint);
+  if (!watchdog) {
+    log.warn(
+        "should this daemon be killed, its mount will stay behind, as its watchdog did not "
+        "start: " +
+        fs::describe(watchdog.error()));
+  }
   FRAMEFS_TRY(const auto filesystem, fs::Filesystem::open(options, log));
-  Mount mount{*filesystem, log, options.attr_timeout_ms / 1000.0, {}, {}};
+  Mount mount{*filesystem, log, options.writeback, options.attr_timeout_ms / 1000.0, {}, {}};
+  // Modes come from the kernel as they are to be.
+  ::umask(0);
   Arguments arguments;
   if (!arguments.add("framefs") || !arguments.add("-o") ||
-      !arguments.add(mount_options_text(options)) || (options.debug && !arguments.add("-d"))) {
+      !arguments.add(mount_options_text(options, filesystem->is_read_only())) ||
+      (options.debug && !arguments.add("-d"))) {
     return fs::system_error_of(ENOMEM, "mount");
   }
   const auto table = operations();
@@ -163,6 +184,7 @@ Status serve_mount(const fs::MountOptions& options, fs::Log& log,
   if (fuse_set_signal_handlers(session.get()) != 0) return fs::system_error("signal handlers");
   Status served;
   if (fuse_session_mount(session.get(), options.mountpoint.c_str()) == 0) {
+    if (watchdog) watchdog->mounted(options.mountpoint);
     const auto announcer = start_announcer(options, log, on_ready);
     served = serve(session.get());
     // Before the announcer is waited for: its request may be among those that nobody will answer.

@@ -15,8 +15,21 @@ namespace {
 constexpr std::uint64_t kRunStoredBytes = 128u << 10;
 constexpr std::uint64_t kRunDecodedBytes = 256u << 10;
 
+// Parts are decoded in memory that a thread keeps: of blocks up to this size.
+constexpr std::uint64_t kLargestBlockOfParts = 1u << 20;
+// What is asked for is a small part of the block, and takes no more than this much of its decoding; then
+// it pays even where the rest is asked for next.
+constexpr std::uint64_t kMostPartOfBlock = 8;  // one of so many
+constexpr std::uint64_t kMostCostNumerator = 7;
+constexpr std::uint64_t kMostCostDenominator = 8;
+
 std::uint64_t block_bytes(const BlockRequest& request) {
   return request.chunk->block_range(request.block).size;
+}
+
+// Where in the source its chunk begins.
+std::uint64_t chunk_offset(const BlockRequest& request) {
+  return request.chunk->plain_offset() - request.chunk->header().header_bytes();
 }
 
 bool needs_first_block(const BlockRequest& request) {
@@ -28,6 +41,7 @@ bool needs_first_block(const BlockRequest& request) {
 struct BlockFetcher::Context {
   codec::BlockDecoder decoder;
   codec::Scratch stored;
+  codec::Scratch plain;  // of fetch_part()
 };
 
 // Borrows a context for the time of one run.
@@ -82,8 +96,8 @@ BlockFetcher::BlockFetcher(DecodeCache& cache, BufferPool& buffers, WorkerPool& 
     : cache_(cache), buffers_(buffers), workers_(workers) {}
 BlockFetcher::~BlockFetcher() = default;
 
-CacheKey BlockFetcher::key_of(std::uint64_t file, const BlockRequest& request) {
-  return {.file = file,
+CacheKey BlockFetcher::key_of(const BlockRequest& request) {
+  return {.file = request.file,
           .chunk = request.chunk_index.value,
           .block = static_cast<std::uint32_t>(request.block.value),
           .kind = CacheKind::block};
@@ -108,7 +122,7 @@ Status BlockFetcher::decode_job(Context& context, Job& job, std::span<const std:
       context.decoder.decode(*request.chunk, request.block, stored, block->writable(), first);
   if (!decoded) {
     auto error = decoded.error();
-    error.at += job.stored.offset;
+    error.at += error.kind == codec::Errc::unsupported ? chunk_offset(request) : job.stored.offset;
     return std::unexpected(error);
   }
   job.decoded = block;
@@ -130,6 +144,8 @@ void BlockFetcher::decode_run(const codec::ByteSource& source, std::span<Job* co
     if (!whole) status = source.read_at(job->stored.offset, part);
     if (status) status = decode_job(*context, *job, part);
     if (!status) {
+      // Of what is damaged there are no parts, in whatever order it is read.
+      touches_.note(key_of(job->request));
       job->error = status.error();
       job->ticket.fail(status.error());
     }
@@ -172,19 +188,19 @@ void BlockFetcher::decode(Batch& batch, const codec::ByteSource& source) {
   }
 }
 
-auto BlockFetcher::first_blocks(const codec::ByteSource& source, std::uint64_t file,
+auto BlockFetcher::first_blocks(const codec::ByteSource& source,
                                 std::span<const BlockRequest> requests)
     -> std::expected<FirstBlocks, Failure> {
   std::vector<BlockRequest> wanted;
   for (const auto& request : requests) {
     const bool asked = !wanted.empty() && wanted.back().chunk_index == request.chunk_index;
     if (needs_first_block(request) && !asked) {
-      wanted.push_back({request.chunk, request.chunk_index, {0}});
+      wanted.push_back({request.chunk, request.chunk_index, {0}, request.file});
     }
   }
   FirstBlocks firsts;
   if (wanted.empty()) return firsts;
-  auto blocks = fetch(source, file, wanted);
+  auto blocks = fetch(source, wanted);
   if (!blocks) return std::unexpected(blocks.error());
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     firsts.emplace(wanted[i].chunk_index.value, std::move((*blocks)[i]));
@@ -192,17 +208,17 @@ auto BlockFetcher::first_blocks(const codec::ByteSource& source, std::uint64_t f
   return firsts;
 }
 
-void BlockFetcher::claim(Batch& batch, std::uint64_t file, FirstBlocks& firsts) {
+void BlockFetcher::claim(Batch& batch, FirstBlocks& firsts) {
   for (std::size_t i = 0; i < batch.requests.size(); ++i) {
     const auto& request = batch.requests[i];
     const auto stored = request.chunk->stored_range(request.block);
     if (!stored) {
       auto error = stored.error();
-      error.at += request.chunk->plain_offset() - request.chunk->header().header_bytes();
+      error.at += chunk_offset(request);
       batch.note(i, error);
       continue;
     }
-    auto claim = cache_.claim(key_of(file, request), block_bytes(request));
+    auto claim = cache_.claim(key_of(request), block_bytes(request));
     if (claim.ours) {
       auto first = needs_first_block(request) ? firsts[request.chunk_index.value] : nullptr;
       batch.jobs.push_back(
@@ -215,15 +231,41 @@ void BlockFetcher::claim(Batch& batch, std::uint64_t file, FirstBlocks& firsts) 
   }
 }
 
-auto BlockFetcher::fetch(const codec::ByteSource& source, std::uint64_t file,
-                         std::span<const BlockRequest> requests)
+bool BlockFetcher::is_worth_a_part(const BlockRequest& request, ByteRange within) {
+  const auto size = block_bytes(request);
+  if (size > kLargestBlockOfParts || within.size > size / kMostPartOfBlock) return false;
+  const auto cost = codec::BlockDecoder::part_cost(*request.chunk, request.block, within);
+  if (!cost || *cost > size / kMostCostDenominator * kMostCostNumerator) return false;
+  const auto key = key_of(request);
+  return touches_.note(key) && !cache_.knows(key);
+}
+
+BlockFetcher::Block BlockFetcher::fetch_part(const codec::ByteSource& source,
+                                             const BlockRequest& request, ByteRange within) {
+  if (!is_worth_a_part(request, within)) return nullptr;
+  const auto place = request.chunk->stored_range(request.block);
+  if (!place) return nullptr;
+  Lease lease(*this);
+  Context& context = *lease;
+  const auto stored = context.stored.take(place->size);
+  if (!source.read_at(place->offset, stored)) return nullptr;
+  const auto whole = context.plain.take(block_bytes(request));
+  if (!context.decoder.decode_part(*request.chunk, request.block, stored, whole, within)) {
+    return nullptr;
+  }
+  auto bytes = std::make_shared<Bytes>(buffers_, within.size);
+  std::ranges::copy(whole.subspan(within.offset, within.size), bytes->writable().begin());
+  return bytes;
+}
+
+auto BlockFetcher::fetch(const codec::ByteSource& source, std::span<const BlockRequest> requests)
     -> std::expected<std::vector<Block>, Failure> {
   // Before anything is claimed: who waits for another's block must owe none itself.
-  auto firsts = first_blocks(source, file, requests);
+  auto firsts = first_blocks(source, requests);
   if (!firsts) return std::unexpected(firsts.error());
 
   Batch batch(requests);
-  claim(batch, file, *firsts);
+  claim(batch, *firsts);
   decode(batch, source);
   for (auto& [place, flight] : batch.awaited) {
     const auto landed = flight->wait();

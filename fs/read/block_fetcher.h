@@ -14,6 +14,7 @@
 #include "fs/core/worker_pool.h"
 #include "fs/read/buffer_pool.h"
 #include "fs/read/decode_cache.h"
+#include "fs/read/first_touches.h"
 #include "fs/read/range_plan.h"
 
 namespace framefs::fs {
@@ -23,6 +24,7 @@ struct BlockRequest {
   std::shared_ptr<const codec::Chunk> chunk;
   ChunkIndex chunk_index;
   BlockIndex block;
+  std::uint64_t file = 0;  // the chunk's CacheKey::file
 };
 
 // Brings decoded blocks: from the cache, from whoever is decoding them already, or from the file,
@@ -41,14 +43,20 @@ class BlockFetcher {
     Error error;  // `at` counts from the start of `source`
     ChunkIndex chunk;
   };
-  // The blocks asked for, in that order; `file` is their CacheKey::file.
+  // The blocks asked for, in that order.
   // Errors: the first one that hit, when all that was begun has ended.
   std::expected<std::vector<Block>, Failure> fetch(const codec::ByteSource& source,
-                                                   std::uint64_t file,
                                                    std::span<const BlockRequest> requests);
 
+  // Bytes `within` of one block, decoded for this reader alone: of a block that nobody has asked for
+  // lately, and of which they take less than the whole.  Who reads here and there then neither pays for
+  // what he does not read nor fills the cache with it.
+  // Null where fetch() is the better way, which also says what is wrong with a block.  A block may be
+  // damaged behind the part: that shows when more of it is asked for.
+  Block fetch_part(const codec::ByteSource& source, const BlockRequest& request, ByteRange within);
+
   // The place of a block in the cache.
-  static CacheKey key_of(std::uint64_t file, const BlockRequest& request);
+  static CacheKey key_of(const BlockRequest& request);
 
   // How much of the cache's budget `requests` will use at once, for DecodeCache::admit().
   [[nodiscard]] static std::uint64_t needed_bytes(std::span<const BlockRequest> requests);
@@ -62,17 +70,18 @@ class BlockFetcher {
   using FirstBlocks = std::unordered_map<std::uint64_t, Block>;
 
   std::expected<FirstBlocks, Failure> first_blocks(const codec::ByteSource& source,
-                                                   std::uint64_t file,
                                                    std::span<const BlockRequest> requests);
-  void claim(Batch& batch, std::uint64_t file, FirstBlocks& firsts);
+  void claim(Batch& batch, FirstBlocks& firsts);
   void decode(Batch& batch, const codec::ByteSource& source);
   void decode_run(const codec::ByteSource& source, std::span<Job* const> run);
   static std::size_t run_length(std::span<Job* const> jobs);
+  [[nodiscard]] bool is_worth_a_part(const BlockRequest& request, ByteRange within);
   Status decode_job(Context& context, Job& job, std::span<const std::byte> stored);
 
   DecodeCache& cache_;
   BufferPool& buffers_;
   WorkerPool& workers_;
+  FirstTouches touches_;
   Guarded<std::vector<std::unique_ptr<Context>>> idle_;
 };
 

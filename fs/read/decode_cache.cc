@@ -94,6 +94,10 @@ DecodeCache::Claim DecodeCache::claim(const CacheKey& key, std::uint64_t bytes) 
   return claim;
 }
 
+bool DecodeCache::knows(const CacheKey& key) {
+  return shard_of(key).with([&](Shard& shard) { return shard.slots.contains(key); });
+}
+
 void DecodeCache::drop(const CacheKey& key) {
   Value dropped;  // freed after the lock
   shard_of(key).with([&](Shard& shard) {

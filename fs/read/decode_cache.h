@@ -19,8 +19,8 @@ using codec::Error;
 using codec::Result;
 using codec::Status;
 
-// What a cached value is; each kind has one C++ type, see FrameView.
-enum class CacheKind : std::uint8_t { block, chunk, index_window, chunk_begins };
+// What a cached value is; each kind has one C++ type, see CachedFrame.
+enum class CacheKind : std::uint8_t { block, chunk, index_window, chunk_begins, store };
 
 // `file` names one state of one file: when the file changes, it gets a new number, and what is
 // cached of the old state dies of old age.
@@ -51,6 +51,8 @@ class DecodeCache {
   static constexpr std::uint64_t kOverheadBytes = 256;
 
   explicit DecodeCache(std::uint64_t budget_bytes) : budget_(budget_bytes) {}
+
+  [[nodiscard]] static std::size_t hash_of(const CacheKey& key) noexcept { return KeyHash{}(key); }
 
   // A value that is being made.  wait() returns it.
   class Flight {
@@ -115,6 +117,9 @@ class DecodeCache {
     }
     return std::static_pointer_cast<const T>(found.ready);
   }
+
+  // Whether there is such a value, or somebody makes it.
+  [[nodiscard]] bool knows(const CacheKey& key);
 
   // Lets go of a value that will not be asked for again, if it is there and ready.
   void drop(const CacheKey& key);

@@ -1,116 +1,214 @@
 #include "fs/tree/directory.h"
 
 #include <dirent.h>
-#include <fcntl.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <memory>
+#include <climits>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
-
-#include "fs/tree/name_policy.h"
+#include <utility>
 
 namespace framefs::fs {
 namespace {
 
-struct CloseDirectory {
-  void operator()(DIR* stream) const { ::closedir(stream); }
+unsigned char type_of(Look look, unsigned char source_type) {
+  switch (look) {
+    case Look::itself:
+      return source_type;
+    case Look::frame:
+    case Look::array:
+    case Look::npy:
+      return DT_REG;
+    case Look::store:
+    case Look::lone_entry:
+      return DT_DIR;
+  }
+  return DT_UNKNOWN;
+}
+
+bool may_be_special(const Folder& folder, const Folder::Item& item) {
+  const bool may_be_read = item.type == DT_REG || item.type == DT_DIR || item.type == DT_UNKNOWN;
+  return may_be_read && folder.expected(item.name) != Expected::nothing;
+}
+
+// A folder as it will be when some of its entries are gone.
+class FolderWithout final : public Folder {
+ public:
+  // Lifetime: both outlive it.
+  FolderWithout(const Folder& folder, const std::vector<std::string>& leaving)
+      : folder_(folder), leaving_(leaving) {}
+
+  Result<std::vector<Item>> items() const override {
+    FRAMEFS_TRY(auto items, folder_.items());
+    std::erase_if(items, [&](const Item& item) { return is_leaving(item.name); });
+    return items;
+  }
+  Result<SourceEntry> probe(const std::string& name) const override {
+    if (is_leaving(name)) return system_error_of(ENOENT, "lookup");
+    return folder_.probe(name);
+  }
+  [[nodiscard]] Expected expected(const std::string& name) const override {
+    return folder_.expected(name);
+  }
+
+ private:
+  [[nodiscard]] bool is_leaving(const std::string& name) const {
+    return std::ranges::find(leaving_, name) != leaving_.end();
+  }
+
+  const Folder& folder_;
+  const std::vector<std::string>& leaving_;
 };
 
-bool is_dot(std::string_view name) { return name == "." || name == ".."; }
-
-Result<std::vector<DirectoryEntry>> read_entries(int directory) {
-  // A description of its own, so that two listings of one directory do not share a position.
-  UniqueFd own(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!own) return system_error("opendir");
-  const std::unique_ptr<DIR, CloseDirectory> stream(::fdopendir(own.get()));
-  if (!stream) return system_error("opendir");
-  [[maybe_unused]] const int moved = own.release();
-  std::vector<DirectoryEntry> entries;
-  while (true) {
-    errno = 0;
-    const dirent* const entry = ::readdir(stream.get());
-    if (entry == nullptr) {
-      if (errno != 0) return system_error("readdir");
-      return entries;
-    }
-    const std::string name(entry->d_name);
-    if (is_dot(name)) continue;
-    entries.push_back({name, name, entry->d_ino, entry->d_type, std::nullopt});
-  }
-}
+// Whether the error says that there is nothing of that name.
+bool is_absence(const Error& error) { return error.sys == ENOENT || error.sys == ENAMETOOLONG; }
 
 }  // namespace
 
-Result<std::vector<DirectoryEntry>> Directory::list(int directory) const {
-  FRAMEFS_TRY(auto entries, read_entries(directory));
-  show_frames(directory, entries);
-  std::erase_if(entries, [](const auto& entry) { return is_hidden(entry.source_name); });
-  return entries;
+std::vector<ShownName> Directory::wanted(std::string_view name, const FrameSummary& file) const {
+  if (keep_suffix_) return {};
+  return wanted_names(name, file, arrays_);
 }
 
-void Directory::show_frames(int directory, std::vector<DirectoryEntry>& entries) const {
-  std::vector<DirectoryEntry*> candidates;
-  for (auto& entry : entries) {
-    const bool may_be_file = entry.type == DT_REG || entry.type == DT_UNKNOWN;
-    if (may_be_file && stripped_name(entry.source_name)) candidates.push_back(&entry);
-  }
-  pool_.run(candidates.size(), [&](std::size_t i) {
-    if (auto file = probe_.probe(directory, candidates[i]->source_name)) {
-      candidates[i]->file = *file;
-    }
+// `is_taken`: whether something else is called so or would like to be.
+template <class Taken>
+std::vector<ShownName> Directory::names_of(const std::string& source, const FrameSummary& file,
+                                           std::vector<ShownName> wanted_names,
+                                           const Taken& is_taken) const {
+  const auto is_free = [&](const ShownName& shown) {
+    // A second name can be longer than its source's, and than any name may be.
+    return shown.name.size() <= NAME_MAX && !is_taken(shown.name);
+  };
+  if (!wanted_names.empty() && std::ranges::all_of(wanted_names, is_free)) return wanted_names;
+  auto names = full_names(source, file, arrays_);
+  // Its own name is its own; a second one gives way.
+  std::erase_if(names, [&](const auto& shown) { return shown.name != source && !is_free(shown); });
+  return names;
+}
+
+// All entries of a folder, with what was found out about those that may be special.
+struct Directory::Looked {
+  std::vector<Folder::Item> items;
+  std::vector<std::optional<SourceEntry>> entries;  // item by item
+  std::vector<std::vector<ShownName>> wanted;       // likewise
+};
+
+Result<Directory::Looked> Directory::look_at_all(const Folder& folder) const {
+  Looked all;
+  FRAMEFS_TRY(all.items, folder.items());
+  all.entries.resize(all.items.size());
+  all.wanted.resize(all.items.size());
+  const auto look_at = [&](std::size_t i) {
+    const auto& item = all.items[i];
+    if (!may_be_special(folder, item)) return;
+    auto entry = folder.probe(item.name);
+    if (!entry) return;
+    all.entries[i] = std::move(*entry);
+    all.wanted[i] = wanted(item.name, all.entries[i]->summary);
+  };
+  // A look is a system call or two: handing them out one by one would cost as much.
+  constexpr std::size_t kAtOnce = 64;
+  const auto count = all.items.size();
+  pool_.run(count / kAtOnce + 1, [&](std::size_t batch) {
+    const auto end = std::min(count, (batch + 1) * kAtOnce);
+    for (auto i = batch * kAtOnce; i < end; ++i) look_at(i);
   });
-  if (keep_suffix_) return;
-  std::erase_if(candidates,
-                [](const auto* entry) { return !entry->file || !entry->file->summary.is_frame; });
+  return all;
+}
 
-  std::unordered_set<std::string_view> names;
-  for (const auto& entry : entries) names.insert(entry.source_name);
+Result<std::vector<DirectoryEntry>> Directory::list(const Folder& folder) const {
+  FRAMEFS_TRY(auto all, look_at_all(folder));
+  // How many entries are called so, or would like to be.
   std::unordered_map<std::string_view, std::size_t> claims;
-  for (const auto* entry : candidates) ++claims[*stripped_name(entry->source_name)];
-  for (auto* entry : candidates) {
-    const auto shorter = *stripped_name(entry->source_name);
-    if (!names.contains(shorter) && claims[shorter] == 1) entry->shown_name = shorter;
+  claims.reserve(2 * all.items.size());
+  for (const auto& item : all.items) ++claims[item.name];
+  for (const auto& names : all.wanted) {
+    for (const auto& shown : names) ++claims[shown.name];
   }
+  std::vector<DirectoryEntry> listing;
+  listing.reserve(all.items.size());
+  for (std::size_t i = 0; i < all.items.size(); ++i) {
+    const auto& item = all.items[i];
+    if (is_hidden(item.name)) continue;
+    const auto& entry = all.entries[i];
+    const auto& own = all.wanted[i];
+    const auto is_taken = [&](const std::string& name) {
+      const auto claim = claims.find(name);
+      const bool is_own = std::ranges::find(own, name, &ShownName::name) != own.end();
+      return claim != claims.end() && claim->second > (is_own ? 1U : 0U);
+    };
+    for (auto& shown :
+         names_of(item.name, entry ? entry->summary : FrameSummary{}, own, is_taken)) {
+      const Folder::Item source{item.name, item.inode, type_of(shown.look, item.type)};
+      listing.push_back({std::move(shown), source, entry});
+    }
+  }
+  return listing;
 }
 
-// For a frame whose shorter name no entry of the directory has.
-bool Directory::is_shown_stripped(int directory, const std::string& frame) const {
-  const std::string shorter(*stripped_name(frame));
-  struct stat st{};
-  if (::fstatat(directory, shorter.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) return false;
-  for (const auto suffix : kFrameSuffixes) {
-    const auto other = shorter + std::string(suffix);
-    if (other == frame) continue;
-    const auto file = probe_.probe(directory, other);
-    if (file && file->summary.is_frame) return false;
-  }
-  return true;
+// The same for one entry, by looking at those that could be in its way.
+std::vector<ShownName> Directory::names_in(const Folder& folder, const std::string& source,
+                                           const FrameSummary& file) const {
+  const auto is_wanted_by_others = [&](const std::string& name) {
+    return std::ranges::any_of(possible_sources(name), [&](const std::string& other) {
+      if (other == source) return false;
+      const auto entry = folder.probe(other);
+      if (!entry) return false;
+      const auto names = wanted(other, entry->summary);
+      return std::ranges::find(names, name, &ShownName::name) != names.end();
+    });
+  };
+  return names_of(source, file, wanted(source, file), [&](const std::string& name) {
+    return folder.probe(name).has_value() || is_wanted_by_others(name);
+  });
 }
 
-Result<Directory::Found> Directory::find(int directory, const std::string& shown_name) const {
-  const auto missing = system_error_of(ENOENT, "lookup");
-  if (auto file = probe_.probe(directory, shown_name)) {
-    const bool renamed =
-        file->summary.is_frame && !keep_suffix_ && is_shown_stripped(directory, shown_name);
-    if (renamed || is_hidden(shown_name)) return missing;
-    return Found{shown_name, *file};
-  } else if (file.error().sys != ENOENT) {
-    return std::unexpected(file.error());
+Result<Directory::Found> Directory::find(const Folder& folder,
+                                         const std::string& shown_name) const {
+  if (shown_name.size() > NAME_MAX) return system_error_of(ENAMETOOLONG, "lookup");
+  auto sources = possible_sources(shown_name);
+  // The name itself, and the array whose second name it may be.
+  sources.insert(sources.begin(), shown_name);
+  if (shown_name.ends_with(".npy")) sources.push_back(shown_name.substr(0, shown_name.size() - 4));
+  for (const auto& source : sources) {
+    if (is_hidden(source)) continue;
+    auto entry = folder.probe(source);
+    // With a suffix more, a name may be too long for a file.
+    if (!entry && !is_absence(entry.error())) return std::unexpected(entry.error());
+    if (!entry) continue;
+    const auto names = names_in(folder, source, entry->summary);
+    const auto shown = std::ranges::find(names, shown_name, &ShownName::name);
+    if (shown != names.end()) return Found{source, shown->look, std::move(*entry)};
   }
-  if (keep_suffix_) return missing;
-  std::optional<Found> found;
-  for (const auto suffix : kFrameSuffixes) {
-    const auto name = shown_name + std::string(suffix);
-    const auto file = probe_.probe(directory, name);
-    if (!file || !file->summary.is_frame || stripped_name(name) != shown_name) continue;
-    if (found) return missing;  // two frames claim the name: neither has it
-    found = Found{name, *file};
+  return system_error_of(ENOENT, "lookup");
+}
+
+Result<std::string> Directory::place(const Folder& folder, const Newcomer& newcomer) const {
+  const FolderWithout later(folder, newcomer.leaving);
+  auto candidates = source_names(newcomer.asked, newcomer.source_name);
+  if (newcomer.replaced) candidates.insert(candidates.begin(), *newcomer.replaced);
+  int refusal = EPERM;
+  for (const auto& name : candidates) {
+    const auto summary = newcomer.summary(expected_content(name));
+    // What would not be shown so even if it were alone.
+    const auto alone = wanted(name, summary);
+    const auto full = full_names(name, summary, arrays_);
+    const auto may_be = [&](const auto& names) {
+      return std::ranges::find(names, newcomer.asked) != names.end();
+    };
+    if (!may_be(alone) && !may_be(full)) continue;
+    if (name.size() > NAME_MAX) {
+      refusal = ENAMETOOLONG;
+      continue;
+    }
+    if (later.probe(name)) {
+      refusal = EEXIST;
+      continue;
+    }
+    if (may_be(names_in(later, name, summary))) return name;
   }
-  if (!found) return missing;
-  return *found;
+  return system_error_of(refusal, "rename");
 }
 
 }  // namespace framefs::fs

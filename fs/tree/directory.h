@@ -1,49 +1,71 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "fs/core/worker_pool.h"
-#include "fs/tree/frame_probe.h"
+#include "fs/tree/folder.h"
+#include "fs/tree/name_policy.h"
 
 namespace framefs::fs {
 
 // One entry of a directory as the mount shows it.
 struct DirectoryEntry {
-  std::string shown_name;
-  std::string source_name;
-  std::uint64_t inode = 0;
-  unsigned char type = 0;          // DT_REG and so on
-  std::optional<ProbedFile> file;  // known where it was looked at anyway
+  ShownName shown;
+  Folder::Item source;               // its type is that of what is shown
+  std::optional<SourceEntry> entry;  // known where it was looked at anyway
 };
 
 // How names in SOURCE and names in the mount go together.  Both directions follow from nothing but
-// the directory's contents: a frame loses its suffix unless an entry of the shorter name exists, or
-// two frames would come to share it.
+// the folder's contents: a frame has the names that it wants unless an entry is called so, or another
+// wants the same; then it keeps its own.
 // Threads: any number.
 class Directory {
  public:
-  Directory(FrameProbe& probe, WorkerPool& pool, bool keep_suffix)
-      : probe_(probe), pool_(pool), keep_suffix_(keep_suffix) {}
+  Directory(WorkerPool& pool, bool keep_suffix, ArrayViews arrays)
+      : pool_(pool), keep_suffix_(keep_suffix), arrays_(arrays) {}
 
-  // All that is shown of the open directory; frames are looked at in parallel.  Errors: system.
-  Result<std::vector<DirectoryEntry>> list(int directory) const;
+  // All that is shown of the folder; what may be a frame is looked at in parallel.  Errors: system.
+  Result<std::vector<DirectoryEntry>> list(const Folder& folder) const;
 
   struct Found {
     std::string source_name;
-    ProbedFile file;
+    Look look = Look::itself;
+    SourceEntry entry;
   };
   // What is shown as `shown_name`.  Errors: system, ENOENT where nothing is.
-  Result<Found> find(int directory, const std::string& shown_name) const;
+  Result<Found> find(const Folder& folder, const std::string& shown_name) const;
+
+  // What is to get a name.
+  struct Newcomer {
+    ShownName asked;          // how it must be shown
+    std::string source_name;  // its name in SOURCE now; empty where it has none
+    std::function<FrameSummary(Expected)>
+        summary;                          // what it is, under a name from which that is expected
+    std::vector<std::string> leaving;     // entries of the folder that will be gone by then
+    std::optional<std::string> replaced;  // one of them, in whose place it would best come
+  };
+  // The name in SOURCE under which it will be shown as asked.
+  // Errors: system; EPERM where it would not be, under any; EEXIST where all such names are taken;
+  //   ENAMETOOLONG where they are too long.
+  Result<std::string> place(const Folder& folder, const Newcomer& newcomer) const;
 
  private:
-  void show_frames(int directory, std::vector<DirectoryEntry>& entries) const;
-  [[nodiscard]] bool is_shown_stripped(int directory, const std::string& frame) const;
+  [[nodiscard]] std::vector<ShownName> wanted(std::string_view name,
+                                              const FrameSummary& file) const;
+  template <class Taken>
+  std::vector<ShownName> names_of(const std::string& source, const FrameSummary& file,
+                                  std::vector<ShownName> wanted_names, const Taken& is_taken) const;
+  struct Looked;
+  Result<Looked> look_at_all(const Folder& folder) const;
+  [[nodiscard]] std::vector<ShownName> names_in(const Folder& folder, const std::string& source,
+                                                const FrameSummary& file) const;
 
-  FrameProbe& probe_;
   WorkerPool& pool_;
   const bool keep_suffix_;
+  const ArrayViews arrays_;
 };
 
 }  // namespace framefs::fs

@@ -7,24 +7,41 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <utility>
+
+#include "fs/tree/mount_root.h"
+#include "fs/tree/store_folder.h"
 
 namespace framefs::fs {
 namespace {
-
-NodeKey key_of(const struct stat& st, bool is_frame) {
-  return {.device = st.st_dev, .inode = st.st_ino, .is_frame = is_frame};
-}
 
 // What is kept for reuse beside the cache: enough for the blocks that are decoded at a time, little
 // beside the budget.
 constexpr std::uint64_t kIdleBufferBytes = 4u << 20;
 constexpr std::uint64_t kIdleBufferShare = 16;
 
+// The root of a mount that shows one entry is not the entry, and an array's bytes are not its .npy
+// file.  Filesystems number upwards from small values: the high bits are free to tell them apart.
+constexpr std::uint64_t kLoneEntryInode = std::uint64_t{1} << 61;
+constexpr std::uint64_t kArrayInode = std::uint64_t{1} << 62;
+
+bool names_source(const NodeKey& key, const struct stat& st) {
+  // The directory around one entry is the same whatever entry that is by now.
+  if (key.look == Look::lone_entry) return true;
+  return st.st_dev == key.device && st.st_ino == key.inode;
+}
+
 // A chunk is the natural unit of a frame, within what tools use as a buffer.
 blksize_t shown_block_size(std::uint64_t chunksize) {
   constexpr std::uint64_t kLeast = 4u << 10;
   constexpr std::uint64_t kMost = 1u << 20;
   return static_cast<blksize_t>(std::clamp(chunksize, kLeast, kMost));
+}
+
+// Who may read a file may look into it.
+mode_t directory_mode(mode_t file_mode) {
+  const mode_t readable = file_mode & (S_IRUSR | S_IRGRP | S_IROTH);
+  return S_IFDIR | readable | (readable >> 2U);
 }
 
 std::string directory_part(const std::string& path) {
@@ -34,90 +51,225 @@ std::string directory_part(const std::string& path) {
 
 std::string name_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
+// Whether the error says that the file is not where it was seen last.
+bool is_elsewhere(const Error& error) {
+  return error.kind == Errc::system &&
+         (error.sys == ENOENT || error.sys == ENOTDIR || error.sys == ESTALE);
+}
+
+// What is said of a file that is nowhere: at ESTALE the kernel looks its name up anew, and finds it
+// elsewhere or not at all.
+std::unexpected<Error> missing(const Error& error) {
+  return system_error_of(error.sys == ENOTDIR ? ENOTDIR : ESTALE, error.field);
+}
+
+bool allows_no_changes(const MountOptions& options, const MountRoot& found) {
+  if (options.read_only || options.source_offset > 0 || found.look == Look::store) return true;
+  const auto fd = found.root.open(found.root.path(), O_PATH);
+  struct statvfs st{};
+  return fd && ::fstatvfs(fd->get(), &st) == 0 && (st.f_flag & ST_RDONLY) != 0;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Filesystem>> Filesystem::open(const MountOptions& options, Log& log) {
-  FRAMEFS_TRY(auto root, SourceRoot::open(options.source));
-  FRAMEFS_TRY(const auto directory, root.open(".", O_PATH | O_DIRECTORY));
-  FrameProbe probe;
-  FRAMEFS_TRY(const auto file, probe.probe(directory.get(), root.path()));
-  if (!root.is_directory() && !file.summary.is_frame) {
-    return system_error_of(ENOTDIR, "SOURCE is neither a directory nor a frame");
-  }
-  const auto key = key_of(file.stat, file.summary.is_frame);
-  return std::unique_ptr<Filesystem>(new Filesystem(options, log, std::move(root), key));
+  FRAMEFS_TRY(auto found, find_mount_root(options));
+  auto effective = options;
+  effective.read_only = allows_no_changes(options, found);
+  const auto& st = found.entry.stat;
+  const NodeKey key{st.st_dev, st.st_ino, found.look, {}};
+  return std::unique_ptr<Filesystem>(
+      new Filesystem(effective, log, std::move(found.root), found.expected, key));
 }
 
-Filesystem::Filesystem(const MountOptions& options, Log& log, SourceRoot root,
+Filesystem::Filesystem(const MountOptions& options, Log& log, SourceRoot root, Expected expected,
                        const NodeKey& root_key)
     : options_(options),
       root_(std::move(root)),
+      expected_(expected),
       source_name_(options.source.string()),
+      new_frames_(options.write),
       log_(log),
       workers_(options.threads),
       buffers_(std::min(kIdleBufferBytes, options.cache_bytes / kIdleBufferShare)),
       cache_(options.cache_bytes),
       blocks_(cache_, buffers_, workers_),
-      directory_(probe_, workers_, options.keep_suffix),
+      probe_(options.limits, options.source_offset),
+      directory_(workers_, options.keep_suffix, options.arrays),
       inodes_(root_key.device),
-      nodes_(root_key, root_.path()) {}
+      nodes_(root_key, root_.path()),
+      storing_(workers_),
+      overlay_(options.write.overlay_bytes),
+      edits_(overlay_, log_, std::chrono::milliseconds(options.write.commit_interval_ms),
+             [this](const FileKey& key, const FileIdentity& identity) { end_edit(key, identity); }) {
+}
 
-Result<UniqueFd> Filesystem::open_node(const Node& node, int flags) const {
+Result<UniqueFd> Filesystem::open_place(const Node& node, int flags) const {
   FRAMEFS_TRY(auto fd, root_.open(nodes_.path_of(node), flags));
   // Another file may have taken the place since; the kernel then has to look the name up anew.
   FRAMEFS_TRY(const auto st, stat_of(fd.get()));
-  if (key_of(st, node.key.is_frame) != node.key) return system_error_of(ESTALE, "open");
+  if (!names_source(node.key, st)) return system_error_of(ESTALE, "open");
   return fd;
 }
 
-struct stat Filesystem::shown(const ProbedFile& file) {
-  struct stat st = file.stat;
-  st.st_ino = inodes_.shown(st.st_dev, st.st_ino);
-  if (file.summary.is_frame) {
-    st.st_size = static_cast<off_t>(file.summary.nbytes);
-    st.st_blksize = shown_block_size(file.summary.chunksize);
+// Runs `attempt`, which looks for the node where it was seen last, and again where it was just then
+// being renamed.
+template <class Attempt>
+auto Filesystem::where_it_is(const Attempt& attempt) const {
+  auto found = attempt();
+  if (found || !is_elsewhere(found.error())) return found;
+  renaming_.with([](const Renaming&) {});
+  return attempt();
+}
+
+Result<UniqueFd> Filesystem::open_node(const Node& node, int flags) const {
+  auto fd = where_it_is([&] { return open_place(node, flags); });
+  if (fd || !is_elsewhere(fd.error())) return fd;
+  if (const auto held = nodes_.held(node)) return reopen(held->get(), flags);
+  return missing(fd.error());
+}
+
+// A folder of what is shown in a directory.
+Result<std::unique_ptr<Folder>> Filesystem::open_folder(Node& node) {
+  if (node.key.look == Look::store) {
+    FRAMEFS_TRY(auto opened, open_store(node));
+    return std::make_unique<StoreFolder>(std::move(opened), node.key.member, options_.limits);
   }
+  if (node.key.look == Look::lone_entry) {
+    FRAMEFS_TRY(auto fd, root_.open(".", O_PATH | O_DIRECTORY));
+    return std::make_unique<LoneEntryFolder>(std::move(fd), root_.path(), expected_, probe_);
+  }
+  // The directory of a sparse frame is shown as a file.
+  if (node.key.look != Look::itself) return system_error_of(ENOTDIR, "opendir");
+  FRAMEFS_TRY(auto fd, open_node(node, O_RDONLY | O_DIRECTORY));
+  return std::make_unique<DiskFolder>(std::move(fd), probe_);
+}
+
+struct stat Filesystem::shown(const SourceEntry& entry, Look look) {
+  struct stat st = entry.content_stat();
+  const auto& summary = entry.summary;
+  st.st_ino = inodes_.shown(entry.stat.st_dev, entry.stat.st_ino);
+  const auto edit = look == Look::itself
+                        ? nullptr
+                        : edits_.find({entry.stat.st_dev, entry.stat.st_ino});
+  if (edit) st.st_mtim = edit->mtime();
+  if (entry.index_stat) st.st_blocks = static_cast<blkcnt_t>((summary.stored_bytes + 511) / 512);
+  switch (look) {
+    case Look::itself:
+      return st;
+    case Look::frame:
+      st.st_size = static_cast<off_t>(edit ? edit->nbytes() : summary.nbytes);
+      break;
+    case Look::array:
+      st.st_size = static_cast<off_t>(summary.array_bytes);
+      if (options_.arrays == ArrayViews::both) st.st_ino ^= kArrayInode;
+      break;
+    case Look::npy:
+      st.st_size = static_cast<off_t>(summary.npy_bytes + summary.array_bytes);
+      break;
+    case Look::lone_entry:
+      st.st_ino ^= kLoneEntryInode;
+      [[fallthrough]];
+    case Look::store:
+      st.st_mode = directory_mode(st.st_mode);
+      st.st_size = 0;
+      return st;
+  }
+  st.st_blksize = shown_block_size(summary.chunksize);
   return st;
 }
 
-Filesystem::Entry Filesystem::enter(const std::shared_ptr<Node>& parent, const std::string& name,
-                                    const ProbedFile& file) {
-  const auto node = nodes_.look_up(parent, name, key_of(file.stat, file.summary.is_frame));
-  return {node->id, shown(file)};
+// Of what is in a store, the store's with the path in it; the path follows the names in the store, so
+// that it stays the same whatever else is in there.
+NodeKey Filesystem::key_of(const Node& parent, const std::string& source_name, Look look,
+                           const SourceEntry& entry) {
+  if (parent.key.look != Look::store) {
+    return {entry.stat.st_dev, entry.stat.st_ino, look, {}};
+  }
+  const auto& directory = parent.key.member;
+  auto member = directory.empty() ? source_name : directory + "/" + source_name;
+  if (S_ISDIR(entry.stat.st_mode)) look = Look::store;
+  return {parent.key.device, parent.key.inode, look, std::move(member)};
+}
+
+Filesystem::Entry Filesystem::enter(const std::shared_ptr<Node>& parent,
+                                    const std::string& source_name, Look look,
+                                    const SourceEntry& entry) {
+  const auto key = key_of(*parent, source_name, look, entry);
+  // What is the only one in its directory is where the mount itself was told to look.
+  const auto& name = parent->key.look == Look::lone_entry ? root_.path() : source_name;
+  const auto node = nodes_.look_up(parent, name, key);
+  return {node->id, shown(entry, key.look)};
 }
 
 Result<Filesystem::Entry> Filesystem::look_up(NodeId parent, const std::string& name) {
   FRAMEFS_TRY(const auto node, nodes_.find(parent));
-  FRAMEFS_TRY(const auto directory, open_node(*node, O_PATH | O_DIRECTORY));
-  FRAMEFS_TRY(const auto found, directory_.find(directory.get(), name));
-  return enter(node, found.source_name, found.file);
+  FRAMEFS_TRY(const auto folder, open_folder(*node));
+  FRAMEFS_TRY(const auto found, directory_.find(*folder, name));
+  return enter(node, found.source_name, found.look, found.entry);
 }
 
 Result<Filesystem::Entry> Filesystem::look_up(const OpenDirectory& directory,
                                               const DirectoryEntry& entry) {
-  if (entry.file) return enter(directory.node, entry.source_name, *entry.file);
-  FRAMEFS_TRY(const auto file, probe_.probe(directory.fd.get(), entry.source_name));
-  return enter(directory.node, entry.source_name, file);
+  const auto& name = entry.source.name;
+  if (entry.entry) return enter(directory.node, name, entry.shown.look, *entry.entry);
+  FRAMEFS_TRY(const auto probed, directory.folder->probe(name));
+  return enter(directory.node, name, entry.shown.look, probed);
 }
 
-Result<ProbedFile> Filesystem::probe_node(const Node& node) {
+Result<SourceEntry> Filesystem::probe_member(OpenStore store, const std::string& member) const {
+  const auto directory = directory_part(member);
+  const StoreFolder folder(std::move(store), directory == "." ? "" : directory, options_.limits);
+  return folder.probe(name_part(member));
+}
+
+// What the entry at a path in SOURCE is taken for.
+Expected Filesystem::expected_at(const std::string& path) const {
+  return path == root_.path() ? expected_ : expected_content(name_part(path));
+}
+
+Result<SourceEntry> Filesystem::probe_node(Node& node) {
+  if (node.key.is_member()) {
+    FRAMEFS_TRY(auto opened, open_store(node));
+    return probe_member(std::move(opened), node.key.member);
+  }
+  auto entry = where_it_is([&] { return probe_place(node); });
+  if (entry || !is_elsewhere(entry.error())) return entry;
+  const auto held = nodes_.held(node);
+  if (!held) return missing(entry.error());
+  SourceEntry nameless;
+  FRAMEFS_TRY(nameless.stat, stat_of(held->get()));
+  if (!node.key.has_view()) return nameless;
+  FRAMEFS_TRY(auto fd, reopen(held->get(), O_RDONLY | O_NONBLOCK));
+  FRAMEFS_TRY(const auto source, SourceFile::adopt(std::move(fd)));
+  return probe_source(node, source);
+}
+
+// What is open in SOURCE for the sake of a node.
+Result<SourceEntry> Filesystem::probe_source(const Node& node, const SourceFile& source) {
+  SourceEntry entry;
+  FRAMEFS_TRY(entry.stat, stat_of(source.fd()));
+  if (!node.key.has_view()) return entry;
+  FRAMEFS_TRY(const auto content, source.open_content());
+  FRAMEFS_TRY(const auto st, stat_of(content->fd()));
+  if (source.is_sparse()) entry.index_stat = st;
+  entry.summary = probe_.probe_open(*content, st, expected_at(nodes_.path_of(node)));
+  return entry;
+}
+
+Result<SourceEntry> Filesystem::probe_place(const Node& node) {
   const auto path = nodes_.path_of(node);
   FRAMEFS_TRY(const auto directory, root_.open(directory_part(path), O_PATH | O_DIRECTORY));
-  FRAMEFS_TRY(const auto file, probe_.probe(directory.get(), name_part(path)));
-  if (key_of(file.stat, file.summary.is_frame) != node.key) return system_error_of(ESTALE, "stat");
-  return file;
+  FRAMEFS_TRY(const auto entry,
+              probe_.probe_as(directory.get(), name_part(path), expected_at(path)));
+  if (!names_source(node.key, entry.stat)) return system_error_of(ESTALE, "stat");
+  return entry;
 }
 
 Result<struct stat> Filesystem::stat_node(NodeId id) {
   FRAMEFS_TRY(const auto node, nodes_.find(id));
-  FRAMEFS_TRY(const auto file, probe_node(*node));
-  return shown(file);
-}
-
-Result<struct stat> Filesystem::stat_file(const OpenFile& file) {
-  FRAMEFS_TRY(const auto st, stat_of(file.source->fd()));
-  if (!file.node->key.is_frame) return shown({.stat = st, .summary = {}});
-  return shown({.stat = st, .summary = probe_.probe_open(file.source->fd(), identity_of(st))});
+  FRAMEFS_TRY(const auto entry, probe_node(*node));
+  return shown(entry, node->key.look);
 }
 
 Result<std::string> Filesystem::read_link(NodeId id) {
@@ -130,9 +282,12 @@ Result<std::string> Filesystem::read_link(NodeId id) {
 }
 
 Status Filesystem::check_access(NodeId id, int mask) {
-  if ((mask & W_OK) != 0) return system_error_of(EROFS, "access");
   FRAMEFS_TRY(const auto node, nodes_.find(id));
+  if ((mask & W_OK) != 0) FRAMEFS_CHECK(check_writable(*node));
   FRAMEFS_TRY(const auto file, open_node(*node, O_PATH | O_NOFOLLOW));
+  // A directory that is a file in SOURCE may be searched by whoever may read the file.
+  const bool is_store = node->key.look == Look::store || node->key.is_member();
+  if (is_store && (mask & X_OK) != 0) mask = (mask & ~X_OK) | R_OK;
   if (::faccessat(file.get(), "", mask, AT_EMPTY_PATH | AT_EACCESS) != 0) {
     return system_error("access");
   }
@@ -146,85 +301,20 @@ Result<struct statvfs> Filesystem::stat_filesystem() {
   return st;
 }
 
-Result<Filesystem::Opened> Filesystem::open_file(NodeId id) {
-  FRAMEFS_TRY(auto node, nodes_.find(id));
-  FRAMEFS_TRY(auto fd, open_node(*node, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
-  FRAMEFS_TRY(const auto st, stat_of(fd.get()));
-  const auto identity = identity_of(st);
-  Opened opened;
-  opened.file = std::make_unique<OpenFile>(
-      OpenFile{std::move(node), std::make_shared<const FileSource>(std::move(fd))});
-  auto& state = opened.file->node->frame;
-  opened.keep_pages = state.with([&](Node::FrameState& frame) {
-    ++frame.open_handles;
-    return std::exchange(frame.kernel_pages, identity) == identity;
-  });
-  if (!opened.file->node->key.is_frame) return opened;
-  const auto view = current_view(*opened.file);
-  if (!view) {
-    close_file(*opened.file);
-    return std::unexpected(view.error());
-  }
-  opened.bypass_pages = !(*view)->is_readable();
-  return opened;
-}
-
-void Filesystem::close_file(const OpenFile& file) {
-  // The view goes with the last handle, and its descriptor with it; what the cache holds stays
-  // good.
-  std::shared_ptr<const FrameView> dropped;
-  file.node->frame.with([&](Node::FrameState& frame) {
-    if (--frame.open_handles == 0) dropped = std::move(frame.view);
-  });
-}
-
-// The view of the file as it is now.  Frames are changed under a mount, by appending or in place: a
-// look at the file's times before each read is cheap beside serving bytes of two states.
-Result<std::shared_ptr<const FrameView>> Filesystem::current_view(const OpenFile& file) {
-  FRAMEFS_TRY(const auto st, stat_of(file.source->fd()));
-  const auto identity = identity_of(st);
-  std::uint64_t state_id = 0;
-  auto view = file.node->frame.with([&](Node::FrameState& frame) {
-    if (frame.state_id == 0 || frame.identity != identity) {
-      frame.identity = identity;
-      frame.state_id = next_state_.fetch_add(1, std::memory_order_relaxed);
-      frame.view.reset();
-    }
-    state_id = frame.state_id;
-    return frame.view;
-  });
-  if (view) return view;
-  const ReadServices services{options_.limits, buffers_, cache_, blocks_, log_};
-  const auto name = source_name_ + (root_.is_directory() ? "/" + nodes_.path_of(*file.node) : "");
-  auto made = std::make_shared<const FrameView>(file.source, state_id, name, services);
-  return file.node->frame.with([&](Node::FrameState& frame) {
-    if (frame.state_id == state_id) {
-      // Somebody else may have been as quick.
-      if (frame.view) return frame.view;
-      frame.view = made;
-    }
-    return std::shared_ptr<const FrameView>(std::move(made));
-  });
-}
-
-Result<ReadResult> Filesystem::read_frame(const OpenFile& file, std::uint64_t offset,
-                                          std::uint64_t size) {
-  FRAMEFS_TRY(const auto view, current_view(file));
-  return view->read(offset, size);
-}
-
 Result<std::unique_ptr<OpenDirectory>> Filesystem::open_directory(NodeId id) {
   FRAMEFS_TRY(auto node, nodes_.find(id));
-  FRAMEFS_TRY(auto fd, open_node(*node, O_RDONLY | O_DIRECTORY));
-  return std::make_unique<OpenDirectory>(OpenDirectory{std::move(node), std::move(fd)});
+  FRAMEFS_TRY(auto folder, open_folder(*node));
+  return std::make_unique<OpenDirectory>(OpenDirectory{std::move(node), std::move(folder)});
 }
 
 Result<std::vector<DirectoryEntry>> Filesystem::list(const OpenDirectory& directory) {
-  return directory_.list(directory.fd.get());
+  return directory_.list(*directory.folder);
 }
 
 std::uint64_t Filesystem::shown_inode(const OpenDirectory& directory, const DirectoryEntry& entry) {
-  return inodes_.shown(directory.node->key.device, entry.inode);
+  const auto shown = inodes_.shown(directory.node->key.device, entry.source.inode);
+  const bool is_second = entry.shown.look == Look::array && options_.arrays == ArrayViews::both;
+  return is_second ? shown ^ kArrayInode : shown;
 }
 
 }  // namespace framefs::fs

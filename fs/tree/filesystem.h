@@ -2,9 +2,13 @@
 
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/types.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,19 +20,16 @@
 #include "fs/tree/directory.h"
 #include "fs/tree/inode_numbers.h"
 #include "fs/tree/node.h"
+#include "fs/tree/open_file.h"
 #include "fs/tree/source_root.h"
+#include "fs/tree/store_folder.h"
+#include "fs/write/chunk_storing.h"
+#include "fs/write/edit_table.h"
+#include "fs/write/new_frame_policy.h"
 
 namespace framefs::fs {
 
-// A file or directory that somebody has open.
-struct OpenFile {
-  std::shared_ptr<Node> node;
-  std::shared_ptr<const FileSource> source;
-};
-struct OpenDirectory {
-  std::shared_ptr<Node> node;
-  UniqueFd fd;
-};
+class ArrayView;
 
 // The mount as the kernel asks about it, one member for each kind of question; it knows files, but
 // not how the questions arrive.  Errors of every member: system, as the call on the source failed.
@@ -37,6 +38,9 @@ class Filesystem {
  public:
   // Errors: system, where SOURCE cannot be opened.
   static Result<std::unique_ptr<Filesystem>> open(const MountOptions& options, Log& log);
+
+  // Whether nothing can be changed: so asked for, or SOURCE allows no changes.
+  [[nodiscard]] bool is_read_only() const noexcept { return options_.read_only; }
 
   struct Entry {
     NodeId id = 0;
@@ -57,11 +61,24 @@ class Filesystem {
     bool keep_pages = false;    // what the kernel holds of the file is still right
     bool bypass_pages = false;  // every read must come here, for it has an error to report
   };
-  Result<Opened> open_file(NodeId id);
+  // `flags` are those of open(2).  Errors: EROFS for writing to what cannot be written to.
+  Result<Opened> open_file(NodeId id, int flags);
   void close_file(const OpenFile& file);
-  // Of a frame; plain files are read through OpenFile::source.
-  // Errors: those of FrameView::read().
-  Result<ReadResult> read_frame(const OpenFile& file, std::uint64_t offset, std::uint64_t size);
+  // Where NodeKey::has_view(); other files are read through OpenFile::source.
+  // Errors: those of View::read().
+  Result<ReadResult> read(OpenFile& file, std::uint64_t offset, std::uint64_t size);
+  // Errors: those of View::seek(); of other files, as lseek() has them.
+  Result<std::uint64_t> seek(const OpenFile& file, Seek what, std::uint64_t offset);
+  // The members below want a file that was opened for writing.
+  // Errors: no_space and others of storing what was written, now or before; EPERM for an array's
+  //   header and beyond its end; over_limit.
+  Status write(OpenFile& file, std::uint64_t offset, std::span<const std::byte> bytes);
+  // `mode` is that of fallocate(2).
+  Status allocate(OpenFile& file, int mode, std::uint64_t offset, std::uint64_t size);
+  // Stores what was written, so that failures to do so are known when the file is closed.
+  Status flush(OpenFile& file);
+  // Returns when what was written, whoever did, would outlast a loss of power.
+  Status sync_file(OpenFile& file, bool only_data);
 
   Result<std::unique_ptr<OpenDirectory>> open_directory(NodeId id);
   Result<std::vector<DirectoryEntry>> list(const OpenDirectory& directory);
@@ -70,30 +87,196 @@ class Filesystem {
   // Look-up of an entry that list() returned.  Counts one lookup.
   Result<Entry> look_up(const OpenDirectory& directory, const DirectoryEntry& entry);
 
- private:
-  Filesystem(const MountOptions& options, Log& log, SourceRoot root, const NodeKey& root_key);
+  // Extended attributes: what the mount says of a frame, and those of the file in SOURCE.
+  // Errors of xattr(): system, ENODATA where there is none.
+  Result<std::vector<std::string>> xattr_names(NodeId id);
+  Result<std::vector<char>> xattr(NodeId id, const std::string& name);
 
-  Entry enter(const std::shared_ptr<Node>& parent, const std::string& name, const ProbedFile& file);
-  struct stat shown(const ProbedFile& file);
-  Result<ProbedFile> probe_node(const Node& node);
+  // What follows changes SOURCE.  Errors of all: EROFS where is_read_only(), or in a store.  Those
+  // that give a name: EPERM for a name under which SOURCE would not show what it is given to, as
+  // "x.b2frame" for what is to be shown as that.
+
+  // Who asks, and so whose a new entry is, where the daemon may give it to them.
+  struct Caller {
+    uid_t user = 0;
+    gid_t group = 0;
+  };
+  // Each counts one lookup of the entry.  Modes are taken as they are, whatever the umask.
+  Result<Entry> make_directory(NodeId parent, const std::string& name, mode_t mode,
+                               const Caller& caller);
+  // A fifo, socket, device, or regular file.
+  Result<Entry> make_node(NodeId parent, const std::string& name, mode_t mode, dev_t device,
+                          const Caller& caller);
+  Result<Entry> make_symlink(NodeId parent, const std::string& name, const std::string& target,
+                             const Caller& caller);
+  Result<Entry> make_link(NodeId id, NodeId parent, const std::string& name);
+  struct Created {
+    Entry entry;
+    Opened opened;
+  };
+  // A new regular file, a frame or plain as WriteOptions say; without O_EXCL, one that is there
+  // already.
+  Result<Created> create_file(NodeId parent, const std::string& name, mode_t mode, int flags,
+                              const Caller& caller);
+  Status remove_file(NodeId parent, const std::string& name);
+  Status remove_directory(NodeId parent, const std::string& name);
+  // `flags` are those of renameat2(2), RENAME_NOREPLACE and RENAME_EXCHANGE.
+  Status rename(NodeId parent, const std::string& name, NodeId new_parent,
+                const std::string& new_name, unsigned flags);
+
+  struct AttributeChange {
+    std::optional<uid_t> user;
+    std::optional<gid_t> group;
+    std::optional<mode_t> mode;  // permission bits
+    std::optional<std::uint64_t> size;
+    // As utimensat(2) has them: UTIME_NOW, UTIME_OMIT.
+    std::optional<timespec> accessed;
+    std::optional<timespec> modified;
+  };
+  // `file` is the node's where somebody has it open, or null.  Returns the attributes afterwards.
+  Result<struct stat> set_attributes(NodeId id, const AttributeChange& change, OpenFile* file);
+  // Errors: EPERM for what the mount says of a frame; EEXIST, ENODATA as `flags`, those of
+  //   setxattr(2), demand.
+  Status set_xattr(NodeId id, const std::string& name, std::span<const std::byte> value, int flags);
+  Status remove_xattr(NodeId id, const std::string& name);
+  // Returns when the names in the directory would outlast a loss of power.
+  Status sync_directory(NodeId id);
+
+ private:
+  Filesystem(const MountOptions& options, Log& log, SourceRoot root, Expected expected,
+             const NodeKey& root_key);
+
+  [[nodiscard]] ReadServices services();
+  [[nodiscard]] std::string name_for_log(const Node& node) const;
+  [[nodiscard]] Expected expected_at(const std::string& path) const;
+
+  Entry enter(const std::shared_ptr<Node>& parent, const std::string& source_name, Look look,
+              const SourceEntry& entry);
+  static NodeKey key_of(const Node& parent, const std::string& source_name, Look look,
+                        const SourceEntry& entry);
+  struct stat shown(const SourceEntry& entry, Look look);
+  Result<SourceEntry> probe_node(Node& node);
+  Result<SourceEntry> probe_place(const Node& node);
+  Result<SourceEntry> probe_source(const Node& node, const SourceFile& source);
+  Result<SourceEntry> probe_member(OpenStore store, const std::string& member) const;
   Result<UniqueFd> open_node(const Node& node, int flags) const;
-  Result<std::shared_ptr<const FrameView>> current_view(const OpenFile& file);
+  template <class Attempt>
+  auto where_it_is(const Attempt& attempt) const;
+  Result<UniqueFd> open_place(const Node& node, int flags) const;
+  Result<std::unique_ptr<Folder>> open_folder(Node& node);
+
+  // The state of `node`'s source that `identity` tells, as CacheKey::file.
+  std::uint64_t state_id(Node& node, const FileIdentity& identity);
+  // The store that a node is, or is a member of.
+  Result<OpenStore> open_store(Node& node);
+  Result<OpenStore> read_store(Node& node, const SourceFile& source);
+
+  Result<SourceFile> open_source(const Node& node, int access = 0) const;
+  // `new_frame` where the file was just made, empty, to become a frame.
+  Result<Opened> open_as(std::shared_ptr<Node> node, SourceFile source, int flags,
+                         const NewFrame* new_frame);
+  Status truncate(Node& node, OpenFile* file, std::uint64_t size);
+  [[nodiscard]] EditTable::Edit edit_of(const Node& node) const;
+  Result<std::shared_ptr<FrameEdit>> make_edit(Node& node, const SourceFile& source,
+                                               const NewFrame* new_frame);
+  Result<SourceFile> open_for_writing(const Node& node, int flags) const;
+  Result<std::shared_ptr<FrameEdit>> join_edit(Node& node, const SourceFile& source,
+                                               const NewFrame* new_frame);
+  void leave_edit(const OpenFile& file);
+  template <class Body>
+  Status with_edit(Node& node, const Body& body);
+  std::shared_ptr<const View> view_of(Node& node, const FrameEdit& edit);
+  void end_edit(const FileKey& key, const FileIdentity& identity);
+  static Status write_array(const ArrayView& view, FrameEdit& edit, std::uint64_t offset,
+                            std::span<const std::byte> bytes);
+  Status allocate_array(OpenFile& file, bool makes_zeros, bool may_grow, std::uint64_t offset,
+                        std::uint64_t size);
+  Result<std::shared_ptr<const View>> current_view(const OpenFile& file);
+  Result<std::shared_ptr<const View>> make_view(const OpenFile& file, std::uint64_t state);
+  Result<FrameOrigin> origin_of(Node& node, const SourceFile& source);
+
+  struct OpenedFrame {
+    FrameOrigin origin;
+    codec::Frame frame;
+  };
+  Result<OpenedFrame> open_frame(Node& node);
+  Result<UniqueFd> open_attributes(const Node& node) const;
+  Result<std::vector<char>> frame_xattr(Node& node, std::string_view name);
+  Status set_vlmeta(Node& node, std::string_view name, std::span<const std::byte> content);
+  Status remove_vlmeta(Node& node, std::string_view name);
+
+  // A directory in which names change.
+  struct Parent {
+    std::shared_ptr<Node> node;
+    std::unique_ptr<DiskFolder> folder;
+    struct stat stat{};
+
+    [[nodiscard]] int fd() const noexcept { return folder->fd(); }
+  };
+  // One of its entries.
+  struct Member {
+    const Parent& parent;
+    Directory::Found found;
+  };
+  [[nodiscard]] Status check_writable(const Node& node) const;
+  [[nodiscard]] Status check_new_name(const std::string& name, Look look) const;
+  Result<Parent> open_parent(NodeId id);
+  Result<Parent> open_parent_for(NodeId id, const std::string& new_name);
+  Result<std::optional<Directory::Found>> find_in(const Parent& parent, const std::string& name);
+  [[nodiscard]] std::string shown_path(const Parent& parent, const std::string& name) const;
+  // The entry that was just made, given to who asked for it; where that fails, it is removed.
+  Result<Entry> enter_new(const Parent& parent, const std::string& source_name,
+                          const Caller& caller, mode_t mode);
+  struct NewFile {
+    std::string source_name;
+    std::optional<NewFrame> frame;  // nothing: a plain file
+  };
+  Result<NewFile> plan_file(const Parent& parent, const std::string& name) const;
+  Result<SourceFile> make_file(const Parent& parent, const NewFile& plan, mode_t mode,
+                               const Caller& caller);
+  Result<std::string> place_of(const Member& moved, const Parent& to, const std::string& new_name,
+                               const Directory::Found* replaced);
+  Status hold(const Member& member);
+  void let_go(const Member& member);
+  Status remove_entry(const Member& member);
+  Status rename_source(const Member& moved, const Parent& to, const std::string& source_name,
+                       unsigned flags);
+  Status replace(const Member& moved, const Member& target, const std::string& new_name);
+  Status replace_elsewhere(const Member& moved, const Member& target,
+                           const std::string& source_name);
+  Status replace_by_exchange(const Member& moved, const Member& target);
+  Status exchange(const Member& one, const std::string& one_name, const Member& other,
+                  const std::string& other_name);
+
+  Result<UniqueFd> open_sparse(const Node& node) const;
+  Status set_owner(const Node& node, int fd, const AttributeChange& change) const;
+  Status set_mode(const Node& node, int fd, mode_t mode) const;
+  Status set_times(Node& node, int fd, const timespec& accessed, const timespec& modified);
 
   // Constant after construction.
   const MountOptions options_;
   const SourceRoot root_;
+  const Expected expected_;        // of SOURCE, where the mount shows one entry
   const std::string source_name_;  // for the log
+  const NewFramePolicy new_frames_;
   // Self-synchronised.
   Log& log_;
   WorkerPool workers_;
   BufferPool buffers_;
   DecodeCache cache_;
   BlockFetcher blocks_;
-  FrameProbe probe_;
+  SourceProbe probe_;
   Directory directory_;
   InodeNumbers inodes_;
   NodeTable nodes_;
-  std::atomic<std::uint64_t> next_state_{1};  // numbers for FrameState::state_id
+  std::atomic<std::uint64_t> next_state_{1};  // numbers for Node::State::state_id
+  ChunkStoring storing_;
+  OverlayBudget overlay_;
+  // Held while something is renamed in SOURCE and in `nodes_`, so that who finds a node missing can
+  // wait for that.
+  struct Renaming {};
+  Guarded<Renaming> renaming_;
+  EditTable edits_;  // the last: its thread uses all the others
 };
 
 }  // namespace framefs::fs

@@ -1,13 +1,16 @@
 #include "fs/tree/node.h"
 
 #include <cerrno>
+#include <utility>
 #include <vector>
 
 namespace framefs::fs {
 
 std::size_t NodeTable::KeyHash::operator()(const NodeKey& key) const noexcept {
   const std::hash<std::uint64_t> hash;
-  return hash(key.inode * 0x9e3779b97f4a7c15ULL + key.device * 2 + (key.is_frame ? 1 : 0));
+  const auto place = hash(key.inode * 0x9e3779b97f4a7c15ULL + key.device * 8 +
+                          static_cast<std::uint64_t>(key.look));
+  return place ^ std::hash<std::string>{}(key.member);
 }
 
 NodeTable::NodeTable(const NodeKey& root, std::string root_path)
@@ -29,8 +32,48 @@ Result<std::shared_ptr<Node>> NodeTable::find(NodeId id) const {
   return node;
 }
 
+// Runs `change` for each way in which the file is shown.
+template <class Change>
+void NodeTable::change_nodes_at(const SourceId& file, const Place& place, const Change& change) {
+  state_.with([&](State& state) {
+    for (const auto look : {Look::itself, Look::frame, Look::array, Look::npy, Look::store}) {
+      const auto known = state.by_key.find({file.device, file.inode, look, {}});
+      if (known == state.by_key.end()) continue;
+      auto& node = *state.by_id.at(known->second);
+      if (node.parent_ == place.parent && node.name_ == place.name) change(node);
+    }
+  });
+}
+
+void NodeTable::move(const SourceId& file, const Place& from, const Place& to) {
+  std::vector<std::shared_ptr<Node>> old_parents;  // let go of after the lock
+  change_nodes_at(file, from, [&](Node& node) {
+    old_parents.push_back(std::exchange(node.parent_, to.parent));
+    node.name_ = to.name;
+  });
+}
+
+void NodeTable::hold(const SourceId& file, const Place& place,
+                     const std::shared_ptr<const UniqueFd>& object) {
+  std::vector<std::shared_ptr<const UniqueFd>> dropped;
+  change_nodes_at(file, place,
+                  [&](Node& node) { dropped.push_back(std::exchange(node.held_, object)); });
+}
+
+std::shared_ptr<const UniqueFd> NodeTable::held(const Node& node) const {
+  return state_.with([&](const State&) { return node.held_; });
+}
+
+std::shared_ptr<Node> NodeTable::find(const NodeKey& key) const {
+  return state_.with([&](const State& state) -> std::shared_ptr<Node> {
+    const auto at = state.by_key.find(key);
+    return at == state.by_key.end() ? nullptr : state.by_id.at(at->second);
+  });
+}
+
 std::shared_ptr<Node> NodeTable::look_up(const std::shared_ptr<Node>& parent,
                                          const std::string& name, const NodeKey& key) {
+  std::shared_ptr<const UniqueFd> dropped;  // closed after the lock
   return state_.with([&](State& state) {
     const auto [known, fresh] = state.by_key.try_emplace(key, state.next);
     if (fresh) {
@@ -42,6 +85,8 @@ std::shared_ptr<Node> NodeTable::look_up(const std::shared_ptr<Node>& parent,
     // But never below itself, where a bind mount or snapshot shows a directory inside itself: the
     // kernel refuses such a loop when it hears of it.
     if (node->id != kRootNode && !is_above(*node, *parent)) {
+      // Under the name that it is losing, it may have been found just before.
+      if (node->parent_ != parent || node->name_ != name) dropped = std::move(node->held_);
       node->parent_ = parent;
       node->name_ = name;
     }
@@ -76,7 +121,7 @@ std::string NodeTable::path_of(const Node& node) const {
   return state_.with([&](const State&) {
     std::vector<const std::string*> names;
     for (const Node* at = &node; at->parent_ != nullptr; at = at->parent_.get()) {
-      names.push_back(&at->name_);
+      if (!at->key.is_member()) names.push_back(&at->name_);
     }
     if (names.empty()) return root_path_;
     std::string path;
@@ -85,6 +130,14 @@ std::string NodeTable::path_of(const Node& node) const {
       path += **name;
     }
     return path;
+  });
+}
+
+std::shared_ptr<Node> NodeTable::store_of(const Node& member) const {
+  return state_.with([&](const State&) {
+    auto at = member.parent_;
+    while (at && at->key.is_member()) at = at->parent_;
+    return at;
   });
 }
 

@@ -8,19 +8,33 @@
 
 #include "fs/core/file.h"
 #include "fs/core/guarded.h"
-#include "fs/view/frame_view.h"
+#include "fs/tree/name_policy.h"
+#include "fs/view/view.h"
 
 namespace framefs::fs {
+
+class EditedFrame;
 
 using NodeId = std::uint64_t;
 inline constexpr NodeId kRootNode = 1;  // FUSE's number for the root, too
 
-// What makes two names the same file: the source file, and how it is shown.
+// What makes two names the same file: the source file, how it is shown, and for what is inside a
+// store, where in it.
 struct NodeKey {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
-  bool is_frame = false;
+  Look look = Look::itself;
+  std::string member;  // the path in the store that the source file is; empty for the file itself
   bool operator==(const NodeKey&) const = default;
+
+  [[nodiscard]] bool is_member() const noexcept { return !member.empty(); }
+  [[nodiscard]] bool shows_frame() const noexcept {
+    return look == Look::frame || look == Look::array || look == Look::npy;
+  }
+  // Shown as a file whose bytes are a View's.
+  [[nodiscard]] bool has_view() const noexcept {
+    return shows_frame() || (look == Look::itself && is_member());
+  }
 };
 
 // A file that the kernel knows.
@@ -31,22 +45,27 @@ struct Node {
   const NodeId id;
   const NodeKey key;
 
-  // What is open of a frame.
-  struct FrameState {
-    std::shared_ptr<const FrameView> view;  // of the state read last; null while nothing is open
+  // What is open of a file, and in which state its source was seen last.
+  struct State {
+    std::shared_ptr<const View> view;  // of that state; null while nothing is open
     std::uint64_t open_handles = 0;
     FileIdentity identity;       // the state that `state_id` stands for
-    std::uint64_t state_id = 0;  // 0: none yet
+    std::uint64_t state_id = 0;  // the CacheKey::file of that state; 0: none yet
     FileIdentity kernel_pages;   // the state whose bytes the kernel may still hold
+    // While the file is being written: how it is seen, and whether the kernel's pages are of that.
+    std::shared_ptr<const View> edit_view;
+    const EditedFrame* edit_view_of = nullptr;
+    const EditedFrame* kernel_pages_of = nullptr;
   };
-  Guarded<FrameState> frame;
+  Guarded<State> state;
 
  private:
   friend class NodeTable;
   // Guarded by the table.
-  std::shared_ptr<Node> parent_;  // null: the root
-  std::string name_;              // in the source directory
-  std::uint64_t lookups_ = 0;     // that the kernel has not yet forgotten
+  std::shared_ptr<Node> parent_;          // null: the root
+  std::string name_;                      // in the source directory
+  std::uint64_t lookups_ = 0;             // that the kernel has not yet forgotten
+  std::shared_ptr<const UniqueFd> held_;  // what lost that name, by O_PATH
 };
 
 // All nodes that the kernel knows.  Threads: any number.
@@ -54,6 +73,8 @@ class NodeTable {
  public:
   NodeTable(const NodeKey& root, std::string root_path);
 
+  // The node of `key`, where there is one; null otherwise.
+  [[nodiscard]] std::shared_ptr<Node> find(const NodeKey& key) const;
   // Errors: system, ESTALE for a number the kernel should not know any more.
   Result<std::shared_ptr<Node>> find(NodeId id) const;
 
@@ -64,8 +85,28 @@ class NodeTable {
   // Takes back `lookups`; a node of which none are left is dropped.
   void forget(NodeId id, std::uint64_t lookups);
 
-  // Where the node was seen last, for SourceRoot::open().
+  // A name that a source file has.
+  struct Place {
+    std::shared_ptr<Node> parent;
+    std::string name;
+  };
+  struct SourceId {
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;
+  };
+  // To be called when a file has been renamed: its nodes that were seen last at `from` are at `to`.
+  void move(const SourceId& file, const Place& from, const Place& to);
+  // To be called before a file loses a name: its nodes that were seen last there keep `object`, an
+  // O_PATH descriptor, until they are seen under another name, or forgotten.  Null takes it back.
+  void hold(const SourceId& file, const Place& place,
+            const std::shared_ptr<const UniqueFd>& object);
+  // What is kept of a node that has lost its name; null for others.
+  [[nodiscard]] std::shared_ptr<const UniqueFd> held(const Node& node) const;
+
+  // Where the node was seen last, for SourceRoot::open(); of what is inside a store, where that is.
   [[nodiscard]] std::string path_of(const Node& node) const;
+  // The node of the store that a member is in; null where the table knows none any more.
+  [[nodiscard]] std::shared_ptr<Node> store_of(const Node& member) const;
 
  private:
   struct KeyHash {
@@ -77,6 +118,8 @@ class NodeTable {
     NodeId next = kRootNode + 1;
   };
   static bool is_above(const Node& node, const Node& below);
+  template <class Change>
+  void change_nodes_at(const SourceId& file, const Place& place, const Change& change);
 
   const std::string root_path_;
   Guarded<State> state_;

@@ -27,16 +27,19 @@ Result<UniqueFd> open_beneath(int directory, const char* path, int flags) {
 
 }  // namespace
 
-Result<SourceRoot> SourceRoot::open(const std::filesystem::path& source) {
+Result<SourceRoot> SourceRoot::open_directory(const std::filesystem::path& source) {
+  UniqueFd fd(::open(source.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) return system_error("open");
+  return SourceRoot(std::move(fd), ".");
+}
+
+Result<SourceRoot> SourceRoot::open_entry(const std::filesystem::path& source) {
   std::error_code error;
   const auto real = std::filesystem::canonical(source, error);
   if (error) return system_error_of(error.value(), "open");
-  const bool is_directory = std::filesystem::is_directory(real, error);
-  if (error) return system_error_of(error.value(), "open");
-  const auto directory = is_directory ? real : real.parent_path();
-  UniqueFd fd(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!fd) return system_error("open");
-  return SourceRoot(std::move(fd), is_directory ? "." : real.filename().string(), is_directory);
+  if (!real.has_filename()) return open_directory(real);
+  FRAMEFS_TRY(auto parent, open_directory(real.parent_path()));
+  return SourceRoot(std::move(parent.directory_), real.filename().string());
 }
 
 Result<UniqueFd> SourceRoot::open(const std::string& relative, int flags) const {

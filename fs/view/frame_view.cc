@@ -2,27 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <utility>
 #include <vector>
-
-#include <fmt/core.h>
 
 namespace framefs::fs {
 namespace {
 
-// Index entries are decoded and kept so many at a time.
-constexpr std::uint64_t kWindowEntries = 8192;
-
 // What zero chunks are served from, however long they are.
 constexpr std::size_t kZeroBytes = 64u << 10;
 const std::array<std::byte, kZeroBytes> kZeros{};
-
-struct IndexWindow {
-  std::vector<std::int64_t> entries;
-  [[nodiscard]] std::uint64_t memory_bytes() const noexcept {
-    return sizeof(*this) + entries.capacity() * sizeof(std::int64_t);
-  }
-};
 
 }  // namespace
 
@@ -37,65 +26,9 @@ struct FrameView::Plan {
   std::vector<Gap> gaps;  // one for each request
 };
 
-FrameView::FrameView(std::shared_ptr<const FileSource> source, std::uint64_t state_id,
-                     std::string name, const ReadServices& services)
-    : source_(std::move(source)),
-      state_id_(state_id),
-      name_(std::move(name)),
-      services_(services),
-      frame_(codec::Frame::open(*source_, services_.limits)) {
-  if (!frame_) log_failure(frame_.error(), std::nullopt);
-}
-
-void FrameView::log_failure(const Error& error, std::optional<ChunkIndex> chunk) const {
-  services_.log.failure(chunk ? fmt::format("{}: chunk {}", name_, chunk->value) : name_, error);
-}
-
-Result<std::int64_t> FrameView::index_entry(ChunkIndex chunk) const {
-  const std::uint64_t window = chunk.value / kWindowEntries;
-  const CacheKey key{.file = state_id_, .chunk = window, .kind = CacheKind::index_window};
-  const auto make = [&]() -> Result<std::shared_ptr<const IndexWindow>> {
-    const std::uint64_t begin = window * kWindowEntries;
-    auto made = std::make_shared<IndexWindow>();
-    made->entries.resize(std::min(kWindowEntries, frame_->chunk_count() - begin));
-    FRAMEFS_CHECK(frame_->read_entries(*source_, {begin}, made->entries));
-    return made;
-  };
-  FRAMEFS_TRY(const auto entries, services_.cache.get<IndexWindow>(key, make));
-  return entries->entries[chunk.value % kWindowEntries];
-}
-
-Result<std::shared_ptr<const codec::ChunkBegins>> FrameView::chunk_begins() const {
-  const CacheKey key{.file = state_id_, .kind = CacheKind::chunk_begins};
-  const auto make = [&]() -> Result<std::shared_ptr<const codec::ChunkBegins>> {
-    const auto entry_of = [this](ChunkIndex chunk) { return index_entry(chunk); };
-    FRAMEFS_TRY(auto made, codec::ChunkBegins::make(*frame_, *source_, entry_of, services_.limits));
-    return std::make_shared<const codec::ChunkBegins>(std::move(made));
-  };
-  return services_.cache.get<codec::ChunkBegins>(key, make);
-}
-
-Result<std::shared_ptr<const codec::Chunk>> FrameView::chunk(
-    const codec::ChunkBegins::Place& place) const {
-  const CacheKey key{.file = state_id_, .chunk = place.chunk.value, .kind = CacheKind::chunk};
-  const auto make = [&]() -> Result<std::shared_ptr<const codec::Chunk>> {
-    FRAMEFS_TRY(const auto entry, index_entry(place.chunk));
-    FRAMEFS_TRY(auto opened, frame_->open_chunk(*source_, place.chunk, entry, services_.limits));
-    // The header was read once before where chunks vary in size, and the file may have changed
-    // since.
-    if (opened.nbytes() != place.range.size) {
-      constexpr std::uint64_t kNbytesAt = 4;
-      const auto chunk_at = frame_->header().header_len + static_cast<std::uint64_t>(entry);
-      return codec::fail_value(Errc::bad_field, "nbytes of the chunk", chunk_at + kNbytesAt,
-                               opened.nbytes());
-    }
-    return std::make_shared<const codec::Chunk>(std::move(opened));
-  };
-  return services_.cache.get<codec::Chunk>(key, make);
-}
-
 // Chunks of which no block needs decoding.
-Status FrameView::plan_by_rule(Plan& plan, const codec::Chunk& chunk, ByteRange wanted) const {
+Status FrameView::plan_by_rule(Plan& plan, const codec::Chunk& chunk, ChunkIndex index,
+                               ByteRange wanted) const {
   auto& spans = plan.result.spans;
   if (chunk.body() == codec::ChunkBody::special && chunk.is_zero()) {
     while (wanted.size > 0) {
@@ -105,11 +38,11 @@ Status FrameView::plan_by_rule(Plan& plan, const codec::Chunk& chunk, ByteRange 
     }
     return {};
   }
-  auto bytes = std::make_shared<Bytes>(services_.buffers, wanted.size);
+  auto bytes = std::make_shared<Bytes>(frame_->services().buffers, wanted.size);
   if (chunk.body() == codec::ChunkBody::special) {
     chunk.fill(wanted.offset, bytes->writable());
   } else {
-    FRAMEFS_CHECK(source_->read_at(chunk.plain_offset() + wanted.offset, bytes->writable()));
+    FRAMEFS_CHECK(frame_->read_plain(chunk, index, wanted.offset, bytes->writable()));
   }
   spans.push_back(bytes->view());
   plan.result.owners.push_back(std::move(bytes));
@@ -118,40 +51,37 @@ Status FrameView::plan_by_rule(Plan& plan, const codec::Chunk& chunk, ByteRange 
 
 Status FrameView::plan_chunk(Plan& plan, const codec::ChunkBegins::Place& place,
                              ByteRange wanted) const {
-  FRAMEFS_TRY(const auto opened, chunk(place));
-  if (opened->body() != codec::ChunkBody::blocks) return plan_by_rule(plan, *opened, wanted);
+  FRAMEFS_TRY(const auto opened, frame_->chunk(place.chunk, place.range.size));
+  if (opened->body() != codec::ChunkBody::blocks) {
+    return plan_by_rule(plan, *opened, place.chunk, wanted);
+  }
   for (const auto& piece : plan_blocks(*opened, wanted)) {
     plan.gaps.push_back({plan.result.spans.size(), piece.within});
-    plan.requests.push_back({opened, place.chunk, piece.block});
+    plan.requests.push_back(frame_->request(opened, place.chunk, piece.block));
     plan.result.spans.emplace_back();
   }
   return {};
 }
 
-Result<ReadResult> FrameView::read(std::uint64_t offset, std::uint64_t size) const {
-  if (!frame_) return std::unexpected(frame_.error());
+Result<ReadResult> FrameView::read(std::uint64_t offset, std::uint64_t size, Access) const {
+  const auto& frame = frame_->frame();
+  if (!frame) return std::unexpected(frame.error());
   Plan plan;
-  if (offset >= frame_->nbytes()) return std::move(plan.result);
-  std::uint64_t left = std::min(size, frame_->nbytes() - offset);
+  const std::uint64_t nbytes = frame_->nbytes();
+  if (offset >= nbytes) return std::move(plan.result);
+  std::uint64_t left = std::min(size, nbytes - offset);
   if (left == 0) return std::move(plan.result);
 
-  const auto begins = chunk_begins();
-  if (!begins) {
-    log_failure(begins.error(), std::nullopt);
-    return std::unexpected(begins.error());
-  }
+  FRAMEFS_TRY(const auto begins, frame_->chunk_begins());
   while (left > 0) {
-    const auto place = (*begins)->find(offset);
+    const auto place = begins->find(offset);
     if (!place) {
-      log_failure(place.error(), std::nullopt);
+      frame_->log_failure(place.error(), std::nullopt);
       return std::unexpected(place.error());
     }
     const std::uint64_t skip = offset - place->range.offset;
     const auto take = std::min(place->range.size - skip, left);
-    if (const auto planned = plan_chunk(plan, *place, {skip, take}); !planned) {
-      log_failure(planned.error(), place->chunk);
-      return std::unexpected(planned.error());
-    }
+    FRAMEFS_CHECK(plan_chunk(plan, *place, {skip, take}));
     offset += take;
     left -= take;
   }
@@ -161,21 +91,43 @@ Result<ReadResult> FrameView::read(std::uint64_t offset, std::uint64_t size) con
 
 Status FrameView::fill_gaps(Plan& plan) const {
   if (plan.requests.empty()) return {};
-  plan.result.admission = services_.cache.admit(BlockFetcher::needed_bytes(plan.requests));
-  auto blocks = services_.blocks.fetch(*source_, state_id_, plan.requests);
-  if (!blocks) {
-    log_failure(blocks.error().error, blocks.error().chunk);
-    return std::unexpected(blocks.error().error);
+  auto& [admission, served, owners, spans] = plan.result;
+  if (plan.requests.size() == 1) {
+    const auto [span, within] = plan.gaps.front();
+    if (auto part = frame_->fetch_part(plan.requests.front(), within)) {
+      spans[span] = part->view();
+      owners.push_back(std::move(part));
+      return {};
+    }
   }
-  for (std::size_t i = 0; i < blocks->size(); ++i) {
+  admission = frame_->services().cache.admit(BlockFetcher::needed_bytes(plan.requests));
+  FRAMEFS_TRY(auto blocks, frame_->fetch(plan.requests));
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
     const auto [span, within] = plan.gaps[i];
-    const auto whole = (*blocks)[i]->view();
-    plan.result.spans[span] = whole.subspan(within.offset, within.size);
-    plan.result.owners.push_back(std::move((*blocks)[i]));
-    if (within.offset + within.size == whole.size())
-      plan.result.served.add(services_.cache, BlockFetcher::key_of(state_id_, plan.requests[i]));
+    const auto whole = blocks[i]->view();
+    spans[span] = whole.subspan(within.offset, within.size);
+    owners.push_back(std::move(blocks[i]));
+    // Its last byte is on its way: the rest is in the page cache already, or was never wanted.
+    const bool is_end = within.offset + within.size == whole.size();
+    if (is_end) frame_->release_with(served, plan.requests[i]);
   }
   return {};
+}
+
+Result<std::uint64_t> FrameView::seek(Seek what, std::uint64_t offset) const {
+  const auto& frame = frame_->frame();
+  if (!frame) return std::unexpected(frame.error());
+  const std::uint64_t nbytes = frame_->nbytes();
+  if (offset >= nbytes) return system_error_of(ENXIO, "seek");
+  // Where chunks vary in size, none is a hole: nothing but a stored header tells their sizes.
+  const bool is_hole = what == Seek::hole;
+  if (frame->header().has_variable_chunks()) return is_hole ? nbytes : offset;
+  const std::uint64_t chunksize = frame->header().chunksize;
+  const std::uint64_t first = offset / chunksize;
+  FRAMEFS_TRY(const auto found, frame_->find_chunk(is_hole, first, frame_->chunk_count()));
+  if (found < frame_->chunk_count()) return std::max(offset, found * chunksize);
+  if (is_hole) return nbytes;
+  return system_error_of(ENXIO, "seek");
 }
 
 }  // namespace framefs::fs

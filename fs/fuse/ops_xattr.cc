@@ -1,0 +1,61 @@
+#include <cerrno>
+#include <span>
+
+#include "fs/fuse/answer.h"
+#include "fs/fuse/operations.h"
+
+namespace framefs::fuse {
+namespace {
+
+// A caller without a buffer asks how large one has to be.
+Result<Answer> answer_bytes(std::vector<char> bytes, std::size_t room) {
+  if (room == 0) return SizeAnswer{bytes.size()};
+  if (bytes.size() > room) return fs::system_error_of(ERANGE, "xattr");
+  return BufferAnswer{std::move(bytes)};
+}
+
+void op_getxattr(fuse_req_t req, fuse_ino_t node, const char* name, std::size_t size) {
+  answer(req, "getxattr", [&](Mount& mount) -> Result<Answer> {
+    FRAMEFS_TRY(auto value, mount.filesystem.xattr(node, name));
+    return answer_bytes(std::move(value), size);
+  });
+}
+
+void op_listxattr(fuse_req_t req, fuse_ino_t node, std::size_t size) {
+  answer(req, "listxattr", [&](Mount& mount) -> Result<Answer> {
+    FRAMEFS_TRY(const auto names, mount.filesystem.xattr_names(node));
+    std::vector<char> list;
+    for (const auto& name : names) {
+      list.insert(list.end(), name.begin(), name.end());
+      list.push_back('\0');
+    }
+    return answer_bytes(std::move(list), size);
+  });
+}
+
+void op_setxattr(fuse_req_t req, fuse_ino_t node, const char* name, const char* value,
+                 std::size_t size, int flags) {
+  answer(req, "setxattr", [&](Mount& mount) -> Result<Answer> {
+    FRAMEFS_CHECK(
+        mount.filesystem.set_xattr(node, name, std::as_bytes(std::span(value, size)), flags));
+    return Done{};
+  });
+}
+
+void op_removexattr(fuse_req_t req, fuse_ino_t node, const char* name) {
+  answer(req, "removexattr", [&](Mount& mount) -> Result<Answer> {
+    FRAMEFS_CHECK(mount.filesystem.remove_xattr(node, name));
+    return Done{};
+  });
+}
+
+}  // namespace
+
+void add_xattr_operations(fuse_lowlevel_ops& table) {
+  table.getxattr = op_getxattr;
+  table.listxattr = op_listxattr;
+  table.setxattr = op_setxattr;
+  table.removexattr = op_removexattr;
+}
+
+}  // namespace framefs::fuse

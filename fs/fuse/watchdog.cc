@@ -1,0 +1,221 @@
+#include "fs/fuse/watchdog.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include <fmt/core.h>
+
+namespace framefs::fuse {
+namespace {
+
+// Does not hold the program's own, which people look for.
+constexpr const char* kName = "fuse-watchdog";
+
+// For so long it tries to unmount, or waits for the kernel to close what the daemon had open.
+constexpr unsigned kPatienceSeconds = 10;
+
+// ------------------------------------------------------------------------- the daemon's side
+
+// The standard streams of the watchdog: it reads the pipe, says nothing, and has nothing else open.
+class Streams {
+ public:
+  explicit Streams(int pipe) {
+    posix_spawn_file_actions_init(&actions_);
+    posix_spawn_file_actions_adddup2(&actions_, pipe, STDIN_FILENO);
+    for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
+      posix_spawn_file_actions_addopen(&actions_, stream, "/dev/null", O_WRONLY, 0);
+    }
+    posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1);
+  }
+  Streams(const Streams&) = delete;
+  Streams& operator=(const Streams&) = delete;
+  ~Streams() { posix_spawn_file_actions_destroy(&actions_); }
+  [[nodiscard]] const posix_spawn_file_actions_t* get() const { return &actions_; }
+
+ private:
+  posix_spawn_file_actions_t actions_{};
+};
+
+// In a session of its own, where no terminal sends it signals, and with none of ours blocked.
+class Attributes {
+ public:
+  Attributes() {
+    posix_spawnattr_init(&attributes_);
+    sigset_t signals;
+    sigemptyset(&signals);
+    posix_spawnattr_setsigmask(&attributes_, &signals);
+    sigaddset(&signals, SIGALRM);
+    sigaddset(&signals, SIGCHLD);
+    posix_spawnattr_setsigdefault(&attributes_, &signals);
+    posix_spawnattr_setflags(&attributes_,
+                             POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  }
+  Attributes(const Attributes&) = delete;
+  Attributes& operator=(const Attributes&) = delete;
+  ~Attributes() { posix_spawnattr_destroy(&attributes_); }
+  [[nodiscard]] const posix_spawnattr_t* get() const { return &attributes_; }
+
+ private:
+  posix_spawnattr_t attributes_{};
+};
+
+// The kernel's number for the mount in which `fd` lies, as /proc/self/mountinfo has it.  Asks no
+// filesystem anything: whoever would have to answer may be dead, or ourselves.
+// Source: name_to_handle_at(2), which fills the number in even where the handle finds no room.
+std::optional<int> mount_number(int fd) {
+  file_handle no_room{};
+  int number = 0;
+  if (::name_to_handle_at(fd, "", &no_room, &number, AT_EMPTY_PATH) != 0 && errno != EOVERFLOW) {
+    return std::nullopt;
+  }
+  return number;
+}
+
+fs::UniqueFd open_path(const char* path) { return fs::UniqueFd(::open(path, O_PATH | O_CLOEXEC)); }
+
+// ----------------------------------------------------------------------- the watchdog's side
+
+// What the daemon has said: the mountpoint, a zero byte, and the number of its mount once it had one.
+struct Message {
+  std::string mountpoint;
+  std::optional<int> mount;
+};
+
+Message parse_message(std::string_view text) {
+  const auto end = std::min(text.find('\0'), text.size());
+  Message message{.mountpoint = std::string(text.substr(0, end)), .mount = std::nullopt};
+  const auto digits = text.substr(std::min(end + 1, text.size()));
+  int number = 0;
+  if (std::from_chars(digits.data(), digits.data() + digits.size(), number).ec == std::errc()) {
+    message.mount = number;
+  }
+  return message;
+}
+
+// Everything that comes through the pipe, which ends when the daemon does.
+std::string listen(int pipe) {
+  std::string text;
+  std::array<char, 4096> piece{};
+  while (true) {
+    const auto got = ::read(pipe, piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return text;
+    text.append(piece.data(), static_cast<std::size_t>(got));
+  }
+}
+
+enum class State : unsigned char { dead, dying, something_else };
+
+// What lies on the mountpoint now.
+State state_of(int top, const Message& message) {
+  if (top < 0) return State::something_else;
+  const auto mount = mount_number(top);
+  if (message.mount && mount && *mount != *message.mount) return State::something_else;
+  // The kernel gives numbers out again, so the mount has to be dead as well.  It may still know the
+  // attributes, so it is told to ask: that waits until nothing of the daemon is left to answer.
+  struct statx unused{};
+  if (::statx(top, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, STATX_BASIC_STATS, &unused) == 0) {
+    return State::something_else;
+  }
+  if (errno == ENOTCONN) return State::dead;
+  return errno == ECONNABORTED ? State::dying : State::something_else;
+}
+
+void run_fusermount(const std::string& mountpoint) {
+  std::array<std::string, 5> words = {"fusermount3", "-u", "-z", "--", mountpoint};
+  std::array<char*, words.size() + 1> arguments{};
+  std::ranges::transform(words, arguments.begin(), [](std::string& word) { return word.data(); });
+  pid_t child = 0;
+  if (::posix_spawnp(&child, words[0].c_str(), nullptr, nullptr, arguments.data(), environ) != 0) {
+    return;
+  }
+  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) continue;
+}
+
+// Through the descriptor, so that it is this mount whatever has happened to the path since.  Only root
+// may; for others there is a program that may, and that makes sure that the mount is theirs.
+void unmount(int top, const std::string& mountpoint) {
+  const auto path = fmt::format("/proc/self/fd/{}", top);
+  if (::umount2(path.c_str(), MNT_DETACH) != 0) run_fusermount(mountpoint);
+}
+
+void clear(const Message& message) {
+  for (auto pause = std::chrono::milliseconds(1);; pause *= 2) {
+    const auto top = open_path(message.mountpoint.c_str());
+    const auto state = state_of(top.get(), message);
+    if (state == State::something_else) return;
+    if (state == State::dead) unmount(top.get(), message.mountpoint);
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+}  // namespace
+
+Result<Watchdog> Watchdog::start(const std::filesystem::path& mountpoint) {
+  std::array<int, 2> pipe{};
+  if (::pipe2(pipe.data(), O_CLOEXEC) != 0) return fs::system_error("pipe");
+  const fs::UniqueFd listening(pipe[0]);
+  fs::UniqueFd life(pipe[1]);
+
+  std::array<std::string, 2> words = {kName, std::to_string(::getpid())};
+  std::array<char*, words.size() + 1> arguments = {words[0].data(), words[1].data(), nullptr};
+  pid_t pid = 0;
+  const int failed = ::posix_spawn(&pid, "/proc/self/exe", Streams(listening.get()).get(),
+                                   Attributes().get(), arguments.data(), environ);
+  if (failed != 0) return fs::system_error_of(failed, "posix_spawn");
+  Watchdog watchdog(pid, std::move(life));
+
+  // With the zero byte at its end.  No longer than a path can be, so it fits into the pipe.
+  const auto& text = mountpoint.native();
+  if (::write(watchdog.life_.get(), text.c_str(), text.size() + 1) < 0) {
+    return fs::system_error("write");
+  }
+  return watchdog;
+}
+
+void Watchdog::mounted(const std::filesystem::path& mountpoint) const {
+  const auto top = open_path(mountpoint.c_str());
+  const auto number = mount_number(top.get());
+  if (!number) return;
+  const auto text = std::to_string(*number);
+  // Should the watchdog be gone, nobody listens; libfuse has made SIGPIPE harmless.
+  [[maybe_unused]] const auto told = ::write(life_.get(), text.data(), text.size());
+}
+
+Watchdog::~Watchdog() {
+  if (pid_ < 0) return;
+  ::kill(pid_, SIGKILL);
+  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) continue;
+}
+
+bool is_watchdog(std::string_view name) noexcept { return name == kName; }
+
+int run_watchdog() {
+  ::prctl(PR_SET_NAME, kName);
+  // What ends the daemon in order, whoever sends it to both, is for the daemon, which then ends us.
+  for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM}) {
+    static_cast<void>(::signal(signal, SIG_IGN));
+  }
+  if (::chdir("/") != 0) return 1;  // no directory that somebody might want to unmount
+  const auto message = parse_message(listen(STDIN_FILENO));
+  ::alarm(kPatienceSeconds);  // ends the process, also while it waits for a filesystem's answer
+  if (!message.mountpoint.empty()) clear(message);
+  return 0;
+}
+
+}  // namespace framefs::fuse

@@ -1,0 +1,264 @@
+// The part of the filesystem that makes new entries.
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "codec/frame/frame_writer.h"
+#include "fs/core/file_sink.h"
+#include "fs/tree/filesystem.h"
+
+namespace framefs::fs {
+namespace {
+
+constexpr mode_t kModeBits = 07777;
+constexpr mode_t kSetIdBits = S_ISUID | S_ISGID;
+
+// Gives what was just made in `parent` to who asked for it; only root can.  In a directory of its own
+// group it has that already.
+Status give(int fd, const struct stat& parent, const Filesystem::Caller& caller) {
+  if (::geteuid() != 0) return {};
+  FRAMEFS_TRY(const auto st, stat_of(fd));
+  const gid_t group = (parent.st_mode & S_ISGID) != 0 ? st.st_gid : caller.group;
+  if (st.st_uid == caller.user && st.st_gid == group) return {};
+  if (::fchownat(fd, "", caller.user, group, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW) != 0) {
+    return system_error("chown");
+  }
+  return {};
+}
+
+Status give_special_bits(int fd, mode_t mode) {
+  // Changes of owner and writes take them away.
+  if ((mode & kSetIdBits) == 0) return {};
+  if (::chmod(path_of_fd(fd).c_str(), mode & kModeBits) != 0) return system_error("chmod");
+  return {};
+}
+
+Result<std::vector<std::byte>> empty_frame(const NewFrame& frame) {
+  return codec::encode_empty_frame({.encode = frame.encode, .chunksize = frame.chunksize});
+}
+
+// What a frame without data will be under a name.
+FrameSummary summary_of_new(Expected expected) {
+  FrameSummary summary;
+  if (expected == Expected::frame) summary.content = Content::frame;
+  return summary;
+}
+
+}  // namespace
+
+// What is in a store comes with it; the mount of one entry has no other.
+Status Filesystem::check_writable(const Node& node) const {
+  const bool in_store = node.key.look == Look::store || node.key.is_member();
+  if (options_.read_only || in_store) return system_error_of(EROFS, "write");
+  return {};
+}
+
+// Of what is to be shown as `look` under a new name.  Names that would make SOURCE show something else
+// are left to those who fill SOURCE.
+Status Filesystem::check_new_name(const std::string& name, Look look) const {
+  const auto expected = expected_content(name);
+  const bool is_kept =
+      look == Look::store ||
+      (options_.keep_suffix && (expected == Expected::frame || look != Look::itself));
+  if (is_hidden(name) || (expected != Expected::nothing && !is_kept)) {
+    return system_error_of(EPERM, "name");
+  }
+  return {};
+}
+
+Result<Filesystem::Parent> Filesystem::open_parent(NodeId id) {
+  Parent parent;
+  FRAMEFS_TRY(parent.node, nodes_.find(id));
+  FRAMEFS_CHECK(check_writable(*parent.node));
+  if (parent.node->key.look == Look::lone_entry) return system_error_of(EPERM, "directory");
+  if (parent.node->key.look != Look::itself) return system_error_of(ENOTDIR, "directory");
+  FRAMEFS_TRY(auto fd, open_node(*parent.node, O_PATH | O_DIRECTORY));
+  FRAMEFS_TRY(parent.stat, stat_of(fd.get()));
+  parent.folder = std::make_unique<DiskFolder>(std::move(fd), probe_);
+  return parent;
+}
+
+Result<std::optional<Directory::Found>> Filesystem::find_in(const Parent& parent,
+                                                            const std::string& name) {
+  auto found = directory_.find(*parent.folder, name);
+  if (found) return std::optional(std::move(*found));
+  if (found.error().sys == ENOENT) return std::optional<Directory::Found>();
+  return std::unexpected(found.error());
+}
+
+// The directory in which something is to be made that is called so.
+Result<Filesystem::Parent> Filesystem::open_parent_for(NodeId id, const std::string& new_name) {
+  FRAMEFS_TRY(auto parent, open_parent(id));
+  FRAMEFS_TRY(const auto there, find_in(parent, new_name));
+  if (there) return system_error_of(EEXIST, "name");
+  FRAMEFS_CHECK(check_new_name(new_name, Look::itself));
+  return parent;
+}
+
+std::string Filesystem::shown_path(const Parent& parent, const std::string& name) const {
+  const auto path = nodes_.path_of(*parent.node);
+  return path == "." ? name : path + "/" + name;
+}
+
+Result<Filesystem::Entry> Filesystem::enter_new(const Parent& parent,
+                                                const std::string& source_name,
+                                                const Caller& caller, mode_t mode) {
+  const auto finish = [&]() -> Result<Entry> {
+    const UniqueFd fd(::openat(parent.fd(), source_name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    if (!fd) return system_error("open");
+    FRAMEFS_CHECK(give(fd.get(), parent.stat, caller));
+    if (S_ISREG(mode)) FRAMEFS_CHECK(give_special_bits(fd.get(), mode));
+    FRAMEFS_TRY(const auto entry, parent.folder->probe(source_name));
+    const auto look = entry.summary.content == Content::frame ? Look::frame : Look::itself;
+    return enter(parent.node, source_name, look, entry);
+  };
+  auto entered = finish();
+  if (!entered) ::unlinkat(parent.fd(), source_name.c_str(), S_ISDIR(mode) ? AT_REMOVEDIR : 0);
+  return entered;
+}
+
+Result<Filesystem::Entry> Filesystem::make_directory(NodeId parent, const std::string& name,
+                                                     mode_t mode, const Caller& caller) {
+  FRAMEFS_TRY(const auto in, open_parent_for(parent, name));
+  if (::mkdirat(in.fd(), name.c_str(), mode & kModeBits) != 0) return system_error("mkdir");
+  return enter_new(in, name, caller, S_IFDIR | (mode & kModeBits));
+}
+
+Result<Filesystem::Entry> Filesystem::make_node(NodeId parent, const std::string& name, mode_t mode,
+                                                dev_t device, const Caller& caller) {
+  FRAMEFS_TRY(const auto in, open_parent_for(parent, name));
+  if (S_ISREG(mode)) {
+    FRAMEFS_TRY(const auto plan, plan_file(in, name));
+    FRAMEFS_CHECK(make_file(in, plan, mode, caller));
+    return enter_new(in, plan.source_name, caller, mode);
+  }
+  if (::mknodat(in.fd(), name.c_str(), mode, device) != 0) return system_error("mknod");
+  return enter_new(in, name, caller, mode);
+}
+
+Result<Filesystem::Entry> Filesystem::make_symlink(NodeId parent, const std::string& name,
+                                                   const std::string& target,
+                                                   const Caller& caller) {
+  FRAMEFS_TRY(const auto in, open_parent_for(parent, name));
+  if (::symlinkat(target.c_str(), in.fd(), name.c_str()) != 0) return system_error("symlink");
+  return enter_new(in, name, caller, S_IFLNK);
+}
+
+Result<Filesystem::Entry> Filesystem::make_link(NodeId id, NodeId parent, const std::string& name) {
+  FRAMEFS_TRY(const auto node, nodes_.find(id));
+  FRAMEFS_CHECK(check_writable(*node));
+  FRAMEFS_TRY(const auto in, open_parent_for(parent, name));
+  FRAMEFS_TRY(const auto object, open_node(*node, O_PATH | O_NOFOLLOW));
+  FRAMEFS_TRY(const auto st, stat_of(object.get()));
+  // Sparse frames are directories, of which there is but one name.
+  if (S_ISDIR(st.st_mode)) return system_error_of(EPERM, "link");
+  const auto path = nodes_.path_of(*node);
+  const auto summary = [&](Expected expected) {
+    if (expected == Expected::nothing || !S_ISREG(st.st_mode)) return FrameSummary{};
+    auto fd = reopen(object.get(), O_RDONLY | O_NONBLOCK);
+    if (!fd) return FrameSummary{};
+    return probe_.probe_open(FileSource(std::move(*fd)), st, expected);
+  };
+  FRAMEFS_TRY(const auto source_name,
+              directory_.place(*in.folder, {.asked = {name, node->key.look},
+                                            .source_name = path.substr(path.rfind('/') + 1),
+                                            .summary = summary,
+                                            .leaving = {},
+                                            .replaced = {}}));
+  if (::linkat(AT_FDCWD, path_of_fd(object.get()).c_str(), in.fd(), source_name.c_str(),
+               AT_SYMLINK_FOLLOW) != 0) {
+    return system_error("link");
+  }
+  FRAMEFS_TRY(const auto entry, in.folder->probe(source_name));
+  return enter(in.node, source_name, node->key.look, entry);
+}
+
+// Where no name that a frame could have would be shown as asked, or it would be too long, the file is
+// plain: better that than none.
+Result<Filesystem::NewFile> Filesystem::plan_file(const Parent& parent,
+                                                  const std::string& name) const {
+  NewFile plan{.source_name = name, .frame = new_frames_.frame_for(shown_path(parent, name))};
+  if (!plan.frame) return plan;
+  auto placed = directory_.place(*parent.folder, {.asked = {name, Look::frame},
+                                                  .source_name = {},
+                                                  .summary = summary_of_new,
+                                                  .leaving = {},
+                                                  .replaced = {}});
+  if (placed) {
+    plan.source_name = std::move(*placed);
+  } else {
+    plan.frame.reset();
+  }
+  return plan;
+}
+
+// Open for reading and writing, whatever its mode.
+Result<SourceFile> Filesystem::make_file(const Parent& parent, const NewFile& plan, mode_t mode,
+                                         const Caller& caller) {
+  std::vector<std::byte> bytes;
+  if (plan.frame) {
+    FRAMEFS_TRY(bytes, empty_frame(*plan.frame));
+  }
+  const auto* const name = plan.source_name.c_str();
+  UniqueFd fd(::openat(parent.fd(), name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                       mode & kModeBits));
+  if (!fd) return system_error("create");
+  const auto fill = [&]() -> Status {
+    FRAMEFS_CHECK(give(fd.get(), parent.stat, caller));
+    FRAMEFS_CHECK(write_fully(fd.get(), 0, bytes));
+    return give_special_bits(fd.get(), mode);
+  };
+  if (const auto filled = fill(); !filled) {
+    ::unlinkat(parent.fd(), name, 0);
+    return std::unexpected(filled.error());
+  }
+  return SourceFile::adopt(std::move(fd));
+}
+
+Result<Filesystem::Created> Filesystem::create_file(NodeId parent, const std::string& name,
+                                                    mode_t mode, int flags, const Caller& caller) {
+  FRAMEFS_TRY(const auto in, open_parent(parent));
+  FRAMEFS_TRY(const auto there, find_in(in, name));
+  Created created;
+  const auto opened_or_forgotten = [&](Result<Opened> opened) -> Result<Created> {
+    if (!opened) {
+      forget(created.entry.id, 1);
+      return std::unexpected(opened.error());
+    }
+    created.opened = std::move(*opened);
+    return std::move(created);
+  };
+  if (there) {
+    if ((flags & O_EXCL) != 0) return system_error_of(EEXIST, "create");
+    created.entry = enter(in.node, there->source_name, there->look, there->entry);
+    FRAMEFS_TRY(auto opened, opened_or_forgotten(open_file(created.entry.id, flags)));
+    // It was made just now by somebody else: the kernel does not know that it is not new.
+    if ((flags & O_TRUNC) == 0) return opened;
+    auto& file = *opened.opened.file;
+    if (const auto cut = truncate(*file.node, &file, 0); !cut) {
+      close_file(file);
+      forget(opened.entry.id, 1);
+      return std::unexpected(cut.error());
+    }
+    return opened;
+  }
+  FRAMEFS_CHECK(check_new_name(name, Look::itself));
+  FRAMEFS_TRY(const auto plan, plan_file(in, name));
+  FRAMEFS_TRY(auto source, make_file(in, plan, mode, caller));
+  SourceEntry entry;
+  FRAMEFS_TRY(entry.stat, stat_of(source.fd()));
+  if (plan.frame) {
+    entry.summary = probe_.probe_open(*source.file(), entry.stat, Expected::frame);
+  }
+  const auto look = plan.frame ? Look::frame : Look::itself;
+  created.entry = enter(in.node, plan.source_name, look, entry);
+  FRAMEFS_TRY(auto node, nodes_.find(created.entry.id));
+  return opened_or_forgotten(
+      open_as(std::move(node), std::move(source), flags, plan.frame ? &*plan.frame : nullptr));
+}
+
+}  // namespace framefs::fs

@@ -1,0 +1,263 @@
+// The part of the filesystem that writes to files.
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "fs/core/file_sink.h"
+#include "fs/tree/filesystem.h"
+#include "fs/view/array_view.h"
+#include "fs/view/frame_view.h"
+
+namespace framefs::fs {
+namespace {
+
+FileKey file_key(const Node& node) { return {node.key.device, node.key.inode}; }
+
+// Zeros are written to an array's bytes in pieces of that.
+constexpr std::size_t kZeroBytes = 256u << 10;
+
+Status resize_file(int fd, std::uint64_t size) {
+  if (::ftruncate(fd, static_cast<off_t>(size)) == 0) return {};
+  return system_error("truncate");
+}
+
+}  // namespace
+
+EditTable::Edit Filesystem::edit_of(const Node& node) const {
+  return node.key.shows_frame() && !node.key.is_member() ? edits_.find(file_key(node)) : nullptr;
+}
+
+// The frame in `source`, which is open for writing, as something to be written.  What was never
+// written to is yet to be settled: its typesize and filters come with its first chunk.
+Result<std::shared_ptr<FrameEdit>> Filesystem::make_edit(Node& node, const SourceFile& source,
+                                                         const NewFrame* new_frame) {
+  FRAMEFS_TRY(const auto st, source.content_stat());
+  EditSource from{.file = source.file(), .directory = {}, .name = name_for_log(node)};
+  if (source.is_sparse()) {
+    from.directory = UniqueFd(::fcntl(source.fd(), F_DUPFD_CLOEXEC, 0));
+    if (!from.directory) return system_error("dup");
+  }
+  auto opening = open_for_edit(std::move(from), state_id(node, identity_of(st)), options_.limits);
+  if (!opening) {
+    log_.failure(name_for_log(node), opening.error());
+    return std::unexpected(opening.error());
+  }
+  std::optional<NewFrame> planned;
+  if (new_frame == nullptr && opening->frame.nbytes() == 0 &&
+      opening->frame.header().typesize == 1) {
+    planned = new_frames_.frame_for(nodes_.path_of(node));
+    if (planned) new_frame = &*planned;
+  }
+  if (new_frame != nullptr) {
+    opening->settle = [chosen = *new_frame](std::span<const std::byte> first) {
+      return codec::settle_by_trial(chosen.encode, chosen.hints, first);
+    };
+  }
+  return FrameEdit::make(std::move(*opening),
+                         EditServices{services(), storing_, overlay_, next_state_});
+}
+
+// For writing, a frame's file is open for reading as well, whatever was asked for.
+Result<SourceFile> Filesystem::open_for_writing(const Node& node, int flags) const {
+  constexpr int kAlways = O_NOFOLLOW | O_NONBLOCK;
+  if (node.key.has_view()) {
+    auto fd = open_node(node, O_RDWR | kAlways);
+    // The directory of a sparse frame.
+    if (!fd && fd.error().sys == EISDIR) fd = open_node(node, O_RDONLY | kAlways);
+    if (!fd) return std::unexpected(fd.error());
+    return SourceFile::adopt(std::move(*fd));
+  }
+  // The kernel may want to read what surrounds the bytes that somebody writes.
+  auto fd = open_node(node, O_RDWR | kAlways);
+  if (!fd && fd.error().sys == EACCES) {
+    fd = open_node(node, (flags & O_ACCMODE) | kAlways);
+  }
+  if (!fd) return std::unexpected(fd.error());
+  return SourceFile::adopt(std::move(*fd));
+}
+
+Result<std::shared_ptr<FrameEdit>> Filesystem::join_edit(Node& node, const SourceFile& source,
+                                                         const NewFrame* new_frame) {
+  return edits_.open(file_key(node), [&] { return make_edit(node, source, new_frame); });
+}
+
+// Runs `body` with the node's frame open for writing.
+template <class Body>
+Status Filesystem::with_edit(Node& node, const Body& body) {
+  FRAMEFS_TRY(const auto source, open_for_writing(node, O_RDWR));
+  FRAMEFS_TRY(const auto edit, join_edit(node, source, nullptr));
+  const auto done = body(*edit);
+  edits_.close(file_key(node));
+  return done;
+}
+
+void Filesystem::leave_edit(const OpenFile& file) {
+  if (file.edit) edits_.close(file_key(*file.node));
+}
+
+// How a node's file is seen while it is being written.
+std::shared_ptr<const View> Filesystem::view_of(Node& node, const FrameEdit& edit) {
+  const auto chunks = edit.chunks();
+  auto known = node.state.with([&](const Node::State& state) {
+    return state.edit_view_of == chunks.get() ? state.edit_view : nullptr;
+  });
+  if (known) return known;
+  std::shared_ptr<const View> made;
+  if (node.key.look == Look::frame) {
+    made = std::make_shared<const FrameView>(chunks);
+  } else {
+    const auto header = node.key.look == Look::npy ? ArrayView::Header::npy : ArrayView::Header::none;
+    made = edit.reading([&] {
+      return std::make_shared<const ArrayView>(chunks, header, options_.cache_bytes);
+    });
+  }
+  std::shared_ptr<const View> dropped;
+  node.state.with([&](Node::State& state) {
+    dropped = std::exchange(state.edit_view, made);
+    state.edit_view_of = chunks.get();
+  });
+  return made;
+}
+
+// What the kernel holds of the file is what was written last, and stays right.
+void Filesystem::end_edit(const FileKey& key, const FileIdentity& identity) {
+  for (const auto look : {Look::frame, Look::array, Look::npy}) {
+    const auto node = nodes_.find(NodeKey{key.device, key.inode, look, {}});
+    if (!node) continue;
+    std::shared_ptr<const View> dropped;
+    node->state.with([&](Node::State& state) {
+      if (state.kernel_pages_of != nullptr) state.kernel_pages = identity;
+      state.kernel_pages_of = nullptr;
+      // Two states may look alike from outside.
+      state.state_id = 0;
+      dropped = std::move(state.edit_view);
+      state.edit_view_of = nullptr;
+    });
+  }
+}
+
+// The bytes of an array are all there from the beginning.
+Status Filesystem::write_array(const ArrayView& view, FrameEdit& edit, std::uint64_t offset,
+                               std::span<const std::byte> bytes) {
+  // Whoever writes by pages of memory writes the header as well: as it is.
+  const auto header = view.header();
+  if (offset < header.size()) {
+    const auto known = header.subspan(offset);
+    const auto again = bytes.first(std::min(bytes.size(), known.size()));
+    if (!std::ranges::equal(again, known.first(again.size()))) {
+      return system_error_of(EPERM, "write");
+    }
+    bytes = bytes.subspan(again.size());
+    offset += again.size();
+  }
+  const auto end = header.size() + view.array_bytes();
+  if (offset > end || bytes.size() > end - offset) return system_error_of(EPERM, "write");
+  if (bytes.empty()) return {};
+  std::vector<FrameEdit::Piece> pieces;
+  view.for_each_piece({offset - header.size(), bytes.size()},
+                      [&](std::uint64_t place, std::uint64_t within, std::uint64_t size) {
+                        pieces.push_back({place, bytes.subspan(within, size)});
+                      });
+  FRAMEFS_TRY([[maybe_unused]] const bool has_full, edit.write(pieces));
+  return {};
+}
+
+Status Filesystem::write(OpenFile& file, std::uint64_t offset, std::span<const std::byte> bytes) {
+  auto& node = *file.node;
+  if (!node.key.has_view()) return write_fully(file.source.fd(), offset, bytes);
+  if (!file.edit) return system_error_of(EBADF, "write");
+  auto& edit = *file.edit;
+  FRAMEFS_CHECK(edits_.make_room(edit));
+  if (node.key.look != Look::frame) {
+    const auto view = std::static_pointer_cast<const ArrayView>(view_of(node, edit));
+    if (!view->is_readable()) return system_error_of(EIO, "write");
+    return write_array(*view, edit, offset, bytes);
+  }
+  const FrameEdit::Piece piece{offset, bytes};
+  FRAMEFS_TRY(const bool has_full, edit.write(std::span(&piece, 1)));
+  if (has_full) edits_.note_full(file.edit);
+  return {};
+}
+
+Status Filesystem::truncate(Node& node, OpenFile* file, std::uint64_t size) {
+  if (!node.key.has_view()) {
+    if (file != nullptr) return resize_file(file->source.fd(), size);
+    FRAMEFS_TRY(const auto fd, open_node(node, O_WRONLY | O_NOFOLLOW | O_NONBLOCK));
+    return resize_file(fd.get(), size);
+  }
+  if (node.key.look != Look::frame) {
+    FRAMEFS_TRY(const auto entry, probe_node(node));
+    const auto now = static_cast<std::uint64_t>(shown(entry, node.key.look).st_size);
+    return size == now ? Status{} : system_error_of(EPERM, "truncate");
+  }
+  const auto resize = [size](FrameEdit& edit) { return edit.truncate(size); };
+  return file != nullptr && file->edit ? resize(*file->edit) : with_edit(node, resize);
+}
+
+Status Filesystem::allocate(OpenFile& file, int mode, std::uint64_t offset, std::uint64_t size) {
+  auto& node = *file.node;
+  if (!node.key.has_view()) {
+    const int done = ::fallocate(file.source.fd(), mode, static_cast<off_t>(offset),
+                                 static_cast<off_t>(size));
+    return done == 0 ? Status{} : system_error("fallocate");
+  }
+  if (!file.edit) return system_error_of(EBADF, "fallocate");
+  constexpr int kKnown = FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE;
+  if ((mode & ~kKnown) != 0) return system_error_of(EOPNOTSUPP, "fallocate");
+  const bool makes_zeros = (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)) != 0;
+  const bool may_grow = (mode & FALLOC_FL_KEEP_SIZE) == 0;
+  if (node.key.look != Look::frame) return allocate_array(file, makes_zeros, may_grow, offset, size);
+  if (makes_zeros) FRAMEFS_CHECK(file.edit->zero(offset, size));
+  return may_grow ? file.edit->extend(offset + size) : Status{};
+}
+
+Status Filesystem::allocate_array(OpenFile& file, bool makes_zeros, bool may_grow,
+                                  std::uint64_t offset, std::uint64_t size) {
+  const auto view = std::static_pointer_cast<const ArrayView>(view_of(*file.node, *file.edit));
+  if (!view->is_readable()) return system_error_of(EIO, "fallocate");
+  const auto end = view->header().size() + view->array_bytes();
+  if (may_grow && (offset > end || size > end - offset)) return system_error_of(EPERM, "fallocate");
+  if (!makes_zeros || offset >= end) return {};
+  size = std::min(size, end - offset);
+  const std::vector<std::byte> zeros(std::min<std::uint64_t>(size, kZeroBytes));
+  while (size > 0) {
+    const auto part = std::span(zeros).first(std::min<std::uint64_t>(size, zeros.size()));
+    FRAMEFS_CHECK(write(file, offset, part));
+    offset += part.size();
+    size -= part.size();
+  }
+  return {};
+}
+
+Status Filesystem::flush(OpenFile& file) {
+  // What cannot be stored shows while there is somebody to be told.
+  return file.edit ? file.edit->flush(FrameImage::Which::all) : Status{};
+}
+
+Status Filesystem::sync_file(OpenFile& file, bool only_data) {
+  if (const auto edit = edit_of(*file.node)) return edit->commit(true);
+  if (file.node->key.has_view() && !file.source.file()) return {};
+  const int fd = file.source.fd();
+  if ((only_data ? ::fdatasync(fd) : ::fsync(fd)) != 0) return system_error("fsync");
+  return {};
+}
+
+Status Filesystem::set_vlmeta(Node& node, std::string_view name,
+                              std::span<const std::byte> content) {
+  return with_edit(node, [&](FrameEdit& edit) {
+    return edit.set_vlmeta(name, content, FrameEdit::Existing::any);
+  });
+}
+
+Status Filesystem::remove_vlmeta(Node& node, std::string_view name) {
+  return with_edit(node, [&](FrameEdit& edit) {
+    return edit.set_vlmeta(name, std::nullopt, FrameEdit::Existing::must);
+  });
+}
+
+}  // namespace framefs::fs

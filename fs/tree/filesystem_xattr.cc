@@ -1,0 +1,199 @@
+// The part of the filesystem that answers for extended attributes.
+
+#include <fcntl.h>
+#include <sys/xattr.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "fs/tree/filesystem.h"
+#include "fs/view/frame_info.h"
+
+namespace framefs::fs {
+namespace {
+
+constexpr std::string_view kOwn = "user.framefs.";
+constexpr std::string_view kInfo = "user.framefs.info";
+constexpr std::string_view kMeta = "user.framefs.meta.";
+constexpr std::string_view kVlmeta = "user.framefs.vlmeta.";
+
+// Access control lists and security labels are rules for the kernel, which heeds none of a file in
+// SOURCE when it is used through the mount; so the mount has none.  It says so by EOPNOTSUPP, which
+// `ls -l` asks once, and not by ENODATA, for which it would ask each file for both.
+bool is_of_source(std::string_view name) {
+  return !name.starts_with("system.") && !name.starts_with("security.");
+}
+
+// A call that takes a buffer and says how much it would need, until the two agree.
+template <class Call>
+Result<std::vector<char>> read_grown(const char* name, const Call& call) {
+  while (true) {
+    const auto size = call(nullptr, 0);
+    if (size < 0) return system_error(name);
+    std::vector<char> bytes(static_cast<std::size_t>(size));
+    const auto got = call(bytes.data(), bytes.size());
+    if (got < 0 && errno == ERANGE) continue;  // it grew meanwhile
+    if (got < 0) return system_error(name);
+    bytes.resize(static_cast<std::size_t>(got));
+    return bytes;
+  }
+}
+
+// Whether a metalayer's name can stand in that of an attribute.
+bool is_attribute_name(const std::string& name) {
+  return !name.empty() && name.find('\0') == std::string::npos;
+}
+
+const codec::Metalayer* find_layer(const std::vector<codec::Metalayer>& layers,
+                                   std::string_view name) {
+  const auto at = std::ranges::find(layers, name, &codec::Metalayer::name);
+  return at == layers.end() ? nullptr : &*at;
+}
+
+std::vector<char> as_chars(std::span<const std::byte> bytes) {
+  std::vector<char> out(bytes.size());
+  std::ranges::transform(bytes, out.begin(), [](std::byte b) { return static_cast<char>(b); });
+  return out;
+}
+
+}  // namespace
+
+// The frame that a node shows; nothing where it shows none that can be opened.
+Result<Filesystem::OpenedFrame> Filesystem::open_frame(Node& node) {
+  FRAMEFS_TRY(const auto source, open_source(node));
+  FRAMEFS_TRY(auto origin, origin_of(node, source));
+  auto opened = open_frame_at(origin, options_.limits);
+  if (!opened) return std::unexpected(opened.error());
+  return OpenedFrame{std::move(origin), std::move(*opened)};
+}
+
+// Where the attributes are that a file has in SOURCE: for a sparse frame, at its index.  What is in a
+// store has none.
+Result<UniqueFd> Filesystem::open_attributes(const Node& node) const {
+  FRAMEFS_TRY(auto fd, open_node(node, O_PATH | O_NOFOLLOW));
+  FRAMEFS_TRY(const auto st, stat_of(fd.get()));
+  if (!node.key.shows_frame() || !S_ISDIR(st.st_mode)) return fd;
+  UniqueFd index(
+      ::openat(fd.get(), std::string(kSparseIndexName).c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  if (!index) return system_error("open");
+  return index;
+}
+
+Result<std::vector<std::string>> Filesystem::xattr_names(NodeId id) {
+  FRAMEFS_TRY(const auto node, nodes_.find(id));
+  std::vector<std::string> names;
+  if (node->key.shows_frame()) {
+    if (const auto opened = open_frame(*node)) {
+      names.emplace_back(kInfo);
+      const auto add = [&](std::string_view prefix, const auto& layers) {
+        for (const auto& layer : layers) {
+          if (is_attribute_name(layer.name)) names.push_back(std::string(prefix) + layer.name);
+        }
+      };
+      add(kMeta, opened->frame.metalayers());
+      if (const auto edit = edit_of(*node)) {
+        for (const auto& name : edit->vlmeta_names()) {
+          if (is_attribute_name(name)) names.push_back(std::string(kVlmeta) + name);
+        }
+      } else {
+        add(kVlmeta, opened->frame.vlmetalayers());
+      }
+    }
+  }
+  if (node->key.is_member()) return names;
+  FRAMEFS_TRY(const auto fd, open_attributes(*node));
+  const auto path = path_of_fd(fd.get());
+  const auto stored = read_grown(
+      "listxattr", [&](char* to, std::size_t size) { return ::listxattr(path.c_str(), to, size); });
+  // Where SOURCE has no attributes, the frames have theirs all the same.
+  if (!stored && stored.error().sys != ENOTSUP) return std::unexpected(stored.error());
+  if (!stored) return names;
+  std::string_view rest(stored->data(), stored->size());
+  while (!rest.empty()) {
+    const auto name = rest.substr(0, rest.find('\0'));
+    rest.remove_prefix(std::min(rest.size(), name.size() + 1));
+    if (is_of_source(name) && !name.starts_with(kOwn)) names.emplace_back(name);
+  }
+  return names;
+}
+
+Result<std::vector<char>> Filesystem::frame_xattr(Node& node, std::string_view name) {
+  const auto missing = system_error_of(ENODATA, "getxattr");
+  if (!node.key.shows_frame()) return missing;
+  FRAMEFS_TRY(const auto opened, open_frame(node));
+  const auto& [origin, frame] = opened;
+  if (name == kInfo) {
+    const auto text = to_json(describe_frame(frame));
+    return std::vector<char>(text.begin(), text.end());
+  }
+  if (name.starts_with(kMeta)) {
+    const auto* const layer = find_layer(frame.metalayers(), name.substr(kMeta.size()));
+    if (layer == nullptr) return missing;
+    FRAMEFS_TRY(const auto content, codec::Frame::read_metalayer(*origin.source, *layer));
+    return as_chars(content);
+  }
+  if (const auto edit = edit_of(node); edit && name.starts_with(kVlmeta)) {
+    FRAMEFS_TRY(const auto content, edit->vlmeta(name.substr(kVlmeta.size())));
+    if (!content) return missing;
+    return as_chars(*content);
+  }
+  if (name.starts_with(kVlmeta)) {
+    const auto* const layer = find_layer(frame.vlmetalayers(), name.substr(kVlmeta.size()));
+    if (layer == nullptr) return missing;
+    FRAMEFS_TRY(const auto content,
+                codec::Frame::read_vlmetalayer(*origin.source, *layer, options_.limits));
+    return as_chars(content);
+  }
+  return missing;
+}
+
+Result<std::vector<char>> Filesystem::xattr(NodeId id, const std::string& name) {
+  FRAMEFS_TRY(const auto node, nodes_.find(id));
+  if (name.starts_with(kOwn)) return frame_xattr(*node, name);
+  if (!is_of_source(name)) return system_error_of(EOPNOTSUPP, "getxattr");
+  if (node->key.is_member()) return system_error_of(ENODATA, "getxattr");
+  FRAMEFS_TRY(const auto fd, open_attributes(*node));
+  const auto path = path_of_fd(fd.get());
+  return read_grown("getxattr", [&](char* to, std::size_t size) {
+    return ::getxattr(path.c_str(), name.c_str(), to, size);
+  });
+}
+
+Status Filesystem::set_xattr(NodeId id, const std::string& name, std::span<const std::byte> value,
+                             int flags) {
+  FRAMEFS_TRY(const auto node, nodes_.find(id));
+  FRAMEFS_CHECK(check_writable(*node));
+  if (name.starts_with(kVlmeta) && node->key.shows_frame()) {
+    const bool is_there = frame_xattr(*node, name).has_value();
+    if (is_there && (flags & XATTR_CREATE) != 0) return system_error_of(EEXIST, "setxattr");
+    if (!is_there && (flags & XATTR_REPLACE) != 0) return system_error_of(ENODATA, "setxattr");
+    return set_vlmeta(*node, std::string_view(name).substr(kVlmeta.size()), value);
+  }
+  if (name.starts_with(kOwn)) return system_error_of(EPERM, "setxattr");
+  FRAMEFS_TRY(const auto fd, open_attributes(*node));
+  if (::setxattr(path_of_fd(fd.get()).c_str(), name.c_str(), value.data(), value.size(), flags) !=
+      0) {
+    return system_error("setxattr");
+  }
+  return {};
+}
+
+Status Filesystem::remove_xattr(NodeId id, const std::string& name) {
+  FRAMEFS_TRY(const auto node, nodes_.find(id));
+  FRAMEFS_CHECK(check_writable(*node));
+  if (name.starts_with(kOwn)) {
+    FRAMEFS_TRY([[maybe_unused]] const auto value, frame_xattr(*node, name));
+    if (!name.starts_with(kVlmeta)) return system_error_of(EPERM, "removexattr");
+    return remove_vlmeta(*node, std::string_view(name).substr(kVlmeta.size()));
+  }
+  FRAMEFS_TRY(const auto fd, open_attributes(*node));
+  if (::removexattr(path_of_fd(fd.get()).c_str(), name.c_str()) != 0) {
+    return system_error("removexattr");
+  }
+  return {};
+}
+
+}  // namespace framefs::fs

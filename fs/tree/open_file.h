@@ -1,0 +1,64 @@
+#pragma once
+
+#include <sys/stat.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "fs/core/file.h"
+#include "fs/tree/folder.h"
+#include "fs/tree/node.h"
+#include "fs/view/cached_frame.h"
+#include "fs/write/frame_edit.h"
+
+namespace framefs::fs {
+
+// What is open in SOURCE for the sake of a shown file: a file, or the directory of a sparse frame.
+// Threads: any number.
+class SourceFile {
+ public:
+  // `fd` is open for reading.  Errors: system.
+  static Result<SourceFile> adopt(UniqueFd fd);
+
+  // Of the file, or of the directory's index file as it is now: two states differ in it.
+  // Errors: system.
+  [[nodiscard]] Result<struct stat> content_stat() const;
+  [[nodiscard]] bool is_sparse() const noexcept { return folder_ != nullptr; }
+  // The file; null for a sparse frame.
+  [[nodiscard]] const std::shared_ptr<const FileSource>& file() const noexcept { return file_; }
+  [[nodiscard]] int fd() const noexcept { return file_ ? file_->fd() : folder_->get(); }
+  // The file, or the index file as it is now.  Errors: system.
+  [[nodiscard]] Result<std::shared_ptr<const FileSource>> open_content() const;
+
+  // The frame in it, from `offset` on; as it is now.  `name` is for the log.
+  // Errors: system, where the index of a sparse frame cannot be opened.
+  [[nodiscard]] Result<FrameOrigin> origin(std::uint64_t offset, std::string name) const;
+
+ private:
+  SourceFile() = default;
+  std::shared_ptr<const FileSource> file_;
+  std::shared_ptr<const UniqueFd> folder_;  // of a sparse frame
+};
+
+// A file that somebody has open.
+struct OpenFile {
+  OpenFile(std::shared_ptr<Node> file_node, SourceFile file)
+      : node(std::move(file_node)), source(std::move(file)) {}
+
+  const std::shared_ptr<Node> node;
+  const SourceFile source;
+  // Of a frame that is open for writing; set before anybody else knows of the object.
+  std::shared_ptr<FrameEdit> edit;
+  // Where the latest read ended; no more than a hint to what the next will be.
+  std::atomic<std::uint64_t> last_end{0};
+};
+
+// A directory that somebody has open.
+struct OpenDirectory {
+  std::shared_ptr<Node> node;
+  std::unique_ptr<Folder> folder;
+};
+
+}  // namespace framefs::fs

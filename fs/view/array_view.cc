@@ -1,0 +1,246 @@
+#include "fs/view/array_view.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <utility>
+
+#include "codec/array/block_run_cursor.h"
+#include "codec/array/frame_array.h"
+#include "codec/array/npy_header.h"
+#include "codec/array/touched_blocks.h"
+
+namespace framefs::fs {
+namespace {
+
+using codec::ArrayLayout;
+
+// Of the cache's budget: what one read may hold of it at a time, and how much of it the blocks may
+// take that a reader of the whole array comes back to.
+constexpr std::uint64_t kBatchShare = 4;
+constexpr std::uint64_t kBandShare = 2;
+
+// How much a reader in C order goes through before it is done with the blocks it began with: all
+// blocks beside each other along the axes within the outermost one along which a block has more than
+// one step.
+std::uint64_t band_bytes(const ArrayLayout& layout) {
+  const auto axes = layout.axes();
+  const auto outer = std::ranges::find_if(axes, [](const auto& axis) { return axis.block > 1; });
+  std::uint64_t bytes = layout.block_bytes();
+  if (outer == axes.end()) return bytes;
+  for (const auto& axis : std::span(std::next(outer), axes.end())) {
+    bytes *= axis.chunks_in_array * axis.blocks_in_chunk;
+  }
+  return bytes;
+}
+
+std::uint32_t per_mille(std::uint64_t part, std::uint64_t whole) {
+  constexpr std::uint64_t kMille = 1000;
+  if (part >= whole) return kMille;
+  return static_cast<std::uint32_t>(part / std::max<std::uint64_t>(whole / kMille, 1));
+}
+
+}  // namespace
+
+// Some blocks of a read, and where their bytes go.
+struct ArrayView::Batch {
+  ByteRange range;            // of the array
+  std::span<std::byte> out;   // for all of the range
+  std::vector<Block> blocks;  // one for each request
+  std::vector<BlockRequest> requests;
+};
+
+Result<ArrayView::Array> ArrayView::open(const FrameChunks& cached, Header header) {
+  const auto& frame = cached.frame();
+  if (!frame) return std::unexpected(frame.error());
+  const auto& typesize = frame->header().typesize;
+  const auto made = [&]() -> Result<Array> {
+    const auto& meta = frame->array();
+    if (!meta) return codec::fail(Errc::bad_field, "array metalayer");
+    if (!*meta) return std::unexpected(meta->error());
+    FRAMEFS_TRY(auto layout,
+                ArrayLayout::make(**meta, typesize, codec::extent_of(frame->header())));
+    if (header == Header::none) return Array{layout, {}};
+    return Array{layout, codec::npy_header(**meta, typesize)};
+  }();
+  if (!made) cached.log_failure(made.error(), std::nullopt);
+  return made;
+}
+
+ArrayView::ArrayView(std::shared_ptr<const FrameChunks> frame, Header header,
+                     std::uint64_t cache_bytes)
+    : frame_(std::move(frame)),
+      array_(open(*frame_, header)),
+      batch_bytes_(cache_bytes / kBatchShare),
+      kept_per_mille_(array_ ? per_mille(cache_bytes / kBandShare, band_bytes(array_->layout))
+                             : 0) {}
+
+Result<ReadResult> ArrayView::read(std::uint64_t offset, std::uint64_t size, Access access) const {
+  if (!array_) return std::unexpected(array_.error());
+  const auto& [layout, header] = *array_;
+  const std::uint64_t end = header.size() + layout.nbytes();
+  ReadResult result;
+  if (offset >= end) return result;
+  size = std::min(size, end - offset);
+  if (offset < header.size()) {
+    const auto part = std::as_bytes(std::span(header)).subspan(offset);
+    const auto head = part.first(std::min<std::uint64_t>(part.size(), size));
+    auto copy = std::make_shared<Bytes>(frame_->services().buffers, head.size());
+    std::ranges::copy(head, copy->writable().begin());
+    result.spans.push_back(copy->view());
+    result.owners.push_back(std::move(copy));
+    offset += head.size();
+    size -= head.size();
+  }
+  if (size == 0) return result;
+  auto bytes = std::make_shared<Bytes>(frame_->services().buffers, size);
+  FRAMEFS_CHECK(fill(result, {offset - header.size(), size}, bytes->writable(), access));
+  result.spans.push_back(bytes->view());
+  result.owners.push_back(std::move(bytes));
+  return result;
+}
+
+// As many bytes at a time as lie in no more blocks than a read may hold.
+Status ArrayView::fill(ReadResult& result, ByteRange range, std::span<std::byte> out,
+                       Access access) const {
+  const auto& layout = array_->layout;
+  const std::uint64_t most = std::max<std::uint64_t>(batch_bytes_ / layout.block_bytes(), 1);
+  std::vector<Block> blocks;
+  bool too_many = false;
+  codec::TouchedBlocks(layout, range).for_each([&](ChunkIndex chunk, BlockIndex block) {
+    too_many = too_many || blocks.size() == most;
+    if (!too_many) blocks.push_back({chunk, block});
+  });
+  if (!too_many) return fill_batch(result, blocks, range, out, access);
+  const std::uint64_t half = range.size / 2;
+  FRAMEFS_CHECK(fill(result, {range.offset, half}, out.first(half), access));
+  return fill(result, {range.offset + half, range.size - half}, out.subspan(half), access);
+}
+
+Status ArrayView::fill_batch(ReadResult& result, std::span<const Block> blocks, ByteRange range,
+                             std::span<std::byte> out, Access access) const {
+  Batch batch{.range = range, .out = out, .blocks = {}, .requests = {}};
+  for (const auto& block : blocks) FRAMEFS_CHECK(plan_block(batch, block));
+  if (batch.requests.empty()) return {};
+  const auto admission = frame_->services().cache.admit(BlockFetcher::needed_bytes(batch.requests));
+  FRAMEFS_TRY(const auto decoded, frame_->fetch(batch.requests));
+  for (std::size_t i = 0; i < decoded.size(); ++i) {
+    copy_block(batch, batch.blocks[i], decoded[i]->view());
+    const auto [chunk, block] = batch.blocks[i];
+    // Its last byte is on its way; or it is one of those for which there is no room to wait for that.
+    const bool is_end = array_->layout.end_of_block(chunk, block) <= range.offset + range.size;
+    const bool is_passing = access == Access::sequential && !is_kept(batch.blocks[i]);
+    if (is_end || is_passing) frame_->release_with(result.served, batch.requests[i]);
+  }
+  return {};
+}
+
+// When what a reader in C order comes back to is more than the cache holds, keeping the latest would
+// mean to lose each block just before it is asked for again.  A fixed share of the blocks stays
+// instead, and is found every time.
+bool ArrayView::is_kept(Block block) const noexcept {
+  constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15ULL;
+  const std::uint64_t number =
+      block.chunk.value * array_->layout.blocks_per_chunk() + block.block.value;
+  return ((number * kSpread) >> 32) % 1000 < kept_per_mille_;
+}
+
+// Blocks that are not decoded are written to the reply at once; the others join the batch.
+Status ArrayView::plan_block(Batch& batch, Block block) const {
+  const auto& layout = array_->layout;
+  const std::uint64_t chunksize = frame_->frame()->header().chunksize;
+  FRAMEFS_TRY(const auto chunk, frame_->chunk(block.chunk, chunksize));
+  switch (chunk->body()) {
+    case codec::ChunkBody::special:
+      for (codec::BlockRunCursor runs(layout, block.chunk, block.block, batch.range);
+           runs.next();) {
+        const auto& run = runs.run();
+        chunk->fill(block.block.value * layout.block_bytes() + run.within,
+                    batch.out.subspan(run.offset - batch.range.offset, run.size));
+      }
+      return {};
+    case codec::ChunkBody::plain: {
+      FRAMEFS_TRY(const auto bytes, read_plain_block(*chunk, block));
+      copy_block(batch, block, bytes->view());
+      return {};
+    }
+    case codec::ChunkBody::blocks:
+      break;
+  }
+  if (chunk->header().vl_blocks || chunk->header().blocksize != layout.block_bytes()) {
+    constexpr std::uint64_t kBlocksizeAt = 8;
+    const Error error{.kind = Errc::bad_field,
+                      .field = "blocksize of an array's chunk",
+                      .at = kBlocksizeAt,
+                      .value = chunk->header().blocksize};
+    frame_->log_failure(error, block.chunk);
+    return std::unexpected(error);
+  }
+  batch.blocks.push_back(block);
+  batch.requests.push_back(frame_->request(chunk, block.chunk, block.block));
+  return {};
+}
+
+// A block of a chunk that was stored as it is.
+Result<BlockFetcher::Block> ArrayView::read_plain_block(const codec::Chunk& chunk,
+                                                        Block block) const {
+  const auto block_bytes = array_->layout.block_bytes();
+  auto bytes = std::make_shared<Bytes>(frame_->services().buffers, block_bytes);
+  FRAMEFS_CHECK(
+      frame_->read_plain(chunk, block.chunk, block.block.value * block_bytes, bytes->writable()));
+  return bytes;
+}
+
+void ArrayView::copy_block(const Batch& batch, Block block,
+                           std::span<const std::byte> bytes) const {
+  codec::BlockRunCursor runs(array_->layout, block.chunk, block.block, batch.range);
+  while (runs.next()) {
+    const auto& run = runs.run();
+    std::ranges::copy(bytes.subspan(run.within, run.size),
+                      batch.out.subspan(run.offset - batch.range.offset).begin());
+  }
+}
+
+Result<std::uint64_t> ArrayView::seek(Seek what, std::uint64_t offset) const {
+  if (!array_) return std::unexpected(array_.error());
+  const auto& [layout, header] = *array_;
+  const std::uint64_t end = header.size() + layout.nbytes();
+  if (offset >= end) return system_error_of(ENXIO, "seek");
+  if (offset < header.size()) {
+    if (what == Seek::data) return offset;
+    offset = header.size();
+    if (offset == end) return end;
+  }
+  FRAMEFS_TRY(const auto found, seek_in_array(what, offset - header.size()));
+  if (what == Seek::data && found == layout.nbytes()) return system_error_of(ENXIO, "seek");
+  return header.size() + found;
+}
+
+// The first byte from `offset` on that is in a hole, or in none; the array's size where there is no
+// such.  What is skipped at once is the largest slab of chunks of one kind.
+Result<std::uint64_t> ArrayView::seek_in_array(Seek what, std::uint64_t offset) const {
+  // Then the rest is called data: a hole that nobody hears of does no harm.
+  constexpr std::uint64_t kMostLooks = 1u << 22;
+  const auto& layout = array_->layout;
+  const bool wants_hole = what == Seek::hole;
+  std::uint64_t looks = 0;
+  while (offset < layout.nbytes()) {
+    std::optional<ArrayLayout::Slab> uniform;
+    bool is_hole = false;
+    for (std::size_t level = 0; level < layout.levels() && !uniform; ++level) {
+      const auto slab = layout.slab(offset, level);
+      const auto end = slab.first.value + slab.chunk_count;
+      FRAMEFS_TRY(const auto first_data, frame_->find_chunk(false, slab.first.value, end));
+      is_hole = first_data == end;
+      FRAMEFS_TRY(const auto first_hole, frame_->find_chunk(true, slab.first.value, end));
+      if (is_hole || first_hole == end) uniform = slab;
+      looks += std::min(std::max(first_data, first_hole) - slab.first.value + 1, slab.chunk_count);
+    }
+    if (is_hole == wants_hole) return offset;
+    if (looks > kMostLooks) return wants_hole ? layout.nbytes() : offset;
+    offset = uniform->bytes.offset + uniform->bytes.size;
+  }
+  return layout.nbytes();
+}
+
+}  // namespace framefs::fs

@@ -1,0 +1,141 @@
+#include "fs/view/cached_frame.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "codec/frame/chunk_space.h"
+
+namespace framefs::fs {
+namespace {
+
+// Index entries are decoded and kept so many at a time.
+constexpr std::uint64_t kWindowEntries = 8192;
+
+}  // namespace
+
+struct CachedFrame::IndexWindow {
+  std::vector<std::int64_t> entries;
+  [[nodiscard]] std::uint64_t memory_bytes() const noexcept {
+    return sizeof(*this) + entries.capacity() * sizeof(std::int64_t);
+  }
+};
+
+FrameOrigin contiguous_origin(std::shared_ptr<const codec::ByteSource> source, std::string name) {
+  return {codec::FrameType::contiguous, source, source, std::move(name)};
+}
+
+Result<codec::Frame> open_frame_at(const FrameOrigin& origin, const codec::Limits& limits) {
+  return origin.type == codec::FrameType::sparse ? codec::Frame::open_sparse(*origin.source, limits)
+                                                 : codec::Frame::open(*origin.source, limits);
+}
+
+void log_frame_failure(Log& log, const std::string& name, const Error& error,
+                       std::optional<ChunkIndex> chunk) {
+  log.failure(chunk ? fmt::format("{}: chunk {}", name, chunk->value) : name, error);
+}
+
+Status check_nbytes(const codec::Chunk& chunk, std::uint64_t nbytes, codec::FrameType type) {
+  if (chunk.nbytes() == nbytes) return {};
+  constexpr std::uint64_t kNbytesAt = 4;
+  const bool is_own_file = type == codec::FrameType::sparse;
+  const auto chunk_at = is_own_file ? 0 : chunk.plain_offset() - chunk.header().header_bytes();
+  return codec::fail_value(Errc::bad_field, "nbytes of the chunk", chunk_at + kNbytesAt,
+                           chunk.nbytes());
+}
+
+Result<std::vector<BlockFetcher::Block>> fetch_blocks(const FrameOrigin& origin,
+                                                      const ReadServices& services,
+                                                      std::span<const BlockRequest> requests) {
+  auto blocks = services.blocks.fetch(*origin.chunks, requests);
+  if (blocks) return std::move(*blocks);
+  auto [error, chunk] = blocks.error();
+  // Chunk files lie side by side only in the codec's view of them.
+  if (origin.type == codec::FrameType::sparse) {
+    error.at = codec::chunk_file_place(error.at).offset;
+  }
+  log_frame_failure(services.log, origin.name, error, chunk);
+  return std::unexpected(error);
+}
+
+CachedFrame::CachedFrame(FrameOrigin origin, std::uint64_t state_id, const ReadServices& services)
+    : origin_(std::move(origin)),
+      state_id_(state_id),
+      services_(services),
+      frame_(open_frame_at(origin_, services_.limits)) {
+  if (!frame_) log_failure(frame_.error(), std::nullopt);
+}
+
+
+auto CachedFrame::index_window(std::uint64_t window) const
+    -> Result<std::shared_ptr<const IndexWindow>> {
+  const CacheKey key{.file = state_id_, .chunk = window, .kind = CacheKind::index_window};
+  const auto make = [&]() -> Result<std::shared_ptr<const IndexWindow>> {
+    const std::uint64_t begin = window * kWindowEntries;
+    auto made = std::make_shared<IndexWindow>();
+    made->entries.resize(std::min(kWindowEntries, frame_->chunk_count() - begin));
+    FRAMEFS_CHECK(frame_->read_entries(*origin_.source, {begin}, made->entries));
+    return made;
+  };
+  return services_.cache.get<IndexWindow>(key, make);
+}
+
+Result<std::int64_t> CachedFrame::index_entry(ChunkIndex chunk) const {
+  FRAMEFS_TRY(const auto window, index_window(chunk.value / kWindowEntries));
+  return window->entries[chunk.value % kWindowEntries];
+}
+
+Result<std::shared_ptr<const codec::ChunkBegins>> CachedFrame::chunk_begins() const {
+  const CacheKey key{.file = state_id_, .kind = CacheKind::chunk_begins};
+  const auto make = [&]() -> Result<std::shared_ptr<const codec::ChunkBegins>> {
+    const auto entry_of = [this](ChunkIndex chunk) { return index_entry(chunk); };
+    FRAMEFS_TRY(auto made,
+                codec::ChunkBegins::make(*frame_, *origin_.chunks, entry_of, services_.limits));
+    return std::make_shared<const codec::ChunkBegins>(std::move(made));
+  };
+  auto begins = services_.cache.get<codec::ChunkBegins>(key, make);
+  if (!begins) log_failure(begins.error(), std::nullopt);
+  return begins;
+}
+
+Result<std::shared_ptr<const codec::Chunk>> CachedFrame::chunk(ChunkIndex index,
+                                                               std::uint64_t nbytes) const {
+  const CacheKey key{.file = state_id_, .chunk = index.value, .kind = CacheKind::chunk};
+  const auto make = [&]() -> Result<std::shared_ptr<const codec::Chunk>> {
+    FRAMEFS_TRY(const auto entry, index_entry(index));
+    FRAMEFS_TRY(auto opened, frame_->open_chunk(*origin_.chunks, index, entry, services_.limits));
+    // The header was read once before where chunks vary in size, and the file may have changed
+    // since.
+    FRAMEFS_CHECK(check_nbytes(opened, nbytes, origin_.type));
+    return std::make_shared<const codec::Chunk>(std::move(opened));
+  };
+  auto found = services_.cache.get<codec::Chunk>(key, make);
+  if (!found) log_failure(found.error(), index);
+  return found;
+}
+
+Status CachedFrame::read_plain(const codec::Chunk& chunk, ChunkIndex index, std::uint64_t offset,
+                               std::span<std::byte> out) const {
+  auto read = origin_.chunks->read_at(chunk.plain_offset() + offset, out);
+  if (!read) log_failure(read.error(), index);
+  return read;
+}
+
+Result<std::uint64_t> CachedFrame::find_chunk(bool hole, std::uint64_t first,
+                                              std::uint64_t end) const {
+  while (first < end) {
+    const auto window = index_window(first / kWindowEntries);
+    if (!window) {
+      log_failure(window.error(), ChunkIndex{first});
+      return std::unexpected(window.error());
+    }
+    const auto& entries = (*window)->entries;
+    for (auto at = first % kWindowEntries; at < entries.size() && first < end; ++at, ++first) {
+      if (frame_->is_zero_entry(entries[at]) == hole) return first;
+    }
+  }
+  return end;
+}
+
+}  // namespace framefs::fs

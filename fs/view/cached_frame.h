@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "codec/core/byte_source.h"
+#include "fs/view/frame_chunks.h"
+
+namespace framefs::fs {
+
+// Where the bytes of a frame are.
+struct FrameOrigin {
+  codec::FrameType type = codec::FrameType::contiguous;
+  std::shared_ptr<const codec::ByteSource> source;  // what the frame is opened from
+  std::shared_ptr<const codec::ByteSource> chunks;  // where its chunks are; see codec::Frame
+  std::string name;                                 // for the log
+};
+// Of a contiguous frame, which has both in one.
+FrameOrigin contiguous_origin(std::shared_ptr<const codec::ByteSource> source, std::string name);
+
+// Errors: those of codec::Frame.
+Result<codec::Frame> open_frame_at(const FrameOrigin& origin, const codec::Limits& limits);
+
+// Logs what is wrong with a frame, or with one of its chunks.
+void log_frame_failure(Log& log, const std::string& name, const Error& error,
+                       std::optional<ChunkIndex> chunk);
+
+// The chunk must be of `nbytes`.  `type` is that of the frame.
+// Errors: bad_field, with the place in the file.
+Status check_nbytes(const codec::Chunk& chunk, std::uint64_t nbytes, codec::FrameType type);
+
+// Decoded blocks of a frame's chunks, in the order of the requests; what fails is logged.
+Result<std::vector<BlockFetcher::Block>> fetch_blocks(const FrameOrigin& origin,
+                                                      const ReadServices& services,
+                                                      std::span<const BlockRequest> requests);
+
+// One state of one frame, of which index, chunk tables and blocks are kept in the mount's cache.
+class CachedFrame final : public FrameChunks {
+ public:
+  // `state_id` is the CacheKey::file of this state of this file.
+  CachedFrame(FrameOrigin origin, std::uint64_t state_id, const ReadServices& services);
+
+  [[nodiscard]] const Result<codec::Frame>& frame() const noexcept override { return frame_; }
+  [[nodiscard]] const FrameOrigin& origin() const noexcept { return origin_; }
+  [[nodiscard]] const ReadServices& services() const noexcept override { return services_; }
+
+  [[nodiscard]] std::uint64_t nbytes() const override { return frame_->nbytes(); }
+  [[nodiscard]] std::uint64_t chunk_count() const override { return frame_->chunk_count(); }
+  Result<std::shared_ptr<const codec::ChunkBegins>> chunk_begins() const override;
+  Result<std::shared_ptr<const codec::Chunk>> chunk(ChunkIndex index,
+                                                    std::uint64_t nbytes) const override;
+  [[nodiscard]] BlockRequest request(std::shared_ptr<const codec::Chunk> chunk, ChunkIndex index,
+                                     BlockIndex block) const override {
+    return {std::move(chunk), index, block, state_id_};
+  }
+  Result<std::vector<BlockFetcher::Block>> fetch(
+      std::span<const BlockRequest> requests) const override {
+    return fetch_blocks(origin_, services_, requests);
+  }
+  [[nodiscard]] BlockFetcher::Block fetch_part(const BlockRequest& request,
+                                               ByteRange within) const override {
+    return services_.blocks.fetch_part(*origin_.chunks, request, within);
+  }
+  Status read_plain(const codec::Chunk& chunk, ChunkIndex index, std::uint64_t offset,
+                    std::span<std::byte> out) const override;
+  Result<std::uint64_t> find_chunk(bool hole, std::uint64_t first,
+                                   std::uint64_t end) const override;
+  void log_failure(const Error& error, std::optional<ChunkIndex> chunk) const override {
+    log_frame_failure(services_.log, origin_.name, error, chunk);
+  }
+
+ private:
+  struct IndexWindow;
+  Result<std::shared_ptr<const IndexWindow>> index_window(std::uint64_t window) const;
+  Result<std::int64_t> index_entry(ChunkIndex chunk) const;
+
+  const FrameOrigin origin_;
+  const std::uint64_t state_id_;
+  const ReadServices services_;
+  const Result<codec::Frame> frame_;
+};
+
+}  // namespace framefs::fs

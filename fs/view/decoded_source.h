@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "codec/array/array_layout.h"
+#include "codec/core/byte_source.h"
+#include "codec/core/limits.h"
+#include "codec/frame/frame.h"
+#include "codec/frame/frame_reader.h"
+#include "fs/core/guarded.h"
+
+namespace framefs::fs {
+
+// The decoded bytes of a frame as a source, for frames that are inside it.  Decodes serially and keeps
+// nothing: it is called by the threads that decode the inner frame, which must wait for no others.
+// Threads: any number.
+class DecodedSource final : public codec::ByteSource {
+ public:
+  // `array` where the bytes are those of the array that the frame holds.
+  DecodedSource(std::shared_ptr<const codec::ByteSource> source,
+                std::shared_ptr<const codec::Frame> frame, std::optional<codec::ArrayLayout> array,
+                const codec::Limits& limits)
+      : source_(std::move(source)), frame_(std::move(frame)), array_(array), limits_(limits) {}
+
+  codec::Status read_at(std::uint64_t offset, std::span<std::byte> out) const override;
+  codec::Result<std::uint64_t> size() const override;
+
+ private:
+  std::unique_ptr<codec::FrameReader> borrow() const;
+
+  const std::shared_ptr<const codec::ByteSource> source_;
+  const std::shared_ptr<const codec::Frame> frame_;
+  const std::optional<codec::ArrayLayout> array_;
+  const codec::Limits limits_;
+  // Readers at rest, one for each thread that has been here at a time.
+  mutable Guarded<std::vector<std::unique_ptr<codec::FrameReader>>> idle_;
+};
+
+}  // namespace framefs::fs

@@ -1,0 +1,356 @@
+#include "fs/write/contiguous_backend.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "codec/chunk/chunk_header.h"
+#include "codec/core/byte_reader.h"
+#include "codec/frame/frame_index.h"
+#include "codec/frame/frame_trailer.h"
+#include "fs/core/file_sink.h"
+
+namespace framefs::fs {
+namespace {
+
+using codec::ByteRange;
+
+// What a disk writes as a whole or not at all.  Source: frame format, "Shadow commit".
+constexpr std::uint64_t kSectorBytes = 512;
+// Where in a chunk its stored size stands.  Source: chunk format, "Header".
+constexpr std::uint64_t kChunkCbytesAt = 12;
+constexpr std::uint64_t kCopyBytes = 1u << 20;
+
+bool has_vlmetalayers(std::span<const std::byte> trailer) {
+  // The shortest trailer has none.  Source: frame format, "Trailer".
+  constexpr std::size_t kLeastTrailerBytes = 35;
+  return trailer.size() > kLeastTrailerBytes;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ContiguousBackend>> ContiguousBackend::open(
+    std::shared_ptr<const FileSource> file, const codec::Frame& frame,
+    std::vector<std::int64_t> entries, const codec::Limits& limits) {
+  std::unique_ptr<ContiguousBackend> made(new ContiguousBackend(std::move(file), limits));
+  FRAMEFS_CHECK(made->file_->read_at(0, made->head_));
+  const auto& header = frame.header();
+  made->header_len_ = header.header_len;
+  made->is_empty_ = header.nbytes == 0;
+  const auto tail_at = made->is_empty_ ? header.header_len : header.header_len + header.cbytes;
+  made->tail_ = {tail_at, header.frame_len - tail_at};
+  made->end_at_open_ = tail_at;
+  made->entries_at_open_ = std::move(entries);
+  // What comes behind the frame may be of the state before, and that may be the one that a crash leaves.
+  FRAMEFS_TRY(const auto size, made->file_->size());
+  made->allocation_.with([&](Allocation& all) {
+    all.space = codec::FrameSpace(std::max(header.frame_len, size));
+    if (size > header.frame_len) all.space.add_dead({header.frame_len, size - header.frame_len});
+  });
+  return made;
+}
+
+Result<std::int64_t> ContiguousBackend::store(std::span<const std::byte> chunk) {
+  const auto at = allocation_.with([&](Allocation& all) {
+    const auto begin = all.space.allocate(chunk.size());
+    all.fresh.emplace(begin, chunk.size());
+    return begin;
+  });
+  if (const auto written = write_fully(file_->fd(), at, chunk); !written) {
+    drop(static_cast<std::int64_t>(at - header_len_));
+    return std::unexpected(written.error());
+  }
+  return static_cast<std::int64_t>(at - header_len_);
+}
+
+Result<std::uint64_t> ContiguousBackend::stored_bytes(std::int64_t entry) {
+  const auto at = header_len_ + static_cast<std::uint64_t>(entry);
+  const auto fresh = allocation_.with([&](const Allocation& all) -> std::uint64_t {
+    const auto found = all.fresh.find(at);
+    return found == all.fresh.end() ? 0 : found->second;
+  });
+  if (fresh != 0) return fresh;
+  std::array<std::byte, sizeof(std::uint32_t)> bytes{};
+  FRAMEFS_CHECK(file_->read_at(at + kChunkCbytesAt, bytes));
+  const std::uint64_t size = codec::load_le<std::uint32_t>(bytes.data());
+  // A damaged size must not reach into what is not the chunk's.
+  if (size < codec::kShortHeaderBytes || size > tail_.offset - std::min(tail_.offset, at)) {
+    return codec::fail_value(Errc::bad_field, "cbytes", at + kChunkCbytesAt,
+                             static_cast<std::int64_t>(size));
+  }
+  return size;
+}
+
+void ContiguousBackend::drop(std::int64_t entry) {
+  const auto at = header_len_ + static_cast<std::uint64_t>(entry);
+  const bool was_fresh = allocation_.with([&](Allocation& all) {
+    const auto found = all.fresh.find(at);
+    if (found == all.fresh.end()) return false;
+    all.space.take_back({at, found->second});
+    all.fresh.erase(found);
+    return true;
+  });
+  if (was_fresh) return;
+  // Who replaces chunks, and does not just append, makes dead space and can use what there is.
+  find_dead_space();
+  // Of a chunk whose size cannot be read, the space is lost until the frame is compacted.
+  if (const auto size = stored_bytes(entry)) {
+    allocation_.with([&](Allocation& all) { all.space.retire({at, *size}); });
+  }
+}
+
+// What lies between the chunks that the frame had when it was opened, all of which it still has.
+void ContiguousBackend::find_dead_space() {
+  auto entries = std::exchange(entries_at_open_, {});
+  std::erase_if(entries, [](std::int64_t entry) { return entry < 0; });
+  if (entries.empty()) return;
+  std::ranges::sort(entries);
+  std::vector<ByteRange> dead;
+  std::uint64_t live_end = header_len_;
+  for (const auto entry : entries) {
+    const auto at = header_len_ + static_cast<std::uint64_t>(entry);
+    if (at > live_end) dead.push_back({live_end, at - live_end});
+    const auto size = stored_bytes(entry);
+    if (!size) return;  // then nothing is certain
+    live_end = std::max(live_end, at + *size);
+  }
+  if (end_at_open_ > live_end) dead.push_back({live_end, end_at_open_ - live_end});
+  allocation_.with([&](Allocation& all) {
+    for (const auto& range : dead) all.space.add_dead(range);
+  });
+}
+
+Status ContiguousBackend::check_untouched() {
+  Head now{};
+  FRAMEFS_CHECK(file_->read_at(0, now));
+  if (now == head_) return {};
+  return overtaken();
+}
+
+Result<std::uint64_t> ContiguousBackend::end_of_chunks(std::span<const std::int64_t> entries) {
+  const auto last = std::ranges::max_element(entries);
+  if (last == entries.end() || *last < 0) return header_len_;
+  FRAMEFS_TRY(const auto size, stored_bytes(*last));
+  return header_len_ + static_cast<std::uint64_t>(*last) + size;
+}
+
+void ContiguousBackend::forget_pending() {
+  if (!pending_) return;
+  const auto tail = std::exchange(pending_, std::nullopt)->tail;
+  if (tail.size > 0) allocation_.with([&](Allocation& all) { all.space.take_back(tail); });
+}
+
+Status ContiguousBackend::prepare(const FrameContent& content) {
+  forget_pending();
+  FRAMEFS_CHECK(check_untouched());
+  FRAMEFS_TRY(const auto trailer, codec::encode_trailer(content.vlmetalayers));
+  if (content.nbytes == 0) return is_empty_ ? rewrite_empty(trailer) : prepare_empty(trailer);
+  FRAMEFS_TRY(const auto index, codec::encode_index(content.entries));
+  FRAMEFS_TRY(const auto from, end_of_chunks(content.entries));
+  const auto at = allocation_.with([&](Allocation& all) {
+    return all.space.allocate_from(from, index.size() + trailer.size());
+  });
+  return write_tail(at, content.nbytes, index, trailer);
+}
+
+Status ContiguousBackend::write_tail(std::uint64_t at, std::uint64_t nbytes,
+                                     std::span<const std::byte> index,
+                                     std::span<const std::byte> trailer) {
+  std::vector<std::byte> tail(index.begin(), index.end());
+  tail.insert(tail.end(), trailer.begin(), trailer.end());
+  pending_ = Pending{.sizes = {.frame_len = at + tail.size(),
+                               .nbytes = nbytes,
+                               .cbytes = at - header_len_,
+                               .has_vlmetalayers = has_vlmetalayers(trailer)},
+                     .tail = {at, tail.size()}};
+  return write_fully(file_->fd(), at, tail);
+}
+
+// The trailer of a frame without chunks has to stand right behind the header; what the committed state
+// has there moves away first, which is a commit of its own.
+Status ContiguousBackend::prepare_empty(std::span<const std::byte> trailer) {
+  FRAMEFS_CHECK(vacate_head(trailer.size()));
+  pending_ = Pending{.sizes = {.frame_len = header_len_ + trailer.size(),
+                               .nbytes = 0,
+                               .cbytes = 0,
+                               .has_vlmetalayers = has_vlmetalayers(trailer)},
+                     .tail = {}};
+  return write_fully(file_->fd(), header_len_, trailer);
+}
+
+std::uint64_t ContiguousBackend::most_empty_trailer() const noexcept {
+  return kSectorBytes - std::min<std::uint64_t>(kSectorBytes, header_len_);
+}
+
+// An empty frame of which the trailer changes has no other place for it: header and trailer are
+// written at once, which is safe within one sector.
+Status ContiguousBackend::rewrite_empty(std::span<const std::byte> trailer) {
+  if (trailer.size() > most_empty_trailer()) {
+    return codec::fail(Errc::no_space, "trailer of an empty frame", header_len_);
+  }
+  Pending next{.sizes = {.frame_len = header_len_ + trailer.size(),
+                         .nbytes = 0,
+                         .cbytes = 0,
+                         .has_vlmetalayers = has_vlmetalayers(trailer)},
+               .tail = {},
+               .in_one_write = true};
+  next.rest.resize(header_len_ - head_.size());
+  FRAMEFS_CHECK(file_->read_at(head_.size(), next.rest));
+  next.rest.insert(next.rest.end(), trailer.begin(), trailer.end());
+  pending_ = std::move(next);
+  return {};
+}
+
+// `to` is in nobody's use.
+Status ContiguousBackend::copy_chunk(std::int64_t& entry, std::uint64_t size, std::uint64_t to) {
+  const auto from = header_len_ + static_cast<std::uint64_t>(entry);
+  std::vector<std::byte> buffer(std::min(size, kCopyBytes));
+  for (std::uint64_t done = 0; done < size; done += buffer.size()) {
+    buffer.resize(std::min(size - done, kCopyBytes));
+    FRAMEFS_CHECK(file_->read_at(from + done, buffer));
+    FRAMEFS_CHECK(write_fully(file_->fd(), to + done, buffer));
+  }
+  entry = static_cast<std::int64_t>(to - header_len_);
+  return {};
+}
+
+// Commits the committed state once more, with nothing in the first `size` bytes behind the header.
+Status ContiguousBackend::vacate_head(std::uint64_t size) {
+  FRAMEFS_TRY(const auto frame, codec::Frame::open(*file_, limits_));
+  std::vector<std::int64_t> entries(frame.chunk_count());
+  FRAMEFS_CHECK(frame.read_entries(*file_, {0}, entries));
+  for (auto& entry : entries) {
+    if (entry < 0 || std::cmp_greater_equal(entry, size)) continue;
+    FRAMEFS_TRY(const auto stored, stored_bytes(entry));
+    const auto to = allocation_.with([&](Allocation& all) { return all.space.append(stored); });
+    FRAMEFS_CHECK(copy_chunk(entry, stored, to));
+  }
+  // Behind the index, which tells its own length, is the trailer, which ends the frame.
+  constexpr std::uint64_t kTrailerLenFromEnd = 22;
+  std::array<std::byte, sizeof(std::uint32_t)> length{};
+  const auto frame_len = frame.header().frame_len;
+  FRAMEFS_CHECK(file_->read_at(frame_len - kTrailerLenFromEnd, length));
+  std::vector<std::byte> trailer(codec::load_be<std::uint32_t>(length.data()));
+  FRAMEFS_CHECK(file_->read_at(frame_len - trailer.size(), trailer));
+  return commit_at_end({.nbytes = frame.nbytes(), .entries = entries, .vlmetalayers = {}}, trailer);
+}
+
+Status ContiguousBackend::commit_prepared() {
+  FRAMEFS_CHECK(sync());
+  FRAMEFS_CHECK(publish());
+  return sync();
+}
+
+// A commit with index and trailer behind everything else.
+Status ContiguousBackend::commit_at_end(const FrameContent& content,
+                                        std::span<const std::byte> trailer) {
+  FRAMEFS_TRY(const auto index, codec::encode_index(content.entries));
+  const auto at = allocation_.with(
+      [&](Allocation& all) { return all.space.append(index.size() + trailer.size()); });
+  FRAMEFS_CHECK(write_tail(at, content.nbytes, index, trailer));
+  return commit_prepared();
+}
+
+// Chunks take their final places, in the order of the index, in two steps: out of the way, and back.
+Status ContiguousBackend::compact(const FrameContent& content, const Moved& moved) {
+  if (content.nbytes == 0) return {};
+  std::vector<std::int64_t> now(content.entries.begin(), content.entries.end());
+  std::vector<std::int64_t> compacted = now;
+  forget_pending();
+  FRAMEFS_CHECK(check_untouched());
+  std::vector<std::uint64_t> sizes(now.size());
+  std::uint64_t live = 0;
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    if (now[i] < 0) continue;
+    FRAMEFS_TRY(sizes[i], stored_bytes(now[i]));
+    compacted[i] = static_cast<std::int64_t>(live);
+    live += sizes[i];
+  }
+  FRAMEFS_TRY(const auto index, codec::encode_index(compacted));
+  FRAMEFS_TRY(const auto trailer, codec::encode_trailer(content.vlmetalayers));
+  const auto end = live + index.size() + trailer.size();
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    if (now[i] == compacted[i] || std::cmp_greater_equal(now[i], end)) continue;
+    const auto to = allocation_.with([&](Allocation& all) { return all.space.append(sizes[i]); });
+    FRAMEFS_CHECK(copy_chunk(now[i], sizes[i], to));
+  }
+  // Twice: readers may go by the state before the last one.
+  const FrameContent aside{content.nbytes, now, content.vlmetalayers};
+  FRAMEFS_CHECK(commit_at_end(aside, trailer));
+  moved(now);
+  FRAMEFS_CHECK(commit_at_end(aside, trailer));
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    if (now[i] == compacted[i]) continue;
+    const auto to = header_len_ + static_cast<std::uint64_t>(compacted[i]);
+    FRAMEFS_CHECK(copy_chunk(now[i], sizes[i], to));
+  }
+  FRAMEFS_CHECK(write_tail(header_len_ + live, content.nbytes, index, trailer));
+  FRAMEFS_CHECK(commit_prepared());
+  entries_at_open_.clear();
+  allocation_.with([&](Allocation& all) { all.space = codec::FrameSpace(header_len_ + end); });
+  moved(compacted);
+  return tidy();
+}
+
+Status ContiguousBackend::sync() {
+  if (::fdatasync(file_->fd()) != 0) return system_error("fdatasync");
+  return {};
+}
+
+Status ContiguousBackend::publish() {
+  auto& next = *pending_;
+  Head head = next_head_.value_or(head_);
+  codec::patch_frame_header(next.sizes, head);
+  std::vector<std::byte> bytes(head.begin(), head.end());
+  bytes.insert(bytes.end(), next.rest.begin(), next.rest.end());
+  FRAMEFS_CHECK(write_fully(file_->fd(), 0, bytes));
+  head_ = head;
+  next_head_.reset();
+  allocation_.with([&](Allocation& all) {
+    if (next.sizes.nbytes == 0) {
+      // Nothing is left but header and trailer.
+      all.space = codec::FrameSpace(next.sizes.frame_len);
+    } else {
+      all.space.retire(tail_);
+      all.space.commit();
+    }
+    all.fresh.clear();
+  });
+  is_empty_ = next.sizes.nbytes == 0;
+  tail_ = is_empty_ ? ByteRange{header_len_, next.sizes.frame_len - header_len_} : next.tail;
+  if (is_empty_) entries_at_open_.clear();
+  pending_.reset();
+  return {};
+}
+
+bool ContiguousBackend::wants_tidying() const {
+  const auto end = allocation_.with([](const Allocation& all) { return all.space.end(); });
+  const auto size = file_->size();
+  return size && *size > end;
+}
+
+Status ContiguousBackend::tidy() {
+  const auto end = allocation_.with([](const Allocation& all) { return all.space.end(); });
+  FRAMEFS_TRY(const auto size, file_->size());
+  if (size > end && ::ftruncate(file_->fd(), static_cast<off_t>(end)) != 0) {
+    return system_error("ftruncate");
+  }
+  return {};
+}
+
+void ContiguousBackend::set_params(const codec::FrameHeader& header) {
+  Head head{};
+  codec::encode_frame_header(header, false, head);
+  next_head_ = head;
+}
+
+FrameBackend::Usage ContiguousBackend::usage() {
+  find_dead_space();
+  return allocation_.with([](const Allocation& all) {
+    return Usage{all.space.end(), all.space.dead_bytes()};
+  });
+}
+
+}  // namespace framefs::fs

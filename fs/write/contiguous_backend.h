@@ -1,0 +1,87 @@
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "codec/core/limits.h"
+#include "codec/frame/frame.h"
+#include "codec/frame/frame_space.h"
+#include "fs/core/guarded.h"
+#include "fs/write/frame_backend.h"
+
+namespace framefs::fs {
+
+// A frame in one file, which is never replaced by another: its links, owner, mode and attributes stay.
+// New chunks, index and trailer go to bytes that the committed state does not need, and the commit is
+// one write of the fixed header, within the first sector.
+// Source: frame format, "Shadow commit".
+class ContiguousBackend final : public FrameBackend {
+ public:
+  // `file` is open for reading and writing, and `frame` was opened from it; `entries` are its index.
+  // Errors: system; those of reading the header.
+  static Result<std::unique_ptr<ContiguousBackend>> open(std::shared_ptr<const FileSource> file,
+                                                         const codec::Frame& frame,
+                                                         std::vector<std::int64_t> entries,
+                                                         const codec::Limits& limits);
+
+  Result<std::int64_t> store(std::span<const std::byte> chunk) override;
+  void drop(std::int64_t entry) override;
+  Status prepare(const FrameContent& content) override;
+  Status sync() override;
+  Status publish() override;
+  [[nodiscard]] bool wants_tidying() const override;
+  Status tidy() override;
+  [[nodiscard]] std::uint64_t most_empty_trailer() const noexcept override;
+  void wind_up() override {}
+  void set_params(const codec::FrameHeader& header) override;
+  [[nodiscard]] int content_fd() const noexcept override { return file_->fd(); }
+  Status compact(const FrameContent& content, const Moved& moved) override;
+  Usage usage() override;
+
+ private:
+  using Head = std::array<std::byte, codec::kFrameFixedHeaderBytes>;
+  struct Allocation {
+    codec::FrameSpace space{0};
+    std::unordered_map<std::uint64_t, std::uint64_t> fresh;  // stored since the last commit
+  };
+  struct Pending {  // what publish() will make the frame
+    codec::FrameSizes sizes;
+    codec::ByteRange tail;
+    bool in_one_write = false;  // with the bytes below, right behind the fixed header
+    std::vector<std::byte> rest{};
+  };
+
+  ContiguousBackend(std::shared_ptr<const FileSource> file, const codec::Limits& limits)
+      : file_(std::move(file)), limits_(limits) {}
+  Status check_untouched();
+  Status prepare_empty(std::span<const std::byte> trailer);
+  Status rewrite_empty(std::span<const std::byte> trailer);
+  Status vacate_head(std::uint64_t size);
+  Status copy_chunk(std::int64_t& entry, std::uint64_t size, std::uint64_t to);
+  Status commit_at_end(const FrameContent& content, std::span<const std::byte> trailer);
+  Status commit_prepared();
+  Status write_tail(std::uint64_t at, std::uint64_t nbytes, std::span<const std::byte> index,
+                    std::span<const std::byte> trailer);
+  [[nodiscard]] Result<std::uint64_t> stored_bytes(std::int64_t entry);
+  Result<std::uint64_t> end_of_chunks(std::span<const std::int64_t> entries);
+  void find_dead_space();
+  void forget_pending();
+
+  const std::shared_ptr<const FileSource> file_;
+  const codec::Limits limits_;
+  std::uint32_t header_len_ = 0;
+  Head head_{};                     // as committed
+  std::optional<Head> next_head_;   // where the parameters change as well
+  bool is_empty_ = false;           // the committed state
+  codec::ByteRange tail_;           // of the committed state: index and trailer, to its end
+  // Until it is known what is dead between them: the chunks at opening, and where they all end.
+  std::vector<std::int64_t> entries_at_open_;
+  std::uint64_t end_at_open_ = 0;
+  std::optional<Pending> pending_;
+  Guarded<Allocation> allocation_;
+};
+
+}  // namespace framefs::fs

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "fs/write/extents.h"
+#include "fs/write/overlay_budget.h"
+
+namespace framefs::fs {
+
+// What was written to one chunk and is not stored yet, above what the chunk held before: where nothing
+// was written, the first base_bytes() are what lies below, and all after them are zeros.
+// Threads: one may change it, or any number read it.
+class DirtyChunk {
+ public:
+  DirtyChunk(OverlayBudget& budget, std::uint32_t base_bytes)
+      : budget_(budget), base_bytes_(base_bytes) {}
+  DirtyChunk(const DirtyChunk&) = delete;
+  DirtyChunk& operator=(const DirtyChunk&) = delete;
+  ~DirtyChunk() { budget_.subtract(capacity_); }
+
+  // `most` is the size of a whole chunk.
+  void write(std::uint32_t offset, std::span<const std::byte> bytes, std::uint32_t most);
+  void write_zeros(std::uint32_t offset, std::uint32_t size, std::uint32_t most);
+  // The chunk ends at `length` now: nothing counts that was after that.
+  void cut(std::uint32_t length);
+  // Takes over what `older` has that was not written here: it lay directly below.
+  void merge_older(const DirtyChunk& older, std::uint32_t most);
+
+  [[nodiscard]] const Extents& written() const noexcept { return written_; }
+  [[nodiscard]] std::uint32_t base_bytes() const noexcept { return base_bytes_; }
+  // As much as was reserved; what was not written is undefined.
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
+    return {bytes_.get(), capacity_};
+  }
+  [[nodiscard]] std::span<std::byte> bytes() noexcept { return {bytes_.get(), capacity_}; }
+  // Room for `size` bytes, and for more where more will come.
+  void reserve(std::uint32_t size, std::uint32_t most);
+
+ private:
+  OverlayBudget& budget_;
+  std::unique_ptr<std::byte[]> bytes_;
+  std::uint32_t capacity_ = 0;
+  Extents written_;
+  std::uint32_t base_bytes_;
+};
+
+}  // namespace framefs::fs

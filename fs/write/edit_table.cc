@@ -1,0 +1,221 @@
+#include "fs/write/edit_table.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace framefs::fs {
+namespace {
+
+// So many frames are committed with one sync: those at the end of the batch wait for all of it.
+constexpr std::size_t kMostTogether = 256;
+
+// The signals that end the mount are for other threads.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
+
+bool is_unlinked(const FrameEdit& edit) {
+  const auto st = stat_of(edit.content_fd());
+  return st && st->st_nlink == 0;
+}
+
+}  // namespace
+
+EditTable::EditTable(OverlayBudget& overlay, Log& log, std::chrono::milliseconds commit_interval,
+                     OnEnd on_end)
+    : overlay_(overlay), log_(log), interval_(commit_interval), on_end_(std::move(on_end)) {
+  const SignalsBlocked blocked;
+  thread_ = std::jthread([this] { serve(); });
+}
+
+EditTable::~EditTable() {
+  work_.with_and_wake([](Work& work) { work.is_ending = true; });
+  thread_.join();
+  for (const auto& edit : all()) {
+    if (is_unlinked(*edit)) continue;
+    if (const auto committed = edit->commit(true); !committed) {
+      log_.failure(edit->name(), committed.error());
+      log_.warn(edit->name() + ": what was written last is lost");
+    }
+  }
+}
+
+std::vector<EditTable::Edit> EditTable::all() const {
+  return state_.with([](const State& state) {
+    std::vector<Edit> edits;
+    for (const auto& [key, entry] : state.entries) edits.push_back(entry.edit);
+    return edits;
+  });
+}
+
+EditTable::Edit EditTable::find(const FileKey& key) const {
+  if (count_.load(std::memory_order_acquire) == 0) return nullptr;
+  return state_.with([&](const State& state) {
+    const auto at = state.entries.find(key);
+    return at == state.entries.end() ? nullptr : at->second.edit;
+  });
+}
+
+Result<EditTable::Edit> EditTable::open(const FileKey& key,
+                                        const std::function<Result<Edit>()>& make) {
+  const auto join = [&](State& state) -> Edit {
+    const auto at = state.entries.find(key);
+    if (at == state.entries.end()) return nullptr;
+    ++at->second.writers;
+    return at->second.edit;
+  };
+  if (auto known = state_.with(join)) return known;
+  const auto hold = opening_.take();
+  if (auto known = state_.with(join)) return known;
+  FRAMEFS_TRY(auto made, make());
+  return state_.with([&](State& state) {
+    state.entries.emplace(key, Entry{made, 1});
+    count_.store(state.entries.size(), std::memory_order_release);
+    return made;
+  });
+}
+
+void EditTable::close(const FileKey& key) {
+  const bool is_last = state_.with([&](State& state) {
+    const auto at = state.entries.find(key);
+    return at != state.entries.end() && --at->second.writers == 0;
+  });
+  if (is_last) work_.with_and_wake([&](Work& work) { work.closed.push_back(key); });
+}
+
+void EditTable::note_full(const Edit& edit) {
+  work_.with_and_wake([&](Work& work) {
+    if (std::ranges::find(work.full, edit) == work.full.end()) work.full.push_back(edit);
+  });
+}
+
+Status EditTable::make_room(FrameEdit& edit) {
+  if (!overlay_.is_full()) return {};
+  // Its own bytes first: who writes much works for it.
+  FRAMEFS_CHECK(edit.flush(FrameImage::Which::all));
+  Status status;
+  for (const auto& other : all()) {
+    if (!overlay_.is_full()) return {};
+    if (const auto flushed = other->flush(FrameImage::Which::all); !flushed) status = flushed;
+  }
+  return overlay_.is_full() ? status : Status{};
+}
+
+Status EditTable::commit_all(bool durably) { return commit_together(all(), durably); }
+
+// One sync for all that has to be durable before any of them is published.
+Status EditTable::commit_together(const std::vector<Edit>& edits, bool durably) {
+  Status status;
+  for (std::size_t done = 0; done < edits.size(); done += kMostTogether) {
+    const auto count = std::min(kMostTogether, edits.size() - done);
+    std::vector<std::pair<Edit, FrameEdit::Commit>> commits;
+    const auto note = [&](const Edit& edit, const Error& error) {
+      log_.failure(edit->name(), error);
+      status = std::unexpected(error);
+    };
+    for (const auto& edit : std::span(edits).subspan(done, count)) {
+      auto begun = edit->begin_commit();
+      if (!begun) {
+        note(edit, begun.error());
+      } else if (*begun) {
+        // Also where its last name is gone: who has it open goes on reading it, and a crash may bring
+        // the name back.
+        commits.emplace_back(edit, std::move(**begun));
+      }
+    }
+    if (commits.empty()) continue;
+    Status synced;
+    if (commits.size() == 1) {
+      synced = commits[0].second.sync();
+    } else if (::syncfs(commits[0].first->content_fd()) != 0) {
+      synced = system_error("syncfs");
+    }
+    for (auto& [edit, commit] : commits) {
+      const auto finished = edit->finish_commit(commit, synced, durably);
+      if (!finished) note(edit, finished.error());
+    }
+  }
+  return status;
+}
+
+void EditTable::end_entry(const FileKey& key) {
+  const auto edit = find(key);
+  if (!edit) return;
+  const bool is_gone = is_unlinked(*edit);
+  if (!is_gone && !edit->is_changed()) {
+    if (const auto compacted = edit->compact(false); !compacted) {
+      log_.failure(edit->name(), compacted.error());
+    }
+  }
+  Edit ended;  // destroyed after the lock
+  FileIdentity identity;
+  state_.with([&](State& state) {
+    const auto at = state.entries.find(key);
+    if (at == state.entries.end() || at->second.writers > 0) return;
+    // What could not be committed is tried again later, for as long as there is hope.
+    if (edit->is_changed() && !is_gone && !edit->is_overtaken()) return;
+    if (const auto st = stat_of(edit->content_fd())) identity = identity_of(*st);
+    ended = std::move(at->second.edit);
+    state.entries.erase(at);
+    count_.store(state.entries.size(), std::memory_order_release);
+  });
+  if (!ended) return;
+  ended->wind_up();
+  if (ended->is_changed() && !is_gone) log_.warn(ended->name() + ": what was written last is lost");
+  on_end_(key, identity);
+}
+
+void EditTable::end_closed(const std::vector<FileKey>& keys) {
+  // A file may have been opened and closed several times meanwhile.
+  std::vector<Edit> edits;
+  for (const auto& key : keys) {
+    auto edit = find(key);
+    if (edit && std::ranges::find(edits, edit) == edits.end()) edits.push_back(std::move(edit));
+  }
+  // Failures have been logged, and the edits stay.
+  static_cast<void>(commit_together(edits, false));
+  for (const auto& key : keys) end_entry(key);
+}
+
+void EditTable::serve() {
+  auto next_round = std::chrono::steady_clock::now() + interval_;
+  while (true) {
+    auto work = work_.wait_until(
+        next_round,
+        [](const Work& now) { return now.is_ending || !now.full.empty() || !now.closed.empty(); },
+        [](Work& now) { return Work{std::exchange(now.full, {}), std::exchange(now.closed, {}), now.is_ending}; });
+    if (work.is_ending) return;
+    for (const auto& edit : work.full) {
+      // What fails is reported by the next write, sync or close that needs it stored.
+      static_cast<void>(edit->flush(FrameImage::Which::full));
+    }
+    end_closed(work.closed);
+    if (std::chrono::steady_clock::now() < next_round) continue;
+    static_cast<void>(commit_together(all(), false));
+    const auto unused = state_.with([](const State& state) {
+      std::vector<FileKey> keys;
+      for (const auto& [key, entry] : state.entries) {
+        if (entry.writers == 0) keys.push_back(key);
+      }
+      return keys;
+    });
+    for (const auto& key : unused) end_entry(key);
+    next_round = std::chrono::steady_clock::now() + interval_;
+  }
+}
+
+}  // namespace framefs::fs

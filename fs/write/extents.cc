@@ -1,0 +1,31 @@
+#include "fs/write/extents.h"
+
+#include <algorithm>
+
+namespace framefs::fs {
+
+void Extents::add(std::uint32_t begin, std::uint32_t end) {
+  // All that overlap or touch become one.
+  const auto first = std::ranges::lower_bound(extents_, begin, {}, &Extent::end);
+  auto last = first;
+  for (; last != extents_.end() && last->begin <= end; ++last) {
+    begin = std::min(begin, last->begin);
+    end = std::max(end, last->end);
+  }
+  const auto at = extents_.erase(first, last);
+  extents_.insert(at, {begin, end});
+}
+
+void Extents::cut(std::uint32_t end) {
+  std::erase_if(extents_, [end](const Extent& extent) { return extent.begin >= end; });
+  if (!extents_.empty()) extents_.back().end = std::min(extents_.back().end, end);
+}
+
+bool Extents::covers(std::uint32_t begin, std::uint32_t end) const noexcept {
+  if (begin >= end) return true;
+  return std::ranges::any_of(extents_, [&](const Extent& extent) {
+    return extent.begin <= begin && end <= extent.end;
+  });
+}
+
+}  // namespace framefs::fs

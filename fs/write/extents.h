@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace framefs::fs {
+
+// Which bytes of a chunk have been written: disjoint ranges in order, none touching the next.
+// Threads: one.
+class Extents {
+ public:
+  struct Extent {
+    std::uint32_t begin = 0;
+    std::uint32_t end = 0;
+    bool operator==(const Extent&) const = default;
+  };
+
+  // begin < end.
+  void add(std::uint32_t begin, std::uint32_t end);
+  // Takes away all from `end` on.
+  void cut(std::uint32_t end);
+
+  // Whether all of [begin, end) is in it.
+  [[nodiscard]] bool covers(std::uint32_t begin, std::uint32_t end) const noexcept;
+  [[nodiscard]] const std::vector<Extent>& all() const noexcept { return extents_; }
+
+  // Calls body(begin, end, is_in) for the parts of [begin, end), in order.
+  template <class Body>
+  void for_each(std::uint32_t begin, std::uint32_t end, Body&& body) const {
+    for (const auto& extent : extents_) {
+      if (begin == end || extent.begin >= end) break;
+      if (extent.end <= begin) continue;
+      if (extent.begin > begin) {
+        body(begin, extent.begin, false);
+        begin = extent.begin;
+      }
+      const auto to = extent.end < end ? extent.end : end;
+      body(begin, to, true);
+      begin = to;
+    }
+    if (begin < end) body(begin, end, false);
+  }
+
+ private:
+  std::vector<Extent> extents_;
+};
+
+}  // namespace framefs::fs

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "codec/frame/frame_header.h"
+#include "codec/frame/metalayer.h"
+#include "fs/core/file.h"
+
+namespace framefs::fs {
+
+// What a frame is to be after a commit.
+struct FrameContent {
+  std::uint64_t nbytes = 0;
+  std::span<const std::int64_t> entries;              // the index, one for each chunk
+  std::span<const codec::NamedContent> vlmetalayers;  // contents as chunks
+};
+
+// Where the chunks of a frame that is being changed are stored, and how a new state of it takes the
+// place of the old one: at once, or not at all.  A commit goes through three steps, so that the sync
+// between them can be shared by many frames:
+//
+//   prepare()   all that is new is written, beside what the committed state needs
+//   (sync)      all of that is durable: sync(), or syncfs(2)
+//   publish()   the new state is the frame
+//
+// After an error of one of them the committed state is still whole, and the commit can be begun anew.
+// Threads: store() from any number at once; the others from one at a time, and not beside store().
+class FrameBackend {
+ public:
+  FrameBackend() = default;
+  FrameBackend(const FrameBackend&) = delete;
+  FrameBackend& operator=(const FrameBackend&) = delete;
+  virtual ~FrameBackend() = default;
+
+  // Stores a chunk where no committed state has anything, and returns its index entry.
+  // Errors: no_space, system, over_limit.
+  virtual Result<std::int64_t> store(std::span<const std::byte> chunk) = 0;
+  // The next state will not refer to the chunk of this entry (>= 0).
+  virtual void drop(std::int64_t entry) = 0;
+
+  // Errors: no_space, system; EIO where somebody else has written to the frame: from then on it
+  // is_overtaken(), and no commit will do.
+  virtual Status prepare(const FrameContent& content) = 0;
+  [[nodiscard]] bool is_overtaken() const noexcept {
+    return is_overtaken_.load(std::memory_order_relaxed);
+  }
+  virtual Status sync() = 0;
+  virtual Status publish() = 0;
+  // Whether there is something to tidy up once the state published last is durable, and doing so.
+  [[nodiscard]] virtual bool wants_tidying() const = 0;
+  virtual Status tidy() = 0;
+
+  // How large the trailer of a frame without chunks can become, when it has none already.
+  [[nodiscard]] virtual std::uint64_t most_empty_trailer() const noexcept = 0;
+
+  // Nobody writes any more, and nothing is prepared: what only readers of older states could want may go.
+  virtual void wind_up() = 0;
+
+  // For chunks stored from now on; only while the frame holds none.
+  virtual void set_params(const codec::FrameHeader& header) = 0;
+
+  // The file whose times, mode and state are those of the frame.
+  [[nodiscard]] virtual int content_fd() const noexcept = 0;
+  // Stores the committed state, which is `content`, without dead space, by commits of its own.  Each
+  // time that chunks are in other places, `moved` is told the entries: nobody may go by others from
+  // then on.  Errors: as prepare(), sync() and publish().
+  using Moved = std::function<void(const std::vector<std::int64_t>&)>;
+  virtual Status compact(const FrameContent& content, const Moved& moved) = 0;
+
+  // What the frame's file or files take, and how much of that no state needs.
+  struct Usage {
+    std::uint64_t total = 0;
+    std::uint64_t dead = 0;
+  };
+  virtual Usage usage() = 0;
+
+ protected:
+  Status overtaken() {
+    is_overtaken_.store(true, std::memory_order_relaxed);
+    return system_error_of(EIO,
+                           "the frame was changed by somebody else while it was being written");
+  }
+
+ private:
+  std::atomic<bool> is_overtaken_{false};  // set once; nothing else is inferred from it
+};
+
+}  // namespace framefs::fs

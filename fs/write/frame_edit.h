@@ -1,0 +1,172 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <ctime>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "codec/chunk/encode_params.h"
+#include "fs/core/guarded.h"
+#include "fs/write/chunk_storing.h"
+#include "fs/write/edited_frame.h"
+#include "fs/write/frame_backend.h"
+#include "fs/write/frame_image.h"
+
+namespace framefs::fs {
+
+// What all edits of a mount share.  Lifetime: all of it outlives every edit.
+struct EditServices {
+  ReadServices reads;
+  ChunkStoring& storing;
+  OverlayBudget& overlay;
+  std::atomic<std::uint64_t>& next_state;  // numbers for CacheKey::file
+};
+
+// A frame that is being written: what was written, on its way to the file, and the commits that make
+// it the frame.  One for each file, however many have it open.
+//
+// A commit stores one state of the whole frame: what had been written when it began.  Writing goes on
+// beside it.  What it cannot store stays, and is tried again with the next commit.
+//
+// Threads: any number.
+class FrameEdit {
+ public:
+  // Completes the parameters of a new frame by what its first chunk holds.
+  using Settle =
+      std::function<Result<codec::EncodeParams>(std::span<const std::byte> first_chunk)>;
+
+  struct Opening {
+    FrameOrigin origin;                     // as readers open it
+    std::uint64_t state_id = 0;             // CacheKey::file of its state
+    std::unique_ptr<FrameBackend> backend;
+    codec::Frame frame;
+    std::vector<std::int64_t> entries;
+    std::uint32_t chunksize = 0;
+    codec::EncodeParams params;
+    Settle settle = nullptr;  // of a frame that is new
+  };
+  // Errors: those of reading index and vl-metalayers.
+  static Result<std::shared_ptr<FrameEdit>> make(Opening opening, const EditServices& services);
+
+  // Runs body(const EditedFrame&) while nobody changes what it reads.
+  template <class Body>
+  auto reading(Body&& body) const {
+    return image_.read([&](const FrameImage&) { return std::forward<Body>(body)(); });
+  }
+  // For views, which are to be read only within reading().
+  [[nodiscard]] std::shared_ptr<const EditedFrame> chunks() const noexcept { return edited_; }
+
+  [[nodiscard]] std::uint64_t nbytes() const;
+  [[nodiscard]] timespec mtime() const;
+  void set_mtime(const timespec& time);
+
+  // Bytes to be written at some place of the frame.
+  struct Piece {
+    std::uint64_t offset = 0;
+    std::span<const std::byte> bytes;
+  };
+  // Writes bytes, beyond the end too; all that are given at once are in the same commit.  True where
+  // chunks are ready to be stored.
+  // Errors: over_limit past FrameImage::most_bytes().
+  Result<bool> write(std::span<const Piece> pieces);
+  // Errors: likewise.
+  Status truncate(std::uint64_t nbytes);
+  // Makes it longer where it is shorter.  Errors: likewise.
+  Status extend(std::uint64_t nbytes);
+  // Makes bytes zeros, as far as the frame goes.
+  Status zero(std::uint64_t offset, std::uint64_t size);
+  enum class Existing : std::uint8_t { any, must, must_not };
+  // Nothing for `content`: removes it.
+  // Errors: system: ENODATA, EEXIST, ENAMETOOLONG, ENOSPC for more than other writers can cope with.
+  Status set_vlmeta(std::string_view name, std::optional<std::span<const std::byte>> content,
+                    Existing existing);
+  // Decoded; nothing where there is none.
+  Result<std::optional<std::vector<std::byte>>> vlmeta(std::string_view name) const;
+  [[nodiscard]] std::vector<std::string> vlmeta_names() const;
+
+  // Stores chunks, without a commit: those written from end to end, or all.
+  // Errors: no_space and others of storing; what was not stored stays.
+  Status flush(FrameImage::Which which);
+
+  // Makes all that was written the frame; durably, where asked.
+  Status commit(bool durably);
+
+  // The same in two steps, between which one sync may serve many edits.  begin_commit() returns what
+  // finish_commit() is to be called with, or nothing where there is nothing to commit.
+  class Commit {
+   public:
+    [[nodiscard]] Status sync() const { return edit_->backend_->sync(); }
+
+   private:
+    friend class FrameEdit;
+    Commit(FrameEdit& edit, Turn::Hold hold) : edit_(&edit), hold_(std::move(hold)) {}
+    FrameEdit* edit_;
+    Turn::Hold hold_;
+  };
+  Result<std::optional<Commit>> begin_commit();
+  // `synced` is what came of the sync.
+  Status finish_commit(const Commit& commit, const Status& synced, bool durably);
+
+  [[nodiscard]] bool is_changed() const;
+  [[nodiscard]] bool has_dirty_chunks() const;
+  // Somebody else has written to the file: nothing can be committed any more.
+  [[nodiscard]] bool is_overtaken() const noexcept { return backend_->is_overtaken(); }
+  // Writes the frame without dead space, in place and by commits of its own, where that saves more
+  // than the frame takes without it, or `always`.
+  Status compact(bool always);
+
+  // To be called when nobody will write any more and all is committed.
+  void wind_up();
+
+  [[nodiscard]] int content_fd() const noexcept { return backend_->content_fd(); }
+  [[nodiscard]] const std::string& name() const noexcept { return edited_->origin().name; }
+
+ private:
+  FrameEdit(Opening opening, std::vector<codec::NamedContent> vlmetalayers,
+            const EditServices& services);
+  static Status check_size(const FrameImage& image, std::uint64_t offset, std::uint64_t size);
+  Status store(std::vector<FrameImage::Frozen> frozen);
+  Status settle_params(std::span<const FrameImage::Frozen> frozen);
+  Status flush_in_turn(FrameImage::Which which);
+  Status prepare_in_turn();
+  Status commit_in_turn(bool durably);
+  Status finish_in_turn(bool durably);
+  Result<std::int64_t> store_last_zeros(std::uint64_t nbytes);
+  void drop(std::span<const std::int64_t> entries);
+  Status change_in_turn(const std::function<std::vector<std::int64_t>(FrameImage&)>& change);
+
+  // Constant after construction.
+  const EditServices services_;
+  const codec::FrameHeader header_;
+  // Guarded by the turn, in which stored chunks change.
+  Turn turn_;
+  const std::unique_ptr<FrameBackend> backend_;
+  codec::EncodeParams params_;
+  Settle settle_;
+  std::optional<std::int64_t> committed_only_;  // an entry that the image has not
+  bool is_durable_ = false;                     // the state published last
+  // Self-synchronised.
+  Shared<FrameImage> image_;
+  std::shared_ptr<const EditedFrame> edited_;
+};
+
+// Where a frame to be edited is.
+struct EditSource {
+  std::shared_ptr<const FileSource> file;  // open for reading and writing; null for a sparse frame
+  UniqueFd directory;                      // of a sparse frame
+  std::string name;                        // for the log
+};
+
+// Errors: unsupported for frames whose chunks vary in size, and those of the betas; those of a damaged
+// header or index; system.
+Result<FrameEdit::Opening> open_for_edit(EditSource source, std::uint64_t state_id,
+                                         const codec::Limits& limits);
+
+}  // namespace framefs::fs

@@ -1,0 +1,41 @@
+#include "fs/write/new_frame_policy.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+
+namespace framefs::fs {
+namespace {
+
+bool matches(const std::string& glob, const std::string& path) {
+  if (glob.find('/') == std::string::npos) {
+    return ::fnmatch(glob.c_str(), path.substr(path.rfind('/') + 1).c_str(), 0) == 0;
+  }
+  const auto* const from_root = glob.starts_with('/') ? glob.c_str() + 1 : glob.c_str();
+  return ::fnmatch(from_root, path.c_str(), 0) == 0;
+}
+
+NewFrame begin(const NewFrameOptions& options) {
+  NewFrame frame;
+  frame.encode.codec = options.codec;
+  frame.encode.clevel = options.clevel;
+  frame.encode.blocksize = options.blocksize;
+  frame.encode.typesize = options.typesize.value_or(1);
+  if (options.filter) frame.encode.filters = codec::slots_of(*options.filter);
+  frame.hints = {.typesize = options.typesize, .filter = options.filter};
+  // The largest typesize that is tried is 8.
+  const std::uint32_t item = options.typesize.value_or(8);
+  frame.chunksize = std::max(options.chunksize / item * item, item);
+  return frame;
+}
+
+}  // namespace
+
+std::optional<NewFrame> NewFramePolicy::frame_for(const std::string& path) const {
+  const auto covers = [&](const std::string& glob) { return matches(glob, path); };
+  if (std::ranges::any_of(options_.plain_globs, covers)) return std::nullopt;
+  const auto rule = std::ranges::find_if(options_.rules, covers, &NewFileRule::glob);
+  return begin(rule == options_.rules.end() ? options_.defaults : rule->frame);
+}
+
+}  // namespace framefs::fs

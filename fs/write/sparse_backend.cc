@@ -1,0 +1,222 @@
+#include "fs/write/sparse_backend.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#include "codec/frame/chunk_space.h"
+#include "codec/frame/frame_index.h"
+#include "codec/frame/frame_trailer.h"
+#include "fs/core/file_attributes.h"
+#include "fs/core/file_sink.h"
+
+namespace framefs::fs {
+namespace {
+
+// Past so many files, one sync of all of the filesystem costs less than one for each.
+constexpr std::size_t kMostSingleSyncs = 16;
+constexpr mode_t kChunkFileMode = 0666;
+const char* const kIndexName = kSparseIndexName.data();
+const char* const kNextIndexName = kNextSparseIndexName.data();
+
+Status sync_file(int fd) {
+  if (::fsync(fd) != 0) return system_error("fsync");
+  return {};
+}
+
+}  // namespace
+
+Result<UniqueFd> SparseBackend::open_index() const {
+  UniqueFd fd(::openat(directory_.get(), kIndexName, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  if (!fd) return system_error("open");
+  return fd;
+}
+
+Result<std::unique_ptr<SparseBackend>> SparseBackend::open(
+    UniqueFd directory, std::shared_ptr<const ChunkFiles> files, const codec::Frame& frame,
+    const std::vector<std::int64_t>& entries) {
+  std::unique_ptr<SparseBackend> made(new SparseBackend(std::move(directory), std::move(files)));
+  FRAMEFS_TRY(made->index_, made->open_index());
+  const auto& header = frame.header();
+  made->head_.resize(header.header_len);
+  FRAMEFS_CHECK(read_fully(made->index_.get(), 0, made->head_));
+  made->next_head_ = made->head_;
+  made->cbytes_ = header.cbytes;
+  // Numbers that no chunk has are free: whatever stands in files of such names is nobody's.
+  std::vector<std::int64_t> ids;
+  std::ranges::copy_if(entries, std::back_inserter(ids), [](auto entry) { return entry >= 0; });
+  std::ranges::sort(ids);
+  const auto end = ids.empty() ? 0 : static_cast<std::uint64_t>(ids.back()) + 1;
+  made->numbers_.with([&](Numbers& numbers) {
+    numbers.space = codec::FrameSpace(end);
+    std::uint64_t next = 0;
+    for (const auto id : ids) {
+      const auto at = static_cast<std::uint64_t>(id);
+      if (at > next) numbers.space.add_dead({next, at - next});
+      next = at + 1;
+    }
+  });
+  return made;
+}
+
+Result<std::int64_t> SparseBackend::store(std::span<const std::byte> chunk) {
+  const auto id = numbers_.with([&](Numbers& numbers) {
+    const auto number = numbers.space.allocate(1);
+    numbers.fresh.emplace(static_cast<std::uint32_t>(number), chunk.size());
+    numbers.cbytes_change += static_cast<std::int64_t>(chunk.size());
+    return number;
+  });
+  if (id > codec::kMaxChunkFileId) {
+    return codec::fail_value(Errc::over_limit, "number of a chunk file", 0,
+                             static_cast<std::int64_t>(id));
+  }
+  const auto number = static_cast<std::uint32_t>(id);
+  files_->forget(number);
+  const auto written = [&]() -> Status {
+    UniqueFd fd(::openat(directory_.get(), ChunkFiles::name_of(number).c_str(),
+                         O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, kChunkFileMode));
+    if (!fd) {
+      if (errno == ENOSPC || errno == EDQUOT) return codec::fail(Errc::no_space, "open");
+      return system_error("open");
+    }
+    return write_fully(fd.get(), 0, chunk);
+  }();
+  if (!written) {
+    drop(static_cast<std::int64_t>(id));
+    return std::unexpected(written.error());
+  }
+  return static_cast<std::int64_t>(id);
+}
+
+void SparseBackend::remove_file(std::uint32_t id) {
+  ::unlinkat(directory_.get(), ChunkFiles::name_of(id).c_str(), 0);
+  files_->forget(id);
+}
+
+void SparseBackend::drop(std::int64_t entry) {
+  const auto id = static_cast<std::uint32_t>(entry);
+  struct stat st{};
+  const bool is_known =
+      ::fstatat(directory_.get(), ChunkFiles::name_of(id).c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
+  const bool was_fresh = numbers_.with([&](Numbers& numbers) {
+    const auto found = numbers.fresh.find(id);
+    if (found == numbers.fresh.end()) {
+      numbers.space.retire({id, 1});
+      if (is_known) numbers.cbytes_change -= st.st_size;
+      return false;
+    }
+    numbers.cbytes_change -= static_cast<std::int64_t>(found->second);
+    numbers.space.take_back({id, 1});
+    numbers.fresh.erase(found);
+    return true;
+  });
+  if (was_fresh) {
+    remove_file(id);
+  } else {
+    retired_.push_back(id);
+  }
+}
+
+Status SparseBackend::check_untouched() {
+  FRAMEFS_TRY(const auto now, open_index());
+  FRAMEFS_TRY(const auto st, stat_of(now.get()));
+  FRAMEFS_TRY(const auto known, stat_of(index_.get()));
+  std::array<std::byte, codec::kFrameFixedHeaderBytes> head{};
+  FRAMEFS_CHECK(read_fully(now.get(), 0, head));
+  const bool same = st.st_ino == known.st_ino &&
+                    std::ranges::equal(head, std::span(head_).first(head.size()));
+  if (same) return {};
+  return overtaken();
+}
+
+Status SparseBackend::write_index_file(std::span<const std::byte> bytes) {
+  ::unlinkat(directory_.get(), kNextIndexName, 0);  // of a commit that did not end
+  next_index_ = UniqueFd(::openat(directory_.get(), kNextIndexName,
+                                  O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!next_index_) return system_error("open");
+  FRAMEFS_CHECK(copy_attributes(index_.get(), next_index_.get()));
+  return write_fully(next_index_.get(), 0, bytes);
+}
+
+Status SparseBackend::prepare(const FrameContent& content) {
+  FRAMEFS_CHECK(check_untouched());
+  const auto change = numbers_.with([](const Numbers& numbers) { return numbers.cbytes_change; });
+  next_cbytes_ = cbytes_ + static_cast<std::uint64_t>(change);
+  std::vector<std::byte> bytes = next_head_;
+  if (content.nbytes > 0) {
+    FRAMEFS_TRY(const auto index, codec::encode_index(content.entries));
+    bytes.insert(bytes.end(), index.begin(), index.end());
+  }
+  FRAMEFS_TRY(const auto trailer, codec::encode_trailer(content.vlmetalayers));
+  bytes.insert(bytes.end(), trailer.begin(), trailer.end());
+  codec::patch_frame_header({.frame_len = bytes.size(),
+                             .nbytes = content.nbytes,
+                             .cbytes = next_cbytes_,
+                             .has_vlmetalayers = !content.vlmetalayers.empty()},
+                            std::span(bytes).first<codec::kFrameFixedHeaderBytes>());
+  FRAMEFS_CHECK(write_index_file(bytes));
+  next_head_.assign(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(next_head_.size()));
+  return {};
+}
+
+// New files and their names, all of which the new index is going to refer to.
+Status SparseBackend::sync() {
+  const auto ids = numbers_.with([](const Numbers& numbers) {
+    std::vector<std::uint32_t> fresh;
+    for (const auto& [id, size] : numbers.fresh) fresh.push_back(id);
+    return fresh;
+  });
+  if (ids.size() > kMostSingleSyncs) {
+    if (::syncfs(directory_.get()) != 0) return system_error("syncfs");
+    return {};
+  }
+  for (const auto id : ids) {
+    UniqueFd fd(::openat(directory_.get(), ChunkFiles::name_of(id).c_str(),
+                         O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    if (!fd) return system_error("open");
+    FRAMEFS_CHECK(sync_file(fd.get()));
+  }
+  if (next_index_) FRAMEFS_CHECK(sync_file(next_index_.get()));
+  return sync_file(directory_.get());
+}
+
+Status SparseBackend::publish() {
+  if (::renameat(directory_.get(), kNextIndexName, directory_.get(), kIndexName) != 0) {
+    return system_error("rename");
+  }
+  index_ = std::move(next_index_);
+  next_index_ = {};
+  head_ = next_head_;
+  cbytes_ = next_cbytes_;
+  removable_.insert(removable_.end(), dead_.begin(), dead_.end());
+  dead_ = std::exchange(retired_, {});
+  numbers_.with([](Numbers& numbers) {
+    numbers.space.commit();
+    numbers.fresh.clear();
+    numbers.cbytes_change = 0;
+  });
+  return {};
+}
+
+Status SparseBackend::tidy() {
+  for (const auto id : std::exchange(removable_, {})) remove_file(id);
+  return {};
+}
+
+void SparseBackend::wind_up() {
+  for (const auto id : std::exchange(dead_, {})) remove_file(id);
+}
+
+void SparseBackend::set_params(const codec::FrameHeader& header) {
+  auto made = header;
+  made.type = codec::FrameType::sparse;
+  codec::encode_frame_header(made, false,
+                             std::span(next_head_).first<codec::kFrameFixedHeaderBytes>());
+}
+
+}  // namespace framefs::fs

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "codec/core/limits.h"
+#include "codec/frame/frame.h"
+#include "codec/frame/frame_space.h"
+#include "fs/core/chunk_files.h"
+#include "fs/core/guarded.h"
+#include "fs/write/frame_backend.h"
+
+namespace framefs::fs {
+
+// A sparse frame: each chunk is a file under a number that no committed state has, and a commit is a
+// new index file in the place of the old one, with its owner, mode and attributes.  Chunk files that
+// no state needs are removed when the commit after is durable.
+// Source: sparse frame format; frame format, "Shadow commit".
+class SparseBackend final : public FrameBackend {
+ public:
+  // `directory` is the frame's, `files` its chunk files as readers open them, and `frame` was opened
+  // from its index file; `entries` are its index.
+  // Errors: system; those of reading the index file.
+  static Result<std::unique_ptr<SparseBackend>> open(UniqueFd directory,
+                                                     std::shared_ptr<const ChunkFiles> files,
+                                                     const codec::Frame& frame,
+                                                     const std::vector<std::int64_t>& entries);
+
+  Result<std::int64_t> store(std::span<const std::byte> chunk) override;
+  void drop(std::int64_t entry) override;
+  Status prepare(const FrameContent& content) override;
+  Status sync() override;
+  Status publish() override;
+  // Always: numbers of chunks that only a state before has are given out again.
+  [[nodiscard]] bool wants_tidying() const override { return true; }
+  Status tidy() override;
+  [[nodiscard]] std::uint64_t most_empty_trailer() const noexcept override {
+    return std::numeric_limits<std::uint64_t>::max();
+  }
+  void wind_up() override;
+  void set_params(const codec::FrameHeader& header) override;
+  [[nodiscard]] int content_fd() const noexcept override { return index_.get(); }
+  Status compact(const FrameContent&, const Moved&) override { return {}; }
+  Usage usage() override { return {cbytes_, 0}; }
+
+ private:
+  struct Numbers {
+    codec::FrameSpace space{0};
+    std::unordered_map<std::uint32_t, std::uint64_t> fresh;  // sizes of what was stored since
+    std::int64_t cbytes_change = 0;
+  };
+  SparseBackend(UniqueFd directory, std::shared_ptr<const ChunkFiles> files)
+      : directory_(std::move(directory)), files_(std::move(files)) {}
+  [[nodiscard]] Result<UniqueFd> open_index() const;
+  Status check_untouched();
+  Status write_index_file(std::span<const std::byte> bytes);
+  void remove_file(std::uint32_t id);
+
+  const UniqueFd directory_;
+  const std::shared_ptr<const ChunkFiles> files_;
+  UniqueFd index_;               // the index file as committed
+  std::vector<std::byte> head_;  // header and metalayers, as committed
+  std::vector<std::byte> next_head_;
+  std::uint64_t cbytes_ = 0;       // of the committed state
+  std::uint64_t next_cbytes_ = 0;  // of the prepared one
+  UniqueFd next_index_;            // the file of the prepared state
+  std::vector<std::uint32_t> retired_;   // ids that the committed state has and the next has not
+  std::vector<std::uint32_t> dead_;       // ids that only the state before the committed one has
+  std::vector<std::uint32_t> removable_;  // ids of which the files are to go
+  Guarded<Numbers> numbers_;
+};
+
+}  // namespace framefs::fs

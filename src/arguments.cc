@@ -1,0 +1,30 @@
+#include "src/arguments.h"
+
+#include <iostream>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "src/exit_codes.h"
+
+namespace framefs {
+
+std::optional<int> parse_arguments(CLI::App& app, std::span<const std::string> arguments) {
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
+  try {
+    app.parse(std::move(reversed));
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() != 0) return usage_error(app, error.what());
+    app.exit(error);
+    return kExitOk;
+  }
+  return std::nullopt;
+}
+
+int usage_error(const CLI::App& app, const std::string& what) {
+  std::cerr << fmt::format("framefs: {}\nRun {} --help for more.\n", what, app.get_name());
+  return kExitUsage;
+}
+
+}  // namespace framefs

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+namespace framefs {
+
+// `framefs pack ARGUMENTS`: packs plain files into frames.  Returns the exit code; whatever there is
+// to say has been said.
+int run_pack(std::span<const std::string> arguments);
+
+}  // namespace framefs
