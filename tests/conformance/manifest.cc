@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "codec/compressor/zfp.h"
 #include "tests/support/bytes.h"
 
 namespace framefs::test {
@@ -62,18 +63,24 @@ std::vector<ExpectedMetalayer> parse_metalayers(const json& from, const char* ke
   return layers;
 }
 
-// Source: format ids: codecs and filters from 32 to 159 are registered plugins; 35 is built in
-// here.
-bool needs_plugin(const json& from) {
-  static const std::set<std::string> kBuiltIn = {"blosclz", "lz4", "lz4hc", "zlib", "zstd", ""};
-  constexpr int kFirstPlugin = 32;
-  constexpr int kFirstUser = 160;
-  constexpr int kBytedelta = 35;
-  if (!kBuiltIn.contains(text_or_empty(from, "codec"))) return true;
-  for (const int id : from.value("filters", std::vector<int>{})) {
-    if (id >= kFirstPlugin && id < kFirstUser && id != kBytedelta) return true;
-  }
-  return false;
+std::optional<ExpectedArray> parse_array(const json& from) {
+  const auto found = from.find("b2nd");
+  if (found == from.end()) return std::nullopt;
+  return ExpectedArray{.shape = found->at("shape"),
+                       .chunkshape = found->at("chunkshape"),
+                       .blockshape = found->at("blockshape"),
+                       .dtype = text_or_empty(*found, "dtype"),
+                       .dtype_format = found->value("dtype_format", 0),
+                       .sha256 = text_or_empty(*found, "npy_sha256")};
+}
+
+// Codecs that are decoded here; all filters but those of users are.
+bool lacks_codec(const json& from) {
+  static const std::set<std::string> kDecoded = {"blosclz", "lz4",  "lz4hc", "zlib",
+                                                 "zstd",    "ndlz", ""};
+  const auto codec = text_or_empty(from, "codec");
+  if (codec.starts_with("zfp_")) return !codec::has_zfp();
+  return !kDecoded.contains(codec);
 }
 
 ManifestEntry parse_entry(const json& from, const std::filesystem::path& folder) {
@@ -91,7 +98,7 @@ ManifestEntry parse_entry(const json& from, const std::filesystem::path& folder)
   for (const auto& feature : from.at("features")) {
     if (feature == "do-not-decode-whole") entry.do_not_decode_whole = true;
   }
-  entry.needs_plugin = needs_plugin(from);
+  entry.lacks_codec = lacks_codec(from);
   entry.undecidable =
       entry.expect == Expect::unsupported && text_or_empty(from, "reference") == "ok-wrong-data";
   entry.what = text_or_empty(from, "what") + "; " + text_or_empty(from, "reason");
@@ -108,6 +115,8 @@ ManifestEntry parse_entry(const json& from, const std::filesystem::path& folder)
   entry.vlblocks = from.value("vlblocks", std::vector<std::vector<std::uint64_t>>{});
   entry.metalayers = parse_metalayers(from, "meta", "meta_order");
   entry.vlmetalayers = parse_metalayers(from, "vlmeta", "vlmeta_order");
+  entry.array = parse_array(from);
+  entry.array_is_damaged = text_or_empty(from, "b2nd_reference") == "error";
   return entry;
 }
 

@@ -19,6 +19,15 @@ struct ExpectedMetalayer {
   std::string sha256;
 };
 
+// The array that a frame holds.
+struct ExpectedArray {
+  std::vector<std::uint64_t> shape;
+  std::vector<std::uint32_t> chunkshape, blockshape;
+  std::string dtype;
+  int dtype_format = 0;
+  std::string sha256;  // of its bytes in C order; empty where parts of it were never written
+};
+
 // One entry of a fixtures folder's manifest.json; tests/fixtures/README.md tells the keys.
 struct ManifestEntry {
   std::string path;  // as in the manifest
@@ -32,7 +41,7 @@ struct ManifestEntry {
   std::string sha256_if_accepted;  // empty where the entry has none
   bool may_refuse = false;
   bool do_not_decode_whole = false;
-  bool needs_plugin = false;  // a registered plugin codec or filter stands in the pipeline
+  bool lacks_codec = false;  // a codec that this build does not decode
   // Nothing in the bytes tells which of two writers' rules they follow, and the reference library
   // takes the wrong one.  Source: codec/ERRATA.md, "bitshuffle before 2.0.0-beta.5".
   bool undecidable = false;
@@ -47,6 +56,8 @@ struct ManifestEntry {
   std::vector<std::uint64_t> chunk_nbytes;  // empty where arithmetic tells
   std::vector<std::vector<std::uint64_t>> vlblocks;
   std::vector<ExpectedMetalayer> metalayers, vlmetalayers;  // in stored order
+  std::optional<ExpectedArray> array;
+  bool array_is_damaged = false;  // the frame reads, the array in it does not
 };
 
 // The folder given by the environment's FRAMEFS_FIXTURES, else the repository's own.

@@ -13,6 +13,12 @@ std::string describe(const codec::Error& error) {
   return text;
 }
 
+std::ostream& operator<<(std::ostream& out, const Tally& tally) {
+  return out << tally.decoded << " decoded, " << tally.refused << " refused, " << tally.deferred
+             << " lack a codec, " << tally.undecidable << " undecidable, " << tally.lossy
+             << " lossy";
+}
+
 void check_verdict(const ManifestEntry& entry, const codec::Result<std::string>& sha256,
                    Tally& tally) {
   INFO("manifest says: " << entry.what);
@@ -32,7 +38,7 @@ void check_verdict(const ManifestEntry& entry, const codec::Result<std::string>&
   INFO("refused: " << describe(sha256.error()));
   CHECK(sha256.error().kind != Errc::internal);
   CHECK(sha256.error().kind != Errc::system);
-  if (entry.needs_plugin && sha256.error().kind == Errc::unsupported) {
+  if (entry.lacks_codec && sha256.error().kind == Errc::unsupported) {
     ++tally.deferred;
     return;
   }

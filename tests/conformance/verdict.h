@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ostream>
 #include <string>
 
 #include "codec/core/result.h"
@@ -11,10 +12,11 @@ namespace framefs::test {
 struct Tally {
   int decoded = 0;      // to exactly the expected bytes
   int refused = 0;      // as expected
-  int deferred = 0;     // refused for a plugin that this build lacks
+  int deferred = 0;     // refused for a codec that this build lacks
   int undecidable = 0;  // decoded by the rule of later writers
-  int skipped = 0;      // kinds this test does not read
+  int lossy = 0;        // decoded to bytes that no hash is known of
 };
+std::ostream& operator<<(std::ostream& out, const Tally& tally);
 
 // Checks what became of an entry, its SHA-256 or an error, against what the manifest allows, and
 // counts it.  Uses Catch2 assertions.

@@ -1,5 +1,6 @@
 """The base of all end-to-end tests: a folder of their own, tools, and traces left behind on failure."""
 
+import errno
 import os
 import pathlib
 import shlex
@@ -88,6 +89,22 @@ class MountCase(unittest.TestCase):
     def make_frames(self, inputs, *options):
         """Packs plain files, or all in a folder, into frames in the source folder."""
         self.tool(MAKE_FRAME, *options, "--into", self.source, *inputs)
+
+    def leave_stale_mount(self):
+        """Mounted, and nobody behind it: as when a daemon dies whose mount another namespace holds.
+
+        /dev/fuse is mounted by hand, and the descriptor closed.
+        """
+        if os.geteuid() != 0:
+            self.skipTest("only root can mount by hand")
+        fd = os.open("/dev/fuse", os.O_RDWR)
+        self.tool("mount", "-i", "-t", "fuse", "-o",
+                  f"fd={fd},rootmode=40000,user_id=0,group_id=0", "framefs", self.mountpoint,
+                  pass_fds=(fd,))
+        os.close(fd)
+        with self.assertRaises(OSError) as caught:
+            os.stat(self.mountpoint)
+        self.assertEqual(caught.exception.errno, errno.ENOTCONN)
 
     def assert_same_output(self, command, plain_cwd, mount_cwd):
         """A tool says the same of the mount as of a plain copy."""

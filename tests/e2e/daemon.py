@@ -14,6 +14,9 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FRAMEFS = pathlib.Path(os.environ.get("FRAMEFS", ROOT / "build/dev/framefs")).resolve()
 
+# Whether it carries a sanitizer, which makes it large and slow.
+SANITIZED = FRAMEFS.parent.name in ("asan", "tsan")
+
 # How long anything may take before the test gives up.  Generous: a sanitizer on a busy machine.
 DEADLINE_S = 120
 
@@ -72,6 +75,16 @@ def daemons_with(argument):
     return found
 
 
+def watchdog_of(pid):
+    """The process that unmounts should this daemon die; None where it has none, or no longer."""
+    for entry in pathlib.Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                if (entry / "cmdline").read_bytes() == b"fuse-watchdog\0%d\0" % pid:
+                    return int(entry.name)
+    return None
+
+
 def open_files(pid):
     """The paths of what a process has open.
 
@@ -99,13 +112,14 @@ class Mount:
     nothing suspicious.
     """
 
-    def __init__(self, source, mountpoint, *options, log=None):
+    def __init__(self, source, mountpoint, *options, log=None, environment=None):
         self.mountpoint = pathlib.Path(mountpoint)
         self.log_path = pathlib.Path(log) if log else \
             self.mountpoint.with_name(self.mountpoint.name + ".log")
         self.stderr_path = self.log_path.with_suffix(".stderr")
         self.command = [os.fspath(FRAMEFS), os.fspath(source), os.fspath(mountpoint), "-f",
                         "--log-file", os.fspath(self.log_path), *options]
+        self._environment = environment
         self.process = None
         self._watchdog = None
         self._files = []
@@ -113,7 +127,8 @@ class Mount:
     def __enter__(self):
         with open(self.stderr_path, "wb") as stderr:
             self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL,
-                                            stdout=stderr, stderr=stderr)
+                                            stdout=stderr, stderr=stderr,
+                                            env={**os.environ, **(self._environment or {})})
         # Reads of a hung daemon cannot be interrupted from within; killing it ends them.
         self._watchdog = threading.Timer(4 * DEADLINE_S, self.process.kill)
         self._watchdog.daemon = True
@@ -181,6 +196,7 @@ class Mount:
         code = self.process.wait(timeout=DEADLINE_S)
         assert code == exit_code, f"exit code {code}, not {exit_code}\n{self.messages()}"
         assert not mounts_at(self.mountpoint), f"{self.mountpoint} is still mounted"
+        assert not watchdog_of(self.pid), "its watchdog is still there"
         found = SUSPICIOUS.search(self.messages())
         assert not found, f"suspicious: {found[0]!r} in the daemon's messages:\n{self.messages()}"
 

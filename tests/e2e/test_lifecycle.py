@@ -11,7 +11,7 @@ import unittest
 
 import daemon
 from case import MountCase
-from daemon import FRAMEFS, daemons_with, is_running, mounts_at, unmount, wait_for
+from daemon import FRAMEFS, daemons_with, is_running, mounts_at, unmount, wait_for, watchdog_of
 
 CONTENT = b"some content\n" * 1000
 
@@ -64,6 +64,7 @@ class Lifecycle(MountCase):
 
     def expect_clean_end(self, pid):
         wait_for(lambda: not is_running(pid), "the daemon to end")
+        self.assertIsNone(watchdog_of(pid))
         self.assertEqual(mounts_at(self.mountpoint), [])
         self.assertEqual(os.listdir(self.mountpoint), [])
 
@@ -102,11 +103,12 @@ class Lifecycle(MountCase):
         self.expect_clean_end(pid)
 
     def test_options_as_mount_gives_them(self):
-        self.framefs(self.source, self.mountpoint, "-o", "ro,nosuid,nodev,noatime")
+        self.framefs(self.source, self.mountpoint, "-o",
+                     "ro,nosuid,nodev,noexec,async,dirsync,noatime,nodiratime,relatime")
         (pid,) = daemons_with(self.mountpoint)
         line = next(line for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines()
                     if str(self.mountpoint) in line)
-        for option in ("ro", "nosuid", "nodev"):
+        for option in ("ro", "nosuid", "nodev", "noexec"):
             self.assertIn(option, line.split()[5].split(","))
         self.assertEqual(unmount(self.mountpoint).returncode, 0)
         self.expect_clean_end(pid)
@@ -161,7 +163,7 @@ class Lifecycle(MountCase):
         os.kill(pid, signal.SIGKILL)
         wait_for(lambda: not mounts_at(self.mountpoint), "the mount of the dead daemon to go")
         self.assertEqual(os.listdir(self.mountpoint), [])
-        wait_for(lambda: not daemons_with(self.mountpoint), "its helpers to end")
+        wait_for(lambda: not watchdog_of(pid), "its watchdog to end")
         # And the place is good for another.
         self.expect_clean_end_after_unmount(self.start_background())
 
@@ -181,22 +183,6 @@ class Lifecycle(MountCase):
         else:
             self.assertIn("fusermount3 -u", result.stderr.decode())
 
-    def leave_stale_mount(self):
-        """Mounted, and nobody behind it: as when a daemon dies whose mount another namespace holds.
-
-        /dev/fuse is mounted by hand, and the descriptor closed.
-        """
-        if os.geteuid() != 0:
-            self.skipTest("only root can mount by hand")
-        fd = os.open("/dev/fuse", os.O_RDWR)
-        self.tool("mount", "-i", "-t", "fuse", "-o",
-                  f"fd={fd},rootmode=40000,user_id=0,group_id=0", "framefs", self.mountpoint,
-                  pass_fds=(fd,))
-        os.close(fd)
-        with self.assertRaises(OSError) as caught:
-            os.stat(self.mountpoint)
-        self.assertEqual(caught.exception.errno, errno.ENOTCONN)
-
     def test_one_frame_on_a_file(self):
         target = self.folder / "data.bin"
         target.write_bytes(b"underneath")
@@ -204,10 +190,14 @@ class Lifecycle(MountCase):
             self.assertEqual(target.read_bytes(), CONTENT)
             self.assertEqual(target.stat().st_size, len(CONTENT))
             self.tool("cmp", "-n", "100", target, target)
+            with open(target, "ab") as file:
+                file.write(b"and more")
+        self.assertEqual(target.read_bytes(), b"underneath")
+        with self.mount("-o", "ro", source=self.frame, mountpoint=target):
+            self.assertEqual(target.read_bytes(), CONTENT + b"and more")
             with self.assertRaises(OSError) as caught:
                 open(target, "ab")
             self.assertEqual(caught.exception.errno, errno.EROFS)
-        self.assertEqual(target.read_bytes(), b"underneath")
 
     def test_two_mounts_at_once(self):
         other = self.folder / "other"
@@ -235,9 +225,14 @@ class Lifecycle(MountCase):
                 target = self.folder / "target"
                 target.write_bytes(b"")
                 self.expect_refusal(text, target, *options, mentions=(text, "SOURCE"))
-                # A frame wants a file to be mounted on, a folder a folder.
-                self.expect_refusal(self.frame, self.mountpoint, *options, mentions=(self.mountpoint, "MOUNTPOINT"))
+                # One frame goes onto a file or a folder, a folder only onto a folder.
+                self.expect_refusal(text, self.mountpoint, *options, mentions=(text, "SOURCE"))
                 self.expect_refusal(self.source, target, *options, mentions=(target, "MOUNTPOINT"))
+                # An offset is a place in a file.
+                self.expect_refusal(self.source, self.mountpoint, "--offset", "5", *options,
+                                    mentions=("offset",))
+                self.expect_refusal(self.frame, self.mountpoint, "--offset", "5", *options,
+                                    mentions=(self.frame, "SOURCE"))
 
     def test_mountpoints_that_cannot_be_used(self):
         missing = self.folder / "no-such-mountpoint"
@@ -262,6 +257,8 @@ class Lifecycle(MountCase):
                                 ((self.source, self.mountpoint, "--cache-size", "99999999T"), "99999999"),
                                 ((self.source, self.mountpoint, "--threads", "-1"), "threads"),
                                 ((self.source, self.mountpoint, "--threads", "many"), "many"),
+                                ((self.source, self.mountpoint, "--arrays", "pictures"), "pictures"),
+                                ((self.source, self.mountpoint, "--offset", "-1"), "-1"),
                                 ((self.source, self.mountpoint, "-o", "no_such_option"), "no_such_option"),
                                 ((self.source, self.mountpoint, "--log-file", self.frame / "log"),
                                  "a.b2frame/log")):
@@ -270,8 +267,8 @@ class Lifecycle(MountCase):
 
     def test_help_and_version(self):
         usage = self.framefs("--help").stdout.decode()
-        for word in ("SOURCE", "MOUNTPOINT", "--keep-suffix", "--cache-size", "--threads",
-                     "--allow-other", "--log-file", "--foreground"):
+        for word in ("SOURCE", "MOUNTPOINT", "--keep-suffix", "--arrays", "--offset",
+                     "--cache-size", "--threads", "--allow-other", "--log-file", "--foreground"):
             self.assertIn(word, usage)
         self.assertRegex(self.framefs("--version").stdout.decode(), r"^framefs \d+\.\d+\.\d+\n")
 

@@ -1,4 +1,4 @@
-"""What a mount shows: names, attributes, and that nothing can be written."""
+"""What a mount shows: names, attributes; and that nothing can be written where that is asked for."""
 
 import errno
 import os
@@ -253,7 +253,7 @@ class Attributes(MountCase):
             real, shown = os.statvfs(self.source), os.statvfs(mount.path())
             self.assertEqual((shown.f_frsize, shown.f_blocks, shown.f_files, shown.f_namemax),
                              (real.f_frsize, real.f_blocks, real.f_files, real.f_namemax))
-            self.assertTrue(shown.f_flag & os.ST_RDONLY)
+            self.assertEqual(shown.f_flag & os.ST_RDONLY, real.f_flag & os.ST_RDONLY)
             self.tool("df", mount.path())
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root to become somebody else")
@@ -282,7 +282,7 @@ class ReadOnly(MountCase):
 
     def test_every_kind_of_write_is_refused(self):
         before = {p: p.read_bytes() for p in self.source.iterdir() if p.is_file()}
-        with self.mount() as mount:
+        with self.mount("-o", "ro") as mount:
             frame, plain, folder, new = (mount.path(n) for n in ("a", "plain", "folder", "new"))
             attempts = {
                 "open for writing": lambda: os.open(frame, os.O_WRONLY),

@@ -81,6 +81,12 @@ class Readers(MountCase):
     def test_one_thread(self):
         self.expect_all_equal("--threads", "1", random_reads=30)
 
+    def test_more_threads_than_processors(self):
+        with self.mount("--threads", str(4 * os.cpu_count())) as mount:
+            for i in range(self.FRAMES):
+                self.assertEqual(mount.path(f"f{i}").read_bytes(), (self.plain / f"f{i}").read_bytes())
+            self.assertEqual(mount.stderr_path.read_text(), "")
+
     def test_threads_of_one_process(self):
         """Many requests in flight from threads that share one descriptor."""
         whole = (self.plain / "f1").read_bytes()

@@ -1,6 +1,7 @@
-// Intent: any bytes as one chunk: open() and every way of decoding stay within the limits, and
-// where the whole decodes, it equals its blocks one by one and any sub-range of it.
+// Intent: any bytes as one chunk, loose or of an array: open() and every way of decoding stay within
+// the limits, and where the whole decodes, it equals its blocks one by one, any sub-range and any part of a block decoded by itself.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -8,6 +9,7 @@
 #include <span>
 
 #include "codec/chunk/chunk.h"
+#include "codec/chunk/chunk_context.h"
 #include "codec/core/byte_source.h"
 #include "codec/core/limits.h"
 #include "tests/support/decode_oracle.h"
@@ -30,24 +32,48 @@ void demand(bool holds) {
   if (!holds) std::abort();
 }
 
-}  // namespace
+// An array that the chunk could be of, so that plugins are undone: its blocks have the chunk's size,
+// in as many dimensions as a byte says that readers take no notice of.
+codec::ChunkContext array_of(std::span<const std::byte> bytes) {
+  constexpr std::size_t kVersionlzAt = 1;
+  const auto head = bytes.first(std::min<std::size_t>(bytes.size(), 32));
+  const auto header = codec::parse_chunk_header(head, bytes.size());
+  if (!header) return {};
+  codec::BlockShape shape;
+  shape.ndim = std::to_integer<std::uint8_t>(bytes[kVersionlzAt]) % 10;
+  shape.dims.fill(1);
+  std::uint32_t items = header->blocksize / header->typesize;
+  for (std::size_t dim = shape.ndim; dim-- > 1;) {
+    for (std::uint32_t divisor = 4; divisor <= 16 && shape.dims[dim] == 1; ++divisor) {
+      if (items % divisor == 0) shape.dims[dim] = divisor;
+    }
+    items /= shape.dims[dim];
+  }
+  shape.dims[0] = items;
+  return {.schunk_typesize = header->typesize, .block_shape = shape};
+}
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const auto bytes = std::as_bytes(std::span(data, size));
+void check_chunk(std::span<const std::byte> bytes, const codec::ChunkContext& context) {
   const codec::MemorySource source(bytes);
-  const auto chunk = codec::Chunk::open(source, 0, size, 0, small_limits());
-  if (!chunk || chunk->nbytes() > kMostDecodedBytes) return 0;
+  const auto chunk = codec::Chunk::open(source, 0, bytes.size(), context, small_limits());
+  if (!chunk || chunk->nbytes() > kMostDecodedBytes) return;
   demand(chunk->memory_bytes() < (1u << 20));
 
   const auto whole = test::decode_whole(source, *chunk);
   const auto blocks = test::decode_by_blocks(source, *chunk);
   demand(whole.has_value() == blocks.has_value());
-  if (!whole) {
-    demand(whole.error().kind != codec::Errc::internal);
-    return 0;
-  }
+  if (!whole) return demand(whole.error().kind != codec::Errc::internal);
   demand(*whole == *blocks);
-  std::mt19937 random(static_cast<std::uint32_t>(size));
+  std::mt19937 random(static_cast<std::uint32_t>(bytes.size()));
   demand(test::subranges_agree(source, *chunk, *whole, random, 4));
+  demand(test::parts_agree(source, *chunk, *whole, random, 4));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto bytes = std::as_bytes(std::span(data, size));
+  check_chunk(bytes, {});
+  check_chunk(bytes, array_of(bytes));
   return 0;
 }

@@ -1,6 +1,7 @@
 #include "tests/support/chunk_builder.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
@@ -24,6 +25,7 @@ constexpr std::uint8_t kFlagVlBlocks = 0x01;
 constexpr std::uint8_t kVersionBlosc1 = 2;
 constexpr std::uint8_t kVersionVlBlocks = 6;
 constexpr std::size_t kFilterSlots = 6;
+constexpr std::uint8_t kNdcell = 32;
 constexpr std::size_t kCbytesAt = 12;
 constexpr std::size_t kExtendedHeaderBytes = 32;
 
@@ -60,15 +62,15 @@ std::uint8_t typesize_byte(std::uint32_t typesize) {
 }
 
 void check(const ChunkSpec& spec, std::span<const std::byte> data) {
-  demand(spec.filters.size() <= kFilterSlots, "more filters than slots");
+  demand(spec.filters.size() + (spec.cells ? 1 : 0) <= kFilterSlots, "more filters than slots");
   const auto has = [&](Filter f) {
     return std::ranges::find(spec.filters, f) != spec.filters.end();
   };
   demand(!has(Filter::delta) || spec.vl_block_bytes.empty(), "delta in variable-length blocks");
   demand(!has(Filter::delta) || spec.filters.front() == Filter::delta,
          "delta not the first filter");
-  demand(!spec.blosc1_header ||
-             (spec.vl_block_bytes.empty() && spec.dictionary.empty() && !has(Filter::bytedelta)),
+  demand(!spec.blosc1_header || (spec.vl_block_bytes.empty() && spec.dictionary.empty() &&
+                                 !has(Filter::bytedelta) && !spec.plugin && !spec.cells),
          "not expressible in a 16-byte header");
   demand(!spec.split || (spec.blocksize != 0 ? spec.blocksize : data.size()) % spec.typesize == 0,
          "split blocks of broken items");
@@ -80,7 +82,8 @@ void check(const ChunkSpec& spec, std::span<const std::byte> data) {
 }
 
 std::uint8_t flags_byte(const ChunkSpec& spec) {
-  unsigned flags = static_cast<unsigned>(format_number(spec.codec)) << 5;
+  constexpr std::uint8_t kPlugin = 6;
+  unsigned flags = unsigned{spec.plugin ? kPlugin : format_number(spec.codec)} << 5;
   if (spec.codec == Codec::memcpy) {
     flags |= kFlagMemcpyed;
   } else if (!spec.split || !spec.vl_block_bytes.empty()) {
@@ -111,14 +114,20 @@ Bytes build_header(const ChunkSpec& spec, std::size_t nbytes, std::size_t blocks
   append_le<std::int32_t>(out, as_i32(blocksize_field));
   append_le<std::int32_t>(out, 0);
   if (spec.blosc1_header) return out;
-  for (std::size_t slot = 0; slot < kFilterSlots; ++slot) {
-    const std::size_t unused = kFilterSlots - spec.filters.size();
-    append_le<std::uint8_t>(
-        out, slot < unused ? 0 : static_cast<std::uint8_t>(spec.filters[slot - unused]));
+  std::array<std::uint8_t, kFilterSlots> filters{};
+  std::array<std::uint8_t, kFilterSlots> metas{};
+  const std::size_t unused = kFilterSlots - spec.filters.size();
+  for (std::size_t i = 0; i < spec.filters.size(); ++i) {
+    filters[unused + i] = static_cast<std::uint8_t>(spec.filters[i]);
   }
-  append_le<std::uint8_t>(out, codec_number(spec.codec));
-  append_le<std::uint8_t>(out, 0);  // compcode_meta
-  out.insert(out.end(), kFilterSlots, std::byte{0});
+  if (spec.cells) {
+    filters.at(unused - 1) = kNdcell;
+    metas.at(unused - 1) = spec.cells->side;
+  }
+  for (const auto filter : filters) append_le(out, filter);
+  append_le(out, spec.plugin ? spec.plugin->id : codec_number(spec.codec));
+  append_le<std::uint8_t>(out, spec.plugin ? spec.plugin->meta : 0);
+  for (const auto meta : metas) append_le(out, meta);
   append_le<std::uint8_t>(out, spec.vl_block_bytes.empty() ? 0 : kFlagVlBlocks);
   append_le<std::uint8_t>(out, spec.dictionary.empty() ? 0 : kFlagUseDict);
   return out;
@@ -127,6 +136,8 @@ Bytes build_header(const ChunkSpec& spec, std::size_t nbytes, std::size_t blocks
 Bytes filtered(const ChunkSpec& spec, std::span<const std::byte> block,
                std::span<const std::byte> first_block) {
   Bytes out(block.begin(), block.end());
+  if (spec.cells)
+    out = ndcell_forward(out, spec.cells->block_shape, spec.cells->side, spec.typesize);
   for (const Filter filter : spec.filters) {
     out = filter_forward(filter, out, typesize_byte(spec.typesize), first_block);
   }
@@ -137,6 +148,11 @@ bool is_run(std::span<const std::byte> bytes) {
   return std::ranges::all_of(bytes, [&](std::byte b) { return b == bytes.front(); });
 }
 
+Bytes encoded(const ChunkSpec& spec, std::span<const std::byte> plain) {
+  if (spec.plugin) return spec.plugin->encode(plain);
+  return compress_stream(spec.codec, spec.level, plain, spec.dictionary);
+}
+
 // Source: chunk format, streams.
 void append_stream(Bytes& out, const ChunkSpec& spec, std::span<const std::byte> plain) {
   if (spec.token_runs && !spec.blosc1_header && is_run(plain)) {
@@ -145,7 +161,7 @@ void append_stream(Bytes& out, const ChunkSpec& spec, std::span<const std::byte>
     if (value != 0) append_le<std::uint8_t>(out, 1);
     return;
   }
-  const Bytes packed = compress_stream(spec.codec, spec.level, plain, spec.dictionary);
+  const Bytes packed = encoded(spec, plain);
   const bool raw = packed.empty() || packed.size() >= plain.size();
   append_le<std::int32_t>(out, as_i32(raw ? plain.size() : packed.size()));
   append(out, raw ? plain : packed);
@@ -153,7 +169,7 @@ void append_stream(Bytes& out, const ChunkSpec& spec, std::span<const std::byte>
 
 // Source: format of variable-length blocks: the decoded size, then raw or codec bytes.
 void append_vl_block(Bytes& out, const ChunkSpec& spec, std::span<const std::byte> plain) {
-  const Bytes packed = compress_stream(spec.codec, spec.level, plain, spec.dictionary);
+  const Bytes packed = encoded(spec, plain);
   append_le<std::int32_t>(out, as_i32(plain.size()));
   append(out, packed.empty() || packed.size() >= plain.size() ? plain : packed);
 }

@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,6 +20,19 @@ enum class Filter : std::uint8_t { shuffle = 1, bitshuffle = 2, delta = 3, byted
 // Chunks that consist of a rule.  The values are the ids in bits 4-6 of byte 31.
 enum class SpecialKind : std::uint8_t { zero = 1, nan = 2, value = 3, uninit = 4 };
 
+// A codec that is no part of the format itself.
+struct PluginCodec {
+  std::uint8_t id = 0;
+  std::uint8_t meta = 0;
+  std::function<Bytes(std::span<const std::byte>)> encode;  // one stream
+};
+
+// ndcell, which runs before all other filters.
+struct CellFilter {
+  std::uint8_t side = 1;
+  std::vector<std::uint32_t> block_shape;  // items, which are of the spec's typesize
+};
+
 // How build_chunk() lays out a chunk.  Nothing is decided behind the caller's back: the form asked
 // for comes out, even where a real writer would have fallen back to another.
 struct ChunkSpec {
@@ -31,6 +46,8 @@ struct ChunkSpec {
   Bytes dictionary;             // not empty: stored, and used by lz4 and zstd
   // Not empty: variable-length blocks of these decoded lengths, which sum up to the data's.
   std::vector<std::uint32_t> vl_block_bytes;
+  std::optional<PluginCodec> plugin = std::nullopt;  // takes the place of `codec`
+  std::optional<CellFilter> cells = std::nullopt;
   // The 16-byte header of Blosc1.  Its filters are told by flags, so at most delta, then one
   // shuffle.
   bool blosc1_header = false;

@@ -62,6 +62,20 @@ std::string metalayer_misbehaviour(const codec::ByteSource& source, const codec:
   return {};
 }
 
+std::string misbehaviour_of(const codec::Result<codec::Frame>& frame,
+                            const codec::ByteSource& source, std::size_t source_bytes,
+                            const codec::ByteSource& chunks) {
+  if (!frame) {
+    if (frame.error().kind == codec::Errc::internal) return outcome(frame);
+    return {};
+  }
+  if (frame->header().frame_len > source_bytes) return "a frame larger than its bytes";
+  if (auto wrong = metalayer_misbehaviour(source, *frame); !wrong.empty()) return wrong;
+  codec::FrameReader reader(source, chunks, *frame, small_limits());
+  if (frame->nbytes() > kMostBytes) return read_ends(reader, frame->nbytes());
+  return read_twice(reader, 0, frame->nbytes(), nullptr);
+}
+
 }  // namespace
 
 codec::Limits small_limits() {
@@ -74,9 +88,10 @@ codec::Limits small_limits() {
   return limits;
 }
 
-std::string chunk_misbehaviour(std::span<const std::byte> bytes) {
+std::string chunk_misbehaviour(std::span<const std::byte> bytes,
+                               const codec::ChunkContext& context) {
   const codec::MemorySource source(bytes);
-  const auto chunk = codec::Chunk::open(source, 0, bytes.size(), 0, small_limits());
+  const auto chunk = codec::Chunk::open(source, 0, bytes.size(), context, small_limits());
   if (!chunk) {
     if (chunk.error().kind == codec::Errc::internal) return outcome(chunk);
     return {};
@@ -103,16 +118,14 @@ std::string chunk_misbehaviour(std::span<const std::byte> bytes) {
 
 std::string frame_misbehaviour(std::span<const std::byte> bytes) {
   const codec::MemorySource source(bytes);
-  const auto frame = codec::Frame::open(source, small_limits());
-  if (!frame) {
-    if (frame.error().kind == codec::Errc::internal) return outcome(frame);
-    return {};
-  }
-  if (frame->header().frame_len > bytes.size()) return "a frame larger than its bytes";
-  if (auto wrong = metalayer_misbehaviour(source, *frame); !wrong.empty()) return wrong;
-  codec::FrameReader reader(source, *frame, small_limits());
-  if (frame->nbytes() > kMostBytes) return read_ends(reader, frame->nbytes());
-  return read_twice(reader, 0, frame->nbytes(), nullptr);
+  return misbehaviour_of(codec::Frame::open(source, small_limits()), source, bytes.size(), source);
+}
+
+std::string sparse_misbehaviour(std::span<const std::byte> index_file,
+                                const codec::ByteSource& chunks) {
+  const codec::MemorySource source(index_file);
+  return misbehaviour_of(codec::Frame::open_sparse(source, small_limits()), source,
+                         index_file.size(), chunks);
 }
 
 std::string first_bad_flip(const Bytes& good, std::size_t begin, std::size_t end,

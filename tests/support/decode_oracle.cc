@@ -92,10 +92,34 @@ bool subranges_agree(const ByteSource& source, const Chunk& chunk, std::span<con
   });
 }
 
-bool subranges_agree(const ByteSource& source, const codec::Frame& frame,
+bool parts_agree(const ByteSource& source, const Chunk& chunk, std::span<const std::byte> whole,
+                 std::mt19937& random, int count) {
+  if (chunk.body() != ChunkBody::blocks) return true;
+  for (int i = 0; i < count; ++i) {
+    const BlockIndex block{random() % chunk.block_count()};
+    const auto range = chunk.block_range(block);
+    if (range.size == 0) continue;
+    const auto at = random() % range.size;
+    const codec::ByteRange part{at, 1 + random() % (range.size - at)};
+    if (!codec::BlockDecoder::part_cost(chunk, block, part)) continue;
+    const auto where = chunk.stored_range(block);
+    if (!where) return false;
+    Bytes stored(where->size);
+    Bytes out(range.size);
+    if (!source.read_at(where->offset, stored) ||
+        !codec::BlockDecoder().decode_part(chunk, block, stored, out, part) ||
+        !std::ranges::equal(std::span<const std::byte>(out).subspan(part.offset, part.size),
+                            whole.subspan(range.offset + part.offset, part.size))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool subranges_agree(const ByteSource& source, const ByteSource& chunks, const codec::Frame& frame,
                      const codec::Limits& limits, std::span<const std::byte> whole,
                      std::mt19937& random, int reads) {
-  codec::FrameReader reader(source, frame, limits);
+  codec::FrameReader reader(source, chunks, frame, limits);
   return all_agree(whole, random, reads, [&](std::uint64_t offset, std::span<std::byte> out) {
     return reader.read(offset, out).has_value();
   });

@@ -28,9 +28,14 @@ codec::Result<std::vector<std::byte>> decode_by_blocks(const codec::ByteSource& 
 bool subranges_agree(const codec::ByteSource& source, const codec::Chunk& chunk,
                      std::span<const std::byte> whole, std::mt19937& random, int reads);
 
-// The same of a whole frame.
-bool subranges_agree(const codec::ByteSource& source, const codec::Frame& frame,
-                     const codec::Limits& limits, std::span<const std::byte> whole,
-                     std::mt19937& random, int reads);
+// True where `count` parts of blocks chosen by `random`, each decoded by itself, are what `whole` has
+// there.
+bool parts_agree(const codec::ByteSource& source, const codec::Chunk& chunk,
+                 std::span<const std::byte> whole, std::mt19937& random, int count);
+
+// The same of a whole frame; see codec::Frame for its two sources.
+bool subranges_agree(const codec::ByteSource& source, const codec::ByteSource& chunks,
+                     const codec::Frame& frame, const codec::Limits& limits,
+                     std::span<const std::byte> whole, std::mt19937& random, int reads);
 
 }  // namespace framefs::test

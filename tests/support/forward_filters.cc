@@ -1,5 +1,8 @@
 #include "tests/support/forward_filters.h"
 
+#include <algorithm>
+#include <vector>
+
 namespace framefs::test {
 namespace {
 
@@ -71,6 +74,28 @@ Bytes filter_forward(Filter filter, std::span<const std::byte> block, std::size_
       return bytedelta(block, typesize);
   }
   return {};
+}
+
+Bytes ndcell_forward(std::span<const std::byte> block, std::span<const std::uint32_t> shape,
+                     std::uint32_t side, std::size_t item_bytes) {
+  // Every item with its cell and its place in that, in all dimensions; then in their order.
+  struct Item {
+    std::vector<std::size_t> key;
+    std::size_t at = 0;
+  };
+  std::vector<Item> items(block.size() / item_bytes);
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    items[i].at = i * item_bytes;
+    items[i].key.resize(2 * shape.size());
+    for (std::size_t dim = shape.size(), rest = i; dim-- > 0; rest /= shape[dim]) {
+      items[i].key[dim] = rest % shape[dim] / side;
+      items[i].key[shape.size() + dim] = rest % shape[dim] % side;
+    }
+  }
+  std::ranges::sort(items, {}, &Item::key);
+  Bytes out;
+  for (const auto& item : items) append(out, block.subspan(item.at, item_bytes));
+  return out;
 }
 
 }  // namespace framefs::test

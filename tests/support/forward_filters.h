@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "tests/support/bytes.h"
@@ -14,5 +15,10 @@ namespace framefs::test {
 // layouts.
 Bytes filter_forward(Filter filter, std::span<const std::byte> block, std::size_t typesize,
                      std::span<const std::byte> first_block);
+
+// Runs ndcell forward over one block of an array: its items in the order of cells of `side`.
+// Source: chunk format, "Filters"; ndcell.c.
+Bytes ndcell_forward(std::span<const std::byte> block, std::span<const std::uint32_t> shape,
+                     std::uint32_t side, std::size_t item_bytes);
 
 }  // namespace framefs::test

@@ -86,8 +86,8 @@ void append_pipeline(Bytes& to, const FrameSpec& spec) {
   append_be<std::uint8_t>(to, 0);
 }
 
-// The names with the places of their contents, then the contents.  Places are counted from the
-// start of `to`; the size of the names' part from `size_counts_from`.
+}  // namespace
+
 void append_metalayers(Bytes& to, std::span<const Metalayer> layers, std::size_t size_counts_from) {
   append_be<std::uint8_t>(to, kArray3);
   const std::size_t idx_size_at = to.size() + 1;
@@ -109,7 +109,7 @@ void append_metalayers(Bytes& to, std::span<const Metalayer> layers, std::size_t
   }
 }
 
-void check(const FrameSpec& spec) {
+void check_chunks(const FrameSpec& spec) {
   demand(spec.filters.size() <= kFilterSlots, "more filters than slots");
   for (std::size_t i = 0; i < spec.chunks.size(); ++i) {
     const FrameChunk& chunk = spec.chunks[i];
@@ -120,8 +120,6 @@ void check(const FrameSpec& spec) {
            "a chunk of another size than chunksize");
   }
 }
-
-}  // namespace
 
 FrameChunk stored_chunk(std::span<const std::byte> data, const ChunkSpec& spec) {
   return {.stored = build_chunk(data, spec),
@@ -141,7 +139,7 @@ Bytes build_frame_header(const FrameSpec& spec, const FrameNumbers& numbers) {
   append_marked(out, kUint64, numbers.frame_bytes);
   append_be<std::uint8_t>(out, kStr4);
   append_be<std::uint8_t>(out, general_flags(spec));
-  append_be<std::uint8_t>(out, 0);  // a contiguous frame
+  append_be<std::uint8_t>(out, numbers.is_sparse ? 1 : 0);
   append_be<std::uint8_t>(out,
                           static_cast<std::uint8_t>(codec_number(spec.codec) | spec.level << 4));
   append_be<std::uint8_t>(out, kSplitForwardCompat);
@@ -219,11 +217,11 @@ Bytes build_trailer(std::span<const Metalayer> vlmetalayers) {
   return out;
 }
 
-BuiltFrame build_frame(const FrameSpec& spec) {
-  check(spec);
+BuiltFrame assemble_frame(const FrameSpec& spec, const HeaderOf& header_of, const Bytes& trailer) {
+  check_chunks(spec);
   BuiltFrame frame;
   FrameNumbers numbers;
-  frame.header_bytes = build_frame_header(spec, numbers).size();
+  frame.header_bytes = header_of(numbers).size();
   frame.bytes.resize(frame.header_bytes + spec.dead_bytes_before_chunks, std::byte{0xdd});
 
   std::vector<std::int64_t> entries;
@@ -239,10 +237,17 @@ BuiltFrame build_frame(const FrameSpec& spec) {
   frame.index_at = frame.bytes.size();
   if (!entries.empty()) append(frame.bytes, build_index_chunk(entries, spec.index));
   frame.trailer_at = frame.bytes.size();
-  append(frame.bytes, build_trailer(spec.vlmetalayers));
+  append(frame.bytes, trailer);
   numbers.frame_bytes = frame.bytes.size();
-  std::ranges::copy(build_frame_header(spec, numbers), frame.bytes.begin());
+  std::ranges::copy(header_of(numbers), frame.bytes.begin());
   return frame;
+}
+
+BuiltFrame build_frame(const FrameSpec& spec) {
+  const auto header_of = [&](const FrameNumbers& numbers) {
+    return build_frame_header(spec, numbers);
+  };
+  return assemble_frame(spec, header_of, build_trailer(spec.vlmetalayers));
 }
 
 }  // namespace framefs::test

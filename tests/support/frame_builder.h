@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -54,17 +55,25 @@ struct BuiltFrame {
   std::size_t trailer_at = 0;
 };
 
-// Source: contiguous frame format.
-BuiltFrame build_frame(const FrameSpec& spec);
-
-// The parts of a frame one by one, for a writer that streams chunks to a file.
-
 // What the fixed part of the header says beyond the spec's constants.
 struct FrameNumbers {
   std::uint64_t nbytes = 0;       // decoded
-  std::uint64_t cbytes = 0;       // of the chunks section
-  std::uint64_t frame_bytes = 0;  // all of the frame
+  std::uint64_t cbytes = 0;       // of the chunks section; of the chunk files of a sparse frame
+  std::uint64_t frame_bytes = 0;  // all of the frame; of a sparse one, of the index file
+  bool is_sparse = false;
 };
+
+// Source: contiguous frame format.
+BuiltFrame build_frame(const FrameSpec& spec);
+
+// The same with any header and trailer: `header_of` makes a header of the same length for all numbers.
+using HeaderOf = std::function<Bytes(const FrameNumbers&)>;
+BuiltFrame assemble_frame(const FrameSpec& spec, const HeaderOf& header_of, const Bytes& trailer);
+
+// Ends the process where the chunks are not those that the spec announces: a test is wrong then.
+void check_chunks(const FrameSpec& spec);
+
+// The parts of a frame one by one, for a writer that streams chunks to a file.
 
 // The header; its length depends on the metalayers alone.
 Bytes build_frame_header(const FrameSpec& spec, const FrameNumbers& numbers);
@@ -76,5 +85,9 @@ std::int64_t special_index_entry(SpecialKind kind);
 Bytes build_index_chunk(std::span<const std::int64_t> entries, IndexForm form);
 
 Bytes build_trailer(std::span<const Metalayer> vlmetalayers);
+
+// Appends a directory of metalayers: the names with the places of their contents, then the contents.
+// Places are counted from the start of `to`; the size of the names' part from `size_counts_from`.
+void append_metalayers(Bytes& to, std::span<const Metalayer> layers, std::size_t size_counts_from);
 
 }  // namespace framefs::test

@@ -1,19 +1,23 @@
-// framefs_make_frame: packs plain files into contiguous frames, for end-to-end tests and
-// benchmarks. Files are read and written a chunk at a time.
+// framefs_make_frame: packs plain files into frames, for end-to-end tests and benchmarks.  Files are
+// read and written a chunk at a time, but arrays at once.
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "tests/support/array_builder.h"
 #include "tests/support/frame_builder.h"
+#include "tests/support/sparse_frame_builder.h"
 
 namespace framefs::test {
 namespace {
@@ -22,35 +26,45 @@ namespace stdfs = std::filesystem;
 
 constexpr const char* kUsage = R"(usage: framefs_make_frame [options] INPUT OUTPUT
        framefs_make_frame [options] --into FOLDER INPUT...
+       framefs_make_frame [options] --rules SIZE OUTPUT
 
 The second form writes FOLDER/NAME.b2frame for each INPUT; an INPUT that is a folder stands for the
-files in it.
+files in it.  The third writes a frame of SIZE decoded bytes that stores none of them: its chunks are
+zeros, NaNs and uninitialised in turn.
 
   --codec NAME      memcpy, blosclz, lz4, lz4hc, zlib, zstd       (zstd)
   --level N         of lz4hc, zlib and zstd                       (5)
   --typesize N      bytes of an item                              (1)
   --chunk SIZE      decoded size of a chunk, e.g. 1M              (1M)
   --block SIZE      decoded size of a block                       (64K)
-  --filter NAME     none, shuffle, bitshuffle                     (none)
+  --filter NAME     none, shuffle, bitshuffle; delta, bytedelta: with shuffle     (none)
   --split           one stream per byte of an item
   --variable        chunks of varying size: a third of --chunk, two thirds, all of it, in turn
+  --sparse          OUTPUT is the directory of a sparse frame
+  --shape N,N...    INPUT is an array in C order, of items of --typesize bytes; with it go
+  --chunkshape N,N...  --blockshape N,N...  --dtype TEXT            (|u1)
 )";
+
+constexpr std::uint64_t kMaxFrameBytes = std::uint64_t{1} << 50;
 
 struct Options {
   ChunkSpec chunk;
   std::uint32_t chunk_bytes = 1u << 20;
   bool variable = false;
+  bool sparse = false;
+  std::optional<ArraySpec> array;
+  std::uint64_t rules_bytes = 0;  // not 0: the third form
   std::optional<std::string> into;
   std::vector<std::string> inputs;
 };
 
-std::optional<std::uint32_t> parse_size(std::string_view text) {
-  std::uint32_t value = 0;
+std::optional<std::uint64_t> parse_size(std::string_view text) {
+  std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || value == 0) return std::nullopt;
   const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
-  const unsigned shift = unit == "K" ? 10 : unit == "M" ? 20 : 0;
-  if ((!unit.empty() && shift == 0) || value > (0x7fffffffU >> shift)) return std::nullopt;
+  const unsigned shift = unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : 0;
+  if ((!unit.empty() && shift == 0) || value > (kMaxFrameBytes >> shift)) return std::nullopt;
   return value << shift;
 }
 
@@ -62,30 +76,70 @@ bool pick(const std::map<std::string_view, T>& choices, std::string_view name, T
   return true;
 }
 
+template <class T>
+bool parse_dims(std::string_view text, std::vector<T>& dims) {
+  while (true) {
+    T dim = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), dim);
+    if (error != std::errc{}) return false;
+    dims.push_back(dim);
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    if (text.empty()) return true;
+    if (text.front() != ',') return false;
+    text.remove_prefix(1);
+  }
+}
+
+// Of the array; nothing where it is an option of another kind.
+std::optional<bool> set_array_option(Options& options, std::string_view name,
+                                     std::string_view value) {
+  if (name != "--shape" && name != "--chunkshape" && name != "--blockshape" && name != "--dtype") {
+    return std::nullopt;
+  }
+  if (!options.array) options.array.emplace().padding = std::byte{0};  // as writers have it
+  auto& array = *options.array;
+  if (name == "--shape") return parse_dims(value, array.shape);
+  if (name == "--chunkshape") return parse_dims(value, array.chunkshape);
+  if (name == "--blockshape") return parse_dims(value, array.blockshape);
+  array.dtype = value;
+  return true;
+}
+
 bool set_option(Options& options, std::string_view name, std::string_view value) {
   static const std::map<std::string_view, Codec> kCodecs = {
       {"memcpy", Codec::memcpy}, {"blosclz", Codec::blosclz}, {"lz4", Codec::lz4},
       {"lz4hc", Codec::lz4hc},   {"zlib", Codec::zlib},       {"zstd", Codec::zstd}};
   static const std::map<std::string_view, std::vector<Filter>> kFilters = {
-      {"none", {}}, {"shuffle", {Filter::shuffle}}, {"bitshuffle", {Filter::bitshuffle}}};
+      {"none", {}},
+      {"shuffle", {Filter::shuffle}},
+      {"bitshuffle", {Filter::bitshuffle}},
+      {"delta", {Filter::delta, Filter::shuffle}},
+      {"bytedelta", {Filter::shuffle, Filter::bytedelta}}};
   if (name == "--codec") return pick(kCodecs, value, options.chunk.codec);
   if (name == "--filter") return pick(kFilters, value, options.chunk.filters);
   if (name == "--into") {
     options.into = value;
     return true;
   }
-  const auto size = parse_size(value);
-  if (!size) return false;
+  if (const auto done = set_array_option(options, name, value)) return *done;
+  const auto number = parse_size(value);
+  if (!number) return false;
+  if (name == "--rules") {
+    options.rules_bytes = *number;
+    return true;
+  }
+  if (*number > 0x7fffffff) return false;
+  const auto size = static_cast<std::uint32_t>(*number);
   if (name == "--level") {
-    options.chunk.level = static_cast<int>(*size);
-    return *size <= 9;
+    options.chunk.level = static_cast<int>(size);
+    return size <= 9;
   }
   if (name == "--typesize") {
-    options.chunk.typesize = *size;
+    options.chunk.typesize = size;
   } else if (name == "--chunk") {
-    options.chunk_bytes = *size;
+    options.chunk_bytes = size;
   } else if (name == "--block") {
-    options.chunk.blocksize = *size;
+    options.chunk.blocksize = size;
   } else {
     return false;
   }
@@ -103,6 +157,8 @@ std::optional<Options> parse_arguments(std::span<char* const> arguments) {
       options.chunk.split = true;
     } else if (argument == "--variable") {
       options.variable = true;
+    } else if (argument == "--sparse") {
+      options.sparse = true;
     } else if (!argument.starts_with("--")) {
       options.inputs.emplace_back(argument);
     } else {
@@ -114,11 +170,24 @@ std::optional<Options> parse_arguments(std::span<char* const> arguments) {
     }
   }
   const std::uint32_t typesize = options.chunk.typesize;
-  if (options.chunk_bytes % typesize != 0 || options.chunk.blocksize % typesize != 0) {
+  // The chunks and blocks of an array are as large as its shapes say.
+  const bool has_sizes = !options.array;
+  if (has_sizes &&
+      (options.chunk_bytes % typesize != 0 || options.chunk.blocksize % typesize != 0)) {
     std::cerr << "framefs_make_frame: --chunk and --block must be multiples of --typesize\n";
     return std::nullopt;
   }
-  if (options.into ? options.inputs.empty() : options.inputs.size() != 2) return std::nullopt;
+  if (options.array) {
+    auto& array = *options.array;
+    array.typesize = typesize;
+    if (array.chunkshape.size() != array.shape.size() ||
+        array.blockshape.size() != array.shape.size()) {
+      std::cerr << "framefs_make_frame: shapes of different dimensions\n";
+      return std::nullopt;
+    }
+  }
+  const std::size_t names = options.rules_bytes > 0 ? 1 : 2;
+  if (options.into ? options.inputs.empty() : options.inputs.size() != names) return std::nullopt;
   return options;
 }
 
@@ -153,9 +222,91 @@ void write(std::ostream& out, std::span<const std::byte> bytes) {
   out.write(as_chars(bytes.data()), static_cast<std::streamsize>(bytes.size()));
 }
 
-bool pack_file(const stdfs::path& input, const stdfs::path& output, const Options& options) {
-  std::ifstream in(input, std::ios::binary);
-  std::ofstream out(output, std::ios::binary | std::ios::trunc);
+// Where a frame goes: its chunks one by one, then the rest.
+class Output {
+ public:
+  Output() = default;
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+  virtual ~Output() = default;
+
+  void add(const FrameChunk& chunk) {
+    entries_.push_back(chunk.special ? special_index_entry(*chunk.special) : store(chunk.stored));
+    numbers_.nbytes += chunk.nbytes;
+    numbers_.cbytes += chunk.stored.size();
+  }
+  [[nodiscard]] std::size_t chunks() const { return entries_.size(); }
+  // False where not all of it could be written.
+  virtual bool finish(const FrameSpec& spec) = 0;
+
+ protected:
+  // Returns its entry in the index.
+  virtual std::int64_t store(std::span<const std::byte> chunk) = 0;
+
+  std::vector<std::int64_t> entries_;
+  FrameNumbers numbers_;
+};
+
+class ContiguousOutput final : public Output {
+ public:
+  ContiguousOutput(const stdfs::path& path, const FrameSpec& spec)
+      : out_(path, std::ios::binary | std::ios::trunc),
+        header_bytes_(build_frame_header(spec, {}).size()) {
+    write(out_, Bytes(header_bytes_));
+  }
+  bool finish(const FrameSpec& spec) override {
+    const Bytes index =
+        entries_.empty() ? Bytes{} : build_index_chunk(entries_, IndexForm::memcpyed);
+    const Bytes trailer = build_trailer({});
+    write(out_, index);
+    write(out_, trailer);
+    numbers_.frame_bytes = header_bytes_ + numbers_.cbytes + index.size() + trailer.size();
+    out_.seekp(0);
+    write(out_, build_frame_header(spec, numbers_));
+    out_.close();
+    return static_cast<bool>(out_);
+  }
+
+ private:
+  std::int64_t store(std::span<const std::byte> chunk) override {
+    write(out_, chunk);
+    return static_cast<std::int64_t>(numbers_.cbytes);
+  }
+
+  std::ofstream out_;
+  const std::size_t header_bytes_;
+};
+
+class SparseOutput final : public Output {
+ public:
+  explicit SparseOutput(const stdfs::path& folder) : folder_(folder) {
+    stdfs::create_directories(folder);
+  }
+  bool finish(const FrameSpec& spec) override {
+    write_sparse_frame(folder_, build_sparse_index(spec, numbers_, entries_));
+    return ok_;
+  }
+
+ private:
+  std::int64_t store(std::span<const std::byte> chunk) override {
+    std::ofstream out(folder_ / chunk_file_name(next_), std::ios::binary | std::ios::trunc);
+    write(out, chunk);
+    out.close();
+    if (!out) ok_ = false;
+    return next_++;
+  }
+
+  const stdfs::path folder_;
+  std::uint32_t next_ = 0;
+  bool ok_ = true;
+};
+
+std::unique_ptr<Output> make_output(const stdfs::path& path, const FrameSpec& spec, bool sparse) {
+  if (sparse) return std::make_unique<SparseOutput>(path);
+  return std::make_unique<ContiguousOutput>(path, spec);
+}
+
+FrameSpec frame_header(const Options& options) {
   FrameSpec spec;
   spec.codec = options.chunk.codec;
   spec.level = options.chunk.level;
@@ -163,34 +314,56 @@ bool pack_file(const stdfs::path& input, const stdfs::path& output, const Option
   spec.chunksize = options.variable ? 0 : options.chunk_bytes;
   spec.blocksize = std::min(options.chunk.blocksize, options.chunk_bytes);
   spec.filters = options.chunk.filters;
+  return spec;
+}
 
-  FrameNumbers numbers;
-  const Bytes placeholder = build_frame_header(spec, numbers);
-  write(out, placeholder);
-  std::vector<std::int64_t> entries;
+// Reads a chunk at a time.
+bool pack_stream(std::istream& in, const stdfs::path& output, const Options& options) {
+  const FrameSpec spec = frame_header(options);
+  const auto out = make_output(output, spec, options.sparse);
   Bytes plain;
-  while (in && out) {
-    plain.resize(next_chunk_bytes(options, entries.size()));
+  while (in) {
+    plain.resize(next_chunk_bytes(options, out->chunks()));
     in.read(as_chars(plain.data()), static_cast<std::streamsize>(plain.size()));
     plain.resize(static_cast<std::size_t>(in.gcount()));
     if (plain.empty()) break;
-    const FrameChunk chunk = pack_chunk(plain, options);
-    entries.push_back(chunk.special ? special_index_entry(*chunk.special)
-                                    : static_cast<std::int64_t>(numbers.cbytes));
-    write(out, chunk.stored);
-    numbers.nbytes += plain.size();
-    numbers.cbytes += chunk.stored.size();
+    out->add(pack_chunk(plain, options));
   }
-  const bool read_all = in.eof() && !in.bad();
-  const Bytes index = entries.empty() ? Bytes{} : build_index_chunk(entries, IndexForm::memcpyed);
-  const Bytes trailer = build_trailer({});
-  write(out, index);
-  write(out, trailer);
-  numbers.frame_bytes = placeholder.size() + numbers.cbytes + index.size() + trailer.size();
-  out.seekp(0);
-  write(out, build_frame_header(spec, numbers));
-  out.close();
-  if (read_all && out) return true;
+  return out->finish(spec) && in.eof() && !in.bad();
+}
+
+bool pack_array(std::istream& in, const stdfs::path& output, Options options) {
+  Bytes data(array_bytes(*options.array));
+  in.read(as_chars(data.data()), static_cast<std::streamsize>(data.size()));
+  if (!in || in.peek() != std::istream::traits_type::eof()) return false;
+  options.array->chunk = options.chunk;
+  FrameSpec spec = array_frame_header(*options.array);
+  options.chunk.blocksize = spec.blocksize;
+  const auto out = make_output(output, spec, options.sparse);
+  for (const Bytes& chunk : cut_array(*options.array, data)) out->add(pack_chunk(chunk, options));
+  return out->finish(spec);
+}
+
+bool write_rules(const stdfs::path& output, const Options& options) {
+  constexpr std::array kKinds = {SpecialKind::zero, SpecialKind::nan, SpecialKind::uninit};
+  const FrameSpec spec = frame_header(options);
+  const auto out = make_output(output, spec, options.sparse);
+  for (std::uint64_t left = options.rules_bytes; left > 0;) {
+    const auto kind = kKinds.at(out->chunks() % kKinds.size());
+    const auto nbytes = std::min<std::uint64_t>(left, options.chunk_bytes);
+    out->add(index_only_chunk(kind, static_cast<std::uint32_t>(nbytes)));
+    left -= nbytes;
+  }
+  if (out->finish(spec)) return true;
+  std::cerr << "framefs_make_frame: cannot write " << output << '\n';
+  return false;
+}
+
+bool pack_file(const stdfs::path& input, const stdfs::path& output, const Options& options) {
+  std::ifstream in(input, std::ios::binary);
+  const bool packed =
+      options.array ? pack_array(in, output, options) : pack_stream(in, output, options);
+  if (packed) return true;
   std::cerr << "framefs_make_frame: cannot pack " << input << " into " << output << '\n';
   return false;
 }
@@ -221,7 +394,13 @@ int main(int argc, char** argv) {
     std::cerr << kUsage;
     return 2;
   }
-  const bool packed = options->into ? pack_into_folder(*options->into, *options)
-                                    : pack_file(options->inputs[0], options->inputs[1], *options);
+  bool packed = false;
+  if (options->rules_bytes > 0) {
+    packed = write_rules(options->inputs[0], *options);
+  } else if (options->into) {
+    packed = pack_into_folder(*options->into, *options);
+  } else {
+    packed = pack_file(options->inputs[0], options->inputs[1], *options);
+  }
   return packed ? 0 : 1;
 }

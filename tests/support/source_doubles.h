@@ -25,6 +25,9 @@ class RecordingSource final : public codec::ByteSource {
     return whole_.read_at(offset, out);
   }
   codec::Result<std::uint64_t> size() const override { return whole_.size(); }
+  codec::Result<std::uint64_t> available_from(std::uint64_t offset) const override {
+    return whole_.available_from(offset);
+  }
 
   [[nodiscard]] const std::vector<codec::ByteRange>& reads() const { return reads_; }
   void forget() { reads_.clear(); }
@@ -64,6 +67,9 @@ class FailingSource final : public codec::ByteSource {
     return whole_.read_at(offset, out);
   }
   codec::Result<std::uint64_t> size() const override { return whole_.size(); }
+  codec::Result<std::uint64_t> available_from(std::uint64_t offset) const override {
+    return whole_.available_from(offset);
+  }
 
   [[nodiscard]] bool has_failed() const { return countdown_ <= 0; }
 

@@ -79,7 +79,7 @@ Bytes chunk_of(const Shape& shape, std::uint32_t nbytes, std::uint32_t blocksize
 Result<Bytes> decode_block(const Bytes& bytes, BlockIndex block = {0},
                            std::span<const std::byte> first_block = {}) {
   const MemorySource source(bytes);
-  FRAMEFS_TRY(const auto chunk, Chunk::open(source, 0, bytes.size(), 0, Limits{}));
+  FRAMEFS_TRY(const auto chunk, Chunk::open(source, 0, bytes.size(), {}, Limits{}));
   FRAMEFS_TRY(const auto where, chunk.stored_range(block));
   Bytes stored(where.size);
   FRAMEFS_CHECK(source.read_at(where.offset, stored));
@@ -329,7 +329,7 @@ TEST_CASE("block_decoder: a failure leaves nothing behind for the next block",
     const Bytes data = ramp(3000, 4);
     const Bytes bytes = build_chunk(data, spec);
     const MemorySource source(bytes);
-    const auto chunk = Chunk::open(source, 0, bytes.size(), 0, Limits{}).value();
+    const auto chunk = Chunk::open(source, 0, bytes.size(), {}, Limits{}).value();
     const auto where = chunk.stored_range({0}).value();
     Bytes stored(where.size);
     REQUIRE(source.read_at(where.offset, stored));

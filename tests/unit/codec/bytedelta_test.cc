@@ -1,5 +1,6 @@
 #include "codec/filter/bytedelta.h"
 
+#include "codec/filter/kernels.h"
 #include "tests/support/catch.h"
 #include "tests/unit/codec/filter_checks.h"
 
@@ -70,6 +71,26 @@ TEST_CASE("bytedelta: blocks of any length follow the rules", "[codec][bytedelta
         const auto at = first_difference(undone(width, block, sum), by_rule(width, block, sum));
         if (at) FAIL("width " << width << ", " << size << " bytes, byte " << *at);
       }
+    }
+  }
+  SUCCEED("all agreed");
+}
+
+// Oracle: a sum, byte after byte.
+TEST_CASE("bytedelta: every kernel sums streams of any length and touches no other byte",
+          "[codec][bytedelta][unit]") {
+  for (const auto& kernels : usable_kernels()) {
+    for (std::size_t size = 0; size <= 300; ++size) {
+      auto stream = test::noise(size + 1, static_cast<std::uint32_t>(size));
+      auto wanted = stream;
+      unsigned total = 0;
+      for (std::size_t i = 0; i < size; ++i) {
+        total += std::to_integer<unsigned>(stream[i]);
+        wanted[i] = static_cast<std::byte>(total);
+      }
+      kernels.prefix_sum(stream.data(), size);
+      const auto at = first_difference(stream, wanted);
+      if (at) FAIL(kernels.name << ", " << size << " bytes, byte " << *at);
     }
   }
   SUCCEED("all agreed");

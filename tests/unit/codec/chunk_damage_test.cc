@@ -27,12 +27,12 @@ using test::put_le;
 using test::ramp;
 
 Result<Chunk> open_bytes(std::span<const std::byte> bytes, const Limits& limits = {}) {
-  return Chunk::open(MemorySource(bytes), 0, bytes.size(), 0, limits);
+  return Chunk::open(MemorySource(bytes), 0, bytes.size(), {}, limits);
 }
 
 Result<Bytes> decode_bytes(const Bytes& bytes) {
   const MemorySource source(bytes);
-  FRAMEFS_TRY(const auto chunk, Chunk::open(source, 0, bytes.size(), 0, Limits{}));
+  FRAMEFS_TRY(const auto chunk, Chunk::open(source, 0, bytes.size(), {}, Limits{}));
   return test::decode_whole(source, chunk);
 }
 
@@ -195,7 +195,7 @@ TEST_CASE("chunk: variable-length blocks of every codec decode", "[codec][chunk]
       const Bytes bytes = build_chunk(data, spec);
       CHECK(decode_bytes(bytes).value() == data);
       const MemorySource source(bytes);
-      const auto chunk = Chunk::open(source, 0, bytes.size(), 0, Limits{}).value();
+      const auto chunk = Chunk::open(source, 0, bytes.size(), {}, Limits{}).value();
       CHECK(test::decode_by_blocks(source, chunk).value() == data);
     }
   }
@@ -285,7 +285,7 @@ TEST_CASE("chunk: a variable-length block that changes its size after opening is
           "[codec][chunk][corrupt]") {
   Bytes bytes = vl_chunk();
   const MemorySource source(bytes);
-  const auto chunk = Chunk::open(source, 0, bytes.size(), 0, Limits{}).value();
+  const auto chunk = Chunk::open(source, 0, bytes.size(), {}, Limits{}).value();
   for (const std::int32_t size : {0, -1, 699, 701, std::numeric_limits<std::int32_t>::max()}) {
     put_le(bytes, vl_start(bytes, 0), size);
     CHECK(outcome(test::decode_whole(source, chunk)) == "bad field: block size at 0");
@@ -301,7 +301,7 @@ TEST_CASE("chunk: many small variable-length blocks are read a page at a time",
   const Bytes bytes = build_chunk(data, spec);
   const MemorySource memory(bytes);
   const test::RecordingSource source(memory);
-  const auto chunk = Chunk::open(source, 0, bytes.size(), 0, Limits{}).value();
+  const auto chunk = Chunk::open(source, 0, bytes.size(), {}, Limits{}).value();
   CHECK(source.reads().size() < 20);
   CHECK(test::decode_whole(memory, chunk).value() == data);
 }

@@ -122,7 +122,7 @@ TEST_CASE("frame: a read that fails while opening is passed on", "[codec][frame]
 TEST_CASE("frame: a sparse frame's index file is no frame by itself", "[codec][frame][corrupt]") {
   Bytes bytes = sample().bytes;
   bytes[26] = std::byte{1};
-  CHECK(outcome(open_bytes(bytes)) == "bad field: frame type of a file at 26");
+  CHECK(outcome(open_bytes(bytes)) == "bad field: frame type at 26");
 }
 
 TEST_CASE("frame: a trailer whose end does not hold is refused", "[codec][frame][corrupt]") {

@@ -76,7 +76,7 @@ void check_reads(const Sample& sample) {
   REQUIRE(read);
   CHECK(whole == sample.data);
   std::mt19937 random(3);
-  CHECK(test::subranges_agree(source, *frame, kLimits, sample.data, random, 50));
+  CHECK(test::subranges_agree(source, source, *frame, kLimits, sample.data, random, 50));
 }
 
 TEST_CASE("frame_reader: frames of every codec are read whole and in pieces",

@@ -44,7 +44,7 @@ class Sample {
   void open() {
     whole_ = std::make_unique<test::SharedSource>(bytes_);
     for (const auto at : at_) {
-      auto chunk = codec::Chunk::open(*whole_, at, bytes_.size() - at, 0, codec::Limits{});
+      auto chunk = codec::Chunk::open(*whole_, at, bytes_.size() - at, {}, codec::Limits{});
       REQUIRE(chunk);
       REQUIRE(chunk->body() == codec::ChunkBody::blocks);
       chunks_.push_back(std::make_shared<const codec::Chunk>(std::move(*chunk)));
@@ -67,7 +67,7 @@ class Sample {
     return *range;
   }
   [[nodiscard]] BlockRequest request(std::size_t chunk, std::size_t block) const {
-    return {chunks_[chunk], {chunk}, {block}};
+    return {chunks_[chunk], {chunk}, {block}, kFile};
   }
   [[nodiscard]] std::vector<BlockRequest> requests(std::size_t chunk, std::size_t first,
                                                    std::size_t count) const {
@@ -88,7 +88,7 @@ struct Fetching {
   explicit Fetching(std::uint64_t budget = kMuch, unsigned threads = 2)
       : buffers(1u << 20), cache(budget), pool(threads), fetcher(cache, buffers, pool) {}
   auto fetch(const Sample& sample, std::span<const BlockRequest> requests) {
-    return fetcher.fetch(sample.source(), kFile, requests);
+    return fetcher.fetch(sample.source(), requests);
   }
   BufferPool buffers;
   DecodeCache cache;
@@ -368,12 +368,12 @@ TEST_CASE("block_fetcher: a source that ends early fails only what lies behind i
   const test::SharedSource shorter(test::Bytes(
       sample.bytes().begin(), sample.bytes().begin() + static_cast<std::ptrdiff_t>(cut)));
   Fetching fetching;
-  const auto failed = fetching.fetcher.fetch(shorter, kFile, sample.requests(0, 0, 8));
+  const auto failed = fetching.fetcher.fetch(shorter, sample.requests(0, 0, 8));
   REQUIRE_FALSE(failed);
   CHECK(failed.error().error.kind == Errc::truncated);
   CHECK(failed.error().error.at == sample.stored(0, 5).offset);
   static_cast<void>(shorter.take_reads());
-  const auto before = fetching.fetcher.fetch(shorter, kFile, sample.requests(0, 0, 5));
+  const auto before = fetching.fetcher.fetch(shorter, sample.requests(0, 0, 5));
   REQUIRE(before);
   for (std::size_t block = 0; block < 5; ++block) {
     CHECK(same((*before)[block], sample.block(0, block)));
@@ -478,6 +478,53 @@ TEST_CASE("block_fetcher: the parallel decode equals the serial one", "[fs][bloc
     }
   });
   CHECK(wrong == std::vector<int>(6));
+}
+
+// Oracle: the data; and what the cache holds.
+TEST_CASE(
+    "block_fetcher: a block is decoded in part when it is first touched, and whole after that",
+    "[fs][block_fetcher][unit]") {
+  Sample sample;
+  sample.add(test::ramp(4 * 1024, 4), spec_of(1024, {test::Filter::shuffle}));
+  sample.open();
+  Fetching fetching;
+  const auto request = sample.request(0, 2);
+  const ByteRange within{100, 64};
+  const auto part = fetching.fetcher.fetch_part(sample.source(), request, within);
+  CHECK(same(part, sample.block(0, 2).subspan(within.offset, within.size)));
+  CHECK(fetching.cache.held_bytes() == 0);
+  CHECK(fetching.fetcher.fetch_part(sample.source(), request, within) == nullptr);
+  CHECK(fetching.cache.held_bytes() == 0);
+}
+
+TEST_CASE("block_fetcher: there are no parts of blocks that are known, nor large ones",
+          "[fs][block_fetcher][unit]") {
+  Sample sample;
+  sample.add(test::ramp(4 * 1024, 4), spec_of(1024, {test::Filter::shuffle}));
+  sample.open();
+  Fetching fetching;
+  REQUIRE(fetching.fetch(sample, sample.requests(0, 0, 1)));
+  CHECK(fetching.fetcher.fetch_part(sample.source(), sample.request(0, 0), {0, 8}) == nullptr);
+  CHECK(fetching.fetcher.fetch_part(sample.source(), sample.request(0, 1), {0, 200}) == nullptr);
+}
+
+TEST_CASE("block_fetcher: there are no parts of blocks that are damaged or have failed",
+          "[fs][block_fetcher][corrupt]") {
+  Sample sample;
+  sample.add(test::ramp(4 * 1024, 4), spec_of(1024, {test::Filter::shuffle}));
+  damage_block(sample, sample.at(0), 1);
+  sample.open();
+  Fetching fetching;
+  CHECK(fetching.fetcher.fetch_part(sample.source(), sample.request(0, 1), {0, 8}) == nullptr);
+  // Cut off in the last block, whose first bytes are there all the same.
+  Fetching another;
+  const auto last = sample.stored(0, 3);
+  const test::SharedSource cut(test::Bytes(
+      sample.bytes().begin(),
+      sample.bytes().begin() + static_cast<std::ptrdiff_t>(last.offset + last.size / 2)));
+  const std::vector<BlockRequest> requests{sample.request(0, 3)};
+  REQUIRE_FALSE(another.fetcher.fetch(cut, requests));
+  CHECK(another.fetcher.fetch_part(sample.source(), requests[0], {0, 8}) == nullptr);
 }
 
 }  // namespace

@@ -19,54 +19,23 @@
 #include "tests/support/sample_data.h"
 #include "tests/support/temp_directory.h"
 #include "tests/support/threads.h"
-#include "tests/unit/fs/test_log.h"
+#include "tests/unit/fs/view_mount.h"
 
 namespace framefs::fs {
 namespace {
 
 using codec::Errc;
 
-// All that views need, over a folder of frames.
-class Mount {
+using test::joined;
+using test::read;
+
+class Mount : public test::ViewMount {
  public:
-  explicit Mount(std::uint64_t budget = 64u << 20)
-      : buffers_(1u << 20), cache_(budget), pool_(2), blocks_(cache_, buffers_, pool_) {}
-
+  using ViewMount::ViewMount;
   std::shared_ptr<const FrameView> view(const test::Bytes& frame) {
-    const auto path = folder_.write("frame", frame);
-    UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    REQUIRE(fd);
-    const ReadServices services{limits_, buffers_, cache_, blocks_, log_.log()};
-    return std::make_shared<const FrameView>(std::make_shared<const FileSource>(std::move(fd)),
-                                             next_state_++, "the frame", services);
+    return std::make_shared<const FrameView>(open(frame));
   }
-  // Writes over the file of the latest view.
-  void change(const test::Bytes& frame) { folder_.write("frame", frame); }
-
-  DecodeCache& cache() { return cache_; }
-  [[nodiscard]] std::vector<std::string> lines() const { return log_.lines(); }
-
- private:
-  test::TempDirectory folder_;
-  test::TestLog log_;
-  codec::Limits limits_;
-  BufferPool buffers_;
-  DecodeCache cache_;
-  WorkerPool pool_;
-  BlockFetcher blocks_;
-  std::uint64_t next_state_ = 1;
 };
-
-test::Bytes joined(const ReadResult& result) {
-  test::Bytes all;
-  for (const auto& span : result.spans) test::append(all, span);
-  return all;
-}
-
-Result<test::Bytes> read(const FrameView& view, std::uint64_t offset, std::uint64_t size) {
-  FRAMEFS_TRY(const auto result, view.read(offset, size));
-  return joined(result);
-}
 
 // Decodes a frame by the serial reader of the codec, which shares no code with the view.
 test::Bytes decode(const test::Bytes& bytes) {
@@ -326,6 +295,22 @@ TEST_CASE("frame_view: a frame that cannot be opened fails every read with the r
   }
 }
 
+// Zeros in their place would pass for data.
+TEST_CASE("frame_view: what a proxy has not fetched fails to read", "[fs][frame_view][unit]") {
+  auto spec = five_chunks();
+  spec.chunks[3] = test::index_only_chunk(test::SpecialKind::uninit, 4000);
+  spec.metalayers = {{.name = "proxy-source", .content = {}}};
+  Mount mount;
+  const auto view = mount.view(test::build_frame(spec).bytes);
+  CHECK(read(*view, 0, 12000).has_value());
+  CHECK(read(*view, 16000, 4000).has_value());
+  for (const std::uint64_t offset : {12000U, 15999U}) {
+    CHECK(read(*view, offset, 1).error().kind == Errc::unsupported);
+  }
+  REQUIRE(mount.lines().size() == 1);
+  CHECK(mount.lines()[0].starts_with("error: the frame: chunk 3: unsupported: "));
+}
+
 // Oracle: all bytes are zero; the cache holds little more than the index, and results own nothing.
 TEST_CASE("frame_view: a zero frame of 4 TiB takes no memory", "[fs][frame_view][unit]") {
   constexpr std::uint32_t kChunk = 1u << 30;
@@ -343,7 +328,7 @@ TEST_CASE("frame_view: a zero frame of 4 TiB takes no memory", "[fs][frame_view]
   std::mt19937_64 random(seed);
   for (int i = 0; i < 1000; ++i) {
     const std::uint64_t offset = i == 0 ? kWhole - (1 << 20) : random() % (kWhole - (1 << 20));
-    const auto result = view->read(offset, 1 << 20);
+    const auto result = view->read(offset, 1 << 20, Access::random);
     REQUIRE(result);
     CHECK(result->owners.empty());
     std::uint64_t size = 0;
@@ -365,7 +350,7 @@ TEST_CASE("frame_view: a result stays good without view and cache", "[fs][frame_
   const auto whole = decode(bytes);
   Mount mount(6000);
   auto view = mount.view(bytes);
-  const auto kept = view->read(4100, 1000);
+  const auto kept = view->read(4100, 1000, Access::random);
   REQUIRE(kept);
   for (std::uint64_t offset = 8000; offset < 20000; offset += 500)
     REQUIRE(read(*view, offset, 500));
@@ -412,13 +397,17 @@ TEST_CASE("frame_view: a chunk that changed its size under the view is refused",
   auto spec = five_chunks();
   spec.chunksize = 0;
   const auto built = test::build_frame(spec);
+  const test::TempDirectory folder;
+  const auto path = folder.write("frame", built.bytes);
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  REQUIRE(fd);
   Mount mount;
-  const auto view = mount.view(built.bytes);
-  REQUIRE(read(*view, 0, 1));
+  const FrameView view(mount.open(std::make_shared<const FileSource>(std::move(fd))));
+  REQUIRE(read(view, 0, 1));
   auto changed = built.bytes;
   test::put_le<std::int32_t>(changed, built.chunk_at[3] + 4, 3600);
-  mount.change(changed);
-  const auto got = read(*view, 12000, 1);
+  folder.write("frame", changed);
+  const auto got = read(view, 12000, 1);
   REQUIRE_FALSE(got);
   CHECK(got.error().kind == Errc::bad_field);
   CHECK(got.error().at == built.chunk_at[3] + 4);

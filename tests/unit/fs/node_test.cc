@@ -15,10 +15,10 @@
 namespace framefs::fs {
 namespace {
 
-constexpr NodeKey kRoot{.device = 1, .inode = 2, .is_frame = false};
+const NodeKey kRoot{.device = 1, .inode = 2, .look = Look::itself, .member = {}};
 
-NodeKey key_of(std::uint64_t inode, bool is_frame = false) {
-  return {.device = 1, .inode = inode, .is_frame = is_frame};
+NodeKey key_of(std::uint64_t inode, Look look = Look::itself) {
+  return {.device = 1, .inode = inode, .look = look, .member = {}};
 }
 
 std::shared_ptr<Node> root_of(const NodeTable& table) {
@@ -59,23 +59,35 @@ TEST_CASE("node: a node lives for as many lookups as were counted", "[fs][node][
   table.forget(anew, 1);  // of a node that is gone
 }
 
-TEST_CASE("node: names of one file are one node, a frame and its raw bytes are two",
+TEST_CASE("node: names of one file are one node, each way to show it is another",
           "[fs][node][unit]") {
   NodeTable table(kRoot, ".");
-  const auto one = table.look_up(root_of(table), "one", key_of(10, true));
-  const auto other = table.look_up(root_of(table), "other", key_of(10, true));
-  const auto raw = table.look_up(root_of(table), "raw", key_of(10, false));
-  const auto elsewhere =
-      table.look_up(root_of(table), "x", {.device = 7, .inode = 10, .is_frame = true});
+  const auto one = table.look_up(root_of(table), "one", key_of(10, Look::frame));
+  const auto other = table.look_up(root_of(table), "other", key_of(10, Look::frame));
+  const auto elsewhere = table.look_up(
+      root_of(table), "x", {.device = 7, .inode = 10, .look = Look::frame, .member = {}});
   CHECK(one == other);
-  CHECK(raw != one);
   CHECK(elsewhere != one);
+  std::vector<NodeId> ids{one->id, elsewhere->id};
+  for (const auto look : {Look::itself, Look::array, Look::npy, Look::store, Look::lone_entry}) {
+    ids.push_back(table.look_up(root_of(table), "x", key_of(10, look))->id);
+  }
+  std::ranges::sort(ids);
+  CHECK(std::ranges::adjacent_find(ids) == ids.end());
   CHECK(table.path_of(*one) == "other");  // where it was seen last
   table.forget(one->id, 1);
   CHECK(knows(table, one->id));
   table.forget(one->id, 1);
   CHECK_FALSE(knows(table, one->id));
-  CHECK(knows(table, raw->id));
+  CHECK(std::ranges::count_if(ids, [&](NodeId id) { return knows(table, id); }) == 6);
+}
+
+TEST_CASE("node: views are of frames and arrays", "[fs][node][unit]") {
+  CHECK(key_of(1, Look::frame).has_view());
+  CHECK(key_of(1, Look::array).has_view());
+  CHECK(key_of(1, Look::npy).has_view());
+  CHECK_FALSE(key_of(1, Look::itself).has_view());
+  CHECK_FALSE(key_of(1, Look::lone_entry).has_view());
 }
 
 TEST_CASE("node: paths follow the directories they lead through", "[fs][node][unit]") {
@@ -148,6 +160,43 @@ TEST_CASE("node: lookups and forgets of many threads add up", "[fs][node][race]"
   for (const auto& ids : seen) {
     CHECK(std::ranges::none_of(ids, [&](NodeId id) { return table.find(id).has_value(); }));
   }
+}
+
+TEST_CASE("node: a renamed file is moved in all ways in which it is shown", "[fs][node][unit]") {
+  NodeTable table(kRoot, ".");
+  const auto root = root_of(table);
+  const auto folder = table.look_up(root, "d", key_of(20));
+  const auto array = table.look_up(root, "x.b2nd", key_of(10, Look::array));
+  const auto npy = table.look_up(root, "x.b2nd", key_of(10, Look::npy));
+  const auto other = table.look_up(root, "x.b2nd", key_of(11));
+  table.move({1, 10}, {root, "x.b2nd"}, {folder, "y.b2nd"});
+  CHECK(table.path_of(*array) == "d/y.b2nd");
+  CHECK(table.path_of(*npy) == "d/y.b2nd");
+  CHECK(table.path_of(*other) == "x.b2nd");
+  // Seen under another of its names since.
+  table.move({1, 10}, {root, "x.b2nd"}, {root, "z"});
+  CHECK(table.path_of(*npy) == "d/y.b2nd");
+  table.move({1, 20}, {root, "d"}, {root, "e"});
+  CHECK(table.path_of(*npy) == "e/y.b2nd");
+}
+
+TEST_CASE("node: what loses its name is kept until it is seen under another", "[fs][node][unit]") {
+  NodeTable table(kRoot, ".");
+  const auto root = root_of(table);
+  const auto node = table.look_up(root, "x", key_of(10));
+  const auto object = std::make_shared<const UniqueFd>();
+  table.hold({1, 10}, {root, "y"}, object);
+  CHECK(table.held(*node) == nullptr);  // it was seen elsewhere
+  table.hold({1, 10}, {root, "x"}, object);
+  CHECK(table.held(*node) == object);
+  table.look_up(root, "x", key_of(10));
+  CHECK(table.held(*node) == object);
+  table.look_up(root, "z", key_of(10));
+  CHECK(table.held(*node) == nullptr);
+  CHECK(object.use_count() == 1);
+  table.hold({1, 10}, {root, "z"}, object);
+  table.hold({1, 10}, {root, "z"}, nullptr);
+  CHECK(object.use_count() == 1);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace {
 
 codec::Chunk open_chunk(const test::Bytes& stored) {
   const codec::MemorySource source(stored);
-  auto chunk = codec::Chunk::open(source, 0, stored.size(), 0, codec::Limits{});
+  auto chunk = codec::Chunk::open(source, 0, stored.size(), {}, codec::Limits{});
   REQUIRE(chunk);
   REQUIRE(chunk->body() == codec::ChunkBody::blocks);
   return std::move(*chunk);

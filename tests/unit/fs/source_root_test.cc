@@ -9,6 +9,7 @@
 #include <climits>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/support/catch.h"
@@ -43,7 +44,7 @@ struct Tree {
     stdfs::create_symlink(temp.path(), temp.path() / "source/absolute");
   }
   [[nodiscard]] SourceRoot root() const {
-    auto opened = SourceRoot::open(temp.path() / "source");
+    auto opened = SourceRoot::open_directory(temp.path() / "source");
     REQUIRE(opened);
     return std::move(*opened);
   }
@@ -53,7 +54,6 @@ struct Tree {
 TEST_CASE("source_root: what lies below a directory can be opened", "[fs][source_root][unit]") {
   const Tree tree;
   const auto root = tree.root();
-  CHECK(root.is_directory());
   CHECK(root.path() == ".");
   CHECK(content(root.open("file", O_RDONLY)) == "top");
   CHECK(content(root.open("sub/file", O_RDONLY)) == "below");
@@ -96,27 +96,55 @@ TEST_CASE("source_root: no link is followed, wherever it leads", "[fs][source_ro
   CHECK(refusal(root.open("to_sub/file", O_PATH | O_NOFOLLOW)) == ELOOP);
 }
 
-TEST_CASE("source_root: SOURCE itself may be a file, or be named by a link",
+TEST_CASE("source_root: SOURCE may be an entry of a directory, or be named by a link",
           "[fs][source_root][unit]") {
   const Tree tree;
-  const auto file = SourceRoot::open(tree.temp.path() / "source/file");
+  const auto source = tree.temp.path() / "source";
+  const auto file = SourceRoot::open_entry(source / "file");
   REQUIRE(file);
-  CHECK_FALSE(file->is_directory());
   CHECK(file->path() == "file");
   CHECK(content(file->open(file->path(), O_RDONLY)) == "top");
-  const auto link = SourceRoot::open(tree.temp.path() / "source/to_sub");
+  const auto folder = SourceRoot::open_entry(source / "sub");
+  REQUIRE(folder);
+  CHECK(folder->path() == "sub");
+  CHECK(content(folder->open("sub/file", O_RDONLY)) == "below");
+  const auto slash = SourceRoot::open_entry(source / "sub/");
+  REQUIRE(slash);
+  CHECK(slash->path() == "sub");
+  const auto link = SourceRoot::open_directory(source / "to_sub");
   REQUIRE(link);
-  CHECK(link->is_directory());
+  CHECK(link->path() == ".");
   CHECK(content(link->open("file", O_RDONLY)) == "below");
-  const auto file_link = SourceRoot::open(tree.temp.path() / "source/to_file");
+  const auto file_link = SourceRoot::open_entry(source / "to_file");
   REQUIRE(file_link);
   CHECK(file_link->path() == "file");
-  const auto missing = SourceRoot::open(tree.temp.path() / "missing");
-  REQUIRE_FALSE(missing);
-  CHECK(missing.error().sys == ENOENT);
-  const auto below_file = SourceRoot::open(tree.temp.path() / "outside/x");
-  REQUIRE_FALSE(below_file);
-  CHECK(below_file.error().sys == ENOTDIR);
+  const auto far_link = SourceRoot::open_entry(source / "absolute/outside");
+  REQUIRE(far_link);
+  CHECK(content(far_link->open(far_link->path(), O_RDONLY)) == "secret");
+}
+
+TEST_CASE("source_root: the root of all is an entry of nothing", "[fs][source_root][unit]") {
+  const auto all = SourceRoot::open_entry("/");
+  REQUIRE(all);
+  CHECK(all->path() == ".");
+  CHECK(all->open(".", O_RDONLY | O_DIRECTORY));
+}
+
+TEST_CASE("source_root: what is not there cannot be opened", "[fs][source_root][unit]") {
+  const Tree tree;
+  for (const auto& [path, expected] :
+       std::vector<std::pair<std::string, int>>{{"missing", ENOENT}, {"outside/x", ENOTDIR}}) {
+    CAPTURE(path);
+    const auto entry = SourceRoot::open_entry(tree.temp.path() / path);
+    REQUIRE_FALSE(entry);
+    CHECK(entry.error().sys == expected);
+    const auto directory = SourceRoot::open_directory(tree.temp.path() / path);
+    REQUIRE_FALSE(directory);
+    CHECK(directory.error().sys == expected);
+  }
+  const auto file = SourceRoot::open_directory(tree.temp.path() / "outside");
+  REQUIRE_FALSE(file);
+  CHECK(file.error().sys == ENOTDIR);
 }
 
 TEST_CASE("source_root: it stays the same directory under another name",

@@ -73,6 +73,9 @@ TEST_CASE("cli: two paths are enough, and the rest has its defaults", "[src][cli
   CHECK(command.mount.source == "/src");
   CHECK(command.mount.mountpoint == "/mnt");
   CHECK_FALSE(command.mount.keep_suffix);
+  CHECK(command.mount.arrays == fs::ArrayViews::npy);
+  CHECK(command.mount.source_offset == 0);
+  CHECK_FALSE(command.mount.onto_file);
   CHECK_FALSE(command.mount.allow_other);
   CHECK_FALSE(command.mount.debug);
   CHECK(command.mount.cache_bytes == 256u << 20);
@@ -109,6 +112,55 @@ TEST_CASE("cli: every option does what it says", "[src][cli][unit]") {
     const auto command = command_of({flag, "/s", "/m"});
     CHECK(command.mount.debug);
     CHECK(command.foreground);  // the trace goes to stderr
+  }
+}
+
+TEST_CASE("cli: arrays are shown as NumPy files, as their bytes, or as both", "[src][cli][unit]") {
+  CHECK(command_of({"/s", "/m", "--arrays", "npy"}).mount.arrays == fs::ArrayViews::npy);
+  CHECK(command_of({"/s", "/m", "--arrays", "raw"}).mount.arrays == fs::ArrayViews::raw);
+  CHECK(command_of({"/s", "/m", "-o", "arrays=both"}).mount.arrays == fs::ArrayViews::both);
+  for (const auto* const text : {"", "none", "NPY", "npy,raw", "0", "1", "7", "-1"}) {
+    check_refused({"/s", "/m", std::string("--arrays=") + text});
+  }
+}
+
+TEST_CASE("cli: what is written is treated as the options say", "[src][cli][unit]") {
+  const auto plain = command_of({"/s", "/m"}).mount;
+  CHECK_FALSE(plain.read_only);
+  CHECK_FALSE(plain.writeback);
+  CHECK(plain.write.rules.empty());
+  CHECK(plain.write.plain_globs.empty());
+  CHECK(plain.write.overlay_bytes == 256u << 20);
+  CHECK(plain.write.commit_interval_ms == 5000);
+  CHECK(command_of({"/s", "/m", "-o", "ro"}).mount.read_only);
+  CHECK(command_of({"/s", "/m", "--ro"}).mount.read_only);
+  CHECK_FALSE(command_of({"/s", "/m", "-o", "ro,rw"}).mount.read_only);
+  CHECK(command_of({"/s", "/m", "-o", "rw,ro"}).mount.read_only);
+  CHECK(command_of({"/s", "/m", "-o", "writeback"}).mount.writeback);
+  const auto given = command_of({"--rule", "*.a:codec=lz4,clevel=1", "--plain", "*.b", "--rule",
+                                 "*:clevel=9", "--plain", "c/*", "/s", "/m", "--overlay-size", "1G",
+                                 "--commit-interval", "0.25"})
+                         .mount.write;
+  REQUIRE(given.rules.size() == 2);
+  CHECK(given.rules[0].glob == "*.a");
+  CHECK(given.rules[0].frame.codec == codec::CodecId::lz4);
+  CHECK(given.rules[1].frame.clevel == 9);
+  CHECK(given.plain_globs == Words{"*.b", "c/*"});
+  CHECK(given.overlay_bytes == 1u << 30);
+  CHECK(given.commit_interval_ms == 250);
+  check_refused({"/s", "/m", "--rule", "*.a"});
+  check_refused({"/s", "/m", "--rule", "*.a:codec=none"});
+  check_refused({"/s", "/m", "--commit-interval", "-1"});
+  check_refused({"/s", "/m", "--overlay-size", "much"});
+}
+
+TEST_CASE("cli: an offset is a size", "[src][cli][unit]") {
+  CHECK(command_of({"/s", "/m", "--offset", "0"}).mount.source_offset == 0);
+  CHECK(command_of({"/s", "/m", "--offset", "1001"}).mount.source_offset == 1001);
+  CHECK(command_of({"/s", "/m", "--offset=1M"}).mount.source_offset == 1u << 20);
+  CHECK(command_of({"/s", "/m", "-o", "offset=4K"}).mount.source_offset == 4096);
+  for (const auto* const text : {"", "-1", "start", "0x10", "1.5"}) {
+    check_refused({"/s", "/m", std::string("--offset=") + text});
   }
 }
 
@@ -203,8 +255,9 @@ TEST_CASE("cli: --help and --version answer and are no error", "[src][cli][unit]
     CHECK(run.parsed.exit_code == kExitOk);
     CHECK(run.err.empty());
     for (const auto* const option :
-         {"SOURCE", "MOUNTPOINT", "--foreground", "--keep-suffix", "--allow-other", "--cache-size",
-          "--threads", "--attr-timeout", "--log-file", "--debug", "-o OPTION"}) {
+         {"SOURCE", "MOUNTPOINT", "--foreground", "--keep-suffix", "--arrays", "--offset",
+          "--allow-other", "--cache-size", "--threads", "--attr-timeout", "--log-file", "--debug",
+          "-o OPTION"}) {
       CAPTURE(option);
       CHECK(run.out.find(option) != std::string::npos);
     }

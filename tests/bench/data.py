@@ -1,0 +1,226 @@
+"""The data that is read, and what holds it: frames, images, lists of places to read at."""
+
+import concurrent.futures
+import os
+import pathlib
+import shutil
+import subprocess
+from typing import NamedTuple
+
+import numpy
+
+MIB = 1 << 20
+CHUNK = 4 * MIB
+PEER_BLOCK = 128 << 10  # what squashfs and EROFS images have; frames of this block size are compared
+LEVEL = 5
+CODECS = ("lz4", "zstd", "blosclz", "zlib")
+FILTERS = ("none", "shuffle", "bitshuffle", "delta", "bytedelta")
+QUARTERS = 4  # `float`, cut into so many files of their own, for several readers
+RANDOM_READS = 2000
+
+
+class Kind(NamedTuple):
+    typesize: int
+    filter: str
+
+
+KINDS = {"float": Kind(4, "shuffle"), "time": Kind(8, "shuffle"), "text": Kind(1, "none")}
+
+
+def automatic_block(codec, kind):
+    """What the reference library chooses at level 5.  Source: format description, I.1."""
+    if splits(codec, kind):
+        return (64 << 10) * kind.typesize
+    return (128 << 10) * (2 if codec in ("zlib", "zstd") else 1)
+
+
+def splits(codec, kind):
+    return kind.filter != "none" and codec != "zlib"
+
+
+class Frame(NamedTuple):
+    """A frame of one kind of data; `part` is None for all of it, or the number of a quarter."""
+    data: str
+    codec: str
+    block: int
+    part: int | None = None
+
+    @property
+    def plain(self):
+        return self.data if self.part is None else f"{self.data}.{self.part}"
+
+    @property
+    def name(self):
+        return f"{self.plain}-{self.codec}-{self.block >> 10}K"
+
+
+def all_frames():
+    """Every kind with every codec, with the automatic block size and with that of the peers."""
+    frames = []
+    for data, kind in KINDS.items():
+        for codec in CODECS:
+            for block in sorted({PEER_BLOCK, automatic_block(codec, kind)}):
+                frames.append(Frame(data, codec, block))
+    return frames
+
+
+def quarters(data, codec):
+    return [Frame(data, codec, PEER_BLOCK, part) for part in range(QUARTERS)]
+
+
+class Data:
+    """A folder with all of it.  What is there already is not made again."""
+
+    def __init__(self, folder, mib, make_frame):
+        self.folder = pathlib.Path(folder)
+        self.mib = mib
+        self.plain = self.folder / f"plain-{mib}"
+        self.frames = self.folder / f"frames-{mib}"
+        self.filters = self.folder / f"filters-{mib}"
+        self.make_frame = make_frame
+
+    # ------------------------------------------------------------------------------- plain files
+
+    def make_plain(self):
+        self.plain.mkdir(parents=True, exist_ok=True)
+        for name, write in (("float", write_field), ("time", write_times), ("text", write_log)):
+            make(self.plain / name, lambda path, write=write: write(path, self.mib))
+        make(self.plain / f"float.{QUARTERS - 1}", lambda path: self._cut(path))
+
+    def _cut(self, last):
+        size = self.mib * MIB // QUARTERS
+        with open(self.plain / "float", "rb") as whole:
+            for part in range(QUARTERS):
+                path = last if part == QUARTERS - 1 else self.plain / f"float.{part}"
+                path.write_bytes(whole.read(size))
+
+    # ------------------------------------------------------------------------------------ frames
+
+    def frame_path(self, frame):
+        return self.frames / f"{frame.name}.b2frame"
+
+    def filter_path(self, codec, name):
+        return self.filters / f"{codec}-{name}.b2frame"
+
+    def make_frames(self, more):
+        """All frames and `more`, as many at a time as there are processors."""
+        self.frames.mkdir(exist_ok=True)
+        self.filters.mkdir(exist_ok=True)
+        jobs = [(self.plain / f.plain, self.frame_path(f), f.codec, KINDS[f.data].filter,
+                 KINDS[f.data].typesize, f.block) for f in [*all_frames(), *more]]
+        jobs += [(self.plain / "float.0", self.filter_path(codec, name), codec, name, 4, PEER_BLOCK)
+                 for codec in CODECS for name in FILTERS]
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(lambda job: make(job[1], lambda path: self._pack(path, *job)), jobs))
+
+    def _pack(self, path, plain, _, codec, filter_name, typesize, block):
+        split = ["--split"] if splits(codec, Kind(typesize, filter_name)) else []
+        run(self.make_frame, "--codec", codec, "--level", LEVEL, "--typesize", typesize, "--chunk", CHUNK,
+            "--block", block, "--filter", filter_name, *split, plain, path)
+
+    def make_virtual(self, gib):
+        """A folder with a frame that decodes to so many GiB and stores none of them."""
+        folder = self.folder / f"virtual-{gib}"
+        folder.mkdir(exist_ok=True)
+        make(folder / "rules.b2frame", lambda path: run(self.make_frame, "--chunk", "4M", "--block", "128K",
+                                                        "--typesize", 4, "--rules", f"{gib}G", path))
+        return folder
+
+    def make_many(self, count):
+        """A folder of so many small frames."""
+        folder = self.folder / f"many-{count}"
+        if not (folder / f"small-{count - 1:06d}.txt.b2frame").exists():
+            folder.mkdir(exist_ok=True)
+            seed = self.folder / "seed.txt"
+            seed.write_bytes(b"a line of text\n" * 40)
+            run(self.make_frame, "--codec", "lz4", "--block", "4K", "--chunk", "4K", seed, self.folder / "seed.b2frame")
+            content = (self.folder / "seed.b2frame").read_bytes()
+            for i in range(count):
+                (folder / f"small-{i:06d}.txt.b2frame").write_bytes(content)
+        return folder
+
+    # --------------------------------------------------------------------------- places to read at
+
+    def offsets(self, pattern, piece):
+        """A file with offsets, the same on every run, of reads of `piece` bytes."""
+        path = self.folder / f"offsets-{pattern}-{piece}-{self.mib}"
+        size = self.mib * MIB
+        rng = numpy.random.default_rng(7)
+        if pattern == "uniform":
+            places = rng.integers(0, (size - piece) // 4096, RANDOM_READS) * 4096
+        elif pattern == "hot":  # a hundred stretches of 64 KiB, which are read again and again
+            starts = rng.integers(0, (size - 65536) // 4096, 100)
+            places = (rng.choice(starts, RANDOM_READS * 4) + rng.integers(0, 16, RANDOM_READS * 4)) * 4096
+        else:  # each in a block of its own, and not across its border
+            blocks = rng.permutation(size // PEER_BLOCK)[:RANDOM_READS]
+            places = blocks * PEER_BLOCK + rng.integers(0, (PEER_BLOCK - piece) // 4096 + 1, len(blocks)) * 4096
+        path.write_bytes(places.astype("<i8").tobytes())
+        return path
+
+
+# -------------------------------------------------------------------------------- the plain data
+
+def write_field(path, mib):
+    """Temperatures on a grid: smooth in both directions, with noise, in steps of a sensor's."""
+    rng = numpy.random.default_rng(1)
+    x = numpy.linspace(0, 12 * numpy.pi, 4096, dtype=numpy.float32)
+    with open(path, "wb") as file:
+        for first in range(0, mib * MIB // 4 // 4096, 64):  # rows
+            y = (numpy.arange(first, first + 64, dtype=numpy.float32) / 700)[:, None]
+            field = 285 + 12 * numpy.sin(x + y) * numpy.cos(3 * y) + 4 * numpy.sin(5 * x - 2 * y)
+            field += rng.standard_normal(field.shape, dtype=numpy.float32) * 0.02
+            file.write((numpy.round(field * 1024) / 1024).astype("<f4").tobytes())
+
+
+def write_times(path, mib):
+    """Microseconds since 1970 of samples about a millisecond apart, some of them late."""
+    rng = numpy.random.default_rng(2)
+    last = 1_700_000_000_000_000
+    with open(path, "wb") as file:
+        for _ in range(mib):
+            steps = 1000 + rng.integers(-3, 4, MIB // 8) + rng.choice([0, 0, 0, 0, 250], MIB // 8)
+            times = last + numpy.cumsum(steps)
+            last = int(times[-1])
+            file.write(times.astype("<i8").tobytes())
+
+
+def write_log(path, mib):
+    """A server's log.  It repeats after 16 MiB, which is farther than any codec here looks back."""
+    rng = numpy.random.default_rng(3)
+    levels = ["INFO"] * 8 + ["WARN", "ERROR"]
+    verbs = ["GET", "GET", "GET", "POST", "PUT"]
+    pages = [f"/api/v2/{word}/{part}" for word in ("users", "orders", "items", "search", "session")
+             for part in ("list", "detail", "update", "export")]
+    rows = []
+    second = 0
+    count = 16 * MIB // 80  # no line is shorter
+    picks = (rng.integers(most, size=count).tolist() for most in (10, 5, 20, 256, 100_000, 900, 6, 64))
+    for level, verb, page, a, b, c, status, host in zip(*picks):
+        second += a % 3
+        rows.append(f"2024-05-{1 + second // 86400 % 28:02d}T{second // 3600 % 24:02d}:{second // 60 % 60:02d}:"
+                    f"{second % 60:02d}.{c:03d} {levels[level]:5s} web-{host:02d} 10.1.{host}.{a} "
+                    f"\"{verbs[verb]} {pages[page]}?id={b}\" {(200, 200, 200, 304, 404, 500)[status]} {c * 7} ms\n")
+    piece = "".join(rows).encode()[:16 * MIB]
+    with open(path, "wb") as file:
+        for left in range(mib, 0, -16):
+            file.write(piece[:left * MIB])
+
+
+# --------------------------------------------------------------------------------------- helpers
+
+def make(path, write):
+    """Writes a file under another name first: one that is there is whole."""
+    if path.exists():
+        return
+    partial = path.with_name(path.name + ".partial")
+    write(partial)
+    os.replace(partial, path)
+
+
+def run(*command):
+    subprocess.run([os.fspath(part) if isinstance(part, os.PathLike) else str(part) for part in command],
+                   check=True, stdout=subprocess.DEVNULL)
+
+
+def have(*programs):
+    return all(shutil.which(program) for program in programs)

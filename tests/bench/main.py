@@ -1,0 +1,137 @@
+"""Measures framefs against what FUSE and its own codec allow, and against other filesystems.
+
+Run it as scripts/bench, which installs and builds what it takes; as root, for it mounts.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import pathlib
+import platform
+import re
+import sys
+import tempfile
+
+import chart
+import data
+import disciplines
+import mounts
+import reference
+import report
+import scale
+import writing
+from data import MIB, Data
+from goals import Goals
+from measure import run_rounds, touch_memory
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CHART = ROOT / "tests/bench/speed.svg"
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__.split("\n\n")[0])
+    parser.add_argument("--size", type=int, default=256, metavar="MIB",
+                        help="of each kind of plain data, a multiple of 16 (256)")
+    parser.add_argument("--runs", type=int, default=5, help="that count, of each measurement (5)")
+    parser.add_argument("--writing", action="store_true", help="measure writing only")
+    parser.add_argument("--keep", type=pathlib.Path, metavar="FOLDER",
+                        help="make the data here and leave it for the next time (default: a temporary folder)")
+    parser.add_argument("--reference-chroot", type=pathlib.Path, metavar="DIR",
+                        help="a system with gcc and libblosc2-dev, to measure the reference library as well")
+    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write all figures there")
+    parser.add_argument("--readme", action="store_true",
+                        help="put the figures into README.md and tests/bench/speed.svg")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/bench", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.size % 16 or args.size < 16:
+        parser.error("--size must be a multiple of 16")
+    if args.writing and args.readme:
+        parser.error("the README shows figures of reading")
+    return args
+
+
+def machine(build, chroot):
+    processor = re.search(r"^model name\s*: (.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    told = {"processors": os.cpu_count(), "processor": processor[1] if processor else platform.machine(),
+            "memory_gib": round(memory / (1 << 30)), "Linux": os.uname().release,
+            "load_before": round(os.getloadavg()[0], 1), **mounts.versions()}
+    if chroot:
+        told["reference"] = reference.version(chroot)
+    return told
+
+
+def say(text):
+    print(f"bench: {text}", file=sys.stderr)
+
+
+def progress(text):
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def measure_all(args, folder):
+    build = args.build
+    programs = {"framefs": build / "framefs", "make_frame": build / "tests/framefs_make_frame",
+                "reader": build / "tests/bench/framefs_bench_reader",
+                "writer": build / "tests/bench/framefs_bench_writer",
+                "decode_rate": build / "tests/bench/framefs_decode_rate",
+                "encode_rate": build / "tests/bench/framefs_encode_rate",
+                "null_server": build / "tests/bench/framefs_null_server"}
+    all_data = Data(folder, args.size, programs["make_frame"])
+    progress("making the data")
+    touch_memory(16 * args.size * MIB)
+    all_data.make_plain()
+    library = reference.build(args.reference_chroot, say)
+    tasks = {} if args.writing else reading_tasks(args, folder, programs, all_data, library)
+    tasks |= writing.plan(all_data, programs, folder, library)
+    told = machine(build, args.reference_chroot)
+    results = run_rounds(tasks, args.runs, progress)
+    sizes = {} if args.writing else reading_scale(args, programs, all_data)
+    sizes["overwrites"] = writing.overwrites(programs, all_data, folder, progress)
+    progress("")
+    options = {"size_mib": args.size, "runs": args.runs}
+    return report.as_document(told, options, results, sizes, Goals(results, sizes).judge())
+
+
+def reading_tasks(args, folder, programs, all_data, library):
+    all_data.make_frames(data.quarters(disciplines.SHARED.data, disciplines.SHARED.codec))
+    peers = mounts.make_peers(all_data.plain, folder, args.size, say)
+    size = args.size * MIB
+    return disciplines.Disciplines(
+        all_data, programs,
+        framefs=mounts.framefs(programs["framefs"], all_data.frames, folder / "mnt"),
+        null=mounts.null_server(programs["null_server"], size, folder / "mnt-null"),
+        small_null=mounts.null_server(programs["null_server"], size // data.QUARTERS, folder / "mnt-small-null"),
+        plain=mounts.Plain(all_data.plain), peers=peers, reference=library).plan()
+
+
+def reading_scale(args, programs, all_data):
+    virtual_gib = max(scale.VIRTUAL_GIB * min(args.size, 256) // 256, 1)
+    return {"virtual_gib": virtual_gib,
+            "many": scale.many_files(programs["framefs"], all_data, min(args.runs, 3), progress),
+            "virtual": scale.virtual_frame(programs["framefs"], programs["reader"], all_data, virtual_gib, progress),
+            "random": scale.random_reads(programs["framefs"], programs["reader"], all_data, data.all_frames(),
+                                         progress)}
+
+
+def main():
+    args = parse_arguments()
+    if os.geteuid() != 0:
+        sys.exit("bench: needs root, for loop devices and the kernel's read-ahead")
+    with contextlib.ExitStack() as stack:
+        folder = args.keep or pathlib.Path(stack.enter_context(
+            tempfile.TemporaryDirectory(prefix="framefs-bench-", dir="/var/tmp")))
+        folder.mkdir(parents=True, exist_ok=True)
+        document = measure_all(args, folder.resolve())
+    print(report.as_text(document))
+    if args.json:
+        args.json.write_text(json.dumps(document, indent=1) + "\n")
+    if args.readme:
+        CHART.write_text(chart.as_svg(document))
+        report.put_into_readme(ROOT / "README.md", document)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+"""Measuring: wall time, and the CPU time of the reader, of the daemon and of the whole machine."""
+
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+from typing import NamedTuple
+
+TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+
+
+class Sample(NamedTuple):
+    bytes: int
+    reads: int
+    wall_s: float
+    reader_cpu_s: float
+    daemon_cpu_s: float  # 0 where there is no daemon
+    system_cpu_s: float  # all that the machine did meanwhile, in ticks
+
+
+def process_cpu_s(pid):
+    """User and system time of all threads, ended ones included, by the clock that clock_getcpuclockid(3)
+    gives: finer than the ticks of /proc/PID/stat."""
+    return time.clock_gettime((~pid << 3) | 2)
+
+
+def system_cpu_s():
+    user, nice, system, _idle, _iowait, irq, softirq = map(
+        int, pathlib.Path("/proc/stat").read_text().split(maxsplit=8)[1:8])
+    return (user + nice + system + irq + softirq) * TICK_S
+
+
+def measure(command, pid=None):
+    """Runs one of the programs that print {"bytes", "reads", "wall_s", "cpu_s"}."""
+    command = [os.fspath(part) if isinstance(part, os.PathLike) else str(part) for part in command]
+    daemon = process_cpu_s(pid) if pid else 0.0
+    system = system_cpu_s()
+    result = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    system = system_cpu_s() - system
+    daemon = process_cpu_s(pid) - daemon if pid else 0.0
+    told = json.loads(result.stdout)
+    return Sample(told["bytes"], told["reads"], told["wall_s"], told["cpu_s"], daemon, system)
+
+
+class Key(NamedTuple):
+    what: str  # the discipline
+    who: str   # the contestant
+    data: str  # "float lz4 128K"
+
+
+class Spread(NamedTuple):
+    median: float
+    least: float
+    most: float
+
+
+def spread(values):
+    values = list(values)
+    return Spread(statistics.median(values), min(values), max(values))
+
+
+class Results(dict):
+    """Lists of samples by Key."""
+
+    def speed(self, key):
+        """MB/s."""
+        return spread(s.bytes / 1e6 / s.wall_s for s in self[key])
+
+    def rate(self, key):
+        """Reads per second."""
+        return spread(s.reads / s.wall_s for s in self[key])
+
+    def cpu_s(self, key):
+        """Of reader and daemon together; for a kernel filesystem the reader's holds the decompression that
+        it did itself."""
+        return spread(s.reader_cpu_s + s.daemon_cpu_s for s in self[key]).median
+
+    def system_cpu_s(self, key):
+        return spread(s.system_cpu_s for s in self[key]).median
+
+
+def run_rounds(tasks, runs, progress):
+    """`tasks`: functions by Key.  Interleaved, so that a slow minute of the machine hits all alike; a first
+    round is not counted, for it touches memory that nobody has touched before."""
+    results = Results({key: [] for key in tasks})
+    for round_ in range(runs + 1):
+        for at, (key, task) in enumerate(tasks.items()):
+            progress(f"round {round_} of {runs}, {at + 1} of {len(tasks)}: {' '.join(key)}")
+            sample = task()
+            if round_ > 0:
+                results[key].append(sample)
+    return results
+
+
+def touch_memory(size):
+    """Memory that a virtual machine has not had before is slow when it is first written to."""
+    subprocess.run([sys.executable, "-c", f"bytearray(b'x') * {size}"], check=True)

@@ -1,0 +1,95 @@
+"""The figures as a table for people, as JSON, and as the README's section."""
+
+import disciplines as d
+from writing import BY_FILES
+
+COLUMNS = "{:54s}{:18s}{:18s}{:>8s}{:>17s}{:>8s}{:>8s}"
+
+
+def row_of(results, key):
+    """What JSON says of one figure."""
+    counted = "file" if key.what in BY_FILES else "read" if key.what in d.BY_READS else None
+    figure = results.rate(key) if counted else results.speed(key)
+    # CPU seconds are told for a gigabyte, or for a million reads, which makes them microseconds for one.
+    units = results[key][0].reads / 1e6 if counted else results[key][0].bytes / 1e9
+    return {"what": key.what, "who": key.who, "data": key.data, "unit": f"{counted}s/s" if counted else "MB/s",
+            "median": round(figure.median, 1), "least": round(figure.least, 1), "most": round(figure.most, 1),
+            "cpu_unit": f"us/{counted}" if counted else "s/GB", "cpu": round(results.cpu_s(key) / units, 3),
+            "system_cpu": round(results.system_cpu_s(key) / units, 3)}
+
+
+def as_document(machine, options, results, scale, goals):
+    return {"machine": machine, "options": options, "results": [row_of(results, key) for key in results],
+            "scale": scale, "goals": [goal._asdict() for goal in goals]}
+
+
+def as_text(document):
+    lines = [", ".join(f"{name} {value}" for name, value in document["machine"].items()), "",
+             COLUMNS.format("what", "who", "data", "median", "least - most", "CPU", "system")]
+    last = None
+    order = list(dict.fromkeys(row["what"] for row in document["results"]))
+    for row in sorted(document["results"], key=lambda row: order.index(row["what"])):
+        what = f"{row['what']} ({row['unit']})"
+        lines.append(COLUMNS.format(what if what != last else "", row["who"], row["data"], f"{row['median']:.0f}",
+                                    f"{row['least']:.0f} - {row['most']:.0f}", short(row["cpu"]),
+                                    short(row["system_cpu"])))
+        last = what
+    lines += ["", "CPU: of reader and daemon, in s/GB, or us/read or us/file where those are counted; system: of the "
+              "whole machine meanwhile.", "",
+              f"{'goal':62s}{'wanted':>12s}  measured"]
+    for goal in document["goals"]:
+        verdict = {True: "met", False: "NOT MET", None: ""}[goal["met"]]
+        lines.append(f"{goal['what']:62s}{goal['wanted']:>12s}  {goal['measured']}  {verdict}".rstrip())
+    return "\n".join(lines)
+
+
+def short(value):
+    """Three digits, or the whole part."""
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def figures(document):
+    """Rows by (what, who, data)."""
+    return {(row["what"], row["who"], row["data"]): row for row in document["results"]}
+
+
+# ------------------------------------------------------------------------------------------- README
+
+README_ROWS = (("cold, sequential", d.SEQUENTIAL, "MB/s"), ("cold, 4 KiB at random", d.BLOCKS_4K, "reads/s"))
+README_PEERS = ("squashfs", "EROFS (lz4hc)", "squashfuse", "dwarfs")
+README_DATA = ("float lz4", "float zstd", "text zstd")
+BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
+
+
+def as_markdown(document):
+    """The part of the README between its two marks."""
+    rows = figures(document)
+    peers = [who for who in README_PEERS if any(key[1] == who for key in rows)]
+    machine, options = document["machine"], document["options"]
+    lines = ["![MB/s of a cold sequential read](tests/bench/speed.svg)", "",
+             f"Medians of {options['runs']} on {machine['processors']} x {machine['processor']}, Linux {machine['Linux']}, "
+             f"{options['size_mib']} MiB of each kind of data:", "",
+             "| | data | framefs | " + " | ".join(peers) + " |", "|---" * (3 + len(peers)) + "|"]
+
+    def cell(what, who, data):
+        row = rows.get((what, who, data))
+        return f"{row['median']:.0f}" if row else "-"
+
+    for name, what, unit in README_ROWS:
+        for data in README_DATA:
+            cells = [cell(what, d.FRAMEFS, f"{data} 128K"), *(cell(what, who, data) for who in peers)]
+            lines.append(f"| {name} ({unit}) | {data} | " + " | ".join(cells) + " |")
+    for data in README_DATA:
+        plain = cell(d.WARM, d.PLAIN, data.split()[0])
+        lines.append(f"| again, warm (MB/s) | {data} | {cell(d.WARM, d.FRAMEFS, f'{data} 128K')} | "
+                     f"the plain file: {plain} |" + " |" * (len(peers) - 1))
+    return "\n".join(lines)
+
+
+def put_into_readme(path, document):
+    text = path.read_text()
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    if not after:
+        raise RuntimeError(f"{path} lacks {BEGIN} and {END}")
+    path.write_text(f"{before}{BEGIN}\n{as_markdown(document)}\n{END}{after}")

@@ -1,0 +1,164 @@
+#include "tests/crash/crash_check.h"
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+
+#include <fmt/core.h>
+
+#include "fs/core/error_map.h"
+#include "tests/support/fast_hash.h"
+
+namespace framefs::test {
+namespace {
+
+// Every node that has a name, through directories that have one.
+std::set<DiskNames::Node> named_nodes(const DiskNames::Tree& tree) {
+  std::set<DiskNames::Node> named;
+  std::vector<DiskNames::Node> left{DiskNames::kRoot};
+  while (!left.empty()) {
+    const auto directory = left.back();
+    left.pop_back();
+    for (const auto& [name, node] : tree.at(directory)) {
+      if (named.insert(node).second && tree.contains(node)) left.push_back(node);
+    }
+  }
+  return named;
+}
+
+std::uint64_t hash_of(const FrameFiles& files) {
+  FastHash hash;
+  for (const auto& [name, bytes] : files) {
+    hash.add(std::as_bytes(std::span(name)));
+    hash.add(fast_hash(bytes));
+  }
+  return hash.value();
+}
+
+// Each file is hit in its own way.
+std::uint64_t seed_for(std::uint64_t seed, DiskNames::Node node) {
+  FastHash hash;
+  hash.add(seed);
+  hash.add(node);
+  return hash.value();
+}
+
+}  // namespace
+
+bool CrashCheck::apply(const Record& record) {
+  if (record.head.kind != RecordKind::mark) {
+    return disk_.apply(record.head, record.path, record.path2, record.data);
+  }
+  const std::string mark(as_chars(record.data.data()), record.data.size());
+  if (!history_.add(mark)) return false;
+  std::istringstream in(mark);
+  std::string verb;
+  std::uint64_t id = 0;
+  std::string name;
+  in >> verb >> id >> name;
+  return verb != "file" || bind(id, name);
+}
+
+// The names that a file of the workload may have in SOURCE.
+bool CrashCheck::bind(std::uint64_t id, const std::string& name) {
+  const auto slash = name.rfind('/') + 1;
+  const auto place = disk_.names().place_of(name);
+  if (!place) return false;
+  for (const auto& [entry, node] : disk_.names().tree().at(place->directory)) {
+    const bool is_frame = shown_frame_name(entry) == name.substr(slash);
+    if (!is_frame && entry != name.substr(slash)) continue;
+    shown_[id] = {node, is_frame};
+    return true;
+  }
+  return false;
+}
+
+FrameFiles CrashCheck::files_of(Node node, const DiskNames::Tree& tree,
+                                const Variant& variant) const {
+  FrameFiles files;
+  const auto add = [&](const std::string& name, Node file) {
+    files[name] = disk_.file(file).bytes_after(variant.loss, seed_for(variant.seed, file));
+  };
+  if (!disk_.is_directory(node)) {
+    add("", node);
+    return files;
+  }
+  for (const auto& [name, file] : tree.at(node)) {
+    if (disk_.is_file(file)) add(name, file);
+  }
+  return files;
+}
+
+codec::Result<std::uint64_t> CrashCheck::state_of(const Shown& shown, const FrameFiles& files) {
+  if (!shown.is_frame) return state_hash(files.at(""), {});
+  const auto hash = hash_of(files);
+  const auto known = known_.find(hash);
+  if (known != known_.end()) return known->second;
+  ++counts_.decoded;
+  return known_.emplace(hash, frame_state(files)).first->second;
+}
+
+std::string CrashCheck::check_file(std::uint64_t id, const DiskNames::Tree& tree, bool is_named,
+                                   const Variant& variant) {
+  const auto& shown = shown_.at(id);
+  const auto& file = history_.files().at(id);
+  ++counts_.frames;
+  // Of what was never synced POSIX promises nothing to who loses power; who only lost the daemon has the
+  // state in which it was left, of which the first is the empty frame.
+  const bool is_removed = std::ranges::find(file.names, History::kNoName) != file.names.end();
+  const bool is_promised = (file.synced || variant.loss == Loss::nothing) && !is_removed;
+  if (!is_named) {
+    if (is_promised) return "it is gone";
+    ++counts_.never_synced;
+    return {};
+  }
+  const auto state = state_of(shown, files_of(shown.node, tree, variant));
+  if (!state) {
+    if (is_promised) return "it cannot be read: " + fs::describe(state.error());
+    ++counts_.never_synced;
+    return {};
+  }
+  const auto verdict = judge(file, file.synced.value_or(0), *state);
+  ++(verdict.is_latest ? counts_.latest : counts_.older);
+  return verdict.is_allowed || !is_promised ? "" : verdict.text;
+}
+
+std::vector<std::string> CrashCheck::check(const Variant& variant) {
+  ++counts_.images;
+  std::vector<std::string> wrong;
+  const auto tree = disk_.names().tree_after(variant.loss, variant.seed);
+  const auto named = named_nodes(tree);
+  const auto named_by_all = named_nodes(disk_.names().tree());
+  for (const auto& [id, shown] : shown_) {
+    const bool is_named = named.contains(shown.node);
+    // Removed on purpose, by then.
+    if (!is_named && !named_by_all.contains(shown.node)) continue;
+    auto text = check_file(id, tree, is_named, variant);
+    if (!text.empty()) {
+      wrong.push_back(fmt::format("{} (file {}): {}", history_.files().at(id).name, id, text));
+    }
+  }
+  return wrong;
+}
+
+std::map<std::string, std::optional<Bytes>> CrashCheck::image(const Variant& variant) const {
+  const auto tree = disk_.names().tree_after(variant.loss, variant.seed);
+  std::map<std::string, std::optional<Bytes>> files;
+  std::vector<std::pair<std::string, Node>> left{{"", DiskNames::kRoot}};
+  while (!left.empty()) {
+    const auto [folder, directory] = left.back();
+    left.pop_back();
+    for (const auto& [name, node] : tree.at(directory)) {
+      const auto path = folder + name;
+      if (tree.contains(node)) {
+        files[path] = std::nullopt;
+        left.emplace_back(path + "/", node);
+      } else if (disk_.is_file(node)) {
+        files[path] = disk_.file(node).bytes_after(variant.loss, seed_for(variant.seed, node));
+      }
+    }
+  }
+  return files;
+}
+
+}  // namespace framefs::test

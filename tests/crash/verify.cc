@@ -1,0 +1,119 @@
+// Looks at the frames that a daemon left which was killed.
+//
+//   framefs_crash_verify LOG SOURCE
+//
+// LOG has the marks of framefs_crash_workload; each of its files must be in SOURCE, in a state that it had at
+// its last sync or after.  Exit code 1 where one is not.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include <fmt/format.h>
+
+#include "fs/core/error_map.h"
+#include "tests/crash/frame_state.h"
+#include "tests/crash/history.h"
+#include "tests/crash/log_reader.h"
+
+namespace framefs::test {
+namespace {
+
+namespace stdfs = std::filesystem;
+
+Bytes read_file(const stdfs::path& path) {
+  Bytes bytes(stdfs::file_size(path));
+  std::ifstream in(path, std::ios::binary);
+  in.read(as_chars(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  return bytes;
+}
+
+struct Entry {
+  stdfs::path path;
+  bool is_frame = false;
+};
+
+// What is shown under a name.
+std::optional<Entry> find_entry(const stdfs::path& source, const std::string& name) {
+  for (const auto& entry : stdfs::directory_iterator(source)) {
+    const auto stored = entry.path().filename().string();
+    if (shown_frame_name(stored) == name) return Entry{entry.path(), true};
+    if (stored == name && entry.is_regular_file()) return Entry{entry.path(), false};
+  }
+  return std::nullopt;
+}
+
+codec::Result<std::uint64_t> state_of(const Entry& entry) {
+  if (!entry.is_frame) return state_hash(read_file(entry.path), {});
+  FrameFiles files;
+  if (stdfs::is_directory(entry.path)) {
+    for (const auto& file : stdfs::directory_iterator(entry.path)) {
+      files[file.path().filename()] = read_file(file.path());
+    }
+  } else {
+    files[""] = read_file(entry.path);
+  }
+  return frame_state(files);
+}
+
+// Nothing where all is well.
+std::string check(const stdfs::path& source, const History::File& file, bool& is_latest) {
+  std::string text = "it is gone";
+  for (const auto& name : file.names) {
+    if (name == History::kNoName) return {};
+    const auto entry = find_entry(source, name);
+    if (!entry) continue;
+    const auto state = state_of(*entry);
+    if (!state) {
+      text = fmt::format("{} cannot be read: {}", name, fs::describe(state.error()));
+      continue;
+    }
+    const auto verdict = judge(file, file.synced.value_or(0), *state);
+    is_latest = verdict.is_latest;
+    if (verdict.is_allowed) return {};
+    text = verdict.text;
+  }
+  return text;
+}
+
+bool run(const std::string& log_path, const stdfs::path& source) {
+  const auto log = LogReader::open(log_path);
+  if (!log) {
+    fmt::print(stderr, "{} is no whole log\n", log_path);
+    return false;
+  }
+  History history;
+  for (const auto& record : log->records()) {
+    if (record.head.kind != RecordKind::mark) continue;
+    history.add({as_chars(record.data.data()), record.data.size()});
+  }
+  std::size_t wrong = 0;
+  std::size_t latest = 0;
+  for (const auto& [id, file] : history.files()) {
+    // Last, so that any other name counts first.
+    auto ordered = file;
+    std::ranges::stable_partition(ordered.names,
+                                  [](const auto& name) { return name != History::kNoName; });
+    bool is_latest = false;
+    const auto text = check(source, ordered, is_latest);
+    latest += is_latest ? 1 : 0;
+    if (text.empty()) continue;
+    ++wrong;
+    fmt::print(stderr, "{} (file {}, {} states, synced {}): {}\n", fmt::join(file.names, " or "),
+               id, file.states.size(), file.synced ? std::to_string(*file.synced) : "never", text);
+  }
+  fmt::print("{} files, {} in their latest state, {} wrong\n", history.files().size(), latest,
+             wrong);
+  return wrong == 0;
+}
+
+}  // namespace
+}  // namespace framefs::test
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::cerr << "usage: framefs_crash_verify LOG SOURCE\n";
+    return 2;
+  }
+  return framefs::test::run(argv[1], argv[2]) ? 0 : 1;
+}

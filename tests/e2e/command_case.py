@@ -1,0 +1,38 @@
+"""The base of tests of commands that mount nothing."""
+
+import json
+
+import daemon
+from case import MountCase
+
+
+class CommandCase(MountCase):
+    @classmethod
+    def setUpClass(cls):
+        if not daemon.FRAMEFS.is_file():
+            raise AssertionError(f"no program at {daemon.FRAMEFS}; FRAMEFS names another")
+
+    def framefs(self, *arguments, code=0, **options):
+        """Runs framefs, which must end with this exit code."""
+        result = self.tool(daemon.FRAMEFS, *arguments, check=False, **options)
+        self.assertEqual(result.returncode, code, f"{arguments}: {result.stderr.decode(errors='replace')}")
+        self.assertIsNone(daemon.SUSPICIOUS.search(result.stderr.decode(errors="replace")), result.stderr)
+        return result
+
+    def info(self, *arguments, code=0, **options):
+        """What `framefs info --json` says, which is JSON whatever happens."""
+        return json.loads(self.framefs("info", "--json", *arguments, code=code, **options).stdout)
+
+    def assert_refused(self, *arguments, cause, **options):
+        """A usage error: exit code 2, and on standard error what is wrong."""
+        result = self.framefs(*arguments, code=2, **options)
+        self.assertEqual(result.stdout, b"")
+        self.assertIn(cause, result.stderr.decode())
+        self.assertTrue(result.stderr.startswith(b"framefs: "), result.stderr)
+
+    def assert_fails(self, *arguments, cause, **options):
+        """A failure: exit code 1, and on standard error what it was."""
+        result = self.framefs(*arguments, code=1, **options)
+        self.assertIn(cause, result.stderr.decode())
+        self.assertTrue(result.stderr.startswith(b"framefs: "), result.stderr)
+        return result

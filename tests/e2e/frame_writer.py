@@ -1,0 +1,81 @@
+"""Writes frames by hand, from the format's tables: chunks stored as they are, so that what is in a frame
+owes nothing to the code under test.  Source: codec/FORMAT.md."""
+
+import struct
+
+_MARKER_INT64 = b"\xd3"
+
+
+def memcpyed_chunk(data, typesize=1, version=5):
+    """A chunk with a 32-byte header and `data` as it is."""
+    head = struct.pack("<BBBBiii", version, 1, 0x07, typesize, len(data), max(len(data), 1), len(data) + 32)
+    return head + bytes(16) + data
+
+
+def _metalayers(contents, at):
+    """The directory of metalayers as it stands in a header or trailer, from byte `at` on."""
+    names = b""
+    sizes = 4 + 3 + sum(1 + len(name) + 5 for name in contents) + 3
+    offset = at + sizes
+    for name, content in contents.items():
+        names += bytes([0xA0 | len(name)]) + name.encode() + b"\xd2" + struct.pack(">i", offset)
+        offset += 5 + len(content)
+    index = b"\xde" + struct.pack(">H", len(contents)) + names
+    body = b"".join(b"\xc6" + struct.pack(">I", len(content)) + content for content in contents.values())
+    return (b"\x93\xcd" + struct.pack(">H", 3 + len(index)) + index + b"\xdc" + struct.pack(">H", len(contents)) + body)
+
+
+def frame(chunks, chunksize, *, typesize=1, blocksize=0, meta=None, vlmeta=None):
+    """A contiguous frame of stored chunks, each bytes as memcpyed_chunk() makes them."""
+    layers = _metalayers(meta or {}, 87)
+    header_len = 87 + len(layers)
+    nbytes = sum(struct.unpack_from("<i", chunk, 4)[0] for chunk in chunks)
+    section = b"".join(chunks)
+    entries = []
+    at = 0
+    for chunk in chunks:
+        entries.append(at)
+        at += len(chunk)
+    index = memcpyed_chunk(struct.pack(f"<{len(entries)}q", *entries), typesize=8) if chunks else b""
+    vl = {name: memcpyed_chunk(content) for name, content in (vlmeta or {}).items()}
+    trailer = b"\x94\x01" + _metalayers(vl, 2)
+    trailer += b"\xce" + struct.pack(">I", len(trailer) + 23) + b"\xd8\x00" + bytes(16)
+    frame_len = header_len + len(section) + len(index) + len(trailer)
+    head = b"\x9e\xa8b2frame\x00"
+    head += b"\xd2" + struct.pack(">i", header_len)
+    head += b"\xcf" + struct.pack(">Q", frame_len)
+    head += b"\xa4" + bytes([0x12, 0, 0, 0x03])
+    head += _MARKER_INT64 + struct.pack(">q", nbytes) + _MARKER_INT64 + struct.pack(">q", len(section))
+    for number in (typesize, blocksize, chunksize):
+        head += b"\xd2" + struct.pack(">i", number)
+    head += b"\xd1\x00\x01\xd1\x00\x01" + (b"\xc3" if vl else b"\xc2")
+    head += b"\xd8\x06" + bytes(16)
+    assert len(head) == 87
+    return head + layers + section + index + trailer
+
+
+def plain_frame(data, chunksize=1000, **fields):
+    """A frame of `data`, cut into chunks."""
+    chunks = [memcpyed_chunk(data[i : i + chunksize]) for i in range(0, len(data), chunksize)]
+    return frame(chunks, chunksize, **fields)
+
+
+def array_frame(array, blockshape=None):
+    """A frame of one chunk and one block that holds the array, padded to the blockshape."""
+    import numpy
+
+    shape = array.shape
+    block = blockshape or tuple(max(n, 1) for n in shape)
+    padded = numpy.zeros(block, array.dtype)
+    padded[tuple(slice(0, n) for n in shape)] = array
+    ndim = len(shape)
+    content = b"\x97\x00" + bytes([ndim])
+    content += bytes([0x90 + ndim]) + b"".join(_MARKER_INT64 + struct.pack(">q", n) for n in shape)
+    for dims in (block, block):
+        content += bytes([0x90 + ndim]) + b"".join(b"\xd2" + struct.pack(">i", n) for n in dims)
+    dtype = numpy.lib.format.dtype_to_descr(array.dtype)
+    text = (dtype if isinstance(dtype, str) else repr(dtype)).encode()
+    content += b"\x00\xdb" + struct.pack(">I", len(text)) + text
+    data = padded.tobytes()
+    chunks = [memcpyed_chunk(data, typesize=array.itemsize)] if array.size else []
+    return frame(chunks, len(data), typesize=array.itemsize, blocksize=len(data), meta={"b2nd": content})

@@ -1,0 +1,111 @@
+"""Files that change at random in a mount, and the same changes to plain files, through mount after mount.
+
+scripts/model does it at length, test_model.py for a moment.
+"""
+
+import dataclasses
+import pathlib
+import shutil
+import subprocess
+
+import daemon
+import data
+from crash_runs import PROGRAMS, check, rule
+
+NPY_HEADER_BYTES = 128
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """What frames there are, how they are mounted, and what is done to them."""
+
+    name: str
+    mount: tuple = ()  # options
+    frame: tuple = ()  # options for framefs_make_frame, where the frames are there before
+    model: tuple = ()  # options
+    files: int = 1  # for each thread
+
+    @property
+    def is_array(self):
+        return "--shape" in self.frame
+
+
+SMALL = ("--size", "60000", "--write", "20000")
+MANY = ("--size", "9000", "--write", "5000")
+LARGE = ("--size", "8000000", "--write", "2000000")
+
+SETTINGS = (
+    Setting("as it comes"),
+    Setting("chunks of 4K", rule(chunksize="4K", codec="lz4"), model=SMALL),
+    Setting("chunks of 16K", rule(chunksize="16K", codec="zstd")),
+    Setting("chunks of no round size", rule(chunksize="12345", typesize=5, blocksize=1000, codec="blosclz")),
+    Setting("chunks of one byte", rule(chunksize="1", typesize=1), model=("--size", "600", "--write", "200")),
+    Setting("chunks of 1M", (*rule(chunksize="1M", codec="lz4hc"), "--cache-size", "4M"), model=LARGE),
+    Setting("zlib, bitshuffled", rule(chunksize="64K", codec="zlib", filter="bitshuffle", typesize=4)),
+    Setting("stored", rule(chunksize="32K", clevel=0)),
+    Setting("a small overlay", (*rule(chunksize="16K"), "--overlay-size", "128K", "--cache-size", "256K")),
+    Setting("commits all the time", (*rule(chunksize="8K"), "--commit-interval", "0")),
+    Setting("a kernel that caches", ("-o", "writeback", *rule(chunksize="16K"))),
+    Setting("many files", rule(chunksize="4K"), model=MANY, files=30),
+    Setting("plain files", ("--plain", "*")),
+    Setting("frames that were there", (), ("--chunk", "33K", "--block", "5K", "--codec", "zlib", "--typesize", "4",
+                                           "--filter", "shuffle")),
+    Setting("delta", (), ("--chunk", "20000", "--block", "4000", "--codec", "lz4", "--filter", "delta")),
+    Setting("sparse frames", (), ("--sparse", "--chunk", "20000", "--block", "5000", "--codec", "lz4"),
+            ("--size", "300000", "--write", "50000")),
+    Setting("arrays", (), ("--shape", "300,200,5", "--chunkshape", "64,100,5", "--blockshape", "16,32,5",
+                           "--dtype", "<i4", "--typesize", "4", "--codec", "zstd", "--filter", "shuffle"),
+            ("--header", str(NPY_HEADER_BYTES))),
+    Setting("sparse arrays", (), ("--sparse", "--shape", "1000,300", "--chunkshape", "300,100", "--blockshape",
+                                  "100,50", "--dtype", "<i4", "--typesize", "4", "--codec", "lz4"),
+            ("--header", str(NPY_HEADER_BYTES))),
+)
+
+
+class ModelRun:
+    """A folder of frames and one of plain files, equal to begin with."""
+
+    def __init__(self, setting, folder, threads=2):
+        self.setting = setting
+        self.threads = threads
+        self.folder = pathlib.Path(folder)
+        self.source, self.mountpoint, self.plain = (self.folder / name for name in ("source", "mnt", "plain"))
+        for made in (self.source, self.mountpoint, self.plain):
+            made.mkdir()
+        if setting.frame:
+            for thread in range(threads):
+                for number in range(setting.files):
+                    self._make_frame(f"file-{thread}-{number}", seed=thread * 1000 + number)
+
+    def _make_frame(self, name, seed):
+        content = self.folder / "content"
+        content.write_bytes(data.random_walk(300_000, "i4", seed=seed))
+        suffix = ".b2nd" if self.setting.is_array else ".b2frame"
+        subprocess.run([PROGRAMS / "framefs_make_frame", *self.setting.frame, content,
+                        self.source / (name + suffix)], check=True)
+
+    def one_mount(self, seed, operations):
+        """Changes files while they are mounted, then looks at what is stored."""
+        with daemon.Mount(self.source, self.mountpoint, *self.setting.mount) as mount:
+            for shown in self.mountpoint.iterdir():
+                if not (self.plain / shown.name).exists():
+                    shutil.copyfile(shown, self.plain / shown.name)
+            check([PROGRAMS / "framefs_model", self.mountpoint, self.plain, "--seed", str(seed),
+                   "--operations", str(operations), "--threads", str(self.threads),
+                   "--files", str(self.setting.files), *self.setting.model])
+            mount.check_open_files()
+        self.check_stored()
+
+    def check_stored(self):
+        """Decoded without a mount, the frames hold what the plain files hold."""
+        for stored in sorted(self.source.iterdir()):
+            name = stored.name.removesuffix(".b2frame").removesuffix(".b2nd")
+            if self.setting.is_array:
+                name += ".npy"
+            shown = self.folder / "unpacked"
+            if name == stored.name:
+                shutil.copyfile(stored, shown)
+            else:
+                with open(shown, "wb") as out:
+                    subprocess.run([daemon.FRAMEFS, "unpack", stored, "-o", "-"], stdout=out, check=True)
+            check(["cmp", shown, self.plain / name])

@@ -1,0 +1,59 @@
+"""Which words of the command line are commands, and what else they may be."""
+
+import os
+import unittest
+
+import daemon
+from case import MountCase
+from command_case import CommandCase
+from frame_writer import plain_frame
+
+COMMANDS = ["mount", "compact", "info", "unpack"]
+
+
+class Words(CommandCase):
+    def test_help_lists_the_commands(self):
+        for arguments in (["--help"], ["-h"], ["help"], ["help", "mount"], ["mount", "--help"]):
+            text = self.framefs(*arguments).stdout.decode()
+            for command in COMMANDS:
+                self.assertRegex(text, rf"(?m)^  {command} ", arguments)
+            self.assertIn("MOUNTPOINT", text)
+        self.assert_refused("help", "frobnicate", cause="frobnicate")
+
+    def test_no_word_is_a_usage_error(self):
+        self.assert_refused(cause="SOURCE is required")
+        self.assert_refused("mount", cause="SOURCE is required")
+        self.assert_refused("frobnicate", cause="MOUNTPOINT is required")
+
+
+class Sources(MountCase):
+    """A SOURCE that is called like a command."""
+
+    def check(self, program, *arguments):
+        command = [os.fspath(program), *map(os.fspath, arguments)]
+        self.tool(*command)
+        try:
+            self.assertEqual((self.mountpoint / "x").read_bytes(), b"shown")
+        finally:
+            daemon.wait_for(lambda: daemon.unmount(self.mountpoint).returncode == 0, "unmounting")
+
+    def test_each_is_reached(self):
+        for name in (*COMMANDS, "help"):
+            (self.folder / name).mkdir()
+            (self.folder / name / "x.b2frame").write_bytes(plain_frame(b"shown"))
+            with self.subTest(name):
+                self.check(daemon.FRAMEFS, "./" + name, "mnt")
+                self.check(daemon.FRAMEFS, "mount", name, "mnt")
+                self.check(daemon.FRAMEFS, "--threads", "1", name, "mnt")
+                # mount(8) knows no commands.
+                self.check(daemon.FRAMEFS.parent / "mount.framefs", name, "mnt", "-o", "ro")
+
+    def test_what_a_mount_shows_is_what_unpack_makes(self):
+        (self.source / "a.b2frame").write_bytes(plain_frame(os.urandom(300_000), 70_000))
+        with self.mount():
+            self.tool(daemon.FRAMEFS, "unpack", self.source / "a.b2frame", "-o", self.folder)
+            self.tool("cmp", self.mountpoint / "a", self.folder / "a")
+
+
+if __name__ == "__main__":
+    unittest.main()

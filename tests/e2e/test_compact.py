@@ -1,0 +1,160 @@
+"""framefs compact: the same frame without its dead space, and the same file."""
+
+import contextlib
+import os
+import pathlib
+import pty
+import stat
+import struct
+import subprocess
+import unittest
+
+import daemon
+import data
+import frames
+from case import MountCase
+from command_case import CommandCase
+from frame_writer import memcpyed_chunk
+
+CHUNK_BYTES = 64 << 10
+FILE_BYTES = 4 << 20
+# Noise is stored as it is, behind a header for each chunk; and there are header, index and trailer.
+MOST_COMPACTED = FILE_BYTES + FILE_BYTES // CHUNK_BYTES * 32 + 1000
+# Nothing is left to trials, so that the same bytes take the same space.
+RULE = ("--rule", f"*:codec=lz4,typesize=4,filter=shuffle,chunksize={CHUNK_BYTES}")
+ATIME_NS, MTIME_NS = 1_600_000_000_123_456_789, 1_500_000_000_987_654_321
+
+
+def terminal_output(command):
+    """What a command says on standard error where that is a terminal."""
+    leader, follower = pty.openpty()
+    subprocess.run(list(map(os.fspath, command)), check=True, stderr=follower)
+    os.close(follower)
+    said = b""
+    with contextlib.suppress(OSError):  # EIO: all is read
+        while piece := os.read(leader, 1000):
+            said += piece
+    os.close(leader)
+    return said.decode()
+
+
+class Compact(CommandCase):
+    @classmethod
+    def setUpClass(cls):
+        super(CommandCase, cls).setUpClass()
+
+    def setUp(self):
+        self.frame = self.source / "file.b2frame"
+
+    def rewrite(self):
+        """A frame with dead space, made by a mount; returns what it holds."""
+        content = bytearray(data.noise(FILE_BYTES, seed=1))
+        with self.mount(*RULE):
+            fd = os.open(self.mountpoint / "file", os.O_RDWR | os.O_CREAT)
+            os.pwrite(fd, content, 0)
+            os.fsync(fd)
+            for number in range(6):
+                at = (number * 700_000 + 12_345) % (FILE_BYTES - 400_000)
+                content[at:at + 400_000] = data.noise(400_000, seed=2 + number)
+                os.pwrite(fd, content[at:at + 400_000], at)
+                os.fsync(fd)
+            os.setxattr(fd, "user.framefs.vlmeta.note", b"kept")
+            os.close(fd)
+        self.assertGreater(self.frame.stat().st_size, MOST_COMPACTED + 500_000)
+        return bytes(content)
+
+    def assert_holds(self, path, content):
+        self.framefs("unpack", "--force", path, "-o", self.folder / "plain")
+        self.assert_same_bytes((self.folder / "plain").read_bytes(), content, path)
+
+    def test_dead_space_goes_and_all_else_stays(self):
+        content = self.rewrite()
+        os.chmod(self.frame, 0o640)
+        os.setxattr(self.frame, "user.note", b"mine")
+        os.link(self.frame, self.source / "link.b2frame")
+        os.utime(self.frame, ns=(ATIME_NS, MTIME_NS))
+        before = self.frame.stat()
+        result = self.framefs("compact", self.frame)
+        self.assertEqual((result.stdout, result.stderr), (b"", b""))
+        after = self.frame.stat()
+        self.assertLessEqual(after.st_size, MOST_COMPACTED)
+        self.assertEqual(stat.S_IMODE(after.st_mode), 0o640)
+        for field in ("st_ino", "st_uid", "st_gid", "st_nlink", "st_atime_ns", "st_mtime_ns"):
+            self.assertEqual(getattr(after, field), getattr(before, field), field)
+        self.assertEqual(os.getxattr(self.frame, "user.note"), b"mine")
+        self.assertEqual(set(os.listdir(self.source)), {"file.b2frame", "link.b2frame"})
+        self.assert_holds(self.source / "link.b2frame", content)
+        with self.mount():
+            self.assert_same_bytes((self.mountpoint / "file").read_bytes(), content, "mounted")
+            self.assertEqual(os.getxattr(self.mountpoint / "file", "user.framefs.vlmeta.note"), b"kept")
+        # And it can be written to and compacted again.
+        with self.mount(), open(self.mountpoint / "file", "r+b") as file:
+            file.write(b"new")
+        self.framefs("compact", self.frame)
+        self.assert_holds(self.frame, b"new" + content[3:])
+
+    def test_what_was_saved_is_said_to_a_terminal_or_when_asked_for(self):
+        self.rewrite()
+        first = self.folder / "first.b2frame"
+        first.write_bytes(self.frame.read_bytes())
+        said = self.framefs("compact", "-v", self.frame).stderr.decode()
+        self.assertRegex(said, r"^\S+/file\.b2frame: [\d.]+ MB to 4\.\d MB\n$")
+        self.assertRegex(terminal_output([daemon.FRAMEFS, "compact", first]),
+                         r"^\S+/first\.b2frame: [\d.]+ MB to 4\.\d MB\r\n$")
+        self.assertLessEqual(first.stat().st_size, MOST_COMPACTED)
+        stored = first.read_bytes()
+        self.assertRegex(self.framefs("compact", "-v", first).stderr.decode(), r": 4\.\d MB, nothing to save\n$")
+        self.assertEqual(first.read_bytes(), stored)
+
+    def test_a_damaged_frame_is_left_as_it_is(self):
+        content = self.rewrite()
+        stored = bytearray(self.frame.read_bytes())
+        chunks = self.info("--chunks", self.frame)[0]["chunk_list"]
+        (frame_len,) = struct.unpack_from(">Q", stored, 16)
+        damages = {
+            "a chunk's stored size": (chunks[7]["offset"] + 12, struct.pack("<I", 40), "chunk 7: "),
+            "a chunk's stored size, too long": (chunks[7]["offset"] + 12, struct.pack("<I", 3 * CHUNK_BYTES), ""),
+            "a chunk's size": (chunks[9]["offset"] + 4, struct.pack("<I", 40), "chunk 9: "),
+            "the magic": (2, b"x", "magic"),
+            "the trailer": (frame_len - 30, b"\xff" * 16, ""),
+        }
+        for what, (at, damage, cause) in damages.items():
+            with self.subTest(what):
+                damaged = self.source / "damaged.b2frame"
+                damaged.write_bytes(stored[:at] + damage + stored[at + len(damage):])
+                os.utime(damaged, ns=(ATIME_NS, MTIME_NS))
+                before = damaged.read_bytes()
+                other = self.source / "other.b2frame"
+                other.write_bytes(stored)
+                result = self.assert_fails("compact", damaged, other, cause=cause)
+                self.assertIn("damaged.b2frame: ", result.stderr.decode())
+                self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+                self.assert_same_bytes(damaged.read_bytes(), before, what)
+                self.assertEqual(damaged.stat().st_mtime_ns, MTIME_NS)
+                self.assertLessEqual(other.stat().st_size, MOST_COMPACTED)  # the next one all the same
+        self.assert_holds(other, content)
+
+    def test_what_is_no_frame_of_its_own_is_refused(self):
+        plain = self.folder / "plain"
+        plain.write_bytes(b"no frame" * 100)
+        for path, cause in ((plain, "plain: "), (self.folder / "none", "open: No such file"),
+                            (self.source, "no frame: Is a directory"),
+                            (plain / "member", "open: Not a directory"),
+                            (pathlib.Path("/dev/null"), "neither a file nor a directory")):
+            with self.subTest(path):
+                self.assert_fails("compact", path, cause=cause)
+        self.assertEqual(plain.read_bytes(), b"no frame" * 100)
+        self.assert_refused("compact", cause="FRAME is required")
+
+    def test_a_sparse_frame_has_nothing_to_save(self):
+        folder = self.source / "sparse.b2frame"
+        frames.write_sparse_frame(folder, [memcpyed_chunk(b"abcd"), memcpyed_chunk(b"ef")], 6, 4)
+        (folder / "00000007.chunk").write_bytes(b"nobody's")
+        before = {path.name: path.read_bytes() for path in folder.iterdir()}
+        result = self.framefs("compact", "--verbose", folder)
+        self.assertEqual((result.stdout, result.stderr), (b"", b""))
+        self.assertEqual({path.name: path.read_bytes() for path in folder.iterdir()}, before)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,180 @@
+"""SOURCE on a disk that runs full: who wrote hears of it, no frame is harmed, and with room it goes on."""
+
+import contextlib
+import errno
+import os
+import unittest
+
+import daemon
+import data
+from case import MountCase
+
+DISK_BYTES = 8 << 20
+NOISE = data.noise(6 << 20)
+RULE = ("--rule", "*:chunksize=64K")
+
+
+@unittest.skipIf(os.geteuid() != 0, "only root can mount a disk")
+class FullDisk(MountCase):
+    def setUp(self):
+        self.disk = self.folder / "disk"
+        self.disk.mkdir()
+        self.tool("mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", self.disk)
+        self.addCleanup(self.tool, "umount", self.disk)
+        self.ballast = self.disk / "ballast"
+
+    def mount(self, *options):
+        return super().mount(*RULE, *options, source=self.disk)
+
+    def open(self, name, flags=os.O_RDWR | os.O_CREAT):
+        return os.open(self.mountpoint / name, flags, 0o644)
+
+    def fill(self, leave=0):
+        """Leaves so many bytes on the disk."""
+        self.ballast.write_bytes(b"")
+        left = os.statvfs(self.disk).f_bavail * 4096 - leave
+        with open(self.ballast, "ab") as ballast:
+            os.posix_fallocate(ballast.fileno(), 0, left)
+
+    def make_room(self):
+        self.ballast.unlink()
+
+    def assert_no_space(self, call, *arguments):
+        with self.assertRaises(OSError) as caught:
+            call(*arguments)
+        self.assertEqual(caught.exception.errno, errno.ENOSPC)
+
+    def stored(self, name):
+        """What the frame in SOURCE holds, decoded without the mount."""
+        return self.tool(daemon.FRAMEFS, "unpack", self.disk / f"{name}.b2frame", "-o", "-").stdout
+
+    def write_all(self, fd, content, offset=0):
+        while content:
+            done = os.pwrite(fd, content, offset)
+            content, offset = content[done:], offset + done
+
+    def test_a_sync_says_so_and_another_succeeds_when_there_is_room(self):
+        old, new = NOISE[:1 << 20], NOISE[1 << 20:3 << 20]
+        with self.mount():
+            fd = self.open("file")
+            self.write_all(fd, old)
+            os.fsync(fd)
+            self.fill(leave=100_000)
+            self.write_all(fd, new)
+            self.assert_no_space(os.fsync, fd)
+            self.assert_same_bytes(self.stored("file"), old, "the frame after the failure")
+            self.assert_same_bytes(os.pread(fd, len(new), 0), new, "what was written, for readers of the mount")
+            self.assert_no_space(os.fsync, fd)
+            self.make_room()
+            os.fsync(fd)
+            self.assert_same_bytes(self.stored("file"), new, "the frame after the sync")
+            os.close(fd)
+        with self.mount():
+            self.assert_same_bytes((self.mountpoint / "file").read_bytes(), new, "after a new mount")
+
+    def test_a_write_says_so_when_the_overlay_is_full(self):
+        old = NOISE[:1 << 20]
+        with self.mount("--overlay-size", "512K"):
+            fd = self.open("file")
+            self.write_all(fd, old)
+            os.fsync(fd)
+            self.fill(leave=200_000)
+            self.assert_no_space(self.write_all, fd, NOISE, len(old))
+            self.assert_same_bytes(self.stored("file")[:len(old)], old, "the frame after the failure")
+            self.make_room()
+            self.write_all(fd, NOISE[:1 << 20], len(old))
+            os.fsync(fd)
+            self.assert_same_bytes(self.stored("file")[:2 << 20], old + NOISE[:1 << 20], "the frame")
+            os.close(fd)
+
+    def test_a_close_says_so(self):
+        with self.mount():
+            self.fill(leave=100_000)
+            fd = self.open("file")
+            self.write_all(fd, NOISE[:2 << 20])
+            self.assert_no_space(os.close, fd)
+            self.make_room()
+            # What could not be stored was not lost, and somebody who opens the file may still save it.
+            fd = self.open("file", os.O_RDWR)
+            os.fsync(fd)
+            self.assert_same_bytes(self.stored("file"), NOISE[:2 << 20], "the frame")
+            os.close(fd)
+
+    def test_each_handle_hears_of_it(self):
+        with self.mount():
+            first, second = self.open("file"), self.open("file")
+            self.write_all(first, NOISE[:1 << 20])
+            os.fsync(second)
+            self.fill(leave=100_000)
+            self.write_all(second, NOISE[1 << 20:3 << 20])
+            self.assert_no_space(os.fsync, first)
+            self.assert_no_space(os.fsync, second)
+            self.make_room()
+            os.fsync(first)
+            os.fsync(second)
+            os.close(first)
+            os.close(second)
+
+    def test_creating_says_so(self):
+        with self.mount():
+            (self.mountpoint / "there").write_bytes(b"x" * 1000)
+            self.fill()
+            self.assert_no_space(self.open, "new")
+            self.assertEqual(sorted(os.listdir(self.mountpoint)), ["ballast", "there"])
+            self.assertEqual(sorted(os.listdir(self.disk)), ["ballast", "there.b2frame"])
+            self.make_room()
+            os.close(self.open("new"))
+
+    def test_removing_and_emptying_files_makes_room(self):
+        with self.mount():
+            for name in ("first", "second"):
+                (self.mountpoint / name).write_bytes(NOISE[:2 << 20])
+            fd = self.open("first", os.O_RDWR)
+            os.fsync(fd)
+            self.fill()
+            os.ftruncate(fd, 0)
+            os.fsync(fd)
+            self.assertEqual(self.stored("first"), b"")
+            self.write_all(fd, NOISE[:1 << 20])
+            os.fsync(fd)
+            os.close(fd)
+            (self.mountpoint / "second").unlink()
+            (self.mountpoint / "third").write_bytes(NOISE[:1 << 20])
+            fd = self.open("third", os.O_RDWR)
+            os.fsync(fd)
+            os.close(fd)
+            self.assert_same_bytes(self.stored("third"), NOISE[:1 << 20], "third")
+
+    def test_other_files_go_on(self):
+        with self.mount():
+            full, small = self.open("full"), self.open("small")
+            self.write_all(small, b"a" * 10_000)
+            os.fsync(small)
+            self.fill(leave=150_000)
+            self.write_all(full, NOISE[:2 << 20])
+            self.assert_no_space(os.fsync, full)
+            self.write_all(small, b"b" * 10_000)
+            os.fsync(small)
+            self.assert_same_bytes(self.stored("small"), b"b" * 10_000, "small")
+            self.make_room()
+            os.close(full)
+            os.close(small)
+
+    def test_a_mount_that_ends_on_a_full_disk_leaves_whole_frames(self):
+        old = NOISE[:1 << 20]
+        mount = self.mount()
+        with contextlib.suppress(AssertionError), mount:  # its exit code may say that something was lost
+            fd = self.open("file")
+            self.write_all(fd, old)
+            os.fsync(fd)
+            self.fill(leave=100_000)
+            self.write_all(fd, NOISE[1 << 20:3 << 20])
+            with contextlib.suppress(OSError):
+                os.close(fd)
+        self.assertIsNone(daemon.SUSPICIOUS.search(mount.messages()), mount.messages())
+        self.assertIn("no space", mount.messages())
+        self.assert_same_bytes(self.stored("file"), old, "the frame")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,28 @@
+"""A sample of scripts/model: after any operations, a file in a mount is what a plain file is after them."""
+
+import random
+import unittest
+
+import daemon
+import model_runs
+from case import MountCase
+
+SEED = random.randrange(1 << 30)
+OPERATIONS = 300 if daemon.SANITIZED else 1500
+MOUNTS = 2
+
+
+class Model(MountCase):
+    def test_random_operations(self):
+        print(f"seed {SEED}", flush=True)
+        for number, setting in enumerate(model_runs.SETTINGS):
+            with self.subTest(setting.name, seed=SEED):
+                folder = self.folder / f"setting-{number}"
+                folder.mkdir()
+                run = model_runs.ModelRun(setting, folder)
+                for mount in range(MOUNTS):
+                    run.one_mount(SEED + mount, OPERATIONS)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,75 @@
+"""framefs pack: frames of plain files, which a mount shows as those files again."""
+
+import os
+import stat
+import unittest
+
+import data
+from command_case import CommandCase
+
+
+class Pack(CommandCase):
+    def plain(self, name, content):
+        path = self.folder / name
+        path.write_bytes(content)
+        return path
+
+    def test_what_is_packed_is_shown_as_it_was(self):
+        contents = {"walk": data.random_walk(300_000), "log": data.text(20_000), "noise": data.noise(100_000),
+                    "sparse": data.sparse(3_000_000), "empty": b"", "one": b"1"}
+        for codec in ("blosclz", "lz4", "lz4hc", "zlib", "zstd"):
+            for name, content in contents.items():
+                self.framefs("pack", "--codec", codec, "--chunk-size", "256K", self.plain(name, content),
+                             "-o", self.source / f"{name}.{codec}.b2frame")
+        with self.mount() as mount:
+            self.assertEqual(len(os.listdir(mount.path())), 5 * len(contents))
+            for shown in mount.path().iterdir():
+                self.assert_same_bytes(shown.read_bytes(), contents[shown.stem], shown.name)
+
+    def test_a_frame_has_the_mode_and_time_of_its_original(self):
+        path = self.plain("log", data.text(1000))
+        os.chmod(path, 0o640)
+        os.utime(path, ns=(10**18, 10**18 + 5))
+        self.framefs("pack", path)
+        st = (self.folder / "log.b2frame").stat()
+        self.assertEqual((stat.S_IMODE(st.st_mode), st.st_mtime_ns), (0o640, 10**18 + 5))
+        self.assertLess(st.st_size, path.stat().st_size)
+
+    def test_pack_and_unpack_are_inverse(self):
+        path = self.plain("walk", data.random_walk(500_000))
+        self.framefs("pack", path, "-o", self.folder / "w.b2frame")
+        self.assert_same_bytes(self.framefs("unpack", self.folder / "w.b2frame", "-o", "-").stdout,
+                               path.read_bytes(), "unpack")
+
+    def test_holes_stay_holes(self):
+        path = self.folder / "holes"
+        with open(path, "wb") as file:
+            file.truncate(1 << 34)
+            file.seek(1 << 33)
+            file.write(b"an island")
+        self.framefs("pack", path, "-o", self.source / "holes.b2frame")
+        self.assertLess((self.source / "holes.b2frame").stat().st_size, 1 << 20)
+        with self.mount() as mount:
+            with open(mount.path("holes"), "rb") as file:
+                self.assertEqual(os.fstat(file.fileno()).st_size, 1 << 34)
+                at = os.lseek(file.fileno(), 0, os.SEEK_DATA)
+                self.assertLessEqual(at, 1 << 33)
+                self.assertEqual(os.pread(file.fileno(), 9, 1 << 33), b"an island")
+
+    def test_nothing_is_overwritten_unasked(self):
+        path = self.plain("log", b"new")
+        frame = self.folder / "log.b2frame"
+        frame.write_bytes(b"old")
+        self.assert_fails("pack", path, cause="log.b2frame")
+        self.assertEqual(frame.read_bytes(), b"old")
+        self.framefs("pack", "--force", path)
+        self.assertEqual(self.info(frame)[0]["nbytes"], 3)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["log", "log.b2frame", "mnt", "source"])
+
+    def test_usage_errors_and_failures(self):
+        self.assert_refused("pack", "--codec", "none-such", self.plain("x", b"x"), cause="none-such")
+        self.assert_fails("pack", self.folder / "missing", cause="missing")
+
+
+if __name__ == "__main__":
+    unittest.main()

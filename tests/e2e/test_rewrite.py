@@ -1,0 +1,85 @@
+"""Writing the same bytes again and again does not make a frame grow for ever."""
+
+import os
+import unittest
+
+import daemon
+import data
+from case import MountCase
+
+MOST_GROWTH = 3.3  # times what the frame takes compacted, before it is compacted
+ROUNDS = 10
+CHUNK_BYTES = 256 << 10
+FILE_BYTES = (4 << 20) if daemon.SANITIZED else (16 << 20)
+RULE = ("--rule", f"*:chunksize={CHUNK_BYTES}")
+
+
+class Rewrite(MountCase):
+    def content(self, kind, number):
+        if kind == "noise":
+            return data.noise(FILE_BYTES, seed=number)
+        return data.random_walk(FILE_BYTES // 4, seed=number)
+
+    def sync_all(self, fd):
+        os.fsync(fd)
+        return (self.source / "file.b2frame").stat().st_size
+
+    def compacted_bytes(self, content):
+        """What a frame takes that is written once."""
+        path = self.mountpoint / "once"
+        path.write_bytes(content)
+        fd = os.open(path, os.O_RDWR)
+        os.fsync(fd)
+        os.close(fd)
+        return (self.source / "once.b2frame").stat().st_size
+
+    def check_growth(self, kind, write_round):
+        with self.mount(*RULE):
+            fd = os.open(self.mountpoint / "file", os.O_RDWR | os.O_CREAT)
+            sizes = []
+            for number in range(ROUNDS):
+                content = self.content(kind, number)
+                write_round(fd, content)
+                sizes.append(self.sync_all(fd))
+            compacted = self.compacted_bytes(content)
+            self.assertLessEqual(max(sizes), MOST_GROWTH * compacted, f"{sizes}, compacted {compacted}")
+            os.close(fd)
+            # The last close gives back what makes up more than half.
+            frame = self.source / "file.b2frame"
+            daemon.wait_for(lambda: frame.stat().st_size <= 2.1 * compacted,
+                            f"a frame of {compacted} bytes, not {frame.stat().st_size}")
+        with self.mount():
+            self.assert_same_bytes((self.mountpoint / "file").read_bytes(), content, kind)
+
+    @staticmethod
+    def write_in_order(fd, content):
+        for offset in range(0, len(content), 1 << 20):
+            os.pwrite(fd, content[offset:offset + (1 << 20)], offset)
+
+    @staticmethod
+    def write_with_syncs_between(fd, content):
+        """A sync after every fourth chunk, last chunks first."""
+        step = 4 * CHUNK_BYTES
+        for offset in reversed(range(0, len(content), step)):
+            os.pwrite(fd, content[offset:offset + step], offset)
+            os.fsync(fd)
+
+    def test_incompressible(self):
+        self.check_growth("noise", self.write_in_order)
+
+    def test_compressible(self):
+        self.check_growth("walk", self.write_in_order)
+
+    def test_syncs_between(self):
+        self.check_growth("noise", self.write_with_syncs_between)
+
+    def test_emptied_each_time(self):
+        def write_anew(fd, content):
+            os.ftruncate(fd, 0)
+            self.write_in_order(fd, content)
+
+        self.check_growth("noise", write_anew)
+
+
+if __name__ == "__main__":
+    unittest.main()

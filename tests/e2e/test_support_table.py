@@ -1,0 +1,151 @@
+"""The README's table of what can be read, held against the fixtures: each row says of every fixture that
+it is about what a mount makes of it, and no fixture has a feature that the table says nothing of."""
+
+import errno
+import json
+import os
+import pathlib
+import re
+
+import daemon
+import frame_writer
+from case import MountCase
+from fixtures import FIXTURES
+
+README = daemon.ROOT / "README.md"
+
+
+def has(*tags):
+    return lambda entry: bool(set(tags) & set(entry.get("features", [])))
+
+
+def tag_like(pattern):
+    return lambda entry: any(re.fullmatch(pattern, tag) for tag in entry.get("features", []))
+
+
+def codec_is(*names):
+    return lambda entry: entry.get("codec") in names
+
+
+def filters_are(*ids):
+    return lambda entry: any(filter_id in ids for filter_id in entry.get("filters", []))
+
+
+def is_beta(entry):
+    return entry["kind"] == "cframe" and entry["path"].startswith(("old/v2.0.0-beta", "old/v2.0.0.beta"))
+
+
+# The first words of a row, and which fixtures it is about.
+ROWS = {
+    "contiguous frames of 2.0.0-rc1": lambda e: e["kind"] == "cframe" and not is_beta(e),
+    "contiguous frames of 2.0.0-beta.2": is_beta,
+    "sparse frames": lambda e: e["kind"] == "sframe",
+    "frames from some byte of a file on": lambda e: "offset" in e or "trailing_bytes" in e,
+    "frames without chunks": lambda e: (e.get("nchunks") or 0) in (0, 1) or e["nchunks"] > 1000,
+    "chunks of any one size": has("variable-chunks", "chunk1", "big-block", "one-block-chunk"),
+    "chunks with variable-length blocks": has("vl-blocks"),
+    "zero, NaN, repeated-value": tag_like("special-.*"),
+    "chunks of Blosc1": has("blosc1-header", "blosc1-in-frame", "old-writer"),
+    "BloscLZ, LZ4": codec_is("blosclz", "lz4", "lz4hc", "zlib", "zstd"),
+    "chunks with dictionaries": has("dict"),
+    "NDLZ": codec_is("ndlz"),
+    "ZFP in its three modes": codec_is("zfp_acc", "zfp_prec", "zfp_rate"),
+    "shuffle, bitshuffle, delta": filters_are(1, 2, 3, 4, 34, 35, 36),
+    "ndcell, ndmean": filters_are(32, 33),
+    "arrays of any dimension count": lambda e: "b2nd" in e,
+    "metalayers and vl-metalayers": has("metalayers", "vlmeta"),
+    "Snappy, Lizard": lambda e: has("user-codec", "codec-lizard")(e) or "sha256_if_supported" in e,
+    "frames older than": lambda e: False,  # no fixture is: there is a test of its own
+    "special chunks in frames whose chunks vary": lambda e: e["path"].startswith("refbug/var_special"),
+    "an array whose shape does not fit": lambda e: "b2nd_reference" in e,
+    "anything damaged": lambda e: e["expect"] == "error",
+}
+
+ERRNO = {"works": None, "EOPNOTSUPP": errno.EOPNOTSUPP, "EIO": errno.EIO}
+
+
+def table_rows():
+    """(what, verdict) of each row."""
+    section = README.read_text().split("## What can be read", 1)[1].split("\n## ", 1)[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")]
+            for line in section.splitlines() if line.startswith("|")]
+    return [(what, verdict) for what, verdict in rows[2:]]
+
+
+def outcome(path):
+    """The errno of the first read that failed, or nothing."""
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        while os.read(fd, 1 << 20):
+            pass
+    except OSError as error:
+        return error.errno
+    finally:
+        os.close(fd)
+    return None
+
+
+class SupportTable(MountCase):
+    def setUp(self):
+        manifest = json.loads((FIXTURES / "manifest.json").read_text())
+        self.entries = [entry for entry in manifest if entry["kind"] != "chunk" and entry.get("offset", 0) == 0
+                        and "do-not-decode-whole" not in entry.get("features", [])]
+
+    def shown(self, mount, entry):
+        """Where an entry is shown, or nothing where only a SOURCE of its own would show it."""
+        path = pathlib.PurePath(entry["path"])
+        names = [path.stem + ".npy", path.stem] if path.suffix in (".b2nd", ".b2frame", ".b2f") else []
+        for name in [*names, path.name]:
+            if mount.path(path.parent, name).is_file():
+                return mount.path(path.parent, name)
+        return None
+
+    def test_every_row_has_its_fixtures_and_its_test(self):
+        found = {words: [row for row in table_rows() if row[0].startswith(words)] for words in ROWS}
+        for words, rows in found.items():
+            self.assertEqual(len(rows), 1, f"rows of the README that begin with {words!r}")
+        self.assertEqual(len(found), len(table_rows()), "a row without a test")
+        for what, verdict in table_rows():
+            self.assertIn(verdict, ERRNO, what)
+        for entry in self.entries:
+            self.assertTrue(any(about(entry) for about in ROWS.values()), entry["path"])
+
+    def test_other_formats_are_refused_by_name(self):
+        good = frame_writer.plain_frame(b"data" * 1000)
+        older, newer = bytearray(good), bytearray(good)
+        older[0] = 0x9C  # a header of 12 items
+        newer[25] = 0x14  # format version 4
+        for name, frame in (("older", older), ("newer", newer)):
+            (self.source / f"{name}.b2frame").write_bytes(frame)
+        with self.mount() as mount:
+            for name in ("older", "newer"):
+                self.assertEqual(outcome(mount.path(name)), errno.EOPNOTSUPP, name)
+            self.assertIn("frame layout before 2.0.0-beta.2", mount.log())
+            self.assertIn("frame format version (4)", mount.log())
+
+    def test_what_works_reads_and_what_does_not_says_so(self):
+        verdicts = {words: next(v for what, v in table_rows() if what.startswith(words)) for words in ROWS}
+        refusing = {words for words, verdict in verdicts.items() if verdict != "works"}
+        seen = {}
+        with self.mount(source=FIXTURES) as mount:
+            for entry in self.entries:
+                path = self.shown(mount, entry)
+                if path is None:
+                    continue
+                rows = {words for words, about in ROWS.items() if about(entry)}
+                got = outcome(path)
+                for words in rows:
+                    seen.setdefault(words, set()).add(got)
+                with self.subTest(entry["path"], rows=rows):
+                    if got is not None:
+                        # A refusal is one that some row announces; damage may hit what says which codec.
+                        announced = {ERRNO[verdicts[words]] for words in rows & refusing}
+                        tolerated = {errno.EIO, errno.EOPNOTSUPP} if entry["expect"] == "error" else set()
+                        if entry.get("may_refuse"):
+                            tolerated |= {errno.EIO, errno.EOPNOTSUPP}
+                        self.assertIn(got, announced | tolerated)
+                    elif "sha256_if_supported" in entry:
+                        self.fail("it reads, and the table says that it does not")
+        for words, verdict in verdicts.items():
+            if not words.startswith("frames older"):
+                self.assertIn(ERRNO[verdict], seen.get(words, set()), f"no fixture shows {words!r}")

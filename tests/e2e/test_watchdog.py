@@ -1,0 +1,133 @@
+"""A daemon that dies leaves no mount behind, and what unmounts in its stead touches nothing else."""
+
+import contextlib
+import os
+import pathlib
+import signal
+import unittest
+
+from case import MountCase
+from daemon import mounts_at, unmount, wait_for, watchdog_of
+
+CONTENT = b"some content\n" * 1000
+
+
+class Watchdog(MountCase):
+    def setUp(self):
+        self.frame = self.make_frame(CONTENT, self.source / "a.b2frame")
+
+    def start(self, *options, **places):
+        """A mount with its watchdog ready, for the test to kill; what is left of it goes in the end."""
+        mount = self.mount(*options, **places)
+        mount.__enter__()
+        self.addCleanup(mount.kill)
+        self.watchdog = watchdog_of(mount.pid)
+        wait_for(lambda: os.readlink(f"/proc/{self.watchdog}/cwd") == "/", "the watchdog to be ready")
+        return mount
+
+    def kill(self, mount):
+        """Returns when the watchdog has done what it does."""
+        mount.process.kill()
+        mount.process.wait()
+        wait_for(lambda: not watchdog_of(mount.pid), "the watchdog to end")
+
+    def test_killed_in_the_foreground(self):
+        mount = self.start()
+        self.assertEqual(mount.path("a").read_bytes(), CONTENT)
+        self.kill(mount)
+        self.assertEqual(mounts_at(self.mountpoint), [])
+
+    def test_killed_while_both_still_start(self):
+        for _ in range(10):
+            mount = self.mount().__enter__()
+            self.addCleanup(mount.kill)
+            self.kill(mount)
+            self.assertEqual(mounts_at(self.mountpoint), [])
+
+    def test_killed_while_the_kernel_knows_the_attributes(self):
+        """stat() of the mountpoint succeeds for a day, though nobody is behind it."""
+        mount = self.start("--attr-timeout", "86400")
+        os.stat(self.mountpoint)
+        self.kill(mount)
+        self.assertEqual(mounts_at(self.mountpoint), [])
+
+    def test_killed_while_files_are_open(self):
+        mount = self.start()
+        file = os.open(mount.path("a"), os.O_RDONLY)
+        try:
+            self.assertEqual(os.read(file, 4), CONTENT[:4])
+            self.kill(mount)
+            self.assertEqual(mounts_at(self.mountpoint), [])
+        finally:
+            with contextlib.suppress(OSError):  # closing tells the daemon
+                os.close(file)
+
+    def test_killed_on_a_file(self):
+        target = self.folder / "data.bin"
+        target.write_bytes(b"underneath")
+        mount = self.start(source=self.frame, mountpoint=target)
+        self.assertEqual(target.read_bytes(), CONTENT)
+        self.kill(mount)
+        self.assertEqual(target.read_bytes(), b"underneath")
+
+    def test_found_by_no_search_for_the_daemon(self):
+        """pkill -9 framefs, or pkill -9 -f MOUNTPOINT, must not take both at once."""
+        self.start()
+        for name in ("comm", "cmdline"):
+            text = pathlib.Path(f"/proc/{self.watchdog}/{name}").read_bytes()
+            for word in (b"framefs", os.fsencode(self.source), os.fsencode(self.mountpoint)):
+                self.assertNotIn(word, text)
+
+    def test_holds_on_to_nothing(self):
+        self.start()
+        process = pathlib.Path(f"/proc/{self.watchdog}")
+        self.assertEqual(sorted(os.listdir(process / "fd")), ["0", "1", "2"])
+        self.assertTrue(os.readlink(process / "fd/0").startswith("pipe:"))
+        for fd in "12":
+            self.assertEqual(os.readlink(process / "fd" / fd), "/dev/null")
+        session = (process / "stat").read_text().rpartition(")")[2].split()[3]
+        self.assertEqual(session, process.name)
+
+    def test_outlives_what_ends_the_daemon_in_order(self):
+        """A service manager sends its signal to all processes, and SIGKILL to the daemon later."""
+        mount = self.start()
+        for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+            os.kill(self.watchdog, number)
+        self.kill(mount)
+        self.assertEqual(mounts_at(self.mountpoint), [])
+
+    def test_not_needed_for_an_end_in_order(self):
+        with self.mount() as mount:
+            os.kill(watchdog_of(mount.pid), signal.SIGKILL)
+            self.assertEqual(mount.path("a").read_bytes(), CONTENT)
+
+    def test_a_mount_over_it_is_left_alone(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can mount by hand")
+        for what, lay_over in (("tmpfs", self.mount_tmpfs), ("fuse", self.leave_stale_mount)):
+            with self.subTest(what):
+                mount = self.start()
+                lay_over()
+                self.kill(mount)
+                self.assertEqual(mounts_at(self.mountpoint), ["fuse.framefs", what])
+                mount.kill()
+
+    def mount_tmpfs(self):
+        self.tool("mount", "-t", "tmpfs", "none", self.mountpoint)
+
+    def test_a_mount_in_its_place_is_left_alone(self):
+        """Should the watchdog come late: its mount is gone, and another one has taken the place."""
+        first = self.start()
+        os.kill(self.watchdog, signal.SIGSTOP)
+        first.process.kill()
+        first.process.wait()
+        self.assertEqual(unmount(self.mountpoint, lazy=True).returncode, 0)
+        with self.mount() as second:
+            os.kill(self.watchdog, signal.SIGCONT)
+            wait_for(lambda: not watchdog_of(first.pid), "the first watchdog to end")
+            self.assertEqual(mounts_at(self.mountpoint), ["fuse.framefs"])
+            self.assertEqual(second.path("a").read_bytes(), CONTENT)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,123 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <random>
+#include <span>
+#include <vector>
+
+#include "codec/core/byte_source.h"
+#include "codec/core/limits.h"
+#include "codec/frame/frame.h"
+#include "codec/frame/frame_reader.h"
+#include "tests/support/decode_oracle.h"
+
+namespace framefs::fuzz {
+
+// What must hold of any frame that opens, whatever it is made of.  All of it ends the process where
+// it does not.
+
+inline void demand(bool holds) {
+  if (!holds) std::abort();
+}
+
+inline constexpr std::uint64_t kMostDecodedBytes = 1u << 20;
+
+// Small enough that a lying header cannot make the fuzzer itself run out of memory.
+inline codec::Limits small_limits() {
+  codec::Limits limits;
+  limits.block_bytes = kMostDecodedBytes;
+  limits.chunk_table_bytes = 64u << 10;
+  limits.frame_header_bytes = 64u << 10;
+  limits.frame_trailer_bytes = 64u << 10;
+  limits.vlmeta_bytes = 64u << 10;
+  return limits;
+}
+
+class FrameChecks {
+ public:
+  // Lifetime: all of them outlive it.
+  FrameChecks(const codec::ByteSource& source, const codec::ByteSource& chunks,
+              const codec::Frame& frame)
+      : source_(source), chunks_(chunks), frame_(frame) {}
+
+  // `seed` chooses the sub-ranges.
+  void run(std::size_t seed) const {
+    constexpr std::uint64_t kMostChunks = 4096;
+    read_metalayers();
+    if (frame_.nbytes() > kMostDecodedBytes || frame_.chunk_count() > kMostChunks) {
+      return read_ends();
+    }
+    std::vector<std::byte> whole(frame_.nbytes());
+    const auto read = reader().read(0, whole);
+    compare(read, whole, decode_chunks());
+    if (!read) return;
+    std::mt19937 random(static_cast<std::uint32_t>(seed));
+    demand(test::subranges_agree(source_, chunks_, frame_, small_limits(), whole, random, 4));
+  }
+
+ private:
+  [[nodiscard]] codec::FrameReader reader() const {
+    return {source_, chunks_, frame_, small_limits()};
+  }
+
+  void read_metalayers() const {
+    for (const auto& layer : frame_.metalayers()) {
+      const auto content = codec::Frame::read_metalayer(source_, layer);
+      demand(content.has_value());  // open() has placed it inside the header
+    }
+    for (const auto& layer : frame_.vlmetalayers()) {
+      const auto content = codec::Frame::read_vlmetalayer(source_, layer, small_limits());
+      demand(!content || content->size() <= small_limits().vlmeta_bytes);
+    }
+  }
+
+  // Too much to read whole; its two ends must still be readable or refused.
+  void read_ends() const {
+    std::vector<std::byte> end(std::min<std::uint64_t>(frame_.nbytes(), 4096));
+    auto ends = reader();
+    for (const std::uint64_t offset : {std::uint64_t{0}, frame_.nbytes() - end.size()}) {
+      const auto read = ends.read(offset, end);
+      demand(read || read.error().kind != codec::Errc::internal);
+    }
+  }
+
+  // The chunks one after another as far as the frame's bytes reach, block by block.  Nothing where
+  // one does not decode.
+  [[nodiscard]] std::optional<std::vector<std::byte>> decode_chunks() const {
+    std::vector<std::byte> all;
+    auto serial = reader();
+    for (codec::ChunkIndex index; index.value < frame_.chunk_count(); ++index.value) {
+      if (all.size() > frame_.nbytes()) break;
+      const auto chunk = serial.open_chunk(index);
+      if (!chunk || chunk->nbytes() > kMostDecodedBytes) return std::nullopt;
+      const auto plain = test::decode_by_blocks(chunks_, *chunk);
+      if (!plain) return std::nullopt;
+      all.insert(all.end(), plain->begin(), plain->end());
+    }
+    return all;
+  }
+
+  void compare(const codec::Status& read, std::span<const std::byte> whole,
+               const std::optional<std::vector<std::byte>>& chunks) const {
+    if (!read) demand(read.error().kind != codec::Errc::internal);
+    if (!chunks) {
+      // Where chunks vary in size, the end of the bytes may lie in a chunk before its bad block.
+      demand(!read || frame_.header().has_variable_chunks());
+      return;
+    }
+    // Sizes that do not add up leave no place certain: such a frame is refused whole.
+    if (chunks->size() != frame_.nbytes()) return demand(!read);
+    demand(read.has_value());
+    demand(std::ranges::equal(*chunks, whole));
+  }
+
+  const codec::ByteSource& source_;
+  const codec::ByteSource& chunks_;
+  const codec::Frame& frame_;
+};
+
+}  // namespace framefs::fuzz

@@ -1,0 +1,221 @@
+// Does the same at random to files in a mount and to plain files, and compares.
+//
+//   framefs_model TESTED PLAIN [OPTION...]
+//
+// TESTED and PLAIN are folders with the same files; what is in them is used, and must be equal to begin with.
+//
+//   --operations N   in all                             (10000)
+//   --threads N      each has its own files             (1)
+//   --files N        for each thread                    (1)
+//   --size N         bytes of a file, at most           (1000000)
+//   --write N        bytes of an operation, at most     (200000)
+//   --seed N         what a thread does to its files depends on nothing else
+//   --only KIND,...  only these kinds of operations
+//   --but KIND,...   not these
+//   --header N       files have fixed sizes and a header of N bytes that is not for writing
+//
+// A kind is write, append, truncate, punch, zero, allocate, mmap, direct, sync, reopen, rename, read, seek or
+// check.  The first difference ends the program with exit code 1, and with the last operations before it.
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <deque>
+#include <filesystem>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <thread>
+
+#include <fmt/core.h>
+
+#include "tests/model/paired_file.h"
+#include "tests/support/random_seed.h"
+
+namespace framefs::test {
+namespace {
+
+struct Options {
+  std::string tested;
+  std::string plain;
+  std::uint64_t operations = 10000;
+  std::uint64_t threads = 1;
+  std::uint64_t files = 1;
+  std::uint64_t size = 1000000;
+  std::uint64_t write = 200000;
+  std::uint64_t seed = random_seed();
+  OperationShares shares = {{OperationKind::write, 30},     {OperationKind::append, 8},
+                            {OperationKind::truncate, 6},   {OperationKind::punch, 4},
+                            {OperationKind::zero, 2},       {OperationKind::allocate, 2},
+                            {OperationKind::mmap_write, 6}, {OperationKind::write_direct, 3},
+                            {OperationKind::sync, 2},       {OperationKind::reopen, 3},
+                            {OperationKind::rename, 1},     {OperationKind::read, 26},
+                            {OperationKind::seek, 5},       {OperationKind::check, 2}};
+  PairOptions pair;
+};
+
+class Thread {
+ public:
+  Thread(const Options& options, std::uint64_t number)
+      : options_(options),
+        number_(number),
+        operations_(options.seed * 1000 + number, options.shares, options.size, options.write) {}
+
+  bool run(const std::atomic<bool>& stop) {
+    for (std::uint64_t i = 0; i < options_.files; ++i) {
+      const auto name =
+          fmt::format("file-{}-{}{}", number_, i, options_.pair.header_bytes > 0 ? ".npy" : "");
+      files_.push_back(std::make_unique<PairedFile>(options_.tested + "/" + name,
+                                                    options_.plain + "/" + name, options_.pair));
+      auto found = files_.back()->open();
+      if (!found) found = files_.back()->check_all(0);
+      if (found) return report(*files_.back(), *found);
+    }
+    for (std::uint64_t i = 0; i < options_.operations / options_.threads && !stop; ++i) {
+      if (!step(i)) return false;
+    }
+    for (auto& file : files_) {
+      auto found = file->check_all(0);
+      if (!found) found = file->close();
+      if (found) return report(*file, *found);
+    }
+    return true;
+  }
+
+ private:
+  bool step(std::uint64_t count) {
+    auto& file = *files_[operations_.draw(files_.size())];
+    const auto operation = operations_.next(file.size());
+    constexpr std::size_t kKept = 60;
+    if (last_.size() == kKept) last_.pop_front();
+    last_.push_back(fmt::format("{} {}: {} (size {})", count, file.tested_path(), operation.text(),
+                                file.size()));
+    const auto found = operation.kind == OperationKind::rename ? rename(file, operation.seed)
+                                                               : file.perform(operation);
+    return !found || report(file, *found);
+  }
+
+  // To another name and back, so that a second run finds the files; or over a third one.
+  Finding rename(PairedFile& file, std::uint32_t seed) const {
+    const auto tested = file.tested_path();
+    const auto name = tested.substr(tested.rfind('/') + 1);
+    const auto other = fmt::format("other-{}", name);
+    if (seed % 2 == 0) {
+      PairedFile target(options_.tested + "/" + other, options_.plain + "/" + other, options_.pair);
+      if (auto found = target.open()) return found;
+      const Operation write{.kind = OperationKind::write, .offset = 0, .size = 5000, .seed = seed};
+      if (auto found = target.perform(write)) return found;
+      if (auto found = target.close()) return found;
+    }
+    if (auto found = file.rename(options_.tested + "/" + other, options_.plain + "/" + other))
+      return found;
+    if (auto found = file.check_all(seed)) return found;
+    return file.rename(tested, options_.plain + "/" + name);
+  }
+
+  bool report(const PairedFile& file, const std::string& text) const {
+    static std::mutex mutex;
+    const std::scoped_lock hold(mutex);
+    for (const auto& line : last_) fmt::print(stderr, "{}\n", line);
+    fmt::print(stderr, "{}: {}\n", file.tested_path(), text);
+    return false;
+  }
+
+  const Options& options_;
+  const std::uint64_t number_;
+  OperationSource operations_;
+  std::vector<std::unique_ptr<PairedFile>> files_;
+  std::deque<std::string> last_;
+};
+
+bool parse_kinds(std::string_view text, bool only, OperationShares& shares) {
+  std::set<OperationKind> kinds;
+  while (!text.empty()) {
+    const auto name = text.substr(0, text.find(','));
+    const auto* const found = std::ranges::find_if(
+        kOperationKinds, [&](OperationKind kind) { return operation_name(kind) == name; });
+    if (found == std::end(kOperationKinds)) return false;
+    kinds.insert(*found);
+    text.remove_prefix(std::min(text.size(), name.size() + 1));
+  }
+  std::erase_if(shares, [&](const auto& share) { return kinds.contains(share.first) != only; });
+  return !shares.empty();
+}
+
+std::optional<Options> parse_arguments(std::span<char* const> arguments) {
+  Options options;
+  std::vector<std::string> names;
+  const std::map<std::string_view, std::uint64_t*> numbers = {
+      {"--operations", &options.operations},
+      {"--threads", &options.threads},
+      {"--files", &options.files},
+      {"--size", &options.size},
+      {"--write", &options.write},
+      {"--seed", &options.seed},
+      {"--header", &options.pair.header_bytes}};
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view argument = arguments[i];
+    if (!argument.starts_with("--")) {
+      names.emplace_back(argument);
+      continue;
+    }
+    if (++i == arguments.size()) return std::nullopt;
+    const std::string_view value = arguments[i];
+    if (argument == "--only" || argument == "--but") {
+      if (!parse_kinds(value, argument == "--only", options.shares)) return std::nullopt;
+    } else if (const auto number = numbers.find(argument); number != numbers.end()) {
+      std::from_chars(value.data(), value.data() + value.size(), *number->second);
+    } else {
+      return std::nullopt;
+    }
+  }
+  if (names.size() != 2 || options.threads == 0) return std::nullopt;
+  options.tested = names[0];
+  options.plain = names[1];
+  return options;
+}
+
+// Of what is refused for an array, PairedFile tries some on its own.
+void keep_for_arrays(OperationShares& shares) {
+  const std::set<OperationKind> kinds = {OperationKind::write, OperationKind::mmap_write,
+                                         OperationKind::sync,  OperationKind::reopen,
+                                         OperationKind::read,  OperationKind::check};
+  std::erase_if(shares, [&](const auto& share) { return !kinds.contains(share.first); });
+}
+
+bool run(const Options& options) {
+  std::atomic<bool> good = true;
+  std::atomic<bool> stop = false;
+  std::vector<std::thread> threads;
+  for (std::uint64_t i = 0; i < options.threads; ++i) {
+    threads.emplace_back([&, i] {
+      if (Thread(options, i).run(stop)) return;
+      good = false;
+      stop = true;
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  return good;
+}
+
+}  // namespace
+}  // namespace framefs::test
+
+int main(int argc, char** argv) {
+  using namespace framefs::test;
+  auto options = parse_arguments(std::span(argv, static_cast<std::size_t>(argc)).subspan(1));
+  if (!options) {
+    std::cerr << "usage: framefs_model TESTED PLAIN [OPTION...]; its source says more\n";
+    return 2;
+  }
+  if (options->pair.header_bytes > 0) keep_for_arrays(options->shares);
+  fmt::print("seed {}\n", options->seed);
+  if (!run(*options)) {
+    fmt::print(stderr, "seed {}\n", options->seed);
+    return 1;
+  }
+  return 0;
+}

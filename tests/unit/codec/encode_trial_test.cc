@@ -1,0 +1,33 @@
+#include "codec/chunk/encode_trial.h"
+
+#include <cstdint>
+
+#include "tests/support/catch.h"
+#include "tests/support/plain_kinds.h"
+
+namespace framefs::codec {
+namespace {
+
+using test::Bytes;
+
+TEST_CASE("encode_trial: the trial finds the size of the items", "[codec][encode_trial][unit]") {
+  const auto settled = [](const Bytes& sample, const EncodeHints& hints) {
+    const auto params = settle_by_trial({}, hints, sample);
+    REQUIRE(params);
+    return *params;
+  };
+  Bytes times;
+  for (std::int64_t i = 0; i < 30000; ++i) test::append_le(times, 1'700'000'000'000 + 997 * i);
+  const auto numbers = settled(times, {});
+  CHECK(numbers.typesize == 8);
+  CHECK((numbers.filters[5].id == 1 || numbers.filters[5].id == 2));
+  const auto text = settled(test::sample_text(100000, 1), {});
+  CHECK(text.typesize == 1);
+  CHECK(text.filters[5].id == 0);
+  CHECK(settled(times, {.typesize = 4, .filter = std::nullopt}).typesize == 4);
+  CHECK(settled(times, {.typesize = std::nullopt, .filter = FilterChoice::shuffle}).typesize == 8);
+  CHECK(settled({}, {}).typesize == 1);
+}
+
+}  // namespace
+}  // namespace framefs::codec

@@ -1,0 +1,162 @@
+// How often the blocks of an array are decoded: a reader in C order comes back to each of them row by
+// row, and with enough memory none is decoded twice.
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "fs/view/array_view.h"
+#include "tests/support/catch.h"
+#include "tests/unit/fs/array_samples.h"
+#include "tests/unit/fs/view_mount.h"
+
+namespace framefs::fs {
+namespace {
+
+using test::ArraySpec;
+using test::Bytes;
+using test::SharedSource;
+
+// Counts how often each block of a frame's chunks is read from its source, which happens for every
+// time that it is decoded.
+class DecodeCounter {
+ public:
+  explicit DecodeCounter(const ArraySpec& spec)
+      : sample_(test::array_sample(spec, 1)), built_(build_frame(sample_.frame)) {
+    source_ = std::make_shared<const SharedSource>(built_.bytes);
+  }
+
+  [[nodiscard]] const std::shared_ptr<const SharedSource>& source() const { return source_; }
+  [[nodiscard]] const Bytes& data() const { return sample_.data; }
+
+  // For every block of every chunk, since the last call.
+  [[nodiscard]] std::vector<int> take() const {
+    const auto reads = source_->take_reads();
+    std::vector<int> counts;
+    for (const auto chunk_at : built_.chunk_at) {
+      // Source: chunk format: the starts of the blocks follow the header.
+      const auto starts_at = chunk_at + 32;
+      const auto first = start_at(starts_at);
+      const auto blocks = (first - 32) / 4;
+      for (std::uint64_t block = 0; block < blocks; ++block) {
+        const auto at = chunk_at + start_at(starts_at + 4 * block);
+        counts.push_back(static_cast<int>(std::ranges::count_if(reads, [&](const auto& read) {
+          return read.offset >= chunk_at + first && read.offset <= at &&
+                 at < read.offset + read.size;
+        })));
+      }
+    }
+    return counts;
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t start_at(std::uint64_t at) const {
+    std::uint64_t start = 0;
+    for (std::uint64_t i = 4; i-- > 0;) {
+      start = start << 8 | std::to_integer<std::uint64_t>(built_.bytes[at + i]);
+    }
+    return start;
+  }
+
+  test::ArraySample sample_;
+  test::BuiltFrame built_;
+  std::shared_ptr<const SharedSource> source_;
+};
+
+// Reads all of it in pieces.
+void read_in_order(const ArrayView& view, const Bytes& data, std::uint64_t piece) {
+  for (std::uint64_t offset = 0; offset < data.size(); offset += piece) {
+    const auto got = test::read(view, offset, piece, Access::sequential);
+    REQUIRE(got);
+    REQUIRE(std::ranges::equal(*got, std::span(data).subspan(offset, got->size())));
+  }
+}
+
+// 64 rows of 64 KiB; a band of 16 rows goes through 64 blocks of 16 KiB.
+const ArraySpec kPlane{.shape = {64, 8192},
+                       .chunkshape = {32, 2048},
+                       .blockshape = {16, 128},
+                       .dtype = "<i8",
+                       .typesize = 8,
+                       .chunk = {}};
+constexpr std::uint64_t kRowBytes = 64u << 10;
+constexpr std::uint64_t kBandBytes = 16 * kRowBytes;
+
+TEST_CASE("array_view: with room for a band, each block is decoded once",
+          "[fs][array_view][unit]") {
+  const DecodeCounter counter(kPlane);
+  for (const std::uint64_t piece : {5000U, 65536U, 150'000U}) {
+    CAPTURE(piece);
+    test::ViewMount mount(4 * kBandBytes);
+    const ArrayView view(mount.open(counter.source()), ArrayView::Header::none, mount.budget());
+    read_in_order(view, counter.data(), piece);
+    const auto counts = counter.take();
+    CHECK(counts.size() == 256);
+    CHECK(std::ranges::count(counts, 1) == 256);
+  }
+}
+
+// Axes of which blocks take one step, before and behind those that make the band.
+TEST_CASE("array_view: a band is what lies within the outermost axis that blocks are cut along",
+          "[fs][array_view][unit]") {
+  const ArraySpec spec{.shape = {4, 24, 20, 30},
+                       .chunkshape = {2, 12, 10, 30},
+                       .blockshape = {1, 6, 5, 10},
+                       .dtype = "<i2",
+                       .typesize = 2,
+                       .chunk = {}};
+  constexpr std::uint64_t kBand = 6 * 20 * 30 * 2;
+  const DecodeCounter counter(spec);
+  test::ViewMount mount(4 * kBand);
+  const ArrayView view(mount.open(counter.source()), ArrayView::Header::none, mount.budget());
+  read_in_order(view, counter.data(), 777);
+  const auto counts = counter.take();
+  CHECK(counts.size() == 4 * 4 * 4 * 3);
+  CHECK(std::ranges::count(counts, 1) == static_cast<std::ptrdiff_t>(counts.size()));
+}
+
+// Oracle: a cache that kept the latest would decode every block once for each of its rows.
+TEST_CASE("array_view: with room for a part of a band, that part of it is not decoded again",
+          "[fs][array_view][unit]") {
+  const DecodeCounter counter(kPlane);
+  test::ViewMount mount(kBandBytes);
+  const ArrayView view(mount.open(counter.source()), ArrayView::Header::none, mount.budget());
+  read_in_order(view, counter.data(), kRowBytes);
+  const auto counts = counter.take();
+  std::int64_t decodes = 0;
+  for (const int count : counts) decodes += count;
+  const std::int64_t rows = 16 * static_cast<std::int64_t>(counts.size());
+  CAPTURE(decodes, rows);
+  CHECK(decodes < rows * 3 / 4);
+  CHECK(std::ranges::count(counts, 1) > static_cast<std::ptrdiff_t>(counts.size() / 4));
+}
+
+// What random readers leave in the cache is worth keeping.
+TEST_CASE("array_view: a random reader finds what it read before", "[fs][array_view][unit]") {
+  const DecodeCounter counter(kPlane);
+  test::ViewMount mount(kBandBytes);
+  const ArrayView view(mount.open(counter.source()), ArrayView::Header::none, mount.budget());
+  for (int again = 0; again < 5; ++again) {
+    for (const std::uint64_t offset : {100U, 1'100'000U, 2'200'000U}) {
+      REQUIRE(test::read(view, offset, 10, Access::random));
+    }
+  }
+  const auto counts = counter.take();
+  CHECK(std::ranges::count(counts, 1) == 3);
+  CHECK(std::ranges::count(counts, 0) == static_cast<std::ptrdiff_t>(counts.size()) - 3);
+}
+
+// Blocks leave the cache with the read that has their last bytes.
+TEST_CASE("array_view: a reader that has gone through leaves no blocks behind",
+          "[fs][array_view][unit]") {
+  const DecodeCounter counter(kPlane);
+  test::ViewMount mount(4 * kBandBytes);
+  const ArrayView view(mount.open(counter.source()), ArrayView::Header::none, mount.budget());
+  read_in_order(view, counter.data(), kRowBytes);
+  CHECK(mount.cache().held_bytes() < kBandBytes);
+}
+
+}  // namespace
+}  // namespace framefs::fs

@@ -1,0 +1,120 @@
+#pragma once
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "codec/frame/frame_reader.h"
+#include "codec/frame/frame_writer.h"
+#include "fs/core/chunk_files.h"
+#include "fs/core/file_sink.h"
+#include "fs/view/frame_view.h"
+#include "fs/write/frame_edit.h"
+#include "tests/support/bytes.h"
+#include "tests/support/catch.h"
+#include "tests/unit/fs/test_log.h"
+
+namespace framefs::test {
+
+// All that edits need.
+class EditMount {
+ public:
+  explicit EditMount(std::uint64_t overlay_bytes = 64u << 20)
+      : buffers_(1u << 20),
+        cache_(16u << 20),
+        pool_(2),
+        blocks_(cache_, buffers_, pool_),
+        storing_(pool_),
+        overlay_(overlay_bytes) {}
+
+  // Of an empty frame that is made at `path`, a directory where it is to be sparse.
+  void create(const std::filesystem::path& path, const codec::FrameParams& params, bool sparse) {
+    struct NoFiles final : codec::ChunkFiles {
+      fs::Status write(std::uint32_t, std::span<const std::byte>) override { return {}; }
+    } files;
+    if (sparse) std::filesystem::create_directory(path);
+    const auto at = sparse ? path / "chunks.b2frame" : path;
+    fs::FileSink sink(
+        fs::UniqueFd(::open(at.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)));
+    auto writer = sparse ? codec::FrameWriter::create_sparse(sink, files, params)
+                         : codec::FrameWriter::create(sink, params);
+    REQUIRE(writer);
+    REQUIRE(writer->finish());
+  }
+
+  std::shared_ptr<fs::FrameEdit> open(const std::filesystem::path& path,
+                                      fs::FrameEdit::Settle settle = nullptr) {
+    const bool sparse = std::filesystem::is_directory(path);
+    fs::UniqueFd fd(::open(path.c_str(), (sparse ? O_RDONLY : O_RDWR) | O_CLOEXEC));
+    fs::EditSource source{.file = nullptr, .directory = {}, .name = "the frame"};
+    if (sparse) {
+      source.directory = std::move(fd);
+    } else {
+      source.file = std::make_shared<const fs::FileSource>(std::move(fd));
+    }
+    auto opening = fs::open_for_edit(std::move(source), next_state_++, limits_);
+    REQUIRE(opening);
+    opening->settle = std::move(settle);
+    const fs::EditServices services{
+        {limits_, buffers_, cache_, blocks_, log_.log()}, storing_, overlay_, next_state_};
+    auto edit = fs::FrameEdit::make(std::move(*opening), services);
+    REQUIRE(edit);
+    return *edit;
+  }
+
+  [[nodiscard]] std::vector<std::string> lines() const { return log_.lines(); }
+  fs::OverlayBudget& overlay() { return overlay_; }
+
+ private:
+  TestLog log_;
+  codec::Limits limits_;
+  fs::BufferPool buffers_;
+  fs::DecodeCache cache_;
+  fs::WorkerPool pool_;
+  fs::BlockFetcher blocks_;
+  fs::ChunkStoring storing_;
+  fs::OverlayBudget overlay_;
+  std::atomic<std::uint64_t> next_state_{1};
+};
+
+// What a reader of the mount gets.
+inline Bytes read_edit(const fs::FrameEdit& edit, std::uint64_t offset, std::uint64_t size) {
+  const auto bytes = edit.reading([&] {
+    const fs::FrameView view(edit.chunks());
+    return view.read(offset, size, fs::Access::random);
+  });
+  REQUIRE(bytes);
+  Bytes all;
+  for (const auto& span : bytes->spans) append(all, span);
+  return all;
+}
+
+// What is in the file, as a serial reader finds it.
+inline Bytes read_stored(const std::filesystem::path& path) {
+  const bool sparse = std::filesystem::is_directory(path);
+  const auto at = sparse ? path / "chunks.b2frame" : path;
+  const fs::FileSource source(fs::UniqueFd(::open(at.c_str(), O_RDONLY | O_CLOEXEC)));
+  const codec::Limits limits;
+  const auto frame =
+      sparse ? codec::Frame::open_sparse(source, limits) : codec::Frame::open(source, limits);
+  REQUIRE(frame);
+  std::unique_ptr<fs::ChunkFiles> files;
+  if (sparse) {
+    files = std::make_unique<fs::ChunkFiles>(
+        fs::UniqueFd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
+  }
+  const codec::ByteSource& chunks = sparse ? static_cast<const codec::ByteSource&>(*files) : source;
+  codec::FrameReader reader(source, chunks, *frame, limits);
+  Bytes all(frame->nbytes());
+  REQUIRE(reader.read(0, all));
+  return all;
+}
+
+}  // namespace framefs::test

@@ -1,0 +1,407 @@
+// What a filesystem shows of frames that are more than one file's bytes: sparse ones, arrays, one that
+// is all of SOURCE.  Names, nodes and states: filesystem_test.cc.
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "fs/tree/filesystem.h"
+#include "tests/support/catch.h"
+#include "tests/unit/fs/test_mount.h"
+
+namespace framefs::fs {
+namespace {
+
+namespace stdfs = std::filesystem;
+
+using Names = std::vector<std::string>;
+
+MountOptions with(ArrayViews arrays) {
+  MountOptions options;
+  options.arrays = arrays;
+  return options;
+}
+
+// Where the bytes of the array begin in a .npy file.  Source: NumPy Enhancement Proposal 1.
+std::size_t npy_header_bytes(const test::Bytes& npy) {
+  REQUIRE(npy.size() >= 10);
+  return 10 + std::to_integer<std::size_t>(npy[8]) + 256 * std::to_integer<std::size_t>(npy[9]);
+}
+
+test::Bytes after_header(const test::Bytes& npy) {
+  return {npy.begin() + static_cast<std::ptrdiff_t>(npy_header_bytes(npy)), npy.end()};
+}
+
+TEST_CASE("filesystem: a sparse frame is a file with the directory's owner and the index's times",
+          "[fs][filesystem][unit]") {
+  Mount mount;
+  const auto frame = test::small_sparse_frame(2500);
+  mount.write("x.b2frame", frame);
+  std::uint64_t stored = frame.index_file.size();
+  for (const auto& [id, chunk] : frame.chunks) stored += chunk.size();
+
+  CHECK(mount.names() == Names{"x"});
+  const auto entry = mount.look_up("x");
+  const auto index = mount.stat("x.b2frame/chunks.b2frame");
+  CHECK(S_ISREG(entry.stat.st_mode));
+  CHECK(entry.stat.st_size == 2500);
+  CHECK(entry.stat.st_blocks == static_cast<blkcnt_t>((stored + 511) / 512));
+  CHECK(entry.stat.st_mtime == index.st_mtime);
+  CHECK(entry.stat.st_mode == index.st_mode);
+  CHECK(entry.stat.st_ino == mount.stat("x.b2frame").st_ino);
+  CHECK(mount.read_all("x") == test::noise(2500, 1));
+  CHECK(mount.fs().stat_node(entry.id)->st_size == 2500);
+  CHECK(mount.fs().check_access(entry.id, R_OK));
+  // It is a file: nothing is in it, and it is no directory.
+  CHECK(mount.look_up_error("chunks.b2frame", entry.id) == ENOTDIR);
+  CHECK(mount.fs().open_directory(entry.id).error().sys == ENOTDIR);
+}
+
+TEST_CASE("filesystem: a sparse frame that changed shows its new bytes and size",
+          "[fs][filesystem][unit]") {
+  Mount mount;
+  mount.write("x.b2", test::small_sparse_frame(1500, 1));
+  const auto id = mount.look_up("x").id;
+  const auto opened = mount.open(id);
+  CHECK(mount.read(*opened.file, 0, 10000).value() == test::noise(1500, 1));
+  // In place, and by a new index file over the old, as writers replace it.
+  for (const std::uint32_t seed : {2U, 3U}) {
+    const std::size_t size = 1000 + 500 * seed;
+    if (seed == 3) REQUIRE(stdfs::remove(mount.path("x.b2/chunks.b2frame")));
+    mount.write("x.b2", test::small_sparse_frame(size, seed));
+    CHECK(mount.fs().stat_node(id)->st_size == static_cast<off_t>(size));
+    CHECK(mount.fs().stat_file(*opened.file)->st_size == static_cast<off_t>(size));
+    CHECK(mount.read(*opened.file, 0, 10000).value() == test::noise(size, seed));
+    CHECK(mount.look_up("x").id == id);
+  }
+  // The directory is no frame any more.
+  REQUIRE(stdfs::remove(mount.path("x.b2/chunks.b2frame")));
+  CHECK_FALSE(mount.read(*opened.file, 0, 10000));
+  CHECK(mount.look_up_error("x") == ENOENT);
+  CHECK(S_ISDIR(mount.look_up("x.b2").stat.st_mode));
+  mount.fs().close_file(*opened.file);
+}
+
+TEST_CASE("filesystem: the kernel keeps the pages of a sparse frame whose index is the same",
+          "[fs][filesystem][unit]") {
+  Mount mount;
+  mount.write("x.b2", test::small_sparse_frame(1500));
+  const auto id = mount.look_up("x").id;
+  const auto keeps = [&] {
+    const auto opened = mount.open(id);
+    mount.fs().close_file(*opened.file);
+    return opened.keep_pages;
+  };
+  CHECK_FALSE(keeps());
+  CHECK(keeps());
+  mount.touch("x.b2/chunks.b2frame");
+  CHECK_FALSE(keeps());
+  CHECK(keeps());
+}
+
+TEST_CASE("filesystem: a missing chunk file spoils its own range", "[fs][filesystem][corrupt]") {
+  Mount mount;
+  mount.write("x.b2", test::small_sparse_frame(2500));
+  REQUIRE(stdfs::remove(mount.path("x.b2/00000001.chunk")));
+  const auto opened = mount.open(mount.look_up("x").id);
+  CHECK_FALSE(opened.bypass_pages);
+  CHECK(mount.read(*opened.file, 0, 1000).has_value());
+  CHECK(mount.read(*opened.file, 2000, 500).has_value());
+  const auto lost = mount.read(*opened.file, 1000, 1);
+  REQUIRE_FALSE(lost);
+  CHECK(lost.error().kind == Errc::bad_field);
+  mount.fs().close_file(*opened.file);
+  CHECK(mount.lines() == Names{"error: " + mount.path("x.b2").string() +
+                               ": chunk 1: bad field: chunk file (1) at byte 0"});
+}
+
+TEST_CASE("filesystem: descriptors of a sparse frame are given back", "[fs][filesystem][unit]") {
+  Mount mount;
+  mount.write("x.b2", test::small_sparse_frame(40000));
+  const auto id = mount.look_up("x").id;
+  const auto count = [] {
+    return std::distance(stdfs::directory_iterator("/proc/self/fd"), stdfs::directory_iterator());
+  };
+  const auto before = count();
+  {
+    const auto opened = mount.open(id);
+    REQUIRE(mount.read(*opened.file, 0, 40000));
+    CHECK(count() > before);
+    CHECK(count() < before + 20);  // and not one for each of the chunks
+    mount.fs().close_file(*opened.file);
+  }
+  CHECK(count() == before);
+}
+
+TEST_CASE("filesystem: an array is shown as a NumPy file", "[fs][filesystem][unit]") {
+  Mount mount;
+  mount.write("x.b2nd", test::small_array(700, 3));
+  mount.write("s.b2nd", test::build_sparse_frame(test::small_array_frame(300, 4)));
+  mount.write("opaque.b2nd", test::small_opaque_array(10));
+  CHECK(mount.names() == Names{"opaque", "s.npy", "x.npy"});
+  for (const auto& [name, items, seed] :
+       {std::tuple{"x.npy", 700U, 3U}, std::tuple{"s.npy", 300U, 4U}}) {
+    CAPTURE(name);
+    const auto npy = mount.read_all(name);
+    CHECK(after_header(npy) == test::noise(4 * items, seed));
+    CHECK(npy_header_bytes(npy) % 64 == 0);
+    const std::string text(test::as_chars(npy.data()), npy_header_bytes(npy));
+    CHECK(text.find("'descr': '<i4'") != std::string::npos);
+    CHECK(text.find("(" + std::to_string(items) + ",)") != std::string::npos);
+    CHECK(mount.look_up(name).stat.st_size == static_cast<off_t>(npy.size()));
+  }
+  CHECK(mount.read_all("opaque") == test::noise(40, 1));
+  CHECK(mount.look_up("opaque").stat.st_size == 40);
+  CHECK(mount.look_up("x.npy").stat.st_ino == mount.stat("x.b2nd").st_ino);
+  CHECK(mount.look_up("x.npy").stat.st_blocks == mount.stat("x.b2nd").st_blocks);
+  CHECK(mount.look_up_error("x") == ENOENT);
+  CHECK(mount.look_up_error("x.b2nd") == ENOENT);
+}
+
+TEST_CASE("filesystem: an array may be shown as its bytes", "[fs][filesystem][unit]") {
+  Mount mount(with(ArrayViews::raw));
+  mount.write("x.b2nd", test::small_array(700, 3));
+  CHECK(mount.names() == Names{"x"});
+  CHECK(mount.read_all("x") == test::noise(2800, 3));
+  CHECK(mount.look_up("x").stat.st_size == 2800);
+  CHECK(mount.look_up("x").stat.st_ino == mount.stat("x.b2nd").st_ino);
+}
+
+TEST_CASE("filesystem: an array may be shown twice, as two files", "[fs][filesystem][unit]") {
+  Mount mount(with(ArrayViews::both));
+  mount.write("x.b2nd", test::small_array(700, 3));
+  CHECK(mount.names() == Names{"x", "x.npy"});
+  const auto raw = mount.look_up("x");
+  const auto npy = mount.look_up("x.npy");
+  CHECK(raw.id != npy.id);
+  CHECK(raw.stat.st_ino != npy.stat.st_ino);
+  CHECK(mount.read_all("x") == test::noise(2800, 3));
+  CHECK(after_header(mount.read_all("x.npy")) == test::noise(2800, 3));
+  const auto directory = mount.fs().open_directory(kRootNode);
+  REQUIRE(directory);
+  const auto entries = mount.fs().list(**directory);
+  REQUIRE(entries);
+  for (const auto& entry : *entries) {
+    const auto expected = entry.shown.name == "x" ? raw : npy;
+    CHECK(mount.fs().shown_inode(**directory, entry) == expected.stat.st_ino);
+    const auto listed = mount.fs().look_up(**directory, entry);
+    REQUIRE(listed);
+    CHECK(listed->id == expected.id);
+  }
+}
+
+// Oracle: the frame's bytes, under a name that asks for no array.
+TEST_CASE("filesystem: an array that its metalayer describes wrongly cannot be read as one",
+          "[fs][filesystem][corrupt]") {
+  Mount mount;
+  auto spec = test::small_array_frame(700);
+  spec.metalayers[0].content[2] = std::byte{17};  // dimensions
+  const auto bytes = test::build_frame(spec).bytes;
+  mount.write("x.b2nd", bytes);
+  mount.write("y.b2frame", bytes);
+  CHECK(mount.names() == Names{"x", "y"});
+  const auto opened = mount.open(mount.look_up("x").id);
+  CHECK(opened.bypass_pages);
+  const auto got = mount.read(*opened.file, 0, 10);
+  REQUIRE_FALSE(got);
+  CHECK(got.error().kind == Errc::bad_field);
+  mount.fs().close_file(*opened.file);
+  CHECK(mount.read_all("y").size() == 3 * 1200);
+  CHECK(mount.lines().size() == 1);
+}
+
+TEST_CASE("filesystem: holes are the zero chunks of frames and arrays", "[fs][filesystem][unit]") {
+  Mount mount(with(ArrayViews::raw));
+  test::FrameSpec spec = test::small_frame_spec(5000);
+  spec.chunks[1] = test::index_only_chunk(test::SpecialKind::zero, 1000);
+  spec.chunks[2] = spec.chunks[1];
+  mount.write("frame.b2", test::build_frame(spec).bytes);
+  mount.write("sparse.b2", test::build_sparse_frame(spec));
+  test::FrameSpec array = test::small_array_frame(1000);
+  array.chunks[1] = test::index_only_chunk(test::SpecialKind::zero, 1200);
+  mount.write("array.b2nd", test::build_frame(array).bytes);
+  struct Row {
+    const char* name;
+    std::uint64_t hole;
+    std::uint64_t data;
+    std::uint64_t end;
+  };
+  for (const auto& row : {Row{"frame", 1000, 3000, 5000}, Row{"sparse", 1000, 3000, 5000},
+                          Row{"array", 1000, 2000, 4000}}) {
+    CAPTURE(row.name);
+    const auto opened = mount.open(mount.look_up(row.name).id);
+    const auto seek = [&](Seek what, std::uint64_t offset) {
+      return mount.fs().seek(*opened.file, what, offset);
+    };
+    CHECK(seek(Seek::data, 0).value() == 0);
+    CHECK(seek(Seek::hole, 0).value() == row.hole);
+    CHECK(seek(Seek::data, row.hole).value() == row.data);
+    CHECK(seek(Seek::hole, row.data).value() == row.end);
+    CHECK(seek(Seek::hole, row.end).error().sys == ENXIO);
+    CHECK(seek(Seek::data, row.end).error().sys == ENXIO);
+    mount.fs().close_file(*opened.file);
+  }
+}
+
+// Oracle: lseek() on the file itself.
+TEST_CASE("filesystem: holes of files that are no frames are those of the source",
+          "[fs][filesystem][unit]") {
+  Mount mount;
+  mount.write("plain", "");
+  REQUIRE(::truncate(mount.path("plain").c_str(), 1 << 20) == 0);
+  const UniqueFd fd(::open(mount.path("plain").c_str(), O_RDWR | O_CLOEXEC));
+  REQUIRE(::pwrite(fd.get(), "data", 4, 512 << 10) == 4);
+  const auto opened = mount.open(mount.look_up("plain").id);
+  for (const off_t offset : {0, 1000, 512 << 10, (512 << 10) + 5000, (1 << 20) - 1, 1 << 20}) {
+    for (const auto what : {Seek::data, Seek::hole}) {
+      CAPTURE(offset);
+      const auto got = mount.fs().seek(*opened.file, what, static_cast<std::uint64_t>(offset));
+      const auto expected = ::lseek(fd.get(), offset, what == Seek::data ? SEEK_DATA : SEEK_HOLE);
+      CHECK(got.has_value() == (expected >= 0));
+      if (got) CHECK(static_cast<off_t>(*got) == expected);
+      if (!got) CHECK(got.error().sys == ENXIO);
+    }
+  }
+  mount.fs().close_file(*opened.file);
+}
+
+// The root is then the frame itself.
+TEST_CASE("filesystem: one frame may be shown on a file", "[fs][filesystem][unit]") {
+  auto options = Mount::of("only.b2frame");
+  options.onto_file = true;
+  for (const bool sparse : {false, true}) {
+    CAPTURE(sparse);
+    Mount mount(options);
+    if (sparse) mount.write("only.b2frame", test::small_sparse_frame(1500, 3));
+    if (!sparse) mount.write("only.b2frame", test::small_frame(1500, 3));
+    mount.write("beside", "hello");
+    const auto st = mount.fs().stat_node(kRootNode);
+    REQUIRE(st);
+    CHECK(S_ISREG(st->st_mode));
+    CHECK(st->st_size == 1500);
+    const auto opened = mount.open(kRootNode);
+    CHECK(mount.read(*opened.file, 0, 10000).value() == test::noise(1500, 3));
+    CHECK(mount.fs().stat_file(*opened.file)->st_size == 1500);
+    mount.fs().close_file(*opened.file);
+    CHECK(mount.fs().check_access(kRootNode, R_OK));
+    CHECK(mount.fs().stat_filesystem());
+    CHECK(mount.look_up_error("beside") == ENOTDIR);
+    CHECK(mount.fs().open_directory(kRootNode).error().sys == ENOTDIR);
+  }
+}
+
+TEST_CASE("filesystem: one frame on a file that cannot be read fails its reads",
+          "[fs][filesystem][corrupt]") {
+  auto options = Mount::of("only.b2frame");
+  options.onto_file = true;
+  Mount mount(options);
+  auto cut = test::small_frame(1500, 3);
+  cut.pop_back();
+  mount.write("only.b2frame", cut);
+  const auto broken = mount.open(kRootNode);
+  CHECK(broken.bypass_pages);
+  mount.fs().close_file(*broken.file);
+  CHECK(mount.lines().back().starts_with("error: " + mount.path("only.b2frame").string() + ": "));
+}
+
+TEST_CASE("filesystem: one array may be shown on a file", "[fs][filesystem][unit]") {
+  for (const auto arrays : {ArrayViews::npy, ArrayViews::raw, ArrayViews::both}) {
+    auto options = Mount::of("only.b2nd");
+    options.onto_file = true;
+    options.arrays = arrays;
+    Mount mount(options);
+    mount.write("only.b2nd", test::small_array(300, 5));
+    const auto bytes = mount.read_all(kRootNode);
+    // There is but one place: of both, the bytes.
+    CHECK((arrays == ArrayViews::npy ? after_header(bytes) : bytes) == test::noise(1200, 5));
+    CHECK(mount.fs().stat_node(kRootNode)->st_size == static_cast<off_t>(bytes.size()));
+  }
+}
+
+// Whatever its name says, the one entry of the mount is a frame.
+TEST_CASE("filesystem: one frame may be shown alone in a directory", "[fs][filesystem][unit]") {
+  struct Row {
+    const char* source;
+    const char* shown;
+    const char* kind;
+  };
+  for (const auto& row : {Row{"only.b2frame", "only", "frame"}, Row{"only.b2", "only", "sparse"},
+                          Row{"noext", "noext", "frame"}, Row{"noext", "noext", "sparse"},
+                          Row{"only.b2nd", "only.npy", "array"}, Row{"noext", "noext", "array"}}) {
+    CAPTURE(row.source, row.kind);
+    Mount mount(Mount::of(row.source));
+    const std::string kind = row.kind;
+    if (kind == "frame") mount.write(row.source, test::small_frame(1200, 5));
+    if (kind == "sparse") mount.write(row.source, test::small_sparse_frame(1200, 5));
+    if (kind == "array") mount.write(row.source, test::small_array(300, 5));
+    mount.write("beside", "hello");
+    const auto root = mount.fs().stat_node(kRootNode);
+    REQUIRE(root);
+    CHECK(S_ISDIR(root->st_mode));
+    CHECK((root->st_mode & S_IXUSR) != 0);
+    CHECK(mount.names() == Names{row.shown});
+    const auto entry = mount.look_up(row.shown);
+    CHECK(S_ISREG(entry.stat.st_mode));
+    CHECK(entry.stat.st_ino != root->st_ino);
+    const auto bytes = mount.read_all(row.shown);
+    CHECK((kind == "array" ? after_header(bytes) : bytes) == test::noise(1200, 5));
+    CHECK(entry.stat.st_size == static_cast<off_t>(bytes.size()));
+    CHECK(mount.fs().stat_node(entry.id)->st_size == entry.stat.st_size);
+    CHECK(mount.look_up_error("beside") == ENOENT);
+    // What a listing says of it is the same.
+    const auto directory = mount.fs().open_directory(kRootNode);
+    REQUIRE(directory);
+    const auto entries = mount.fs().list(**directory);
+    REQUIRE(entries);
+    const auto listed = mount.fs().look_up(**directory, entries->front());
+    REQUIRE(listed);
+    CHECK(listed->id == entry.id);
+    CHECK(listed->stat.st_size == entry.stat.st_size);
+  }
+}
+
+TEST_CASE("filesystem: one frame may begin anywhere in its file", "[fs][filesystem][unit]") {
+  test::Bytes file = test::noise(1001, 9);
+  test::append(file, test::small_frame(1500, 3));
+  test::append(file, test::small_frame(700, 4));
+  for (const bool onto_file : {false, true}) {
+    auto options = Mount::of("file");
+    options.source_offset = 1001;
+    options.onto_file = onto_file;
+    Mount mount(options);
+    mount.write("file", file);
+    const auto id = onto_file ? kRootNode : mount.look_up("file").id;
+    CHECK(mount.fs().stat_node(id)->st_size == 1500);
+    CHECK(mount.read_all(id) == test::noise(1500, 3));
+    const auto opened = mount.open(id);
+    CHECK(mount.fs().stat_file(*opened.file)->st_size == 1500);
+    mount.fs().close_file(*opened.file);
+  }
+}
+
+TEST_CASE("filesystem: a SOURCE that is nothing to mount is refused", "[fs][filesystem][unit]") {
+  const test::TempDirectory folder;
+  folder.write("text.b2", "no frame");
+  folder.write("plain", "no frame");
+  test::TestLog log;
+  for (const auto& [name, expected] :
+       std::map<std::string, int>{{"absent", ENOENT}, {"text.b2", ENOTDIR}, {"plain", ENOTDIR}}) {
+    CAPTURE(name);
+    MountOptions options;
+    options.source = folder.path() / name;
+    const auto opened = Filesystem::open(options, log.log());
+    REQUIRE_FALSE(opened);
+    CHECK(opened.error().sys == expected);
+  }
+}
+
+}  // namespace
+}  // namespace framefs::fs

@@ -1,0 +1,195 @@
+#pragma once
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <map>
+#include <ostream>
+#include <set>
+#include <sstream>
+#include <string>
+#include <string_view>
+
+#include "fs/tree/directory.h"
+#include "fs/tree/folder.h"
+#include "tests/support/catch.h"
+#include "tests/support/temp_directory.h"
+#include "tests/unit/fs/small_frames.h"
+
+namespace framefs::fs {
+
+// What an entry of SOURCE is, whatever its name.
+enum class Kind {
+  frame,
+  damaged_frame,
+  array,
+  opaque_array,  // that NumPy has no name for
+  sparse_frame,
+  sparse_array,
+  sparse_index,  // without the directory around it
+  text,
+  folder,
+  link,
+  fifo
+};
+inline constexpr std::array kKinds = {Kind::frame,        Kind::damaged_frame, Kind::array,
+                                      Kind::opaque_array, Kind::sparse_frame,  Kind::sparse_array,
+                                      Kind::sparse_index, Kind::text,          Kind::folder,
+                                      Kind::link,         Kind::fifo};
+
+using Files = std::map<std::string, Kind>;  // name in SOURCE
+
+struct Shown {
+  std::string source;
+  Look look = Look::itself;
+  auto operator<=>(const Shown&) const = default;
+};
+using Listing = std::map<std::string, Shown>;  // by the name in the mount
+
+inline std::ostream& operator<<(std::ostream& out, const Shown& shown) {
+  return out << '"' << shown.source << "\" as " << static_cast<int>(shown.look);
+}
+
+// A line for each name, for a failure to be read.
+inline std::string text_of(const Listing& listing) {
+  std::ostringstream out;
+  for (const auto& [name, shown] : listing) out << '"' << name << "\": " << shown << '\n';
+  return out.str();
+}
+
+// A folder on disk.
+class Source {
+ public:
+  explicit Source(const Files& files = {}) {
+    for (const auto& [name, kind] : files) add(name, kind);
+  }
+
+  void add(const std::string& name, Kind kind) const {
+    const auto path = temp_.path() / name;
+    switch (kind) {
+      case Kind::frame:
+        temp_.write(name, test::small_frame(100));
+        break;
+      case Kind::damaged_frame:
+        temp_.write(name, test::damaged_frame());
+        break;
+      case Kind::array:
+        temp_.write(name, test::small_array(10));
+        break;
+      case Kind::opaque_array:
+        temp_.write(name, test::small_opaque_array(10));
+        break;
+      case Kind::sparse_frame:
+        test::write_sparse_frame(path, test::small_sparse_frame(100));
+        break;
+      case Kind::sparse_array:
+        test::write_sparse_frame(path, test::build_sparse_frame(test::small_array_frame(10)));
+        break;
+      case Kind::sparse_index:
+        temp_.write(name, test::sparse_index(100));
+        break;
+      case Kind::text:
+        temp_.write(name, "text");
+        break;
+      case Kind::folder:
+        REQUIRE(std::filesystem::create_directory(path));
+        break;
+      case Kind::link:
+        std::filesystem::create_symlink("target.b2", path);
+        break;
+      case Kind::fifo:
+        REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+        break;
+    }
+  }
+  [[nodiscard]] const std::filesystem::path& path() const { return temp_.path(); }
+  [[nodiscard]] UniqueFd open(const std::string& name = ".") const {
+    UniqueFd fd(::open((path() / name).c_str(), O_PATH | O_CLOEXEC));
+    REQUIRE(fd);
+    return fd;
+  }
+
+ private:
+  test::TempDirectory temp_;
+};
+
+struct Tree {
+  explicit Tree(bool keep_suffix = false, ArrayViews arrays = ArrayViews::npy)
+      : probe(codec::Limits{}), pool(2), directory(pool, keep_suffix, arrays) {}
+  [[nodiscard]] DiskFolder folder(const Source& source) { return {source.open(), probe}; }
+  SourceProbe probe;
+  WorkerPool pool;
+  Directory directory;
+};
+
+// What list() shows.  No name twice.
+inline Listing listed(const Directory& directory, const Folder& folder) {
+  const auto entries = directory.list(folder);
+  REQUIRE(entries);
+  Listing listing;
+  for (const auto& [shown, source, entry] : *entries) {
+    CAPTURE(shown.name);
+    CHECK(listing.emplace(shown.name, Shown{source.name, shown.look}).second);
+  }
+  return listing;
+}
+
+// What find() says of a name, an empty source where it is not shown.
+inline Shown found(const Directory& directory, const Folder& folder, const std::string& name) {
+  const auto result = directory.find(folder, name);
+  if (result) return {result->source_name, result->look};
+  CHECK(result.error().kind == Errc::system);
+  CHECK(result.error().sys == ENOENT);
+  return {};
+}
+
+// Both directions at once: list() shows what is expected, and find() finds that and nothing else of
+// all the names there might be.
+inline void check_both(const Directory& directory, const Folder& folder, const Listing& expected,
+                       const std::set<std::string>& names) {
+  CHECK(text_of(listed(directory, folder)) == text_of(expected));
+  for (const auto& name : names) {
+    CAPTURE(name);
+    const auto at = expected.find(name);
+    CHECK(found(directory, folder, name) == (at == expected.end() ? Shown{} : at->second));
+  }
+}
+
+inline constexpr std::array<std::string_view, 4> kFrameSuffixes = {".b2frame", ".b2f", ".b2",
+                                                                   ".b2b"};
+inline constexpr std::string_view kArraySuffix = ".b2nd";
+
+inline std::string without(std::string_view suffix, const std::string& name) {
+  if (!name.ends_with(suffix)) return {};
+  const auto stem = name.substr(0, name.size() - suffix.size());
+  return stem == "." || stem == ".." ? std::string() : stem;
+}
+
+inline std::string stem_of(const std::string& name) {
+  if (const auto stem = without(kArraySuffix, name); !stem.empty()) return stem;
+  for (const auto suffix : kFrameSuffixes) {
+    if (const auto stem = without(suffix, name); !stem.empty()) return stem;
+  }
+  return {};
+}
+
+// All names that the entries are, could be shortened to, or lengthened.
+inline std::set<std::string> names_around(const Files& files) {
+  std::set<std::string> names{"absent"};
+  for (const auto& [name, kind] : files) {
+    for (const auto& base : {name, stem_of(name), stem_of(stem_of(name))}) {
+      if (base.empty()) continue;
+      names.insert(base);
+      for (const auto* const suffix :
+           {".b2frame", ".b2f", ".b2", ".b2b", ".b2nd", ".npy", ".npy.npy", ".b2nd.npy"}) {
+        names.insert(base + suffix);
+      }
+    }
+  }
+  return names;
+}
+
+}  // namespace framefs::fs

@@ -1,0 +1,80 @@
+#include "src/new_file_rule.h"
+
+#include "tests/support/catch.h"
+
+namespace framefs {
+namespace {
+
+fs::NewFileRule parsed(std::string_view text) {
+  CAPTURE(text);
+  auto rule = parse_new_file_rule(text, {});
+  REQUIRE(rule);
+  return std::move(*rule);
+}
+
+TEST_CASE("new_file_rule: every key is understood", "[src][new_file_rule][unit]") {
+  const auto rule = parsed(
+      "*.log:codec=lz4hc,clevel=9,typesize=12,filter=bitshuffle,chunksize=512K,blocksize=4096");
+  CHECK(rule.glob == "*.log");
+  CHECK(rule.frame.codec == codec::CodecId::lz4hc);
+  CHECK(rule.frame.clevel == 9);
+  CHECK(rule.frame.typesize == 12U);
+  CHECK(rule.frame.filter == codec::FilterChoice::bitshuffle);
+  CHECK(rule.frame.chunksize == 512u << 10);
+  CHECK(rule.frame.blocksize == 4096);
+  const auto semicolons = parsed("*:codec=zlib;clevel=0");
+  CHECK(semicolons.frame.codec == codec::CodecId::zlib);
+  CHECK(semicolons.frame.clevel == 0);
+}
+
+TEST_CASE("new_file_rule: what is not told is that of the defaults", "[src][new_file_rule][unit]") {
+  fs::NewFrameOptions defaults;
+  defaults.clevel = 7;
+  defaults.typesize = 4;
+  const auto rule = parse_new_file_rule("a:codec=lz4", defaults);
+  REQUIRE(rule);
+  CHECK(rule->frame.clevel == 7);
+  CHECK(rule->frame.typesize == 4U);
+  CHECK(rule->frame.codec == codec::CodecId::lz4);
+  CHECK(parsed("a:").frame.clevel == fs::NewFrameOptions{}.clevel);
+}
+
+TEST_CASE("new_file_rule: a glob may have colons", "[src][new_file_rule][unit]") {
+  CHECK(parsed("a:b:c*:clevel=1").glob == "a:b:c*");
+}
+
+TEST_CASE("new_file_rule: what means nothing is refused", "[src][new_file_rule][unit]") {
+  for (const auto* const text : {"",
+                                 "*",
+                                 ":codec=lz4",
+                                 "*:codec",
+                                 "*:codec=",
+                                 "*:codec=snappy",
+                                 "*:codec=LZ4",
+                                 "*:level=3",
+                                 "*:clevel=10",
+                                 "*:clevel=-1",
+                                 "*:clevel=",
+                                 "*:clevel=5x",
+                                 "*:typesize=0",
+                                 "*:typesize=2000000",
+                                 "*:typesize=x",
+                                 "*:filter=delta",
+                                 "*:chunksize=0",
+                                 "*:chunksize=3G",
+                                 "*:chunksize=-1",
+                                 "*:blocksize=0",
+                                 "*:blocksize=1G",
+                                 "*:chunksize=10,typesize=11",
+                                 "*:,",
+                                 "*:codec=lz4,,clevel=1",
+                                 "*:=1"}) {
+    CAPTURE(text);
+    const auto rule = parse_new_file_rule(text, {});
+    REQUIRE_FALSE(rule);
+    CHECK_FALSE(rule.error().empty());
+  }
+}
+
+}  // namespace
+}  // namespace framefs
