@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034  # variables are for the scripts that source this
 # Sourced by the scripts one folder up: where the tree is, how they talk, how they build.
 # The sourcing script has set -euo pipefail.
 
