@@ -157,7 +157,8 @@ class Worker {
     if (!fs::read_fully(file.fd.get(), 0, file.content)) return false;
     std::string names(65536, '\0');
     const auto size = ::flistxattr(file.fd.get(), names.data(), names.size());
-    for (std::size_t at = 0; size > 0 && at < static_cast<std::size_t>(size);) {
+    if (size < 0) return false;
+    for (std::size_t at = 0; at < static_cast<std::size_t>(size);) {
       const std::string name(names.c_str() + at);
       at += name.size() + 1;
       if (!name.starts_with(kXattrPrefix)) continue;
