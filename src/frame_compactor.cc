@@ -24,9 +24,6 @@ namespace stdfs = std::filesystem;
 using codec::Errc;
 using codec::Error;
 
-// Nothing is decoded.
-constexpr std::uint64_t kCacheBytes = 1u << 20;
-
 // Of the frame at `path`: its file, or the directory of a sparse one.
 fs::Result<fs::EditSource> open_source(const stdfs::path& path) {
   fs::UniqueFd fd(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
@@ -70,25 +67,19 @@ fs::Status set_times(int fd, const struct stat& st) {
 
 }  // namespace
 
-FrameCompactor::FrameCompactor(fs::Log& log)
-    : log_(log),
-      buffers_(kCacheBytes),
-      cache_(kCacheBytes),
-      pool_(1),
-      blocks_(cache_, buffers_, pool_),
-      storing_(pool_),
-      overlay_(kCacheBytes) {}
+FrameCompactor::FrameCompactor(fs::Log& log) : log_(log), kit_(log, {}) {}
 
 // What a chunk says of its size is what will be left of it.
 fs::Status FrameCompactor::check_chunks(const stdfs::path& path,
                                         const fs::FrameEdit::Opening& opening) {
+  const bool in_one_file = opening.origin.type == codec::FrameType::contiguous;
   std::optional<Error> wrong;
   std::vector<codec::ByteRange> places;
-  fs::visit_chunks(opening.frame, opening.origin, limits_, [&](const fs::ChunkInfo& chunk) {
+  fs::visit_chunks(opening.frame, opening.origin, kit_.limits(), [&](const fs::ChunkInfo& chunk) {
     if (!is_movable(chunk)) {
       wrong = chunk.error;
       log_.failure(fmt::format("{}: chunk {}", path.string(), chunk.index), *wrong);
-    } else if (chunk.offset && chunk.header) {
+    } else if (in_one_file && chunk.offset && chunk.header) {
       places.push_back({*chunk.offset, chunk.header->cbytes});
     }
     return !wrong;
@@ -108,13 +99,12 @@ fs::Result<FrameCompactor::Saving> FrameCompactor::compact(const stdfs::path& pa
     FRAMEFS_TRY(before, fs::stat_of(file->fd()));
   }
   const auto done = [&]() -> fs::Status {
-    FRAMEFS_TRY(auto opening, fs::open_for_edit(std::move(source), next_state_++, limits_));
-    if (!file) return {};
+    FRAMEFS_TRY(auto opening, kit_.begin(std::move(source)));
     FRAMEFS_CHECK(check_chunks(path, opening));
-    const fs::EditServices services{
-        {limits_, buffers_, cache_, blocks_, log_}, storing_, overlay_, next_state_};
-    FRAMEFS_TRY(const auto edit, fs::FrameEdit::make(std::move(opening), services));
-    return edit->compact(true);
+    FRAMEFS_TRY(const auto edit, kit_.make(std::move(opening)));
+    FRAMEFS_CHECK(edit->compact(true));
+    edit->wind_up();
+    return {};
   }();
   if (!file) {
     FRAMEFS_CHECK(done);

@@ -37,6 +37,8 @@ class FrameSpace {
   void take_back(ByteRange range);
   // A part of the committed state that the next one will not have.
   void retire(ByteRange range) { retired_.push_back(range); }
+  // What has been retired and has yet to die; it is no longer known then.
+  std::vector<ByteRange> take_retired() { return std::exchange(retired_, {}); }
   // Something found dead, when nobody knows since when.
   void add_dead(ByteRange range) { dead_.push_back(range); }
   // The next state has been committed.

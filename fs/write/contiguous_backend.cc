@@ -216,17 +216,38 @@ Status ContiguousBackend::copy_chunk(std::int64_t& entry, std::uint64_t size, st
   return {};
 }
 
+// Copies chunks behind everything else; if not all of them, then none.
+Status ContiguousBackend::copy_to_end(std::span<std::int64_t> entries,
+                                      std::span<const std::uint64_t> sizes) {
+  std::vector<ByteRange> copies;
+  const auto copied = [&]() -> Status {
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      if (sizes[i] == 0) continue;
+      const auto to = allocation_.with([&](Allocation& all) { return all.space.append(sizes[i]); });
+      copies.push_back({to, sizes[i]});
+      FRAMEFS_CHECK(copy_chunk(entries[i], sizes[i], to));
+    }
+    return {};
+  }();
+  if (copied) return {};
+  allocation_.with([&](Allocation& all) {
+    for (const auto& range : copies) all.space.take_back(range);
+  });
+  static_cast<void>(tidy());  // what matters is what could not be copied
+  return copied;
+}
+
 // Commits the committed state once more, with nothing in the first `size` bytes behind the header.
 Status ContiguousBackend::vacate_head(std::uint64_t size) {
   FRAMEFS_TRY(const auto frame, codec::Frame::open(*file_, limits_));
   std::vector<std::int64_t> entries(frame.chunk_count());
   FRAMEFS_CHECK(frame.read_entries(*file_, {0}, entries));
-  for (auto& entry : entries) {
-    if (entry < 0 || std::cmp_greater_equal(entry, size)) continue;
-    FRAMEFS_TRY(const auto stored, stored_bytes(entry));
-    const auto to = allocation_.with([&](Allocation& all) { return all.space.append(stored); });
-    FRAMEFS_CHECK(copy_chunk(entry, stored, to));
+  std::vector<std::uint64_t> sizes(entries.size());  // 0 for what may stay
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (entries[i] < 0 || std::cmp_greater_equal(entries[i], size)) continue;
+    FRAMEFS_TRY(sizes[i], stored_bytes(entries[i]));
   }
+  FRAMEFS_CHECK(copy_to_end(entries, sizes));
   // Behind the index, which tells its own length, is the trailer, which ends the frame.
   constexpr std::uint64_t kTrailerLenFromEnd = 22;
   std::array<std::byte, sizeof(std::uint32_t)> length{};
@@ -234,7 +255,14 @@ Status ContiguousBackend::vacate_head(std::uint64_t size) {
   FRAMEFS_CHECK(file_->read_at(frame_len - kTrailerLenFromEnd, length));
   std::vector<std::byte> trailer(codec::load_be<std::uint32_t>(length.data()));
   FRAMEFS_CHECK(file_->read_at(frame_len - trailer.size(), trailer));
-  return commit_at_end({.nbytes = frame.nbytes(), .entries = entries, .vlmetalayers = {}}, trailer);
+  // What the next state will not have, this one still has.
+  auto retired = allocation_.with([](Allocation& all) { return all.space.take_retired(); });
+  const auto committed = commit_at_end(
+      {.nbytes = frame.nbytes(), .entries = entries, .vlmetalayers = {}}, trailer);
+  allocation_.with([&](Allocation& all) {
+    for (const auto& range : retired) all.space.retire(range);
+  });
+  return committed;
 }
 
 Status ContiguousBackend::commit_prepared() {
@@ -271,11 +299,17 @@ Status ContiguousBackend::compact(const FrameContent& content, const Moved& move
   FRAMEFS_TRY(const auto index, codec::encode_index(compacted));
   FRAMEFS_TRY(const auto trailer, codec::encode_trailer(content.vlmetalayers));
   const auto end = live + index.size() + trailer.size();
+  auto in_the_way = sizes;  // 0 for what is not
   for (std::size_t i = 0; i < now.size(); ++i) {
-    if (now[i] == compacted[i] || std::cmp_greater_equal(now[i], end)) continue;
-    const auto to = allocation_.with([&](Allocation& all) { return all.space.append(sizes[i]); });
-    FRAMEFS_CHECK(copy_chunk(now[i], sizes[i], to));
+    if (now[i] == compacted[i] || std::cmp_greater_equal(now[i], end)) in_the_way[i] = 0;
   }
+  FRAMEFS_CHECK(copy_to_end(now, in_the_way));
+  allocation_.with([&](Allocation& all) {
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      if (in_the_way[i] == 0) continue;
+      all.space.retire({header_len_ + static_cast<std::uint64_t>(content.entries[i]), sizes[i]});
+    }
+  });
   // Twice: readers may go by the state before the last one.
   const FrameContent aside{content.nbytes, now, content.vlmetalayers};
   FRAMEFS_CHECK(commit_at_end(aside, trailer));
@@ -286,15 +320,19 @@ Status ContiguousBackend::compact(const FrameContent& content, const Moved& move
     const auto to = header_len_ + static_cast<std::uint64_t>(compacted[i]);
     FRAMEFS_CHECK(copy_chunk(now[i], sizes[i], to));
   }
-  FRAMEFS_CHECK(write_tail(header_len_ + live, content.nbytes, index, trailer));
-  FRAMEFS_CHECK(commit_prepared());
+  auto committed = write_tail(header_len_ + live, content.nbytes, index, trailer);
+  if (committed) committed = commit_prepared();
+  if (!committed) {
+    pending_.reset();  // its place was not given out
+    return committed;
+  }
   entries_at_open_.clear();
   allocation_.with([&](Allocation& all) { all.space = codec::FrameSpace(header_len_ + end); });
   moved(compacted);
   return tidy();
 }
 
-Status ContiguousBackend::sync() {
+Status ContiguousBackend::sync_files() {
   if (::fdatasync(file_->fd()) != 0) return system_error("fdatasync");
   return {};
 }
@@ -346,10 +384,10 @@ void ContiguousBackend::set_params(const codec::FrameHeader& header) {
   next_head_ = head;
 }
 
-FrameBackend::Usage ContiguousBackend::usage() {
+FrameBackend::Usage ContiguousBackend::usage(std::span<const std::int64_t>) {
   find_dead_space();
   return allocation_.with([](const Allocation& all) {
-    return Usage{all.space.end(), all.space.dead_bytes()};
+    return Usage{.total = all.space.end(), .dead = all.space.dead_bytes()};
   });
 }
 

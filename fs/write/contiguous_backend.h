@@ -30,7 +30,6 @@ class ContiguousBackend final : public FrameBackend {
   Result<std::int64_t> store(std::span<const std::byte> chunk) override;
   void drop(std::int64_t entry) override;
   Status prepare(const FrameContent& content) override;
-  Status sync() override;
   Status publish() override;
   [[nodiscard]] bool wants_tidying() const override;
   Status tidy() override;
@@ -39,7 +38,7 @@ class ContiguousBackend final : public FrameBackend {
   void set_params(const codec::FrameHeader& header) override;
   [[nodiscard]] int content_fd() const noexcept override { return file_->fd(); }
   Status compact(const FrameContent& content, const Moved& moved) override;
-  Usage usage() override;
+  Usage usage(std::span<const std::int64_t> entries) override;
 
  private:
   using Head = std::array<std::byte, codec::kFrameFixedHeaderBytes>;
@@ -56,11 +55,13 @@ class ContiguousBackend final : public FrameBackend {
 
   ContiguousBackend(std::shared_ptr<const FileSource> file, const codec::Limits& limits)
       : file_(std::move(file)), limits_(limits) {}
+  Status sync_files() override;
   Status check_untouched();
   Status prepare_empty(std::span<const std::byte> trailer);
   Status rewrite_empty(std::span<const std::byte> trailer);
   Status vacate_head(std::uint64_t size);
   Status copy_chunk(std::int64_t& entry, std::uint64_t size, std::uint64_t to);
+  Status copy_to_end(std::span<std::int64_t> entries, std::span<const std::uint64_t> sizes);
   Status commit_at_end(const FrameContent& content, std::span<const std::byte> trailer);
   Status commit_prepared();
   Status write_tail(std::uint64_t at, std::uint64_t nbytes, std::span<const std::byte> index,

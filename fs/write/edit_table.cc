@@ -128,8 +128,11 @@ Status EditTable::commit_together(const std::vector<Edit>& edits, bool durably) 
       status = std::unexpected(error);
     };
     for (const auto& edit : std::span(edits).subspan(done, count)) {
+      const bool was_lost = edit->is_lost();
       auto begun = edit->begin_commit();
-      if (!begun) {
+      if (!begun && was_lost) {
+        status = std::unexpected(begun.error());  // the log has it already
+      } else if (!begun) {
         note(edit, begun.error());
       } else if (*begun) {
         // Also where its last name is gone: who has it open goes on reading it, and a crash may bring
@@ -156,7 +159,7 @@ void EditTable::end_entry(const FileKey& key) {
   const auto edit = find(key);
   if (!edit) return;
   const bool is_gone = is_unlinked(*edit);
-  if (!is_gone && !edit->is_changed()) {
+  if (!is_gone && !edit->is_changed() && !edit->is_lost()) {
     if (const auto compacted = edit->compact(false); !compacted) {
       log_.failure(edit->name(), compacted.error());
     }
@@ -167,7 +170,7 @@ void EditTable::end_entry(const FileKey& key) {
     const auto at = state.entries.find(key);
     if (at == state.entries.end() || at->second.writers > 0) return;
     // What could not be committed is tried again later, for as long as there is hope.
-    if (edit->is_changed() && !is_gone && !edit->is_overtaken()) return;
+    if (edit->is_changed() && !is_gone && !edit->is_lost()) return;
     if (const auto st = stat_of(edit->content_fd())) identity = identity_of(*st);
     ended = std::move(at->second.edit);
     state.entries.erase(at);
@@ -175,7 +178,9 @@ void EditTable::end_entry(const FileKey& key) {
   });
   if (!ended) return;
   ended->wind_up();
-  if (ended->is_changed() && !is_gone) log_.warn(ended->name() + ": what was written last is lost");
+  if ((ended->is_changed() || ended->is_lost()) && !is_gone) {
+    log_.warn(ended->name() + ": what was written last is lost");
+  }
   on_end_(key, identity);
 }
 

@@ -29,7 +29,8 @@ struct FrameContent {
 //   (sync)      all of that is durable: sync(), or syncfs(2)
 //   publish()   the new state is the frame
 //
-// After an error of one of them the committed state is still whole, and the commit can be begun anew.
+// After an error of one of them the committed state is still whole.  After one of prepare() the commit
+// can be begun anew; after one of a sync it cannot, see is_lost().
 // Threads: store() from any number at once; the others from one at a time, and not beside store().
 class FrameBackend {
  public:
@@ -44,14 +45,27 @@ class FrameBackend {
   // The next state will not refer to the chunk of this entry (>= 0).
   virtual void drop(std::int64_t entry) = 0;
 
-  // Errors: no_space, system; EIO where somebody else has written to the frame: from then on it
-  // is_overtaken(), and no commit will do.
+  // Errors: no_space, system; EIO where somebody else has written to the frame.
   virtual Status prepare(const FrameContent& content) = 0;
-  [[nodiscard]] bool is_overtaken() const noexcept {
-    return is_overtaken_.load(std::memory_order_relaxed);
+  // An error is the last word about this frame: it then is_lost().
+  Status sync() {
+    auto status = sync_files();
+    if (!status) give_up();
+    return status;
   }
-  virtual Status sync() = 0;
   virtual Status publish() = 0;
+
+  // No commit will do any more.  Either somebody else has written to the frame; or what was written
+  // since the last commit did not reach the disk: the kernel tells of that once, and a second sync
+  // would succeed without those bytes.
+  [[nodiscard]] bool is_lost() const noexcept { return is_lost_.load(std::memory_order_relaxed); }
+  // For when the sync was not ours.
+  void give_up() noexcept { is_lost_.store(true, std::memory_order_relaxed); }
+  // Errors: EIO when it is_lost().
+  [[nodiscard]] Status check_usable() const {
+    if (!is_lost()) return {};
+    return system_error_of(EIO, "an earlier commit failed for good");
+  }
   // Whether there is something to tidy up once the state published last is durable, and doing so.
   [[nodiscard]] virtual bool wants_tidying() const = 0;
   virtual Status tidy() = 0;
@@ -77,18 +91,21 @@ class FrameBackend {
   struct Usage {
     std::uint64_t total = 0;
     std::uint64_t dead = 0;
+    bool is_refused = false;  // by the reference library, as it is stored now
   };
-  virtual Usage usage() = 0;
+  // `entries` is the committed index.
+  virtual Usage usage(std::span<const std::int64_t> entries) = 0;
 
  protected:
+  virtual Status sync_files() = 0;
   Status overtaken() {
-    is_overtaken_.store(true, std::memory_order_relaxed);
+    give_up();
     return system_error_of(EIO,
                            "the frame was changed by somebody else while it was being written");
   }
 
  private:
-  std::atomic<bool> is_overtaken_{false};  // set once; nothing else is inferred from it
+  std::atomic<bool> is_lost_{false};  // set once; nothing else is inferred from it
 };
 
 }  // namespace framefs::fs

@@ -260,6 +260,7 @@ Status FrameEdit::store(std::vector<FrameImage::Frozen> frozen) {
 }
 
 Status FrameEdit::flush_in_turn(FrameImage::Which which) {
+  FRAMEFS_CHECK(backend_->check_usable());
   while (true) {
     auto frozen =
         image_.write([&](FrameImage& image) { return image.freeze(which, kFlushedChunks); });
@@ -327,6 +328,7 @@ Status FrameEdit::finish_in_turn(bool durably) {
 }
 
 Status FrameEdit::commit_in_turn(bool durably) {
+  FRAMEFS_CHECK(backend_->check_usable());
   if (!is_changed()) {
     if (!durably || is_durable_) return {};
     FRAMEFS_CHECK(backend_->sync());
@@ -348,6 +350,7 @@ Status FrameEdit::commit(bool durably) {
 
 Result<std::optional<FrameEdit::Commit>> FrameEdit::begin_commit() {
   auto hold = turn_.take();
+  FRAMEFS_CHECK(backend_->check_usable());
   if (!is_changed()) return std::nullopt;
   if (const auto prepared = prepare_in_turn(); !prepared) {
     image_.write([](FrameImage& image) { image.set_changed(true); });
@@ -357,6 +360,7 @@ Result<std::optional<FrameEdit::Commit>> FrameEdit::begin_commit() {
 }
 
 Status FrameEdit::finish_commit(const Commit&, const Status& synced, bool durably) {
+  if (!synced) backend_->give_up();
   auto status = synced ? finish_in_turn(durably) : synced;
   if (!status) image_.write([](FrameImage& image) { image.set_changed(true); });
   return status;
@@ -365,9 +369,6 @@ Status FrameEdit::finish_commit(const Commit&, const Status& synced, bool durabl
 Status FrameEdit::compact(bool always) {
   const auto hold = turn_.take();
   FRAMEFS_CHECK(commit_in_turn(false));
-  const auto [total, dead] = backend_->usage();
-  const bool is_worth_it = dead >= kLeastCompactedBytes && dead >= total - dead;
-  if (!is_worth_it && !(always && dead > 0)) return {};
   struct State {
     std::uint64_t nbytes = 0;
     std::vector<std::int64_t> entries;
@@ -379,6 +380,9 @@ Status FrameEdit::compact(bool always) {
   });
   // Somebody has begun to write again, or the last chunk is stored for the committed state only.
   if (state.is_changed || committed_only_) return {};
+  const auto [total, dead, is_refused] = backend_->usage(state.entries);
+  const bool is_worth_it = dead >= kLeastCompactedBytes && dead >= total - dead;
+  if (!is_worth_it && !is_refused && !(always && dead > 0)) return {};
   const auto moved = [this](const std::vector<std::int64_t>& entries) {
     const auto id = services_.next_state.fetch_add(1, std::memory_order_relaxed);
     image_.write([&](FrameImage& image) { image.replace_entries(entries, id); });
@@ -392,7 +396,7 @@ Status FrameEdit::compact(bool always) {
 
 void FrameEdit::wind_up() {
   const auto hold = turn_.take();
-  if (!is_changed()) backend_->wind_up();
+  if (!is_changed() && !is_lost()) backend_->wind_up();
 }
 
 Status FrameEdit::set_vlmeta(std::string_view name,

@@ -116,10 +116,11 @@ class FrameEdit {
 
   [[nodiscard]] bool is_changed() const;
   [[nodiscard]] bool has_dirty_chunks() const;
-  // Somebody else has written to the file: nothing can be committed any more.
-  [[nodiscard]] bool is_overtaken() const noexcept { return backend_->is_overtaken(); }
+  // Nothing can be committed any more; who asks for it is told every time.
+  [[nodiscard]] bool is_lost() const noexcept { return backend_->is_lost(); }
   // Writes the frame without dead space, in place and by commits of its own, where that saves more
-  // than the frame takes without it, or `always`.
+  // than the frame takes without it, or `always`; and where the reference library refuses the numbers
+  // that chunks of a sparse frame have.
   Status compact(bool always);
 
   // To be called when nobody will write any more and all is committed.

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "codec/chunk/chunk_header.h"
 #include "codec/frame/chunk_space.h"
 #include "codec/frame/frame_index.h"
 #include "codec/frame/frame_trailer.h"
@@ -66,7 +67,8 @@ Result<std::unique_ptr<SparseBackend>> SparseBackend::open(
 
 Result<std::int64_t> SparseBackend::store(std::span<const std::byte> chunk) {
   const auto id = numbers_.with([&](Numbers& numbers) {
-    const auto number = numbers.space.allocate(1);
+    // Low numbers first, for the sake of is_refused().
+    const auto number = numbers.space.allocate_from(0, 1);
     numbers.fresh.emplace(static_cast<std::uint32_t>(number), chunk.size());
     numbers.cbytes_change += static_cast<std::int64_t>(chunk.size());
     return number;
@@ -165,7 +167,7 @@ Status SparseBackend::prepare(const FrameContent& content) {
 }
 
 // New files and their names, all of which the new index is going to refer to.
-Status SparseBackend::sync() {
+Status SparseBackend::sync_files() {
   const auto ids = numbers_.with([](const Numbers& numbers) {
     std::vector<std::uint32_t> fresh;
     for (const auto& [id, size] : numbers.fresh) fresh.push_back(id);
@@ -200,6 +202,54 @@ Status SparseBackend::publish() {
     numbers.fresh.clear();
     numbers.cbytes_change = 0;
   });
+  return {};
+}
+
+// The reference library takes the numbers of chunk files for places among so many bytes of chunks.
+// Source: frame format, "Sparse frames".
+bool SparseBackend::is_refused(std::int64_t entry) const noexcept {
+  return entry >= 0 && static_cast<std::uint64_t>(entry) + codec::kExtendedHeaderBytes > cbytes_;
+}
+
+FrameBackend::Usage SparseBackend::usage(std::span<const std::int64_t> entries) {
+  return {.total = cbytes_,
+          .dead = 0,
+          .is_refused = std::ranges::any_of(entries, [&](auto entry) { return is_refused(entry); })};
+}
+
+// The same chunk under the lowest number that is free.
+Result<std::int64_t> SparseBackend::store_again(std::int64_t entry) {
+  const UniqueFd fd(::openat(directory_.get(),
+                             ChunkFiles::name_of(static_cast<std::uint32_t>(entry)).c_str(),
+                             O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!fd) return system_error("open");
+  FRAMEFS_TRY(const auto st, stat_of(fd.get()));
+  std::vector<std::byte> chunk(
+      std::min<std::uint64_t>(static_cast<std::uint64_t>(st.st_size), codec::kMaxChunkBytes));
+  FRAMEFS_CHECK(read_fully(fd.get(), 0, chunk));
+  FRAMEFS_TRY(const auto again, store(chunk));
+  drop(entry);
+  return again;
+}
+
+Status SparseBackend::commit_durably(const FrameContent& content) {
+  FRAMEFS_CHECK(prepare(content));
+  FRAMEFS_CHECK(sync());
+  FRAMEFS_CHECK(publish());
+  FRAMEFS_CHECK(sync());
+  return tidy();
+}
+
+Status SparseBackend::compact(const FrameContent& content, const Moved& moved) {
+  // Once more as it is: then the numbers of what was dropped last are free.
+  FRAMEFS_CHECK(commit_durably(content));
+  std::vector<std::int64_t> entries(content.entries.begin(), content.entries.end());
+  for (auto& entry : entries) {
+    if (!is_refused(entry)) continue;
+    FRAMEFS_TRY(entry, store_again(entry));
+  }
+  FRAMEFS_CHECK(commit_durably({content.nbytes, entries, content.vlmetalayers}));
+  moved(entries);
   return {};
 }
 

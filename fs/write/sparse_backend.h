@@ -33,7 +33,6 @@ class SparseBackend final : public FrameBackend {
   Result<std::int64_t> store(std::span<const std::byte> chunk) override;
   void drop(std::int64_t entry) override;
   Status prepare(const FrameContent& content) override;
-  Status sync() override;
   Status publish() override;
   // Always: numbers of chunks that only a state before has are given out again.
   [[nodiscard]] bool wants_tidying() const override { return true; }
@@ -44,8 +43,9 @@ class SparseBackend final : public FrameBackend {
   void wind_up() override;
   void set_params(const codec::FrameHeader& header) override;
   [[nodiscard]] int content_fd() const noexcept override { return index_.get(); }
-  Status compact(const FrameContent&, const Moved&) override { return {}; }
-  Usage usage() override { return {cbytes_, 0}; }
+  // Gives chunks lower numbers, where others refuse theirs.
+  Status compact(const FrameContent& content, const Moved& moved) override;
+  Usage usage(std::span<const std::int64_t> entries) override;
 
  private:
   struct Numbers {
@@ -55,6 +55,10 @@ class SparseBackend final : public FrameBackend {
   };
   SparseBackend(UniqueFd directory, std::shared_ptr<const ChunkFiles> files)
       : directory_(std::move(directory)), files_(std::move(files)) {}
+  Status sync_files() override;
+  [[nodiscard]] bool is_refused(std::int64_t entry) const noexcept;
+  Result<std::int64_t> store_again(std::int64_t entry);
+  Status commit_durably(const FrameContent& content);
   [[nodiscard]] Result<UniqueFd> open_index() const;
   Status check_untouched();
   Status write_index_file(std::span<const std::byte> bytes);

@@ -73,13 +73,13 @@ def frame(chunks, nbytes, chunksize, typesize=1, layers=None, blocksize=0):
         section + index + TRAILER
 
 
-def write_sparse_frame(folder, chunks, nbytes, chunksize, typesize=1, layers=None, blocksize=0):
-    """The same in a directory, a file for each stored chunk."""
+def write_sparse_frame(folder, chunks, nbytes, chunksize, typesize=1, layers=None, blocksize=0, numbers=None):
+    """The same in a directory, a file for each stored chunk; `numbers` by chunk, where not counted."""
     folder.mkdir()
     entries, cbytes = [], 0
-    for chunk in chunks:
+    for index, chunk in enumerate(chunks):
         if isinstance(chunk, bytes):
-            entries.append(number := sum(e < 1 << 63 for e in entries))
+            entries.append(number := (numbers or {}).get(index, sum(e < 1 << 63 for e in entries)))
             (folder / f"{number:08X}.chunk").write_bytes(chunk)
             cbytes += len(chunk)
         else:

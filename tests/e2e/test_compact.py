@@ -155,6 +155,16 @@ class Compact(CommandCase):
         self.assertEqual((result.stdout, result.stderr), (b"", b""))
         self.assertEqual({path.name: path.read_bytes() for path in folder.iterdir()}, before)
 
+    def test_a_sparse_frame_that_others_refuse_is_renumbered(self):
+        """They take the numbers for places among so many bytes of chunks."""
+        folder = self.source / "sparse.b2frame"
+        frames.write_sparse_frame(folder, [frames.ZERO, memcpyed_chunk(b"abcd")], 8, 4, numbers={1: 0x2A})
+        os.utime(folder / "chunks.b2frame", ns=(ATIME_NS, MTIME_NS))
+        self.framefs("compact", folder)
+        self.assertEqual(sorted(path.name for path in folder.iterdir()), ["00000000.chunk", "chunks.b2frame"])
+        self.assertEqual((folder / "chunks.b2frame").stat().st_mtime_ns, MTIME_NS)
+        self.assert_holds(folder, bytes(4) + b"abcd")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -13,11 +13,9 @@ import collections
 import contextlib
 import ctypes
 import errno
-import json
 import os
 import pathlib
 import random
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -178,26 +176,9 @@ def edit(folder, seed):
     subprocess.run([daemon.FRAMEFS, "compact", *compacted], check=True)
     for file in files:
         (folder / f"{file.path.name}.plain").write_bytes(file.plain)
-    left_out = leave_out_far_numbers(folder)
     done = ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))
-    print(f"a mount changed {len(names)} frames and made {len(rules)} ({done}); {len(compacted)} were compacted, "
-          f"{left_out} left out for their high chunk numbers", flush=True)
-
-
-def leave_out_far_numbers(folder):
-    """Removes the sparse frames that the library (3.x) refuses to open, as it takes their chunk files' numbers for
-    places among so many bytes of chunks; returns how many.  Source: frame format, "Sparse frames"."""
-    sparse = [path for path in sorted(folder.iterdir()) if path.is_dir()]
-    info = subprocess.run([daemon.FRAMEFS, "info", "--json", "--chunks", *sparse], check=True, stdout=subprocess.PIPE)
-    left_out = 0
-    for path, told in zip(sparse, json.loads(info.stdout)):
-        stored = [chunk for chunk in told["chunk_list"] if chunk.get("file")]
-        last = max((int(chunk["file"].partition(".")[0], 16) for chunk in stored), default=-1)
-        if last > sum(chunk["cbytes"] for chunk in stored) - 32:
-            shutil.rmtree(path)
-            path.with_suffix(".plain").unlink()
-            left_out += 1
-    return left_out
+    print(f"a mount changed {len(names)} frames and made {len(rules)} ({done}); {len(compacted)} were compacted",
+          flush=True)
 
 
 @contextlib.contextmanager

@@ -3,9 +3,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,6 +16,7 @@
 #include "fs/core/chunk_files.h"
 #include "fs/core/file_sink.h"
 #include "fs/view/frame_view.h"
+#include "fs/write/edit_kit.h"
 #include "fs/write/frame_edit.h"
 #include "tests/support/bytes.h"
 #include "tests/support/catch.h"
@@ -27,12 +28,7 @@ namespace framefs::test {
 class EditMount {
  public:
   explicit EditMount(std::uint64_t overlay_bytes = 64u << 20)
-      : buffers_(1u << 20),
-        cache_(16u << 20),
-        pool_(2),
-        blocks_(cache_, buffers_, pool_),
-        storing_(pool_),
-        overlay_(overlay_bytes) {}
+      : kit_(log_.log(), {.cache_bytes = 16u << 20, .overlay_bytes = overlay_bytes, .threads = 2}) {}
 
   // Of an empty frame that is made at `path`, a directory where it is to be sparse.
   void create(const std::filesystem::path& path, const codec::FrameParams& params, bool sparse) {
@@ -59,29 +55,24 @@ class EditMount {
     } else {
       source.file = std::make_shared<const fs::FileSource>(std::move(fd));
     }
-    auto opening = fs::open_for_edit(std::move(source), next_state_++, limits_);
+    auto opening = kit_.begin(std::move(source));
     REQUIRE(opening);
     opening->settle = std::move(settle);
-    const fs::EditServices services{
-        {limits_, buffers_, cache_, blocks_, log_.log()}, storing_, overlay_, next_state_};
-    auto edit = fs::FrameEdit::make(std::move(*opening), services);
+    change_opening(*opening);
+    auto edit = kit_.make(std::move(*opening));
     REQUIRE(edit);
     return *edit;
   }
 
   [[nodiscard]] std::vector<std::string> lines() const { return log_.lines(); }
-  fs::OverlayBudget& overlay() { return overlay_; }
+  fs::OverlayBudget& overlay() { return kit_.overlay(); }
+
+  // Run on each opening before an edit is made of it.
+  std::function<void(fs::FrameEdit::Opening&)> change_opening = [](auto&) {};
 
  private:
   TestLog log_;
-  codec::Limits limits_;
-  fs::BufferPool buffers_;
-  fs::DecodeCache cache_;
-  fs::WorkerPool pool_;
-  fs::BlockFetcher blocks_;
-  fs::ChunkStoring storing_;
-  fs::OverlayBudget overlay_;
-  std::atomic<std::uint64_t> next_state_{1};
+  fs::EditKit kit_;
 };
 
 // What a reader of the mount gets.

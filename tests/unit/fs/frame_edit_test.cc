@@ -1,6 +1,10 @@
 #include "fs/write/frame_edit.h"
 
+#include <signal.h>
+#include <sys/resource.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <random>
 
 #include "tests/support/random_seed.h"
@@ -120,7 +124,167 @@ class Model {
   Bytes plain_;
 };
 
+// A disk of which syncs fail when they are told to.
+class FailingSyncs final : public FrameBackend {
+ public:
+  FailingSyncs(std::unique_ptr<FrameBackend> backend, const bool& fails)
+      : backend_(std::move(backend)), fails_(fails) {}
+
+  Result<std::int64_t> store(std::span<const std::byte> chunk) override {
+    return backend_->store(chunk);
+  }
+  void drop(std::int64_t entry) override { backend_->drop(entry); }
+  Status prepare(const FrameContent& content) override { return backend_->prepare(content); }
+  Status publish() override { return backend_->publish(); }
+  [[nodiscard]] bool wants_tidying() const override { return backend_->wants_tidying(); }
+  Status tidy() override { return backend_->tidy(); }
+  [[nodiscard]] std::uint64_t most_empty_trailer() const noexcept override {
+    return backend_->most_empty_trailer();
+  }
+  void wind_up() override { backend_->wind_up(); }
+  void set_params(const codec::FrameHeader& header) override { backend_->set_params(header); }
+  [[nodiscard]] int content_fd() const noexcept override { return backend_->content_fd(); }
+  Status compact(const FrameContent& content, const Moved& moved) override {
+    return backend_->compact(content, moved);
+  }
+  Usage usage(std::span<const std::int64_t> entries) override { return backend_->usage(entries); }
+
+ private:
+  Status sync_files() override {
+    return fails_ ? system_error_of(EIO, "fdatasync") : backend_->sync();
+  }
+
+  const std::unique_ptr<FrameBackend> backend_;
+  const bool& fails_;
+};
+
+// No file becomes longer than that.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(std::uint64_t bytes) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    handler_ = ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    ::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_{};
+  sighandler_t handler_ = SIG_DFL;
+};
+
+void write_at(FrameEdit& edit, std::uint64_t offset, std::span<const std::byte> bytes) {
+  const FrameEdit::Piece piece{offset, bytes};
+  REQUIRE(edit.write(std::span(&piece, 1)));
+}
+
+Bytes noise(std::size_t size, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  Bytes bytes(size);
+  for (auto& byte : bytes) byte = std::byte(random());
+  return bytes;
+}
+
 }  // namespace
+
+TEST_CASE("frame_edit: after a sync that failed, no commit pretends to succeed",
+          "[fs][frame_edit][unit]") {
+  const bool sparse = GENERATE(false, true);
+  const test::TempDirectory folder;
+  EditMount mount;
+  const auto path = folder.path() / "x.b2frame";
+  mount.create(path, params_of(codec::CodecId::lz4, 4, 4096), sparse);
+  bool fails = false;
+  mount.change_opening = [&](FrameEdit::Opening& opening) {
+    opening.backend = std::make_unique<FailingSyncs>(std::move(opening.backend), fails);
+  };
+  const auto edit = mount.open(path);
+  const auto first = noise(20000, 1);
+  write_at(*edit, 0, first);
+  REQUIRE(edit->commit(true));
+
+  write_at(*edit, 5000, noise(9000, 2));
+  fails = true;
+  SECTION("its own") { CHECK_FALSE(edit->commit(true)); }
+  SECTION("one for many frames") {
+    auto begun = edit->begin_commit();
+    REQUIRE(begun);
+    REQUIRE(*begun);
+    CHECK_FALSE(edit->finish_commit(**begun, system_error_of(EIO, "syncfs"), false));
+  }
+  CHECK(read_stored(path) == first);
+  // The kernel tells of lost pages once.
+  fails = false;
+  CHECK(edit->is_lost());
+  const auto again = edit->commit(true);
+  REQUIRE_FALSE(again);
+  CHECK(again.error().sys == EIO);
+  CHECK_FALSE(edit->begin_commit());
+  CHECK_FALSE(edit->flush(FrameImage::Which::all));
+  CHECK_FALSE(edit->compact(true));
+  edit->wind_up();
+  CHECK(read_stored(path) == first);
+}
+
+TEST_CASE("frame_edit: chunks of a sparse frame get numbers that the reference library takes",
+          "[fs][frame_edit][unit]") {
+  const test::TempDirectory folder;
+  EditMount mount;
+  const auto path = folder.path() / "x.b2frame";
+  mount.create(path, params_of(codec::CodecId::lz4, 1, 128), true);
+  const auto edit = mount.open(path);
+  auto plain = noise(128 * 400, 1);
+  write_at(*edit, 0, plain);
+  REQUIRE(edit->commit(true));
+  REQUIRE(edit->zero(0, 128 * 398));
+  std::fill_n(plain.begin(), 128 * 398, std::byte{0});
+  REQUIRE(edit->commit(true));
+  REQUIRE(edit->compact(false));
+  edit->wind_up();
+
+  CHECK(read_stored(path) == plain);
+  CHECK(read_edit(*edit, 0, plain.size()) == plain);
+  std::vector<std::string> names;
+  for (const auto& item : std::filesystem::directory_iterator(path)) {
+    names.push_back(item.path().filename());
+  }
+  std::ranges::sort(names);
+  CHECK(names == std::vector<std::string>{"00000000.chunk", "00000001.chunk", "chunks.b2frame"});
+}
+
+TEST_CASE("frame_edit: a compaction for which there is no room leaves nothing behind",
+          "[fs][frame_edit][unit]") {
+  const test::TempDirectory folder;
+  EditMount mount;
+  const auto path = folder.path() / "x.b2frame";
+  mount.create(path, params_of(codec::CodecId::lz4, 1, 4096), false);
+  const auto edit = mount.open(path);
+  auto plain = noise(4096 * 20, 1);
+  write_at(*edit, 0, plain);
+  REQUIRE(edit->commit(true));
+  const auto changed = noise(4096 * 3, 2);
+  write_at(*edit, 4096, changed);
+  std::ranges::copy(changed, plain.begin() + 4096);
+  REQUIRE(edit->commit(true));
+  const auto size = std::filesystem::file_size(path);
+  {
+    const FileSizeLimit limit(size + 3 * 4096);
+    const auto compacted = edit->compact(true);
+    REQUIRE_FALSE(compacted);
+  }
+  CHECK(std::filesystem::file_size(path) == size);
+  CHECK(read_stored(path) == plain);
+  REQUIRE(edit->compact(true));
+  CHECK(read_stored(path) == plain);
+  CHECK(read_edit(*edit, 0, plain.size()) == plain);
+  CHECK(std::filesystem::file_size(path) < size - 3 * 4096 + 200);
+}
 
 TEST_CASE("frame_edit: is what was written, after any sequence of changes",
           "[fs][frame_edit][unit]") {
