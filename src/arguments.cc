@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "src/exit_codes.h"
+#include "src/size_text.h"
 
 namespace framefs {
 
@@ -25,6 +26,16 @@ std::optional<int> parse_arguments(CLI::App& app, std::span<const std::string> a
 int usage_error(const CLI::App& app, const std::string& what) {
   std::cerr << fmt::format("framefs: {}\nRun {} --help for more.\n", what, app.get_name());
   return kExitUsage;
+}
+
+CLI::Validator size_text() {
+  const auto convert = [](std::string& text) {
+    const auto size = parse_size(text);
+    if (!size) return text + " is no size";
+    text = std::to_string(*size);
+    return std::string();
+  };
+  return CLI::Validator(convert, "SIZE", "SIZE");
 }
 
 }  // namespace framefs

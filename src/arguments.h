@@ -15,4 +15,8 @@ std::optional<int> parse_arguments(CLI::App& app, std::span<const std::string> a
 // Says on standard error what is wrong with a command line, and returns the exit code for it.
 int usage_error(const CLI::App& app, const std::string& what);
 
+// For options that take a number of bytes, as parse_size() does.  CLI11's own conversion takes "-1" and
+// "M" for sizes, and what passes 64 bits.
+CLI::Validator size_text();
+
 }  // namespace framefs

@@ -13,11 +13,11 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
+#include "src/arguments.h"
 #include "src/commands.h"
 #include "src/exit_codes.h"
 #include "src/mount_words.h"
 #include "src/new_file_rule.h"
-#include "src/size_text.h"
 #include "src/version.h"
 
 namespace framefs {

@@ -17,7 +17,6 @@
 #include "src/exit_codes.h"
 #include "src/info_json.h"
 #include "src/info_table.h"
-#include "src/size_text.h"
 #include "src/store_listing.h"
 #include "src/text_output.h"
 

@@ -16,6 +16,7 @@
 #include "codec/chunk/encode_words.h"
 #include "codec/core/limits.h"
 #include "fs/core/error_map.h"
+#include "src/arguments.h"
 #include "src/exit_codes.h"
 #include "src/pack_file.h"
 #include "src/size_text.h"

@@ -17,7 +17,6 @@
 #include "src/collected_log.h"
 #include "src/exit_codes.h"
 #include "src/held_signals.h"
-#include "src/size_text.h"
 #include "src/unpacker.h"
 
 namespace framefs {

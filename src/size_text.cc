@@ -26,16 +26,6 @@ std::optional<std::uint64_t> parse_size(std::string_view text) {
   return codec::checked_mul(size, std::uint64_t{1} << 10 * (power + 1));
 }
 
-CLI::Validator size_text() {
-  const auto convert = [](std::string& text) {
-    const auto size = parse_size(text);
-    if (!size) return text + " is no size";
-    text = std::to_string(*size);
-    return std::string();
-  };
-  return CLI::Validator(convert, "SIZE", "SIZE");
-}
-
 std::string size_for_people(std::uint64_t bytes) {
   constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
   auto size = static_cast<double>(bytes);

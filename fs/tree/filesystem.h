@@ -238,6 +238,7 @@ class Filesystem {
                                const Directory::Found* replaced);
   Status hold(const Member& member);
   void let_go(const Member& member);
+  Status remove_source(int parent, const std::string& source_name, const Directory::Found& what);
   Status remove_entry(const Member& member);
   Status rename_source(const Member& moved, const Parent& to, const std::string& source_name,
                        unsigned flags);

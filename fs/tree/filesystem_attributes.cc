@@ -69,16 +69,15 @@ Status Filesystem::set_mode(const Node& node, int fd, mode_t mode) const {
 }
 
 Status Filesystem::set_times(Node& node, int fd, const timespec& accessed, const timespec& modified) {
-  const timespec times[2] = {accessed, modified};
-  if (::utimensat(AT_FDCWD, path_of_fd(fd).c_str(), times, 0) != 0) {
-    return system_error("utimensat");
-  }
-  // What is not committed yet will not change it any more.
+  const auto set = [&]() -> Status {
+    const timespec times[2] = {accessed, modified};
+    if (::utimensat(AT_FDCWD, path_of_fd(fd).c_str(), times, 0) != 0) {
+      return system_error("utimensat");
+    }
+    return {};
+  };
   const auto edit = modified.tv_nsec == UTIME_OMIT ? nullptr : edit_of(node);
-  if (!edit) return {};
-  FRAMEFS_TRY(const auto st, stat_of(fd));
-  edit->set_mtime(st.st_mtim);
-  return {};
+  return edit ? edit->set_mtime(modified, set) : set();
 }
 
 // The directory that a sparse frame is; nothing for other files.

@@ -84,8 +84,7 @@ Status remove_directory_at(int parent, const std::string& name) {
   return {};
 }
 
-// What is called `source_name` by now.
-Status remove_source(int parent, const std::string& source_name, const Directory::Found& what) {
+Status remove_at(int parent, const std::string& source_name, const Directory::Found& what) {
   if (is_sparse(what)) return remove_sparse_frame(parent, source_name);
   if (S_ISDIR(what.entry.stat.st_mode)) return remove_directory_at(parent, source_name);
   if (::unlinkat(parent, source_name.c_str(), 0) != 0) return system_error("unlink");
@@ -116,6 +115,16 @@ Status Filesystem::hold(const Member& member) {
 void Filesystem::let_go(const Member& member) {
   const auto& [parent, found] = member;
   nodes_.hold(source_id(found), {parent.node, found.source_name}, nullptr);
+}
+
+// What is called `source_name` by now.  No commit may bring parts of a sparse frame back meanwhile; of
+// other files, an edit goes on with what has no name.
+Status Filesystem::remove_source(int parent, const std::string& source_name,
+                                 const Directory::Found& what) {
+  const auto remove = [&] { return remove_at(parent, source_name, what); };
+  const auto [device, inode] = source_id(what);
+  const auto edit = is_sparse(what) ? edits_.find({device, inode}) : nullptr;
+  return edit ? edit->remove(remove) : remove();
 }
 
 Status Filesystem::remove_entry(const Member& member) {

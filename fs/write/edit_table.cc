@@ -112,7 +112,9 @@ Status EditTable::make_room(FrameEdit& edit) {
     if (!overlay_.is_full()) return {};
     if (const auto flushed = other->flush(FrameImage::Which::all); !flushed) status = flushed;
   }
-  return overlay_.is_full() ? status : Status{};
+  if (!overlay_.is_full()) return {};
+  if (edit.is_removed()) return codec::fail(codec::Errc::no_space, "overlay of a removed frame");
+  return status;
 }
 
 Status EditTable::commit_all(bool durably) { return commit_together(all(), durably); }

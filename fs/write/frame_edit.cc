@@ -111,7 +111,7 @@ Result<std::shared_ptr<FrameEdit>> FrameEdit::make(Opening opening, const EditSe
   FRAMEFS_TRY(auto layers, read_vlmetalayers(opening.origin, opening.frame));
   FRAMEFS_TRY(const auto st, stat_of(opening.backend->content_fd()));
   std::shared_ptr<FrameEdit> made(new FrameEdit(std::move(opening), std::move(layers), services));
-  made->set_mtime(st.st_mtim);
+  FRAMEFS_CHECK(made->set_mtime(st.st_mtim, [] { return Status(); }));
   return made;
 }
 
@@ -139,8 +139,21 @@ timespec FrameEdit::mtime() const {
   return image_.read([](const FrameImage& image) { return image.mtime; });
 }
 
-void FrameEdit::set_mtime(const timespec& time) {
-  image_.write([&](FrameImage& image) { image.mtime = time; });
+Status FrameEdit::set_mtime(const timespec& time, const std::function<Status()>& set) {
+  return image_.write([&](FrameImage& image) -> Status {
+    FRAMEFS_CHECK(set());
+    image.mtime = time.tv_nsec == UTIME_NOW ? now() : time;
+    return {};
+  });
+}
+
+// The time at which it was stored is not that at which it was written.  Who may write to a file need not
+// be the one who may set its times: better that than no commit.
+void FrameEdit::restore_mtime() const {
+  image_.read([&](const FrameImage& image) {
+    const std::array<timespec, 2> times{timespec{.tv_sec = 0, .tv_nsec = UTIME_OMIT}, image.mtime};
+    static_cast<void>(::futimens(backend_->content_fd(), times.data()));
+  });
 }
 
 bool FrameEdit::is_changed() const {
@@ -260,6 +273,7 @@ Status FrameEdit::store(std::vector<FrameImage::Frozen> frozen) {
 }
 
 Status FrameEdit::flush_in_turn(FrameImage::Which which) {
+  if (is_removed_) return {};
   FRAMEFS_CHECK(backend_->check_usable());
   while (true) {
     auto frozen =
@@ -321,13 +335,12 @@ Status FrameEdit::finish_in_turn(bool durably) {
     is_durable_ = true;
     FRAMEFS_CHECK(backend_->tidy());
   }
-  // The time at which it was stored is not that at which it was written.
-  const std::array<timespec, 2> times{timespec{.tv_sec = 0, .tv_nsec = UTIME_OMIT}, mtime()};
-  if (::futimens(backend_->content_fd(), times.data()) != 0) return system_error("utimens");
+  restore_mtime();
   return {};
 }
 
 Status FrameEdit::commit_in_turn(bool durably) {
+  if (is_removed_) return {};
   FRAMEFS_CHECK(backend_->check_usable());
   if (!is_changed()) {
     if (!durably || is_durable_) return {};
@@ -351,7 +364,7 @@ Status FrameEdit::commit(bool durably) {
 Result<std::optional<FrameEdit::Commit>> FrameEdit::begin_commit() {
   auto hold = turn_.take();
   FRAMEFS_CHECK(backend_->check_usable());
-  if (!is_changed()) return std::nullopt;
+  if (is_removed_ || !is_changed()) return std::nullopt;
   if (const auto prepared = prepare_in_turn(); !prepared) {
     image_.write([](FrameImage& image) { image.set_changed(true); });
     return std::unexpected(prepared.error());
@@ -369,6 +382,7 @@ Status FrameEdit::finish_commit(const Commit&, const Status& synced, bool durabl
 Status FrameEdit::compact(bool always) {
   const auto hold = turn_.take();
   FRAMEFS_CHECK(commit_in_turn(false));
+  if (is_removed_) return {};
   struct State {
     std::uint64_t nbytes = 0;
     std::vector<std::int64_t> entries;
@@ -389,14 +403,20 @@ Status FrameEdit::compact(bool always) {
   };
   FRAMEFS_CHECK(backend_->compact({state.nbytes, state.entries, state.vlmetalayers}, moved));
   is_durable_ = true;
-  const std::array<timespec, 2> times{timespec{.tv_sec = 0, .tv_nsec = UTIME_OMIT}, mtime()};
-  if (::futimens(backend_->content_fd(), times.data()) != 0) return system_error("utimens");
+  restore_mtime();
   return {};
+}
+
+Status FrameEdit::remove(const std::function<Status()>& remove) {
+  const auto hold = turn_.take();
+  auto removed = remove();
+  if (removed) is_removed_ = true;
+  return removed;
 }
 
 void FrameEdit::wind_up() {
   const auto hold = turn_.take();
-  if (!is_changed() && !is_lost()) backend_->wind_up();
+  if (!is_changed() && !is_lost() && !is_removed_) backend_->wind_up();
 }
 
 Status FrameEdit::set_vlmeta(std::string_view name,

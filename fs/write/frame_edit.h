@@ -65,7 +65,9 @@ class FrameEdit {
 
   [[nodiscard]] std::uint64_t nbytes() const;
   [[nodiscard]] timespec mtime() const;
-  void set_mtime(const timespec& time);
+  // To `time`, or to that of now for UTIME_NOW, once `set` has set that of the file; no commit will
+  // change it.  Errors: those of `set`.
+  Status set_mtime(const timespec& time, const std::function<Status()>& set);
 
   // Bytes to be written at some place of the frame.
   struct Piece {
@@ -123,6 +125,11 @@ class FrameEdit {
   // that chunks of a sparse frame have.
   Status compact(bool always);
 
+  // Runs `remove`, which removes the frame's files, while nothing is stored.  Once it has succeeded,
+  // nothing ever is: what is written stays with those who have it open.  Errors: those of `remove`.
+  Status remove(const std::function<Status()>& remove);
+  [[nodiscard]] bool is_removed() const noexcept { return is_removed_; }
+
   // To be called when nobody will write any more and all is committed.
   void wind_up();
 
@@ -141,6 +148,7 @@ class FrameEdit {
   Status finish_in_turn(bool durably);
   Result<std::int64_t> store_last_zeros(std::uint64_t nbytes);
   void drop(std::span<const std::int64_t> entries);
+  void restore_mtime() const;
   Status change_in_turn(const std::function<std::vector<std::int64_t>(FrameImage&)>& change);
 
   // Constant after construction.
@@ -154,6 +162,7 @@ class FrameEdit {
   std::optional<std::int64_t> committed_only_;  // an entry that the image has not
   bool is_durable_ = false;                     // the state published last
   // Self-synchronised.
+  std::atomic<bool> is_removed_{false};  // set in a turn
   Shared<FrameImage> image_;
   std::shared_ptr<const EditedFrame> edited_;
 };

@@ -258,6 +258,51 @@ TEST_CASE("frame_edit: chunks of a sparse frame get numbers that the reference l
   CHECK(names == std::vector<std::string>{"00000000.chunk", "00000001.chunk", "chunks.b2frame"});
 }
 
+TEST_CASE("frame_edit: a sparse frame that was removed does not come back",
+          "[fs][frame_edit][unit]") {
+  const test::TempDirectory folder;
+  EditMount mount;
+  const auto path = folder.path() / "x.b2frame";
+  mount.create(path, params_of(codec::CodecId::lz4, 1, 4096), true);
+  const auto edit = mount.open(path);
+  write_at(*edit, 0, noise(20000, 1));
+  CHECK_FALSE(edit->remove([] { return system_error_of(ENOTEMPTY, "rmdir"); }));
+  CHECK_FALSE(edit->is_removed());
+  REQUIRE(edit->commit(false));
+  const auto written = noise(3000, 2);
+  write_at(*edit, 1000, written);
+  REQUIRE(edit->remove([&]() -> Status {
+    std::filesystem::remove_all(path);
+    std::filesystem::create_directory(path);
+    return {};
+  }));
+  write_at(*edit, 30000, noise(9000, 3));
+  CHECK(edit->flush(FrameImage::Which::all));
+  CHECK(edit->commit(true));
+  CHECK(edit->compact(true));
+  edit->wind_up();
+  CHECK(std::filesystem::is_empty(path));
+  CHECK(read_edit(*edit, 1000, 3000) == written);
+}
+
+TEST_CASE("frame_edit: times that are set are not undone by commits", "[fs][frame_edit][unit]") {
+  const test::TempDirectory folder;
+  EditMount mount;
+  const auto path = folder.path() / "x.b2frame";
+  mount.create(path, params_of(codec::CodecId::lz4, 1, 4096), false);
+  const auto edit = mount.open(path);
+  write_at(*edit, 0, noise(20000, 1));
+  const timespec time{.tv_sec = 1'000'000, .tv_nsec = 5};
+  CHECK_FALSE(edit->set_mtime(time, [] { return system_error_of(EPERM, "utimensat"); }));
+  CHECK(edit->mtime().tv_sec > time.tv_sec);
+  REQUIRE(edit->set_mtime(time, [] { return Status(); }));
+  REQUIRE(edit->commit(true));
+  struct stat st{};
+  REQUIRE(::stat(path.c_str(), &st) == 0);
+  CHECK(st.st_mtim.tv_sec == time.tv_sec);
+  CHECK(st.st_mtim.tv_nsec == time.tv_nsec);
+}
+
 TEST_CASE("frame_edit: a compaction for which there is no room leaves nothing behind",
           "[fs][frame_edit][unit]") {
   const test::TempDirectory folder;
