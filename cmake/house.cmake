@@ -5,6 +5,8 @@
 #   FRAMEFS_X86_64  whether the processor is of that architecture
 #   framefs_simd_sources(TARGET)
 #                   instruction sets for the files that are named after them
+#   framefs_precompile(TARGET [HEADER...])
+#                   what is included nearly everywhere, parsed once, where that is quicker
 
 include(CheckCXXSourceCompiles)
 include(CMakePushCheckState)
@@ -92,4 +94,32 @@ function(framefs_simd_sources target)
       set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS ${flags_${CMAKE_MATCH_1}})
     endif()
   endforeach()
+endfunction()
+
+# Developers build all of it three times over.  Not where the compiler's answers are cached (ccache keeps
+# none of files with a precompiled header unless told that it may), and not under clang-tidy, which so
+# sees that each file includes what it uses.
+function(framefs_precompile target)
+  if(FRAMEFS_DEVELOPER_MODE
+     AND NOT CMAKE_CXX_COMPILER_LAUNCHER
+     AND NOT CMAKE_CXX_CLANG_TIDY)
+    target_precompile_headers(
+      ${target}
+      PRIVATE
+      ${ARGN}
+      <algorithm>
+      <array>
+      <cstdint>
+      <expected>
+      <functional>
+      <map>
+      <memory>
+      <optional>
+      <span>
+      <string>
+      <string_view>
+      <unordered_map>
+      <utility>
+      <vector>)
+  endif()
 endfunction()
