@@ -68,7 +68,8 @@ Status Filesystem::set_mode(const Node& node, int fd, mode_t mode) const {
   return change_mode(fd, mode);
 }
 
-Status Filesystem::set_times(Node& node, int fd, const timespec& accessed, const timespec& modified) {
+Status Filesystem::set_times(Node& node, int fd, const timespec& accessed,
+                             const timespec& modified) {
   const auto set = [&]() -> Status {
     const timespec times[2] = {accessed, modified};
     if (::utimensat(AT_FDCWD, path_of_fd(fd).c_str(), times, 0) != 0) {

@@ -58,8 +58,7 @@ Result<std::int64_t> ChunkStoring::store_one(FrameBackend& backend,
                                              std::span<const std::byte> plain) {
   Lease lane(*this);
   const auto out = lane->stored.take(codec::ChunkPlan::most_bytes(plain.size()));
-  FRAMEFS_TRY(const auto size,
-              lane->chunks.encode(params_for(params, plain.size()), plain, out));
+  FRAMEFS_TRY(const auto size, lane->chunks.encode(params_for(params, plain.size()), plain, out));
   if (size == 0) return codec::index_code(codec::Special::zero);
   return backend.store(out.first(size));
 }
@@ -67,8 +66,7 @@ Result<std::int64_t> ChunkStoring::store_one(FrameBackend& backend,
 Result<std::int64_t> ChunkStoring::store_by_blocks(FrameBackend& backend,
                                                    const codec::EncodeParams& params,
                                                    std::span<const std::byte> plain) {
-  FRAMEFS_TRY(const auto plan,
-              codec::ChunkPlan::make(params_for(params, plain.size()), plain));
+  FRAMEFS_TRY(const auto plan, codec::ChunkPlan::make(params_for(params, plain.size()), plain));
   if (plan.outcome() != codec::ChunkOutcome::blocks) return store_one(backend, params, plain);
   struct Encoded {
     std::vector<std::byte> bytes;

@@ -257,8 +257,8 @@ Status ContiguousBackend::vacate_head(std::uint64_t size) {
   FRAMEFS_CHECK(file_->read_at(frame_len - trailer.size(), trailer));
   // What the next state will not have, this one still has.
   auto retired = allocation_.with([](Allocation& all) { return all.space.take_retired(); });
-  const auto committed = commit_at_end(
-      {.nbytes = frame.nbytes(), .entries = entries, .vlmetalayers = {}}, trailer);
+  const auto committed =
+      commit_at_end({.nbytes = frame.nbytes(), .entries = entries, .vlmetalayers = {}}, trailer);
   allocation_.with([&](Allocation& all) {
     for (const auto& range : retired) all.space.retire(range);
   });

@@ -74,10 +74,10 @@ class ContiguousBackend final : public FrameBackend {
   const std::shared_ptr<const FileSource> file_;
   const codec::Limits limits_;
   std::uint32_t header_len_ = 0;
-  Head head_{};                     // as committed
-  std::optional<Head> next_head_;   // where the parameters change as well
-  bool is_empty_ = false;           // the committed state
-  codec::ByteRange tail_;           // of the committed state: index and trailer, to its end
+  Head head_{};                    // as committed
+  std::optional<Head> next_head_;  // where the parameters change as well
+  bool is_empty_ = false;          // the committed state
+  codec::ByteRange tail_;          // of the committed state: index and trailer, to its end
   // Until it is known what is dead between them: the chunks at opening, and where they all end.
   std::vector<std::int64_t> entries_at_open_;
   std::uint64_t end_at_open_ = 0;

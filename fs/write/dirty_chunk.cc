@@ -22,8 +22,7 @@ void DirtyChunk::reserve(std::uint32_t size, std::uint32_t most) {
   capacity_ = wanted;
 }
 
-void DirtyChunk::write(std::uint32_t offset, std::span<const std::byte> bytes,
-                       std::uint32_t most) {
+void DirtyChunk::write(std::uint32_t offset, std::span<const std::byte> bytes, std::uint32_t most) {
   const auto end = offset + static_cast<std::uint32_t>(bytes.size());
   reserve(end, most);
   std::ranges::copy(bytes, bytes_.get() + offset);

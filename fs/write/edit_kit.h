@@ -40,10 +40,9 @@ class EditKit {
   }
   // Errors: those of FrameEdit::make().
   Result<std::shared_ptr<FrameEdit>> make(FrameEdit::Opening opening) {
-    return FrameEdit::make(std::move(opening), EditServices{{limits_, buffers_, cache_, blocks_, log_},
-                                                            storing_,
-                                                            overlay_,
-                                                            next_state_});
+    return FrameEdit::make(
+        std::move(opening),
+        EditServices{{limits_, buffers_, cache_, blocks_, log_}, storing_, overlay_, next_state_});
   }
 
   [[nodiscard]] const codec::Limits& limits() const noexcept { return limits_; }

@@ -204,7 +204,9 @@ void EditTable::serve() {
     auto work = work_.wait_until(
         next_round,
         [](const Work& now) { return now.is_ending || !now.full.empty() || !now.closed.empty(); },
-        [](Work& now) { return Work{std::exchange(now.full, {}), std::exchange(now.closed, {}), now.is_ending}; });
+        [](Work& now) {
+          return Work{std::exchange(now.full, {}), std::exchange(now.closed, {}), now.is_ending};
+        });
     if (work.is_ending) return;
     for (const auto& edit : work.full) {
       // What fails is reported by the next write, sync or close that needs it stored.

@@ -38,9 +38,8 @@ Result<std::shared_ptr<const codec::Chunk>> EditedFrame::stored_chunk(ChunkIndex
     return std::make_shared<const codec::Chunk>(std::move(made));
   };
   // The length of what is not stored is that of the frame, which changes.
-  const CacheKey key{.file = image_.content_id(index.value),
-                     .chunk = index.value,
-                     .kind = CacheKind::chunk};
+  const CacheKey key{
+      .file = image_.content_id(index.value), .chunk = index.value, .kind = CacheKind::chunk};
   auto found = entry < 0 ? make() : services_.cache.get<codec::Chunk>(key, make);
   if (!found) log_failure(found.error(), index);
   return found;
@@ -159,8 +158,7 @@ Status EditedFrame::read_blocks(const std::shared_ptr<const codec::Chunk>& chunk
 Result<std::uint64_t> EditedFrame::find_chunk(bool hole, std::uint64_t first,
                                               std::uint64_t end) const {
   for (; first < end; ++first) {
-    const bool is_hole =
-        !image_.layers(first).any() && frame_->is_zero_entry(image_.entry(first));
+    const bool is_hole = !image_.layers(first).any() && frame_->is_zero_entry(image_.entry(first));
     if (is_hole == hole) break;
   }
   return first;

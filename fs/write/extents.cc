@@ -23,9 +23,8 @@ void Extents::cut(std::uint32_t end) {
 
 bool Extents::covers(std::uint32_t begin, std::uint32_t end) const noexcept {
   if (begin >= end) return true;
-  return std::ranges::any_of(extents_, [&](const Extent& extent) {
-    return extent.begin <= begin && end <= extent.end;
-  });
+  return std::ranges::any_of(
+      extents_, [&](const Extent& extent) { return extent.begin <= begin && end <= extent.end; });
 }
 
 }  // namespace framefs::fs

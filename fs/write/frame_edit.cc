@@ -93,8 +93,8 @@ Result<FrameEdit::Opening> open_for_edit(EditSource source, std::uint64_t state_
     FRAMEFS_TRY(backend, ContiguousBackend::open(source.file, frame, entries, limits));
   } else {
     auto files = std::static_pointer_cast<const ChunkFiles>(origin.chunks);
-    FRAMEFS_TRY(backend, SparseBackend::open(std::move(source.directory), std::move(files), frame,
-                                             entries));
+    FRAMEFS_TRY(backend,
+                SparseBackend::open(std::move(source.directory), std::move(files), frame, entries));
   }
   const auto chunksize = chunksize_of(frame.header());
   const auto params = edit_params(frame.header());
@@ -227,7 +227,8 @@ Status FrameEdit::settle_params(std::span<const FrameImage::Frozen> frozen) {
     return std::span<const std::byte>(chunk.bytes->bytes()).first(chunk.nbytes);
   };
   const auto first = std::ranges::find_if(frozen, [&](const FrameImage::Frozen& chunk) {
-    return std::ranges::any_of(plain_of(chunk), [](std::byte byte) { return byte != std::byte{0}; });
+    return std::ranges::any_of(plain_of(chunk),
+                               [](std::byte byte) { return byte != std::byte{0}; });
   });
   if (first == frozen.end()) return {};
   FRAMEFS_TRY(params_, settle_(plain_of(*first)));
@@ -420,8 +421,7 @@ void FrameEdit::wind_up() {
 }
 
 Status FrameEdit::set_vlmeta(std::string_view name,
-                             std::optional<std::span<const std::byte>> content,
-                             Existing existing) {
+                             std::optional<std::span<const std::byte>> content, Existing existing) {
   if (name.empty() || name.size() > codec::kMaxMetalayerName) {
     return system_error_of(ENAMETOOLONG, "setxattr");
   }
@@ -464,8 +464,9 @@ Result<std::optional<std::vector<std::byte>>> FrameEdit::vlmeta(std::string_view
   });
   if (!stored) return std::nullopt;
   const codec::MemorySource source(*stored);
-  FRAMEFS_TRY(auto plain, codec::Frame::read_vlmetalayer(source, {std::string(name), {0, stored->size()}},
-                                                         services_.reads.limits));
+  FRAMEFS_TRY(auto plain,
+              codec::Frame::read_vlmetalayer(source, {std::string(name), {0, stored->size()}},
+                                             services_.reads.limits));
   return plain;
 }
 

@@ -39,12 +39,11 @@ struct EditServices {
 class FrameEdit {
  public:
   // Completes the parameters of a new frame by what its first chunk holds.
-  using Settle =
-      std::function<Result<codec::EncodeParams>(std::span<const std::byte> first_chunk)>;
+  using Settle = std::function<Result<codec::EncodeParams>(std::span<const std::byte> first_chunk)>;
 
   struct Opening {
-    FrameOrigin origin;                     // as readers open it
-    std::uint64_t state_id = 0;             // CacheKey::file of its state
+    FrameOrigin origin;          // as readers open it
+    std::uint64_t state_id = 0;  // CacheKey::file of its state
     std::unique_ptr<FrameBackend> backend;
     codec::Frame frame;
     std::vector<std::int64_t> entries;

@@ -98,7 +98,7 @@ class FrameImage {
   std::uint32_t chunksize_;
   std::uint64_t nbytes_;
   std::vector<std::int64_t> entries_;
-  std::uint64_t content_id_;                                 // of chunks as they were at first
+  std::uint64_t content_id_;                                      // of chunks as they were at first
   std::unordered_map<std::uint64_t, std::uint64_t> content_ids_;  // of chunks stored since
   std::map<std::uint64_t, std::shared_ptr<DirtyChunk>> dirty_;
   std::map<std::uint64_t, std::shared_ptr<DirtyChunk>> frozen_;

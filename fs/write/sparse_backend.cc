@@ -130,8 +130,8 @@ Status SparseBackend::check_untouched() {
   FRAMEFS_TRY(const auto known, stat_of(index_.get()));
   std::array<std::byte, codec::kFrameFixedHeaderBytes> head{};
   FRAMEFS_CHECK(read_fully(now.get(), 0, head));
-  const bool same = st.st_ino == known.st_ino &&
-                    std::ranges::equal(head, std::span(head_).first(head.size()));
+  const bool same =
+      st.st_ino == known.st_ino && std::ranges::equal(head, std::span(head_).first(head.size()));
   if (same) return {};
   return overtaken();
 }
@@ -212,9 +212,9 @@ bool SparseBackend::is_refused(std::int64_t entry) const noexcept {
 }
 
 FrameBackend::Usage SparseBackend::usage(std::span<const std::int64_t> entries) {
-  return {.total = cbytes_,
-          .dead = 0,
-          .is_refused = std::ranges::any_of(entries, [&](auto entry) { return is_refused(entry); })};
+  return {.total = cbytes_, .dead = 0, .is_refused = std::ranges::any_of(entries, [&](auto entry) {
+                                         return is_refused(entry);
+                                       })};
 }
 
 // The same chunk under the lowest number that is free.

@@ -69,10 +69,10 @@ class SparseBackend final : public FrameBackend {
   UniqueFd index_;               // the index file as committed
   std::vector<std::byte> head_;  // header and metalayers, as committed
   std::vector<std::byte> next_head_;
-  std::uint64_t cbytes_ = 0;       // of the committed state
-  std::uint64_t next_cbytes_ = 0;  // of the prepared one
-  UniqueFd next_index_;            // the file of the prepared state
-  std::vector<std::uint32_t> retired_;   // ids that the committed state has and the next has not
+  std::uint64_t cbytes_ = 0;              // of the committed state
+  std::uint64_t next_cbytes_ = 0;         // of the prepared one
+  UniqueFd next_index_;                   // the file of the prepared state
+  std::vector<std::uint32_t> retired_;    // ids that the committed state has and the next has not
   std::vector<std::uint32_t> dead_;       // ids that only the state before the committed one has
   std::vector<std::uint32_t> removable_;  // ids of which the files are to go
   Guarded<Numbers> numbers_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <random>
 
 #include "tests/support/random_seed.h"
@@ -21,7 +22,8 @@ using test::read_stored;
 
 codec::FrameParams params_of(codec::CodecId codec, std::uint32_t typesize,
                              std::uint32_t chunksize) {
-  codec::FrameParams params{.encode = {.codec = codec, .typesize = typesize}, .chunksize = chunksize};
+  codec::FrameParams params{.encode = {.codec = codec, .typesize = typesize},
+                            .chunksize = chunksize};
   params.encode.filters.back().id = 1;
   return params;
 }
@@ -179,6 +181,21 @@ class FileSizeLimit {
   sighandler_t handler_ = SIG_DFL;
 };
 
+// A frame in a folder of its own, open for writing.
+struct EditedFile {
+  using Change = std::function<void(FrameEdit::Opening&)>;
+  EditedFile(std::uint32_t chunksize, bool sparse, Change change = [](auto&) {}) {
+    mount.create(path, params_of(codec::CodecId::lz4, 1, chunksize), sparse);
+    mount.change_opening = std::move(change);
+    edit = mount.open(path);
+  }
+
+  const test::TempDirectory folder;
+  const std::filesystem::path path = folder.path() / "x.b2frame";
+  EditMount mount;
+  std::shared_ptr<FrameEdit> edit;
+};
+
 void write_at(FrameEdit& edit, std::uint64_t offset, std::span<const std::byte> bytes) {
   const FrameEdit::Piece piece{offset, bytes};
   REQUIRE(edit.write(std::span(&piece, 1)));
@@ -195,16 +212,11 @@ Bytes noise(std::size_t size, std::uint64_t seed) {
 
 TEST_CASE("frame_edit: after a sync that failed, no commit pretends to succeed",
           "[fs][frame_edit][unit]") {
-  const bool sparse = GENERATE(false, true);
-  const test::TempDirectory folder;
-  EditMount mount;
-  const auto path = folder.path() / "x.b2frame";
-  mount.create(path, params_of(codec::CodecId::lz4, 4, 4096), sparse);
   bool fails = false;
-  mount.change_opening = [&](FrameEdit::Opening& opening) {
+  const EditedFile file(4096, GENERATE(false, true), [&](FrameEdit::Opening& opening) {
     opening.backend = std::make_unique<FailingSyncs>(std::move(opening.backend), fails);
-  };
-  const auto edit = mount.open(path);
+  });
+  const auto& [folder, path, mount, edit] = file;
   const auto first = noise(20000, 1);
   write_at(*edit, 0, first);
   REQUIRE(edit->commit(true));
@@ -234,11 +246,8 @@ TEST_CASE("frame_edit: after a sync that failed, no commit pretends to succeed",
 
 TEST_CASE("frame_edit: chunks of a sparse frame get numbers that the reference library takes",
           "[fs][frame_edit][unit]") {
-  const test::TempDirectory folder;
-  EditMount mount;
-  const auto path = folder.path() / "x.b2frame";
-  mount.create(path, params_of(codec::CodecId::lz4, 1, 128), true);
-  const auto edit = mount.open(path);
+  const EditedFile file(128, true);
+  const auto& [folder, path, mount, edit] = file;
   auto plain = noise(128 * 400, 1);
   write_at(*edit, 0, plain);
   REQUIRE(edit->commit(true));
@@ -260,11 +269,8 @@ TEST_CASE("frame_edit: chunks of a sparse frame get numbers that the reference l
 
 TEST_CASE("frame_edit: a sparse frame that was removed does not come back",
           "[fs][frame_edit][unit]") {
-  const test::TempDirectory folder;
-  EditMount mount;
-  const auto path = folder.path() / "x.b2frame";
-  mount.create(path, params_of(codec::CodecId::lz4, 1, 4096), true);
-  const auto edit = mount.open(path);
+  const EditedFile file(4096, true);
+  const auto& [folder, path, mount, edit] = file;
   write_at(*edit, 0, noise(20000, 1));
   CHECK_FALSE(edit->remove([] { return system_error_of(ENOTEMPTY, "rmdir"); }));
   CHECK_FALSE(edit->is_removed());
@@ -286,11 +292,8 @@ TEST_CASE("frame_edit: a sparse frame that was removed does not come back",
 }
 
 TEST_CASE("frame_edit: times that are set are not undone by commits", "[fs][frame_edit][unit]") {
-  const test::TempDirectory folder;
-  EditMount mount;
-  const auto path = folder.path() / "x.b2frame";
-  mount.create(path, params_of(codec::CodecId::lz4, 1, 4096), false);
-  const auto edit = mount.open(path);
+  const EditedFile file(4096, false);
+  const auto& [folder, path, mount, edit] = file;
   write_at(*edit, 0, noise(20000, 1));
   const timespec time{.tv_sec = 1'000'000, .tv_nsec = 5};
   CHECK_FALSE(edit->set_mtime(time, [] { return system_error_of(EPERM, "utimensat"); }));
@@ -305,11 +308,8 @@ TEST_CASE("frame_edit: times that are set are not undone by commits", "[fs][fram
 
 TEST_CASE("frame_edit: a compaction for which there is no room leaves nothing behind",
           "[fs][frame_edit][unit]") {
-  const test::TempDirectory folder;
-  EditMount mount;
-  const auto path = folder.path() / "x.b2frame";
-  mount.create(path, params_of(codec::CodecId::lz4, 1, 4096), false);
-  const auto edit = mount.open(path);
+  const EditedFile file(4096, false);
+  const auto& [folder, path, mount, edit] = file;
   auto plain = noise(4096 * 20, 1);
   write_at(*edit, 0, plain);
   REQUIRE(edit->commit(true));
