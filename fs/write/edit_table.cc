@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace framefs::fs {
@@ -117,25 +118,29 @@ Status EditTable::make_room(FrameEdit& edit) {
   return status;
 }
 
-Status EditTable::commit_all(bool durably) { return commit_together(all(), durably); }
-
 // One sync for all that has to be durable before any of them is published.
-Status EditTable::commit_together(const std::vector<Edit>& edits, bool durably) {
-  Status status;
+Status EditTable::sync_together(const std::vector<Begun>& commits) {
+  if (commits.size() == 1) return commits[0].second.sync();
+  std::set<dev_t> devices;  // SOURCE may be of several filesystems
+  for (const auto& [edit, commit] : commits) {
+    FRAMEFS_TRY(const auto st, stat_of(edit->content_fd()));
+    if (!devices.insert(st.st_dev).second) continue;
+    if (::syncfs(edit->content_fd()) != 0) return system_error("syncfs");
+  }
+  return {};
+}
+
+void EditTable::commit_together(std::vector<Edit> edits) {
+  // Who takes many turns takes them in one order.
+  std::ranges::sort(edits);
   for (std::size_t done = 0; done < edits.size(); done += kMostTogether) {
     const auto count = std::min(kMostTogether, edits.size() - done);
-    std::vector<std::pair<Edit, FrameEdit::Commit>> commits;
-    const auto note = [&](const Edit& edit, const Error& error) {
-      log_.failure(edit->name(), error);
-      status = std::unexpected(error);
-    };
+    std::vector<Begun> commits;
     for (const auto& edit : std::span(edits).subspan(done, count)) {
-      const bool was_lost = edit->is_lost();
+      const bool was_lost = edit->is_lost();  // and the log has it already
       auto begun = edit->begin_commit();
-      if (!begun && was_lost) {
-        status = std::unexpected(begun.error());  // the log has it already
-      } else if (!begun) {
-        note(edit, begun.error());
+      if (!begun) {
+        if (!was_lost) log_.failure(edit->name(), begun.error());
       } else if (*begun) {
         // Also where its last name is gone: who has it open goes on reading it, and a crash may bring
         // the name back.
@@ -143,18 +148,12 @@ Status EditTable::commit_together(const std::vector<Edit>& edits, bool durably) 
       }
     }
     if (commits.empty()) continue;
-    Status synced;
-    if (commits.size() == 1) {
-      synced = commits[0].second.sync();
-    } else if (::syncfs(commits[0].first->content_fd()) != 0) {
-      synced = system_error("syncfs");
-    }
+    const auto synced = sync_together(commits);
     for (auto& [edit, commit] : commits) {
-      const auto finished = edit->finish_commit(commit, synced, durably);
-      if (!finished) note(edit, finished.error());
+      const auto finished = edit->finish_commit(commit, synced);
+      if (!finished) log_.failure(edit->name(), finished.error());
     }
   }
-  return status;
 }
 
 void EditTable::end_entry(const FileKey& key) {
@@ -193,8 +192,7 @@ void EditTable::end_closed(const std::vector<FileKey>& keys) {
     auto edit = find(key);
     if (edit && std::ranges::find(edits, edit) == edits.end()) edits.push_back(std::move(edit));
   }
-  // Failures have been logged, and the edits stay.
-  static_cast<void>(commit_together(edits, false));
+  commit_together(std::move(edits));
   for (const auto& key : keys) end_entry(key);
 }
 
@@ -214,7 +212,7 @@ void EditTable::serve() {
     }
     end_closed(work.closed);
     if (std::chrono::steady_clock::now() < next_round) continue;
-    static_cast<void>(commit_together(all(), false));
+    commit_together(all());
     const auto unused = state_.with([](const State& state) {
       std::vector<FileKey> keys;
       for (const auto& [key, entry] : state.entries) {

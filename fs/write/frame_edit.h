@@ -112,8 +112,8 @@ class FrameEdit {
     Turn::Hold hold_;
   };
   Result<std::optional<Commit>> begin_commit();
-  // `synced` is what came of the sync.
-  Status finish_commit(const Commit& commit, const Status& synced, bool durably);
+  // `synced` is what came of the sync.  The commit is not durable when this returns.
+  Status finish_commit(const Commit& commit, const Status& synced);
 
   [[nodiscard]] bool is_changed() const;
   [[nodiscard]] bool has_dirty_chunks() const;

@@ -377,10 +377,12 @@ int run(const Options& options) {
   std::atomic<bool> good = true;
   std::uint64_t next = 0;
   std::error_code error;
-  for (const auto& entry : stdfs::directory_iterator(options.folder, error)) {
-    if (!entry.is_regular_file(error)) continue;
-    good = good && workers[next++ % workers.size()]->adopt(entry.path().filename());
+  for (stdfs::directory_iterator at(options.folder, error);
+       !error && at != stdfs::directory_iterator(); at.increment(error)) {
+    if (!at->is_regular_file(error)) continue;
+    good = good && workers[next++ % workers.size()]->adopt(at->path().filename());
   }
+  good = good && !error;
   std::atomic<bool> stop = !good;
   std::vector<std::thread> threads;
   for (const auto& worker : workers) {

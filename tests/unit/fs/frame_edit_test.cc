@@ -228,7 +228,7 @@ TEST_CASE("frame_edit: after a sync that failed, no commit pretends to succeed",
     auto begun = edit->begin_commit();
     REQUIRE(begun);
     REQUIRE(*begun);
-    CHECK_FALSE(edit->finish_commit(**begun, system_error_of(EIO, "syncfs"), false));
+    CHECK_FALSE(edit->finish_commit(**begun, system_error_of(EIO, "syncfs")));
   }
   CHECK(read_stored(path) == first);
   // The kernel tells of lost pages once.
