@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace framefs::fs {
@@ -11,6 +12,8 @@ namespace {
 
 // So many frames are committed with one sync: those at the end of the batch wait for all of it.
 constexpr std::size_t kMostTogether = 256;
+// So long a closed file waits for others, which may be closed right behind it.
+constexpr std::chrono::milliseconds kGathering{100};
 
 // The signals that end the mount are for other threads.
 class SignalsBlocked {
@@ -26,6 +29,23 @@ class SignalsBlocked {
 
  private:
   sigset_t before_{};
+};
+
+// Makes all durable that was written to the filesystems of the files it is asked for: each once, for
+// in SOURCE others may be mounted.
+class FilesystemSyncs {
+ public:
+  Status of(int fd) {
+    FRAMEFS_TRY(const auto st, stat_of(fd));
+    const auto known = done_.find(st.st_dev);
+    if (known != done_.end()) return known->second;
+    const Status synced = ::syncfs(fd) == 0 ? Status{} : system_error("syncfs");
+    done_.emplace(st.st_dev, synced);
+    return synced;
+  }
+
+ private:
+  std::map<dev_t, Status> done_;
 };
 
 bool is_unlinked(const FrameEdit& edit) {
@@ -45,10 +65,14 @@ EditTable::EditTable(OverlayBudget& overlay, Log& log, std::chrono::milliseconds
 EditTable::~EditTable() {
   work_.with_and_wake([](Work& work) { work.is_ending = true; });
   thread_.join();
-  for (const auto& edit : all()) {
-    if (is_unlinked(*edit)) continue;
-    if (const auto committed = edit->commit(true); !committed) {
-      log_.failure(edit->name(), committed.error());
+  auto edits = all();
+  std::erase_if(edits, [](const Edit& edit) { return is_unlinked(*edit); });
+  commit_together(edits);
+  FilesystemSyncs syncs;
+  for (const auto& edit : edits) {
+    const auto synced = syncs.of(edit->content_fd());
+    if (!synced) log_.failure(edit->name(), synced.error());
+    if (!synced || edit->is_changed()) {
       log_.warn(edit->name() + ": what was written last is lost");
     }
   }
@@ -94,7 +118,13 @@ void EditTable::close(const FileKey& key) {
     const auto at = state.entries.find(key);
     return at != state.entries.end() && --at->second.writers == 0;
   });
-  if (is_last) work_.with_and_wake([&](Work& work) { work.closed.push_back(key); });
+  if (!is_last) return;
+  const auto waiting = work_.with([&](Work& work) {
+    work.closed.push_back(key);
+    return work.closed.size();
+  });
+  // With the first it begins to gather, with the last there are enough.
+  if (waiting == 1 || waiting == kMostTogether) work_.wake();
 }
 
 void EditTable::note_full(const Edit& edit) {
@@ -115,41 +145,29 @@ Status EditTable::make_room(FrameEdit& edit) {
   return overlay_.is_full() ? status : Status{};
 }
 
-Status EditTable::commit_all(bool durably) { return commit_together(all(), durably); }
-
-// One sync for all that has to be durable before any of them is published.
-Status EditTable::commit_together(const std::vector<Edit>& edits, bool durably) {
-  Status status;
+// One sync for all that has to be durable before any of them is published.  Failures are logged.
+void EditTable::commit_together(const std::vector<Edit>& edits) {
   for (std::size_t done = 0; done < edits.size(); done += kMostTogether) {
     const auto count = std::min(kMostTogether, edits.size() - done);
     std::vector<std::pair<Edit, FrameEdit::Commit>> commits;
-    const auto note = [&](const Edit& edit, const Error& error) {
-      log_.failure(edit->name(), error);
-      status = std::unexpected(error);
-    };
     for (const auto& edit : std::span(edits).subspan(done, count)) {
       auto begun = edit->begin_commit();
       if (!begun) {
-        note(edit, begun.error());
+        log_.failure(edit->name(), begun.error());
       } else if (*begun) {
         // Also where its last name is gone: who has it open goes on reading it, and a crash may bring
         // the name back.
         commits.emplace_back(edit, std::move(**begun));
       }
     }
-    if (commits.empty()) continue;
-    Status synced;
-    if (commits.size() == 1) {
-      synced = commits[0].second.sync();
-    } else if (::syncfs(commits[0].first->content_fd()) != 0) {
-      synced = system_error("syncfs");
-    }
+    const bool is_alone = commits.size() == 1;
+    FilesystemSyncs syncs;
     for (auto& [edit, commit] : commits) {
-      const auto finished = edit->finish_commit(commit, synced, durably);
-      if (!finished) note(edit, finished.error());
+      const auto synced = is_alone ? commit.sync() : syncs.of(edit->content_fd());
+      const auto finished = edit->finish_commit(commit, synced);
+      if (!finished) log_.failure(edit->name(), finished.error());
     }
   }
-  return status;
 }
 
 void EditTable::end_entry(const FileKey& key) {
@@ -186,18 +204,24 @@ void EditTable::end_closed(const std::vector<FileKey>& keys) {
     auto edit = find(key);
     if (edit && std::ranges::find(edits, edit) == edits.end()) edits.push_back(std::move(edit));
   }
-  // Failures have been logged, and the edits stay.
-  static_cast<void>(commit_together(edits, false));
+  commit_together(edits);  // what fails stays
   for (const auto& key : keys) end_entry(key);
 }
 
 void EditTable::serve() {
   auto next_round = std::chrono::steady_clock::now() + interval_;
   while (true) {
+    const auto is_urgent = [](const Work& now) {
+      return now.is_ending || !now.full.empty() || now.closed.size() >= kMostTogether;
+    };
+    work_.wait_until(
+        next_round, [&](const Work& now) { return is_urgent(now) || !now.closed.empty(); },
+        [](const Work&) {});
     auto work = work_.wait_until(
-        next_round,
-        [](const Work& now) { return now.is_ending || !now.full.empty() || !now.closed.empty(); },
-        [](Work& now) { return Work{std::exchange(now.full, {}), std::exchange(now.closed, {}), now.is_ending}; });
+        std::min(next_round, std::chrono::steady_clock::now() + kGathering), is_urgent,
+        [](Work& now) {
+          return Work{std::exchange(now.full, {}), std::exchange(now.closed, {}), now.is_ending};
+        });
     if (work.is_ending) return;
     for (const auto& edit : work.full) {
       // What fails is reported by the next write, sync or close that needs it stored.
@@ -205,7 +229,7 @@ void EditTable::serve() {
     }
     end_closed(work.closed);
     if (std::chrono::steady_clock::now() < next_round) continue;
-    static_cast<void>(commit_together(all(), false));
+    commit_together(all());
     const auto unused = state_.with([](const State& state) {
       std::vector<FileKey> keys;
       for (const auto& [key, entry] : state.entries) {

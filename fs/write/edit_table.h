@@ -55,7 +55,6 @@ class EditTable {
   // Stores what was written, of this frame or of others, until there is room for more.
   // Errors: those of storing, when that leaves no room.
   Status make_room(FrameEdit& edit);
-  Status commit_all(bool durably);
 
  private:
   struct Entry {
@@ -80,7 +79,7 @@ class EditTable {
   void end_closed(const std::vector<FileKey>& keys);
   void end_entry(const FileKey& key);
   [[nodiscard]] std::vector<Edit> all() const;
-  Status commit_together(const std::vector<Edit>& edits, bool durably);
+  void commit_together(const std::vector<Edit>& edits);
 
   OverlayBudget& overlay_;
   Log& log_;

@@ -356,8 +356,8 @@ Result<std::optional<FrameEdit::Commit>> FrameEdit::begin_commit() {
   return Commit(*this, std::move(hold));
 }
 
-Status FrameEdit::finish_commit(const Commit&, const Status& synced, bool durably) {
-  auto status = synced ? finish_in_turn(durably) : synced;
+Status FrameEdit::finish_commit(const Commit&, const Status& synced) {
+  auto status = synced ? finish_in_turn(false) : synced;
   if (!status) image_.write([](FrameImage& image) { image.set_changed(true); });
   return status;
 }

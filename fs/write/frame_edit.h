@@ -112,7 +112,7 @@ class FrameEdit {
   };
   Result<std::optional<Commit>> begin_commit();
   // `synced` is what came of the sync.
-  Status finish_commit(const Commit& commit, const Status& synced, bool durably);
+  Status finish_commit(const Commit& commit, const Status& synced);
 
   [[nodiscard]] bool is_changed() const;
   [[nodiscard]] bool has_dirty_chunks() const;
