@@ -80,7 +80,9 @@ Result<EncodeParams> settle_by_trial(const EncodeParams& params, const EncodeHin
                                      std::span<const std::byte> sample) {
   constexpr int kHighestTriedLevel = 5;  // which comes first does not change above
   const auto tried = candidates(hints);
-  if (tried.size() == 1) return with(params, tried.front());
+  // So little takes a block of a disk whatever is done to it, and tells little of what may follow.
+  constexpr std::size_t kLeastSample = 1024;
+  if (tried.size() == 1 || sample.size() < kLeastSample) return with(params, tried.front());
   auto trial = params;
   trial.clevel = std::clamp(params.clevel, 1, kHighestTriedLevel);
   trial.blocksize = 0;

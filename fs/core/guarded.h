@@ -44,6 +44,9 @@ class Guarded {
     return std::forward<F>(body)(value_);
   }
 
+  // Has all that wait() look again: after a change by with(), where only some changes matter to them.
+  void wake() { changed_.notify_all(); }
+
   // Runs `body` and wakes all that wait().
   template <class F>
   auto with_and_wake(F&& body) {

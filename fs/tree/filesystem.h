@@ -172,16 +172,22 @@ class Filesystem {
   Result<OpenStore> read_store(Node& node, const SourceFile& source);
 
   Result<SourceFile> open_source(const Node& node, int access = 0) const;
-  // `new_frame` where the file was just made, empty, to become a frame.
+  // What a file is made as.
+  struct NewFile {
+    std::string source_name;
+    std::optional<NewFrame> frame;   // nothing: a plain file
+    std::vector<std::byte> bytes{};  // what is in it at first
+  };
+  // `new_file` where the file was just made to become a frame.
   Result<Opened> open_as(std::shared_ptr<Node> node, SourceFile source, int flags,
-                         const NewFrame* new_frame);
+                         const NewFile* new_file);
   Status truncate(Node& node, OpenFile* file, std::uint64_t size);
   [[nodiscard]] EditTable::Edit edit_of(const Node& node) const;
   Result<std::shared_ptr<FrameEdit>> make_edit(Node& node, const SourceFile& source,
-                                               const NewFrame* new_frame);
+                                               const NewFile* new_file);
   Result<SourceFile> open_for_writing(const Node& node, int flags) const;
   Result<std::shared_ptr<FrameEdit>> join_edit(Node& node, const SourceFile& source,
-                                               const NewFrame* new_frame);
+                                               const NewFile* new_file);
   void leave_edit(const OpenFile& file);
   template <class Body>
   Status with_edit(Node& node, const Body& body);
@@ -222,16 +228,14 @@ class Filesystem {
   [[nodiscard]] Status check_new_name(const std::string& name, Look look) const;
   Result<Parent> open_parent(NodeId id);
   Result<Parent> open_parent_for(NodeId id, const std::string& new_name);
-  Result<std::optional<Directory::Found>> find_in(const Parent& parent, const std::string& name);
+  Result<std::optional<Directory::Found>> find_in(const Folder& folder, const std::string& name);
   [[nodiscard]] std::string shown_path(const Parent& parent, const std::string& name) const;
   // The entry that was just made, given to who asked for it; where that fails, it is removed.
   Result<Entry> enter_new(const Parent& parent, const std::string& source_name,
                           const Caller& caller, mode_t mode);
-  struct NewFile {
-    std::string source_name;
-    std::optional<NewFrame> frame;  // nothing: a plain file
-  };
-  Result<NewFile> plan_file(const Parent& parent, const std::string& name) const;
+  // `folder` is that of `parent`.
+  Result<NewFile> plan_file(const Parent& parent, const Folder& folder,
+                            const std::string& name) const;
   Result<SourceFile> make_file(const Parent& parent, const NewFile& plan, mode_t mode,
                                const Caller& caller);
   Result<std::string> place_of(const Member& moved, const Parent& to, const std::string& new_name,

@@ -61,7 +61,7 @@ Result<Filesystem::Opened> Filesystem::open_file(NodeId id, int flags) {
 }
 
 Result<Filesystem::Opened> Filesystem::open_as(std::shared_ptr<Node> node, SourceFile source,
-                                               int flags, const NewFrame* new_frame) {
+                                               int flags, const NewFile* new_file) {
   FRAMEFS_TRY(const auto st, source.content_stat());
   const auto identity = identity_of(st);
   Opened opened;
@@ -69,7 +69,7 @@ Result<Filesystem::Opened> Filesystem::open_as(std::shared_ptr<Node> node, Sourc
   auto& file = *opened.file;
   const bool writes = (flags & O_ACCMODE) != O_RDONLY;
   if (writes && file.node->key.has_view()) {
-    FRAMEFS_TRY(file.edit, join_edit(*file.node, file.source, new_frame));
+    FRAMEFS_TRY(file.edit, join_edit(*file.node, file.source, new_file));
   }
   const auto edit = edit_of(*file.node);
   const auto* const edited = edit ? edit->chunks().get() : nullptr;

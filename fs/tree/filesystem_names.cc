@@ -82,9 +82,9 @@ Result<Filesystem::Parent> Filesystem::open_parent(NodeId id) {
   return parent;
 }
 
-Result<std::optional<Directory::Found>> Filesystem::find_in(const Parent& parent,
+Result<std::optional<Directory::Found>> Filesystem::find_in(const Folder& folder,
                                                             const std::string& name) {
-  auto found = directory_.find(*parent.folder, name);
+  auto found = directory_.find(folder, name);
   if (found) return std::optional(std::move(*found));
   if (found.error().sys == ENOENT) return std::optional<Directory::Found>();
   return std::unexpected(found.error());
@@ -93,7 +93,7 @@ Result<std::optional<Directory::Found>> Filesystem::find_in(const Parent& parent
 // The directory in which something is to be made that is called so.
 Result<Filesystem::Parent> Filesystem::open_parent_for(NodeId id, const std::string& new_name) {
   FRAMEFS_TRY(auto parent, open_parent(id));
-  FRAMEFS_TRY(const auto there, find_in(parent, new_name));
+  FRAMEFS_TRY(const auto there, find_in(*parent.folder, new_name));
   if (there) return system_error_of(EEXIST, "name");
   FRAMEFS_CHECK(check_new_name(new_name, Look::itself));
   return parent;
@@ -132,7 +132,7 @@ Result<Filesystem::Entry> Filesystem::make_node(NodeId parent, const std::string
                                                 dev_t device, const Caller& caller) {
   FRAMEFS_TRY(const auto in, open_parent_for(parent, name));
   if (S_ISREG(mode)) {
-    FRAMEFS_TRY(const auto plan, plan_file(in, name));
+    FRAMEFS_TRY(const auto plan, plan_file(in, *in.folder, name));
     FRAMEFS_CHECK(make_file(in, plan, mode, caller));
     return enter_new(in, plan.source_name, caller, mode);
   }
@@ -179,17 +179,18 @@ Result<Filesystem::Entry> Filesystem::make_link(NodeId id, NodeId parent, const 
 
 // Where no name that a frame could have would be shown as asked, or it would be too long, the file is
 // plain: better that than none.
-Result<Filesystem::NewFile> Filesystem::plan_file(const Parent& parent,
+Result<Filesystem::NewFile> Filesystem::plan_file(const Parent& parent, const Folder& folder,
                                                   const std::string& name) const {
   NewFile plan{.source_name = name, .frame = new_frames_.frame_for(shown_path(parent, name))};
   if (!plan.frame) return plan;
-  auto placed = directory_.place(*parent.folder, {.asked = {name, Look::frame},
-                                                  .source_name = {},
-                                                  .summary = summary_of_new,
-                                                  .leaving = {},
-                                                  .replaced = {}});
+  auto placed = directory_.place(folder, {.asked = {name, Look::frame},
+                                          .source_name = {},
+                                          .summary = summary_of_new,
+                                          .leaving = {},
+                                          .replaced = {}});
   if (placed) {
     plan.source_name = std::move(*placed);
+    FRAMEFS_TRY(plan.bytes, empty_frame(*plan.frame));
   } else {
     plan.frame.reset();
   }
@@ -199,17 +200,13 @@ Result<Filesystem::NewFile> Filesystem::plan_file(const Parent& parent,
 // Open for reading and writing, whatever its mode.
 Result<SourceFile> Filesystem::make_file(const Parent& parent, const NewFile& plan, mode_t mode,
                                          const Caller& caller) {
-  std::vector<std::byte> bytes;
-  if (plan.frame) {
-    FRAMEFS_TRY(bytes, empty_frame(*plan.frame));
-  }
   const auto* const name = plan.source_name.c_str();
   UniqueFd fd(::openat(parent.fd(), name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                        mode & kModeBits));
   if (!fd) return system_error("create");
   const auto fill = [&]() -> Status {
     FRAMEFS_CHECK(give(fd.get(), parent.stat, caller));
-    FRAMEFS_CHECK(write_fully(fd.get(), 0, bytes));
+    FRAMEFS_CHECK(write_fully(fd.get(), 0, plan.bytes));
     return give_special_bits(fd.get(), mode);
   };
   if (const auto filled = fill(); !filled) {
@@ -222,7 +219,8 @@ Result<SourceFile> Filesystem::make_file(const Parent& parent, const NewFile& pl
 Result<Filesystem::Created> Filesystem::create_file(NodeId parent, const std::string& name,
                                                     mode_t mode, int flags, const Caller& caller) {
   FRAMEFS_TRY(const auto in, open_parent(parent));
-  FRAMEFS_TRY(const auto there, find_in(in, name));
+  const FolderOnce folder(*in.folder);
+  FRAMEFS_TRY(const auto there, find_in(folder, name));
   Created created;
   const auto opened_or_forgotten = [&](Result<Opened> opened) -> Result<Created> {
     if (!opened) {
@@ -247,18 +245,18 @@ Result<Filesystem::Created> Filesystem::create_file(NodeId parent, const std::st
     return opened;
   }
   FRAMEFS_CHECK(check_new_name(name, Look::itself));
-  FRAMEFS_TRY(const auto plan, plan_file(in, name));
+  FRAMEFS_TRY(const auto plan, plan_file(in, folder, name));
   FRAMEFS_TRY(auto source, make_file(in, plan, mode, caller));
   SourceEntry entry;
   FRAMEFS_TRY(entry.stat, stat_of(source.fd()));
   if (plan.frame) {
-    entry.summary = probe_.probe_open(*source.file(), entry.stat, Expected::frame);
+    entry.summary = summarise(codec::MemorySource(plan.bytes), Expected::frame, options_.limits);
   }
   const auto look = plan.frame ? Look::frame : Look::itself;
   created.entry = enter(in.node, plan.source_name, look, entry);
   FRAMEFS_TRY(auto node, nodes_.find(created.entry.id));
   return opened_or_forgotten(
-      open_as(std::move(node), std::move(source), flags, plan.frame ? &*plan.frame : nullptr));
+      open_as(std::move(node), std::move(source), flags, plan.frame ? &plan : nullptr));
 }
 
 }  // namespace framefs::fs

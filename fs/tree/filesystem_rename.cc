@@ -201,7 +201,7 @@ Status Filesystem::rename(NodeId parent, const std::string& name, NodeId new_par
   FRAMEFS_TRY(const auto to, open_parent(new_parent));
   FRAMEFS_TRY(auto found, directory_.find(*from.folder, name));
   const Member moved{from, std::move(found)};
-  FRAMEFS_TRY(auto there, find_in(to, new_name));
+  FRAMEFS_TRY(auto there, find_in(*to.folder, new_name));
   if (!there) {
     if ((flags & RENAME_EXCHANGE) != 0) return system_error_of(ENOENT, "rename");
     FRAMEFS_CHECK(check_new_name(new_name, moved.found.look));

@@ -35,9 +35,10 @@ EditTable::Edit Filesystem::edit_of(const Node& node) const {
 // The frame in `source`, which is open for writing, as something to be written.  What was never
 // written to is yet to be settled: its typesize and filters come with its first chunk.
 Result<std::shared_ptr<FrameEdit>> Filesystem::make_edit(Node& node, const SourceFile& source,
-                                                         const NewFrame* new_frame) {
+                                                         const NewFile* new_file) {
   FRAMEFS_TRY(const auto st, source.content_stat());
   EditSource from{.file = source.file(), .directory = {}, .name = name_for_log(node)};
+  if (new_file != nullptr) from.bytes = new_file->bytes;
   if (source.is_sparse()) {
     from.directory = UniqueFd(::fcntl(source.fd(), F_DUPFD_CLOEXEC, 0));
     if (!from.directory) return system_error("dup");
@@ -48,13 +49,13 @@ Result<std::shared_ptr<FrameEdit>> Filesystem::make_edit(Node& node, const Sourc
     return std::unexpected(opening.error());
   }
   std::optional<NewFrame> planned;
-  if (new_frame == nullptr && opening->frame.nbytes() == 0 &&
-      opening->frame.header().typesize == 1) {
+  if (new_file != nullptr) {
+    planned = new_file->frame;
+  } else if (opening->frame.nbytes() == 0 && opening->frame.header().typesize == 1) {
     planned = new_frames_.frame_for(nodes_.path_of(node));
-    if (planned) new_frame = &*planned;
   }
-  if (new_frame != nullptr) {
-    opening->settle = [chosen = *new_frame](std::span<const std::byte> first) {
+  if (planned) {
+    opening->settle = [chosen = *planned](std::span<const std::byte> first) {
       return codec::settle_by_trial(chosen.encode, chosen.hints, first);
     };
   }
@@ -82,8 +83,8 @@ Result<SourceFile> Filesystem::open_for_writing(const Node& node, int flags) con
 }
 
 Result<std::shared_ptr<FrameEdit>> Filesystem::join_edit(Node& node, const SourceFile& source,
-                                                         const NewFrame* new_frame) {
-  return edits_.open(file_key(node), [&] { return make_edit(node, source, new_frame); });
+                                                         const NewFile* new_file) {
+  return edits_.open(file_key(node), [&] { return make_edit(node, source, new_file); });
 }
 
 // Runs `body` with the node's frame open for writing.

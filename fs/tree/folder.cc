@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 #include <string_view>
@@ -42,6 +43,13 @@ Result<std::vector<Folder::Item>> items_of(int directory) {
 }
 
 Result<std::vector<Folder::Item>> DiskFolder::items() const { return items_of(directory_.get()); }
+
+Result<SourceEntry> FolderOnce::probe(const std::string& name) const {
+  if (std::ranges::find(absent_, name) != absent_.end()) return system_error_of(ENOENT, "lookup");
+  auto entry = folder_.probe(name);
+  if (!entry && entry.error().sys == ENOENT) absent_.push_back(name);
+  return entry;
+}
 
 Result<std::vector<Folder::Item>> LoneEntryFolder::items() const {
   FRAMEFS_TRY(const auto entry, probe(name_));

@@ -54,6 +54,23 @@ class DiskFolder final : public Folder {
   SourceProbe& probe_;
 };
 
+// A folder in which no name is looked for twice that was not there: for one request, which asks for the
+// same names several times.  Threads: one.  Lifetime: `folder` outlives it.
+class FolderOnce final : public Folder {
+ public:
+  explicit FolderOnce(const Folder& folder) : folder_(folder) {}
+
+  Result<std::vector<Item>> items() const override { return folder_.items(); }
+  Result<SourceEntry> probe(const std::string& name) const override;
+  [[nodiscard]] Expected expected(const std::string& name) const override {
+    return folder_.expected(name);
+  }
+
+ private:
+  const Folder& folder_;
+  mutable std::vector<std::string> absent_;
+};
+
 // One entry of a directory on disk, as if it were alone there.  Lifetime: `probe` outlives it.
 class LoneEntryFolder final : public Folder {
  public:

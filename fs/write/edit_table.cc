@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <set>
+#include <map>
 #include <utility>
 
 namespace framefs::fs {
@@ -12,6 +12,8 @@ namespace {
 
 // So many frames are committed with one sync: those at the end of the batch wait for all of it.
 constexpr std::size_t kMostTogether = 256;
+// So long a closed file waits for others, which may be closed right behind it.
+constexpr std::chrono::milliseconds kGathering{100};
 
 // The signals that end the mount are for other threads.
 class SignalsBlocked {
@@ -27,6 +29,23 @@ class SignalsBlocked {
 
  private:
   sigset_t before_{};
+};
+
+// Makes all durable that was written to the filesystems of the files it is asked for: each once, for
+// in SOURCE others may be mounted.
+class FilesystemSyncs {
+ public:
+  Status of(int fd) {
+    FRAMEFS_TRY(const auto st, stat_of(fd));
+    const auto known = done_.find(st.st_dev);
+    if (known != done_.end()) return known->second;
+    const Status synced = ::syncfs(fd) == 0 ? Status{} : system_error("syncfs");
+    done_.emplace(st.st_dev, synced);
+    return synced;
+  }
+
+ private:
+  std::map<dev_t, Status> done_;
 };
 
 bool is_unlinked(const FrameEdit& edit) {
@@ -46,10 +65,14 @@ EditTable::EditTable(OverlayBudget& overlay, Log& log, std::chrono::milliseconds
 EditTable::~EditTable() {
   work_.with_and_wake([](Work& work) { work.is_ending = true; });
   thread_.join();
-  for (const auto& edit : all()) {
-    if (is_unlinked(*edit)) continue;
-    if (const auto committed = edit->commit(true); !committed) {
-      log_.failure(edit->name(), committed.error());
+  auto edits = all();
+  std::erase_if(edits, [](const Edit& edit) { return is_unlinked(*edit); });
+  commit_together(edits);
+  FilesystemSyncs syncs;
+  for (const auto& edit : edits) {
+    const auto synced = syncs.of(edit->content_fd());
+    if (!synced) log_.failure(edit->name(), synced.error());
+    if (!synced || edit->is_changed()) {
       log_.warn(edit->name() + ": what was written last is lost");
     }
   }
@@ -95,7 +118,13 @@ void EditTable::close(const FileKey& key) {
     const auto at = state.entries.find(key);
     return at != state.entries.end() && --at->second.writers == 0;
   });
-  if (is_last) work_.with_and_wake([&](Work& work) { work.closed.push_back(key); });
+  if (!is_last) return;
+  const auto waiting = work_.with([&](Work& work) {
+    work.closed.push_back(key);
+    return work.closed.size();
+  });
+  // With the first it begins to gather, with the last there are enough.
+  if (waiting == 1 || waiting == kMostTogether) work_.wake();
 }
 
 void EditTable::note_full(const Edit& edit) {
@@ -118,24 +147,14 @@ Status EditTable::make_room(FrameEdit& edit) {
   return status;
 }
 
-// One sync for all that has to be durable before any of them is published.
-Status EditTable::sync_together(const std::vector<Begun>& commits) {
-  if (commits.size() == 1) return commits[0].second.sync();
-  std::set<dev_t> devices;  // SOURCE may be of several filesystems
-  for (const auto& [edit, commit] : commits) {
-    FRAMEFS_TRY(const auto st, stat_of(edit->content_fd()));
-    if (!devices.insert(st.st_dev).second) continue;
-    if (::syncfs(edit->content_fd()) != 0) return system_error("syncfs");
-  }
-  return {};
-}
-
+// One sync for all that has to be durable before any of them is published.  Failures are logged, and the
+// edits stay.
 void EditTable::commit_together(std::vector<Edit> edits) {
   // Who takes many turns takes them in one order.
   std::ranges::sort(edits);
   for (std::size_t done = 0; done < edits.size(); done += kMostTogether) {
     const auto count = std::min(kMostTogether, edits.size() - done);
-    std::vector<Begun> commits;
+    std::vector<std::pair<Edit, FrameEdit::Commit>> commits;
     for (const auto& edit : std::span(edits).subspan(done, count)) {
       const bool was_lost = edit->is_lost();  // and the log has it already
       auto begun = edit->begin_commit();
@@ -147,9 +166,10 @@ void EditTable::commit_together(std::vector<Edit> edits) {
         commits.emplace_back(edit, std::move(**begun));
       }
     }
-    if (commits.empty()) continue;
-    const auto synced = sync_together(commits);
+    const bool is_alone = commits.size() == 1;
+    FilesystemSyncs syncs;
     for (auto& [edit, commit] : commits) {
+      const auto synced = is_alone ? commit.sync() : syncs.of(edit->content_fd());
       const auto finished = edit->finish_commit(commit, synced);
       if (!finished) log_.failure(edit->name(), finished.error());
     }
@@ -199,9 +219,14 @@ void EditTable::end_closed(const std::vector<FileKey>& keys) {
 void EditTable::serve() {
   auto next_round = std::chrono::steady_clock::now() + interval_;
   while (true) {
+    const auto is_urgent = [](const Work& now) {
+      return now.is_ending || !now.full.empty() || now.closed.size() >= kMostTogether;
+    };
+    work_.wait_until(
+        next_round, [&](const Work& now) { return is_urgent(now) || !now.closed.empty(); },
+        [](const Work&) {});
     auto work = work_.wait_until(
-        next_round,
-        [](const Work& now) { return now.is_ending || !now.full.empty() || !now.closed.empty(); },
+        std::min(next_round, std::chrono::steady_clock::now() + kGathering), is_urgent,
         [](Work& now) {
           return Work{std::exchange(now.full, {}), std::exchange(now.closed, {}), now.is_ending};
         });

@@ -79,9 +79,6 @@ class EditTable {
   void end_closed(const std::vector<FileKey>& keys);
   void end_entry(const FileKey& key);
   [[nodiscard]] std::vector<Edit> all() const;
-  using Begun = std::pair<Edit, FrameEdit::Commit>;
-  static Status sync_together(const std::vector<Begun>& commits);
-  // Failures are logged, and the edits stay.
   void commit_together(std::vector<Edit> edits);
 
   OverlayBudget& overlay_;

@@ -84,7 +84,9 @@ std::uint32_t chunksize_of(const codec::FrameHeader& header) {
 Result<FrameEdit::Opening> open_for_edit(EditSource source, std::uint64_t state_id,
                                          const codec::Limits& limits) {
   FRAMEFS_TRY(auto origin, origin_of(source));
-  FRAMEFS_TRY(auto frame, open_frame_at(origin, limits));
+  FRAMEFS_TRY(auto frame, source.bytes.empty()
+                              ? open_frame_at(origin, limits)
+                              : codec::Frame::open(codec::MemorySource(source.bytes), limits));
   FRAMEFS_CHECK(check_editable(frame));
   std::vector<std::int64_t> entries(frame.chunk_count());
   FRAMEFS_CHECK(frame.read_entries(*origin.source, {0}, entries));

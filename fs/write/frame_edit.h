@@ -171,6 +171,7 @@ struct EditSource {
   std::shared_ptr<const FileSource> file;  // open for reading and writing; null for a sparse frame
   UniqueFd directory;                      // of a sparse frame
   std::string name;                        // for the log
+  std::span<const std::byte> bytes{};      // all that is in the file, where that is known
 };
 
 // Errors: unsupported for frames whose chunks vary in size, and those of the betas; those of a damaged

@@ -27,6 +27,13 @@ TEST_CASE("encode_trial: the trial finds the size of the items", "[codec][encode
   CHECK(settled(times, {.typesize = 4, .filter = std::nullopt}).typesize == 4);
   CHECK(settled(times, {.typesize = std::nullopt, .filter = FilterChoice::shuffle}).typesize == 8);
   CHECK(settled({}, {}).typesize == 1);
+  // What is too little to be tried stays as simple as it was asked for.
+  times.resize(600);
+  CHECK(settled(times, {}).typesize == 1);
+  CHECK(settled(times, {}).filters[5].id == 0);
+  const auto shuffled = settled(times, {.typesize = 8, .filter = FilterChoice::shuffle});
+  CHECK(shuffled.typesize == 8);
+  CHECK(shuffled.filters[5].id == 1);
 }
 
 }  // namespace

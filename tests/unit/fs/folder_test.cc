@@ -96,6 +96,24 @@ TEST_CASE("folder: what is no directory has no entries", "[fs][folder][unit]") {
   CHECK(folder.probe("x").error().sys == ENOTDIR);
 }
 
+TEST_CASE("folder: looked at once, it has no names that came later", "[fs][folder][unit]") {
+  const test::TempDirectory temp;
+  temp.write("there", "");
+  SourceProbe probe(kLimits);
+  const DiskFolder folder(open_directory(temp.path()), probe);
+  const FolderOnce once(folder);
+  CHECK(once.probe("x.b2").error().sys == ENOENT);
+  temp.write("x.b2", test::small_frame(100));
+  CHECK(once.probe("x.b2").error().sys == ENOENT);
+  CHECK(folder.probe("x.b2"));
+  CHECK(FolderOnce(folder).probe("x.b2")->summary.nbytes == 100);
+  CHECK(once.probe("there"));
+  stdfs::remove(temp.path() / "there");
+  CHECK(once.probe("there").error().sys == ENOENT);
+  CHECK(types_in(once) == types_in(folder));
+  CHECK(once.expected("x.b2") == Expected::frame);
+}
+
 TEST_CASE("folder: one entry alone has no neighbours", "[fs][folder][unit]") {
   const test::TempDirectory temp;
   temp.write("frame", test::small_frame(100));

@@ -55,6 +55,19 @@ TEST_CASE("guarded: wait() goes on when another thread made the condition true",
   }
 }
 
+TEST_CASE("guarded: who changes without waking can wake later", "[fs][guarded][race]") {
+  Guarded<int> stage;
+  test::on_threads(2, [&](std::size_t i) {
+    if (i == 1) {
+      for (int step = 1; step <= 8; ++step) stage.with([&](int& value) { value = step; });
+      stage.wake();
+      return;
+    }
+    CHECK(stage.wait([](const int& value) { return value == 8; },
+                     [](int& value) { return value; }) == 8);
+  });
+}
+
 TEST_CASE("guarded: the lock is free and the waiters are woken when a body throws",
           "[fs][guarded][race]") {
   Guarded<bool> flag;
