@@ -201,16 +201,30 @@ Result<Filesystem::NewFile> Filesystem::plan_file(const Parent& parent, const Fo
 Result<SourceFile> Filesystem::make_file(const Parent& parent, const NewFile& plan, mode_t mode,
                                          const Caller& caller) {
   const auto* const name = plan.source_name.c_str();
-  UniqueFd fd(::openat(parent.fd(), name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                       mode & kModeBits));
+  UniqueFd fd;
+  // A frame has its name once it is one, where SOURCE can make files without names: a daemon that is
+  // killed in between leaves no empty file of a frame's name, which would be shown as just that.
+  if (plan.frame) {
+    fd = UniqueFd(::openat(parent.fd(), ".", O_RDWR | O_TMPFILE | O_CLOEXEC, mode & kModeBits));
+  }
+  const bool has_name = !fd;
+  if (has_name) {
+    fd = UniqueFd(::openat(parent.fd(), name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                           mode & kModeBits));
+  }
   if (!fd) return system_error("create");
   const auto fill = [&]() -> Status {
     FRAMEFS_CHECK(give(fd.get(), parent.stat, caller));
     FRAMEFS_CHECK(write_fully(fd.get(), 0, plan.bytes));
-    return give_special_bits(fd.get(), mode);
+    FRAMEFS_CHECK(give_special_bits(fd.get(), mode));
+    if (!has_name && ::linkat(AT_FDCWD, path_of_fd(fd.get()).c_str(), parent.fd(), name,
+                              AT_SYMLINK_FOLLOW) != 0) {
+      return system_error("create");
+    }
+    return {};
   };
   if (const auto filled = fill(); !filled) {
-    ::unlinkat(parent.fd(), name, 0);
+    if (has_name) ::unlinkat(parent.fd(), name, 0);
     return std::unexpected(filled.error());
   }
   return SourceFile::adopt(std::move(fd));
