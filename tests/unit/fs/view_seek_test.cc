@@ -186,8 +186,7 @@ TEST_CASE("array_view: holes are the bytes of chunks that the index says are zer
     const auto frame = mount.open(build_frame(sample.frame).bytes);
     check_all(ArrayView(frame, ArrayView::Header::none, mount.budget()), sample.zeros, random);
     const ArrayView npy(frame, ArrayView::Header::npy, mount.budget());
-    const auto whole = test::read(npy, 0, 1u << 20).value();
-    std::vector<bool> holes(whole.size() - sample.data.size());
+    std::vector<bool> holes(npy.header().size());
     holes.insert(holes.end(), sample.zeros.begin(), sample.zeros.end());
     check_all(npy, holes, random);
   }
