@@ -1,6 +1,7 @@
 #include "src/daemon.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,6 +42,13 @@ void ensure_standard_streams() {
     fd = ::open("/dev/null", O_RDWR);  // takes the lowest number that is free
   } while (fd >= STDIN_FILENO && fd <= STDERR_FILENO);
   if (fd >= 0) ::close(fd);
+}
+
+void allow_most_open_files() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 Daemon::Forked Daemon::fork() {

@@ -8,6 +8,10 @@ namespace framefs {
 // next files to be opened would take their numbers, and be written to or closed in their stead.
 void ensure_standard_streams();
 
+// As many open files as the process may allow itself: each file that users have open is one here too, and
+// each frame until it is committed.
+void allow_most_open_files();
+
 // Runs the rest of the program in the background, while whoever started it waits for news.
 class Daemon {
  public:
