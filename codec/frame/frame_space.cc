@@ -18,6 +18,12 @@ std::uint64_t FrameSpace::append(std::uint64_t size) {
   return at;
 }
 
+void FrameSpace::raise_end(std::uint64_t at) {
+  if (at <= end_) return;
+  dead_.push_back({end_, at - end_});
+  end_ = at;
+}
+
 std::uint64_t FrameSpace::allocate(std::uint64_t size) {
   const auto fits = by_size_.lower_bound({size, 0});
   if (fits == by_size_.end()) return append(size);

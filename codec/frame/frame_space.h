@@ -33,6 +33,9 @@ class FrameSpace {
   // At the end.
   std::uint64_t append(std::uint64_t size);
 
+  // append() will give out nothing before `at`; what is left out is dead.
+  void raise_end(std::uint64_t at);
+
   // Takes back what was given out and never committed.
   void take_back(ByteRange range);
   // A part of the committed state that the next one will not have.

@@ -168,15 +168,19 @@ Status ContiguousBackend::write_tail(std::uint64_t at, std::uint64_t nbytes,
   return write_fully(file_->fd(), at, tail);
 }
 
+codec::FrameSizes ContiguousBackend::empty_sizes(
+    std::span<const std::byte> trailer) const noexcept {
+  return {.frame_len = header_len_ + trailer.size(),
+          .nbytes = 0,
+          .cbytes = 0,
+          .has_vlmetalayers = has_vlmetalayers(trailer)};
+}
+
 // The trailer of a frame without chunks has to stand right behind the header; what the committed state
 // has there moves away first, which is a commit of its own.
 Status ContiguousBackend::prepare_empty(std::span<const std::byte> trailer) {
   FRAMEFS_CHECK(vacate_head(trailer.size()));
-  pending_ = Pending{.sizes = {.frame_len = header_len_ + trailer.size(),
-                               .nbytes = 0,
-                               .cbytes = 0,
-                               .has_vlmetalayers = has_vlmetalayers(trailer)},
-                     .tail = {}};
+  pending_ = Pending{.sizes = empty_sizes(trailer), .tail = {}};
   return write_fully(file_->fd(), header_len_, trailer);
 }
 
@@ -184,18 +188,24 @@ std::uint64_t ContiguousBackend::most_empty_trailer() const noexcept {
   return kSectorBytes - std::min<std::uint64_t>(kSectorBytes, header_len_);
 }
 
+// Of the committed state.
+Result<bool> ContiguousBackend::has_trailer(std::span<const std::byte> trailer) const {
+  if (trailer.size() != tail_.size) return false;
+  std::vector<std::byte> known(trailer.size());
+  FRAMEFS_CHECK(file_->read_at(tail_.offset, known));
+  return std::ranges::equal(known, trailer);
+}
+
 // An empty frame of which the trailer changes has no other place for it: header and trailer are
 // written at once, which is safe within one sector.
 Status ContiguousBackend::rewrite_empty(std::span<const std::byte> trailer) {
   if (trailer.size() > most_empty_trailer()) {
-    return codec::fail(Errc::no_space, "trailer of an empty frame", header_len_);
+    FRAMEFS_TRY(const bool is_same, has_trailer(trailer));
+    if (!is_same) return codec::fail(Errc::no_space, "trailer of an empty frame", header_len_);
+    pending_ = Pending{.sizes = empty_sizes(trailer), .tail = {}};
+    return {};
   }
-  Pending next{.sizes = {.frame_len = header_len_ + trailer.size(),
-                         .nbytes = 0,
-                         .cbytes = 0,
-                         .has_vlmetalayers = has_vlmetalayers(trailer)},
-               .tail = {},
-               .in_one_write = true};
+  Pending next{.sizes = empty_sizes(trailer), .tail = {}, .in_one_write = true};
   next.rest.resize(header_len_ - head_.size());
   FRAMEFS_CHECK(file_->read_at(head_.size(), next.rest));
   next.rest.insert(next.rest.end(), trailer.begin(), trailer.end());
@@ -216,9 +226,11 @@ Status ContiguousBackend::copy_chunk(std::int64_t& entry, std::uint64_t size, st
   return {};
 }
 
-// Copies chunks behind everything else; if not all of them, then none.
+// Copies chunks behind everything else and behind the first `least` bytes after the header; if not all of
+// them, then none.
 Status ContiguousBackend::copy_to_end(std::span<std::int64_t> entries,
-                                      std::span<const std::uint64_t> sizes) {
+                                      std::span<const std::uint64_t> sizes, std::uint64_t least) {
+  allocation_.with([&](Allocation& all) { all.space.raise_end(header_len_ + least); });
   std::vector<ByteRange> copies;
   const auto copied = [&]() -> Status {
     for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -247,7 +259,7 @@ Status ContiguousBackend::vacate_head(std::uint64_t size) {
     if (entries[i] < 0 || std::cmp_greater_equal(entries[i], size)) continue;
     FRAMEFS_TRY(sizes[i], stored_bytes(entries[i]));
   }
-  FRAMEFS_CHECK(copy_to_end(entries, sizes));
+  FRAMEFS_CHECK(copy_to_end(entries, sizes, size));
   // Behind the index, which tells its own length, is the trailer, which ends the frame.
   constexpr std::uint64_t kTrailerLenFromEnd = 22;
   std::array<std::byte, sizeof(std::uint32_t)> length{};
@@ -303,7 +315,7 @@ Status ContiguousBackend::compact(const FrameContent& content, const Moved& move
   for (std::size_t i = 0; i < now.size(); ++i) {
     if (now[i] == compacted[i] || std::cmp_greater_equal(now[i], end)) in_the_way[i] = 0;
   }
-  FRAMEFS_CHECK(copy_to_end(now, in_the_way));
+  FRAMEFS_CHECK(copy_to_end(now, in_the_way, end));
   allocation_.with([&](Allocation& all) {
     for (std::size_t i = 0; i < now.size(); ++i) {
       if (in_the_way[i] == 0) continue;

@@ -37,6 +37,7 @@ class ContiguousBackend final : public FrameBackend {
   void wind_up() override {}
   void set_params(const codec::FrameHeader& header) override;
   [[nodiscard]] int content_fd() const noexcept override { return file_->fd(); }
+  [[nodiscard]] Result<struct stat> content_stat() const override { return stat_of(file_->fd()); }
   Status compact(const FrameContent& content, const Moved& moved) override;
   Usage usage(std::span<const std::int64_t> entries) override;
 
@@ -57,11 +58,14 @@ class ContiguousBackend final : public FrameBackend {
       : file_(std::move(file)), limits_(limits) {}
   Status sync_files() override;
   Status check_untouched();
+  [[nodiscard]] codec::FrameSizes empty_sizes(std::span<const std::byte> trailer) const noexcept;
   Status prepare_empty(std::span<const std::byte> trailer);
   Status rewrite_empty(std::span<const std::byte> trailer);
   Status vacate_head(std::uint64_t size);
   Status copy_chunk(std::int64_t& entry, std::uint64_t size, std::uint64_t to);
-  Status copy_to_end(std::span<std::int64_t> entries, std::span<const std::uint64_t> sizes);
+  Status copy_to_end(std::span<std::int64_t> entries, std::span<const std::uint64_t> sizes,
+                     std::uint64_t least);
+  [[nodiscard]] Result<bool> has_trailer(std::span<const std::byte> trailer) const;
   Status commit_at_end(const FrameContent& content, std::span<const std::byte> trailer);
   Status commit_prepared();
   Status write_tail(std::uint64_t at, std::uint64_t nbytes, std::span<const std::byte> index,

@@ -49,7 +49,7 @@ class FilesystemSyncs {
 };
 
 bool is_unlinked(const FrameEdit& edit) {
-  const auto st = stat_of(edit.content_fd());
+  const auto st = edit.content_stat();
   return st && st->st_nlink == 0;
 }
 
@@ -185,6 +185,8 @@ void EditTable::end_entry(const FileKey& key) {
       log_.failure(edit->name(), compacted.error());
     }
   }
+  // While nobody can begin another edit of the file, to which what goes now would be free already.
+  edit->wind_up();
   Edit ended;  // destroyed after the lock
   FileIdentity identity;
   state_.with([&](State& state) {
@@ -192,13 +194,12 @@ void EditTable::end_entry(const FileKey& key) {
     if (at == state.entries.end() || at->second.writers > 0) return;
     // What could not be committed is tried again later, for as long as there is hope.
     if (edit->is_changed() && !is_gone && !edit->is_lost()) return;
-    if (const auto st = stat_of(edit->content_fd())) identity = identity_of(*st);
+    if (const auto st = edit->content_stat()) identity = identity_of(*st);
     ended = std::move(at->second.edit);
     state.entries.erase(at);
     count_.store(state.entries.size(), std::memory_order_release);
   });
   if (!ended) return;
-  ended->wind_up();
   if ((ended->is_changed() || ended->is_lost()) && !is_gone) {
     log_.warn(ended->name() + ": what was written last is lost");
   }

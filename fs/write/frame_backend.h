@@ -73,14 +73,16 @@ class FrameBackend {
   // How large the trailer of a frame without chunks can become, when it has none already.
   [[nodiscard]] virtual std::uint64_t most_empty_trailer() const noexcept = 0;
 
-  // Nobody writes any more, and nothing is prepared: what only readers of older states could want may go.
+  // Nothing is prepared: what only readers of older states could want may go.
   virtual void wind_up() = 0;
 
   // For chunks stored from now on; only while the frame holds none.
   virtual void set_params(const codec::FrameHeader& header) = 0;
 
-  // The file whose times, mode and state are those of the frame.
+  // The file whose times, mode and state are those of the frame.  A commit may put another in its place.
   [[nodiscard]] virtual int content_fd() const noexcept = 0;
+  // Of the same file; without links where it was removed.  Threads: any number.
+  [[nodiscard]] virtual Result<struct stat> content_stat() const = 0;
   // Stores the committed state, which is `content`, without dead space, by commits of its own.  Each
   // time that chunks are in other places, `moved` is told the entries: nobody may go by others from
   // then on.  Errors: as prepare(), sync() and publish().

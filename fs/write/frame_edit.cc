@@ -209,8 +209,20 @@ Status FrameEdit::change_in_turn(
   return {};
 }
 
+// Too large for a frame without chunks that is one already.
+Result<bool> FrameEdit::has_large_trailer() const {
+  const auto layers = image_.read([](const FrameImage& image) { return image.vlmetalayers; });
+  FRAMEFS_TRY(const auto trailer, codec::encode_trailer(layers));
+  return trailer.size() > backend_->most_empty_trailer();
+}
+
 Status FrameEdit::truncate(std::uint64_t nbytes) {
   FRAMEFS_CHECK(image_.read([&](const FrameImage& image) { return check_size(image, nbytes, 0); }));
+  if (nbytes == 0) {
+    FRAMEFS_TRY(const bool is_large, has_large_trailer());
+    // Then what is committed has to have chunks first.
+    if (is_large && this->nbytes() > 0) FRAMEFS_CHECK(commit(false));
+  }
   return change_in_turn([&](FrameImage& image) { return image.truncate(nbytes); });
 }
 

@@ -129,15 +129,20 @@ class FrameEdit {
   Status remove(const std::function<Status()>& remove);
   [[nodiscard]] bool is_removed() const noexcept { return is_removed_; }
 
-  // To be called when nobody will write any more and all is committed.
+  // To be called when nobody seems to write any more: where all is committed, what only readers of
+  // older states could want goes.
   void wind_up();
 
+  // During a commit only.
   [[nodiscard]] int content_fd() const noexcept { return backend_->content_fd(); }
+  // Of the file whose state is the frame's; without links where it was removed.  Errors: system.
+  [[nodiscard]] Result<struct stat> content_stat() const { return backend_->content_stat(); }
   [[nodiscard]] const std::string& name() const noexcept { return edited_->origin().name; }
 
  private:
   FrameEdit(Opening opening, std::vector<codec::NamedContent> vlmetalayers,
             const EditServices& services);
+  [[nodiscard]] Result<bool> has_large_trailer() const;
   static Status check_size(const FrameImage& image, std::uint64_t offset, std::uint64_t size);
   Status store(std::vector<FrameImage::Frozen> frozen);
   Status settle_params(std::span<const FrameImage::Frozen> frozen);

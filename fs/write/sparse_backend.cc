@@ -65,6 +65,13 @@ Result<std::unique_ptr<SparseBackend>> SparseBackend::open(
   return made;
 }
 
+Result<struct stat> SparseBackend::content_stat() const {
+  struct stat st{};
+  const bool is_there = ::fstatat(directory_.get(), kIndexName, &st, AT_SYMLINK_NOFOLLOW) == 0;
+  if (!is_there && errno != ENOENT) return system_error("stat");
+  return st;
+}
+
 Result<std::int64_t> SparseBackend::store(std::span<const std::byte> chunk) {
   const auto id = numbers_.with([&](Numbers& numbers) {
     // Low numbers first, for the sake of is_refused().

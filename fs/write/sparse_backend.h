@@ -43,6 +43,7 @@ class SparseBackend final : public FrameBackend {
   void wind_up() override;
   void set_params(const codec::FrameHeader& header) override;
   [[nodiscard]] int content_fd() const noexcept override { return index_.get(); }
+  [[nodiscard]] Result<struct stat> content_stat() const override;
   // Gives chunks lower numbers, where others refuse theirs.
   Status compact(const FrameContent& content, const Moved& moved) override;
   Usage usage(std::span<const std::int64_t> entries) override;

@@ -146,6 +146,9 @@ class FailingSyncs final : public FrameBackend {
   void wind_up() override { backend_->wind_up(); }
   void set_params(const codec::FrameHeader& header) override { backend_->set_params(header); }
   [[nodiscard]] int content_fd() const noexcept override { return backend_->content_fd(); }
+  [[nodiscard]] Result<struct stat> content_stat() const override {
+    return backend_->content_stat();
+  }
   Status compact(const FrameContent& content, const Moved& moved) override {
     return backend_->compact(content, moved);
   }
@@ -289,6 +292,43 @@ TEST_CASE("frame_edit: a sparse frame that was removed does not come back",
   edit->wind_up();
   CHECK(std::filesystem::is_empty(path));
   CHECK(read_edit(*edit, 1000, 3000) == written);
+}
+
+TEST_CASE("frame_edit: what a frame is emptied for does not reach into what it was",
+          "[fs][frame_edit][unit]") {
+  const EditedFile file(4096, false);
+  const auto& [folder, path, mount, edit] = file;
+  const auto plain = noise(60, 1);
+  write_at(*edit, 0, plain);
+  REQUIRE(edit->set_vlmeta("layer", noise(3000, 2), FrameEdit::Existing::any));
+  REQUIRE(edit->commit(true));
+  REQUIRE(edit->truncate(0));
+  const auto begun = edit->begin_commit();
+  REQUIRE(begun);
+  CHECK(read_stored(path) == plain);
+  REQUIRE(edit->finish_commit(**begun, {}));
+  CHECK(read_stored(path).empty());
+}
+
+TEST_CASE("frame_edit: a frame of no bytes keeps large vl-metalayers", "[fs][frame_edit][unit]") {
+  const EditedFile file(4096, false);
+  const auto& [folder, path, mount, edit] = file;
+  write_at(*edit, 0, noise(60, 1));
+  REQUIRE(edit->set_vlmeta("layer", noise(3000, 2), FrameEdit::Existing::any));
+  REQUIRE(edit->truncate(0));
+  REQUIRE(edit->commit(true));
+  // The same once more.
+  REQUIRE(edit->truncate(0));
+  REQUIRE(edit->commit(true));
+  CHECK_FALSE(edit->set_vlmeta("layer", noise(3001, 3), FrameEdit::Existing::any));
+  // Others, though the committed state is empty.
+  const auto layer = noise(2000, 4);
+  write_at(*edit, 0, noise(60, 1));
+  REQUIRE(edit->set_vlmeta("layer", layer, FrameEdit::Existing::any));
+  REQUIRE(edit->truncate(0));
+  REQUIRE(edit->commit(true));
+  CHECK(read_stored(path).empty());
+  CHECK(edit->vlmeta("layer").value() == layer);
 }
 
 TEST_CASE("frame_edit: times that are set are not undone by commits", "[fs][frame_edit][unit]") {
