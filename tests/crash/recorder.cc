@@ -200,11 +200,13 @@ int recorded_change(int fd, RecordHead head, const Change& change) {
 template <class Sync>
 int recorded_sync(int fd, RecordKind kind, const Sync& sync) {
   auto& recorder = Recorder::get();
-  const auto path = recorder.below_source(fd);
-  const auto number = recorder.next_sync();
-  if (path) {
-    const auto held = recorder.hold();
-    recorder.write({.kind = kind, .inode = inode_of(fd), .size = number}, *path);
+  std::optional<std::string> path;
+  std::uint64_t number = 0;
+  {
+    const auto held = recorder.hold();  // or it is renamed before it is noted
+    path = recorder.below_source(fd);
+    number = recorder.next_sync();
+    if (path) recorder.write({.kind = kind, .inode = inode_of(fd), .size = number}, *path);
   }
   const auto result = static_cast<int>(sync());
   if (path && result == 0) {
