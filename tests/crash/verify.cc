@@ -1,13 +1,15 @@
 // Looks at the frames that a daemon left which was killed.
 //
-//   framefs_crash_verify LOG SOURCE
+//   framefs_crash_verify LOG SOURCE [--plain]
 //
 // LOG has the marks of framefs_crash_workload; each of its files must be in SOURCE, in a state that it had at
-// its last sync or after.  Exit code 1 where one is not.
+// its last sync or after.  Exit code 1 where one is not.  With --plain there may be files that are no frames,
+// of which a killed daemon leaves its last write in any part.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -57,12 +59,14 @@ codec::Result<std::uint64_t> state_of(const Entry& entry) {
 }
 
 // Nothing where all is well.
-std::string check(const stdfs::path& source, const History::File& file, bool& is_latest) {
+std::string check(const stdfs::path& source, const History::File& file, bool may_be_plain,
+                  bool& is_latest) {
   std::string text = "it is gone";
   for (const auto& name : file.names) {
     if (name == History::kNoName) return {};
     const auto entry = find_entry(source, name);
     if (!entry) continue;
+    if (may_be_plain && !entry->is_frame) return {};
     const auto state = state_of(*entry);
     if (!state) {
       text = fmt::format("{} cannot be read: {}", name, fs::describe(state.error()));
@@ -76,7 +80,7 @@ std::string check(const stdfs::path& source, const History::File& file, bool& is
   return text;
 }
 
-bool run(const std::string& log_path, const stdfs::path& source) {
+bool run(const std::string& log_path, const stdfs::path& source, bool may_be_plain) {
   const auto log = LogReader::open(log_path);
   if (!log) {
     fmt::print(stderr, "{} is no whole log\n", log_path);
@@ -95,7 +99,7 @@ bool run(const std::string& log_path, const stdfs::path& source) {
     std::ranges::stable_partition(ordered.names,
                                   [](const auto& name) { return name != History::kNoName; });
     bool is_latest = false;
-    const auto text = check(source, ordered, is_latest);
+    const auto text = check(source, ordered, may_be_plain, is_latest);
     latest += is_latest ? 1 : 0;
     if (text.empty()) continue;
     ++wrong;
@@ -111,9 +115,10 @@ bool run(const std::string& log_path, const stdfs::path& source) {
 }  // namespace framefs::test
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::cerr << "usage: framefs_crash_verify LOG SOURCE\n";
+  const bool may_be_plain = argc == 4 && std::string_view(argv[3]) == "--plain";
+  if (argc != 3 && !may_be_plain) {
+    std::cerr << "usage: framefs_crash_verify LOG SOURCE [--plain]\n";
     return 2;
   }
-  return framefs::test::run(argv[1], argv[2]) ? 0 : 1;
+  return framefs::test::run(argv[1], argv[2], may_be_plain) ? 0 : 1;
 }

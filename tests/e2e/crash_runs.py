@@ -28,6 +28,7 @@ class Plan:
     frames: tuple = ()  # options for each frame that is there before, by framefs_make_frame
     workload: tuple = ()  # options
     replay: tuple = ()  # options
+    verify: tuple = ()  # options
 
 
 def rule(**keys):
@@ -54,7 +55,7 @@ PLANS = (
     Plan("a kernel that caches", (*rule(chunksize="16K"), "-o", "writeback"), workload=("--loose", "--no-xattrs")),
     # A plain file has no more than what the disk promises: torn writes are not undone.
     Plan("plain files too", ("--plain", "*[02468]", *rule(chunksize="16K")), workload=("--no-xattrs",),
-         replay=("--losses", "nothing,all,ends")),
+         replay=("--losses", "nothing,all,ends"), verify=("--plain",)),
 )
 
 
@@ -140,4 +141,4 @@ class Kills:
             mount.check_ended(exit_code=-signal.SIGKILL)
         finally:
             mount.kill()
-        return f"seed {seed}: " + check([PROGRAMS / "framefs_crash_verify", log, self.source])
+        return f"seed {seed}: " + check([PROGRAMS / "framefs_crash_verify", log, self.source, *self.plan.verify])
