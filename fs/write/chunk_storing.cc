@@ -69,22 +69,23 @@ Result<std::int64_t> ChunkStoring::store_by_blocks(FrameBackend& backend,
   FRAMEFS_TRY(const auto plan, codec::ChunkPlan::make(params_for(params, plain.size()), plain));
   if (plan.outcome() != codec::ChunkOutcome::blocks) return store_one(backend, params, plain);
   struct Encoded {
-    std::vector<std::byte> bytes;
+    std::unique_ptr<Bytes> bytes;
     Result<std::size_t> size = 0;
   };
   std::vector<Encoded> encoded(plan.block_count());
   workers_.run(encoded.size(), [&](std::size_t i) {
     const codec::BlockIndex block{i};
     const auto [at, size] = plan.block_range(block);
-    encoded[i].bytes.resize(plan.most_block_bytes(block));
+    encoded[i].bytes = std::make_unique<Bytes>(buffers_, plan.most_block_bytes(block));
     Lease lane(*this);
-    encoded[i].size = lane->blocks.encode(plan, block, plain.subspan(at, size), encoded[i].bytes);
+    encoded[i].size =
+        lane->blocks.encode(plan, block, plain.subspan(at, size), encoded[i].bytes->writable());
   });
   std::vector<std::span<const std::byte>> blocks;
   blocks.reserve(encoded.size());
   for (const auto& block : encoded) {
     FRAMEFS_TRY(const auto size, block.size);
-    blocks.push_back(std::span(block.bytes).first(size));
+    blocks.push_back(block.bytes->view().first(size));
   }
   Lease lane(*this);
   const auto out = lane->stored.take(codec::ChunkPlan::most_bytes(plain.size()));

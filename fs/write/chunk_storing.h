@@ -10,6 +10,7 @@
 #include "codec/core/scratch.h"
 #include "fs/core/guarded.h"
 #include "fs/core/worker_pool.h"
+#include "fs/read/buffer_pool.h"
 #include "fs/write/frame_backend.h"
 
 namespace framefs::fs {
@@ -41,7 +42,11 @@ class ChunkStoring {
   Result<std::int64_t> store_by_blocks(FrameBackend& backend, const codec::EncodeParams& params,
                                        std::span<const std::byte> plain);
 
+  // For the blocks of one chunk.
+  static constexpr std::uint64_t kKeptBytes = 8u << 20;
+
   WorkerPool& workers_;
+  BufferPool buffers_{kKeptBytes};
   Guarded<std::vector<std::unique_ptr<Lane>>> idle_;
 };
 

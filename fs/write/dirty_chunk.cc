@@ -1,6 +1,7 @@
 #include "fs/write/dirty_chunk.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace framefs::fs {
 
@@ -13,13 +14,18 @@ void DirtyChunk::reserve(std::uint32_t size, std::uint32_t most) {
   if (size <= kSmallBytes && size < most) {
     wanted = std::min(std::max({kLeastBytes, size, capacity_ * 4}), most);
   }
-  auto grown = std::make_unique_for_overwrite<std::byte[]>(wanted);
+  auto grown = budget_.take(wanted);
   for (const auto& [begin, end] : written_.all()) {
     std::copy(bytes_.get() + begin, bytes_.get() + end, grown.get() + begin);
   }
-  bytes_ = std::move(grown);
-  budget_.add(wanted - capacity_);
-  capacity_ = wanted;
+  replace_bytes(std::move(grown), wanted);
+}
+
+void DirtyChunk::replace_bytes(std::unique_ptr<std::byte[]> bytes,
+                               std::uint32_t capacity) noexcept {
+  if (bytes_) budget_.give_back(std::move(bytes_), capacity_);
+  bytes_ = std::move(bytes);
+  capacity_ = capacity;
 }
 
 void DirtyChunk::write(std::uint32_t offset, std::span<const std::byte> bytes, std::uint32_t most) {

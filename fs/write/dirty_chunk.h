@@ -19,7 +19,7 @@ class DirtyChunk {
       : budget_(budget), base_bytes_(base_bytes) {}
   DirtyChunk(const DirtyChunk&) = delete;
   DirtyChunk& operator=(const DirtyChunk&) = delete;
-  ~DirtyChunk() { budget_.subtract(capacity_); }
+  ~DirtyChunk() { replace_bytes(nullptr, 0); }
 
   // `most` is the size of a whole chunk.
   void write(std::uint32_t offset, std::span<const std::byte> bytes, std::uint32_t most);
@@ -40,6 +40,8 @@ class DirtyChunk {
   void reserve(std::uint32_t size, std::uint32_t most);
 
  private:
+  void replace_bytes(std::unique_ptr<std::byte[]> bytes, std::uint32_t capacity) noexcept;
+
   OverlayBudget& budget_;
   std::unique_ptr<std::byte[]> bytes_;
   std::uint32_t capacity_ = 0;

@@ -1,24 +1,41 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "fs/read/buffer_pool.h"
 
 namespace framefs::fs {
 
-// How much memory the written bytes of a whole mount take that are not stored yet, and may take.
+// The memory of a whole mount for written bytes that are not stored yet: how much there is, and may be.
+// A little of it is kept for the next bytes, beside what may be in use.
 // Threads: any number.
 class OverlayBudget {
  public:
   explicit OverlayBudget(std::uint64_t limit_bytes) : limit_(limit_bytes) {}
 
-  void add(std::uint64_t bytes) noexcept { used_.fetch_add(bytes, std::memory_order_relaxed); }
-  void subtract(std::uint64_t bytes) noexcept { used_.fetch_sub(bytes, std::memory_order_relaxed); }
+  // `size` bytes of undefined content, counted until they are given back.
+  std::unique_ptr<std::byte[]> take(std::size_t size) {
+    used_.fetch_add(size, std::memory_order_relaxed);
+    return kept_.take(size);
+  }
+  void give_back(std::unique_ptr<std::byte[]> bytes, std::size_t size) noexcept {
+    used_.fetch_sub(size, std::memory_order_relaxed);
+    kept_.give_back(std::move(bytes), size);
+  }
   [[nodiscard]] bool is_full() const noexcept {
     return used_.load(std::memory_order_relaxed) >= limit_;
   }
 
  private:
+  // Chunks on their way, two or three for each processor that encodes them.
+  static constexpr std::uint64_t kKeptBytes = 16u << 20;
+
   const std::uint64_t limit_;
+  BufferPool kept_{kKeptBytes};
   // A running sum; nobody infers anything else from its value.
   std::atomic<std::uint64_t> used_{0};
 };
