@@ -46,20 +46,8 @@ Status BlockDecoder::decode(const Chunk& chunk, BlockIndex block, std::span<cons
   return {};
 }
 
-std::optional<std::uint64_t> BlockDecoder::part_cost(const Chunk& chunk, BlockIndex block,
-                                                     ByteRange part) {
-  if (chunk.header().vl_blocks || chunk.split_is_ambiguous() || chunk.needs_first_block()) {
-    return std::nullopt;
-  }
-  const auto size = chunk.block_range(block).size;
-  const auto count = chunk.stream_count(block);
-  const bool stops_early = StreamDecoder::stops_early(chunk.stream_format(), chunk.dictionary());
-  std::uint64_t sum = 0;
-  for (std::uint32_t stream = 0; stream < count; ++stream) {
-    const auto needed = chunk.filters().needed_prefix(part, size, count, stream);
-    sum += stops_early || needed == 0 ? needed : size / count;
-  }
-  return sum;
+bool BlockDecoder::has_parts(const Chunk& chunk) {
+  return !chunk.header().vl_blocks && !chunk.split_is_ambiguous() && !chunk.needs_first_block();
 }
 
 Status BlockDecoder::decode_part(const Chunk& chunk, BlockIndex block,

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 
 #include "codec/chunk/chunk.h"
@@ -25,14 +24,13 @@ class BlockDecoder {
   Status decode(const Chunk& chunk, BlockIndex block, std::span<const std::byte> stored,
                 std::span<std::byte> out, std::span<const std::byte> first_block);
 
-  // The same for bytes `part` of the block alone, where part_cost() says how: no more of the streams is
-  // decoded, or checked, than they need.  `out` is of the block's size all the same; what it holds
-  // beside `part` is unspecified.
+  // The same for bytes `part` of the block alone, of a chunk that has_parts(): no more of the streams is
+  // decoded, or checked, than they need.  Of LZ4 and BloscLZ streams that is the beginning, and of others
+  // all.  `out` is of the block's size all the same; what it holds beside `part` is unspecified.
   Status decode_part(const Chunk& chunk, BlockIndex block, std::span<const std::byte> stored,
                      std::span<std::byte> out, ByteRange part);
-  // How many bytes of the block's streams that decodes; nothing where blocks come only whole.
-  [[nodiscard]] static std::optional<std::uint64_t> part_cost(const Chunk& chunk, BlockIndex block,
-                                                              ByteRange part);
+  // Whether its blocks can be decoded in part.
+  [[nodiscard]] static bool has_parts(const Chunk& chunk);
 
  private:
   // Of a stream, its number among so many, that makes up the filtered block: how many of its first bytes

@@ -17,11 +17,8 @@ constexpr std::uint64_t kRunDecodedBytes = 256u << 10;
 
 // Parts are decoded in memory that a thread keeps: of blocks up to this size.
 constexpr std::uint64_t kLargestBlockOfParts = 1u << 20;
-// What is asked for is a small part of the block, and takes no more than this much of its decoding; then
-// it pays even where the rest is asked for next.
-constexpr std::uint64_t kMostPartOfBlock = 8;  // one of so many
-constexpr std::uint64_t kMostCostNumerator = 7;
-constexpr std::uint64_t kMostCostDenominator = 8;
+// What is asked for is a small part of the block: one of so many.
+constexpr std::uint64_t kMostPartOfBlock = 8;
 
 std::uint64_t block_bytes(const BlockRequest& request) {
   return request.chunk->block_range(request.block).size;
@@ -234,8 +231,7 @@ void BlockFetcher::claim(Batch& batch, FirstBlocks& firsts) {
 bool BlockFetcher::is_worth_a_part(const BlockRequest& request, ByteRange within) {
   const auto size = block_bytes(request);
   if (size > kLargestBlockOfParts || within.size > size / kMostPartOfBlock) return false;
-  const auto cost = codec::BlockDecoder::part_cost(*request.chunk, request.block, within);
-  if (!cost || *cost > size / kMostCostDenominator * kMostCostNumerator) return false;
+  if (!codec::BlockDecoder::has_parts(*request.chunk)) return false;
   const auto key = key_of(request);
   return touches_.note(key) && !cache_.knows(key);
 }

@@ -149,30 +149,23 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("block_decoder: a part costs the planes' beginnings, or the streams it lies in",
+TEST_CASE("block_decoder: blocks that need another one have no parts",
           "[codec][block_decoder][unit]") {
-  const auto cost = [](const test::ChunkSpec& spec, ByteRange part) {
+  const auto has_parts = [](const test::ChunkSpec& spec) {
     Opened opened(test::build_chunk(test::ramp(kBlocksize, spec.typesize), spec));
     const auto chunk = opened.open();
     REQUIRE(chunk);
-    return BlockDecoder::part_cost(*chunk, {0}, part);
+    return BlockDecoder::has_parts(*chunk);
   };
   test::ChunkSpec spec;
   spec.blocksize = kBlocksize;
   spec.typesize = 4;
-  spec.split = true;
   spec.filters = {Filter::shuffle};
-  CHECK(cost(spec, {80, 40}) == 4 * 30);  // elements up to the thirtieth, of four planes
+  CHECK(has_parts(spec));
   spec.codec = Codec::zstd;
-  CHECK(cost(spec, {80, 40}) == kBlocksize);  // of which zstd knows no beginnings
-  spec.filters = {};
-  CHECK(cost(spec, {250, 40}) == kBlocksize / 4);  // all in the second stream
-  spec.codec = Codec::lz4;
-  CHECK(cost(spec, {250, 40}) == 50);
-  spec.split = false;
-  CHECK(cost(spec, {250, 40}) == 290);
+  CHECK(has_parts(spec));
   spec.filters = {Filter::delta};
-  CHECK(cost(spec, {0, 1}) == std::nullopt);
+  CHECK_FALSE(has_parts(spec));
 }
 
 // Every number of bytes of one stream; what is behind them in the buffer may be anything, beyond the
