@@ -1,9 +1,19 @@
 """The base of tests of commands that mount nothing."""
 
 import json
+import pty
+import unittest
 
 import daemon
 from case import MountCase
+
+
+def open_terminal():
+    """Both ends of one."""
+    try:
+        return pty.openpty()
+    except OSError as error:
+        raise unittest.SkipTest(f"no terminals here, as in a chroot without /dev/pts: {error}") from error
 
 
 class CommandCase(MountCase):

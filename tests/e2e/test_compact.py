@@ -3,7 +3,6 @@
 import contextlib
 import os
 import pathlib
-import pty
 import stat
 import struct
 import subprocess
@@ -13,7 +12,7 @@ import daemon
 import data
 import frames
 from case import MountCase
-from command_case import CommandCase
+from command_case import CommandCase, open_terminal
 from frame_writer import memcpyed_chunk
 
 CHUNK_BYTES = 64 << 10
@@ -27,7 +26,7 @@ ATIME_NS, MTIME_NS = 1_600_000_000_123_456_789, 1_500_000_000_987_654_321
 
 def terminal_output(command):
     """What a command says on standard error where that is a terminal."""
-    leader, follower = pty.openpty()
+    leader, follower = open_terminal()
     subprocess.run(list(map(os.fspath, command)), check=True, stderr=follower)
     os.close(follower)
     said = b""

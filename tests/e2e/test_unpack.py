@@ -5,7 +5,6 @@ import hashlib
 import io
 import os
 import pathlib
-import pty
 import signal
 import stat
 import struct
@@ -19,7 +18,7 @@ import data
 import fixtures
 import time
 import select
-from command_case import CommandCase
+from command_case import CommandCase, open_terminal
 from frame_writer import array_frame, frame, memcpyed_chunk, plain_frame
 from store_writer import archive, embed_store
 
@@ -301,7 +300,7 @@ class Unpack(CommandCase):
 
     def on_a_terminal(self, *arguments, read_after=b""):
         """What goes to standard error where that is one, while standard output is read bit by bit."""
-        ours, theirs = pty.openpty()
+        ours, theirs = open_terminal()
         with subprocess.Popen([daemon.FRAMEFS, "unpack", *arguments], stdout=subprocess.PIPE,
                               stderr=theirs) as process:
             os.close(theirs)
