@@ -11,7 +11,11 @@ namespace framefs::fs {
 namespace {
 
 // So many frames are committed with one sync: those at the end of the batch wait for all of it.
+#ifdef FRAMEFS_TSAN
+constexpr std::size_t kMostTogether = 48;  // it knows of no thread that holds more than 64 locks
+#else
 constexpr std::size_t kMostTogether = 256;
+#endif
 // So long a closed file waits for others, which may be closed right behind it.
 constexpr std::chrono::milliseconds kGathering{100};
 
