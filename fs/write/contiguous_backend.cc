@@ -226,27 +226,40 @@ Status ContiguousBackend::copy_chunk(std::int64_t& entry, std::uint64_t size, st
   return {};
 }
 
-// Copies chunks behind everything else and behind the first `least` bytes after the header; if not all of
-// them, then none.
-Status ContiguousBackend::copy_to_end(std::span<std::int64_t> entries,
-                                      std::span<const std::uint64_t> sizes, std::uint64_t least) {
+// Index and trailer behind everything else.
+Status ContiguousBackend::prepare_at_end(std::uint64_t nbytes,
+                                         std::span<const std::int64_t> entries,
+                                         std::span<const std::byte> trailer) {
+  FRAMEFS_TRY(const auto index, codec::encode_index(entries));
+  const auto at = allocation_.with(
+      [&](Allocation& all) { return all.space.append(index.size() + trailer.size()); });
+  return write_tail(at, nbytes, index, trailer);
+}
+
+// Prepares the committed state with some chunks elsewhere, those of a size that is not 0: behind
+// everything else and behind the first `least` bytes after the header.  Where that fails, nothing is
+// left of it.
+Status ContiguousBackend::prepare_aside(std::uint64_t nbytes, std::span<std::int64_t> entries,
+                                        std::span<const std::uint64_t> sizes, std::uint64_t least,
+                                        std::span<const std::byte> trailer) {
   allocation_.with([&](Allocation& all) { all.space.raise_end(header_len_ + least); });
   std::vector<ByteRange> copies;
-  const auto copied = [&]() -> Status {
+  const auto prepared = [&]() -> Status {
     for (std::size_t i = 0; i < entries.size(); ++i) {
       if (sizes[i] == 0) continue;
       const auto to = allocation_.with([&](Allocation& all) { return all.space.append(sizes[i]); });
       copies.push_back({to, sizes[i]});
       FRAMEFS_CHECK(copy_chunk(entries[i], sizes[i], to));
     }
-    return {};
+    return prepare_at_end(nbytes, entries, trailer);
   }();
-  if (copied) return {};
+  if (prepared) return {};
+  forget_pending();
   allocation_.with([&](Allocation& all) {
     for (const auto& range : copies) all.space.take_back(range);
   });
-  static_cast<void>(tidy());  // what matters is what could not be copied
-  return copied;
+  static_cast<void>(tidy());  // what matters is what could not be written
+  return prepared;
 }
 
 // Commits the committed state once more, with nothing in the first `size` bytes behind the header.
@@ -259,7 +272,6 @@ Status ContiguousBackend::vacate_head(std::uint64_t size) {
     if (entries[i] < 0 || std::cmp_greater_equal(entries[i], size)) continue;
     FRAMEFS_TRY(sizes[i], stored_bytes(entries[i]));
   }
-  FRAMEFS_CHECK(copy_to_end(entries, sizes, size));
   // Behind the index, which tells its own length, is the trailer, which ends the frame.
   constexpr std::uint64_t kTrailerLenFromEnd = 22;
   std::array<std::byte, sizeof(std::uint32_t)> length{};
@@ -267,10 +279,10 @@ Status ContiguousBackend::vacate_head(std::uint64_t size) {
   FRAMEFS_CHECK(file_->read_at(frame_len - kTrailerLenFromEnd, length));
   std::vector<std::byte> trailer(codec::load_be<std::uint32_t>(length.data()));
   FRAMEFS_CHECK(file_->read_at(frame_len - trailer.size(), trailer));
+  FRAMEFS_CHECK(prepare_aside(frame.nbytes(), entries, sizes, size, trailer));
   // What the next state will not have, this one still has.
   auto retired = allocation_.with([](Allocation& all) { return all.space.take_retired(); });
-  const auto committed =
-      commit_at_end({.nbytes = frame.nbytes(), .entries = entries, .vlmetalayers = {}}, trailer);
+  const auto committed = commit_prepared();
   allocation_.with([&](Allocation& all) {
     for (const auto& range : retired) all.space.retire(range);
   });
@@ -281,16 +293,6 @@ Status ContiguousBackend::commit_prepared() {
   FRAMEFS_CHECK(sync());
   FRAMEFS_CHECK(publish());
   return sync();
-}
-
-// A commit with index and trailer behind everything else.
-Status ContiguousBackend::commit_at_end(const FrameContent& content,
-                                        std::span<const std::byte> trailer) {
-  FRAMEFS_TRY(const auto index, codec::encode_index(content.entries));
-  const auto at = allocation_.with(
-      [&](Allocation& all) { return all.space.append(index.size() + trailer.size()); });
-  FRAMEFS_CHECK(write_tail(at, content.nbytes, index, trailer));
-  return commit_prepared();
 }
 
 // Chunks take their final places, in the order of the index, in two steps: out of the way, and back.
@@ -315,18 +317,19 @@ Status ContiguousBackend::compact(const FrameContent& content, const Moved& move
   for (std::size_t i = 0; i < now.size(); ++i) {
     if (now[i] == compacted[i] || std::cmp_greater_equal(now[i], end)) in_the_way[i] = 0;
   }
-  FRAMEFS_CHECK(copy_to_end(now, in_the_way, end));
+  FRAMEFS_CHECK(prepare_aside(content.nbytes, now, in_the_way, end, trailer));
+  FRAMEFS_CHECK(commit_prepared());
+  moved(now);
+  // From here on nobody goes by the old places, so that they may die with the next commit, which is the
+  // same once more: readers may go by the state before the last one.
   allocation_.with([&](Allocation& all) {
     for (std::size_t i = 0; i < now.size(); ++i) {
       if (in_the_way[i] == 0) continue;
       all.space.retire({header_len_ + static_cast<std::uint64_t>(content.entries[i]), sizes[i]});
     }
   });
-  // Twice: readers may go by the state before the last one.
-  const FrameContent aside{content.nbytes, now, content.vlmetalayers};
-  FRAMEFS_CHECK(commit_at_end(aside, trailer));
-  moved(now);
-  FRAMEFS_CHECK(commit_at_end(aside, trailer));
+  FRAMEFS_CHECK(prepare_at_end(content.nbytes, now, trailer));
+  FRAMEFS_CHECK(commit_prepared());
   for (std::size_t i = 0; i < now.size(); ++i) {
     if (now[i] == compacted[i]) continue;
     const auto to = header_len_ + static_cast<std::uint64_t>(compacted[i]);

@@ -63,10 +63,12 @@ class ContiguousBackend final : public FrameBackend {
   Status rewrite_empty(std::span<const std::byte> trailer);
   Status vacate_head(std::uint64_t size);
   Status copy_chunk(std::int64_t& entry, std::uint64_t size, std::uint64_t to);
-  Status copy_to_end(std::span<std::int64_t> entries, std::span<const std::uint64_t> sizes,
-                     std::uint64_t least);
+  Status prepare_at_end(std::uint64_t nbytes, std::span<const std::int64_t> entries,
+                        std::span<const std::byte> trailer);
+  Status prepare_aside(std::uint64_t nbytes, std::span<std::int64_t> entries,
+                       std::span<const std::uint64_t> sizes, std::uint64_t least,
+                       std::span<const std::byte> trailer);
   [[nodiscard]] Result<bool> has_trailer(std::span<const std::byte> trailer) const;
-  Status commit_at_end(const FrameContent& content, std::span<const std::byte> trailer);
   Status commit_prepared();
   Status write_tail(std::uint64_t at, std::uint64_t nbytes, std::span<const std::byte> index,
                     std::span<const std::byte> trailer);

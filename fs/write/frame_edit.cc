@@ -162,10 +162,6 @@ bool FrameEdit::is_changed() const {
   return image_.read([](const FrameImage& image) { return image.is_changed(); });
 }
 
-bool FrameEdit::has_dirty_chunks() const {
-  return image_.read([](const FrameImage& image) { return image.has_dirty_chunks(); });
-}
-
 Status FrameEdit::check_size(const FrameImage& image, std::uint64_t offset, std::uint64_t size) {
   if (offset <= image.most_bytes() && size <= image.most_bytes() - offset) return {};
   return codec::fail(Errc::over_limit, "size of the file", offset);
@@ -209,19 +205,21 @@ Status FrameEdit::change_in_turn(
   return {};
 }
 
-// Too large for a frame without chunks that is one already.
-Result<bool> FrameEdit::has_large_trailer() const {
-  const auto layers = image_.read([](const FrameImage& image) { return image.vlmetalayers; });
-  FRAMEFS_TRY(const auto trailer, codec::encode_trailer(layers));
+// Whether they are too large for a frame without chunks that is one already.
+Result<bool> FrameEdit::are_large(std::span<const codec::NamedContent> vlmetalayers) const {
+  FRAMEFS_TRY(const auto trailer, codec::encode_trailer(vlmetalayers));
   return trailer.size() > backend_->most_empty_trailer();
 }
 
 Status FrameEdit::truncate(std::uint64_t nbytes) {
   FRAMEFS_CHECK(image_.read([&](const FrameImage& image) { return check_size(image, nbytes, 0); }));
   if (nbytes == 0) {
-    FRAMEFS_TRY(const bool is_large, has_large_trailer());
-    // Then what is committed has to have chunks first.
-    if (is_large && this->nbytes() > 0) FRAMEFS_CHECK(commit(false));
+    FRAMEFS_TRY(const bool needs_chunks, image_.read([&](const FrameImage& image) -> Result<bool> {
+      FRAMEFS_TRY(const bool is_large, are_large(image.vlmetalayers));
+      return is_large && image.nbytes() > 0;
+    }));
+    // What is committed has to have them first.
+    if (needs_chunks) FRAMEFS_CHECK(commit(false));
   }
   return change_in_turn([&](FrameImage& image) { return image.truncate(nbytes); });
 }
@@ -378,8 +376,9 @@ Status FrameEdit::commit(bool durably) {
 
 Result<std::optional<FrameEdit::Commit>> FrameEdit::begin_commit() {
   auto hold = turn_.take();
+  if (is_removed_) return std::nullopt;
   FRAMEFS_CHECK(backend_->check_usable());
-  if (is_removed_ || !is_changed()) return std::nullopt;
+  if (!is_changed()) return std::nullopt;
   if (const auto prepared = prepare_in_turn(); !prepared) {
     image_.write([](FrameImage& image) { image.set_changed(true); });
     return std::unexpected(prepared.error());
@@ -460,10 +459,8 @@ Status FrameEdit::set_vlmeta(std::string_view name,
       layers.push_back({std::string(name), std::move(stored)});
     }
     if (image.nbytes() == 0) {
-      FRAMEFS_TRY(const auto trailer, codec::encode_trailer(layers));
-      if (trailer.size() > backend_->most_empty_trailer()) {
-        return system_error_of(ENOSPC, "setxattr");
-      }
+      FRAMEFS_TRY(const bool is_large, are_large(layers));
+      if (is_large) return system_error_of(ENOSPC, "setxattr");
     }
     image.vlmetalayers = std::move(layers);
     image.set_changed(true);

@@ -116,7 +116,6 @@ class FrameEdit {
   Status finish_commit(const Commit& commit, const Status& synced);
 
   [[nodiscard]] bool is_changed() const;
-  [[nodiscard]] bool has_dirty_chunks() const;
   // Nothing can be committed any more; who asks for it is told every time.
   [[nodiscard]] bool is_lost() const noexcept { return backend_->is_lost(); }
   // Writes the frame without dead space, in place and by commits of its own, where that saves more
@@ -142,7 +141,7 @@ class FrameEdit {
  private:
   FrameEdit(Opening opening, std::vector<codec::NamedContent> vlmetalayers,
             const EditServices& services);
-  [[nodiscard]] Result<bool> has_large_trailer() const;
+  [[nodiscard]] Result<bool> are_large(std::span<const codec::NamedContent> vlmetalayers) const;
   static Status check_size(const FrameImage& image, std::uint64_t offset, std::uint64_t size);
   Status store(std::vector<FrameImage::Frozen> frozen);
   Status settle_params(std::span<const FrameImage::Frozen> frozen);

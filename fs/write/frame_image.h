@@ -53,7 +53,6 @@ class FrameImage {
   // Whether something is not committed, as far as the image knows.
   [[nodiscard]] bool is_changed() const noexcept { return is_changed_; }
   void set_changed(bool changed) noexcept { is_changed_ = changed; }
-  [[nodiscard]] bool has_dirty_chunks() const noexcept { return !dirty_.empty(); }
   // Whether chunks have been written from end to end, so that they can be stored already.
   [[nodiscard]] bool has_full_chunks() const noexcept { return !full_.empty(); }
 

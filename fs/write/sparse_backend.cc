@@ -234,9 +234,7 @@ Result<std::int64_t> SparseBackend::store_again(std::int64_t entry) {
   std::vector<std::byte> chunk(
       std::min<std::uint64_t>(static_cast<std::uint64_t>(st.st_size), codec::kMaxChunkBytes));
   FRAMEFS_CHECK(read_fully(fd.get(), 0, chunk));
-  FRAMEFS_TRY(const auto again, store(chunk));
-  drop(entry);
-  return again;
+  return store(chunk);
 }
 
 Status SparseBackend::commit_durably(const FrameContent& content) {
@@ -251,13 +249,16 @@ Status SparseBackend::compact(const FrameContent& content, const Moved& moved) {
   // Once more as it is: then the numbers of what was dropped last are free.
   FRAMEFS_CHECK(commit_durably(content));
   std::vector<std::int64_t> entries(content.entries.begin(), content.entries.end());
+  std::vector<std::int64_t> left;
   for (auto& entry : entries) {
     if (!is_refused(entry)) continue;
-    FRAMEFS_TRY(entry, store_again(entry));
+    FRAMEFS_TRY(const auto again, store_again(entry));
+    left.push_back(std::exchange(entry, again));
   }
-  FRAMEFS_CHECK(commit_durably({content.nbytes, entries, content.vlmetalayers}));
+  // Before the old ones may die: should the commit fail, the next one has the new ones as well.
   moved(entries);
-  return {};
+  for (const auto entry : left) drop(entry);
+  return commit_durably({content.nbytes, entries, content.vlmetalayers});
 }
 
 Status SparseBackend::tidy() {

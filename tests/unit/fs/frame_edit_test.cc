@@ -371,6 +371,46 @@ TEST_CASE("frame_edit: a compaction for which there is no room leaves nothing be
   CHECK(std::filesystem::file_size(path) < size - 3 * 4096 + 200);
 }
 
+// Wherever it fails, what is committed later must not lean on what the attempt gave up.
+TEST_CASE("frame_edit: after a compaction that failed midway, commits go on",
+          "[fs][frame_edit][unit]") {
+  const bool sparse = GENERATE(false, true);
+  constexpr std::size_t kChunk = 128;
+  const std::size_t chunks = sparse ? 500 : 40;
+  std::size_t failures = 0;
+  for (std::uint64_t room = 0; room < 1200; room += 60) {
+    CAPTURE(sparse, room);
+    const EditedFile file(kChunk, sparse);
+    const auto& [folder, path, mount, edit] = file;
+    auto plain = noise(kChunk * chunks, 1);
+    write_at(*edit, 0, plain);
+    REQUIRE(edit->commit(true));
+    // All but the last chunks, whose numbers are too high then, in a sparse frame.
+    const auto zeros = kChunk * (sparse ? chunks - 3 : chunks - 8);
+    REQUIRE(edit->zero(0, zeros));
+    std::fill_n(plain.begin(), zeros, std::byte{0});
+    REQUIRE(edit->commit(true));
+    {
+      const FileSizeLimit limit(sparse ? room : std::filesystem::file_size(path) + room);
+      if (!edit->compact(true)) ++failures;
+    }
+    if (edit->is_lost()) FAIL("a disk that is full loses nothing");
+    for (std::uint64_t round = 0; round < 4; ++round) {
+      const auto at = kChunk * (chunks - 2) + round;
+      const auto bytes = noise(kChunk, round);
+      write_at(*edit, at, bytes);
+      std::ranges::copy(bytes, plain.begin() + static_cast<std::ptrdiff_t>(at));
+      REQUIRE(edit->commit(round % 2 == 0));
+      REQUIRE(read_stored(path) == plain);
+      REQUIRE(read_edit(*edit, 0, plain.size()) == plain);
+    }
+    REQUIRE(edit->compact(true));
+    edit->wind_up();
+    REQUIRE(read_stored(path) == plain);
+  }
+  CHECK(failures > 2);
+}
+
 TEST_CASE("frame_edit: is what was written, after any sequence of changes",
           "[fs][frame_edit][unit]") {
   const auto seed = test::random_seed();
