@@ -378,7 +378,7 @@ TEST_CASE("frame_edit: after a compaction that failed midway, commits go on",
   constexpr std::size_t kChunk = 128;
   const std::size_t chunks = sparse ? 500 : 40;
   std::size_t failures = 0;
-  for (std::uint64_t room = 0; room < 1200; room += 60) {
+  for (std::uint64_t room = 0; room < 2400; room += 60) {
     CAPTURE(sparse, room);
     const EditedFile file(kChunk, sparse);
     const auto& [folder, path, mount, edit] = file;
