@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstdint>
@@ -61,12 +62,29 @@ struct Count {
   std::uint64_t reads = 0;
 };
 
-// Memory that has been touched, so that the first read does not pay for it.
-std::vector<char> buffer_of(std::size_t size) { return std::vector<char>(size, '\1'); }
+// Where reads go to.  It begins at a page, as that of cat, cp and dd does: some processors copy from pages to
+// 16 bytes behind the beginning of others, where malloc() has large pieces begin, at a sixth of their speed.
+// And it has been touched, so that the first read does not pay for it.
+class Buffer {
+ public:
+  explicit Buffer(std::size_t size)
+      : bytes_(static_cast<char*>(::operator new(size, kPage)), size) {
+    std::ranges::fill(bytes_, '\1');
+  }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  ~Buffer() { ::operator delete(bytes_.data(), kPage); }
+  [[nodiscard]] char* data() const { return bytes_.data(); }
+  [[nodiscard]] std::size_t size() const { return bytes_.size(); }
+
+ private:
+  static constexpr std::align_val_t kPage{4096};
+  const std::span<char> bytes_;
+};
 
 Count read_to_the_end(const std::string& path, std::size_t piece) {
   const File file(path);
-  auto buffer = buffer_of(piece);
+  const Buffer buffer(piece);
   Count count;
   while (true) {
     const auto got = ::read(file.fd(), buffer.data(), buffer.size());
@@ -103,7 +121,7 @@ Count at_offsets(std::size_t piece, const std::string& list, const std::string& 
           static_cast<std::streamsize>(offsets.size() * sizeof(std::int64_t)));
   if (!in) fail(list);
   const File file(path);
-  auto buffer = buffer_of(piece);
+  const Buffer buffer(piece);
   Count count;
   for (const auto offset : offsets) {
     const auto got = ::pread(file.fd(), buffer.data(), buffer.size(), offset);
