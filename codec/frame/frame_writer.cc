@@ -86,7 +86,8 @@ Result<FrameWriter> FrameWriter::create_sparse(ByteSink& index, ChunkFiles& file
 
 Result<FrameWriter> FrameWriter::make(ByteSink& sink, ChunkFiles* files,
                                       const FrameParams& params) {
-  FRAMEFS_TRY(auto ends, ends_of(params, files == nullptr ? FrameType::contiguous : FrameType::sparse));
+  FRAMEFS_TRY(auto ends,
+              ends_of(params, files == nullptr ? FrameType::contiguous : FrameType::sparse));
   FrameWriter writer(sink, files);
   writer.header_ = ends.header;
   writer.head_ = std::move(ends.head);

@@ -2,12 +2,12 @@
 
 #include <sys/stat.h>
 #include <sys/xattr.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <string>
 #include <string_view>
-#include <unistd.h>
 #include <vector>
 
 namespace framefs::fs {

@@ -1,7 +1,5 @@
 #include "fs/fuse/session.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +12,7 @@
 
 #include <fuse_lowlevel.h>
 
+#include "fs/core/background_thread.h"
 #include "fs/core/heap.h"
 #include "fs/fuse/answer.h"
 #include "fs/fuse/operations.h"
@@ -44,24 +43,6 @@ struct Arguments {
   ~Arguments() { fuse_opt_free_args(&list); }
   bool add(const std::string& argument) { return fuse_opt_add_arg(&list, argument.c_str()) == 0; }
   fuse_args list = FUSE_ARGS_INIT(0, nullptr);
-};
-
-// Signals that end the mount must reach the thread that waits for them, so all others start with
-// them blocked.
-class BlockedSignals {
- public:
-  BlockedSignals() {
-    sigset_t ending;
-    sigemptyset(&ending);
-    for (const int signal : {SIGHUP, SIGINT, SIGTERM}) sigaddset(&ending, signal);
-    pthread_sigmask(SIG_BLOCK, &ending, &before_);
-  }
-  BlockedSignals(const BlockedSignals&) = delete;
-  BlockedSignals& operator=(const BlockedSignals&) = delete;
-  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_{};
 };
 
 void op_init(void* data, fuse_conn_info* connection) {
@@ -126,8 +107,7 @@ Status serve(fuse_session* session) {
 // Tells when the mount answers.
 std::jthread start_announcer(const fs::MountOptions& options, fs::Log& log,
                              const std::function<void()>& on_ready) {
-  const BlockedSignals blocked;
-  return std::jthread([&] {
+  return fs::background_thread([&](const std::stop_token&) {
     raise_read_ahead(options.mountpoint, log);  // which waits for the answer to a first request
     on_ready();
   });

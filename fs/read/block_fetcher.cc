@@ -15,6 +15,12 @@ namespace {
 constexpr std::uint64_t kRunStoredBytes = 128u << 10;
 constexpr std::uint64_t kRunDecodedBytes = 256u << 10;
 
+// Longer than other threads of this process usually keep one that decodes ahead from its processor, which
+// gives way to all.  After such a wait nothing is decoded ahead for so many times as long: then no more is
+// lost by it than the share that this is of all time.
+constexpr std::chrono::milliseconds kLongWait{12};
+constexpr int kPausePerWait = 10;
+
 // Parts are decoded in memory that a thread keeps: of blocks up to this size.
 constexpr std::uint64_t kLargestBlockOfParts = 1u << 20;
 // What is asked for is a small part of the block: one of so many.
@@ -83,8 +89,9 @@ struct BlockFetcher::Batch {
   }
 
   const std::span<const BlockRequest> requests;
-  std::vector<Block> blocks;  // the result, place by place
-  std::vector<Job> jobs;      // what is ours to decode
+  std::vector<Block> blocks;    // the result, place by place
+  std::vector<Job> jobs;        // what is ours to decode
+  std::vector<Job*> by_offset;  // the same, for runs_of()
   std::vector<std::pair<std::size_t, std::shared_ptr<DecodeCache::Flight>>> awaited;
   std::optional<Failure> failure;
 };
@@ -127,8 +134,7 @@ Status BlockFetcher::decode_job(Context& context, Job& job, std::span<const std:
   return {};
 }
 
-// Jobs whose stored bytes are adjacent, in file order.
-void BlockFetcher::decode_run(const codec::ByteSource& source, std::span<Job* const> run) {
+void BlockFetcher::decode_run(const codec::ByteSource& source, Run run) {
   Lease context(*this);
   const std::uint64_t begin = run.front()->stored.offset;
   const std::uint64_t size = run.back()->stored.offset - begin + run.back()->stored.size;
@@ -165,19 +171,24 @@ std::size_t BlockFetcher::run_length(std::span<Job* const> jobs) {
   return jobs.size();
 }
 
-void BlockFetcher::decode(Batch& batch, const codec::ByteSource& source) {
-  if (batch.jobs.empty()) return;
-  std::vector<Job*> by_offset;
+auto BlockFetcher::runs_of(Batch& batch) -> std::vector<Run> {
+  auto& by_offset = batch.by_offset;
   by_offset.reserve(batch.jobs.size());
   for (auto& job : batch.jobs) by_offset.push_back(&job);
   std::ranges::sort(by_offset, {}, [](const Job* job) { return job->stored.offset; });
 
-  std::vector<std::span<Job* const>> runs;
+  std::vector<Run> runs;
   for (std::span<Job* const> rest(by_offset); !rest.empty();) {
     const auto count = run_length(rest);
     runs.push_back(rest.first(count));
     rest = rest.subspan(count);
   }
+  return runs;
+}
+
+void BlockFetcher::decode(Batch& batch, const codec::ByteSource& source) {
+  if (batch.jobs.empty()) return;
+  const auto runs = runs_of(batch);
   workers_.run(runs.size(), [&](std::size_t i) { decode_run(source, runs[i]); });
   for (auto& job : batch.jobs) {
     if (job.error) batch.note(job.place, *job.error);
@@ -254,6 +265,46 @@ BlockFetcher::Block BlockFetcher::fetch_part(const codec::ByteSource& source,
   return bytes;
 }
 
+void BlockFetcher::wait_for_others(Batch& batch) {
+  if (batch.awaited.empty()) return;
+  const auto begin = std::chrono::steady_clock::now();
+  for (auto& [place, flight] : batch.awaited) {
+    const auto landed = flight->wait();
+    if (landed) {
+      batch.blocks[place] = std::static_pointer_cast<const Bytes>(*landed);
+    } else {
+      batch.note(place, landed.error());
+    }
+  }
+  const auto end = std::chrono::steady_clock::now();
+  if (end - begin > kLongWait) {
+    ahead_from_.store(end + kPausePerWait * (end - begin), std::memory_order_relaxed);
+  }
+}
+
+bool BlockFetcher::fetch_ahead(const codec::ByteSource& source,
+                               std::span<const BlockRequest> requests) {
+  while (!requests.empty()) {
+    const auto from = ahead_from_.load(std::memory_order_relaxed);
+    if (std::chrono::steady_clock::now() < from) return false;
+    std::vector<BlockRequest> some;
+    std::uint64_t decoded = 0;
+    for (; !requests.empty() && decoded < kRunDecodedBytes; requests = requests.subspan(1)) {
+      if (cache_.knows(key_of(requests.front()))) continue;
+      some.push_back(requests.front());
+      decoded += block_bytes(some.back());
+    }
+    const auto admission = cache_.try_admit(needed_bytes(some));
+    if (!admission) return false;
+    auto firsts = first_blocks(source, some);
+    if (!firsts) return false;
+    Batch batch(some);
+    claim(batch, *firsts);
+    for (const auto& run : runs_of(batch)) decode_run(source, run);
+  }
+  return true;
+}
+
 auto BlockFetcher::fetch(const codec::ByteSource& source, std::span<const BlockRequest> requests)
     -> std::expected<std::vector<Block>, Failure> {
   // Before anything is claimed: who waits for another's block must owe none itself.
@@ -263,14 +314,7 @@ auto BlockFetcher::fetch(const codec::ByteSource& source, std::span<const BlockR
   Batch batch(requests);
   claim(batch, *firsts);
   decode(batch, source);
-  for (auto& [place, flight] : batch.awaited) {
-    const auto landed = flight->wait();
-    if (landed) {
-      batch.blocks[place] = std::static_pointer_cast<const Bytes>(*landed);
-    } else {
-      batch.note(place, landed.error());
-    }
-  }
+  wait_for_others(batch);
   if (batch.failure) return std::unexpected(*batch.failure);
   return std::move(batch.blocks);
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <expected>
 #include <memory>
@@ -48,6 +50,14 @@ class BlockFetcher {
   std::expected<std::vector<Block>, Failure> fetch(const codec::ByteSource& source,
                                                    std::span<const BlockRequest> requests);
 
+  // Brings those of the blocks into the cache that nobody else brings, in the calling thread alone, and a
+  // few at a time: who wants one of the others meanwhile decodes it himself.  What fails is left to those
+  // who fetch() it.
+  // False where that is not wanted: the cache has no room for them beside what is in use; or others keep
+  // the processors so busy that who came to need what was being brought had to wait for it.
+  [[nodiscard]] bool fetch_ahead(const codec::ByteSource& source,
+                                 std::span<const BlockRequest> requests);
+
   // Bytes `within` of one block, decoded for this reader alone: of a block that nobody has asked for
   // lately, and of which they take less than the whole.  Who reads here and there then neither pays for
   // what he does not read nor fills the cache with it.
@@ -62,18 +72,22 @@ class BlockFetcher {
   [[nodiscard]] static std::uint64_t needed_bytes(std::span<const BlockRequest> requests);
 
  private:
-  struct Context;  // what a thread needs to decode
-  class Lease;     // of a context
-  struct Job;      // one block to decode
-  struct Batch;    // the state of one fetch()
+  struct Context;                     // what a thread needs to decode
+  class Lease;                        // of a context
+  struct Job;                         // one block to decode
+  struct Batch;                       // the state of one fetch()
+  using Run = std::span<Job* const>;  // jobs whose stored bytes are adjacent, in file order
   // The decoded first blocks of chunks whose other blocks cannot be decoded without, by chunk.
   using FirstBlocks = std::unordered_map<std::uint64_t, Block>;
 
   std::expected<FirstBlocks, Failure> first_blocks(const codec::ByteSource& source,
                                                    std::span<const BlockRequest> requests);
   void claim(Batch& batch, FirstBlocks& firsts);
+  void wait_for_others(Batch& batch);
+  // All jobs, cut into runs that one thread decodes in one go.
+  static std::vector<Run> runs_of(Batch& batch);
   void decode(Batch& batch, const codec::ByteSource& source);
-  void decode_run(const codec::ByteSource& source, std::span<Job* const> run);
+  void decode_run(const codec::ByteSource& source, Run run);
   static std::size_t run_length(std::span<Job* const> jobs);
   [[nodiscard]] bool is_worth_a_part(const BlockRequest& request, ByteRange within);
   Status decode_job(Context& context, Job& job, std::span<const std::byte> stored);
@@ -82,6 +96,8 @@ class BlockFetcher {
   BufferPool& buffers_;
   WorkerPool& workers_;
   FirstTouches touches_;
+  // Nothing is brought ahead before that; nobody infers anything else from it.
+  std::atomic<std::chrono::steady_clock::time_point> ahead_from_{};
   Guarded<std::vector<std::unique_ptr<Context>>> idle_;
 };
 

@@ -7,7 +7,7 @@ namespace {
 
 // A frame's blocks are of one size, so few sizes are met at once; the list is searched from its
 // end.
-constexpr std::size_t kMostBuffers = 64;
+constexpr std::size_t kMostBuffers = 256;
 
 }  // namespace
 

@@ -149,6 +149,15 @@ DecodeCache::Admission DecodeCache::admit(std::uint64_t bytes) {
       });
 }
 
+std::optional<DecodeCache::Admission> DecodeCache::try_admit(std::uint64_t bytes) {
+  const auto most = budget_ / 2;
+  return admitted_.with([&](std::uint64_t& sum) -> std::optional<Admission> {
+    if (sum > most || bytes > most - sum) return std::nullopt;
+    sum += bytes;
+    return Admission(*this, bytes);
+  });
+}
+
 DecodeCache::Admission& DecodeCache::Admission::operator=(Admission&& other) noexcept {
   std::swap(cache_, other.cache_);
   std::swap(bytes_, other.bytes_);

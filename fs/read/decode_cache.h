@@ -145,6 +145,9 @@ class DecodeCache {
   // What is dropped before the Admission no longer counts; what is kept longer passes the budget.
   // A thread that waits here must hold neither Ticket nor Admission.
   Admission admit(std::uint64_t bytes);
+  // The same without waiting, for what nobody has asked for yet: only as long as what is admitted leaves
+  // half of the budget to others.
+  std::optional<Admission> try_admit(std::uint64_t bytes);
 
   // What is held now.  Units: bytes.
   [[nodiscard]] std::uint64_t held_bytes() const noexcept {

@@ -17,7 +17,7 @@ namespace {
 
 // What is kept for reuse beside the cache: enough for the blocks that are decoded at a time, little
 // beside the budget.
-constexpr std::uint64_t kIdleBufferBytes = 4u << 20;
+constexpr std::uint64_t kIdleBufferBytes = 16u << 20;
 constexpr std::uint64_t kIdleBufferShare = 16;
 
 // The root of a mount that shows one entry is not the entry, and an array's bytes are not its .npy
@@ -101,8 +101,8 @@ Filesystem::Filesystem(const MountOptions& options, Log& log, SourceRoot root, E
       storing_(workers_),
       overlay_(options.write.overlay_bytes),
       edits_(overlay_, log_, std::chrono::milliseconds(options.write.commit_interval_ms),
-             [this](const FileKey& key, const FileIdentity& identity) { end_edit(key, identity); }) {
-}
+             [this](const FileKey& key, const FileIdentity& identity) { end_edit(key, identity); }),
+      ahead_(options.threads, options.cache_bytes) {}
 
 Result<UniqueFd> Filesystem::open_place(const Node& node, int flags) const {
   FRAMEFS_TRY(auto fd, root_.open(nodes_.path_of(node), flags));
@@ -149,9 +149,8 @@ struct stat Filesystem::shown(const SourceEntry& entry, Look look) {
   struct stat st = entry.content_stat();
   const auto& summary = entry.summary;
   st.st_ino = inodes_.shown(entry.stat.st_dev, entry.stat.st_ino);
-  const auto edit = look == Look::itself
-                        ? nullptr
-                        : edits_.find({entry.stat.st_dev, entry.stat.st_ino});
+  const auto edit =
+      look == Look::itself ? nullptr : edits_.find({entry.stat.st_dev, entry.stat.st_ino});
   if (edit) st.st_mtim = edit->mtime();
   if (entry.index_stat) st.st_blocks = static_cast<blkcnt_t>((summary.stored_bytes + 511) / 512);
   switch (look) {

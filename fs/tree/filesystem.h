@@ -23,6 +23,7 @@
 #include "fs/tree/open_file.h"
 #include "fs/tree/source_root.h"
 #include "fs/tree/store_folder.h"
+#include "fs/view/decode_ahead.h"
 #include "fs/write/chunk_storing.h"
 #include "fs/write/edit_table.h"
 #include "fs/write/new_frame_policy.h"
@@ -281,7 +282,9 @@ class Filesystem {
   // wait for that.
   struct Renaming {};
   Guarded<Renaming> renaming_;
-  EditTable edits_;  // the last: its thread uses all the others
+  // The last: their threads use all the others.
+  EditTable edits_;
+  DecodeAhead ahead_;
 };
 
 }  // namespace framefs::fs

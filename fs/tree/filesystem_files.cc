@@ -16,14 +16,6 @@
 namespace framefs::fs {
 namespace {
 
-// The kernel asks for what follows in several requests at a time, which do not arrive in order.
-constexpr std::uint64_t kSequentialSlack = 8u << 20;
-
-Access access_of(std::uint64_t last_end, std::uint64_t offset) {
-  const auto distance = offset > last_end ? offset - last_end : last_end - offset;
-  return distance <= kSequentialSlack ? Access::sequential : Access::random;
-}
-
 Result<std::uint64_t> seek_file(int fd, Seek what, std::uint64_t offset) {
   // The position that this moves is nobody's: files are read by offset.
   const auto found =
@@ -65,7 +57,8 @@ Result<Filesystem::Opened> Filesystem::open_as(std::shared_ptr<Node> node, Sourc
   FRAMEFS_TRY(const auto st, source.content_stat());
   const auto identity = identity_of(st);
   Opened opened;
-  opened.file = std::make_unique<OpenFile>(std::move(node), std::move(source));
+  opened.file =
+      std::make_unique<OpenFile>(std::move(node), std::move(source), ahead_.new_pattern());
   auto& file = *opened.file;
   const bool writes = (flags & O_ACCMODE) != O_RDONLY;
   if (writes && file.node->key.has_view()) {
@@ -202,14 +195,15 @@ Result<std::shared_ptr<const View>> Filesystem::current_view(const OpenFile& fil
 }
 
 Result<ReadResult> Filesystem::read(OpenFile& file, std::uint64_t offset, std::uint64_t size) {
-  const auto last_end = file.last_end.exchange(offset + size, std::memory_order_relaxed);
-  const auto access = access_of(last_end, offset);
+  const auto access = file.pattern->note(offset, size);
   if (const auto edit = edit_of(*file.node)) {
     const auto view = view_of(*file.node, *edit);
     return edit->reading([&] { return view->read(offset, size, access); });
   }
   FRAMEFS_TRY(const auto view, current_view(file));
-  return view->read(offset, size, access);
+  auto result = view->read(offset, size, access);
+  if (result) ahead_.follow(file.pattern, view);
+  return result;
 }
 
 Result<std::uint64_t> Filesystem::seek(const OpenFile& file, Seek what, std::uint64_t offset) {

@@ -112,10 +112,10 @@ std::shared_ptr<const View> Filesystem::view_of(Node& node, const FrameEdit& edi
   if (node.key.look == Look::frame) {
     made = std::make_shared<const FrameView>(chunks);
   } else {
-    const auto header = node.key.look == Look::npy ? ArrayView::Header::npy : ArrayView::Header::none;
-    made = edit.reading([&] {
-      return std::make_shared<const ArrayView>(chunks, header, options_.cache_bytes);
-    });
+    const auto header =
+        node.key.look == Look::npy ? ArrayView::Header::npy : ArrayView::Header::none;
+    made = edit.reading(
+        [&] { return std::make_shared<const ArrayView>(chunks, header, options_.cache_bytes); });
   }
   std::shared_ptr<const View> dropped;
   node.state.with([&](Node::State& state) {
@@ -203,8 +203,8 @@ Status Filesystem::truncate(Node& node, OpenFile* file, std::uint64_t size) {
 Status Filesystem::allocate(OpenFile& file, int mode, std::uint64_t offset, std::uint64_t size) {
   auto& node = *file.node;
   if (!node.key.has_view()) {
-    const int done = ::fallocate(file.source.fd(), mode, static_cast<off_t>(offset),
-                                 static_cast<off_t>(size));
+    const int done =
+        ::fallocate(file.source.fd(), mode, static_cast<off_t>(offset), static_cast<off_t>(size));
     return done == 0 ? Status{} : system_error("fallocate");
   }
   if (!file.edit) return system_error_of(EBADF, "fallocate");
@@ -212,7 +212,8 @@ Status Filesystem::allocate(OpenFile& file, int mode, std::uint64_t offset, std:
   if ((mode & ~kKnown) != 0) return system_error_of(EOPNOTSUPP, "fallocate");
   const bool makes_zeros = (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)) != 0;
   const bool may_grow = (mode & FALLOC_FL_KEEP_SIZE) == 0;
-  if (node.key.look != Look::frame) return allocate_array(file, makes_zeros, may_grow, offset, size);
+  if (node.key.look != Look::frame)
+    return allocate_array(file, makes_zeros, may_grow, offset, size);
   if (makes_zeros) FRAMEFS_CHECK(file.edit->zero(offset, size));
   return may_grow ? file.edit->extend(offset + size) : Status{};
 }

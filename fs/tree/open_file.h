@@ -2,12 +2,12 @@
 
 #include <sys/stat.h>
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
 
 #include "fs/core/file.h"
+#include "fs/read/read_pattern.h"
 #include "fs/tree/folder.h"
 #include "fs/tree/node.h"
 #include "fs/view/cached_frame.h"
@@ -44,15 +44,14 @@ class SourceFile {
 
 // A file that somebody has open.
 struct OpenFile {
-  OpenFile(std::shared_ptr<Node> file_node, SourceFile file)
-      : node(std::move(file_node)), source(std::move(file)) {}
+  OpenFile(std::shared_ptr<Node> file_node, SourceFile file, std::shared_ptr<ReadPattern> reads)
+      : node(std::move(file_node)), source(std::move(file)), pattern(std::move(reads)) {}
 
   const std::shared_ptr<Node> node;
   const SourceFile source;
   // Of a frame that is open for writing; set before anybody else knows of the object.
   std::shared_ptr<FrameEdit> edit;
-  // Where the latest read ended; no more than a hint to what the next will be.
-  std::atomic<std::uint64_t> last_end{0};
+  const std::shared_ptr<ReadPattern> pattern;  // of those who have it open
 };
 
 // A directory that somebody has open.

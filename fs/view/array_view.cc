@@ -34,8 +34,9 @@ std::uint64_t band_bytes(const ArrayLayout& layout) {
   return bytes;
 }
 
+constexpr std::uint32_t kMille = 1000;
+
 std::uint32_t per_mille(std::uint64_t part, std::uint64_t whole) {
-  constexpr std::uint64_t kMille = 1000;
   if (part >= whole) return kMille;
   return static_cast<std::uint32_t>(part / std::max<std::uint64_t>(whole / kMille, 1));
 }
@@ -100,6 +101,30 @@ Result<ReadResult> ArrayView::read(std::uint64_t offset, std::uint64_t size, Acc
   return result;
 }
 
+bool ArrayView::decode_ahead(ByteRange range) const {
+  // Where not all of a band is kept, what is decoded now would push out what is.
+  if (!array_ || kept_per_mille_ < kMille) return false;
+  const auto& [layout, header] = *array_;
+  const std::uint64_t end = header.size() + layout.nbytes();
+  if (range.offset >= end) return false;
+  const auto stop = range.offset + std::min(range.size, end - range.offset);
+  const auto begin = std::max<std::uint64_t>(range.offset, header.size());
+  if (begin >= stop) return true;
+  std::vector<BlockRequest> requests;
+  Status planned;
+  codec::TouchedBlocks(layout, {begin - header.size(), stop - begin})
+      .for_each([&](ChunkIndex index, BlockIndex block) {
+        if (!planned) return;
+        auto chunk = open_chunk(index);
+        if (!chunk) {
+          planned = std::unexpected(chunk.error());
+        } else if ((*chunk)->body() == codec::ChunkBody::blocks) {
+          requests.push_back(frame_->request(std::move(*chunk), index, block));
+        }
+      });
+  return planned && frame_->fetch_ahead(requests);
+}
+
 // As many bytes at a time as lie in no more blocks than a read may hold.
 Status ArrayView::fill(ReadResult& result, ByteRange range, std::span<std::byte> out,
                        Access access) const {
@@ -142,14 +167,29 @@ bool ArrayView::is_kept(Block block) const noexcept {
   constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15ULL;
   const std::uint64_t number =
       block.chunk.value * array_->layout.blocks_per_chunk() + block.block.value;
-  return ((number * kSpread) >> 32) % 1000 < kept_per_mille_;
+  return ((number * kSpread) >> 32) % kMille < kept_per_mille_;
+}
+
+Result<std::shared_ptr<const codec::Chunk>> ArrayView::open_chunk(ChunkIndex index) const {
+  FRAMEFS_TRY(auto chunk, frame_->chunk(index, frame_->frame()->header().chunksize));
+  const auto& header = chunk->header();
+  const bool is_cut = chunk->body() == codec::ChunkBody::blocks;
+  if (is_cut && (header.vl_blocks || header.blocksize != array_->layout.block_bytes())) {
+    constexpr std::uint64_t kBlocksizeAt = 8;
+    const Error error{.kind = Errc::bad_field,
+                      .field = "blocksize of an array's chunk",
+                      .at = kBlocksizeAt,
+                      .value = header.blocksize};
+    frame_->log_failure(error, index);
+    return std::unexpected(error);
+  }
+  return chunk;
 }
 
 // Blocks that are not decoded are written to the reply at once; the others join the batch.
 Status ArrayView::plan_block(Batch& batch, Block block) const {
   const auto& layout = array_->layout;
-  const std::uint64_t chunksize = frame_->frame()->header().chunksize;
-  FRAMEFS_TRY(const auto chunk, frame_->chunk(block.chunk, chunksize));
+  FRAMEFS_TRY(const auto chunk, open_chunk(block.chunk));
   switch (chunk->body()) {
     case codec::ChunkBody::special:
       for (codec::BlockRunCursor runs(layout, block.chunk, block.block, batch.range);
@@ -166,15 +206,6 @@ Status ArrayView::plan_block(Batch& batch, Block block) const {
     }
     case codec::ChunkBody::blocks:
       break;
-  }
-  if (chunk->header().vl_blocks || chunk->header().blocksize != layout.block_bytes()) {
-    constexpr std::uint64_t kBlocksizeAt = 8;
-    const Error error{.kind = Errc::bad_field,
-                      .field = "blocksize of an array's chunk",
-                      .at = kBlocksizeAt,
-                      .value = chunk->header().blocksize};
-    frame_->log_failure(error, block.chunk);
-    return std::unexpected(error);
   }
   batch.blocks.push_back(block);
   batch.requests.push_back(frame_->request(chunk, block.chunk, block.block));

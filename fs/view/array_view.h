@@ -22,6 +22,7 @@ class ArrayView final : public View {
 
   [[nodiscard]] bool is_readable() const noexcept override { return array_.has_value(); }
   Result<ReadResult> read(std::uint64_t offset, std::uint64_t size, Access access) const override;
+  [[nodiscard]] bool decode_ahead(ByteRange range) const override;
   // What comes before the array's bytes, and how many those are.  For an array that is_readable().
   [[nodiscard]] std::span<const std::byte> header() const noexcept {
     return std::as_bytes(std::span(array_->header));
@@ -56,6 +57,8 @@ class ArrayView final : public View {
   struct Batch;
   static Result<Array> open(const FrameChunks& frame, Header header);
 
+  // What a read needs of a block's chunk; it must be cut into blocks as the array is.
+  Result<std::shared_ptr<const codec::Chunk>> open_chunk(ChunkIndex index) const;
   Status fill(ReadResult& result, ByteRange range, std::span<std::byte> out, Access access) const;
   Status fill_batch(ReadResult& result, std::span<const Block> blocks, ByteRange range,
                     std::span<std::byte> out, Access access) const;

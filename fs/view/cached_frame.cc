@@ -67,7 +67,6 @@ CachedFrame::CachedFrame(FrameOrigin origin, std::uint64_t state_id, const ReadS
   if (!frame_) log_failure(frame_.error(), std::nullopt);
 }
 
-
 auto CachedFrame::index_window(std::uint64_t window) const
     -> Result<std::shared_ptr<const IndexWindow>> {
   const CacheKey key{.file = state_id_, .chunk = window, .kind = CacheKind::index_window};

@@ -61,6 +61,9 @@ class CachedFrame final : public FrameChunks {
       std::span<const BlockRequest> requests) const override {
     return fetch_blocks(origin_, services_, requests);
   }
+  [[nodiscard]] bool fetch_ahead(std::span<const BlockRequest> requests) const override {
+    return services_.blocks.fetch_ahead(*origin_.chunks, requests);
+  }
   [[nodiscard]] BlockFetcher::Block fetch_part(const BlockRequest& request,
                                                ByteRange within) const override {
     return services_.blocks.fetch_part(*origin_.chunks, request, within);

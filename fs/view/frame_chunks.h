@@ -55,6 +55,10 @@ class FrameChunks {
   // Decoded blocks, in the order of the requests.
   virtual Result<std::vector<BlockFetcher::Block>> fetch(
       std::span<const BlockRequest> requests) const = 0;
+  // Brings blocks into the cache, as BlockFetcher::fetch_ahead(); never those of a frame that changes.
+  [[nodiscard]] virtual bool fetch_ahead(std::span<const BlockRequest> /*requests*/) const {
+    return false;
+  }
   // Bytes `within` of a block, where they are better had without the others; null where not.
   [[nodiscard]] virtual BlockFetcher::Block fetch_part(const BlockRequest& /*request*/,
                                                        ByteRange /*within*/) const {

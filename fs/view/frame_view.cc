@@ -63,14 +63,14 @@ Status FrameView::plan_chunk(Plan& plan, const codec::ChunkBegins::Place& place,
   return {};
 }
 
-Result<ReadResult> FrameView::read(std::uint64_t offset, std::uint64_t size, Access) const {
-  const auto& frame = frame_->frame();
-  if (!frame) return std::unexpected(frame.error());
-  Plan plan;
+// Calls body(place, within) -> Status for the chunks that `wanted` touches, as far as the frame goes.
+template <class Body>
+Status FrameView::for_each_chunk(ByteRange wanted, const Body& body) const {
   const std::uint64_t nbytes = frame_->nbytes();
-  if (offset >= nbytes) return std::move(plan.result);
-  std::uint64_t left = std::min(size, nbytes - offset);
-  if (left == 0) return std::move(plan.result);
+  if (wanted.offset >= nbytes) return {};
+  std::uint64_t offset = wanted.offset;
+  std::uint64_t left = std::min(wanted.size, nbytes - offset);
+  if (left == 0) return {};
 
   FRAMEFS_TRY(const auto begins, frame_->chunk_begins());
   while (left > 0) {
@@ -81,12 +81,36 @@ Result<ReadResult> FrameView::read(std::uint64_t offset, std::uint64_t size, Acc
     }
     const std::uint64_t skip = offset - place->range.offset;
     const auto take = std::min(place->range.size - skip, left);
-    FRAMEFS_CHECK(plan_chunk(plan, *place, {skip, take}));
+    FRAMEFS_CHECK(body(*place, ByteRange{skip, take}));
     offset += take;
     left -= take;
   }
+  return {};
+}
+
+Result<ReadResult> FrameView::read(std::uint64_t offset, std::uint64_t size, Access) const {
+  const auto& frame = frame_->frame();
+  if (!frame) return std::unexpected(frame.error());
+  Plan plan;
+  FRAMEFS_CHECK(for_each_chunk({offset, size}, [&](const auto& place, ByteRange within) {
+    return plan_chunk(plan, place, within);
+  }));
   FRAMEFS_CHECK(fill_gaps(plan));
   return std::move(plan.result);
+}
+
+bool FrameView::decode_ahead(ByteRange range) const {
+  if (!frame_->frame() || range.offset >= frame_->nbytes()) return false;
+  std::vector<BlockRequest> requests;
+  const auto planned = for_each_chunk(range, [&](const auto& place, ByteRange within) -> Status {
+    FRAMEFS_TRY(const auto opened, frame_->chunk(place.chunk, place.range.size));
+    if (opened->body() != codec::ChunkBody::blocks) return {};
+    for (const auto& piece : plan_blocks(*opened, within)) {
+      requests.push_back(frame_->request(opened, place.chunk, piece.block));
+    }
+    return {};
+  });
+  return planned && frame_->fetch_ahead(requests);
 }
 
 Status FrameView::fill_gaps(Plan& plan) const {

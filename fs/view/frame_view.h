@@ -15,11 +15,14 @@ class FrameView final : public View {
 
   [[nodiscard]] bool is_readable() const noexcept override { return frame_->frame().has_value(); }
   Result<ReadResult> read(std::uint64_t offset, std::uint64_t size, Access access) const override;
+  [[nodiscard]] bool decode_ahead(ByteRange range) const override;
   // Holes are the chunks that the index says are zero.
   Result<std::uint64_t> seek(Seek what, std::uint64_t offset) const override;
 
  private:
   struct Plan;
+  template <class Body>
+  Status for_each_chunk(ByteRange wanted, const Body& body) const;
   Status plan_chunk(Plan& plan, const codec::ChunkBegins::Place& place, ByteRange wanted) const;
   Status plan_by_rule(Plan& plan, const codec::Chunk& chunk, ChunkIndex index,
                       ByteRange wanted) const;

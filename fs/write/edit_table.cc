@@ -1,11 +1,12 @@
 #include "fs/write/edit_table.h"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <map>
 #include <utility>
+
+#include "fs/core/background_thread.h"
 
 namespace framefs::fs {
 namespace {
@@ -18,22 +19,6 @@ constexpr std::size_t kMostTogether = 256;
 #endif
 // So long a closed file waits for others, which may be closed right behind it.
 constexpr std::chrono::milliseconds kGathering{100};
-
-// The signals that end the mount are for other threads.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_{};
-};
 
 // Makes all durable that was written to the filesystems of the files it is asked for: each once, for
 // in SOURCE others may be mounted.
@@ -62,8 +47,7 @@ bool is_unlinked(const FrameEdit& edit) {
 EditTable::EditTable(OverlayBudget& overlay, Log& log, std::chrono::milliseconds commit_interval,
                      OnEnd on_end)
     : overlay_(overlay), log_(log), interval_(commit_interval), on_end_(std::move(on_end)) {
-  const SignalsBlocked blocked;
-  thread_ = std::jthread([this] { serve(); });
+  thread_ = background_thread([this](const std::stop_token&) { serve(); });
 }
 
 EditTable::~EditTable() {

@@ -98,6 +98,35 @@ TEST_CASE("array_view: with room for a band, each block is decoded once",
   }
 }
 
+TEST_CASE("array_view: what is decoded ahead is not decoded again", "[fs][array_view][unit]") {
+  const DecodeCounter counter(kPlane);
+  for (const auto header : {ArrayView::Header::none, ArrayView::Header::npy}) {
+    test::ViewMount mount(4 * kBandBytes);
+    const ArrayView view(mount.open(counter.source()), header, mount.budget());
+    const auto begin = view.header().size();
+    for (std::uint64_t offset = 0; offset < counter.data().size(); offset += kRowBytes) {
+      const bool is_last = offset + kRowBytes >= counter.data().size();
+      CHECK(view.decode_ahead({begin + offset + kRowBytes, 2 * kRowBytes}) == !is_last);
+      const auto got = test::read(view, begin + offset, kRowBytes, Access::sequential);
+      REQUIRE(got);
+      REQUIRE(std::ranges::equal(*got, std::span(counter.data()).subspan(offset, kRowBytes)));
+    }
+    const auto counts = counter.take();
+    CHECK(std::ranges::count(counts, 1) == static_cast<std::ptrdiff_t>(counts.size()));
+    CHECK_FALSE(view.decode_ahead({begin + counter.data().size(), 1}));
+  }
+}
+
+TEST_CASE("array_view: an array whose header is all that is read ahead decodes nothing",
+          "[fs][array_view][unit]") {
+  const DecodeCounter counter(kPlane);
+  test::ViewMount mount(4 * kBandBytes);
+  const ArrayView view(mount.open(counter.source()), ArrayView::Header::npy, mount.budget());
+  CHECK(view.decode_ahead({0, view.header().size()}));
+  const auto counts = counter.take();
+  CHECK(std::ranges::count(counts, 0) == static_cast<std::ptrdiff_t>(counts.size()));
+}
+
 // Axes of which blocks take one step, before and behind those that make the band.
 TEST_CASE("array_view: a band is what lies within the outermost axis that blocks are cut along",
           "[fs][array_view][unit]") {
@@ -123,6 +152,8 @@ TEST_CASE("array_view: with room for a part of a band, that part of it is not de
   const DecodeCounter counter(kPlane);
   test::ViewMount mount(kBandBytes);
   const ArrayView view(mount.open(counter.source()), ArrayView::Header::none, mount.budget());
+  // What would push out blocks that are kept is not decoded before it has to be.
+  CHECK_FALSE(view.decode_ahead({0, kRowBytes}));
   read_in_order(view, counter.data(), kRowBytes);
   const auto counts = counter.take();
   std::int64_t decodes = 0;

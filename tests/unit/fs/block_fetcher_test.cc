@@ -1,9 +1,11 @@
 #include "fs/read/block_fetcher.h"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <memory>
 #include <random>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -190,6 +192,111 @@ TEST_CASE("block_fetcher: blocks are decoded once when many threads ask for them
     CHECK(read == stored);
     CHECK(fetching.cache.held_bytes() == 64 * (1024 + DecodeCache::kOverheadBytes));
   }
+}
+
+// Oracle: the recorded reads: what was brought ahead is not read again.
+TEST_CASE("block_fetcher: what was fetched ahead is there", "[fs][block_fetcher][unit]") {
+  Sample sample;
+  sample.add(test::ramp(1u << 20, 4), spec_of(64 << 10, {test::Filter::shuffle}));
+  sample.add(test::ramp(40000, 4, 3), spec_of(8192, {test::Filter::delta}));
+  sample.open();
+  for (std::size_t chunk = 0; chunk < sample.chunk_count(); ++chunk) {
+    INFO("chunk " << chunk);
+    Fetching fetching;
+    const auto requests = sample.requests(chunk, 0, sample.chunk(chunk).block_count());
+    const auto some = std::span(requests).subspan(1, 3);
+    REQUIRE(fetching.fetcher.fetch_ahead(sample.source(), some));
+    CHECK_FALSE(sample.source().take_reads().empty());
+    const auto blocks = fetching.fetch(sample, some);
+    REQUIRE(blocks);
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      CHECK(same((*blocks)[i], sample.block(chunk, i + 1)));
+    }
+    CHECK(sample.source().take_reads().empty());
+    REQUIRE(fetching.fetcher.fetch_ahead(sample.source(), requests));
+    static_cast<void>(sample.source().take_reads());
+    REQUIRE(fetching.fetcher.fetch_ahead(sample.source(), requests));
+    CHECK(sample.source().take_reads().empty());
+  }
+}
+
+TEST_CASE("block_fetcher: who fetches ahead waits for nobody", "[fs][block_fetcher][unit]") {
+  Sample sample;
+  sample.add(test::ramp(8192, 4), spec_of(1024));
+  sample.open();
+  Fetching fetching;
+  const auto requests = sample.requests(0, 0, 8);
+  auto held = fetching.cache.claim(BlockFetcher::key_of(requests[3]), 1024);
+  REQUIRE(held.ours);
+  CHECK(fetching.fetcher.fetch_ahead(sample.source(), requests));
+  std::uint64_t read = 0;
+  for (const auto& range : sample.source().take_reads()) read += range.size;
+  std::uint64_t stored = 0;
+  for (std::size_t block = 0; block < 8; ++block) {
+    stored += block == 3 ? 0 : sample.stored(0, block).size;
+  }
+  CHECK(read == stored);
+}
+
+TEST_CASE("block_fetcher: nothing is fetched ahead where others need the room",
+          "[fs][block_fetcher][unit]") {
+  Sample sample;
+  sample.add(test::ramp(8192, 4), spec_of(1024));
+  sample.open();
+  Fetching fetching(10'000);
+  const auto requests = sample.requests(0, 0, 2);
+  {
+    const auto admission = fetching.cache.admit(4000);
+    CHECK_FALSE(fetching.fetcher.fetch_ahead(sample.source(), requests));
+    CHECK(sample.source().take_reads().empty());
+  }
+  CHECK(fetching.fetcher.fetch_ahead(sample.source(), requests));
+}
+
+// A machine whose processors are busy shows in such waits.
+TEST_CASE(
+    "block_fetcher: after a long wait for another's block nothing is fetched ahead for a while",
+    "[fs][block_fetcher][race]") {
+  Sample sample;
+  sample.add(test::ramp(8192, 4), spec_of(1024));
+  sample.open();
+  Fetching fetching;
+  const auto requests = sample.requests(0, 0, 8);
+  auto held = fetching.cache.claim(BlockFetcher::key_of(requests[3]), 1024);
+  REQUIRE(held.ours);
+  bool is_fetched = false;
+  test::on_threads(2, [&](std::size_t thread) {
+    if (thread == 0) {
+      is_fetched = fetching.fetch(sample, requests).has_value();
+      return;
+    }
+    // The other one decodes what is not held, and then waits.
+    static_cast<void>(test::comes_true([&] { return fetching.cache.held_bytes() > 7 * 1024; }));
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
+    std::this_thread::sleep_until(end);
+    held.ours->publish(std::make_shared<const Bytes>(fetching.buffers, 1024), 1024);
+  });
+  CHECK(is_fetched);
+  const auto begin = std::chrono::steady_clock::now();
+  CHECK_FALSE(fetching.fetcher.fetch_ahead(sample.source(), requests));
+  CHECK(test::comes_true([&] { return fetching.fetcher.fetch_ahead(sample.source(), requests); }));
+  CHECK(std::chrono::steady_clock::now() - begin > std::chrono::milliseconds(200));
+}
+
+TEST_CASE("block_fetcher: what fails ahead fails for its reader", "[fs][block_fetcher][corrupt]") {
+  Sample sample;
+  sample.add(test::ramp(8192, 4), spec_of(1024));
+  damage_block(sample, sample.at(0), 2);
+  sample.open();
+  Fetching fetching;
+  const auto requests = sample.requests(0, 0, 8);
+  CHECK(fetching.fetcher.fetch_ahead(sample.source(), requests));
+  CHECK_FALSE(fetching.fetch(sample, requests));
+  static_cast<void>(sample.source().take_reads());
+  const auto others = fetching.fetch(sample, std::span(requests).subspan(3));
+  REQUIRE(others);
+  CHECK(same(others->back(), sample.block(0, 7)));
+  CHECK(sample.source().take_reads().empty());
 }
 
 TEST_CASE("block_fetcher: adjacent blocks are read at once", "[fs][block_fetcher][unit]") {

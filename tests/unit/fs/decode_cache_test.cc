@@ -273,6 +273,21 @@ TEST_CASE("decode_cache: the budget is never passed by one reader", "[fs][decode
   }
 }
 
+TEST_CASE("decode_cache: half of the budget is not for what nobody waits for",
+          "[fs][decode_cache][unit]") {
+  DecodeCache cache(1000);
+  CHECK_FALSE(cache.try_admit(501));
+  auto half = cache.try_admit(500);
+  CHECK(half);
+  CHECK_FALSE(cache.try_admit(1));
+  half.reset();
+  auto waiting = cache.admit(400);
+  CHECK_FALSE(cache.try_admit(101));
+  CHECK(cache.try_admit(100));
+  waiting = cache.admit(600);
+  CHECK_FALSE(cache.try_admit(0));
+}
+
 // A value that counts itself among the living.
 struct Counted {
   Counted(std::atomic<std::uint64_t>& sum, std::uint64_t n) : living(sum), bytes(n) {

@@ -28,7 +28,8 @@ namespace framefs::test {
 class EditMount {
  public:
   explicit EditMount(std::uint64_t overlay_bytes = 64u << 20)
-      : kit_(log_.log(), {.cache_bytes = 16u << 20, .overlay_bytes = overlay_bytes, .threads = 2}) {}
+      : kit_(log_.log(), {.cache_bytes = 16u << 20, .overlay_bytes = overlay_bytes, .threads = 2}) {
+  }
 
   // Of an empty frame that is made at `path`, a directory where it is to be sparse.
   void create(const std::filesystem::path& path, const codec::FrameParams& params, bool sparse) {

@@ -344,6 +344,27 @@ TEST_CASE("frame_view: a zero frame of 4 TiB takes no memory", "[fs][frame_view]
   CHECK(mount.cache().held_bytes() < 1u << 20);
 }
 
+// Oracle: the recorded reads: a read of what was decoded ahead makes none.
+TEST_CASE("frame_view: what was decoded ahead is there, and the end is told",
+          "[fs][frame_view][unit]") {
+  const auto bytes = test::build_frame(five_chunks()).bytes;
+  const auto whole = decode(bytes);
+  const auto source = std::make_shared<const test::SharedSource>(bytes);
+  Mount mount;
+  const FrameView view(mount.open(source));
+  CHECK(view.decode_ahead({3000, 9000}));
+  CHECK_FALSE(source->take_reads().empty());
+  const auto got = read(view, 3000, 9000);
+  REQUIRE(got);
+  CHECK(std::ranges::equal(*got, std::span(whole).subspan(3000, 9000)));
+  CHECK(source->take_reads().empty());
+  CHECK(view.decode_ahead({whole.size() - 1, 9000}));
+  CHECK_FALSE(view.decode_ahead({whole.size(), 1}));
+  const auto last = read(view, whole.size() - 1, 10);
+  REQUIRE(last);
+  CHECK(last->back() == whole.back());
+}
+
 // Oracle: the bytes themselves, after all that held them elsewhere is gone.
 TEST_CASE("frame_view: a result stays good without view and cache", "[fs][frame_view][unit]") {
   const auto bytes = test::build_frame(five_chunks()).bytes;

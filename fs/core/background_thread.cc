@@ -1,0 +1,42 @@
+#include "fs/core/background_thread.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <utility>
+
+namespace framefs::fs {
+namespace {
+
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
+
+}  // namespace
+
+std::jthread background_thread(std::function<void(std::stop_token)> body) {
+  const SignalsBlocked blocked;
+  return std::jthread(std::move(body));
+}
+
+void give_way() noexcept {
+  // A tenth of the weight of a thread as they usually are: each step is a quarter more or less.
+  constexpr int kSteps = 10;
+  // In Linux, niceness is a thread's.  Where it cannot be had, the thread works as all others do.
+  const auto self = static_cast<id_t>(::gettid());
+  ::setpriority(PRIO_PROCESS, self, ::getpriority(PRIO_PROCESS, self) + kSteps);
+}
+
+}  // namespace framefs::fs

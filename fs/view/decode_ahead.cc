@@ -1,0 +1,92 @@
+#include "fs/view/decode_ahead.h"
+
+#include <algorithm>
+#include <new>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "fs/core/background_thread.h"
+
+namespace framefs::fs {
+namespace {
+
+// Readers copy faster than most codecs decode, but not as fast as eight threads do.
+constexpr std::size_t kMostThreads = 8;
+constexpr std::uint64_t kCacheShare = 4;
+
+}  // namespace
+
+DecodeAhead::DecodeAhead(unsigned threads, std::uint64_t cache_bytes)
+    : most_threads_(std::min<std::size_t>(
+          threads == 0 ? std::max(std::thread::hardware_concurrency(), 1u) : threads,
+          kMostThreads)),
+      budget_(std::make_shared<AheadBudget>(cache_bytes / kCacheShare)) {}
+
+DecodeAhead::~DecodeAhead() {
+  auto threads = state_.with([](State& state) { return std::move(state.threads); });
+  for (auto& thread : threads) thread.request_stop();
+  state_.wake();
+}
+
+std::shared_ptr<ReadPattern> DecodeAhead::new_pattern() const {
+  return std::make_shared<ReadPattern>(budget_);
+}
+
+void DecodeAhead::follow(const std::shared_ptr<ReadPattern>& pattern,
+                         const std::shared_ptr<const View>& view) {
+  if (!pattern->wants_more()) return;
+  const bool is_taken = state_.with([&](State& state) {
+    // There is no hurry: the reader will come again.
+    if (state.waiting.size() >= most_threads_) return false;
+    if (state.threads.empty() && !start(state)) return false;
+    state.waiting.push_back({pattern, view});
+    return true;
+  });
+  if (is_taken) state_.wake();
+}
+
+// Whether there are threads now, be they fewer than they should be.
+bool DecodeAhead::start(State& state) {
+  state.threads.reserve(most_threads_);
+  try {
+    while (state.threads.size() < most_threads_) {
+      state.threads.push_back(
+          background_thread([this](const std::stop_token& stop) { serve(stop); }));
+    }
+  } catch (const std::system_error&) {
+    // The system allows no more of them.
+  }
+  return !state.threads.empty();
+}
+
+void DecodeAhead::serve(const std::stop_token& stop) {
+  give_way();
+  while (true) {
+    auto stream = state_.wait(
+        [&](const State& state) { return !state.waiting.empty() || stop.stop_requested(); },
+        [&](State& state) -> std::optional<Stream> {
+          if (stop.stop_requested()) return std::nullopt;
+          auto next = std::move(state.waiting.front());
+          state.waiting.pop_front();
+          return next;
+        });
+    if (!stream) return;
+    // Streams take turns.
+    if (advance(*stream)) {
+      state_.with([&](State& state) { state.waiting.push_back(std::move(*stream)); });
+    }
+  }
+}
+
+// Whether there is more to do for the stream.
+bool DecodeAhead::advance(const Stream& stream) noexcept {
+  try {
+    const auto range = stream.pattern->take_ahead();
+    return range && stream.view->decode_ahead(*range);
+  } catch (const std::bad_alloc&) {
+    return false;  // who reads it will be told, should there be no memory then either
+  }
+}
+
+}  // namespace framefs::fs

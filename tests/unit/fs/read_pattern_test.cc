@@ -1,0 +1,197 @@
+#include "fs/read/read_pattern.h"
+
+#include <algorithm>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "tests/support/catch.h"
+#include "tests/support/random_seed.h"
+#include "tests/support/threads.h"
+
+namespace framefs::fs {
+namespace {
+
+constexpr std::uint64_t kMiB = 1u << 20;
+constexpr std::uint64_t kMuch = 1u << 30;
+constexpr std::uint64_t kWindow = 4 * kMiB;  // that the kernel asks for at a time
+constexpr std::uint64_t kAhead = 8 * kMiB;
+
+struct Reader {
+  explicit Reader(std::uint64_t limit = kMuch) : Reader(std::make_shared<AheadBudget>(limit)) {}
+  explicit Reader(std::shared_ptr<AheadBudget> shared)
+      : budget(std::move(shared)), pattern(budget) {}
+
+  void read_in_order(std::uint64_t begin, std::uint64_t end, std::uint64_t piece = kMiB) {
+    for (auto at = begin; at < end; at += piece) pattern.note(at, piece);
+  }
+  // All that can be taken, which must be one range.
+  ByteRange take_all() {
+    ByteRange all{};
+    while (const auto next = pattern.take_ahead()) {
+      if (all.size == 0) all.offset = next->offset;
+      REQUIRE(next->offset == all.offset + all.size);
+      all.size += next->size;
+    }
+    return all;
+  }
+
+  std::shared_ptr<AheadBudget> budget;
+  ReadPattern pattern;
+};
+
+TEST_CASE("read_pattern: what follows is wanted of who goes on past a window of the kernel's",
+          "[fs][read_pattern][unit]") {
+  Reader reader;
+  CHECK_FALSE(reader.pattern.wants_more());
+  reader.read_in_order(0, kWindow);
+  CHECK_FALSE(reader.pattern.wants_more());
+  CHECK_FALSE(reader.pattern.take_ahead());
+
+  reader.read_in_order(kWindow, kWindow + kMiB);
+  CHECK(reader.pattern.wants_more());
+  CHECK(reader.take_all() == ByteRange{kWindow + kMiB, kAhead});
+  CHECK_FALSE(reader.pattern.wants_more());
+
+  reader.read_in_order(kWindow + kMiB, kWindow + 3 * kMiB);
+  CHECK(reader.take_all() == ByteRange{kWindow + kMiB + kAhead, 2 * kMiB});
+}
+
+TEST_CASE("read_pattern: a stretch may begin anywhere and come in pieces of any size",
+          "[fs][read_pattern][unit]") {
+  for (const std::uint64_t piece : {4096U, 131072U, 1U << 20}) {
+    INFO("pieces of " << piece);
+    Reader reader;
+    const std::uint64_t begin = 100 * kMiB + 4096;
+    reader.read_in_order(begin, begin + kWindow + piece, piece);
+    CHECK(reader.take_all() == ByteRange{begin + kWindow + piece, kAhead});
+  }
+}
+
+// Oracle: a stretch in order, which the kernel's several requests at a time only shuffle a little.
+TEST_CASE("read_pattern: requests that overtake each other make no gap",
+          "[fs][read_pattern][unit]") {
+  const auto seed = test::random_seed();
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  Reader reader;
+  std::uint64_t taken_to = 0;
+  for (std::uint64_t window = 0; window < 20; ++window) {
+    std::vector<std::uint64_t> places;
+    for (std::uint64_t i = 0; i < 4; ++i) places.push_back(window * kWindow + i * kMiB);
+    std::ranges::shuffle(places, random);
+    for (const auto at : places) CHECK(reader.pattern.note(at, kMiB) == Access::sequential);
+    const auto taken = reader.take_all();
+    CHECK((taken.size > 0) == (window > 0));
+    if (taken_to != 0) CHECK(taken.offset == taken_to);
+    taken_to = taken.offset + taken.size;
+  }
+  CHECK(taken_to == 20 * kWindow + kAhead);
+}
+
+TEST_CASE("read_pattern: nothing is wanted of who reads here and there",
+          "[fs][read_pattern][unit]") {
+  const auto seed = test::random_seed();
+  CAPTURE(seed);
+  std::mt19937_64 random(seed);
+  struct Case {
+    const char* what;
+    std::uint64_t file;
+    std::uint64_t piece;
+  };
+  for (const auto& [what, file, piece] : {Case{"little in a large file", 1024 * kMiB, 4096},
+                                          Case{"much in a large file", 1024 * kMiB, kMiB},
+                                          Case{"little in a small file", 7 * kMiB, 4096},
+                                          Case{"much in a small file", 16 * kMiB, 65536}}) {
+    INFO(what);
+    Reader reader;
+    int wanted = 0;
+    for (int i = 0; i < 20000; ++i) {
+      reader.pattern.note(random() % (file / piece) * piece, piece);
+      wanted += static_cast<int>(reader.pattern.wants_more());
+    }
+    // In a small place, reads may look like a stretch for a moment.
+    CHECK(wanted <= 20000 / 100);
+  }
+}
+
+TEST_CASE("read_pattern: a window of the kernel's here and there is no stretch",
+          "[fs][read_pattern][unit]") {
+  Reader reader;
+  for (std::uint64_t i = 0; i < 50; ++i) {
+    const auto at = (i * 37 % 50) * 16 * kMiB;
+    reader.read_in_order(at, at + kWindow);
+    CHECK_FALSE(reader.pattern.wants_more());
+  }
+}
+
+TEST_CASE("read_pattern: who jumps, goes back or reads again is no longer followed",
+          "[fs][read_pattern][unit]") {
+  for (const std::uint64_t next : {100 * kMiB, std::uint64_t{0}, 5 * kMiB}) {
+    INFO("then at " << next);
+    Reader reader;
+    reader.read_in_order(kMiB, 10 * kMiB);
+    CHECK(reader.pattern.take_ahead());
+    reader.pattern.note(next, kMiB);
+    // Going back a little may be a request that was overtaken, but not again and again.
+    for (int i = 0; next == 5 * kMiB && i < 5; ++i) reader.pattern.note(next, kMiB);
+    CHECK_FALSE(reader.pattern.wants_more());
+    CHECK_FALSE(reader.pattern.take_ahead());
+  }
+}
+
+TEST_CASE("read_pattern: what the reader has come to is not ahead of it",
+          "[fs][read_pattern][unit]") {
+  Reader reader;
+  reader.read_in_order(0, 5 * kMiB);
+  REQUIRE(reader.pattern.take_ahead());
+  reader.read_in_order(5 * kMiB, 9 * kMiB);
+  CHECK(reader.take_all() == ByteRange{9 * kMiB, kAhead});
+}
+
+// Oracle: the budget can be taken as a whole again when nobody is ahead.
+TEST_CASE("read_pattern: all readers together stay within the budget", "[fs][read_pattern][unit]") {
+  const auto budget = std::make_shared<AheadBudget>(10 * kMiB);
+  {
+    Reader one(budget);
+    Reader two(budget);
+    one.read_in_order(0, 5 * kMiB);
+    two.read_in_order(0, 5 * kMiB);
+    CHECK(one.take_all().size == kAhead);
+    CHECK(two.take_all().size == 10 * kMiB - kAhead);
+    CHECK(two.pattern.wants_more());
+    // What one has come to, another may take.
+    one.read_in_order(5 * kMiB, 8 * kMiB);
+    CHECK(two.take_all().size == 3 * kMiB);
+    // What one will not come to any more, too.
+    one.pattern.note(500 * kMiB, kMiB);
+    CHECK(two.take_all().size == 3 * kMiB);
+  }
+  CHECK(budget->take(10 * kMiB));
+  CHECK_FALSE(budget->take(1));
+}
+
+// Oracle: the budget afterwards; no range is given to two.
+TEST_CASE("read_pattern: many threads read and take", "[fs][read_pattern][race]") {
+  const auto budget = std::make_shared<AheadBudget>(kMuch);
+  {
+    const auto pattern = std::make_shared<ReadPattern>(budget);
+    std::atomic<std::uint64_t> next{0};
+    std::vector<std::vector<std::uint64_t>> taken(4);
+    test::on_threads(taken.size(), [&](std::size_t thread) {
+      for (int i = 0; i < 500; ++i) {
+        pattern->note(next.fetch_add(65536), 65536);
+        if (const auto range = pattern->take_ahead()) taken[thread].push_back(range->offset);
+      }
+    });
+    std::vector<std::uint64_t> all;
+    for (const auto& some : taken) all.insert(all.end(), some.begin(), some.end());
+    std::ranges::sort(all);
+    CHECK(all.size() > 100);
+    CHECK(std::ranges::adjacent_find(all) == all.end());
+  }
+  CHECK(budget->take(kMuch));
+}
+
+}  // namespace
+}  // namespace framefs::fs
