@@ -102,6 +102,14 @@ void add_write_options(CLI::App& app, Command& command, Given& given) {
       ->default_str("5");
 }
 
+// CLI11 2.5 and later would otherwise break the lines below the options anew.
+template <class Formatter>
+void keep_footer_lines(Formatter& formatter) {
+  if constexpr (requires { formatter.enable_footer_formatting(false); }) {
+    formatter.enable_footer_formatting(false);
+  }
+}
+
 void add_options(CLI::App& app, Command& command, Given& given) {
   app.add_option("SOURCE", command.mount.source, "A directory, one frame, or one store")
       ->required();
@@ -123,6 +131,8 @@ void add_options(CLI::App& app, Command& command, Given& given) {
   app.add_option("--offset", command.mount.source_offset,
                  "Where in SOURCE, one file, its frame begins, as 4096 or 1M")
       ->transform(size_text());
+  app.add_flag("--io-uring", command.mount.io_uring,
+               "Take requests by io_uring, for many small reads at random");
   app.add_flag("--allow-other", command.mount.allow_other, "Let other users use the mount");
   app.add_option("--cache-size", command.mount.cache_bytes,
                  "Memory for decoded blocks, as 64M or 2G")
@@ -140,6 +150,7 @@ void add_options(CLI::App& app, Command& command, Given& given) {
   // What -o noexec becomes; one value each, or the paths behind it would be taken for more.
   app.add_option("--vfs", command.mount.vfs_options)->allow_extra_args(false)->group("");
   app.add_flag("--check-only", command.check_only)->group("");  // what mount -f becomes
+  keep_footer_lines(*app.get_formatter());
   app.footer(
       "-o OPTION[,OPTION]: the same as mount(8) has them, cache_size=64M for --cache-size 64M,\n"
       "or noexec, nosuid, nodev and their like.\n\n"

@@ -56,6 +56,7 @@ struct MountOptions {
   bool keep_suffix = false;  // show frames under their full names
   ArrayViews arrays = ArrayViews::npy;
   bool allow_other = false;                // let other users in; the kernel then checks modes
+  bool io_uring = false;                   // take requests by it, and not by /dev/fuse
   bool debug = false;                      // libfuse's trace of requests, on stderr
   std::uint64_t cache_bytes = 256u << 20;  // of decoded blocks, those in flight included
   unsigned threads = 0;                    // that decode; 0: one for each CPU

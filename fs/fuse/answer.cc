@@ -49,7 +49,10 @@ struct Sender {
     // Closing then says nothing that anybody waits for.
     answer.info.noflush = file->edit == nullptr;
     answer.info.direct_io = answer.opened.bypass_pages;
+    const bool is_plain = !file->node->key.has_view();
+    if (is_plain) mount.passthrough.open(req, *file, answer.info);
     if (reply(&answer.info) != -ENOENT) return;
+    if (is_plain) mount.passthrough.close(req, *file);
     mount.files.remove(answer.info.fh);
     mount.filesystem.close_file(*file);
   }

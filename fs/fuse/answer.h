@@ -14,6 +14,7 @@
 #include "fs/core/error_map.h"
 #include "fs/core/log.h"
 #include "fs/fuse/handles.h"
+#include "fs/fuse/passthrough.h"
 #include "fs/tree/filesystem.h"
 
 namespace framefs::fuse {
@@ -25,9 +26,11 @@ struct Mount {
   fs::Filesystem& filesystem;
   fs::Log& log;
   bool writeback;         // as MountOptions::writeback
+  bool io_uring;          // as MountOptions::io_uring
   double attr_timeout_s;  // how long the kernel may trust names and attributes
   HandleTable<fs::OpenFile> files;
   HandleTable<DirectoryHandle> directories;
+  Passthrough passthrough;
 };
 
 // What FUSE's `number` stands for in `table`.  Errors: system, EBADF.

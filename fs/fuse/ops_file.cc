@@ -43,6 +43,7 @@ void op_lseek(fuse_req_t req, fuse_ino_t, off_t offset, int whence, fuse_file_in
 void op_release(fuse_req_t req, fuse_ino_t, fuse_file_info* info) {
   answer(req, "release", [&](Mount& mount) -> Result<Answer> {
     FRAMEFS_TRY(const auto file, find_handle(mount.files, info->fh));
+    if (!file->node->key.has_view()) mount.passthrough.close(req, *file);
     mount.files.remove(info->fh);
     mount.filesystem.close_file(*file);
     return Done{};

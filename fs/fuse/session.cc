@@ -15,6 +15,7 @@
 #include "fs/core/background_thread.h"
 #include "fs/core/heap.h"
 #include "fs/fuse/answer.h"
+#include "fs/fuse/io_uring.h"
 #include "fs/fuse/operations.h"
 #include "fs/fuse/read_ahead.h"
 #include "fs/fuse/watchdog.h"
@@ -46,13 +47,15 @@ struct Arguments {
 };
 
 void op_init(void* data, fuse_conn_info* connection) {
-  const auto& mount = *static_cast<const Mount*>(data);
+  auto& mount = *static_cast<Mount*>(data);
   unsigned wanted = FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE | FUSE_CAP_PARALLEL_DIROPS;
   if (mount.writeback) wanted |= FUSE_CAP_WRITEBACK_CACHE;
   connection->want |= wanted & connection->capable;
   // The kernel then takes setuid and setgid bits away itself where somebody writes, which is for it to
   // judge; and cuts files by setattr() alone, in which that is done as well.
   connection->want &= ~unsigned{FUSE_CAP_HANDLE_KILLPRIV | FUSE_CAP_ATOMIC_O_TRUNC};
+  mount.passthrough.negotiate(*connection, mount.writeback);
+  if (mount.io_uring) check_io_uring(*connection, mount.log);
   connection->max_background = kMaxBackground;
   connection->congestion_threshold = kMaxBackground * 3 / 4;
 }
@@ -135,6 +138,9 @@ Status check_mount(const fs::MountOptions& options) {
     return fs::system_error_of(ELOOP, "MOUNTPOINT is SOURCE itself");
   }
   FRAMEFS_TRY([[maybe_unused]] const auto root, fs::find_mount_root(options));
+  if (options.io_uring) {
+    FRAMEFS_TRY([[maybe_unused]] const auto word, io_uring_option());
+  }
   return {};
 }
 
@@ -149,12 +155,18 @@ Status serve_mount(const fs::MountOptions& options, fs::Log& log,
         fs::describe(watchdog.error()));
   }
   FRAMEFS_TRY(const auto filesystem, fs::Filesystem::open(options, log));
-  Mount mount{*filesystem, log, options.writeback, options.attr_timeout_ms / 1000.0, {}, {}};
+  Mount mount{
+      *filesystem, log, options.writeback, options.io_uring, options.attr_timeout_ms / 1000.0, {},
+      {},          {}};
   // Modes come from the kernel as they are to be.
   ::umask(0);
+  auto words = mount_options_text(options, filesystem->is_read_only());
+  if (options.io_uring) {
+    FRAMEFS_TRY(const auto word, io_uring_option());
+    words += word;
+  }
   Arguments arguments;
-  if (!arguments.add("framefs") || !arguments.add("-o") ||
-      !arguments.add(mount_options_text(options, filesystem->is_read_only())) ||
+  if (!arguments.add("framefs") || !arguments.add("-o") || !arguments.add(words) ||
       (options.debug && !arguments.add("-d"))) {
     return fs::system_error_of(ENOMEM, "mount");
   }

@@ -13,7 +13,7 @@ _framefs() {
     -o | --output)
       if [[ $command == mount ]]; then
         mapfile -t COMPREPLY < <(compgen -W "allow_other arrays= attr_timeout= cache_size= \
-          commit_interval= debug keep_suffix log_file= noexec nosuid nodev noatime offset= \
+          commit_interval= debug io_uring keep_suffix log_file= noexec nosuid nodev noatime offset= \
           overlay_size= plain= ro rule= rw threads= writeback" -- "$cur")
         compopt -o nospace
       else
@@ -43,7 +43,7 @@ _framefs() {
       unpack) options+=" --output --arrays --offset --threads --force --quiet" ;;
       mount)
         options+=" --version --foreground --keep-suffix --arrays --offset --allow-other --cache-size"
-        options+=" --threads --attr-timeout --log-file --debug --ro --rw --rule --plain"
+        options+=" --threads --attr-timeout --log-file --debug --io-uring --ro --rw --rule --plain"
         options+=" --overlay-size --commit-interval --writeback -o"
         ;;
     esac

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "fs/core/error_map.h"
 #include "tests/crash/frame_state.h"

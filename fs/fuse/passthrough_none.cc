@@ -1,0 +1,11 @@
+// Of libfuse before 3.17; see passthrough.cc.
+
+#include "fs/fuse/passthrough.h"
+
+namespace framefs::fuse {
+
+void Passthrough::negotiate(fuse_conn_info&, bool) {}
+void Passthrough::open(fuse_req_t, const fs::OpenFile&, fuse_file_info&) {}
+void Passthrough::close(fuse_req_t, const fs::OpenFile&) {}
+
+}  // namespace framefs::fuse
