@@ -26,7 +26,8 @@ DecodeAhead::DecodeAhead(unsigned threads, std::uint64_t cache_bytes)
 DecodeAhead::~DecodeAhead() {
   auto threads = state_.with([](State& state) { return std::move(state.threads); });
   for (auto& thread : threads) thread.request_stop();
-  state_.wake();
+  // By way of the lock: none of them is then between its look and its sleep.
+  state_.with_and_wake([](const State&) {});
 }
 
 std::shared_ptr<ReadPattern> DecodeAhead::new_pattern() const {
@@ -72,20 +73,14 @@ void DecodeAhead::serve(const std::stop_token& stop) {
           return next;
         });
     if (!stream) return;
-    // Streams take turns.
-    if (advance(*stream)) {
+    try {
+      const auto range = stream->pattern->take_ahead();
+      if (!range || !stream->view->decode_ahead(*range)) continue;
+      // Streams take turns.
       state_.with([&](State& state) { state.waiting.push_back(std::move(*stream)); });
+    } catch (const std::bad_alloc&) {
+      // The stream ends.  Who reads on will be told, should there be no memory then either.
     }
-  }
-}
-
-// Whether there is more to do for the stream.
-bool DecodeAhead::advance(const Stream& stream) noexcept {
-  try {
-    const auto range = stream.pattern->take_ahead();
-    return range && stream.view->decode_ahead(*range);
-  } catch (const std::bad_alloc&) {
-    return false;  // who reads it will be told, should there be no memory then either
   }
 }
 

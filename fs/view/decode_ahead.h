@@ -46,7 +46,6 @@ class DecodeAhead {
   };
   bool start(State& state);
   void serve(const std::stop_token& stop);
-  static bool advance(const Stream& stream) noexcept;
 
   // Constant after construction.
   const std::size_t most_threads_;
