@@ -4,6 +4,7 @@ import contextlib
 import errno
 import os
 import pathlib
+import re
 import shlex
 import signal
 import subprocess
@@ -120,6 +121,17 @@ class Lifecycle(MountCase):
                 os.kill(mount.pid, number)
                 mount.check_ended(exit_code=0)
         pid = self.start_background()
+        os.kill(pid, signal.SIGTERM)
+        self.expect_clean_end(pid)
+
+    def test_io_uring(self):
+        """Where the kernel does not offer it, the mount goes without."""
+        version = re.search(r"(\d+)\.(\d+)", self.tool("fusermount3", "-V").stdout.decode())
+        if tuple(map(int, version.groups())) < (3, 18):
+            self.expect_refusal(self.source, self.mountpoint, "--io-uring", mentions=["libfuse 3.18"])
+            self.expect_refusal(self.source, self.mountpoint, "-o", "io_uring", mentions=["libfuse 3.18"])
+            return
+        pid = self.start_background("--io-uring")
         os.kill(pid, signal.SIGTERM)
         self.expect_clean_end(pid)
 
