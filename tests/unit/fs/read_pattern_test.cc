@@ -178,16 +178,17 @@ TEST_CASE("read_pattern: many threads read and take", "[fs][read_pattern][race]"
     const auto pattern = std::make_shared<ReadPattern>(budget);
     std::atomic<std::uint64_t> next{0};
     std::vector<std::vector<std::uint64_t>> taken(4);
+    // All in so little space that a thread that is held up for long is still near the others.
     test::on_threads(taken.size(), [&](std::size_t thread) {
       for (int i = 0; i < 500; ++i) {
-        pattern->note(next.fetch_add(65536), 65536);
+        pattern->note(next.fetch_add(4096), 4096);
         if (const auto range = pattern->take_ahead()) taken[thread].push_back(range->offset);
       }
     });
     std::vector<std::uint64_t> all;
     for (const auto& some : taken) all.insert(all.end(), some.begin(), some.end());
     std::ranges::sort(all);
-    CHECK(all.size() > 100);
+    CHECK(all.size() > 30);
     CHECK(std::ranges::adjacent_find(all) == all.end());
   }
   CHECK(budget->take(kMuch));
