@@ -5,9 +5,9 @@
 namespace framefs::fs {
 namespace {
 
-// More than the kernel asks for at once: its read-ahead (fuse/read_ahead), twice because it asks for what
-// follows while the reader is still at what came before.
+// What the kernel asks for at once: its read-ahead (fuse/read_ahead).
 constexpr std::uint64_t kKernelWindow = 4u << 20;
+// It asks for what follows while the reader is still at what came before.
 constexpr std::uint64_t kSlack = 2 * kKernelWindow;
 // So much without a gap shows more than one window, which is all that a fault of a mapping brings.
 constexpr std::uint64_t kProof = kKernelWindow;
