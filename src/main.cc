@@ -2,9 +2,9 @@
 #include <iostream>
 
 #include "fs/fuse/watchdog.h"
-#include "src/commands.h"
-#include "src/daemon.h"
-#include "src/exit_codes.h"
+#include "src/cli/commands.h"
+#include "src/cli/exit_codes.h"
+#include "src/mount/daemon.h"
 
 int main(int argc, char** argv) {
   try {

@@ -12,8 +12,8 @@ namespace framefs::codec {
 namespace {
 
 constexpr std::uint8_t kMarkerStr32 = 0xDB;
-constexpr std::uint64_t kMostItems = std::numeric_limits<std::int64_t>::max();
-constexpr std::uint64_t kMostChunkItems = std::numeric_limits<std::int32_t>::max();
+constexpr std::uint64_t kMaxItems = std::numeric_limits<std::int64_t>::max();
+constexpr std::uint64_t kMaxChunkItems = std::numeric_limits<std::int32_t>::max();
 
 // One of the three lists: a marker for all of it, then a marker and a number for each dimension.
 // Signed in the file, so that a damaged one shows as negative.
@@ -84,10 +84,10 @@ Status check_dims(const ArrayMeta& meta) {
     multiply(chunk_items, chunk);
     multiply(block_items, block);
   }
-  FRAMEFS_CHECK(check_product(items, kMostItems, "product of the shape"));
-  FRAMEFS_CHECK(check_product(items_of_whole_chunks, kMostItems, "product of the shape"));
-  FRAMEFS_CHECK(check_product(chunk_items, kMostChunkItems, "product of the chunkshape"));
-  return check_product(block_items, kMostChunkItems, "product of the blockshape");
+  FRAMEFS_CHECK(check_product(items, kMaxItems, "product of the shape"));
+  FRAMEFS_CHECK(check_product(items_of_whole_chunks, kMaxItems, "product of the shape"));
+  FRAMEFS_CHECK(check_product(chunk_items, kMaxChunkItems, "product of the chunkshape"));
+  return check_product(block_items, kMaxChunkItems, "product of the blockshape");
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace framefs::codec {
 namespace {
 
-constexpr std::size_t kMostDimensions = 16;
+constexpr std::size_t kMaxDimensions = 16;
 constexpr std::uint8_t kMarkerArray7 = 0x97;
 constexpr std::uint8_t kVersion = 0;
 constexpr std::uint8_t kMarkerArray = 0x90;  // with the number of dimensions added
@@ -31,7 +31,7 @@ Result<std::vector<std::byte>> encode_b2nd_metalayer(std::span<const std::int64_
                                                      std::span<const std::int32_t> chunkshape,
                                                      std::span<const std::int32_t> blockshape,
                                                      std::string_view dtype) {
-  if (shape.size() > kMostDimensions || chunkshape.size() != shape.size() ||
+  if (shape.size() > kMaxDimensions || chunkshape.size() != shape.size() ||
       blockshape.size() != shape.size()) {
     return fail_value(Errc::bad_field, "ndim", 2, static_cast<std::int64_t>(shape.size()));
   }

@@ -259,9 +259,9 @@ class PythonLiteral::Parser {
       if ((next & 0xC0U) != 0x80) return bad("string");
       code = (code << 6) | (next & 0x3FU);
     }
-    constexpr std::array<char32_t, 4> kLeast = {0, 0x80, 0x800, 0x10000};
+    constexpr std::array<char32_t, 4> kMin = {0, 0x80, 0x800, 0x10000};
     const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
-    if (code < kLeast[more] || code > kLastCodePoint || surrogate) return bad("string");
+    if (code < kMin[more] || code > kLastCodePoint || surrogate) return bad("string");
     out_.text_.push_back(code);
     pos_ += more + 1;
     return {};

@@ -16,7 +16,7 @@ class BlockEncoder {
  public:
   // Encodes one block of a plan whose outcome is ChunkOutcome::blocks into the head of `out`, and
   // returns how many bytes that took. `plain` holds the bytes of block_range(); `out` has room for
-  // most_block_bytes().  What comes out depends on plan and bytes alone.
+  // max_block_bytes().  What comes out depends on plan and bytes alone.
   // Errors: system, where there is no memory; over_limit, as the codec has it.
   // Lifetime: the buffers do not overlap.
   Result<std::size_t> encode(const ChunkPlan& plan, BlockIndex block,

@@ -248,7 +248,7 @@ Status Chunk::load_dictionary(const ByteSource& source) {
 // Variable-length blocks follow one another in order, each preceded by its decoded size; where a
 // block begins in the chunk is known only after all sizes before it.
 Status Chunk::load_vl_sizes(const ByteSource& source, const Limits& limits) {
-  vl_begins_.reserve(starts_.size() + 1);
+  vl_offsets_.reserve(starts_.size() + 1);
   FieldWindow sizes(source, offset_ + header_.cbytes);
   std::uint64_t begin = 0;
   for (std::size_t i = 0; i < starts_.size(); ++i) {
@@ -266,11 +266,11 @@ Status Chunk::load_vl_sizes(const ByteSource& source, const Limits& limits) {
     if (static_cast<std::uint32_t>(size) > limits.block_bytes) {
       return fail_value(Errc::over_limit, "block size", starts_[i], size);
     }
-    vl_begins_.push_back(static_cast<std::uint32_t>(begin));
+    vl_offsets_.push_back(static_cast<std::uint32_t>(begin));
     begin += static_cast<std::uint32_t>(size);
   }
   if (begin != header_.nbytes) return fail_value(Errc::bad_field, "nbytes", 4, header_.nbytes);
-  vl_begins_.push_back(header_.nbytes);
+  vl_offsets_.push_back(header_.nbytes);
   return {};
 }
 
@@ -288,8 +288,8 @@ void Chunk::index_unordered_starts() {
 
 ByteRange Chunk::block_range(BlockIndex block) const {
   if (header_.vl_blocks) {
-    const auto begin = vl_begins_[block.value];
-    return {begin, vl_begins_[block.value + 1] - begin};
+    const auto begin = vl_offsets_[block.value];
+    return {begin, vl_offsets_[block.value + 1] - begin};
   }
   const std::uint64_t begin = block.value * header_.blocksize;
   return {begin, std::min<std::uint64_t>(header_.blocksize, header_.nbytes - begin)};
@@ -297,8 +297,8 @@ ByteRange Chunk::block_range(BlockIndex block) const {
 
 BlockIndex Chunk::block_at(std::uint64_t offset) const {
   if (!header_.vl_blocks) return {offset / header_.blocksize};
-  const auto after = std::ranges::upper_bound(vl_begins_, offset);
-  return {static_cast<std::uint64_t>(after - vl_begins_.begin()) - 1};
+  const auto after = std::ranges::upper_bound(vl_offsets_, offset);
+  return {static_cast<std::uint64_t>(after - vl_offsets_.begin()) - 1};
 }
 
 std::uint32_t Chunk::stream_count(BlockIndex block) const {
@@ -328,7 +328,7 @@ Result<ByteRange> Chunk::stored_range(BlockIndex block) const {
 }
 
 std::uint64_t Chunk::memory_bytes() const noexcept {
-  const auto tables = starts_.capacity() + ends_.capacity() + vl_begins_.capacity();
+  const auto tables = starts_.capacity() + ends_.capacity() + vl_offsets_.capacity();
   return sizeof(*this) + pattern_.capacity() + tables * sizeof(std::uint32_t) +
          (dictionary_ ? dictionary_->memory_bytes() : 0);
 }

@@ -106,7 +106,7 @@ class Chunk {
   std::vector<std::uint32_t> starts_;  // of the blocks, from the chunk's start
   std::vector<std::uint32_t> ends_;    // likewise; only where starts_ is not ascending
   std::vector<std::uint32_t>
-      vl_begins_;  // decoded start of each variable-length block, and the end
+      vl_offsets_;  // decoded start of each variable-length block, and the end
   StreamFormat stream_format_;
   std::optional<FilterPipeline> filters_;
   std::optional<Dictionary> dictionary_;

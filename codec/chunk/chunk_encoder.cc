@@ -15,7 +15,7 @@ Result<std::size_t> ChunkEncoder::encode(const EncodeParams& params,
   std::size_t at = plan.blocks_begin();
   for (BlockIndex block; block.value < plan.block_count(); ++block.value) {
     const auto range = plan.block_range(block);
-    const auto most = plan.most_block_bytes(block);
+    const auto most = plan.max_block_bytes(block);
     const auto rest = out.subspan(at);
     const bool in_place = rest.size() >= most;
     if (!in_place) spare_.resize(most);

@@ -16,8 +16,8 @@ namespace framefs::codec {
 class ChunkEncoder {
  public:
   // Encodes `plain` as one chunk into the head of `out`, which has room for
-  // ChunkPlan::most_bytes(plain.size()), and returns its size; 0 where the bytes are zeros and
-  // params.zeros_vanish: then there is nothing to store.
+  // ChunkPlan::max_bytes(plain.size()), and returns its size; 0 where the bytes are zeros and
+  // params.omit_zero_chunks: then there is nothing to store.
   // Errors: those of ChunkPlan::make() and BlockEncoder.
   // Lifetime: the buffers do not overlap.
   Result<std::size_t> encode(const EncodeParams& params, std::span<const std::byte> plain,

@@ -50,17 +50,17 @@ Result<ChunkPlan> ChunkPlan::make(const EncodeParams& params, std::span<const st
   FRAMEFS_TRY(plan.filters_,
               ForwardPipeline::make(params.filters, {.typesize = header.typesize,
                                                      .schunk_typesize = params.typesize}));
-  plan.settle(plain);
+  plan.choose_params(plain);
   if (plan.outcome_ == ChunkOutcome::blocks && params.use_dict) FRAMEFS_CHECK(plan.train(plain));
   return plan;
 }
 
-void ChunkPlan::settle(std::span<const std::byte> plain) {
+void ChunkPlan::choose_params(std::span<const std::byte> plain) {
   const std::size_t item = params_.typesize;
   // Readers refuse a repeated item that the size is no multiple of, and some such zeros too.
   const bool is_repeated = plain.size() % item == 0 && repeats(plain, item);
   const bool is_short = plain.size() < kShortestBlocksChunk;
-  if (is_repeated && params_.zeros_vanish && is_zero(plain)) {
+  if (is_repeated && params_.omit_zero_chunks && is_zero(plain)) {
     outcome_ = ChunkOutcome::zeros;
   } else if (is_repeated && plain.size() > item && !is_short) {
     outcome_ = ChunkOutcome::value;
@@ -73,12 +73,12 @@ void ChunkPlan::settle(std::span<const std::byte> plain) {
 
 // Samples are pieces of filtered blocks, from all over the chunk.
 Status ChunkPlan::train(std::span<const std::byte> plain) {
-  constexpr std::size_t kLeastDictionary = 256;  // a smaller one is not worth its place
-  constexpr std::size_t kDictionaryShare = 20;   // of the chunk, at the most
+  constexpr std::size_t kMinDictionary = 256;   // a smaller one is not worth its place
+  constexpr std::size_t kDictionaryShare = 20;  // of the chunk, at the most
   constexpr std::size_t kSamplesPerDictionary = 64;
   constexpr std::size_t kSampleBytes = 1024;
   const auto most = std::min<std::size_t>(plain.size() / kDictionaryShare, kMaxDictBytes);
-  if (most < kLeastDictionary) return {};
+  if (most < kMinDictionary) return {};
 
   const std::size_t budget = kSamplesPerDictionary * most;
   const std::size_t every = div_ceil(plain.size(), budget);  // one piece of so many
@@ -103,7 +103,7 @@ Status ChunkPlan::train(std::span<const std::byte> plain) {
   FRAMEFS_TRY(dictionary_,
               EncoderDictionary::train(params_.codec, params_.clevel, samples, sizes, most));
   if (dictionary_ &&
-      (dictionary_->bytes().size() < kLeastDictionary || !is_worthwhile(blocks_begin()))) {
+      (dictionary_->bytes().size() < kMinDictionary || !is_worthwhile(blocks_begin()))) {
     dictionary_.reset();
   }
   header_.has_dict = dictionary_.has_value();
@@ -120,7 +120,7 @@ std::uint32_t ChunkPlan::stream_count(BlockIndex block) const noexcept {
   return is_full && !header_.dont_split ? header_.typesize : 1;
 }
 
-std::size_t ChunkPlan::most_block_bytes(BlockIndex block) const noexcept {
+std::size_t ChunkPlan::max_block_bytes(BlockIndex block) const noexcept {
   constexpr std::size_t kStreamHead = sizeof(std::int32_t);
   return block_range(block).size + kStreamHead * stream_count(block);
 }

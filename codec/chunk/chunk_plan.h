@@ -39,7 +39,7 @@ class ChunkPlan {
   static Result<ChunkPlan> make(const EncodeParams& params, std::span<const std::byte> plain);
 
   // Room that suffices for any chunk of `nbytes`.
-  static constexpr std::size_t most_bytes(std::size_t nbytes) noexcept {
+  static constexpr std::size_t max_bytes(std::size_t nbytes) noexcept {
     return nbytes + kExtendedHeaderBytes;
   }
 
@@ -52,7 +52,7 @@ class ChunkPlan {
   // Into how many streams a block is split.
   [[nodiscard]] std::uint32_t stream_count(BlockIndex block) const noexcept;
   // Room that suffices for that block, encoded.
-  [[nodiscard]] std::size_t most_block_bytes(BlockIndex block) const noexcept;
+  [[nodiscard]] std::size_t max_block_bytes(BlockIndex block) const noexcept;
   [[nodiscard]] const ForwardPipeline& filters() const noexcept { return filters_; }
   [[nodiscard]] const EncoderDictionary* dictionary() const noexcept {
     return dictionary_ ? &*dictionary_ : nullptr;
@@ -62,10 +62,10 @@ class ChunkPlan {
   [[nodiscard]] std::size_t blocks_begin() const noexcept;
   // Whether a chunk of that size is worth storing as blocks, rather than as plain bytes.
   [[nodiscard]] bool is_worthwhile(std::size_t chunk_bytes) const noexcept {
-    return chunk_bytes < most_bytes(header_.nbytes);
+    return chunk_bytes < max_bytes(header_.nbytes);
   }
 
-  // Writes the chunk to the head of `out`, which has room for most_bytes(), and returns its size; 0
+  // Writes the chunk to the head of `out`, which has room for max_bytes(), and returns its size; 0
   // where outcome() is `zeros`.  `blocks` are the encoded blocks in order, of ChunkOutcome::blocks.
   [[nodiscard]] std::size_t assemble(std::span<const std::byte> plain,
                                      std::span<const std::span<const std::byte>> blocks,
@@ -81,7 +81,7 @@ class ChunkPlan {
 
  private:
   ChunkPlan() = default;
-  void settle(std::span<const std::byte> plain);
+  void choose_params(std::span<const std::byte> plain);
   Status train(std::span<const std::byte> plain);
   [[nodiscard]] std::size_t write_value(std::span<const std::byte> plain,
                                         std::span<std::byte> out) const;

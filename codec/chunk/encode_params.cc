@@ -30,9 +30,9 @@ std::uint32_t whole_blocksize(const EncodeParams& params) {
 // Of a stream, then of the block that has one for each byte of an item.
 std::uint32_t split_blocksize(const EncodeParams& params) {
   constexpr std::array<std::uint32_t, 10> kStreamKiB = {32, 32, 32, 32, 64, 64, 64, 128, 256, 512};
-  constexpr std::uint32_t kMost = 4096 * kKiB;
+  constexpr std::uint32_t kMax = 4096 * kKiB;
   const auto stream = kStreamKiB[static_cast<std::size_t>(params.clevel)] * kKiB;
-  return std::min(stream * params.typesize, kMost);
+  return std::min(stream * params.typesize, kMax);
 }
 
 bool shuffles(const EncodeParams& params) {
@@ -75,7 +75,7 @@ std::uint32_t blocksize_for(const EncodeParams& params, std::uint32_t nbytes) {
 }
 
 bool splits_blocks(const EncodeParams& params, std::uint32_t blocksize) {
-  constexpr std::uint32_t kMostStreams = 16;
+  constexpr std::uint32_t kMaxStreams = 16;
   constexpr std::uint32_t kFewestItems = 32;
   constexpr int kHighestSplitZstd = 5;
   const auto typesize = params.typesize;
@@ -86,7 +86,7 @@ bool splits_blocks(const EncodeParams& params, std::uint32_t blocksize) {
   if (params.split == SplitMode::never) return false;
   const bool fast = params.codec == CodecId::blosclz || params.codec == CodecId::lz4 ||
                     (params.codec == CodecId::zstd && params.clevel <= kHighestSplitZstd);
-  return fast && shuffles(params) && typesize <= kMostStreams &&
+  return fast && shuffles(params) && typesize <= kMaxStreams &&
          blocksize / typesize >= kFewestItems;
 }
 

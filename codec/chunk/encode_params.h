@@ -27,7 +27,7 @@ struct EncodeParams {
   SplitMode split = SplitMode::forward_compatible;
   bool use_dict = false;  // a dictionary for each chunk, where the codec is zstd
   // A chunk of zeros is not stored at all: what holds it, a frame's index, has a code for it.
-  bool zeros_vanish = true;
+  bool omit_zero_chunks = true;
 };
 
 // Errors: bad_field for a level, typesize, block size or filter parameter out of range; unsupported

@@ -76,13 +76,13 @@ FilterSlots slots_of(FilterChoice filter) noexcept {
   return slots;
 }
 
-Result<EncodeParams> settle_by_trial(const EncodeParams& params, const EncodeHints& hints,
-                                     std::span<const std::byte> sample) {
+Result<EncodeParams> choose_params_by_trial(const EncodeParams& params, const EncodeHints& hints,
+                                            std::span<const std::byte> sample) {
   constexpr int kHighestTriedLevel = 5;  // which comes first does not change above
   const auto tried = candidates(hints);
   // So little takes a block of a disk whatever is done to it, and tells little of what may follow.
-  constexpr std::size_t kLeastSample = 1024;
-  if (tried.size() == 1 || sample.size() < kLeastSample) return with(params, tried.front());
+  constexpr std::size_t kMinSample = 1024;
+  if (tried.size() == 1 || sample.size() < kMinSample) return with(params, tried.front());
   auto trial = params;
   trial.clevel = std::clamp(params.clevel, 1, kHighestTriedLevel);
   trial.blocksize = 0;
@@ -93,7 +93,7 @@ Result<EncodeParams> settle_by_trial(const EncodeParams& params, const EncodeHin
   for (const auto& candidate : tried) {
     std::size_t bytes = 0;
     for (const auto piece : pieces_of(sample)) {
-      out.resize(ChunkPlan::most_bytes(piece.size()));
+      out.resize(ChunkPlan::max_bytes(piece.size()));
       FRAMEFS_TRY(const auto size, encoder.encode(with(trial, candidate), piece, out));
       bytes += size;
     }

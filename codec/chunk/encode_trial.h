@@ -25,7 +25,7 @@ struct EncodeHints {
 // Completes `params` with the typesize and filter under which pieces of `sample`, the beginning of
 // the data, take least; the simpler ones unless others gain something, or the sample is tiny.
 // Errors: those of encoding.
-Result<EncodeParams> settle_by_trial(const EncodeParams& params, const EncodeHints& hints,
-                                     std::span<const std::byte> sample);
+Result<EncodeParams> choose_params_by_trial(const EncodeParams& params, const EncodeHints& hints,
+                                            std::span<const std::byte> sample);
 
 }  // namespace framefs::codec

@@ -11,7 +11,7 @@ namespace {
 
 // Source: chunk format, BloscLZ streams; blosclz.cc has the reader's side.
 constexpr std::uint32_t kLevelMarker = 1 << 5;  // in the first control byte; readers ignore it
-constexpr std::size_t kMostLiterals = 32;       // of one run
+constexpr std::size_t kMaxLiterals = 32;        // of one run
 constexpr std::size_t kLongLength = 7;          // a length less two that more bytes follow
 constexpr std::size_t kFarDistance = 8192;      // from here on a distance takes two bytes more
 constexpr std::size_t kFarEscape = kFarDistance - 1;
@@ -86,23 +86,22 @@ class Operations {
   explicit Operations(std::span<std::byte> out)
       : begin_(out.data()), to_(out.data()), end_(out.data() + out.size()) {}
 
-  // False where there is no room.  `literals` may be read kMostLiterals - 1 bytes beyond its end.
+  // False where there is no room.  `literals` may be read kMaxLiterals - 1 bytes beyond its end.
   bool append(std::span<const std::byte> literals, std::size_t length, std::size_t distance) {
-    constexpr std::size_t kMostOfMatch = 6;
-    const auto need =
-        literals.size() + literals.size() / kMostLiterals + length / 255 + kMostOfMatch;
-    if (need + kMostLiterals > static_cast<std::size_t>(end_ - to_)) return false;
+    constexpr std::size_t kMaxOfMatch = 6;
+    const auto need = literals.size() + literals.size() / kMaxLiterals + length / 255 + kMaxOfMatch;
+    if (need + kMaxLiterals > static_cast<std::size_t>(end_ - to_)) return false;
     const auto* from = literals.data();
     auto left = literals.size();
-    for (; left > kMostLiterals; left -= kMostLiterals) {
-      *to_ = std::byte{kMostLiterals - 1};
-      std::memcpy(to_ + 1, from, kMostLiterals);
-      to_ += kMostLiterals + 1;
-      from += kMostLiterals;
+    for (; left > kMaxLiterals; left -= kMaxLiterals) {
+      *to_ = std::byte{kMaxLiterals - 1};
+      std::memcpy(to_ + 1, from, kMaxLiterals);
+      to_ += kMaxLiterals + 1;
+      from += kMaxLiterals;
     }
     if (left > 0) {
       *to_ = static_cast<std::byte>(left - 1);
-      std::memcpy(to_ + 1, from, kMostLiterals);
+      std::memcpy(to_ + 1, from, kMaxLiterals);
       to_ += left + 1;
     }
     append_match(length, distance);
@@ -112,10 +111,10 @@ class Operations {
   // The literals that end the stream, one at least.  Nothing else may follow.  Returns the size of
   // the stream, 0 where there is no room.
   std::size_t finish(std::span<const std::byte> literals) {
-    const auto need = literals.size() + (literals.size() + kMostLiterals - 1) / kMostLiterals;
+    const auto need = literals.size() + (literals.size() + kMaxLiterals - 1) / kMaxLiterals;
     if (need > static_cast<std::size_t>(end_ - to_)) return 0;
     while (!literals.empty()) {
-      const auto run = std::min(literals.size(), kMostLiterals);
+      const auto run = std::min(literals.size(), kMaxLiterals);
       *to_++ = static_cast<std::byte>(run - 1);
       std::memcpy(to_, literals.data(), run);
       to_ += run;

@@ -128,7 +128,7 @@ void run_medium(const ByteRows& planes, std::size_t width, std::size_t at, std::
   }
 }
 
-// A store reaches up to 63 bytes beyond its elements, over what later stores fill.  The last
+// A container reaches up to 63 bytes beyond its elements, over what later stores fill.  The last
 // elements are therefore made in a buffer with room for that.
 template <void (*kRunOf)(const ByteRows&, std::size_t, std::size_t, std::size_t, std::byte*)>
 void unshuffle_padded(std::size_t width, const ByteRows& planes, std::byte* out) {

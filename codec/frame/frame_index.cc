@@ -40,9 +40,9 @@ Result<std::vector<std::byte>> encode_index(std::span<const std::int64_t> entrie
                       .typesize = kEntryBytes,
                       .blocksize = kIndexBlockBytes,
                       .split = SplitMode::never,
-                      .zeros_vanish = false};
+                      .omit_zero_chunks = false};
   params.filters.back().id = filter_id::kShuffle;
-  std::vector<std::byte> out(ChunkPlan::most_bytes(plain.size()));
+  std::vector<std::byte> out(ChunkPlan::max_bytes(plain.size()));
   ChunkEncoder encoder;
   FRAMEFS_TRY(const auto size, encoder.encode(params, plain, out));
   out.resize(size);

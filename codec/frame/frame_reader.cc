@@ -34,12 +34,12 @@ Status FrameReader::read(std::uint64_t offset, std::span<std::byte> out) {
     return fail(Errc::truncated, "frame", offset);
   }
   if (out.empty()) return {};
-  if (!begins_) {
+  if (!offsets_) {
     const auto entry_of = [this](ChunkIndex chunk) { return entry(chunk); };
-    FRAMEFS_TRY(begins_, ChunkBegins::make(frame_, chunks_, entry_of, limits_));
+    FRAMEFS_TRY(offsets_, ChunkOffsets::make(frame_, chunks_, entry_of, limits_));
   }
   while (!out.empty()) {
-    FRAMEFS_TRY(const auto place, begins_->find(offset));
+    FRAMEFS_TRY(const auto place, offsets_->find(offset));
     FRAMEFS_CHECK(use_chunk(place.chunk));
     const std::uint64_t skip = offset - place.range.offset;
     const auto take = std::min<std::uint64_t>(place.range.size - skip, out.size());

@@ -9,7 +9,7 @@
 
 #include "codec/chunk/chunk_reader.h"
 #include "codec/core/byte_source.h"
-#include "codec/frame/chunk_begins.h"
+#include "codec/frame/chunk_offsets.h"
 #include "codec/frame/frame.h"
 
 namespace framefs::codec {
@@ -43,7 +43,7 @@ class FrameReader {
   const ByteSource& chunks_;
   const Frame& frame_;
   const Limits limits_;
-  std::optional<ChunkBegins> begins_;
+  std::optional<ChunkOffsets> offsets_;
   std::uint64_t window_begin_ = 0;  // the index entries that are held
   std::vector<std::int64_t> window_;
   // The chunk read last; held by pointer because its reader refers to it.

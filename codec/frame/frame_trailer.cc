@@ -22,8 +22,8 @@ constexpr std::size_t kMapSizeCountsFrom = 3;
 }  // namespace
 
 Result<std::vector<std::byte>> encode_vlmetalayer(std::span<const std::byte> plain) {
-  const EncodeParams params{.zeros_vanish = false};
-  std::vector<std::byte> out(ChunkPlan::most_bytes(plain.size()));
+  const EncodeParams params{.omit_zero_chunks = false};
+  std::vector<std::byte> out(ChunkPlan::max_bytes(plain.size()));
   ChunkEncoder encoder;
   FRAMEFS_TRY(const auto size, encoder.encode(params, plain, out));
   out.resize(size);

@@ -143,7 +143,7 @@ Status FrameWriter::append_chunk(std::span<const std::byte> chunk) {
   FRAMEFS_CHECK(admit(header.nbytes));
   const auto entry = files_ == nullptr ? static_cast<std::int64_t>(header_.cbytes)
                                        : static_cast<std::int64_t>(stored_chunks_);
-  if (const auto stored = store(chunk); !stored) {
+  if (const auto stored = put_chunk(chunk); !stored) {
     is_broken_ = true;
     return stored;
   }
@@ -153,7 +153,7 @@ Status FrameWriter::append_chunk(std::span<const std::byte> chunk) {
   return {};
 }
 
-Status FrameWriter::store(std::span<const std::byte> chunk) {
+Status FrameWriter::put_chunk(std::span<const std::byte> chunk) {
   if (files_ != nullptr) return files_->write(stored_chunks_, chunk);
   return sink_->write_at(header_.header_len + header_.cbytes, chunk);
 }

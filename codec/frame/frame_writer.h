@@ -79,7 +79,7 @@ class FrameWriter {
   [[nodiscard]] Status check_chunk(const ChunkHeader& chunk, std::size_t chunk_bytes) const;
   [[nodiscard]] Status admit(std::uint64_t nbytes) const;
   void note(std::int64_t entry, std::uint64_t nbytes);
-  Status store(std::span<const std::byte> chunk);
+  Status put_chunk(std::span<const std::byte> chunk);
   Result<std::uint64_t> write_end();
 
   ByteSink* sink_;

@@ -82,10 +82,10 @@ Status check_layers(std::span<const NamedContent> layers, std::size_t before, st
       return fail(Errc::bad_field, "metalayer name", before);
     }
     directory += kEntryBytes + layer.name.size();
-    constexpr std::size_t kMost = std::numeric_limits<std::int32_t>::max();
-    if (layer.content.size() > kMost) return fail(Errc::over_limit, "metalayer length", before);
+    constexpr std::size_t kMax = std::numeric_limits<std::int32_t>::max();
+    if (layer.content.size() > kMax) return fail(Errc::over_limit, "metalayer length", before);
     all += kEntryBytes + layer.name.size() + kContentHead + layer.content.size();
-    if (all > kMost || directory > std::numeric_limits<std::uint16_t>::max()) {
+    if (all > kMax || directory > std::numeric_limits<std::uint16_t>::max()) {
       return fail(Errc::over_limit, "metalayers", before);
     }
   }

@@ -76,7 +76,7 @@ FileIdentity identity_of(const struct stat& st) noexcept {
           .ctime_ns = nanoseconds(st.st_ctim)};
 }
 
-Result<std::uint64_t> FileSource::size() const {
+Result<std::uint64_t> FileReader::size() const {
   FRAMEFS_TRY(const auto st, stat_of(fd_.get()));
   return static_cast<std::uint64_t>(st.st_size);
 }

@@ -70,9 +70,9 @@ struct FileIdentity {
 FileIdentity identity_of(const struct stat& st) noexcept;
 
 // An open file as the codec's source of bytes.  Threads: any number.
-class FileSource final : public codec::ByteSource {
+class FileReader final : public codec::ByteSource {
  public:
-  explicit FileSource(UniqueFd fd) noexcept : fd_(std::move(fd)) {}
+  explicit FileReader(UniqueFd fd) noexcept : fd_(std::move(fd)) {}
 
   Status read_at(std::uint64_t offset, std::span<std::byte> out) const override {
     return read_fully(fd_.get(), offset, out);

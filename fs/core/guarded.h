@@ -92,7 +92,7 @@ class Shared {
 
 // Lets one thread at a time do what is long and does I/O, such as commits of one file; it protects no
 // value, but the order of such work.
-class Turn {
+class CommitLock {
  public:
   using Hold = std::unique_lock<std::mutex>;
   [[nodiscard]] Hold take() { return Hold(mutex_); }

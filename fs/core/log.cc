@@ -13,7 +13,7 @@ void Log::warn(std::string_view text) { sink_->warn("{}", text); }
 void Log::failure(const std::string& place, const codec::Error& error) {
   const auto line = place + ": " + describe(error);
   const bool fresh = seen_.with([&](auto& seen) {
-    if (seen.size() >= kMostPlaces) seen.clear();
+    if (seen.size() >= kMaxPlaces) seen.clear();
     return seen.insert(line).second;
   });
   if (!fresh) return;

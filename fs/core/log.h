@@ -31,7 +31,7 @@ class Log {
 
  private:
   // So many places are remembered; past that, a line may come again.
-  static constexpr std::size_t kMostPlaces = 16384;
+  static constexpr std::size_t kMaxPlaces = 16384;
 
   const std::shared_ptr<spdlog::logger> sink_;
   Guarded<std::unordered_set<std::string>> seen_;

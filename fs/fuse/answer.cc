@@ -8,7 +8,7 @@ namespace framefs::fuse {
 namespace {
 
 // writev() takes IOV_MAX (1024) pieces; libfuse adds one for its header.
-constexpr std::size_t kMostPieces = 1000;
+constexpr std::size_t kMaxPieces = 1000;
 
 fuse_entry_param entry_param(const fs::Filesystem::Entry& entry, const Mount& mount) {
   fuse_entry_param param{};
@@ -47,7 +47,7 @@ struct Sender {
     answer.info.fh = mount.files.add(file);
     answer.info.keep_cache = answer.opened.keep_pages;
     // Closing then says nothing that anybody waits for.
-    answer.info.noflush = file->edit == nullptr;
+    answer.info.noflush = file->session == nullptr;
     answer.info.direct_io = answer.opened.bypass_pages;
     const bool is_plain = !file->node->key.has_view();
     if (is_plain) mount.passthrough.open(req, *file, answer.info);
@@ -83,7 +83,7 @@ struct Sender {
     const auto piece = [](std::span<const std::byte> span) {
       return iovec{.iov_base = const_cast<std::byte*>(span.data()), .iov_len = span.size()};
     };
-    if (spans.size() <= kMostPieces) {
+    if (spans.size() <= kMaxPieces) {
       std::ranges::transform(spans, std::back_inserter(pieces), piece);
     } else {
       for (const auto span : spans) joined.insert(joined.end(), span.begin(), span.end());

@@ -29,7 +29,7 @@ struct Mount {
   bool io_uring;          // as MountOptions::io_uring
   double attr_timeout_s;  // how long the kernel may trust names and attributes
   HandleTable<fs::OpenFile> files;
-  HandleTable<DirectoryHandle> directories;
+  HandleTable<FolderHandle> directories;
   Passthrough passthrough;
 };
 
@@ -64,14 +64,14 @@ struct CreateAnswer {
   OpenAnswer open;
 };
 struct OpendirAnswer {
-  std::shared_ptr<DirectoryHandle> handle;
+  std::shared_ptr<FolderHandle> handle;
   fuse_file_info info;
 };
 struct BytesAnswer {  // from the cache
   fs::ReadResult bytes;
 };
 struct FileAnswer {  // from a plain file, by splice where the kernel can
-  std::shared_ptr<const fs::FileSource> source;
+  std::shared_ptr<const fs::FileReader> source;
   std::uint64_t offset;
   std::size_t size;
 };

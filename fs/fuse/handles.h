@@ -11,8 +11,8 @@
 namespace framefs::fuse {
 
 // A directory that somebody reads: the listing is taken when reading starts, or starts over.
-struct DirectoryHandle {
-  std::unique_ptr<fs::OpenDirectory> directory;
+struct FolderHandle {
+  std::unique_ptr<fs::OpenFolder> directory;
   fs::Guarded<std::shared_ptr<const std::vector<fs::DirectoryEntry>>> listing;
 };
 

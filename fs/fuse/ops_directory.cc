@@ -14,7 +14,7 @@ constexpr std::array<const char*, kDots> kDotNames = {".", ".."};
 
 void op_opendir(fuse_req_t req, fuse_ino_t node, fuse_file_info* info) {
   answer(req, "opendir", [&](Mount& mount) -> Result<Answer> {
-    auto handle = std::make_shared<DirectoryHandle>();
+    auto handle = std::make_shared<FolderHandle>();
     FRAMEFS_TRY(handle->directory, mount.filesystem.open_directory(node));
     return OpendirAnswer{std::move(handle), *info};
   });
@@ -30,7 +30,7 @@ void op_releasedir(fuse_req_t req, fuse_ino_t, fuse_file_info* info) {
 using Listing = std::shared_ptr<const std::vector<fs::DirectoryEntry>>;
 
 // From the start means anew: that is what rewinddir() promises.
-Result<Listing> listing_at(Mount& mount, DirectoryHandle& handle, std::size_t offset) {
+Result<Listing> listing_at(Mount& mount, FolderHandle& handle, std::size_t offset) {
   if (offset > 0) {
     auto known = handle.listing.with([](const auto& listing) { return listing; });
     if (known) return known;
@@ -81,17 +81,17 @@ struct stat brief_stat(std::uint64_t inode, unsigned char type) {
   return st;
 }
 
-bool add_entry(Mount& mount, DirectoryBuffer& buffer, const fs::OpenDirectory& directory,
+bool add_entry(Mount& mount, DirectoryBuffer& buffer, const fs::OpenFolder& directory,
                const fs::DirectoryEntry& entry, std::size_t next) {
   const auto inode = mount.filesystem.shown_inode(directory, entry);
   return buffer.add(entry.shown.name.c_str(), brief_stat(inode, entry.source.type), next);
 }
 
-bool add_entry_plus(Mount& mount, DirectoryBuffer& buffer, const fs::OpenDirectory& directory,
+bool add_entry_plus(Mount& mount, DirectoryBuffer& buffer, const fs::OpenFolder& directory,
                     const fs::DirectoryEntry& entry, std::size_t next) {
   fuse_entry_param param{};  // number 0: the kernel will look the name up when it needs to
   param.attr = brief_stat(mount.filesystem.shown_inode(directory, entry), entry.source.type);
-  const auto found = mount.filesystem.look_up(directory, entry);
+  const auto found = mount.filesystem.lookup(directory, entry);
   if (found) {
     param.ino = found->id;
     param.attr = found->stat;
@@ -104,8 +104,8 @@ bool add_entry_plus(Mount& mount, DirectoryBuffer& buffer, const fs::OpenDirecto
 }
 
 template <class AddDot, class AddEntry>
-Result<Answer> read_directory(fuse_req_t req, Mount& mount, DirectoryHandle& handle,
-                              std::size_t size, off_t from, AddDot add_dot, AddEntry add) {
+Result<Answer> read_directory(fuse_req_t req, Mount& mount, FolderHandle& handle, std::size_t size,
+                              off_t from, AddDot add_dot, AddEntry add) {
   auto at = static_cast<std::size_t>(from);
   FRAMEFS_TRY(const auto listing, listing_at(mount, handle, at));
   DirectoryBuffer buffer(req, size);

@@ -8,7 +8,7 @@ namespace {
 
 void op_lookup(fuse_req_t req, fuse_ino_t parent, const char* name) {
   answer(req, "lookup", [&](Mount& mount) -> Result<Answer> {
-    FRAMEFS_TRY(auto entry, mount.filesystem.look_up(parent, name));
+    FRAMEFS_TRY(auto entry, mount.filesystem.lookup(parent, name));
     return EntryAnswer{entry};
   });
 }

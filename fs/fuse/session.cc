@@ -16,11 +16,11 @@
 #include "fs/core/heap.h"
 #include "fs/fuse/answer.h"
 #include "fs/fuse/io_uring.h"
+#include "fs/fuse/kernel_readahead.h"
 #include "fs/fuse/operations.h"
-#include "fs/fuse/read_ahead.h"
 #include "fs/fuse/watchdog.h"
+#include "fs/source/mount_root.h"
 #include "fs/tree/filesystem.h"
-#include "fs/tree/mount_root.h"
 
 namespace framefs::fuse {
 namespace {
@@ -111,7 +111,8 @@ Status serve(fuse_session* session) {
 std::jthread start_announcer(const fs::MountOptions& options, fs::Log& log,
                              const std::function<void()>& on_ready) {
   return fs::background_thread([&](const std::stop_token&) {
-    raise_read_ahead(options.mountpoint, log);  // which waits for the answer to a first request
+    raise_kernel_readahead(options.mountpoint,
+                           log);  // which waits for the answer to a first request
     on_ready();
   });
 }

@@ -24,7 +24,7 @@ constexpr int kPausePerWait = 10;
 // Parts are decoded in memory that a thread keeps: of blocks up to this size.
 constexpr std::uint64_t kLargestBlockOfParts = 1u << 20;
 // What is asked for is a small part of the block: one of so many.
-constexpr std::uint64_t kMostPartOfBlock = 8;
+constexpr std::uint64_t kMaxPartOfBlock = 8;
 
 std::uint64_t block_bytes(const BlockRequest& request) {
   return request.chunk->block_range(request.block).size;
@@ -101,7 +101,7 @@ BlockFetcher::BlockFetcher(DecodeCache& cache, BufferPool& buffers, WorkerPool& 
 BlockFetcher::~BlockFetcher() = default;
 
 CacheKey BlockFetcher::key_of(const BlockRequest& request) {
-  return {.file = request.file,
+  return {.content = request.content,
           .chunk = request.chunk_index.value,
           .block = static_cast<std::uint32_t>(request.block.value),
           .kind = CacheKind::block};
@@ -203,7 +203,7 @@ auto BlockFetcher::first_blocks(const codec::ByteSource& source,
   for (const auto& request : requests) {
     const bool asked = !wanted.empty() && wanted.back().chunk_index == request.chunk_index;
     if (needs_first_block(request) && !asked) {
-      wanted.push_back({request.chunk, request.chunk_index, {0}, request.file});
+      wanted.push_back({request.chunk, request.chunk_index, {0}, request.content});
     }
   }
   FirstBlocks firsts;
@@ -241,7 +241,7 @@ void BlockFetcher::claim(Batch& batch, FirstBlocks& firsts) {
 
 bool BlockFetcher::is_worth_a_part(const BlockRequest& request, ByteRange within) {
   const auto size = block_bytes(request);
-  if (size > kLargestBlockOfParts || within.size > size / kMostPartOfBlock) return false;
+  if (size > kLargestBlockOfParts || within.size > size / kMaxPartOfBlock) return false;
   if (!codec::BlockDecoder::has_parts(*request.chunk)) return false;
   const auto key = key_of(request);
   return touches_.note(key) && !cache_.knows(key);

@@ -26,7 +26,7 @@ struct BlockRequest {
   std::shared_ptr<const codec::Chunk> chunk;
   ChunkIndex chunk_index;
   BlockIndex block;
-  std::uint64_t file = 0;  // the chunk's CacheKey::file
+  ContentId content;  // of the chunk
 };
 
 // Brings decoded blocks: from the cache, from whoever is decoding them already, or from the file,

@@ -7,7 +7,7 @@ namespace {
 
 // A frame's blocks are of one size, so few sizes are met at once; the list is searched from its
 // end.
-constexpr std::size_t kMostBuffers = 256;
+constexpr std::size_t kMaxBuffers = 256;
 
 }  // namespace
 
@@ -16,9 +16,9 @@ Bytes::Bytes(BufferPool& pool, std::size_t size)
 
 Bytes::~Bytes() { pool_.give_back(std::move(data_), size_); }
 
-BufferPool::BufferPool(std::uint64_t most_bytes) : most_bytes_(most_bytes) {
+BufferPool::BufferPool(std::uint64_t max_bytes) : most_bytes_(max_bytes) {
   // give_back() must not fail.
-  idle_.with([](Idle& idle) { idle.buffers.reserve(kMostBuffers); });
+  idle_.with([](Idle& idle) { idle.buffers.reserve(kMaxBuffers); });
 }
 
 std::unique_ptr<std::byte[]> BufferPool::take(std::size_t size) {
@@ -41,7 +41,7 @@ void BufferPool::give_back(std::unique_ptr<std::byte[]> buffer, std::size_t size
   idle_.with([&](Idle& idle) {
     // The oldest go first: of a size that nobody asks for any more, most likely.
     while (!idle.buffers.empty() &&
-           (size > most_bytes_ - idle.bytes || idle.buffers.size() == kMostBuffers)) {
+           (size > most_bytes_ - idle.bytes || idle.buffers.size() == kMaxBuffers)) {
       idle.bytes -= idle.buffers.front().first;
       dropped = std::move(idle.buffers.front().second);
       idle.buffers.erase(idle.buffers.begin());

@@ -36,8 +36,8 @@ class Bytes {
 // with it.
 class BufferPool {
  public:
-  // Never more than `most_bytes` are kept.
-  explicit BufferPool(std::uint64_t most_bytes);
+  // Never more than `max_bytes` are kept.
+  explicit BufferPool(std::uint64_t max_bytes);
 
   // `size` bytes of undefined content.
   std::unique_ptr<std::byte[]> take(std::size_t size);

@@ -19,7 +19,7 @@ std::uint64_t mix(std::uint64_t x) noexcept {
 
 std::size_t DecodeCache::KeyHash::operator()(const CacheKey& key) const noexcept {
   const auto block = (std::uint64_t{key.block} << 8) | static_cast<std::uint8_t>(key.kind);
-  return mix(mix(mix(key.file) + key.chunk) + block);
+  return mix(mix(mix(key.content.value) + key.chunk) + block);
 }
 
 Guarded<DecodeCache::Shard>& DecodeCache::shard_of(const CacheKey& key) {

@@ -12,6 +12,7 @@
 
 #include "codec/core/result.h"
 #include "fs/core/guarded.h"
+#include "fs/read/content_id.h"
 
 namespace framefs::fs {
 
@@ -20,12 +21,10 @@ using codec::Result;
 using codec::Status;
 
 // What a cached value is; each kind has one C++ type, see CachedFrame.
-enum class CacheKind : std::uint8_t { block, chunk, index_window, chunk_begins, store };
+enum class CacheKind : std::uint8_t { block, chunk, index_window, chunk_offsets, container };
 
-// `file` names one state of one file: when the file changes, it gets a new number, and what is
-// cached of the old state dies of old age.
 struct CacheKey {
-  std::uint64_t file = 0;
+  ContentId content;
   std::uint64_t chunk = 0;
   std::uint32_t block = 0;
   CacheKind kind = CacheKind::block;

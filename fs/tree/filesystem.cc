@@ -9,8 +9,8 @@
 #include <climits>
 #include <utility>
 
-#include "fs/tree/mount_root.h"
-#include "fs/tree/store_folder.h"
+#include "fs/source/container_folder.h"
+#include "fs/source/mount_root.h"
 
 namespace framefs::fs {
 namespace {
@@ -22,20 +22,20 @@ constexpr std::uint64_t kIdleBufferShare = 16;
 
 // The root of a mount that shows one entry is not the entry, and an array's bytes are not its .npy
 // file.  Filesystems number upwards from small values: the high bits are free to tell them apart.
-constexpr std::uint64_t kLoneEntryInode = std::uint64_t{1} << 61;
+constexpr std::uint64_t kSingleEntryInode = std::uint64_t{1} << 61;
 constexpr std::uint64_t kArrayInode = std::uint64_t{1} << 62;
 
 bool names_source(const NodeKey& key, const struct stat& st) {
   // The directory around one entry is the same whatever entry that is by now.
-  if (key.look == Look::lone_entry) return true;
+  if (key.shown_as == ShownAs::single_entry) return true;
   return st.st_dev == key.device && st.st_ino == key.inode;
 }
 
 // A chunk is the natural unit of a frame, within what tools use as a buffer.
 blksize_t shown_block_size(std::uint64_t chunksize) {
-  constexpr std::uint64_t kLeast = 4u << 10;
-  constexpr std::uint64_t kMost = 1u << 20;
-  return static_cast<blksize_t>(std::clamp(chunksize, kLeast, kMost));
+  constexpr std::uint64_t kMin = 4u << 10;
+  constexpr std::uint64_t kMax = 1u << 20;
+  return static_cast<blksize_t>(std::clamp(chunksize, kMin, kMax));
 }
 
 // Who may read a file may look into it.
@@ -64,7 +64,8 @@ std::unexpected<Error> missing(const Error& error) {
 }
 
 bool allows_no_changes(const MountOptions& options, const MountRoot& found) {
-  if (options.read_only || options.source_offset > 0 || found.look == Look::store) return true;
+  if (options.read_only || options.source_offset > 0 || found.shown_as == ShownAs::container)
+    return true;
   const auto fd = found.root.open(found.root.path(), O_PATH);
   struct statvfs st{};
   return fd && ::fstatvfs(fd->get(), &st) == 0 && (st.f_flag & ST_RDONLY) != 0;
@@ -77,7 +78,7 @@ Result<std::unique_ptr<Filesystem>> Filesystem::open(const MountOptions& options
   auto effective = options;
   effective.read_only = allows_no_changes(options, found);
   const auto& st = found.entry.stat;
-  const NodeKey key{st.st_dev, st.st_ino, found.look, {}};
+  const NodeKey key{st.st_dev, st.st_ino, found.shown_as, {}};
   return std::unique_ptr<Filesystem>(
       new Filesystem(effective, log, std::move(found.root), found.expected, key));
 }
@@ -98,10 +99,11 @@ Filesystem::Filesystem(const MountOptions& options, Log& log, SourceRoot root, E
       directory_(workers_, options.keep_suffix, options.arrays),
       inodes_(root_key.device),
       nodes_(root_key, root_.path()),
-      storing_(workers_),
+      chunk_writer_(workers_),
       overlay_(options.write.overlay_bytes),
-      edits_(overlay_, log_, std::chrono::milliseconds(options.write.commit_interval_ms),
-             [this](const FileKey& key, const FileIdentity& identity) { end_edit(key, identity); }),
+      sessions_(
+          overlay_, log_, std::chrono::milliseconds(options.write.commit_interval_ms),
+          [this](const FileKey& key, const FileIdentity& identity) { end_session(key, identity); }),
       ahead_(options.threads, options.cache_bytes) {}
 
 Result<UniqueFd> Filesystem::open_place(const Node& node, int flags) const {
@@ -131,45 +133,46 @@ Result<UniqueFd> Filesystem::open_node(const Node& node, int flags) const {
 
 // A folder of what is shown in a directory.
 Result<std::unique_ptr<Folder>> Filesystem::open_folder(Node& node) {
-  if (node.key.look == Look::store) {
-    FRAMEFS_TRY(auto opened, open_store(node));
-    return std::make_unique<StoreFolder>(std::move(opened), node.key.member, options_.limits);
+  if (node.key.shown_as == ShownAs::container) {
+    FRAMEFS_TRY(auto opened, open_container(node));
+    return std::make_unique<ContainerFolder>(std::move(opened), node.key.member, options_.limits);
   }
-  if (node.key.look == Look::lone_entry) {
+  if (node.key.shown_as == ShownAs::single_entry) {
     FRAMEFS_TRY(auto fd, root_.open(".", O_PATH | O_DIRECTORY));
-    return std::make_unique<LoneEntryFolder>(std::move(fd), root_.path(), expected_, probe_);
+    return std::make_unique<SingleEntryFolder>(std::move(fd), root_.path(), expected_, probe_);
   }
   // The directory of a sparse frame is shown as a file.
-  if (node.key.look != Look::itself) return system_error_of(ENOTDIR, "opendir");
+  if (node.key.shown_as != ShownAs::itself) return system_error_of(ENOTDIR, "opendir");
   FRAMEFS_TRY(auto fd, open_node(node, O_RDONLY | O_DIRECTORY));
   return std::make_unique<DiskFolder>(std::move(fd), probe_);
 }
 
-struct stat Filesystem::shown(const SourceEntry& entry, Look look) {
+struct stat Filesystem::shown(const SourceEntry& entry, ShownAs shown_as) {
   struct stat st = entry.content_stat();
   const auto& summary = entry.summary;
   st.st_ino = inodes_.shown(entry.stat.st_dev, entry.stat.st_ino);
-  const auto edit =
-      look == Look::itself ? nullptr : edits_.find({entry.stat.st_dev, entry.stat.st_ino});
-  if (edit) st.st_mtim = edit->mtime();
+  const auto session = shown_as == ShownAs::itself
+                           ? nullptr
+                           : sessions_.find({entry.stat.st_dev, entry.stat.st_ino});
+  if (session) st.st_mtim = session->mtime();
   if (entry.index_stat) st.st_blocks = static_cast<blkcnt_t>((summary.stored_bytes + 511) / 512);
-  switch (look) {
-    case Look::itself:
+  switch (shown_as) {
+    case ShownAs::itself:
       return st;
-    case Look::frame:
-      st.st_size = static_cast<off_t>(edit ? edit->nbytes() : summary.nbytes);
+    case ShownAs::frame:
+      st.st_size = static_cast<off_t>(session ? session->nbytes() : summary.nbytes);
       break;
-    case Look::array:
+    case ShownAs::array:
       st.st_size = static_cast<off_t>(summary.array_bytes);
       if (options_.arrays == ArrayViews::both) st.st_ino ^= kArrayInode;
       break;
-    case Look::npy:
+    case ShownAs::npy:
       st.st_size = static_cast<off_t>(summary.npy_bytes + summary.array_bytes);
       break;
-    case Look::lone_entry:
-      st.st_ino ^= kLoneEntryInode;
+    case ShownAs::single_entry:
+      st.st_ino ^= kSingleEntryInode;
       [[fallthrough]];
-    case Look::store:
+    case ShownAs::container:
       st.st_mode = directory_mode(st.st_mode);
       st.st_size = 0;
       return st;
@@ -178,47 +181,48 @@ struct stat Filesystem::shown(const SourceEntry& entry, Look look) {
   return st;
 }
 
-// Of what is in a store, the store's with the path in it; the path follows the names in the store, so
+// Of what is in a container, the container's with the path in it; the path follows the names in the container, so
 // that it stays the same whatever else is in there.
-NodeKey Filesystem::key_of(const Node& parent, const std::string& source_name, Look look,
+NodeKey Filesystem::key_of(const Node& parent, const std::string& source_name, ShownAs shown_as,
                            const SourceEntry& entry) {
-  if (parent.key.look != Look::store) {
-    return {entry.stat.st_dev, entry.stat.st_ino, look, {}};
+  if (parent.key.shown_as != ShownAs::container) {
+    return {entry.stat.st_dev, entry.stat.st_ino, shown_as, {}};
   }
   const auto& directory = parent.key.member;
   auto member = directory.empty() ? source_name : directory + "/" + source_name;
-  if (S_ISDIR(entry.stat.st_mode)) look = Look::store;
-  return {parent.key.device, parent.key.inode, look, std::move(member)};
+  if (S_ISDIR(entry.stat.st_mode)) shown_as = ShownAs::container;
+  return {parent.key.device, parent.key.inode, shown_as, std::move(member)};
 }
 
 Filesystem::Entry Filesystem::enter(const std::shared_ptr<Node>& parent,
-                                    const std::string& source_name, Look look,
+                                    const std::string& source_name, ShownAs shown_as,
                                     const SourceEntry& entry) {
-  const auto key = key_of(*parent, source_name, look, entry);
+  const auto key = key_of(*parent, source_name, shown_as, entry);
   // What is the only one in its directory is where the mount itself was told to look.
-  const auto& name = parent->key.look == Look::lone_entry ? root_.path() : source_name;
-  const auto node = nodes_.look_up(parent, name, key);
-  return {node->id, shown(entry, key.look)};
+  const auto& name = parent->key.shown_as == ShownAs::single_entry ? root_.path() : source_name;
+  const auto node = nodes_.lookup(parent, name, key);
+  return {node->id, shown(entry, key.shown_as)};
 }
 
-Result<Filesystem::Entry> Filesystem::look_up(NodeId parent, const std::string& name) {
+Result<Filesystem::Entry> Filesystem::lookup(NodeId parent, const std::string& name) {
   FRAMEFS_TRY(const auto node, nodes_.find(parent));
   FRAMEFS_TRY(const auto folder, open_folder(*node));
   FRAMEFS_TRY(const auto found, directory_.find(*folder, name));
-  return enter(node, found.source_name, found.look, found.entry);
+  return enter(node, found.source_name, found.shown_as, found.entry);
 }
 
-Result<Filesystem::Entry> Filesystem::look_up(const OpenDirectory& directory,
-                                              const DirectoryEntry& entry) {
+Result<Filesystem::Entry> Filesystem::lookup(const OpenFolder& directory,
+                                             const DirectoryEntry& entry) {
   const auto& name = entry.source.name;
-  if (entry.entry) return enter(directory.node, name, entry.shown.look, *entry.entry);
+  if (entry.entry) return enter(directory.node, name, entry.shown.shown_as, *entry.entry);
   FRAMEFS_TRY(const auto probed, directory.folder->probe(name));
-  return enter(directory.node, name, entry.shown.look, probed);
+  return enter(directory.node, name, entry.shown.shown_as, probed);
 }
 
-Result<SourceEntry> Filesystem::probe_member(OpenStore store, const std::string& member) const {
+Result<SourceEntry> Filesystem::probe_member(OpenContainer store, const std::string& member) const {
   const auto directory = directory_part(member);
-  const StoreFolder folder(std::move(store), directory == "." ? "" : directory, options_.limits);
+  const ContainerFolder folder(std::move(store), directory == "." ? "" : directory,
+                               options_.limits);
   return folder.probe(name_part(member));
 }
 
@@ -229,7 +233,7 @@ Expected Filesystem::expected_at(const std::string& path) const {
 
 Result<SourceEntry> Filesystem::probe_node(Node& node) {
   if (node.key.is_member()) {
-    FRAMEFS_TRY(auto opened, open_store(node));
+    FRAMEFS_TRY(auto opened, open_container(node));
     return probe_member(std::move(opened), node.key.member);
   }
   auto entry = where_it_is([&] { return probe_place(node); });
@@ -240,12 +244,12 @@ Result<SourceEntry> Filesystem::probe_node(Node& node) {
   FRAMEFS_TRY(nameless.stat, stat_of(held->get()));
   if (!node.key.has_view()) return nameless;
   FRAMEFS_TRY(auto fd, reopen(held->get(), O_RDONLY | O_NONBLOCK));
-  FRAMEFS_TRY(const auto source, SourceFile::adopt(std::move(fd)));
+  FRAMEFS_TRY(const auto source, BackingFile::adopt(std::move(fd)));
   return probe_source(node, source);
 }
 
 // What is open in SOURCE for the sake of a node.
-Result<SourceEntry> Filesystem::probe_source(const Node& node, const SourceFile& source) {
+Result<SourceEntry> Filesystem::probe_source(const Node& node, const BackingFile& source) {
   SourceEntry entry;
   FRAMEFS_TRY(entry.stat, stat_of(source.fd()));
   if (!node.key.has_view()) return entry;
@@ -268,7 +272,7 @@ Result<SourceEntry> Filesystem::probe_place(const Node& node) {
 Result<struct stat> Filesystem::stat_node(NodeId id) {
   FRAMEFS_TRY(const auto node, nodes_.find(id));
   FRAMEFS_TRY(const auto entry, probe_node(*node));
-  return shown(entry, node->key.look);
+  return shown(entry, node->key.shown_as);
 }
 
 Result<std::string> Filesystem::read_link(NodeId id) {
@@ -285,8 +289,8 @@ Status Filesystem::check_access(NodeId id, int mask) {
   if ((mask & W_OK) != 0) FRAMEFS_CHECK(check_writable(*node));
   FRAMEFS_TRY(const auto file, open_node(*node, O_PATH | O_NOFOLLOW));
   // A directory that is a file in SOURCE may be searched by whoever may read the file.
-  const bool is_store = node->key.look == Look::store || node->key.is_member();
-  if (is_store && (mask & X_OK) != 0) mask = (mask & ~X_OK) | R_OK;
+  const bool is_container = node->key.shown_as == ShownAs::container || node->key.is_member();
+  if (is_container && (mask & X_OK) != 0) mask = (mask & ~X_OK) | R_OK;
   if (::faccessat(file.get(), "", mask, AT_EMPTY_PATH | AT_EACCESS) != 0) {
     return system_error("access");
   }
@@ -300,19 +304,20 @@ Result<struct statvfs> Filesystem::stat_filesystem() {
   return st;
 }
 
-Result<std::unique_ptr<OpenDirectory>> Filesystem::open_directory(NodeId id) {
+Result<std::unique_ptr<OpenFolder>> Filesystem::open_directory(NodeId id) {
   FRAMEFS_TRY(auto node, nodes_.find(id));
   FRAMEFS_TRY(auto folder, open_folder(*node));
-  return std::make_unique<OpenDirectory>(OpenDirectory{std::move(node), std::move(folder)});
+  return std::make_unique<OpenFolder>(OpenFolder{std::move(node), std::move(folder)});
 }
 
-Result<std::vector<DirectoryEntry>> Filesystem::list(const OpenDirectory& directory) {
+Result<std::vector<DirectoryEntry>> Filesystem::list(const OpenFolder& directory) {
   return directory_.list(*directory.folder);
 }
 
-std::uint64_t Filesystem::shown_inode(const OpenDirectory& directory, const DirectoryEntry& entry) {
+std::uint64_t Filesystem::shown_inode(const OpenFolder& directory, const DirectoryEntry& entry) {
   const auto shown = inodes_.shown(directory.node->key.device, entry.source.inode);
-  const bool is_second = entry.shown.look == Look::array && options_.arrays == ArrayViews::both;
+  const bool is_second =
+      entry.shown.shown_as == ShownAs::array && options_.arrays == ArrayViews::both;
   return is_second ? shown ^ kArrayInode : shown;
 }
 

@@ -17,16 +17,16 @@
 #include "fs/core/worker_pool.h"
 #include "fs/read/block_fetcher.h"
 #include "fs/read/decode_cache.h"
-#include "fs/tree/directory.h"
+#include "fs/source/container_folder.h"
+#include "fs/source/source_root.h"
 #include "fs/tree/inode_numbers.h"
+#include "fs/tree/name_map.h"
 #include "fs/tree/node.h"
 #include "fs/tree/open_file.h"
-#include "fs/tree/source_root.h"
-#include "fs/tree/store_folder.h"
 #include "fs/view/decode_ahead.h"
-#include "fs/write/chunk_storing.h"
-#include "fs/write/edit_table.h"
+#include "fs/write/chunk_writer.h"
 #include "fs/write/new_frame_policy.h"
+#include "fs/write/write_session_table.h"
 
 namespace framefs::fs {
 
@@ -48,7 +48,7 @@ class Filesystem {
     struct stat stat{};
   };
   // Counts one lookup of the node found.
-  Result<Entry> look_up(NodeId parent, const std::string& name);
+  Result<Entry> lookup(NodeId parent, const std::string& name);
   void forget(NodeId id, std::uint64_t lookups) { nodes_.forget(id, lookups); }
 
   Result<struct stat> stat_node(NodeId id);
@@ -81,19 +81,19 @@ class Filesystem {
   // Returns when what was written, whoever did, would outlast a loss of power.
   Status sync_file(OpenFile& file, bool only_data);
 
-  Result<std::unique_ptr<OpenDirectory>> open_directory(NodeId id);
-  Result<std::vector<DirectoryEntry>> list(const OpenDirectory& directory);
+  Result<std::unique_ptr<OpenFolder>> open_directory(NodeId id);
+  Result<std::vector<DirectoryEntry>> list(const OpenFolder& directory);
   // The inode number to show for an entry whose attributes nobody asked for.
-  std::uint64_t shown_inode(const OpenDirectory& directory, const DirectoryEntry& entry);
-  // Look-up of an entry that list() returned.  Counts one lookup.
-  Result<Entry> look_up(const OpenDirectory& directory, const DirectoryEntry& entry);
+  std::uint64_t shown_inode(const OpenFolder& directory, const DirectoryEntry& entry);
+  // ShownAs-up of an entry that list() returned.  Counts one lookup.
+  Result<Entry> lookup(const OpenFolder& directory, const DirectoryEntry& entry);
 
   // Extended attributes: what the mount says of a frame, and those of the file in SOURCE.
   // Errors of xattr(): system, ENODATA where there is none.
   Result<std::vector<std::string>> xattr_names(NodeId id);
   Result<std::vector<char>> xattr(NodeId id, const std::string& name);
 
-  // What follows changes SOURCE.  Errors of all: EROFS where is_read_only(), or in a store.  Those
+  // What follows changes SOURCE.  Errors of all: EROFS where is_read_only(), or in a container.  Those
   // that give a name: EPERM for a name under which SOURCE would not show what it is given to, as
   // "x.b2frame" for what is to be shown as that.
 
@@ -151,28 +151,28 @@ class Filesystem {
   [[nodiscard]] std::string name_for_log(const Node& node) const;
   [[nodiscard]] Expected expected_at(const std::string& path) const;
 
-  Entry enter(const std::shared_ptr<Node>& parent, const std::string& source_name, Look look,
+  Entry enter(const std::shared_ptr<Node>& parent, const std::string& source_name, ShownAs shown_as,
               const SourceEntry& entry);
-  static NodeKey key_of(const Node& parent, const std::string& source_name, Look look,
+  static NodeKey key_of(const Node& parent, const std::string& source_name, ShownAs shown_as,
                         const SourceEntry& entry);
-  struct stat shown(const SourceEntry& entry, Look look);
+  struct stat shown(const SourceEntry& entry, ShownAs shown_as);
   Result<SourceEntry> probe_node(Node& node);
   Result<SourceEntry> probe_place(const Node& node);
-  Result<SourceEntry> probe_source(const Node& node, const SourceFile& source);
-  Result<SourceEntry> probe_member(OpenStore store, const std::string& member) const;
+  Result<SourceEntry> probe_source(const Node& node, const BackingFile& source);
+  Result<SourceEntry> probe_member(OpenContainer store, const std::string& member) const;
   Result<UniqueFd> open_node(const Node& node, int flags) const;
   template <class Attempt>
   auto where_it_is(const Attempt& attempt) const;
   Result<UniqueFd> open_place(const Node& node, int flags) const;
   Result<std::unique_ptr<Folder>> open_folder(Node& node);
 
-  // The state of `node`'s source that `identity` tells, as CacheKey::file.
-  std::uint64_t state_id(Node& node, const FileIdentity& identity);
-  // The store that a node is, or is a member of.
-  Result<OpenStore> open_store(Node& node);
-  Result<OpenStore> read_store(Node& node, const SourceFile& source);
+  // The state of `node`'s source that `identity` tells, as CacheKey::content.
+  ContentId content_id(Node& node, const FileIdentity& identity);
+  // The container that a node is, or is a member of.
+  Result<OpenContainer> open_container(Node& node);
+  Result<OpenContainer> read_container(Node& node, const BackingFile& source);
 
-  Result<SourceFile> open_source(const Node& node, int access = 0) const;
+  Result<BackingFile> open_source(const Node& node, int access = 0) const;
   // What a file is made as.
   struct NewFile {
     std::string source_name;
@@ -180,27 +180,27 @@ class Filesystem {
     std::vector<std::byte> bytes{};  // what is in it at first
   };
   // `new_file` where the file was just made to become a frame.
-  Result<Opened> open_as(std::shared_ptr<Node> node, SourceFile source, int flags,
+  Result<Opened> open_as(std::shared_ptr<Node> node, BackingFile source, int flags,
                          const NewFile* new_file);
   Status truncate(Node& node, OpenFile* file, std::uint64_t size);
-  [[nodiscard]] EditTable::Edit edit_of(const Node& node) const;
-  Result<std::shared_ptr<FrameEdit>> make_edit(Node& node, const SourceFile& source,
-                                               const NewFile* new_file);
-  Result<SourceFile> open_for_writing(const Node& node, int flags) const;
-  Result<std::shared_ptr<FrameEdit>> join_edit(Node& node, const SourceFile& source,
-                                               const NewFile* new_file);
-  void leave_edit(const OpenFile& file);
+  [[nodiscard]] WriteSessionTable::Session session_of(const Node& node) const;
+  Result<std::shared_ptr<FrameWriteSession>> make_session(Node& node, const BackingFile& source,
+                                                          const NewFile* new_file);
+  Result<BackingFile> open_for_writing(const Node& node, int flags) const;
+  Result<std::shared_ptr<FrameWriteSession>> join_session(Node& node, const BackingFile& source,
+                                                          const NewFile* new_file);
+  void leave_session(const OpenFile& file);
   template <class Body>
-  Status with_edit(Node& node, const Body& body);
-  std::shared_ptr<const View> view_of(Node& node, const FrameEdit& edit);
-  void end_edit(const FileKey& key, const FileIdentity& identity);
-  static Status write_array(const ArrayView& view, FrameEdit& edit, std::uint64_t offset,
+  Status with_session(Node& node, const Body& body);
+  std::shared_ptr<const View> view_of(Node& node, const FrameWriteSession& session);
+  void end_session(const FileKey& key, const FileIdentity& identity);
+  static Status write_array(const ArrayView& view, FrameWriteSession& session, std::uint64_t offset,
                             std::span<const std::byte> bytes);
   Status allocate_array(OpenFile& file, bool makes_zeros, bool may_grow, std::uint64_t offset,
                         std::uint64_t size);
   Result<std::shared_ptr<const View>> current_view(const OpenFile& file);
-  Result<std::shared_ptr<const View>> make_view(const OpenFile& file, std::uint64_t state);
-  Result<FrameOrigin> origin_of(Node& node, const SourceFile& source);
+  Result<std::shared_ptr<const View>> make_view(const OpenFile& file, ContentId content);
+  Result<FrameOrigin> origin_of(Node& node, const BackingFile& source);
 
   struct OpenedFrame {
     FrameOrigin origin;
@@ -223,13 +223,13 @@ class Filesystem {
   // One of its entries.
   struct Member {
     const Parent& parent;
-    Directory::Found found;
+    NameMap::Found found;
   };
   [[nodiscard]] Status check_writable(const Node& node) const;
-  [[nodiscard]] Status check_new_name(const std::string& name, Look look) const;
+  [[nodiscard]] Status check_new_name(const std::string& name, ShownAs shown_as) const;
   Result<Parent> open_parent(NodeId id);
   Result<Parent> open_parent_for(NodeId id, const std::string& new_name);
-  Result<std::optional<Directory::Found>> find_in(const Folder& folder, const std::string& name);
+  Result<std::optional<NameMap::Found>> find_in(const Folder& folder, const std::string& name);
   [[nodiscard]] std::string shown_path(const Parent& parent, const std::string& name) const;
   // The entry that was just made, given to who asked for it; where that fails, it is removed.
   Result<Entry> enter_new(const Parent& parent, const std::string& source_name,
@@ -237,13 +237,13 @@ class Filesystem {
   // `folder` is that of `parent`.
   Result<NewFile> plan_file(const Parent& parent, const Folder& folder,
                             const std::string& name) const;
-  Result<SourceFile> make_file(const Parent& parent, const NewFile& plan, mode_t mode,
-                               const Caller& caller);
+  Result<BackingFile> make_file(const Parent& parent, const NewFile& plan, mode_t mode,
+                                const Caller& caller);
   Result<std::string> place_of(const Member& moved, const Parent& to, const std::string& new_name,
-                               const Directory::Found* replaced);
+                               const NameMap::Found* replaced);
   Status hold(const Member& member);
-  void let_go(const Member& member);
-  Status remove_source(int parent, const std::string& source_name, const Directory::Found& what);
+  void release_hold(const Member& member);
+  Status remove_source(int parent, const std::string& source_name, const NameMap::Found& what);
   Status remove_entry(const Member& member);
   Status rename_source(const Member& moved, const Parent& to, const std::string& source_name,
                        unsigned flags);
@@ -272,18 +272,18 @@ class Filesystem {
   DecodeCache cache_;
   BlockFetcher blocks_;
   SourceProbe probe_;
-  Directory directory_;
+  NameMap directory_;
   InodeNumbers inodes_;
   NodeTable nodes_;
-  std::atomic<std::uint64_t> next_state_{1};  // numbers for Node::State::state_id
-  ChunkStoring storing_;
+  ContentIds content_ids_;
+  ChunkWriter chunk_writer_;
   OverlayBudget overlay_;
   // Held while something is renamed in SOURCE and in `nodes_`, so that who finds a node missing can
   // wait for that.
   struct Renaming {};
   Guarded<Renaming> renaming_;
   // The last: their threads use all the others.
-  EditTable edits_;
+  WriteSessionTable sessions_;
   DecodeAhead ahead_;
 };
 

@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "fs/source/sparse_folder.h"
 #include "fs/tree/filesystem.h"
-#include "fs/tree/sparse_folder.h"
 
 namespace framefs::fs {
 namespace {
@@ -77,8 +77,8 @@ Status Filesystem::set_times(Node& node, int fd, const timespec& accessed,
     }
     return {};
   };
-  const auto edit = modified.tv_nsec == UTIME_OMIT ? nullptr : edit_of(node);
-  return edit ? edit->set_mtime(modified, set) : set();
+  const auto session = modified.tv_nsec == UTIME_OMIT ? nullptr : session_of(node);
+  return session ? session->set_mtime(modified, set) : set();
 }
 
 // The directory that a sparse frame is; nothing for other files.
@@ -95,7 +95,7 @@ Result<struct stat> Filesystem::set_attributes(NodeId id, const AttributeChange&
   FRAMEFS_TRY(const auto node, nodes_.find(id));
   FRAMEFS_CHECK(check_writable(*node));
   // It stands for nothing in SOURCE.
-  if (node->key.look == Look::lone_entry) return system_error_of(EPERM, "setattr");
+  if (node->key.shown_as == ShownAs::single_entry) return system_error_of(EPERM, "setattr");
   FRAMEFS_TRY(const auto fd, open_attributes(*node));
   // In this order: a new owner takes bits of the mode away, a new size changes times.
   if (change.user || change.group) FRAMEFS_CHECK(set_owner(*node, fd.get(), change));
@@ -111,7 +111,8 @@ Result<struct stat> Filesystem::set_attributes(NodeId id, const AttributeChange&
 
 Status Filesystem::sync_directory(NodeId id) {
   FRAMEFS_TRY(const auto node, nodes_.find(id));
-  if (!check_writable(*node) || node->key.look != Look::itself) return {};  // nothing to be lost
+  if (!check_writable(*node) || node->key.shown_as != ShownAs::itself)
+    return {};  // nothing to be lost
   FRAMEFS_TRY(const auto fd, open_node(*node, O_RDONLY | O_DIRECTORY));
   if (::fsync(fd.get()) != 0) return system_error("fsync");
   return {};

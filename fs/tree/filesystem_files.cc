@@ -36,12 +36,12 @@ std::string Filesystem::name_for_log(const Node& node) const {
   return name;
 }
 
-Result<SourceFile> Filesystem::open_source(const Node& node, int access) const {
-  // What is in a store is read through the store's file; O_RDONLY will do for the directory of a
+Result<BackingFile> Filesystem::open_source(const Node& node, int access) const {
+  // What is in a container is read through the container's file; O_RDONLY will do for the directory of a
   // sparse frame as well.
-  const auto store = node.key.is_member() ? nodes_.store_of(node) : nullptr;
+  const auto store = node.key.is_member() ? nodes_.container_of(node) : nullptr;
   FRAMEFS_TRY(auto fd, open_node(store ? *store : node, access | O_NOFOLLOW | O_NONBLOCK));
-  return SourceFile::adopt(std::move(fd));
+  return BackingFile::adopt(std::move(fd));
 }
 
 Result<Filesystem::Opened> Filesystem::open_file(NodeId id, int flags) {
@@ -52,7 +52,7 @@ Result<Filesystem::Opened> Filesystem::open_file(NodeId id, int flags) {
   return open_as(std::move(node), std::move(source), flags, nullptr);
 }
 
-Result<Filesystem::Opened> Filesystem::open_as(std::shared_ptr<Node> node, SourceFile source,
+Result<Filesystem::Opened> Filesystem::open_as(std::shared_ptr<Node> node, BackingFile source,
                                                int flags, const NewFile* new_file) {
   FRAMEFS_TRY(const auto st, source.content_stat());
   const auto identity = identity_of(st);
@@ -62,20 +62,21 @@ Result<Filesystem::Opened> Filesystem::open_as(std::shared_ptr<Node> node, Sourc
   auto& file = *opened.file;
   const bool writes = (flags & O_ACCMODE) != O_RDONLY;
   if (writes && file.node->key.has_view()) {
-    FRAMEFS_TRY(file.edit, join_edit(*file.node, file.source, new_file));
+    FRAMEFS_TRY(file.session, join_session(*file.node, file.source, new_file));
   }
-  const auto edit = edit_of(*file.node);
-  const auto* const edited = edit ? edit->chunks().get() : nullptr;
+  const auto session = session_of(*file.node);
+  const auto* const overlay_frame = session ? session->chunks().get() : nullptr;
   opened.keep_pages = file.node->state.with([&](Node::State& state) {
     ++state.open_handles;
     const bool is_known = std::exchange(state.kernel_pages, identity) == identity;
     // A file that is being written changes by what the kernel itself has handed over.
-    const bool is_edited = std::exchange(state.kernel_pages_of, edited) == edited;
-    return is_known || (edited != nullptr && is_edited);
+    const bool is_written = std::exchange(state.kernel_pages_of, overlay_frame) == overlay_frame;
+    return is_known || (overlay_frame != nullptr && is_written);
   });
-  if (edit) {
+  if (session) {
     // What is written by way of one view of an array is not in the pages of the other.
-    opened.bypass_pages = options_.arrays == ArrayViews::both && file.node->key.look != Look::frame;
+    opened.bypass_pages =
+        options_.arrays == ArrayViews::both && file.node->key.shown_as != ShownAs::frame;
     return opened;
   }
   if (!file.node->key.has_view()) {
@@ -99,66 +100,66 @@ void Filesystem::close_file(const OpenFile& file) {
   file.node->state.with([&](Node::State& state) {
     if (--state.open_handles == 0) dropped = std::move(state.view);
   });
-  leave_edit(file);
+  leave_session(file);
 }
 
 Result<struct stat> Filesystem::stat_file(const OpenFile& file) {
   const auto& key = file.node->key;
   if (key.is_member()) {
-    FRAMEFS_TRY(auto store, read_store(*file.node, file.source));
+    FRAMEFS_TRY(auto store, read_container(*file.node, file.source));
     FRAMEFS_TRY(const auto member, probe_member(std::move(store), key.member));
-    return shown(member, key.look);
+    return shown(member, key.shown_as);
   }
   FRAMEFS_TRY(const auto entry, probe_source(*file.node, file.source));
-  return shown(entry, key.look);
+  return shown(entry, key.shown_as);
 }
 
-std::uint64_t Filesystem::state_id(Node& node, const FileIdentity& identity) {
+ContentId Filesystem::content_id(Node& node, const FileIdentity& identity) {
   // Views of a state that is over go with their last reader.
   std::shared_ptr<const View> dropped;
   return node.state.with([&](Node::State& state) {
-    if (state.state_id == 0 || state.identity != identity) {
+    if (!state.content_id || state.identity != identity) {
       state.identity = identity;
-      state.state_id = next_state_.fetch_add(1, std::memory_order_relaxed);
+      state.content_id = content_ids_.next();
       dropped = std::move(state.view);
     }
-    return state.state_id;
+    return state.content_id;
   });
 }
 
-Result<OpenStore> Filesystem::open_store(Node& node) {
+Result<OpenContainer> Filesystem::open_container(Node& node) {
   FRAMEFS_TRY(const auto source, open_source(node));
-  return read_store(node, source);
+  return read_container(node, source);
 }
 
-// What is in the store that is open as `source`: the node, or the one that it is a member of.
-Result<OpenStore> Filesystem::read_store(Node& node, const SourceFile& source) {
-  const auto above = node.key.is_member() ? nodes_.store_of(node) : nullptr;
+// What is in the container that is open as `source`: the node, or the one that it is a member of.
+Result<OpenContainer> Filesystem::read_container(Node& node, const BackingFile& source) {
+  const auto above = node.key.is_member() ? nodes_.container_of(node) : nullptr;
   Node& host = above ? *above : node;
   if (!source.file()) return system_error_of(ESTALE, "open");
-  OpenStore opened;
+  OpenContainer opened;
   opened.file = source.file();
   FRAMEFS_TRY(opened.stat, source.content_stat());
-  const CacheKey key{.file = state_id(host, identity_of(opened.stat)), .kind = CacheKind::store};
-  FRAMEFS_TRY(opened.store, cache_.get<Store>(key, [&] {
-    return Store::open(opened.file, name_for_log(host), options_.limits, log_);
+  const CacheKey key{.content = content_id(host, identity_of(opened.stat)),
+                     .kind = CacheKind::container};
+  FRAMEFS_TRY(opened.container, cache_.get<Container>(key, [&] {
+    return Container::open(opened.file, name_for_log(host), options_.limits, log_);
   }));
   return opened;
 }
 
-Result<FrameOrigin> Filesystem::origin_of(Node& node, const SourceFile& source) {
+Result<FrameOrigin> Filesystem::origin_of(Node& node, const BackingFile& source) {
   auto name = name_for_log(node);
   if (!node.key.is_member()) return source.origin(options_.source_offset, std::move(name));
-  FRAMEFS_TRY(const auto opened, read_store(node, source));
-  FRAMEFS_TRY(auto member, opened.store->open_member(opened.file, node.key.member));
+  FRAMEFS_TRY(const auto opened, read_container(node, source));
+  FRAMEFS_TRY(auto member, opened.container->open_member(opened.file, node.key.member));
   return contiguous_origin(std::move(member), std::move(name));
 }
 
-Result<std::shared_ptr<const View>> Filesystem::make_view(const OpenFile& file,
-                                                          std::uint64_t state) {
+Result<std::shared_ptr<const View>> Filesystem::make_view(const OpenFile& file, ContentId content) {
   auto origin = origin_of(*file.node, file.source);
-  const auto look = file.node->key.look;
-  if (look == Look::itself) {
+  const auto shown_as = file.node->key.shown_as;
+  if (shown_as == ShownAs::itself) {
     Result<std::shared_ptr<const codec::ByteSource>> bytes;
     if (origin) {
       bytes = origin->source;
@@ -169,9 +170,9 @@ Result<std::shared_ptr<const View>> Filesystem::make_view(const OpenFile& file,
     return std::make_shared<const WindowView>(std::move(bytes), buffers_);
   }
   if (!origin) return std::unexpected(origin.error());
-  auto frame = std::make_shared<const CachedFrame>(std::move(*origin), state, services());
-  if (look == Look::frame) return std::make_shared<const FrameView>(std::move(frame));
-  const auto header = look == Look::npy ? ArrayView::Header::npy : ArrayView::Header::none;
+  auto frame = std::make_shared<const CachedFrame>(std::move(*origin), content, services());
+  if (shown_as == ShownAs::frame) return std::make_shared<const FrameView>(std::move(frame));
+  const auto header = shown_as == ShownAs::npy ? ArrayView::Header::npy : ArrayView::Header::none;
   return std::make_shared<const ArrayView>(std::move(frame), header, options_.cache_bytes);
 }
 
@@ -179,13 +180,13 @@ Result<std::shared_ptr<const View>> Filesystem::make_view(const OpenFile& file,
 // look at the file's times before each read is cheap beside serving bytes of two states.
 Result<std::shared_ptr<const View>> Filesystem::current_view(const OpenFile& file) {
   FRAMEFS_TRY(const auto st, file.source.content_stat());
-  const auto id = state_id(*file.node, identity_of(st));
+  const auto id = content_id(*file.node, identity_of(st));
   const auto known = file.node->state.with(
-      [&](const Node::State& state) { return state.state_id == id ? state.view : nullptr; });
+      [&](const Node::State& state) { return state.content_id == id ? state.view : nullptr; });
   if (known) return known;
   FRAMEFS_TRY(auto made, make_view(file, id));
   return file.node->state.with([&](Node::State& state) {
-    if (state.state_id == id) {
+    if (state.content_id == id) {
       // Somebody else may have been as quick.
       if (state.view) return state.view;
       state.view = made;
@@ -196,9 +197,9 @@ Result<std::shared_ptr<const View>> Filesystem::current_view(const OpenFile& fil
 
 Result<ReadResult> Filesystem::read(OpenFile& file, std::uint64_t offset, std::uint64_t size) {
   const auto access = file.pattern->note(offset, size);
-  if (const auto edit = edit_of(*file.node)) {
-    const auto view = view_of(*file.node, *edit);
-    return edit->reading([&] { return view->read(offset, size, access); });
+  if (const auto session = session_of(*file.node)) {
+    const auto view = view_of(*file.node, *session);
+    return session->reading([&] { return view->read(offset, size, access); });
   }
   FRAMEFS_TRY(const auto view, current_view(file));
   auto result = view->read(offset, size, access);
@@ -208,9 +209,9 @@ Result<ReadResult> Filesystem::read(OpenFile& file, std::uint64_t offset, std::u
 
 Result<std::uint64_t> Filesystem::seek(const OpenFile& file, Seek what, std::uint64_t offset) {
   if (!file.node->key.has_view()) return seek_file(file.source.fd(), what, offset);
-  if (const auto edit = edit_of(*file.node)) {
-    const auto view = view_of(*file.node, *edit);
-    return edit->reading([&] { return view->seek(what, offset); });
+  if (const auto session = session_of(*file.node)) {
+    const auto view = view_of(*file.node, *session);
+    return session->reading([&] { return view->seek(what, offset); });
   }
   FRAMEFS_TRY(const auto view, current_view(file));
   return view->seek(what, offset);

@@ -50,20 +50,20 @@ FrameSummary summary_of_new(Expected expected) {
 
 }  // namespace
 
-// What is in a store comes with it; the mount of one entry has no other.
+// What is in a container comes with it; the mount of one entry has no other.
 Status Filesystem::check_writable(const Node& node) const {
-  const bool in_store = node.key.look == Look::store || node.key.is_member();
-  if (options_.read_only || in_store) return system_error_of(EROFS, "write");
+  const bool in_container = node.key.shown_as == ShownAs::container || node.key.is_member();
+  if (options_.read_only || in_container) return system_error_of(EROFS, "write");
   return {};
 }
 
 // Of what is to be shown as `look` under a new name.  Names that would make SOURCE show something else
 // are left to those who fill SOURCE.
-Status Filesystem::check_new_name(const std::string& name, Look look) const {
+Status Filesystem::check_new_name(const std::string& name, ShownAs shown_as) const {
   const auto expected = expected_content(name);
   const bool is_kept =
-      look == Look::store ||
-      (options_.keep_suffix && (expected == Expected::frame || look != Look::itself));
+      shown_as == ShownAs::container ||
+      (options_.keep_suffix && (expected == Expected::frame || shown_as != ShownAs::itself));
   if (is_hidden(name) || (expected != Expected::nothing && !is_kept)) {
     return system_error_of(EPERM, "name");
   }
@@ -74,19 +74,20 @@ Result<Filesystem::Parent> Filesystem::open_parent(NodeId id) {
   Parent parent;
   FRAMEFS_TRY(parent.node, nodes_.find(id));
   FRAMEFS_CHECK(check_writable(*parent.node));
-  if (parent.node->key.look == Look::lone_entry) return system_error_of(EPERM, "directory");
-  if (parent.node->key.look != Look::itself) return system_error_of(ENOTDIR, "directory");
+  if (parent.node->key.shown_as == ShownAs::single_entry)
+    return system_error_of(EPERM, "directory");
+  if (parent.node->key.shown_as != ShownAs::itself) return system_error_of(ENOTDIR, "directory");
   FRAMEFS_TRY(auto fd, open_node(*parent.node, O_PATH | O_DIRECTORY));
   FRAMEFS_TRY(parent.stat, stat_of(fd.get()));
   parent.folder = std::make_unique<DiskFolder>(std::move(fd), probe_);
   return parent;
 }
 
-Result<std::optional<Directory::Found>> Filesystem::find_in(const Folder& folder,
-                                                            const std::string& name) {
+Result<std::optional<NameMap::Found>> Filesystem::find_in(const Folder& folder,
+                                                          const std::string& name) {
   auto found = directory_.find(folder, name);
   if (found) return std::optional(std::move(*found));
-  if (found.error().sys == ENOENT) return std::optional<Directory::Found>();
+  if (found.error().sys == ENOENT) return std::optional<NameMap::Found>();
   return std::unexpected(found.error());
 }
 
@@ -95,7 +96,7 @@ Result<Filesystem::Parent> Filesystem::open_parent_for(NodeId id, const std::str
   FRAMEFS_TRY(auto parent, open_parent(id));
   FRAMEFS_TRY(const auto there, find_in(*parent.folder, new_name));
   if (there) return system_error_of(EEXIST, "name");
-  FRAMEFS_CHECK(check_new_name(new_name, Look::itself));
+  FRAMEFS_CHECK(check_new_name(new_name, ShownAs::itself));
   return parent;
 }
 
@@ -113,8 +114,9 @@ Result<Filesystem::Entry> Filesystem::enter_new(const Parent& parent,
     FRAMEFS_CHECK(give(fd.get(), parent.stat, caller));
     if (S_ISREG(mode)) FRAMEFS_CHECK(give_special_bits(fd.get(), mode));
     FRAMEFS_TRY(const auto entry, parent.folder->probe(source_name));
-    const auto look = entry.summary.content == Content::frame ? Look::frame : Look::itself;
-    return enter(parent.node, source_name, look, entry);
+    const auto shown_as =
+        entry.summary.content == Content::frame ? ShownAs::frame : ShownAs::itself;
+    return enter(parent.node, source_name, shown_as, entry);
   };
   auto entered = finish();
   if (!entered) ::unlinkat(parent.fd(), source_name.c_str(), S_ISDIR(mode) ? AT_REMOVEDIR : 0);
@@ -161,10 +163,10 @@ Result<Filesystem::Entry> Filesystem::make_link(NodeId id, NodeId parent, const 
     if (expected == Expected::nothing || !S_ISREG(st.st_mode)) return FrameSummary{};
     auto fd = reopen(object.get(), O_RDONLY | O_NONBLOCK);
     if (!fd) return FrameSummary{};
-    return probe_.probe_open(FileSource(std::move(*fd)), st, expected);
+    return probe_.probe_open(FileReader(std::move(*fd)), st, expected);
   };
   FRAMEFS_TRY(const auto source_name,
-              directory_.place(*in.folder, {.asked = {name, node->key.look},
+              directory_.place(*in.folder, {.asked = {name, node->key.shown_as},
                                             .source_name = path.substr(path.rfind('/') + 1),
                                             .summary = summary,
                                             .leaving = {},
@@ -174,7 +176,7 @@ Result<Filesystem::Entry> Filesystem::make_link(NodeId id, NodeId parent, const 
     return system_error("link");
   }
   FRAMEFS_TRY(const auto entry, in.folder->probe(source_name));
-  return enter(in.node, source_name, node->key.look, entry);
+  return enter(in.node, source_name, node->key.shown_as, entry);
 }
 
 // Where no name that a frame could have would be shown as asked, or it would be too long, the file is
@@ -183,7 +185,7 @@ Result<Filesystem::NewFile> Filesystem::plan_file(const Parent& parent, const Fo
                                                   const std::string& name) const {
   NewFile plan{.source_name = name, .frame = new_frames_.frame_for(shown_path(parent, name))};
   if (!plan.frame) return plan;
-  auto placed = directory_.place(folder, {.asked = {name, Look::frame},
+  auto placed = directory_.place(folder, {.asked = {name, ShownAs::frame},
                                           .source_name = {},
                                           .summary = summary_of_new,
                                           .leaving = {},
@@ -198,8 +200,8 @@ Result<Filesystem::NewFile> Filesystem::plan_file(const Parent& parent, const Fo
 }
 
 // Open for reading and writing, whatever its mode.
-Result<SourceFile> Filesystem::make_file(const Parent& parent, const NewFile& plan, mode_t mode,
-                                         const Caller& caller) {
+Result<BackingFile> Filesystem::make_file(const Parent& parent, const NewFile& plan, mode_t mode,
+                                          const Caller& caller) {
   const auto* const name = plan.source_name.c_str();
   UniqueFd fd;
   // A frame has its name once it is one, where SOURCE can make files without names: a daemon that is
@@ -227,13 +229,13 @@ Result<SourceFile> Filesystem::make_file(const Parent& parent, const NewFile& pl
     if (has_name) ::unlinkat(parent.fd(), name, 0);
     return std::unexpected(filled.error());
   }
-  return SourceFile::adopt(std::move(fd));
+  return BackingFile::adopt(std::move(fd));
 }
 
 Result<Filesystem::Created> Filesystem::create_file(NodeId parent, const std::string& name,
                                                     mode_t mode, int flags, const Caller& caller) {
   FRAMEFS_TRY(const auto in, open_parent(parent));
-  const FolderOnce folder(*in.folder);
+  const NegativeLookupCache folder(*in.folder);
   FRAMEFS_TRY(const auto there, find_in(folder, name));
   Created created;
   const auto opened_or_forgotten = [&](Result<Opened> opened) -> Result<Created> {
@@ -246,7 +248,7 @@ Result<Filesystem::Created> Filesystem::create_file(NodeId parent, const std::st
   };
   if (there) {
     if ((flags & O_EXCL) != 0) return system_error_of(EEXIST, "create");
-    created.entry = enter(in.node, there->source_name, there->look, there->entry);
+    created.entry = enter(in.node, there->source_name, there->shown_as, there->entry);
     FRAMEFS_TRY(auto opened, opened_or_forgotten(open_file(created.entry.id, flags)));
     // It was made just now by somebody else: the kernel does not know that it is not new.
     if ((flags & O_TRUNC) == 0) return opened;
@@ -258,7 +260,7 @@ Result<Filesystem::Created> Filesystem::create_file(NodeId parent, const std::st
     }
     return opened;
   }
-  FRAMEFS_CHECK(check_new_name(name, Look::itself));
+  FRAMEFS_CHECK(check_new_name(name, ShownAs::itself));
   FRAMEFS_TRY(const auto plan, plan_file(in, folder, name));
   FRAMEFS_TRY(auto source, make_file(in, plan, mode, caller));
   SourceEntry entry;
@@ -266,8 +268,8 @@ Result<Filesystem::Created> Filesystem::create_file(NodeId parent, const std::st
   if (plan.frame) {
     entry.summary = summarise(codec::MemorySource(plan.bytes), Expected::frame, options_.limits);
   }
-  const auto look = plan.frame ? Look::frame : Look::itself;
-  created.entry = enter(in.node, plan.source_name, look, entry);
+  const auto shown_as = plan.frame ? ShownAs::frame : ShownAs::itself;
+  created.entry = enter(in.node, plan.source_name, shown_as, entry);
   FRAMEFS_TRY(auto node, nodes_.find(created.entry.id));
   return opened_or_forgotten(
       open_as(std::move(node), std::move(source), flags, plan.frame ? &plan : nullptr));

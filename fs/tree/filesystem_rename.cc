@@ -8,43 +8,43 @@
 #include <cerrno>
 #include <utility>
 
+#include "fs/source/sparse_folder.h"
 #include "fs/tree/filesystem.h"
-#include "fs/tree/sparse_folder.h"
 
 namespace framefs::fs {
 namespace {
 
-bool is_shown_directory(const Directory::Found& found) {
-  return found.look == Look::store ||
-         (found.look == Look::itself && S_ISDIR(found.entry.stat.st_mode));
+bool is_shown_directory(const NameMap::Found& found) {
+  return found.shown_as == ShownAs::container ||
+         (found.shown_as == ShownAs::itself && S_ISDIR(found.entry.stat.st_mode));
 }
 
-bool is_sparse(const Directory::Found& found) { return found.entry.index_stat.has_value(); }
+bool is_sparse(const NameMap::Found& found) { return found.entry.index_stat.has_value(); }
 
-NodeTable::SourceId source_id(const Directory::Found& found) {
+NodeTable::SourceId source_id(const NameMap::Found& found) {
   return {found.entry.stat.st_dev, found.entry.stat.st_ino};
 }
 
-bool is_same(const Directory::Found& one, const Directory::Found& other) {
+bool is_same(const NameMap::Found& one, const NameMap::Found& other) {
   return one.entry.stat.st_dev == other.entry.stat.st_dev &&
          one.entry.stat.st_ino == other.entry.stat.st_ino;
 }
 
 // Frames and stores may have a lock file beside them; that of a sparse frame is in its directory.
 // Source: file locks.
-bool may_have_lock_file(const Directory::Found& found) {
-  return found.look != Look::itself && !is_sparse(found);
+bool may_have_lock_file(const NameMap::Found& found) {
+  return found.shown_as != ShownAs::itself && !is_sparse(found);
 }
 std::string lock_file_of(const std::string& source_name) { return source_name + ".b2lock"; }
 
-void rename_lock_file(const Directory::Found& of, int from, int to, const std::string& new_name) {
+void rename_lock_file(const NameMap::Found& of, int from, int to, const std::string& new_name) {
   if (!may_have_lock_file(of)) return;
   // Mostly there is none.
   ::renameat(from, lock_file_of(of.source_name).c_str(), to, lock_file_of(new_name).c_str());
 }
 
-void exchange_lock_files(int one, const Directory::Found& first, int other,
-                         const Directory::Found& second) {
+void exchange_lock_files(int one, const NameMap::Found& first, int other,
+                         const NameMap::Found& second) {
   const auto first_lock = lock_file_of(first.source_name);
   const auto second_lock = lock_file_of(second.source_name);
   // Mostly there is none; else both are there, or either.
@@ -54,7 +54,7 @@ void exchange_lock_files(int one, const Directory::Found& first, int other,
   }
 }
 
-void remove_lock_file(int directory, const Directory::Found& of) {
+void remove_lock_file(int directory, const NameMap::Found& of) {
   if (may_have_lock_file(of)) {
     ::unlinkat(directory, lock_file_of(of.source_name).c_str(), 0);
   }
@@ -84,7 +84,7 @@ Status remove_directory_at(int parent, const std::string& name) {
   return {};
 }
 
-Status remove_at(int parent, const std::string& source_name, const Directory::Found& what) {
+Status remove_at(int parent, const std::string& source_name, const NameMap::Found& what) {
   if (is_sparse(what)) return remove_sparse_frame(parent, source_name);
   if (S_ISDIR(what.entry.stat.st_mode)) return remove_directory_at(parent, source_name);
   if (::unlinkat(parent, source_name.c_str(), 0) != 0) return system_error("unlink");
@@ -112,26 +112,26 @@ Status Filesystem::hold(const Member& member) {
   return {};
 }
 
-void Filesystem::let_go(const Member& member) {
+void Filesystem::release_hold(const Member& member) {
   const auto& [parent, found] = member;
   nodes_.hold(source_id(found), {parent.node, found.source_name}, nullptr);
 }
 
 // What is called `source_name` by now.  No commit may bring parts of a sparse frame back meanwhile; of
-// other files, an edit goes on with what has no name.
+// other files, a session goes on with what has no name.
 Status Filesystem::remove_source(int parent, const std::string& source_name,
-                                 const Directory::Found& what) {
+                                 const NameMap::Found& what) {
   const auto remove = [&] { return remove_at(parent, source_name, what); };
   const auto [device, inode] = source_id(what);
-  const auto edit = is_sparse(what) ? edits_.find({device, inode}) : nullptr;
-  return edit ? edit->remove(remove) : remove();
+  const auto session = is_sparse(what) ? sessions_.find({device, inode}) : nullptr;
+  return session ? session->remove(remove) : remove();
 }
 
 Status Filesystem::remove_entry(const Member& member) {
   const auto& [parent, found] = member;
   FRAMEFS_CHECK(hold(member));
   if (auto removed = remove_source(parent.fd(), found.source_name, found); !removed) {
-    let_go(member);
+    release_hold(member);
     return removed;
   }
   remove_lock_file(parent.fd(), found);
@@ -150,20 +150,20 @@ Status Filesystem::remove_directory(NodeId parent, const std::string& name) {
   FRAMEFS_TRY(auto found, directory_.find(*in.folder, name));
   if (!is_shown_directory(found)) return system_error_of(ENOTDIR, "rmdir");
   // It is full of what cannot be removed one by one.
-  if (found.look == Look::store) return system_error_of(EPERM, "rmdir");
+  if (found.shown_as == ShownAs::container) return system_error_of(EPERM, "rmdir");
   return remove_entry({in, std::move(found)});
 }
 
 // The name that `moved` gets in SOURCE to be shown as `new_name` in `to`.
 Result<std::string> Filesystem::place_of(const Member& moved, const Parent& to,
                                          const std::string& new_name,
-                                         const Directory::Found* replaced) {
+                                         const NameMap::Found* replaced) {
   const auto& [from, found] = moved;
-  Directory::Newcomer newcomer{.asked = {new_name, found.look},
-                               .source_name = found.source_name,
-                               .summary = {},
-                               .leaving = {},
-                               .replaced = {}};
+  NameMap::Newcomer newcomer{.asked = {new_name, found.shown_as},
+                             .source_name = found.source_name,
+                             .summary = {},
+                             .leaving = {},
+                             .replaced = {}};
   newcomer.summary = [&](Expected expected) {
     const auto entry = probe_.probe_as(from.fd(), found.source_name, expected);
     return entry ? entry->summary : FrameSummary{};
@@ -204,7 +204,7 @@ Status Filesystem::rename(NodeId parent, const std::string& name, NodeId new_par
   FRAMEFS_TRY(auto there, find_in(*to.folder, new_name));
   if (!there) {
     if ((flags & RENAME_EXCHANGE) != 0) return system_error_of(ENOENT, "rename");
-    FRAMEFS_CHECK(check_new_name(new_name, moved.found.look));
+    FRAMEFS_CHECK(check_new_name(new_name, moved.found.shown_as));
     FRAMEFS_TRY(const auto source_name, place_of(moved, to, new_name, nullptr));
     return rename_source(moved, to, source_name, RENAME_NOREPLACE);
   }
@@ -221,7 +221,7 @@ Status Filesystem::replace(const Member& moved, const Member& target, const std:
   if (is_shown_directory(there) != is_directory) {
     return system_error_of(is_directory ? ENOTDIR : EISDIR, "rename");
   }
-  if (there.look == Look::store) return system_error_of(EPERM, "rename");
+  if (there.shown_as == ShownAs::container) return system_error_of(EPERM, "rename");
   FRAMEFS_TRY(const auto source_name, place_of(moved, target.parent, new_name, &there));
   FRAMEFS_CHECK(hold(target));
   Status done;
@@ -233,7 +233,7 @@ Status Filesystem::replace(const Member& moved, const Member& target, const std:
   } else {
     done = replace_by_exchange(moved, target);
   }
-  if (!done) let_go(target);
+  if (!done) release_hold(target);
   return done;
 }
 

@@ -28,22 +28,24 @@ Status resize_file(int fd, std::uint64_t size) {
 
 }  // namespace
 
-EditTable::Edit Filesystem::edit_of(const Node& node) const {
-  return node.key.shows_frame() && !node.key.is_member() ? edits_.find(file_key(node)) : nullptr;
+WriteSessionTable::Session Filesystem::session_of(const Node& node) const {
+  return node.key.shows_frame() && !node.key.is_member() ? sessions_.find(file_key(node)) : nullptr;
 }
 
 // The frame in `source`, which is open for writing, as something to be written.  What was never
 // written to is yet to be settled: its typesize and filters come with its first chunk.
-Result<std::shared_ptr<FrameEdit>> Filesystem::make_edit(Node& node, const SourceFile& source,
-                                                         const NewFile* new_file) {
+Result<std::shared_ptr<FrameWriteSession>> Filesystem::make_session(Node& node,
+                                                                    const BackingFile& source,
+                                                                    const NewFile* new_file) {
   FRAMEFS_TRY(const auto st, source.content_stat());
-  EditSource from{.file = source.file(), .directory = {}, .name = name_for_log(node)};
+  WriteTarget from{.file = source.file(), .directory = {}, .name = name_for_log(node)};
   if (new_file != nullptr) from.bytes = new_file->bytes;
   if (source.is_sparse()) {
     from.directory = UniqueFd(::fcntl(source.fd(), F_DUPFD_CLOEXEC, 0));
     if (!from.directory) return system_error("dup");
   }
-  auto opening = open_for_edit(std::move(from), state_id(node, identity_of(st)), options_.limits);
+  auto opening =
+      open_for_writing_frame(std::move(from), content_id(node, identity_of(st)), options_.limits);
   if (!opening) {
     log_.failure(name_for_log(node), opening.error());
     return std::unexpected(opening.error());
@@ -55,23 +57,23 @@ Result<std::shared_ptr<FrameEdit>> Filesystem::make_edit(Node& node, const Sourc
     planned = new_frames_.frame_for(nodes_.path_of(node));
   }
   if (planned) {
-    opening->settle = [chosen = *planned](std::span<const std::byte> first) {
-      return codec::settle_by_trial(chosen.encode, chosen.hints, first);
+    opening->choose_params = [chosen = *planned](std::span<const std::byte> first) {
+      return codec::choose_params_by_trial(chosen.encode, chosen.hints, first);
     };
   }
-  return FrameEdit::make(std::move(*opening),
-                         EditServices{services(), storing_, overlay_, next_state_});
+  return FrameWriteSession::make(std::move(*opening),
+                                 WriteServices{services(), chunk_writer_, overlay_, content_ids_});
 }
 
 // For writing, a frame's file is open for reading as well, whatever was asked for.
-Result<SourceFile> Filesystem::open_for_writing(const Node& node, int flags) const {
+Result<BackingFile> Filesystem::open_for_writing(const Node& node, int flags) const {
   constexpr int kAlways = O_NOFOLLOW | O_NONBLOCK;
   if (node.key.has_view()) {
     auto fd = open_node(node, O_RDWR | kAlways);
     // The directory of a sparse frame.
     if (!fd && fd.error().sys == EISDIR) fd = open_node(node, O_RDONLY | kAlways);
     if (!fd) return std::unexpected(fd.error());
-    return SourceFile::adopt(std::move(*fd));
+    return BackingFile::adopt(std::move(*fd));
   }
   // The kernel may want to read what surrounds the bytes that somebody writes.
   auto fd = open_node(node, O_RDWR | kAlways);
@@ -79,72 +81,73 @@ Result<SourceFile> Filesystem::open_for_writing(const Node& node, int flags) con
     fd = open_node(node, (flags & O_ACCMODE) | kAlways);
   }
   if (!fd) return std::unexpected(fd.error());
-  return SourceFile::adopt(std::move(*fd));
+  return BackingFile::adopt(std::move(*fd));
 }
 
-Result<std::shared_ptr<FrameEdit>> Filesystem::join_edit(Node& node, const SourceFile& source,
-                                                         const NewFile* new_file) {
-  return edits_.open(file_key(node), [&] { return make_edit(node, source, new_file); });
+Result<std::shared_ptr<FrameWriteSession>> Filesystem::join_session(Node& node,
+                                                                    const BackingFile& source,
+                                                                    const NewFile* new_file) {
+  return sessions_.open(file_key(node), [&] { return make_session(node, source, new_file); });
 }
 
 // Runs `body` with the node's frame open for writing.
 template <class Body>
-Status Filesystem::with_edit(Node& node, const Body& body) {
+Status Filesystem::with_session(Node& node, const Body& body) {
   FRAMEFS_TRY(const auto source, open_for_writing(node, O_RDWR));
-  FRAMEFS_TRY(const auto edit, join_edit(node, source, nullptr));
-  const auto done = body(*edit);
-  edits_.close(file_key(node));
+  FRAMEFS_TRY(const auto session, join_session(node, source, nullptr));
+  const auto done = body(*session);
+  sessions_.close(file_key(node));
   return done;
 }
 
-void Filesystem::leave_edit(const OpenFile& file) {
-  if (file.edit) edits_.close(file_key(*file.node));
+void Filesystem::leave_session(const OpenFile& file) {
+  if (file.session) sessions_.close(file_key(*file.node));
 }
 
 // How a node's file is seen while it is being written.
-std::shared_ptr<const View> Filesystem::view_of(Node& node, const FrameEdit& edit) {
-  const auto chunks = edit.chunks();
+std::shared_ptr<const View> Filesystem::view_of(Node& node, const FrameWriteSession& session) {
+  const auto chunks = session.chunks();
   auto known = node.state.with([&](const Node::State& state) {
-    return state.edit_view_of == chunks.get() ? state.edit_view : nullptr;
+    return state.overlay_view_of == chunks.get() ? state.overlay_view : nullptr;
   });
   if (known) return known;
   std::shared_ptr<const View> made;
-  if (node.key.look == Look::frame) {
+  if (node.key.shown_as == ShownAs::frame) {
     made = std::make_shared<const FrameView>(chunks);
   } else {
     const auto header =
-        node.key.look == Look::npy ? ArrayView::Header::npy : ArrayView::Header::none;
-    made = edit.reading(
+        node.key.shown_as == ShownAs::npy ? ArrayView::Header::npy : ArrayView::Header::none;
+    made = session.reading(
         [&] { return std::make_shared<const ArrayView>(chunks, header, options_.cache_bytes); });
   }
   std::shared_ptr<const View> dropped;
   node.state.with([&](Node::State& state) {
-    dropped = std::exchange(state.edit_view, made);
-    state.edit_view_of = chunks.get();
+    dropped = std::exchange(state.overlay_view, made);
+    state.overlay_view_of = chunks.get();
   });
   return made;
 }
 
 // What the kernel holds of the file is what was written last, and stays right.
-void Filesystem::end_edit(const FileKey& key, const FileIdentity& identity) {
-  for (const auto look : {Look::frame, Look::array, Look::npy}) {
-    const auto node = nodes_.find(NodeKey{key.device, key.inode, look, {}});
+void Filesystem::end_session(const FileKey& key, const FileIdentity& identity) {
+  for (const auto shown_as : {ShownAs::frame, ShownAs::array, ShownAs::npy}) {
+    const auto node = nodes_.find(NodeKey{key.device, key.inode, shown_as, {}});
     if (!node) continue;
     std::shared_ptr<const View> dropped;
     node->state.with([&](Node::State& state) {
       if (state.kernel_pages_of != nullptr) state.kernel_pages = identity;
       state.kernel_pages_of = nullptr;
       // Two states may look alike from outside.
-      state.state_id = 0;
-      dropped = std::move(state.edit_view);
-      state.edit_view_of = nullptr;
+      state.content_id = {};
+      dropped = std::move(state.overlay_view);
+      state.overlay_view_of = nullptr;
     });
   }
 }
 
 // The bytes of an array are all there from the beginning.
-Status Filesystem::write_array(const ArrayView& view, FrameEdit& edit, std::uint64_t offset,
-                               std::span<const std::byte> bytes) {
+Status Filesystem::write_array(const ArrayView& view, FrameWriteSession& session,
+                               std::uint64_t offset, std::span<const std::byte> bytes) {
   // Whoever writes by pages of memory writes the header as well: as it is.
   const auto header = view.header();
   if (offset < header.size()) {
@@ -159,29 +162,29 @@ Status Filesystem::write_array(const ArrayView& view, FrameEdit& edit, std::uint
   const auto end = header.size() + view.array_bytes();
   if (offset > end || bytes.size() > end - offset) return system_error_of(EPERM, "write");
   if (bytes.empty()) return {};
-  std::vector<FrameEdit::Piece> pieces;
+  std::vector<FrameWriteSession::Piece> pieces;
   view.for_each_piece({offset - header.size(), bytes.size()},
                       [&](std::uint64_t place, std::uint64_t within, std::uint64_t size) {
                         pieces.push_back({place, bytes.subspan(within, size)});
                       });
-  FRAMEFS_TRY([[maybe_unused]] const bool has_full, edit.write(pieces));
+  FRAMEFS_TRY([[maybe_unused]] const bool has_full, session.write(pieces));
   return {};
 }
 
 Status Filesystem::write(OpenFile& file, std::uint64_t offset, std::span<const std::byte> bytes) {
   auto& node = *file.node;
   if (!node.key.has_view()) return write_fully(file.source.fd(), offset, bytes);
-  if (!file.edit) return system_error_of(EBADF, "write");
-  auto& edit = *file.edit;
-  FRAMEFS_CHECK(edits_.make_room(edit));
-  if (node.key.look != Look::frame) {
-    const auto view = std::static_pointer_cast<const ArrayView>(view_of(node, edit));
+  if (!file.session) return system_error_of(EBADF, "write");
+  auto& session = *file.session;
+  FRAMEFS_CHECK(sessions_.make_room(session));
+  if (node.key.shown_as != ShownAs::frame) {
+    const auto view = std::static_pointer_cast<const ArrayView>(view_of(node, session));
     if (!view->is_readable()) return system_error_of(EIO, "write");
-    return write_array(*view, edit, offset, bytes);
+    return write_array(*view, session, offset, bytes);
   }
-  const FrameEdit::Piece piece{offset, bytes};
-  FRAMEFS_TRY(const bool has_full, edit.write(std::span(&piece, 1)));
-  if (has_full) edits_.note_full(file.edit);
+  const FrameWriteSession::Piece piece{offset, bytes};
+  FRAMEFS_TRY(const bool has_full, session.write(std::span(&piece, 1)));
+  if (has_full) sessions_.note_full(file.session);
   return {};
 }
 
@@ -191,13 +194,13 @@ Status Filesystem::truncate(Node& node, OpenFile* file, std::uint64_t size) {
     FRAMEFS_TRY(const auto fd, open_node(node, O_WRONLY | O_NOFOLLOW | O_NONBLOCK));
     return resize_file(fd.get(), size);
   }
-  if (node.key.look != Look::frame) {
+  if (node.key.shown_as != ShownAs::frame) {
     FRAMEFS_TRY(const auto entry, probe_node(node));
-    const auto now = static_cast<std::uint64_t>(shown(entry, node.key.look).st_size);
+    const auto now = static_cast<std::uint64_t>(shown(entry, node.key.shown_as).st_size);
     return size == now ? Status{} : system_error_of(EPERM, "truncate");
   }
-  const auto resize = [size](FrameEdit& edit) { return edit.truncate(size); };
-  return file != nullptr && file->edit ? resize(*file->edit) : with_edit(node, resize);
+  const auto resize = [size](FrameWriteSession& session) { return session.truncate(size); };
+  return file != nullptr && file->session ? resize(*file->session) : with_session(node, resize);
 }
 
 Status Filesystem::allocate(OpenFile& file, int mode, std::uint64_t offset, std::uint64_t size) {
@@ -207,20 +210,20 @@ Status Filesystem::allocate(OpenFile& file, int mode, std::uint64_t offset, std:
         ::fallocate(file.source.fd(), mode, static_cast<off_t>(offset), static_cast<off_t>(size));
     return done == 0 ? Status{} : system_error("fallocate");
   }
-  if (!file.edit) return system_error_of(EBADF, "fallocate");
+  if (!file.session) return system_error_of(EBADF, "fallocate");
   constexpr int kKnown = FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE;
   if ((mode & ~kKnown) != 0) return system_error_of(EOPNOTSUPP, "fallocate");
   const bool makes_zeros = (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)) != 0;
   const bool may_grow = (mode & FALLOC_FL_KEEP_SIZE) == 0;
-  if (node.key.look != Look::frame)
+  if (node.key.shown_as != ShownAs::frame)
     return allocate_array(file, makes_zeros, may_grow, offset, size);
-  if (makes_zeros) FRAMEFS_CHECK(file.edit->zero(offset, size));
-  return may_grow ? file.edit->extend(offset + size) : Status{};
+  if (makes_zeros) FRAMEFS_CHECK(file.session->zero(offset, size));
+  return may_grow ? file.session->extend(offset + size) : Status{};
 }
 
 Status Filesystem::allocate_array(OpenFile& file, bool makes_zeros, bool may_grow,
                                   std::uint64_t offset, std::uint64_t size) {
-  const auto view = std::static_pointer_cast<const ArrayView>(view_of(*file.node, *file.edit));
+  const auto view = std::static_pointer_cast<const ArrayView>(view_of(*file.node, *file.session));
   if (!view->is_readable()) return system_error_of(EIO, "fallocate");
   const auto end = view->header().size() + view->array_bytes();
   if (may_grow && (offset > end || size > end - offset)) return system_error_of(EPERM, "fallocate");
@@ -238,11 +241,11 @@ Status Filesystem::allocate_array(OpenFile& file, bool makes_zeros, bool may_gro
 
 Status Filesystem::flush(OpenFile& file) {
   // What cannot be stored shows while there is somebody to be told.
-  return file.edit ? file.edit->flush(FrameImage::Which::all) : Status{};
+  return file.session ? file.session->flush(ChunkOverlay::Which::all) : Status{};
 }
 
 Status Filesystem::sync_file(OpenFile& file, bool only_data) {
-  if (const auto edit = edit_of(*file.node)) return edit->commit(true);
+  if (const auto session = session_of(*file.node)) return session->commit(true);
   if (file.node->key.has_view() && !file.source.file()) return {};
   const int fd = file.source.fd();
   if ((only_data ? ::fdatasync(fd) : ::fsync(fd)) != 0) return system_error("fsync");
@@ -251,14 +254,14 @@ Status Filesystem::sync_file(OpenFile& file, bool only_data) {
 
 Status Filesystem::set_vlmeta(Node& node, std::string_view name,
                               std::span<const std::byte> content) {
-  return with_edit(node, [&](FrameEdit& edit) {
-    return edit.set_vlmeta(name, content, FrameEdit::Existing::any);
+  return with_session(node, [&](FrameWriteSession& session) {
+    return session.set_vlmeta(name, content, FrameWriteSession::Existing::any);
   });
 }
 
 Status Filesystem::remove_vlmeta(Node& node, std::string_view name) {
-  return with_edit(node, [&](FrameEdit& edit) {
-    return edit.set_vlmeta(name, std::nullopt, FrameEdit::Existing::must);
+  return with_session(node, [&](FrameWriteSession& session) {
+    return session.set_vlmeta(name, std::nullopt, FrameWriteSession::Existing::must);
   });
 }
 

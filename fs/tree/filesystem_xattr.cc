@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "fs/inspect/frame_info.h"
 #include "fs/tree/filesystem.h"
-#include "fs/view/frame_info.h"
 
 namespace framefs::fs {
 namespace {
@@ -94,8 +94,8 @@ Result<std::vector<std::string>> Filesystem::xattr_names(NodeId id) {
         }
       };
       add(kMeta, opened->frame.metalayers());
-      if (const auto edit = edit_of(*node)) {
-        for (const auto& name : edit->vlmeta_names()) {
+      if (const auto session = session_of(*node)) {
+        for (const auto& name : session->vlmeta_names()) {
           if (is_attribute_name(name)) names.push_back(std::string(kVlmeta) + name);
         }
       } else {
@@ -135,8 +135,8 @@ Result<std::vector<char>> Filesystem::frame_xattr(Node& node, std::string_view n
     FRAMEFS_TRY(const auto content, codec::Frame::read_metalayer(*origin.source, *layer));
     return as_chars(content);
   }
-  if (const auto edit = edit_of(node); edit && name.starts_with(kVlmeta)) {
-    FRAMEFS_TRY(const auto content, edit->vlmeta(name.substr(kVlmeta.size())));
+  if (const auto session = session_of(node); session && name.starts_with(kVlmeta)) {
+    FRAMEFS_TRY(const auto content, session->vlmeta(name.substr(kVlmeta.size())));
     if (!content) return missing;
     return as_chars(*content);
   }

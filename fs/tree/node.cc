@@ -9,7 +9,7 @@ namespace framefs::fs {
 std::size_t NodeTable::KeyHash::operator()(const NodeKey& key) const noexcept {
   const std::hash<std::uint64_t> hash;
   const auto place = hash(key.inode * 0x9e3779b97f4a7c15ULL + key.device * 8 +
-                          static_cast<std::uint64_t>(key.look));
+                          static_cast<std::uint64_t>(key.shown_as));
   return place ^ std::hash<std::string>{}(key.member);
 }
 
@@ -36,8 +36,9 @@ Result<std::shared_ptr<Node>> NodeTable::find(NodeId id) const {
 template <class Change>
 void NodeTable::change_nodes_at(const SourceId& file, const Place& place, const Change& change) {
   state_.with([&](State& state) {
-    for (const auto look : {Look::itself, Look::frame, Look::array, Look::npy, Look::store}) {
-      const auto known = state.by_key.find({file.device, file.inode, look, {}});
+    for (const auto shown_as :
+         {ShownAs::itself, ShownAs::frame, ShownAs::array, ShownAs::npy, ShownAs::container}) {
+      const auto known = state.by_key.find({file.device, file.inode, shown_as, {}});
       if (known == state.by_key.end()) continue;
       auto& node = *state.by_id.at(known->second);
       if (node.parent_ == place.parent && node.name_ == place.name) change(node);
@@ -71,8 +72,8 @@ std::shared_ptr<Node> NodeTable::find(const NodeKey& key) const {
   });
 }
 
-std::shared_ptr<Node> NodeTable::look_up(const std::shared_ptr<Node>& parent,
-                                         const std::string& name, const NodeKey& key) {
+std::shared_ptr<Node> NodeTable::lookup(const std::shared_ptr<Node>& parent,
+                                        const std::string& name, const NodeKey& key) {
   std::shared_ptr<const UniqueFd> dropped;  // closed after the lock
   return state_.with([&](State& state) {
     const auto [known, fresh] = state.by_key.try_emplace(key, state.next);
@@ -133,7 +134,7 @@ std::string NodeTable::path_of(const Node& node) const {
   });
 }
 
-std::shared_ptr<Node> NodeTable::store_of(const Node& member) const {
+std::shared_ptr<Node> NodeTable::container_of(const Node& member) const {
   return state_.with([&](const State&) {
     auto at = member.parent_;
     while (at && at->key.is_member()) at = at->parent_;

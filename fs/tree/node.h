@@ -8,12 +8,13 @@
 
 #include "fs/core/file.h"
 #include "fs/core/guarded.h"
-#include "fs/tree/name_policy.h"
+#include "fs/read/content_id.h"
+#include "fs/source/name_policy.h"
 #include "fs/view/view.h"
 
 namespace framefs::fs {
 
-class EditedFrame;
+class OverlayFrame;
 
 using NodeId = std::uint64_t;
 inline constexpr NodeId kRootNode = 1;  // FUSE's number for the root, too
@@ -23,17 +24,18 @@ inline constexpr NodeId kRootNode = 1;  // FUSE's number for the root, too
 struct NodeKey {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
-  Look look = Look::itself;
-  std::string member;  // the path in the store that the source file is; empty for the file itself
+  ShownAs shown_as = ShownAs::itself;
+  std::string
+      member;  // the path in the container that the source file is; empty for the file itself
   bool operator==(const NodeKey&) const = default;
 
   [[nodiscard]] bool is_member() const noexcept { return !member.empty(); }
   [[nodiscard]] bool shows_frame() const noexcept {
-    return look == Look::frame || look == Look::array || look == Look::npy;
+    return shown_as == ShownAs::frame || shown_as == ShownAs::array || shown_as == ShownAs::npy;
   }
   // Shown as a file whose bytes are a View's.
   [[nodiscard]] bool has_view() const noexcept {
-    return shows_frame() || (look == Look::itself && is_member());
+    return shows_frame() || (shown_as == ShownAs::itself && is_member());
   }
 };
 
@@ -49,13 +51,13 @@ struct Node {
   struct State {
     std::shared_ptr<const View> view;  // of that state; null while nothing is open
     std::uint64_t open_handles = 0;
-    FileIdentity identity;       // the state that `state_id` stands for
-    std::uint64_t state_id = 0;  // the CacheKey::file of that state; 0: none yet
-    FileIdentity kernel_pages;   // the state whose bytes the kernel may still hold
+    FileIdentity identity;      // the state that `content_id` stands for
+    ContentId content_id;       // of that state
+    FileIdentity kernel_pages;  // the state whose bytes the kernel may still hold
     // While the file is being written: how it is seen, and whether the kernel's pages are of that.
-    std::shared_ptr<const View> edit_view;
-    const EditedFrame* edit_view_of = nullptr;
-    const EditedFrame* kernel_pages_of = nullptr;
+    std::shared_ptr<const View> overlay_view;
+    const OverlayFrame* overlay_view_of = nullptr;
+    const OverlayFrame* kernel_pages_of = nullptr;
   };
   Guarded<State> state;
 
@@ -79,8 +81,8 @@ class NodeTable {
   Result<std::shared_ptr<Node>> find(NodeId id) const;
 
   // The node of `key`, seen as `name` below `parent`, made where it is new; counts one lookup.
-  std::shared_ptr<Node> look_up(const std::shared_ptr<Node>& parent, const std::string& name,
-                                const NodeKey& key);
+  std::shared_ptr<Node> lookup(const std::shared_ptr<Node>& parent, const std::string& name,
+                               const NodeKey& key);
 
   // Takes back `lookups`; a node of which none are left is dropped.
   void forget(NodeId id, std::uint64_t lookups);
@@ -103,10 +105,10 @@ class NodeTable {
   // What is kept of a node that has lost its name; null for others.
   [[nodiscard]] std::shared_ptr<const UniqueFd> held(const Node& node) const;
 
-  // Where the node was seen last, for SourceRoot::open(); of what is inside a store, where that is.
+  // Where the node was seen last, for SourceRoot::open(); of what is inside a container, where that is.
   [[nodiscard]] std::string path_of(const Node& node) const;
-  // The node of the store that a member is in; null where the table knows none any more.
-  [[nodiscard]] std::shared_ptr<Node> store_of(const Node& member) const;
+  // The node of the container that a member is in; null where the table knows none any more.
+  [[nodiscard]] std::shared_ptr<Node> container_of(const Node& member) const;
 
  private:
   struct KeyHash {

@@ -4,24 +4,24 @@
 
 #include <utility>
 
-#include "fs/core/chunk_files.h"
 #include "fs/core/shared_window.h"
-#include "fs/tree/name_policy.h"
+#include "fs/source/chunk_files.h"
+#include "fs/source/name_policy.h"
 
 namespace framefs::fs {
 
-Result<SourceFile> SourceFile::adopt(UniqueFd fd) {
+Result<BackingFile> BackingFile::adopt(UniqueFd fd) {
   FRAMEFS_TRY(const auto st, stat_of(fd.get()));
-  SourceFile source;
+  BackingFile source;
   if (S_ISDIR(st.st_mode)) {
     source.folder_ = std::make_shared<const UniqueFd>(std::move(fd));
   } else {
-    source.file_ = std::make_shared<const FileSource>(std::move(fd));
+    source.file_ = std::make_shared<const FileReader>(std::move(fd));
   }
   return source;
 }
 
-Result<struct stat> SourceFile::content_stat() const {
+Result<struct stat> BackingFile::content_stat() const {
   if (file_) return stat_of(file_->fd());
   struct stat st{};
   if (::fstatat(folder_->get(), std::string(kSparseIndexName).c_str(), &st, AT_SYMLINK_NOFOLLOW) !=
@@ -31,15 +31,15 @@ Result<struct stat> SourceFile::content_stat() const {
   return st;
 }
 
-Result<std::shared_ptr<const FileSource>> SourceFile::open_content() const {
+Result<std::shared_ptr<const FileReader>> BackingFile::open_content() const {
   if (file_) return file_;
   UniqueFd fd(::openat(folder_->get(), std::string(kSparseIndexName).c_str(),
                        O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!fd) return system_error("open");
-  return std::make_shared<const FileSource>(std::move(fd));
+  return std::make_shared<const FileReader>(std::move(fd));
 }
 
-Result<FrameOrigin> SourceFile::origin(std::uint64_t offset, std::string name) const {
+Result<FrameOrigin> BackingFile::origin(std::uint64_t offset, std::string name) const {
   if (file_) {
     if (offset == 0) return contiguous_origin(file_, std::move(name));
     FRAMEFS_TRY(const auto size, file_->available_from(offset));

@@ -251,7 +251,7 @@ Result<std::uint64_t> ArrayView::seek(Seek what, std::uint64_t offset) const {
 // such.  What is skipped at once is the largest slab of chunks of one kind.
 Result<std::uint64_t> ArrayView::seek_in_array(Seek what, std::uint64_t offset) const {
   // Then the rest is called data: a hole that nobody hears of does no harm.
-  constexpr std::uint64_t kMostLooks = 1u << 22;
+  constexpr std::uint64_t kMaxProbedChunks = 1u << 22;
   const auto& layout = array_->layout;
   const bool wants_hole = what == Seek::hole;
   std::uint64_t looks = 0;
@@ -268,7 +268,7 @@ Result<std::uint64_t> ArrayView::seek_in_array(Seek what, std::uint64_t offset) 
       looks += std::min(std::max(first_data, first_hole) - slab.first.value + 1, slab.chunk_count);
     }
     if (is_hole == wants_hole) return offset;
-    if (looks > kMostLooks) return wants_hole ? layout.nbytes() : offset;
+    if (looks > kMaxProbedChunks) return wants_hole ? layout.nbytes() : offset;
     offset = uniform->bytes.offset + uniform->bytes.size;
   }
   return layout.nbytes();

@@ -59,9 +59,9 @@ Result<std::vector<BlockFetcher::Block>> fetch_blocks(const FrameOrigin& origin,
   return std::unexpected(error);
 }
 
-CachedFrame::CachedFrame(FrameOrigin origin, std::uint64_t state_id, const ReadServices& services)
+CachedFrame::CachedFrame(FrameOrigin origin, ContentId content_id, const ReadServices& services)
     : origin_(std::move(origin)),
-      state_id_(state_id),
+      content_id_(content_id),
       services_(services),
       frame_(open_frame_at(origin_, services_.limits)) {
   if (!frame_) log_failure(frame_.error(), std::nullopt);
@@ -69,7 +69,7 @@ CachedFrame::CachedFrame(FrameOrigin origin, std::uint64_t state_id, const ReadS
 
 auto CachedFrame::index_window(std::uint64_t window) const
     -> Result<std::shared_ptr<const IndexWindow>> {
-  const CacheKey key{.file = state_id_, .chunk = window, .kind = CacheKind::index_window};
+  const CacheKey key{.content = content_id_, .chunk = window, .kind = CacheKind::index_window};
   const auto make = [&]() -> Result<std::shared_ptr<const IndexWindow>> {
     const std::uint64_t begin = window * kWindowEntries;
     auto made = std::make_shared<IndexWindow>();
@@ -85,22 +85,22 @@ Result<std::int64_t> CachedFrame::index_entry(ChunkIndex chunk) const {
   return window->entries[chunk.value % kWindowEntries];
 }
 
-Result<std::shared_ptr<const codec::ChunkBegins>> CachedFrame::chunk_begins() const {
-  const CacheKey key{.file = state_id_, .kind = CacheKind::chunk_begins};
-  const auto make = [&]() -> Result<std::shared_ptr<const codec::ChunkBegins>> {
+Result<std::shared_ptr<const codec::ChunkOffsets>> CachedFrame::chunk_offsets() const {
+  const CacheKey key{.content = content_id_, .kind = CacheKind::chunk_offsets};
+  const auto make = [&]() -> Result<std::shared_ptr<const codec::ChunkOffsets>> {
     const auto entry_of = [this](ChunkIndex chunk) { return index_entry(chunk); };
     FRAMEFS_TRY(auto made,
-                codec::ChunkBegins::make(*frame_, *origin_.chunks, entry_of, services_.limits));
-    return std::make_shared<const codec::ChunkBegins>(std::move(made));
+                codec::ChunkOffsets::make(*frame_, *origin_.chunks, entry_of, services_.limits));
+    return std::make_shared<const codec::ChunkOffsets>(std::move(made));
   };
-  auto begins = services_.cache.get<codec::ChunkBegins>(key, make);
+  auto begins = services_.cache.get<codec::ChunkOffsets>(key, make);
   if (!begins) log_failure(begins.error(), std::nullopt);
   return begins;
 }
 
 Result<std::shared_ptr<const codec::Chunk>> CachedFrame::chunk(ChunkIndex index,
                                                                std::uint64_t nbytes) const {
-  const CacheKey key{.file = state_id_, .chunk = index.value, .kind = CacheKind::chunk};
+  const CacheKey key{.content = content_id_, .chunk = index.value, .kind = CacheKind::chunk};
   const auto make = [&]() -> Result<std::shared_ptr<const codec::Chunk>> {
     FRAMEFS_TRY(const auto entry, index_entry(index));
     FRAMEFS_TRY(auto opened, frame_->open_chunk(*origin_.chunks, index, entry, services_.limits));

@@ -41,8 +41,8 @@ Result<std::vector<BlockFetcher::Block>> fetch_blocks(const FrameOrigin& origin,
 // One state of one frame, of which index, chunk tables and blocks are kept in the mount's cache.
 class CachedFrame final : public FrameChunks {
  public:
-  // `state_id` is the CacheKey::file of this state of this file.
-  CachedFrame(FrameOrigin origin, std::uint64_t state_id, const ReadServices& services);
+  // `content_id` is the CacheKey::content of this state of this file.
+  CachedFrame(FrameOrigin origin, ContentId content_id, const ReadServices& services);
 
   [[nodiscard]] const Result<codec::Frame>& frame() const noexcept override { return frame_; }
   [[nodiscard]] const FrameOrigin& origin() const noexcept { return origin_; }
@@ -50,12 +50,12 @@ class CachedFrame final : public FrameChunks {
 
   [[nodiscard]] std::uint64_t nbytes() const override { return frame_->nbytes(); }
   [[nodiscard]] std::uint64_t chunk_count() const override { return frame_->chunk_count(); }
-  Result<std::shared_ptr<const codec::ChunkBegins>> chunk_begins() const override;
+  Result<std::shared_ptr<const codec::ChunkOffsets>> chunk_offsets() const override;
   Result<std::shared_ptr<const codec::Chunk>> chunk(ChunkIndex index,
                                                     std::uint64_t nbytes) const override;
   [[nodiscard]] BlockRequest request(std::shared_ptr<const codec::Chunk> chunk, ChunkIndex index,
                                      BlockIndex block) const override {
-    return {std::move(chunk), index, block, state_id_};
+    return {std::move(chunk), index, block, content_id_};
   }
   Result<std::vector<BlockFetcher::Block>> fetch(
       std::span<const BlockRequest> requests) const override {
@@ -82,7 +82,7 @@ class CachedFrame final : public FrameChunks {
   Result<std::int64_t> index_entry(ChunkIndex chunk) const;
 
   const FrameOrigin origin_;
-  const std::uint64_t state_id_;
+  const ContentId content_id_;
   const ReadServices services_;
   const Result<codec::Frame> frame_;
 };

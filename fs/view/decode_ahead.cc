@@ -12,15 +12,14 @@ namespace framefs::fs {
 namespace {
 
 // Readers copy faster than most codecs decode, but not as fast as eight threads do.
-constexpr std::size_t kMostThreads = 8;
+constexpr std::size_t kMaxThreads = 8;
 constexpr std::uint64_t kCacheShare = 4;
 
 }  // namespace
 
 DecodeAhead::DecodeAhead(unsigned threads, std::uint64_t cache_bytes)
     : most_threads_(std::min<std::size_t>(
-          threads == 0 ? std::max(std::thread::hardware_concurrency(), 1u) : threads,
-          kMostThreads)),
+          threads == 0 ? std::max(std::thread::hardware_concurrency(), 1u) : threads, kMaxThreads)),
       budget_(std::make_shared<AheadBudget>(cache_bytes / kCacheShare)) {}
 
 DecodeAhead::~DecodeAhead() {

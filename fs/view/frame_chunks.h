@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "codec/frame/chunk_begins.h"
+#include "codec/frame/chunk_offsets.h"
 #include "codec/frame/frame.h"
 #include "fs/core/file.h"
 #include "fs/core/log.h"
@@ -26,7 +26,7 @@ struct ReadServices {
 };
 
 // The chunks of one frame, as views read them: of a frame at rest (CachedFrame), or of one that is
-// being written (EditedFrame).
+// being written (OverlayFrame).
 // Threads: any number.
 class FrameChunks {
  public:
@@ -45,7 +45,7 @@ class FrameChunks {
   [[nodiscard]] virtual std::uint64_t nbytes() const = 0;
   [[nodiscard]] virtual std::uint64_t chunk_count() const = 0;
   // Where chunks lie in the frame's decoded bytes.
-  virtual Result<std::shared_ptr<const codec::ChunkBegins>> chunk_begins() const = 0;
+  virtual Result<std::shared_ptr<const codec::ChunkOffsets>> chunk_offsets() const = 0;
   // The chunk's header and tables; it must have `nbytes`.
   virtual Result<std::shared_ptr<const codec::Chunk>> chunk(ChunkIndex index,
                                                             std::uint64_t nbytes) const = 0;

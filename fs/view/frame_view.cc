@@ -27,8 +27,8 @@ struct FrameView::Plan {
 };
 
 // Chunks of which no block needs decoding.
-Status FrameView::plan_by_rule(Plan& plan, const codec::Chunk& chunk, ChunkIndex index,
-                               ByteRange wanted) const {
+Status FrameView::plan_without_decoding(Plan& plan, const codec::Chunk& chunk, ChunkIndex index,
+                                        ByteRange wanted) const {
   auto& spans = plan.result.spans;
   if (chunk.body() == codec::ChunkBody::special && chunk.is_zero()) {
     while (wanted.size > 0) {
@@ -49,11 +49,11 @@ Status FrameView::plan_by_rule(Plan& plan, const codec::Chunk& chunk, ChunkIndex
   return {};
 }
 
-Status FrameView::plan_chunk(Plan& plan, const codec::ChunkBegins::Place& place,
+Status FrameView::plan_chunk(Plan& plan, const codec::ChunkOffsets::Place& place,
                              ByteRange wanted) const {
   FRAMEFS_TRY(const auto opened, frame_->chunk(place.chunk, place.range.size));
   if (opened->body() != codec::ChunkBody::blocks) {
-    return plan_by_rule(plan, *opened, place.chunk, wanted);
+    return plan_without_decoding(plan, *opened, place.chunk, wanted);
   }
   for (const auto& piece : plan_blocks(*opened, wanted)) {
     plan.gaps.push_back({plan.result.spans.size(), piece.within});
@@ -72,7 +72,7 @@ Status FrameView::for_each_chunk(ByteRange wanted, const Body& body) const {
   std::uint64_t left = std::min(wanted.size, nbytes - offset);
   if (left == 0) return {};
 
-  FRAMEFS_TRY(const auto begins, frame_->chunk_begins());
+  FRAMEFS_TRY(const auto begins, frame_->chunk_offsets());
   while (left > 0) {
     const auto place = begins->find(offset);
     if (!place) {

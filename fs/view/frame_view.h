@@ -23,9 +23,9 @@ class FrameView final : public View {
   struct Plan;
   template <class Body>
   Status for_each_chunk(ByteRange wanted, const Body& body) const;
-  Status plan_chunk(Plan& plan, const codec::ChunkBegins::Place& place, ByteRange wanted) const;
-  Status plan_by_rule(Plan& plan, const codec::Chunk& chunk, ChunkIndex index,
-                      ByteRange wanted) const;
+  Status plan_chunk(Plan& plan, const codec::ChunkOffsets::Place& place, ByteRange wanted) const;
+  Status plan_without_decoding(Plan& plan, const codec::Chunk& chunk, ChunkIndex index,
+                               ByteRange wanted) const;
   Status fill_gaps(Plan& plan) const;
 
   const std::shared_ptr<const FrameChunks> frame_;

@@ -25,14 +25,14 @@ constexpr std::uint64_t kCopyBytes = 1u << 20;
 
 bool has_vlmetalayers(std::span<const std::byte> trailer) {
   // The shortest trailer has none.  Source: frame format, "Trailer".
-  constexpr std::size_t kLeastTrailerBytes = 35;
-  return trailer.size() > kLeastTrailerBytes;
+  constexpr std::size_t kMinTrailerBytes = 35;
+  return trailer.size() > kMinTrailerBytes;
 }
 
 }  // namespace
 
 Result<std::unique_ptr<ContiguousBackend>> ContiguousBackend::open(
-    std::shared_ptr<const FileSource> file, const codec::Frame& frame,
+    std::shared_ptr<const FileReader> file, const codec::Frame& frame,
     std::vector<std::int64_t> entries, const codec::Limits& limits) {
   std::unique_ptr<ContiguousBackend> made(new ContiguousBackend(std::move(file), limits));
   FRAMEFS_CHECK(made->file_->read_at(0, made->head_));
@@ -52,7 +52,7 @@ Result<std::unique_ptr<ContiguousBackend>> ContiguousBackend::open(
   return made;
 }
 
-Result<std::int64_t> ContiguousBackend::store(std::span<const std::byte> chunk) {
+Result<std::int64_t> ContiguousBackend::write_chunk(std::span<const std::byte> chunk) {
   const auto at = allocation_.with([&](Allocation& all) {
     const auto begin = all.space.allocate(chunk.size());
     all.fresh.emplace(begin, chunk.size());
@@ -184,7 +184,7 @@ Status ContiguousBackend::prepare_empty(std::span<const std::byte> trailer) {
   return write_fully(file_->fd(), header_len_, trailer);
 }
 
-std::uint64_t ContiguousBackend::most_empty_trailer() const noexcept {
+std::uint64_t ContiguousBackend::max_empty_trailer() const noexcept {
   return kSectorBytes - std::min<std::uint64_t>(kSectorBytes, header_len_);
 }
 
@@ -199,7 +199,7 @@ Result<bool> ContiguousBackend::has_trailer(std::span<const std::byte> trailer) 
 // An empty frame of which the trailer changes has no other place for it: header and trailer are
 // written at once, which is safe within one sector.
 Status ContiguousBackend::rewrite_empty(std::span<const std::byte> trailer) {
-  if (trailer.size() > most_empty_trailer()) {
+  if (trailer.size() > max_empty_trailer()) {
     FRAMEFS_TRY(const bool is_same, has_trailer(trailer));
     if (!is_same) return codec::fail(Errc::no_space, "trailer of an empty frame", header_len_);
     pending_ = Pending{.sizes = empty_sizes(trailer), .tail = {}};
@@ -258,7 +258,7 @@ Status ContiguousBackend::prepare_aside(std::uint64_t nbytes, std::span<std::int
   allocation_.with([&](Allocation& all) {
     for (const auto& range : copies) all.space.take_back(range);
   });
-  static_cast<void>(tidy());  // what matters is what could not be written
+  static_cast<void>(reclaim());  // what matters is what could not be written
   return prepared;
 }
 
@@ -344,7 +344,7 @@ Status ContiguousBackend::compact(const FrameContent& content, const Moved& move
   entries_at_open_.clear();
   allocation_.with([&](Allocation& all) { all.space = codec::FrameSpace(header_len_ + end); });
   moved(compacted);
-  return tidy();
+  return reclaim();
 }
 
 Status ContiguousBackend::sync_files() {
@@ -378,13 +378,13 @@ Status ContiguousBackend::publish() {
   return {};
 }
 
-bool ContiguousBackend::wants_tidying() const {
+bool ContiguousBackend::wants_reclaim() const {
   const auto end = allocation_.with([](const Allocation& all) { return all.space.end(); });
   const auto size = file_->size();
   return size && *size > end;
 }
 
-Status ContiguousBackend::tidy() {
+Status ContiguousBackend::reclaim() {
   const auto end = allocation_.with([](const Allocation& all) { return all.space.end(); });
   FRAMEFS_TRY(const auto size, file_->size());
   if (size > end && ::ftruncate(file_->fd(), static_cast<off_t>(end)) != 0) {

@@ -22,19 +22,19 @@ class ContiguousBackend final : public FrameBackend {
  public:
   // `file` is open for reading and writing, and `frame` was opened from it; `entries` are its index.
   // Errors: system; those of reading the header.
-  static Result<std::unique_ptr<ContiguousBackend>> open(std::shared_ptr<const FileSource> file,
+  static Result<std::unique_ptr<ContiguousBackend>> open(std::shared_ptr<const FileReader> file,
                                                          const codec::Frame& frame,
                                                          std::vector<std::int64_t> entries,
                                                          const codec::Limits& limits);
 
-  Result<std::int64_t> store(std::span<const std::byte> chunk) override;
+  Result<std::int64_t> write_chunk(std::span<const std::byte> chunk) override;
   void drop(std::int64_t entry) override;
   Status prepare(const FrameContent& content) override;
   Status publish() override;
-  [[nodiscard]] bool wants_tidying() const override;
-  Status tidy() override;
-  [[nodiscard]] std::uint64_t most_empty_trailer() const noexcept override;
-  void wind_up() override {}
+  [[nodiscard]] bool wants_reclaim() const override;
+  Status reclaim() override;
+  [[nodiscard]] std::uint64_t max_empty_trailer() const noexcept override;
+  void release_old_states() override {}
   void set_params(const codec::FrameHeader& header) override;
   [[nodiscard]] int content_fd() const noexcept override { return file_->fd(); }
   [[nodiscard]] Result<struct stat> content_stat() const override { return stat_of(file_->fd()); }
@@ -54,7 +54,7 @@ class ContiguousBackend final : public FrameBackend {
     std::vector<std::byte> rest{};
   };
 
-  ContiguousBackend(std::shared_ptr<const FileSource> file, const codec::Limits& limits)
+  ContiguousBackend(std::shared_ptr<const FileReader> file, const codec::Limits& limits)
       : file_(std::move(file)), limits_(limits) {}
   Status sync_files() override;
   Status check_untouched();
@@ -77,7 +77,7 @@ class ContiguousBackend final : public FrameBackend {
   void find_dead_space();
   void forget_pending();
 
-  const std::shared_ptr<const FileSource> file_;
+  const std::shared_ptr<const FileReader> file_;
   const codec::Limits limits_;
   std::uint32_t header_len_ = 0;
   Head head_{};                    // as committed

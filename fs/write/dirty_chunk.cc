@@ -9,10 +9,10 @@ void DirtyChunk::reserve(std::uint32_t size, std::uint32_t most) {
   if (size <= capacity_) return;
   // A small file takes little; who writes more than that is taken to go on.
   constexpr std::uint32_t kSmallBytes = 256u << 10;
-  constexpr std::uint32_t kLeastBytes = 4u << 10;
+  constexpr std::uint32_t kMinBytes = 4u << 10;
   std::uint32_t wanted = most;
   if (size <= kSmallBytes && size < most) {
-    wanted = std::min(std::max({kLeastBytes, size, capacity_ * 4}), most);
+    wanted = std::min(std::max({kMinBytes, size, capacity_ * 4}), most);
   }
   auto grown = budget_.take(wanted);
   for (const auto& [begin, end] : written_.all()) {

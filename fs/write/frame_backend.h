@@ -31,7 +31,7 @@ struct FrameContent {
 //
 // After an error of one of them the committed state is still whole.  After one of prepare() the commit
 // can be begun anew; after one of a sync it cannot, see is_lost().
-// Threads: store() from any number at once; the others from one at a time, and not beside store().
+// Threads: write_chunk() from any number at once; the others from one at a time, and not beside write_chunk().
 class FrameBackend {
  public:
   FrameBackend() = default;
@@ -41,7 +41,7 @@ class FrameBackend {
 
   // Stores a chunk where no committed state has anything, and returns its index entry.
   // Errors: no_space, system, over_limit.
-  virtual Result<std::int64_t> store(std::span<const std::byte> chunk) = 0;
+  virtual Result<std::int64_t> write_chunk(std::span<const std::byte> chunk) = 0;
   // The next state will not refer to the chunk of this entry (>= 0).
   virtual void drop(std::int64_t entry) = 0;
 
@@ -67,14 +67,14 @@ class FrameBackend {
     return system_error_of(EIO, "an earlier commit failed for good");
   }
   // Whether there is something to tidy up once the state published last is durable, and doing so.
-  [[nodiscard]] virtual bool wants_tidying() const = 0;
-  virtual Status tidy() = 0;
+  [[nodiscard]] virtual bool wants_reclaim() const = 0;
+  virtual Status reclaim() = 0;
 
   // How large the trailer of a frame without chunks can become, when it has none already.
-  [[nodiscard]] virtual std::uint64_t most_empty_trailer() const noexcept = 0;
+  [[nodiscard]] virtual std::uint64_t max_empty_trailer() const noexcept = 0;
 
   // Nothing is prepared: what only readers of older states could want may go.
-  virtual void wind_up() = 0;
+  virtual void release_old_states() = 0;
 
   // For chunks stored from now on; only while the frame holds none.
   virtual void set_params(const codec::FrameHeader& header) = 0;

@@ -20,7 +20,7 @@ namespace framefs::fs {
 namespace {
 
 // Past so many files, one sync of all of the filesystem costs less than one for each.
-constexpr std::size_t kMostSingleSyncs = 16;
+constexpr std::size_t kMaxSingleSyncs = 16;
 constexpr mode_t kChunkFileMode = 0666;
 const char* const kIndexName = kSparseIndexName.data();
 const char* const kNextIndexName = kNextSparseIndexName.data();
@@ -72,7 +72,7 @@ Result<struct stat> SparseBackend::content_stat() const {
   return st;
 }
 
-Result<std::int64_t> SparseBackend::store(std::span<const std::byte> chunk) {
+Result<std::int64_t> SparseBackend::write_chunk(std::span<const std::byte> chunk) {
   const auto id = numbers_.with([&](Numbers& numbers) {
     // Low numbers first, for the sake of is_refused().
     const auto number = numbers.space.allocate_from(0, 1);
@@ -180,7 +180,7 @@ Status SparseBackend::sync_files() {
     for (const auto& [id, size] : numbers.fresh) fresh.push_back(id);
     return fresh;
   });
-  if (ids.size() > kMostSingleSyncs) {
+  if (ids.size() > kMaxSingleSyncs) {
     if (::syncfs(directory_.get()) != 0) return system_error("syncfs");
     return {};
   }
@@ -234,7 +234,7 @@ Result<std::int64_t> SparseBackend::store_again(std::int64_t entry) {
   std::vector<std::byte> chunk(
       std::min<std::uint64_t>(static_cast<std::uint64_t>(st.st_size), codec::kMaxChunkBytes));
   FRAMEFS_CHECK(read_fully(fd.get(), 0, chunk));
-  return store(chunk);
+  return write_chunk(chunk);
 }
 
 Status SparseBackend::commit_durably(const FrameContent& content) {
@@ -242,7 +242,7 @@ Status SparseBackend::commit_durably(const FrameContent& content) {
   FRAMEFS_CHECK(sync());
   FRAMEFS_CHECK(publish());
   FRAMEFS_CHECK(sync());
-  return tidy();
+  return reclaim();
 }
 
 Status SparseBackend::compact(const FrameContent& content, const Moved& moved) {
@@ -261,12 +261,12 @@ Status SparseBackend::compact(const FrameContent& content, const Moved& moved) {
   return commit_durably({content.nbytes, entries, content.vlmetalayers});
 }
 
-Status SparseBackend::tidy() {
+Status SparseBackend::reclaim() {
   for (const auto id : std::exchange(removable_, {})) remove_file(id);
   return {};
 }
 
-void SparseBackend::wind_up() {
+void SparseBackend::release_old_states() {
   for (const auto id : std::exchange(dead_, {})) remove_file(id);
 }
 

@@ -10,8 +10,8 @@
 #include "codec/core/limits.h"
 #include "codec/frame/frame.h"
 #include "codec/frame/frame_space.h"
-#include "fs/core/chunk_files.h"
 #include "fs/core/guarded.h"
+#include "fs/source/chunk_files.h"
 #include "fs/write/frame_backend.h"
 
 namespace framefs::fs {
@@ -30,17 +30,17 @@ class SparseBackend final : public FrameBackend {
                                                      const codec::Frame& frame,
                                                      const std::vector<std::int64_t>& entries);
 
-  Result<std::int64_t> store(std::span<const std::byte> chunk) override;
+  Result<std::int64_t> write_chunk(std::span<const std::byte> chunk) override;
   void drop(std::int64_t entry) override;
   Status prepare(const FrameContent& content) override;
   Status publish() override;
   // Always: numbers of chunks that only a state before has are given out again.
-  [[nodiscard]] bool wants_tidying() const override { return true; }
-  Status tidy() override;
-  [[nodiscard]] std::uint64_t most_empty_trailer() const noexcept override {
+  [[nodiscard]] bool wants_reclaim() const override { return true; }
+  Status reclaim() override;
+  [[nodiscard]] std::uint64_t max_empty_trailer() const noexcept override {
     return std::numeric_limits<std::uint64_t>::max();
   }
-  void wind_up() override;
+  void release_old_states() override;
   void set_params(const codec::FrameHeader& header) override;
   [[nodiscard]] int content_fd() const noexcept override { return index_.get(); }
   [[nodiscard]] Result<struct stat> content_stat() const override;

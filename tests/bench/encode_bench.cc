@@ -45,9 +45,9 @@ std::size_t encode_all(ChunkEncoder& encoder, const EncodeParams& params,
 }
 
 void measure(const EncodeParams& params, int filter, std::span<const std::byte> plain) {
-  constexpr double kLeastSeconds = 0.3;
+  constexpr double kMinSeconds = 0.3;
   ChunkEncoder encoder;
-  std::vector<std::byte> out(ChunkPlan::most_bytes(kChunkBytes));
+  std::vector<std::byte> out(ChunkPlan::max_bytes(kChunkBytes));
   const auto stored = encode_all(encoder, params, plain, out);
   double best = 0;
   const double begin = now();
@@ -55,7 +55,7 @@ void measure(const EncodeParams& params, int filter, std::span<const std::byte> 
     const double start = now();
     encode_all(encoder, params, plain, out);
     best = std::max(best, static_cast<double>(plain.size()) / (now() - start) / 1e6);
-  } while (now() - begin < kLeastSeconds);
+  } while (now() - begin < kMinSeconds);
   std::printf("%s %d %d %.1f %zu\n", codec_name(params.codec), params.clevel, filter, best, stored);
   std::fflush(stdout);
 }

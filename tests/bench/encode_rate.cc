@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "codec/chunk/chunk_encoder.h"
-#include "codec/chunk/encode_words.h"
+#include "codec/chunk/codec_names.h"
 #include "tests/bench/stopwatch.h"
 
 namespace {
@@ -44,7 +44,7 @@ struct Work {
 // One thread's share.
 void encode_some(const Work& work, std::atomic<std::uint64_t>& next) {
   codec::ChunkEncoder encoder;
-  std::vector<std::byte> out(codec::ChunkPlan::most_bytes(work.chunksize));
+  std::vector<std::byte> out(codec::ChunkPlan::max_bytes(work.chunksize));
   for (auto i = next++; i < work.chunks_once() * work.times; i = next++) {
     if (!encoder.encode(work.params, work.chunk(i), out)) std::abort();
   }

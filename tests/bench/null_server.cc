@@ -4,7 +4,7 @@
 //
 // Whatever name is looked up is a file of SIZE bytes, all of them answered from the same PIECE bytes of
 // memory (128 KiB).  Serves in the foreground until it is unmounted.  What it asks of libfuse and of
-// the kernel is what fs/fuse/session.cc and fs/fuse/read_ahead.cc ask.
+// the kernel is what fs/fuse/session.cc and fs/fuse/kernel_readahead.cc ask.
 
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -90,7 +90,7 @@ void op_read(fuse_req_t req, fuse_ino_t, std::size_t size, off_t offset, fuse_fi
   fuse_reply_iov(req, pieces.data(), static_cast<int>(pieces.size()));
 }
 
-void raise_read_ahead(const std::string& mountpoint) {
+void raise_kernel_readahead(const std::string& mountpoint) {
   struct stat st{};
   if (::stat(mountpoint.c_str(), &st) != 0) return;
   std::ofstream(
@@ -115,7 +115,7 @@ int serve(Server& server, const std::string& mountpoint) {
   }
   auto* const config = fuse_loop_cfg_create();
   fuse_loop_cfg_set_clone_fd(config, 1);
-  std::jthread announcer([&] { raise_read_ahead(mountpoint); });
+  std::jthread announcer([&] { raise_kernel_readahead(mountpoint); });
   fuse_session_loop_mt(session, config);
   fuse_session_unmount(session);
   announcer.join();

@@ -134,8 +134,8 @@ Result<std::string> decode(const ManifestEntry& entry, const FrameFixture& fixtu
         return Frame::read_vlmetalayer(fixture.source(), layer, Limits{});
       }));
 
-  constexpr std::uint64_t kMostDamagedBytes = 64u << 20;
-  if (!trusted && frame.nbytes() > kMostDamagedBytes) {
+  constexpr std::uint64_t kMaxDamagedBytes = 64u << 20;
+  if (!trusted && frame.nbytes() > kMaxDamagedBytes) {
     return codec::fail(codec::Errc::over_limit, "nbytes beyond what the test decodes");
   }
   std::vector<std::byte> whole(frame.nbytes());

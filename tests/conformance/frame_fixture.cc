@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "fs/core/chunk_files.h"
+#include "fs/source/chunk_files.h"
 
 namespace framefs::test {
 namespace {

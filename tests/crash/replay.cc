@@ -120,7 +120,7 @@ class Replay {
   bool run() {
     const auto& records = log_.records();
     const auto cuts = choose_cuts(options_, records.size());
-    for (std::uint64_t at = 0; at <= records.size() && failures_ < kMostFailures; ++at) {
+    for (std::uint64_t at = 0; at <= records.size() && failures_ < kMaxFailures; ++at) {
       if (cuts.contains(at)) cut(at);
       if (at < records.size() && !check_.apply(records[at])) {
         fail(fmt::format("record {} is impossible: {}", at, records[at].text()));
@@ -154,7 +154,7 @@ class Replay {
   }
 
  private:
-  static constexpr std::uint64_t kMostFailures = 20;
+  static constexpr std::uint64_t kMaxFailures = 20;
 
   void fail(const std::string& text) {
     ++failures_;

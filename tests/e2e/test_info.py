@@ -14,7 +14,7 @@ import daemon
 import fixtures
 from command_case import CommandCase
 from frame_writer import array_frame, frame, memcpyed_chunk, plain_frame
-from store_writer import archive, embed_store
+from container_writer import archive, embed_container
 
 SPECIAL = {None: 0, "zero": 1, "nan": 2, "value": 3, "uninit": 4}
 
@@ -253,7 +253,7 @@ class Info(CommandCase):
 class Stores(CommandCase):
     def setUp(self):
         self.values = numpy.arange(100, dtype="<f8")
-        self.embedded = embed_store({"/a": plain_frame(b"z" * 5000), "/deep/b": array_frame(self.values)},
+        self.embedded = embed_container({"/a": plain_frame(b"z" * 5000), "/deep/b": array_frame(self.values)},
                                     remote=["/far"])
         self.members = {"x.b2nd": array_frame(self.values), "deep/y.b2frame": plain_frame(b"hello"),
                         "readme.txt": b"text", "embed.b2e": self.embedded}
@@ -279,7 +279,7 @@ class Stores(CommandCase):
 
     def test_an_embedded_store_by_itself(self):
         path = self.folder / "e.b2e"
-        path.write_bytes(embed_store({"/a": plain_frame(b"z" * 5000)}))
+        path.write_bytes(embed_container({"/a": plain_frame(b"z" * 5000)}))
         [said] = self.info(path)
         self.assertEqual(said["kind"], "embedded store")
         self.assertEqual([member["path"] for member in said["members"]], ["a.b2frame"])

@@ -20,7 +20,7 @@ import time
 import select
 from command_case import CommandCase, open_terminal
 from frame_writer import array_frame, frame, memcpyed_chunk, plain_frame
-from store_writer import archive, embed_store
+from container_writer import archive, embed_container
 
 
 def sha256(path):
@@ -332,7 +332,7 @@ class Unpack(CommandCase):
 class Stores(CommandCase):
     def setUp(self):
         self.values = numpy.arange(100, dtype="<f8")
-        embedded = embed_store({"/a": plain_frame(b"z" * 5000)})
+        embedded = embed_container({"/a": plain_frame(b"z" * 5000)})
         self.archive = self.source / "s.b2z"
         self.members = {"x.b2nd": array_frame(self.values), "deep/y.b2frame": plain_frame(b"hello"),
                         "readme.txt": b"text", "embed.b2e": embedded}

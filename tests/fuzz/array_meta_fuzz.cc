@@ -38,8 +38,8 @@ void check_promises(const codec::ArrayMeta& meta) {
     chunk_items *= chunk > 0 ? chunk : 1;
     block_items *= block > 0 ? block : 1;
     // None is so large that the next step could wrap.
-    constexpr Wide kMost = std::numeric_limits<std::int64_t>::max();
-    demand(items <= kMost && items_of_whole_chunks <= kMost);
+    constexpr Wide kMax = std::numeric_limits<std::int64_t>::max();
+    demand(items <= kMax && items_of_whole_chunks <= kMax);
     demand(chunk_items <= std::numeric_limits<std::int32_t>::max());
     demand(block_items <= std::numeric_limits<std::int32_t>::max());
   }

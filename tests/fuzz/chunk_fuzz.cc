@@ -19,11 +19,11 @@ namespace {
 using namespace framefs;
 
 // Small enough that a lying header cannot make the fuzzer itself run out of memory.
-constexpr std::uint32_t kMostDecodedBytes = 1u << 20;
+constexpr std::uint32_t kMaxDecodedBytes = 1u << 20;
 
 codec::Limits small_limits() {
   codec::Limits limits;
-  limits.block_bytes = kMostDecodedBytes;
+  limits.block_bytes = kMaxDecodedBytes;
   limits.chunk_table_bytes = 64u << 10;
   return limits;
 }
@@ -56,7 +56,7 @@ codec::ChunkContext array_of(std::span<const std::byte> bytes) {
 void check_chunk(std::span<const std::byte> bytes, const codec::ChunkContext& context) {
   const codec::MemorySource source(bytes);
   const auto chunk = codec::Chunk::open(source, 0, bytes.size(), context, small_limits());
-  if (!chunk || chunk->nbytes() > kMostDecodedBytes) return;
+  if (!chunk || chunk->nbytes() > kMaxDecodedBytes) return;
   demand(chunk->memory_bytes() < (1u << 20));
 
   const auto whole = test::decode_whole(source, *chunk);

@@ -1,4 +1,4 @@
-// Intent: any bytes as the metadata of an embedded store: what is embedded lies in the store, the
+// Intent: any bytes as the metadata of an embedded container: what is embedded lies in the container, the
 // paths can be shown, each once; and the nodes, packed anew as Python would, are read as the same.
 
 #include <cstddef>
@@ -8,9 +8,9 @@
 #include <span>
 #include <string>
 
+#include "codec/container/container_path.h"
+#include "codec/container/embed_map.h"
 #include "codec/core/byte_reader.h"
-#include "codec/store/embed_map.h"
-#include "codec/store/store_path.h"
 #include "tests/support/bytes.h"
 #include "tests/support/msgpack_builder.h"
 
@@ -22,7 +22,7 @@ void demand(bool holds) {
   if (!holds) std::abort();
 }
 
-constexpr codec::StoreLimits kLimits = {.members = 1U << 12};
+constexpr codec::ContainerLimits kLimits = {.members = 1U << 12};
 
 test::Bytes pack(const codec::EmbedMap& map) {
   test::Bytes out;
@@ -54,7 +54,7 @@ test::Bytes pack(const codec::EmbedMap& map) {
 
 }  // namespace
 
-// The first two bytes are the size of the store, the rest the metadata.
+// The first two bytes are the size of the container, the rest the metadata.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
   constexpr std::size_t kSizeBytes = 2;
@@ -69,7 +69,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   std::set<std::string> paths;
   for (const auto& node : map->nodes) {
-    demand(codec::is_store_path(node.path) && paths.insert(node.path).second);
+    demand(codec::is_container_path(node.path) && paths.insert(node.path).second);
     if (node.form != codec::EmbedForm::embedded) continue;
     demand(node.frame.offset <= store_bytes);
     demand(node.frame.size <= store_bytes - node.frame.offset);

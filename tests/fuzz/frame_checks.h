@@ -24,12 +24,12 @@ inline void demand(bool holds) {
   if (!holds) std::abort();
 }
 
-inline constexpr std::uint64_t kMostDecodedBytes = 1u << 20;
+inline constexpr std::uint64_t kMaxDecodedBytes = 1u << 20;
 
 // Small enough that a lying header cannot make the fuzzer itself run out of memory.
 inline codec::Limits small_limits() {
   codec::Limits limits;
-  limits.block_bytes = kMostDecodedBytes;
+  limits.block_bytes = kMaxDecodedBytes;
   limits.chunk_table_bytes = 64u << 10;
   limits.frame_header_bytes = 64u << 10;
   limits.frame_trailer_bytes = 64u << 10;
@@ -46,9 +46,9 @@ class FrameChecks {
 
   // `seed` chooses the sub-ranges.
   void run(std::size_t seed) const {
-    constexpr std::uint64_t kMostChunks = 4096;
+    constexpr std::uint64_t kMaxChunks = 4096;
     read_metalayers();
-    if (frame_.nbytes() > kMostDecodedBytes || frame_.chunk_count() > kMostChunks) {
+    if (frame_.nbytes() > kMaxDecodedBytes || frame_.chunk_count() > kMaxChunks) {
       return read_ends();
     }
     std::vector<std::byte> whole(frame_.nbytes());
@@ -93,7 +93,7 @@ class FrameChecks {
     for (codec::ChunkIndex index; index.value < frame_.chunk_count(); ++index.value) {
       if (all.size() > frame_.nbytes()) break;
       const auto chunk = serial.open_chunk(index);
-      if (!chunk || chunk->nbytes() > kMostDecodedBytes) return std::nullopt;
+      if (!chunk || chunk->nbytes() > kMaxDecodedBytes) return std::nullopt;
       const auto plain = test::decode_by_blocks(chunks_, *chunk);
       if (!plain) return std::nullopt;
       all.insert(all.end(), plain->begin(), plain->end());

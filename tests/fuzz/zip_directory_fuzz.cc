@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "codec/container/container_path.h"
+#include "codec/container/container_tree.h"
+#include "codec/container/zip_directory.h"
 #include "codec/core/byte_source.h"
-#include "codec/store/store_path.h"
-#include "codec/store/store_tree.h"
-#include "codec/store/zip_directory.h"
 #include "tests/support/bytes.h"
 
 namespace {
@@ -25,7 +25,7 @@ void demand(bool holds) {
   if (!holds) std::abort();
 }
 
-constexpr codec::StoreLimits kLimits = {
+constexpr codec::ContainerLimits kLimits = {
     .directory_bytes = 1U << 20, .members = 1U << 12, .tree_nodes = 1U << 16};
 
 void check_places(const codec::ByteSource& archive, std::uint64_t archive_bytes,
@@ -49,13 +49,13 @@ void check_places(const codec::ByteSource& archive, std::uint64_t archive_bytes,
 
 void check_tree(const codec::ZipDirectory& directory) {
   std::set<std::string> names;
-  std::vector<codec::StoreTree::Leaf> leaves;
+  std::vector<codec::ContainerTree::Leaf> leaves;
   for (const auto& member : directory.members()) {
-    demand(codec::is_store_path(member.name));
+    demand(codec::is_container_path(member.name));
     demand(names.insert(member.name).second);
     leaves.push_back({member.name, leaves.size()});
   }
-  const auto tree = codec::StoreTree::make(leaves, kLimits);
+  const auto tree = codec::ContainerTree::make(leaves, kLimits);
   if (!tree) {
     demand(tree.error().kind == codec::Errc::over_limit);
     return;

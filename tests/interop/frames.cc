@@ -114,7 +114,7 @@ codec::EncodeParams random_encoding(std::mt19937& random) {
 Status append_all(codec::FrameWriter& writer, const codec::FrameParams& params,
                   std::span<const std::byte> plain) {
   codec::ChunkEncoder encoder;
-  Bytes chunk(codec::ChunkPlan::most_bytes(params.chunksize));
+  Bytes chunk(codec::ChunkPlan::max_bytes(params.chunksize));
   for (; !plain.empty();
        plain = plain.subspan(std::min<std::size_t>(params.chunksize, plain.size()))) {
     const auto piece = plain.first(std::min<std::size_t>(params.chunksize, plain.size()));
@@ -284,7 +284,7 @@ int write_all(const filesystem::path& folder, int count, std::uint32_t seed) {
 }
 
 Result<Bytes> read_frame(const filesystem::path& path) {
-  const fs::FileSource source(fs::UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)));
+  const fs::FileReader source(fs::UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)));
   FRAMEFS_TRY(const auto frame, codec::Frame::open(source, codec::Limits{}));
   Bytes out(frame.nbytes());
   codec::FrameReader reader(source, frame, codec::Limits{});

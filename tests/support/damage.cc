@@ -14,7 +14,7 @@
 namespace framefs::test {
 namespace {
 
-constexpr std::size_t kMostBytes = 1u << 20;
+constexpr std::size_t kMaxBytes = 1u << 20;
 
 // libzstd takes another of its loops while a dictionary is new to its context, and these do not refuse
 // the same damaged streams: the first read of one may fail and the second decode.
@@ -72,7 +72,7 @@ std::string misbehaviour_of(const codec::Result<codec::Frame>& frame,
   if (frame->header().frame_len > source_bytes) return "a frame larger than its bytes";
   if (auto wrong = metalayer_misbehaviour(source, *frame); !wrong.empty()) return wrong;
   codec::FrameReader reader(source, chunks, *frame, small_limits());
-  if (frame->nbytes() > kMostBytes) return read_ends(reader, frame->nbytes());
+  if (frame->nbytes() > kMaxBytes) return read_ends(reader, frame->nbytes());
   return read_twice(reader, 0, frame->nbytes(), nullptr);
 }
 
@@ -80,11 +80,11 @@ std::string misbehaviour_of(const codec::Result<codec::Frame>& frame,
 
 codec::Limits small_limits() {
   codec::Limits limits;
-  limits.block_bytes = kMostBytes;
-  limits.chunk_table_bytes = kMostBytes;
-  limits.frame_header_bytes = kMostBytes;
-  limits.frame_trailer_bytes = kMostBytes;
-  limits.vlmeta_bytes = kMostBytes;
+  limits.block_bytes = kMaxBytes;
+  limits.chunk_table_bytes = kMaxBytes;
+  limits.frame_header_bytes = kMaxBytes;
+  limits.frame_trailer_bytes = kMaxBytes;
+  limits.vlmeta_bytes = kMaxBytes;
   return limits;
 }
 
@@ -98,7 +98,7 @@ std::string chunk_misbehaviour(std::span<const std::byte> bytes,
   }
   if (chunk->header().cbytes > bytes.size()) return "a chunk larger than the bytes it may take";
   codec::ChunkReader reader(source, *chunk);
-  if (chunk->nbytes() > kMostBytes) return read_ends(reader, chunk->nbytes());
+  if (chunk->nbytes() > kMaxBytes) return read_ends(reader, chunk->nbytes());
 
   if (may_waver(*chunk)) {
     // From here on the dictionary is known to the reader, though not to those of decode_by_blocks().

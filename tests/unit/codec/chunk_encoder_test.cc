@@ -33,7 +33,7 @@ FilterSlots slots_of(const std::vector<std::uint8_t>& ids) {
 }
 
 Bytes encoded(ChunkEncoder& encoder, const EncodeParams& params, const Bytes& plain) {
-  Bytes out(ChunkPlan::most_bytes(plain.size()));
+  Bytes out(ChunkPlan::max_bytes(plain.size()));
   const auto size = encoder.encode(params, plain, out);
   INFO(outcome(size));
   REQUIRE(size);
@@ -55,7 +55,7 @@ Bytes encoded_by_blocks(const EncodeParams& params, const Bytes& plain) {
   if (plan->outcome() == ChunkOutcome::blocks) blocks.resize(plan->block_count());
   for (std::size_t i = blocks.size(); i-- > 0;) {
     const auto range = plan->block_range({i});
-    blocks[i].resize(plan->most_block_bytes({i}));
+    blocks[i].resize(plan->max_block_bytes({i}));
     BlockEncoder encoder;
     const auto size =
         encoder.encode(*plan, {i}, std::span(plain).subspan(range.offset, range.size), blocks[i]);
@@ -63,7 +63,7 @@ Bytes encoded_by_blocks(const EncodeParams& params, const Bytes& plain) {
     blocks[i].resize(*size);
   }
   const std::vector<std::span<const std::byte>> spans(blocks.begin(), blocks.end());
-  Bytes out(ChunkPlan::most_bytes(plain.size()));
+  Bytes out(ChunkPlan::max_bytes(plain.size()));
   out.resize(plan->assemble(plain, spans, out));
   return out;
 }
@@ -121,7 +121,7 @@ TEST_CASE("chunk_encoder: whatever is asked for is read back by every reader",
     if (draw(random) % 3 != 0) params.blocksize = 1 + draw(random) % 9000;
     params.split = static_cast<SplitMode>(1 + draw(random) % 4);
     params.use_dict = draw(random) % 4 == 0;
-    params.zeros_vanish = draw(random) % 2 == 0;
+    params.omit_zero_chunks = draw(random) % 2 == 0;
     if (params.clevel > 7) params.clevel = 8;  // the highest of zstd takes its time
     const auto kind = test::kPlainKinds[draw(random) % 7];
     const auto nbytes = sizes[draw(random) % 12] + draw(random) % 3;
@@ -132,7 +132,7 @@ TEST_CASE("chunk_encoder: whatever is asked for is read back by every reader",
     const auto chunk = encoded(encoder, params, plain);
     REQUIRE(chunk == encoded_by_blocks(params, plain));
     if (chunk.empty()) {
-      REQUIRE(params.zeros_vanish);
+      REQUIRE(params.omit_zero_chunks);
       REQUIRE(plain == Bytes(nbytes));
       REQUIRE(nbytes % params.typesize == 0);
       continue;
@@ -192,7 +192,7 @@ TEST_CASE("chunk_encoder: zeros are not stored when they may vanish",
   CHECK(encoded(params, Bytes(100000)).empty());
   // A reader may not find the end of the last item.
   CHECK_FALSE(encoded(params, Bytes(100001)).empty());
-  params.zeros_vanish = false;
+  params.omit_zero_chunks = false;
   const auto stored = encoded(params, Bytes(100000));
   CHECK(stored.size() == 36);
   CHECK(stored[31] == std::byte{0x30});
@@ -313,7 +313,7 @@ TEST_CASE("chunk_encoder: many threads give what one gives", "[codec][chunk_enco
       BlockEncoder encoder;
       for (std::size_t i = thread; i < blocks.size(); i += kThreads) {
         const auto range = plan->block_range({i});
-        blocks[i].resize(plan->most_block_bytes({i}));
+        blocks[i].resize(plan->max_block_bytes({i}));
         const auto size = encoder.encode(
             *plan, {i}, std::span(plain).subspan(range.offset, range.size), blocks[i]);
         if (!size) failed[thread] = 1;
@@ -322,7 +322,7 @@ TEST_CASE("chunk_encoder: many threads give what one gives", "[codec][chunk_enco
     });
     REQUIRE(std::ranges::count(failed, 1) == 0);
     const std::vector<std::span<const std::byte>> spans(blocks.begin(), blocks.end());
-    Bytes out(ChunkPlan::most_bytes(plain.size()));
+    Bytes out(ChunkPlan::max_bytes(plain.size()));
     out.resize(plan->assemble(plain, spans, out));
     CHECK(out == serial);
   }

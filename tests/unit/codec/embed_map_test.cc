@@ -1,4 +1,4 @@
-#include "codec/store/embed_map.h"
+#include "codec/container/embed_map.h"
 
 #include <functional>
 #include <string>
@@ -19,10 +19,10 @@ using test::pack_map;
 using test::pack_str;
 using test::pack_uint;
 
-constexpr std::uint64_t kStoreBytes = 10000;
+constexpr std::uint64_t kContainerBytes = 10000;
 
-Result<EmbedMap> parse(const Bytes& metadata, const StoreLimits& limits = {}) {
-  return parse_embed_map(metadata, kStoreBytes, limits);
+Result<EmbedMap> parse(const Bytes& metadata, const ContainerLimits& limits = {}) {
+  return parse_embed_map(metadata, kContainerBytes, limits);
 }
 
 // A node's map: {"offset": ..., "length": ...}
@@ -80,7 +80,7 @@ TEST_CASE("embed_map: keys lead to places in the store", "[codec][embed_map][uni
   const auto map = parse(metadata({{"/node1", place(0, 832)},
                                    {"/group/node2", place(832, 300)},
                                    {"/group/__vlmeta__", place(1132, 70000 - 61132)},
-                                   {"/end", place(kStoreBytes, 0)}}));
+                                   {"/end", place(kContainerBytes, 0)}}));
   REQUIRE(map);
   CHECK(listing(*map) == Lines{"node1: 0 + 832", "group/node2: 832 + 300",
                                "group/__vlmeta__: 1132 + 8868", "end: 10000 + 0"});
@@ -166,9 +166,9 @@ TEST_CASE("embed_map: nodes that lead nowhere are damaged, the others not",
     Pack value;
   };
   for (const auto& c : std::vector<Case>{
-           {"behind the store", place(kStoreBytes + 1, 0)},
-           {"past its end", place(kStoreBytes, 1)},
-           {"longer than it", place(0, kStoreBytes + 1)},
+           {"behind the store", place(kContainerBytes + 1, 0)},
+           {"past its end", place(kContainerBytes, 1)},
+           {"longer than it", place(0, kContainerBytes + 1)},
            {"wrapping", place(~0ULL, 2)},
            {"wrapping length", place(2, ~0ULL)},
            {"negative", field([](Bytes& to) { test::pack_negative(to, -1); })},
@@ -358,16 +358,17 @@ TEST_CASE("embed_map: every truncated prefix is refused", "[codec][embed_map][co
   }
 }
 
-// Oracle: whatever is embedded lies inside of the store.
+// Oracle: whatever is embedded lies inside of the container.
 TEST_CASE("embed_map: any flipped bit gives an error or nodes inside the store",
           "[codec][embed_map][corrupt]") {
   const auto good = metadata({{"/a", place(9999, 1)}, {"/b/c", place(832, 300)}});
   const auto probe = [](std::span<const std::byte> bytes) -> std::string {
-    const auto map = parse_embed_map(bytes, kStoreBytes, {});
+    const auto map = parse_embed_map(bytes, kContainerBytes, {});
     if (!map) return map.error().kind == Errc::internal ? "internal" : "";
     for (const auto& node : map->nodes) {
       if (node.form != EmbedForm::embedded) continue;
-      if (node.frame.offset > kStoreBytes || node.frame.size > kStoreBytes - node.frame.offset) {
+      if (node.frame.offset > kContainerBytes ||
+          node.frame.size > kContainerBytes - node.frame.offset) {
         return "outside of the store";
       }
     }

@@ -12,7 +12,7 @@ using test::Bytes;
 
 TEST_CASE("encode_trial: the trial finds the size of the items", "[codec][encode_trial][unit]") {
   const auto settled = [](const Bytes& sample, const EncodeHints& hints) {
-    const auto params = settle_by_trial({}, hints, sample);
+    const auto params = choose_params_by_trial({}, hints, sample);
     REQUIRE(params);
     return *params;
   };

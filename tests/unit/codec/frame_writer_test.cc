@@ -30,7 +30,7 @@ using test::PlainKind;
 // Appends `plain` in chunks.
 Status append_all(FrameWriter& writer, const FrameParams& params, const Bytes& plain) {
   ChunkEncoder encoder;
-  Bytes chunk(ChunkPlan::most_bytes(params.chunksize));
+  Bytes chunk(ChunkPlan::max_bytes(params.chunksize));
   for (std::size_t begin = 0; begin < plain.size(); begin += params.chunksize) {
     const auto piece = std::span(plain).subspan(
         begin, std::min<std::size_t>(params.chunksize, plain.size() - begin));

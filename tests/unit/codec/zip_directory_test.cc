@@ -1,4 +1,4 @@
-#include "codec/store/zip_directory.h"
+#include "codec/container/zip_directory.h"
 
 #include <algorithm>
 #include <string>
@@ -22,7 +22,7 @@ using test::outcome;
 using test::put_le;
 using test::ZipSpec;
 
-Result<ZipDirectory> read(const Bytes& archive, const StoreLimits& limits = {}) {
+Result<ZipDirectory> read(const Bytes& archive, const ContainerLimits& limits = {}) {
   return ZipDirectory::read(MemorySource(archive), limits);
 }
 

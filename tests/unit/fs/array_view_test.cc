@@ -145,7 +145,7 @@ TEST_CASE("array_view: reads end where the array does", "[fs][array_view][unit]"
                        .typesize = 1,
                        .chunk = {}};
   const auto sample = test::array_sample(spec, 1);
-  constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
+  constexpr auto kMax = std::numeric_limits<std::uint64_t>::max();
   struct Row {
     std::uint64_t offset;
     std::uint64_t size;
@@ -156,9 +156,9 @@ TEST_CASE("array_view: reads end where the array does", "[fs][array_view][unit]"
     const auto view = mount.view(sample.frame, header);
     const std::size_t end = header == Header::npy ? 600 + 128 : 600;
     for (const auto& row :
-         {Row{0, 0, 0}, Row{0, kMost, end}, Row{end - 1, 1, 1}, Row{end - 1, 2, 1},
-          Row{end - 1, kMost, 1}, Row{end, 1, 0}, Row{end, kMost, 0}, Row{end + 1, 5, 0},
-          Row{kMost, 1, 0}, Row{kMost, kMost, 0}, Row{end - 600, 0, 0}}) {
+         {Row{0, 0, 0}, Row{0, kMax, end}, Row{end - 1, 1, 1}, Row{end - 1, 2, 1},
+          Row{end - 1, kMax, 1}, Row{end, 1, 0}, Row{end, kMax, 0}, Row{end + 1, 5, 0},
+          Row{kMax, 1, 0}, Row{kMax, kMax, 0}, Row{end - 600, 0, 0}}) {
       CAPTURE(row.offset, row.size);
       const auto got = read(*view, row.offset, row.size);
       REQUIRE(got);

@@ -106,12 +106,12 @@ TEST_CASE("cached_frame: where chunks lie is found out once", "[fs][cached_frame
   const auto source = std::make_shared<const SharedSource>(build_frame(spec).bytes);
   ViewMount mount;
   const auto frame = mount.open(source);
-  const auto begins = frame->chunk_begins();
+  const auto begins = frame->chunk_offsets();
   REQUIRE(begins);
   CHECK((*begins)->find(1500)->chunk.value == 1);
   CHECK((*begins)->find(1500)->range == ByteRange{1000, 1000});
   static_cast<void>(source->take_reads());
-  REQUIRE(frame->chunk_begins());
+  REQUIRE(frame->chunk_offsets());
   CHECK(source->take_reads().empty());
 }
 

@@ -1,4 +1,4 @@
-#include "fs/view/chunk_info.h"
+#include "fs/inspect/chunk_info.h"
 
 #include <memory>
 #include <vector>

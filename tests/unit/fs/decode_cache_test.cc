@@ -30,7 +30,7 @@ struct Number {
 };
 using NumberPtr = std::shared_ptr<const Number>;
 
-CacheKey key_of(std::uint64_t chunk) { return {.file = 1, .chunk = chunk}; }
+CacheKey key_of(std::uint64_t chunk) { return {.content = {1}, .chunk = chunk}; }
 
 // Puts a value of `bytes` into the cache where `key` has none.  True where it had one.
 bool touch(DecodeCache& cache, std::uint64_t chunk, std::uint64_t bytes) {
@@ -74,13 +74,13 @@ TEST_CASE("decode_cache: a value is made once when many threads ask", "[fs][deco
 TEST_CASE("decode_cache: keys that differ in one part are different", "[fs][decode_cache][unit]") {
   DecodeCache cache(kMuch);
   const std::vector<CacheKey> keys = {
-      {.file = 1, .chunk = 1, .block = 1, .kind = CacheKind::block},
-      {.file = 2, .chunk = 1, .block = 1, .kind = CacheKind::block},
-      {.file = 1, .chunk = 2, .block = 1, .kind = CacheKind::block},
-      {.file = 1, .chunk = 1, .block = 2, .kind = CacheKind::block},
-      {.file = 1, .chunk = 1, .block = 1, .kind = CacheKind::chunk},
-      {.file = 1, .chunk = 1, .block = 1, .kind = CacheKind::index_window},
-      {.file = 1, .chunk = 1, .block = 1, .kind = CacheKind::chunk_begins}};
+      {.content = {1}, .chunk = 1, .block = 1, .kind = CacheKind::block},
+      {.content = {2}, .chunk = 1, .block = 1, .kind = CacheKind::block},
+      {.content = {1}, .chunk = 2, .block = 1, .kind = CacheKind::block},
+      {.content = {1}, .chunk = 1, .block = 2, .kind = CacheKind::block},
+      {.content = {1}, .chunk = 1, .block = 1, .kind = CacheKind::chunk},
+      {.content = {1}, .chunk = 1, .block = 1, .kind = CacheKind::index_window},
+      {.content = {1}, .chunk = 1, .block = 1, .kind = CacheKind::chunk_offsets}};
   for (std::uint64_t pass = 0; pass < 2; ++pass) {
     for (std::uint64_t i = 0; i < keys.size(); ++i) {
       const auto got = cache.get<Number>(keys[i], [&]() -> Result<NumberPtr> {
@@ -310,7 +310,7 @@ class Reader {
   static std::uint64_t bytes_of(std::uint64_t key) { return key * 7919 % 2000 + 1; }
   // By so much each thread may pass the budget for a moment: by a value that it has claimed and not
   // yet made room for, or taken out of the map and not yet freed.
-  static constexpr std::uint64_t kMostBytes = 2000 + kOverhead;
+  static constexpr std::uint64_t kMaxBytes = 2000 + kOverhead;
 
   void read_once() {
     std::set<std::uint64_t> keys;
@@ -335,7 +335,7 @@ class Reader {
     std::vector<std::shared_ptr<DecodeCache::Flight>> flights;
     for (const auto key : keys) {
       auto claim = cache_.claim(key_of(key), bytes_of(key));
-      look();
+      shown_as();
       if (claim.ours) ours.emplace_back(key, std::move(*claim.ours));
       if (claim.flight) flights.push_back(std::move(claim.flight));
       if (claim.ready) pinned.push_back(std::move(claim.ready));
@@ -343,16 +343,16 @@ class Reader {
     for (auto& [key, ticket] : ours) {
       pinned.push_back(std::make_shared<const Counted>(living_, bytes_of(key)));
       ticket.publish(pinned.back(), bytes_of(key));
-      look();
+      shown_as();
     }
     for (const auto& flight : flights) {
       auto landed = flight->wait();
       if (!landed) ++failures;
       if (landed) pinned.push_back(std::move(*landed));
     }
-    look();
+    shown_as();
   }
-  void look() {
+  void shown_as() {
     most_held = std::max(most_held, cache_.held_bytes());
     most_living = std::max<std::uint64_t>(most_living, living_);
   }
@@ -382,8 +382,8 @@ TEST_CASE("decode_cache: the budget is not passed by many admitted readers",
     });
     for (const auto& reader : readers) {
       CHECK(reader->failures == 0);
-      CHECK(reader->most_held <= kBudget + kThreads * Reader::kMostBytes);
-      CHECK(reader->most_living <= kBudget + kThreads * Reader::kMostBytes);
+      CHECK(reader->most_held <= kBudget + kThreads * Reader::kMaxBytes);
+      CHECK(reader->most_living <= kBudget + kThreads * Reader::kMaxBytes);
     }
     touch(cache, 1000, 1);  // nothing is in use: all can go that must
     CHECK(cache.held_bytes() <= kBudget);

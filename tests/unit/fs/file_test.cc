@@ -114,10 +114,10 @@ TEST_CASE("file: read_fully goes on when the kernel gives less than asked for",
           "[fs][file][unit]") {
   bool met = false;
   for (const auto* const path : {"/proc/kallsyms", "/proc/crypto"}) {
-    constexpr std::size_t kMost = 1u << 16;
+    constexpr std::size_t kMax = 1u << 16;
     std::ifstream stream(path, std::ios::binary);
-    std::string expected(kMost, '\0');
-    stream.read(expected.data(), static_cast<std::streamsize>(kMost));
+    std::string expected(kMax, '\0');
+    stream.read(expected.data(), static_cast<std::streamsize>(kMax));
     expected.resize(static_cast<std::size_t>(stream.gcount()));
     const auto file = open_file(path);
     test::Bytes out(expected.size());
@@ -205,7 +205,7 @@ TEST_CASE("file: times far away still tell states apart", "[fs][file][unit]") {
 TEST_CASE("file: a source reads its file and follows its size", "[fs][file][unit]") {
   const test::TempDirectory folder;
   const auto path = folder.write("data", "12345");
-  const FileSource source(open_file(path));
+  const FileReader source(open_file(path));
   REQUIRE(source.size());
   CHECK(*source.size() == 5);
   std::array<std::byte, 2> out{};
@@ -213,7 +213,7 @@ TEST_CASE("file: a source reads its file and follows its size", "[fs][file][unit
   CHECK(out[1] == std::byte{'5'});
   folder.write("data", "1234567");
   CHECK(*source.size() == 7);
-  const FileSource closed{UniqueFd()};
+  const FileReader closed{UniqueFd()};
   REQUIRE_FALSE(closed.size());
   CHECK(closed.size().error().sys == EBADF);
 }

@@ -49,7 +49,7 @@ TEST_CASE("filesystem: a sparse frame is a file with the directory's owner and t
   for (const auto& [id, chunk] : frame.chunks) stored += chunk.size();
 
   CHECK(mount.names() == Names{"x"});
-  const auto entry = mount.look_up("x");
+  const auto entry = mount.lookup("x");
   const auto index = mount.stat("x.b2frame/chunks.b2frame");
   CHECK(S_ISREG(entry.stat.st_mode));
   CHECK(entry.stat.st_size == 2500);
@@ -61,7 +61,7 @@ TEST_CASE("filesystem: a sparse frame is a file with the directory's owner and t
   CHECK(mount.fs().stat_node(entry.id)->st_size == 2500);
   CHECK(mount.fs().check_access(entry.id, R_OK));
   // It is a file: nothing is in it, and it is no directory.
-  CHECK(mount.look_up_error("chunks.b2frame", entry.id) == ENOTDIR);
+  CHECK(mount.lookup_error("chunks.b2frame", entry.id) == ENOTDIR);
   CHECK(mount.fs().open_directory(entry.id).error().sys == ENOTDIR);
 }
 
@@ -69,7 +69,7 @@ TEST_CASE("filesystem: a sparse frame that changed shows its new bytes and size"
           "[fs][filesystem][unit]") {
   Mount mount;
   mount.write("x.b2", test::small_sparse_frame(1500, 1));
-  const auto id = mount.look_up("x").id;
+  const auto id = mount.lookup("x").id;
   const auto opened = mount.open(id);
   CHECK(mount.read(*opened.file, 0, 10000).value() == test::noise(1500, 1));
   // In place, and by a new index file over the old, as writers replace it.
@@ -80,13 +80,13 @@ TEST_CASE("filesystem: a sparse frame that changed shows its new bytes and size"
     CHECK(mount.fs().stat_node(id)->st_size == static_cast<off_t>(size));
     CHECK(mount.fs().stat_file(*opened.file)->st_size == static_cast<off_t>(size));
     CHECK(mount.read(*opened.file, 0, 10000).value() == test::noise(size, seed));
-    CHECK(mount.look_up("x").id == id);
+    CHECK(mount.lookup("x").id == id);
   }
   // The directory is no frame any more.
   REQUIRE(stdfs::remove(mount.path("x.b2/chunks.b2frame")));
   CHECK_FALSE(mount.read(*opened.file, 0, 10000));
-  CHECK(mount.look_up_error("x") == ENOENT);
-  CHECK(S_ISDIR(mount.look_up("x.b2").stat.st_mode));
+  CHECK(mount.lookup_error("x") == ENOENT);
+  CHECK(S_ISDIR(mount.lookup("x.b2").stat.st_mode));
   mount.fs().close_file(*opened.file);
 }
 
@@ -94,7 +94,7 @@ TEST_CASE("filesystem: the kernel keeps the pages of a sparse frame whose index 
           "[fs][filesystem][unit]") {
   Mount mount;
   mount.write("x.b2", test::small_sparse_frame(1500));
-  const auto id = mount.look_up("x").id;
+  const auto id = mount.lookup("x").id;
   const auto keeps = [&] {
     const auto opened = mount.open(id);
     mount.fs().close_file(*opened.file);
@@ -111,7 +111,7 @@ TEST_CASE("filesystem: a missing chunk file spoils its own range", "[fs][filesys
   Mount mount;
   mount.write("x.b2", test::small_sparse_frame(2500));
   REQUIRE(stdfs::remove(mount.path("x.b2/00000001.chunk")));
-  const auto opened = mount.open(mount.look_up("x").id);
+  const auto opened = mount.open(mount.lookup("x").id);
   CHECK_FALSE(opened.bypass_pages);
   CHECK(mount.read(*opened.file, 0, 1000).has_value());
   CHECK(mount.read(*opened.file, 2000, 500).has_value());
@@ -126,7 +126,7 @@ TEST_CASE("filesystem: a missing chunk file spoils its own range", "[fs][filesys
 TEST_CASE("filesystem: descriptors of a sparse frame are given back", "[fs][filesystem][unit]") {
   Mount mount;
   mount.write("x.b2", test::small_sparse_frame(40000));
-  const auto id = mount.look_up("x").id;
+  const auto id = mount.lookup("x").id;
   const auto count = [] {
     return std::distance(stdfs::directory_iterator("/proc/self/fd"), stdfs::directory_iterator());
   };
@@ -156,14 +156,14 @@ TEST_CASE("filesystem: an array is shown as a NumPy file", "[fs][filesystem][uni
     const std::string text(test::as_chars(npy.data()), npy_header_bytes(npy));
     CHECK(text.find("'descr': '<i4'") != std::string::npos);
     CHECK(text.find("(" + std::to_string(items) + ",)") != std::string::npos);
-    CHECK(mount.look_up(name).stat.st_size == static_cast<off_t>(npy.size()));
+    CHECK(mount.lookup(name).stat.st_size == static_cast<off_t>(npy.size()));
   }
   CHECK(mount.read_all("opaque") == test::noise(40, 1));
-  CHECK(mount.look_up("opaque").stat.st_size == 40);
-  CHECK(mount.look_up("x.npy").stat.st_ino == mount.stat("x.b2nd").st_ino);
-  CHECK(mount.look_up("x.npy").stat.st_blocks == mount.stat("x.b2nd").st_blocks);
-  CHECK(mount.look_up_error("x") == ENOENT);
-  CHECK(mount.look_up_error("x.b2nd") == ENOENT);
+  CHECK(mount.lookup("opaque").stat.st_size == 40);
+  CHECK(mount.lookup("x.npy").stat.st_ino == mount.stat("x.b2nd").st_ino);
+  CHECK(mount.lookup("x.npy").stat.st_blocks == mount.stat("x.b2nd").st_blocks);
+  CHECK(mount.lookup_error("x") == ENOENT);
+  CHECK(mount.lookup_error("x.b2nd") == ENOENT);
 }
 
 TEST_CASE("filesystem: an array may be shown as its bytes", "[fs][filesystem][unit]") {
@@ -171,16 +171,16 @@ TEST_CASE("filesystem: an array may be shown as its bytes", "[fs][filesystem][un
   mount.write("x.b2nd", test::small_array(700, 3));
   CHECK(mount.names() == Names{"x"});
   CHECK(mount.read_all("x") == test::noise(2800, 3));
-  CHECK(mount.look_up("x").stat.st_size == 2800);
-  CHECK(mount.look_up("x").stat.st_ino == mount.stat("x.b2nd").st_ino);
+  CHECK(mount.lookup("x").stat.st_size == 2800);
+  CHECK(mount.lookup("x").stat.st_ino == mount.stat("x.b2nd").st_ino);
 }
 
 TEST_CASE("filesystem: an array may be shown twice, as two files", "[fs][filesystem][unit]") {
   Mount mount(with(ArrayViews::both));
   mount.write("x.b2nd", test::small_array(700, 3));
   CHECK(mount.names() == Names{"x", "x.npy"});
-  const auto raw = mount.look_up("x");
-  const auto npy = mount.look_up("x.npy");
+  const auto raw = mount.lookup("x");
+  const auto npy = mount.lookup("x.npy");
   CHECK(raw.id != npy.id);
   CHECK(raw.stat.st_ino != npy.stat.st_ino);
   CHECK(mount.read_all("x") == test::noise(2800, 3));
@@ -192,7 +192,7 @@ TEST_CASE("filesystem: an array may be shown twice, as two files", "[fs][filesys
   for (const auto& entry : *entries) {
     const auto expected = entry.shown.name == "x" ? raw : npy;
     CHECK(mount.fs().shown_inode(**directory, entry) == expected.stat.st_ino);
-    const auto listed = mount.fs().look_up(**directory, entry);
+    const auto listed = mount.fs().lookup(**directory, entry);
     REQUIRE(listed);
     CHECK(listed->id == expected.id);
   }
@@ -208,7 +208,7 @@ TEST_CASE("filesystem: an array that its metalayer describes wrongly cannot be r
   mount.write("x.b2nd", bytes);
   mount.write("y.b2frame", bytes);
   CHECK(mount.names() == Names{"x", "y"});
-  const auto opened = mount.open(mount.look_up("x").id);
+  const auto opened = mount.open(mount.lookup("x").id);
   CHECK(opened.bypass_pages);
   const auto got = mount.read(*opened.file, 0, 10);
   REQUIRE_FALSE(got);
@@ -237,7 +237,7 @@ TEST_CASE("filesystem: holes are the zero chunks of frames and arrays", "[fs][fi
   for (const auto& row : {Row{"frame", 1000, 3000, 5000}, Row{"sparse", 1000, 3000, 5000},
                           Row{"array", 1000, 2000, 4000}}) {
     CAPTURE(row.name);
-    const auto opened = mount.open(mount.look_up(row.name).id);
+    const auto opened = mount.open(mount.lookup(row.name).id);
     const auto seek = [&](Seek what, std::uint64_t offset) {
       return mount.fs().seek(*opened.file, what, offset);
     };
@@ -259,7 +259,7 @@ TEST_CASE("filesystem: holes of files that are no frames are those of the source
   REQUIRE(::truncate(mount.path("plain").c_str(), 1 << 20) == 0);
   const UniqueFd fd(::open(mount.path("plain").c_str(), O_RDWR | O_CLOEXEC));
   REQUIRE(::pwrite(fd.get(), "data", 4, 512 << 10) == 4);
-  const auto opened = mount.open(mount.look_up("plain").id);
+  const auto opened = mount.open(mount.lookup("plain").id);
   for (const off_t offset : {0, 1000, 512 << 10, (512 << 10) + 5000, (1 << 20) - 1, 1 << 20}) {
     for (const auto what : {Seek::data, Seek::hole}) {
       CAPTURE(offset);
@@ -293,7 +293,7 @@ TEST_CASE("filesystem: one frame may be shown on a file", "[fs][filesystem][unit
     mount.fs().close_file(*opened.file);
     CHECK(mount.fs().check_access(kRootNode, R_OK));
     CHECK(mount.fs().stat_filesystem());
-    CHECK(mount.look_up_error("beside") == ENOTDIR);
+    CHECK(mount.lookup_error("beside") == ENOTDIR);
     CHECK(mount.fs().open_directory(kRootNode).error().sys == ENOTDIR);
   }
 }
@@ -348,20 +348,20 @@ TEST_CASE("filesystem: one frame may be shown alone in a directory", "[fs][files
     CHECK(S_ISDIR(root->st_mode));
     CHECK((root->st_mode & S_IXUSR) != 0);
     CHECK(mount.names() == Names{row.shown});
-    const auto entry = mount.look_up(row.shown);
+    const auto entry = mount.lookup(row.shown);
     CHECK(S_ISREG(entry.stat.st_mode));
     CHECK(entry.stat.st_ino != root->st_ino);
     const auto bytes = mount.read_all(row.shown);
     CHECK((kind == "array" ? after_header(bytes) : bytes) == test::noise(1200, 5));
     CHECK(entry.stat.st_size == static_cast<off_t>(bytes.size()));
     CHECK(mount.fs().stat_node(entry.id)->st_size == entry.stat.st_size);
-    CHECK(mount.look_up_error("beside") == ENOENT);
+    CHECK(mount.lookup_error("beside") == ENOENT);
     // What a listing says of it is the same.
     const auto directory = mount.fs().open_directory(kRootNode);
     REQUIRE(directory);
     const auto entries = mount.fs().list(**directory);
     REQUIRE(entries);
-    const auto listed = mount.fs().look_up(**directory, entries->front());
+    const auto listed = mount.fs().lookup(**directory, entries->front());
     REQUIRE(listed);
     CHECK(listed->id == entry.id);
     CHECK(listed->stat.st_size == entry.stat.st_size);
@@ -378,7 +378,7 @@ TEST_CASE("filesystem: one frame may begin anywhere in its file", "[fs][filesyst
     options.onto_file = onto_file;
     Mount mount(options);
     mount.write("file", file);
-    const auto id = onto_file ? kRootNode : mount.look_up("file").id;
+    const auto id = onto_file ? kRootNode : mount.lookup("file").id;
     CHECK(mount.fs().stat_node(id)->st_size == 1500);
     CHECK(mount.read_all(id) == test::noise(1500, 3));
     const auto opened = mount.open(id);

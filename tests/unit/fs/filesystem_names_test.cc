@@ -30,7 +30,7 @@ int error_of(const Result<T>& result) {
 
 // What is in a file that is shown: frames and plain files are read in different ways.
 test::Bytes content_of(Mount& mount, const std::string& name) {
-  const auto opened = mount.open(mount.look_up(name).id);
+  const auto opened = mount.open(mount.lookup(name).id);
   auto& file = *opened.file;
   test::Bytes bytes;
   if (file.node->key.has_view()) {
@@ -50,8 +50,8 @@ TEST_CASE("filesystem_names: a new file is a frame without data, whole at once",
   REQUIRE(created);
   CHECK(S_ISREG(created->entry.stat.st_mode));
   CHECK(created->entry.stat.st_size == 0);
-  CHECK(created->opened.file->node->key.look == Look::frame);
-  const FileSource source(UniqueFd(::open(mount.path("x.b2frame").c_str(), O_RDONLY | O_CLOEXEC)));
+  CHECK(created->opened.file->node->key.shown_as == ShownAs::frame);
+  const FileReader source(UniqueFd(::open(mount.path("x.b2frame").c_str(), O_RDONLY | O_CLOEXEC)));
   const auto frame = codec::Frame::open(source, codec::Limits{});
   REQUIRE(frame);
   CHECK(frame->nbytes() == 0);
@@ -67,7 +67,7 @@ TEST_CASE("filesystem_names: a mount that is read-only takes nothing",
   options.read_only = true;
   Mount mount(options);
   mount.write("x.b2", test::small_frame(100));
-  const auto id = mount.look_up("x").id;
+  const auto id = mount.lookup("x").id;
   auto& fs = mount.fs();
   CHECK(fs.is_read_only());
   CHECK(error_of(fs.create_file(kRootNode, "n", 0600, O_RDWR, kMe)) == EROFS);
@@ -91,11 +91,11 @@ TEST_CASE("filesystem_names: a node follows its file, and outlives its last name
   Mount mount;
   mount.write("x.b2", test::small_frame(300));
   stdfs::create_directory(mount.path("d"));
-  const auto file = mount.look_up("x");
-  const auto folder = mount.look_up("d");
+  const auto file = mount.lookup("x");
+  const auto folder = mount.lookup("d");
   REQUIRE(mount.fs().rename(kRootNode, "x", folder.id, "y", 0));
   REQUIRE(mount.fs().stat_node(file.id));
-  CHECK(mount.look_up("y", folder.id).id == file.id);
+  CHECK(mount.lookup("y", folder.id).id == file.id);
   CHECK(stdfs::exists(mount.path("d/y.b2")));
   REQUIRE(mount.fs().rename(kRootNode, "d", kRootNode, "e", 0));
   REQUIRE(mount.fs().stat_node(file.id));
@@ -108,7 +108,7 @@ TEST_CASE("filesystem_names: a node follows its file, and outlives its last name
   // The name is another's by now.
   mount.write("e/y.b2", test::small_frame(500));
   CHECK(mount.fs().stat_node(file.id)->st_size == 300);
-  CHECK(mount.look_up("y", folder.id).id != file.id);
+  CHECK(mount.lookup("y", folder.id).id != file.id);
   mount.fs().forget(file.id, 100);
   CHECK(error_of(mount.fs().stat_node(file.id)) == ESTALE);
 }
@@ -117,7 +117,7 @@ TEST_CASE("filesystem_names: of two names of a file either may go",
           "[fs][filesystem_names][unit]") {
   Mount mount;
   mount.write("x.b2", test::small_frame(300));
-  const auto id = mount.look_up("x").id;
+  const auto id = mount.lookup("x").id;
   const auto link = mount.fs().make_link(id, kRootNode, "y");
   REQUIRE(link);
   CHECK(link->id == id);
@@ -218,7 +218,7 @@ TEST_CASE("filesystem_names: any sequence of changes leaves what POSIX says",
       if (what == 0) {
         CHECK(error_of(fs.remove_file(kRootNode, name)) == model.remove(name));
       } else if (what == 1) {
-        const auto found = fs.look_up(kRootNode, name);
+        const auto found = fs.lookup(kRootNode, name);
         const auto linked = found ? error_of(fs.make_link(found->id, kRootNode, other)) : ENOENT;
         // Sparse frames have one name.
         if (linked != EPERM) CHECK(linked == model.link(name, other));

@@ -29,24 +29,24 @@ TEST_CASE("filesystem: files are looked up by their shown names", "[fs][filesyst
   stdfs::create_directory(mount.path("sub"));
   mount.write("sub/y.b2", test::small_frame(700));
 
-  const auto frame = mount.look_up("x");
+  const auto frame = mount.lookup("x");
   CHECK(frame.stat.st_size == 2500);
   CHECK(frame.stat.st_ino == mount.stat("x.b2frame").st_ino);
   CHECK(frame.stat.st_blocks == mount.stat("x.b2frame").st_blocks);
   CHECK(frame.stat.st_mtime == mount.stat("x.b2frame").st_mtime);
   CHECK(frame.stat.st_blksize == 4096);  // a chunk of 1000 is less than tools like
-  const auto text = mount.look_up("text");
+  const auto text = mount.lookup("text");
   CHECK(text.stat.st_size == 5);
-  const auto sub = mount.look_up("sub");
+  const auto sub = mount.lookup("sub");
   CHECK(S_ISDIR(sub.stat.st_mode));
-  CHECK(mount.look_up("y", sub.id).stat.st_size == 700);
+  CHECK(mount.lookup("y", sub.id).stat.st_size == 700);
   CHECK(mount.read_all("x") == test::noise(2500, 1));
 
-  CHECK(mount.look_up_error("x.b2frame") == ENOENT);
-  CHECK(mount.look_up_error("absent") == ENOENT);
-  CHECK(mount.look_up_error("x", text.id) == ENOTDIR);
-  CHECK(mount.look_up_error("x", 12345) == ESTALE);
-  CHECK(mount.look_up_error(std::string(300, 'n')) == ENAMETOOLONG);
+  CHECK(mount.lookup_error("x.b2frame") == ENOENT);
+  CHECK(mount.lookup_error("absent") == ENOENT);
+  CHECK(mount.lookup_error("x", text.id) == ENOTDIR);
+  CHECK(mount.lookup_error("x", 12345) == ESTALE);
+  CHECK(mount.lookup_error(std::string(300, 'n')) == ENAMETOOLONG);
 }
 
 TEST_CASE("filesystem: the block size shown is the chunk's within reason",
@@ -60,16 +60,16 @@ TEST_CASE("filesystem: the block size shown is the chunk's within reason",
   };
   mount.write("middle.b2", frame_of(65536));
   mount.write("large.b2", frame_of(1u << 30));
-  CHECK(mount.look_up("middle").stat.st_blksize == 65536);
-  CHECK(mount.look_up("large").stat.st_blksize == 1 << 20);
-  CHECK(mount.look_up("large").stat.st_size == 1 << 30);
+  CHECK(mount.lookup("middle").stat.st_blksize == 65536);
+  CHECK(mount.lookup("large").stat.st_blksize == 1 << 20);
+  CHECK(mount.lookup("large").stat.st_size == 1 << 30);
 }
 
 TEST_CASE("filesystem: nodes are known until they are forgotten", "[fs][filesystem][unit]") {
   Mount mount;
   mount.write("x.b2", test::small_frame(100));
-  const auto id = mount.look_up("x").id;
-  CHECK(mount.look_up("x").id == id);
+  const auto id = mount.lookup("x").id;
+  CHECK(mount.lookup("x").id == id);
   REQUIRE(mount.fs().stat_node(id));
   CHECK(mount.fs().stat_node(id)->st_size == 100);
   mount.fs().forget(id, 1);
@@ -86,7 +86,7 @@ TEST_CASE("filesystem: a file that is open can be forgotten and is read on",
           "[fs][filesystem][unit]") {
   Mount mount;
   mount.write("x.b2", test::small_frame(100));
-  const auto id = mount.look_up("x").id;
+  const auto id = mount.lookup("x").id;
   const auto opened = mount.open(id);
   mount.fs().forget(id, 1);
   const auto bytes = mount.read(*opened.file, 0, 100);
@@ -102,9 +102,9 @@ TEST_CASE("filesystem: hard links share a node where they are shown alike",
   for (const auto* const name : {"other.b2", "raw"}) {
     stdfs::create_hard_link(mount.path("one.b2"), mount.path(name));
   }
-  const auto one = mount.look_up("one");
-  const auto other = mount.look_up("other");
-  const auto raw = mount.look_up("raw");
+  const auto one = mount.lookup("one");
+  const auto other = mount.lookup("other");
+  const auto raw = mount.lookup("raw");
   CHECK(one.id == other.id);
   CHECK(one.stat.st_nlink == 3);
   CHECK(raw.id != one.id);
@@ -112,7 +112,7 @@ TEST_CASE("filesystem: hard links share a node where they are shown alike",
   // One name goes: the node lives on by the other once that was seen.
   stdfs::remove(mount.path("other.b2"));
   CHECK(mount.fs().stat_node(one.id).error().sys == ESTALE);
-  CHECK(mount.look_up("one").id == one.id);
+  CHECK(mount.lookup("one").id == one.id);
   CHECK(mount.fs().stat_node(one.id));
 }
 
@@ -122,14 +122,14 @@ TEST_CASE("filesystem: a frame that another replaced shows the new bytes",
   Mount mount;
   mount.write("x.b2", test::small_frame(1500, 1));
   CHECK(mount.read_all("x") == test::noise(1500, 1));
-  const auto old = mount.look_up("x");
+  const auto old = mount.lookup("x");
   const auto before = mount.open(old.id);
   mount.write("new", test::small_frame(2500, 2));
   stdfs::rename(mount.path("new"), mount.path("x.b2"));
 
   CHECK(mount.fs().stat_node(old.id).error().sys == ESTALE);  // at which the kernel looks anew
   CHECK(mount.fs().open_file(old.id, O_RDONLY).error().sys == ESTALE);
-  const auto now = mount.look_up("x");
+  const auto now = mount.lookup("x");
   CHECK(now.id != old.id);
   CHECK(now.stat.st_size == 2500);
   CHECK(mount.read_all("x") == test::noise(2500, 2));
@@ -145,7 +145,7 @@ TEST_CASE("filesystem: a frame changed in place shows its new bytes and size, op
           "[fs][filesystem][unit]") {
   Mount mount;
   mount.write("x.b2", test::small_frame(1500, 1));
-  const auto id = mount.look_up("x").id;
+  const auto id = mount.lookup("x").id;
   const auto opened = mount.open(id);
   REQUIRE(mount.read(*opened.file, 0, 10000));
   for (const std::size_t size : {2500U, 2500U, 800U}) {
@@ -156,13 +156,13 @@ TEST_CASE("filesystem: a frame changed in place shows its new bytes and size, op
     const auto bytes = mount.read(*opened.file, 0, 10000);
     REQUIRE(bytes);
     CHECK(*bytes == test::noise(size, seed));
-    CHECK(mount.look_up("x").id == id);
+    CHECK(mount.lookup("x").id == id);
     CHECK(mount.read_all("x") == test::noise(size, seed));
   }
   mount.write("x.b2", "no frame any more");
   CHECK_FALSE(mount.read(*opened.file, 0, 10000));
-  CHECK(mount.look_up_error("x") == ENOENT);
-  CHECK(mount.look_up("x.b2").id != id);
+  CHECK(mount.lookup_error("x") == ENOENT);
+  CHECK(mount.lookup("x.b2").id != id);
   mount.fs().close_file(*opened.file);
 }
 
@@ -175,7 +175,7 @@ TEST_CASE("filesystem: the kernel keeps its pages while the file is in the state
   mount.write("text", "hello");
   for (const auto& [source, shown] : {std::pair{"frame.b2", "frame"}, std::pair{"text", "text"}}) {
     CAPTURE(source);
-    const auto id = mount.look_up(shown).id;
+    const auto id = mount.lookup(shown).id;
     const auto keeps = [&] {
       const auto opened = mount.open(id);
       mount.fs().close_file(*opened.file);
@@ -194,7 +194,7 @@ TEST_CASE("filesystem: the kernel keeps its pages while the file is in the state
     CHECK(keeps());
     mount.fs().close_file(*first.file);
     mount.fs().forget(id, 1);
-    const auto anew = mount.open(mount.look_up(shown).id);
+    const auto anew = mount.open(mount.lookup(shown).id);
     CHECK_FALSE(anew.keep_pages);  // of a node that the kernel had dropped
     mount.fs().close_file(*anew.file);
   }
@@ -215,13 +215,13 @@ TEST_CASE("filesystem: frames that cannot be read are opened past the kernel's p
   for (const auto& [name, bypasses] : std::map<std::string, bool>{
            {"good", false}, {"text", false}, {"damaged", true}, {"sparse", true}, {"cut", true}}) {
     CAPTURE(name);
-    const auto opened = mount.open(mount.look_up(name).id);
+    const auto opened = mount.open(mount.lookup(name).id);
     CHECK(opened.bypass_pages == bypasses);
     if (name != "text") CHECK(mount.read(*opened.file, 0, 10).has_value() == !bypasses);
     mount.fs().close_file(*opened.file);
   }
-  CHECK(mount.look_up("damaged").stat.st_size == 0);
-  CHECK(mount.look_up("cut").stat.st_size == 100);  // the header says so
+  CHECK(mount.lookup("damaged").stat.st_size == 0);
+  CHECK(mount.lookup("cut").stat.st_size == 100);  // the header says so
   CHECK(mount.lines().size() == 3);
   CHECK(std::ranges::any_of(mount.lines(), [&](const std::string& line) {
     return line.starts_with("error: " + mount.path("cut.b2").string() + ": truncated: frame_len");
@@ -232,7 +232,7 @@ TEST_CASE("filesystem: frames that cannot be read are opened past the kernel's p
 TEST_CASE("filesystem: closing gives back the descriptors", "[fs][filesystem][unit]") {
   Mount mount;
   mount.write("x.b2", test::small_frame(100));
-  const auto id = mount.look_up("x").id;
+  const auto id = mount.lookup("x").id;
   const auto count = [] {
     return std::distance(stdfs::directory_iterator("/proc/self/fd"), stdfs::directory_iterator());
   };
@@ -256,7 +256,7 @@ TEST_CASE("filesystem: access is granted as the source grants it", "[fs][filesys
     options.read_only = read_only;
     Mount mount(options);
     mount.write("x.b2", test::small_frame(100));
-    const auto id = mount.look_up("x").id;
+    const auto id = mount.lookup("x").id;
     CHECK(mount.fs().check_access(id, F_OK));
     CHECK(mount.fs().check_access(id, R_OK));
     CHECK(mount.fs().check_access(kRootNode, R_OK | X_OK));
@@ -280,11 +280,11 @@ TEST_CASE("filesystem: links are shown and lead where they say", "[fs][filesyste
   const std::string far(4000, 'f');
   stdfs::create_symlink("x.b2", mount.path("link.b2"));
   stdfs::create_symlink(far, mount.path("far"));
-  const auto link = mount.look_up("link.b2");
+  const auto link = mount.lookup("link.b2");
   CHECK(S_ISLNK(link.stat.st_mode));
   CHECK(mount.fs().read_link(link.id) == "x.b2");
-  CHECK(mount.fs().read_link(mount.look_up("far").id) == far);
-  CHECK_FALSE(mount.fs().read_link(mount.look_up("x").id));
+  CHECK(mount.fs().read_link(mount.lookup("far").id) == far);
+  CHECK_FALSE(mount.fs().read_link(mount.lookup("x").id));
   const auto opened = mount.fs().open_file(link.id, O_RDONLY);
   REQUIRE_FALSE(opened);
   CHECK(opened.error().sys == ELOOP);
@@ -314,9 +314,9 @@ TEST_CASE("filesystem: a directory's entries can be looked up without their name
   CHECK(entries->size() == 3);
   for (const auto& entry : *entries) {
     CAPTURE(entry.shown.name);
-    const auto listed = mount.fs().look_up(**directory, entry);
+    const auto listed = mount.fs().lookup(**directory, entry);
     REQUIRE(listed);
-    const auto by_name = mount.look_up(entry.shown.name);
+    const auto by_name = mount.lookup(entry.shown.name);
     CHECK(listed->id == by_name.id);
     CHECK(listed->stat.st_size == by_name.stat.st_size);
     CHECK(listed->stat.st_ino == by_name.stat.st_ino);
@@ -329,9 +329,9 @@ TEST_CASE("filesystem: a directory's entries can be looked up without their name
   stdfs::remove(mount.path("text"));
   for (const auto& entry : *entries) {
     if (entry.shown.name == "text")
-      CHECK(mount.fs().look_up(**directory, entry).error().sys == ENOENT);
+      CHECK(mount.fs().lookup(**directory, entry).error().sys == ENOENT);
   }
-  const auto text = mount.look_up("x").id;
+  const auto text = mount.lookup("x").id;
   CHECK(mount.fs().open_directory(text).error().sys == ENOTDIR);
 }
 
@@ -339,13 +339,13 @@ TEST_CASE("filesystem: what moved is found where it was seen last", "[fs][filesy
   Mount mount;
   stdfs::create_directory(mount.path("one"));
   mount.write("one/x.b2", test::small_frame(100));
-  const auto one = mount.look_up("one");
-  const auto file = mount.look_up("x", one.id);
+  const auto one = mount.lookup("one");
+  const auto file = mount.lookup("x", one.id);
   stdfs::rename(mount.path("one"), mount.path("two"));
   CHECK(mount.fs().stat_node(file.id).error().sys == ESTALE);
-  CHECK(mount.look_up("two").id == one.id);
+  CHECK(mount.lookup("two").id == one.id);
   REQUIRE(mount.fs().stat_node(file.id));
-  CHECK(mount.look_up("x", one.id).id == file.id);
+  CHECK(mount.lookup("x", one.id).id == file.id);
 }
 
 // Oracle: each read is the whole of one of the states that were written.
@@ -372,7 +372,7 @@ TEST_CASE("filesystem: readers see whole states of a frame that is replaced unde
       return;
     }
     do {
-      const auto entry = mount.fs().look_up(kRootNode, "x");
+      const auto entry = mount.fs().lookup(kRootNode, "x");
       if (!entry) {
         ++wrong[thread];
         continue;

@@ -1,4 +1,4 @@
-#include "fs/tree/folder.h"
+#include "fs/source/folder.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -101,12 +101,12 @@ TEST_CASE("folder: looked at once, it has no names that came later", "[fs][folde
   temp.write("there", "");
   SourceProbe probe(kLimits);
   const DiskFolder folder(open_directory(temp.path()), probe);
-  const FolderOnce once(folder);
+  const NegativeLookupCache once(folder);
   CHECK(once.probe("x.b2").error().sys == ENOENT);
   temp.write("x.b2", test::small_frame(100));
   CHECK(once.probe("x.b2").error().sys == ENOENT);
   CHECK(folder.probe("x.b2"));
-  CHECK(FolderOnce(folder).probe("x.b2")->summary.nbytes == 100);
+  CHECK(NegativeLookupCache(folder).probe("x.b2")->summary.nbytes == 100);
   CHECK(once.probe("there"));
   stdfs::remove(temp.path() / "there");
   CHECK(once.probe("there").error().sys == ENOENT);
@@ -122,7 +122,7 @@ TEST_CASE("folder: one entry alone has no neighbours", "[fs][folder][unit]") {
   SourceProbe probe(kLimits);
   for (const std::string name : {"frame", "sparse"}) {
     CAPTURE(name);
-    const LoneEntryFolder folder(open_directory(temp.path()), name, Expected::frame, probe);
+    const SingleEntryFolder folder(open_directory(temp.path()), name, Expected::frame, probe);
     CHECK(types_in(folder) ==
           std::map<std::string, unsigned>{{name, name == "frame" ? DT_REG : DT_DIR}});
     const auto entry = folder.probe(name);
@@ -139,7 +139,7 @@ TEST_CASE("folder: one entry alone has no neighbours", "[fs][folder][unit]") {
 TEST_CASE("folder: one entry that is gone is no entry", "[fs][folder][unit]") {
   const test::TempDirectory temp;
   SourceProbe probe(kLimits);
-  const LoneEntryFolder folder(open_directory(temp.path()), "frame", Expected::frame, probe);
+  const SingleEntryFolder folder(open_directory(temp.path()), "frame", Expected::frame, probe);
   CHECK(folder.items().error().sys == ENOENT);
   CHECK(folder.probe("frame").error().sys == ENOENT);
 }

@@ -1,4 +1,4 @@
-#include "fs/view/frame_summary.h"
+#include "fs/source/frame_summary.h"
 
 #include <cstdint>
 #include <limits>
@@ -71,10 +71,10 @@ TEST_CASE("frame_summary: the index of a sparse frame says so", "[fs][frame_summ
   CHECK(summary.nbytes == 2500);
   CHECK(summary.stored_bytes == stored);
   // Whatever the header claims, the sum is a number.
-  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
-  test::put_be(built.index_file, 16, kMost);
-  test::put_be(built.index_file, 39, kMost);
-  CHECK(summary_of(built.index_file, Expected::frame).stored_bytes == 2 * std::uint64_t{kMost});
+  constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
+  test::put_be(built.index_file, 16, kMax);
+  test::put_be(built.index_file, 39, kMax);
+  CHECK(summary_of(built.index_file, Expected::frame).stored_bytes == 2 * std::uint64_t{kMax});
 }
 
 // Oracle: sizes worked out by hand.
@@ -178,9 +178,9 @@ TEST_CASE("frame_summary: a frame that was cut short stays a frame",
 
 TEST_CASE("frame_summary: what is expected is what is looked for", "[fs][frame_summary][unit]") {
   const auto array = test::small_array(10);
-  auto store_spec = test::small_frame_spec(100);
-  store_spec.metalayers = {{.name = "b2embed", .content = test::counting(3)}};
-  const auto store = build_frame(store_spec).bytes;
+  auto container_spec = test::small_frame_spec(100);
+  container_spec.metalayers = {{.name = "b2embed", .content = test::counting(3)}};
+  const auto store = build_frame(container_spec).bytes;
   const auto zip = test::text_bytes("PK\x03\x04 and more");
   const auto empty_zip = test::text_bytes(std::string_view("PK\x05\x06\0\0", 6));
   const auto text = test::text_bytes("neither of them, but of some length, which is no matter");
@@ -192,17 +192,17 @@ TEST_CASE("frame_summary: what is expected is what is looked for", "[fs][frame_s
   for (const auto& row :
        {Row{array, Expected::nothing, Content::other}, Row{array, Expected::frame, Content::frame},
         Row{array, Expected::array, Content::array},
-        Row{array, Expected::embed_store, Content::frame},
-        Row{array, Expected::zip_store, Content::other},
+        Row{array, Expected::embed_container, Content::frame},
+        Row{array, Expected::zip_container, Content::other},
         Row{store, Expected::frame, Content::frame}, Row{store, Expected::array, Content::frame},
-        Row{store, Expected::embed_store, Content::embed_store},
-        Row{zip, Expected::zip_store, Content::zip_store},
+        Row{store, Expected::embed_container, Content::embed_container},
+        Row{zip, Expected::zip_container, Content::zip_container},
         Row{zip, Expected::frame, Content::other},
-        Row{empty_zip, Expected::zip_store, Content::zip_store},
+        Row{empty_zip, Expected::zip_container, Content::zip_container},
         Row{text, Expected::frame, Content::other}, Row{text, Expected::array, Content::other},
-        Row{text, Expected::embed_store, Content::other},
-        Row{text, Expected::zip_store, Content::other},
-        Row{Bytes{}, Expected::zip_store, Content::other}}) {
+        Row{text, Expected::embed_container, Content::other},
+        Row{text, Expected::zip_container, Content::other},
+        Row{Bytes{}, Expected::zip_container, Content::other}}) {
     CAPTURE(row.bytes.size(), static_cast<int>(row.expected));
     CHECK(content_of(row.bytes, row.expected) == row.content);
   }

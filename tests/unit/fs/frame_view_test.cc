@@ -166,15 +166,15 @@ TEST_CASE("frame_view: reads end where the frame does", "[fs][frame_view][unit]"
   const auto whole = decode(bytes);
   Mount mount;
   const auto view = mount.view(bytes);
-  constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
+  constexpr auto kMax = std::numeric_limits<std::uint64_t>::max();
   struct Row {
     std::uint64_t offset;
     std::uint64_t size;
     std::size_t expected;
   };
-  for (const auto& row : {Row{0, 0, 0}, Row{0, kMost, 20000}, Row{19999, 1, 1}, Row{19999, 2, 1},
-                          Row{19999, kMost, 1}, Row{20000, 1, 0}, Row{20001, 5, 0},
-                          Row{kMost, 1, 0}, Row{kMost, kMost, 0}, Row{3999, 2, 2}}) {
+  for (const auto& row :
+       {Row{0, 0, 0}, Row{0, kMax, 20000}, Row{19999, 1, 1}, Row{19999, 2, 1}, Row{19999, kMax, 1},
+        Row{20000, 1, 0}, Row{20001, 5, 0}, Row{kMax, 1, 0}, Row{kMax, kMax, 0}, Row{3999, 2, 2}}) {
     CAPTURE(row.offset, row.size);
     const auto got = read(*view, row.offset, row.size);
     REQUIRE(got);
@@ -423,7 +423,7 @@ TEST_CASE("frame_view: a chunk that changed its size under the view is refused",
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   REQUIRE(fd);
   Mount mount;
-  const FrameView view(mount.open(std::make_shared<const FileSource>(std::move(fd))));
+  const FrameView view(mount.open(std::make_shared<const FileReader>(std::move(fd))));
   REQUIRE(read(view, 0, 1));
   auto changed = built.bytes;
   test::put_le<std::int32_t>(changed, built.chunk_at[3] + 4, 3600);

@@ -1,4 +1,4 @@
-#include "fs/tree/mount_root.h"
+#include "fs/source/mount_root.h"
 
 #include <sys/stat.h>
 
@@ -56,13 +56,13 @@ constexpr int kNotThisWay = 0;
 // What becomes of a SOURCE on a directory, and on a file.
 struct Row {
   const char* name;
-  Look on_directory;
-  Look on_file;
+  ShownAs on_directory;
+  ShownAs on_file;
   int directory_error = kNotThisWay;  // in place of the look
   int file_error = kNotThisWay;
 };
 
-void check(const Result<MountRoot>& root, Look look, int error) {
+void check(const Result<MountRoot>& root, ShownAs shown_as, int error) {
   if (error != kNotThisWay) {
     REQUIRE_FALSE(root);
     CHECK(root.error().kind == Errc::system);
@@ -70,29 +70,29 @@ void check(const Result<MountRoot>& root, Look look, int error) {
     return;
   }
   REQUIRE(root);
-  CHECK(root->look == look);
+  CHECK(root->shown_as == shown_as);
 }
 
 TEST_CASE("mount_root: every SOURCE goes onto every MOUNTPOINT, or is refused",
           "[fs][mount_root][unit]") {
   const Sources sources;
-  constexpr Look kNone = Look::itself;
-  for (const auto& row : {Row{"frame.b2frame", Look::lone_entry, Look::frame},
-                          Row{"frame", Look::lone_entry, Look::frame},
-                          Row{"damaged.b2", Look::lone_entry, Look::frame},
-                          Row{"array.b2nd", Look::lone_entry, Look::npy},
-                          Row{"array", Look::lone_entry, Look::npy},
-                          Row{"array.b2frame", Look::lone_entry, Look::frame},
-                          Row{"opaque.b2nd", Look::lone_entry, Look::array},
-                          Row{"sparse.b2frame", Look::lone_entry, Look::frame},
-                          Row{"sparse", Look::lone_entry, Look::frame},
-                          Row{"sparse/", Look::lone_entry, Look::frame},
-                          Row{"sparse.b2nd", Look::lone_entry, Look::npy},
-                          Row{"link", Look::lone_entry, Look::frame},
-                          Row{"sparse-link", Look::lone_entry, Look::frame},
-                          Row{"folder", Look::itself, kNone, kNotThisWay, ENOTDIR},
-                          Row{"folder.b2frame", Look::itself, kNone, kNotThisWay, ENOTDIR},
-                          Row{"link.b2frame", Look::itself, kNone, kNotThisWay, ENOTDIR},
+  constexpr ShownAs kNone = ShownAs::itself;
+  for (const auto& row : {Row{"frame.b2frame", ShownAs::single_entry, ShownAs::frame},
+                          Row{"frame", ShownAs::single_entry, ShownAs::frame},
+                          Row{"damaged.b2", ShownAs::single_entry, ShownAs::frame},
+                          Row{"array.b2nd", ShownAs::single_entry, ShownAs::npy},
+                          Row{"array", ShownAs::single_entry, ShownAs::npy},
+                          Row{"array.b2frame", ShownAs::single_entry, ShownAs::frame},
+                          Row{"opaque.b2nd", ShownAs::single_entry, ShownAs::array},
+                          Row{"sparse.b2frame", ShownAs::single_entry, ShownAs::frame},
+                          Row{"sparse", ShownAs::single_entry, ShownAs::frame},
+                          Row{"sparse/", ShownAs::single_entry, ShownAs::frame},
+                          Row{"sparse.b2nd", ShownAs::single_entry, ShownAs::npy},
+                          Row{"link", ShownAs::single_entry, ShownAs::frame},
+                          Row{"sparse-link", ShownAs::single_entry, ShownAs::frame},
+                          Row{"folder", ShownAs::itself, kNone, kNotThisWay, ENOTDIR},
+                          Row{"folder.b2frame", ShownAs::itself, kNone, kNotThisWay, ENOTDIR},
+                          Row{"link.b2frame", ShownAs::itself, kNone, kNotThisWay, ENOTDIR},
                           Row{"index.b2frame", kNone, kNone, ENOTDIR, ENOTDIR},
                           Row{"text", kNone, kNone, ENOTDIR, ENOTDIR},
                           Row{"text.b2frame", kNone, kNone, ENOTDIR, ENOTDIR},
@@ -111,9 +111,9 @@ TEST_CASE("mount_root: an array on a file is what is shown of arrays", "[fs][mou
   const Sources sources;
   auto options = sources.options("array.b2nd", true);
   options.arrays = ArrayViews::raw;
-  check(find_mount_root(options), Look::array, kNotThisWay);
+  check(find_mount_root(options), ShownAs::array, kNotThisWay);
   options.arrays = ArrayViews::both;
-  check(find_mount_root(options), Look::array, kNotThisWay);
+  check(find_mount_root(options), ShownAs::array, kNotThisWay);
 }
 
 TEST_CASE("mount_root: a refusal says why", "[fs][mount_root][unit]") {
@@ -143,7 +143,7 @@ TEST_CASE("mount_root: the root is the entry that SOURCE names", "[fs][mount_roo
     const auto root = find_mount_root(sources.options(name, false));
     REQUIRE(root);
     CHECK(root->entry.stat.st_ino == inode_of(name));
-    const bool is_lone = root->look == Look::lone_entry;
+    const bool is_lone = root->shown_as == ShownAs::single_entry;
     CHECK(root->root.path() == (is_lone ? name : "."));
     CHECK(root->expected == (is_lone ? Expected::array : Expected::nothing));
   }
@@ -151,7 +151,7 @@ TEST_CASE("mount_root: the root is the entry that SOURCE names", "[fs][mount_roo
   everything.source = "/";
   const auto all = find_mount_root(everything);
   REQUIRE(all);
-  CHECK(all->look == Look::itself);
+  CHECK(all->shown_as == ShownAs::itself);
   CHECK(S_ISDIR(all->entry.stat.st_mode));
 }
 
@@ -161,14 +161,14 @@ TEST_CASE("mount_root: a frame is looked for where the offset says", "[fs][mount
   test::append(file, test::small_frame(100));
   sources.temp.write("file", file);
   auto options = sources.options("file", false);
-  check(find_mount_root(options), Look::itself, ENOTDIR);
+  check(find_mount_root(options), ShownAs::itself, ENOTDIR);
   options.source_offset = 77;
   const auto root = find_mount_root(options);
   REQUIRE(root);
-  CHECK(root->look == Look::lone_entry);
+  CHECK(root->shown_as == ShownAs::single_entry);
   CHECK(root->entry.summary.nbytes == 100);
   options.source_offset = 10'000;
-  check(find_mount_root(options), Look::itself, ENOTDIR);
+  check(find_mount_root(options), ShownAs::itself, ENOTDIR);
   // The directory of a sparse frame is no file.
   options = sources.options("sparse", false);
   options.source_offset = 77;

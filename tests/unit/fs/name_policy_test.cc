@@ -1,4 +1,4 @@
-#include "fs/tree/name_policy.h"
+#include "fs/source/name_policy.h"
 
 #include <algorithm>
 #include <string>
@@ -22,18 +22,19 @@ TEST_CASE("name_policy: a suffix says what may be in the file", "[fs][name_polic
     std::string_view name;
     Expected expected;
   };
-  for (const auto& row : {Row{"x.b2frame", Expected::frame}, Row{"x.b2f", Expected::frame},
-                          Row{"x.b2", Expected::frame},      Row{"x.b2b", Expected::frame},
-                          Row{"x.b2nd", Expected::array},    Row{"x.b2e", Expected::embed_store},
-                          Row{"x.b2z", Expected::zip_store}, Row{"x.b2nd.b2", Expected::frame},
-                          Row{"x.b2.b2nd", Expected::array}, Row{".x.b2nd", Expected::array},
-                          Row{"\xff.b2nd", Expected::array}, Row{"....b2nd", Expected::array},
-                          Row{"x", Expected::nothing},       Row{"", Expected::nothing},
-                          Row{".b2nd", Expected::nothing},   Row{"..b2nd", Expected::nothing},
-                          Row{"...b2nd", Expected::nothing}, Row{".b2e", Expected::nothing},
-                          Row{"x.b2d", Expected::nothing},   Row{"x.B2ND", Expected::nothing},
-                          Row{"x.b2nd ", Expected::nothing}, Row{"x.npy", Expected::nothing},
-                          Row{"xb2nd", Expected::nothing}}) {
+  for (const auto& row :
+       {Row{"x.b2frame", Expected::frame},     Row{"x.b2f", Expected::frame},
+        Row{"x.b2", Expected::frame},          Row{"x.b2b", Expected::frame},
+        Row{"x.b2nd", Expected::array},        Row{"x.b2e", Expected::embed_container},
+        Row{"x.b2z", Expected::zip_container}, Row{"x.b2nd.b2", Expected::frame},
+        Row{"x.b2.b2nd", Expected::array},     Row{".x.b2nd", Expected::array},
+        Row{"\xff.b2nd", Expected::array},     Row{"....b2nd", Expected::array},
+        Row{"x", Expected::nothing},           Row{"", Expected::nothing},
+        Row{".b2nd", Expected::nothing},       Row{"..b2nd", Expected::nothing},
+        Row{"...b2nd", Expected::nothing},     Row{".b2e", Expected::nothing},
+        Row{"x.b2d", Expected::nothing},       Row{"x.B2ND", Expected::nothing},
+        Row{"x.b2nd ", Expected::nothing},     Row{"x.npy", Expected::nothing},
+        Row{"xb2nd", Expected::nothing}}) {
     CAPTURE(row.name);
     CHECK(expected_content(row.name) == row.expected);
   }
@@ -60,7 +61,7 @@ TEST_CASE("name_policy: a frame's suffix is taken off where something is left",
         Row{"x.b2frames", ""}}) {
     CAPTURE(row.name);
     Names expected;
-    if (!row.expected.empty()) expected = {{std::string(row.expected), Look::frame}};
+    if (!row.expected.empty()) expected = {{std::string(row.expected), ShownAs::frame}};
     for (const auto arrays : {ArrayViews::npy, ArrayViews::raw, ArrayViews::both}) {
       CHECK(wanted_names(row.name, kFrame, arrays) == expected);
     }
@@ -68,7 +69,7 @@ TEST_CASE("name_policy: a frame's suffix is taken off where something is left",
 }
 
 TEST_CASE("name_policy: what is no frame wants no other name", "[fs][name_policy][unit]") {
-  for (const auto content : {Content::other, Content::embed_store, Content::zip_store}) {
+  for (const auto content : {Content::other, Content::embed_container, Content::zip_container}) {
     for (const auto name : {"x.b2"sv, "x.b2nd"sv, "x.b2e"sv, "x.b2z"sv, "x"sv}) {
       CAPTURE(name);
       CHECK(wanted_names(name, {.content = content}, ArrayViews::both).empty());
@@ -84,11 +85,11 @@ TEST_CASE("name_policy: an array has the names that the mount's options ask for"
     Names wanted;
     Names full;
   };
-  const ShownName raw{"x", Look::array};
-  const ShownName npy{"x.npy", Look::npy};
-  const ShownName full_raw{"x.b2nd", Look::array};
-  const ShownName full_npy{"x.b2nd.npy", Look::npy};
-  for (const auto& row : {Row{kNumpy, ArrayViews::npy, {npy}, {{"x.b2nd", Look::npy}}},
+  const ShownName raw{"x", ShownAs::array};
+  const ShownName npy{"x.npy", ShownAs::npy};
+  const ShownName full_raw{"x.b2nd", ShownAs::array};
+  const ShownName full_npy{"x.b2nd.npy", ShownAs::npy};
+  for (const auto& row : {Row{kNumpy, ArrayViews::npy, {npy}, {{"x.b2nd", ShownAs::npy}}},
                           Row{kNumpy, ArrayViews::raw, {raw}, {full_raw}},
                           Row{kNumpy, ArrayViews::both, {raw, npy}, {full_raw, full_npy}},
                           // NumPy has no name for its items.
@@ -104,14 +105,14 @@ TEST_CASE("name_policy: an array has the names that the mount's options ask for"
 TEST_CASE("name_policy: a full name comes first and is the file's own", "[fs][name_policy][unit]") {
   struct Row {
     Content content;
-    Look look;
+    ShownAs shown_as;
   };
-  for (const auto& row :
-       {Row{Content::other, Look::itself}, Row{Content::frame, Look::frame},
-        Row{Content::embed_store, Look::store}, Row{Content::zip_store, Look::store}}) {
+  for (const auto& row : {Row{Content::other, ShownAs::itself}, Row{Content::frame, ShownAs::frame},
+                          Row{Content::embed_container, ShownAs::container},
+                          Row{Content::zip_container, ShownAs::container}}) {
     for (const auto name : {"x.b2"sv, "x"sv, "x.b2z"sv, ".b2"sv}) {
       CHECK(full_names(name, {.content = row.content}, ArrayViews::both) ==
-            Names{{std::string(name), row.look}});
+            Names{{std::string(name), row.shown_as}});
     }
   }
 }
@@ -153,17 +154,17 @@ TEST_CASE("name_policy: lock files are hidden and nothing else", "[fs][name_poli
 TEST_CASE("name_policy: the names that something could have come in order of likeness",
           "[fs][name_policy][unit]") {
   using Sources = std::vector<std::string>;
-  CHECK(source_names({"y", Look::frame}, "x.b2f") ==
+  CHECK(source_names({"y", ShownAs::frame}, "x.b2f") ==
         Sources{"y.b2f", "y.b2frame", "y.b2", "y.b2b", "y"});
-  CHECK(source_names({"y", Look::frame}, "") ==
+  CHECK(source_names({"y", ShownAs::frame}, "") ==
         Sources{"y.b2frame", "y.b2f", "y.b2", "y.b2b", "y"});
-  CHECK(source_names({"y", Look::frame}, "x.b2nd") ==
+  CHECK(source_names({"y", ShownAs::frame}, "x.b2nd") ==
         Sources{"y.b2frame", "y.b2f", "y.b2", "y.b2b", "y.b2nd", "y"});
-  CHECK(source_names({"y", Look::array}, "x.b2nd") == Sources{"y.b2nd", "y"});
-  CHECK(source_names({"y.npy", Look::npy}, "x.b2nd") == Sources{"y.b2nd", "y", "y.npy"});
-  CHECK(source_names({"y", Look::npy}, "x.b2nd") == Sources{"y"});
-  CHECK(source_names({"y", Look::itself}, "x") == Sources{"y"});
-  CHECK(source_names({"y.b2z", Look::store}, "x.b2z") == Sources{"y.b2z"});
+  CHECK(source_names({"y", ShownAs::array}, "x.b2nd") == Sources{"y.b2nd", "y"});
+  CHECK(source_names({"y.npy", ShownAs::npy}, "x.b2nd") == Sources{"y.b2nd", "y", "y.npy"});
+  CHECK(source_names({"y", ShownAs::npy}, "x.b2nd") == Sources{"y"});
+  CHECK(source_names({"y", ShownAs::itself}, "x") == Sources{"y"});
+  CHECK(source_names({"y.b2z", ShownAs::container}, "x.b2z") == Sources{"y.b2z"});
 }
 
 }  // namespace

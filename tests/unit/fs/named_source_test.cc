@@ -1,4 +1,4 @@
-#include "fs/tree/named_source.h"
+#include "fs/source/named_source.h"
 
 #include <sys/stat.h>
 

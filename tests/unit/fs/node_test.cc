@@ -15,10 +15,10 @@
 namespace framefs::fs {
 namespace {
 
-const NodeKey kRoot{.device = 1, .inode = 2, .look = Look::itself, .member = {}};
+const NodeKey kRoot{.device = 1, .inode = 2, .shown_as = ShownAs::itself, .member = {}};
 
-NodeKey key_of(std::uint64_t inode, Look look = Look::itself) {
-  return {.device = 1, .inode = inode, .look = look, .member = {}};
+NodeKey key_of(std::uint64_t inode, ShownAs shown_as = ShownAs::itself) {
+  return {.device = 1, .inode = inode, .shown_as = shown_as, .member = {}};
 }
 
 std::shared_ptr<Node> root_of(const NodeTable& table) {
@@ -44,15 +44,15 @@ TEST_CASE("node: the root is there from the start and is never forgotten", "[fs]
 
 TEST_CASE("node: a node lives for as many lookups as were counted", "[fs][node][unit]") {
   NodeTable table(kRoot, ".");
-  const auto id = table.look_up(root_of(table), "x", key_of(10))->id;
-  CHECK(table.look_up(root_of(table), "x", key_of(10))->id == id);
-  CHECK(table.look_up(root_of(table), "x", key_of(10))->id == id);
+  const auto id = table.lookup(root_of(table), "x", key_of(10))->id;
+  CHECK(table.lookup(root_of(table), "x", key_of(10))->id == id);
+  CHECK(table.lookup(root_of(table), "x", key_of(10))->id == id);
   table.forget(id, 2);
   CHECK(knows(table, id));
   table.forget(id, 1);
   CHECK_FALSE(knows(table, id));
   // Its number is not given to another.
-  const auto anew = table.look_up(root_of(table), "x", key_of(10))->id;
+  const auto anew = table.lookup(root_of(table), "x", key_of(10))->id;
   CHECK(anew != id);
   table.forget(anew, 1000);  // more than there are
   CHECK_FALSE(knows(table, anew));
@@ -62,15 +62,16 @@ TEST_CASE("node: a node lives for as many lookups as were counted", "[fs][node][
 TEST_CASE("node: names of one file are one node, each way to show it is another",
           "[fs][node][unit]") {
   NodeTable table(kRoot, ".");
-  const auto one = table.look_up(root_of(table), "one", key_of(10, Look::frame));
-  const auto other = table.look_up(root_of(table), "other", key_of(10, Look::frame));
-  const auto elsewhere = table.look_up(
-      root_of(table), "x", {.device = 7, .inode = 10, .look = Look::frame, .member = {}});
+  const auto one = table.lookup(root_of(table), "one", key_of(10, ShownAs::frame));
+  const auto other = table.lookup(root_of(table), "other", key_of(10, ShownAs::frame));
+  const auto elsewhere = table.lookup(
+      root_of(table), "x", {.device = 7, .inode = 10, .shown_as = ShownAs::frame, .member = {}});
   CHECK(one == other);
   CHECK(elsewhere != one);
   std::vector<NodeId> ids{one->id, elsewhere->id};
-  for (const auto look : {Look::itself, Look::array, Look::npy, Look::store, Look::lone_entry}) {
-    ids.push_back(table.look_up(root_of(table), "x", key_of(10, look))->id);
+  for (const auto shown_as :
+       {ShownAs::itself, ShownAs::array, ShownAs::npy, ShownAs::container, ShownAs::single_entry}) {
+    ids.push_back(table.lookup(root_of(table), "x", key_of(10, shown_as))->id);
   }
   std::ranges::sort(ids);
   CHECK(std::ranges::adjacent_find(ids) == ids.end());
@@ -83,23 +84,23 @@ TEST_CASE("node: names of one file are one node, each way to show it is another"
 }
 
 TEST_CASE("node: views are of frames and arrays", "[fs][node][unit]") {
-  CHECK(key_of(1, Look::frame).has_view());
-  CHECK(key_of(1, Look::array).has_view());
-  CHECK(key_of(1, Look::npy).has_view());
-  CHECK_FALSE(key_of(1, Look::itself).has_view());
-  CHECK_FALSE(key_of(1, Look::lone_entry).has_view());
+  CHECK(key_of(1, ShownAs::frame).has_view());
+  CHECK(key_of(1, ShownAs::array).has_view());
+  CHECK(key_of(1, ShownAs::npy).has_view());
+  CHECK_FALSE(key_of(1, ShownAs::itself).has_view());
+  CHECK_FALSE(key_of(1, ShownAs::single_entry).has_view());
 }
 
 TEST_CASE("node: paths follow the directories they lead through", "[fs][node][unit]") {
   NodeTable table(kRoot, "frame.b2");
   CHECK(table.path_of(*root_of(table)) == "frame.b2");
-  const auto a = table.look_up(root_of(table), "a", key_of(10));
-  const auto b = table.look_up(a, "b", key_of(11));
-  const auto c = table.look_up(b, "c", key_of(12));
+  const auto a = table.lookup(root_of(table), "a", key_of(10));
+  const auto b = table.lookup(a, "b", key_of(11));
+  const auto c = table.lookup(b, "c", key_of(12));
   CHECK(table.path_of(*a) == "a");
   CHECK(table.path_of(*c) == "a/b/c");
   // The directory is seen elsewhere: what is in it went along.
-  table.look_up(root_of(table), "moved", key_of(11));
+  table.lookup(root_of(table), "moved", key_of(11));
   CHECK(table.path_of(*c) == "moved/c");
   // Directories outlive the kernel's interest while something in them is known.
   table.forget(b->id, 2);
@@ -111,11 +112,11 @@ TEST_CASE("node: paths follow the directories they lead through", "[fs][node][un
 // directories are moved can seem to. Oracle: paths stay what they were, and come to an end.
 TEST_CASE("node: a directory that shows up inside itself makes no loop", "[fs][node][unit]") {
   NodeTable table(kRoot, ".");
-  const auto a = table.look_up(root_of(table), "a", key_of(10));
-  const auto b = table.look_up(a, "b", key_of(11));
-  CHECK(table.look_up(a, "again", key_of(10)) == a);
-  CHECK(table.look_up(b, "again", key_of(10)) == a);
-  CHECK(table.look_up(b, "again", kRoot) == root_of(table));
+  const auto a = table.lookup(root_of(table), "a", key_of(10));
+  const auto b = table.lookup(a, "b", key_of(11));
+  CHECK(table.lookup(a, "again", key_of(10)) == a);
+  CHECK(table.lookup(b, "again", key_of(10)) == a);
+  CHECK(table.lookup(b, "again", kRoot) == root_of(table));
   test::finish_in_time("a path of a loop", [&] {
     if (table.path_of(*a) != "a" || table.path_of(*b) != "a/b") std::abort();
   });
@@ -140,7 +141,7 @@ TEST_CASE("node: lookups and forgets of many threads add up", "[fs][node][race]"
     for (int round = 0; round < 2000; ++round) {
       if (mine.empty() || random() % 2 == 0) {
         const std::uint64_t inode = 10 + random() % kFiles;
-        const auto node = table.look_up(root, std::to_string(inode), key_of(inode));
+        const auto node = table.lookup(root, std::to_string(inode), key_of(inode));
         if (node->key != key_of(inode)) wrong.fetch_add(1);
         mine.push_back(node->id);
         seen[thread].push_back(node->id);
@@ -165,10 +166,10 @@ TEST_CASE("node: lookups and forgets of many threads add up", "[fs][node][race]"
 TEST_CASE("node: a renamed file is moved in all ways in which it is shown", "[fs][node][unit]") {
   NodeTable table(kRoot, ".");
   const auto root = root_of(table);
-  const auto folder = table.look_up(root, "d", key_of(20));
-  const auto array = table.look_up(root, "x.b2nd", key_of(10, Look::array));
-  const auto npy = table.look_up(root, "x.b2nd", key_of(10, Look::npy));
-  const auto other = table.look_up(root, "x.b2nd", key_of(11));
+  const auto folder = table.lookup(root, "d", key_of(20));
+  const auto array = table.lookup(root, "x.b2nd", key_of(10, ShownAs::array));
+  const auto npy = table.lookup(root, "x.b2nd", key_of(10, ShownAs::npy));
+  const auto other = table.lookup(root, "x.b2nd", key_of(11));
   table.move({1, 10}, {root, "x.b2nd"}, {folder, "y.b2nd"});
   CHECK(table.path_of(*array) == "d/y.b2nd");
   CHECK(table.path_of(*npy) == "d/y.b2nd");
@@ -183,15 +184,15 @@ TEST_CASE("node: a renamed file is moved in all ways in which it is shown", "[fs
 TEST_CASE("node: what loses its name is kept until it is seen under another", "[fs][node][unit]") {
   NodeTable table(kRoot, ".");
   const auto root = root_of(table);
-  const auto node = table.look_up(root, "x", key_of(10));
+  const auto node = table.lookup(root, "x", key_of(10));
   const auto object = std::make_shared<const UniqueFd>();
   table.hold({1, 10}, {root, "y"}, object);
   CHECK(table.held(*node) == nullptr);  // it was seen elsewhere
   table.hold({1, 10}, {root, "x"}, object);
   CHECK(table.held(*node) == object);
-  table.look_up(root, "x", key_of(10));
+  table.lookup(root, "x", key_of(10));
   CHECK(table.held(*node) == object);
-  table.look_up(root, "z", key_of(10));
+  table.lookup(root, "z", key_of(10));
   CHECK(table.held(*node) == nullptr);
   CHECK(object.use_count() == 1);
   table.hold({1, 10}, {root, "z"}, object);

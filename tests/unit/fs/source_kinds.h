@@ -13,8 +13,8 @@
 #include <string>
 #include <string_view>
 
-#include "fs/tree/directory.h"
-#include "fs/tree/folder.h"
+#include "fs/source/folder.h"
+#include "fs/tree/name_map.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 #include "tests/unit/fs/small_frames.h"
@@ -44,13 +44,13 @@ using Files = std::map<std::string, Kind>;  // name in SOURCE
 
 struct Shown {
   std::string source;
-  Look look = Look::itself;
+  ShownAs shown_as = ShownAs::itself;
   auto operator<=>(const Shown&) const = default;
 };
 using Listing = std::map<std::string, Shown>;  // by the name in the mount
 
 inline std::ostream& operator<<(std::ostream& out, const Shown& shown) {
-  return out << '"' << shown.source << "\" as " << static_cast<int>(shown.look);
+  return out << '"' << shown.source << "\" as " << static_cast<int>(shown.shown_as);
 }
 
 // A line for each name, for a failure to be read.
@@ -122,25 +122,25 @@ struct Tree {
   [[nodiscard]] DiskFolder folder(const Source& source) { return {source.open(), probe}; }
   SourceProbe probe;
   WorkerPool pool;
-  Directory directory;
+  NameMap directory;
 };
 
 // What list() shows.  No name twice.
-inline Listing listed(const Directory& directory, const Folder& folder) {
+inline Listing listed(const NameMap& directory, const Folder& folder) {
   const auto entries = directory.list(folder);
   REQUIRE(entries);
   Listing listing;
   for (const auto& [shown, source, entry] : *entries) {
     CAPTURE(shown.name);
-    CHECK(listing.emplace(shown.name, Shown{source.name, shown.look}).second);
+    CHECK(listing.emplace(shown.name, Shown{source.name, shown.shown_as}).second);
   }
   return listing;
 }
 
 // What find() says of a name, an empty source where it is not shown.
-inline Shown found(const Directory& directory, const Folder& folder, const std::string& name) {
+inline Shown found(const NameMap& directory, const Folder& folder, const std::string& name) {
   const auto result = directory.find(folder, name);
-  if (result) return {result->source_name, result->look};
+  if (result) return {result->source_name, result->shown_as};
   CHECK(result.error().kind == Errc::system);
   CHECK(result.error().sys == ENOENT);
   return {};
@@ -148,7 +148,7 @@ inline Shown found(const Directory& directory, const Folder& folder, const std::
 
 // Both directions at once: list() shows what is expected, and find() finds that and nothing else of
 // all the names there might be.
-inline void check_both(const Directory& directory, const Folder& folder, const Listing& expected,
+inline void check_both(const NameMap& directory, const Folder& folder, const Listing& expected,
                        const std::set<std::string>& names) {
   CHECK(text_of(listed(directory, folder)) == text_of(expected));
   for (const auto& name : names) {

@@ -1,4 +1,4 @@
-#include "fs/tree/source_probe.h"
+#include "fs/source/source_probe.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "fs/tree/name_policy.h"
+#include "fs/source/name_policy.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 #include "tests/support/threads.h"
@@ -271,7 +271,7 @@ TEST_CASE("source_probe: a sparse frame whose index changed is looked at again",
 TEST_CASE("source_probe: a file in a known state is not read again", "[fs][source_probe][unit]") {
   const OpenFolder folder;
   const auto path = folder.temp.write("x.b2", test::small_array(25));
-  const FileSource file(UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)));
+  const FileReader file(UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)));
   SourceProbe probe(kLimits);
   struct stat state{};
   state.st_size = 3;

@@ -1,4 +1,4 @@
-#include "fs/tree/source_root.h"
+#include "fs/source/source_root.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "fs/tree/sparse_folder.h"
+#include "fs/source/sparse_folder.h"
 
 #include <fcntl.h>
 

@@ -70,14 +70,14 @@ class Mount {
     return st;
   }
 
-  Filesystem::Entry look_up(const std::string& name, NodeId parent = kRootNode) {
-    const auto entry = fs().look_up(parent, name);
+  Filesystem::Entry lookup(const std::string& name, NodeId parent = kRootNode) {
+    const auto entry = fs().lookup(parent, name);
     CAPTURE(name);
     REQUIRE(entry);
     return *entry;
   }
-  int look_up_error(const std::string& name, NodeId parent = kRootNode) {
-    const auto entry = fs().look_up(parent, name);
+  int lookup_error(const std::string& name, NodeId parent = kRootNode) {
+    const auto entry = fs().lookup(parent, name);
     return entry ? 0 : entry.error().sys;
   }
   Filesystem::Opened open(NodeId id) {
@@ -99,7 +99,7 @@ class Mount {
     REQUIRE(bytes);
     return *bytes;
   }
-  test::Bytes read_all(const std::string& shown_name) { return read_all(look_up(shown_name).id); }
+  test::Bytes read_all(const std::string& shown_name) { return read_all(lookup(shown_name).id); }
   // The names shown in a directory.
   std::vector<std::string> names(NodeId id = kRootNode) {
     const auto directory = fs().open_directory(id);

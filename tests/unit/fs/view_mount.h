@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "fs/read/content_id.h"
 #include "fs/view/cached_frame.h"
 #include "fs/view/view.h"
 #include "tests/support/bytes.h"
@@ -28,7 +29,8 @@ class ViewMount {
   // A frame of which nothing is in the cache yet.
   std::shared_ptr<const fs::CachedFrame> open(fs::FrameOrigin origin) {
     const fs::ReadServices services{limits_, buffers_, cache_, blocks_, log_.log()};
-    return std::make_shared<const fs::CachedFrame>(std::move(origin), next_state_++, services);
+    return std::make_shared<const fs::CachedFrame>(std::move(origin), content_ids_.next(),
+                                                   services);
   }
   std::shared_ptr<const fs::CachedFrame> open(std::shared_ptr<const codec::ByteSource> source) {
     return open(fs::contiguous_origin(std::move(source), "the frame"));
@@ -51,7 +53,7 @@ class ViewMount {
   fs::DecodeCache cache_;
   fs::WorkerPool pool_;
   fs::BlockFetcher blocks_;
-  std::uint64_t next_state_ = 1;
+  fs::ContentIds content_ids_;
 };
 
 inline Bytes joined(const fs::ReadResult& result) {

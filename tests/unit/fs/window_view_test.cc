@@ -22,7 +22,7 @@ Source source_of(Bytes bytes) {
   return std::make_shared<const test::SharedSource>(std::move(bytes));
 }
 
-constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
+constexpr auto kMax = std::numeric_limits<std::uint64_t>::max();
 
 TEST_CASE("window_view: stored bytes are shown as they are", "[fs][window_view][unit]") {
   test::ViewMount mount;
@@ -34,8 +34,8 @@ TEST_CASE("window_view: stored bytes are shown as they are", "[fs][window_view][
     std::uint64_t size;
     std::size_t expected;
   };
-  for (const auto& row : {Row{0, 0, 0}, Row{0, 1000, 1000}, Row{0, kMost, 1000}, Row{10, 20, 20},
-                          Row{999, 5, 1}, Row{1000, 1, 0}, Row{kMost, kMost, 0}}) {
+  for (const auto& row : {Row{0, 0, 0}, Row{0, 1000, 1000}, Row{0, kMax, 1000}, Row{10, 20, 20},
+                          Row{999, 5, 1}, Row{1000, 1, 0}, Row{kMax, kMax, 0}}) {
     CAPTURE(row.offset, row.size);
     const auto got = read(view, row.offset, row.size);
     REQUIRE(got);
@@ -53,7 +53,7 @@ TEST_CASE("window_view: it has data to its end", "[fs][window_view][unit]") {
   CHECK(view.seek(Seek::hole, 999).value() == 1000);
   for (const auto what : {Seek::data, Seek::hole}) {
     CHECK(view.seek(what, 1000).error().sys == ENXIO);
-    CHECK(view.seek(what, kMost).error().sys == ENXIO);
+    CHECK(view.seek(what, kMax).error().sys == ENXIO);
   }
   const WindowView empty(source_of({}), mount.buffers());
   CHECK(read(empty, 0, 10).value().empty());

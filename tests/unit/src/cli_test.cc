@@ -1,10 +1,10 @@
-#include "src/cli.h"
+#include "src/cli/cli.h"
 
 #include <filesystem>
 #include <iostream>
 #include <sstream>
 
-#include "src/exit_codes.h"
+#include "src/cli/exit_codes.h"
 #include "tests/support/catch.h"
 
 namespace framefs {

@@ -1,10 +1,10 @@
-#include "src/commands.h"
+#include "src/cli/commands.h"
 
 #include <iostream>
 #include <sstream>
 
-#include "src/cli.h"
-#include "src/exit_codes.h"
+#include "src/cli/cli.h"
+#include "src/cli/exit_codes.h"
 #include "tests/support/catch.h"
 
 namespace framefs {

@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
-#include "src/info_json.h"
-#include "src/info_table.h"
+#include "src/info/info_json.h"
+#include "src/info/info_table.h"
 #include "tests/support/catch.h"
 
 namespace framefs {

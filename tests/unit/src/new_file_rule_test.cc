@@ -1,4 +1,4 @@
-#include "src/new_file_rule.h"
+#include "src/cli/new_file_rule.h"
 
 #include "tests/support/catch.h"
 

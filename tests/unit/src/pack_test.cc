@@ -12,8 +12,8 @@
 #include "codec/frame/frame.h"
 #include "codec/frame/frame_reader.h"
 #include "fs/core/file.h"
-#include "src/cmd_pack.h"
-#include "src/exit_codes.h"
+#include "src/cli/exit_codes.h"
+#include "src/pack/cmd_pack.h"
 #include "tests/support/catch.h"
 #include "tests/support/plain_kinds.h"
 #include "tests/support/temp_directory.h"
@@ -31,7 +31,7 @@ struct Unpacked {
 };
 
 Unpacked unpacked(const std::filesystem::path& path) {
-  const fs::FileSource source(fs::UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)));
+  const fs::FileReader source(fs::UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)));
   const auto frame = codec::Frame::open(source, codec::Limits{});
   REQUIRE(frame);
   Bytes out(frame->nbytes());

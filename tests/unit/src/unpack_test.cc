@@ -8,10 +8,10 @@
 #include <fstream>
 #include <iterator>
 
-#include "src/copy_out.h"
-#include "src/held_signals.h"
-#include "src/stream_sink.h"
-#include "src/unpacker.h"
+#include "src/cli/stream_sink.h"
+#include "src/mount/held_signals.h"
+#include "src/pack/copy_out.h"
+#include "src/pack/unpacker.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 #include "tests/unit/fs/small_frames.h"

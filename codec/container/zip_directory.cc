@@ -1,0 +1,295 @@
+#include "codec/container/zip_directory.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <ranges>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "codec/container/container_path.h"
+#include "codec/core/byte_reader.h"
+
+namespace framefs::codec {
+namespace {
+
+// Source for all of these: APPNOTE, the section named.
+constexpr std::uint32_t kLocalSignature = 0x04034b50;      // 4.3.7
+constexpr std::uint32_t kEntrySignature = 0x02014b50;      // 4.3.12
+constexpr std::uint32_t kEnd64Signature = 0x06064b50;      // 4.3.14
+constexpr std::uint32_t kLocator64Signature = 0x07064b50;  // 4.3.15
+constexpr std::uint32_t kEndSignature = 0x06054b50;        // 4.3.16
+constexpr std::size_t kLocalBytes = 30;
+constexpr std::size_t kEntryBytes = 46;
+constexpr std::size_t kEnd64Bytes = 56;
+constexpr std::size_t kLocator64Bytes = 20;
+constexpr std::size_t kEndBytes = 22;
+constexpr std::size_t kMaxCommentBytes = 0xFFFF;
+constexpr std::uint16_t kExtra64 = 0x0001;  // 4.5.3
+// A field that says: see the 64-bit one.
+constexpr std::uint16_t kSee64Short = 0xFFFF;
+constexpr std::uint32_t kSee64 = 0xFFFFFFFF;
+// Bits of the flags (4.4.4): encrypted in either of two ways, names masked.
+constexpr std::uint16_t kEncryptedFlags = 0x0001 | 0x0040 | 0x2000;
+
+// Where the central directory is.
+struct DirectoryPlace {
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+  std::uint64_t entries = 0;
+};
+
+struct EndRecord {
+  DirectoryPlace place;
+  std::uint64_t at = 0;  // of the record in the archive
+  bool see_64 = false;
+};
+
+// The record at `at` of `tail`; nothing where there is none, or its comment does not fit.
+struct EndCandidate {
+  std::size_t at = 0;
+  bool ends_archive = false;  // its comment ends with the last byte
+};
+std::optional<EndCandidate> end_record_at(std::span<const std::byte> tail, std::size_t at) {
+  if (load_le<std::uint32_t>(tail.data() + at) != kEndSignature) return std::nullopt;
+  const auto left = tail.size() - at - kEndBytes;
+  const auto comment = load_le<std::uint16_t>(tail.data() + at + kEndBytes - 2);
+  if (comment > left) return std::nullopt;
+  return EndCandidate{at, comment == left};
+}
+
+// The last record whose comment ends the archive; else, for archives that something was appended
+// to, the last one of all.
+std::optional<std::size_t> find_end_record(std::span<const std::byte> tail) {
+  std::optional<std::size_t> found;
+  for (std::size_t at = tail.size() - kEndBytes + 1; at-- > 0;) {
+    const auto candidate = end_record_at(tail, at);
+    if (!candidate) continue;
+    if (candidate->ends_archive) return at;
+    if (!found) found = at;
+  }
+  return found;
+}
+
+Result<EndRecord> read_end_record(const ByteSource& archive, std::uint64_t archive_bytes) {
+  if (archive_bytes < kEndBytes) return fail(Errc::truncated, "zip end record");
+  const auto tail_bytes = std::min<std::uint64_t>(archive_bytes, kEndBytes + kMaxCommentBytes);
+  const auto tail_at = archive_bytes - tail_bytes;
+  std::vector<std::byte> tail(tail_bytes);
+  FRAMEFS_CHECK(archive.read_at(tail_at, tail));
+  const auto found = find_end_record(tail);
+  if (!found) return fail(Errc::bad_field, "zip end record", tail_at);
+
+  const std::byte* const record = tail.data() + *found;
+  EndRecord out;
+  out.at = tail_at + *found;
+  const auto disk = load_le<std::uint16_t>(record + 4);
+  const auto directory_disk = load_le<std::uint16_t>(record + 6);
+  const auto entries = load_le<std::uint16_t>(record + 10);
+  const auto size = load_le<std::uint32_t>(record + 12);
+  const auto offset = load_le<std::uint32_t>(record + 16);
+  out.place = {.offset = offset, .size = size, .entries = entries};
+  out.see_64 = entries == kSee64Short || size == kSee64 || offset == kSee64;
+  if (!out.see_64 && (disk != 0 || directory_disk != 0)) {
+    return fail_value(Errc::unsupported, "zip disks", out.at + 4, disk);
+  }
+  return out;
+}
+
+// The 64-bit record, where a locator before the end record leads to one.
+Result<std::optional<DirectoryPlace>> read_end_record_64(const ByteSource& archive,
+                                                         std::uint64_t end_at) {
+  if (end_at < kLocator64Bytes) return std::nullopt;
+  const auto locator_at = end_at - kLocator64Bytes;
+  std::array<std::byte, kLocator64Bytes> locator{};
+  FRAMEFS_CHECK(archive.read_at(locator_at, locator));
+  // An archive of exactly 65535 members may do without.
+  if (load_le<std::uint32_t>(locator.data()) != kLocator64Signature) return std::nullopt;
+  const auto at = load_le<std::uint64_t>(locator.data() + 8);
+  if (at > locator_at || kEnd64Bytes > locator_at - at) {
+    return fail(Errc::bad_field, "zip64 locator", locator_at + 8);
+  }
+  std::array<std::byte, kEnd64Bytes> record{};
+  FRAMEFS_CHECK(archive.read_at(at, record));
+  if (load_le<std::uint32_t>(record.data()) != kEnd64Signature) {
+    return fail(Errc::bad_field, "zip64 end record", at);
+  }
+  const auto disk = load_le<std::uint32_t>(record.data() + 16);
+  const auto directory_disk = load_le<std::uint32_t>(record.data() + 20);
+  if (disk != 0 || directory_disk != 0) {
+    return fail_value(Errc::unsupported, "zip disks", at + 16, disk);
+  }
+  return DirectoryPlace{.offset = load_le<std::uint64_t>(record.data() + 48),
+                        .size = load_le<std::uint64_t>(record.data() + 40),
+                        .entries = load_le<std::uint64_t>(record.data() + 32)};
+}
+
+Result<DirectoryPlace> find_directory(const ByteSource& archive, const ContainerLimits& limits) {
+  FRAMEFS_TRY(const auto archive_bytes, archive.size());
+  FRAMEFS_TRY(const auto end, read_end_record(archive, archive_bytes));
+  DirectoryPlace place = end.place;
+  if (end.see_64) {
+    FRAMEFS_TRY(const auto place_64, read_end_record_64(archive, end.at));
+    place = place_64.value_or(place);
+  }
+  if (place.size > end.at || place.offset > end.at - place.size) {
+    return fail(Errc::bad_field, "zip directory", end.at);
+  }
+  if (place.size > limits.directory_bytes) return fail(Errc::over_limit, "zip directory", end.at);
+  if (place.entries > limits.members) return fail(Errc::over_limit, "zip members", end.at);
+  if (place.entries > place.size / kEntryBytes) {
+    return fail(Errc::bad_field, "zip members", end.at);
+  }
+  return place;
+}
+
+// One entry of the directory as it stands.
+struct Entry {
+  std::string_view name;
+  std::uint16_t flags = 0;
+  std::uint16_t method = 0;
+  std::uint64_t stored_size = 0;
+  std::uint64_t size = 0;
+  std::uint64_t header_at = 0;
+};
+
+// Replaces the numbers that the entry leaves to its 64-bit extension, in the order they have there.
+void apply_extra_64(std::span<const std::byte> extra, Entry& entry) {
+  ByteReader in(extra);
+  while (in.remaining() >= 4) {
+    const auto id = in.le<std::uint16_t>("zip extra");
+    const auto size = in.le<std::uint16_t>("zip extra");
+    if (!id || !size || *size > in.remaining()) return;
+    const auto body = in.take(*size, "zip extra");
+    if (*id != kExtra64 || !body) continue;
+    ByteReader numbers(*body);
+    for (auto* const number : {&entry.size, &entry.stored_size, &entry.header_at}) {
+      if (*number != kSee64) continue;
+      const auto wide = numbers.le<std::uint64_t>("zip extra");
+      // Left as it is, it points to where nothing is.
+      if (!wide) return;
+      *number = *wide;
+    }
+    return;
+  }
+}
+
+std::string_view as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()),  // char may look at any object
+          bytes.size()};
+}
+
+// Errors: with offsets in the directory.
+Result<Entry> parse_entry(ByteReader& in) {
+  const auto at = in.position();
+  FRAMEFS_TRY(const auto head, in.take(kEntryBytes, "zip entry"));
+  if (load_le<std::uint32_t>(head.data()) != kEntrySignature) {
+    return fail(Errc::bad_field, "zip entry", at);
+  }
+  const auto name_bytes = load_le<std::uint16_t>(head.data() + 28);
+  const auto extra_bytes = load_le<std::uint16_t>(head.data() + 30);
+  const auto comment_bytes = load_le<std::uint16_t>(head.data() + 32);
+  FRAMEFS_TRY(const auto name, in.take(name_bytes, "zip entry"));
+  FRAMEFS_TRY(const auto extra, in.take(extra_bytes, "zip entry"));
+  FRAMEFS_TRY([[maybe_unused]] const auto comment, in.take(comment_bytes, "zip entry"));
+  Entry entry{.name = as_text(name),
+              .flags = load_le<std::uint16_t>(head.data() + 8),
+              .method = load_le<std::uint16_t>(head.data() + 10),
+              .stored_size = load_le<std::uint32_t>(head.data() + 20),
+              .size = load_le<std::uint32_t>(head.data() + 24),
+              .header_at = load_le<std::uint32_t>(head.data() + 42)};
+  apply_extra_64(extra, entry);
+  return entry;
+}
+
+// Where each entry has to end: where the next one begins, whatever that is.
+std::vector<std::uint64_t> entry_ends(const std::vector<Entry>& entries,
+                                      std::uint64_t directory_at) {
+  std::vector<std::pair<std::uint64_t, std::size_t>> order;
+  order.reserve(entries.size());
+  for (const auto& entry : entries) order.emplace_back(entry.header_at, order.size());
+  std::ranges::sort(order);
+  std::vector<std::uint64_t> ends(entries.size());
+  std::uint64_t next = directory_at;
+  for (const auto& [header_at, index] : std::views::reverse(order)) {
+    ends[index] = next;
+    next = std::min(next, header_at);
+  }
+  return ends;
+}
+
+ZipForm form_of(const Entry& entry) {
+  if (entry.method != 0 || (entry.flags & kEncryptedFlags) != 0) return ZipForm::packed;
+  return entry.size == entry.stored_size ? ZipForm::stored : ZipForm::damaged;
+}
+
+}  // namespace
+
+Result<ZipDirectory> ZipDirectory::read(const ByteSource& archive, const ContainerLimits& limits) {
+  FRAMEFS_TRY(const auto place, find_directory(archive, limits));
+  std::vector<std::byte> bytes(place.size);
+  FRAMEFS_CHECK(archive.read_at(place.offset, bytes));
+  ByteReader in(bytes);
+  std::vector<Entry> entries;
+  entries.reserve(place.entries);
+  while (entries.size() < place.entries) {
+    auto entry = parse_entry(in);
+    if (!entry) {
+      entry.error().at += place.offset;
+      return std::unexpected(entry.error());
+    }
+    entries.push_back(*entry);
+  }
+
+  const auto ends = entry_ends(entries, place.offset);
+  ZipDirectory out;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const Entry& entry = entries[i];
+    if (entry.name.ends_with('/')) continue;
+    if (!is_container_path(entry.name)) {
+      ++out.refused_names_;
+      continue;
+    }
+    out.members_.push_back({.name = std::string(entry.name),
+                            .size = entry.size,
+                            .header_at = entry.header_at,
+                            .ends_by = ends[i],
+                            .form = form_of(entry)});
+  }
+  keep_last_of_each(out.members_, &ZipMember::name);
+  return out;
+}
+
+Result<ByteRange> locate_member(const ByteSource& archive, const ZipMember& member) {
+  const auto at = member.header_at;
+  if (member.form == ZipForm::packed) return fail(Errc::unsupported, "zip method", at);
+  if (member.form == ZipForm::damaged) return fail(Errc::bad_field, "zip member size", at);
+  if (at > member.ends_by || kLocalBytes > member.ends_by - at) {
+    return fail(Errc::truncated, "zip local header", at);
+  }
+  std::array<std::byte, kLocalBytes> head{};
+  FRAMEFS_CHECK(archive.read_at(at, head));
+  if (load_le<std::uint32_t>(head.data()) != kLocalSignature) {
+    return fail(Errc::bad_field, "zip local header", at);
+  }
+  const auto flags = load_le<std::uint16_t>(head.data() + 6);
+  const auto method = load_le<std::uint16_t>(head.data() + 8);
+  if (method != 0 || (flags & kEncryptedFlags) != 0) {
+    return fail_value(Errc::bad_field, "zip local header", at + 6, method);
+  }
+  const std::uint64_t name_bytes = load_le<std::uint16_t>(head.data() + 26);
+  const std::uint64_t extra_bytes = load_le<std::uint16_t>(head.data() + 28);
+  const auto left = member.ends_by - at - kLocalBytes;
+  if (name_bytes + extra_bytes > left || member.size > left - name_bytes - extra_bytes) {
+    return fail(Errc::truncated, "zip member", at);
+  }
+  // Two entries for one member, or one that was overwritten, show by the name.
+  std::vector<std::byte> name(name_bytes);
+  FRAMEFS_CHECK(archive.read_at(at + kLocalBytes, name));
+  if (as_text(name) != member.name) return fail(Errc::bad_field, "zip member name", at + 26);
+  return ByteRange{at + kLocalBytes + name_bytes + extra_bytes, member.size};
+}
+
+}  // namespace framefs::codec

@@ -1,0 +1,63 @@
+#include "codec/frame/chunk_offsets.h"
+
+#include <algorithm>
+
+namespace framefs::codec {
+namespace {
+
+// Then no place in the frame is certain, and none is read.
+std::unexpected<Error> sizes_disagree(const Frame& frame) {
+  return fail_value(Errc::bad_field, "uncompressed_size", 30,
+                    static_cast<std::int64_t>(frame.nbytes()));
+}
+
+}  // namespace
+
+Result<ChunkOffsets> ChunkOffsets::make(const Frame& frame, const ByteSource& chunks,
+                                        const EntryOf& entry_of, const Limits& limits) {
+  if (!frame.header().has_variable_chunks()) {
+    return of_equal(frame.header().chunksize, frame.nbytes());
+  }
+  ChunkOffsets table;
+  table.nbytes_ = frame.nbytes();
+  if (frame.chunk_count() > limits.chunk_table_bytes / sizeof(std::uint64_t)) {
+    return fail_value(Errc::over_limit, "number of chunks", 0,
+                      static_cast<std::int64_t>(frame.chunk_count()));
+  }
+  table.offsets_.reserve(frame.chunk_count() + 1);
+  table.offsets_.push_back(0);
+  for (ChunkIndex chunk; chunk.value < frame.chunk_count(); ++chunk.value) {
+    FRAMEFS_TRY(const auto entry, entry_of(chunk));
+    const auto nbytes = frame.read_chunk_nbytes(chunks, chunk, entry);
+    if (!nbytes) {
+      table.damage_ = nbytes.error();
+      return table;
+    }
+    if (*nbytes > frame.nbytes() - table.offsets_.back()) return sizes_disagree(frame);
+    table.offsets_.push_back(table.offsets_.back() + *nbytes);
+  }
+  if (table.offsets_.back() != frame.nbytes()) return sizes_disagree(frame);
+  return table;
+}
+
+ChunkOffsets ChunkOffsets::of_equal(std::uint32_t chunksize, std::uint64_t nbytes) {
+  ChunkOffsets table;
+  table.chunksize_ = chunksize;
+  table.nbytes_ = nbytes;
+  return table;
+}
+
+Result<ChunkOffsets::Place> ChunkOffsets::find(std::uint64_t offset) const {
+  if (chunksize_ > 0) {
+    const std::uint64_t chunk = offset / chunksize_;
+    const std::uint64_t begin = chunk * chunksize_;
+    return Place{{chunk}, {begin, std::min(chunksize_, nbytes_ - begin)}};
+  }
+  // The last chunk that begins at or before `offset`: empty ones before it share its beginning.
+  const auto after = std::ranges::upper_bound(offsets_, offset);
+  if (after == offsets_.end()) return std::unexpected(*damage_);
+  const auto chunk = static_cast<std::uint64_t>(after - offsets_.begin()) - 1;
+  return Place{{chunk}, {offsets_[chunk], *after - offsets_[chunk]}};
+}
+
+}  // namespace framefs::codec

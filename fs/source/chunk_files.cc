@@ -1,0 +1,72 @@
+#include "fs/source/chunk_files.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <limits>
+
+#include <fmt/core.h>
+
+#include "codec/frame/chunk_space.h"
+
+namespace framefs::fs {
+
+std::string ChunkFiles::name_of(std::uint32_t id) { return fmt::format("{:08X}.chunk", id); }
+
+Result<ChunkFiles::Opened> ChunkFiles::open(std::uint32_t id) const {
+  // O_NONBLOCK: a fifo in its place must not hold a reader up.
+  UniqueFd fd(::openat(directory_.get(), name_of(id).c_str(),
+                       O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  // The index names a chunk that is not there: damage, and nothing that a caller did wrong.
+  const auto damaged = [id] { return codec::fail_value(Errc::bad_field, "chunk file", 0, id); };
+  // ENXIO: a socket.
+  const bool is_absent = errno == ENOENT || errno == ELOOP || errno == ENXIO;
+  if (!fd) return is_absent ? damaged() : system_error("open");
+  FRAMEFS_TRY(const auto st, stat_of(fd.get()));
+  if (!S_ISREG(st.st_mode)) return damaged();
+  return std::make_shared<const FileReader>(std::move(fd));
+}
+
+Result<ChunkFiles::Opened> ChunkFiles::file(std::uint32_t id) const {
+  auto known = recent_.with([id](const Recent& recent) -> Opened {
+    const auto at = std::ranges::find_if(
+        recent.files, [id](const Kept& kept) { return kept.file && kept.id == id; });
+    return at == recent.files.end() ? nullptr : at->file;
+  });
+  if (known) return known;
+  FRAMEFS_TRY(auto opened, open(id));
+  Opened dropped;  // closed after the lock
+  recent_.with([&](Recent& recent) {
+    auto& place = recent.files[recent.next++ % kKeptOpen];
+    dropped = std::exchange(place, {id, opened}).file;
+  });
+  return opened;
+}
+
+void ChunkFiles::forget(std::uint32_t id) const {
+  Opened dropped;  // closed after the lock
+  recent_.with([&](Recent& recent) {
+    for (auto& kept : recent.files) {
+      if (kept.file && kept.id == id) dropped = std::exchange(kept.file, nullptr);
+    }
+  });
+}
+
+Status ChunkFiles::read_at(std::uint64_t offset, std::span<std::byte> out) const {
+  const auto place = codec::chunk_file_place(offset);
+  FRAMEFS_TRY(const auto opened, file(place.id));
+  return opened->read_at(place.offset, out);
+}
+
+Result<std::uint64_t> ChunkFiles::size() const {
+  return std::numeric_limits<std::uint64_t>::max();  // as far as anybody knows
+}
+
+Result<std::uint64_t> ChunkFiles::available_from(std::uint64_t offset) const {
+  const auto place = codec::chunk_file_place(offset);
+  FRAMEFS_TRY(const auto opened, file(place.id));
+  return opened->available_from(place.offset);
+}
+
+}  // namespace framefs::fs

@@ -1,0 +1,209 @@
+#include "fs/source/container.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "codec/array/frame_array.h"
+#include "fs/core/shared_window.h"
+#include "fs/source/frame_summary.h"
+#include "fs/view/decoded_source.h"
+
+namespace framefs::fs {
+namespace {
+
+// Source: codec/FORMAT.md, "Stores".
+constexpr std::string_view kMapName = "estore_metadata";
+constexpr std::string_view kEmbedSuffix = ".b2e";
+
+Result<std::vector<std::byte>> read_map(const codec::ByteSource& source, const codec::Frame& frame,
+                                        const codec::Limits& limits) {
+  const auto& layers = frame.vlmetalayers();
+  const auto layer = std::ranges::find(layers, kMapName, &codec::Metalayer::name);
+  if (layer == layers.end()) return codec::fail(Errc::bad_field, "estore_metadata");
+  return codec::Frame::read_vlmetalayer(source, *layer, limits);
+}
+
+// The suffix that a file of the same content would have.
+std::string_view suffix_of(const FrameSummary& summary) {
+  switch (summary.content) {
+    case Content::array:
+      return ".b2nd";
+    case Content::frame:
+    case Content::embed_container:
+      return ".b2frame";
+    case Content::zip_container:
+    case Content::other:
+      break;
+  }
+  return "";
+}
+
+}  // namespace
+
+// Puts a container together.
+class Container::Builder {
+ public:
+  Builder(Container& container, const Source& file, std::string name, Log& log)
+      : container_(container), file_(file), name_(std::move(name)), log_(log) {}
+
+  Status add_archive() {
+    FRAMEFS_TRY(const auto directory, codec::ZipDirectory::read(*file_, {}));
+    warn_of_names(directory.refused_names());
+    container_.members_ = directory.members();
+    for (std::size_t i = 0; i < container_.members_.size(); ++i) {
+      const auto& member = container_.members_[i];
+      if (!member.name.ends_with(kEmbedSuffix) || !add_member_container(member)) {
+        leaves_.push_back({member.name, i});
+      }
+    }
+    return {};
+  }
+
+  Status add_heap(std::optional<codec::ByteRange> within, const std::string& directory) {
+    const Source bytes = within ? std::make_shared<const SharedWindow>(file_, *within) : file_;
+    FRAMEFS_TRY(auto frame, codec::Frame::open(*bytes, container_.limits_));
+    Heap heap{within, std::make_shared<const codec::Frame>(std::move(frame)), std::nullopt};
+    if (const auto& array = heap.frame->array()) {
+      if (!*array) return std::unexpected(array->error());
+      const auto& header = heap.frame->header();
+      FRAMEFS_TRY(heap.array,
+                  codec::ArrayLayout::make(**array, header.typesize, codec::extent_of(header)));
+    }
+    FRAMEFS_TRY(const auto metadata, read_map(*bytes, *heap.frame, container_.limits_));
+    const auto decoded = container_.heap_bytes(file_, heap);
+    FRAMEFS_TRY(const auto decoded_bytes, decoded->size());
+    FRAMEFS_TRY(auto map, codec::parse_embed_map(metadata, decoded_bytes, {}));
+    warn_of_names(map.refused_names);
+    for (auto& node : map.nodes) {
+      leaves_.push_back({directory + node.path + std::string(suffix_in(decoded, node)),
+                         container_.members_.size() + container_.nodes_.size()});
+      container_.nodes_.push_back({container_.heaps_.size(), std::move(node)});
+    }
+    container_.heaps_.push_back(std::move(heap));
+    return {};
+  }
+
+  Status finish() {
+    FRAMEFS_TRY(container_.tree_, codec::ContainerTree::make(std::move(leaves_), {}));
+    if (const auto hidden = container_.tree_->conflicts().size(); hidden > 0) {
+      log_.warn(
+          fmt::format("{}: {} members are not shown: directories have their names", name_, hidden));
+    }
+    return {};
+  }
+
+ private:
+  // A container in the archive; false where it has no nodes, or is none.
+  bool add_member_container(const codec::ZipMember& member) {
+    const auto within = codec::locate_member(*file_, member);
+    if (!within) return false;
+    const SharedWindow bytes(file_, *within);
+    const auto summary = summarise(bytes, Expected::embed_container, container_.limits_);
+    if (summary.content != Content::embed_container) return false;
+    const auto before = leaves_.size();
+    if (const auto added = add_heap(*within, member.name + "/"); !added) {
+      log_.failure(name_ + "/" + member.name, added.error());
+      container_.damaged_.emplace(member.name, added.error());
+    }
+    return leaves_.size() > before;
+  }
+
+  std::string_view suffix_in(const Source& decoded, const codec::EmbedNode& node) const {
+    if (node.form != codec::EmbedForm::embedded) return "";
+    const SharedWindow bytes(decoded, node.frame);
+    return suffix_of(summarise(bytes, Expected::array, container_.limits_));
+  }
+
+  void warn_of_names(std::uint64_t refused) {
+    if (refused == 0) return;
+    log_.warn(
+        fmt::format("{}: {} members are not shown: their names are no paths", name_, refused));
+  }
+
+  Container& container_;
+  const Source& file_;
+  const std::string name_;
+  Log& log_;
+  std::vector<codec::ContainerTree::Leaf> leaves_;
+};
+
+Result<std::shared_ptr<const Container>> Container::open(const Source& file,
+                                                         const std::string& name,
+                                                         const codec::Limits& limits, Log& log) {
+  auto container = std::shared_ptr<Container>(new Container(limits));
+  Builder builder(*container, file, name, log);
+  const bool is_archive =
+      summarise(*file, Expected::zip_container, limits).content == Content::zip_container;
+  const auto made = [&]() -> Status {
+    FRAMEFS_CHECK(is_archive ? builder.add_archive() : builder.add_heap(std::nullopt, ""));
+    return builder.finish();
+  }();
+  if (made) return container;
+  log.failure(name, made.error());
+  return std::unexpected(made.error());
+}
+
+bool Container::is_directory(const std::string& path) const {
+  const auto found = tree_->find(path);
+  return found && tree_->is_directory(*found);
+}
+
+Result<std::vector<Container::Child>> Container::children(const std::string& path) const {
+  if (const auto damage = damaged_.find(path); damage != damaged_.end()) {
+    return std::unexpected(damage->second);
+  }
+  std::vector<Child> children;
+  const auto directory = tree_->find(path);
+  if (!directory || !tree_->is_directory(*directory)) return children;
+  const auto [first, count] = tree_->children(*directory);
+  children.reserve(count);
+  for (auto id = first; id < first + count; ++id) {
+    children.push_back({std::string(tree_->name(id)), tree_->is_directory(id)});
+  }
+  return children;
+}
+
+Container::Source Container::heap_bytes(const Source& file, const Heap& heap) const {
+  Source bytes = file;
+  if (heap.within) bytes = std::make_shared<const SharedWindow>(file, *heap.within);
+  return std::make_shared<const DecodedSource>(std::move(bytes), heap.frame, heap.array, limits_);
+}
+
+Result<Container::Source> Container::open_node(const Source& file, const Node& node) const {
+  switch (node.node.form) {
+    case codec::EmbedForm::embedded:
+      break;
+    case codec::EmbedForm::remote:
+      return codec::fail(Errc::unsupported, "node on a server");
+    case codec::EmbedForm::damaged:
+      return codec::fail(Errc::bad_field, "node of an embedded store");
+  }
+  return std::make_shared<const SharedWindow>(heap_bytes(file, heaps_[node.heap]), node.node.frame);
+}
+
+Result<Container::Source> Container::open_member(const Source& file,
+                                                 const std::string& path) const {
+  const auto found = tree_->find(path);
+  if (!found || tree_->is_directory(*found)) return system_error_of(ENOENT, "lookup");
+  const auto payload = tree_->payload(*found);
+  if (payload >= members_.size()) return open_node(file, nodes_[payload - members_.size()]);
+  FRAMEFS_TRY(const auto range, codec::locate_member(*file, members_[payload]));
+  return std::make_shared<const SharedWindow>(file, range);
+}
+
+std::uint64_t Container::memory_bytes() const noexcept {
+  // Each path stands here and, with its part in the tree, in the tree.
+  constexpr std::uint64_t kTreeShare = 64;
+  std::uint64_t sum = sizeof(*this);
+  for (const auto& member : members_) {
+    sum += sizeof(member) + kTreeShare + 2 * member.name.capacity();
+  }
+  for (const auto& node : nodes_) sum += sizeof(node) + kTreeShare + 2 * node.node.path.capacity();
+  for (const auto& heap : heaps_) sum += sizeof(heap) + heap.frame->memory_bytes();
+  return sum;
+}
+
+}  // namespace framefs::fs

@@ -1,0 +1,94 @@
+#include "fs/source/frame_summary.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "codec/array/array_meta.h"
+#include "codec/array/dtype.h"
+#include "codec/array/frame_array.h"
+#include "codec/array/npy_header.h"
+#include "codec/frame/frame_header.h"
+#include "codec/frame/metalayer.h"
+
+namespace framefs::fs {
+namespace {
+
+// Reads as much as there is of the first `size` bytes.
+std::vector<std::byte> read_head(const codec::ByteSource& source, std::size_t size) {
+  const auto available = source.available_from(0);
+  std::vector<std::byte> head(available ? std::min<std::uint64_t>(size, *available) : 0);
+  if (!source.read_at(0, head)) head.clear();
+  return head;
+}
+
+// An archive begins with a member, or is empty.  Source: codec/FORMAT.md, "Stores".
+bool is_zip(const codec::ByteSource& source) {
+  constexpr std::array kMember = {std::byte{'P'}, std::byte{'K'}, std::byte{3}, std::byte{4}};
+  constexpr std::array kEmpty = {std::byte{'P'}, std::byte{'K'}, std::byte{5}, std::byte{6}};
+  const auto head = read_head(source, kMember.size());
+  return std::ranges::equal(head, kMember) || std::ranges::equal(head, kEmpty);
+}
+
+void summarise_array(std::span<const std::byte> content, const codec::FrameHeader& header,
+                     FrameSummary& summary) {
+  // Should it be damaged, its readers will hear what is wrong.
+  summary.content = Content::array;
+  summary.array_bytes = header.nbytes;
+  const auto meta = codec::parse_array_meta(content);
+  if (!meta) return;
+  const auto layout = codec::ArrayLayout::make(*meta, header.typesize, codec::extent_of(header));
+  if (!layout) return;
+  summary.array_bytes = layout->nbytes();
+  summary.is_numpy = codec::is_numpy_dtype(*meta);
+  if (summary.is_numpy) summary.npy_bytes = codec::npy_header(*meta, header.typesize).size();
+}
+
+// What the metalayers make of a frame, for the names that let expect something.
+void summarise_metalayers(const codec::ByteSource& source, const codec::FrameHeader& header,
+                          Expected expected, const codec::Limits& limits, FrameSummary& summary) {
+  if (header.header_len > limits.frame_header_bytes) return;
+  const auto whole = read_head(source, header.header_len);
+  const auto layers =
+      codec::parse_metalayers(whole, header.metalayers_at(), 0, codec::kMaxMetalayers);
+  if (!layers) return;
+  if (expected == Expected::embed_container) {
+    constexpr std::array<std::string_view, 3> kContainerNames = {"b2embed", "b2dict", "b2tree"};
+    const bool is_container = std::ranges::any_of(*layers, [&](const codec::Metalayer& layer) {
+      return std::ranges::find(kContainerNames, layer.name) != kContainerNames.end();
+    });
+    if (is_container) summary.content = Content::embed_container;
+    return;
+  }
+  if (const auto* const layer = codec::find_array_layer(*layers)) {
+    const auto content = std::span(whole).subspan(layer->content.offset, layer->content.size);
+    summarise_array(content, header, summary);
+  }
+}
+
+}  // namespace
+
+FrameSummary summarise(const codec::ByteSource& source, Expected expected,
+                       const codec::Limits& limits) {
+  if (expected == Expected::nothing) return {};
+  if (expected == Expected::zip_container) {
+    return {.content = is_zip(source) ? Content::zip_container : Content::other};
+  }
+  const auto head = read_head(source, codec::kFrameFixedHeaderBytes);
+  if (!codec::has_frame_magic(head)) return {};
+  FrameSummary summary{.content = Content::frame};
+  const auto header = codec::parse_frame_header(head);
+  if (!header) return summary;
+  summary.is_sparse = header->type == codec::FrameType::sparse;
+  summary.nbytes = header->nbytes;
+  summary.chunksize = header->chunksize;
+  if (summary.is_sparse) summary.stored_bytes = header->frame_len + header->cbytes;
+  if (expected != Expected::frame) {
+    summarise_metalayers(source, *header, expected, limits, summary);
+  }
+  return summary;
+}
+
+}  // namespace framefs::fs

@@ -1,0 +1,63 @@
+#include "fs/source/mount_root.h"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace framefs::fs {
+namespace {
+
+// What a SOURCE is taken for that is named on the command line: without a suffix that says otherwise
+// it may be any frame.
+Expected expected_source(const std::string& name) {
+  const auto expected = expected_content(name);
+  return expected == Expected::nothing ? Expected::array : expected;
+}
+
+Result<MountRoot> directory_root(const MountOptions& options) {
+  if (options.onto_file) {
+    return system_error_of(ENOTDIR, "MOUNTPOINT must be a directory, as SOURCE is one");
+  }
+  if (options.source_offset > 0) {
+    return system_error_of(EISDIR, "an offset needs a SOURCE that is one file");
+  }
+  FRAMEFS_TRY(auto root, SourceRoot::open_directory(options.source));
+  FRAMEFS_TRY(const auto fd, root.open(root.path(), O_PATH | O_DIRECTORY));
+  SourceEntry entry;
+  FRAMEFS_TRY(entry.stat, stat_of(fd.get()));
+  return MountRoot{.root = std::move(root), .entry = entry};
+}
+
+}  // namespace
+
+Result<MountRoot> find_mount_root(const MountOptions& options) {
+  FRAMEFS_TRY(auto root, SourceRoot::open_entry(options.source));
+  // "/" is the one directory that is an entry of none.
+  if (root.path() == ".") return directory_root(options);
+  FRAMEFS_TRY(const auto folder, root.open(".", O_PATH | O_DIRECTORY));
+  const auto expected = expected_source(root.path());
+  SourceProbe probe(options.limits, options.source_offset);
+  FRAMEFS_TRY(auto entry, probe.probe_as(folder.get(), root.path(), expected));
+  const bool is_directory = S_ISDIR(entry.stat.st_mode);
+  switch (entry.summary.content) {
+    case Content::other:
+      if (is_directory) return directory_root(options);
+      return system_error_of(ENOTDIR, "SOURCE is neither a directory nor a frame");
+    case Content::embed_container:
+    case Content::zip_container:
+      if (options.onto_file) {
+        return system_error_of(ENOTDIR,
+                               "MOUNTPOINT must be a directory: SOURCE is a store of many");
+      }
+      return MountRoot{std::move(root), entry, ShownAs::container, expected};
+    case Content::frame:
+    case Content::array:
+      break;
+  }
+  if (!options.onto_file) return MountRoot{std::move(root), entry, ShownAs::single_entry, expected};
+  const auto shown_as = full_names(root.path(), entry.summary, options.arrays).front().shown_as;
+  return MountRoot{std::move(root), entry, shown_as, expected};
+}
+
+}  // namespace framefs::fs

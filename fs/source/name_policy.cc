@@ -1,0 +1,134 @@
+#include "fs/source/name_policy.h"
+
+#include <array>
+#include <optional>
+
+namespace framefs::fs {
+namespace {
+
+struct Suffix {
+  std::string_view text;
+  Expected content;
+};
+constexpr std::array<Suffix, 7> kSuffixes = {{{".b2frame", Expected::frame},
+                                              {".b2f", Expected::frame},
+                                              {".b2", Expected::frame},
+                                              {".b2b", Expected::frame},
+                                              {".b2nd", Expected::array},
+                                              {".b2e", Expected::embed_container},
+                                              {".b2z", Expected::zip_container}}};
+
+constexpr std::string_view kNpySuffix = ".npy";
+
+bool is_file_suffix(const Suffix& suffix) {
+  return suffix.content == Expected::frame || suffix.content == Expected::array;
+}
+
+// What is left of `name` without `suffix`, where that is a name.
+std::optional<std::string> stem_of(std::string_view name, std::string_view suffix) {
+  if (!name.ends_with(suffix)) return std::nullopt;
+  const auto stem = name.substr(0, name.size() - suffix.size());
+  if (stem.empty() || stem == "." || stem == "..") return std::nullopt;
+  return std::string(stem);
+}
+
+std::optional<std::string> stripped_name(std::string_view name) {
+  for (const auto& suffix : kSuffixes) {
+    if (!is_file_suffix(suffix)) continue;
+    if (auto stem = stem_of(name, suffix.text)) return stem;
+  }
+  return std::nullopt;
+}
+
+bool shows_npy(const FrameSummary& file, ArrayViews arrays) {
+  return file.is_numpy && arrays != ArrayViews::raw;
+}
+
+// A frame that was to hold an array and does not is shown as one all the same: its reads say why.
+bool shows_array(const FrameSummary& file, ArrayViews arrays) {
+  return !file.is_numpy || arrays != ArrayViews::npy;
+}
+
+}  // namespace
+
+Expected expected_content(std::string_view name) {
+  for (const auto& suffix : kSuffixes) {
+    if (stem_of(name, suffix.text)) return suffix.content;
+  }
+  return Expected::nothing;
+}
+
+bool is_hidden(std::string_view name) { return name.ends_with(".b2lock"); }
+
+std::vector<ShownName> wanted_names(std::string_view name, const FrameSummary& file,
+                                    ArrayViews arrays) {
+  const auto stem = stripped_name(name);
+  if (!stem) return {};
+  if (file.content == Content::frame) return {{*stem, ShownAs::frame}};
+  if (file.content != Content::array) return {};
+  std::vector<ShownName> names;
+  if (shows_array(file, arrays)) names.push_back({*stem, ShownAs::array});
+  if (shows_npy(file, arrays)) names.push_back({*stem + std::string(kNpySuffix), ShownAs::npy});
+  return names;
+}
+
+std::vector<ShownName> full_names(std::string_view name, const FrameSummary& file,
+                                  ArrayViews arrays) {
+  std::string full(name);
+  switch (file.content) {
+    case Content::other:
+      return {{std::move(full), ShownAs::itself}};
+    case Content::frame:
+      return {{std::move(full), ShownAs::frame}};
+    case Content::embed_container:
+    case Content::zip_container:
+      return {{std::move(full), ShownAs::container}};
+    case Content::array:
+      break;
+  }
+  if (!shows_array(file, arrays)) return {{std::move(full), ShownAs::npy}};
+  std::vector<ShownName> names{{full, ShownAs::array}};
+  if (shows_npy(file, arrays)) names.push_back({full + std::string(kNpySuffix), ShownAs::npy});
+  return names;
+}
+
+std::vector<std::string> source_names(const ShownName& asked, std::string_view now) {
+  std::vector<std::string> names;
+  const auto add = [&](const std::string& stem, Expected content) {
+    const auto with = [&](const Suffix& suffix) { return stem + std::string(suffix.text); };
+    for (const bool like_now : {true, false}) {
+      for (const auto& suffix : kSuffixes) {
+        const bool is_like = stem_of(now, suffix.text).has_value();
+        if (suffix.content == content && is_like == like_now) names.push_back(with(suffix));
+      }
+    }
+  };
+  const auto npy_stem = stem_of(asked.name, kNpySuffix);
+  if (asked.shown_as == ShownAs::frame) {
+    add(asked.name, Expected::frame);
+    // Such a name promises an array; what had it without holding one keeps it.
+    if (stem_of(now, ".b2nd")) add(asked.name, Expected::array);
+  }
+  if (asked.shown_as == ShownAs::array) add(asked.name, Expected::array);
+  if (asked.shown_as == ShownAs::npy && npy_stem) {
+    add(*npy_stem, Expected::array);
+    names.push_back(*npy_stem);  // the second name of an array that is shown under its own
+  }
+  names.push_back(asked.name);
+  return names;
+}
+
+std::vector<std::string> possible_sources(std::string_view shown) {
+  std::vector<std::string> sources;
+  const auto add = [&](const std::string& stem, Expected content) {
+    for (const auto& suffix : kSuffixes) {
+      if (suffix.content == content) sources.push_back(stem + std::string(suffix.text));
+    }
+  };
+  add(std::string(shown), Expected::frame);
+  add(std::string(shown), Expected::array);
+  if (const auto stem = stem_of(shown, kNpySuffix)) add(*stem, Expected::array);
+  return sources;
+}
+
+}  // namespace framefs::fs

@@ -1,0 +1,98 @@
+#include "fs/source/named_source.h"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "fs/source/name_policy.h"
+#include "fs/source/source_root.h"
+#include "fs/tree/open_file.h"
+
+namespace framefs::fs {
+namespace {
+
+namespace stdfs = std::filesystem;
+
+bool is_container(const SourceEntry& entry) {
+  const auto content = entry.summary.content;
+  return content == Content::embed_container || content == Content::zip_container;
+}
+
+// An entry of a directory on disk.
+Result<NamedSource> open_entry(const stdfs::path& path, std::uint64_t offset,
+                               const codec::Limits& limits, Log& log) {
+  FRAMEFS_TRY(const auto root, SourceRoot::open_entry(path));
+  if (root.path() == ".") return system_error_of(EISDIR, "open");
+  FRAMEFS_TRY(const auto folder, root.open(".", O_PATH | O_DIRECTORY));
+  const auto& name = root.path();
+  SourceProbe probe(limits, offset);
+  // What a person calls a frame may be one under any name.
+  const auto expected = expected_content(name);
+  FRAMEFS_TRY(const auto entry,
+              probe.probe_as(folder.get(), name,
+                             expected == Expected::nothing ? Expected::array : expected));
+  const auto type = entry.stat.st_mode & S_IFMT;
+  if (type != S_IFREG && type != S_IFDIR) {
+    return system_error_of(EINVAL, "neither a file nor a directory");
+  }
+  FRAMEFS_TRY(auto fd, root.open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
+  FRAMEFS_TRY(const auto source, BackingFile::adopt(std::move(fd)));
+  if (offset > 0 && (source.is_sparse() || is_container(entry))) {
+    return system_error_of(EINVAL, "an offset needs a file that has a frame there");
+  }
+  if (is_container(entry) && source.file()) {
+    OpenContainer container{.container = nullptr, .file = source.file(), .stat = entry.stat};
+    FRAMEFS_TRY(container.container, Container::open(container.file, path.string(), limits, log));
+    return NamedSource{path, entry, {}, ContainerDirectory{std::move(container), {}}};
+  }
+  auto origin = source.origin(offset, path.string());
+  if (!origin && source.is_sparse() && origin.error().sys == ENOENT) {
+    return system_error_of(EISDIR, "no frame");
+  }
+  if (!origin) return std::unexpected(origin.error());
+  return NamedSource{path, entry, {}, std::move(*origin)};
+}
+
+// The file that a path goes through as if it were a directory.
+std::optional<stdfs::path> file_above(const stdfs::path& path) {
+  std::error_code ignored;
+  for (auto above = path.parent_path(); above != above.parent_path(); above = above.parent_path()) {
+    if (stdfs::is_regular_file(above, ignored)) return above;
+  }
+  return std::nullopt;
+}
+
+Result<NamedSource> open_member(const stdfs::path& path, const stdfs::path& above,
+                                const codec::Limits& limits, Log& log) {
+  FRAMEFS_TRY(auto named, open_entry(above, 0, limits, log));
+  auto* const root = std::get_if<ContainerDirectory>(&named.found);
+  if (root == nullptr) return system_error_of(ENOTDIR, "open");
+  named.member = path.lexically_relative(above).string();
+  while (named.member.ends_with('/')) named.member.pop_back();
+  if (named.member == ".") named.member.clear();
+  if (root->container.container->is_directory(named.member)) {
+    root->path = named.member;
+    return named;
+  }
+  FRAMEFS_TRY(auto bytes,
+              root->container.container->open_member(root->container.file, named.member));
+  named.found = contiguous_origin(std::move(bytes), path.string());
+  return named;
+}
+
+}  // namespace
+
+Result<NamedSource> open_named_source(const stdfs::path& path, std::uint64_t offset,
+                                      const codec::Limits& limits, Log& log) {
+  auto named = open_entry(path, offset, limits, log);
+  if (named || named.error().kind != Errc::system || named.error().sys != ENOTDIR) return named;
+  const auto above = file_above(path);
+  if (!above) return named;
+  if (offset > 0) return system_error_of(EINVAL, "an offset needs a file that has a frame there");
+  return open_member(path, *above, limits, log);
+}
+
+}  // namespace framefs::fs

@@ -1,0 +1,100 @@
+#include "fs/source/source_probe.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <functional>
+#include <utility>
+
+#include "fs/source/name_policy.h"
+
+namespace framefs::fs {
+namespace {
+
+// O_NONBLOCK: should the file have become a fifo since it was looked at.
+constexpr int kFileFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+
+}  // namespace
+
+std::size_t SourceProbe::KeyHash::operator()(const Key& key) const noexcept {
+  const std::hash<std::uint64_t> hash;
+  const auto& id = key.identity;
+  return hash(id.inode * 0x9e3779b97f4a7c15ULL + id.device) ^
+         hash(static_cast<std::uint64_t>(id.mtime_ns));
+}
+
+std::optional<FrameSummary> SourceProbe::recall(const Key& key) const {
+  return known_.with([&](const auto& map) {
+    const auto at = map.find(key);
+    return at == map.end() ? std::nullopt : std::optional(at->second);
+  });
+}
+
+void SourceProbe::remember(const Key& key, const FrameSummary& summary) {
+  known_.with([&](auto& map) {
+    if (map.size() >= kMaxFiles) map.clear();
+    map.insert_or_assign(key, summary);
+  });
+}
+
+FrameSummary SourceProbe::probe_open(const FileReader& file, const struct stat& stat,
+                                     Expected expected) {
+  const Key key{identity_of(stat), expected};
+  if (const auto known = recall(key)) return *known;
+  FrameSummary summary;
+  if (const auto rest = file.available_from(offset_)) {
+    summary = summarise(codec::ByteWindow(file, offset_, *rest), expected, limits_);
+  }
+  remember(key, summary);
+  return summary;
+}
+
+void SourceProbe::probe_file(int directory, const std::string& name, Expected expected,
+                             SourceEntry& entry) {
+  if (const auto known = recall({identity_of(entry.stat), expected})) {
+    entry.summary = *known;
+  } else {
+    UniqueFd fd(::openat(directory, name.c_str(), kFileFlags));
+    if (!fd) return;
+    entry.summary = probe_open(FileReader(std::move(fd)), entry.stat, expected);
+  }
+  // The index of a sparse frame is a part of it, not a frame by itself.
+  if (entry.summary.is_sparse) entry.summary = {};
+}
+
+// A directory that has the index of a sparse frame in it.
+void SourceProbe::probe_sparse(int directory, const std::string& name, Expected expected,
+                               SourceEntry& entry) {
+  const UniqueFd folder(
+      ::openat(directory, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!folder) return;
+  UniqueFd fd(::openat(folder.get(), std::string(kSparseIndexName).c_str(), kFileFlags));
+  if (!fd) return;
+  const auto stat = stat_of(fd.get());
+  if (!stat || !S_ISREG(stat->st_mode)) return;
+  const auto summary = probe_open(FileReader(std::move(fd)), *stat, expected);
+  if (!summary.is_sparse) return;
+  entry.summary = summary;
+  entry.index_stat = *stat;
+}
+
+Result<SourceEntry> SourceProbe::probe(int directory, const std::string& name) {
+  return probe_as(directory, name, expected_content(name));
+}
+
+Result<SourceEntry> SourceProbe::probe_as(int directory, const std::string& name,
+                                          Expected expected) {
+  SourceEntry entry;
+  if (::fstatat(directory, name.c_str(), &entry.stat, AT_SYMLINK_NOFOLLOW) != 0) {
+    return system_error("stat");
+  }
+  if (expected == Expected::nothing) return entry;
+  if (S_ISREG(entry.stat.st_mode)) probe_file(directory, name, expected, entry);
+  const bool may_be_sparse = expected == Expected::frame || expected == Expected::array;
+  if (S_ISDIR(entry.stat.st_mode) && may_be_sparse) {
+    probe_sparse(directory, name, expected, entry);
+  }
+  return entry;
+}
+
+}  // namespace framefs::fs

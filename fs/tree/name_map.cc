@@ -1,0 +1,213 @@
+#include "fs/tree/name_map.h"
+
+#include <dirent.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+namespace framefs::fs {
+namespace {
+
+unsigned char type_of(ShownAs shown_as, unsigned char source_type) {
+  switch (shown_as) {
+    case ShownAs::itself:
+      return source_type;
+    case ShownAs::frame:
+    case ShownAs::array:
+    case ShownAs::npy:
+      return DT_REG;
+    case ShownAs::container:
+    case ShownAs::single_entry:
+      return DT_DIR;
+  }
+  return DT_UNKNOWN;
+}
+
+bool may_be_special(const Folder& folder, const Folder::Item& item) {
+  const bool may_be_read = item.type == DT_REG || item.type == DT_DIR || item.type == DT_UNKNOWN;
+  return may_be_read && folder.expected(item.name) != Expected::nothing;
+}
+
+// A folder as it will be when some of its entries are gone.
+class FolderWithout final : public Folder {
+ public:
+  // Lifetime: both outlive it.
+  FolderWithout(const Folder& folder, const std::vector<std::string>& leaving)
+      : folder_(folder), leaving_(leaving) {}
+
+  Result<std::vector<Item>> items() const override {
+    FRAMEFS_TRY(auto items, folder_.items());
+    std::erase_if(items, [&](const Item& item) { return is_leaving(item.name); });
+    return items;
+  }
+  Result<SourceEntry> probe(const std::string& name) const override {
+    if (is_leaving(name)) return system_error_of(ENOENT, "lookup");
+    return folder_.probe(name);
+  }
+  [[nodiscard]] Expected expected(const std::string& name) const override {
+    return folder_.expected(name);
+  }
+
+ private:
+  [[nodiscard]] bool is_leaving(const std::string& name) const {
+    return std::ranges::find(leaving_, name) != leaving_.end();
+  }
+
+  const Folder& folder_;
+  const std::vector<std::string>& leaving_;
+};
+
+// Whether the error says that there is nothing of that name.
+bool is_absence(const Error& error) { return error.sys == ENOENT || error.sys == ENAMETOOLONG; }
+
+}  // namespace
+
+std::vector<ShownName> NameMap::wanted(std::string_view name, const FrameSummary& file) const {
+  if (keep_suffix_) return {};
+  return wanted_names(name, file, arrays_);
+}
+
+// `is_taken`: whether something else is called so or would like to be.
+template <class Taken>
+std::vector<ShownName> NameMap::names_of(const std::string& source, const FrameSummary& file,
+                                         std::vector<ShownName> wanted_names,
+                                         const Taken& is_taken) const {
+  const auto is_free = [&](const ShownName& shown) {
+    // A second name can be longer than its source's, and than any name may be.
+    return shown.name.size() <= NAME_MAX && !is_taken(shown.name);
+  };
+  if (!wanted_names.empty() && std::ranges::all_of(wanted_names, is_free)) return wanted_names;
+  auto names = full_names(source, file, arrays_);
+  // Its own name is its own; a second one gives way.
+  std::erase_if(names, [&](const auto& shown) { return shown.name != source && !is_free(shown); });
+  return names;
+}
+
+// All entries of a folder, with what was found out about those that may be special.
+struct NameMap::Classified {
+  std::vector<Folder::Item> items;
+  std::vector<std::optional<SourceEntry>> entries;  // item by item
+  std::vector<std::vector<ShownName>> wanted;       // likewise
+};
+
+Result<NameMap::Classified> NameMap::classify_all(const Folder& folder) const {
+  Classified all;
+  FRAMEFS_TRY(all.items, folder.items());
+  all.entries.resize(all.items.size());
+  all.wanted.resize(all.items.size());
+  const auto look_at = [&](std::size_t i) {
+    const auto& item = all.items[i];
+    if (!may_be_special(folder, item)) return;
+    auto entry = folder.probe(item.name);
+    if (!entry) return;
+    all.entries[i] = std::move(*entry);
+    all.wanted[i] = wanted(item.name, all.entries[i]->summary);
+  };
+  // A look is a system call or two: handing them out one by one would cost as much.
+  constexpr std::size_t kAtOnce = 64;
+  const auto count = all.items.size();
+  pool_.run(count / kAtOnce + 1, [&](std::size_t batch) {
+    const auto end = std::min(count, (batch + 1) * kAtOnce);
+    for (auto i = batch * kAtOnce; i < end; ++i) look_at(i);
+  });
+  return all;
+}
+
+Result<std::vector<DirectoryEntry>> NameMap::list(const Folder& folder) const {
+  FRAMEFS_TRY(auto all, classify_all(folder));
+  // How many entries are called so, or would like to be.
+  std::unordered_map<std::string_view, std::size_t> claims;
+  claims.reserve(2 * all.items.size());
+  for (const auto& item : all.items) ++claims[item.name];
+  for (const auto& names : all.wanted) {
+    for (const auto& shown : names) ++claims[shown.name];
+  }
+  std::vector<DirectoryEntry> listing;
+  listing.reserve(all.items.size());
+  for (std::size_t i = 0; i < all.items.size(); ++i) {
+    const auto& item = all.items[i];
+    if (is_hidden(item.name)) continue;
+    const auto& entry = all.entries[i];
+    const auto& own = all.wanted[i];
+    const auto is_taken = [&](const std::string& name) {
+      const auto claim = claims.find(name);
+      const bool is_own = std::ranges::find(own, name, &ShownName::name) != own.end();
+      return claim != claims.end() && claim->second > (is_own ? 1U : 0U);
+    };
+    for (auto& shown :
+         names_of(item.name, entry ? entry->summary : FrameSummary{}, own, is_taken)) {
+      const Folder::Item source{item.name, item.inode, type_of(shown.shown_as, item.type)};
+      listing.push_back({std::move(shown), source, entry});
+    }
+  }
+  return listing;
+}
+
+// The same for one entry, by looking at those that could be in its way.
+std::vector<ShownName> NameMap::names_in(const Folder& folder, const std::string& source,
+                                         const FrameSummary& file) const {
+  const auto is_wanted_by_others = [&](const std::string& name) {
+    return std::ranges::any_of(possible_sources(name), [&](const std::string& other) {
+      if (other == source) return false;
+      const auto entry = folder.probe(other);
+      if (!entry) return false;
+      const auto names = wanted(other, entry->summary);
+      return std::ranges::find(names, name, &ShownName::name) != names.end();
+    });
+  };
+  return names_of(source, file, wanted(source, file), [&](const std::string& name) {
+    return folder.probe(name).has_value() || is_wanted_by_others(name);
+  });
+}
+
+Result<NameMap::Found> NameMap::find(const Folder& folder, const std::string& shown_name) const {
+  if (shown_name.size() > NAME_MAX) return system_error_of(ENAMETOOLONG, "lookup");
+  auto sources = possible_sources(shown_name);
+  // The name itself, and the array whose second name it may be.
+  sources.insert(sources.begin(), shown_name);
+  if (shown_name.ends_with(".npy")) sources.push_back(shown_name.substr(0, shown_name.size() - 4));
+  for (const auto& source : sources) {
+    if (is_hidden(source)) continue;
+    auto entry = folder.probe(source);
+    // With a suffix more, a name may be too long for a file.
+    if (!entry && !is_absence(entry.error())) return std::unexpected(entry.error());
+    if (!entry) continue;
+    const auto names = names_in(folder, source, entry->summary);
+    const auto shown = std::ranges::find(names, shown_name, &ShownName::name);
+    if (shown != names.end()) return Found{source, shown->shown_as, std::move(*entry)};
+  }
+  return system_error_of(ENOENT, "lookup");
+}
+
+Result<std::string> NameMap::place(const Folder& folder, const Newcomer& newcomer) const {
+  const FolderWithout later(folder, newcomer.leaving);
+  auto candidates = source_names(newcomer.asked, newcomer.source_name);
+  if (newcomer.replaced) candidates.insert(candidates.begin(), *newcomer.replaced);
+  int refusal = EPERM;
+  for (const auto& name : candidates) {
+    const auto summary = newcomer.summary(expected_content(name));
+    // What would not be shown so even if it were alone.
+    const auto alone = wanted(name, summary);
+    const auto full = full_names(name, summary, arrays_);
+    const auto may_be = [&](const auto& names) {
+      return std::ranges::find(names, newcomer.asked) != names.end();
+    };
+    if (!may_be(alone) && !may_be(full)) continue;
+    if (name.size() > NAME_MAX) {
+      refusal = ENAMETOOLONG;
+      continue;
+    }
+    if (later.probe(name)) {
+      refusal = EEXIST;
+      continue;
+    }
+    if (may_be(names_in(later, name, summary))) return name;
+  }
+  return system_error_of(refusal, "rename");
+}
+
+}  // namespace framefs::fs

@@ -1,0 +1,504 @@
+#include "fs/write/frame_write_session.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <limits>
+
+#include "codec/core/limits.h"
+#include "codec/frame/frame_index.h"
+#include "codec/frame/frame_trailer.h"
+#include "codec/frame/frame_writer.h"
+#include "fs/source/chunk_files.h"
+#include "fs/write/contiguous_backend.h"
+#include "fs/write/sparse_backend.h"
+#include "fs/write/write_params.h"
+
+namespace framefs::fs {
+namespace {
+
+// Of a frame that was written without one, as its first chunk never came.
+constexpr std::uint32_t kDefaultChunksize = 4u << 20;
+// Chunks that are stored without a commit, at a time: whoever wants to commit waits for no more.
+constexpr std::size_t kFlushedChunks = 8;
+// More, and the reference library will not write to the frame again.  Source: frame format, "Trailer".
+constexpr std::size_t kMaxVlmetalayers = 16;
+// Less dead space than that is not worth anybody's time.
+constexpr std::uint64_t kMinCompactedBytes = 1u << 20;
+
+timespec now() {
+  timespec time{};
+  ::clock_gettime(CLOCK_REALTIME, &time);
+  return time;
+}
+
+Result<std::vector<codec::NamedContent>> read_vlmetalayers(const FrameOrigin& origin,
+                                                           const codec::Frame& frame) {
+  std::vector<codec::NamedContent> layers;
+  for (const auto& layer : frame.vlmetalayers()) {
+    FRAMEFS_TRY(auto content, codec::Frame::read_metalayer(*origin.source, layer));
+    layers.push_back({layer.name, std::move(content)});
+  }
+  return layers;
+}
+
+Result<FrameOrigin> origin_of(const WriteTarget& source) {
+  if (source.file) return contiguous_origin(source.file, source.name);
+  UniqueFd index(::openat(source.directory.get(), kSparseIndexName.data(),
+                          O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!index) return system_error("open");
+  UniqueFd directory(::fcntl(source.directory.get(), F_DUPFD_CLOEXEC, 0));
+  if (!directory) return system_error("dup");
+  return FrameOrigin{.type = codec::FrameType::sparse,
+                     .source = std::make_shared<const FileReader>(std::move(index)),
+                     .chunks = std::make_shared<const ChunkFiles>(std::move(directory)),
+                     .name = source.name};
+}
+
+Status check_writable_frame(const codec::Frame& frame) {
+  const auto& header = frame.header();
+  if (header.layout == codec::FrameLayout::beta) {
+    return codec::fail(Errc::unsupported, "writing to a frame of the betas");
+  }
+  if (header.has_variable_chunks()) {
+    return codec::fail(Errc::unsupported, "writing to a frame of chunks that vary in size");
+  }
+  if (frame.chunk_count() > ChunkOverlay::kMaxChunks) {
+    return codec::fail_value(Errc::over_limit, "number of chunks", 0,
+                             static_cast<std::int64_t>(frame.chunk_count()));
+  }
+  return {};
+}
+
+std::uint32_t chunksize_of(const codec::FrameHeader& header) {
+  const bool is_set = header.chunksize > 0 && header.chunksize <= codec::kMaxChunkBytes;
+  if (is_set) return header.chunksize;
+  return std::max(kDefaultChunksize - kDefaultChunksize % header.typesize, header.typesize);
+}
+
+}  // namespace
+
+Result<FrameWriteSession::Opening> open_for_writing_frame(WriteTarget source, ContentId content_id,
+                                                          const codec::Limits& limits) {
+  FRAMEFS_TRY(auto origin, origin_of(source));
+  FRAMEFS_TRY(auto frame, source.bytes.empty()
+                              ? open_frame_at(origin, limits)
+                              : codec::Frame::open(codec::MemorySource(source.bytes), limits));
+  FRAMEFS_CHECK(check_writable_frame(frame));
+  std::vector<std::int64_t> entries(frame.chunk_count());
+  FRAMEFS_CHECK(frame.read_entries(*origin.source, {0}, entries));
+  std::unique_ptr<FrameBackend> backend;
+  if (source.file) {
+    FRAMEFS_TRY(backend, ContiguousBackend::open(source.file, frame, entries, limits));
+  } else {
+    auto files = std::static_pointer_cast<const ChunkFiles>(origin.chunks);
+    FRAMEFS_TRY(backend,
+                SparseBackend::open(std::move(source.directory), std::move(files), frame, entries));
+  }
+  const auto chunksize = chunksize_of(frame.header());
+  const auto params = write_params(frame.header());
+  return FrameWriteSession::Opening{.origin = std::move(origin),
+                                    .content_id = content_id,
+                                    .backend = std::move(backend),
+                                    .frame = std::move(frame),
+                                    .entries = std::move(entries),
+                                    .chunksize = chunksize,
+                                    .params = params};
+}
+
+Result<std::shared_ptr<FrameWriteSession>> FrameWriteSession::make(Opening opening,
+                                                                   const WriteServices& services) {
+  FRAMEFS_TRY(auto layers, read_vlmetalayers(opening.origin, opening.frame));
+  FRAMEFS_TRY(const auto st, stat_of(opening.backend->content_fd()));
+  std::shared_ptr<FrameWriteSession> made(
+      new FrameWriteSession(std::move(opening), std::move(layers), services));
+  FRAMEFS_CHECK(made->set_mtime(st.st_mtim, [] { return Status(); }));
+  return made;
+}
+
+FrameWriteSession::FrameWriteSession(Opening opening, std::vector<codec::NamedContent> vlmetalayers,
+                                     const WriteServices& services)
+    : services_(services),
+      header_(opening.frame.header()),
+      backend_(std::move(opening.backend)),
+      params_(opening.params),
+      choose_params_(std::move(opening.choose_params)),
+      overlay_(std::in_place, services.overlay, opening.chunksize, opening.frame.nbytes(),
+               std::move(opening.entries), opening.content_id) {
+  overlay_.write([&](ChunkOverlay& overlay) {
+    overlay.vlmetalayers = std::move(vlmetalayers);
+    overlay_frame_ = std::make_shared<const OverlayFrame>(
+        std::move(opening.origin), std::move(opening.frame), services.reads, overlay);
+  });
+}
+
+std::uint64_t FrameWriteSession::nbytes() const {
+  return overlay_.read([](const ChunkOverlay& overlay) { return overlay.nbytes(); });
+}
+
+timespec FrameWriteSession::mtime() const {
+  return overlay_.read([](const ChunkOverlay& overlay) { return overlay.mtime; });
+}
+
+Status FrameWriteSession::set_mtime(const timespec& time, const std::function<Status()>& set) {
+  return overlay_.write([&](ChunkOverlay& overlay) -> Status {
+    FRAMEFS_CHECK(set());
+    overlay.mtime = time.tv_nsec == UTIME_NOW ? now() : time;
+    return {};
+  });
+}
+
+// The time at which it was stored is not that at which it was written.  Who may write to a file need not
+// be the one who may set its times: better that than no commit.
+void FrameWriteSession::restore_mtime() const {
+  overlay_.read([&](const ChunkOverlay& overlay) {
+    const std::array<timespec, 2> times{timespec{.tv_sec = 0, .tv_nsec = UTIME_OMIT},
+                                        overlay.mtime};
+    static_cast<void>(::futimens(backend_->content_fd(), times.data()));
+  });
+}
+
+bool FrameWriteSession::is_changed() const {
+  return overlay_.read([](const ChunkOverlay& overlay) { return overlay.is_changed(); });
+}
+
+Status FrameWriteSession::check_size(const ChunkOverlay& overlay, std::uint64_t offset,
+                                     std::uint64_t size) {
+  if (offset <= overlay.max_bytes() && size <= overlay.max_bytes() - offset) return {};
+  return codec::fail(Errc::over_limit, "size of the file", offset);
+}
+
+Result<bool> FrameWriteSession::write(std::span<const Piece> pieces) {
+  return overlay_.write([&](ChunkOverlay& overlay) -> Result<bool> {
+    for (const auto& [offset, bytes] : pieces) {
+      FRAMEFS_CHECK(check_size(overlay, offset, bytes.size()));
+    }
+    for (const auto& [offset, bytes] : pieces) overlay.write(offset, bytes);
+    overlay.mtime = now();
+    return overlay.has_full_chunks();
+  });
+}
+
+Status FrameWriteSession::extend(std::uint64_t nbytes) {
+  return overlay_.write([&](ChunkOverlay& overlay) -> Status {
+    FRAMEFS_CHECK(check_size(overlay, nbytes, 0));
+    if (nbytes <= overlay.nbytes()) return {};
+    overlay.extend(nbytes);
+    overlay.mtime = now();
+    return {};
+  });
+}
+
+void FrameWriteSession::drop(std::span<const std::int64_t> entries) {
+  for (const auto entry : entries) backend_->drop(entry);
+}
+
+// What takes stored chunks away waits for its turn: no commit is then under way that has them.
+Status FrameWriteSession::change_locked(
+    const std::function<std::vector<std::int64_t>(ChunkOverlay&)>& change) {
+  const auto hold = commit_lock_.take();
+  const auto dropped = overlay_.write([&](ChunkOverlay& overlay) {
+    auto entries = change(overlay);
+    overlay.mtime = now();
+    return entries;
+  });
+  drop(dropped);
+  return {};
+}
+
+// Whether they are too large for a frame without chunks that is one already.
+Result<bool> FrameWriteSession::are_large(std::span<const codec::NamedContent> vlmetalayers) const {
+  FRAMEFS_TRY(const auto trailer, codec::encode_trailer(vlmetalayers));
+  return trailer.size() > backend_->max_empty_trailer();
+}
+
+Status FrameWriteSession::truncate(std::uint64_t nbytes) {
+  FRAMEFS_CHECK(
+      overlay_.read([&](const ChunkOverlay& overlay) { return check_size(overlay, nbytes, 0); }));
+  if (nbytes == 0) {
+    FRAMEFS_TRY(const bool needs_chunks,
+                overlay_.read([&](const ChunkOverlay& overlay) -> Result<bool> {
+                  FRAMEFS_TRY(const bool is_large, are_large(overlay.vlmetalayers));
+                  return is_large && overlay.nbytes() > 0;
+                }));
+    // What is committed has to have them first.
+    if (needs_chunks) FRAMEFS_CHECK(commit(false));
+  }
+  return change_locked([&](ChunkOverlay& overlay) { return overlay.truncate(nbytes); });
+}
+
+Status FrameWriteSession::zero(std::uint64_t offset, std::uint64_t size) {
+  return change_locked([&](ChunkOverlay& overlay) {
+    const auto end = overlay.nbytes();
+    if (offset >= end) return std::vector<std::int64_t>{};
+    return overlay.zero(offset, std::min(size, end - offset));
+  });
+}
+
+// What the first chunk that is not all zeros holds says how to encode it and all that follow.
+Status FrameWriteSession::choose_params_from(std::span<const ChunkOverlay::Frozen> frozen) {
+  if (!choose_params_) return {};
+  const auto plain_of = [](const ChunkOverlay::Frozen& chunk) {
+    return std::span<const std::byte>(chunk.bytes->bytes()).first(chunk.nbytes);
+  };
+  const auto first = std::ranges::find_if(frozen, [&](const ChunkOverlay::Frozen& chunk) {
+    return std::ranges::any_of(plain_of(chunk),
+                               [](std::byte byte) { return byte != std::byte{0}; });
+  });
+  if (first == frozen.end()) return {};
+  FRAMEFS_TRY(params_, choose_params_(plain_of(*first)));
+  choose_params_ = nullptr;
+  const auto chunksize =
+      overlay_.read([](const ChunkOverlay& overlay) { return overlay.chunksize(); });
+  auto header = codec::frame_header_for(params_, chunksize, header_.type);
+  header.header_len = header_.header_len;
+  backend_->set_params(header);
+  return {};
+}
+
+Status FrameWriteSession::write_frozen(std::vector<ChunkOverlay::Frozen> frozen) {
+  std::vector<ChunkWriter::Job> jobs;
+  auto status = [&]() -> Status {
+    for (const auto& chunk : frozen) {
+      FRAMEFS_CHECK(reading([&] { return overlay_frame_->complete(chunk); }));
+    }
+    FRAMEFS_CHECK(choose_params_from(frozen));
+    for (const auto& chunk : frozen) {
+      jobs.push_back({chunk.bytes->bytes().first(chunk.nbytes)});
+    }
+    services_.chunk_writer.write(*backend_, params_, jobs);
+    return {};
+  }();
+  jobs.resize(frozen.size());
+  std::vector<std::int64_t> dropped;
+  overlay_.write([&](ChunkOverlay& overlay) {
+    for (std::size_t i = 0; i < frozen.size(); ++i) {
+      if (status && jobs[i].entry) {
+        const auto id = services_.content_ids.next();
+        const auto old = overlay.land(frozen[i], *jobs[i].entry, id);
+        if (old >= 0) dropped.push_back(old);
+      } else {
+        overlay.thaw(frozen[i]);
+      }
+    }
+  });
+  drop(dropped);
+  for (const auto& job : jobs) {
+    if (status && !job.entry) status = std::unexpected(job.entry.error());
+  }
+  return status;
+}
+
+Status FrameWriteSession::flush_locked(ChunkOverlay::Which which) {
+  if (is_removed_) return {};
+  FRAMEFS_CHECK(backend_->check_usable());
+  while (true) {
+    auto frozen = overlay_.write(
+        [&](ChunkOverlay& overlay) { return overlay.freeze(which, kFlushedChunks); });
+    if (frozen.empty()) return {};
+    FRAMEFS_CHECK(write_frozen(std::move(frozen)));
+  }
+}
+
+Status FrameWriteSession::flush(ChunkOverlay::Which which) {
+  const auto hold = commit_lock_.take();
+  return flush_locked(which);
+}
+
+// Index entries cannot say that the last item of a chunk of zeros is cut off.
+Result<std::int64_t> FrameWriteSession::write_last_zeros(std::uint64_t nbytes) {
+  const auto chunksize =
+      overlay_.read([](const ChunkOverlay& overlay) { return overlay.chunksize(); });
+  const std::vector<std::byte> zeros(nbytes % chunksize);
+  std::array<ChunkWriter::Job, 1> job{ChunkWriter::Job{zeros}};
+  services_.chunk_writer.write(*backend_, params_, job);
+  if (job[0].entry) committed_only_ = *job[0].entry;
+  return job[0].entry;
+}
+
+Status FrameWriteSession::prepare_locked() {
+  struct Snapshot {
+    std::vector<ChunkOverlay::Frozen> frozen;
+    std::uint64_t nbytes = 0;
+    std::uint64_t chunk_count = 0;
+    std::vector<codec::NamedContent> vlmetalayers;
+  };
+  auto state = overlay_.write([](ChunkOverlay& overlay) {
+    overlay.set_changed(false);
+    return Snapshot{
+        overlay.freeze(ChunkOverlay::Which::all, std::numeric_limits<std::size_t>::max()),
+        overlay.nbytes(), overlay.chunk_count(), overlay.vlmetalayers};
+  });
+  FRAMEFS_CHECK(write_frozen(std::move(state.frozen)));
+  // Entries change only in our turn; there may be more of them by now.
+  auto entries = overlay_.read([&](const ChunkOverlay& overlay) {
+    const auto& all = overlay.entries();
+    return std::vector(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(state.chunk_count));
+  });
+  if (committed_only_) backend_->drop(*std::exchange(committed_only_, std::nullopt));
+  if (!entries.empty() && state.nbytes % params_.typesize != 0 &&
+      overlay_frame_->frame()->is_zero_entry(entries.back())) {
+    const auto chunksize =
+        overlay_.read([](const ChunkOverlay& overlay) { return overlay.chunksize(); });
+    if (state.nbytes % chunksize != 0) {
+      FRAMEFS_TRY(entries.back(), write_last_zeros(state.nbytes));
+    }
+  }
+  return backend_->prepare({state.nbytes, entries, state.vlmetalayers});
+}
+
+Status FrameWriteSession::finish_locked(bool durably) {
+  FRAMEFS_CHECK(backend_->publish());
+  is_durable_ = false;
+  if (durably || backend_->wants_reclaim()) {
+    FRAMEFS_CHECK(backend_->sync());
+    is_durable_ = true;
+    FRAMEFS_CHECK(backend_->reclaim());
+  }
+  restore_mtime();
+  return {};
+}
+
+Status FrameWriteSession::commit_locked(bool durably) {
+  if (is_removed_) return {};
+  FRAMEFS_CHECK(backend_->check_usable());
+  if (!is_changed()) {
+    if (!durably || is_durable_) return {};
+    FRAMEFS_CHECK(backend_->sync());
+    is_durable_ = true;
+    return {};
+  }
+  auto status = prepare_locked();
+  if (status) status = backend_->sync();
+  if (status) status = finish_locked(durably);
+  // What was not committed will be with the next one.
+  if (!status) overlay_.write([](ChunkOverlay& overlay) { overlay.set_changed(true); });
+  return status;
+}
+
+Status FrameWriteSession::commit(bool durably) {
+  const auto hold = commit_lock_.take();
+  return commit_locked(durably);
+}
+
+Result<std::optional<FrameWriteSession::Commit>> FrameWriteSession::begin_commit() {
+  auto hold = commit_lock_.take();
+  if (is_removed_) return std::nullopt;
+  FRAMEFS_CHECK(backend_->check_usable());
+  if (!is_changed()) return std::nullopt;
+  if (const auto prepared = prepare_locked(); !prepared) {
+    overlay_.write([](ChunkOverlay& overlay) { overlay.set_changed(true); });
+    return std::unexpected(prepared.error());
+  }
+  return Commit(*this, std::move(hold));
+}
+
+Status FrameWriteSession::finish_commit(const Commit&, const Status& synced) {
+  if (!synced) backend_->give_up();
+  auto status = synced ? finish_locked(false) : synced;
+  if (!status) overlay_.write([](ChunkOverlay& overlay) { overlay.set_changed(true); });
+  return status;
+}
+
+Status FrameWriteSession::compact(bool always) {
+  const auto hold = commit_lock_.take();
+  FRAMEFS_CHECK(commit_locked(false));
+  if (is_removed_) return {};
+  struct State {
+    std::uint64_t nbytes = 0;
+    std::vector<std::int64_t> entries;
+    std::vector<codec::NamedContent> vlmetalayers;
+    bool is_changed = false;
+  };
+  const auto state = overlay_.read([](const ChunkOverlay& overlay) {
+    return State{overlay.nbytes(), overlay.entries(), overlay.vlmetalayers, overlay.is_changed()};
+  });
+  // Somebody has begun to write again, or the last chunk is stored for the committed state only.
+  if (state.is_changed || committed_only_) return {};
+  const auto [total, dead, is_refused] = backend_->usage(state.entries);
+  const bool is_worth_it = dead >= kMinCompactedBytes && dead >= total - dead;
+  if (!is_worth_it && !is_refused && !(always && dead > 0)) return {};
+  const auto moved = [this](const std::vector<std::int64_t>& entries) {
+    const auto id = services_.content_ids.next();
+    overlay_.write([&](ChunkOverlay& overlay) { overlay.replace_entries(entries, id); });
+  };
+  FRAMEFS_CHECK(backend_->compact({state.nbytes, state.entries, state.vlmetalayers}, moved));
+  is_durable_ = true;
+  restore_mtime();
+  return {};
+}
+
+Status FrameWriteSession::remove(const std::function<Status()>& remove) {
+  const auto hold = commit_lock_.take();
+  auto removed = remove();
+  if (removed) is_removed_ = true;
+  return removed;
+}
+
+void FrameWriteSession::release_old_states() {
+  const auto hold = commit_lock_.take();
+  if (!is_changed() && !is_lost() && !is_removed_) backend_->release_old_states();
+}
+
+Status FrameWriteSession::set_vlmeta(std::string_view name,
+                                     std::optional<std::span<const std::byte>> content,
+                                     Existing existing) {
+  if (name.empty() || name.size() > codec::kMaxMetalayerName) {
+    return system_error_of(ENAMETOOLONG, "setxattr");
+  }
+  std::vector<std::byte> stored;
+  if (content) {
+    FRAMEFS_TRY(stored, codec::encode_vlmetalayer(*content));
+  }
+  return overlay_.write([&](ChunkOverlay& overlay) -> Status {
+    auto layers = overlay.vlmetalayers;
+    const auto at = std::ranges::find(layers, name, &codec::NamedContent::name);
+    const bool is_there = at != layers.end();
+    if (!content && !is_there) return system_error_of(ENODATA, "removexattr");
+    if (!is_there && existing == Existing::must) return system_error_of(ENODATA, "setxattr");
+    if (is_there && existing == Existing::must_not) return system_error_of(EEXIST, "setxattr");
+    if (!content) {
+      layers.erase(at);
+    } else if (is_there) {
+      at->content = std::move(stored);
+    } else if (layers.size() >= kMaxVlmetalayers) {
+      return system_error_of(ENOSPC, "setxattr");
+    } else {
+      layers.push_back({std::string(name), std::move(stored)});
+    }
+    if (overlay.nbytes() == 0) {
+      FRAMEFS_TRY(const bool is_large, are_large(layers));
+      if (is_large) return system_error_of(ENOSPC, "setxattr");
+    }
+    overlay.vlmetalayers = std::move(layers);
+    overlay.set_changed(true);
+    return {};
+  });
+}
+
+Result<std::optional<std::vector<std::byte>>> FrameWriteSession::vlmeta(
+    std::string_view name) const {
+  auto stored = overlay_.read([&](const ChunkOverlay& overlay) {
+    const auto at = std::ranges::find(overlay.vlmetalayers, name, &codec::NamedContent::name);
+    return at == overlay.vlmetalayers.end() ? std::nullopt : std::optional(at->content);
+  });
+  if (!stored) return std::nullopt;
+  const codec::MemorySource source(*stored);
+  FRAMEFS_TRY(auto plain,
+              codec::Frame::read_vlmetalayer(source, {std::string(name), {0, stored->size()}},
+                                             services_.reads.limits));
+  return plain;
+}
+
+std::vector<std::string> FrameWriteSession::vlmeta_names() const {
+  return overlay_.read([](const ChunkOverlay& overlay) {
+    std::vector<std::string> names;
+    for (const auto& layer : overlay.vlmetalayers) names.push_back(layer.name);
+    return names;
+  });
+}
+
+}  // namespace framefs::fs

@@ -1,0 +1,168 @@
+#include "fs/write/overlay_frame.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "codec/frame/chunk_space.h"
+#include "fs/read/range_plan.h"
+
+namespace framefs::fs {
+namespace {
+
+// So many decoded bytes of a chunk are held at a time when all of it is read.
+constexpr std::uint64_t kReadBytes = 4u << 20;
+
+}  // namespace
+
+Result<std::shared_ptr<const codec::ChunkOffsets>> OverlayFrame::chunk_offsets() const {
+  return std::make_shared<const codec::ChunkOffsets>(
+      codec::ChunkOffsets::of_equal(overlay_.chunksize(), overlay_.nbytes()));
+}
+
+Result<std::shared_ptr<const codec::Chunk>> OverlayFrame::stored_chunk(ChunkIndex index) const {
+  const auto entry = overlay_.entry(index.value);
+  const auto make = [&]() -> Result<std::shared_ptr<const codec::Chunk>> {
+    const auto& header = frame_->header();
+    if (entry < 0) {
+      FRAMEFS_TRY(const auto special, frame_->special_of(index, entry));
+      FRAMEFS_TRY(auto made, codec::Chunk::make_special(special, overlay_.chunk_bytes(index.value),
+                                                        header.typesize));
+      return std::make_shared<const codec::Chunk>(std::move(made));
+    }
+    const bool is_sparse = header.type == codec::FrameType::sparse;
+    const auto at = is_sparse ? codec::chunk_file_at(static_cast<std::uint32_t>(entry))
+                              : header.header_len + static_cast<std::uint64_t>(entry);
+    FRAMEFS_TRY(const auto available, origin_.chunks->available_from(at));
+    FRAMEFS_TRY(auto made, codec::Chunk::open(*origin_.chunks, at, available, frame_->context(),
+                                              services_.limits));
+    return std::make_shared<const codec::Chunk>(std::move(made));
+  };
+  // The length of what is not stored is that of the frame, which changes.
+  const CacheKey key{
+      .content = overlay_.content_id(index.value), .chunk = index.value, .kind = CacheKind::chunk};
+  auto found = entry < 0 ? make() : services_.cache.get<codec::Chunk>(key, make);
+  if (!found) log_failure(found.error(), index);
+  return found;
+}
+
+Result<std::shared_ptr<const codec::Chunk>> OverlayFrame::chunk(ChunkIndex index,
+                                                                std::uint64_t nbytes) const {
+  if (overlay_.layers(index.value).any()) {
+    return std::make_shared<const codec::Chunk>(
+        codec::Chunk::make_plain(static_cast<std::uint32_t>(nbytes)));
+  }
+  FRAMEFS_TRY(auto stored, stored_chunk(index));
+  if (const auto checked = check_nbytes(*stored, nbytes, origin_.type); !checked) {
+    log_failure(checked.error(), index);
+    return std::unexpected(checked.error());
+  }
+  return stored;
+}
+
+template <class Below>
+Status OverlayFrame::read_layer(const DirtyChunk& layer, std::uint64_t offset,
+                                std::span<std::byte> out, const Below& below) const {
+  const auto begin = static_cast<std::uint32_t>(offset);
+  const auto end = begin + static_cast<std::uint32_t>(out.size());
+  Status status;
+  layer.written().for_each(begin, end, [&](std::uint32_t from, std::uint32_t to, bool is_written) {
+    auto part = out.subspan(from - begin, to - from);
+    if (is_written) {
+      std::ranges::copy(layer.bytes().subspan(from, to - from), part.begin());
+      return;
+    }
+    const auto base = std::min(to, std::max(from, layer.base_bytes())) - from;
+    std::ranges::fill(part.subspan(base), std::byte{0});
+    if (base > 0 && status) status = below(from, part.first(base));
+  });
+  return status;
+}
+
+Status OverlayFrame::read_plain(const codec::Chunk& chunk, ChunkIndex index, std::uint64_t offset,
+                                std::span<std::byte> out) const {
+  const auto layers = overlay_.layers(index.value);
+  if (!layers.any()) {
+    auto read = origin_.chunks->read_at(chunk.plain_offset() + offset, out);
+    if (!read) log_failure(read.error(), index);
+    return read;
+  }
+  const auto stored = [&](std::uint64_t from, std::span<std::byte> part) {
+    return read_stored(index, from, part);
+  };
+  const auto frozen = [&](std::uint64_t from, std::span<std::byte> part) {
+    return layers.frozen != nullptr ? read_layer(*layers.frozen, from, part, stored)
+                                    : stored(from, part);
+  };
+  return layers.dirty != nullptr ? read_layer(*layers.dirty, offset, out, frozen)
+                                 : frozen(offset, out);
+}
+
+Status OverlayFrame::complete(const ChunkOverlay::Frozen& frozen) const {
+  auto& chunk = *frozen.bytes;
+  Status status;
+  chunk.written().for_each(0, frozen.nbytes, [&](auto from, auto to, bool is_written) {
+    if (is_written || !status) return;
+    const auto part = chunk.bytes().subspan(from, to - from);
+    const auto base = std::min(to, std::max(from, chunk.base_bytes())) - from;
+    std::ranges::fill(part.subspan(base), std::byte{0});
+    if (base > 0) status = read_stored({frozen.chunk}, from, part.first(base));
+  });
+  return status;
+}
+
+Status OverlayFrame::read_stored(ChunkIndex index, std::uint64_t offset,
+                                 std::span<std::byte> out) const {
+  FRAMEFS_TRY(const auto chunk, stored_chunk(index));
+  if (offset + out.size() > chunk->nbytes()) {
+    const auto short_chunk = check_nbytes(*chunk, offset + out.size(), origin_.type);
+    log_failure(short_chunk.error(), index);
+    return short_chunk;
+  }
+  switch (chunk->body()) {
+    case codec::ChunkBody::special:
+      chunk->fill(offset, out);
+      return {};
+    case codec::ChunkBody::plain: {
+      auto read = origin_.chunks->read_at(chunk->plain_offset() + offset, out);
+      if (!read) log_failure(read.error(), index);
+      return read;
+    }
+    case codec::ChunkBody::blocks:
+      break;
+  }
+  while (!out.empty()) {
+    const auto take = std::min<std::uint64_t>(out.size(), kReadBytes);
+    FRAMEFS_CHECK(read_blocks(chunk, index, offset, out.first(take)));
+    out = out.subspan(take);
+    offset += take;
+  }
+  return {};
+}
+
+Status OverlayFrame::read_blocks(const std::shared_ptr<const codec::Chunk>& chunk, ChunkIndex index,
+                                 std::uint64_t offset, std::span<std::byte> out) const {
+  const auto pieces = plan_blocks(*chunk, {offset, out.size()});
+  std::vector<BlockRequest> requests;
+  requests.reserve(pieces.size());
+  for (const auto& piece : pieces) requests.push_back(request(chunk, index, piece.block));
+  const auto admission = services_.cache.admit(BlockFetcher::needed_bytes(requests));
+  FRAMEFS_TRY(const auto blocks, fetch(requests));
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const auto [at, size] = pieces[i].within;
+    std::ranges::copy(blocks[i]->view().subspan(at, size), out.begin());
+    out = out.subspan(size);
+  }
+  return {};
+}
+
+Result<std::uint64_t> OverlayFrame::find_chunk(bool hole, std::uint64_t first,
+                                               std::uint64_t end) const {
+  for (; first < end; ++first) {
+    const bool is_hole =
+        !overlay_.layers(first).any() && frame_->is_zero_entry(overlay_.entry(first));
+    if (is_hole == hole) break;
+  }
+  return first;
+}
+
+}  // namespace framefs::fs

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "fs/view/cached_frame.h"
+#include "fs/view/frame_chunks.h"
+#include "fs/write/chunk_overlay.h"
+
+namespace framefs::fs {
+
+// A frame that is being written, as views read it: layers of what was written above what is stored.
+// Chunks with such layers look like chunks that are stored as plain bytes.
+// Threads: any number, while nobody changes the overlay: see FrameWriteSession::reading().
+// Lifetime: the overlay outlives it.
+class OverlayFrame final : public FrameChunks {
+ public:
+  // `frame` is as it was when it was opened for writing.
+  OverlayFrame(FrameOrigin origin, codec::Frame frame, const ReadServices& services,
+               const ChunkOverlay& overlay)
+      : origin_(std::move(origin)),
+        frame_(std::move(frame)),
+        services_(services),
+        overlay_(overlay) {}
+
+  [[nodiscard]] const Result<codec::Frame>& frame() const noexcept override { return frame_; }
+  [[nodiscard]] const ReadServices& services() const noexcept override { return services_; }
+  [[nodiscard]] const FrameOrigin& origin() const noexcept { return origin_; }
+
+  [[nodiscard]] std::uint64_t nbytes() const override { return overlay_.nbytes(); }
+  [[nodiscard]] std::uint64_t chunk_count() const override { return overlay_.chunk_count(); }
+  Result<std::shared_ptr<const codec::ChunkOffsets>> chunk_offsets() const override;
+  Result<std::shared_ptr<const codec::Chunk>> chunk(ChunkIndex index,
+                                                    std::uint64_t nbytes) const override;
+  [[nodiscard]] BlockRequest request(std::shared_ptr<const codec::Chunk> chunk, ChunkIndex index,
+                                     BlockIndex block) const override {
+    return {std::move(chunk), index, block, overlay_.content_id(index.value)};
+  }
+  Result<std::vector<BlockFetcher::Block>> fetch(
+      std::span<const BlockRequest> requests) const override {
+    return fetch_blocks(origin_, services_, requests);
+  }
+  Status read_plain(const codec::Chunk& chunk, ChunkIndex index, std::uint64_t offset,
+                    std::span<std::byte> out) const override;
+  Result<std::uint64_t> find_chunk(bool hole, std::uint64_t first,
+                                   std::uint64_t end) const override;
+  void log_failure(const Error& error, std::optional<ChunkIndex> chunk) const override {
+    log_frame_failure(services_.log, origin_.name, error, chunk);
+  }
+
+  // Fills what was not written of a frozen chunk from what is stored below it, so that all of its
+  // bytes are there to be encoded.
+  Status complete(const ChunkOverlay::Frozen& frozen) const;
+
+ private:
+  Result<std::shared_ptr<const codec::Chunk>> stored_chunk(ChunkIndex index) const;
+  Status read_stored(ChunkIndex index, std::uint64_t offset, std::span<std::byte> out) const;
+  Status read_blocks(const std::shared_ptr<const codec::Chunk>& chunk, ChunkIndex index,
+                     std::uint64_t offset, std::span<std::byte> out) const;
+  // What lies below a layer of base_bytes().
+  template <class Below>
+  Status read_layer(const DirtyChunk& layer, std::uint64_t offset, std::span<std::byte> out,
+                    const Below& below) const;
+
+  const FrameOrigin origin_;
+  const Result<codec::Frame> frame_;
+  const ReadServices services_;
+  const ChunkOverlay& overlay_;
+};
+
+}  // namespace framefs::fs

@@ -1,0 +1,33 @@
+#include "fs/write/write_params.h"
+
+#include <algorithm>
+
+#include "codec/filter/filter_ids.h"
+
+namespace framefs::fs {
+namespace {
+
+constexpr int kHighestLevel = 9;
+
+bool is_lossless(codec::FilterSlot slot) {
+  return slot.id == codec::filter_id::kShuffle || slot.id == codec::filter_id::kBitshuffle ||
+         slot.id == codec::filter_id::kBytedelta;
+}
+
+}  // namespace
+
+codec::EncodeParams write_params(const codec::FrameHeader& header) {
+  codec::EncodeParams params{.clevel = std::min<int>(header.clevel, kHighestLevel),
+                             .typesize = header.typesize};
+  params.codec = codec::codec_of_number(header.codec_id).value_or(params.codec);
+  for (std::size_t i = 0; i < params.filters.size(); ++i) {
+    if (is_lossless(header.filters[i])) params.filters[i] = header.filters[i];
+  }
+  params.blocksize = static_cast<std::uint32_t>(std::max(header.blocksize, 0));
+  if (header.splitmode != 0) params.split = static_cast<codec::SplitMode>(header.splitmode);
+  params.use_dict = header.use_dict && params.codec == codec::CodecId::zstd;
+  if (!codec::check_params(params)) params.filters = {};
+  return params;
+}
+
+}  // namespace framefs::fs

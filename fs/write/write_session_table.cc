@@ -1,0 +1,243 @@
+#include "fs/write/write_session_table.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "fs/core/background_thread.h"
+
+namespace framefs::fs {
+namespace {
+
+// So many frames are committed with one sync: those at the end of the batch wait for all of it.
+#ifdef FRAMEFS_TSAN
+constexpr std::size_t kMaxTogether = 48;  // it knows of no thread that holds more than 64 locks
+#else
+constexpr std::size_t kMaxTogether = 256;
+#endif
+// So long a closed file waits for others, which may be closed right behind it.
+constexpr std::chrono::milliseconds kGathering{100};
+
+// Makes all durable that was written to the filesystems of the files it is asked for: each once, for
+// in SOURCE others may be mounted.
+class FilesystemSyncs {
+ public:
+  Status of(int fd) {
+    FRAMEFS_TRY(const auto st, stat_of(fd));
+    const auto known = done_.find(st.st_dev);
+    if (known != done_.end()) return known->second;
+    const Status synced = ::syncfs(fd) == 0 ? Status{} : system_error("syncfs");
+    done_.emplace(st.st_dev, synced);
+    return synced;
+  }
+
+ private:
+  std::map<dev_t, Status> done_;
+};
+
+bool is_unlinked(const FrameWriteSession& session) {
+  const auto st = session.content_stat();
+  return st && st->st_nlink == 0;
+}
+
+}  // namespace
+
+WriteSessionTable::WriteSessionTable(OverlayBudget& overlay, Log& log,
+                                     std::chrono::milliseconds commit_interval, OnEnd on_end)
+    : overlay_(overlay), log_(log), interval_(commit_interval), on_end_(std::move(on_end)) {
+  thread_ = background_thread([this](const std::stop_token&) { serve(); });
+}
+
+WriteSessionTable::~WriteSessionTable() {
+  work_.with_and_wake([](Work& work) { work.is_ending = true; });
+  thread_.join();
+  auto sessions = all();
+  std::erase_if(sessions, [](const Session& session) { return is_unlinked(*session); });
+  commit_together(sessions);
+  FilesystemSyncs syncs;
+  for (const auto& session : sessions) {
+    const auto synced = syncs.of(session->content_fd());
+    if (!synced) log_.failure(session->name(), synced.error());
+    if (!synced || session->is_changed()) {
+      log_.warn(session->name() + ": what was written last is lost");
+    }
+  }
+}
+
+std::vector<WriteSessionTable::Session> WriteSessionTable::all() const {
+  return state_.with([](const State& state) {
+    std::vector<Session> sessions;
+    for (const auto& [key, entry] : state.entries) sessions.push_back(entry.session);
+    return sessions;
+  });
+}
+
+WriteSessionTable::Session WriteSessionTable::find(const FileKey& key) const {
+  if (count_.load(std::memory_order_acquire) == 0) return nullptr;
+  return state_.with([&](const State& state) {
+    const auto at = state.entries.find(key);
+    return at == state.entries.end() ? nullptr : at->second.session;
+  });
+}
+
+Result<WriteSessionTable::Session> WriteSessionTable::open(
+    const FileKey& key, const std::function<Result<Session>()>& make) {
+  const auto join = [&](State& state) -> Session {
+    const auto at = state.entries.find(key);
+    if (at == state.entries.end()) return nullptr;
+    ++at->second.writers;
+    return at->second.session;
+  };
+  if (auto known = state_.with(join)) return known;
+  const auto hold = opening_.take();
+  if (auto known = state_.with(join)) return known;
+  FRAMEFS_TRY(auto made, make());
+  return state_.with([&](State& state) {
+    state.entries.emplace(key, Entry{made, 1});
+    count_.store(state.entries.size(), std::memory_order_release);
+    return made;
+  });
+}
+
+void WriteSessionTable::close(const FileKey& key) {
+  const bool is_last = state_.with([&](State& state) {
+    const auto at = state.entries.find(key);
+    return at != state.entries.end() && --at->second.writers == 0;
+  });
+  if (!is_last) return;
+  const auto waiting = work_.with([&](Work& work) {
+    work.closed.push_back(key);
+    return work.closed.size();
+  });
+  // With the first it begins to gather, with the last there are enough.
+  if (waiting == 1 || waiting == kMaxTogether) work_.wake();
+}
+
+void WriteSessionTable::note_full(const Session& session) {
+  work_.with_and_wake([&](Work& work) {
+    if (std::ranges::find(work.full, session) == work.full.end()) work.full.push_back(session);
+  });
+}
+
+Status WriteSessionTable::make_room(FrameWriteSession& session) {
+  if (!overlay_.is_full()) return {};
+  // Its own bytes first: who writes much works for it.
+  FRAMEFS_CHECK(session.flush(ChunkOverlay::Which::all));
+  Status status;
+  for (const auto& other : all()) {
+    if (!overlay_.is_full()) return {};
+    if (const auto flushed = other->flush(ChunkOverlay::Which::all); !flushed) status = flushed;
+  }
+  if (!overlay_.is_full()) return {};
+  if (session.is_removed()) return codec::fail(codec::Errc::no_space, "overlay of a removed frame");
+  return status;
+}
+
+// One sync for all that has to be durable before any of them is published.  Failures are logged, and the
+// edits stay.
+void WriteSessionTable::commit_together(std::vector<Session> sessions) {
+  // Who takes many turns takes them in one order.
+  std::ranges::sort(sessions);
+  for (std::size_t done = 0; done < sessions.size(); done += kMaxTogether) {
+    const auto count = std::min(kMaxTogether, sessions.size() - done);
+    std::vector<std::pair<Session, FrameWriteSession::Commit>> commits;
+    for (const auto& session : std::span(sessions).subspan(done, count)) {
+      const bool was_lost = session->is_lost();  // and the log has it already
+      auto begun = session->begin_commit();
+      if (!begun) {
+        if (!was_lost) log_.failure(session->name(), begun.error());
+      } else if (*begun) {
+        // Also where its last name is gone: who has it open goes on reading it, and a crash may bring
+        // the name back.
+        commits.emplace_back(session, std::move(**begun));
+      }
+    }
+    const bool is_alone = commits.size() == 1;
+    FilesystemSyncs syncs;
+    for (auto& [session, commit] : commits) {
+      const auto synced = is_alone ? commit.sync() : syncs.of(session->content_fd());
+      const auto finished = session->finish_commit(commit, synced);
+      if (!finished) log_.failure(session->name(), finished.error());
+    }
+  }
+}
+
+void WriteSessionTable::end_entry(const FileKey& key) {
+  const auto session = find(key);
+  if (!session) return;
+  const bool is_gone = is_unlinked(*session);
+  if (!is_gone && !session->is_changed() && !session->is_lost()) {
+    if (const auto compacted = session->compact(false); !compacted) {
+      log_.failure(session->name(), compacted.error());
+    }
+  }
+  // While nobody can begin another session of the file, to which what goes now would be free already.
+  session->release_old_states();
+  Session ended;  // destroyed after the lock
+  FileIdentity identity;
+  state_.with([&](State& state) {
+    const auto at = state.entries.find(key);
+    if (at == state.entries.end() || at->second.writers > 0) return;
+    // What could not be committed is tried again later, for as long as there is hope.
+    if (session->is_changed() && !is_gone && !session->is_lost()) return;
+    if (const auto st = session->content_stat()) identity = identity_of(*st);
+    ended = std::move(at->second.session);
+    state.entries.erase(at);
+    count_.store(state.entries.size(), std::memory_order_release);
+  });
+  if (!ended) return;
+  if ((ended->is_changed() || ended->is_lost()) && !is_gone) {
+    log_.warn(ended->name() + ": what was written last is lost");
+  }
+  on_end_(key, identity);
+}
+
+void WriteSessionTable::end_closed(const std::vector<FileKey>& keys) {
+  // A file may have been opened and closed several times meanwhile.
+  std::vector<Session> sessions;
+  for (const auto& key : keys) {
+    auto session = find(key);
+    if (session && std::ranges::find(sessions, session) == sessions.end())
+      sessions.push_back(std::move(session));
+  }
+  commit_together(std::move(sessions));
+  for (const auto& key : keys) end_entry(key);
+}
+
+void WriteSessionTable::serve() {
+  auto next_round = std::chrono::steady_clock::now() + interval_;
+  while (true) {
+    const auto is_urgent = [](const Work& now) {
+      return now.is_ending || !now.full.empty() || now.closed.size() >= kMaxTogether;
+    };
+    work_.wait_until(
+        next_round, [&](const Work& now) { return is_urgent(now) || !now.closed.empty(); },
+        [](const Work&) {});
+    auto work = work_.wait_until(
+        std::min(next_round, std::chrono::steady_clock::now() + kGathering), is_urgent,
+        [](Work& now) {
+          return Work{std::exchange(now.full, {}), std::exchange(now.closed, {}), now.is_ending};
+        });
+    if (work.is_ending) return;
+    for (const auto& session : work.full) {
+      // What fails is reported by the next write, sync or close that needs it stored.
+      static_cast<void>(session->flush(ChunkOverlay::Which::full));
+    }
+    end_closed(work.closed);
+    if (std::chrono::steady_clock::now() < next_round) continue;
+    commit_together(all());
+    const auto unused = state_.with([](const State& state) {
+      std::vector<FileKey> keys;
+      for (const auto& [key, entry] : state.entries) {
+        if (entry.writers == 0) keys.push_back(key);
+      }
+      return keys;
+    });
+    for (const auto& key : unused) end_entry(key);
+    next_round = std::chrono::steady_clock::now() + interval_;
+  }
+}
+
+}  // namespace framefs::fs

@@ -1,0 +1,83 @@
+#include "src/cli/new_file_rule.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include <fmt/core.h>
+
+#include "codec/chunk/codec_names.h"
+#include "codec/core/limits.h"
+#include "src/cli/size_text.h"
+
+namespace framefs {
+namespace {
+
+template <class Words, class Target>
+bool set_word(const Words& words, std::string_view text, Target& to) {
+  for (const auto& [word, value] : words) {
+    if (word != text) continue;
+    to = value;
+    return true;
+  }
+  return false;
+}
+
+std::optional<std::uint32_t> size_in(std::string_view text, std::uint32_t least,
+                                     std::uint32_t most) {
+  const auto size = parse_size(text);
+  if (!size || *size < least || *size > most) return std::nullopt;
+  return static_cast<std::uint32_t>(*size);
+}
+
+bool set_level(std::string_view text, int& level) {
+  if (text.size() != 1 || text.front() < '0' || text.front() > '9') return false;
+  level = text.front() - '0';
+  return true;
+}
+
+// False where there is no such key, or no such value for it.
+bool set_key(fs::NewFrameOptions& frame, std::string_view key, std::string_view value) {
+  constexpr std::uint32_t kLargestTypesize = 1u << 20;
+  if (key == "codec") return set_word(codec::kCodecWords, value, frame.codec);
+  if (key == "clevel") return set_level(value, frame.clevel);
+  if (key == "filter") return set_word(codec::kFilterWords, value, frame.filter);
+  if (key == "typesize") {
+    frame.typesize = size_in(value, 1, kLargestTypesize);
+    return frame.typesize.has_value();
+  }
+  if (key != "chunksize" && key != "blocksize") return false;
+  const bool is_chunk = key == "chunksize";
+  const auto size = size_in(value, 1, is_chunk ? codec::kMaxChunkBytes : codec::kMaxBlockBytes);
+  if (size) (is_chunk ? frame.chunksize : frame.blocksize) = *size;
+  return size.has_value();
+}
+
+}  // namespace
+
+std::expected<fs::NewFileRule, std::string> parse_new_file_rule(
+    std::string_view text, const fs::NewFrameOptions& defaults) {
+  // Values have no colons; globs may.
+  const auto colon = text.rfind(':');
+  if (colon == std::string_view::npos || colon == 0) {
+    return std::unexpected(fmt::format("{} is no rule, as GLOB:codec=lz4 is one", text));
+  }
+  fs::NewFileRule rule{.glob = std::string(text.substr(0, colon)), .frame = defaults};
+  auto rest = text.substr(colon + 1);
+  while (!rest.empty()) {
+    const auto word = rest.substr(0, rest.find_first_of(",;"));
+    rest.remove_prefix(std::min(rest.size(), word.size() + 1));
+    const auto equals = word.find('=');
+    const auto value = equals == std::string_view::npos ? "" : word.substr(equals + 1);
+    if (!set_key(rule.frame, word.substr(0, equals), value)) {
+      return std::unexpected(fmt::format("{} is nothing that a rule can say", word));
+    }
+  }
+  if (rule.frame.typesize.value_or(1) > rule.frame.chunksize) {
+    return std::unexpected(fmt::format("a chunk of {} bytes holds no item of {}",
+                                       rule.frame.chunksize, *rule.frame.typesize));
+  }
+  return rule;
+}
+
+}  // namespace framefs

@@ -1,0 +1,67 @@
+#include "src/compact/cmd_compact.h"
+
+#include <unistd.h>
+
+#include <iostream>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
+#include "src/cli/arguments.h"
+#include "src/cli/collected_log.h"
+#include "src/cli/exit_codes.h"
+#include "src/cli/size_text.h"
+#include "src/compact/frame_compactor.h"
+#include "src/mount/held_signals.h"
+
+namespace framefs {
+namespace {
+
+struct CompactCommand {
+  std::vector<std::string> frames;
+  bool verbose = false;
+};
+
+void add_options(CLI::App& app, CompactCommand& command) {
+  app.add_option("FRAME", command.frames, "Frames: files, or directories of sparse ones")
+      ->required();
+  app.add_flag("-v,--verbose", command.verbose,
+               "Say what was saved; otherwise only a terminal is told");
+}
+
+void tell(const std::string& path, const FrameCompactor::Saving& saving) {
+  const auto before = size_for_people(saving.before);
+  std::cerr << (saving.after < saving.before
+                    ? fmt::format("{}: {} to {}\n", path, before, size_for_people(saving.after))
+                    : fmt::format("{}: {}, nothing to save\n", path, before));
+}
+
+}  // namespace
+
+int run_compact(std::span<const std::string> arguments) {
+  CompactCommand command;
+  CLI::App app("Rewrites Blosc2 frames without dead space.", "framefs compact");
+  add_options(app, command);
+  if (const auto over = parse_arguments(app, arguments)) return *over;
+  const bool tells = command.verbose || ::isatty(STDERR_FILENO) == 1;
+  // The frame at hand is brought to its end, for what is half done takes the more space.
+  const HeldSignals signals;
+  CollectedLog log;
+  FrameCompactor compactor(log.log());
+  bool all = true;
+  for (const auto& path : command.frames) {
+    const auto saving = compactor.compact(path);
+    if (!saving) {
+      print_messages(log.take_failure(path, saving.error()));
+      all = false;
+    } else {
+      print_messages(log.take_lines());
+      if (tells && !saving->is_sparse) tell(path, *saving);
+    }
+    if (signals.has_arrived()) return kExitFailure;
+  }
+  return all ? kExitOk : kExitFailure;
+}
+
+}  // namespace framefs

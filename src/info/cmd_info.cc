@@ -1,0 +1,168 @@
+#include "src/info/cmd_info.h"
+
+#include <cerrno>
+#include <cstdint>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
+#include "codec/core/limits.h"
+#include "fs/core/error_map.h"
+#include "fs/inspect/chunk_info.h"
+#include "fs/inspect/frame_info.h"
+#include "fs/source/named_source.h"
+#include "src/cli/arguments.h"
+#include "src/cli/collected_log.h"
+#include "src/cli/exit_codes.h"
+#include "src/cli/text_output.h"
+#include "src/info/container_listing.h"
+#include "src/info/info_json.h"
+#include "src/info/info_table.h"
+
+namespace framefs {
+namespace {
+
+struct InfoCommand {
+  std::vector<std::string> frames;
+  bool json = false;
+  bool chunks = false;
+  std::uint64_t offset = 0;
+};
+
+void add_options(CLI::App& app, InfoCommand& command) {
+  app.add_option("FRAME", command.frames,
+                 "Frames: files, or directories of sparse ones; stores, and what is in them as "
+                 "STORE/MEMBER")
+      ->required();
+  app.add_flag("--json", command.json, "One JSON array with an object for each FRAME");
+  app.add_flag("--chunks", command.chunks, "Show each chunk as well");
+  app.add_option("--offset", command.offset, "Where in its file the frame begins, as 4096 or 1M")
+      ->transform(size_text());
+}
+
+// One run of the command.
+class Info {
+ public:
+  explicit Info(const InfoCommand& command) : command_(command) {}
+
+  int run() {
+    if (command_.json) out_.put("[");
+    for (const auto& path : command_.frames) describe(path);
+    if (command_.json) out_.put("\n]\n");
+    if (const auto written = out_.finish(); !written) {
+      // Whoever read this has seen enough.
+      if (written.error().sys != EPIPE) {
+        print_messages({"standard output: " + fs::describe(written.error())});
+      }
+      return kExitFailure;
+    }
+    return all_ ? kExitOk : kExitFailure;
+  }
+
+ private:
+  void describe(const std::string& path) {
+    CollectedLog log;
+    const auto named = fs::open_named_source(path, command_.offset, limits_, log.log());
+    if (!named) return fail(path, named.error());
+    if (!command_.json) print_messages(log.take_lines());
+    if (const auto* const container = std::get_if<fs::ContainerDirectory>(&named->found)) {
+      return describe_container(path, named->entry, *container);
+    }
+    const auto& origin = std::get<fs::FrameOrigin>(named->found);
+    const auto frame = fs::open_frame_at(origin, limits_);
+    if (!frame) return fail(path, frame.error());
+    describe_frame(path, *frame, origin);
+  }
+
+  void describe_frame(const std::string& path, const codec::Frame& frame,
+                      const fs::FrameOrigin& origin) {
+    const auto info = fs::describe_frame(frame);
+    begin_entry();
+    if (!command_.json) {
+      out_.put(frame_block(path, info));
+      if (command_.chunks) write_chunk_table(info, frame, origin);
+      return;
+    }
+    auto object = frame_json(path, info);
+    if (!command_.chunks) {
+      out_.put(object);
+      return;
+    }
+    out_.put(open_list(std::move(object), "chunk_list"));
+    const char* separator = "";
+    fs::visit_chunks(frame, origin, limits_, [&](const fs::ChunkInfo& chunk) {
+      all_ = all_ && !chunk.error;
+      const auto row = separator + chunk_json(chunk, command_.offset);
+      separator = ",\n";
+      return out_.put(row);
+    });
+    out_.put(kListEnd);
+  }
+
+  void write_chunk_table(const fs::FrameInfo& info, const codec::Frame& frame,
+                         const fs::FrameOrigin& origin) {
+    const ChunkTable table(info, command_.offset);
+    out_.put(table.heading());
+    fs::visit_chunks(frame, origin, limits_, [&](const fs::ChunkInfo& chunk) {
+      all_ = all_ && !chunk.error;
+      return out_.put(table.row(chunk));
+    });
+  }
+
+  void describe_container(const std::string& path, const fs::SourceEntry& entry,
+                          const fs::ContainerDirectory& directory) {
+    const auto container = summarise_container(entry);
+    begin_entry();
+    out_.put(command_.json ? open_list(container_json(path, container), "members")
+                           : container_heading(path, container));
+    const char* separator = "";
+    visit_members(directory, limits_, [&](const ContainerMember& member) {
+      all_ = all_ && !member.error;
+      if (!command_.json) return out_.put(member_row(member));
+      const auto row = separator + member_json(member);
+      separator = ",\n";
+      return out_.put(row);
+    });
+    if (command_.json) out_.put(kListEnd);
+  }
+
+  void fail(const std::string& path, const codec::Error& error) {
+    all_ = false;
+    const auto cause = fs::describe(error);
+    if (command_.json) {
+      begin_entry();
+      out_.put(error_json(path, cause));
+    } else {
+      print_messages({fmt::format("{}: {}", path, cause)});
+    }
+  }
+
+  // What goes between one path's entry and the next.
+  void begin_entry() {
+    if (command_.json) {
+      out_.put(is_first_ ? "\n" : ",\n");
+    } else if (!is_first_) {
+      out_.put("\n");
+    }
+    is_first_ = false;
+  }
+
+  const InfoCommand& command_;
+  const codec::Limits limits_;
+  TextOutput out_;
+  bool is_first_ = true;
+  bool all_ = true;  // went well
+};
+
+}  // namespace
+
+int run_info(std::span<const std::string> arguments) {
+  InfoCommand command;
+  CLI::App app("Says what is in Blosc2 frames.", "framefs info");
+  add_options(app, command);
+  if (const auto over = parse_arguments(app, arguments)) return *over;
+  return Info(command).run();
+}
+
+}  // namespace framefs

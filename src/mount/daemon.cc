@@ -1,0 +1,91 @@
+#include "src/mount/daemon.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+#include "src/cli/exit_codes.h"
+
+namespace framefs {
+namespace {
+
+constexpr char kReady = 1;
+
+// Waits for the child's news; without any, its exit code is the news.
+int wait_for(pid_t child, int news) {
+  char byte = 0;
+  ssize_t got = 0;
+  do {
+    got = ::read(news, &byte, 1);
+  } while (got < 0 && errno == EINTR);
+  ::close(news);
+  if (got == 1 && byte == kReady) return kExitOk;
+  int status = 0;
+  if (::waitpid(child, &status, 0) == child && WIFEXITED(status)) {
+    // An end without news is a failure even where the child did not think so.
+    return WEXITSTATUS(status) != 0 ? WEXITSTATUS(status) : kExitFailure;
+  }
+  return kExitFailure;
+}
+
+}  // namespace
+
+void ensure_standard_streams() {
+  int fd = 0;
+  do {
+    fd = ::open("/dev/null", O_RDWR);  // takes the lowest number that is free
+  } while (fd >= STDIN_FILENO && fd <= STDERR_FILENO);
+  if (fd >= 0) ::close(fd);
+}
+
+void allow_most_open_files() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+Daemon::Forked Daemon::fork() {
+  std::array<int, 2> pipe{};
+  if (::pipe2(pipe.data(), O_CLOEXEC) != 0) {
+    std::perror("framefs: pipe");
+    return {.child = nullptr, .parent_exit_code = kExitFailure};
+  }
+  const pid_t child = ::fork();
+  if (child < 0) {
+    std::perror("framefs: fork");
+    return {.child = nullptr, .parent_exit_code = kExitFailure};
+  }
+  if (child > 0) {
+    ::close(pipe[1]);
+    return {.child = nullptr, .parent_exit_code = wait_for(child, pipe[0])};
+  }
+  ::close(pipe[0]);
+  ::setsid();
+  return {.child = std::unique_ptr<Daemon>(new Daemon(pipe[1])), .parent_exit_code = kExitOk};
+}
+
+void Daemon::ready() {
+  // No directory that somebody might want to unmount, no terminal.
+  if (::chdir("/") != 0) std::perror("framefs: chdir");
+  const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (null >= 0) {
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null, stream);
+    ::close(null);
+  }
+  // Should the parent be gone, nobody waits.
+  [[maybe_unused]] const auto told = ::write(ready_pipe_, &kReady, 1);
+  ::close(std::exchange(ready_pipe_, -1));
+}
+
+Daemon::~Daemon() {
+  if (ready_pipe_ >= 0) ::close(ready_pipe_);
+}
+
+}  // namespace framefs

@@ -1,0 +1,108 @@
+#include "src/pack/copy_out.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <thread>
+#include <utility>
+
+namespace framefs {
+namespace {
+
+using codec::Result;
+using codec::Status;
+
+constexpr std::uint64_t kPieceBytes = 8u << 20;
+
+std::uint64_t size_of(const fs::ReadResult& piece) {
+  std::uint64_t size = 0;
+  for (const auto& span : piece.spans) size += span.size();
+  return size;
+}
+
+// Writes one piece at a time behind the back of its maker.
+class PieceWriter {
+ public:
+  explicit PieceWriter(codec::ByteSink& sink) : sink_(sink) {}
+
+  // Takes a piece, after the one before is written.  Errors: of that one.
+  Status put(std::uint64_t offset, fs::ReadResult piece) {
+    FRAMEFS_CHECK(wait());
+    // The piece goes when it is written: until then it takes its share of the decode cache, for which
+    // the reader of the next piece may be waiting.
+    thread_ = std::jthread([this, offset, piece = std::move(piece)]() mutable {
+      const auto written = std::move(piece);
+      status_ = write(offset, written);
+    });
+    return {};
+  }
+  Status wait() {
+    if (thread_.joinable()) thread_.join();
+    return status_;
+  }
+
+ private:
+  Status write(std::uint64_t offset, const fs::ReadResult& piece) {
+    for (const auto& span : piece.spans) {
+      FRAMEFS_CHECK(sink_.write_at(offset, span));
+      offset += span.size();
+    }
+    return {};
+  }
+
+  codec::ByteSink& sink_;
+  Status status_;
+  std::jthread thread_;  // goes first
+};
+
+// The first byte from `offset` on that is not in a hole; `size` where there is none.
+Result<std::uint64_t> find_data(fs::Filesystem& files, const fs::OpenFile& file,
+                                std::uint64_t offset, std::uint64_t size) {
+  const auto found = files.seek(file, fs::Seek::data, offset);
+  if (!found && found.error().kind == codec::Errc::system && found.error().sys == ENXIO)
+    return size;
+  return found;
+}
+
+Status copy_pieces(fs::Filesystem& files, fs::OpenFile& file, std::uint64_t size,
+                   PieceWriter& writer, const std::function<bool(std::uint64_t)>& go_on) {
+  for (std::uint64_t at = 0; at < size;) {
+    FRAMEFS_TRY(const auto data, find_data(files, file, at, size));
+    if (data >= size) return {};
+    FRAMEFS_TRY(const auto hole, files.seek(file, fs::Seek::hole, data));
+    const auto end = std::min(hole, size);
+    for (at = data; at < end;) {
+      if (!go_on(at)) return fs::system_error_of(EINTR, "stopped");
+      const auto wanted = std::min(kPieceBytes, end - at);
+      FRAMEFS_TRY(auto piece, files.read(file, at, wanted));
+      if (size_of(piece) != wanted) return codec::fail(codec::Errc::truncated, "file", at);
+      FRAMEFS_CHECK(writer.put(at, std::move(piece)));
+      at += wanted;
+    }
+  }
+  return {};
+}
+
+// Whether a file that was in one state may have other bytes in the other.  The time of its inode says
+// less: that changes with links and modes as well.
+bool same_content(const struct stat& one, const struct stat& other) {
+  auto a = fs::identity_of(one);
+  auto b = fs::identity_of(other);
+  a.ctime_ns = b.ctime_ns = 0;
+  return a == b;
+}
+
+}  // namespace
+
+Status copy_out(fs::Filesystem& files, fs::OpenFile& file, std::uint64_t size,
+                codec::ByteSink& sink, const std::function<bool(std::uint64_t)>& go_on) {
+  FRAMEFS_TRY(const auto before, file.source.content_stat());
+  PieceWriter writer(sink);
+  FRAMEFS_CHECK(copy_pieces(files, file, size, writer, go_on));
+  FRAMEFS_CHECK(writer.wait());
+  FRAMEFS_TRY(const auto after, file.source.content_stat());
+  if (!same_content(before, after))
+    return fs::system_error_of(ESTALE, "source changed while it was read");
+  return sink.truncate(size);
+}
+
+}  // namespace framefs

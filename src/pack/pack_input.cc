@@ -1,0 +1,69 @@
+#include "src/pack/pack_input.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace framefs {
+
+fs::Result<PackInput> PackInput::open(const std::filesystem::path& path) {
+  // A copy of standard input, so that every input is closed alike.
+  fs::UniqueFd fd(path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                              : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (!fd) return fs::system_error("open");
+  PackInput input(std::move(fd));
+  FRAMEFS_TRY(const auto st, fs::stat_of(input.fd_.get()));
+  if (S_ISDIR(st.st_mode)) return fs::system_error_of(EISDIR, "open");
+  // Of standard input, only what is still to come is wanted, even of a file.
+  if (S_ISREG(st.st_mode) && path != "-") {
+    input.file_ = st;
+    ::posix_fadvise(input.fd_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+  }
+  return input;
+}
+
+std::optional<std::uint64_t> PackInput::size() const noexcept {
+  if (!file_) return std::nullopt;
+  return static_cast<std::uint64_t>(file_->st_size);
+}
+
+fs::Result<PackInput::Piece> PackInput::next(std::span<std::byte> bytes) {
+  return file_ ? next_of_file(bytes) : next_of_stream(bytes);
+}
+
+fs::Result<PackInput::Piece> PackInput::next_of_file(std::span<std::byte> bytes) {
+  const auto size = std::min<std::uint64_t>(bytes.size(), *this->size() - at_);
+  const auto piece = bytes.first(size);
+  const bool hole = is_hole(at_ + size);
+  if (!hole) FRAMEFS_CHECK(fs::read_fully(fd_.get(), at_, piece));
+  at_ += size;
+  return Piece{.size = piece.size(), .is_hole = hole};
+}
+
+// Whether there is no data from at_ to `end`.
+bool PackInput::is_hole(std::uint64_t end) {
+  if (at_ >= hole_end_) {
+    const auto data = ::lseek(fd_.get(), static_cast<off_t>(at_), SEEK_DATA);
+    // ENXIO: nothing but a hole to the end.  Where the system cannot tell, all is data.
+    hole_end_ = data >= 0 ? static_cast<std::uint64_t>(data)
+                          : (errno == ENXIO ? *size() : std::uint64_t{0});
+  }
+  return end > at_ && end <= hole_end_;
+}
+
+fs::Result<PackInput::Piece> PackInput::next_of_stream(std::span<std::byte> bytes) {
+  Piece piece;
+  while (piece.size < bytes.size()) {
+    const auto got = ::read(fd_.get(), bytes.data() + piece.size, bytes.size() - piece.size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fs::system_error("read", at_);
+    if (got == 0) break;
+    piece.size += static_cast<std::size_t>(got);
+    at_ += static_cast<std::uint64_t>(got);
+  }
+  return piece;
+}
+
+}  // namespace framefs

@@ -1,0 +1,87 @@
+#include "src/pack/replacement_file.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+namespace framefs {
+namespace {
+
+mode_t mode_of_new_files() {
+  const mode_t mask = ::umask(0);  // there is no way to ask without setting it
+  ::umask(mask);
+  return 0666 & ~mask;
+}
+
+bool is_there(const std::filesystem::path& path) {
+  struct stat st{};
+  return ::lstat(path.c_str(), &st) == 0;
+}
+
+fs::Status sync_directory_of(const std::filesystem::path& path) {
+  const auto parent = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  const fs::UniqueFd folder(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder) return fs::system_error("open of the folder");
+  // Some file systems have no such thing, and nothing to make sure of.
+  if (::fsync(folder.get()) != 0 && errno != EINVAL) return fs::system_error("fsync of the folder");
+  return {};
+}
+
+}  // namespace
+
+fs::Result<ReplacementFile> ReplacementFile::create(std::filesystem::path target,
+                                                    bool may_replace) {
+  // Said before any work is done; publish() makes sure.
+  if (!may_replace && is_there(target)) return fs::system_error_of(EEXIST, "target");
+  ReplacementFile file(std::move(target), may_replace);
+  auto name = file.target_.parent_path() / ('.' + file.target_.filename().string() + ".XXXXXX");
+  auto text = name.string();
+  fs::UniqueFd fd(::mkostemp(text.data(), O_CLOEXEC));
+  if (!fd) return fs::system_error("mkostemp");
+  file.temporary_ = text;
+  file.sink_ = std::make_unique<fs::FileSink>(std::move(fd));
+  return file;
+}
+
+ReplacementFile::~ReplacementFile() {
+  if (sink_) ::unlink(temporary_.c_str());
+}
+
+fs::Status ReplacementFile::publish(const std::optional<struct stat>& like) {
+  const int fd = sink_->fd();
+  const mode_t mode = like ? like->st_mode & 0777 : mode_of_new_files();
+  if (::fchmod(fd, mode) != 0) return fs::system_error("fchmod");
+  if (like) {
+    const timespec times[2] = {{.tv_sec = 0, .tv_nsec = UTIME_OMIT}, like->st_mtim};
+    if (::futimens(fd, times) != 0) return fs::system_error("futimens");
+  }
+  FRAMEFS_CHECK(sink_->sync());
+  FRAMEFS_CHECK(take_name());
+  sink_.reset();
+  return sync_directory_of(target_);
+}
+
+fs::Status ReplacementFile::take_name() {
+  const auto* from = temporary_.c_str();
+  const auto* to = target_.c_str();
+  if (may_replace_) {
+    if (::rename(from, to) != 0) return fs::system_error("rename");
+    return {};
+  }
+  if (::renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return {};
+  if (errno != EINVAL && errno != ENOSYS) return fs::system_error("rename");
+  // The file system cannot: a link does not replace either, where there are links.
+  if (::link(from, to) == 0) {
+    ::unlink(from);
+    return {};
+  }
+  if (errno == EEXIST || is_there(target_)) return fs::system_error_of(EEXIST, "target");
+  if (::rename(from, to) != 0) return fs::system_error("rename");
+  return {};
+}
+
+}  // namespace framefs

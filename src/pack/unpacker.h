@@ -1,0 +1,85 @@
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "codec/core/byte_sink.h"
+#include "codec/core/result.h"
+#include "fs/core/log.h"
+#include "fs/core/mount_options.h"
+#include "fs/tree/filesystem.h"
+
+namespace framefs {
+
+struct UnpackOptions {
+  fs::ArrayViews arrays = fs::ArrayViews::npy;  // not both
+  std::uint64_t offset = 0;                     // where in its file the frame begins
+  unsigned threads = 0;                         // 0: one for each CPU
+  bool may_replace = false;
+  bool quiet = false;
+};
+
+// What is to be unpacked: a frame, a container, or what is in one.
+struct UnpackSource {
+  std::filesystem::path file;  // a container or frame on disk
+  std::string member;          // the path in the container; empty: the file itself
+  bool is_directory = false;
+  std::string name;  // of the plain file or directory; empty where its own name says nothing else
+  mode_t mode = 0;   // of `file`
+};
+
+// Looks at what a path names.
+// Errors: those of opening it as a frame or store.
+codec::Result<UnpackSource> find_unpack_source(const std::filesystem::path& path,
+                                               const UnpackOptions& options, fs::Log& log);
+
+// Writes out what one source holds, by way of a filesystem that nobody mounts.
+// Lifetime: what it was opened with outlives it.
+class Unpacker {
+ public:
+  // Hears of every failure, with the path that it concerns; of one in the source, the log does too.
+  using Report = std::function<void(const std::string& path, const codec::Error& error)>;
+
+  // Asked again and again whether to leave it at that, of which no one then hears.
+  using Stop = std::function<bool()>;
+
+  // Errors: those of opening the source.
+  static codec::Result<Unpacker> open(const UnpackSource& source, const UnpackOptions& options,
+                                      fs::Log& log, Stop stop, Report report);
+
+  // The members below return false where they failed or were stopped.
+
+  // Makes a file, which is there as a whole or not at all, with mode and time of its source.
+  bool to_file(const std::filesystem::path& target) const { return write_file(root_, target); }
+  // Adds to what is open there.
+  bool to_stream(int target) const;
+  // Makes a directory of all that is in a container.  What cannot be read is left out.
+  bool to_directory(const std::filesystem::path& target) const;
+
+ private:
+  Unpacker(const UnpackSource& source, const UnpackOptions& options, Stop stop, Report report)
+      : source_(source), options_(options), stop_(std::move(stop)), report_(std::move(report)) {}
+
+  bool fail(const std::filesystem::path& path, const codec::Error& error) const;
+  codec::Status find_member();
+  codec::Status copy(fs::NodeId node, codec::ByteSink& sink, const std::string& name) const;
+  codec::Status make_file(fs::NodeId node, const std::filesystem::path& target) const;
+  bool write_file(fs::NodeId node, const std::filesystem::path& target) const;
+  codec::Status make_directory(const std::filesystem::path& target, bool is_first) const;
+  bool write_directory(fs::NodeId node, const std::filesystem::path& target, bool is_first) const;
+
+  const UnpackSource& source_;
+  const UnpackOptions& options_;
+  Stop stop_;
+  Report report_;
+  std::unique_ptr<fs::Filesystem> files_;
+  fs::NodeId root_ = fs::kRootNode;
+};
+
+}  // namespace framefs

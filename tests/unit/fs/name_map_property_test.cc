@@ -1,0 +1,183 @@
+// Names in folders that nobody thought of.  Those that somebody did: directory_test.cc.
+
+#include <dirent.h>
+
+#include <algorithm>
+#include <array>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/support/random_seed.h"
+#include "tests/unit/fs/source_kinds.h"
+
+namespace framefs::fs {
+namespace {
+
+// A folder in memory, so that a property can be tried on thousands.
+class FakeFolder final : public Folder {
+ public:
+  explicit FakeFolder(Files files) : files_(std::move(files)) {}
+
+  Result<std::vector<Item>> items() const override {
+    std::vector<Item> items;
+    for (const auto& [name, kind] : files_) {
+      items.push_back({name, items.size() + 1, static_cast<unsigned char>(IFTODT(mode_of(kind)))});
+    }
+    return items;
+  }
+  Result<SourceEntry> probe(const std::string& name) const override {
+    const auto at = files_.find(name);
+    if (at == files_.end()) return system_error_of(ENOENT, "lookup");
+    SourceEntry entry;
+    entry.stat.st_mode = mode_of(at->second);
+    entry.summary = summary_of(name, at->second);
+    return entry;
+  }
+
+  static FrameSummary summary_of(const std::string& name, Kind kind) {
+    const bool is_sparse = kind == Kind::sparse_frame || kind == Kind::sparse_array;
+    const bool is_array =
+        kind == Kind::array || kind == Kind::opaque_array || kind == Kind::sparse_array;
+    if (!is_sparse && !is_array && kind != Kind::frame && kind != Kind::damaged_frame) return {};
+    if (stem_of(name).empty()) return {};
+    if (!is_array || without(kArraySuffix, name).empty()) {
+      return {.content = Content::frame, .is_sparse = is_sparse};
+    }
+    return {
+        .content = Content::array, .is_sparse = is_sparse, .is_numpy = kind != Kind::opaque_array};
+  }
+
+ private:
+  static mode_t mode_of(Kind kind) {
+    if (kind == Kind::link) return S_IFLNK;
+    if (kind == Kind::fifo) return S_IFIFO;
+    const bool is_folder =
+        kind == Kind::folder || kind == Kind::sparse_frame || kind == Kind::sparse_array;
+    return is_folder ? S_IFDIR : S_IFREG;
+  }
+
+  const Files files_;
+};
+
+// The rule in the words of the header, worked out by brute force.
+struct Rule {
+  Files files;
+  bool keep_suffix = false;
+  ArrayViews arrays = ArrayViews::npy;
+
+  using Names = std::map<std::string, ShownAs>;
+  // The names for `base`, what is left of the file's name or the whole of it.
+  [[nodiscard]] Names names_for(const std::string& base, const FrameSummary& file) const {
+    if (file.content == Content::frame) return {{base, ShownAs::frame}};
+    const bool npy = file.is_numpy && arrays != ArrayViews::raw;
+    const bool raw = !npy || arrays == ArrayViews::both;
+    Names names;
+    if (raw) names[base] = ShownAs::array;
+    if (npy) names[base + ".npy"] = ShownAs::npy;
+    return names;
+  }
+  [[nodiscard]] Names wanted(const std::string& name) const {
+    const auto file = FakeFolder::summary_of(name, files.at(name));
+    if (keep_suffix || file.content == Content::other) return {};
+    return names_for(stem_of(name), file);
+  }
+  [[nodiscard]] Names full(const std::string& name) const {
+    const auto file = FakeFolder::summary_of(name, files.at(name));
+    if (file.content == Content::other) return {{name, ShownAs::itself}};
+    Names names = names_for(name, file);
+    // Where there is but the NumPy file, it takes the name of the source as it is.
+    if (names.size() == 1) return {{name, names.begin()->second}};
+    return names;
+  }
+  [[nodiscard]] bool is_free(const std::string& name, const std::string& source) const {
+    if (files.contains(name)) return false;
+    return std::ranges::none_of(files, [&](const auto& other) {
+      return other.first != source && wanted(other.first).contains(name);
+    });
+  }
+  [[nodiscard]] Listing listing() const {
+    Listing shown;
+    for (const auto& [source, kind] : files) {
+      if (source.ends_with(".b2lock")) continue;
+      auto names = wanted(source);
+      const auto free = [&](const auto& name) { return is_free(name.first, source); };
+      if (names.empty() || !std::ranges::all_of(names, free)) {
+        names = full(source);
+        std::erase_if(names, [&](const auto& name) { return name.first != source && !free(name); });
+      }
+      for (const auto& [name, shown_as] : names) shown[name] = {source, shown_as};
+    }
+    return shown;
+  }
+};
+
+std::string random_name(std::mt19937& random) {
+  constexpr std::array kBases = {"x", "y", ".", "..", "", "chunks", "\xff", "x.npy"};
+  constexpr std::array kSuffixes = {".b2frame", ".b2f", ".b2",     ".b2b", ".b2nd",
+                                    ".b2nd",    ".npy", ".b2lock", ".b2e"};
+  std::string name = kBases[random() % kBases.size()];
+  for (auto left = random() % 4; left > 0; --left) name += kSuffixes[random() % kSuffixes.size()];
+  return name.empty() || name == "." || name == ".." ? "z" : name;
+}
+
+Files random_files(std::mt19937& random, std::size_t most) {
+  Files files;
+  for (auto left = random() % most; left > 0; --left) {
+    // Mostly what is renamed.
+    const auto kind = random() % 3 != 0 ? kKinds[random() % 6] : kKinds[random() % kKinds.size()];
+    const auto name = random_name(random);
+    // A link's target is no matter; a container is not of this test.
+    if (!name.ends_with(".b2e")) files.emplace(name, kind);
+  }
+  return files;
+}
+
+void check_rule(const Rule& rule, Tree& tree, const Folder& folder) {
+  std::string what;
+  for (const auto& [name, kind] : rule.files) {
+    what += name + "=" + std::to_string(static_cast<int>(kind)) + " ";
+  }
+  CAPTURE(what, rule.keep_suffix, static_cast<int>(rule.arrays));
+  const auto expected = rule.listing();
+  check_both(tree.directory, folder, expected, names_around(rule.files));
+  // Nothing is lost, whatever its name.
+  std::set<std::string> sources;
+  for (const auto& [name, shown] : expected) sources.insert(shown.source);
+  for (const auto& [name, kind] : rule.files) {
+    CHECK(sources.contains(name) == !name.ends_with(".b2lock"));
+  }
+}
+
+// Oracle: the brute-force rule, and list() and find() against each other.
+TEST_CASE("directory: list() and find() agree on random folders", "[fs][directory][unit]") {
+  const auto seed = test::random_seed();
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  for (const bool keep_suffix : {false, true}) {
+    for (const auto arrays : {ArrayViews::npy, ArrayViews::raw, ArrayViews::both}) {
+      Tree tree(keep_suffix, arrays);
+      for (int round = 0; round < 200; ++round) {
+        const Rule rule{random_files(random, 12), keep_suffix, arrays};
+        check_rule(rule, tree, FakeFolder(rule.files));
+      }
+    }
+  }
+}
+
+// The same on disk, where names and kinds are found out by looking.
+TEST_CASE("directory: list() and find() agree on random folders on disk", "[fs][directory][unit]") {
+  const auto seed = test::random_seed();
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  for (int round = 0; round < 60; ++round) {
+    constexpr std::array kArrays = {ArrayViews::npy, ArrayViews::raw, ArrayViews::both};
+    const Rule rule{random_files(random, 10), random() % 4 == 0, kArrays[random() % 3]};
+    Tree tree(rule.keep_suffix, rule.arrays);
+    const Source source(rule.files);
+    check_rule(rule, tree, tree.folder(source));
+  }
+}
+
+}  // namespace
+}  // namespace framefs::fs

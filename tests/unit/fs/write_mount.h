@@ -1,0 +1,114 @@
+#pragma once
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "codec/frame/frame_reader.h"
+#include "codec/frame/frame_writer.h"
+#include "fs/core/file_sink.h"
+#include "fs/source/chunk_files.h"
+#include "fs/view/frame_view.h"
+#include "fs/write/frame_write_session.h"
+#include "fs/write/standalone_write_context.h"
+#include "tests/support/bytes.h"
+#include "tests/support/catch.h"
+#include "tests/unit/fs/test_log.h"
+
+namespace framefs::test {
+
+// All that edits need.
+class WriteMount {
+ public:
+  explicit WriteMount(std::uint64_t overlay_bytes = 64u << 20)
+      : kit_(log_.log(), {.cache_bytes = 16u << 20, .overlay_bytes = overlay_bytes, .threads = 2}) {
+  }
+
+  // Of an empty frame that is made at `path`, a directory where it is to be sparse.
+  void create(const std::filesystem::path& path, const codec::FrameParams& params, bool sparse) {
+    struct NoFiles final : codec::ChunkFiles {
+      fs::Status write(std::uint32_t, std::span<const std::byte>) override { return {}; }
+    } files;
+    if (sparse) std::filesystem::create_directory(path);
+    const auto at = sparse ? path / "chunks.b2frame" : path;
+    fs::FileSink sink(
+        fs::UniqueFd(::open(at.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)));
+    auto writer = sparse ? codec::FrameWriter::create_sparse(sink, files, params)
+                         : codec::FrameWriter::create(sink, params);
+    REQUIRE(writer);
+    REQUIRE(writer->finish());
+  }
+
+  std::shared_ptr<fs::FrameWriteSession> open(
+      const std::filesystem::path& path,
+      fs::FrameWriteSession::ChooseParams choose_params = nullptr) {
+    const bool sparse = std::filesystem::is_directory(path);
+    fs::UniqueFd fd(::open(path.c_str(), (sparse ? O_RDONLY : O_RDWR) | O_CLOEXEC));
+    fs::WriteTarget source{.file = nullptr, .directory = {}, .name = "the frame"};
+    if (sparse) {
+      source.directory = std::move(fd);
+    } else {
+      source.file = std::make_shared<const fs::FileReader>(std::move(fd));
+    }
+    auto opening = kit_.begin(std::move(source));
+    REQUIRE(opening);
+    opening->choose_params = std::move(choose_params);
+    change_opening(*opening);
+    auto session = kit_.make(std::move(*opening));
+    REQUIRE(session);
+    return *session;
+  }
+
+  [[nodiscard]] std::vector<std::string> lines() const { return log_.lines(); }
+  fs::OverlayBudget& overlay() { return kit_.overlay(); }
+
+  // Run on each opening before a session is made of it.
+  std::function<void(fs::FrameWriteSession::Opening&)> change_opening = [](auto&) {};
+
+ private:
+  TestLog log_;
+  fs::StandaloneWriteContext kit_;
+};
+
+// What a reader of the mount gets.
+inline Bytes read_session(const fs::FrameWriteSession& session, std::uint64_t offset,
+                          std::uint64_t size) {
+  const auto bytes = session.reading([&] {
+    const fs::FrameView view(session.chunks());
+    return view.read(offset, size, fs::Access::random);
+  });
+  REQUIRE(bytes);
+  Bytes all;
+  for (const auto& span : bytes->spans) append(all, span);
+  return all;
+}
+
+// What is in the file, as a serial reader finds it.
+inline Bytes read_stored(const std::filesystem::path& path) {
+  const bool sparse = std::filesystem::is_directory(path);
+  const auto at = sparse ? path / "chunks.b2frame" : path;
+  const fs::FileReader source(fs::UniqueFd(::open(at.c_str(), O_RDONLY | O_CLOEXEC)));
+  const codec::Limits limits;
+  const auto frame =
+      sparse ? codec::Frame::open_sparse(source, limits) : codec::Frame::open(source, limits);
+  REQUIRE(frame);
+  std::unique_ptr<fs::ChunkFiles> files;
+  if (sparse) {
+    files = std::make_unique<fs::ChunkFiles>(
+        fs::UniqueFd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
+  }
+  const codec::ByteSource& chunks = sparse ? static_cast<const codec::ByteSource&>(*files) : source;
+  codec::FrameReader reader(source, chunks, *frame, limits);
+  Bytes all(frame->nbytes());
+  REQUIRE(reader.read(0, all));
+  return all;
+}
+
+}  // namespace framefs::test
