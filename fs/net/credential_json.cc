@@ -1,0 +1,37 @@
+#include "fs/net/credential_json.h"
+
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+namespace framefs::net {
+namespace {
+
+std::string text_of(const nlohmann::json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string{};
+}
+
+}  // namespace
+
+Result<Credentials> parse_credential_json(std::string_view json) {
+  const auto object = nlohmann::json::parse(json, nullptr, false);
+  if (!object.is_object()) return codec::fail(Errc::bad_field, "credentials: JSON");
+  Credentials credentials;
+  credentials.access_key = text_of(object, "AccessKeyId");
+  credentials.secret_key = Secret(text_of(object, "SecretAccessKey"));
+  // Processes say SessionToken, endpoints Token.
+  const auto token = text_of(object, "SessionToken");
+  credentials.session_token = Secret(token.empty() ? text_of(object, "Token") : token);
+  if (credentials.access_key.empty() || credentials.secret_key.empty()) {
+    return codec::fail(Errc::bad_field, "credentials: AccessKeyId and SecretAccessKey");
+  }
+  const auto expiration = text_of(object, "Expiration");
+  if (!expiration.empty()) {
+    credentials.expires = parse_iso_time(expiration);
+    if (!credentials.expires) return codec::fail(Errc::bad_field, "credentials: Expiration");
+  }
+  return credentials;
+}
+
+}  // namespace framefs::net

@@ -1,0 +1,175 @@
+#include "fs/net/curl_transfer.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <span>
+
+#include "fs/core/file.h"
+
+namespace framefs::net {
+namespace {
+
+// What an error says about itself is kept up to here, whatever the request expects.
+constexpr std::uint64_t kErrorBodyBytes = 64 << 10;
+constexpr long kReceiveBufferBytes = 256 << 10;
+
+// libcurl takes what it is given by a variadic function; the types must be exactly these.
+void set(CURL* easy, CURLoption option, long value) { curl_easy_setopt(easy, option, value); }
+void set(CURL* easy, CURLoption option, const char* value) {
+  curl_easy_setopt(easy, option, value);
+}
+
+Error error_of(CURLcode code) {
+  const auto of = [](int error, const char* what) {
+    return fs::system_error_of(error, what).error();
+  };
+  // Only what differs in what a user or a retry does about it.
+  if (code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY) {
+    return of(EHOSTUNREACH, "name resolution");
+  }
+  if (code == CURLE_COULDNT_CONNECT) return of(ECONNREFUSED, "connect");
+  if (code == CURLE_OPERATION_TIMEDOUT) return of(ETIMEDOUT, "HTTP transfer");
+  if (code == CURLE_PEER_FAILED_VERIFICATION) return of(EPROTO, "TLS certificate of the server");
+  if (code == CURLE_SSL_CACERT_BADFILE) return of(EPROTO, "TLS certificates to trust");
+  if (code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL) return of(EPROTO, "URL");
+  return of(ECONNRESET, "HTTP transfer");
+}
+
+std::chrono::nanoseconds time_info(CURL* easy, CURLINFO what) {
+  curl_off_t us = 0;
+  curl_easy_getinfo(easy, what, &us);
+  return std::chrono::microseconds(us);
+}
+
+}  // namespace
+
+CurlTransfer::CurlTransfer(CURL* easy, Transport::Ticket ticket, HttpRequest request,
+                           Transport::Done done)
+    : easy_(easy), ticket_(ticket), request_(std::move(request)), done_(std::move(done)) {}
+
+CurlTransfer::~CurlTransfer() {
+  curl_easy_reset(easy_);
+  curl_slist_free_all(header_list_);
+}
+
+void CurlTransfer::set_method() {
+  if (request_.method == "HEAD") {
+    set(easy_, CURLOPT_NOBODY, 1L);
+  } else if (request_.method != "GET") {
+    set(easy_, CURLOPT_CUSTOMREQUEST, request_.method.c_str());
+  }
+  if (!request_.body.empty()) {
+    set(easy_, CURLOPT_POSTFIELDSIZE, static_cast<long>(request_.body.size()));
+    set(easy_, CURLOPT_POSTFIELDS, request_.body.data());
+  }
+}
+
+void CurlTransfer::set_headers(const NetworkOptions& options) {
+  for (const auto& [name, value] : request_.headers.fields()) {
+    // A header without a value is written with a semicolon, or libcurl would leave it out.
+    const auto line = value.empty() ? name + ";" : name + ": " + value;
+    header_list_ = curl_slist_append(header_list_, line.c_str());
+  }
+  // Ranges count in what is stored, so it must come as it is.
+  header_list_ = curl_slist_append(header_list_, "Accept-Encoding: identity");
+  // Waiting for "100 Continue" costs a round trip.
+  header_list_ = curl_slist_append(header_list_, "Expect:");
+  curl_easy_setopt(easy_, CURLOPT_HTTPHEADER, header_list_);
+  set(easy_, CURLOPT_USERAGENT, options.user_agent.c_str());
+}
+
+void CurlTransfer::prepare(const NetworkOptions& options) {
+  url_ = request_.url.text();
+  set(easy_, CURLOPT_URL, url_.c_str());
+  // Keys may have ".." in them, which is no step up there.
+  set(easy_, CURLOPT_PATH_AS_IS, 1L);
+  set(easy_, CURLOPT_PROTOCOLS_STR, "http,https");
+  set(easy_, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+  set(easy_, CURLOPT_FOLLOWLOCATION, 0L);
+  set(easy_, CURLOPT_NOSIGNAL, 1L);
+  set(easy_, CURLOPT_TCP_KEEPALIVE, 1L);
+  set(easy_, CURLOPT_BUFFERSIZE, kReceiveBufferBytes);
+  set(easy_, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options.connect_timeout.count()));
+  set(easy_, CURLOPT_TIMEOUT_MS, static_cast<long>(request_.timeout.count()));
+  set(easy_, CURLOPT_LOW_SPEED_LIMIT, 1L);
+  set(easy_, CURLOPT_LOW_SPEED_TIME, static_cast<long>(options.stall_timeout.count()));
+  if (!options.ca_file.empty()) {
+    set(easy_, CURLOPT_CAINFO, options.ca_file.c_str());
+    curl_easy_setopt(easy_, CURLOPT_CAPATH, nullptr);
+  }
+  if (request_.is_local) {
+    set(easy_, CURLOPT_PROXY, "");
+  } else {
+    set(easy_, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_OPTIONAL));
+  }
+  set_method();
+  set_headers(options);
+  curl_easy_setopt(easy_, CURLOPT_HEADERFUNCTION, &CurlTransfer::on_header);
+  curl_easy_setopt(easy_, CURLOPT_HEADERDATA, this);
+  curl_easy_setopt(easy_, CURLOPT_WRITEFUNCTION, &CurlTransfer::on_body);
+  curl_easy_setopt(easy_, CURLOPT_WRITEDATA, this);
+  curl_easy_setopt(easy_, CURLOPT_PRIVATE, this);
+}
+
+std::size_t CurlTransfer::on_header(char* bytes, std::size_t size, std::size_t count, void* self) {
+  static_cast<CurlTransfer*>(self)->take_header({bytes, size * count});
+  return size * count;
+}
+
+std::size_t CurlTransfer::on_body(char* bytes, std::size_t size, std::size_t count, void* self) {
+  return static_cast<CurlTransfer*>(self)->take_body({bytes, size * count}) ? size * count : 0;
+}
+
+void CurlTransfer::take_header(std::string_view line) {
+  while (line.ends_with('\n') || line.ends_with('\r') || line.ends_with(' ')) line.remove_suffix(1);
+  // A status line begins an answer: one of a proxy, or "100 Continue", may have come before.
+  if (line.starts_with("HTTP/")) {
+    answer_.headers.clear();
+    return;
+  }
+  const auto colon = line.find(':');
+  if (colon == line.npos) return;
+  auto value = line.substr(colon + 1);
+  value.remove_prefix(std::min(value.find_first_not_of(" \t"), value.size()));
+  answer_.headers.add(line.substr(0, colon), value);
+}
+
+bool CurlTransfer::take_body(std::string_view bytes) {
+  auto& body = answer_.body;
+  if (body.empty()) {
+    long status = 0;
+    curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &status);
+    answer_.status = static_cast<int>(status);
+  }
+  const bool is_error = answer_.status >= 300;
+  const auto most =
+      is_error ? std::max(request_.max_body_bytes, kErrorBodyBytes) : request_.max_body_bytes;
+  if (bytes.size() > most - body.size()) {
+    too_long_ = true;
+    return false;
+  }
+  if (body.empty()) {
+    curl_off_t length = 0;
+    curl_easy_getinfo(easy_, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
+    if (length > 0) body.reserve(std::min(static_cast<std::uint64_t>(length), most));
+  }
+  const auto added = std::as_bytes(std::span(bytes));
+  body.insert(body.end(), added.begin(), added.end());
+  return true;
+}
+
+Result<HttpAnswer> CurlTransfer::outcome(CURLcode code) {
+  long status = 0;
+  curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &status);
+  answer_.status = static_cast<int>(status);
+  answer_.first_byte = time_info(easy_, CURLINFO_STARTTRANSFER_TIME_T);
+  answer_.total = time_info(easy_, CURLINFO_TOTAL_TIME_T);
+  answer_.body_too_long = too_long_;
+  if (code != CURLE_OK && !too_long_) return std::unexpected(error_of(code));
+  return std::move(answer_);
+}
+
+void CurlTransfer::finish(CURLcode code) { done_(outcome(code)); }
+
+}  // namespace framefs::net

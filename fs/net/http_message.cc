@@ -1,0 +1,45 @@
+#include "fs/net/http_message.h"
+
+#include <algorithm>
+#include <ranges>
+
+namespace framefs::net {
+namespace {
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return lower;
+}
+
+}  // namespace
+
+void HttpHeaders::add(std::string_view name, std::string_view value) {
+  fields_.emplace_back(lower_case(name), std::string(value));
+}
+
+void HttpHeaders::set(std::string_view name, std::string_view value) {
+  remove(name);
+  add(name, value);
+}
+
+void HttpHeaders::remove(std::string_view name) {
+  const auto lower = lower_case(name);
+  std::erase_if(fields_, [&](const Field& field) { return field.first == lower; });
+}
+
+std::optional<std::string_view> HttpHeaders::find(std::string_view name) const {
+  for (const auto& field : std::views::reverse(fields_)) {
+    if (field.first == name) return field.second;
+  }
+  return std::nullopt;
+}
+
+std::string_view HttpAnswer::text() const {
+  // The same bytes, read as text.
+  return {reinterpret_cast<const char*>(body.data()), body.size()};
+}
+
+}  // namespace framefs::net

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "fs/net/url.h"
+
+namespace framefs::net {
+
+// Header fields of a request or an answer, names in lower case.
+class HttpHeaders {
+ public:
+  using Field = std::pair<std::string, std::string>;
+
+  void add(std::string_view name, std::string_view value);
+  // Replaces a field of that name.
+  void set(std::string_view name, std::string_view value);
+  void remove(std::string_view name);
+  // The value of the last field of that name.  Lifetime: until the next change.
+  [[nodiscard]] std::optional<std::string_view> find(std::string_view name) const;
+  [[nodiscard]] const std::vector<Field>& fields() const { return fields_; }
+  void clear() { fields_.clear(); }
+
+ private:
+  std::vector<Field> fields_;
+};
+
+// One request, complete: what is sent depends on nothing else.
+struct HttpRequest {
+  std::string method = "GET";
+  Url url;
+  HttpHeaders headers;
+  std::string body;
+  // An answer with a longer body is an error, not a reason to hold all of it.
+  std::uint64_t max_body_bytes = 16 << 20;
+  std::chrono::milliseconds timeout{60'000};
+  // Whether proxies and ~/.netrc are for this request: not for metadata endpoints.
+  bool is_local = false;
+};
+
+struct HttpAnswer {
+  int status = 0;
+  HttpHeaders headers;
+  std::vector<std::byte> body;
+  bool body_too_long = false;  // longer than the request allows; `body` is its beginning
+  // How long it took until the first byte, and in all.
+  std::chrono::nanoseconds first_byte{0};
+  std::chrono::nanoseconds total{0};
+
+  [[nodiscard]] std::string_view text() const;
+};
+
+}  // namespace framefs::net

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <thread>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "fs/core/guarded.h"
+#include "fs/net/network_options.h"
+#include "fs/net/transport.h"
+
+namespace framefs::net {
+
+class CurlTransfer;
+
+// The thread that talks to servers: all requests of a mount, over as many connections as there are
+// requests at once, each kept open for the next.
+// Threads: any number.
+class NetworkThread final : public Transport {
+ public:
+  // Starts the thread: not before the process has become a daemon.
+  // Errors: system.
+  static Result<std::unique_ptr<NetworkThread>> start(NetworkOptions options);
+  // Drops what is under way: nothing is called back afterwards.
+  ~NetworkThread() override;
+
+  Ticket submit(HttpRequest request, Done done) override;
+  Ticket call_at(Clock::time_point when, std::function<void()> body) override;
+  void cancel(Ticket ticket) override;
+
+ private:
+  struct Multi;
+  struct Submission {
+    HttpRequest request;
+    Done done;
+  };
+  struct Timer {
+    Clock::time_point when;
+    std::function<void()> body;
+  };
+  struct Cancellation {};
+  struct Command {
+    Ticket ticket;
+    std::variant<Submission, Timer, Cancellation> what;
+  };
+  struct Inbox {
+    std::vector<Command> commands;
+    Ticket next_ticket = 1;
+  };
+
+  NetworkThread(NetworkOptions options, std::unique_ptr<Multi> multi);
+  Ticket post(std::variant<Submission, Timer, Cancellation> what, Ticket ticket = 0);
+  void run(const std::stop_token& stop);
+  void take_commands();
+  void begin(Ticket ticket, Submission submission);
+  void drop(Ticket ticket);
+  void finish_transfers();
+  void run_timers();
+  [[nodiscard]] int poll_timeout_ms() const;
+
+  // Constant after construction.
+  const NetworkOptions options_;
+  const std::unique_ptr<Multi> multi_;
+  // Guarded.
+  fs::Guarded<Inbox> inbox_;
+  // The thread's own.
+  std::unordered_map<Ticket, std::unique_ptr<CurlTransfer>> running_;
+  std::multimap<Clock::time_point, std::pair<Ticket, std::function<void()>>> timers_;
+  std::unordered_map<Ticket, Clock::time_point> timer_of_;
+  std::jthread thread_;
+};
+
+}  // namespace framefs::net

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "fs/net/url.h"
+
+namespace framefs::net {
+
+enum class StoreKind { s3, http, dav };
+
+// What a user names as SOURCE: `s3://bucket/prefix`, `http(s)://host/path` or `dav(s)://host/path`.
+struct SourceUrl {
+  StoreKind kind = StoreKind::http;
+  std::string bucket;  // s3
+  std::string prefix;  // s3: the key, as it is, of one object or above many; "" for all
+  Url url;             // http and dav
+
+  bool operator==(const SourceUrl&) const = default;
+};
+
+// Whether `source` names a remote source rather than a path.
+bool is_source_url(std::string_view source);
+
+// Errors: bad_field.
+Result<SourceUrl> parse_source_url(std::string_view source);
+
+}  // namespace framefs::net

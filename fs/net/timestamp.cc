@@ -1,0 +1,145 @@
+#include "fs/net/timestamp.h"
+
+#include <array>
+#include <charconv>
+#include <ctime>
+
+#include <fmt/core.h>
+
+namespace framefs::net {
+namespace {
+
+constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+
+// The number that the first `digits` characters make, which are taken off; nothing where they are
+// no digits.
+std::optional<int> take_number(std::string_view& text, std::size_t digits) {
+  int number = 0;
+  if (text.size() < digits) return std::nullopt;
+  const auto* const end = text.data() + digits;
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc{} || stop != end || number < 0) return std::nullopt;
+  text.remove_prefix(digits);
+  return number;
+}
+
+bool take(std::string_view& text, char c) {
+  if (!text.starts_with(c)) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+std::optional<UnixSeconds> seconds_of(int year, int month, int day, int hour, int minute,
+                                      int second) {
+  if (year < 1970 || month < 1 || month > 12 || day < 1 || day > 31) return std::nullopt;
+  if (hour > 23 || minute > 59 || second > 60) return std::nullopt;
+  std::tm parts{};
+  parts.tm_year = year - 1900;
+  parts.tm_mon = month - 1;
+  parts.tm_mday = day;
+  parts.tm_hour = hour;
+  parts.tm_min = minute;
+  parts.tm_sec = second;
+  return ::timegm(&parts);
+}
+
+std::optional<int> take_month(std::string_view& text) {
+  constexpr std::array<std::string_view, 12> kMonths{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                                     "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  for (std::size_t i = 0; i < kMonths.size(); ++i) {
+    if (!text.starts_with(kMonths[i])) continue;
+    text.remove_prefix(kMonths[i].size());
+    return static_cast<int>(i + 1);
+  }
+  return std::nullopt;
+}
+
+struct ClockTime {
+  int hour;
+  int minute;
+  int second;
+};
+
+std::optional<ClockTime> take_clock(std::string_view& text) {
+  const auto hour = take_number(text, 2);
+  if (!hour || !take(text, ':')) return std::nullopt;
+  const auto minute = take_number(text, 2);
+  if (!minute || !take(text, ':')) return std::nullopt;
+  const auto second = take_number(text, 2);
+  if (!second) return std::nullopt;
+  return ClockTime{*hour, *minute, *second};
+}
+
+// The nanoseconds of ".123", which is taken off; 0 where there is no fraction.
+std::int64_t take_fraction_ns(std::string_view& text) {
+  if (!take(text, '.')) return 0;
+  std::int64_t ns = 0;
+  std::int64_t unit = kNsPerSecond;
+  for (; !text.empty() && text[0] >= '0' && text[0] <= '9'; text.remove_prefix(1)) {
+    unit /= 10;
+    ns += unit * (text[0] - '0');
+  }
+  return ns;
+}
+
+// The seconds of "Z", "+01:00" or nothing at all.
+std::optional<std::int64_t> offset_seconds(std::string_view text) {
+  if (text.empty() || text == "Z") return 0;
+  const int sign = text[0] == '-' ? -1 : 1;
+  if (text[0] != '+' && text[0] != '-') return std::nullopt;
+  text.remove_prefix(1);
+  const auto hours = take_number(text, 2);
+  take(text, ':');
+  const auto minutes = take_number(text, 2);
+  if (!hours || !minutes || !text.empty()) return std::nullopt;
+  return std::int64_t{sign} * (*hours * 3600 + *minutes * 60);
+}
+
+}  // namespace
+
+std::optional<UnixSeconds> parse_http_date(std::string_view text) {
+  const auto comma = text.find(", ");
+  if (comma == text.npos) return std::nullopt;
+  text.remove_prefix(comma + 2);
+  const auto day = take_number(text, 2);
+  if (!day || !(take(text, ' ') || take(text, '-'))) return std::nullopt;
+  const auto month = take_month(text);
+  if (!month || !(take(text, ' ') || take(text, '-'))) return std::nullopt;
+  const auto year = take_number(text, 4);
+  if (!year || !take(text, ' ')) return std::nullopt;
+  const auto clock = take_clock(text);
+  if (!clock || (text != " GMT" && text != " UTC")) return std::nullopt;
+  return seconds_of(*year, *month, *day, clock->hour, clock->minute, clock->second);
+}
+
+std::optional<std::int64_t> parse_iso_time_ns(std::string_view text) {
+  const auto year = take_number(text, 4);
+  if (!year || !take(text, '-')) return std::nullopt;
+  const auto month = take_number(text, 2);
+  if (!month || !take(text, '-')) return std::nullopt;
+  const auto day = take_number(text, 2);
+  if (!day || !(take(text, 'T') || take(text, ' '))) return std::nullopt;
+  const auto clock = take_clock(text);
+  if (!clock) return std::nullopt;
+  const auto fraction_ns = take_fraction_ns(text);
+  const auto offset = offset_seconds(text);
+  const auto seconds = seconds_of(*year, *month, *day, clock->hour, clock->minute, clock->second);
+  if (!offset || !seconds) return std::nullopt;
+  return (*seconds - *offset) * kNsPerSecond + fraction_ns;
+}
+
+std::optional<UnixSeconds> parse_iso_time(std::string_view text) {
+  const auto ns = parse_iso_time_ns(text);
+  if (!ns) return std::nullopt;
+  return *ns / kNsPerSecond;
+}
+
+std::string amz_time(UnixSeconds time) {
+  const std::time_t seconds = time;
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  return fmt::format("{:04}{:02}{:02}T{:02}{:02}{:02}Z", parts.tm_year + 1900, parts.tm_mon + 1,
+                     parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
+}
+
+}  // namespace framefs::net

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace framefs::net {
+
+// Seconds since 1970, UTC.
+using UnixSeconds = std::int64_t;
+
+// "Wed, 21 Oct 2015 07:28:00 GMT", as HTTP headers, PROPFIND and nginx's listings have it.
+std::optional<UnixSeconds> parse_http_date(std::string_view text);
+
+// "2013-05-24T00:00:00Z", with or without a fraction or an offset from UTC, in nanoseconds.
+std::optional<std::int64_t> parse_iso_time_ns(std::string_view text);
+std::optional<UnixSeconds> parse_iso_time(std::string_view text);
+
+// "20130524T000000Z", of which signatures use the first eight characters as the day.
+std::string amz_time(UnixSeconds time);
+
+}  // namespace framefs::net

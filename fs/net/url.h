@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "codec/core/result.h"
+
+namespace framefs::net {
+
+using codec::Errc;
+using codec::Error;
+using codec::Result;
+using codec::Status;
+
+// An http or https URL in its parts, each as it goes over the wire.
+struct Url {
+  std::string scheme;      // "http" or "https"
+  std::string host;        // in lower case; an IPv6 address keeps its brackets
+  std::uint16_t port = 0;  // 0: the scheme's own
+  std::string path = "/";  // percent-encoded
+  std::string query;       // percent-encoded, without the question mark
+
+  bool operator==(const Url&) const = default;
+
+  // Host and, where it is not the scheme's own, port: what the Host header says.
+  [[nodiscard]] std::string authority() const;
+  [[nodiscard]] std::string text() const;
+  // Whether `other` is served by the same server under the same protection.
+  [[nodiscard]] bool same_origin(const Url& other) const;
+};
+
+// Errors: bad_field; also for a URL that holds a user name or password, which every user of the
+// machine could read on the command line.
+Result<Url> parse_url(std::string_view text);
+
+// The URL that `reference`, found in a document or header of `base`, leads to (RFC 3986, 5.2).
+Result<Url> resolve_url(const Url& base, std::string_view reference);
+
+}  // namespace framefs::net

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "fs/net/credentials.h"
+#include "fs/net/transport.h"
+
+namespace framefs::net {
+
+// Exchanges a token that the platform writes to a file for credentials of a role.
+// Source: https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRoleWithWebIdentity.html
+class WebIdentityCredentials final : public CredentialSource {
+ public:
+  struct Settings {
+    std::string endpoint;  // of STS
+    std::string token_file;
+    std::string role_arn;
+    std::string session_name;
+  };
+  // Lifetime: `transport` outlives it.
+  WebIdentityCredentials(Transport& transport, Settings settings)
+      : transport_(transport), settings_(std::move(settings)) {}
+
+  Result<std::optional<Credentials>> fetch() override;
+
+ private:
+  Transport& transport_;
+  const Settings settings_;
+};
+
+// The credentials in an answer of STS.  Errors: bad_field.
+Result<Credentials> parse_sts_answer(std::string_view xml);
+
+}  // namespace framefs::net

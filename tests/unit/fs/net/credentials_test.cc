@@ -1,0 +1,226 @@
+#include <sys/stat.h>
+
+#include <atomic>
+#include <cerrno>
+#include <string>
+
+#include "fs/net/credential_chain.h"
+#include "fs/net/credential_json.h"
+#include "fs/net/credential_keeper.h"
+#include "fs/net/network_thread.h"
+#include "fs/net/process_credentials.h"
+#include "fs/net/web_identity_credentials.h"
+#include "tests/support/catch.h"
+#include "tests/support/http_server.h"
+#include "tests/support/temp_directory.h"
+#include "tests/support/threads.h"
+
+namespace framefs::net {
+namespace {
+
+using test::HttpServer;
+using test::served;
+using test::ServedRequest;
+using Variables = AwsEnvironment::Variables;
+
+constexpr const char* kJson = R"({"Version": 1, "AccessKeyId": "K", "SecretAccessKey": "S",
+                                  "Token": "T", "Expiration": "2030-01-01T00:00:00Z"})";
+constexpr const char* kSts = R"(<AssumeRoleWithWebIdentityResponse xmlns="urn:x">
+  <AssumeRoleWithWebIdentityResult><Credentials><AccessKeyId>SK</AccessKeyId>
+  <SecretAccessKey>SS</SecretAccessKey><SessionToken>ST</SessionToken>
+  <Expiration>2030-01-01T00:00:00Z</Expiration></Credentials></AssumeRoleWithWebIdentityResult>
+</AssumeRoleWithWebIdentityResponse>)";
+
+// A chain for an environment, without the metadata service of the machine that runs the test.
+struct Chain {
+  std::unique_ptr<NetworkThread> network = *NetworkThread::start({});
+  test::TempDirectory home;
+
+  Result<std::optional<Credentials>> fetch(Variables variables, const std::string& profile = "") {
+    variables.emplace("HOME", home.path().string());
+    variables.emplace("AWS_EC2_METADATA_DISABLED", "true");
+    const AwsEnvironment environment(variables);
+    FRAMEFS_TRY(const auto settings, AwsProfile::load(environment, profile));
+    FRAMEFS_TRY(const auto chain,
+                CredentialChain::make(*network, environment, settings, {profile, "us-east-1"}));
+    return chain->fetch();
+  }
+  void write_profile(const std::string& text) {
+    std::filesystem::create_directories(home.path() / ".aws");
+    home.write(".aws/config", text);
+  }
+};
+
+TEST_CASE("credentials: JSON of processes and endpoints", "[net][credentials][unit]") {
+  const auto credentials = parse_credential_json(kJson);
+  REQUIRE(credentials);
+  CHECK(credentials->access_key == "K");
+  CHECK(credentials->secret_key.reveal() == "S");
+  CHECK(credentials->session_token.reveal() == "T");
+  CHECK(credentials->expires == parse_iso_time("2030-01-01T00:00:00Z"));
+  for (const auto* const bad :
+       {"", "[]", "{}", R"({"AccessKeyId": "K"})", R"({"AccessKeyId": 1, "SecretAccessKey": 2})",
+        R"({"AccessKeyId": "K", "SecretAccessKey": "S", "Expiration": "soon"})"}) {
+    INFO(bad);
+    CHECK_FALSE(parse_credential_json(bad));
+  }
+}
+
+TEST_CASE("credentials: the environment comes first", "[net][credentials][unit]") {
+  Chain chain;
+  chain.write_profile("[default]\naws_access_key_id=FILE\naws_secret_access_key=x\n");
+  const Variables variables{{"AWS_ACCESS_KEY_ID", "ENV"},
+                            {"AWS_SECRET_ACCESS_KEY", "secret"},
+                            {"AWS_SESSION_TOKEN", "token"}};
+  const auto found = chain.fetch(variables);
+  REQUIRE((found && *found));
+  CHECK((*found)->access_key == "ENV");
+  CHECK((*found)->session_token.reveal() == "token");
+  CHECK((*chain.fetch({}))->access_key == "FILE");
+  // A profile that the user names goes before what happens to be in the environment.
+  CHECK((*chain.fetch(variables, "default"))->access_key == "FILE");
+}
+
+TEST_CASE("credentials: none where there are none", "[net][credentials][unit]") {
+  Chain chain;
+  const auto found = chain.fetch({});
+  REQUIRE(found);
+  CHECK_FALSE(*found);
+}
+
+TEST_CASE("credentials: a process", "[net][credentials][unit]") {
+  Chain chain;
+  chain.home.write("keys.json", std::string_view(kJson));
+  chain.write_profile("[profile p]\ncredential_process = cat '" +
+                      (chain.home.path() / "keys.json").string() + "'\n");
+  const auto found = chain.fetch({}, "p");
+  REQUIRE((found && *found));
+  CHECK((*found)->access_key == "K");
+
+  ProcessCredentials failing("echo nothing; exit 3");
+  REQUIRE_FALSE(failing.fetch());
+  ProcessCredentials silent("true");
+  REQUIRE_FALSE(silent.fetch());
+}
+
+TEST_CASE("credentials: web identity", "[net][credentials][unit]") {
+  HttpServer server([](const ServedRequest& request) {
+    const bool right = request.method == "POST" &&
+                       request.body.contains("WebIdentityToken=tok.en") &&
+                       request.body.contains("RoleArn=arn%3Aaws%3Aiam%3A%3A1%3Arole%2Fr");
+    return served(right ? 200 : 403, kSts);
+  });
+  Chain chain;
+  const auto token = chain.home.write("token", std::string_view("tok.en\n"));
+  const auto found = chain.fetch({{"AWS_WEB_IDENTITY_TOKEN_FILE", token.string()},
+                                  {"AWS_ROLE_ARN", "arn:aws:iam::1:role/r"},
+                                  {"AWS_ENDPOINT_URL_STS", server.url()}});
+  REQUIRE((found && *found));
+  CHECK((*found)->access_key == "SK");
+  CHECK((*found)->session_token.reveal() == "ST");
+  CHECK_FALSE(parse_sts_answer("<x/>"));
+  CHECK_FALSE(parse_sts_answer("no XML"));
+}
+
+TEST_CASE("credentials: a container's endpoint", "[net][credentials][unit]") {
+  HttpServer server([](const ServedRequest& request) {
+    return served(request.header("authorization") == "Bearer x" ? 200 : 401, kJson);
+  });
+  Chain chain;
+  Variables variables{{"AWS_CONTAINER_CREDENTIALS_FULL_URI", server.url() + "/creds"},
+                      {"AWS_CONTAINER_AUTHORIZATION_TOKEN", "Bearer x"}};
+  const auto found = chain.fetch(variables);
+  REQUIRE((found && *found));
+  CHECK((*found)->access_key == "K");
+  variables["AWS_CONTAINER_AUTHORIZATION_TOKEN"] = "Bearer y";
+  CHECK_FALSE(chain.fetch(variables));
+  // The token would go over the network in the clear.
+  variables["AWS_CONTAINER_CREDENTIALS_FULL_URI"] = "http://192.0.2.1/creds";
+  const auto refused = chain.fetch(variables);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().kind == Errc::bad_field);
+}
+
+TEST_CASE("credentials: the instance's metadata service, with a token",
+          "[net][credentials][unit]") {
+  HttpServer server([](const ServedRequest& request) {
+    if (request.method == "PUT" && request.target == "/latest/api/token") return served(200, "tok");
+    if (request.header("x-aws-ec2-metadata-token") != "tok") return served(401);
+    if (request.target == "/latest/meta-data/iam/security-credentials/") return served(200, "role");
+    return served(request.target.ends_with("/role") ? 200 : 404, kJson);
+  });
+  Chain chain;
+  const auto found = chain.fetch({{"AWS_EC2_METADATA_SERVICE_ENDPOINT", server.url()},
+                                  {"AWS_EC2_METADATA_DISABLED", "false"}});
+  REQUIRE((found && *found));
+  CHECK((*found)->access_key == "K");
+}
+
+TEST_CASE("credentials: a profile that needs a sign-on says how it can be had",
+          "[net][credentials][unit]") {
+  Chain chain;
+  chain.write_profile("[profile sso]\nsso_session = s\n");
+  const auto refused = chain.fetch({}, "sso");
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().kind == Errc::unsupported);
+}
+
+// Hands out keys K1, K2, ... that expire at the given time after `now`.
+class Numbered final : public CredentialSource {
+ public:
+  Numbered(std::atomic<int>& count, std::optional<UnixSeconds> expires)
+      : count_(count), expires_(expires) {}
+  Result<std::optional<Credentials>> fetch() override {
+    const int number = count_.fetch_add(1) + 1;
+    return Credentials{.access_key = "K" + std::to_string(number),
+                       .secret_key = Secret("s"),
+                       .session_token = {},
+                       .expires = expires_};
+  }
+
+ private:
+  std::atomic<int>& count_;
+  const std::optional<UnixSeconds> expires_;
+};
+
+TEST_CASE("credential_keeper: expired credentials are not handed out",
+          "[net][credential_keeper][unit]") {
+  std::atomic<int> count{0};
+  std::atomic<UnixSeconds> now{1000};
+  const auto keeper = CredentialKeeper::start(std::make_unique<Numbered>(count, 100'000),
+                                              [&] { return now.load(); });
+  REQUIRE(keeper);
+  CHECK((*keeper)->current()->access_key == "K1");
+  now.store(100'000);
+  const auto expired = (*keeper)->current();
+  REQUIRE_FALSE(expired);
+  CHECK(expired.error().sys == EAGAIN);
+}
+
+TEST_CASE("credential_keeper: what a server refuses is fetched anew, once",
+          "[net][credential_keeper][race]") {
+  std::atomic<int> count{0};
+  const auto keeper = CredentialKeeper::start(std::make_unique<Numbered>(count, std::nullopt),
+                                              [] { return UnixSeconds{1000}; });
+  REQUIRE(keeper);
+  test::on_threads(8, [&](std::size_t) { (*keeper)->refuse("K1"); });
+  REQUIRE(test::comes_true([&] { return (*keeper)->current()->access_key == "K2"; }));
+  (*keeper)->refuse("K1");  // an answer that was long on its way
+  CHECK((*keeper)->current()->access_key == "K2");
+  CHECK(count.load() == 2);
+}
+
+TEST_CASE("credential_keeper: without credentials there is no start",
+          "[net][credential_keeper][unit]") {
+  class None final : public CredentialSource {
+    Result<std::optional<Credentials>> fetch() override { return std::nullopt; }
+  };
+  const auto keeper =
+      CredentialKeeper::start(std::make_unique<None>(), [] { return UnixSeconds{0}; });
+  REQUIRE_FALSE(keeper);
+  CHECK(keeper.error().sys == EACCES);
+  CHECK(CredentialKeeper::anonymous()->current()->is_anonymous());
+}
+
+}  // namespace
+}  // namespace framefs::net
