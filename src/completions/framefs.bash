@@ -4,61 +4,63 @@ _framefs() {
   local cur prev words cword
   _init_completion -n = || return
 
-  local command=mount
+  local commands="mount compact info pack unpack" command=mount
   case ${words[1]-} in
-    compact | info | unpack | help) [[ $cword -gt 1 ]] && command=${words[1]} ;;
+    compact | info | pack | unpack | help) [[ $cword -gt 1 ]] && command=${words[1]} ;;
   esac
 
+  local choices=
   case $prev in
     -o | --output)
-      if [[ $command == mount ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "allow_other arrays= attr_timeout= cache_size= \
-          commit_interval= debug io_uring keep_suffix log_file= noexec nosuid nodev noatime offset= \
-          overlay_size= plain= ro rule= rw threads= writeback" -- "$cur")
-        compopt -o nospace
-      else
+      if [[ $command != mount ]]; then
         _filedir
+        return
       fi
-      return
+      choices="allow_other arrays= attr_timeout= cache_size= commit_interval= debug io_uring keep_suffix
+        log_file= noexec nosuid nodev noatime offset= overlay_size= plain= ro rule= rw threads= writeback"
+      compopt -o nospace
       ;;
     --arrays)
-      local views="npy raw"
-      [[ $command == mount ]] && views+=" both"
-      mapfile -t COMPREPLY < <(compgen -W "$views" -- "$cur")
-      return
+      choices="npy raw"
+      [[ $command == mount ]] && choices+=" both"
       ;;
+    --codec) choices="blosclz lz4 lz4hc zlib zstd" ;;
+    --filter) choices="none shuffle bitshuffle bytedelta" ;;
     --log-file)
       _filedir
       return
       ;;
-    --offset | --cache-size | --threads | --attr-timeout | --rule | --plain) return ;;
-    --overlay-size | --commit-interval) return ;;
+    --attr-timeout | --block-size | --cache-size | --chunk-size | --commit-interval | --level) return ;;
+    --offset | --overlay-size | --plain | --rule | --threads | --typesize) return ;;
   esac
 
-  if [[ $cur == -* ]]; then
-    local options="--help"
+  if [[ -z $choices && $cur == -* ]]; then
+    choices="--help"
     case $command in
-      compact) options+=" --verbose" ;;
-      info) options+=" --json --chunks --offset" ;;
-      unpack) options+=" --output --arrays --offset --threads --force --quiet" ;;
+      compact) choices+=" --verbose" ;;
+      info) choices+=" --json --chunks --offset" ;;
+      pack)
+        choices+=" --output --codec --level --typesize --filter --chunk-size --block-size --threads"
+        choices+=" --force --quiet"
+        ;;
+      unpack) choices+=" --output --arrays --offset --threads --force --quiet" ;;
       mount)
-        options+=" --version --foreground --keep-suffix --arrays --offset --allow-other --cache-size"
-        options+=" --threads --attr-timeout --log-file --debug --io-uring --ro --rw --rule --plain"
-        options+=" --overlay-size --commit-interval --writeback -o"
+        choices+=" --version --foreground --keep-suffix --arrays --offset --allow-other --cache-size"
+        choices+=" --threads --attr-timeout --log-file --debug --io-uring --ro --rw --rule --plain"
+        choices+=" --overlay-size --commit-interval --writeback -o"
         ;;
     esac
-    mapfile -t COMPREPLY < <(compgen -W "$options" -- "$cur")
+  fi
+  [[ $command == help ]] && choices=$commands
+  if [[ -n $choices ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$choices" -- "$cur")
     return
   fi
 
-  if [[ $command == help ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "mount compact info unpack" -- "$cur")
-    return
-  fi
   _filedir
   if [[ $cword -eq 1 ]]; then
     local names
-    mapfile -t names < <(compgen -W "mount compact info unpack help" -- "$cur")
+    mapfile -t names < <(compgen -W "$commands help" -- "$cur")
     COMPREPLY+=("${names[@]}")
   fi
 }
