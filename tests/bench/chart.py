@@ -1,4 +1,4 @@
-"""A bar chart of cold sequential reads as SVG, readable on light and dark pages."""
+"""A bar chart of cold sequential reads as SVG, legible on light and dark pages."""
 
 from xml.sax.saxutils import escape
 
@@ -7,11 +7,11 @@ from report import README_DATA, README_PEERS, figures
 
 WIDTH, LEFT, RIGHT = 760, 130, 70
 BAR, GAP, GROUP_GAP, TOP = 18, 5, 22, 46
-COLOURS = {d.FRAMEFS: "#2f7ed8", "squashfs": "#8a8f98", "EROFS (lz4hc)": "#a9aeb6", "squashfuse": "#c3c7cd",
-           "dwarfs": "#d9dce0"}
-STYLE = """text { font: 13px system-ui, sans-serif; fill: #24292f; }
-.head { font-weight: 600; } .small { font-size: 11px; fill: #57606a; } .axis { stroke: #8c959f; }
-@media (prefers-color-scheme: dark) { text { fill: #e6edf3; } .small { fill: #9198a1; } }"""
+STYLE = """text { font: 13px system-ui, sans-serif; fill: #1f2328; }
+.head { font-weight: 600; } .framefs { fill: #2f7ed8; } .peer { fill: #a7adb5; } .spread { stroke: #1f2328; }
+@media (prefers-color-scheme: dark) {
+  text { fill: #e6edf3; } .framefs { fill: #4c9aff; } .peer { fill: #6e7681; } .spread { stroke: #e6edf3; }
+}"""
 
 
 def groups_of(document):
@@ -39,13 +39,15 @@ def as_svg(document):
             middle = y + BAR / 2
             parts.append(
                 f'<text x="{LEFT - 8}" y="{middle + 4}" text-anchor="end">{escape(who)}</text>'
-                f'<rect x="{LEFT}" y="{y}" width="{median * scale:.1f}" height="{BAR}" rx="2" fill="{COLOURS[who]}"/>'
-                f'<line class="axis" x1="{LEFT + least * scale:.1f}" x2="{LEFT + high * scale:.1f}" '
+                f'<rect class="{"framefs" if who == d.FRAMEFS else "peer"}" x="{LEFT}" y="{y}" '
+                f'width="{median * scale:.1f}" height="{BAR}" rx="2"/>'
+                f'<line class="spread" x1="{LEFT + least * scale:.1f}" x2="{LEFT + high * scale:.1f}" '
                 f'y1="{middle}" y2="{middle}"/>'
                 f'<text x="{LEFT + high * scale + 6:.1f}" y="{middle + 4}">{median:.0f}</text>')
             y += BAR + GAP
         y += GROUP_GAP
-    title = (f'<text class="head" x="{LEFT}" y="18">Cold sequential read of 128 KiB blocks, MB/s '
-             f'(line: least to most of {document["options"]["runs"]})</text>')
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {y}" width="{WIDTH}" height="{y}">\n'
+    title = (f'<text class="head" x="{LEFT}" y="18">Cold sequential read of 128 KiB blocks: median MB/s of '
+             f'{document["options"]["runs"]} runs, the line is the spread</text>')
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {y}" width="{WIDTH}" height="{y}" '
+            f'role="img" aria-label="MB/s of a cold sequential read">\n'
             f"<style>{STYLE}</style>\n{title}\n" + "\n".join(parts) + "\n</svg>\n")

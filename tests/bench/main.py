@@ -41,13 +41,13 @@ def parse_arguments():
                         help="a system with gcc and libblosc2-dev, to measure the reference library as well")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write all figures there")
     parser.add_argument("--readme", action="store_true",
-                        help="put the figures into README.md and tests/bench/speed.svg")
+                        help="put the figures into README.md, tests/bench/RESULTS.md and tests/bench/speed.svg")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/bench", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.size % 16 or args.size < 16:
         parser.error("--size must be a multiple of 16")
     if args.writing and args.readme:
-        parser.error("the README shows figures of reading")
+        parser.error("--readme needs the figures of reading, too")
     return args
 
 
@@ -130,7 +130,7 @@ def main():
         args.json.write_text(json.dumps(document, indent=1) + "\n")
     if args.readme:
         CHART.write_text(chart.as_svg(document))
-        report.put_into_readme(ROOT / "README.md", document)
+        report.put_into_documents(ROOT, document)
 
 
 if __name__ == "__main__":

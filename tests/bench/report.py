@@ -1,4 +1,4 @@
-"""The figures as a table for people, as JSON, and as the README's section."""
+"""The figures as text, as JSON, and as the measured parts of README.md and RESULTS.md."""
 
 import disciplines as d
 from writing import BY_FILES
@@ -53,43 +53,80 @@ def figures(document):
     return {(row["what"], row["who"], row["data"]): row for row in document["results"]}
 
 
-# ------------------------------------------------------------------------------------------- README
+# -------------------------------------------------------------------------------- README, RESULTS.md
 
-README_ROWS = (("cold, sequential", d.SEQUENTIAL, "MB/s"), ("cold, 4 KiB at random", d.BLOCKS_4K, "reads/s"))
+COMPARED = (("cold, sequential", d.SEQUENTIAL, "MB/s"), ("cold, 4 KiB at random", d.BLOCKS_4K, "reads/s"))
 README_PEERS = ("squashfs", "EROFS (lz4hc)", "squashfuse", "dwarfs")
 README_DATA = ("float lz4", "float zstd", "text zstd")
+SHORT_DATA = README_DATA[:2]
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
 
-def as_markdown(document):
-    """The part of the README between its two marks."""
+def chart_link(folder):
+    return f"![MB/s of a cold sequential read]({folder}speed.svg)"
+
+
+def conditions(document):
+    machine, options = document["machine"], document["options"]
+    return (f"Medians of {options['runs']} runs on {machine['processors']} x {machine['processor']}, "
+            f"Linux {machine['Linux']}, {options['size_mib']} MiB of each kind of data.")
+
+
+def median(rows, what, who, data):
+    row = rows.get((what, who, data))
+    return f"{row['median']:.0f}" if row else "-"
+
+
+def table(head, rows):
+    """Lines of Markdown."""
+    return ["| " + " | ".join(head) + " |", "|---" * len(head) + "|", *("| " + " | ".join(row) + " |" for row in rows)]
+
+
+def comparison(document, all_data):
+    """framefs beside the other filesystems, as a table."""
     rows = figures(document)
     peers = [who for who in README_PEERS if any(key[1] == who for key in rows)]
-    machine, options = document["machine"], document["options"]
-    lines = ["![MB/s of a cold sequential read](tests/bench/speed.svg)", "",
-             f"Medians of {options['runs']} on {machine['processors']} x {machine['processor']}, Linux {machine['Linux']}, "
-             f"{options['size_mib']} MiB of each kind of data:", "",
-             "| | data | framefs | " + " | ".join(peers) + " |", "|---" * (3 + len(peers)) + "|"]
-
-    def cell(what, who, data):
-        row = rows.get((what, who, data))
-        return f"{row['median']:.0f}" if row else "-"
-
-    for name, what, unit in README_ROWS:
-        for data in README_DATA:
-            cells = [cell(what, d.FRAMEFS, f"{data} 128K"), *(cell(what, who, data) for who in peers)]
-            lines.append(f"| {name} ({unit}) | {data} | " + " | ".join(cells) + " |")
-    for data in README_DATA:
-        plain = cell(d.WARM, d.PLAIN, data.split()[0])
-        lines.append(f"| again, warm (MB/s) | {data} | {cell(d.WARM, d.FRAMEFS, f'{data} 128K')} | "
-                     f"the plain file: {plain} |" + " |" * (len(peers) - 1))
-    return "\n".join(lines)
+    lines = [[f"{name} ({unit})", data, median(rows, what, d.FRAMEFS, f"{data} 128K"),
+              *(median(rows, what, who, data) for who in peers)]
+             for name, what, unit in COMPARED for data in all_data]
+    return table(["", "data", "framefs", *peers], lines)
 
 
-def put_into_readme(path, document):
+def as_short_markdown(document):
+    """The measured part of README.md."""
+    return "\n".join([chart_link("tests/bench/"), "", *comparison(document, SHORT_DATA), "", conditions(document)])
+
+
+def as_full_markdown(document):
+    """The measured part of tests/bench/RESULTS.md."""
+    rows = figures(document)
+    warm = [[data, median(rows, d.WARM, d.FRAMEFS, f"{data} 128K"), median(rows, d.WARM, d.PLAIN, data.split()[0])]
+            for data in README_DATA]
+    every = [[f"{row['what']} ({row['unit']})", row["who"], row["data"], f"{row['median']:.0f}",
+              f"{row['least']:.0f} - {row['most']:.0f}", f"{short(row['cpu'])} {row['cpu_unit']}",
+              f"{short(row['system_cpu'])}"] for row in document["results"]]
+    goals = [[goal["what"], goal["wanted"], goal["measured"], {True: "yes", False: "no", None: ""}[goal["met"]]]
+             for goal in document["goals"]]
+    parts = [[conditions(document)], [chart_link("")], comparison(document, README_DATA),
+             table(["read again, warm (MB/s)", "framefs", "the plain file"], warm)]
+    if every:
+        parts += [["All figures, with the CPU time of reader and daemon, and that of the whole machine:"],
+                  table(["what", "who", "data", "median", "least - most", "CPU", "machine"], every)]
+    if goals:
+        parts += [["The goals:"], table(["what", "wanted", "measured", "met"], goals)]
+    return "\n\n".join("\n".join(part) for part in parts)
+
+
+def replace_measured(path, markdown):
+    """Puts the text between the two marks of a document."""
     text = path.read_text()
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
     if not after:
         raise RuntimeError(f"{path} lacks {BEGIN} and {END}")
-    path.write_text(f"{before}{BEGIN}\n{as_markdown(document)}\n{END}{after}")
+    path.write_text(f"{before}{BEGIN}\n{markdown}\n{END}{after}")
+
+
+def put_into_documents(root, document):
+    replace_measured(root / "README.md", as_short_markdown(document))
+    replace_measured(root / "tests/bench/RESULTS.md", as_full_markdown(document))
