@@ -1,5 +1,5 @@
-"""The README's table of what can be read, held against the fixtures: each row says of every fixture that
-it is about what a mount makes of it, and no fixture has a feature that the table says nothing of."""
+"""What can be read (a table of fs/SEMANTICS.md) and what is refused (a table of README.md), held against the
+fixtures: each row says what a mount makes of the fixtures that it is about, and each fixture has a row."""
 
 import errno
 import json
@@ -12,7 +12,9 @@ import frame_writer
 from case import MountCase
 from fixtures import FIXTURES
 
-README = daemon.ROOT / "README.md"
+# Each table: its document, its heading, and whether it lists what works.
+TABLES = ((daemon.ROOT / "fs/SEMANTICS.md", "## What can be read", True),
+          (daemon.ROOT / "README.md", "## What is refused", False))
 
 
 def has(*tags):
@@ -64,12 +66,17 @@ ROWS = {
 ERRNO = {"works": None, "EOPNOTSUPP": errno.EOPNOTSUPP, "EIO": errno.EIO}
 
 
-def table_rows():
-    """(what, verdict) of each row."""
-    section = README.read_text().split("## What can be read", 1)[1].split("\n## ", 1)[0]
+def rows_below(document, heading):
+    """The rows of the only table below a heading."""
+    section = document.read_text().split(f"\n{heading}\n", 1)[1].split("\n## ", 1)[0]
     rows = [[cell.strip() for cell in line.strip("|").split("|")]
             for line in section.splitlines() if line.startswith("|")]
     return [(what, verdict) for what, verdict in rows[2:]]
+
+
+def table_rows():
+    """(what, verdict) of each row of both tables."""
+    return [row for document, heading, _ in TABLES for row in rows_below(document, heading)]
 
 
 def outcome(path):
@@ -103,10 +110,12 @@ class SupportTable(MountCase):
     def test_every_row_has_its_fixtures_and_its_test(self):
         found = {words: [row for row in table_rows() if row[0].startswith(words)] for words in ROWS}
         for words, rows in found.items():
-            self.assertEqual(len(rows), 1, f"rows of the README that begin with {words!r}")
+            self.assertEqual(len(rows), 1, f"rows that begin with {words!r}")
         self.assertEqual(len(found), len(table_rows()), "a row without a test")
-        for what, verdict in table_rows():
-            self.assertIn(verdict, ERRNO, what)
+        for document, heading, works in TABLES:
+            for what, verdict in rows_below(document, heading):
+                self.assertIn(verdict, ERRNO, what)
+                self.assertEqual(verdict == "works", works, f"{document}: {what}")
         for entry in self.entries:
             self.assertTrue(any(about(entry) for about in ROWS.values()), entry["path"])
 

@@ -1,0 +1,334 @@
+"""Promises of fs/SEMANTICS.md that no other test states: when a commit happens, what a frame keeps when
+it is written, and which changes are refused."""
+
+import ctypes
+import errno
+import json
+import os
+import signal
+import stat
+import threading
+import unittest
+
+import numpy
+
+import daemon
+import data
+import fixtures
+import frame_writer
+import frames
+from case import MountCase
+
+OLD, NEW = b"before\n" * 3000, b"after!\n" * 3000
+NEVER = ("--commit-interval", "3600")
+LIBC = ctypes.CDLL(None, use_errno=True)
+KEEP_SIZE, PUNCH_HOLE, COLLAPSE_RANGE, ZERO_RANGE, INSERT_RANGE = 1, 2, 8, 16, 32
+
+
+def fallocate(fd, mode, offset, size):
+    if LIBC.fallocate(fd, mode, ctypes.c_long(offset), ctypes.c_long(size)) != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+class SemanticsCase(MountCase):
+    def assert_errno(self, number, call, *arguments):
+        with self.assertRaises(OSError) as caught:
+            call(*arguments)
+        self.assertEqual(errno.errorcode[caught.exception.errno], errno.errorcode[number])
+
+    @staticmethod
+    def read_or_errno(path):
+        try:
+            return path.read_bytes()
+        except OSError as error:
+            return error.errno
+
+    def stored(self, name="x.b2frame"):
+        """What a frame in SOURCE holds, decoded without the mount."""
+        return self.tool(daemon.FRAMEFS, "unpack", self.source / name, "-o", "-").stdout
+
+    def info(self, name="x.b2frame"):
+        (described,) = json.loads(self.tool(daemon.FRAMEFS, "info", "--json", self.source / name).stdout)
+        return described
+
+
+class Commits(SemanticsCase):
+    def setUp(self):
+        self.make_frame(OLD, self.source / "x.b2frame", "--chunk", "4096")
+
+    def test_readers_of_the_mount_see_a_write_at_once_and_readers_of_source_the_commit(self):
+        with self.mount(*NEVER) as mount, open(mount.path("x"), "r+b", buffering=0) as writer, \
+                open(mount.path("x"), "rb", buffering=0) as reader:
+            writer.write(NEW)
+            self.assert_same_bytes(reader.read(), NEW, "another descriptor")
+            self.assert_same_bytes(mount.path("x").read_bytes(), NEW, "a new descriptor")
+            self.assert_same_bytes(self.stored(), OLD, "SOURCE before the commit")
+            os.fsync(writer.fileno())
+            self.assert_same_bytes(self.stored(), NEW, "SOURCE after the sync")
+
+    def test_an_open_frame_is_committed_at_the_interval(self):
+        with self.mount("--commit-interval", "0.1") as mount, open(mount.path("x"), "r+b", buffering=0) as writer:
+            writer.write(NEW)
+            daemon.wait_for(lambda: self.stored() == NEW, "a commit")
+
+    def test_a_closed_frame_is_committed(self):
+        with self.mount(*NEVER) as mount:
+            with open(mount.path("x"), "r+b") as writer:
+                writer.write(NEW)
+            daemon.wait_for(lambda: self.stored() == NEW, "a commit")
+
+    def test_sigterm_commits_what_is_open(self):
+        with self.mount(*NEVER) as mount:
+            fd = os.open(mount.path("x"), os.O_RDWR)
+            os.write(fd, NEW)
+            os.kill(mount.pid, signal.SIGTERM)
+            mount.check_ended(exit_code=0)
+            self.assert_errno(errno.ENOTCONN, os.close, fd)
+        self.assert_same_bytes(self.stored(), NEW, "SOURCE")
+
+    def test_unmounting_commits(self):
+        with self.mount(*NEVER) as mount:
+            mount.path("x").write_bytes(NEW)
+            mount.path("y").write_bytes(NEW)
+        for name in ("x.b2frame", "y.b2frame"):
+            self.assert_same_bytes(self.stored(name), NEW, name)
+
+    def test_a_frame_that_another_program_changes_is_not_written_any_more(self):
+        frame = self.source / "x.b2frame"
+        with self.mount(*NEVER) as mount:
+            fd = os.open(mount.path("x"), os.O_RDWR)
+            os.pwrite(fd, NEW, 0)
+            os.fsync(fd)
+            others = self.make_frame(b"others' bytes", self.folder / "other.b2frame").read_bytes()
+            with open(frame, "r+b") as file:
+                file.write(others)
+                file.truncate()
+            os.pwrite(fd, OLD, 0)
+            self.assert_errno(errno.EIO, os.fsync, fd)
+            self.assert_errno(errno.EIO, os.fsync, fd)
+            self.assert_errno(errno.EIO, os.close, fd)
+            self.assertEqual(self.stored(), b"others' bytes")
+            # The kernel tells of the last close in its own time.
+            daemon.wait_for(lambda: self.read_or_errno(mount.path("x")) == b"others' bytes", "the other bytes")
+
+
+class WrittenFrames(SemanticsCase):
+    def test_a_written_frame_is_the_same_file(self):
+        frame = self.make_frame(OLD, self.source / "x.b2frame", "--chunk", "4096")
+        os.link(frame, self.source / "y.b2frame")
+        os.chmod(frame, 0o640)
+        os.setxattr(frame, "user.note", b"kept")
+        before = frame.stat()
+        with self.mount() as mount:
+            mount.path("x").write_bytes(NEW)
+            self.assert_same_bytes(mount.path("y").read_bytes(), NEW, "the other link")
+        after = frame.stat()
+        for field in ("st_ino", "st_nlink", "st_mode", "st_uid", "st_gid"):
+            self.assertEqual(getattr(after, field), getattr(before, field), field)
+        self.assertEqual(os.getxattr(frame, "user.note"), b"kept")
+        self.assertGreater(after.st_mtime_ns, before.st_mtime_ns)
+        self.assert_same_bytes(self.stored("y.b2frame"), NEW, "the other link in SOURCE")
+
+    def test_a_written_frame_keeps_its_format(self):
+        walk = data.random_walk(20_000)
+        for codec, filter_name in (("lz4", "shuffle"), ("zlib", "bitshuffle"), ("blosclz", "none")):
+            with self.subTest(codec):
+                self.make_frame(walk, self.source / "x.b2frame", "--codec", codec, "--filter", filter_name,
+                                "--chunk", "20000", "--block", "5000", "--typesize", "4")
+                before = self.info()
+                with self.mount() as mount, open(mount.path("x"), "r+b") as file:
+                    file.write(walk[::-1])
+                after = self.info()
+                for key in ("codec", "level", "filters", "chunksize", "blocksize", "typesize", "nbytes"):
+                    self.assertEqual(after[key], before[key], key)
+                self.assert_same_bytes(self.stored(), walk[::-1], codec)
+
+    def test_written_bytes_come_back_although_the_frame_has_a_filter_that_rounds(self):
+        frame = bytearray(frame_writer.plain_frame(OLD, chunksize=4096, typesize=4))
+        # The slots for new chunks: how many, ids and parameters.  Source: codec/FORMAT.md, frame header.
+        frame[70], frame[71:77], frame[79:85] = 6, bytes([4, 0, 0, 0, 0, 1]), bytes([10, 0, 0, 0, 0, 0])
+        (self.source / "x.b2frame").write_bytes(frame)
+        walk = data.random_walk(len(OLD) // 4)
+        with self.mount() as mount:
+            mount.path("x").write_bytes(walk)
+        with self.mount() as mount:
+            self.assert_same_bytes(mount.path("x").read_bytes(), walk, "written by way of a frame that rounds")
+
+    def test_a_write_beyond_the_end_leaves_a_hole(self):
+        with self.mount() as mount:
+            with open(mount.path("x"), "wb") as file:
+                file.seek(1 << 30)
+                file.write(b"end")
+            fd = os.open(mount.path("x"), os.O_RDONLY)
+            self.assertEqual(os.lseek(fd, 0, os.SEEK_DATA), 1 << 30)
+            self.assertEqual(os.pread(fd, 10, (1 << 30) - 7), bytes(7) + b"end")
+            os.close(fd)
+        self.assertLess((self.source / "x.b2frame").stat().st_size, 20_000)
+
+    def test_fallocate(self):
+        with self.mount("--rule", "*:chunksize=4096") as mount:
+            path = mount.path("x")
+            path.write_bytes(OLD)
+            fd = os.open(path, os.O_RDWR)
+            wanted = bytearray(OLD)
+            fallocate(fd, 0, 0, len(OLD) + 5000)
+            wanted += bytes(5000)
+            fallocate(fd, KEEP_SIZE, 0, len(OLD) + 90_000)
+            fallocate(fd, PUNCH_HOLE | KEEP_SIZE, 1000, 9000)
+            wanted[1000:10_000] = bytes(9000)
+            fallocate(fd, ZERO_RANGE, 12_000, 100)
+            wanted[12_000:12_100] = bytes(100)
+            for mode in (COLLAPSE_RANGE, INSERT_RANGE):
+                self.assert_errno(errno.EOPNOTSUPP, fallocate, fd, mode, 0, 4096)
+            self.assert_same_bytes(os.pread(fd, 1 << 20, 0), bytes(wanted), "while it is open")
+            self.assertEqual(os.lseek(fd, 4096, os.SEEK_HOLE), 4096)  # a whole chunk was punched out
+            os.close(fd)
+            self.assert_same_bytes(path.read_bytes(), bytes(wanted), "afterwards")
+
+    def test_the_header_and_size_of_a_npy_file_are_fixed(self):
+        array = numpy.arange(600, dtype="<i4").reshape(20, 30)
+        (self.source / "a.b2nd").write_bytes(frame_writer.array_frame(array))
+        with self.mount() as mount:
+            path = mount.path("a.npy")
+            whole = path.read_bytes()
+            fd = os.open(path, os.O_RDWR)
+            os.pwrite(fd, whole, 0)  # the header as it is
+            self.assert_errno(errno.EPERM, os.pwrite, fd, b"x", 0)
+            self.assert_errno(errno.EPERM, os.pwrite, fd, b"x", len(whole))
+            for size in (0, len(whole) - 1, len(whole) + 1):
+                self.assert_errno(errno.EPERM, os.ftruncate, fd, size)
+            self.assert_errno(errno.EPERM, fallocate, fd, 0, 0, len(whole) + 1)
+            os.close(fd)
+            self.assert_same_bytes(path.read_bytes(), whole, "the array")
+
+    def test_vl_metalayers_are_set_and_removed(self):
+        self.make_frame(OLD, self.source / "x.b2frame")
+        with self.mount() as mount:
+            path = mount.path("x")
+            for number in range(16):
+                os.setxattr(path, f"user.framefs.vlmeta.layer{number}", b"%d" % number)
+            self.assert_errno(errno.ENOSPC, os.setxattr, path, "user.framefs.vlmeta.one-more", b"x")
+            os.setxattr(path, "user.framefs.vlmeta.layer3", b"replaced")
+            os.removexattr(path, "user.framefs.vlmeta.layer4")
+            self.assert_errno(errno.ENODATA, os.removexattr, path, "user.framefs.vlmeta.layer4")
+        with self.mount() as mount:
+            path = mount.path("x")
+            names = [name for name in os.listxattr(path) if "vlmeta" in name]
+            self.assertEqual(len(names), 15)
+            self.assertEqual(os.getxattr(path, "user.framefs.vlmeta.layer3"), b"replaced")
+            self.assert_same_bytes(path.read_bytes(), OLD, "the frame's bytes")
+
+    def test_frames_that_can_only_be_read(self):
+        self.make_frame(OLD, self.source / "varying.b2frame", "--variable", "--chunk", "4096")
+        beta = next(entry for entry in fixtures.entries() if entry["kind"] == "cframe"
+                    and entry["path"].startswith("old/v2.0.0-beta.2/cframe_lz4_shuffle"))
+        (self.source / "beta.b2frame").write_bytes((fixtures.FIXTURES / beta["path"]).read_bytes())
+        before = {path: path.read_bytes() for path in self.source.iterdir()}
+        with self.mount() as mount:
+            for name in ("varying", "beta"):
+                self.assertGreater(len(mount.path(name).read_bytes()), 0, name)
+                self.assert_errno(errno.EOPNOTSUPP, os.open, mount.path(name), os.O_RDWR)
+                self.assert_errno(errno.EOPNOTSUPP, os.truncate, mount.path(name), 5)
+        self.assertEqual({path: path.read_bytes() for path in self.source.iterdir()}, before)
+
+    def test_a_file_has_2_to_the_24_chunks_at_most(self):
+        with self.mount("--rule", "*:chunksize=16") as mount:
+            path = mount.path("x")
+            path.write_bytes(b"x" * 100)
+            self.assert_errno(errno.EFBIG, os.truncate, path, (1 << 28) + 1)
+            fd = os.open(path, os.O_RDWR)
+            self.assert_errno(errno.EFBIG, os.pwrite, fd, b"x", 1 << 28)
+            os.close(fd)
+            self.assertEqual(path.read_bytes(), b"x" * 100)
+
+
+class NamesWhileWriting(SemanticsCase):
+    def test_a_frame_gets_the_short_name_when_the_plain_file_is_removed(self):
+        self.make_frame(OLD, self.source / "x.b2frame")
+        (self.source / "x").write_bytes(b"plain")
+        with self.mount() as mount:
+            self.assertEqual(sorted(os.listdir(mount.path())), ["x", "x.b2frame"])
+            os.unlink(mount.path("x"))
+            self.assertEqual(os.listdir(mount.path()), ["x"])
+            self.assert_same_bytes(mount.path("x").read_bytes(), OLD, "the frame")
+
+    def test_a_name_that_is_replaced_leads_to_one_file_or_the_other(self):
+        frame, plain = self.folder / "frame", self.folder / "plain"
+        self.make_frame(OLD, frame)
+        plain.write_bytes(NEW)
+        self.make_frame(OLD, self.source / "x.b2frame")
+        with self.mount("--attr-timeout", "0") as mount:
+            ended, seen, failed = threading.Event(), set(), []
+
+            def read():
+                while not ended.is_set():
+                    try:
+                        seen.add(mount.path("x").read_bytes())
+                    except OSError as error:
+                        failed.append(error)
+
+            reader = threading.Thread(target=read)
+            reader.start()
+            try:
+                for number in range(100):
+                    name = "y.b2frame" if number % 2 else "y"
+                    (self.source / name).write_bytes((frame if number % 2 else plain).read_bytes())
+                    os.rename(mount.path("y"), mount.path("x"))
+            finally:
+                ended.set()
+                reader.join()
+            self.assertEqual(failed, [])
+            self.assertLessEqual(seen, {OLD, NEW})
+
+
+class Access(SemanticsCase):
+    def test_lists_and_labels_are_not_supported(self):
+        self.make_frame(OLD, self.source / "x.b2frame")
+        (self.source / "plain").write_bytes(NEW)
+        with self.mount() as mount:
+            for name in ("x", "plain"):
+                for attribute in ("system.posix_acl_access", "security.selinux", "security.capability"):
+                    self.assert_errno(errno.EOPNOTSUPP, os.getxattr, mount.path(name), attribute)
+                self.assertFalse([a for a in os.listxattr(mount.path(name)) if a.startswith(("system.", "security."))])
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root to become somebody else")
+    def test_others_are_kept_out_unless_allowed(self):
+        os.chmod(self.folder, 0o755)
+        os.chmod(self.source, 0o755)
+        frame = self.make_frame(OLD, self.source / "x.b2frame")
+        os.chmod(frame, stat.S_IRUSR | stat.S_IRGRP | stat.S_IROTH)
+        nobody = {"user": 65534, "group": 65534, "extra_groups": []}
+        with self.mount() as mount:
+            denied = self.tool("cat", mount.path("x"), check=False, **nobody)
+            self.assertIn(b"Permission denied", denied.stderr)
+        with self.mount("--allow-other") as mount:
+            self.assertEqual(self.tool("cat", mount.path("x"), **nobody).stdout, OLD)
+
+    def test_a_link_out_of_source_is_followed_by_the_reader_not_by_the_daemon(self):
+        secret = self.folder / "secret.b2frame"
+        self.make_frame(OLD, secret)
+        (self.source / "out.b2frame").symlink_to(secret)
+        (self.source / "folder").symlink_to(self.folder)
+        with self.mount() as mount:
+            self.assertEqual(sorted(os.listdir(mount.path())), ["folder", "out.b2frame"])
+            # The reader follows the link in its own name space: it finds the frame as it is stored.
+            self.assertEqual(mount.path("out.b2frame").read_bytes(), secret.read_bytes())
+            self.assertEqual(os.readlink(mount.path("folder")), str(self.folder))
+
+
+class Damage(SemanticsCase):
+    def test_o_direct_reads_up_to_the_first_damaged_byte(self):
+        chunk = 10_000
+        good = frames.stored(OLD[:chunk])
+        bad = bytearray(frames.stored(OLD[chunk:2 * chunk]))
+        bad[4:8] = (-1).to_bytes(4, "little", signed=True)  # its decoded size
+        (self.source / "x.b2frame").write_bytes(frames.frame([good, bytes(bad)], 2 * chunk, chunk))
+        with self.mount() as mount:
+            fd = os.open(mount.path("x"), os.O_RDONLY | os.O_DIRECT)
+            self.assertEqual(os.pread(fd, 5000, chunk - 5000), OLD[chunk - 5000:chunk])
+            self.assert_errno(errno.EIO, os.pread, fd, 10, chunk)
+            os.close(fd)
+
+
+if __name__ == "__main__":
+    unittest.main()
