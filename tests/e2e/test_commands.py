@@ -8,7 +8,7 @@ from case import MountCase
 from command_case import CommandCase
 from frame_writer import plain_frame
 
-COMMANDS = ["mount", "compact", "info", "unpack"]
+COMMANDS = ["mount", "compact", "info", "pack", "unpack"]
 
 
 class Words(CommandCase):
