@@ -22,12 +22,20 @@ enum class ArrayViews : std::uint8_t {
 // What a new frame is to be.  Typesize and filter are found out by trial unless they are given.
 struct NewFrameOptions {
   codec::CodecId codec = codec::CodecId::zstd;
-  int clevel = 5;
+  std::optional<int> clevel;           // 0 to 9; nothing: default_level() of the codec
   std::uint32_t chunksize = 1u << 20;  // bytes
   std::uint32_t blocksize = 0;         // bytes; 0: as codec and level ask for
   std::optional<std::uint32_t> typesize;
   std::optional<codec::FilterChoice> filter;
 };
+
+// The level at which a mount encodes.  A mount encodes while a program waits for its writes: with zstd,
+// level 2 takes a fifth to a tenth of the CPU time of level 5 and keeps 0.80 to 0.91 of its ratio
+// (tests/bench/RESULTS.md, "The level of new files").  The other codecs are fast at the library's own
+// default.
+[[nodiscard]] constexpr int default_level(codec::CodecId codec) noexcept {
+  return codec == codec::CodecId::zstd ? 2 : 5;
+}
 
 // New files whose name the glob matches become such frames.
 struct NewFileRule {

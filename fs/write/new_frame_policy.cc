@@ -18,7 +18,7 @@ bool matches(const std::string& glob, const std::string& path) {
 NewFrame begin(const NewFrameOptions& options) {
   NewFrame frame;
   frame.encode.codec = options.codec;
-  frame.encode.clevel = options.clevel;
+  frame.encode.clevel = options.clevel.value_or(default_level(options.codec));
   frame.encode.blocksize = options.blocksize;
   frame.encode.typesize = options.typesize.value_or(1);
   if (options.filter) frame.encode.filters = codec::slots_of(*options.filter);

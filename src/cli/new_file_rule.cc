@@ -30,7 +30,7 @@ std::optional<std::uint32_t> size_in(std::string_view text, std::uint32_t least,
   return static_cast<std::uint32_t>(*size);
 }
 
-bool set_level(std::string_view text, int& level) {
+bool set_level(std::string_view text, std::optional<int>& level) {
   if (text.size() != 1 || text.front() < '0' || text.front() > '9') return false;
   level = text.front() - '0';
   return true;

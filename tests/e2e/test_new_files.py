@@ -35,7 +35,7 @@ class NewFiles(MountCase):
         self.assertEqual(listing(self.source / "d"), ["b.txt.b2frame"])
         for name in ("a.b2frame", "c.b2frame", "d/b.txt.b2frame"):
             described = self.info(name)
-            self.assertEqual((described["nbytes"], described["codec"], described["level"]), (0, "zstd", 5))
+            self.assertEqual((described["nbytes"], described["codec"], described["level"]), (0, "zstd", 2))
         self.assertEqual(stat.S_IMODE((self.source / "c.b2frame").stat().st_mode), 0o600)
 
     def test_rules(self):

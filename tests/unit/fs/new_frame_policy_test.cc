@@ -32,6 +32,22 @@ TEST_CASE("new_frame_policy: without rules all new files are frames of the defau
   }
 }
 
+TEST_CASE("new_frame_policy: a level that is not given is that of the codec",
+          "[fs][new_frame_policy][unit]") {
+  struct Row {
+    codec::CodecId codec;
+    int clevel;
+  };
+  for (const auto& row : {Row{codec::CodecId::zstd, 2}, Row{codec::CodecId::lz4, 5},
+                          Row{codec::CodecId::zlib, 5}, Row{codec::CodecId::blosclz, 5}}) {
+    WriteOptions options;
+    options.defaults.codec = row.codec;
+    const auto frame = NewFramePolicy(options).frame_for("x");
+    REQUIRE(frame);
+    CHECK(frame->encode.clevel == row.clevel);
+  }
+}
+
 TEST_CASE("new_frame_policy: the first rule that matches holds, and plain globs come before",
           "[fs][new_frame_policy][unit]") {
   WriteOptions options;
