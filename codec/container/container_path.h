@@ -9,17 +9,18 @@
 
 namespace framefs::codec {
 
-// Whether a name inside a container, of a member of an archive or of an embedded node, can be shown as a
-// path below a directory.  It has components between single slashes, none of them empty, "." or "..",
-// and no zero byte; no component and no path is longer than Linux allows.  Any other byte will do.
+// Whether the name of an archive member or of an embedded node can be shown as a path below a
+// directory.  Such a path has components between single slashes, none of them empty, "." or "..",
+// and no zero byte.  No component and no path is longer than Linux allows.  All other bytes are
+// allowed.
 [[nodiscard]] bool is_container_path(std::string_view path) noexcept;
 
-// Source: Linux, NAME_MAX and PATH_MAX (which counts the final zero).
+// Source: Linux, NAME_MAX and PATH_MAX (PATH_MAX counts the final zero).
 inline constexpr std::size_t kMaxContainerNameBytes = 255;
 inline constexpr std::size_t kMaxContainerPathBytes = 4095;
 
-// Of the items whose `name` is the same keeps the last; the order stays.  By sorting: names that are
-// made to collide in a hash table cost no more than others.
+// Keeps the last of all items with the same `name`, in their order.  The function sorts instead of
+// hashing, so that names chosen to collide in a hash table cost no more than others.
 template <class Item, class Name>
 void keep_last_of_each(std::vector<Item>& items, Name name) {
   std::vector<bool> is_last(items.size());

@@ -8,7 +8,7 @@
 namespace framefs::codec {
 namespace {
 
-// In the order of a walk: what lies below a directory comes right after it.
+// Depth-first order: the contents of a directory follow it directly, because '/' sorts first.
 bool walks_before(const ContainerTree::Leaf& a, const ContainerTree::Leaf& b) {
   const auto weight = [](char c) { return c == '/' ? 0 : static_cast<unsigned char>(c); };
   return std::ranges::lexicographical_compare(a.path, b.path, {}, weight, weight);
@@ -23,7 +23,7 @@ Result<ContainerTree> ContainerTree::make(std::vector<Leaf> leaves, const Contai
   ContainerTree tree;
   tree.leaves_ = std::move(leaves);
   tree.nodes_.push_back({.is_directory = true});
-  // Of each node; nodes are filled in the order in which they came about.
+  // The leaves below each node, by node id; the loop fills the nodes in the order of their ids.
   std::vector<Span> spans = {{0, tree.leaves_.size()}};
   for (NodeId id = 0; id < tree.nodes_.size(); ++id) {
     if (tree.nodes_[id].is_directory) tree.fill(id, spans[id], spans);
@@ -34,7 +34,7 @@ Result<ContainerTree> ContainerTree::make(std::vector<Leaf> leaves, const Contai
   return tree;
 }
 
-// Makes the entries of one directory; the leaves below it have its path in common.
+// Creates the entries of one directory.  All leaves `below` start with its path.
 void ContainerTree::fill(NodeId directory, Span below, std::vector<Span>& spans) {
   const Node own = nodes_[directory];
   const std::size_t name_at = directory == kRoot ? 0 : std::size_t{own.name_at} + own.name_size + 1;
@@ -96,7 +96,7 @@ std::optional<ContainerTree::NodeId> ContainerTree::find(std::string_view path) 
     at = *child;
     if (name.size() == path.size()) break;
     path.remove_prefix(name.size() + 1);
-    if (path.empty()) return std::nullopt;  // a slash at the end
+    if (path.empty()) return std::nullopt;  // a trailing slash
   }
   return at;
 }

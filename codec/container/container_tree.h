@@ -13,22 +13,22 @@
 
 namespace framefs::codec {
 
-// The directories and files that a list of paths makes.  Directories are implied by what lies below
-// them; a path that is given for a file and is also a directory is the directory, and the file is
-// among conflicts() for the caller to show under another name.
+// The tree of directories and files that a list of paths implies.  A directory exists because some
+// path leads through it.  If a path is both a file and a directory, the tree has the directory;
+// conflicts() lists the file, and the caller shows it under another name.
 // Immutable after make(); any number of threads may use it.
 class ContainerTree {
  public:
   struct Leaf {
     std::string path;         // satisfies is_container_path()
-    std::size_t payload = 0;  // the caller's own number for it
+    std::size_t payload = 0;  // the caller's own number for the file
   };
 
-  // Of several leaves with one path the last counts.
+  // If several leaves have the same path, the last one counts.
   // Errors: over_limit above limits.tree_nodes.
   static Result<ContainerTree> make(std::vector<Leaf> leaves, const ContainerLimits& limits);
 
-  // Of the root and everything below it; the root is 0.
+  // Identifies the root (0) and every node below it.
   using NodeId = std::uint32_t;
   static constexpr NodeId kRoot = 0;
 
@@ -36,13 +36,14 @@ class ContainerTree {
   [[nodiscard]] bool is_directory(NodeId id) const { return nodes_[id].is_directory; }
   [[nodiscard]] NodeId parent(NodeId id) const {
     return nodes_[id].parent;
-  }  // the root's is itself
-  // Within its directory; empty for the root.
+  }  // the root is its own parent
+  // The name within the parent directory; empty for the root.
   [[nodiscard]] std::string_view name(NodeId id) const;
-  // Of a file.
+  // The caller's number for a file.
   [[nodiscard]] std::size_t payload(NodeId id) const { return leaves_[nodes_[id].leaf].payload; }
 
-  // The entries of a directory are [first, first + count), in the order of their names' bytes.
+  // The entries of a directory are the nodes [first, first + count), sorted by the bytes of their
+  // names.
   struct Children {
     NodeId first = 0;
     NodeId count = 0;
@@ -50,13 +51,13 @@ class ContainerTree {
   [[nodiscard]] Children children(NodeId directory) const {
     return {nodes_[directory].first_child, nodes_[directory].child_count};
   }
-  // Nothing where there is no such name, or `directory` is a file.
+  // Nothing if there is no such name, or if `directory` is a file.
   [[nodiscard]] std::optional<NodeId> find_child(NodeId directory, std::string_view name) const;
-  // The node of a path with single slashes; "" is the root.
+  // The node at a path with single slashes; "" is the root.
   [[nodiscard]] std::optional<NodeId> find(std::string_view path) const;
 
   struct Conflict {
-    NodeId directory = 0;  // which took the name
+    NodeId directory = 0;  // the directory that has the name
     std::size_t payload = 0;
   };
   [[nodiscard]] std::span<const Conflict> conflicts() const noexcept { return conflicts_; }
@@ -66,12 +67,12 @@ class ContainerTree {
     NodeId parent = 0;
     NodeId first_child = 0;
     NodeId child_count = 0;
-    std::uint32_t leaf = 0;  // whose path has the name
+    std::uint32_t leaf = 0;  // the path of this leaf contains the name
     std::uint16_t name_at = 0;
     std::uint16_t name_size = 0;
     bool is_directory = false;
   };
-  // The leaves [begin, end) that lie below a directory still to be filled.
+  // The leaves [begin, end) below a directory that has not been filled yet.
   struct Span {
     std::size_t begin = 0;
     std::size_t end = 0;

@@ -12,11 +12,12 @@
 namespace framefs::codec {
 namespace {
 
-// Of containers in each other; what we look at is three deep.
+// Of nested msgpack containers.  The values that are used are three deep.
 constexpr std::size_t kMaxDepth = 16;
 
-// Receives the document value by value and keeps what a node needs.  A false result of any member
-// ends the parse, and error() says why; nothing is allocated but what the bytes have already given.
+// Receives the document value by value and keeps what a node needs.  When a member function returns
+// false, the parse ends and error() has the reason.  Allocations are bounded by the bytes already
+// read.
 //
 //   {"embed_map": {"/key": {"offset": 0, "length": 832}, ...}, "current_offset": 832}
 //    ^ depth 1     ^ depth 2 ^ depth 3
@@ -51,7 +52,7 @@ class EmbedMapVisitor : public msgpack::null_visitor {
   bool visit_str(const char* bytes, std::uint32_t size) {
     const std::string_view text(size == 0 ? "" : bytes, size);
     if (in_key_) {
-      // Deeper ones are nothing to us.
+      // Deeper keys are not used.
       if (depth_ == 1 || depth_ == 3) key_ = text;
       if (depth_ == 2) node_key_ = text;
       return true;
@@ -74,7 +75,7 @@ class EmbedMapVisitor : public msgpack::null_visitor {
     if (depth_ == 1 && is_embed_map()) {
       in_embed_map_ = true;
       has_map_ = true;
-      map_ = {};  // of two, the last one counts
+      map_ = {};  // if there are two, the last one counts
     }
     if (depth_ == 2 && in_embed_map_ && !in_key_) node_is_map_ = true;
     return open_container();
@@ -105,9 +106,9 @@ class EmbedMapVisitor : public msgpack::null_visitor {
     return false;
   }
 
-  // Whether the value that comes is the one the map of nodes should be.
+  // Whether the next value is the map of nodes.
   [[nodiscard]] bool is_embed_map() const { return !in_key_ && key_ == "embed_map"; }
-  // Whether it is one of a node's.
+  // Whether the next value is a field of a node.
   [[nodiscard]] bool is_field() const {
     return depth_ == 3 && in_embed_map_ && node_is_map_ && !in_key_;
   }
@@ -119,7 +120,7 @@ class EmbedMapVisitor : public msgpack::null_visitor {
   }
 
   bool open_container() {
-    if (in_key_) return refuse(Errc::bad_field, "store metadata key");  // none in Python
+    if (in_key_) return refuse(Errc::bad_field, "store metadata key");  // not from Python
     if (depth_ == kMaxDepth) return refuse(Errc::over_limit, "store metadata nesting");
     ++depth_;
     return true;
@@ -165,13 +166,13 @@ class EmbedMapVisitor : public msgpack::null_visitor {
   Error error_;
   bool has_map_ = false;
 
-  // Where in the document we are.  Texts point into it.
-  std::size_t depth_ = 0;  // containers that are open
+  // The position in the document.  The string views point into the document.
+  std::size_t depth_ = 0;  // number of open msgpack containers
   bool in_key_ = false;
   bool in_embed_map_ = false;
   bool node_is_map_ = false;
-  std::optional<std::string_view> key_;       // the last one at depth 1 or 3
-  std::optional<std::string_view> node_key_;  // and at depth 2
+  std::optional<std::string_view> key_;       // the last key at depth 1 or 3
+  std::optional<std::string_view> node_key_;  // the last key at depth 2
   std::optional<std::uint64_t> offset_;
   std::optional<std::uint64_t> length_;
   bool has_urlbase_ = false;
@@ -183,7 +184,7 @@ class EmbedMapVisitor : public msgpack::null_visitor {
 Result<EmbedMap> parse_embed_map(std::span<const std::byte> metadata, std::uint64_t store_bytes,
                                  const ContainerLimits& limits) {
   EmbedMapVisitor visitor(store_bytes, limits);
-  // char may look at any object.
+  // char may alias any object.
   const auto* const bytes = reinterpret_cast<const char*>(metadata.data());
   std::size_t end = 0;
   if (!msgpack::parse(bytes, metadata.size(), end, visitor)) {

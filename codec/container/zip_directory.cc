@@ -15,7 +15,7 @@
 namespace framefs::codec {
 namespace {
 
-// Source for all of these: APPNOTE, the section named.
+// Source: APPNOTE, the section named behind each constant.
 constexpr std::uint32_t kLocalSignature = 0x04034b50;      // 4.3.7
 constexpr std::uint32_t kEntrySignature = 0x02014b50;      // 4.3.12
 constexpr std::uint32_t kEnd64Signature = 0x06064b50;      // 4.3.14
@@ -28,13 +28,13 @@ constexpr std::size_t kLocator64Bytes = 20;
 constexpr std::size_t kEndBytes = 22;
 constexpr std::size_t kMaxCommentBytes = 0xFFFF;
 constexpr std::uint16_t kExtra64 = 0x0001;  // 4.5.3
-// A field that says: see the 64-bit one.
+// The value of a field whose number is in the 64-bit record or extension.
 constexpr std::uint16_t kSee64Short = 0xFFFF;
 constexpr std::uint32_t kSee64 = 0xFFFFFFFF;
-// Bits of the flags (4.4.4): encrypted in either of two ways, names masked.
+// Flag bits (4.4.4): the two kinds of encryption, and masked names.
 constexpr std::uint16_t kEncryptedFlags = 0x0001 | 0x0040 | 0x2000;
 
-// Where the central directory is.
+// The location of the central directory.
 struct DirectoryPlace {
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
@@ -43,11 +43,11 @@ struct DirectoryPlace {
 
 struct EndRecord {
   DirectoryPlace place;
-  std::uint64_t at = 0;  // of the record in the archive
+  std::uint64_t at = 0;  // offset of the record in the archive
   bool see_64 = false;
 };
 
-// The record at `at` of `tail`; nothing where there is none, or its comment does not fit.
+// An end record at offset `at` of the tail.
 struct EndCandidate {
   std::size_t at = 0;
   bool ends_archive = false;  // its comment ends with the last byte
@@ -60,8 +60,8 @@ std::optional<EndCandidate> end_record_at(std::span<const std::byte> tail, std::
   return EndCandidate{at, comment == left};
 }
 
-// The last record whose comment ends the archive; else, for archives that something was appended
-// to, the last one of all.
+// Returns the last end record whose comment ends the archive.  If there is none, because bytes were
+// appended to the archive, returns the last end record.
 std::optional<std::size_t> find_end_record(std::span<const std::byte> tail) {
   std::optional<std::size_t> found;
   for (std::size_t at = tail.size() - kEndBytes + 1; at-- > 0;) {
@@ -98,14 +98,14 @@ Result<EndRecord> read_end_record(const ByteSource& archive, std::uint64_t archi
   return out;
 }
 
-// The 64-bit record, where a locator before the end record leads to one.
+// Reads the 64-bit end record; nothing if no locator precedes the end record.
 Result<std::optional<DirectoryPlace>> read_end_record_64(const ByteSource& archive,
                                                          std::uint64_t end_at) {
   if (end_at < kLocator64Bytes) return std::nullopt;
   const auto locator_at = end_at - kLocator64Bytes;
   std::array<std::byte, kLocator64Bytes> locator{};
   FRAMEFS_CHECK(archive.read_at(locator_at, locator));
-  // An archive of exactly 65535 members may do without.
+  // An archive of exactly 65535 members may have no 64-bit record.
   if (load_le<std::uint32_t>(locator.data()) != kLocator64Signature) return std::nullopt;
   const auto at = load_le<std::uint64_t>(locator.data() + 8);
   if (at > locator_at || kEnd64Bytes > locator_at - at) {
@@ -145,7 +145,7 @@ Result<DirectoryPlace> find_directory(const ByteSource& archive, const Container
   return place;
 }
 
-// One entry of the directory as it stands.
+// One entry of the central directory, unchecked.
 struct Entry {
   std::string_view name;
   std::uint16_t flags = 0;
@@ -155,7 +155,8 @@ struct Entry {
   std::uint64_t header_at = 0;
 };
 
-// Replaces the numbers that the entry leaves to its 64-bit extension, in the order they have there.
+// Replaces the fields that refer to the 64-bit extension.  The extension has only those, in this
+// order.
 void apply_extra_64(std::span<const std::byte> extra, Entry& entry) {
   ByteReader in(extra);
   while (in.remaining() >= 4) {
@@ -168,7 +169,8 @@ void apply_extra_64(std::span<const std::byte> extra, Entry& entry) {
     for (auto* const number : {&entry.size, &entry.stored_size, &entry.header_at}) {
       if (*number != kSee64) continue;
       const auto wide = numbers.le<std::uint64_t>("zip extra");
-      // Left as it is, it points to where nothing is.
+      // The extension is too short.  The field keeps its marker, which refers to no data.
+      // later.
       if (!wide) return;
       *number = *wide;
     }
@@ -177,7 +179,7 @@ void apply_extra_64(std::span<const std::byte> extra, Entry& entry) {
 }
 
 std::string_view as_text(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()),  // char may look at any object
+  return {reinterpret_cast<const char*>(bytes.data()),  // char may alias any object
           bytes.size()};
 }
 
@@ -204,7 +206,7 @@ Result<Entry> parse_entry(ByteReader& in) {
   return entry;
 }
 
-// Where each entry has to end: where the next one begins, whatever that is.
+// The limit of each member: the next higher header offset, or the start of the directory.
 std::vector<std::uint64_t> entry_ends(const std::vector<Entry>& entries,
                                       std::uint64_t directory_at) {
   std::vector<std::pair<std::uint64_t, std::size_t>> order;
@@ -285,7 +287,7 @@ Result<ByteRange> locate_member(const ByteSource& archive, const ZipMember& memb
   if (name_bytes + extra_bytes > left || member.size > left - name_bytes - extra_bytes) {
     return fail(Errc::truncated, "zip member", at);
   }
-  // Two entries for one member, or one that was overwritten, show by the name.
+  // The name shows that two entries share one local header, or that the member was overwritten.
   std::vector<std::byte> name(name_bytes);
   FRAMEFS_CHECK(archive.read_at(at + kLocalBytes, name));
   if (as_text(name) != member.name) return fail(Errc::bad_field, "zip member name", at + 26);

@@ -11,39 +11,40 @@
 
 namespace framefs::codec {
 
-// Whether the bytes of a member can be read where they stand.
+// Whether the bytes of a member can be read in place.
 enum class ZipForm : std::uint8_t {
-  stored,   // they can
+  stored,   // uncompressed: can be read in place
   packed,   // compressed or encrypted
   damaged,  // stored, but the directory gives two sizes
 };
 
 // A file in an archive.
 struct ZipMember {
-  std::string name;        // satisfies is_container_path(); bytes as stored, in whatever charset
-  std::uint64_t size = 0;  // bytes, as a reader gets them
-  std::uint64_t header_at = 0;  // its local header in the archive
-  std::uint64_t ends_by = 0;    // where in the archive the next member begins, or the directory
+  std::string name;             // satisfies is_container_path(); bytes as stored, in any charset
+  std::uint64_t size = 0;       // bytes, as seen by a reader
+  std::uint64_t header_at = 0;  // offset of its local header in the archive
+  std::uint64_t ends_by = 0;  // offset in the archive where the next member or the directory begins
   ZipForm form = ZipForm::stored;
 };
 
-// The directory of a .b2z archive: a ZIP file, with or without the 64-bit extensions, whose members
-// are read in place.  Members that cannot be are listed all the same; what a damaged entry says of
-// one member harms no other.
+// The directory of a .b2z archive.  Such an archive is a ZIP file, with or without the 64-bit
+// extensions; framefs reads its members in place.  The directory also lists members that cannot be
+// read in place.  A damaged entry affects only its own member.
 // Immutable after read(); any number of threads may use it.
 // Source: store format, "Archives"; .ZIP File Format Specification (APPNOTE), 4.3 to 4.5.
 class ZipDirectory {
  public:
-  // Reads the end of the archive and its central directory; of the members themselves nothing.
+  // Reads the end of the archive and its central directory, and nothing of the members.
   // Errors: truncated, bad_field, unsupported (several disks), over_limit, with offsets in the
-  // archive; those of the source.
+  // archive; errors of `archive`.
   static Result<ZipDirectory> read(const ByteSource& archive, const ContainerLimits& limits);
 
-  // In the order of the directory; of several with one name the last, as for other readers.
+  // In the order of the directory.  Of several members with one name, the last one counts, as in
+  // other ZIP readers.
   [[nodiscard]] const std::vector<ZipMember>& members() const noexcept { return members_; }
 
-  // How many entries were left out because is_container_path() refuses their name.  Entries for
-  // directories are not among them: directories are what the paths of files lead through.
+  // The number of entries that were left out because is_container_path() refuses their name.
+  // Entries for directories do not count: the paths of files imply the directories.
   [[nodiscard]] std::uint64_t refused_names() const noexcept { return refused_names_; }
 
  private:
@@ -53,10 +54,11 @@ class ZipDirectory {
   std::uint64_t refused_names_ = 0;
 };
 
-// Where in the archive the bytes of a member stand: behind its local header, which is read for this
-// and has to agree with the directory.
-// Errors: unsupported for a packed member; bad_field for a damaged one; truncated where it passes the
-// archive's members or lies over the next one; all with offsets in the archive; those of the source.
+// Returns the range of a member's bytes in the archive.  The range follows the local header, which
+// is read for this and must agree with the directory.
+// Errors: unsupported for a packed member; bad_field for a damaged one; truncated where the member
+// extends beyond the area of members or into the next member; all with offsets in the archive.
+// Also the errors of `archive`.
 Result<ByteRange> locate_member(const ByteSource& archive, const ZipMember& member);
 
 }  // namespace framefs::codec

@@ -11,9 +11,9 @@
 
 namespace framefs::codec {
 
-// The shape of the blocks of an array, which its chunks are cut into.  Units: items.
+// The shape of the blocks that the chunks of an array are divided into.  Units: items.
 struct BlockShape {
-  std::uint8_t ndim = 0;  // at most kMaxDims; so many of `dims` count
+  std::uint8_t ndim = 0;  // at most kMaxDims; the number of entries of `dims` in use
   std::array<std::uint32_t, kMaxDims> dims{};
 
   [[nodiscard]] std::span<const std::uint32_t> used_dims() const noexcept {
@@ -21,7 +21,7 @@ struct BlockShape {
   }
 };
 
-// The size of such a block, or nothing where it does not fit.  Units: bytes.
+// The decoded size of one block, or nothing where it overflows.  Units: bytes.
 [[nodiscard]] inline std::optional<std::uint64_t> block_bytes(const BlockShape& shape,
                                                               std::uint32_t typesize) noexcept {
   std::optional<std::uint64_t> bytes = typesize;

@@ -10,8 +10,8 @@
 
 namespace framefs::codec {
 
-// Composes an integer from its stored bytes, so that neither alignment nor the host's byte order
-// matters.  `from` holds at least sizeof(T) bytes.
+// Composes an integer from its stored bytes, independent of alignment and of the host's byte order.
+// `from` holds at least sizeof(T) bytes.
 template <std::integral T>
 [[nodiscard]] constexpr T load_le(const std::byte* from) noexcept {
   std::make_unsigned_t<T> value = 0;
@@ -32,9 +32,10 @@ template <std::integral T>
   return static_cast<T>(value);
 }
 
-// A forward cursor over one buffer.  Chunks are little endian, the msgpack parts of frames big
-// endian: every call says which.
-// Errors: Errc::truncated, the position unchanged.  Threads: one.  Lifetime: `all` outlives it.
+// A forward cursor over one buffer.  Chunks are little endian and the msgpack parts of frames are
+// big endian, so each call names its byte order.
+// Errors: Errc::truncated; the position is then unchanged.  Threads: one.  Lifetime: `all` outlives
+// the reader.
 class ByteReader {
  public:
   explicit ByteReader(std::span<const std::byte> all) noexcept : all_(all) {}

@@ -8,9 +8,9 @@
 
 namespace framefs::codec {
 
-// Bytes to be stored: a file, memory, a test double that tears, drops and refuses.
-// Threads: write_at() from any number at once, on ranges that do not overlap; the others by one
-// thread while no write is under way.
+// A destination for bytes: a file, memory, or a test double that tears, drops or refuses writes.
+// Threads: any number of threads may call write_at() at once, on ranges that do not overlap.  The
+// other members need one thread at a time, and no write_at() in progress.
 class ByteSink {
  public:
   ByteSink() = default;
@@ -18,14 +18,14 @@ class ByteSink {
   ByteSink& operator=(const ByteSink&) = delete;
   virtual ~ByteSink() = default;
 
-  // Stores all of `bytes` from `offset` on, beyond the end too: what lies between reads as zeros.
-  // Errors: no_space, system; some of the bytes may then be stored.
+  // Stores all of `bytes` at `offset`, which may be beyond the end: the gap then reads as zeros.
+  // Errors: no_space, system; part of the bytes may then be stored.
   virtual Status write_at(std::uint64_t offset, std::span<const std::byte> bytes) = 0;
 
-  // Returns when all that was written before would outlast a loss of power.  Errors: system.
+  // Returns once all earlier writes would survive a loss of power.  Errors: system.
   virtual Status sync() = 0;
 
-  // Makes `size` the end.  Errors: system.
+  // Sets the size to `size` bytes.  Errors: system.
   virtual Status truncate(std::uint64_t size) = 0;
 };
 

@@ -9,7 +9,7 @@
 
 namespace framefs::codec {
 
-// Random access to stored bytes: a file, memory, a test double that fails on purpose.
+// Random access to stored bytes: a file, memory, or a test double that fails on purpose.
 // Threads: every member may be called from any number of threads at once.
 class ByteSource {
  public:
@@ -18,24 +18,24 @@ class ByteSource {
   ByteSource& operator=(const ByteSource&) = delete;
   virtual ~ByteSource() = default;
 
-  // Fills `out` with the bytes from `offset` on, all of it or nothing.
+  // Fills all of `out` with the bytes at `offset`, or fails.
   // Errors: truncated where the source ends before `out` does (`at` = offset); system.
   virtual Status read_at(std::uint64_t offset, std::span<std::byte> out) const = 0;
 
-  // How many bytes there are now.  A file that others write to may answer differently later.
+  // The current size in bytes.  It may change between calls if other processes write to the file.
   virtual Result<std::uint64_t> size() const = 0;
 
-  // How many bytes there are from `offset` to the end of the piece of storage that it lies in: of the
-  // whole, unless the source is made up of several.
+  // The number of bytes from `offset` to the end of the file that contains it.  For most sources
+  // this is the end of the source; a source made of several files returns the end of one of them.
   virtual Result<std::uint64_t> available_from(std::uint64_t offset) const {
     FRAMEFS_TRY(const auto all, size());
     return all - std::min(all, offset);
   }
 };
 
-// A window [begin, begin + size) of another source, as a source of its own: how a frame that is
-// embedded in a file is read, and how a reader of one chunk is kept inside it.
-// Lifetime: `whole` outlives it.
+// A window [begin, begin + size) of another source, presented as a source of its own.  It reads a
+// frame that is embedded in a file, and it keeps the reader of one chunk within that chunk.
+// Lifetime: `whole` outlives the window.
 class ByteWindow final : public ByteSource {
  public:
   ByteWindow(const ByteSource& whole, std::uint64_t begin, std::uint64_t size) noexcept
@@ -55,7 +55,7 @@ class ByteWindow final : public ByteSource {
   const std::uint64_t size_;
 };
 
-// Bytes in memory as a source.  Lifetime: `bytes` outlives it.
+// Bytes in memory as a source.  Lifetime: `bytes` outlives the source.
 class MemorySource final : public ByteSource {
  public:
   explicit MemorySource(std::span<const std::byte> bytes) noexcept : bytes_(bytes) {}

@@ -10,8 +10,8 @@
 
 namespace framefs::codec {
 
-// Lays an integer out in stored order, whatever the host's; what load_le() and load_be() undo.
-// `to` has room for sizeof(T) bytes.
+// Stores an integer in the given byte order, whatever the host's; the inverse of load_le() and
+// load_be().  `to` has room for sizeof(T) bytes.
 template <std::integral T>
 constexpr void store_le(std::byte* to, T value) noexcept {
   const auto bits = static_cast<std::make_unsigned_t<T>>(value);
@@ -26,7 +26,7 @@ constexpr void store_be(std::byte* to, T value) noexcept {
   }
 }
 
-// Grows a small structure item by item: frame headers, metalayers, trailers.  Threads: one.
+// Builds a small structure item by item: a frame header, a metalayer, a trailer.  Threads: one.
 class ByteWriter {
  public:
   [[nodiscard]] std::size_t size() const noexcept { return bytes_.size(); }

@@ -5,7 +5,7 @@
 
 namespace framefs::codec {
 
-// What a caller can act on.  fs/core/error_map.cc turns each kind into an errno.
+// Kinds of failure that a caller can act on.  fs/core/error_map.cc turns each kind into an errno.
 enum class Errc : std::uint8_t {
   truncated,    // the bytes end before the structure does
   bad_field,    // a field, or two fields together, break the format's rules
@@ -17,16 +17,16 @@ enum class Errc : std::uint8_t {
   internal,     // a bug of ours
 };
 
-// The name of a kind, as it stands in log lines.
+// The name of a kind, as log lines print it.
 const char* errc_name(Errc kind) noexcept;
 
-// Why something failed and where.  Trivially copyable: making or passing one allocates nothing.
+// The reason and the place of a failure.  Trivially copyable, so the error path allocates nothing.
 struct Error {
   Errc kind = Errc::internal;
   const char* field = "";  // a string literal, in the format documents' words
   std::uint64_t at = 0;    // byte offset from the start of the structure that was parsed
   int sys = 0;             // errno, for Errc::system
-  // What stood there, where it helps to act: the id of a missing codec, say.
+  // The offending value, where it helps the user to act: the id of a missing codec, for example.
   std::optional<std::int64_t> value = std::nullopt;
 };
 

@@ -7,7 +7,7 @@
 namespace framefs::codec {
 namespace {
 
-// One string for both purposes: the name is what follows the first word.
+// Label and name share one string: the name is the part after the first word.
 struct Named {
   std::uint8_t id;
   const char* label;

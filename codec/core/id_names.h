@@ -4,23 +4,23 @@
 
 namespace framefs::codec {
 
-// What the ids of codecs and of filters stand for.  In both, 0-31 are the format's own, 32-159 are
-// registered with the Blosc project, 160-255 are anybody's.
+// Names for the ids of codecs and filters.  For both, the format defines 0-31, plugins registered
+// with the Blosc project have 32-159, and users may choose any of 160-255.
 //
-// ..._name(): "lz4hc", "shuffle"; null for ids that have no name.
-// ..._label(): for an error's field, where the id is the value: "codec openhtj2k", "user filter";
-// never null.
+// ..._name(): "lz4hc", "shuffle"; null for an id without a name.
+// ..._label(): the field of an error whose value is the id: "codec openhtj2k", "user filter"; never
+// null.
 // Threads: any.  Source: blosc2.h, codecs-registry.h, filters-registry.h.
 
-// Ids of codecs as frame headers have them, and chunks where a plugin is used; the format number in
-// a chunk's flags is another thing: see CodecFormat.
+// Codec ids as in frame headers, and in chunks that use a plugin.  The format number in a chunk's
+// flags is a different number: see CodecFormat.
 const char* codec_name(std::uint8_t id) noexcept;
 const char* codec_label(std::uint8_t id) noexcept;
 
 const char* filter_name(std::uint8_t id) noexcept;
 const char* filter_label(std::uint8_t id) noexcept;
 
-// 5-31 are nobody's yet; in a filter slot they are damage.
+// The format has not assigned 5-31; such an id in a filter slot is damage.
 inline constexpr std::uint8_t kFirstRegisteredId = 32;
 inline constexpr std::uint8_t kFirstUserId = 160;
 

@@ -17,8 +17,8 @@ inline constexpr std::uint16_t kMaxVlMetalayers = 8192;
 inline constexpr std::uint8_t kMaxMetalayerName = 31;
 inline constexpr std::size_t kMaxDims = 16;
 
-// What a caller is willing to hold in memory for one structure of a stranger's file.  Anything
-// above is refused with Errc::over_limit before it is allocated.
+// The most memory that a caller grants to one structure of an untrusted file.  A larger structure
+// is refused with Errc::over_limit before it is allocated.
 struct Limits {
   std::uint64_t block_bytes = 256u << 20;         // one decoded block
   std::uint64_t chunk_table_bytes = 64u << 20;    // block starts, or repeated value, of one chunk

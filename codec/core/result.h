@@ -16,7 +16,7 @@ inline std::unexpected<Error> fail(Errc kind, const char* field, std::uint64_t a
   return std::unexpected(Error{.kind = kind, .field = field, .at = at});
 }
 
-// As above, with the offending value for the log line.
+// As above, with the offending value for log lines.
 inline std::unexpected<Error> fail_value(Errc kind, const char* field, std::uint64_t at,
                                          std::int64_t value) {
   return std::unexpected(Error{.kind = kind, .field = field, .at = at, .value = value});
@@ -27,15 +27,15 @@ inline std::unexpected<Error> fail_value(Errc kind, const char* field, std::uint
 #define FRAMEFS_CAT_(a, b) a##b
 #define FRAMEFS_CAT(a, b) FRAMEFS_CAT_(a, b)
 
-// Runs `expr`, a Result<T>; on error returns it from the enclosing function, else binds the value
-// to `decl`.
+// Evaluates `expr`, a Result<T>.  On error the enclosing function returns it; otherwise the value
+// is bound to `decl`.
 #define FRAMEFS_TRY(decl, expr)                                             \
   auto FRAMEFS_CAT(try_, __LINE__) = (expr);                                \
   if (!FRAMEFS_CAT(try_, __LINE__)) [[unlikely]]                            \
     return std::unexpected(std::move(FRAMEFS_CAT(try_, __LINE__)).error()); \
   decl = std::move(FRAMEFS_CAT(try_, __LINE__)).value()
 
-// Runs `expr`, a Status; on error returns it from the enclosing function.
+// Evaluates `expr`, a Status.  On error the enclosing function returns it.
 #define FRAMEFS_CHECK(expr)                           \
   do {                                                \
     auto framefs_status = (expr);                     \

@@ -6,10 +6,10 @@
 
 namespace framefs::codec {
 
-// Memory of one thread that is used again and again for short-lived bytes.  Threads: one at a time.
+// Memory that is reused for short-lived bytes.  Threads: one at a time.
 class Scratch {
  public:
-  // `size` bytes of undefined content, good until the next call.
+  // Returns `size` bytes of undefined content, valid until the next call.
   std::span<std::byte> take(std::size_t size) {
     // One unusually large request must not pin its memory for the life of the thread.
     constexpr std::size_t kKeepBytes = 16u << 20;

@@ -5,8 +5,8 @@
 
 namespace framefs::codec {
 
-// Which chunk of a frame, and which block of a chunk.  Types of their own because both are counted
-// from zero beside byte positions, and one taken for another reads plausible wrong bytes.
+// The index of a chunk in its frame, and of a block in its chunk.  They are types of their own
+// because a mix-up of indexes and byte positions would read plausible but wrong bytes.
 struct ChunkIndex {
   std::uint64_t value = 0;
   auto operator<=>(const ChunkIndex&) const = default;
@@ -17,7 +17,7 @@ struct BlockIndex {
   auto operator<=>(const BlockIndex&) const = default;
 };
 
-// Bytes [offset, offset + size) of some stream that the surrounding name tells.
+// Bytes [offset, offset + size) of a stream that the surrounding name identifies.
 struct ByteRange {
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
