@@ -16,8 +16,8 @@ void multiply(std::optional<std::uint64_t>& product, std::uint64_t factor) {
   if (product) product = checked_mul(*product, factor);
 }
 
-// True where the blocks of `inner` span its whole extent and one row of them follows the other, so
-// that a step of `outer` is nothing but more steps of `inner`.
+// True if the blocks of `inner` span its whole extent and their rows follow each other in memory.
+// A step of `outer` is then equal to `inner.extent` steps of `inner`.
 bool continues(const ArrayLayout::Axis& outer, const ArrayLayout::Axis& inner) {
   return inner.extent == inner.block &&
          outer.block_step_bytes == inner.block * inner.block_step_bytes;
@@ -33,7 +33,7 @@ Result<ArrayLayout> ArrayLayout::make(const ArrayMeta& meta, std::uint32_t types
   return layout;
 }
 
-// Sets everything but the axes.
+// Sets all members except the axes.
 Status ArrayLayout::measure(const ArrayMeta& meta, std::uint32_t typesize,
                             const FrameExtent& frame) {
   if (meta.ndim > kMaxDims) return fail_value(Errc::bad_field, "ndim", 0, meta.ndim);
@@ -60,9 +60,9 @@ Status ArrayLayout::measure(const ArrayMeta& meta, std::uint32_t typesize,
     chunk_grid_[d] = div_ceil(meta.shape[d], chunk);
     multiply(chunks, chunk_grid_[d]);
     multiply(block_bytes, block);
-    // A chunk holds whole blocks, also those that its shape cuts through.
+    // A chunk holds whole blocks, including those that its shape cuts.
     multiply(chunk_bytes, div_ceil(chunk, block) * block);
-    // Wraps only where chunk_bytes does not fit either.
+    // This overflows only if chunk_bytes overflows too.
     blocks *= div_ceil(chunk, block);
   }
   if (!has_items) return {};
@@ -74,7 +74,7 @@ Status ArrayLayout::measure(const ArrayMeta& meta, std::uint32_t typesize,
   if (!chunks || *chunks > frame.chunk_count || *chunks > frame.nbytes / frame.chunksize) {
     return fail_value(Errc::bad_field, "shape", 0, static_cast<std::int64_t>(frame.chunk_count));
   }
-  // The product fits: the chunks that are there hold at least so much.
+  // The product cannot overflow: the existing chunks hold at least this many bytes.
   nbytes_ = typesize;
   for (std::size_t d = 0; d < ndim_; ++d) nbytes_ *= meta.shape[d];
   block_bytes_ = static_cast<std::uint32_t>(*block_bytes);
@@ -84,7 +84,7 @@ Status ArrayLayout::measure(const ArrayMeta& meta, std::uint32_t typesize,
 }
 
 void ArrayLayout::make_axes(const ArrayMeta& meta, std::uint32_t typesize) {
-  // Bytes within an item.  Chunks and blocks hold whole items, so it is an axis like any other.
+  // The bytes within an item are an axis too, because chunks and blocks hold whole items.
   prepend_axis({.extent = typesize,
                 .chunk = typesize,
                 .block = typesize,
@@ -110,7 +110,7 @@ void ArrayLayout::make_axes(const ArrayMeta& meta, std::uint32_t typesize) {
   }
 }
 
-// Puts a dimension before the axes there are, or makes it part of the first of them.
+// Adds a dimension before the existing axes, or merges it into the first of them.
 void ArrayLayout::prepend_axis(const Axis& axis) {
   if (axis_count_ > 0) {
     Axis& inner = axes_[0];
@@ -154,7 +154,7 @@ ArrayLayout::Slab ArrayLayout::slab(std::uint64_t offset, std::size_t level) con
 
 ArrayLayout::Box ArrayLayout::box_of(ChunkIndex chunk, BlockIndex block) const {
   Box box;
-  std::uint64_t left = block.value;  // what none of the axes accounts for
+  std::uint64_t left = block.value;  // the part of the index that no axis accounts for
   for (std::size_t d = 0; d < axis_count_; ++d) {
     const Axis& axis = axes_[d];
     const auto in_array = chunk.value / axis.chunk_stride % axis.chunks_in_array;
@@ -166,7 +166,7 @@ ArrayLayout::Box ArrayLayout::box_of(ChunkIndex chunk, BlockIndex block) const {
     box.end[d] = box.begin[d] + std::min(axis.block, chunk_end - box.begin[d]);
     if (box.begin[d] == box.end[d]) box.empty = true;
   }
-  // It lies behind the array's end along a dimension that is no axis of its own.
+  // The block lies after the array's end along a dimension that has no axis of its own.
   if (left != 0) box.empty = true;
   return box;
 }

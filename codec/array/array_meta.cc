@@ -15,8 +15,8 @@ constexpr std::uint8_t kMarkerStr32 = 0xDB;
 constexpr std::uint64_t kMaxItems = std::numeric_limits<std::int64_t>::max();
 constexpr std::uint64_t kMaxChunkItems = std::numeric_limits<std::int32_t>::max();
 
-// One of the three lists: a marker for all of it, then a marker and a number for each dimension.
-// Signed in the file, so that a damaged one shows as negative.
+// Parses one of the three lists: a marker for the list, then a marker and a number for each
+// dimension.  The numbers are read as signed, so that a damaged one shows as negative.
 template <class Stored, class Out>
 Status parse_dims(ByteReader& in, std::span<Out> out, const char* field) {
   FRAMEFS_TRY([[maybe_unused]] const auto list_marker, in.u8(field));
@@ -44,7 +44,7 @@ Status parse_dtype(ByteReader& in, ArrayMeta& meta) {
   return {};
 }
 
-// Where the number of dimension i stands in the chunkshape and in the blockshape.
+// The offset of the number of dimension i in the chunkshape, and in the blockshape below.
 std::uint64_t chunk_dim_at(const ArrayMeta& meta, std::size_t i) {
   return 6 + std::uint64_t{meta.ndim} * 9 + i * 5;
 }
@@ -52,8 +52,8 @@ std::uint64_t block_dim_at(const ArrayMeta& meta, std::size_t i) {
   return chunk_dim_at(meta, meta.ndim) + 1 + i * 5;
 }
 
-// Multiplies `product` by a dimension; one of 0 counts as 1, since strides are products of some of
-// the dimensions only.
+// Multiplies `product` by a dimension.  A dimension of 0 counts as 1, because strides are products
+// of only some of the dimensions.
 void multiply(std::optional<std::uint64_t>& product, std::uint64_t dim) {
   if (product) product = checked_mul(*product, std::max<std::uint64_t>(dim, 1));
 }
@@ -63,7 +63,7 @@ Status check_product(std::optional<std::uint64_t> product, std::uint64_t most, c
   return {};
 }
 
-// Rules between the numbers.
+// Checks the rules between the dimensions.
 Status check_dims(const ArrayMeta& meta) {
   std::optional<std::uint64_t> items = 1;
   std::optional<std::uint64_t> items_of_whole_chunks = 1;

@@ -11,20 +11,20 @@
 
 namespace framefs::codec {
 
-// What a frame's array metalayer says: the shape of the array, and how it is cut into chunks and
-// those into blocks.  All in items; how large an item is only the frame knows (its typesize), since
-// the dtype need not agree with it.  That the frame has the chunks this asks for is for whoever
-// lays the array out to check.
+// The content of a frame's array metalayer: the shape of the array, of its chunks and of their
+// blocks, all in items.  The size of an item is the frame's typesize, because the dtype need not
+// agree with it.  Whether the frame has the chunks that the array needs is checked by
+// ArrayLayout::make().
 // Source: array format, "Metalayer"; codec/FORMAT.md.
 struct ArrayMeta {
-  std::uint8_t ndim = 0;  // 0: one item; so many entries of the arrays below count, the rest is 0
+  std::uint8_t ndim = 0;  // 0: a single item; the number of entries in use below, the others are 0
   std::array<std::uint64_t, kMaxDims> shape{};
-  // In a dimension that has items, 0 < blockshape <= chunkshape; in one of no items both may be
-  // anything, 0 included.  Either may exceed the shape.
+  // In a dimension that has items, 0 < blockshape <= chunkshape.  In a dimension without items both
+  // may have any value, including 0.  Both may exceed the shape.
   std::array<std::uint32_t, kMaxDims> chunkshape{};
   std::array<std::uint32_t, kMaxDims> blockshape{};
-  std::uint8_t dtype_format = 0;  // how to read the dtype; 0: as NumPy writes it
-  std::string dtype;              // as stored, any bytes; empty where none is
+  std::uint8_t dtype_format = 0;  // how to read the dtype; 0: NumPy's notation
+  std::string dtype;              // as stored, any bytes; empty if there is none
 
   [[nodiscard]] std::span<const std::uint64_t> array_dims() const noexcept {
     return std::span(shape).first(ndim);
@@ -37,13 +37,14 @@ struct ArrayMeta {
   }
 };
 
-// Reads the content of a "b2nd" metalayer, or of a "caterva" one, which ends before the dtype.
-// As in the reference library, markers and version are not looked at, and bytes after the end are
-// ignored.
+// Parses the content of a "b2nd" metalayer, or of a "caterva" metalayer, which ends before the
+// dtype.  Like the reference library, the parser ignores the markers, the version, and bytes after
+// the end.
 //
-// Products that then fit, dimensions of 0 counting as 1: of the shape, and of the shape rounded up
-// to whole chunks, in std::int64_t; of the chunkshape, and of the blockshape, in std::int32_t; so
-// that of the chunkshape rounded up to whole blocks is below 2^47.
+// Guarantees of a successful parse, where a dimension of 0 counts as 1: the products of the shape,
+// and of the shape rounded up to whole chunks, fit in std::int64_t.  The products of the chunkshape
+// and of the blockshape fit in std::int32_t.  Hence the product of the chunkshape rounded up to
+// whole blocks is below 2^47.
 // Errors: truncated, bad_field, with offsets from the content's start.
 // Source: array format, "Metalayer"; b2nd.c, b2nd_deserialize_meta().
 Result<ArrayMeta> parse_array_meta(std::span<const std::byte> content);

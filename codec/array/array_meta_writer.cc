@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kMaxDimensions = 16;
 constexpr std::uint8_t kMarkerArray7 = 0x97;
 constexpr std::uint8_t kVersion = 0;
-constexpr std::uint8_t kMarkerArray = 0x90;  // with the number of dimensions added
+constexpr std::uint8_t kMarkerArray = 0x90;  // plus the number of dimensions
 constexpr std::uint8_t kMarkerInt64 = 0xD3;
 constexpr std::uint8_t kMarkerInt32 = 0xD2;
 constexpr std::uint8_t kMarkerString32 = 0xDB;

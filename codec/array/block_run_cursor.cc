@@ -19,10 +19,10 @@ BlockRunCursor::BlockRunCursor(const ArrayLayout& layout, ChunkIndex chunk, Bloc
   row_offset_ += box.begin[outer_];
 }
 
-// Moves to the first row that is not before the range's first byte, or to one before that: the rows
-// of a large block are too many to be tried one by one.
+// Moves to the first row that can hold bytes of the range, or to the row before it.  A large block
+// has too many rows to try one by one.
 void BlockRunCursor::seek(const ArrayLayout::Box& box) {
-  // How the steps chosen so far lie to those of the range's first byte.
+  // How the chosen steps compare with those of the range's first byte.
   enum class Side : std::uint8_t { same, before, behind };
   Side side = Side::same;
   std::uint64_t rest = range_begin_;

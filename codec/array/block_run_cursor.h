@@ -12,9 +12,9 @@
 
 namespace framefs::codec {
 
-// Walks over those runs of a range of an array's bytes that lie in one block, in C order.  Who has
-// the blocks of a range one by one, as they are decoded, copies each with this and never looks a
-// block up.
+// Iterates, in C order, over the runs of a range of an array's bytes that lie in one block.  A
+// reader that gets the blocks of a range one by one, as they are decoded, copies from each block
+// with this cursor and never looks a block up.
 //
 //   BlockRunCursor cursor(layout, chunk, block, range);
 //   while (cursor.next()) use(cursor.run());
@@ -23,17 +23,17 @@ namespace framefs::codec {
 class BlockRunCursor {
  public:
   struct Run {
-    std::uint64_t within = 0;  // where in the block
-    std::uint64_t offset = 0;  // where in the array's C-order bytes
+    std::uint64_t within = 0;  // offset in the block
+    std::uint64_t offset = 0;  // offset in the array's C-order bytes
     std::uint64_t size = 0;
   };
 
   // `range` lies inside [0, layout.nbytes()]; chunk and block are as in ArrayLayout::box_of().
   BlockRunCursor(const ArrayLayout& layout, ChunkIndex chunk, BlockIndex block, ByteRange range);
 
-  // False behind the last run; run() is void then, and before the first call.
+  // Returns false after the last run.  run() has no meaning then, nor before the first call.
   bool next() {
-    // Only the first row and the last may be cut, or missed, by the range.
+    // The range can clip or exclude only the first and the last row.
     for (; more_ && row_offset_ < range_end_; step()) {
       const auto begin = std::max(row_offset_, range_begin_);
       const auto end = std::min(row_offset_ + row_bytes_, range_end_);
@@ -50,7 +50,7 @@ class BlockRunCursor {
  private:
   void seek(const ArrayLayout::Box& box);
 
-  // To the next row of the block.
+  // Moves to the next row of the block.
   void step() {
     for (Place& at : std::views::reverse(std::span(at_).first(outer_))) {
       if (++at.step != at.count) {
@@ -65,7 +65,7 @@ class BlockRunCursor {
     more_ = false;
   }
 
-  // Where the cursor stands along one axis, counted from the block's first step.
+  // The cursor's position along one axis, counted from the block's first step.
   struct Place {
     std::uint64_t step = 0;
     std::uint64_t count = 0;
@@ -73,13 +73,13 @@ class BlockRunCursor {
     std::uint64_t block_step_bytes = 0;
   };
 
-  std::span<const ArrayLayout::Axis> axes_;  // of the layout
-  std::size_t outer_ = 0;                    // how many axes there are before the last
+  std::span<const ArrayLayout::Axis> axes_;  // the layout's
+  std::size_t outer_ = 0;                    // the number of axes before the last
   std::uint64_t range_begin_;
   std::uint64_t range_end_;
   bool more_ = false;
-  std::uint64_t row_offset_ = 0;  // of the row's bytes in the array
-  std::uint64_t row_within_ = 0;  // and in the block
+  std::uint64_t row_offset_ = 0;  // offset of the row in the array
+  std::uint64_t row_within_ = 0;  // offset of the row in the block
   std::uint64_t row_bytes_ = 0;
   Run run_;
   std::array<Place, kMaxDims> at_;

@@ -16,10 +16,10 @@ using Kind = PythonLiteral::Kind;
 using Value = PythonLiteral::Value;
 
 constexpr std::uint64_t kMaxItemBytes = std::numeric_limits<std::int32_t>::max();
-// Of an array together with its items.  Source: NumPy before 2.0, NPY_MAXDIMS.
+// Of an array and its items together.  Source: NumPy before 2.0, NPY_MAXDIMS.
 constexpr std::size_t kNumpyMaxDims = 32;
 
-// A dtype as it is to be written.
+// A dtype in the form that is written.
 struct Item {
   std::string descr;  // of one element; a Python literal
   std::vector<std::uint64_t> shape = {};
@@ -40,12 +40,12 @@ Item opaque(std::uint64_t bytes) {
   return {.descr = "'|V" + std::to_string(bytes) + "'", .bytes = bytes, .is_void = true};
 }
 
-// The next multiple of `alignment`, where fields are aligned at all.
+// Rounds up to a multiple of `alignment` if `align` is set.
 std::uint64_t aligned_up(std::uint64_t offset, std::uint64_t alignment, bool align) {
   return align ? div_ceil(offset, alignment) * alignment : offset;
 }
 
-// `align` is what a dict around says: it goes for what is inside, too.
+// `align` comes from the enclosing dict and applies to nested dtypes too.
 std::optional<Item> read_item(const Value& value, bool align);
 
 std::optional<Item> read_code(const Value& value) {
@@ -62,11 +62,11 @@ std::optional<Item> read_code(const Value& value) {
               .is_void = code->text.starts_with("|V")};
 }
 
-// Puts the dimensions of `shape`, a number or a tuple of them, before those of `item`.
+// Puts the dimensions of `shape`, a number or a tuple of numbers, before those of `item`.
 bool add_shape(Item& item, const Value& shape) {
   std::vector<Value> dims;
   if (shape.is(Kind::number)) {
-    if (shape.number() == 1) return true;  // NumPy: the same as none
+    if (shape.number() == 1) return true;  // NumPy treats it as no shape
     dims.push_back(shape);
   } else if (shape.is(Kind::tuple)) {
     dims = shape.items();
@@ -109,7 +109,7 @@ bool read_name(const Value& value, Field& field) {
   return !field.name.empty() && (field.title || parts[0].is(Kind::none));
 }
 
-// [('a', '<i4'), ('b', '<f8', (3,))]: one after the other.
+// [('a', '<i4'), ('b', '<f8', (3,))]: fields follow each other.
 std::optional<std::vector<Field>> read_list(const Value& value, bool align) {
   std::vector<Field> fields;
   std::uint64_t offset = 0;
@@ -121,7 +121,7 @@ std::optional<std::vector<Field>> read_list(const Value& value, bool align) {
     if (!read_name(parts[0], field) || !item) return std::nullopt;
     if (parts.size() == 3 && !add_shape(*item, parts[2])) return std::nullopt;
     field.item = std::move(*item);
-    // NumPy would make up a name for anything else that has none.
+    // NumPy would invent a name for a field of another type without a name.
     field.is_padding = field.name.empty();
     if (field.is_padding && !field.item.is_void) return std::nullopt;
     field.offset = aligned_up(offset, field.item.alignment, align);
@@ -132,7 +132,7 @@ std::optional<std::vector<Field>> read_list(const Value& value, bool align) {
   return fields;
 }
 
-// The items of a list or tuple under `key`; nothing where there is none, or not of `size`.
+// The items of the list or tuple under `key`; nothing if the key is missing or the size differs.
 std::optional<std::vector<Value>> find_items(const Value& dict, std::string_view key,
                                              std::size_t size) {
   const auto value = dict.find(key);
@@ -142,8 +142,8 @@ std::optional<std::vector<Value>> find_items(const Value& dict, std::string_view
   return value->items();
 }
 
-// {'names': ['a', 'b'], 'formats': ['<i4', '<f8'], 'offsets': [0, 8], 'itemsize': 16}; without
-// offsets one after the other.
+// {'names': ['a', 'b'], 'formats': ['<i4', '<f8'], 'offsets': [0, 8], 'itemsize': 16}.  Without
+// offsets, the fields follow each other.
 std::optional<std::vector<Field>> read_dict(const Value& dict, bool align) {
   const auto all = dict.find("names");
   if (!all) return std::nullopt;
@@ -169,7 +169,7 @@ std::optional<std::vector<Field>> read_dict(const Value& dict, bool align) {
       if (!(*offsets)[i].is(Kind::number)) return std::nullopt;
       field.offset = (*offsets)[i].number();
     }
-    // NumPy refuses its own text where what was aligned had parts that were not.
+    // NumPy refuses its own text if an aligned struct has misaligned fields.
     const bool misplaced = align && field.offset % field.item.alignment != 0;
     if (field.name.empty() || misplaced || field.offset > kMaxItemBytes) return std::nullopt;
     end = field.offset + field.item.bytes;
@@ -178,7 +178,7 @@ std::optional<std::vector<Field>> read_dict(const Value& dict, bool align) {
   return fields;
 }
 
-// Titles are names, too.
+// All names must differ; titles count as names.
 bool names_differ(const std::vector<Field>& fields) {
   std::vector<std::u32string_view> names;
   for (const auto& field : fields) {
@@ -197,11 +197,11 @@ std::string field_text(const Field& field) {
   return out + ')';
 }
 
-// The fields as a list, in the order of their bytes; nothing where they overlap, or do not fit.
+// The fields as a list, in the order of their bytes; nothing if they overlap or do not fit.
 std::optional<Item> make_struct(const std::vector<Field>& fields,
                                 std::optional<std::uint64_t> itemsize, bool align) {
   if (!names_differ(fields)) return std::nullopt;
-  std::vector<std::pair<std::uint64_t, std::size_t>> order;  // fields of no bytes keep theirs
+  std::vector<std::pair<std::uint64_t, std::size_t>> order;  // the index breaks ties
   order.reserve(fields.size());
   for (const auto& field : fields) order.emplace_back(field.offset, order.size());
   std::ranges::sort(order);
@@ -236,7 +236,7 @@ std::optional<Item> read_struct(const Value& value, bool align) {
     if (!fields) return std::nullopt;
     return make_struct(*fields, std::nullopt, align);
   }
-  // Python's truth of a number.
+  // A number is true in Python unless it is 0.
   if (const auto own = value.find("aligned")) align = own->number() != 0;
   const auto fields = read_dict(value, align);
   const auto itemsize = value.find("itemsize");
@@ -244,7 +244,7 @@ std::optional<Item> read_struct(const Value& value, bool align) {
   return make_struct(*fields, itemsize ? std::optional(itemsize->number()) : std::nullopt, align);
 }
 
-// As deep as the literal, which is bounded.
+// The recursion is as deep as the literal, whose depth is bounded.
 std::optional<Item> read_item(const Value& value, bool align) {
   switch (value.kind()) {
     case Kind::string:
@@ -267,7 +267,7 @@ std::optional<Item> read_text(std::string_view text) {
     return Item{.descr = '\'' + code->text + '\'', .bytes = code->itemsize};
   }
   const auto literal = PythonLiteral::parse(text);
-  // A string in quotes is one more than NumPy reads.
+  // NumPy does not accept a string in quotes.
   if (!literal || literal->root().is(Kind::string)) return std::nullopt;
   return read_item(literal->root(), false);
 }
@@ -276,7 +276,7 @@ std::optional<Item> read_text(std::string_view text) {
 
 NpyDtype npy_dtype(std::string_view text, std::uint32_t typesize) {
   auto item = read_text(text);
-  // As many dimensions as leave room for those of any array.
+  // Leaves room for the dimensions of any array.
   if (!item || item->bytes != typesize || item->shape.size() > kNumpyMaxDims - kMaxDims) {
     item = opaque(typesize);
   }

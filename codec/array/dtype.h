@@ -9,24 +9,23 @@
 
 namespace framefs::codec {
 
-// Whether the array's items are described in NumPy's words, so that a .npy file can say what they
-// are.
+// Whether the dtype is in NumPy's notation, so that a .npy file can describe the items.
 [[nodiscard]] inline bool is_numpy_dtype(const ArrayMeta& meta) noexcept {
   return meta.dtype_format == 0;
 }
 
-// How the header of a .npy file describes the items of an array.
+// The description of an array's items in the header of a .npy file.
 struct NpyDtype {
   std::string descr;  // a Python literal in ASCII: a quoted code, or a list of fields
-  // Dimensions that every item has by itself: they follow those of the array.
+  // The dimensions of each item, which follow those of the array.
   std::vector<std::uint64_t> shape;
 };
 
-// Turns the stored text of a dtype into what .npy files hold: codes and names of simple types, lists
-// and dicts of fields, dtypes with a shape.  Fields come in the order of their bytes, with unnamed
-// fields for the gaps.  A text that is anything else, that is too deep or too long, that has fields
-// which overlap or objects, or that is not of `typesize` bytes, gives items of opaque bytes,
-// "|V<typesize>"; so does an empty one.
+// Converts the stored text of a dtype to the form that .npy files use.  The text may be a code or
+// name of a simple type, a list or dict of fields, or a dtype with a shape.  The resulting fields
+// are in the order of their bytes; gaps become unnamed fields.  The result is "|V<typesize>",
+// opaque bytes, if the text is empty, not understood, too deep or too long, has overlapping fields
+// or objects, or does not describe `typesize` bytes.
 // Source: array format, ".npy view"; NumPy Enhancement Proposal 1.
 NpyDtype npy_dtype(std::string_view text, std::uint32_t typesize);
 

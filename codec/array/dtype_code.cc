@@ -9,9 +9,9 @@ namespace framefs::codec {
 namespace {
 
 constexpr std::uint32_t kMaxItemBytes = std::numeric_limits<std::int32_t>::max();
-constexpr std::uint32_t kCharBytes = 4;  // of 'U'
+constexpr std::uint32_t kCharBytes = 4;  // of one character of 'U'
 
-// A kind of item: 'f' with 8 bytes, and so on.
+// A kind and a size: 'f' with 8 bytes, for example.
 struct Plain {
   char kind;
   std::uint32_t bytes;
@@ -21,7 +21,7 @@ struct Named {
   std::string_view name;
   Plain plain;
 };
-// The letters and names that stand for one size alone, on a 64-bit Linux.
+// Letters and names that imply a size, on 64-bit Linux.
 constexpr std::array<Named, 65> kNames = {{
     {"?", {'b', 1}},          {"b", {'i', 1}},           {"B", {'u', 1}},
     {"h", {'i', 2}},          {"H", {'u', 2}},           {"i", {'i', 4}},
@@ -68,8 +68,7 @@ bool is_one_of(std::uint32_t value, std::initializer_list<std::uint32_t> values)
   return std::ranges::find(values, value) != values.end();
 }
 
-// Takes a number off the front of `text`, which may have none: nothing then, and where it is too
-// large.
+// Takes a number off the front of `text`.  Nothing if there is none, or if it is too large.
 std::optional<std::uint32_t> take_number(std::string_view& text) {
   std::uint32_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -78,13 +77,13 @@ std::optional<std::uint32_t> take_number(std::string_view& text) {
   return value;
 }
 
-// A letter and a number: bytes of the item, but characters for 'U'.
+// A letter and a number.  The number counts bytes, but characters for 'U'.
 std::optional<Plain> parse_sized(std::string_view& text) {
   if (text.empty()) return std::nullopt;
   char kind = text.front();
   auto rest = text.substr(1);
   const auto size = take_number(rest);
-  if (kind == 'a') kind = 'S';  // its former name
+  if (kind == 'a') kind = 'S';  // an older alias
   bool known = false;
   std::uint32_t bytes = size.value_or(0);
   switch (kind) {
@@ -117,14 +116,14 @@ std::optional<Plain> parse_sized(std::string_view& text) {
     default:
       break;
   }
-  // A number that is there must have been taken.
+  // If digits follow, the number was too large to be taken.
   if (!known || (!rest.empty() && rest.front() >= '0' && rest.front() <= '9')) return std::nullopt;
   text = rest;
   return Plain{kind, bytes};
 }
 
 std::optional<Plain> parse_name(std::string_view& text) {
-  // What is in brackets is no part of the name.
+  // The part in brackets is a time unit, not part of the name.
   const auto name = text.substr(0, text.find('['));
   const auto found = std::ranges::find(kNames, name, &Named::name);
   if (found == kNames.end()) return std::nullopt;
@@ -132,7 +131,7 @@ std::optional<Plain> parse_name(std::string_view& text) {
   return found->plain;
 }
 
-// "[ns]", "[25s]", or nothing: times of no unit.  Returns it as NumPy writes it.
+// "[ns]", "[25s]", or "" for a time without a unit.  Returns the unit as NumPy writes it.
 std::optional<std::string> parse_time_unit(std::string_view text) {
   if (text.empty() || text == "[generic]") return "";
   if (text.size() < 3 || text.front() != '[' || text.back() != ']') return std::nullopt;

@@ -7,17 +7,17 @@
 
 namespace framefs::codec {
 
-// A dtype of NumPy that has no fields and no shape.
+// A NumPy dtype without fields and without a shape.
 struct DtypeCode {
   std::string text =
       {};  // as NumPy writes it in .npy files, without quotes: "<f8", "|S3", "<M8[ns]"
   std::uint64_t itemsize = 0;   // bytes, below 2^31
-  std::uint64_t alignment = 1;  // bytes, as NumPy aligns a field of it on a 64-bit Linux
+  std::uint64_t alignment = 1;  // bytes; NumPy's alignment of such a field on 64-bit Linux
 };
 
-// Reads what NumPy accepts as name of such a dtype: codes with or without byte order ("<f8", "d"),
-// names of types ("float64", "datetime64[25s]").  What has no byte order is little endian.
-// Nothing for anything else, and for objects, which are no bytes.
+// Parses the name of such a dtype, as NumPy accepts it: a code with or without byte order ("<f8",
+// "d"), or the name of a type ("float64", "datetime64[25s]").  A name without byte order means
+// little endian.  Returns nothing for other texts, and for objects, whose items are not bytes.
 // Source: array format, ".npy view"; NumPy manual, "Data type objects", "Datetimes and timedeltas".
 std::optional<DtypeCode> parse_dtype_code(std::string_view text);
 

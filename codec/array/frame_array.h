@@ -5,7 +5,7 @@
 
 namespace framefs::codec {
 
-// What a frame's header says of the chunks of its array.
+// Size and number of a frame's chunks, from its header.
 FrameExtent extent_of(const FrameHeader& header);
 
 }  // namespace framefs::codec

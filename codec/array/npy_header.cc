@@ -12,14 +12,14 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kAlignment = 64;
-// NumPy leaves room for the first dimension to grow to so many digits.
+// NumPy pads the header so that the first dimension can grow to this many digits.
 constexpr std::size_t kGrowthDigits = 21;
 
-// Magic, version, a length of `length_bytes` in little endian, the text, padding and an end of line.
+// Magic, version, length (little endian, `length_bytes`), text, padding and a newline.
 std::string wrap(std::string_view text, std::size_t length_bytes) {
   const auto before = kMagic.size() + 2 + length_bytes;
   const auto unpadded = text.size() + 1;
-  // One to 64 blanks: where none are needed, NumPy writes 64.
+  // 1 to 64 blanks: if the text needs no padding, NumPy adds 64.
   const auto padding = kAlignment - (before + unpadded) % kAlignment;
   std::string out(kMagic);
   out += length_bytes == 2 ? '\x01' : '\x02';

@@ -7,10 +7,10 @@
 
 namespace framefs::codec {
 
-// What a .npy file has before the bytes of the array in C order; a multiple of 64 bytes.  The same
-// as NumPy writes (1.23 and later), names that are not ASCII excepted.  Items that are not
-// described in NumPy's words are opaque bytes.
-// `typesize` is the frame's.  Format 1.0, or 2.0 where that is too short.
+// The header of a .npy file, which precedes the bytes of the array in C order.  Its size is a
+// multiple of 64 bytes.  It equals the header that NumPy 1.23 and later write, unless a field name
+// is not ASCII.  If the dtype is not in NumPy's notation, the items are opaque bytes.
+// `typesize` is the frame's.  The header uses format 1.0, or 2.0 if it is too long for 1.0.
 // Source: array format, ".npy view"; NumPy Enhancement Proposal 1, numpy.lib.format.
 std::string npy_header(const ArrayMeta& meta, std::uint32_t typesize);
 

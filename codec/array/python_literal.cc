@@ -26,7 +26,7 @@ std::optional<unsigned> hex_value(char c) {
   return std::nullopt;
 }
 
-// What stands for one character after a backslash.
+// The value of a one-character escape.
 std::optional<char32_t> simple_escape(char c) {
   switch (c) {
     case '\\':
@@ -52,7 +52,7 @@ std::optional<char32_t> simple_escape(char c) {
   }
 }
 
-// How many hexadecimal digits follow the letter of an escape; 0 for other letters.
+// The number of hexadecimal digits after the letter of an escape; 0 for other letters.
 std::size_t hex_escape_digits(char c) {
   if (c == 'x') return 2;
   if (c == 'u') return 4;
@@ -137,7 +137,7 @@ class PythonLiteral::Parser {
       sum = *next;
     }
     if (text_[begin] == '0' && pos_ - begin > 1) return fail(Errc::bad_field, "number", begin);
-    take('L');  // Python 2 wrote long numbers so
+    take('L');  // Python 2 wrote long numbers with an L
     if (pos_ < text_.size() && (is_name_part(text_[pos_]) || at('.'))) return bad("number");
     out_.nodes_[add(Kind::number)].number = sum;
     return {};
@@ -156,7 +156,7 @@ class PythonLiteral::Parser {
       comma = take(',');
     }
     if (kind == Kind::tuple && count == 1 && !comma) {
-      // Only parentheses: the value inside takes the place.
+      // Parentheses without a comma: the value inside replaces the tuple.
       out_.nodes_.erase(out_.nodes_.begin() + static_cast<std::ptrdiff_t>(node));
       for (auto i = node; i < out_.nodes_.size(); ++i) --out_.nodes_[i].end;
       return {};
@@ -217,15 +217,15 @@ class PythonLiteral::Parser {
       out_.text_.push_back(code);
       return {};
     }
-    if (c == 'N') return bad("escape");  // by name: would need Unicode's own table
+    if (c == 'N') return bad("escape");  // a character by name would need the Unicode name table
     ++pos_;
-    if (c == '\n') return {};  // a line that goes on
+    if (c == '\n') return {};  // a line continuation
     if (const auto digits = hex_escape_digits(c); digits > 0) return hex_escape(digits);
     if (const auto simple = simple_escape(c)) {
       out_.text_.push_back(*simple);
       return {};
     }
-    out_.text_.push_back(U'\\');  // as Python does, it stands for itself
+    out_.text_.push_back(U'\\');  // as in Python, the backslash stands for itself
     --pos_;
     return utf8();
   }
@@ -242,7 +242,7 @@ class PythonLiteral::Parser {
     return {};
   }
 
-  // One character of the text, which is UTF-8.  Source: RFC 3629, section 4.
+  // Copies one UTF-8 character of the text.  Source: RFC 3629, section 4.
   Status utf8() {
     const auto lead = static_cast<unsigned char>(text_[pos_]);
     const std::size_t more = lead < 0x80   ? 0
@@ -340,7 +340,7 @@ std::string python_tuple(std::span<const std::uint64_t> numbers) {
     if (out.size() > 1) out += ' ';
     out += std::to_string(number) + ',';
   }
-  if (numbers.size() > 1) out.pop_back();  // only a single one needs its comma
+  if (numbers.size() > 1) out.pop_back();  // only a single item keeps its comma
   return out + ')';
 }
 

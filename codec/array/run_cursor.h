@@ -11,29 +11,29 @@
 
 namespace framefs::codec {
 
-// Bytes that follow each other both in the array and in one decoded block.
+// Bytes that are contiguous both in the array and in one decoded block.
 struct ArrayRun {
   ChunkIndex chunk;
   BlockIndex block;
-  std::uint64_t within = 0;  // where in the block
-  std::uint64_t offset = 0;  // where in the array's C-order bytes
+  std::uint64_t within = 0;  // offset in the block
+  std::uint64_t offset = 0;  // offset in the array's C-order bytes
   std::uint64_t size = 0;
 };
 
-// Walks over a range of the array's bytes, run by run, in C order:
+// Iterates over a range of the array's bytes in C order, run by run:
 //
 //   RunCursor cursor(layout, range);
 //   while (cursor.next()) use(cursor.run());
 //
-// The rows of an array may be a few bytes long, so a step does not divide and allocates nothing, and
-// all of it is inline.
+// A row of an array may be only a few bytes long.  Hence a step does not divide and allocates
+// nothing, and all of it is inline.
 // Threads: one.  Lifetime: `layout` outlives it.
 class RunCursor {
  public:
   // `range` lies inside [0, layout.nbytes()].
   RunCursor(const ArrayLayout& layout, ByteRange range);
 
-  // False where the range is at its end; run() is void then, and before the first call.
+  // Returns false at the end of the range.  run() has no meaning then, nor before the first call.
   bool next() {
     if (left_ == 0) return false;
     if (run_.size != 0) step();
@@ -46,8 +46,8 @@ class RunCursor {
 
   [[nodiscard]] const ArrayRun& run() const noexcept { return run_; }
 
-  // Whether run() has the last of its block's bytes in C order: who reads on from there does not ask
-  // for the block again.
+  // Whether run() has the last of its block's bytes in C order.  A reader that continues from there
+  // does not need the block again.
   [[nodiscard]] bool ends_block() const {
     if (inner_.step + run_.size != inner_.edge) return false;
     return std::ranges::all_of(std::span(outer_).first(axes_.size() - 1),
@@ -55,17 +55,18 @@ class RunCursor {
   }
 
  private:
-  // Where the cursor stands along one axis, and what that adds to the sums over all axes.
+  // The cursor's position along one axis, and its contribution to the sums over all axes.
   struct Position {
     std::uint64_t step = 0;
-    std::uint64_t edge = 0;        // the first step beyond the block, or beyond the array
-    std::uint64_t chunk_edge = 0;  // likewise of the chunk
+    std::uint64_t edge = 0;        // the first step after the block, or after the array
+    std::uint64_t chunk_edge = 0;  // the first step after the chunk, or after the array
     std::uint64_t chunk = 0;
     std::uint64_t block = 0;
     std::uint64_t within = 0;
   };
 
-  // Moves on behind the current run, which reached an edge: the range goes on after it.
+  // Moves to the run after the current one.  The current run ends at an edge, and the range
+  // continues.
   void step() {
     if (enter_next_block(axes_.back(), inner_)) return;
     for (std::size_t d = axes_.size() - 1; d-- > 0;) {
@@ -80,7 +81,8 @@ class RunCursor {
     }
   }
 
-  // Moves to the edge along an axis; where that is the array's, back to its beginning and false.
+  // Moves to the edge along an axis.  At the edge of the array, moves back to the start and returns
+  // false.
   bool enter_next_block(const ArrayLayout::Axis& axis, Position& at) {
     within_ -= at.within;
     at.within = 0;
@@ -109,15 +111,15 @@ class RunCursor {
     return true;
   }
 
-  // Puts the cursor on a step along an axis, where it was on none before.
+  // Sets the cursor's position along an axis for the first time.
   void enter(const ArrayLayout::Axis& axis, Position& at, std::uint64_t step);
 
-  std::span<const ArrayLayout::Axis> axes_;  // of the layout
+  std::span<const ArrayLayout::Axis> axes_;  // the layout's
   std::uint64_t left_ = 0;
   std::uint64_t within_ = 0;
   ArrayRun run_;
   Position inner_;                        // along the last axis
-  std::array<Position, kMaxDims> outer_;  // along the others
+  std::array<Position, kMaxDims> outer_;  // along the other axes
 };
 
 }  // namespace framefs::codec

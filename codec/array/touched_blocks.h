@@ -11,16 +11,17 @@
 
 namespace framefs::codec {
 
-// Which blocks a range of an array's bytes lies in, without a look at its runs.  The steps of the
-// range's first and last byte along each axis bound it in lexical order; the search descends axis by
-// axis and asks of each row of blocks only how it lies to those bounds.
+// Lists the blocks that hold a range of an array's bytes, without iterating over its runs.  Along
+// each axis the first and the last byte of the range have a step; these steps bound the range in
+// lexical order.  The search descends axis by axis and only compares each row of blocks with the
+// bounds.
 class TouchedBlocks {
  public:
   // `range` lies inside [0, layout.nbytes()].  Lifetime: `layout` outlives the object.
   TouchedBlocks(const ArrayLayout& layout, ByteRange range);
 
-  // Calls found(ChunkIndex, BlockIndex) once for each block.  The order is near to that of the
-  // range, and the same each time.
+  // Calls found(ChunkIndex, BlockIndex) once for each block.  The order is deterministic and close
+  // to the order of the range.
   template <class F>
   void for_each(F&& found) const {
     if (empty_) return;
@@ -30,12 +31,13 @@ class TouchedBlocks {
  private:
   using Steps = std::array<std::uint64_t, kMaxDims>;
 
-  // How a row of blocks lies to the range, whose steps along the axes before were equal to those of
-  // its first byte, of its last one, or both.
+  // Which bounds apply to a row of blocks.  A bound applies while the steps along the earlier axes
+  // equal those of the range's first byte, or of its last byte.
   struct Bounds {
-    bool from_first = false;  // only what is not before first_
-    bool to_last = false;     // only what is not after last_
-    // The rows from first_ on have been searched: only blocks that end before it are new.
+    bool from_first = false;  // only blocks that do not end before first_
+    bool to_last = false;     // only blocks that do not begin after last_
+    // An earlier descent covered the rows from first_ on: only blocks that end before first_ are
+    // new.
     bool unless_seen = false;
   };
   struct Place {
@@ -46,7 +48,7 @@ class TouchedBlocks {
   template <class F>
   void descend(std::size_t d, Bounds bounds, Place place, F& found) const {
     if (d == axes_.size()) {
-      // Seen where it holds first_ itself.
+      // The block was found before if it contains first_.
       if (!bounds.unless_seen) found(ChunkIndex{place.chunk}, BlockIndex{place.block});
       return;
     }
@@ -71,7 +73,7 @@ class TouchedBlocks {
   }
 
   struct Row {
-    std::uint64_t begin;  // the first step along the axis that is both in the row and in the bounds
+    std::uint64_t begin;  // the first step along the axis in both the row and the bounds
     std::uint64_t end;    // of the row
   };
   template <class F>
@@ -87,7 +89,7 @@ class TouchedBlocks {
     const bool one_for_both = has_first && has_last && steps == 1;
     const auto bounded = one_for_both ? 1U : (has_first ? 1U : 0U) + (has_last ? 1U : 0U);
     if (steps > bounded) {
-      // Some step is between the bounds: all below it belongs to the range.
+      // At least one step lies strictly between the bounds, so everything below it is in the range.
     } else if (one_for_both || !has_first || !has_last) {
       below.from_first = has_first;
       below.to_last = has_last;
@@ -99,7 +101,7 @@ class TouchedBlocks {
     descend(d + 1, below, place, found);
   }
 
-  std::span<const ArrayLayout::Axis> axes_;  // of the layout
+  std::span<const ArrayLayout::Axis> axes_;  // the layout's
   bool empty_ = true;
   Steps first_{};
   Steps last_{};
