@@ -8,8 +8,8 @@
 namespace framefs::codec {
 namespace {
 
-// Moves a failure inside one stream to its place in the block.  What codec is missing stands in the
-// chunk's header, where it is the same for all streams.
+// Converts the offset of a failure in a stream to an offset in the block.  For a missing codec, the
+// offset refers to the chunk's header and stays.
 std::unexpected<Error> within(Error error, std::uint64_t stream_at) {
   if (error.kind != Errc::unsupported) error.at += stream_at;
   return std::unexpected(error);
@@ -68,7 +68,7 @@ std::size_t BlockDecoder::Wanted::prefix(std::size_t block_bytes, std::size_t co
   return filters->needed_prefix(part, block_bytes, count, stream);
 }
 
-// Source: chunk format, "streams"; a block is its streams, one after the other.
+// Source: chunk format, "streams".  A block consists of its streams, one after the other.
 Status BlockDecoder::decode_streams(const Chunk& chunk, std::uint32_t stream_count,
                                     std::span<const std::byte> stored, std::span<std::byte> plain,
                                     const Wanted& wanted) {
@@ -85,7 +85,7 @@ Status BlockDecoder::decode_streams(const Chunk& chunk, std::uint32_t stream_cou
   return {};
 }
 
-// Decodes the next stream of `in`, of `out` the first `count` bytes.
+// Decodes the first `count` bytes of `out` from the next stream of `in`.
 Status BlockDecoder::decode_stream(const Chunk& chunk, ByteReader& in, std::span<std::byte> out,
                                    std::size_t count) {
   FRAMEFS_TRY(const auto csize, in.le<std::int32_t>("stream size"));
@@ -98,7 +98,7 @@ Status BlockDecoder::decode_stream(const Chunk& chunk, ByteReader& in, std::span
   const auto begin = in.position();
   FRAMEFS_TRY(const auto payload, in.take(static_cast<std::size_t>(csize), "stream"));
   if (count == 0 && !out.empty()) return {};
-  if (payload.size() == out.size()) {  // before the codec is asked: raw bytes
+  if (payload.size() == out.size()) {  // raw bytes, whatever the codec
     std::copy_n(payload.data(), count, out.data());
     return {};
   }
@@ -108,12 +108,12 @@ Status BlockDecoder::decode_stream(const Chunk& chunk, ByteReader& in, std::span
   return {};
 }
 
-// Source: chunk format, "variable-length blocks": the decoded size, then the one stream to the end.
+// Source: chunk format, "variable-length blocks": the decoded size, then one stream to the end.
 Status BlockDecoder::decode_vl_stream(const Chunk& chunk, std::span<const std::byte> stored,
                                       std::span<std::byte> plain) {
   ByteReader in(stored);
   FRAMEFS_TRY(const auto size, in.le<std::int32_t>("block size"));
-  // Read a second time, from a file that others may change meanwhile.
+  // The size is read again from a file that others may have changed since open().
   if (std::cmp_not_equal(size, plain.size())) {
     return fail_value(Errc::bad_field, "block size", 0, size);
   }

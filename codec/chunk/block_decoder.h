@@ -12,31 +12,32 @@
 
 namespace framefs::codec {
 
-// One thread's means to decode blocks: codec contexts and scratch memory, kept from block to block.
+// Decodes blocks for one thread.  Codec contexts and scratch memory are kept from block to block.
 // Threads: one at a time.
 class BlockDecoder {
  public:
-  // Decodes one block of `chunk` (ChunkBody::blocks) into `out`, whose size is that of
-  // block_range(). `stored` holds the bytes of stored_range(); `first_block` the decoded block 0
-  // where the chunk needs_first_block() and `block` is not itself the first, else nothing.
-  // Errors: truncated, bad_field, `at` counted from the start of `stored`; unsupported, for a codec
-  // that this build lacks, from the start of the chunk.  `out` then holds no meaningful bytes.
+  // Decodes one block of `chunk` (ChunkBody::blocks) into `out`, which has the size of
+  // block_range().  `stored` holds the bytes of stored_range().  `first_block` holds the decoded
+  // block 0 if chunk.needs_first_block() and `block` is not block 0; otherwise it is empty.
+  // Errors: truncated, bad_field, with `at` counted from the start of `stored`; unsupported, with
+  // `at` counted from the start of the chunk, for a codec that this build lacks.  The content of
+  // `out` is then undefined.
   Status decode(const Chunk& chunk, BlockIndex block, std::span<const std::byte> stored,
                 std::span<std::byte> out, std::span<const std::byte> first_block);
 
-  // The same for bytes `part` of the block alone, of a chunk that has_parts(): no more of the streams is
-  // decoded, or checked, than they need.  Of LZ4 and BloscLZ streams that is the beginning, and of others
-  // all.  `out` is of the block's size all the same; what it holds beside `part` is unspecified.
+  // Decodes only the bytes `part` of a block, of a chunk that has_parts().  The decoder decodes,
+  // and checks, no more of the streams than it needs: the beginning of LZ4 and BloscLZ streams, and
+  // all of other streams.  `out` has the size of the block; its bytes outside of `part` are
+  // undefined.
   Status decode_part(const Chunk& chunk, BlockIndex block, std::span<const std::byte> stored,
                      std::span<std::byte> out, ByteRange part);
-  // Whether its blocks can be decoded in part.
+  // Whether decode_part() can be used for the chunk's blocks.
   [[nodiscard]] static bool has_parts(const Chunk& chunk);
 
  private:
-  // Of a stream, its number among so many, that makes up the filtered block: how many of its first bytes
-  // are wanted.
+  // How many of its first bytes each stream must decode.
   struct Wanted {
-    const FilterPipeline* filters = nullptr;  // null: all
+    const FilterPipeline* filters = nullptr;  // null: all bytes
     ByteRange part;
     [[nodiscard]] std::size_t prefix(std::size_t block_bytes, std::size_t count,
                                      std::size_t stream) const;

@@ -23,7 +23,7 @@ Result<std::size_t> BlockEncoder::encode(const ChunkPlan& plan, BlockIndex block
   return at;
 }
 
-// Source: chunk format, "Streams".  A stream takes four bytes more than its plain bytes at the most.
+// Source: chunk format, "Streams".  A stream takes at most four bytes more than its plain bytes.
 Result<std::size_t> BlockEncoder::encode_stream(const ChunkPlan& plan,
                                                 std::span<const std::byte> plain,
                                                 std::span<std::byte> out) {
@@ -35,8 +35,8 @@ Result<std::size_t> BlockEncoder::encode_stream(const ChunkPlan& plan,
     out[kHead] = kTokenRun;
     return kHead + 1;
   }
-  // As much room for the codec wherever the block goes, so that it always decides the same.  A size
-  // equal to the plain one would be read as plain bytes.
+  // The codec gets the same room wherever the block is placed, so that its result is always the
+  // same.  A stream as large as its plain bytes would be read as raw bytes; hence one byte less.
   const auto& params = plan.params();
   const auto room = out.subspan(kHead, plain.size() - 1);
   FRAMEFS_TRY(auto size,

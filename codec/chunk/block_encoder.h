@@ -10,14 +10,14 @@
 
 namespace framefs::codec {
 
-// One thread's means to encode blocks: codec contexts and scratch memory, kept from block to block.
+// Encodes blocks for one thread.  Codec contexts and scratch memory are kept from block to block.
 // Threads: one at a time.
 class BlockEncoder {
  public:
-  // Encodes one block of a plan whose outcome is ChunkOutcome::blocks into the head of `out`, and
-  // returns how many bytes that took. `plain` holds the bytes of block_range(); `out` has room for
-  // max_block_bytes().  What comes out depends on plan and bytes alone.
-  // Errors: system, where there is no memory; over_limit, as the codec has it.
+  // Encodes one block into the head of `out` and returns the encoded size.  The plan's outcome is
+  // ChunkOutcome::blocks.  `plain` holds the bytes of block_range(); `out` has room for
+  // max_block_bytes().  The result depends only on the plan and the bytes.
+  // Errors: system, if memory runs out; over_limit, from the codec.
   // Lifetime: the buffers do not overlap.
   Result<std::size_t> encode(const ChunkPlan& plan, BlockIndex block,
                              std::span<const std::byte> plain, std::span<std::byte> out);

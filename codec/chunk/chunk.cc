@@ -9,16 +9,16 @@
 namespace framefs::codec {
 namespace {
 
-// The first read of a chunk: its header and, for nearly all chunks, the block starts.
+// The first read of a chunk.  It covers the header and, for nearly all chunks, the block starts.
 constexpr std::size_t kHeadBytes = 1024;
-constexpr std::uint32_t kStartBytes = 4;   // one block start
+constexpr std::uint32_t kStartBytes = 4;   // size of a block start
 constexpr std::uint32_t kRecordBytes = 5;  // length of a stream and, at most, its token
 
-// Versions whose writers knew only Blosc1's rule for the items that do not fill a group of eight.
+// Writers of these versions knew only Blosc1's rule for items that do not fill a group of eight.
 // Source: codec/ERRATA.md, "bitshuffle before 2.0.0-beta.5".
 constexpr std::uint8_t kLastOldBitshuffleVersion = 3;
 
-// Blosc1 split only where it paid, and did not note it in the header.
+// Blosc1 split blocks only if it paid off, and did not record it in the header.
 // Source: Blosc1 header text; c-blosc, blosc_d().
 constexpr std::uint8_t kBlosc1Version = 2;
 constexpr std::uint32_t kBlosc1MaxSplits = 16;
@@ -56,15 +56,16 @@ Result<StreamFormat> make_stream_format(const ChunkHeader& header, const ChunkCo
                             .plugin_meta = header.codec_meta,
                             .typesize = item_bytes(header, context),
                             .block_shape = context.block_shape};
-  // A codec that is missing is missed by the first stream that needs it: those of a chunk that did not
-  // compress are stored as they are.
+  // A missing codec is not an error here.  The first stream that needs the codec reports it;
+  // streams that did not compress are stored raw and do not need it.
   const auto checked = check_stream_format(format);
   if (!checked && checked.error().kind != Errc::unsupported)
     return std::unexpected(checked.error());
   return format;
 }
 
-// Reads four-byte fields at ascending places, a page at a time: a chunk may have very many of them.
+// Reads four-byte fields at ascending offsets, a page at a time.  A chunk may have millions of
+// them.
 class FieldWindow {
  public:
   FieldWindow(const ByteSource& source, std::uint64_t end) : source_(source), end_(end) {}
@@ -171,7 +172,7 @@ void Chunk::fill(std::uint64_t offset, std::span<std::byte> out) const {
     return;
   }
   std::size_t phase = offset % pattern_.size();
-  // One period by hand, then doubled from what is already there: big copies for any value size.
+  // Write one period byte by byte, then double it: the copies are large for any pattern size.
   const std::size_t first = std::min(out.size(), pattern_.size());
   for (std::size_t i = 0; i < first; ++i) {
     out[i] = pattern_[phase];
@@ -187,7 +188,7 @@ void Chunk::fill(std::uint64_t offset, std::span<std::byte> out) const {
 Status Chunk::load_block_tables(const ByteSource& source, std::span<const std::byte> head,
                                 const ChunkContext& context, const Limits& limits) {
   FRAMEFS_TRY(stream_format_, make_stream_format(header_, context));
-  // A tuner's records bypass the filters, whatever the slots say.
+  // A tuner's records are not filtered, whatever the slots say.
   const auto slots = header_.instrumented ? FilterSlots{} : header_.filters;
   FRAMEFS_TRY(filters_, FilterPipeline::make(slots, pipeline_shape(header_, context)));
   if (header_.vl_blocks && filters_->uses_delta()) {
@@ -216,7 +217,7 @@ Status Chunk::load_block_tables(const ByteSource& source, std::span<const std::b
   }
   starts_.reserve(header_.nblocks);
   for (std::size_t at = 0; at < table_bytes; at += kStartBytes) {
-    // Negative ones become huge and fail the range check of stored_range() like any other.
+    // Negative starts become huge values, which fail the range check of stored_range().
     starts_.push_back(load_le<std::uint32_t>(table.data() + at));
   }
   blocks_begin_ = table_begin + static_cast<std::uint32_t>(table_bytes);
@@ -245,8 +246,8 @@ Status Chunk::load_dictionary(const ByteSource& source) {
   return {};
 }
 
-// Variable-length blocks follow one another in order, each preceded by its decoded size; where a
-// block begins in the chunk is known only after all sizes before it.
+// Variable-length blocks are stored in order, each preceded by its decoded size.  The decoded start
+// of a block is the sum of all sizes before it.
 Status Chunk::load_vl_sizes(const ByteSource& source, const Limits& limits) {
   vl_offsets_.reserve(starts_.size() + 1);
   FieldWindow sizes(source, offset_ + header_.cbytes);
@@ -274,7 +275,7 @@ Status Chunk::load_vl_sizes(const ByteSource& source, const Limits& limits) {
   return {};
 }
 
-// Threaded writers store blocks in the order in which they finish; a block then ends where the next
+// Threaded writers store blocks in the order in which they finish.  A block ends where the next
 // larger start is.
 void Chunk::index_unordered_starts() {
   std::vector<std::uint32_t> sorted(starts_);
@@ -320,7 +321,7 @@ Result<ByteRange> Chunk::stored_range(BlockIndex block) const {
   } else if (block.value + 1 < starts_.size()) {
     end = starts_[block.value + 1];
   }
-  // Starts that ascend only up to a damaged one beyond the chunk.
+  // If starts ascend up to a damaged one, that one may be beyond the chunk.
   end = std::min<std::uint64_t>(end, header_.cbytes);
   const std::uint64_t most =
       block_range(block).size + std::uint64_t{stream_count(block)} * kRecordBytes;

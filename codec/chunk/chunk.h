@@ -15,33 +15,33 @@
 
 namespace framefs::codec {
 
-// How the bytes of a chunk come about.
+// How to get the bytes of a chunk.
 enum class ChunkBody : std::uint8_t {
-  special,  // by rule: fill()
-  plain,    // stored as they are, at plain_offset()
+  special,  // computed from a rule: fill()
+  plain,    // stored uncompressed, at plain_offset()
   blocks,   // compressed block by block: block_range(), stored_range(), BlockDecoder
 };
 
-// What is known of one stored chunk before any of its blocks is read: header, block starts,
-// dictionary, filters.  Enough to fetch and decode any one block by itself. Immutable after open();
-// any number of threads may use it.
+// One stored chunk: its header, block starts, dictionary and filters, without the data of any
+// block.  This is enough to read and decode each block on its own.  Immutable after open(); any
+// number of threads may use it.
 // Source: chunk format; see codec/FORMAT.md.
 class Chunk {
  public:
-  // Reads the header and tables of the chunk at `offset` of `source`, which may take `available`
-  // bytes. `context` is the frame's, or the default one for a loose chunk.
+  // Reads the header and the tables of the chunk at `offset` of `source`.  The chunk may take up to
+  // `available` bytes.  `context` is the frame's, or the default context for a loose chunk.
   // Errors: truncated, bad_field, unsupported, over_limit, with offsets from the chunk's start;
-  // those of the source.  A wrong start of one block, or a codec that this build lacks, is no error
-  // here but of decoding a block: not all need the codec.
+  // errors of the source.  A wrong start of one block fails when that block is decoded, not here.
+  // So does a codec that this build lacks, because some blocks do not need the codec.
   static Result<Chunk> open(const ByteSource& source, std::uint64_t offset, std::uint64_t available,
                             const ChunkContext& context, const Limits& limits);
 
-  // A chunk that is not stored at all: zeros, NaNs or uninitialised bytes, as the frame's index
-  // says.
-  // Errors: bad_field where NaNs are asked for and typesize is neither 4 nor 8.
+  // A chunk that is not stored, because the frame's index describes it: zeros, NaNs or
+  // uninitialised bytes.
+  // Errors: bad_field for NaNs if typesize is neither 4 nor 8.
   static Result<Chunk> make_special(Special special, std::uint32_t nbytes, std::uint32_t typesize);
 
-  // A chunk that is not stored yet: whoever made it knows where its bytes are.  ChunkBody::plain.
+  // A chunk that has not been stored yet (ChunkBody::plain).  The caller knows where its bytes are.
   static Chunk make_plain(std::uint32_t nbytes);
 
   [[nodiscard]] const ChunkHeader& header() const noexcept { return header_; }
@@ -49,31 +49,31 @@ class Chunk {
   [[nodiscard]] ChunkBody body() const noexcept;
 
   // ChunkBody::special: writes bytes [offset, offset + out.size()) of the chunk.  Uninitialised
-  // ones are zeros: what memory held before is nobody's business.
+  // bytes are written as zeros, so that no old memory content leaks.
   void fill(std::uint64_t offset, std::span<std::byte> out) const;
-  // True where every byte of the chunk is zero by rule.
+  // True if the chunk is special and all its bytes are zero.
   [[nodiscard]] bool is_zero() const noexcept {
     return header_.special == Special::zero || header_.special == Special::uninit;
   }
 
-  // ChunkBody::plain: where in the source the bytes stand.
+  // ChunkBody::plain: the offset of the bytes in the source.
   [[nodiscard]] std::uint64_t plain_offset() const noexcept {
     return offset_ + header_.header_bytes();
   }
 
   // ChunkBody::blocks.
   [[nodiscard]] std::uint32_t block_count() const noexcept { return header_.nblocks; }
-  // The decoded bytes of a block, within the chunk.
+  // The decoded bytes of a block, as a range of the chunk.
   [[nodiscard]] ByteRange block_range(BlockIndex block) const;
   // The block that holds decoded byte `offset`, which is < nbytes().
   [[nodiscard]] BlockIndex block_at(std::uint64_t offset) const;
-  // The stored bytes of a block, within the source; never more than a block can need.
-  // Errors: bad_field where the block's start is not inside the chunk's block area.
+  // The stored bytes of a block, as a range of the source.  Never larger than a block can need.
+  // Errors: bad_field if the block's start is outside the chunk's block area.
   [[nodiscard]] Result<ByteRange> stored_range(BlockIndex block) const;
-  // Into how many streams a block was split.
+  // The number of streams of a block.
   [[nodiscard]] std::uint32_t stream_count(BlockIndex block) const;
-  // A chunk with a dictionary and without the never-split flag: writers before 2.13 did not split
-  // those, later ones do.  True where the other reading is worth a second try.
+  // True if decode() should retry a block as a single stream.  The chunk has a dictionary and no
+  // never-split flag: writers before 2.13 did not split such blocks, later writers do.
   [[nodiscard]] bool split_is_ambiguous() const noexcept {
     return header_.has_dict && !header_.dont_split && !header_.vl_blocks;
   }
@@ -82,10 +82,10 @@ class Chunk {
   [[nodiscard]] const Dictionary* dictionary() const noexcept {
     return dictionary_ ? &*dictionary_ : nullptr;
   }
-  // Decoding any block but the first needs the decoded first block beside it.
+  // Decoding a block other than the first also needs the decoded first block.
   [[nodiscard]] bool needs_first_block() const noexcept { return filters_->uses_delta(); }
 
-  // What this object holds, for whoever keeps many.  Units: bytes.
+  // The memory that this object holds, for callers that keep many.  Units: bytes.
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept;
 
  private:
@@ -101,10 +101,10 @@ class Chunk {
 
   ChunkHeader header_;
   std::uint64_t offset_ = 0;           // of the chunk in its source
-  std::uint32_t blocks_begin_ = 0;     // where the block area starts, from the chunk's start
-  std::vector<std::byte> pattern_;     // Special::nan, Special::value: what repeats
+  std::uint32_t blocks_begin_ = 0;     // start of the block area, from the chunk's start
+  std::vector<std::byte> pattern_;     // Special::nan, Special::value: the repeated bytes
   std::vector<std::uint32_t> starts_;  // of the blocks, from the chunk's start
-  std::vector<std::uint32_t> ends_;    // likewise; only where starts_ is not ascending
+  std::vector<std::uint32_t> ends_;    // of the blocks; only if starts_ is not ascending
   std::vector<std::uint32_t>
       vl_offsets_;  // decoded start of each variable-length block, and the end
   StreamFormat stream_format_;

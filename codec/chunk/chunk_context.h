@@ -8,13 +8,13 @@
 
 namespace framefs::codec {
 
-// What a chunk must know of the frame it lies in: some filters and codecs of plugins cannot be
-// undone without.  A loose chunk has the default one.
+// Properties of the frame that its chunks need: some filters and plugin codecs cannot be decoded
+// without them.  A loose chunk has the default context.
 struct ChunkContext {
-  // The true size of an item, which the chunk's header cannot tell above 255.  0: not known, the
-  // header counts.
+  // The true size of an item.  A chunk's header cannot store sizes above 255.  0: unknown; the
+  // header's typesize is used.
   std::uint32_t schunk_typesize = 0;
-  // Where the frame is an array, of a metalayer that can be read.
+  // Set if the frame is an array with a readable metalayer.
   std::optional<BlockShape> block_shape = std::nullopt;
 };
 static_assert(std::is_trivially_copyable_v<ChunkContext>);

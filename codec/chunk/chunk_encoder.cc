@@ -10,7 +10,7 @@ Result<std::size_t> ChunkEncoder::encode(const EncodeParams& params,
   FRAMEFS_TRY(const auto plan, ChunkPlan::make(params, plain));
   if (plan.outcome() != ChunkOutcome::blocks) return plan.assemble(plain, {}, out);
 
-  // Blocks are encoded where they belong for as long as there is room for what they might take.
+  // Blocks are encoded in place while the rest of `out` has room for the largest result.
   ends_.clear();
   std::size_t at = plan.blocks_begin();
   for (BlockIndex block; block.value < plan.block_count(); ++block.value) {

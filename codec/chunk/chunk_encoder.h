@@ -11,14 +11,14 @@
 
 namespace framefs::codec {
 
-// One thread's means to encode whole chunks, serially; ChunkPlan has the steps for several threads.
+// Encodes whole chunks serially, for one thread.  To encode the blocks in parallel, see ChunkPlan.
 // Threads: one at a time.
 class ChunkEncoder {
  public:
-  // Encodes `plain` as one chunk into the head of `out`, which has room for
-  // ChunkPlan::max_bytes(plain.size()), and returns its size; 0 where the bytes are zeros and
-  // params.omit_zero_chunks: then there is nothing to store.
-  // Errors: those of ChunkPlan::make() and BlockEncoder.
+  // Encodes `plain` as one chunk into the head of `out` and returns the size of the chunk.  `out`
+  // has room for ChunkPlan::max_bytes(plain.size()).  Returns 0, for nothing to store, if the bytes
+  // are zeros and params.omit_zero_chunks is set.
+  // Errors: errors of ChunkPlan::make() and BlockEncoder.
   // Lifetime: the buffers do not overlap.
   Result<std::size_t> encode(const EncodeParams& params, std::span<const std::byte> plain,
                              std::span<std::byte> out);

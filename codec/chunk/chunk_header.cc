@@ -16,7 +16,7 @@ constexpr std::uint8_t kFlagMemcpyed = 0x02;
 constexpr std::uint8_t kFlagBitshuffle = 0x04;
 constexpr std::uint8_t kFlagDelta = 0x08;
 constexpr std::uint8_t kFlagDontSplit = 0x10;
-// Blosc1 never set both shuffles, so both together mark the 32-byte header.
+// Blosc1 never set both shuffles, so both flags together mark the 32-byte header.
 constexpr std::uint8_t kExtendedForm = kFlagShuffle | kFlagBitshuffle;
 
 // Source: chunk format, "blosc2_flags" (byte 31) and "blosc2_flags2" (byte 30).
@@ -25,8 +25,8 @@ constexpr std::uint8_t kFlag2Lazy = 0x08;
 constexpr std::uint8_t kFlag2Instrumented = 0x80;
 constexpr std::uint8_t kFlags2VlBlocks = 0x01;
 
-constexpr std::uint8_t kVersionAlpha = 3;   // five filter slots, the sixth byte reserved
-constexpr std::uint8_t kVersionNewest = 6;  // the last one known here
+constexpr std::uint8_t kVersionAlpha = 3;   // five filter slots; the sixth byte is reserved
+constexpr std::uint8_t kVersionNewest = 6;  // the newest version known here
 constexpr std::uint8_t kFilterShuffle = 1;
 constexpr std::uint8_t kFilterBitshuffle = 2;
 constexpr std::uint8_t kFilterDelta = 3;
@@ -46,7 +46,7 @@ FilterSlots filters_of_flags(std::uint8_t flags) {
   return slots;
 }
 
-// The half of the header that only the 32-byte form has.
+// The second half of the header, which only the 32-byte form has.
 Status parse_extension(ByteReader& in, ChunkHeader& header) {
   for (auto& slot : header.filters) {
     FRAMEFS_TRY(slot.id, in.u8("filters"));
@@ -92,7 +92,7 @@ Status check_sizes(const StoredSizes& stored, const ChunkHeader& header, std::ui
   return {};
 }
 
-// Rules between the fields; `header` is otherwise complete.
+// Checks the rules between the fields.  `header` is otherwise complete.
 Status check_special(const ChunkHeader& header) {
   const bool is_special = header.special != Special::none;
   if (header.vl_blocks && (is_special || header.memcpyed)) {
@@ -110,7 +110,7 @@ Status check_special(const ChunkHeader& header) {
     case Special::uninit:
       if (payload != 0)
         return fail_value(Errc::bad_field, "cbytes of a special chunk", 12, header.cbytes);
-      // Zeros have no such rule since release 3.1.5.
+      // Since release 3.1.5, chunks of zeros have no such rule.
       if (header.special != Special::zero && header.nbytes % header.typesize != 0) {
         return fail_value(Errc::bad_field, "nbytes of a special chunk", 4, header.nbytes);
       }

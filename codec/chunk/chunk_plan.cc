@@ -11,11 +11,11 @@ namespace framefs::codec {
 namespace {
 
 constexpr std::uint8_t kVersion = 5;                     // what every release since 2.0.3 reads
-constexpr std::uint32_t kLargestTypesizeInHeader = 255;  // above, the header says 1
-constexpr std::size_t kShortestBlocksChunk = 32;         // below, releases store plain bytes
-constexpr std::size_t kStart = sizeof(std::uint32_t);    // of a block; also a dictionary's size
+constexpr std::uint32_t kLargestTypesizeInHeader = 255;  // for larger ones, the header has 1
+constexpr std::size_t kShortestBlocksChunk = 32;       // releases store smaller chunks uncompressed
+constexpr std::size_t kStart = sizeof(std::uint32_t);  // of a block start and a dictionary size
 
-// Whether all bytes but the first `period` repeat those before.
+// Whether the bytes repeat with this period.
 bool repeats(std::span<const std::byte> bytes, std::size_t period) {
   return bytes.size() <= period ||
          std::memcmp(bytes.data(), bytes.data() + period, bytes.size() - period) == 0;
@@ -57,7 +57,8 @@ Result<ChunkPlan> ChunkPlan::make(const EncodeParams& params, std::span<const st
 
 void ChunkPlan::choose_params(std::span<const std::byte> plain) {
   const std::size_t item = params_.typesize;
-  // Readers refuse a repeated item that the size is no multiple of, and some such zeros too.
+  // Readers refuse a repeated item if the chunk's size is not a multiple of it; some readers also
+  // refuse such zeros.
   const bool is_repeated = plain.size() % item == 0 && repeats(plain, item);
   const bool is_short = plain.size() < kShortestBlocksChunk;
   if (is_repeated && params_.omit_zero_chunks && is_zero(plain)) {
@@ -71,17 +72,17 @@ void ChunkPlan::choose_params(std::span<const std::byte> plain) {
   }
 }
 
-// Samples are pieces of filtered blocks, from all over the chunk.
+// Trains on pieces of filtered blocks from all over the chunk.
 Status ChunkPlan::train(std::span<const std::byte> plain) {
-  constexpr std::size_t kMinDictionary = 256;   // a smaller one is not worth its place
-  constexpr std::size_t kDictionaryShare = 20;  // of the chunk, at the most
+  constexpr std::size_t kMinDictionary = 256;   // a smaller one does not pay off
+  constexpr std::size_t kDictionaryShare = 20;  // at most 1/20 of the chunk
   constexpr std::size_t kSamplesPerDictionary = 64;
   constexpr std::size_t kSampleBytes = 1024;
   const auto most = std::min<std::size_t>(plain.size() / kDictionaryShare, kMaxDictBytes);
   if (most < kMinDictionary) return {};
 
   const std::size_t budget = kSamplesPerDictionary * most;
-  const std::size_t every = div_ceil(plain.size(), budget);  // one piece of so many
+  const std::size_t every = div_ceil(plain.size(), budget);  // take one piece of this many
   std::vector<std::byte> samples;
   std::vector<std::size_t> sizes;
   std::vector<std::byte> first(header_.blocksize);
@@ -179,7 +180,7 @@ std::size_t ChunkPlan::write_plain(std::span<const std::byte> plain,
                                    std::span<std::byte> out) const {
   auto header = header_;
   header.memcpyed = true;
-  header.has_dict = false;  // the reference library fails to read the two together
+  header.has_dict = false;  // the reference library cannot read a memcpyed chunk with one
   header.cbytes = kExtendedHeaderBytes + header.nbytes;
   encode_chunk_header(header, out.first<kExtendedHeaderBytes>());
   std::ranges::copy(plain, out.begin() + kExtendedHeaderBytes);

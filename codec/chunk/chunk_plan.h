@@ -14,31 +14,31 @@
 
 namespace framefs::codec {
 
-// What a chunk of plain bytes is going to be.
+// The form in which a chunk will be stored.
 enum class ChunkOutcome : std::uint8_t {
-  zeros,   // nothing to store: an index code says it all
+  zeros,   // not stored: the index has a code for zeros
   value,   // one item, repeated
-  plain,   // the bytes as they are
-  blocks,  // encoded block by block; or plain after all, where that turns out no smaller
+  plain,   // uncompressed
+  blocks,  // encoded block by block; uncompressed if the result is not smaller
 };
 
-// All that is settled about one chunk to be written before any of its blocks is encoded.  The steps
-// of encoding a chunk, for callers that encode blocks in parallel:
+// All decisions about one chunk that are made before its blocks are encoded.  A caller that encodes
+// blocks in parallel takes these steps:
 //
 //   1. make() the plan;
-//   2. where outcome() is `blocks`, for each of them BlockEncoder::encode(), in any thread and order;
+// 2. if outcome() is `blocks`, call BlockEncoder::encode() for each block, in any thread and order;
 //   3. assemble() the chunk.
 //
-// ChunkEncoder does the same serially.  What comes out depends on parameters and bytes alone.
+// ChunkEncoder does the same serially.  The result depends only on the parameters and the bytes.
 // Immutable after make(); any number of threads may use it.
 // Source: chunk format, "Encoding"; see codec/FORMAT.md.
 class ChunkPlan {
  public:
-  // Errors: those of check_params(); over_limit where a chunk cannot be so large; system, where there
-  // is no memory.
+  // Errors: errors of check_params(); over_limit if the chunk is too large; system, if memory runs
+  // out.
   static Result<ChunkPlan> make(const EncodeParams& params, std::span<const std::byte> plain);
 
-  // Room that suffices for any chunk of `nbytes`.
+  // Enough room for any chunk of `nbytes`.
   static constexpr std::size_t max_bytes(std::size_t nbytes) noexcept {
     return nbytes + kExtendedHeaderBytes;
   }
@@ -47,35 +47,36 @@ class ChunkPlan {
   [[nodiscard]] const EncodeParams& params() const noexcept { return params_; }
   [[nodiscard]] std::uint32_t blocksize() const noexcept { return header_.blocksize; }
   [[nodiscard]] std::uint32_t block_count() const noexcept { return header_.nblocks; }
-  // The bytes of a block within the chunk's.
+  // The bytes of a block, as a range of the chunk.
   [[nodiscard]] ByteRange block_range(BlockIndex block) const noexcept;
-  // Into how many streams a block is split.
+  // The number of streams of a block.
   [[nodiscard]] std::uint32_t stream_count(BlockIndex block) const noexcept;
-  // Room that suffices for that block, encoded.
+  // Enough room for the encoded block.
   [[nodiscard]] std::size_t max_block_bytes(BlockIndex block) const noexcept;
   [[nodiscard]] const ForwardPipeline& filters() const noexcept { return filters_; }
   [[nodiscard]] const EncoderDictionary* dictionary() const noexcept {
     return dictionary_ ? &*dictionary_ : nullptr;
   }
 
-  // Where in the chunk the first block goes: after header, block starts and dictionary.
+  // The offset of the first block in the chunk, after header, block starts and dictionary.
   [[nodiscard]] std::size_t blocks_begin() const noexcept;
-  // Whether a chunk of that size is worth storing as blocks, rather than as plain bytes.
+  // Whether a chunk of that size should be stored as blocks rather than uncompressed.
   [[nodiscard]] bool is_worthwhile(std::size_t chunk_bytes) const noexcept {
     return chunk_bytes < max_bytes(header_.nbytes);
   }
 
-  // Writes the chunk to the head of `out`, which has room for max_bytes(), and returns its size; 0
-  // where outcome() is `zeros`.  `blocks` are the encoded blocks in order, of ChunkOutcome::blocks.
+  // Writes the chunk to the head of `out`, which has room for max_bytes(), and returns its size, or
+  // 0 if outcome() is `zeros`.  `blocks` holds the encoded blocks in order if outcome() is
+  // `blocks`.
   [[nodiscard]] std::size_t assemble(std::span<const std::byte> plain,
                                      std::span<const std::span<const std::byte>> blocks,
                                      std::span<std::byte> out) const;
 
-  // The parts of assemble(), for blocks that are in their place already, one after the other from
-  // blocks_begin() on: `ends` says where in the chunk each one ends.
+  // The second half of assemble(), for blocks that are already in place, one after the other from
+  // blocks_begin().  `ends` holds the end offset of each block in the chunk.
   [[nodiscard]] std::size_t finish_blocks(std::span<const std::uint32_t> ends,
                                           std::span<std::byte> out) const;
-  // The chunk as plain bytes.
+  // Writes the chunk uncompressed.
   [[nodiscard]] std::size_t write_plain(std::span<const std::byte> plain,
                                         std::span<std::byte> out) const;
 
@@ -88,7 +89,7 @@ class ChunkPlan {
 
   EncodeParams params_;
   ChunkOutcome outcome_ = ChunkOutcome::plain;
-  ChunkHeader header_;  // but for cbytes
+  ChunkHeader header_;  // without cbytes
   ForwardPipeline filters_;
   std::optional<EncoderDictionary> dictionary_;
 };

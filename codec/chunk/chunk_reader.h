@@ -10,19 +10,19 @@
 
 namespace framefs::codec {
 
-// Reads decoded bytes of one chunk, serially and without a cache: for small chunks such as a
-// frame's index and vl-metalayers, for tools, and as the oracle of the parallel path.
-// Threads: one at a time.  Lifetime: source and chunk outlive it.
+// Reads decoded bytes of one chunk, serially and without a cache.  It serves small chunks such as a
+// frame's index and vl-metalayers, tools, and tests as the oracle of the parallel path.
+// Threads: one at a time.  Lifetime: source and chunk outlive the reader.
 class ChunkReader {
  public:
   ChunkReader(const ByteSource& source, const Chunk& chunk) : source_(source), chunk_(chunk) {}
 
-  // Fills `out` with bytes [offset, offset + out.size()) of the decoded chunk; only the blocks they
-  // lie in are fetched.
-  // Errors: truncated where the range passes the chunk's end; those of BlockDecoder and the source.
+  // Fills `out` with bytes [offset, offset + out.size()) of the decoded chunk.  Reads only the
+  // blocks that hold them.
+  // Errors: truncated if the range exceeds the chunk; errors of BlockDecoder and of the source.
   Status read(std::uint64_t offset, std::span<std::byte> out);
 
-  // Decodes one block of a ChunkBody::blocks chunk into `out`, of block_range()'s size.
+  // Decodes one block of a ChunkBody::blocks chunk into `out`, which has the size of block_range().
   Status read_block(BlockIndex block, std::span<std::byte> out);
 
  private:

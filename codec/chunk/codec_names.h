@@ -9,7 +9,7 @@
 
 namespace framefs::codec {
 
-// What people call the codecs and filters that they can ask for.
+// The names of codecs and filters in options and reports.
 inline constexpr std::array<std::pair<std::string_view, CodecId>, 5> kCodecWords = {
     {{"blosclz", CodecId::blosclz},
      {"lz4", CodecId::lz4},

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint32_t kKiB = 1024;
 constexpr std::uint32_t kLargestTypesizeInHeader = 255;
 
-// Codecs that find more in a larger block.
+// Codecs that compress better with larger blocks.
 bool wants_large_blocks(CodecId codec) {
   return codec == CodecId::lz4hc || codec == CodecId::zlib || codec == CodecId::zstd;
 }
@@ -27,7 +27,7 @@ std::uint32_t whole_blocksize(const EncodeParams& params) {
   return 8 * kKiB * kUnits[level] * (large ? 2 : 1) * best;
 }
 
-// Of a stream, then of the block that has one for each byte of an item.
+// The size of a stream, times one stream for each byte of an item.
 std::uint32_t split_blocksize(const EncodeParams& params) {
   constexpr std::array<std::uint32_t, 10> kStreamKiB = {32, 32, 32, 32, 64, 64, 64, 128, 256, 512};
   constexpr std::uint32_t kMax = 4096 * kKiB;
@@ -66,8 +66,8 @@ std::uint32_t blocksize_for(const EncodeParams& params, std::uint32_t nbytes) {
     size = nbytes < 32 * kKiB ? nbytes : whole_blocksize(params);
     if (params.clevel > 0 && splits_blocks(params, size)) size = split_blocksize(params);
   }
-  // Whole items, and one at least: the reference library decodes no repeated item that is larger
-  // than a block.
+  // A block holds whole items, and at least one: the reference library cannot decode a repeated
+  // item that is larger than a block.
   size = std::max(size - size % params.typesize, params.typesize);
   size = std::min({size, nbytes, kMaxBlockBytes});
   if (size > params.typesize) size -= size % params.typesize;
@@ -80,7 +80,7 @@ bool splits_blocks(const EncodeParams& params, std::uint32_t blocksize) {
   constexpr int kHighestSplitZstd = 5;
   const auto typesize = params.typesize;
   if (typesize == 1 || typesize > kLargestTypesizeInHeader || blocksize < typesize) return false;
-  // Dictionaries are for whole blocks: readers before 2.13 expect no other.
+  // A dictionary requires unsplit blocks: readers before 2.13 expect them.
   if (params.use_dict && params.codec == CodecId::zstd) return false;
   if (params.split == SplitMode::always) return true;
   if (params.split == SplitMode::never) return false;

@@ -14,19 +14,19 @@ struct Candidate {
   FilterChoice filter;
 };
 
-// The simplest first.
+// All combinations to try, the simplest first.
 std::vector<Candidate> candidates(const EncodeHints& hints) {
   std::vector<Candidate> all;
   for (const auto filter : {FilterChoice::none, FilterChoice::shuffle, FilterChoice::bitshuffle,
                             FilterChoice::bytedelta}) {
-    // Too special to be tried unasked.
+    // Bytedelta is too special to be tried unless the user asks for it.
     if (hints.filter ? filter != *hints.filter : filter == FilterChoice::bytedelta) continue;
     if (hints.typesize) {
       all.push_back({*hints.typesize, filter});
       continue;
     }
     for (const std::uint32_t typesize : {1U, 2U, 4U, 8U}) {
-      // These two make no difference without the other.
+      // The typesize matters only to a filter, and shuffle does nothing for single bytes.
       const bool idle = (filter == FilterChoice::none && typesize != 1) ||
                         (filter == FilterChoice::shuffle && typesize == 1);
       if (!idle || hints.filter) all.push_back({typesize, filter});
@@ -35,7 +35,8 @@ std::vector<Candidate> candidates(const EncodeHints& hints) {
   return all;
 }
 
-// Pieces from the beginning, the middle and the end, whole items of any typesize that is tried.
+// Pieces from the beginning, the middle and the end.  Each starts at a multiple of every tried
+// typesize.
 std::vector<std::span<const std::byte>> pieces_of(std::span<const std::byte> sample) {
   constexpr std::size_t kPieces = 4;
   constexpr std::size_t kPieceBytes = 64u << 10;
@@ -78,9 +79,9 @@ FilterSlots slots_of(FilterChoice filter) noexcept {
 
 Result<EncodeParams> choose_params_by_trial(const EncodeParams& params, const EncodeHints& hints,
                                             std::span<const std::byte> sample) {
-  constexpr int kHighestTriedLevel = 5;  // which comes first does not change above
+  constexpr int kHighestTriedLevel = 5;  // the best choice does not change at higher levels
   const auto tried = candidates(hints);
-  // So little takes a block of a disk whatever is done to it, and tells little of what may follow.
+  // Such data takes one disk block with any filter, and says little about the data that may follow.
   constexpr std::size_t kMinSample = 1024;
   if (tried.size() == 1 || sample.size() < kMinSample) return with(params, tried.front());
   auto trial = params;

@@ -10,21 +10,22 @@
 
 namespace framefs::codec {
 
-// What to do to the bytes before they are compressed.
+// The filter to apply before compression.
 enum class FilterChoice : std::uint8_t { none, shuffle, bitshuffle, bytedelta };
 
-// The filter slots for it.
+// The filter slots for this choice.
 FilterSlots slots_of(FilterChoice filter) noexcept;
 
-// What the user said about the data; the rest is found out.
+// What the user specified about the data.  A trial determines the rest.
 struct EncodeHints {
   std::optional<std::uint32_t> typesize;
   std::optional<FilterChoice> filter;
 };
 
-// Completes `params` with the typesize and filter under which pieces of `sample`, the beginning of
-// the data, take least; the simpler ones unless others gain something, or the sample is tiny.
-// Errors: those of encoding.
+// Completes `params` with the typesize and the filter that encode pieces of `sample` smallest.
+// `sample` is the beginning of the data.  Simpler choices win if the gain is small or the sample is
+// tiny.
+// Errors: errors of encoding.
 Result<EncodeParams> choose_params_by_trial(const EncodeParams& params, const EncodeHints& hints,
                                             std::span<const std::byte> sample);
 
