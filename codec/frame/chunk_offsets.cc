@@ -5,7 +5,7 @@
 namespace framefs::codec {
 namespace {
 
-// Then no place in the frame is certain, and none is read.
+// No position in the frame is then certain, so that nothing of it is read.
 std::unexpected<Error> sizes_disagree(const Frame& frame) {
   return fail_value(Errc::bad_field, "uncompressed_size", 30,
                     static_cast<std::int64_t>(frame.nbytes()));
@@ -53,7 +53,7 @@ Result<ChunkOffsets::Place> ChunkOffsets::find(std::uint64_t offset) const {
     const std::uint64_t begin = chunk * chunksize_;
     return Place{{chunk}, {begin, std::min(chunksize_, nbytes_ - begin)}};
   }
-  // The last chunk that begins at or before `offset`: empty ones before it share its beginning.
+  // The last chunk that begins at or before `offset`.  Empty chunks before it have the same start.
   const auto after = std::ranges::upper_bound(offsets_, offset);
   if (after == offsets_.end()) return std::unexpected(*damage_);
   const auto chunk = static_cast<std::uint64_t>(after - offsets_.begin()) - 1;

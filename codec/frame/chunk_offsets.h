@@ -13,25 +13,26 @@
 
 namespace framefs::codec {
 
-// Where the chunks of a frame lie in its decoded bytes.  For most frames that is arithmetic; where
-// chunks vary in size, each chunk's header has to be read once.
-// Immutable after its making; any number of threads may use it.
+// The position of each chunk in a frame's decoded bytes.  For most frames, positions are computed.
+// If the chunks vary in size, make() reads the header of each chunk once.
+// Immutable after construction; any number of threads may use it.
 class ChunkOffsets {
  public:
-  // Index entries, from wherever the caller keeps them.
+  // Returns the index entry of a chunk, from wherever the caller keeps it.
   using EntryOf = std::function<Result<std::int64_t>(ChunkIndex)>;
 
-  // Errors: over_limit where the table would exceed limits.chunk_table_bytes; those of `entry_of`.
-  // A chunk whose header cannot be read ends what is known: find() reports it for all later bytes.
+  // Errors: over_limit if the table would exceed limits.chunk_table_bytes; errors of `entry_of`.
+  // If the header of a chunk cannot be read, make() succeeds, and find() reports that error for the
+  // chunk and all bytes after it.
   static Result<ChunkOffsets> make(const Frame& frame, const ByteSource& chunks,
                                    const EntryOf& entry_of, const Limits& limits);
 
-  // Of chunks that all have `chunksize` (not 0) but for the last.
+  // For chunks that all have `chunksize` bytes (not 0), except the last.
   static ChunkOffsets of_equal(std::uint32_t chunksize, std::uint64_t nbytes);
 
   struct Place {
     ChunkIndex chunk;
-    ByteRange range;  // of the chunk in the frame's decoded bytes
+    ByteRange range;  // of the frame's decoded bytes
   };
   // The chunk that holds decoded byte `offset`, which is < frame.nbytes().
   [[nodiscard]] Result<Place> find(std::uint64_t offset) const;
@@ -41,10 +42,10 @@ class ChunkOffsets {
   }
 
  private:
-  std::uint64_t chunksize_ = 0;         // where all chunks but the last have this size; else 0
+  std::uint64_t chunksize_ = 0;         // the size of all chunks but the last; 0 if chunks vary
   std::uint64_t nbytes_ = 0;            // of the frame
-  std::vector<std::uint64_t> offsets_;  // where chunks vary: of each chunk, and the end of the last
-  std::optional<Error> damage_;         // why offsets_ ends early
+  std::vector<std::uint64_t> offsets_;  // if chunks vary: of each chunk, and the end of the last
+  std::optional<Error> damage_;         // why offsets_ is incomplete
 };
 
 }  // namespace framefs::codec

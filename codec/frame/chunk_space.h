@@ -5,10 +5,10 @@
 
 namespace framefs::codec {
 
-// The chunks of a sparse frame are files of their own, named after a 32-bit id.  To everything that
-// reads chunks they look like one ByteSource: the file of an id begins at chunk_file_at(id), and
-// between the end of one file and the beginning of the next there is nothing to read.  No chunk is
-// longer than its share, since a chunk's size is a signed 32-bit number.
+// Maps the chunk files of a sparse frame to one address space, so that code that reads chunks sees
+// a single ByteSource.  Each chunk of a sparse frame is a file named after a 32-bit id.  The file
+// of an id begins at address chunk_file_at(id); addresses after the end of a file have no bytes.  A
+// chunk always fits in its part of the address space, because its size is a signed 32-bit number.
 // Source: sparse frame format; chunk format, "cbytes".
 inline constexpr std::uint64_t kMaxChunkFileId = std::numeric_limits<std::uint32_t>::max();
 inline constexpr unsigned kChunkFileShift = 31;
@@ -17,7 +17,7 @@ constexpr std::uint64_t chunk_file_at(std::uint32_t id) noexcept {
   return std::uint64_t{id} << kChunkFileShift;
 }
 
-// The other way round: which file an address lies in, and where in it.
+// The inverse: the file of an address, and the offset in the file.
 struct ChunkFilePlace {
   std::uint32_t id = 0;
   std::uint64_t offset = 0;

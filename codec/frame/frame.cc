@@ -13,19 +13,20 @@
 namespace framefs::codec {
 namespace {
 
-// Source: frame format, "Trailer": its length stands at a fixed distance from the frame's end.
+// Source: frame format, "Trailer".  The trailer's length is at a fixed distance from the frame's
+// end.
 constexpr std::uint64_t kTrailerTailBytes = 23;
 constexpr std::uint64_t kMinTrailerBytes = 25;
 constexpr std::uint8_t kMarkerUint32 = 0xCE;
 constexpr std::size_t kTrailerMapAt = 2;
 
-// Where the betas' trailer keeps the one chunk of user data, and the name it is given here.
+// The betas' trailer has a single chunk of user data.  Here it gets a name.
 // Source: codec/FORMAT.md, "Frames of the betas".
 constexpr std::size_t kUsermetaLengthAt = 3;
 constexpr const char* kUsermetaName = "usermeta";
 
-// Source: frame format, "Index": little-endian 64-bit entries; bit 63 marks a chunk that is not
-// stored, bits 56-58 say of what kind.
+// Source: frame format, "Index".  Entries are little-endian 64-bit numbers.  Bit 63 marks a chunk
+// that is not stored; bits 56-58 are its kind.
 constexpr std::uint64_t kIndexEntryBytes = 8;
 constexpr std::uint32_t kSpecialShift = 56;
 constexpr std::uint64_t kSpecialZero = 1;
@@ -39,8 +40,8 @@ std::unexpected<Error> from_frame_start(Error error, std::uint64_t structure_at)
 
 std::uint64_t index_entry_at(ChunkIndex chunk) { return chunk.value * kIndexEntryBytes; }
 
-// The trailer of a beta: version, then one chunk of user data, which may be absent.  As a directory of
-// metalayers it has one entry or none.  Offsets of errors count from the trailer's start.
+// Parses the trailer of a beta: a version, then an optional chunk of user data.  As a directory of
+// metalayers, it has one entry or none.  Offsets of errors count from the trailer's start.
 Result<std::vector<Metalayer>> parse_beta_usermeta(std::span<const std::byte> trailer,
                                                    std::uint64_t trailer_at) {
   ByteReader in(trailer);
@@ -85,7 +86,7 @@ Status Frame::load_header(FrameType type, const ByteSource& source, const Limits
   return {};
 }
 
-// `header` is the whole of it, metalayers included.
+// `header` is the complete header, including the metalayers.
 void Frame::load_array_meta(std::span<const std::byte> header) {
   context_.schunk_typesize = header_.typesize;
   const auto* layer = find_array_layer(metalayers_);
@@ -99,7 +100,7 @@ void Frame::load_array_meta(std::span<const std::byte> header) {
   context_.block_shape = BlockShape{.ndim = (*array_)->ndim, .dims = (*array_)->blockshape};
 }
 
-// Returns where the trailer starts.
+// Returns the offset of the trailer.
 Result<std::uint64_t> Frame::load_trailer(const ByteSource& source, const Limits& limits) {
   std::array<std::byte, kTrailerTailBytes> tail{};
   const std::uint64_t tail_at = header_.frame_len - kTrailerTailBytes;
@@ -114,7 +115,7 @@ Result<std::uint64_t> Frame::load_trailer(const ByteSource& source, const Limits
   if (trailer_len > limits.frame_trailer_bytes) {
     return fail_value(Errc::over_limit, "trailer_len", tail_at + 1, trailer_len);
   }
-  // Without chunks the trailer follows the header at once, whatever lies behind it.
+  // Without chunks, the trailer follows the header immediately, whatever follows the trailer.
   const std::uint64_t at =
       header_.nbytes > 0 ? header_.frame_len - trailer_len : header_.header_len;
   std::vector<std::byte> trailer(trailer_len);
@@ -139,7 +140,7 @@ Result<std::uint64_t> Frame::load_trailer(const ByteSource& source, const Limits
 
 Status Frame::load_index(const ByteSource& source, std::uint64_t trailer_at, const Limits& limits) {
   constexpr std::uint8_t kIndexTypesize = 8;
-  // The chunks of a sparse frame are elsewhere.
+  // The chunks of a sparse frame are in other files.
   const auto at = header_.type == FrameType::sparse
                       ? header_.header_len
                       : checked_add<std::uint64_t>(header_.header_len, header_.cbytes);
@@ -167,7 +168,7 @@ Status Frame::load_index(const ByteSource& source, std::uint64_t trailer_at, con
 
 Status Frame::read_entries(const ByteSource& source, ChunkIndex first,
                            std::span<std::int64_t> out) const {
-  if (out.empty()) return {};  // of a frame without chunks, too
+  if (out.empty()) return {};  // a frame without chunks has no index
   std::vector<std::byte> stored(out.size() * kIndexEntryBytes);
   if (const auto read = ChunkReader(source, *index_).read(index_entry_at(first), stored); !read) {
     return from_frame_start(read.error(), index_at_);
@@ -178,7 +179,7 @@ Status Frame::read_entries(const ByteSource& source, ChunkIndex first,
   return {};
 }
 
-// A local copy of remote data, in which chunks are uninitialised until they are fetched.
+// A local copy of remote data.  Its chunks are uninitialised until they are fetched.
 // Source: codec/FORMAT.md, "Copies of remote data".
 bool Frame::is_proxy() const noexcept {
   return std::ranges::any_of(metalayers_,
@@ -224,7 +225,7 @@ Result<Frame::StoredChunk> Frame::find_stored(const ByteSource& chunks, ChunkInd
 
 Result<Chunk> Frame::special_chunk(ChunkIndex chunk, std::int64_t entry) const {
   if (header_.has_variable_chunks()) {
-    // Nothing says how long such a chunk is.
+    // Neither the frame nor the entry has the size of such a chunk.
     return fail_value(Errc::bad_field, "special index entry in a frame of varying chunks",
                       index_entry_at(chunk), entry);
   }
@@ -235,7 +236,7 @@ Result<Chunk> Frame::special_chunk(ChunkIndex chunk, std::int64_t entry) const {
 
 Result<Special> Frame::special_of(ChunkIndex chunk, std::int64_t entry) const {
   const auto bits = static_cast<std::uint64_t>(entry) >> kSpecialShift;
-  // In this order, as the reference library tests them.
+  // The reference library tests the bits in this order.
   if ((bits & kSpecialZero) != 0) return Special::zero;
   if ((bits & kSpecialUninit) != 0) {
     if (!is_proxy()) return Special::uninit;

@@ -18,18 +18,20 @@
 namespace framefs::codec {
 
 // A frame whose header, metalayers, trailer and index header have been read and checked.  The index
-// itself is a chunk like any other and is read in pieces, where and when it is needed: see
-// read_entries(), open_chunk() and, for a serial reader that does it all, FrameReader.
+// is stored as a chunk and is read in parts when needed: see read_entries() and open_chunk().
+// FrameReader is a serial reader that does all of this.
 //
-// Two sources play a part.  `source` is what the frame was opened from.  `chunks` is where its chunks
-// are: the same source for a contiguous frame; for a sparse one its chunk files, see chunk_space.h.
+// A frame has two sources.  `source` is the source that the frame was opened from.  `chunks` holds
+// its chunks: the same source for a contiguous frame, the chunk files for a sparse frame (see
+// chunk_space.h).
 // Immutable after opening; any number of threads may use it.
 // Source: frame format; see codec/FORMAT.md.
 class Frame {
  public:
-  // Opens the contiguous frame that starts at byte 0 of `source`; bytes after it are ignored.
+  // Opens the contiguous frame that starts at byte 0 of `source`.  Bytes after the frame are
+  // ignored.
   // Errors: truncated, bad_field, unsupported, over_limit, with offsets from the frame's start;
-  // those of the source.
+  // errors of the source.
   static Result<Frame> open(const ByteSource& source, const Limits& limits) {
     return open_as(FrameType::contiguous, source, limits);
   }
@@ -42,56 +44,57 @@ class Frame {
   [[nodiscard]] std::uint64_t nbytes() const noexcept { return header_.nbytes; }
   [[nodiscard]] std::uint64_t chunk_count() const noexcept { return chunk_count_; }
 
-  // What the array metalayer says; nothing where the frame has none.  A broken one, with its error,
-  // keeps no one from reading the frame's bytes.
+  // The array metalayer; nothing if the frame has none.  If it is damaged, this holds the error,
+  // and the frame's bytes can still be read.
   [[nodiscard]] const std::optional<Result<ArrayMeta>>& array() const noexcept { return array_; }
 
-  // The decoded bytes of a chunk within the frame's.  Only for frames of one chunk size.
+  // The decoded bytes of a chunk, as a range of the frame.  Only for frames whose chunks have equal
+  // sizes.
   [[nodiscard]] ByteRange chunk_range(ChunkIndex chunk) const;
 
   // Reads the index entries of the chunks from `first` on.  first + out.size() <= chunk_count().
-  // Errors: those of reading a chunk, with offsets from the frame's start.
+  // Errors: errors of reading a chunk, with offsets from the frame's start.
   Status read_entries(const ByteSource& source, ChunkIndex first,
                       std::span<std::int64_t> out) const;
 
-  // Whether an index entry alone says that all bytes of its chunk are zero, or were never written.
+  // Whether an index entry alone shows that all bytes of its chunk are zero or were never written.
   [[nodiscard]] bool is_zero_entry(std::int64_t entry) const noexcept;
 
-  // What an index entry below 0 says of its chunk.
-  // Errors: bad_field for a code that means nothing; unsupported for what a local copy of remote data
-  // has not fetched.  Offsets are from the frame's start.
+  // The kind of special chunk that a negative index entry describes.
+  // Errors: bad_field for a code without a meaning; unsupported for a chunk that a local copy of
+  // remote data has not fetched.  Offsets are from the frame's start.
   [[nodiscard]] Result<Special> special_of(ChunkIndex chunk, std::int64_t entry) const;
 
-  // What every chunk's streams and filters need to know of the frame.
+  // The properties of the frame that its chunks need for decoding.
   [[nodiscard]] const ChunkContext& context() const noexcept { return context_; }
-  // Where the index chunk begins, after which only the trailer follows.
+  // The offset of the index chunk.  Only the trailer follows it.
   [[nodiscard]] std::uint64_t index_at() const noexcept { return index_at_; }
 
-  // What this object holds.  Units: bytes.
+  // The memory that this object holds.  Units: bytes.
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept;
 
-  // Reads the header and tables of the chunk that `entry`, its entry in the index, points at. Where
-  // chunks vary in size, a chunk of any size will do; else it must have that of chunk_range().
-  // Errors: as Chunk::open(), with offsets from the start of the file that the chunk is in; bad_field
-  // for a wrong entry.
+  // Reads the header and the tables of the chunk that index entry `entry` refers to.  The chunk
+  // must have the size of chunk_range(), unless the frame's chunks vary in size.
+  // Errors: errors of Chunk::open(), with offsets from the start of the file that holds the chunk;
+  // bad_field for a wrong entry.
   Result<Chunk> open_chunk(const ByteSource& chunks, ChunkIndex chunk, std::int64_t entry,
                            const Limits& limits) const;
 
-  // Only the decoded size of a chunk, for frames whose chunks vary.  Errors: as open_chunk().
+  // Reads only the decoded size of a chunk, for frames whose chunks vary.  Errors: as open_chunk().
   Result<std::uint32_t> read_chunk_nbytes(const ByteSource& chunks, ChunkIndex chunk,
                                           std::int64_t entry) const;
 
-  // In stored order.  The contents of vl-metalayers are chunks: see read_vlmetalayer().
+  // In stored order.  The content of a vl-metalayer is a chunk: see read_vlmetalayer().
   [[nodiscard]] const std::vector<Metalayer>& metalayers() const noexcept { return metalayers_; }
   [[nodiscard]] const std::vector<Metalayer>& vlmetalayers() const noexcept {
     return vlmetalayers_;
   }
 
-  // The content of one of metalayers().  Errors: those of the source.
+  // Reads the content of one of metalayers().  Errors: errors of the source.
   static Result<std::vector<std::byte>> read_metalayer(const ByteSource& source,
                                                        const Metalayer& layer);
-  // The decoded content of one of vlmetalayers().
-  // Errors: over_limit above limits.vlmeta_bytes; those of reading a chunk.
+  // Reads the decoded content of one of vlmetalayers().
+  // Errors: over_limit above limits.vlmeta_bytes; errors of reading a chunk.
   static Result<std::vector<std::byte>> read_vlmetalayer(const ByteSource& source,
                                                          const Metalayer& layer,
                                                          const Limits& limits);
@@ -103,11 +106,11 @@ class Frame {
   void load_array_meta(std::span<const std::byte> header);
   Result<std::uint64_t> load_trailer(const ByteSource& source, const Limits& limits);
   Status load_index(const ByteSource& source, std::uint64_t trailer_at, const Limits& limits);
-  // Where a stored chunk is.
+  // The location of a stored chunk.
   struct StoredChunk {
     std::uint64_t offset = 0;     // in `chunks`
-    std::uint64_t available = 0;  // bytes from there that it may take
-    std::uint64_t file_at = 0;    // where in `chunks` the file that it is in begins
+    std::uint64_t available = 0;  // the most bytes that the chunk can have
+    std::uint64_t file_at = 0;    // start of the file that holds it, in `chunks`
   };
   [[nodiscard]] Result<StoredChunk> find_stored(const ByteSource& chunks, ChunkIndex chunk,
                                                 std::int64_t entry) const;
@@ -117,11 +120,11 @@ class Frame {
   FrameHeader header_;
   std::uint64_t chunk_count_ = 0;
   std::uint64_t index_at_ = 0;
-  std::optional<Chunk> index_;  // absent where chunk_count_ is 0
+  std::optional<Chunk> index_;  // absent if chunk_count_ is 0
   std::vector<Metalayer> metalayers_;
   std::vector<Metalayer> vlmetalayers_;
   std::optional<Result<ArrayMeta>> array_;
-  ChunkContext context_;  // of every chunk but the index and the vl-metalayers
+  ChunkContext context_;  // of every chunk except the index and the vl-metalayers
 };
 
 }  // namespace framefs::codec

@@ -12,8 +12,8 @@
 namespace framefs::codec {
 namespace {
 
-// Where the fields stand.  The header is msgpack with every item of fixed width, so that they can
-// be read, and a commit be written, in place.  Source: frame format, "Header".
+// Offsets of the fields.  The header is msgpack in which every item has a fixed width, so that
+// fields can be read, and updated by a commit, in place.  Source: frame format, "Header".
 constexpr std::size_t kAtMagic = 2;
 constexpr std::size_t kAtHeaderLen = 11;
 constexpr std::size_t kAtFrameLen = 16;
@@ -37,7 +37,7 @@ constexpr std::size_t kAtCodecMeta = 78;
 constexpr std::size_t kAtFilterMetas = 79;
 constexpr std::size_t kAtOtherFlags2 = 85;
 
-// Where the betas had other fields.  Source: codec/FORMAT.md, "Frames of the betas".
+// Offsets of fields that differ in the betas.  Source: codec/FORMAT.md, "Frames of the betas".
 constexpr std::size_t kAtBetaChunksize = 53;
 constexpr std::size_t kAtBetaFilterCount = 65;
 constexpr std::size_t kAtBetaFilters = 66;
@@ -58,8 +58,8 @@ T be_at(std::span<const std::byte> head, std::size_t at) {
   return load_be<T>(head.data() + at);
 }
 
-// What tells the layouts apart: how many items the header has, and whether the chunk size stands
-// where today the block size does.  Source: codec/FORMAT.md, "Frames of the betas".
+// The layouts differ in the number of the header's items, and in whether the chunk size is at the
+// offset that the block size has today.  Source: codec/FORMAT.md, "Frames of the betas".
 Result<FrameLayout> layout_of(std::span<const std::byte> head) {
   constexpr std::uint8_t kFixArrayOf11 = 0x9B;
   constexpr std::uint8_t kFixArrayOf12 = 0x9C;
@@ -73,7 +73,7 @@ Result<FrameLayout> layout_of(std::span<const std::byte> head) {
   return is_beta ? FrameLayout::beta : FrameLayout::current;
 }
 
-// Filters of the header serve new chunks only, but an id that no release ever gave out is damage.
+// The header's filters apply only to new chunks, but an id that no release assigned is damage.
 Status check_filter_id(std::uint8_t id, std::size_t at) {
   constexpr std::uint8_t kLastBuiltin = 4;
   constexpr std::uint8_t kFirstRegistered = 32;
@@ -85,8 +85,8 @@ Status check_filter_id(std::uint8_t id, std::size_t at) {
   return {};
 }
 
-// The betas kept only the slots in use, side by side; the last filter is the one nearest to the codec
-// then as now.
+// The betas stored only the used slots, without gaps.  As today, the last filter is the one next to
+// the codec.
 Status parse_beta_filters(std::span<const std::byte> head, FrameHeader& header) {
   const auto count = u8_at(head, kAtBetaFilterCount);
   if (count > header.filters.size()) {
@@ -142,7 +142,7 @@ Status parse_sizes(std::span<const std::byte> head, FrameHeader& header) {
   const auto chunksize = be_at<std::int32_t>(head, chunksize_at);
   if (nbytes < 0) return fail_value(Errc::bad_field, "uncompressed_size", kAtNbytes, nbytes);
   if (typesize <= 0) return fail_value(Errc::bad_field, "typesize", kAtTypesize, typesize);
-  // A frame without chunks may not have settled its chunk size yet: -1 then.
+  // A frame without chunks may have an undecided chunk size, -1.
   if (nbytes > 0 && (chunksize < 0 || std::cmp_greater(chunksize, kMaxChunkBytes))) {
     return fail_value(Errc::bad_field, "chunksize", chunksize_at, chunksize);
   }
@@ -203,7 +203,7 @@ Result<FrameHeader> parse_frame_header(std::span<const std::byte> head) {
 
 void encode_frame_header(const FrameHeader& header, bool has_vlmetalayers,
                          std::span<std::byte, kFrameFixedHeaderBytes> out) noexcept {
-  // The msgpack markers, each before the field that follows it.
+  // The msgpack markers, each of which precedes its field.
   struct Marker {
     std::size_t at;
     std::uint8_t value;

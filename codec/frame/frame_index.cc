@@ -9,7 +9,7 @@ namespace framefs::codec {
 namespace {
 
 constexpr std::uint32_t kEntryBytes = sizeof(std::int64_t);
-// Readers look up single entries: what they have to decode for one is kept small.
+// Readers look up single entries, so the block to decode for one entry is kept small.
 constexpr std::uint32_t kIndexBlockBytes = 16384;
 
 }  // namespace

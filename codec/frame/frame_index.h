@@ -10,13 +10,13 @@
 
 namespace framefs::codec {
 
-// The index entry of a chunk that is not stored: zeros, NaNs or uninitialised bytes.  Other chunks
-// have the distance from the header's end, or in sparse frames the number of their file.
+// The index entry of a chunk that is not stored: zeros, NaNs or uninitialised bytes.  The entry of
+// a stored chunk is its offset from the end of the header or, in a sparse frame, its file number.
 // Source: frame format, "Index".
 std::int64_t index_code(Special rule) noexcept;
 
-// A frame's index as the chunk that is stored.  `entries` are not empty.
-// Errors: over_limit for more entries than a frame may have; system, where there is no memory.
+// Encodes a frame's index as a chunk.  `entries` is not empty.
+// Errors: over_limit for more entries than a frame may have; system, if memory runs out.
 Result<std::vector<std::byte>> encode_index(std::span<const std::int64_t> entries);
 
 }  // namespace framefs::codec

@@ -14,25 +14,25 @@
 
 namespace framefs::codec {
 
-// Reads the decoded bytes of a frame, serially and without a cache of blocks: for tools and tests,
-// and as the oracle of the parallel path.
-// Threads: one at a time.  Lifetime: sources and frame outlive it.
+// Reads the decoded bytes of a frame, serially and without a block cache.  It serves tools and
+// tests, and is the oracle of the parallel path.
+// Threads: one at a time.  Lifetime: sources and frame outlive the reader.
 class FrameReader {
  public:
-  // Of a contiguous frame.
+  // For a contiguous frame.
   FrameReader(const ByteSource& source, const Frame& frame, const Limits& limits)
       : FrameReader(source, source, frame, limits) {}
-  // Of any frame; see Frame for the two sources.
+  // For any frame.  Class Frame describes the two sources.
   FrameReader(const ByteSource& source, const ByteSource& chunks, const Frame& frame,
               const Limits& limits)
       : source_(source), chunks_(chunks), frame_(frame), limits_(limits) {}
 
   // Fills `out` with decoded bytes [offset, offset + out.size()).
-  // Errors: truncated where the range passes the end of the frame's bytes; those of opening and
-  // reading the chunks it touches.
+  // Errors: truncated if the range exceeds the frame's bytes; errors of opening and reading the
+  // chunks that hold the range.
   Status read(std::uint64_t offset, std::span<std::byte> out);
 
-  // The chunk's header and tables.
+  // Opens a chunk: reads its header and tables.
   Result<Chunk> open_chunk(ChunkIndex chunk);
 
  private:
@@ -44,9 +44,9 @@ class FrameReader {
   const Frame& frame_;
   const Limits limits_;
   std::optional<ChunkOffsets> offsets_;
-  std::uint64_t window_begin_ = 0;  // the index entries that are held
+  std::uint64_t window_begin_ = 0;  // first chunk of the cached index entries
   std::vector<std::int64_t> window_;
-  // The chunk read last; held by pointer because its reader refers to it.
+  // The last chunk read.  Held by pointer because its reader refers to it.
   struct Current {
     ChunkIndex index;
     Chunk chunk;

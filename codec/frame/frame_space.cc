@@ -71,7 +71,7 @@ void FrameSpace::insert(ByteRange range) {
     range.size += next->second;
     remove(next);
   }
-  // What is free at the end is not a hole.
+  // Free units at the end lower end_ instead of becoming a hole.
   if (range.offset + range.size == end_) {
     end_ = range.offset;
     return;

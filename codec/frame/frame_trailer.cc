@@ -14,9 +14,10 @@ constexpr std::uint8_t kTrailerVersion = 1;
 constexpr std::uint8_t kMarkerUint32 = 0xCE;
 constexpr std::uint8_t kMarkerFixext16 = 0xD8;
 constexpr std::size_t kFingerprintBytes = 16;
-// The trailer's own length with its marker, then the fingerprint with its marker and type.
+// The trailer's length with its marker, then the fingerprint with its marker and type.
 constexpr std::size_t kTailBytes = 5 + 2 + kFingerprintBytes;
-// The map's own size is counted from after the marker that precedes it; the header counts it too.
+// The map's size is counted from the end of the marker before it; in the header, it includes the
+// marker.
 constexpr std::size_t kMapSizeCountsFrom = 3;
 
 }  // namespace

@@ -9,13 +9,13 @@
 
 namespace framefs::codec {
 
-// The content of a vl-metalayer as the chunk that is stored.
-// Errors: over_limit where no chunk can be so large; system, where there is no memory.
+// Encodes the content of a vl-metalayer as a chunk.
+// Errors: over_limit if the content exceeds the largest chunk; system, if memory runs out.
 Result<std::vector<std::byte>> encode_vlmetalayer(std::span<const std::byte> plain);
 
-// A frame's trailer; the contents are those of encode_vlmetalayer(), or chunks taken from another
+// Encodes a frame's trailer.  Each content is a chunk, from encode_vlmetalayer() or from another
 // frame.
-// Errors: as append_metalayers().
+// Errors: errors of append_metalayers().
 // Source: frame format, "Trailer".
 Result<std::vector<std::byte>> encode_trailer(std::span<const NamedContent> vlmetalayers);
 

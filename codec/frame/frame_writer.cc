@@ -22,7 +22,7 @@ FrameHeader frame_header_for(const EncodeParams& encode, std::uint32_t chunksize
   header.codec_id = static_cast<std::uint8_t>(encode.codec);
   header.clevel = static_cast<std::uint8_t>(encode.clevel);
   header.splitmode = static_cast<std::uint8_t>(encode.split);
-  // The reference library refuses to encode with a dictionary where the codec has none.
+  // The reference library refuses to encode if the codec has no dictionaries.
   header.use_dict = encode.use_dict && encode.codec == CodecId::zstd;
   header.filters = encode.filters;
   return header;
@@ -40,10 +40,10 @@ Result<std::vector<std::byte>> trailer_of(const FrameParams& params) {
   return encode_trailer(stored);
 }
 
-// What surrounds the chunks and their index.
+// The parts of a frame around its chunks and index.
 struct Ends {
   FrameHeader header;           // of a frame without chunks
-  std::vector<std::byte> head;  // fixed part, to be filled in, and metalayers
+  std::vector<std::byte> head;  // fixed part, completed later, and metalayers
   std::vector<std::byte> trailer;
 };
 
@@ -120,8 +120,8 @@ void FrameWriter::note(std::int64_t entry, std::uint64_t nbytes) {
   header_.nbytes += nbytes;
 }
 
-// Readers go by 32 bytes of header, know no stored chunk that a code in the index could say, and take
-// a repeated value to have the frame's typesize.
+// Readers of frames expect 32-byte chunk headers, index entries instead of stored chunks where the
+// index has a code, and repeated values of the frame's typesize.
 Status FrameWriter::check_chunk(const ChunkHeader& chunk, std::size_t chunk_bytes) const {
   if (chunk.cbytes != chunk_bytes || !chunk.extended || chunk.vl_blocks) {
     return fail(Errc::bad_field, "chunk", header_.cbytes);
@@ -163,7 +163,7 @@ Status FrameWriter::append_special(Special rule, std::uint32_t nbytes) {
   if (rule == Special::none || rule == Special::value) {
     return fail(Errc::bad_field, "special chunk", header_.cbytes);
   }
-  // The reference library does not find the end of such a chunk's last item.
+  // The reference library does not find the end of the last item in such a chunk.
   if (nbytes % header_.typesize != 0) {
     return fail_value(Errc::bad_field, "nbytes of a special chunk", 4, nbytes);
   }
@@ -180,7 +180,7 @@ Result<std::uint64_t> FrameWriter::finish() {
 
 Result<std::uint64_t> FrameWriter::write_end() {
   std::uint64_t at = header_.header_len + (files_ == nullptr ? header_.cbytes : 0);
-  // A frame without chunks has no index either.
+  // A frame without chunks has no index.
   if (!entries_.empty()) {
     FRAMEFS_TRY(const auto index, encode_index(entries_));
     FRAMEFS_CHECK(sink_->write_at(at, index));

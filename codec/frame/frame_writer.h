@@ -14,18 +14,18 @@
 
 namespace framefs::codec {
 
-// What a new frame is to be.
+// Parameters of a new frame.
 struct FrameParams {
-  EncodeParams encode;          // of its chunks; the header repeats them for later writers
-  std::uint32_t chunksize = 0;  // decoded size of each chunk but the last; not 0
+  EncodeParams encode;          // for its chunks; stored in the header for later writers
+  std::uint32_t chunksize = 0;  // decoded size of each chunk except the last; not 0
   std::vector<NamedContent> metalayers{};
-  std::vector<NamedContent> vlmetalayers{};  // contents as they are; stored as chunks
+  std::vector<NamedContent> vlmetalayers{};  // plain contents; stored as chunks
 };
 
-// The header that says so, of a frame without chunks; its lengths are left at 0.
+// The header of such a frame without chunks.  The lengths are left at 0.
 FrameHeader frame_header_for(const EncodeParams& params, std::uint32_t chunksize, FrameType type);
 
-// The chunk files of a sparse frame, by their numbers.
+// The destination of the chunk files of a sparse frame.
 class ChunkFiles {
  public:
   ChunkFiles() = default;
@@ -33,39 +33,42 @@ class ChunkFiles {
   ChunkFiles& operator=(const ChunkFiles&) = delete;
   virtual ~ChunkFiles() = default;
 
-  // Makes file `id` of these bytes.  Errors: no_space, system.
+  // Creates file `id` with the bytes of `chunk`.  Errors: no_space, system.
   virtual Status write(std::uint32_t id, std::span<const std::byte> chunk) = 0;
 };
 
-// A contiguous frame without chunks, all of it.
-// Errors: bad_field for a chunk size of 0 or bad parameters; those of the metalayers.
+// Encodes a complete contiguous frame that has no chunks.
+// Errors: bad_field for a chunk size of 0 or bad parameters; errors of the metalayers.
 // Source: frame format.
 Result<std::vector<std::byte>> encode_empty_frame(const FrameParams& params);
 
-// Writes a new frame from its first chunk to its last.  The sink holds no frame before finish(), and
-// after an error neither; the object then refuses all further use (internal).
-// Threads: one.  Lifetime: sink and files outlive it.
+// Writes a new frame, from its first chunk to its last.  The sink holds no valid frame before
+// finish() succeeds.  After an error, the writer refuses all further use (internal).
+// Threads: one.  Lifetime: sink and files outlive the writer.
 // Source: frame format; sparse frames.
 class FrameWriter {
  public:
-  // A contiguous frame from the sink's first byte on.
-  // Errors: bad_field for a chunk size of 0 or bad parameters; those of the metalayers.
+  // A contiguous frame that starts at the sink's first byte.
+  // Errors: bad_field for a chunk size of 0 or bad parameters; errors of the metalayers.
   static Result<FrameWriter> create(ByteSink& sink, const FrameParams& params);
-  // A sparse one: `index` becomes the file that holds all but the chunks.  Readers look for no chunk
-  // number that is not below the sum of the chunks' sizes, so numbers are given without gaps.
+  // A sparse frame: `index` becomes the file that holds everything except the chunks.  Files are
+  // numbered without gaps, because readers ignore numbers that are not below the sum of the chunks'
+  // sizes.
   static Result<FrameWriter> create_sparse(ByteSink& index, ChunkFiles& files,
                                            const FrameParams& params);
 
-  // Appends a stored chunk: all of what ChunkPlan::assemble() or another frame has.
-  // Errors: bad_field where it is none, is larger than chunksize, follows a shorter one than that, or
-  //   is of a kind that belongs into the index; over_limit; those of the sink.
+  // Appends a stored chunk: the complete result of ChunkPlan::assemble(), or a chunk of another
+  // frame.
+  // Errors: bad_field if the bytes are not a chunk, if the chunk is larger than chunksize, follows
+  // a chunk shorter than chunksize, or is of a kind that belongs in the index; over_limit; errors
+  // of the sink.
   Status append_chunk(std::span<const std::byte> chunk);
-  // Appends a chunk that only the index knows: zeros, NaNs or uninitialised bytes.
-  // Errors: likewise; bad_field for a repeated value.
+  // Appends a chunk that is only an index entry: zeros, NaNs or uninitialised bytes.
+  // Errors: as append_chunk(); bad_field for a repeated value.
   Status append_special(Special rule, std::uint32_t nbytes);
 
-  // Writes index, trailer and, after all else, the header; cuts the sink to the frame's length and
-  // syncs it.  Returns that length.
+  // Writes the index, the trailer and, last, the header.  Truncates the sink to the frame's length
+  // and syncs it.  Returns that length.
   Result<std::uint64_t> finish();
 
   // Decoded and stored bytes so far.
@@ -85,12 +88,12 @@ class FrameWriter {
   ByteSink* sink_;
   ChunkFiles* files_;  // null for a contiguous frame
   FrameHeader header_;
-  std::vector<std::byte> head_;  // fixed part, to be filled in at the end, and metalayers
+  std::vector<std::byte> head_;  // fixed part, completed by finish(), and metalayers
   std::vector<std::byte> trailer_;
   bool has_vlmetalayers_ = false;
   std::vector<std::int64_t> entries_;
   std::uint32_t stored_chunks_ = 0;
-  bool is_broken_ = false;  // or finished
+  bool is_broken_ = false;  // broken or finished
 };
 
 }  // namespace framefs::codec

@@ -10,19 +10,19 @@
 namespace framefs::codec {
 namespace {
 
-// msgpack's type bytes, as the writers use them.
+// The msgpack type bytes that writers use.
 constexpr std::uint8_t kMarkerArray3 = 0x93;
 constexpr std::uint8_t kMarkerUint16 = 0xCD;
 constexpr std::uint8_t kMarkerMap16 = 0xDE;
 constexpr std::uint8_t kMarkerInt32 = 0xD2;
 constexpr std::uint8_t kMarkerArray16 = 0xDC;
 constexpr std::uint8_t kMarkerBin32 = 0xC6;
-constexpr std::uint8_t kMarkerFixStr = 0xA0;  // with the length in the low five bits
+constexpr std::uint8_t kMarkerFixStr = 0xA0;  // plus the length, in the low five bits
 constexpr std::uint8_t kFixStrLength = 0x1F;
 
-constexpr std::size_t kMapPreamble = 4;  // an array marker and the directory's size, which repeats
-                                         // what the entries say
-constexpr std::uint64_t kContentHead = 5;  // marker and length of one content
+// An array marker and the directory's size, which is redundant.
+constexpr std::size_t kMapPreamble = 4;
+constexpr std::uint64_t kContentHead = 5;  // marker and length of a content
 
 Status expect(ByteReader& in, std::uint8_t marker, const char* field) {
   const auto at = in.position();
@@ -65,10 +65,10 @@ Result<std::string> parse_name(ByteReader& in) {
   return name;
 }
 
-// Checks names, number and sizes; the bytes of all the rest then fit the fields that count them.
+// Checks names, number and sizes, so that all sizes fit the fields that store them.
 Status check_layers(std::span<const NamedContent> layers, std::size_t before, std::uint16_t most) {
-  constexpr std::size_t kEntryBytes = 6;     // beside the name
-  constexpr std::size_t kFramingBytes = 16;  // around entries and contents, at the most
+  constexpr std::size_t kEntryBytes = 6;     // besides the name
+  constexpr std::size_t kFramingBytes = 16;  // around entries and contents, at most
   if (layers.size() > most) {
     return fail_value(Errc::over_limit, "metalayer count", before,
                       static_cast<std::int64_t>(layers.size()));
@@ -135,7 +135,7 @@ Status append_metalayers(ByteWriter& out, std::span<const NamedContent> layers,
   FRAMEFS_CHECK(check_layers(layers, out.size(), most));
   constexpr std::size_t kOffsetBytes = 4;
   const auto count = static_cast<std::uint16_t>(layers.size());
-  // Where the contents will begin: after the map's head and entries, and the array's head.
+  // The offset of the first content: after the map's head and entries, and the array's head.
   std::size_t content_at = out.size() + kMapPreamble + 3;
   for (const auto& layer : layers) content_at += 1 + layer.name.size() + 1 + kOffsetBytes;
   const auto directory_end = content_at;
