@@ -1,12 +1,12 @@
 # shellcheck shell=bash disable=SC2034  # variables are for the scripts that source this
-# Sourced by the scripts one folder up: where the tree is, how they talk, how they build.
+# The scripts one folder up source this file: paths, messages, builds.
 # The sourcing script has set -euo pipefail.
 
 lib=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 root=${lib%/scripts/lib}
 me=$(basename "$0")
 
-# Debian's own: its modules are what install-deps installs, whatever else comes first on the PATH.
+# Debian's own Python, because install-deps installs its modules, whatever else is first in the PATH.
 python=/usr/bin/python3
 if ! command -v dpkg-query >/dev/null; then python=python3; fi
 
@@ -17,10 +17,10 @@ die() {
   exit 1
 }
 
-# For a person who waits; a pipe or a log gets nothing.
+# Prints to a terminal only, not to a pipe or a log.
 progress() { if [[ -t 2 ]]; then say "$*"; fi; }
 
-# run_logged LOG COMMAND...: quiet while it goes well, shows what was written when it does not.
+# run_logged LOG COMMAND...: runs the command quietly, and prints its output if it fails.
 # COMMAND may be a function, but then errexit is off inside: it must chain with &&.
 run_logged() {
   local log=$1 status=0
@@ -39,8 +39,8 @@ build_dir() {
   if [[ $1 == release ]]; then echo "$root/build"; else echo "$root/build/$1"; fi
 }
 
-# configure PRESET: runs CMake where the folder is not configured for this place, or the presets have
-# changed since.  All other changes CMake notices by itself, while building.
+# configure PRESET: runs CMake if the folder was configured for another path, or if the presets have
+# changed since.  CMake itself notices all other changes during the build.
 configure() {
   local dir stamp
   dir=$(build_dir "$1")
@@ -51,13 +51,13 @@ configure() {
   (cd "$root" && cmake --fresh --preset "$1") && echo "$root" >"$stamp"
 }
 
-# build PRESET [TARGET...]: configures and builds.  Two at once wait for each other.
+# build PRESET [TARGET...]: configures and builds.  Concurrent builds wait for each other.
 build() {
   local preset=$1 dir
   shift
   dir=$(build_dir "$preset")
   mkdir -p "$dir" && {
-    # The lock is not handed on to what the build starts: a stray compiler must not hold it.
+    # Child processes do not inherit the lock: a stray compiler must not hold it.
     flock 9 && configure "$preset" 9>&- && ninja -C "$dir" "$@" 9>&-
   } 9>"$dir/.build-lock"
 }

@@ -1,10 +1,10 @@
-"""Runs the unittest cases below a folder and ends with counts that a script can read.
+"""Runs the unittest cases below a folder and prints counts for scripts.
 
     run_unittest.py FOLDER [PATTERN...]      PATTERN: as for `python3 -m unittest -k`
 
-The last line is `counts: PASSED FAILED SKIPPED`.  A test that fails in several ways or subtests
-counts once; what goes wrong outside any test (a module that does not import, setUpClass) counts as
-one failure.  Exit code: 0, 1 where anything failed or nothing was found, 77 where all was skipped.
+The last line is `counts: PASSED FAILED SKIPPED`.  A test with several failed subtests counts once.  An
+error outside of any test (an import, setUpClass) counts as one failure.  Exit code: 0; 1 if a test failed
+or none was found; 77 if all tests were skipped.
 """
 
 import sys

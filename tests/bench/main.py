@@ -1,6 +1,6 @@
-"""Measures framefs against what FUSE and its own codec allow, and against other filesystems.
+"""Compares framefs with the speed that FUSE and the codec allow, and with other filesystems.
 
-Run it as scripts/bench, which installs and builds what it takes; as root, for it mounts.
+Run it by scripts/bench, which installs packages and builds.  It needs root, because it mounts.
 """
 
 import argparse
@@ -32,13 +32,13 @@ CHART = ROOT / "tests/bench/speed.svg"
 def parse_arguments():
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__.split("\n\n")[0])
     parser.add_argument("--size", type=int, default=256, metavar="MIB",
-                        help="of each kind of plain data, a multiple of 16 (256)")
-    parser.add_argument("--runs", type=int, default=5, help="that count, of each measurement (5)")
+                        help="MiB of each kind of plain data, a multiple of 16 (256)")
+    parser.add_argument("--runs", type=int, default=5, help="runs of each measurement (5)")
     parser.add_argument("--writing", action="store_true", help="measure writing only")
     parser.add_argument("--keep", type=pathlib.Path, metavar="FOLDER",
-                        help="make the data here and leave it for the next time (default: a temporary folder)")
+                        help="make the data here and keep it for the next run (default: a temporary folder)")
     parser.add_argument("--reference-chroot", type=pathlib.Path, metavar="DIR",
-                        help="a system with gcc and libblosc2-dev, to measure the reference library as well")
+                        help="a system with gcc and libblosc2-dev, to also measure the reference library")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write all figures there")
     parser.add_argument("--readme", action="store_true",
                         help="put the figures into README.md, tests/bench/RESULTS.md and tests/bench/speed.svg")

@@ -19,13 +19,13 @@ import crash_runs  # noqa: E402
 def parse_arguments():
     parser = argparse.ArgumentParser(prog="scripts/crash", description=__doc__.split("\n\n")[0])
     parser.add_argument("--runs", type=int, default=5, help="recordings of each plan (5)")
-    parser.add_argument("--operations", type=int, default=1500, help="in each recording (1500)")
-    parser.add_argument("--cuts", type=int, default=1000, help="of each recording; 0: at every record (1000)")
-    parser.add_argument("--kills", type=int, default=25, help="of daemons, for each plan (25)")
-    parser.add_argument("--plan", help="only those that have this in their name")
+    parser.add_argument("--operations", type=int, default=1500, help="operations in each recording (1500)")
+    parser.add_argument("--cuts", type=int, default=1000, help="crash points in each recording; 0: every record (1000)")
+    parser.add_argument("--kills", type=int, default=25, help="killed daemons for each plan (25)")
+    parser.add_argument("--plan", help="run only plans with this text in their name")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
     parser.add_argument("--any-names", action="store_true",
-                        help="names are lost in any order, as no journalling filesystem does")
+                        help="changes of names are lost in any order, unlike on any journalling filesystem")
     return parser.parse_args()
 
 

@@ -18,10 +18,10 @@ import model_runs  # noqa: E402
 
 def parse_arguments():
     parser = argparse.ArgumentParser(prog="scripts/model", description=__doc__.split("\n\n")[0])
-    parser.add_argument("--operations", type=int, default=20_000, help="in each mount (20000)")
-    parser.add_argument("--mounts", type=int, default=4, help="one after the other, of each setting (4)")
-    parser.add_argument("--threads", type=int, default=2, help="each with its own files (2)")
-    parser.add_argument("--setting", help="only those that have this in their name")
+    parser.add_argument("--operations", type=int, default=20_000, help="operations in each mount (20000)")
+    parser.add_argument("--mounts", type=int, default=4, help="mounts of each setting, one after the other (4)")
+    parser.add_argument("--threads", type=int, default=2, help="threads, each with files of its own (2)")
+    parser.add_argument("--setting", help="run only settings with this text in their name")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
     return parser.parse_args()
 
