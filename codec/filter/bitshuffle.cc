@@ -10,15 +10,15 @@
 namespace framefs::codec {
 namespace {
 
-// The byte planes made from bit rows wait here to be interleaved; small enough for the first-level
-// cache beside what is read and written.
+// Size of the buffer that holds byte planes before they are interleaved.  It fits in the
+// first-level cache together with input and output.
 constexpr std::size_t kPlaneBytes = 16384;
-// Columns of the bit rows are taken in multiples of this, which suits vectors of up to 32 bytes.
+// Columns of the bit rows are processed in multiples of this; it suits vectors of up to 32 bytes.
 constexpr std::size_t kColumns = 32;
 static_assert(kPlaneBytes >= 8 * kWidePlanes * kColumns);
 
-// Transposes 8 x 8 bits, byte b being row b: swaps bits across the diagonal in blocks of 1, 2
-// and 4.
+// Transposes 8 x 8 bits, where byte b is row b, by swapping bits across the diagonal in blocks of
+// 1, 2 and 4.
 std::uint64_t transpose_bits(std::uint64_t x) {
   std::uint64_t t = (x ^ (x >> 7)) & 0x00aa00aa00aa00aa;
   x ^= t ^ (t << 7);
@@ -28,12 +28,12 @@ std::uint64_t transpose_bits(std::uint64_t x) {
   return x ^ t ^ (t << 28);
 }
 
-// How many columns the buffer has room for, `width` planes wide.
+// The number of columns of `width` planes that fit in the buffer.
 std::size_t columns_of_run(std::size_t width) {
   return kPlaneBytes / (8 * width) / kColumns * kColumns;
 }
 
-// Makes `width` planes from 8 * width bit rows and interleaves them, a run of columns at a time.
+// Makes `width` planes from 8 * width bit rows and interleaves them, one run of columns at a time.
 void bitunshuffle_planes(const FilterKernels& kernels, std::size_t width, const ByteRows& rows,
                          std::byte* out, std::size_t pitch) {
   alignas(64) std::byte planes[kPlaneBytes];
@@ -49,7 +49,7 @@ void bitunshuffle_planes(const FilterKernels& kernels, std::size_t width, const 
   }
 }
 
-// The way back: deals the elements to planes and splits those into bit rows.
+// The inverse: splits the elements into planes, and the planes into bit rows.
 void bitshuffle_planes(const FilterKernels& kernels, std::size_t width, const std::byte* in,
                        std::size_t pitch, const WritableByteRows& rows) {
   alignas(64) std::byte planes[kPlaneBytes];
@@ -65,15 +65,15 @@ void bitshuffle_planes(const FilterKernels& kernels, std::size_t width, const st
   }
 }
 
-// Calls pass(first, width) for the planes of an element, kWidePlanes at a time, the last ones
-// overlapping those before where the typesize is no multiple.
+// Calls pass(first, width) for the planes of an element, kWidePlanes at a time.  If the typesize is
+// not a multiple of kWidePlanes, the last call overlaps the one before.
 template <class Pass>
 void for_plane_groups(std::size_t typesize, const Pass& pass) {
   const std::size_t width = std::min(typesize, kWidePlanes);
   for (std::size_t j = 0; j < typesize; j += width) pass(std::min(j, typesize - width), width);
 }
 
-// Eight elements of each column.
+// Decodes eight elements of each column.
 void bitunshuffle_elements(const FilterKernels& kernels, std::size_t typesize, const std::byte* in,
                            std::size_t columns, std::byte* out) {
   if (typesize == 1) return kernels.bit_rows({in, columns, columns}, out);
@@ -95,7 +95,7 @@ void bitshuffle_elements(const FilterKernels& kernels, std::size_t typesize, con
 }  // namespace
 
 void bit_rows_scalar(const ByteRows& rows, std::byte* out) {
-  // Copies, as bytes written might alias what the reference refers to.
+  // Copies: written bytes might alias the members behind the reference.
   const auto [data, stride, columns] = rows;
   for (std::size_t c = 0; c < columns; ++c) {
     std::uint64_t bits = 0;

@@ -16,12 +16,12 @@ inline void tile(const std::byte* rows, std::size_t stride, std::byte* out) {
 #pragma GCC unroll 8
   for (std::size_t b = 0; b < 8; ++b) v[b] = load(rows + b * stride);
   transpose_bits(v);
-  // Row i now holds element i of every column: what is left is a byte shuffle of width 8.
+  // Row i now holds element i of every column.  A byte shuffle of width 8 remains.
   interleave8(v);
   store_lanes<8>(v, out);
 }
 
-// Fewer columns than a tile has: through copies, the rest of which is never used.
+// For fewer columns than a tile: works on copies, whose unused bytes are ignored.
 void partial_tile(const ByteRows& rows, std::byte* out) {
   std::byte in[8 * kColumns];
   std::byte plane[8 * kColumns];
@@ -32,7 +32,7 @@ void partial_tile(const ByteRows& rows, std::byte* out) {
   std::memcpy(out, plane, 8 * rows.size);
 }
 
-// What tile() undoes.
+// The inverse of tile().
 inline void split_tile(const std::byte* plane, std::byte* rows, std::size_t stride) {
   __m256i v[8];
   deal8(plane, v);
@@ -55,7 +55,7 @@ void split_partial_tile(const std::byte* plane, const WritableByteRows& rows) {
 
 void bit_rows_avx2(const ByteRows& rows, std::byte* out) {
   if (rows.size < kColumns) return partial_tile(rows, out);
-  // Copies, as bytes written might alias what the reference refers to.
+  // Copies: written bytes might alias the members behind the reference.
   const auto [data, stride, size] = rows;
   std::size_t column = 0;
   for (; kColumns <= size - column; column += kColumns) {
@@ -69,7 +69,7 @@ void bit_rows_avx2(const ByteRows& rows, std::byte* out) {
 
 void split_bits_avx2(const std::byte* plane, const WritableByteRows& rows) {
   if (rows.size < kColumns) return split_partial_tile(plane, rows);
-  // Copies, as bytes written might alias what the reference refers to.
+  // Copies: written bytes might alias the members behind the reference.
   const auto [data, stride, size] = rows;
   std::size_t column = 0;
   for (; kColumns <= size - column; column += kColumns) {

@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::size_t kColumns = 32;  // of a tile
 
-// Transposes the 8 x 8 bits of every quadword, given with its bytes in reverse.  The instruction
-// multiplies each byte of its first operand, as a vector over GF(2), by the matrix that the
-// quadword of the second is, top row in the last byte: the unit vectors pick out the matrix's
-// columns.
+// Transposes the 8 x 8 bits of every quadword, whose bytes must be in reverse order.  The
+// instruction multiplies each byte of its first operand, a vector over GF(2), by the matrix in the
+// quadword of the second operand, whose top row is the last byte.  The unit vectors select the
+// matrix's columns.
 inline __m256i transpose_bits(__m256i reversed) {
   const __m256i units = _mm256_set1_epi64x(static_cast<long long>(0x8040201008040201ULL));
   return _mm256_gf2p8affine_epi64_epi8(units, reversed, 0);
@@ -30,7 +30,7 @@ inline void tile(const std::byte* rows, std::size_t stride, std::byte* out) {
   store_lanes<8>(v, out);
 }
 
-// Fewer columns than a tile has: through copies, the rest of which is never used.
+// For fewer columns than a tile: works on copies, whose unused bytes are ignored.
 void partial_tile(const ByteRows& rows, std::byte* out) {
   std::byte in[8 * kColumns];
   std::byte plane[8 * kColumns];
@@ -45,7 +45,7 @@ void partial_tile(const ByteRows& rows, std::byte* out) {
 
 void bit_rows_gfni(const ByteRows& rows, std::byte* out) {
   if (rows.size < kColumns) return partial_tile(rows, out);
-  // Copies, as bytes written might alias what the reference refers to.
+  // Copies: written bytes might alias the members behind the reference.
   const auto [data, stride, size] = rows;
   std::size_t column = 0;
   for (; kColumns <= size - column; column += kColumns) {

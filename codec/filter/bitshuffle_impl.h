@@ -8,7 +8,7 @@
 
 namespace framefs::codec {
 
-// bitunshuffle() and bitshuffle() on chosen kernels, so that tests reach every implementation.
+// bitunshuffle() and bitshuffle() with the given kernels, so that tests reach every implementation.
 void bitunshuffle_with(const FilterKernels& kernels, std::size_t typesize,
                        std::span<const std::byte> in, std::span<std::byte> out,
                        BitshuffleTail tail);

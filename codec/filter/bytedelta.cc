@@ -8,9 +8,9 @@
 
 namespace framefs::codec {
 
-// Eight bytes at a time: the even and the odd ones in 16-bit lanes, which their sums do not leave, so
-// that a product adds up all lanes below.  Across words a running sum in every lane keeps the chain
-// from one word to the next at two operations.
+// Processes eight bytes at a time.  The even and the odd bytes are in 16-bit lanes that their sums
+// cannot overflow, so that one multiplication adds up all lower lanes.  A running sum in every lane
+// keeps the dependency between words at two operations.
 void prefix_sum_scalar(std::byte* data, std::size_t size) {
   constexpr std::uint64_t kEveryLane = 0x0001000100010001;
   constexpr std::uint64_t kLowBytes = 0xff * kEveryLane;
@@ -34,8 +34,9 @@ void prefix_sum_scalar(std::byte* data, std::size_t size) {
 
 namespace {
 
-// Each byte becomes its difference from the one before; from the end on, so that what is read was not
-// written yet.  Eight bytes at a time, none of them borrowing from the next.
+// Replaces each byte with its difference from the byte before it.  The loop runs backwards, so that
+// it reads bytes before they are overwritten.  It processes eight bytes at a time, without borrows
+// between them.
 void differences(std::byte* data, std::size_t size) {
   constexpr std::uint64_t kTopBits = 0x8080808080808080;
   std::size_t at = size;

@@ -6,24 +6,25 @@
 
 namespace framefs::codec {
 
-// The two filters of the name.  Source: codec/ERRATA.md, "bytedelta 34".
+// The two versions of bytedelta.  Source: codec/ERRATA.md, "bytedelta 34".
 enum class BytedeltaSum : std::uint8_t {
   whole_stream,  // id 35
-  // Id 34, as written with SIMD: the sum begins anew with the bytes of a stream that fill no vector
-  // of 16.  Writers without SIMD did not do so, and the file does not tell; they are few.
+  // Id 34, as written with SIMD: the sum restarts at the bytes of a stream that do not fill a
+  // vector of 16.  Writers without SIMD, which are rare, did not restart it, and the file does not
+  // tell.
   anew_after_vectors,
 };
 
-// Undoes bytedelta, in place: the block is `width` streams of equal length, of each of which every
-// byte becomes the sum of the bytes up to it; the bytes left over are as they were.
+// Reverses bytedelta in place.  The block is `width` streams of equal length; each byte of a stream
+// becomes the sum of the stream's bytes up to it.  Bytes after the last stream stay unchanged.
 // width > 0, and may exceed the block's size.  Threads: any.  Source: codec/FORMAT.md, "Filters".
 void unbytedelta(std::size_t width, std::span<std::byte> block, BytedeltaSum sum);
 
-// The same as BytedeltaSum::whole_stream for the first `count` bytes of each stream alone.
+// The same with BytedeltaSum::whole_stream, for only the first `count` bytes of each stream.
 void unbytedelta_prefix(std::size_t width, std::span<std::byte> block, std::size_t count);
 
-// What unbytedelta() undoes as BytedeltaSum::whole_stream, in place: every byte of a stream becomes
-// its difference from the one before.
+// The inverse of unbytedelta() with BytedeltaSum::whole_stream, in place: each byte of a stream
+// becomes its difference from the byte before it.
 void bytedelta(std::size_t width, std::span<std::byte> block);
 
 }  // namespace framefs::codec

@@ -3,8 +3,8 @@
 
 namespace framefs::codec {
 
-// The sums within a vector do not depend on those before it, so that the chain from one vector to the
-// next is a single addition.
+// The sums within a vector do not depend on earlier vectors, so that the dependency between vectors
+// is a single addition.
 void prefix_sum_avx2(std::byte* data, std::size_t size) {
   const __m256i last = _mm256_set1_epi8(15);
   __m256i before = _mm256_setzero_si256();  // the sum of all bytes so far, in every byte
@@ -15,7 +15,7 @@ void prefix_sum_avx2(std::byte* data, std::size_t size) {
     v = _mm256_add_epi8(v, _mm256_slli_si256(v, 2));
     v = _mm256_add_epi8(v, _mm256_slli_si256(v, 4));
     v = _mm256_add_epi8(v, _mm256_slli_si256(v, 8));
-    // Each 128-bit lane is summed up; the upper one lacks the lower one's sum.
+    // Each 128-bit lane has its own sums; the upper lane lacks the sum of the lower one.
     const __m256i sums = _mm256_shuffle_epi8(v, last);
     const __m256i swapped = _mm256_permute2x128_si256(sums, sums, 0x01);
     const __m256i to_upper = _mm256_permute2x128_si256(sums, sums, 0x08);

@@ -31,7 +31,7 @@ Result<unsigned> int_trunc_bits(std::uint32_t typesize, std::int8_t parameter) {
 }
 
 void clear_low_bits(std::uint32_t typesize, unsigned bits, std::span<std::byte> block) {
-  // One item's mask, repeated through a word.
+  // The mask of one item, repeated to fill a word.
   const std::uint64_t all =
       typesize == 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * typesize)) - 1;
   const std::uint64_t item = bits >= 64 ? 0 : (all >> bits) << bits;

@@ -3,8 +3,8 @@
 namespace framefs::codec {
 
 CpuFeatures detect_cpu_features() noexcept {
-  // The compiler's own check also asks whether the system saves the registers, which the bare CPUID
-  // bits do not tell.
+  // The compiler's check also asks whether the system saves the registers.  The CPUID bits alone do
+  // not tell.
   __builtin_cpu_init();
   CpuFeatures features;
   features.avx2 = __builtin_cpu_supports("avx2") != 0;

@@ -2,10 +2,10 @@
 
 namespace framefs::codec {
 
-// What the CPU and the operating system together let a program use.
+// Instruction sets that both the CPU and the operating system support.
 struct CpuFeatures {
   bool avx2 = false;
-  bool gfni = false;    // on 256-bit vectors
+  bool gfni = false;    // for 256-bit vectors
   bool avx512 = false;  // F, BW, VL and VBMI
 };
 

@@ -15,9 +15,9 @@ std::size_t element_bytes(std::size_t typesize) {
   return typesize % 8 == 0 ? 8 : 1;
 }
 
-// Each element becomes the XOR of all up to itself.  Eight bytes at a time: within a word by
-// doubling, across words by a running word that holds the last element in every place, which keeps
-// the chain from one word to the next at a single operation.
+// Replaces each element with the XOR of all elements up to and including it, eight bytes at a time.
+// Within a word, each step doubles the reach of the XOR.  Between words, a running word holds the last element in
+// every position, so that the dependency is a single operation.
 template <std::size_t kElement>
 void prefix_xor(std::byte* data, std::size_t size) {
   constexpr std::size_t kBits = 8 * kElement;
@@ -55,7 +55,7 @@ void undelta_block(std::size_t typesize, std::span<std::byte> block,
   assert(typesize > 0);
   const std::size_t element = element_bytes(typesize);
   const std::size_t n = std::min(block.size(), reference.size()) / element * element;
-  // Plain pointers, for the compiler to vectorise.
+  // Plain pointers, so that the compiler vectorises the loop.
   std::byte* to = block.data();
   const std::byte* from = reference.data();
   for (std::size_t i = 0; i < n; ++i) to[i] ^= from[i];

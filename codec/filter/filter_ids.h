@@ -18,7 +18,7 @@ inline constexpr std::uint8_t kBytedeltaBuggy = 34;
 inline constexpr std::uint8_t kBytedelta = 35;
 inline constexpr std::uint8_t kIntTrunc = 36;
 
-// Of slot 0 in the chunk header.
+// Offsets of slot 0 in the chunk header.
 inline constexpr std::uint64_t kFiltersAt = 16;
 inline constexpr std::uint64_t kFiltersMetaAt = 24;
 

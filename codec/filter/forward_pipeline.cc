@@ -68,8 +68,8 @@ std::span<const std::byte> ForwardPipeline::encode(std::span<const std::byte> bl
                                                    std::span<std::byte> second) const {
   assert(is_identity() || (first.size() >= block.size() && second.size() >= block.size()));
   if (is_identity()) return block;
-  // The next buffer to write to, and the one after it; the result so far is in `block`, then in
-  // `there`.
+  // `next` is the buffer to write to, `there` the buffer after it.  The result so far is in
+  // `block`, later in `there`.
   auto next = first.first(block.size());
   auto there = second.first(block.size());
   std::span<const std::byte> from = block;

@@ -11,25 +11,26 @@
 
 namespace framefs::codec {
 
-// The filters of a chunk to be written, checked and in the order in which to run them: what
-// FilterPipeline undoes.
-// Threads: any, once made.  Source: chunk format, filters; codec/FORMAT.md, "Filters".
+// The filters of a chunk to be written, checked and in the order in which they run.  The inverse of
+// FilterPipeline.
+// Immutable after make(); any number of threads may use it.  Source: chunk format, filters;
+// codec/FORMAT.md, "Filters".
 class ForwardPipeline {
  public:
-  // No filters at all.
+  // A pipeline without filters.
   ForwardPipeline() = default;
 
-  // Errors: unsupported, "filter", with the id as the value, for what we do not write: delta, which
-  //   the reference library reads wrongly in part, bytedelta's first edition, and what this build
-  //   lacks; bad_field for an id the format reserves, and for parameters the filter has not; `at` is
-  //   the slot's place in the chunk header.
+  // Errors: unsupported, "filter", with the id as the value, for a filter that framefs does not
+  // write: delta, which the reference library sometimes reads wrongly; the first version of
+  // bytedelta; filters that this build lacks.  bad_field for an id that the format reserves, or a
+  // wrong parameter.  `at` is the slot's offset in the chunk header.
   static Result<ForwardPipeline> make(const FilterSlots& slots, const PipelineShape& shape);
 
   [[nodiscard]] bool is_identity() const noexcept { return size_ == 0; }
 
-  // Runs the filters over `block` and returns where the result is: `block` itself where the
-  // pipeline is the identity, else the head of `first` or of `second`.  Both have at least the
-  // block's size; none of the three overlap.
+  // Applies the filters to `block` and returns the result: `block` itself if the pipeline is the
+  // identity, else the head of `first` or `second`.  Both buffers have at least the block's size.
+  // The three buffers do not overlap.
   [[nodiscard]] std::span<const std::byte> encode(std::span<const std::byte> block,
                                                   std::span<std::byte> first,
                                                   std::span<std::byte> second) const;
@@ -38,7 +39,7 @@ class ForwardPipeline {
   enum class Pass : std::uint8_t { shuffle, bitshuffle, bytedelta, clear_bits };
   struct Step {
     Pass pass = Pass::shuffle;
-    std::uint32_t width = 1;  // bytes of an element, as the pass sees it
+    std::uint32_t width = 1;  // bytes of an element in this pass
     unsigned bits = 0;        // for clear_bits
   };
 

@@ -6,8 +6,8 @@
 
 namespace framefs::codec {
 
-// One implementation of the hot loops.  All give the same bytes: the first, portable one is the
-// oracle the tests hold the others against.
+// One implementation of the hot loops.  All implementations give the same bytes; tests compare them
+// with the portable one.
 struct FilterKernels {
   const char* name;
   UnshuffleKernel unshuffle;
@@ -17,8 +17,8 @@ struct FilterKernels {
   PrefixSumKernel prefix_sum;
 };
 
-// The implementations this CPU can run, the portable one first, the fastest last; never empty.
-// Threads: any.  Built from kernels_x86.cc or kernels_portable.cc.
+// The implementations that this CPU can run: the portable one first, the fastest last; never empty.
+// Threads: any.  Defined in kernels_x86.cc or kernels_portable.cc.
 std::span<const FilterKernels> usable_kernels() noexcept;
 
 }  // namespace framefs::codec

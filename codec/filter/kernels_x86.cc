@@ -19,13 +19,13 @@ KernelTable make_table() noexcept {
   };
   add({"scalar", unshuffle_scalar, bit_rows_scalar, shuffle_scalar, split_bits_scalar,
        prefix_sum_scalar});
-  // Splitting up and sums gain nothing from what came after AVX2.
+  // Shuffling, splitting bits and sums gain nothing from newer instructions than AVX2.
   if (cpu.avx2)
     add({"avx2", unshuffle_avx2, bit_rows_avx2, shuffle_avx2, split_bits_avx2, prefix_sum_avx2});
   if (cpu.gfni)
     add({"avx2+gfni", unshuffle_avx2, bit_rows_gfni, shuffle_avx2, split_bits_avx2,
          prefix_sum_avx2});
-  // Bits gain nothing from wider vectors than those of AVX2 once there is GFNI.
+  // With GFNI, bit rows gain nothing from vectors wider than AVX2's.
   if (cpu.avx512) {
     add({"avx512", unshuffle_avx512, cpu.gfni ? bit_rows_gfni : bit_rows_avx2, shuffle_avx2,
          split_bits_avx2, prefix_sum_avx2});

@@ -7,7 +7,7 @@
 namespace framefs::codec {
 namespace {
 
-// Takes items from the one buffer in order and puts them to their places in the other.
+// Takes items from one buffer in order and copies them to their places in the other.
 class Scatter {
  public:
   Scatter(std::span<const std::uint32_t> shape, std::size_t side, std::size_t item_bytes,
@@ -20,7 +20,8 @@ class Scatter {
     }
   }
 
-  // All cells that differ in `dim` and the dimensions after it; `at` is where the first one begins.
+  // Copies all cells that differ in `dim` and later dimensions.  `at` is the start of the first
+  // one.
   void cells(std::size_t dim, std::size_t at) {
     if (dim == shape_.size()) return rows(0, at);
     for (std::size_t begin = 0; begin < shape_[dim]; begin += side_) {
@@ -30,7 +31,8 @@ class Scatter {
   }
 
  private:
-  // All rows of one cell, likewise; a row is what lies side by side in the last dimension.
+  // Copies all rows of one cell that differ in `dim` and later dimensions.  A row is contiguous in
+  // the last dimension.
   void rows(std::size_t dim, std::size_t at) {
     if (dim + 1 == shape_.size()) {
       const std::size_t bytes = extent_[dim] * item_bytes_;
@@ -41,13 +43,13 @@ class Scatter {
     for (std::size_t i = 0; i < extent_[dim]; ++i) rows(dim + 1, at + i * stride_[dim]);
   }
 
-  const std::span<const std::uint32_t> shape_;  // for the time of one call of unndcell()
+  const std::span<const std::uint32_t> shape_;  // valid during one call of unndcell()
   const std::size_t side_;
   const std::size_t item_bytes_;
   const std::byte* from_;
   std::byte* const to_;
   std::array<std::size_t, kMaxCellDims> stride_{};  // bytes from one item to the next
-  std::array<std::size_t, kMaxCellDims> extent_{};  // of the cell at hand
+  std::array<std::size_t, kMaxCellDims> extent_{};  // of the current cell
 };
 
 }  // namespace

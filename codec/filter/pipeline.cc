@@ -18,18 +18,18 @@ using namespace filter_id;
 
 namespace {
 
-// Whether a cell of that side in every dimension has no more items than the block.
+// Whether a cell with that side in every dimension has no more items than the block.
 bool cell_fits(std::uint32_t side, const BlockShape& block) {
-  std::uint64_t block_items = 1;  // of a block whose size in bytes fits
+  std::uint64_t block_items = 1;  // fits, because the block's size in bytes does
   for (const auto dim : block.used_dims()) block_items *= dim;
-  std::uint64_t cell_items = 1;  // stops at the first product beyond the block's
+  std::uint64_t cell_items = 1;  // stops when it exceeds the block's
   for (std::size_t i = 0; i < block.ndim && cell_items <= block_items; ++i) cell_items *= side;
   return cell_items <= block_items;
 }
 
-// Writers of ndmean step by the side that a cell has in the first dimension, in all of them.  Where
-// the block is thinner there than a cell and thicker elsewhere, cells then overlap and parts of the
-// block are in none.  Source: codec/ERRATA.md, "ndmean".
+// Writers of ndmean use the side that a cell has in the first dimension as the step in all
+// dimensions.  If the block is smaller than a cell in the first dimension and larger in another,
+// cells overlap and parts of the block are in no cell.  Source: codec/ERRATA.md, "ndmean".
 bool ndmean_loses_items(std::uint32_t side, const BlockShape& block) {
   const auto dims = block.used_dims();
   return dims.front() < side &&
@@ -48,11 +48,11 @@ Result<FilterPipeline> FilterPipeline::make(const FilterSlots& slots, const Pipe
     const auto [id, meta] = slots[slot];
     switch (id) {
       case kNone:
-      case kTruncPrec:  // these two took bits away for good
+      case kTruncPrec:  // lossy filters: nothing to reverse
       case kIntTrunc:
         break;
       case kShuffle:
-        // Releases before 2.23.1 took no notice of the parameter; whoever writes one means it.
+        // Releases before 2.23.1 ignored the parameter.  A writer that sets it uses it.
         pipeline.add(Pass::unshuffle, meta != 0 ? meta : shape.typesize);
         break;
       case kBitshuffle:
@@ -130,8 +130,8 @@ std::span<std::byte> FilterPipeline::input(std::span<std::byte> out,
   return moves_ % 2 == 0 ? out : scratch.first(out.size());
 }
 
-// Where all that is undone works on planes of equal bytes of all elements, so that some elements need
-// only their own bytes of each plane, or those before as well: how many planes.  Else 0.
+// The number of byte planes, if all filters work on such planes: an element then needs only its own
+// byte of each plane, or also the bytes before it.  Otherwise 0.
 std::uint32_t FilterPipeline::plane_width() const noexcept {
   if (size_ == 0 || steps_[size_ - 1].pass != Pass::unshuffle) return 0;
   const auto width = steps_[size_ - 1].width;

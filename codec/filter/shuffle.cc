@@ -8,11 +8,11 @@
 namespace framefs::codec {
 namespace {
 
-// The rows are passed by value here: bytes written might alias what a reference refers to, and the
-// compiler could not vectorise.
+// Rows are passed by value in this file.  Written bytes might alias the members behind a reference,
+// which would prevent vectorisation.
 
-// A width known at compile time lets the compiler unroll the element, and vectorise where the CPU
-// has interleaving stores.
+// A width known at compile time lets the compiler unroll the element and, if the CPU has
+// interleaving stores, vectorise.
 template <std::size_t kWidth>
 void interleave(ByteRows planes, std::byte* out) {
   for (std::size_t i = 0; i < planes.size; ++i) {
@@ -22,7 +22,8 @@ void interleave(ByteRows planes, std::byte* out) {
   }
 }
 
-// Few enough elements at a time that the lines they fill stay cached while every plane is walked.
+// The elements of one pass are few enough that the cache lines they fill stay cached for all
+// planes.
 void interleave_any(std::size_t width, ByteRows planes, std::byte* out, std::size_t pitch) {
   constexpr std::size_t kElements = 64;
   for (std::size_t first = 0; first < planes.size; first += kElements) {
@@ -34,7 +35,7 @@ void interleave_any(std::size_t width, ByteRows planes, std::byte* out, std::siz
   }
 }
 
-// The way back.
+// The inverse.
 template <std::size_t kWidth>
 void deal(const std::byte* in, std::size_t pitch, WritableByteRows planes) {
   for (std::size_t i = 0; i < planes.size; ++i) {

@@ -9,15 +9,16 @@
 namespace framefs::codec {
 namespace {
 
-// Elements a tile is made of: one vector of every plane.
+// The number of elements in a tile: one vector of every plane.
 constexpr std::size_t kTile = 32;
-// Elements whose planes are gathered before their rows are written.  Long runs down one plane keep
-// the hardware prefetcher useful where planes a power of two apart share few cache sets.
+// The number of elements whose planes are gathered before their rows are written.  Long runs in one
+// plane keep the hardware prefetcher effective when planes a power of two apart share few cache
+// sets.
 constexpr std::size_t kRun = 256;
-constexpr std::size_t kGroup = 8;  // planes that are interleaved in registers at once
+constexpr std::size_t kGroup = 8;  // planes interleaved in registers at once
 
-// The next row.  The empty asm keeps g++ from turning an unrolled loop over rows into one induction
-// variable per row, which spills them all and halves the speed.
+// Returns the next row.  The empty asm prevents g++ from using one induction variable per row of an
+// unrolled loop, which would spill them all and halve the speed.
 inline std::byte* next(std::byte* row, std::size_t pitch) {
   row += pitch;
   asm("" : "+r"(row));
@@ -30,7 +31,8 @@ void tile2(const std::byte* in, std::size_t stride, std::byte* out) {
   store_lanes<2>(v, out);
 }
 
-// Byte k of the 48 that a lane's sixteen elements of width 3 become is byte k / 3 of plane k % 3.
+// Sixteen elements of width 3 become 48 bytes of a lane.  Byte k of these is byte k / 3 of plane k
+// % 3.
 struct Shuffle3 {
   std::byte from[3][3][16];  // [vector of the output][plane][byte]; 0x80 gives zero
   constexpr Shuffle3() : from{} {
@@ -79,12 +81,12 @@ void tile8(const std::byte* in, std::size_t stride, std::byte* out) {
   store_lanes<8>(v, out);
 }
 
-// Whole tiles, the last one moved back over elements already written where they do not come out
-// even.
+// Processes whole tiles.  If the elements do not fill the last tile, it starts earlier and
+// overwrites elements that are already written.
 template <std::size_t kWidth, std::size_t kElements,
           void (*kTileOf)(const std::byte*, std::size_t, std::byte*)>
 void unshuffle_tiles(const ByteRows& planes, std::byte* out) {
-  // Copies, as bytes written might alias what the reference refers to.
+  // Copies: written bytes might alias the members behind the reference.
   const auto [data, stride, size] = planes;
   std::size_t i = 0;
   for (; kElements <= size - i; i += kElements) kTileOf(data + i, stride, out + i * kWidth);
@@ -94,17 +96,17 @@ void unshuffle_tiles(const ByteRows& planes, std::byte* out) {
   }
 }
 
-// Eight planes of a run, interleaved: the elements of each tile in interleave8's order.
+// Eight interleaved planes of a run.  The elements of each tile are in interleave8's order.
 struct alignas(32) GroupRun {
   std::byte bytes[kRun * kGroup];
 };
 
-// The elements of the run that begins with element i.
+// The number of elements in the run that starts at element i.
 inline std::size_t run_size(std::size_t i, std::size_t elements) {
   return elements - i < kRun ? elements - i : kRun;
 }
 
-// Gathers the group whose eight planes are `stride` bytes apart; n is a multiple of kTile.
+// Gathers the group whose eight planes are `stride` bytes apart.  n is a multiple of kTile.
 inline void gather_group(const std::byte* in, std::size_t stride, std::size_t n, GroupRun& group) {
   for (std::size_t i = 0; i < n; i += kTile) {
     __m256i v[8];
@@ -116,8 +118,8 @@ inline void gather_group(const std::byte* in, std::size_t stride, std::size_t n,
   }
 }
 
-// Gathers a group of `width` planes, fewer than eight: the first stands in for those that are
-// missing, whose bytes are never used.
+// Gathers a group of fewer than eight planes.  The first plane replaces the missing ones; the
+// resulting bytes are not used.
 void gather_rest(const std::byte* in, std::size_t stride, std::size_t width, std::size_t n,
                  GroupRun& group) {
   const std::byte* row[kGroup];
@@ -141,12 +143,12 @@ void gather_groups(const std::byte* in, std::size_t stride, std::size_t width, s
   if (width > 0) gather_rest(in, stride, width, n, *group);
 }
 
-// Rows that begin `pitch` bytes apart, 16 (or 32) bytes stored of each, in order: what is surplus
-// in one row is covered by the next.
+// Writes rows that begin `pitch` bytes apart and stores 16 (or 32) bytes for each, in order.  The
+// next row overwrites the surplus bytes of a row.
 void write_rows_of_16(const GroupRun& left, const GroupRun& right, std::size_t n, std::byte* out,
                       std::size_t pitch) {
   for (std::size_t half = 0; half < n / 16; ++half) {
-    // Of tile half / 2, whose low lanes hold elements 0..15, its high lanes 16..31.
+    // Of tile half / 2: its low lanes hold elements 0..15, its high lanes elements 16..31.
     const std::size_t at = half / 2 * kTile * kGroup + half % 2 * 16;
 #pragma GCC unroll 8
     for (std::size_t k = 0; k < 8; ++k) {
@@ -160,7 +162,8 @@ void write_rows_of_16(const GroupRun& left, const GroupRun& right, std::size_t n
   }
 }
 
-// `last` is the group of the last planes: the fourth, or the third again where a row has no more.
+// `last` is the group of the last planes: the fourth group, or the third again if rows have only
+// three.
 void write_rows_of_32(const GroupRun* groups, const GroupRun& last, std::size_t n, std::byte* out,
                       std::size_t pitch) {
   for (std::size_t half = 0; half < n / 16; ++half) {
@@ -178,7 +181,7 @@ void write_rows_of_32(const GroupRun* groups, const GroupRun& last, std::size_t 
   }
 }
 
-// Width 16, the rows written two to a vector.
+// Width 16: each vector holds two rows.
 constexpr std::size_t kTile16 = 64;
 void tile16(const std::byte* in, std::size_t stride, std::byte* out) {
   GroupRun left;
@@ -199,7 +202,7 @@ void tile16(const std::byte* in, std::size_t stride, std::byte* out) {
   }
 }
 
-// Where the bytes of two elements of width 5..7 are that fill 8 bytes each; 0x80 gives zero.
+// For widths 5..7: moves two elements that occupy 8 bytes each next to each other; 0x80 gives zero.
 struct CloseUp {
   std::byte from[8][16];
   constexpr CloseUp() : from{} {
@@ -212,7 +215,7 @@ struct CloseUp {
 };
 constexpr CloseUp kCloseUp;
 
-// Widths 5..7: 16 bytes are stored for two elements.
+// Widths 5..7: each store writes 16 bytes for two elements.
 void padded8(std::size_t width, const ByteRows& planes, std::byte* out) {
   const __m256i close_up = _mm256_broadcastsi128_si256(load_half(kCloseUp.from[width]));
   const std::byte* row[kGroup];
@@ -239,7 +242,7 @@ void padded8(std::size_t width, const ByteRows& planes, std::byte* out) {
   }
 }
 
-// Widths 9..16: 16 bytes are stored for an element.
+// Widths 9..16: each store writes 16 bytes for one element.
 void padded16(std::size_t width, const ByteRows& planes, std::byte* out) {
   GroupRun groups[2];
   for (std::size_t i = 0; i < planes.size; i += kRun) {
@@ -249,7 +252,7 @@ void padded16(std::size_t width, const ByteRows& planes, std::byte* out) {
   }
 }
 
-// Widths 17..31: 32 bytes are stored for an element.
+// Widths 17..31: the stores write 32 bytes for one element.
 void padded32(std::size_t width, const ByteRows& planes, std::byte* out) {
   GroupRun groups[4];
   const GroupRun& last = width > 3 * kGroup ? groups[3] : groups[2];
@@ -260,8 +263,8 @@ void padded32(std::size_t width, const ByteRows& planes, std::byte* out) {
   }
 }
 
-// Widths whose stores reach up to two elements beyond the one they belong to.  The last elements
-// are therefore made in a buffer with room for that.
+// For widths whose stores reach up to two elements beyond their own.  The last elements are
+// therefore produced in a buffer with room for the surplus.
 template <void (*kTilesOf)(std::size_t, const ByteRows&, std::byte*)>
 void unshuffle_padded(std::size_t width, const ByteRows& planes, std::byte* out) {
   constexpr std::size_t kReach = 2;
@@ -275,8 +278,8 @@ void unshuffle_padded(std::size_t width, const ByteRows& planes, std::byte* out)
   }
 }
 
-// Tiles 32 planes at a time, then, where 16 or fewer are left, the last 16, else the last 32: they
-// may overlap those before.
+// Processes tiles of 32 planes.  For the rest, the last 16 planes if 16 or fewer are left, else the
+// last 32; these may overlap planes already written.
 void wide(std::size_t width, const ByteRows& planes, std::byte* out, std::size_t pitch) {
   GroupRun groups[4];
   for (std::size_t i = 0; i < planes.size; i += kRun) {

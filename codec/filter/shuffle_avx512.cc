@@ -1,6 +1,6 @@
-// Compiled for AVX2 and AVX-512 (F, BW, VL, VBMI); see the note in kernel_functions.h.  Holds the
-// widths for which one byte permutation across a whole 64-byte vector beats the AVX2 version, and
-// leaves the others to that.
+// Compiled for AVX2 and AVX-512 (F, BW, VL, VBMI); see the note in kernel_functions.h.  This file
+// has the widths for which one byte permutation across a 64-byte vector beats the AVX2 version.  It
+// calls that version for all other widths.
 #include <immintrin.h>
 
 #include <cstring>
@@ -10,17 +10,17 @@
 namespace framefs::codec {
 namespace {
 
-constexpr std::size_t kTile = 16;      // elements: a quarter vector of every plane
-constexpr std::size_t kMaxWidth = 15;  // of the versions here
+constexpr std::size_t kTile = 16;      // elements: a quarter of a vector from every plane
+constexpr std::size_t kMaxWidth = 15;  // supported here
 constexpr std::size_t kVector = 64;    // bytes
 
-// Byte permutations.  A tile is loaded four planes to a vector, sixteen bytes each.
+// Byte permutations.  A tile is loaded as four planes per vector, sixteen bytes each.
 struct Permutations {
-  // Widths 5..7: where byte k of elements 0..7 (then 8..15) comes from in two such vectors.
+  // Widths 5..7: the source of byte k of elements 0..7 (then 8..15) in two such vectors.
   unsigned char narrow[8][2][kVector];
-  // Four planes' bytes become 4-byte groups, group i of lane l belonging to element 4 * i + l.
+  // The bytes of four planes become 4-byte groups; group i of lane l belongs to element 4 * i + l.
   unsigned char quads[kVector];
-  // Widths 9..15: closes up four elements, each of which fills 16 bytes.
+  // Widths 9..15: moves four elements that occupy 16 bytes each next to each other.
   unsigned char close_up[kMaxWidth + 1][kVector];
 
   constexpr Permutations() : narrow{}, quads{}, close_up{} {
@@ -42,9 +42,10 @@ struct Permutations {
 };
 alignas(kVector) constexpr Permutations kPermutations;
 
-// The unmasked intrinsics start from an undefined vector, which g++ 12 warns of when it optimises
-// (https://gcc.gnu.org/bugzilla/show_bug.cgi?id=105593).  Zero-masked with every lane kept they are
-// the same instructions.  To be undone when g++ 13 is the oldest compiler.
+// The unmasked intrinsics start from an undefined vector, and g++ 12 warns about that when it
+// optimises (https://gcc.gnu.org/bugzilla/show_bug.cgi?id=105593).  The zero-masked intrinsics with
+// every lane kept compile to the same instructions.  Revert to the unmasked ones when g++ 13 is the
+// oldest supported compiler.
 inline __m512i permute(__m512i from, __m512i bytes) {
   return _mm512_maskz_permutexvar_epi8(~__mmask64{0}, from, bytes);
 }
@@ -66,11 +67,11 @@ inline __m512i join(__m256i low, __m256i high) {
 }
 
 inline __m128i load16(const std::byte* from) {
-  // Sound: __m128i_u is the intrinsics' type of a vector that may alias anything and lie anywhere.
+  // Sound: __m128i_u is the intrinsics' type of a vector that may alias anything at any address.
   return _mm_loadu_si128(reinterpret_cast<const __m128i_u*>(from));
 }
 
-// Sixteen bytes of each of four rows, in order.
+// Loads sixteen bytes of each of four rows, in order.
 inline __m512i load_four(const std::byte* a, const std::byte* b, const std::byte* c,
                          const std::byte* d) {
   const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(load16(a)), load16(b), 1);
@@ -78,8 +79,8 @@ inline __m512i load_four(const std::byte* a, const std::byte* b, const std::byte
   return join(low, high);
 }
 
-// The rows of the planes from `at` on; those beyond `width`, whose bytes are never used, repeat the
-// first.
+// The rows of the planes, starting at `at`.  Rows beyond `width` repeat the first; their bytes are
+// not used.
 template <std::size_t kRows>
 inline void plane_rows(const ByteRows& planes, std::size_t width, std::size_t at,
                        const std::byte* (&row)[kRows]) {
@@ -128,8 +129,8 @@ void run_medium(const ByteRows& planes, std::size_t width, std::size_t at, std::
   }
 }
 
-// A container reaches up to 63 bytes beyond its elements, over what later stores fill.  The last
-// elements are therefore made in a buffer with room for that.
+// A vector may be stored up to 63 bytes beyond its elements; later stores overwrite the surplus.
+// The last elements are therefore produced in a buffer with room for it.
 template <void (*kRunOf)(const ByteRows&, std::size_t, std::size_t, std::size_t, std::byte*)>
 void unshuffle_padded(std::size_t width, const ByteRows& planes, std::byte* out) {
   const std::size_t reach = kVector / width + 1;  // elements

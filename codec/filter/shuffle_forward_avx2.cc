@@ -1,5 +1,5 @@
-// Compiled with -mavx2; see the note in kernel_functions.h.  Elements to planes: what shuffle_avx2.cc
-// undoes.
+// Compiled with -mavx2; see the note in kernel_functions.h.  Splits elements into planes: the
+// inverse of shuffle_avx2.cc.
 #include <immintrin.h>
 
 #include <cstring>
@@ -10,12 +10,12 @@
 namespace framefs::codec {
 namespace {
 
-// Elements a tile is made of: one vector of every plane.
+// The number of elements in a tile: one vector of every plane.
 constexpr std::size_t kTile = 32;
-// Elements of which one group of planes is written before the next group, so that few planes at a
-// time compete for the cache sets that planes a power of two apart share.
+// The number of elements for which one group of planes is written before the next group.  Thus few
+// planes at a time compete for the cache sets that planes a power of two apart share.
 constexpr std::size_t kRun = 256;
-constexpr std::size_t kGroup = 8;  // planes made in registers at once
+constexpr std::size_t kGroup = 8;  // planes produced in registers at once
 
 void tile2(const std::byte* in, std::byte* planes, std::size_t stride) {
   const __m256i a = gathered<2>(load_halves(in, in + 32));
@@ -48,8 +48,8 @@ void tile8(const std::byte* in, std::byte* planes, std::size_t stride) {
 
 inline __m128i load_quarter(const std::byte* from) { return _mm_loadu_si64(from); }
 
-// The first `kept` of the eight planes whose bytes begin at `in`, in elements `pitch` bytes apart.
-// Reads eight bytes of each.
+// Writes the first `kept` of the eight planes whose bytes begin at `in`, for elements `pitch` bytes
+// apart.  Reads eight bytes of each element.
 inline void tile_of_group(const std::byte* in, std::size_t pitch, std::size_t kept,
                           std::byte* planes, std::size_t stride) {
   __m256i v[8];
@@ -65,10 +65,11 @@ inline void tile_of_group(const std::byte* in, std::size_t pitch, std::size_t ke
   for (std::size_t j = 0; j < kept; ++j) store(planes + j * stride, v[j]);
 }
 
-// Whole tiles, the last one moved back over elements already dealt where they do not come out even.
+// Processes whole tiles.  If the elements do not fill the last tile, it starts earlier and
+// overlaps.
 template <std::size_t kWidth, void (*kTileOf)(const std::byte*, std::byte*, std::size_t)>
 void shuffle_tiles(const std::byte* in, const WritableByteRows& planes) {
-  // Copies, as bytes written might alias what the reference refers to.
+  // Copies: written bytes might alias the members behind the reference.
   const auto [data, stride, size] = planes;
   std::size_t i = 0;
   for (; kTile <= size - i; i += kTile) kTileOf(in + i * kWidth, data + i, stride);
@@ -78,8 +79,8 @@ void shuffle_tiles(const std::byte* in, const WritableByteRows& planes) {
   }
 }
 
-// Widths 3 and 5..7: eight bytes are read of each element, which reaches up to two elements beyond
-// it.  The last elements are therefore copied to where there is room behind them.
+// Widths 3 and 5..7: the loop reads eight bytes of each element, up to two elements too far.  The
+// last elements are therefore copied to a buffer with room after them.
 void shuffle_narrow(std::size_t width, const std::byte* in, std::size_t pitch,
                     const WritableByteRows& planes) {
   constexpr std::size_t kReach = 2;
@@ -98,7 +99,7 @@ void shuffle_narrow(std::size_t width, const std::byte* in, std::size_t pitch,
   }
 }
 
-// Widths above 8, eight planes at a time; the last eight may overlap those before.
+// Widths above 8: eight planes at a time.  The last eight may overlap planes already written.
 void shuffle_wide(std::size_t width, const std::byte* in, std::size_t pitch,
                   const WritableByteRows& planes) {
   const auto [data, stride, size] = planes;

@@ -1,7 +1,7 @@
 #pragma once
 
-// For files compiled with -mavx2 (and more).  All of it is in an unnamed namespace, so that each of
-// them has its own copy and none can be taken for another's at link time.
+// For files compiled with -mavx2 (and more).  Everything is in an unnamed namespace, so that each
+// file has its own copy and the linker cannot mix them.
 #include <immintrin.h>
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace framefs::codec {
 namespace {
 
 inline __m256i load(const std::byte* from) {
-  // Sound: __m256i_u is the intrinsics' type of a vector that may alias anything and lie anywhere.
+  // Sound: __m256i_u is the intrinsics' type of a vector that may alias anything at any address.
   return _mm256_loadu_si256(reinterpret_cast<const __m256i_u*>(from));
 }
 inline void store(std::byte* to, __m256i v) {
@@ -27,8 +27,8 @@ inline __m256i load_halves(const std::byte* low, const std::byte* high) {
   return _mm256_inserti128_si256(_mm256_castsi128_si256(load_half(low)), load_half(high), 1);
 }
 
-// interleaveN: v holds one vector of each of N planes; after it v[k] holds, in each 128-bit lane,
-// the elements k * 16/N .. of that lane's sixteen, N bytes each, in order.
+// interleaveN: v holds one vector of each of N planes.  Afterwards v[k] holds, in each 128-bit
+// lane, the elements from k * 16/N on of that lane's sixteen, N bytes each, in order.
 inline void interleave2(__m256i* v) {
   const __m256i low = _mm256_unpacklo_epi8(v[0], v[1]);
   v[1] = _mm256_unpackhi_epi8(v[0], v[1]);
@@ -61,7 +61,8 @@ inline void interleave8(__m256i* v) {
   for (std::size_t k = 0; k < 8; ++k) v[k] = r[k];
 }
 
-// v[k] holds 16 bytes of output per lane, the high lanes' following all the low lanes'.
+// v[k] holds 16 bytes of output per lane.  The output of all high lanes follows that of all low
+// lanes.
 template <std::size_t kVectors>
 inline void store_lanes(const __m256i* v, std::byte* out) {
 #pragma GCC unroll 4
@@ -74,7 +75,7 @@ inline void store_lanes(const __m256i* v, std::byte* out) {
   }
 }
 
-// Where the bytes of sixteen come from so that byte j of all elements in them come together.
+// The order of sixteen bytes that brings byte j of all their elements together.
 template <std::size_t kWidth>
 struct Gather {
   std::byte from[16];
@@ -95,7 +96,7 @@ inline __m256i gathered(__m256i elements) {
 }
 
 // v[k] holds, in each lane, eight pairs: byte j of elements 2 * k and 2 * k + 1 of that lane's
-// sixteen.  After it v[j] is plane j.
+// sixteen.  Afterwards v[j] is plane j.
 inline void transpose_pairs(__m256i* v) {
   __m256i w[8];
 #pragma GCC unroll 4
@@ -116,7 +117,7 @@ inline void transpose_pairs(__m256i* v) {
   }
 }
 
-// The eight planes of 32 elements of eight bytes.
+// Produces the eight planes of 32 elements of eight bytes.
 inline void deal8(const std::byte* in, __m256i* v) {
 #pragma GCC unroll 8
   for (std::size_t k = 0; k < 8; ++k) {
@@ -125,7 +126,7 @@ inline void deal8(const std::byte* in, __m256i* v) {
   transpose_pairs(v);
 }
 
-// Swaps, in every byte, the bits of `low` that are `mask` << kShift with the bits `mask` of `high`.
+// In every byte, swaps the bits `mask` << kShift of `low` with the bits `mask` of `high`.
 template <int kShift>
 inline void swap_bits(__m256i& low, __m256i& high, __m256i mask) {
   const __m256i t = _mm256_and_si256(_mm256_xor_si256(_mm256_srli_epi16(low, kShift), high), mask);
@@ -133,7 +134,7 @@ inline void swap_bits(__m256i& low, __m256i& high, __m256i mask) {
   low = _mm256_xor_si256(low, _mm256_slli_epi16(t, kShift));
 }
 
-// Transposes 8 x 8 bits at every byte position: row b's bit i becomes row i's bit b.
+// Transposes 8 x 8 bits at every byte position: bit i of row b becomes bit b of row i.
 inline void transpose_bits(__m256i* v) {
   const __m256i nibble = _mm256_set1_epi8(0x0f);
   const __m256i pair = _mm256_set1_epi8(0x33);

@@ -7,7 +7,7 @@
 
 namespace framefs::codec {
 
-// Eight bytes as one number for arithmetic on all of them at once, the first byte lowest.
+// Eight bytes as one number, the first byte lowest, for arithmetic on all of them at once.
 inline std::uint64_t load_word(const std::byte* from) noexcept {
   std::uint64_t word = 0;
   std::memcpy(&word, from, sizeof(word));
