@@ -9,31 +9,31 @@
 namespace framefs::codec {
 namespace {
 
-// Source: chunk format, BloscLZ streams; blosclz.cc has the reader's side.
+// Source: chunk format, BloscLZ streams.  The decoder is in blosclz.cc.
 constexpr std::uint32_t kLevelMarker = 1 << 5;  // in the first control byte; readers ignore it
-constexpr std::size_t kMaxLiterals = 32;        // of one run
-constexpr std::size_t kLongLength = 7;          // a length less two that more bytes follow
-constexpr std::size_t kFarDistance = 8192;      // from here on a distance takes two bytes more
+constexpr std::size_t kMaxLiterals = 32;        // in one run
+constexpr std::size_t kLongLength = 7;      // a length minus two at which more length bytes follow
+constexpr std::size_t kFarDistance = 8192;  // distances from here on take two more bytes
 constexpr std::size_t kFarEscape = kFarDistance - 1;
 constexpr std::size_t kLongestDistance = kFarDistance + 65535;
 
 constexpr std::size_t kShortestMatch = 4;
-constexpr std::size_t kShortestFarMatch = 6;  // a shorter one takes as much as its literals
-// No match begins this close to the end, so that literals before one may be copied 32 at a time
-// and words be read at will.
+constexpr std::size_t kShortestFarMatch = 6;  // a shorter one takes as many bytes as literals
+// No match begins this close to the end, so that literals can be copied 32 at a time and whole
+// words be read.
 constexpr std::size_t kEndMargin = 40;
-// The stream has to end in a literal run: readers drop a match that nothing follows.
+// The stream must end in a literal run, because readers drop a match at the end of the stream.
 constexpr std::size_t kLastLiterals = 1;
 constexpr std::size_t kShortestInput = 64;
 constexpr std::size_t kLongestInput = std::size_t{1} << 30;
 
 constexpr unsigned kTableLog = 15;
 
-// What a level spends.
+// The effort of a level.
 struct Effort {
-  unsigned hash_log;  // of the part of the table that is used
-  unsigned skip_log;  // after 2^this misses in a row the search takes longer steps, and so on
-  unsigned worth;     // at least 1 / this of the input is to be saved
+  unsigned hash_log;  // of the used part of the table
+  unsigned skip_log;  // after 2^this misses in a row, the search takes longer steps
+  unsigned worth;     // at least 1 / this of the input must be saved
 };
 constexpr std::array<Effort, 10> kEfforts = {{{12, 4, 16},
                                               {12, 4, 16},
@@ -57,15 +57,16 @@ inline std::uint64_t load64(const std::byte* from) {
   return word;
 }
 
-// Of the first five bytes: a match of four alone is seldom worth its two bytes.  Takes the same
-// bytes whatever the host's order, so that all machines write the same stream.
+// Hashes five bytes, because a match of only four is rarely worth its two bytes.  The hash does not
+// depend on the host's byte order, so that all machines write the same stream.
 inline std::uint32_t hash_of(const std::byte* from, unsigned hash_log) {
   auto word = load64(from);
   if constexpr (std::endian::native == std::endian::big) word = std::byteswap(word);
   return static_cast<std::uint32_t>(((word << 24) * 889523592379ULL) >> (64 - hash_log));
 }
 
-// How many bytes from `a` and `b` on agree, `b` being the later and ending at `end`.
+// The number of equal bytes from `a` and `b` on.  `b` is the later position; its range ends at
+// `end`.
 inline std::size_t common_bytes(const std::byte* a, const std::byte* b, const std::byte* end) {
   const std::byte* const begin = b;
   for (; end - b >= 8; a += 8, b += 8) {
@@ -80,13 +81,13 @@ inline std::size_t common_bytes(const std::byte* a, const std::byte* b, const st
   return static_cast<std::size_t>(b - begin);
 }
 
-// Writes operations for as long as there is room.
+// Writes operations while there is room.
 class Operations {
  public:
   explicit Operations(std::span<std::byte> out)
       : begin_(out.data()), to_(out.data()), end_(out.data() + out.size()) {}
 
-  // False where there is no room.  `literals` may be read kMaxLiterals - 1 bytes beyond its end.
+  // Returns false if there is no room.  Up to kMaxLiterals - 1 bytes after `literals` may be read.
   bool append(std::span<const std::byte> literals, std::size_t length, std::size_t distance) {
     constexpr std::size_t kMaxOfMatch = 6;
     const auto need = literals.size() + literals.size() / kMaxLiterals + length / 255 + kMaxOfMatch;
@@ -108,8 +109,8 @@ class Operations {
     return true;
   }
 
-  // The literals that end the stream, one at least.  Nothing else may follow.  Returns the size of
-  // the stream, 0 where there is no room.
+  // Writes the literals that end the stream, at least one.  No operation may follow.  Returns the
+  // size of the stream, or 0 if there is no room.
   std::size_t finish(std::span<const std::byte> literals) {
     const auto need = literals.size() + (literals.size() + kMaxLiterals - 1) / kMaxLiterals;
     if (need > static_cast<std::size_t>(end_ - to_)) return 0;
@@ -147,7 +148,7 @@ class Operations {
 };
 
 struct Match {
-  const std::byte* at = nullptr;  // null: none
+  const std::byte* at = nullptr;  // null: no match
   std::size_t length = 0;
   std::size_t distance = 0;
 };
@@ -165,10 +166,10 @@ class Finder {
         effort_(effort),
         fewest_(std::size_t{1} << effort.skip_log) {}
 
-  // Notes where `at` is, for later matches.
+  // Records the position of `at` for later matches.
   void note(const std::byte* at) { table_[hash_of(at, effort_.hash_log)] = place_of(at); }
 
-  // The match at `at`, which is noted.
+  // Returns the match at `at` and records the position.
   Match match_at(const std::byte* at) {
     auto& entry = table_[hash_of(at, effort_.hash_log)];
     const auto place = place_of(at);
@@ -184,8 +185,8 @@ class Finder {
     return {at, length, distance};
   }
 
-  // The first match at or after `from` that the search happens on; takes in equal bytes before it,
-  // down to `from`.  `from` is not the input's first byte.
+  // Returns the first match at or after `from` that the search finds, extended to equal bytes
+  // before it, down to `from`.  `from` is not the input's first byte.
   Match next_match(const std::byte* from) {
     const auto* at = from;
     for (; at <= last_; at += misses_++ >> effort_.skip_log) {
@@ -196,7 +197,7 @@ class Finder {
         --match.at;
         ++match.length;
       }
-      // Only long matches make up for all the misses before.
+      // Only long matches compensate for all earlier misses.
       const auto forgiven = match.length << 2;
       misses_ = misses_ > fewest_ + forgiven ? misses_ - forgiven : fewest_;
       return match;
@@ -212,8 +213,8 @@ class Finder {
   }
 
   const std::byte* const begin_;
-  const std::byte* const last_;  // where a match may begin at the latest
-  const std::byte* const end_;   // of what matches may cover
+  const std::byte* const last_;  // the last position where a match may begin
+  const std::byte* const end_;   // the end of the bytes that matches may cover
   std::uint32_t* const table_;
   const std::uint32_t epoch_;
   const Effort effort_;

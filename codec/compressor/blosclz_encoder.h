@@ -7,21 +7,21 @@
 
 namespace framefs::codec {
 
-// Encodes BloscLZ streams.  Keeps a table of positions, which is not cleared from stream to stream;
-// what comes out depends on the arguments alone.  Threads: one at a time.
+// Encodes BloscLZ streams.  The table of positions is reused without clearing it between streams;
+// the result depends only on the arguments.  Threads: one at a time.
 class BlosclzEncoder {
  public:
-  // Encodes `in` at level 1..9 into the head of `out`, and returns how many bytes that took; 0 where
-  // it gave up: `out` has no room, or the bytes hold too little repetition to be worth a decoder's
-  // time.  `out` then holds unspecified bytes.
-  // Errors: none.  Inputs of less than 16 bytes, or of 1 GiB and more, are given up at once.
+  // Encodes `in` at level 1..9 into the head of `out` and returns the encoded size.  Returns 0 if
+  // `out` has no room, or if the bytes repeat too little to be worth the decoding time.  The
+  // content of `out` is then undefined.
+  // Errors: none.  Returns 0 at once for inputs of less than 64 bytes, or of 1 GiB and more.
   // Lifetime: the buffers do not overlap.
   // Source: chunk format, BloscLZ streams.
   std::size_t encode(int level, std::span<const std::byte> in, std::span<std::byte> out);
 
  private:
-  // Where each hash of four bytes was met last, counted from epoch_ on; older values are of earlier
-  // streams.
+  // The last position of each hash of four bytes, counted from epoch_.  Smaller values are from
+  // earlier streams.
   std::vector<std::uint32_t> table_;
   std::uint32_t epoch_ = 0;
 };

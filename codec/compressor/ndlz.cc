@@ -12,12 +12,12 @@ namespace {
 
 constexpr std::size_t kMaxSide = 8;
 
-// Tokens, by which a cell begins.  Source: ndlz4x4.c, ndlz8x8.c.
+// Tokens, each of which begins a cell.  Source: ndlz4x4.c, ndlz8x8.c.
 constexpr std::uint8_t kLiteral = 0x00;
 constexpr std::uint8_t kFill = 0x40;
 constexpr std::uint8_t kCopy = 0xC0;
 
-// The rows that one reference gives, in the order in which it gives them.
+// The rows that one reference provides, in the order of its bytes.
 struct Rows {
   std::array<std::uint8_t, 3> row{};
   std::size_t count = 0;
@@ -28,8 +28,8 @@ struct Rows {
   }
 };
 
-// What a token of 4 by 4 cells says about rows: those of the first reference, and whether a second
-// one gives the others; else they are literal.
+// The rows of a 4 by 4 cell according to its token: those of the first reference, and whether a
+// second reference has the others.  Otherwise the others are literal.
 struct RowToken {
   Rows rows;
   bool two_references = false;
@@ -41,7 +41,7 @@ Result<RowToken> row_token4(std::uint8_t token, std::uint64_t at) {
   if (token >= 224) return RowToken{kTriples[(token >> 3) - 28U]};
   if (token == 128) return RowToken{{{2, 3}, 2}};
   if (token > 128 && token < 192) {
-    // Both may be the same row in a stream that no writer wrote: the second one counts then.
+    // No writer uses the same row twice.  If a stream does, the second use counts.
     const auto first = static_cast<std::uint8_t>((token >> 5) & 1);
     const auto second = static_cast<std::uint8_t>((token >> 3) & 3);
     return RowToken{{{first, second}, 2}};
@@ -65,8 +65,8 @@ class CellDecoder {
  public:
   CellDecoder(std::size_t side, std::span<const std::byte> stream) : side_(side), stream_(stream) {}
 
-  // The stream's own head: the sides of the plane.  Errors: bad_field where it is not of
-  // `out_bytes`.
+  // Reads the head of the stream: the sides of the plane.  Errors: bad_field if their product is
+  // not `out_bytes`.
   Status read_sides(std::size_t out_bytes) {
     FRAMEFS_TRY(const auto ndim, in_.u8("ndlz head"));
     if (ndim != 2) return fail_value(Errc::bad_field, "ndim of ndlz", 0, ndim);
@@ -83,7 +83,7 @@ class CellDecoder {
     return {};
   }
 
-  // All cells, row by row of them.
+  // Decodes all cells, in row-major order.
   Status decode(std::span<std::byte> out) {
     const auto [rows, columns] = sides_;
     for (std::size_t row = 0; row < rows; row += side_) {
@@ -101,7 +101,8 @@ class CellDecoder {
   }
 
  private:
-  // At least the `bytes` that a cell at the plane's far edges has, else all of a whole one.
+  // Returns the bytes of the next cell.  A cell at the plane's far edges may have only `bytes` of
+  // them.
   Result<std::span<const std::byte>> next_cell(std::size_t bytes) {
     const auto at = in_.position();
     FRAMEFS_TRY(const auto token, in_.u8("ndlz token"));
@@ -117,8 +118,8 @@ class CellDecoder {
     return std::span<const std::byte>(cell_);
   }
 
-  // Reads an offset, and takes the bytes that stand so far before the token in the stream itself.
-  // The reference library's decoder, unlike its encoder, counts some offsets modulo 2^16: see
+  // Reads an offset and returns the bytes that are this far before the token in the stream.  The
+  // reference library's decoder, unlike its encoder, computes some offsets modulo 2^16: see
   // codec/ERRATA.md, "NDLZ".
   Result<std::span<const std::byte>> reference(std::uint64_t token_at, std::size_t bytes) {
     const auto at = in_.position();
@@ -133,7 +134,8 @@ class CellDecoder {
     std::copy_n(bytes.data(), side_, cell_.data() + row * side_);
   }
 
-  // A cell made of rows from elsewhere in the stream, and of what the first reference leaves open.
+  // Builds a cell from rows elsewhere in the stream, and from the rows that the first reference
+  // lacks.
   Status assemble(std::uint64_t token_at, const RowToken& said) {
     FRAMEFS_TRY(auto given, reference(token_at, said.rows.count * side_));
     for (std::size_t i = 0; i < said.rows.count; ++i) {
@@ -155,7 +157,7 @@ class CellDecoder {
   }
 
   const std::size_t side_;
-  const std::span<const std::byte> stream_;  // for the time of one call of decode_ndlz()
+  const std::span<const std::byte> stream_;  // valid during one call of decode_ndlz()
   ByteReader in_{stream_};
   std::array<std::size_t, 2> sides_{};  // of the plane: rows, columns
   std::array<std::byte, kMaxSide * kMaxSide> cell_{};

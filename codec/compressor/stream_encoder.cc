@@ -9,13 +9,13 @@ namespace {
 constexpr std::array kCodecs = {CodecId::blosclz, CodecId::lz4, CodecId::lz4hc, CodecId::zlib,
                                 CodecId::zstd};
 
-// The reference library spreads its nine levels over zstd's own in this way.
+// The reference library maps its nine levels to zstd's levels in this way.
 int zstd_level(int clevel) {
   constexpr int kHighest = 22;
   return clevel < 9 ? 2 * clevel - 1 : kHighest;
 }
 
-// Likewise for LZ4, where more is faster.
+// The same for LZ4, where a larger number is faster.
 int lz4_acceleration(int clevel) { return 10 - clevel; }
 
 }  // namespace

@@ -16,26 +16,26 @@
 
 namespace framefs::codec {
 
-// The codecs we write, by the numbers that stand in frame headers; what stands in a chunk's flags
-// is format_of().
+// The codecs that framefs writes, with their ids in frame headers.  For the number in a chunk's
+// flags, see format_of().
 // Source: chunk format, "udcompcode"; frame format, "codec_flags".
 enum class CodecId : std::uint8_t { blosclz = 0, lz4 = 1, lz4hc = 2, zlib = 4, zstd = 5 };
 
 CodecFormat format_of(CodecId codec) noexcept;
 const char* codec_name(CodecId codec) noexcept;
-// Nothing for a name that is none of codec_name()'s.
+// The inverse of codec_name(); nothing for other names.
 std::optional<CodecId> codec_of_name(std::string_view name) noexcept;
-// The codec of a frame header's number; nothing for one we do not write.
+// The codec with this id in a frame header; nothing for a codec that framefs does not write.
 std::optional<CodecId> codec_of_number(std::uint8_t number) noexcept;
 
-// The dictionary of one chunk, prepared once for encoding at one level; owns its bytes.  Immutable:
-// any number of encoders, in any threads, may use it at once.
+// The dictionary of one chunk, prepared for encoding at one level.  Owns its bytes.  Immutable; any
+// number of encoders and threads may use it at once.
 // Source: chunk format, codecs and dictionaries.
 class EncoderDictionary {
  public:
-  // Trains one for `codec` on samples, as train_zstd_dictionary() has them; nothing where none came
-  // of it.  Only zstd has dictionaries that all releases read, so other codecs get none.
-  // Errors: system, where there is no memory.
+  // Trains a dictionary for `codec`; the samples are as for train_zstd_dictionary().  Nothing if
+  // the training fails.  Only zstd has dictionaries that all releases read; other codecs get none.
+  // Errors: system, if memory runs out.
   static Result<std::optional<EncoderDictionary>> train(CodecId codec, int clevel,
                                                         std::span<const std::byte> samples,
                                                         std::span<const std::size_t> sample_bytes,
@@ -53,14 +53,14 @@ class EncoderDictionary {
   ZstdEncoderDictionary zstd_;
 };
 
-// One thread's encoding contexts, made on first use and kept.  Threads: one at a time.
+// Encoding contexts for one thread, created on first use and kept.  Threads: one at a time.
 class StreamEncoder {
  public:
-  // Encodes `in` at `clevel` 1..9 into the head of `out`, and returns how many bytes that took; 0
-  // where the codec gave up for want of room or of hope.  `out` then holds unspecified bytes.
-  // What comes out depends on the arguments alone.  `dictionary` is null, or one made for the same
-  // codec and level.
-  // Errors: system, where there is no memory; over_limit for buffers of 2 GiB or more.
+  // Encodes `in` at `clevel` 1..9 into the head of `out` and returns the encoded size.  Returns 0
+  // if `out` has no room or the codec gave up; the content of `out` is then undefined.
+  // The result depends only on the arguments.  `dictionary` is null or was made for this codec and
+  // level.
+  // Errors: system, if memory runs out; over_limit for buffers of 2 GiB or more.
   // Lifetime: the buffers do not overlap.
   Result<std::size_t> encode(CodecId codec, int clevel, std::span<const std::byte> in,
                              std::span<std::byte> out, const EncoderDictionary* dictionary);

@@ -7,7 +7,7 @@
 namespace framefs::codec {
 namespace {
 
-// Places in the chunk header.
+// Offsets in the chunk header.
 constexpr std::uint64_t kFlagsAt = 2;
 constexpr std::uint64_t kCodecIdAt = 22;
 constexpr std::uint64_t kCodecMetaAt = 23;

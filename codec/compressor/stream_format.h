@@ -8,11 +8,11 @@
 
 namespace framefs::codec {
 
-// How the streams of a chunk are coded, as bits 5-7 of its flags say.
+// The codec of a chunk's streams, from bits 5-7 of its flags.
 // Source: chunk format, flag bits.
 enum class CodecFormat : std::uint8_t {
   blosclz = 0,
-  lz4 = 1,  // LZ4HC writes the same
+  lz4 = 1,  // for LZ4HC too
   snappy = 2,
   zlib = 3,
   zstd = 4,
@@ -23,14 +23,14 @@ enum class CodecFormat : std::uint8_t {
 
 const char* codec_format_name(CodecFormat format) noexcept;
 
-// Ids of the plugin codecs that are decoded here.  Source: format ids; codecs-registry.h.
+// Ids of the plugin codecs that framefs decodes.  Source: format ids; codecs-registry.h.
 inline constexpr std::uint8_t kCodecNdlz = 32;
 inline constexpr std::uint8_t kCodecZfpAccuracy = 33;
 inline constexpr std::uint8_t kCodecZfpPrecision = 34;
 inline constexpr std::uint8_t kCodecZfpRate = 35;
 
-// All that decoding a chunk's streams takes beside their bytes.  Only plugins need more than the
-// first field.
+// Everything besides the bytes that decoding a chunk's streams needs.  Only plugins need more than
+// the first field.
 struct StreamFormat {
   CodecFormat codec = CodecFormat::blosclz;
   std::uint8_t plugin_id = 0;
@@ -39,10 +39,10 @@ struct StreamFormat {
   std::optional<BlockShape> block_shape = std::nullopt;
 };
 
-// Whether streams of this format can be decoded, as far as can be told without one.
-// Errors: unsupported for a codec this build lacks, named by the field and with its number as the
-//   value; bad_field for one whose parameters or array cannot be.  `at` is the place in the chunk
-//   header.
+// Checks whether streams of this format can be decoded, as far as the format alone tells.
+// Errors: unsupported for a codec that this build lacks, which the field names, with its number as
+// the value; bad_field for invalid parameters or an invalid array.  `at` is the offset in the chunk
+// header.
 Status check_stream_format(const StreamFormat& format);
 
 }  // namespace framefs::codec

@@ -14,7 +14,7 @@
 namespace framefs::codec {
 namespace {
 
-constexpr std::size_t kCellSide = 4;  // numbers are coded in cells of 4, 4x4, ...
+constexpr std::size_t kCellSide = 4;  // values are coded in cells of 4, 4x4, ...
 
 struct CloseZfp {
   void operator()(zfp_stream* zfp) const noexcept { zfp_stream_close(zfp); }
@@ -35,7 +35,7 @@ void set_mode(zfp_stream* zfp, const ZfpFormat& format) {
       zfp_stream_set_accuracy(zfp, std::pow(10.0, static_cast<std::int8_t>(format.parameter)));
       return;
     case ZfpMode::precision:
-      // The library itself cuts this to what it can do.
+      // The library limits this to the precision it supports.
       zfp_stream_set_precision(zfp, format.parameter + 3 + 2 * ndim);
       return;
     case ZfpMode::rate: {
@@ -47,8 +47,8 @@ void set_mode(zfp_stream* zfp, const ZfpFormat& format) {
   }
 }
 
-// Extents and strides, of a block or of a cell in it, in the library's order: the dimension that
-// varies fastest first.  What is beyond the last dimension is 1.
+// Extents and strides of a block or of one of its cells, in the library's order: the fastest
+// varying dimension first.  Extents beyond the last dimension are 1.
 struct Extents {
   std::array<std::size_t, kMaxZfpDims> n{1, 1, 1, 1};
   std::array<std::ptrdiff_t, kMaxZfpDims> stride{};
@@ -65,7 +65,7 @@ Extents extents_of(const BlockShape& shape) {
   return extents;
 }
 
-// The library's functions for one cell, which may be cut off at the block's far edges.
+// Calls the library's function for one cell, which may be clipped at the block's far edges.
 std::size_t decode_cell(zfp_stream* zfp, float* to, unsigned ndim, const Extents& cell) {
   const auto& [n, s] = cell;
   switch (ndim) {
@@ -98,7 +98,7 @@ std::size_t decode_cell(zfp_stream* zfp, double* to, unsigned ndim, const Extent
 
 using Place = std::array<std::size_t, kMaxZfpDims>;  // of a cell in its block
 
-// Goes on to the next cell, in the order in which they are coded.  False after the last one.
+// Moves to the next cell, in the order in which cells are coded.  Returns false after the last one.
 bool next_cell(const Extents& block, Place& at) {
   for (std::size_t i = 0; i < kMaxZfpDims; ++i) {
     at[i] += kCellSide;
@@ -108,7 +108,8 @@ bool next_cell(const Extents& block, Place& at) {
   return false;
 }
 
-// All cells of a block: as the library does it itself, but stopping where the stream ends.
+// Decodes all cells of a block.  Unlike the library's own loop, this one stops at the end of the
+// stream.
 template <class Number>
 Status decode_cells(zfp_stream* zfp, std::uint64_t stream_bits, unsigned ndim, const Extents& block,
                     Number* out) {
@@ -133,7 +134,7 @@ bool is_decodable(const ZfpFormat& format) {
 }
 
 bool is_aligned(const std::byte* at, std::size_t to) {
-  return reinterpret_cast<std::uintptr_t>(at) % to == 0;  // asks for the address only
+  return reinterpret_cast<std::uintptr_t>(at) % to == 0;  // uses only the address
 }
 
 }  // namespace
@@ -151,9 +152,10 @@ Status decode_zfp(const ZfpFormat& format, std::span<const std::byte> in, std::s
   if (!zfp) return out_of_memory();
   set_mode(zfp.get(), format);
 
-  // The library reads words of 8 bytes and does not look where its stream ends.  So it is given a
-  // copy with zeros behind, enough for one cell: that takes at most `most_bits`, and skipping to its
-  // end may read a word more.  Its length then tells whether it went past the end.
+  // The library reads words of 8 bytes and does not check the end of its stream.  It therefore gets
+  // a copy of the stream, followed by zeros for one cell.  A cell takes at most `most_bits`, and
+  // skipping to its end may read one more word.  The number of bits read then shows whether it
+  // exceeded the stream.
   unsigned most_bits = 0;
   zfp_stream_params(zfp.get(), nullptr, &most_bits, nullptr, nullptr);
   constexpr std::size_t kWord = sizeof(std::uint64_t);
@@ -171,7 +173,7 @@ Status decode_zfp(const ZfpFormat& format, std::span<const std::byte> in, std::s
   const auto extents = extents_of(format.block_shape);
   const unsigned ndim = format.block_shape.ndim;
   const std::uint64_t stream_bits = std::uint64_t{in.size()} * CHAR_BIT;
-  // `out` need not be aligned for numbers; what follows the words in `memory` is.
+  // `out` need not be aligned for the values; the memory after the words is.
   const auto numbers = is_aligned(out.data(), format.typesize) ? out : memory.subspan(padded_bytes);
   void* const to = numbers.data();
   FRAMEFS_CHECK(

@@ -12,14 +12,14 @@ namespace framefs::codec {
 
 inline constexpr std::uint8_t kMaxZfpDims = 4;
 
-// What a stream keeps constant, and what its parameter then means.
+// What a stream keeps constant; this determines the meaning of its parameter.
 enum class ZfpMode : std::uint8_t {
-  accuracy,   // the parameter, signed: an absolute error of 10 to its power
-  precision,  // so many bits of each number, plus some for each dimension
-  rate,       // percent of the size of a number
+  accuracy,   // the parameter is signed: the absolute error is 10 to its power
+  precision,  // the number of bits per value, plus some for each dimension
+  rate,       // percent of the size of a value
 };
 
-// How the streams of a chunk were coded; they carry no header of their own.
+// Parameters of a chunk's streams; the streams have no header of their own.
 struct ZfpFormat {
   ZfpMode mode = ZfpMode::accuracy;
   std::uint8_t parameter = 0;
@@ -27,14 +27,14 @@ struct ZfpFormat {
   BlockShape block_shape = {};  // of 1 to kMaxZfpDims dimensions
 };
 
-// Whether this program was built with libzfp.  (CMake chooses zfp.cc or zfp_absent.cc.)
+// Whether this program was built with libzfp.  CMake chooses zfp.cc or zfp_absent.cc.
 bool has_zfp() noexcept;
 
-// Decodes one stream, which must be a whole block of the shape given.  No byte beyond `in` is read,
-// whatever it holds.
-// Errors: truncated where the numbers need more bits than there are; bad_field, "zfp decoded size",
-//   where `out` is not of the block's size, and for a format other than above; system, where there
-//   is no memory; unsupported without libzfp.  `out` then holds unspecified bytes.
+// Decodes one stream, which must be a whole block of the given shape.  No byte beyond `in` is read,
+// whatever the stream contains.
+// Errors: truncated if the values need more bits than the stream has; bad_field, "zfp decoded
+// size", if `out` does not have the block's size; bad_field for an invalid format; system, if
+// memory runs out; unsupported without libzfp.  The content of `out` is then undefined.
 // Source: chunk format, "Plugin codecs"; blosc2-zfp.c.
 Status decode_zfp(const ZfpFormat& format, std::span<const std::byte> in, std::span<std::byte> out,
                   Scratch& scratch);

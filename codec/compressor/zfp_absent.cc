@@ -1,4 +1,4 @@
-// Stands in for zfp.cc where libzfp was not found, or not wanted, when this was built.
+// Replaces zfp.cc in builds without libzfp.
 #include "codec/compressor/zfp.h"
 
 namespace framefs::codec {

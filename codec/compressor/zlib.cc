@@ -20,7 +20,7 @@ Result<ZlibDecoder> ZlibDecoder::make() {
 
 Status ZlibDecoder::decode(std::span<const std::byte> in, std::span<std::byte> out) {
   std::size_t consumed = 0;
-  // Given nowhere to say how much it produced, the library demands all of `out`.
+  // With a null pointer for the decoded size, the library requires that all of `out` is filled.
   const auto result = libdeflate_zlib_decompress_ex(decompressor_.get(), in.data(), in.size(),
                                                     out.data(), out.size(), &consumed, nullptr);
   switch (result) {

@@ -14,13 +14,13 @@ namespace framefs::codec {
 // Decodes zlib streams (RFC 1950).  Threads: one at a time.
 class ZlibDecoder {
  public:
-  // Errors: system, where there is no memory.
+  // Errors: system, if memory runs out.
   static Result<ZlibDecoder> make();
 
-  // Decodes one stream, which must fill `out` exactly.  Bytes after its end are left alone, as
-  // zlib's own uncompress() does, which the reference library calls.
-  // Errors: bad_field, a wrong checksum included.  `out` then holds unspecified bytes; the decoder
-  // is good for further use.
+  // Decodes one stream, which must fill `out` exactly.  Bytes after its end are ignored, as in
+  // zlib's own uncompress(), which the reference library uses.
+  // Errors: bad_field, also for a wrong checksum.  The content of `out` is then undefined; the
+  // decoder can still be used.
   // Source: chunk format, codecs and dictionaries.
   Status decode(std::span<const std::byte> in, std::span<std::byte> out);
 
@@ -38,13 +38,12 @@ class ZlibDecoder {
 // Encodes zlib streams (RFC 1950).  Threads: one at a time.
 class ZlibEncoder {
  public:
-  // `level` is 1..9.  Errors: system, where there is no memory.
+  // `level` is 1..9.  Errors: system, if memory runs out.
   static Result<ZlibEncoder> make(int level);
 
   [[nodiscard]] int level() const noexcept { return level_; }
 
-  // Encodes `in` into the head of `out` and returns how many bytes that took, 0 where `out` has no
-  // room.
+  // Encodes `in` into the head of `out` and returns the encoded size, or 0 if `out` has no room.
   std::size_t encode(std::span<const std::byte> in, std::span<std::byte> out);
 
  private:

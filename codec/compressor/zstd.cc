@@ -14,7 +14,7 @@ std::unexpected<Error> out_of_memory(const char* field) {
 }
 
 std::unexpected<Error> stream_error(ZSTD_ErrorCode code) {
-  // The library has some thirty errors; those that the caller can tell apart are named here.
+  // The library has about thirty errors.  Errors that callers can act on get a kind of their own.
   if (code == ZSTD_error_memory_allocation) return out_of_memory("zstd decoder");
   if (code == ZSTD_error_srcSize_wrong) {
     return fail_value(Errc::truncated, "zstd stream", 0, code);
@@ -57,7 +57,7 @@ Result<ZstdDecoder> ZstdDecoder::make() {
 
 Status ZstdDecoder::decode(std::span<const std::byte> in, std::span<std::byte> out,
                            const ZstdDictionary* dictionary) {
-  // A null dictionary is none to the library too.
+  // The library, too, treats a null dictionary as none.
   const std::size_t produced =
       ZSTD_decompress_usingDDict(context_.get(), out.data(), out.size(), in.data(), in.size(),
                                  dictionary == nullptr ? nullptr : dictionary->dictionary_.get());

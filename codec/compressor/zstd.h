@@ -14,12 +14,12 @@ struct ZSTD_DDict_s;
 
 namespace framefs::codec {
 
-// A dictionary ready for decoding; owns a copy of its bytes.  Immutable: any number of decoders, in
-// any threads, may use it at once.
+// A dictionary ready for decoding.  Owns a copy of its bytes.  Immutable; any number of decoders
+// and threads may use it at once.
 class ZstdDictionary {
  public:
-  // Takes a trained dictionary, or text; the bytes themselves tell which.
-  // Errors: bad_field, "dictionary", where they begin as a trained one and are not.
+  // Accepts a trained dictionary or plain content; the first bytes tell which.
+  // Errors: bad_field, "dictionary", if the bytes begin like a trained dictionary but are not one.
   static Result<ZstdDictionary> make(std::span<const std::byte> bytes);
 
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
@@ -38,13 +38,12 @@ class ZstdDictionary {
 // Decodes zstd streams.  Threads: one at a time.
 class ZstdDecoder {
  public:
-  // Errors: system, where there is no memory.
+  // Errors: system, if memory runs out.
   static Result<ZstdDecoder> make();
 
-  // Decodes the frames that `in` holds, which must fill `out` exactly; `dictionary` may be null.
+  // Decodes the zstd frames in `in`, which must fill `out` exactly.  `dictionary` may be null.
   // Errors: truncated, bad_field, checksum, with the library's error number as the value; system,
-  //   where there is no memory.  `out` then holds unspecified bytes; the decoder is good for
-  //   further use.
+  // if memory runs out.  The content of `out` is then undefined; the decoder can still be used.
   // Source: chunk format, codecs and dictionaries.
   Status decode(std::span<const std::byte> in, std::span<std::byte> out,
                 const ZstdDictionary* dictionary);
@@ -59,19 +58,19 @@ class ZstdDecoder {
   std::unique_ptr<ZSTD_DCtx_s, Free> context_;  // null only when moved from
 };
 
-// Makes a dictionary of `most` bytes or fewer from samples of what is to be encoded: `samples` holds
-// one after the other, of the sizes in `sample_bytes`, which add up to its own.  Empty where the
-// samples are too few or have too little in common for one.
+// Trains a dictionary of at most `most` bytes.  `samples` holds the samples one after the other,
+// with the sizes in `sample_bytes`.  Returns an empty vector if there are too few samples or they
+// have too little in common.
 // Source: chunk format, codecs and dictionaries.
 std::vector<std::byte> train_zstd_dictionary(std::span<const std::byte> samples,
                                              std::span<const std::size_t> sample_bytes,
                                              std::size_t most);
 
-// A dictionary ready for encoding at one level; owns a copy of its bytes.  Immutable: any number of
-// encoders, in any threads, may use it at once.
+// A dictionary ready for encoding at one level.  Owns a copy of its bytes.  Immutable; any number
+// of encoders and threads may use it at once.
 class ZstdEncoderDictionary {
  public:
-  // `level` is the library's, 1..22.  Errors: system, where there is no memory.
+  // `level` is the library's, 1..22.  Errors: system, if memory runs out.
   static Result<ZstdEncoderDictionary> make(std::span<const std::byte> bytes, int level);
 
  private:
@@ -85,16 +84,16 @@ class ZstdEncoderDictionary {
   std::unique_ptr<ZSTD_CDict_s, Free> dictionary_;  // null only when moved from
 };
 
-// Encodes zstd streams, each one frame that tells its content's size.  Threads: one at a time.
+// Encodes zstd streams.  Each is one frame that stores its content size.  Threads: one at a time.
 class ZstdEncoder {
  public:
-  // Errors: system, where there is no memory.
+  // Errors: system, if memory runs out.
   static Result<ZstdEncoder> make();
 
-  // Encodes `in` into the head of `out` and returns how many bytes that took, 0 where `out` has no
-  // room.  `level` is the library's, 1..22; a `dictionary`, which may be null, has its own.
-  // Errors: system, where there is no memory; internal, with the library's error number, for what
-  //   should not happen.
+  // Encodes `in` into the head of `out` and returns the encoded size, or 0 if `out` has no room.
+  // `level` is the library's, 1..22.  `dictionary` may be null; otherwise its own level is used.
+  // Errors: system, if memory runs out; internal, with the library's error number, for unexpected
+  // errors.
   Result<std::size_t> encode(int level, std::span<const std::byte> in, std::span<std::byte> out,
                              const ZstdEncoderDictionary* dictionary);
 
