@@ -16,8 +16,8 @@ std::size_t element_bytes(std::size_t typesize) {
 }
 
 // Replaces each element with the XOR of all elements up to and including it, eight bytes at a time.
-// Within a word, each step doubles the reach of the XOR.  Between words, a running word holds the last element in
-// every position, so that the dependency is a single operation.
+// Within a word, each step doubles the reach of the XOR.  Between words, a running word holds the
+// last element in every position, so that the dependency is a single operation.
 template <std::size_t kElement>
 void prefix_xor(std::byte* data, std::size_t size) {
   constexpr std::size_t kBits = 8 * kElement;
