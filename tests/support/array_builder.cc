@@ -9,7 +9,7 @@
 namespace framefs::test {
 namespace {
 
-// An array of no items may be cut into chunks of none.
+// An array without items may have chunks without items.
 std::uint64_t ceil_of(std::uint64_t value, std::uint64_t divisor) {
   return divisor == 0 ? 0 : (value + divisor - 1) / divisor;
 }
@@ -35,10 +35,10 @@ Grid grid_of(const ArraySpec& spec) {
   return grid;
 }
 
-// The place of an item, by its indices.
+// The position of an item, by its indices.
 struct Place {
   std::uint64_t chunk = 0;
-  std::uint64_t item = 0;  // of the chunk
+  std::uint64_t item = 0;  // index in the chunk
 };
 
 Place place_of(const ArraySpec& spec, const Grid& grid, std::uint64_t item) {

@@ -8,7 +8,8 @@
 
 namespace framefs::test {
 
-// What an array metalayer says, with the signs of the file, so that it can say what is wrong.
+// The fields of an array metalayer.  They are signed as in the file, so that tests can use wrong
+// values.
 struct ArrayLayer {
   std::vector<std::int64_t> shape = {};
   std::vector<std::int32_t> chunkshape = {};

@@ -8,7 +8,7 @@
 namespace framefs::test {
 namespace {
 
-// The number of `at` among all that are below `counts`, the last one varying fastest.
+// The row-major number of `at` in a grid of `counts`.
 std::uint64_t row_major(const std::vector<std::uint64_t>& at,
                         const std::vector<std::uint64_t>& counts) {
   std::uint64_t number = 0;
@@ -96,12 +96,12 @@ std::vector<BytePlace> byte_places(const ArrayShape& array) {
 ArrayShape random_array(std::mt19937& random) {
   ArrayShape array;
   const auto ndim = random() % 6;
-  // Few items along each dimension where there are many dimensions.
+  // Dimensions are short if there are many of them.
   const std::uint32_t longest = ndim < 2 ? 60 : ndim < 3 ? 20 : ndim < 4 ? 9 : 5;
   for (std::size_t d = 0; d < ndim; ++d) {
     const bool none = draw(random) % 40 == 0;
     const auto shape = none ? 0 : draw(random) % longest + 1;
-    // Now and then the whole dimension in one chunk, or one block: rows that run into each other.
+    // Sometimes one chunk or one block spans the whole dimension, so that rows are contiguous.
     auto chunk = draw(random) % (longest + 3) + 1;
     if (draw(random) % 3 == 0) chunk = std::max(shape, 1U);
     auto block = draw(random) % chunk + 1;
@@ -112,7 +112,7 @@ ArrayShape random_array(std::mt19937& random) {
     array.blockshape.push_back(block);
   }
   constexpr std::uint32_t kOftenMet = 17;
-  constexpr std::uint32_t kLong = 300;  // does not fit the byte that a chunk has for it
+  constexpr std::uint32_t kLong = 300;  // too large for the header byte of a chunk
   array.typesize = draw(random) % 20 == 0 ? kLong : draw(random) % kOftenMet + 1;
   return array;
 }

@@ -10,7 +10,7 @@
 
 namespace framefs::test {
 
-// An array's geometry, before anything is worked out from it.
+// The geometry of an array.
 struct ArrayShape {
   std::vector<std::uint64_t> shape = {};
   std::vector<std::uint32_t> chunkshape = {};
@@ -20,13 +20,13 @@ struct ArrayShape {
 
 codec::ArrayMeta array_meta(const ArrayShape& array);
 
-// What a frame that fits the array says of its chunks.
+// The chunks of a frame that fits the array.
 codec::FrameExtent frame_extent(const ArrayShape& array);
 
 // The layout of an array that fits its frame.
 codec::ArrayLayout array_layout(const ArrayShape& array);
 
-// Where one byte of an array lies.
+// The position of one byte of an array.
 struct BytePlace {
   std::uint64_t chunk = 0;
   std::uint64_t block = 0;
@@ -34,15 +34,15 @@ struct BytePlace {
   auto operator<=>(const BytePlace&) const = default;
 };
 
-// The place of each byte in C order, every one of them by the format's formula.
+// The position of each byte in C order, computed with the format's formula.
 // Source: array format, "Layout".
 std::vector<BytePlace> byte_places(const ArrayShape& array);
 
-// A small array of up to five dimensions, some of no items, none a multiple of its chunks or these of
-// their blocks but by chance.  At most a few thousand bytes.
+// A small array of up to five dimensions; some dimensions have no items.  Shapes are multiples of
+// chunks, and chunks of blocks, only by chance.  At most a few thousand bytes.
 ArrayShape random_array(std::mt19937& random);
 
-// For the message of a test that fails.
+// A text for the message of a failing test.
 std::string describe(const ArrayShape& array);
 
 }  // namespace framefs::test

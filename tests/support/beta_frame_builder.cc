@@ -20,7 +20,7 @@ Bytes build_header(const FrameSpec& spec, const BetaExtras& extras, const FrameN
   append_byte(out, 0x9d);  // 13 items
   append_byte(out, 0xa8);
   append(out, std::string_view("b2frame\0", 8));
-  append_marked<std::int32_t>(out, 0xd2, 0);  // header_len, known at the end
+  append_marked<std::int32_t>(out, 0xd2, 0);  // header_len, set at the end
   append_marked(out, 0xcf, numbers.frame_bytes);
   append_byte(out, 0xa4);
   append_byte(out, extras.general_flags);

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kWordBytes = 4;
 constexpr unsigned kHashBits = 14;
 constexpr std::size_t kNearDistance = 8191;
-// What a far match takes is four bytes, so it has to be worth it.
+// A far match takes four bytes, so it must be long enough to be worthwhile.
 constexpr std::size_t kShortestFarMatch = 7;
 constexpr std::byte kLevelMark{0x20};
 
@@ -55,14 +55,14 @@ void append_blosclz_match(Bytes& stream, std::size_t length, std::size_t distanc
 Bytes blosclz_encode(std::span<const std::byte> plain) {
   Bytes stream;
   std::vector<std::size_t> last_seen(std::size_t{1} << kHashBits, plain.size());
-  std::size_t literals = 0;  // where those begin that are not written yet
-  std::size_t at = 1;        // a match has something to copy from, so the first byte is a literal
-  // The last byte stays a literal: readers leave out a match that ends the stream.
+  std::size_t literals = 0;  // start of the literals not written yet
+  std::size_t at = 1;        // the first byte is a literal, because a match copies earlier bytes
+  // The last byte stays a literal, because readers ignore a match at the end of the stream.
   while (plain.size() > kWordBytes && at < plain.size() - kWordBytes) {
     auto& seen = last_seen[hash(codec::load_le<std::uint32_t>(&plain[at]))];
     const std::size_t candidate = seen;
     seen = at;
-    // The byte before is looked at first: runs are what shuffled numbers are made of.
+    // Tries the byte before first, because shuffled numbers consist mostly of runs.
     std::size_t length = 0;
     std::size_t distance = 0;
     for (const std::size_t from : {at - 1, candidate}) {

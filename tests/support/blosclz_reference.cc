@@ -20,8 +20,8 @@ std::optional<Bytes> blosclz_reference(std::span<const std::byte> in, std::size_
       control = value(ip++);
       continue;
     }
-    // Each byte of a match must have another one after it; only the two of a far distance may be
-    // the last.
+    // Each byte of a match must be followed by another one, except the last two bytes of a far
+    // distance.
     std::size_t length = (control >> 5) - 1;
     std::size_t c = 0;
     if (length == 6) {

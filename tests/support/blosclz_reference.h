@@ -8,9 +8,10 @@
 
 namespace framefs::test {
 
-// What a BloscLZ stream decodes to with room for `capacity` bytes, byte by byte as the format has
-// it; nothing where a reader refuses it.  The result may be shorter than the room: whoever knows
-// the size compares.  Slow and plain, to be the oracle of the fast one.
+// Decodes a BloscLZ stream byte by byte, as the format describes it, into at most `capacity` bytes.
+// Returns nothing if a reader must refuse the stream.  The result may be shorter than `capacity`; a
+// caller that knows the size must compare it.  Slow and simple, because it is the oracle of the
+// fast decoder.
 // Source: chunk format, BloscLZ streams.
 std::optional<Bytes> blosclz_reference(std::span<const std::byte> in, std::size_t capacity);
 

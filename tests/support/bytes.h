@@ -30,15 +30,15 @@ inline void append(Bytes& to, std::span<const std::byte> bytes) {
 
 inline void append(Bytes& to, std::string_view text) { append(to, std::as_bytes(std::span(text))); }
 
-// The bytes as C libraries and the standard streams want them.
+// The bytes as char, for C libraries and standard streams.
 inline const char* as_chars(const std::byte* bytes) {
-  return reinterpret_cast<const char*>(bytes);  // char may look at any object
+  return reinterpret_cast<const char*>(bytes);  // char may alias any object
 }
 inline char* as_chars(std::byte* bytes) {
-  return reinterpret_cast<char*>(bytes);  // likewise
+  return reinterpret_cast<char*>(bytes);  // as above
 }
 
-// Overwrites the little-endian field at `at`: how a test damages one field of good bytes.
+// Overwrites the little-endian field at `at`.  Tests use it to damage one field of valid bytes.
 template <std::integral T>
 void put_le(Bytes& in, std::size_t at, T value) {
   Bytes field;
@@ -46,7 +46,7 @@ void put_le(Bytes& in, std::size_t at, T value) {
   for (std::size_t i = 0; i < field.size(); ++i) in.at(at + i) = field[i];
 }
 
-// As above for the big-endian fields of frame headers and trailers.
+// The same for the big-endian fields of frame headers and trailers.
 template <std::integral T>
 void put_be(Bytes& in, std::size_t at, T value) {
   Bytes field;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Catch2 2.13 is what Debian 12 packages; newer systems have 3.x, whose headers lie elsewhere.
+// Debian 12 packages Catch2 2.13; newer systems have 3.x, with headers in another place.
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_all.hpp>
 #else

@@ -103,7 +103,7 @@ std::uint8_t version_byte(const ChunkSpec& spec) {
   return spec.vl_block_bytes.empty() ? spec.version : kVersionVlBlocks;
 }
 
-// The header, its cbytes still 0.
+// The header, with cbytes still 0.
 Bytes build_header(const ChunkSpec& spec, std::size_t nbytes, std::size_t blocksize_field) {
   Bytes out;
   append_le<std::uint8_t>(out, version_byte(spec));

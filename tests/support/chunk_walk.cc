@@ -21,7 +21,7 @@ std::int32_t i32_at(std::span<const std::byte> chunk, std::size_t at) {
                                    u8_at(chunk, at + 2) << 16 | u8_at(chunk, at + 3) << 24);
 }
 
-// `format` is what stands in bits 5-7 of the flags.
+// `format` is the number in bits 5-7 of the flags.
 std::optional<Bytes> decompress(std::uint32_t format, std::span<const std::byte> in,
                                 std::size_t size, std::span<const std::byte> dictionary) {
   Bytes out(size);
@@ -39,8 +39,8 @@ std::optional<Bytes> decompress(std::uint32_t format, std::span<const std::byte>
     }
     case 3: {
       uLongf produced = size;
-      const auto* from = reinterpret_cast<const Bytef*>(in.data());  // zlib's idea of a byte
-      auto* to = reinterpret_cast<Bytef*>(out.data());               // likewise
+      const auto* from = reinterpret_cast<const Bytef*>(in.data());  // zlib's byte type
+      auto* to = reinterpret_cast<Bytef*>(out.data());               // as above
       if (uncompress(to, &produced, from, in.size()) != Z_OK || produced != size) {
         return std::nullopt;
       }

@@ -10,11 +10,11 @@
 
 namespace framefs::test {
 
-// What one stream of a chunk is stored as.
+// The form in which one stream of a chunk is stored.
 enum class StreamForm : std::uint8_t { zeros, run, raw, compressed };
 
-// A chunk of blocks taken apart with the format at hand and the codecs' own libraries: fields, forms
-// of the streams, and each block as it was before any filter is undone.
+// The parts of a chunk of blocks, decoded independently of framefs with the codecs' own libraries:
+// fields, forms of the streams, and each block before its filters are reversed.
 struct WalkedChunk {
   std::uint32_t nbytes = 0;
   std::uint32_t blocksize = 0;
@@ -23,9 +23,9 @@ struct WalkedChunk {
   Bytes dictionary;
 };
 
-// Nothing where the chunk breaks a rule that a writer has to keep: version 5, the extended header,
-// block starts that ascend without gaps or overlaps, streams that decode to what they must, BloscLZ
-// streams that end in literals, compressed streams shorter than their plain bytes.
+// Takes a chunk apart.  Returns nothing if the chunk breaks a rule for writers: version 5, the
+// extended header, ascending block starts without gaps or overlaps, streams of the right decoded
+// size, BloscLZ streams that end in literals, compressed streams shorter than their plain bytes.
 // For chunks that are neither plain nor special.
 // Source: chunk format.
 std::optional<WalkedChunk> walk_chunk(std::span<const std::byte> chunk);

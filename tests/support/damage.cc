@@ -16,14 +16,15 @@ namespace {
 
 constexpr std::size_t kMaxBytes = 1u << 20;
 
-// libzstd takes another of its loops while a dictionary is new to its context, and these do not refuse
-// the same damaged streams: the first read of one may fail and the second decode.
+// libzstd uses another loop as long as a dictionary is new to its context, and the two loops do not
+// refuse the same damaged streams.  Hence the first read of such a stream may fail and the second
+// may succeed.
 bool may_waver(const codec::Chunk& chunk) {
   return chunk.dictionary() != nullptr && chunk.header().codec == codec::CodecFormat::zstd;
 }
 
-// Reads [offset, offset + size) twice, over different old contents: a byte that the reader does not
-// write comes out differently.
+// Reads [offset, offset + size) twice, into buffers with different old contents.  A byte that the
+// reader does not write differs afterwards.
 template <class Reader>
 std::string read_twice(Reader& reader, std::uint64_t offset, std::size_t size, Bytes* result) {
   Bytes first(size, std::byte{0x55});
@@ -40,7 +41,7 @@ std::string read_twice(Reader& reader, std::uint64_t offset, std::size_t size, B
   return {};
 }
 
-// Both ends of what is too large to be read whole.
+// Reads both ends of content that is too large to be read completely.
 template <class Reader>
 std::string read_ends(Reader& reader, std::uint64_t nbytes) {
   constexpr std::size_t kPiece = 64;
@@ -101,7 +102,8 @@ std::string chunk_misbehaviour(std::span<const std::byte> bytes,
   if (chunk->nbytes() > kMaxBytes) return read_ends(reader, chunk->nbytes());
 
   if (may_waver(*chunk)) {
-    // From here on the dictionary is known to the reader, though not to those of decode_by_blocks().
+    // From here on the reader's context knows the dictionary.  The contexts in decode_by_blocks()
+    // do not.
     Bytes unused(chunk->nbytes());
     static_cast<void>(reader.read(0, unused));
   }

@@ -20,7 +20,7 @@ using codec::Result;
 using codec::Status;
 using Bytes = std::vector<std::byte>;
 
-// A short read as often as a long one, so that both ends of a block are met.
+// Short and long ranges are equally likely, so that both ends of a block are covered.
 codec::ByteRange random_range(std::uint64_t size, std::mt19937& random) {
   const std::uint64_t offset = random() % size;
   const std::uint64_t most = random() % 2 == 0 ? 16 : size;

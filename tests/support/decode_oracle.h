@@ -13,27 +13,26 @@
 
 namespace framefs::test {
 
-// Ways to decode the same bytes that have little in common, for holding one against another.
+// Independent ways to decode the same bytes, for comparison.
 
-// All of a chunk by one read.
+// Decodes all of a chunk with one read.
 codec::Result<std::vector<std::byte>> decode_whole(const codec::ByteSource& source,
                                                    const codec::Chunk& chunk);
 
-// All of a chunk block by block, each by a decoder that has seen no other; chunks that have no
-// blocks in pieces.
+// Decodes all of a chunk block by block, each with a new decoder.  A chunk without blocks is read
+// in pieces.
 codec::Result<std::vector<std::byte>> decode_by_blocks(const codec::ByteSource& source,
                                                        const codec::Chunk& chunk);
 
-// True where `reads` ranges chosen by `random` decode to what `whole` has there.
+// Whether `reads` random ranges decode to the bytes that `whole` has there.
 bool subranges_agree(const codec::ByteSource& source, const codec::Chunk& chunk,
                      std::span<const std::byte> whole, std::mt19937& random, int reads);
 
-// True where `count` parts of blocks chosen by `random`, each decoded by itself, are what `whole` has
-// there.
+// Whether `count` random parts of blocks, each decoded on its own, equal the bytes in `whole`.
 bool parts_agree(const codec::ByteSource& source, const codec::Chunk& chunk,
                  std::span<const std::byte> whole, std::mt19937& random, int count);
 
-// The same of a whole frame; see codec::Frame for its two sources.
+// The same for a frame; class codec::Frame describes the two sources.
 bool subranges_agree(const codec::ByteSource& source, const codec::ByteSource& chunks,
                      const codec::Frame& frame, const codec::Limits& limits,
                      std::span<const std::byte> whole, std::mt19937& random, int reads);

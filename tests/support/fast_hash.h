@@ -8,7 +8,7 @@
 
 namespace framefs::test {
 
-// A hash of 64 bits that keeps up with memory, to tell states of files apart; nobody attacks it.
+// A 64-bit hash as fast as memory, to distinguish the states of files.  Not cryptographic.
 class FastHash {
  public:
   void add(std::span<const std::byte> bytes) {
@@ -38,7 +38,7 @@ class FastHash {
     return value;
   }
   static void mix(std::uint64_t& lane, std::uint64_t value) {
-    // Odd numbers of random bits: multiplication by them loses nothing.
+    // The multipliers are odd, so that the multiplication loses no information.
     lane = std::rotl(lane ^ (value * 0x9e37'79b9'7f4a'7c15), 29) * 0xd6e8'feb8'6659'fd93 + 1;
   }
 

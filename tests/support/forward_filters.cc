@@ -15,7 +15,7 @@ Bytes shuffle(std::span<const std::byte> block, std::size_t typesize) {
   return out;
 }
 
-// Rows of bits, eight items to a byte; what does not fill a group of eight stays as it is.
+// Rows of bits, eight items to a byte.  Items that do not fill a group of eight stay unchanged.
 Bytes bitshuffle(std::span<const std::byte> block, std::size_t typesize) {
   Bytes out(block.begin(), block.end());
   const std::size_t items = block.size() / typesize / 8 * 8;
@@ -78,7 +78,7 @@ Bytes filter_forward(Filter filter, std::span<const std::byte> block, std::size_
 
 Bytes ndcell_forward(std::span<const std::byte> block, std::span<const std::uint32_t> shape,
                      std::uint32_t side, std::size_t item_bytes) {
-  // Every item with its cell and its place in that, in all dimensions; then in their order.
+  // Sorts the items by their cell and by their position in the cell, in all dimensions.
   struct Item {
     std::vector<std::size_t> key;
     std::size_t at = 0;

@@ -70,7 +70,7 @@ std::uint8_t general_flags(const FrameSpec& spec) {
   return static_cast<std::uint8_t>(flags);
 }
 
-// The filter slots, codec and parameters: an extension type of 16 bytes.
+// Appends the filter slots, the codec and their parameters: an extension type of 16 bytes.
 void append_pipeline(Bytes& to, const FrameSpec& spec) {
   append_be<std::uint8_t>(to, kFixext16);
   append_be<std::uint8_t>(to, kFilterSlots);
@@ -135,7 +135,7 @@ Bytes build_frame_header(const FrameSpec& spec, const FrameNumbers& numbers) {
   Bytes out;
   append_be<std::uint8_t>(out, kArray14);
   append(out, kMagic);
-  append_marked<std::int32_t>(out, kInt32, 0);  // header_len, known at the end
+  append_marked<std::int32_t>(out, kInt32, 0);  // header_len, set at the end
   append_marked(out, kUint64, numbers.frame_bytes);
   append_be<std::uint8_t>(out, kStr4);
   append_be<std::uint8_t>(out, general_flags(spec));

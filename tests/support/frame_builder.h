@@ -13,9 +13,9 @@
 
 namespace framefs::test {
 
-// One entry of a frame's index: a stored chunk, or a rule that stands in the index alone.
+// One entry of a frame's index: a stored chunk, or a rule that only the index has.
 struct FrameChunk {
-  Bytes stored;                        // a chunk as build_chunk() makes it; empty for a rule
+  Bytes stored;                        // a chunk from build_chunk(); empty for a rule
   std::optional<SpecialKind> special;  // zero, nan or uninit
   std::uint32_t nbytes = 0;            // decoded size
 };
@@ -36,58 +36,60 @@ struct FrameSpec {
   std::uint32_t chunksize = 0;  // 0: chunks of any size
   std::uint32_t blocksize = 0;
   std::uint32_t typesize = 4;
-  Codec codec = Codec::lz4;  // what the header announces; each chunk says its own
+  Codec codec = Codec::lz4;  // announced in the header; each chunk has its own
   int level = 5;
   std::vector<Filter> filters;
   std::vector<Metalayer> metalayers;
-  std::vector<Metalayer> vlmetalayers;  // contents are plain; they are stored as memcpyed chunks
+  std::vector<Metalayer> vlmetalayers;  // plain contents; stored as memcpyed chunks
   IndexForm index = IndexForm::memcpyed;
-  std::size_t dead_bytes_before_chunks = 0;  // as an update leaves behind
+  std::size_t dead_bytes_before_chunks = 0;  // as an update leaves them
 };
 
-// A frame, and where its parts begin, so that a test can damage one field.  Units: bytes from the
-// frame's start.
+// A frame and the offsets of its parts, so that a test can damage a single field.  Units: bytes
+// from the frame's start.
 struct BuiltFrame {
   Bytes bytes;
   std::size_t header_bytes = 0;
-  std::vector<std::size_t> chunk_at;  // of each entry; 0 where nothing is stored
-  std::size_t index_at = 0;           // where there are no chunks: of the trailer
+  std::vector<std::size_t> chunk_at;  // of each entry; 0 if nothing is stored
+  std::size_t index_at = 0;           // of the trailer if there are no chunks
   std::size_t trailer_at = 0;
 };
 
-// What the fixed part of the header says beyond the spec's constants.
+// The numbers in the fixed part of the header that depend on the frame's content.
 struct FrameNumbers {
-  std::uint64_t nbytes = 0;       // decoded
-  std::uint64_t cbytes = 0;       // of the chunks section; of the chunk files of a sparse frame
-  std::uint64_t frame_bytes = 0;  // all of the frame; of a sparse one, of the index file
+  std::uint64_t nbytes = 0;       // decoded size
+  std::uint64_t cbytes = 0;       // of the chunks section, or of the chunk files of a sparse frame
+  std::uint64_t frame_bytes = 0;  // of the frame, or of the index file of a sparse frame
   bool is_sparse = false;
 };
 
 // Source: contiguous frame format.
 BuiltFrame build_frame(const FrameSpec& spec);
 
-// The same with any header and trailer: `header_of` makes a header of the same length for all numbers.
+// The same for any header and trailer.  The header from `header_of` must have the same length for
+// all numbers.
 using HeaderOf = std::function<Bytes(const FrameNumbers&)>;
 BuiltFrame assemble_frame(const FrameSpec& spec, const HeaderOf& header_of, const Bytes& trailer);
 
-// Ends the process where the chunks are not those that the spec announces: a test is wrong then.
+// Aborts the process if the chunks do not match the spec, because the test is then wrong.
 void check_chunks(const FrameSpec& spec);
 
-// The parts of a frame one by one, for a writer that streams chunks to a file.
+// The parts of a frame, for a writer that streams chunks to a file.
 
-// The header; its length depends on the metalayers alone.
+// The header; its length depends only on the metalayers.
 Bytes build_frame_header(const FrameSpec& spec, const FrameNumbers& numbers);
 
-// The index entry of a chunk that is a rule.
+// The index entry of a chunk that stores no data.
 std::int64_t special_index_entry(SpecialKind kind);
 
-// The index chunk: `entries` are offsets from the end of the header, or rules.
+// The index chunk.  `entries` are offsets from the end of the header, or rules.
 Bytes build_index_chunk(std::span<const std::int64_t> entries, IndexForm form);
 
 Bytes build_trailer(std::span<const Metalayer> vlmetalayers);
 
-// Appends a directory of metalayers: the names with the places of their contents, then the contents.
-// Places are counted from the start of `to`; the size of the names' part from `size_counts_from`.
+// Appends a directory of metalayers: the names with the offsets of their contents, then the
+// contents.  Offsets are counted from the start of `to`, the size of the directory from
+// `size_counts_from`.
 void append_metalayers(Bytes& to, std::span<const Metalayer> layers, std::size_t size_counts_from);
 
 }  // namespace framefs::test

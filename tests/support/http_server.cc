@@ -23,12 +23,12 @@ std::string lower_case(std::string text) {
   return text;
 }
 
-// One connection's incoming bytes.
+// The incoming bytes of one connection.
 class Input {
  public:
   explicit Input(int fd) : fd_(fd) {}
 
-  // Up to and with `mark`; "" where the connection ends before.
+  // Reads up to and including `mark`; "" if the connection ends before it.
   std::string until(std::string_view mark) {
     while (true) {
       const auto at = bytes_.find(mark);
@@ -42,7 +42,7 @@ class Input {
     }
     return take(size);
   }
-  // Waits until the other end goes.
+  // Reads until the client closes the connection.
   void drain() {
     while (more()) bytes_.clear();
   }
@@ -94,7 +94,7 @@ void send_all(int fd, std::string_view bytes) {
   }
 }
 
-// The connection ends with RST instead of FIN.
+// Makes the connection end with RST instead of FIN.
 void reset(int fd) {
   const linger now{.l_onoff = 1, .l_linger = 0};
   ::setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
@@ -196,7 +196,7 @@ HttpServer::HttpServer(Handler handler) : state_(std::make_unique<State>()) {
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof address;
-  // The sockets' interface takes every kind of address by this type.
+  // The socket interface uses this type for addresses of every kind.
   auto* const generic = reinterpret_cast<sockaddr*>(&address);
   if (::bind(state_->listener, generic, size) != 0 || ::listen(state_->listener, 256) != 0 ||
       ::getsockname(state_->listener, generic, &size) != 0) {

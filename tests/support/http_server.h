@@ -10,33 +10,34 @@
 
 namespace framefs::test {
 
-// A request as the server got it.
+// A request, as the server received it.
 struct ServedRequest {
   std::string method;
   std::string target;                          // path and query, as sent
   std::map<std::string, std::string> headers;  // names in lower case
   std::string body;
 
-  // The header's value; "" where there is none.
+  // The value of a header; "" if there is none.
   [[nodiscard]] std::string header(const std::string& name) const;
 };
 
-// What the server does with a request.
+// The server's answer to a request.
 struct ServedAnswer {
-  std::string bytes;  // what it sends, head and body
+  std::string bytes;  // head and body, as sent
   enum class Then { keep, close, reset, stall } then = Then::keep;
 };
 
-// An answer with its Content-Length.
+// Builds an answer with a Content-Length.
 ServedAnswer served(int status, std::string_view body = {},
                     const std::map<std::string, std::string>& headers = {});
 
-// The range of `content` that the request asks for, as a good server sends it.
+// The range of `content` that the request asks for, as a correct server sends it.
 ServedAnswer served_range(const ServedRequest& request, std::string_view content,
                           const std::map<std::string, std::string>& headers = {});
 
-// A web server on 127.0.0.1 that does what a test tells it, also what no good server does.
-// Threads: the handler is called by any number.
+// A web server on 127.0.0.1 that answers as a test tells it, including in ways that no correct
+// server does.
+// Threads: any number of threads call the handler.
 class HttpServer {
  public:
   using Handler = std::function<ServedAnswer(const ServedRequest&)>;
@@ -44,11 +45,11 @@ class HttpServer {
   explicit HttpServer(Handler handler);
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
-  // Connections end, stalled ones too.
+  // Ends all connections, including stalled ones.
   ~HttpServer();
 
   [[nodiscard]] std::string url() const;  // http://127.0.0.1:PORT
-  // All requests so far, in the order in which they came.
+  // All requests so far, in the order of arrival.
   [[nodiscard]] std::vector<ServedRequest> requests() const;
   [[nodiscard]] std::size_t connections() const;
 

@@ -1,5 +1,5 @@
-// framefs_make_frame: packs plain files into frames, for end-to-end tests and benchmarks.  Files are
-// read and written a chunk at a time, but arrays at once.
+// framefs_make_frame: packs plain files into frames, for end-to-end tests and benchmarks.  It reads
+// and writes files one chunk at a time, but arrays as a whole.
 
 #include <algorithm>
 #include <array>
@@ -90,13 +90,13 @@ bool parse_dims(std::string_view text, std::vector<T>& dims) {
   }
 }
 
-// Of the array; nothing where it is an option of another kind.
+// Sets an option of the array; nothing if the option is not one of those.
 std::optional<bool> set_array_option(Options& options, std::string_view name,
                                      std::string_view value) {
   if (name != "--shape" && name != "--chunkshape" && name != "--blockshape" && name != "--dtype") {
     return std::nullopt;
   }
-  if (!options.array) options.array.emplace().padding = std::byte{0};  // as writers have it
+  if (!options.array) options.array.emplace().padding = std::byte{0};  // as in real writers
   auto& array = *options.array;
   if (name == "--shape") return parse_dims(value, array.shape);
   if (name == "--chunkshape") return parse_dims(value, array.chunkshape);
@@ -170,7 +170,7 @@ std::optional<Options> parse_arguments(std::span<char* const> arguments) {
     }
   }
   const std::uint32_t typesize = options.chunk.typesize;
-  // The chunks and blocks of an array are as large as its shapes say.
+  // The shapes of an array determine the sizes of its chunks and blocks.
   const bool has_sizes = !options.array;
   if (has_sizes &&
       (options.chunk_bytes % typesize != 0 || options.chunk.blocksize % typesize != 0)) {
@@ -191,8 +191,8 @@ std::optional<Options> parse_arguments(std::span<char* const> arguments) {
   return options;
 }
 
-// As every writer does: what is all zeros stands in the index alone, except where the index could
-// not tell its size; what does not shrink, or is too short, is stored as it is.
+// Packs like real writers: zeros are only in the index, unless the index could not store their
+// size; data that does not shrink, or is too short, is stored uncompressed.
 FrameChunk pack_chunk(std::span<const std::byte> data, const Options& options) {
   constexpr std::size_t kMinBytes = 32;
   constexpr std::size_t kHeaderBytes = 32;
@@ -222,7 +222,7 @@ void write(std::ostream& out, std::span<const std::byte> bytes) {
   out.write(as_chars(bytes.data()), static_cast<std::streamsize>(bytes.size()));
 }
 
-// Where a frame goes: its chunks one by one, then the rest.
+// The destination of a frame: first its chunks one by one, then the rest.
 class Output {
  public:
   Output() = default;
@@ -236,11 +236,11 @@ class Output {
     numbers_.cbytes += chunk.stored.size();
   }
   [[nodiscard]] std::size_t chunks() const { return entries_.size(); }
-  // False where not all of it could be written.
+  // Returns false if not all of it could be written.
   virtual bool finish(const FrameSpec& spec) = 0;
 
  protected:
-  // Returns its entry in the index.
+  // Returns the chunk's entry in the index.
   virtual std::int64_t store(std::span<const std::byte> chunk) = 0;
 
   std::vector<std::int64_t> entries_;
@@ -317,7 +317,7 @@ FrameSpec frame_header(const Options& options) {
   return spec;
 }
 
-// Reads a chunk at a time.
+// Reads and packs one chunk at a time.
 bool pack_stream(std::istream& in, const stdfs::path& output, const Options& options) {
   const FrameSpec spec = frame_header(options);
   const auto out = make_output(output, spec, options.sparse);

@@ -30,11 +30,11 @@ class MemoryChunks final : public codec::ByteSource {
   }
 
  private:
-  // Each file has a share of 2 GiB of the addresses, in the order of their ids.
+  // Each file has 2 GiB of the address space, in the order of the ids.
   static constexpr unsigned kShift = 31;
   static constexpr std::uint64_t kMask = (std::uint64_t{1} << kShift) - 1;
 
-  // The bytes from `offset` to the end of the file that it is in.
+  // The bytes from `offset` to the end of the file that contains it.
   [[nodiscard]] codec::Result<std::span<const std::byte>> rest_of(std::uint64_t offset) const {
     const std::uint64_t id = offset >> kShift;
     const auto file = chunks_.find(static_cast<std::uint32_t>(id));

@@ -57,7 +57,7 @@ inline void pack_bin(Bytes& to, std::string_view bytes) {
   append(to, bytes);
 }
 
-// What announces so many items, or pairs of them.
+// Headers of an array with `items` items, and of a map with `pairs` pairs.
 inline void pack_array(Bytes& to, std::uint16_t items) {
   if (items < 16) {
     pack_byte(to, 0x90U | items);

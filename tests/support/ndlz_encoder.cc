@@ -14,7 +14,7 @@ constexpr std::uint8_t kFill = 0x40;
 constexpr std::uint8_t kCopy = 0xC0;
 constexpr std::size_t kMaxDistance = 65535;
 
-// One way to write a cell: the token, which rows come from where, which of them are literal.
+// One way to write a cell: the token, and the references and literal rows that follow it.
 struct Way {
   std::uint8_t token = kLiteral;
   Bytes after_token;
@@ -51,7 +51,7 @@ class Encoder {
     }
     if (const auto offset = find(cell)) ways.push_back({kCopy, *offset});
     if (cell.size() == side_ * side_) add_row_ways(cell, ways);
-    // Anything but a literal where there is something else, mostly.
+    // Prefers other ways to a literal in most cases.
     const bool literal = ways.size() == 1 || draw(random_) % 8 == 0;
     const auto& way = ways[literal ? 0 : 1 + draw(random_) % (ways.size() - 1)];
     out_.push_back(static_cast<std::byte>(way.token));
@@ -93,7 +93,7 @@ class Encoder {
     }
   }
 
-  // The rows that a reference gives, then the others as they are.
+  // Adds a way that takes `rows` from a reference and writes the others as literals.
   void add(const Bytes& cell, std::uint8_t token, const std::vector<std::size_t>& rows,
            std::vector<Way>& ways) {
     auto after = find(rows_of(cell, rows));
@@ -114,7 +114,8 @@ class Encoder {
     return out;
   }
 
-  // How far before the next token these bytes stand, as two bytes; nothing where they do not.
+  // The distance from the next token back to these bytes, as two bytes; nothing if they do not
+  // occur.
   std::optional<Bytes> find(const Bytes& what) const {
     const std::size_t begin = out_.size() - std::min(out_.size(), kMaxDistance);
     const auto found = std::search(out_.begin() + static_cast<std::ptrdiff_t>(begin), out_.end(),
@@ -140,7 +141,7 @@ Bytes encode_ndlz(std::span<const std::byte> plane, std::array<std::uint32_t, 2>
 
 Bytes repetitive_plane(std::array<std::uint32_t, 2> shape, std::mt19937& random) {
   const auto [rows, columns] = shape;
-  // Few different rows of eight bytes, in few orders.
+  // A few different rows of eight bytes, in a few orders.
   std::vector<Bytes> patterns(6, Bytes(8));
   for (auto& pattern : patterns) {
     for (auto& b : pattern) b = static_cast<std::byte>(draw(random));

@@ -7,7 +7,7 @@
 
 namespace framefs::test {
 
-// What came of a call in one line, "ok" or "bad field: cbytes at 12": for tables of what to expect.
+// The result of a call in one line, "ok" or "bad field: cbytes at 12", for tables of expectations.
 inline std::string outcome(const codec::Error& error) {
   return std::string(codec::errc_name(error.kind)) + ": " + error.field + " at " +
          std::to_string(error.at);

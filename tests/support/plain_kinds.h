@@ -12,7 +12,7 @@
 
 namespace framefs::test {
 
-// What a file may hold, for encoders to be tried on.
+// Kinds of file content, as input for encoders.
 enum class PlainKind : std::uint8_t { zeros, one_byte, one_item, ramp, noise, text, mixed };
 inline constexpr PlainKind kPlainKinds[] = {
     PlainKind::zeros, PlainKind::one_byte, PlainKind::one_item, PlainKind::ramp,
@@ -24,7 +24,7 @@ inline const char* plain_kind_name(PlainKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-// `n` bytes of that kind, in items of `typesize` where it has any; the same for the same arguments.
+// `n` bytes of that kind, in items of `typesize` if it has items.  Deterministic.
 inline Bytes plain_bytes(PlainKind kind, std::size_t n, std::size_t typesize, std::uint32_t seed) {
   switch (kind) {
     case PlainKind::zeros:
@@ -44,7 +44,7 @@ inline Bytes plain_bytes(PlainKind kind, std::size_t n, std::size_t typesize, st
     case PlainKind::text:
       return sample_text(n, seed);
     case PlainKind::mixed: {
-      // Stretches of all the others.
+      // Pieces of all other kinds.
       std::mt19937 random(seed);
       Bytes out;
       while (out.size() < n) {

@@ -9,14 +9,14 @@
 
 namespace framefs::test {
 
-// 0, 1, 2, ... in bytes.
+// The bytes 0, 1, 2, ...
 inline Bytes counting(std::size_t n) {
   Bytes out(n);
   for (std::size_t i = 0; i < n; ++i) out[i] = static_cast<std::byte>(i);
   return out;
 }
 
-// Bytes that no codec shortens; the same for the same seed.
+// Bytes that no codec can compress.  Deterministic for a seed.
 inline Bytes noise(std::size_t n, std::uint32_t seed) {
   std::mt19937 random(seed);
   Bytes out(n);
@@ -24,8 +24,8 @@ inline Bytes noise(std::size_t n, std::uint32_t seed) {
   return out;
 }
 
-// Bytes that codecs shorten and filters change: a ramp of `typesize`-byte items with some noise in
-// the lowest byte, so that after a shuffle there are runs, zeros and bytes of entropy.
+// Bytes that codecs compress and filters change: a ramp of `typesize`-byte items with some noise in
+// the lowest byte.  After a shuffle it has runs, zeros and bytes of high entropy.
 inline Bytes ramp(std::size_t n, std::size_t typesize, std::uint32_t seed = 1) {
   std::mt19937 random(seed);
   Bytes out(n);
@@ -45,7 +45,7 @@ inline Bytes text_bytes(std::string_view text) {
   return out;
 }
 
-// A dictionary that helps with ramp(): what stands in it is met in every block.
+// A dictionary that helps with ramp(): its content occurs in every block.
 inline Bytes ramp_dictionary(std::size_t n, std::size_t typesize) { return ramp(n, typesize, 7); }
 
 }  // namespace framefs::test

@@ -8,14 +8,14 @@
 
 namespace framefs::test {
 
-// The SHA-256 of bytes given piece by piece, for comparing decoded data with a manifest without
-// holding all of it.
+// The SHA-256 of data given piece by piece, so that a test can compare decoded data with a manifest
+// without holding all of it.
 // Source: FIPS 180-4, sections 4.1.2, 5.1.1, 6.2.
 class Sha256 {
  public:
   void update(std::span<const std::byte> bytes);
 
-  // The digest of everything given so far, in lower-case hex; the object is of no use afterwards.
+  // The digest of all data so far, in lower-case hex.  The object must not be used afterwards.
   std::string finish_hex();
 
  private:

@@ -14,10 +14,10 @@
 
 namespace framefs::test {
 
-// Doubles of ByteSink that keep in memory what they are given.  Threads: one at a time, unlike the
-// real ones.
+// Doubles of ByteSink that keep the written bytes in memory.  Threads: one at a time, unlike real
+// sinks.
 
-// Also fails the n-th call, counted from 1, with Errc::system and EIO, where it is told to.
+// If `failing_call` is given, that call (the first is 1) fails with Errc::system and EIO.
 class MemorySink final : public codec::ByteSink {
  public:
   explicit MemorySink(int failing_call = std::numeric_limits<int>::max())
@@ -43,7 +43,7 @@ class MemorySink final : public codec::ByteSink {
   }
 
   [[nodiscard]] const Bytes& bytes() const { return bytes_; }
-  // Nothing was changed since the last sync.
+  // Whether nothing changed since the last sync.
   [[nodiscard]] bool is_synced() const { return synced_; }
   [[nodiscard]] bool has_failed() const { return countdown_ <= 0; }
 

@@ -13,9 +13,9 @@
 
 namespace framefs::test {
 
-// Doubles of ByteSource that watch, fail or lie.  Threads: one at a time, unlike the real ones.
+// Doubles of ByteSource that record, fail or lie.  Threads: one at a time, unlike real sources.
 
-// Notes every read that reaches it.  Lifetime: `whole` outlives it.
+// Records every read.  Lifetime: `whole` outlives the source.
 class RecordingSource final : public codec::ByteSource {
  public:
   explicit RecordingSource(const codec::ByteSource& whole) : whole_(whole) {}
@@ -38,7 +38,7 @@ class RecordingSource final : public codec::ByteSource {
     return sum;
   }
 
-  // True where every read lies inside one of `allowed`.
+  // Whether every read is inside one of the `allowed` ranges.
   [[nodiscard]] bool stayed_within(std::span<const codec::ByteRange> allowed) const {
     return std::ranges::all_of(reads_, [&](const codec::ByteRange& read) {
       return std::ranges::any_of(allowed, [&](const codec::ByteRange& range) {
@@ -52,8 +52,8 @@ class RecordingSource final : public codec::ByteSource {
   mutable std::vector<codec::ByteRange> reads_;
 };
 
-// Fails one read, the n-th counted from 1, with Errc::system and EIO; all others pass.
-// Lifetime: `whole` outlives it.
+// Fails one read (the first is 1) with Errc::system and EIO; all other reads succeed.
+// Lifetime: `whole` outlives the source.
 class FailingSource final : public codec::ByteSource {
  public:
   FailingSource(const codec::ByteSource& whole, int failing_read)
@@ -78,9 +78,9 @@ class FailingSource final : public codec::ByteSource {
   mutable int countdown_;
 };
 
-// Claims any size and has zeros where no bytes were given, as a sparse file from a stranger would.
-// What a reader asks of it in one read is what it was ready to allocate.  Lifetime: `head` outlives
-// it.
+// Claims any size, and has zeros where no bytes were given, like an untrusted sparse file.  The
+// largest read shows how much memory the reader was ready to allocate.  Lifetime: `head` outlives
+// the source.
 class VastSource final : public codec::ByteSource {
  public:
   VastSource(std::span<const std::byte> head, std::uint64_t claimed)

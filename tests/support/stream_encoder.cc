@@ -42,8 +42,8 @@ Bytes lz4hc(int level, std::span<const std::byte> plain, std::span<const std::by
 Bytes zlib(int level, std::span<const std::byte> plain) {
   uLongf size = compressBound(plain.size());
   Bytes out(size);
-  const auto* from = reinterpret_cast<const Bytef*>(plain.data());  // zlib's idea of a byte
-  auto* to = reinterpret_cast<Bytef*>(out.data());                  // likewise
+  const auto* from = reinterpret_cast<const Bytef*>(plain.data());  // zlib's byte type
+  auto* to = reinterpret_cast<Bytef*>(out.data());                  // as above
   const int result = compress2(to, &size, from, plain.size(), level);
   out.resize(result == Z_OK ? size : 0);
   return out;

@@ -8,9 +8,8 @@
 
 namespace framefs::test {
 
-// Compresses one stream with the library of `codec`, which is not Codec::memcpy.
-// `dictionary` may be empty; only lz4, lz4hc and zstd look at it.  Returns nothing where the codec
-// gives up on the bytes.
+// Compresses one stream with the library of `codec`, which is not Codec::memcpy.  `dictionary` may
+// be empty; only lz4, lz4hc and zstd use it.  Returns an empty result if the codec gives up.
 Bytes compress_stream(Codec codec, int level, std::span<const std::byte> plain,
                       std::span<const std::byte> dictionary);
 

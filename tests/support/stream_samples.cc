@@ -12,7 +12,7 @@
 namespace framefs::test {
 namespace {
 
-// The distributions of the standard library differ from one to the next; the engine does not.
+// The distributions of the standard library are implementation-defined; the engine is not.
 double unit(std::mt19937& random) { return static_cast<double>(random()) / 4294967296.0; }
 
 Bytes shuffled(const Bytes& items, std::size_t typesize) {
@@ -28,7 +28,7 @@ Bytes sample_text(std::size_t size, std::uint32_t seed) {
   std::vector<std::string> words(kWords);
   for (auto& word : words) {
     for (auto letters = 2 + random() % 8; letters > 0; --letters) {
-      const auto among = 1 + random() % 26;  // the first letters are the frequent ones
+      const auto among = 1 + random() % 26;  // the first letters are more frequent
       word += static_cast<char>('a' + random() % among);
     }
   }

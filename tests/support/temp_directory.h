@@ -14,8 +14,8 @@
 
 namespace framefs::test {
 
-// A new folder that goes with the object, and all that is in it.  Without one the process ends: no
-// test can go on.
+// A new folder, which the destructor removes with its content.  Aborts the process if it cannot
+// create the folder, because no test can continue.
 class TempDirectory {
  public:
   TempDirectory() {
@@ -35,7 +35,7 @@ class TempDirectory {
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
-  // Writes a file below the folder, over what was there, and returns its path.
+  // Writes a file in the folder, replaces an existing one, and returns its path.
   std::filesystem::path write(const std::filesystem::path& name,
                               std::span<const std::byte> content) const {
     auto path = path_ / name;

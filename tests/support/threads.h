@@ -12,11 +12,11 @@
 
 namespace framefs::test {
 
-// Long past what a slow machine with a sanitizer needs: only a hang takes so much.
+// Much longer than a slow machine with a sanitizer needs, so that only a hang takes this long.
 inline constexpr std::chrono::seconds kHangs{120};
 
-// Runs `body` in a thread of its own.  Where that does not end, the process does: a thread that hangs
-// cannot be joined, and the test runner would wait for ever.
+// Runs `body` on a thread of its own.  If the thread does not end, aborts the process: a hanging
+// thread cannot be joined, and the test runner would wait forever.
 template <class Body>
 void finish_in_time(const char* what, Body body) {
   std::packaged_task<void()> task(std::move(body));
@@ -30,8 +30,9 @@ void finish_in_time(const char* what, Body body) {
   done.get();
 }
 
-// Calls body(0) .. body(count - 1) each on a thread of its own, all let go at once, and returns when
-// all are done.  The bodies collect and the caller asserts: Catch's assertions are for one thread.
+// Calls body(0) .. body(count - 1), each on its own thread, starts them at the same time, and
+// returns when all have ended.  The bodies collect results and the caller asserts, because Catch's
+// assertions are not thread-safe.
 template <class Body>
 void on_threads(std::size_t count, const Body& body) {
   finish_in_time("on_threads", [&] {
@@ -47,7 +48,7 @@ void on_threads(std::size_t count, const Body& body) {
   });
 }
 
-// Waits until `holds()`; false where it does not come to that.
+// Waits until `holds()` is true.  Returns false after a timeout.
 template <class Condition>
 bool comes_true(const Condition& holds) {
   const auto end = std::chrono::steady_clock::now() + kHangs;

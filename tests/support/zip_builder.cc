@@ -14,7 +14,7 @@ void append_local_header(Bytes& out, const ZipFile& file) {
   append_le<std::uint16_t>(out, 45);
   append_le(out, file.flags);
   append_le(out, file.method);
-  append_le<std::uint64_t>(out, 0);  // time, date, checksum: nobody looks
+  append_le<std::uint64_t>(out, 0);  // time, date, checksum: not used
   append_le(out, narrow(file.content.size(), file.wide));
   append_le(out, narrow(file.content.size(), file.wide));
   append_le(out, static_cast<std::uint16_t>(file.name.size()));
@@ -46,7 +46,7 @@ void append_entry(Bytes& out, const ZipFile& file, std::size_t local_at) {
   append_le(out, narrow(local_at, file.wide));
   append(out, std::string_view(file.name));
   if (file.wide) {
-    append_le<std::uint16_t>(out, 0x5455);  // some other extension before it
+    append_le<std::uint16_t>(out, 0x5455);  // another extension before the 64-bit one
     append_le<std::uint16_t>(out, 2);
     append_le<std::uint16_t>(out, 0);
     append_le<std::uint16_t>(out, 1);
