@@ -144,7 +144,7 @@ TEST_CASE("array_layout: blocks may be as large as the format allows, not larger
 TEST_CASE("array_layout: products that wrap are refused", "[codec][array_layout][corrupt]") {
   const std::uint64_t most = ~std::uint64_t{0};
   const FrameExtent vast{most, kMaxChunkBytes, kMaxChunks};
-  // 2^32 blocks of 2^32 bytes: their product is 0 in 64 bits, and so is that of 16 dimensions.
+  // 2^32 blocks of 2^32 bytes: the product is 0 in 64 bits, as is that of 16 dimensions.
   CHECK(outcome(make({{1, 1}, {65536, 65536}, {65536, 65536}, 0x7fffffff}, vast)) ==
         "over limit: blockshape at 0");
   ArrayShape many;
@@ -157,17 +157,17 @@ TEST_CASE("array_layout: products that wrap are refused", "[codec][array_layout]
   many.blockshape.assign(kMaxDims, 1);
   CHECK(outcome(make(many, vast)) == "bad field: chunkshape at 0");
   CHECK(outcome(make(many, {most, 0, kMaxChunks})) == "bad field: chunkshape at 0");
-  // As many chunks as 2^64, in a frame that claims that many.
+  // 2^64 chunks, in a frame that claims that many.
   CHECK(outcome(make({{1ULL << 32, 1ULL << 32}, {1, 1}, {1, 1}, 1}, {most, 1, most})) ==
         "bad field: shape at 0");
-  // Of one dimension as long as can be, only the chunks decide.
+  // One dimension of the maximal length: only the number of chunks decides.
   CHECK(outcome(make({{(1ULL << 63) - 1}, {0x7fffffff}, {1}, 1}, {most, 0x7fffffff, kMaxChunks})) ==
         "bad field: shape at 0");
 }
 
 TEST_CASE("array_layout: the largest array that frames can hold is laid out",
           "[codec][array_layout][unit]") {
-  // Chunks of 2^30 bytes, as many as there may be.
+  // The maximal number of chunks, of 2^30 bytes each.
   const std::uint64_t chunk = 1U << 30;
   const std::uint64_t nbytes = kMaxChunks * chunk;
   const auto layout =
@@ -207,7 +207,7 @@ void check_slab(const ArrayLayout& layout, const std::vector<test::BytePlace>& p
   REQUIRE(*chunks.rbegin() == slab.first.value + slab.chunk_count - 1);
   REQUIRE(chunks.size() == slab.chunk_count);
   if (level == 0) {
-    // No byte outside of the slab is in its chunks: the outermost are cut nowhere else.
+    // No byte outside the slab is in its chunks, because the outermost axis is not cut elsewhere.
     for (std::uint64_t i = 0; i < places.size(); ++i) {
       const bool inside = i >= slab.bytes.offset && i - slab.bytes.offset < slab.bytes.size;
       REQUIRE(chunks.contains(places[i].chunk) == inside);

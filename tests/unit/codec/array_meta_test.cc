@@ -24,13 +24,13 @@ using test::put_be;
 constexpr std::int32_t kInt32Max = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kInt64Max = std::numeric_limits<std::int64_t>::max();
 
-// Two dimensions; ndim at 2, the shape's numbers at 5 and 14, the chunkshape's at 24 and 29, the
-// blockshape's at 35 and 40, the dtype's format at 44, its marker at 45, its length at 46.
+// Two dimensions.  Offsets: ndim 2; numbers of the shape 5 and 14, of the chunkshape 24 and 29, of
+// the blockshape 35 and 40; format of the dtype 44, its marker 45, its length 46.
 ArrayLayer two_dims() {
   return {.shape = {25, 19}, .chunkshape = {11, 8}, .blockshape = {5, 4}, .dtype = "<i4"};
 }
 
-// Oracle: what was laid out.
+// Oracle: the values that were laid out.
 void check_round_trip(const ArrayLayer& layer, const Bytes& content, std::string_view dtype) {
   const auto meta = parse_array_meta(content);
   INFO(outcome(meta));
@@ -223,7 +223,7 @@ TEST_CASE("array_meta: a wrong dtype is refused", "[codec][array_meta][corrupt]"
   }
 }
 
-// Oracle: the promises in the header.
+// Oracle: the guarantees in the header array_meta.h.
 TEST_CASE("array_meta: whatever bit is flipped, what is accepted keeps the promises",
           "[codec][array_meta][corrupt]") {
   const Bytes good = array_metalayer(two_dims());

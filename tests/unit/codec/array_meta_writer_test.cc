@@ -12,7 +12,7 @@ namespace {
 using test::Bytes;
 using test::outcome;
 
-// Oracle: the bytes written out from the format's description.
+// Oracle: the bytes according to the format's description.
 TEST_CASE("array_meta_writer: the content is byte for byte that of the format",
           "[codec][array_meta_writer][unit]") {
   const auto content = encode_b2nd_metalayer(std::array<std::int64_t, 2>{300, 7},

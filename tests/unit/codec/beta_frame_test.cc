@@ -1,5 +1,5 @@
-// Frames of 2.0.0-beta.2 to beta.5 and of the development up to rc1, which have another header and
-// another trailer.
+// Frames of 2.0.0-beta.2 to beta.5 and of the development up to rc1.  Their headers and trailers
+// differ from today's.
 
 #include <algorithm>
 #include <cstdint>
@@ -46,7 +46,7 @@ Result<Bytes> read_all(const Bytes& bytes) {
   return out;
 }
 
-// Four chunks of 1000 bytes, the last of 500.
+// Four chunks of 1000 bytes; the last one has 500.
 FrameSpec sample_spec() {
   FrameSpec spec;
   spec.chunksize = 1000;
@@ -64,7 +64,7 @@ FrameSpec sample_spec() {
   return spec;
 }
 
-// Oracle: the fields' places, by what was put there.
+// Oracle: the values that the builder put into the fields.
 TEST_CASE("beta frame: the header's fields stand where the betas had them",
           "[codec][beta_frame][unit]") {
   const auto built = build_beta_frame(sample_spec());
@@ -82,7 +82,7 @@ TEST_CASE("beta frame: the header's fields stand where the betas had them",
   CHECK(header.codec_id == 0);
   CHECK(header.clevel == 9);
   CHECK(header.metalayers_at() == 82);
-  // The last filter is the one nearest to the codec.
+  // The last filter is the one next to the codec.
   CHECK(header.filters[4].id == 3);
   CHECK(header.filters[5].id == 1);
   CHECK(header.filters[3].id == 0);
@@ -108,7 +108,7 @@ TEST_CASE("beta frame: its chunks are read", "[codec][beta_frame][unit]") {
 
 TEST_CASE("beta frame: the fields that follow the chunk size are told from it",
           "[codec][beta_frame][unit]") {
-  // What stands at byte 57 decides: in today's layout the marker of the chunk size.
+  // Byte 57 decides: in today's layout it is the marker of the chunk size.
   auto bytes = build_beta_frame(sample_spec()).bytes;
   bytes[57] = std::byte{0xd2};
   CHECK(parse_frame_header(bytes).value_or(FrameHeader{}).layout == FrameLayout::current);
@@ -159,7 +159,7 @@ struct FieldCase {
   const char* expect;
 };
 
-// Oracle: the format's rules, each number at both of its ends and one past them.
+// Oracle: the format's rules.  Each number is tried at both of its limits and one past them.
 TEST_CASE("beta frame: numbers are taken up to their limits and refused past them",
           "[codec][beta_frame][corrupt]") {
   const Bytes good = build_beta_frame(sample_spec()).bytes;
@@ -216,7 +216,7 @@ TEST_CASE("beta frame: every truncated prefix is refused", "[codec][beta_frame][
   }
 }
 
-// The length of the user's data stands at 3 in the trailer, its chunk from 7 on.
+// The length of the user data is at 3 in the trailer; its chunk starts at 7.
 struct Trailer {
   Trailer() : built(build_beta_frame(sample_spec(), {.usermeta = counting(40)})) {
     REQUIRE(open_bytes(built.bytes));
@@ -229,7 +229,7 @@ struct Trailer {
 TEST_CASE("beta frame: user's data longer than the trailer is refused",
           "[codec][beta_frame][corrupt]") {
   const Trailer good;
-  // As many bytes as the trailer still has are taken for it: then the chunk is of another length.
+  // The parser takes this many bytes as the chunk, but the chunk has another length.
   for (const std::uint32_t length :
        {72U + 23U + 1U, 1000U, 0x7fffffffU, 0x80000000U, 0xffffffffU}) {
     CAPTURE(length);
@@ -253,7 +253,7 @@ TEST_CASE("beta frame: user's data must be one chunk of just its length",
   CHECK(with(31) == "truncated: cbytes at " + good.place(7 + 12));
   CHECK(with(15).starts_with("truncated: "));
   CHECK(with(1).starts_with("truncated: "));
-  CHECK(with(0) == "ok");  // then there is none
+  CHECK(with(0) == "ok");  // no user data
   Bytes bytes = good.built.bytes;
   put_le<std::int32_t>(bytes, good.at(7 + 4), -1);
   CHECK(outcome(open_bytes(bytes)) == "bad field: nbytes at " + good.place(7 + 4));

@@ -52,18 +52,18 @@ void check_all_kernels(std::size_t typesize, std::size_t size) {
   }
 }
 
-// The bits of 1..8: row b holds, from its lowest bit on, bit b of each.
+// The bits of 1..8: row b holds bit b of each, the first element's in its lowest bit.
 TEST_CASE("bitshuffle: rows of bits become elements", "[codec][bitshuffle][unit]") {
   for (const auto tail : kBothTails) {
     CHECK(bitunshuffled(1, bytes_of({0x55, 0x66, 0x78, 0x80, 0, 0, 0, 0}), tail) ==
           bytes_of({1, 2, 3, 4, 5, 6, 7, 8}));
-    // The second byte is 0xff in elements 0, 2, 4, 6 and 0 in the others.
+    // The second byte is 0xff in elements 0, 2, 4 and 6, and 0 in the others.
     CHECK(bitunshuffled(2,
                         bytes_of({0x55, 0x66, 0x78, 0x80, 0, 0, 0, 0,  //
                                   0x55, 0x55, 0x55, 0x55, 0x55, 0x55, 0x55, 0x55}),
                         tail) ==
           bytes_of({1, 0xff, 2, 0, 3, 0xff, 4, 0, 5, 0xff, 6, 0, 7, 0xff, 8, 0}));
-    // Two columns: 1..8, then 16 times as much.
+    // Two columns: 1..8, then 16 times these values.
     CHECK(bitunshuffled(
               1, bytes_of({0x55, 0, 0x66, 0, 0x78, 0, 0x80, 0, 0, 0x55, 0, 0x66, 0, 0x78, 0, 0x80}),
               tail) == bytes_of({1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 48, 64, 80, 96, 112, 128}));
@@ -122,7 +122,7 @@ TEST_CASE("bitshuffle: every implementation turns eight bit rows into a plane",
           "[codec][bitshuffle][unit]") {
   constexpr std::size_t kStride = 211;
   for (std::size_t columns = 1; columns <= 200; ++columns) {
-    // At an odd address, and apart.
+    // At an odd address, and at a distance from each other.
     const auto in = test::noise(1 + 7 * kStride + columns, static_cast<std::uint32_t>(columns));
     Bytes together;
     for (std::size_t b = 0; b < 8; ++b) {

@@ -28,7 +28,7 @@ using test::ramp;
 constexpr auto kInt32Max = std::numeric_limits<std::int32_t>::max();
 constexpr auto kInt32Min = std::numeric_limits<std::int32_t>::min();
 
-// One stream: its size field, then what follows it.
+// One stream: its size field and its payload.
 Bytes stream(std::int32_t csize, std::span<const std::byte> payload = {}) {
   Bytes out;
   append_le(out, csize);
@@ -47,11 +47,10 @@ struct Shape {
   bool split = false;
   std::uint8_t filter = 0;  // in the last slot
   std::uint8_t version = 5;
-  bool short_header = false;  // of 16 bytes, without a filter
+  bool short_header = false;  // of 16 bytes, without filters
 };
 
-// A chunk of lz4 whose blocks are given as they are stored: for streams that no builder would
-// write.
+// A chunk of lz4 whose blocks are given in stored form, for streams that no builder writes.
 Bytes chunk_of(const Shape& shape, std::uint32_t nbytes, std::uint32_t blocksize,
                const std::vector<Bytes>& blocks) {
   Bytes out(shape.short_header ? 16 : 32, std::byte{0});
@@ -59,7 +58,7 @@ Bytes chunk_of(const Shape& shape, std::uint32_t nbytes, std::uint32_t blocksize
   out[2] = shape.split ? std::byte{0x25} : std::byte{0x35};
   out[3] = static_cast<std::byte>(shape.typesize);
   if (shape.short_header) {
-    out[2] &= ~std::byte{0x05};  // both shuffles mark the longer one
+    out[2] &= ~std::byte{0x05};  // both shuffle flags mark the long header
   } else {
     out[21] = static_cast<std::byte>(shape.filter);
   }
@@ -75,7 +74,7 @@ Bytes chunk_of(const Shape& shape, std::uint32_t nbytes, std::uint32_t blocksize
   return out;
 }
 
-// Decodes one block with a decoder of its own, over old contents that must not shine through.
+// Decodes one block with a new decoder, into a buffer whose old content must not remain.
 Result<Bytes> decode_block(const Bytes& bytes, BlockIndex block = {0},
                            std::span<const std::byte> first_block = {}) {
   const MemorySource source(bytes);
@@ -88,7 +87,7 @@ Result<Bytes> decode_block(const Bytes& bytes, BlockIndex block = {0},
   return out;
 }
 
-// One block of `n` plain bytes, not split, stored as `stored`.
+// One unsplit block of `n` plain bytes, stored as `stored`.
 Result<Bytes> decode_one(std::uint32_t n, const Bytes& stored) {
   return decode_block(chunk_of({}, n, n, {stored}));
 }
@@ -99,7 +98,7 @@ TEST_CASE("block_decoder: a stream of no bytes is zeros", "[codec][block_decoder
   }
 }
 
-// Oracle: the run's value is the negated size.
+// Oracle: the value of the run is the negated size.
 TEST_CASE("block_decoder: a negative size is a run of its value", "[codec][block_decoder][unit]") {
   for (std::int32_t value = 1; value <= 255; ++value) {
     INFO("value " << value);
@@ -138,12 +137,12 @@ TEST_CASE("block_decoder: a stream longer than what is stored is refused",
         "truncated: stream at 4");
   for (const std::size_t n : {0U, 1U, 3U}) {
     Bytes cut(n, std::byte{0});
-    cut.resize(std::max<std::size_t>(n, 1));  // a block of nothing is refused before
+    cut.resize(std::max<std::size_t>(n, 1));  // an empty block would be refused earlier
     CHECK(outcome(decode_one(50, cut)) == "truncated: stream size at 0");
   }
 }
 
-// A stream as long as what it decodes to is raw, even where it would decode as codec data.
+// A stream as long as its decoded size is raw, even if it would also decode as codec data.
 TEST_CASE("block_decoder: a stream of its plain size is raw, of any other is for the codec",
           "[codec][block_decoder][unit]") {
   const Bytes plain = ramp(300, 1);
@@ -174,7 +173,7 @@ TEST_CASE("block_decoder: bytes behind the last stream are not looked at",
   CHECK(decode_one(50, stored).value() == counting(50));
 }
 
-// Oracle: the four kinds of stream one after the other, as the format lays them out.
+// Oracle: the four kinds of streams one after the other, according to the format.
 TEST_CASE("block_decoder: each byte of a split block's items has a stream of its own",
           "[codec][block_decoder][unit]") {
   const Bytes plain = ramp(100, 1);
@@ -191,7 +190,7 @@ TEST_CASE("block_decoder: each byte of a split block's items has a stream of its
   append(expect, plain);
   CHECK(decode_block(bytes).value() == expect);
 
-  // The same streams shuffled: they are the planes of the items' bytes.
+  // The same streams with a shuffle: they are the byte planes of the items.
   const Bytes shuffled = chunk_of({.typesize = 4, .split = true, .filter = 1}, 400, 400, {stored});
   const Bytes items = decode_block(shuffled).value();
   bool equal = true;
@@ -222,7 +221,7 @@ TEST_CASE("block_decoder: a failure in a later stream is told by its place in th
   CHECK(check(stream(100, noise(99, 1))) == "truncated: stream at " + behind);
 }
 
-// The format leaves the rest undefined; bytes that were never written must not come out.
+// The format does not define the rest of such a block; unwritten memory must not be returned.
 TEST_CASE("block_decoder: a split block that does not divide into its streams is refused",
           "[codec][block_decoder][corrupt]") {
   for (const std::uint32_t n : {3U, 401U, 403U}) {
@@ -241,8 +240,9 @@ TEST_CASE("block_decoder: the leftover block is one stream", "[codec][block_deco
   CHECK(decode_block(bytes, {1}).value() == counting(3));
 }
 
-// Blosc1 split only where it paid: 128 bytes to a stream, 16 streams.  Its chunks are those with the
-// short header; the first Blosc2 releases wrote its versions, too, in the long one.
+// Blosc1 split blocks only if it paid off: at least 128 bytes per stream, at most 16 streams.  Its
+// chunks have the short header.  The first Blosc2 releases wrote the same versions with the long
+// header.
 TEST_CASE("block_decoder: chunks of Blosc1 split by its rule, later ones by their flag",
           "[codec][block_decoder][unit]") {
   for (const unsigned version : {0U, 1U, 2U, 3U, 5U}) {
@@ -270,7 +270,7 @@ TEST_CASE("block_decoder: chunks of Blosc1 split by its rule, later ones by thei
   }
 }
 
-// Oracle: old writers left a block alone whose items do not come in groups of eight.
+// Oracle: old writers did not filter blocks whose items do not fill groups of eight.
 TEST_CASE("block_decoder: bitshuffle of a block with a partial group depends on the version",
           "[codec][block_decoder][unit]") {
   const Bytes plain = noise(404, 1);  // 101 items
@@ -283,7 +283,7 @@ TEST_CASE("block_decoder: bitshuffle of a block with a partial group depends on 
   }
 }
 
-// A tuner's records stand where the data would, unfiltered.
+// A tuner's records take the place of the data and are not filtered.
 TEST_CASE("block_decoder: filters do not touch an instrumented chunk",
           "[codec][block_decoder][unit]") {
   const Bytes records = noise(64, 1);
@@ -301,7 +301,7 @@ TEST_CASE("block_decoder: filters do not touch an instrumented chunk",
   }
 }
 
-// Oracle: the xor of the items, written out.
+// Oracle: the XOR of the items.
 TEST_CASE("block_decoder: delta takes its reference from the first block",
           "[codec][block_decoder][unit]") {
   const Bytes first = noise(100, 1);
@@ -316,7 +316,7 @@ TEST_CASE("block_decoder: delta takes its reference from the first block",
   CHECK(decode_block(bytes, {0}).value() == running);
 }
 
-// A decoder is kept by its thread from block to block, whatever the blocks were.
+// A thread keeps its decoder for blocks of all kinds.
 TEST_CASE("block_decoder: a failure leaves nothing behind for the next block",
           "[codec][block_decoder][corrupt]") {
   BlockDecoder decoder;
@@ -345,7 +345,7 @@ TEST_CASE("block_decoder: a failure leaves nothing behind for the next block",
   }
 }
 
-// Oracle: the data.  The never-split flag beside a dictionary has had two meanings.
+// Oracle: the data.  Writers have used two meanings of the never-split flag beside a dictionary.
 TEST_CASE("block_decoder: the second reading of a split flag is tried only after the first fails",
           "[codec][block_decoder][unit]") {
   const Bytes data = ramp(2000, 4);
@@ -359,7 +359,7 @@ TEST_CASE("block_decoder: the second reading of a split flag is tried only after
     Bytes bytes = build_chunk(data, spec);
     bytes[2] &= ~std::byte{0x10};
     CHECK(std::ranges::equal(decode_block(bytes, {1}).value(), std::span(data).subspan(1000)));
-    // Bytes that neither reading makes sense of.
+    // Bytes that are invalid in both readings.
     Bytes damaged = bytes;
     std::fill(damaged.begin() + 32 + 8 + 4 + 300, damaged.end(), std::byte{0xfe});
     CHECK(outcome(decode_block(damaged, {0})) == "bad field: stream size at 0");

@@ -13,7 +13,7 @@
 namespace framefs::codec {
 namespace {
 
-// Bytes of the range, from the array's start, and where in the block each lies.
+// For each byte of the range, its offset in the array and in the block.
 using Bytes = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
 
 Bytes bytes_of_block(const ArrayLayout& layout, ChunkIndex chunk, BlockIndex block,
@@ -29,7 +29,7 @@ Bytes bytes_of_block(const ArrayLayout& layout, ChunkIndex chunk, BlockIndex blo
   return out;
 }
 
-// Oracle: the place of each byte by the formula.
+// Oracle: the position of each byte, computed with the formula.
 void check_blocks(const ArrayLayout& layout, const std::vector<test::BytePlace>& places,
                   ByteRange range) {
   INFO("range " << range.offset << " + " << range.size);
@@ -63,7 +63,7 @@ TEST_CASE("block_run_cursor: the blocks of random ranges hold what the formula p
   }
 }
 
-// A block of 2^29 rows: were they tried one by one from the first, this would take long.
+// A block of 2^29 rows: trying its rows one by one would take long.
 TEST_CASE("block_run_cursor: a few bytes at the end of a large block are found at once",
           "[codec][block_run_cursor][unit]") {
   const std::uint32_t rows = 1U << 28;

@@ -26,7 +26,7 @@ Bytes encoded(BlosclzEncoder& encoder, int level, const Bytes& plain, std::size_
   return out;
 }
 
-// Oracle: the byte-by-byte reader of tests/support.  It refuses a stream that ends in a match.
+// Oracle: the byte-by-byte decoder of tests/support, which refuses a stream that ends in a match.
 void check_round_trip(BlosclzEncoder& encoder, int level, const Bytes& plain) {
   const auto stream = encoded(encoder, level, plain, plain.size());
   if (stream.empty()) return;
@@ -62,11 +62,11 @@ TEST_CASE("blosclz_encoder: matches of every length and distance class are decod
                                    8191, 8192, 8193, 9000, 70000, 73726, 73727, 73728};
   for (const auto length : lengths) {
     for (const auto distance : distances) {
-      // The same `length` bytes twice, so far apart, in noise.
+      // Noise in which the same `length` bytes occur twice, at this distance.
       auto plain = test::noise(200 + distance + length, draw(random));
       for (std::size_t i = 0; i < length; ++i) plain[100 + distance + i] = plain[100 + i];
       auto padded = plain;
-      padded.resize(padded.size() + padded.size() / 8 + 2000);  // zeros, so that it pays at all
+      padded.resize(padded.size() + padded.size() / 8 + 2000);  // zeros, so that encoding pays off
       CAPTURE(length, distance);
       const auto stream = encoded(encoder, 9, padded, padded.size());
       REQUIRE_FALSE(stream.empty());

@@ -45,7 +45,7 @@ Bytes repeated(std::string_view text, std::size_t times) {
   return out;
 }
 
-// A run of `count` literals of which nothing but the number matters.
+// A run of `count` literals whose values do not matter.
 Bytes literal_run(std::size_t count) {
   Bytes stream;
   append_blosclz_literals(stream, counting(count));
@@ -56,8 +56,7 @@ std::string decode(const Bytes& stream, std::size_t size) {
   return test::outcome(decode_alone(decode_blosclz, stream, size));
 }
 
-// Oracle: the byte-by-byte decoder, for this size of the output and for the one that the stream
-// would have fitted.
+// Oracle: the byte-by-byte decoder, for this output size and for the size that fits the stream.
 void check_against_reference(const Bytes& stream, std::size_t room) {
   std::vector<std::size_t> sizes{room};
   if (const auto fits = test::blosclz_reference(stream, room)) sizes.push_back(fits->size());
@@ -78,7 +77,7 @@ void check_against_reference(const Bytes& stream, std::size_t room) {
   }
 }
 
-// Oracle: written by hand from the format's description.
+// Oracle: streams written by hand from the format's description.
 TEST_CASE("blosclz: hand-written streams decode", "[codec][blosclz][unit]") {
   struct Golden {
     const char* what;
@@ -145,7 +144,7 @@ TEST_CASE("blosclz: hand-written streams decode", "[codec][blosclz][unit]") {
   }
 }
 
-// Oracle: the top three bits of the first byte mark the level only.
+// Oracle: the top three bits of the first byte only mark the level.
 TEST_CASE("blosclz: the level mark of the first byte is ignored", "[codec][blosclz][unit]") {
   for (unsigned level = 0; level < 8; ++level) {
     INFO("level mark " << level);
@@ -156,7 +155,7 @@ TEST_CASE("blosclz: the level mark of the first byte is ignored", "[codec][blosc
   }
 }
 
-// Oracle: current readers leave out a match that ends the stream, so no such stream gives its size.
+// Oracle: current readers ignore a match at the end of the stream, so its output is too short.
 TEST_CASE("blosclz: a match at the end of the stream is refused", "[codec][blosclz][corrupt]") {
   const Bytes start = literal_run(8200);
   const std::vector<Bytes> matches{
@@ -168,7 +167,7 @@ TEST_CASE("blosclz: a match at the end of the stream is refused", "[codec][blosc
   for (const auto& match : matches) {
     const Bytes stream = joined({start, match});
     const auto match_at = std::to_string(start.size());
-    // As long as with the match carried out, and as without it.
+    // With the size that includes the match, and with the size that does not.
     for (const std::size_t size : {8200U, 8203U, 8213U, 8464U, 8467U}) {
       INFO(match.size() << " bytes, room for " << size);
       CHECK(decode(stream, size) == "truncated: blosclz match at " + match_at);
@@ -177,7 +176,8 @@ TEST_CASE("blosclz: a match at the end of the stream is refused", "[codec][blosc
   }
 }
 
-// Oracle: as above; the length alone takes the decoder from where it is safe to the stream's end.
+// Oracle: as above.  The length bytes alone lead the decoder from the safe area to the stream's
+// end.
 TEST_CASE("blosclz: a long length at the end of the stream is refused",
           "[codec][blosclz][corrupt]") {
   const Bytes start = literal_run(8200);
@@ -189,7 +189,7 @@ TEST_CASE("blosclz: a long length at the end of the stream is refused",
       match.resize(match.size() + length_bytes, std::byte{255});
       match = joined({match, stream_of({0x07}), distance});
       const std::size_t with_match = 8200 + 9 + 255 * length_bytes + 7;
-      // All of it, or a part; as much room as the match would fill, or plenty.
+      // All of the match, or a part of it; as much room as the match fills, or more.
       for (std::size_t n = 1; n <= match.size(); ++n) {
         const Bytes part(match.begin(), match.begin() + static_cast<std::ptrdiff_t>(n));
         for (const auto size : {with_match, with_match + 1000}) {
@@ -201,7 +201,7 @@ TEST_CASE("blosclz: a long length at the end of the stream is refused",
   }
 }
 
-// Oracle: the conditions of the format, one by one.
+// Oracle: the conditions of the format, each on its own.
 TEST_CASE("blosclz: what is wrong is named with its place", "[codec][blosclz][corrupt]") {
   struct Bad {
     Bytes stream;
@@ -238,7 +238,7 @@ TEST_CASE("blosclz: what is wrong is named with its place", "[codec][blosclz][co
   }
 }
 
-// Oracle: as above, where the wide decoder is the first to meet it.
+// Oracle: as above, where the wide decoder meets the error first.
 TEST_CASE("blosclz: what is wrong in the middle is named as well", "[codec][blosclz][corrupt]") {
   const Bytes start = literal_run(64);  // 66 bytes
   const Bytes end = literal_run(200);
@@ -256,7 +256,7 @@ TEST_CASE("blosclz: what is wrong in the middle is named as well", "[codec][blos
   CHECK(outcome({0xe0, 0xff, 0xff, 0x00, 0x00}, 64 + 519 + 200) == "ok");
 }
 
-// Oracle: a length is a sum of bytes without bound, and the output has one.
+// Oracle: a length is an unbounded sum of bytes, but the output is bounded.
 TEST_CASE("blosclz: an enormous length is refused", "[codec][blosclz][corrupt]") {
   for (const std::size_t length_bytes : {100U, 1U << 20, 17U << 20}) {
     Bytes stream = stream_of({0x20, 'a', 0xe0});
@@ -267,7 +267,7 @@ TEST_CASE("blosclz: an enormous length is refused", "[codec][blosclz][corrupt]")
   }
 }
 
-// Oracle: a match is copied byte after byte, so one that reaches beyond its start repeats it.
+// Oracle: a match is copied byte by byte, so a match longer than its distance repeats the bytes.
 TEST_CASE("blosclz: overlapping matches repeat what lies before", "[codec][blosclz][unit]") {
   std::vector<std::size_t> lengths;
   for (std::size_t length = test::kBlosclzShortestMatch; length <= 100; ++length) {
@@ -343,7 +343,7 @@ TEST_CASE("blosclz: flipped bits give what the format says", "[codec][blosclz][c
   }
 }
 
-// A stream of operations chosen at random, most of which are possible where they stand.
+// A stream of random operations, most of which are valid at their position.
 Bytes random_stream(std::mt19937& random) {
   Bytes stream;
   const auto append_literals = [&](std::size_t count) {

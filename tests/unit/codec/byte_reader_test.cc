@@ -21,7 +21,7 @@ Bytes sample() {
   return bytes;
 }
 
-// Oracle: the numbers written out by hand, from an odd address too.
+// Oracle: the numbers written by hand, also at an odd address.
 TEST_CASE("byte_reader: load composes numbers in both byte orders at any alignment",
           "[codec][byte_reader][unit]") {
   const Bytes bytes = sample();

@@ -18,8 +18,8 @@ using test::outcome;
 
 constexpr auto kMax = std::numeric_limits<std::uint64_t>::max();
 
-// Every range of a source of ten bytes that holds `content`: those inside are read, all others
-// refused with nothing written.
+// Tries every range around a source of ten bytes that holds `content`.  Ranges inside are read; all
+// others are refused, and nothing is written.
 void check_all_ranges(const ByteSource& source, std::span<const std::byte> content) {
   REQUIRE(source.size().value() == content.size());
   for (std::uint64_t offset = 0; offset <= content.size() + 1; ++offset) {
@@ -83,7 +83,7 @@ TEST_CASE("byte_source: offsets near the largest number are refused",
   }
 }
 
-// The doubles that other tests rely on: they must see, fail and claim what they say.
+// Other tests rely on the doubles, which must record, fail and claim as described.
 TEST_CASE("byte_source: the doubles record, fail once and claim a size",
           "[codec][byte_source][unit]") {
   const Bytes bytes = counting(10);

@@ -14,7 +14,7 @@ Bytes undone(std::size_t width, Bytes block, BytedeltaSum sum) {
   return block;
 }
 
-// Oracle: for each byte, the sum from where it starts, computed afresh.
+// Oracle: each byte is computed on its own, as a sum from the start.
 Bytes by_rule(std::size_t width, const Bytes& block, BytedeltaSum sum) {
   Bytes out = block;
   const std::size_t n = block.size() / width;
@@ -47,7 +47,8 @@ TEST_CASE("bytedelta: nothing happens when the width exceeds the block",
   }
 }
 
-// Eighteen bytes a stream: a vector of sixteen, then two whose sum begins anew in filter 34.
+// Eighteen bytes per stream: a vector of sixteen, then two bytes for which filter 34 restarts the
+// sum.
 TEST_CASE("bytedelta: the older filter begins anew after the last whole vector",
           "[codec][bytedelta][unit]") {
   const Bytes ones(36, std::byte{1});
@@ -76,7 +77,7 @@ TEST_CASE("bytedelta: blocks of any length follow the rules", "[codec][bytedelta
   SUCCEED("all agreed");
 }
 
-// Oracle: a sum, byte after byte.
+// Oracle: a sum, byte by byte.
 TEST_CASE("bytedelta: every kernel sums streams of any length and touches no other byte",
           "[codec][bytedelta][unit]") {
   for (const auto& kernels : usable_kernels()) {

@@ -41,7 +41,7 @@ TEST_CASE("checked: the ends of 64 bits are exact", "[codec][checked][unit]") {
   STATIC_REQUIRE(checked_mul<std::uint64_t>(kMax, 0) == 0);
   STATIC_REQUIRE(checked_mul<std::uint64_t>(kTwoTo32, kTwoTo32 - 1) == kMax - kTwoTo32 + 1);
   STATIC_REQUIRE_FALSE(checked_mul<std::uint64_t>(kTwoTo32, kTwoTo32).has_value());
-  // The usual (a + b - 1) / b would wrap.
+  // The usual formula (a + b - 1) / b would overflow.
   STATIC_REQUIRE(div_ceil<std::uint64_t>(kMax, 2) == kMax / 2 + 1);
   STATIC_REQUIRE(div_ceil<std::uint64_t>(kMax, kMax) == 1);
   STATIC_REQUIRE(div_ceil<std::uint64_t>(0, 7) == 0);

@@ -1,5 +1,5 @@
-// The two chunk layouts with tables of their own, dictionaries and variable-length blocks, and what
-// damage to those tables does.  Plain chunks: chunk_test.cc.
+// The two chunk layouts with additional tables, dictionaries and variable-length blocks, and damage
+// to these tables.  See chunk_test.cc for other chunks.
 
 #include <cstdint>
 #include <string>
@@ -38,7 +38,7 @@ Result<Bytes> decode_bytes(const Bytes& bytes) {
 
 constexpr std::size_t kDictBytes = 300;
 
-// Four blocks; the dictionary's size stands at 48, the dictionary at 52.
+// Four blocks.  The dictionary's size is at 48, the dictionary at 52.
 Bytes dictionary_chunk(Codec codec) {
   ChunkSpec spec;
   spec.codec = codec;
@@ -85,7 +85,7 @@ TEST_CASE("chunk: a dictionary's size outside its bounds is refused", "[codec][c
     put_le(bytes, 48, size);
     CHECK(outcome(open_bytes(bytes)) == "bad field: dictionary size at 48");
   }
-  // A chunk large enough for a dictionary that is larger than any writer's.
+  // A chunk large enough for a dictionary that exceeds the maximum.
   ChunkSpec spec;
   spec.blocksize = 60000;
   spec.dictionary = test::ramp_dictionary(kDictBytes, 4);
@@ -118,7 +118,7 @@ TEST_CASE("chunk: a block that starts inside the dictionary is refused",
   CHECK(outcome(open_bytes(bytes).value().stored_range({0})) == "ok");
 }
 
-// Oracle: the data.  Writers before 2.13 took dictionary chunks for never split, whatever the flag.
+// Oracle: the data.  Writers before 2.13 did not split chunks with a dictionary, whatever the flag.
 TEST_CASE("chunk: both readings of the split flag beside a dictionary decode",
           "[codec][chunk][unit]") {
   const Bytes data = ramp(3500, 4);
@@ -137,7 +137,7 @@ TEST_CASE("chunk: both readings of the split flag beside a dictionary decode",
       CHECK(open_bytes(bytes).value().split_is_ambiguous());
       CHECK(decode_bytes(bytes).value() == data);
       if (split) continue;
-      // Where the flag is set there is nothing to guess, and a wrong guess is not made.
+      // If the flag is set, there is only one reading.
       Bytes never = bytes;
       never[2] |= std::byte{0x10};
       CHECK(decode_bytes(never).value() == data);
@@ -147,7 +147,7 @@ TEST_CASE("chunk: both readings of the split flag beside a dictionary decode",
 
 const std::vector<std::uint32_t> kVlSizes = {700, 1, 1200, 99};
 
-// Starts at 32, 36, 40, 44; blocks from 48 on.
+// Starts at 32, 36, 40 and 44; blocks from 48 on.
 Bytes vl_chunk() {
   ChunkSpec spec;
   spec.vl_block_bytes = kVlSizes;
@@ -159,7 +159,7 @@ std::uint32_t vl_start(const Bytes& chunk, std::size_t block) {
   return load_le<std::uint32_t>(chunk.data() + 32 + 4 * block);
 }
 
-// Oracle: the block lengths, summed up.
+// Oracle: the sums of the block sizes.
 TEST_CASE("chunk: variable-length blocks map bytes to blocks", "[codec][chunk][unit]") {
   const Bytes bytes = vl_chunk();
   const auto chunk = open_bytes(bytes).value();
@@ -179,7 +179,7 @@ TEST_CASE("chunk: variable-length blocks map bytes to blocks", "[codec][chunk][u
   CHECK_FALSE(chunk.split_is_ambiguous());
 }
 
-// Oracle: the data, for every codec, with and without a dictionary, with raw and packed blocks.
+// Oracle: the data, for every codec, with and without a dictionary, with raw and compressed blocks.
 TEST_CASE("chunk: variable-length blocks of every codec decode", "[codec][chunk][unit]") {
   Bytes data = ramp(30000, 4);
   const Bytes tail = noise(500, 3);
@@ -230,7 +230,7 @@ TEST_CASE("chunk: sizes of variable-length blocks must sum up to the chunk's",
   struct Case {
     std::size_t block;
     std::int32_t size;
-    bool size_is_to_blame;  // else the sum
+    bool size_is_to_blame;  // else the error names the sum
   };
   for (const auto& c :
        {Case{0, 0, true}, Case{0, -1, true},
@@ -240,7 +240,7 @@ TEST_CASE("chunk: sizes of variable-length blocks must sum up to the chunk's",
     INFO("block " << c.block << " of " << c.size << " bytes");
     Bytes bytes = good;
     put_le(bytes, vl_start(good, c.block), c.size);
-    const std::size_t blamed = c.block == 1 ? 3 : c.block;  // the first to pass the end
+    const std::size_t blamed = c.block == 1 ? 3 : c.block;  // the first block past the end
     CHECK(outcome(open_bytes(bytes)) ==
           (c.size_is_to_blame ? "bad field: block size at " + std::to_string(vl_start(good, blamed))
                               : "bad field: nbytes at 4"));
@@ -280,7 +280,7 @@ TEST_CASE("chunk: delta over variable-length blocks is refused", "[codec][chunk]
   CHECK(error.at == 16);
 }
 
-// A file that others write to: the size that open() saw is not the one that decoding meets.
+// Another process writes to the file: the size at decoding differs from the size that open() read.
 TEST_CASE("chunk: a variable-length block that changes its size after opening is refused",
           "[codec][chunk][corrupt]") {
   Bytes bytes = vl_chunk();

@@ -47,7 +47,7 @@ Bytes encoded(const EncodeParams& params, const Bytes& plain) {
   return encoded(encoder, params, plain);
 }
 
-// As a caller with many threads does it: blocks in any order, each by an encoder of its own.
+// Encodes as a caller with many threads does: blocks in any order, each with its own encoder.
 Bytes encoded_by_blocks(const EncodeParams& params, const Bytes& plain) {
   const auto plan = ChunkPlan::make(params, plain);
   REQUIRE(plan);
@@ -84,8 +84,8 @@ void check_decodes(const Bytes& chunk_bytes, std::uint32_t typesize, const Bytes
   REQUIRE(test::subranges_agree(source, *chunk, plain, random, 3));
 }
 
-// Oracle: the format walked through with the codecs' own libraries, and the plain forward filters.
-// Nothing is held against chunks that are plain or special.
+// Oracle: test::walk_chunk(), which uses the codecs' own libraries, and the tests' forward filters.
+// Plain and special chunks are not checked.
 void check_walk(const Bytes& chunk, const EncodeParams& params,
                 const std::vector<std::uint8_t>& filters, const Bytes& plain) {
   if ((chunk[2] & std::byte{kFlagMemcpyed}) != std::byte{0} || chunk[31] > std::byte{1}) return;
@@ -122,7 +122,7 @@ TEST_CASE("chunk_encoder: whatever is asked for is read back by every reader",
     params.split = static_cast<SplitMode>(1 + draw(random) % 4);
     params.use_dict = draw(random) % 4 == 0;
     params.omit_zero_chunks = draw(random) % 2 == 0;
-    if (params.clevel > 7) params.clevel = 8;  // the highest of zstd takes its time
+    if (params.clevel > 7) params.clevel = 8;  // the highest level of zstd is slow
     const auto kind = test::kPlainKinds[draw(random) % 7];
     const auto nbytes = sizes[draw(random) % 12] + draw(random) % 3;
     CAPTURE(round, codec_name(params.codec), params.clevel, params.typesize, filters,
@@ -190,7 +190,7 @@ TEST_CASE("chunk_encoder: zeros are not stored when they may vanish",
   EncodeParams params{.typesize = 4};
   CHECK(encoded(params, Bytes(4)).empty());
   CHECK(encoded(params, Bytes(100000)).empty());
-  // A reader may not find the end of the last item.
+  // The reference library may not find the end of the last item.
   CHECK_FALSE(encoded(params, Bytes(100001)).empty());
   params.omit_zero_chunks = false;
   const auto stored = encoded(params, Bytes(100000));
@@ -212,7 +212,7 @@ TEST_CASE("chunk_encoder: a repeated item becomes a rule with the frame's typesi
     CHECK(chunk[31] == std::byte{0x30});
     check_decodes(chunk, typesize, plain, random);
   }
-  // One item alone, or a part of one at the end, is no repetition.
+  // A single item, or a partial item at the end, is not a repetition.
   const EncodeParams params{.typesize = 64};
   CHECK(encoded(params, test::noise(64, 1))[31] == std::byte{0});
   CHECK(encoded(params, test::plain_bytes(PlainKind::one_item, 1000, 64, 9))[31] == std::byte{0});
@@ -278,7 +278,7 @@ TEST_CASE("chunk_encoder: a dictionary is trained, stored and never split",
 
 TEST_CASE("chunk_encoder: streams of one byte are told by their size alone",
           "[codec][chunk_encoder][unit]") {
-  // Items of which one byte varies, one is 7 throughout, two are zero.
+  // Items in which one byte varies, one is always 7 and two are zero.
   Bytes plain(40000);
   for (std::size_t i = 0; i < plain.size(); i += 4) {
     plain[i] = static_cast<std::byte>(i / 64);

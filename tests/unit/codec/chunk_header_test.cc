@@ -22,8 +22,8 @@ constexpr std::uint64_t kAvailable = 4096;
 constexpr auto kInt32Max = std::numeric_limits<std::int32_t>::max();
 constexpr auto kInt32Min = std::numeric_limits<std::int32_t>::min();
 
-// A good header of 32 bytes, written by hand from the format's table: lz4, shuffle in the last
-// slot, typesize 4, 1000 bytes in blocks of 256, 600 bytes stored.
+// A valid 32-byte header, written by hand from the format's table: lz4, shuffle in the last slot,
+// typesize 4, 1000 bytes in blocks of 256, 600 bytes stored.
 Bytes extended_header() {
   Bytes out;
   for (const unsigned b :
@@ -34,7 +34,7 @@ Bytes extended_header() {
   return out;
 }
 
-// The same in 16 bytes, as Blosc1 wrote it.
+// The same in 16 bytes, as written by Blosc1.
 Bytes short_header() {
   Bytes out = extended_header();
   out.resize(kShortHeaderBytes);
@@ -96,7 +96,7 @@ TEST_CASE("chunk_header: every flag of the first flag byte has its own meaning",
     Bytes bytes = extended_header();
     bytes[2] = static_cast<std::byte>(flags);
     const bool extended = (flags & 5) == 5;
-    put_le<std::int32_t>(bytes, 12, extended ? 1032 : 1016);  // right if memcpyed
+    put_le<std::int32_t>(bytes, 12, extended ? 1032 : 1016);  // valid if memcpyed
     const auto header = parse_chunk_header(bytes, kAvailable);
     REQUIRE(header);
     CHECK(header->extended == extended);
@@ -114,7 +114,7 @@ TEST_CASE("chunk_header: every flag of the first flag byte has its own meaning",
   }
 }
 
-// What stands behind a short header is data, whatever it looks like.
+// The bytes after a short header are data, whatever they look like.
 TEST_CASE("chunk_header: the short form ends after 16 bytes", "[codec][chunk_header][corrupt]") {
   Bytes bytes = short_header();
   CHECK(parse(bytes) == "ok");
@@ -158,7 +158,7 @@ void check_cases(const Bytes& good, const std::vector<FieldCase>& cases) {
   }
 }
 
-// Oracle: the format's rules, each number at both of its ends and one past them.
+// Oracle: the format's rules.  Each number is tried at both of its limits and one past them.
 TEST_CASE("chunk_header: numbers are taken up to their limits and refused past them",
           "[codec][chunk_header][corrupt]") {
   check_cases(extended_header(),
@@ -214,7 +214,7 @@ TEST_CASE("chunk_header: flags of the second kind are taken or refused one by on
                                      {30, 1, 0x02, "ok"},
                                      {30, 1, 0xff, "ok"},
                                  });
-  // A newer version is tried as long as it says nothing that is unknown here.
+  // A newer version is accepted unless it uses something unknown.
   Bytes newer = extended_header();
   newer[0] = std::byte{7};
   check_cases(newer, {
@@ -248,7 +248,7 @@ TEST_CASE("chunk_header: special chunks obey the rules of their kind",
   CHECK(check(Special::value, 1000, 32 + 1001) == wrong_value);
   CHECK(check(Special::value, 1000, 32 + 2000) == wrong_value);
   CHECK(check(Special::value, 0, 33) == wrong_value);
-  // Neither codec nor filter nor the memcpyed flag matters to one of them.
+  // Codec, filters and the memcpyed flag do not matter for a special chunk.
   Bytes flagged = special_header(Special::zero, 1000, 32);
   flagged[2] = std::byte{0xff};
   CHECK(parse(flagged) == "ok");
@@ -295,7 +295,8 @@ TEST_CASE("chunk_header: variable-length blocks count blocks and exclude other b
   CHECK(parse(damaged) == expect);
 }
 
-// Oracle: blocks of `blocksize` laid end to end, the size clipped to the chunk's first.
+// Oracle: blocks of `blocksize` laid end to end, after the block size is clipped to the chunk's
+// size.
 TEST_CASE("chunk_header: blocks are counted after the block size is clipped",
           "[codec][chunk_header][unit]") {
   struct Case {
@@ -329,7 +330,7 @@ TEST_CASE("chunk_header: every truncated prefix is refused", "[codec][chunk_head
   }
 }
 
-// Oracle: what the rules between the fields promise to those who use a header.
+// Oracle: the guarantees that users of a header rely on.
 TEST_CASE("chunk_header: any flipped bit gives an error or a header that keeps its promises",
           "[codec][chunk_header][corrupt]") {
   Bytes vl = extended_header();

@@ -177,7 +177,7 @@ TEST_CASE("chunk_begins: an index that cannot be read is the caller's error",
         "checksum mismatch: entry at 77");
 }
 
-// The error of the source is what find() reports where a header could not be fetched.
+// If a header cannot be read, find() reports the error of the source.
 TEST_CASE("chunk_begins: a chunk header that cannot be fetched is reported by the bytes behind it",
           "[codec][chunk_begins][corrupt]") {
   const BuiltFrame built = build_frame(variable_spec({10, 20, 30}));

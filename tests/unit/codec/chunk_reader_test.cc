@@ -33,7 +33,7 @@ using test::ramp;
 const std::vector<Codec> kCodecs = {Codec::memcpy, Codec::blosclz, Codec::lz4,
                                     Codec::lz4hc,  Codec::zlib,    Codec::zstd};
 
-// Three ways to decode must give the data.
+// Checks that three ways to decode return the data.
 void check_decodes(const Bytes& bytes, const Bytes& data) {
   const MemorySource source(bytes);
   const auto chunk = Chunk::open(source, 0, bytes.size(), {}, Limits{});
@@ -89,16 +89,16 @@ TEST_CASE("chunk_reader: chunks with the header of Blosc1 are read",
         spec.codec = codec;
         spec.blosc1_header = true;
         spec.filters = {filter};
-        spec.split = items >= 128;  // what Blosc1 itself does
+        spec.split = items >= 128;  // as Blosc1 does
         spec.blocksize = 4 * items;
         const Bytes data = ramp(10001, 4);
         Bytes bytes = build_chunk(data, spec);
         const std::byte flags = bytes[2];
-        bytes[2] &= ~std::byte{0x10};  // early releases knew no such flag
+        bytes[2] &= ~std::byte{0x10};  // early releases had no such flag
         check_decodes(bytes, data);
         bytes[0] = std::byte{1};
         check_decodes(bytes, data);
-        bytes[0] = std::byte{5};  // a Blosc2 writer asked for the old header: the flag counts
+        bytes[0] = std::byte{5};  // written by Blosc2 with the old header: the flag counts
         bytes[2] = flags;
         check_decodes(bytes, data);
       }
@@ -113,18 +113,17 @@ TEST_CASE("chunk_reader: versions 3 to 5 and newer ones without news are read al
     ChunkSpec spec;
     spec.filters = {Filter::bitshuffle};
     spec.version = static_cast<std::uint8_t>(version);
-    spec.blocksize = 404;  // 101 items: not all in groups of eight
+    spec.blocksize = 404;  // 101 items: the last group of eight is partial
     check_decodes(build_chunk(data, spec), data);
   }
   ChunkSpec spec;
   spec.version = 3;
   Bytes bytes = build_chunk(data, spec);
-  bytes[21] = std::byte{99};  // was a reserved byte then
+  bytes[21] = std::byte{99};  // a reserved byte in version 3
   check_decodes(bytes, data);
 }
 
-// Moves the blocks of a chunk so that they are stored in `order`, as a threaded writer may leave
-// them.
+// Rearranges the blocks of a chunk so that they are stored in `order`, as a threaded writer may do.
 Bytes store_in_order(const Bytes& chunk, const std::vector<std::size_t>& order) {
   const auto start = [&](std::size_t block) {
     return block < order.size() ? load_le<std::uint32_t>(chunk.data() + 32 + 4 * block)
@@ -212,7 +211,7 @@ TEST_CASE("chunk_reader: a range past the chunk's end is refused",
   }
 }
 
-// Oracle: where open() says that the block is stored.
+// Oracle: the stored ranges according to open().
 TEST_CASE("chunk_reader: a read touches the stored bytes of its blocks alone",
           "[codec][chunk_reader][unit]") {
   for (const bool delta : {false, true}) {
@@ -278,7 +277,7 @@ TEST_CASE("chunk_reader: plain and special bodies are read without what is besid
   CHECK(untouched.reads().empty());
 }
 
-// Oracle: the data, from the very reader that failed before.
+// Oracle: the data, from the reader that failed before.
 TEST_CASE("chunk_reader: after a failed read the same reader can be asked again",
           "[codec][chunk_reader][corrupt]") {
   ChunkSpec spec;
@@ -311,7 +310,7 @@ TEST_CASE("chunk_reader: a damaged block spoils its own bytes alone",
   spec.blocksize = 1000;
   const Bytes data = noise(5000, 1);
   Bytes bytes = build_chunk(data, spec);
-  put_le(bytes, load_le<std::uint32_t>(bytes.data() + 32 + 8), -1000);  // of block 2
+  put_le(bytes, load_le<std::uint32_t>(bytes.data() + 32 + 8), -1000);  // start of block 2
   const MemorySource source(bytes);
   const auto chunk = Chunk::open(source, 0, bytes.size(), {}, Limits{}).value();
   ChunkReader reader(source, chunk);
@@ -322,7 +321,7 @@ TEST_CASE("chunk_reader: a damaged block spoils its own bytes alone",
   }
 }
 
-// Oracle: see chunk_misbehaviour().  That damage to data is noticed is not asked for: there is no
+// Oracle: see chunk_misbehaviour().  Damaged data need not be detected, because chunks have no
 // checksum.
 TEST_CASE("chunk_reader: no flipped bit and no cut makes a chunk misbehave",
           "[codec][chunk_reader][corrupt]") {

@@ -15,7 +15,7 @@ TEST_CASE("chunk_space: every file has its own 2 GiB, in the order of the ids",
   CHECK(chunk_file_at(0) == 0);
   CHECK(chunk_file_at(1) == kShare);
   CHECK(chunk_file_at(0xffffffff) == 0xffffffff * kShare);
-  // The end of the last one is a number, too.
+  // The end of the last file does not overflow.
   CHECK(chunk_file_at(0xffffffff) <= std::numeric_limits<std::uint64_t>::max() - kShare);
 }
 
@@ -31,7 +31,7 @@ TEST_CASE("chunk_space: a place is found again", "[codec][chunk_space][unit]") {
   }
 }
 
-// A chunk says its size in a signed number of 32 bits: no offset in one reaches into the next file.
+// A chunk's size is a signed 32-bit number, so no offset in a chunk reaches the next file.
 TEST_CASE("chunk_space: the largest chunk fits into its share", "[codec][chunk_space][unit]") {
   const std::uint64_t most = std::numeric_limits<std::int32_t>::max();
   CHECK(chunk_file_place(chunk_file_at(7) + most).id == 7);

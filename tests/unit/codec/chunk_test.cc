@@ -35,21 +35,21 @@ Result<Chunk> open_bytes(std::span<const std::byte> bytes, const Limits& limits 
   return Chunk::open(MemorySource(bytes), 0, bytes.size(), {}, limits);
 }
 
-// Fills `size` bytes from `offset` on over old contents that must not shine through.
+// Fills `size` bytes from `offset` on, in a buffer whose old content must not remain.
 Bytes filled(const Chunk& chunk, std::uint64_t offset, std::size_t size) {
   Bytes out(size, std::byte{0xee});
   chunk.fill(offset, out);
   return out;
 }
 
-// `times` copies of `value`, one after the other: what a chunk of a repeated value means.
+// `times` copies of `value`, one after the other: the content of a chunk of a repeated value.
 Bytes repeated(std::span<const std::byte> value, std::size_t times) {
   Bytes out;
   for (std::size_t i = 0; i < times; ++i) test::append(out, value);
   return out;
 }
 
-// Ten blocks of 1000 bytes, the last of 500.
+// Ten blocks of 1000 bytes; the last one has 500.
 Bytes regular_chunk() {
   ChunkSpec spec;
   spec.blocksize = 1000;
@@ -70,7 +70,7 @@ TEST_CASE("chunk: zero and uninitialised chunks read as zeros", "[codec][chunk][
   }
 }
 
-// Oracle: the quiet NaNs as bytes, written out.
+// Oracle: the quiet NaNs as bytes.
 TEST_CASE("chunk: NaN chunks repeat the NaN of 4 or 8 bytes and know no other",
           "[codec][chunk][unit]") {
   const Bytes nan4 = {std::byte{0}, std::byte{0}, std::byte{0xc0}, std::byte{0x7f}};
@@ -89,7 +89,7 @@ TEST_CASE("chunk: NaN chunks repeat the NaN of 4 or 8 bytes and know no other",
   }
 }
 
-// Oracle: the value laid end to end; every place is read once as the first byte of a range.
+// Oracle: copies of the value; each offset is used once as the start of a range.
 TEST_CASE("chunk: a repeated value of any size starts at any phase", "[codec][chunk][unit]") {
   for (const std::uint32_t size : {1U, 2U, 3U, 7U, 8U, 255U, 256U, 300U, 4000U}) {
     INFO("value of " << size << " bytes");
@@ -117,7 +117,7 @@ TEST_CASE("chunk: specials that only an index names have no stored bytes", "[cod
   CHECK(zero.is_zero());
   CHECK(zero.body() == ChunkBody::special);
   CHECK(Chunk::make_special(Special::uninit, 10, 1).value().is_zero());
-  // The last chunk of a frame may end inside an item.
+  // The last chunk of a frame may end within an item.
   const auto nan = Chunk::make_special(Special::nan, 10, 8).value();
   CHECK(filled(nan, 6, 4) == Bytes{std::byte{0xf8}, std::byte{0x7f}, std::byte{0}, std::byte{0}});
   for (const std::uint32_t typesize : {1U, 3U, 255U, 260U, 264U}) {
@@ -131,7 +131,7 @@ TEST_CASE("chunk: a memcpyed chunk is plain and its dictionary flag means nothin
   ChunkSpec spec;
   spec.codec = test::Codec::memcpy;
   Bytes bytes = build_chunk(counting(100), spec);
-  // Filters of the future and codecs that nobody has: not used, so no matter.
+  // Unknown filters and codecs do not matter, because they are not used.
   bytes[16] = std::byte{31};
   bytes[2] = std::byte{0xe7};
   bytes[31] = std::byte{1};
@@ -161,7 +161,7 @@ TEST_CASE("chunk: an empty chunk is plain and reads as nothing", "[codec][chunk]
   }
 }
 
-// Oracle: blocks of 1000 laid end to end, and the starts in the stored table.
+// Oracle: blocks of 1000 bytes laid end to end, and the starts in the stored table.
 TEST_CASE("chunk: a regular chunk maps bytes to blocks and blocks to stored bytes",
           "[codec][chunk][unit]") {
   const Bytes bytes = regular_chunk();
@@ -190,7 +190,7 @@ TEST_CASE("chunk: blocks in any stored order end where the next stored one start
   Bytes bytes = regular_chunk();
   std::vector<std::uint32_t> starts;
   for (std::size_t i = 0; i < 10; ++i) starts.push_back(start_of(bytes, i));
-  // Only the table is turned round: what the blocks decode to is not asked for here.
+  // Only the table is reversed; this test does not decode the blocks.
   for (std::size_t i = 0; i < 10; ++i) put_le(bytes, 32 + 4 * i, starts[9 - i]);
   const auto chunk = open_bytes(bytes).value();
   for (std::uint64_t i = 0; i < 10; ++i) {
@@ -246,7 +246,7 @@ TEST_CASE("chunk: more block starts than the chunk has bytes are refused",
   CHECK(outcome(open_bytes(bytes)) == "ok");
 }
 
-// Oracle: the split rule as the format has it, for each version, typesize and block size.
+// Oracle: the format's split rule, for each version, typesize and block size.
 TEST_CASE("chunk: streams of a block follow the split rule of their version",
           "[codec][chunk][unit]") {
   struct Case {
@@ -276,7 +276,7 @@ TEST_CASE("chunk: streams of a block follow the split rule of their version",
   }
 }
 
-// Newer readers clip before they look for a leftover, so the one block is a full one.
+// Newer readers clip before they look for a leftover block, so the single block is a full one.
 TEST_CASE("chunk: a block size above the chunk's is clipped and splits as a full block",
           "[codec][chunk][unit]") {
   ChunkSpec spec;
@@ -296,7 +296,7 @@ TEST_CASE("chunk: codecs and filters that are missing are named", "[codec][chunk
     Bytes bytes = good;
     bytes[2] = static_cast<std::byte>(0x15U | format << 5);
     bytes[22] = std::byte{0xa5};
-    // The first stream that needs the codec says so: others might not.
+    // The first stream that needs the codec reports it, because other streams may not need it.
     const auto chunk = open_bytes(bytes);
     REQUIRE(chunk);
     const MemorySource source(bytes);
@@ -316,7 +316,7 @@ TEST_CASE("chunk: codecs and filters that are missing are named", "[codec][chunk
   }
 }
 
-// Oracle: no read is larger than what the limits allow, so nothing larger was made room for.
+// Oracle: no read exceeds the limits, so the reader did not allocate more.
 TEST_CASE("chunk: what exceeds the limits is refused before it is read",
           "[codec][chunk][corrupt]") {
   constexpr std::uint64_t kHuge = 2147483647;
@@ -340,7 +340,7 @@ TEST_CASE("chunk: what exceeds the limits is refused before it is read",
   CHECK(open_vast(bytes) == "over limit: block count at 8");
   bytes[0] = std::byte{6};
   bytes[30] = std::byte{1};
-  put_le(bytes, 8, 1 << 20);  // that many variable-length blocks
+  put_le(bytes, 8, 1 << 20);  // as many variable-length blocks
   CHECK(open_vast(bytes) == "over limit: block count at 8");
 
   Bytes value = build_special_chunk(SpecialKind::value, 4, 4, counting(4));

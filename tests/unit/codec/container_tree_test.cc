@@ -98,7 +98,7 @@ TEST_CASE("store_tree: more nodes than the limit are refused", "[codec][store_tr
   CHECK(ContainerTree::make(leaves, {.tree_nodes = 5}));
   CHECK(test::outcome(ContainerTree::make(leaves, {.tree_nodes = 4})) ==
         "over limit: store tree at 0");
-  // Few bytes of paths, many directories.
+  // Short paths that imply many directories.
   std::vector<ContainerTree::Leaf> deep;
   for (char c = 'a'; c <= 'z'; ++c) {
     std::string path(1, c);
@@ -110,7 +110,7 @@ TEST_CASE("store_tree: more nodes than the limit are refused", "[codec][store_tr
         "over limit: store tree at 0");
 }
 
-// Oracle: sets of paths, made prefix by prefix.
+// Oracle: sets of paths, built prefix by prefix.
 TEST_CASE("store_tree: random paths make the tree of their prefixes", "[codec][store_tree][unit]") {
   const auto seed = test::random_seed();
   CAPTURE(seed);

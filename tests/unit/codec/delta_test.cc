@@ -8,7 +8,7 @@ namespace {
 
 using test::Bytes;
 
-// Oracle: the format's rules, one element after the other.
+// Oracle: the format's rules, applied element by element.
 std::size_t element_by_rule(std::size_t typesize) {
   if (typesize == 1 || typesize == 2 || typesize == 4 || typesize == 8) return typesize;
   return typesize % 8 == 0 ? 8 : 1;

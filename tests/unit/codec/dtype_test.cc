@@ -9,7 +9,7 @@
 namespace framefs::codec {
 namespace {
 
-// What numpy.dtype(stored).str says (NumPy 1.24).
+// The results of numpy.dtype(stored).str (NumPy 1.24).
 struct Code {
   std::string stored;
   std::string text;
@@ -169,7 +169,7 @@ TEST_CASE("dtype: simple types are quoted codes", "[codec][dtype][unit]") {
   CHECK(descr("|V1000", 1000) == "'|V1000'");
 }
 
-// Oracle: what numpy.lib.format.dtype_to_descr() says of the dtype (NumPy 1.24).
+// Oracle: the result of numpy.lib.format.dtype_to_descr() for the dtype (NumPy 1.24).
 TEST_CASE("dtype: lists of fields are written as NumPy writes them", "[codec][dtype][unit]") {
   CHECK(descr("[('a', '<i4'), ('b', '<f8'), ('c', '|S3')]", 15) ==
         "[('a', '<i4'), ('b', '<f8'), ('c', '|S3')]");
@@ -205,7 +205,7 @@ TEST_CASE("dtype: dicts of fields become lists with the gaps filled", "[codec][d
               20) == "[('', '|V2'), (('t', 'a'), '<i4'), ('', '|V2'), ('b', '<f8'), ('', '|V4')]");
   CHECK(descr("{'names': ('a',), 'formats': (('<f4', (2, 3)),), 'offsets': (4,), 'itemsize': 32}",
               32) == "[('', '|V4'), ('a', '<f4', (2, 3)), ('', '|V4')]");
-  // NumPy has no list for these; by name the fields are found all the same.
+  // NumPy cannot write these as a list, but finds the fields by name.
   CHECK(descr("{'names': ['b', 'a'], 'formats': ['<i4', '<f8'], 'offsets': [8, 0]}", 12) ==
         "[('a', '<f8'), ('b', '<i4')]");
   CHECK(descr("[('a', {'names': ['x'], 'formats': ['<i4'], 'offsets': [4], 'itemsize': 12}, (2,))]",
@@ -218,7 +218,7 @@ TEST_CASE("dtype: dicts of fields become lists with the gaps filled", "[codec][d
 TEST_CASE("dtype: what is aligned is so in all its parts", "[codec][dtype][unit]") {
   CHECK(descr("{'names': ['a', 'b'], 'formats': ['u1', '<f8'], 'aligned': True}", 16) ==
         "[('a', '|u1'), ('', '|V7'), ('b', '<f8')]");
-  // The inner list stands for an aligned one.
+  // The inner list represents an aligned struct.
   CHECK(
       descr("{'names': ['a', 'b'], 'formats': ['u1', [('x', '<c16'), ('y', 'S3'), ('z', '<U1')]], "
             "'offsets': [0, 8], 'itemsize': 32, 'aligned': True}",
@@ -229,7 +229,7 @@ TEST_CASE("dtype: what is aligned is so in all its parts", "[codec][dtype][unit]
         "[('a', [('x', '<i4'), ('y', '|u1'), ('', '|V3')])]");
   CHECK(descr("{'names': ['a'], 'formats': [[('x', '<i4'), ('y', 'u1')]], 'aligned': False}", 5) ==
         "[('a', [('x', '<i4'), ('y', '|u1')])]");
-  // Not where an aligned one can be.
+  // Not where an aligned struct cannot have such a field.
   CHECK(
       descr("{'names': ['a'], 'formats': ['<i4'], 'offsets': [2], 'itemsize': 8, 'aligned': True}",
             8) == "'|V8'");
@@ -259,15 +259,15 @@ TEST_CASE("dtype: what cannot be said in a .npy file is opaque bytes", "[codec][
            "",
            "zzz",
            "<f4",    // of another size
-           "'<f8'",  // quoted once too often
+           "'<f8'",  // one pair of quotes too many
            "O",
            "[('a', 'O')]",
            "[('a', '<f8'), ('b', '|O')]",
            "[('a', '<f4'), ('a', '<f4')]",  // twice the same name
-           "[(('a', 'a'), '<f8')]",         // also as title
+           "[(('a', 'a'), '<f8')]",         // the title equals the name
            "[(('b', 'a'), '<f4'), ('b', '<f4')]",
            "[(('b', ''), '<f8')]",
-           "[('', '<f8')]",  // NumPy makes up a name
+           "[('', '<f8')]",  // NumPy invents a name
            "[('', [('a', '<f8')])]",
            "[('a',)]",
            "[('a', '<f8', (1,), 3)]",
@@ -317,7 +317,7 @@ TEST_CASE("dtype: no more dimensions than NumPy has", "[codec][dtype][unit]") {
     for (std::size_t i = 0; i < n; ++i) out += "1,";
     return out + ")";
   };
-  // In a field as many as an array has; those of a whole item come after the array's own.
+  // A field may have as many dimensions as an array.  Those of a whole item follow the array's.
   CHECK(descr("[('a', '<f8', " + ones(32) + ")]", 8).starts_with("[("));
   CHECK(descr("[('a', '<f8', " + ones(33) + ")]", 8) == "'|V8'");
   CHECK(npy_dtype("('<f8', " + ones(16) + ")", 8).shape.size() == 16);
@@ -334,7 +334,7 @@ TEST_CASE("dtype: any flipped bit gives a description of the same size",
     INFO("bit " << bit);
     auto damaged = good;
     damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << (bit % 8)));
-    // What comes out is understood again, and means the same.
+    // The result can be parsed again, with the same meaning.
     const auto dtype = npy_dtype(damaged, 24);
     const auto again = dtype.descr.starts_with('\'')
                            ? npy_dtype(dtype.descr.substr(1, dtype.descr.size() - 2), 24)

@@ -25,7 +25,7 @@ Result<EmbedMap> parse(const Bytes& metadata, const ContainerLimits& limits = {}
   return parse_embed_map(metadata, kContainerBytes, limits);
 }
 
-// A node's map: {"offset": ..., "length": ...}
+// The map of a node: {"offset": ..., "length": ...}
 void pack_place(Bytes& to, std::uint64_t offset, std::uint64_t length) {
   pack_map(to, 2);
   pack_str(to, "offset");
@@ -40,7 +40,7 @@ struct Packed {
   Pack value;
 };
 
-// The document as python-blosc2 writes it.
+// The document as written by python-blosc2.
 Bytes metadata(const std::vector<Packed>& nodes) {
   Bytes out;
   pack_map(out, 2);
@@ -59,7 +59,7 @@ Pack place(std::uint64_t offset, std::uint64_t length) {
   return [=](Bytes& to) { pack_place(to, offset, length); };
 }
 
-// One line a node.
+// One line per node.
 std::vector<std::string> listing(const EmbedMap& map) {
   std::vector<std::string> out;
   for (const auto& node : map.nodes) {
@@ -100,7 +100,7 @@ TEST_CASE("embed_map: many nodes and long keys are read", "[codec][embed_map][un
   CHECK(map.nodes[999].path == nodes[999].key.substr(1));
 }
 
-// The document written out byte by byte, from the specification.
+// The document byte by byte, according to the specification.
 TEST_CASE("embed_map: a document in msgpack's own bytes is read", "[codec][embed_map][unit]") {
   Bytes bytes;
   test::append(bytes, std::string_view("\x82\xa9"
@@ -219,7 +219,7 @@ TEST_CASE("embed_map: fields of no meaning to us are passed over", "[codec][embe
     test::pack_nil(to);
     pack_str(to, "offset");
     pack_uint(to, 1);
-    pack_uint(to, 5);  // a key that is no text
+    pack_uint(to, 5);  // a key that is not text
     pack_uint(to, 77);
     pack_str(to, "length");
     pack_uint(to, 2);
@@ -285,7 +285,7 @@ TEST_CASE("embed_map: a document without the map is refused", "[codec][embed_map
             value(to);
           }).starts_with("bad field: embed map"));
   }
-  // The name one deeper, or as a value, is another thing.
+  // The name at another depth, or as a value, has another meaning.
   CHECK(with([](Bytes& to) {
           pack_map(to, 2);
           pack_str(to, "x");
@@ -295,7 +295,7 @@ TEST_CASE("embed_map: a document without the map is refused", "[codec][embed_map
           pack_str(to, "y");
           pack_str(to, "embed_map");
         }).starts_with("bad field: embed map"));
-  // Keys that hold others do not exist in Python.
+  // Python has no maps or arrays as keys.
   CHECK(with([](Bytes& to) {
           pack_map(to, 1);
           pack_map(to, 0);
@@ -358,7 +358,7 @@ TEST_CASE("embed_map: every truncated prefix is refused", "[codec][embed_map][co
   }
 }
 
-// Oracle: whatever is embedded lies inside of the container.
+// Oracle: every embedded range is inside the container.
 TEST_CASE("embed_map: any flipped bit gives an error or nodes inside the store",
           "[codec][embed_map][corrupt]") {
   const auto good = metadata({{"/a", place(9999, 1)}, {"/b/c", place(832, 300)}});

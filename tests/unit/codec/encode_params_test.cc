@@ -17,7 +17,7 @@ EncodeParams params(CodecId codec, int clevel, std::uint32_t typesize, bool shuf
   return made;
 }
 
-// Oracle: the reference library's table, worked out by hand.
+// Oracle: the reference library's table, computed by hand.
 TEST_CASE("encode_params: blocks get the size that the reference library gives them",
           "[codec][encode_params][unit]") {
   struct Case {

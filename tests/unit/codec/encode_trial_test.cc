@@ -27,7 +27,7 @@ TEST_CASE("encode_trial: the trial finds the size of the items", "[codec][encode
   CHECK(settled(times, {.typesize = 4, .filter = std::nullopt}).typesize == 4);
   CHECK(settled(times, {.typesize = std::nullopt, .filter = FilterChoice::shuffle}).typesize == 8);
   CHECK(settled({}, {}).typesize == 1);
-  // What is too little to be tried stays as simple as it was asked for.
+  // A sample that is too small for a trial keeps the simplest choice.
   times.resize(600);
   CHECK(settled(times, {}).typesize == 1);
   CHECK(settled(times, {}).filters[5].id == 0);

@@ -12,10 +12,10 @@
 
 namespace framefs::codec {
 
-// A list of sizes to write down in a loop.
+// For lists of sizes in loops.
 using Sizes = std::initializer_list<std::size_t>;
 
-// The widths that have code of their own, every one near them, and some far off.
+// All widths that have their own code, all widths near them, and some others.
 inline std::vector<std::size_t> widths_to_try() {
   std::vector<std::size_t> widths;
   for (std::size_t width = 1; width <= 40; ++width) widths.push_back(width);
@@ -24,7 +24,7 @@ inline std::vector<std::size_t> widths_to_try() {
   return widths;
 }
 
-// The first place where the two differ; their sizes count too.
+// The first position where the two differ, in bytes or in size.
 inline std::optional<std::size_t> first_difference(std::span<const std::byte> a,
                                                    std::span<const std::byte> b) {
   const auto [at_a, at_b] = std::ranges::mismatch(a, b);

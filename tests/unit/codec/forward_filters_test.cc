@@ -19,12 +19,12 @@ using test::Bytes;
 using test::Filter;
 using test::outcome;
 
-// Oracle of this file: the filters of tests/support, written bit by bit and byte by byte.
+// Oracle of this file: the filters of tests/support, which work bit by bit and byte by byte.
 Bytes expected(Filter filter, std::size_t typesize, const Bytes& in) {
   return test::filter_forward(filter, in, typesize, {});
 }
 
-// A buffer that ends where the allocation does, so that a sanitizer sees every byte read beyond.
+// A buffer that ends where its allocation ends, so that a sanitizer detects every read beyond it.
 Bytes exact(std::span<const std::byte> bytes) { return {bytes.begin(), bytes.end()}; }
 
 TEST_CASE("shuffle: every implementation deals elements to planes when counts straddle its tiles",
@@ -130,7 +130,7 @@ TEST_CASE("bytedelta: each byte becomes its difference at every length",
   SUCCEED("all agreed");
 }
 
-// Oracle: each item as a number, by division.
+// Oracle: each item as a number, rounded by division.
 TEST_CASE("clear_bits: the low bits of every item are cleared, odd bytes at the end stay",
           "[codec][clear_bits][unit]") {
   for (const std::uint32_t typesize : {1U, 2U, 4U, 8U}) {

@@ -1,4 +1,4 @@
-// What a frame knows of the array it holds, and what its chunks are told of it.
+// The array of a frame, and the properties of it that its chunks get.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -25,7 +25,7 @@ using test::outcome;
 
 constexpr Limits kLimits{};
 
-// 20 by 12 items in two chunks of 10 by 12, each of one block.
+// 20 by 12 items in two chunks of 10 by 12, each of which is one block.
 ArrayLayer sample_layer() {
   return {.shape = {20, 12}, .chunkshape = {10, 12}, .blockshape = {10, 12}, .dtype = "<i4"};
 }
@@ -71,7 +71,7 @@ TEST_CASE("frame: one without an array metalayer is no array", "[codec][frame][u
                   .has_value());
 }
 
-// Oracle: what was laid out.
+// Oracle: the values that were laid out.
 TEST_CASE("frame: the array metalayer is read, by either name", "[codec][frame][unit]") {
   const auto layer = sample_layer();
   const test::Metalayer other{"other", test::counting(9)};
@@ -110,7 +110,7 @@ TEST_CASE("frame: a broken array metalayer is told, and keeps no one from the by
   const auto error = frame.array()->error();
   CHECK(error.kind == Errc::bad_field);
   CHECK(std::string(error.field) == "blockshape");
-  // Counted from the frame's start.
+  // The offset is counted from the frame's start.
   CHECK(error.at == frame.metalayers().front().content.offset + 40);
   CHECK(read_all(bytes) == sample_data(4));
 }

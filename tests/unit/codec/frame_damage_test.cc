@@ -1,4 +1,4 @@
-// Frames that are cut, flipped, lying or badly read.  Good ones: frame_test.cc.
+// Frames that are cut, damaged, contradictory or unreadable.  See frame_test.cc for valid ones.
 
 #include <algorithm>
 #include <cerrno>
@@ -40,7 +40,7 @@ Result<Frame> open_bytes(std::span<const std::byte> bytes, const Limits& limits 
   return Frame::open(MemorySource(bytes), limits);
 }
 
-// Three chunks of which one is a rule, one metalayer of each kind.
+// Three chunks, one of which is only an index entry, and one metalayer of each kind.
 FrameSpec sample_spec(bool variable, IndexForm index) {
   FrameSpec spec;
   spec.chunksize = variable ? 0 : 200;
@@ -89,7 +89,7 @@ TEST_CASE("frame: every truncated prefix is refused", "[codec][frame][corrupt]")
   }
 }
 
-// The same cuts with a frame_len that agrees: now something inside is missing.
+// The same cuts with a matching frame_len: now a part inside the frame is missing.
 TEST_CASE("frame: a frame cut with its length adjusted is refused", "[codec][frame][corrupt]") {
   const Bytes good = sample().bytes;
   for (std::size_t n = kMinFrameBytes; n < good.size(); ++n) {
@@ -179,7 +179,7 @@ TEST_CASE("frame: an index of another shape than the chunks ask for is refused",
   const std::string wrong = "bad field: nbytes of the index at " + std::to_string(at + 4);
   for (const std::int32_t nbytes : {0, 8, 16, 23, 25, 32, 4096}) {
     INFO("index of " << nbytes << " bytes");
-    // Zeros, so that its size can be any.
+    // A chunk of zeros, so that its size can be any.
     CHECK(with([&](Bytes& b) {
             b[at + 31] = std::byte{0x10};
             put_le(b, at + 4, nbytes);
@@ -191,7 +191,7 @@ TEST_CASE("frame: an index of another shape than the chunks ask for is refused",
   CHECK(with([&](Bytes& b) { put_be(b, 30, std::int64_t{401}); }) == "ok");
   CHECK(with([&](Bytes& b) { put_be(b, 58, 149); }) == wrong);
   CHECK(with([&](Bytes& b) { b[at + 2] = std::byte{0xf7}; }) ==
-        "ok");  // a memcpyed one has no codec
+        "ok");  // a memcpyed chunk has no codec
   CHECK(with([&](Bytes& b) { put_le(b, at + 12, 55); }) ==
         "bad field: cbytes of a memcpyed chunk at " + std::to_string(at + 12));
   CHECK(with([&](Bytes& b) { put_le(b, at + 12, 57); }) ==
@@ -208,7 +208,7 @@ TEST_CASE("frame: an index entry outside the chunks is refused", "[codec][frame]
     CHECK(outcome(frame.open_chunk(source, {2}, entry, {})) == "bad field: index entry at 16");
     CHECK(outcome(frame.read_chunk_nbytes(source, {2}, entry)) == "bad field: index entry at 16");
   }
-  // Inside, but with no room for what stands there.
+  // The offset is inside, but leaves no room for a chunk.
   const std::string end = std::to_string(built.header_bytes + frame.header().cbytes);
   CHECK(outcome(frame.open_chunk(source, {0}, cbytes - 1, {})) == "truncated: versionlz at " + end);
   CHECK(outcome(frame.read_chunk_nbytes(source, {0}, cbytes - 1)) ==
@@ -243,7 +243,7 @@ TEST_CASE("frame: a chunk of another size than the frame's is refused where all 
   }
 }
 
-// Nothing says how many bytes such an entry stands for.
+// Neither the frame nor the entry has the size of such a chunk.
 TEST_CASE("frame: a special entry where chunks vary in size is refused",
           "[codec][frame][corrupt]") {
   const BuiltFrame built = build_frame(sample_spec(true, IndexForm::memcpyed));
@@ -257,7 +257,7 @@ TEST_CASE("frame: a special entry where chunks vary in size is refused",
   }
 }
 
-// Oracle: no read is larger than what the limits allow, so nothing larger was made room for.
+// Oracle: no read exceeds the limits, so the reader did not allocate more.
 TEST_CASE("frame: a header or trailer above its limit is refused unread",
           "[codec][frame][corrupt]") {
   Bytes head = sample().bytes;
@@ -288,7 +288,7 @@ TEST_CASE("frame: a header or trailer above its limit is refused unread",
 
 TEST_CASE("frame: a vl-metalayer above its limit is refused undecoded", "[codec][frame][corrupt]") {
   Bytes bomb = build_special_chunk(SpecialKind::zero, 2147483612, 4);
-  put_le(bomb, 8, 1 << 20);  // a block size that the format allows
+  put_le(bomb, 8, 1 << 20);  // the format allows this block size
   const MemorySource source(bomb);
   const codec::Metalayer layer{.name = "bomb", .content = {0, bomb.size()}};
   CHECK(outcome(Frame::read_vlmetalayer(source, layer, {})) ==
@@ -336,7 +336,7 @@ TEST_CASE("frame: errors in a trailer are told from the frame's start", "[codec]
         "bad field: metalayer map at " + std::to_string(built.trailer_at + 6));
 }
 
-// A file that others cut while it is open: a metalayer's place was good once.
+// Another process truncates the open file after the position of a metalayer was checked.
 TEST_CASE("frame: what disappears after opening is reported by the read that misses it",
           "[codec][frame][corrupt]") {
   const BuiltFrame built = sample();

@@ -24,7 +24,7 @@ constexpr auto kInt64Max = std::numeric_limits<std::int64_t>::max();
 constexpr auto kInt64Min = std::numeric_limits<std::int64_t>::min();
 
 // The fixed header of the documented smallest frame: 32 bytes in one chunk, typesize 8, 236 bytes
-// in all.
+// in total.
 // Source: frame format, worked example.
 Bytes good_header() {
   constexpr unsigned char kBytes[] = {
@@ -42,7 +42,7 @@ Bytes good_header() {
 
 std::string parse(const Bytes& header) { return outcome(parse_frame_header(header)); }
 
-// Oracle: the worked example's annotations.
+// Oracle: the annotations of the worked example.
 TEST_CASE("frame_header: the documented smallest frame's header is read",
           "[codec][frame_header][unit]") {
   const auto header = parse_frame_header(good_header()).value();
@@ -69,7 +69,7 @@ TEST_CASE("frame_header: flags, codec and filters stand where the format says",
           "[codec][frame_header][unit]") {
   Bytes bytes = good_header();
   bytes[26] = std::byte{1};
-  bytes[27] = std::byte{0x96};  // level 9, the codec is in byte 77
+  bytes[27] = std::byte{0x96};  // level 9; the codec is in byte 77
   bytes[28] = std::byte{0xfd};
   bytes[77] = std::byte{0xa0};
   bytes[78] = std::byte{0xb0};
@@ -113,7 +113,7 @@ void check_cases(const Bytes& good, const std::vector<FieldCase>& cases) {
   }
 }
 
-// Oracle: the format's rules, each number at both of its ends and one past them.
+// Oracle: the format's rules.  Each number is tried at both of its limits and one past them.
 TEST_CASE("frame_header: numbers are taken up to their limits and refused past them",
           "[codec][frame_header][corrupt]") {
   check_cases(good_header(),
@@ -161,7 +161,7 @@ TEST_CASE("frame_header: numbers are taken up to their limits and refused past t
                   {58, 4, std::int64_t{kMaxChunkBytes} + 1, "bad field: chunksize at 58"},
                   {58, 4, kInt32Max, "bad field: chunksize at 58"},
                   {63, 4, -1, "ok"},
-                  {68, 1, 0xc3, "ok"},  // threads, whether there are vl-metalayers
+                  {68, 1, 0xc3, "ok"},  // threads, and whether there are vl-metalayers
               });
 }
 
@@ -193,7 +193,7 @@ TEST_CASE("frame_header: kinds, versions and filters outside of what exists are 
                              });
 }
 
-// A frame that has no chunks may not have settled how large they will be.
+// A frame without chunks may have an undecided chunk size.
 TEST_CASE("frame_header: an empty frame may lack a chunk size and keep dead bytes",
           "[codec][frame_header][unit]") {
   Bytes bytes = good_header();
@@ -229,7 +229,7 @@ TEST_CASE("frame_header: the magic alone tells a frame", "[codec][frame_header][
   }
 }
 
-// Frames of before beta.2 have the magic too, but another layout behind it.
+// Frames from before beta.2 have the magic too, but another layout.
 TEST_CASE("frame_header: frames of before 2.0.0-beta.2 are named as such",
           "[codec][frame_header][corrupt]") {
   for (const unsigned items : {0x9bU, 0x9cU}) {
@@ -245,12 +245,12 @@ TEST_CASE("frame_header: every truncated prefix is refused", "[codec][frame_head
     INFO("prefix of " << n << " bytes");
     const auto got = parse_frame_header(std::span(good).first(n));
     REQUIRE_FALSE(got);
-    // Without the magic it is no frame at all, cut or not.
+    // Without the magic, truncated or not, it is not a frame.
     CHECK(got.error().kind == (n < 10 ? Errc::bad_field : Errc::truncated));
   }
 }
 
-// Oracle: what the rules between the fields promise to those who use a header.
+// Oracle: the guarantees that users of a header rely on.
 TEST_CASE("frame_header: any flipped bit gives an error or a header that keeps its promises",
           "[codec][frame_header][corrupt]") {
   Bytes bytes = good_header();

@@ -36,7 +36,7 @@ struct Sample {
   Bytes data;
 };
 
-// Cuts `data` into chunks of these sizes.
+// Divides `data` into chunks of these sizes.
 Sample variable_sample(const std::vector<std::uint32_t>& sizes, const ChunkSpec& chunk = {}) {
   Sample sample;
   FrameSpec spec;
@@ -63,7 +63,7 @@ Sample fixed_sample(std::uint32_t chunksize, std::size_t nbytes, const ChunkSpec
   return sample;
 }
 
-// The whole at once, and pieces of it by readers that have read other pieces before.
+// Reads everything at once, and then parts, with a reader that has read other parts before.
 void check_reads(const Sample& sample) {
   const MemorySource source(sample.built.bytes);
   const auto frame = Frame::open(source, kLimits);
@@ -107,7 +107,7 @@ TEST_CASE("frame_reader: frames of variable-length blocks are read",
   check_reads(variable_sample({400, 400}, chunk));
 }
 
-// More chunks than the reader holds index entries of.
+// The frame has more chunks than the reader holds index entries.
 TEST_CASE("frame_reader: an index of many entries is read in windows",
           "[codec][frame_reader][unit]") {
   constexpr std::size_t kChunks = 20000;
@@ -152,7 +152,7 @@ TEST_CASE("frame_reader: a range past the frame's end is refused",
   }
 }
 
-// Oracle: where the chunks were put.
+// Oracle: the positions of the chunks.
 TEST_CASE("frame_reader: a read touches the index and its own chunks alone",
           "[codec][frame_reader][unit]") {
   const auto sample = fixed_sample(1000, 9000);
@@ -162,14 +162,14 @@ TEST_CASE("frame_reader: a read touches the index and its own chunks alone",
   test::RecordingSource source(memory);
   FrameReader reader(source, frame, kLimits);
   const ByteRange index{built.index_at, built.trailer_at - built.index_at};
-  // Opening a chunk may read on into the next one, a kilobyte at most.
+  // Opening a chunk may read up to a kilobyte into the next one.
   const auto stored = [&](std::size_t chunk) { return ByteRange{built.chunk_at[chunk], 1024}; };
   Bytes out(600);
   REQUIRE(reader.read(4700, out));
   CHECK(source.stayed_within(std::vector{index, stored(4), stored(5)}));
   source.forget();
   REQUIRE(reader.read(5200, out));
-  CHECK(source.stayed_within(std::vector{stored(5)}));  // index entries and tables are kept
+  CHECK(source.stayed_within(std::vector{stored(5)}));  // the reader keeps index entries and tables
 }
 
 TEST_CASE("frame_reader: a damaged chunk header in the middle leaves the chunks before it readable",
@@ -222,7 +222,7 @@ TEST_CASE("frame_reader: chunks may lie in any order and entries may share one",
   check_reads({.built = built, .data = expect});
 }
 
-// Oracle: the data, from the very reader that failed before.
+// Oracle: the data, from the reader that failed before.
 TEST_CASE("frame_reader: after a failed read the same reader can be asked again",
           "[codec][frame_reader][corrupt]") {
   ChunkSpec chunk;

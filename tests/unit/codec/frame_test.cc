@@ -60,7 +60,7 @@ Bytes hex_bytes(std::string_view hex) {
   return out;
 }
 
-// Four chunks of 1000 bytes, the last of 500, all of them stored.
+// Four stored chunks of 1000 bytes; the last one has 500.
 FrameSpec sample_spec() {
   FrameSpec spec;
   spec.chunksize = 1000;
@@ -74,7 +74,7 @@ FrameSpec sample_spec() {
   return spec;
 }
 
-// Oracle: the documented bytes and what they are said to hold.
+// Oracle: the documented bytes and their documented content.
 TEST_CASE("frame: the documented smallest frame is read", "[codec][frame][unit]") {
   const std::string zeros16(32, '0');
   const Bytes bytes = hex_bytes(
@@ -160,14 +160,14 @@ TEST_CASE("frame: chunks of one size, the last shorter, are opened with their ow
   CHECK(read_all(built.bytes).value() == ramp(3500, 4));
 }
 
-// Oracle: the order in which the reference library tests the bits.
+// Oracle: the reference library tests the bits in this order.
 TEST_CASE("frame: index entries that are rules give chunks without stored bytes",
           "[codec][frame][unit]") {
   const BuiltFrame built = build_frame(sample_spec());
   const MemorySource source(built.bytes);
   const auto frame = Frame::open(source, kLimits).value();
   for (std::uint64_t low = 0; low < 256; ++low) {
-    const std::uint64_t bits = low << 55 | 0x123456789abULL;  // low bits mean nothing
+    const std::uint64_t bits = low << 55 | 0x123456789abULL;  // the low bits have no meaning
     const auto entry = static_cast<std::int64_t>(bits | std::uint64_t{1} << 63);
     const auto kind = (low >> 1) & 7;
     INFO("bits " << kind);
@@ -238,14 +238,14 @@ TEST_CASE("frame: typesizes above 255 and chunks of Blosc1 are read", "[codec][f
   CHECK(read_all(build_frame(spec).bytes).value() == expect);
 }
 
-// A frame that claims most of what the format allows, in some three hundred bytes.
+// A frame of about three hundred bytes that claims almost the maximum that the format allows.
 TEST_CASE("frame: a vast frame of zeros opens and reads within little memory",
           "[codec][frame][unit]") {
   constexpr std::uint64_t kEntries = 268435451;
   Bytes entry;
   test::append_le(entry, test::special_index_entry(SpecialKind::zero));
   Bytes index = build_special_chunk(SpecialKind::value, kEntries * 8, 8, entry);
-  put_le(index, 8, 1 << 20);  // a block size that the format allows
+  put_le(index, 8, 1 << 20);  // the format allows this block size
   const Bytes trailer = test::build_trailer({});
   FrameSpec spec;
   spec.chunksize = 2147483615;
@@ -292,7 +292,7 @@ TEST_CASE("frame: an empty frame opens, dead bytes and unset chunk size or not",
   }
 }
 
-// What deleting the last chunk leaves behind: the bytes after the trailer look like one, too.
+// Deleting the last chunk leaves bytes after the trailer that look like a trailer too.
 TEST_CASE("frame: the trailer of an empty frame follows its header", "[codec][frame][unit]") {
   FrameSpec spec;
   spec.vlmetalayers = {{.name = "live", .content = counting(4)}};

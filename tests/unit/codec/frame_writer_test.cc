@@ -134,8 +134,8 @@ TEST_CASE("frame_writer: the smallest frame is the one of the format's descripti
   params.encode.filters[5].id = 1;
   const auto frame = written(params, test::counting(32));
   REQUIRE(frame.size() == 236);
-  // Chunk, index and trailer, but for the chunk's flags, which differ in bits that mean nothing to a
-  // chunk of plain bytes.
+  // Compares chunk, index and trailer except the chunk's flags, which differ in bits that have no
+  // meaning for a plain chunk.
   CHECK(std::ranges::equal(std::span(frame).subspan(129, 32), test::counting(32)));
   CHECK(std::ranges::equal(
       std::span(frame).subspan(201),
@@ -326,10 +326,10 @@ TEST_CASE("frame_writer: a sparse frame has its chunks in files of their own",
   CHECK(header->type == FrameType::sparse);
   CHECK(header->frame_len == *length);
   CHECK(header->nbytes == plain.size());
-  REQUIRE(files.files().size() == 4);  // the zeros have none, and take no number
+  REQUIRE(files.files().size() == 4);  // the zeros have no file and no number
   CHECK(files.files().rbegin()->first == 3);
 
-  // The index directly behind the header, then the trailer.
+  // The index follows the header directly, then comes the trailer.
   const MemorySource source(sink.bytes());
   const auto index = Chunk::open(source, header->header_len, *length - header->header_len,
                                  {.schunk_typesize = 8}, {});

@@ -22,14 +22,14 @@ using test::noise;
 using test::outcome;
 using test::put_be;
 
-constexpr std::size_t kMapAt = 5;  // behind some bytes that belong to others
+constexpr std::size_t kMapAt = 5;  // after bytes of other fields
 
 struct Entry {
   std::string name;
   Bytes content;
 };
 
-// A directory as the format lays it out, behind kMapAt other bytes.
+// A directory according to the format, after kMapAt other bytes.
 Bytes directory(const std::vector<Entry>& entries) {
   Bytes out(kMapAt, std::byte{0xaa});
   for (const unsigned b : {0x93U, 0xcdU, 0U, 0U, 0xdeU}) out.push_back(static_cast<std::byte>(b));
@@ -57,10 +57,10 @@ Result<std::vector<Metalayer>> parse(std::span<const std::byte> part, std::uint1
   return parse_metalayers(part, kMapAt, 0, most);
 }
 
-// One entry "ab": its name at 12, its offset at 16, the array at 20, its content at 23.
+// One entry "ab": the name is at 12, the offset at 16, the array at 20, the content at 23.
 Bytes one_entry() { return directory({{"ab", counting(4)}}); }
 
-// Oracle: what was laid out.
+// Oracle: the entries that were laid out.
 void check_round_trip(const std::vector<Entry>& entries) {
   const Bytes part = directory(entries);
   const auto layers = parse(part, static_cast<std::uint16_t>(entries.size()));
@@ -91,7 +91,7 @@ TEST_CASE("metalayer: names of every length are read", "[codec][metalayer][unit]
   for (std::size_t n = 0; n <= kMaxMetalayerName; ++n)
     entries.push_back({std::string(n, 'n'), counting(n)});
   check_round_trip(entries);
-  check_round_trip({{std::string("a\0b/\xff", 5), {}}});  // any bytes
+  check_round_trip({{std::string("a\0b/\xff", 5), {}}});  // names may have any bytes
 }
 
 TEST_CASE("metalayer: contents may be empty or large", "[codec][metalayer][unit]") {
@@ -101,7 +101,7 @@ TEST_CASE("metalayer: contents may be empty or large", "[codec][metalayer][unit]
 TEST_CASE("metalayer: contents may lie anywhere and be shared", "[codec][metalayer][unit]") {
   Bytes part = directory({{"ab", counting(4)}, {"cd", counting(2)}});
   const auto layers = parse(part).value();
-  // Both offsets the other way round, then both the same.
+  // Exchanges the two offsets, then makes them equal.
   put_be(part, 16, static_cast<std::int32_t>(layers[1].content.offset - 5));
   put_be(part, 24, static_cast<std::int32_t>(layers[0].content.offset - 5));
   CHECK(parse(part).value()[0].content == layers[1].content);
@@ -120,9 +120,9 @@ TEST_CASE("metalayer: more entries than may be are refused", "[codec][metalayer]
   CHECK(outcome(parse(part, 3)) == "ok");
   CHECK(outcome(parse(part, 2)) == "bad field: metalayer count at 10");
   Bytes damaged = part;
-  put_be<std::uint16_t>(damaged, 10, 0xffff);  // not -1 entries
+  put_be<std::uint16_t>(damaged, 10, 0xffff);  // unsigned: not -1 entries
   CHECK(outcome(parse(damaged, kMaxVlMetalayers)) == "bad field: metalayer count at 10");
-  put_be<std::uint16_t>(damaged, 10, 4);  // the array's marker where a name should be
+  put_be<std::uint16_t>(damaged, 10, 4);  // the parser meets the array's marker instead of a name
   CHECK(outcome(parse(damaged)) == "bad field: metalayer name at " + std::to_string(12 + 3 * 7));
 }
 
@@ -162,7 +162,7 @@ TEST_CASE("metalayer: a content that passes its part's end is refused",
     put_be(part, 24, length);
     CHECK(parse(part).value()[0].content == ByteRange{28, length});
   }
-  // A content whose head is cut off: the marker is the part's last byte but n.
+  // A content with an incomplete head: `n` bytes follow its marker.
   for (std::size_t n = 0; n < 4; ++n) {
     Bytes cut = one_entry();
     cut.resize(24 + n);
@@ -184,7 +184,7 @@ TEST_CASE("metalayer: every marker and count is checked", "[codec][metalayer][co
     INFO("byte " << c.at);
     Bytes part = one_entry();
     part[c.at] ^= std::byte{0x20};
-    if (c.at == 12) part[c.at] = std::byte{0xd9};  // a longer kind of string
+    if (c.at == 12) part[c.at] = std::byte{0xd9};  // another string type
     CHECK(outcome(parse(part)) == c.expect);
   }
 }
@@ -199,7 +199,7 @@ TEST_CASE("metalayer: every truncated prefix is refused", "[codec][metalayer][co
   CHECK_FALSE(parse_metalayers(good, ~std::size_t{0}, 0, 16).has_value());
 }
 
-// Oracle: whatever is accepted lies inside of the part.
+// Oracle: every accepted content is inside the part.
 TEST_CASE("metalayer: any flipped bit gives an error or contents inside the part",
           "[codec][metalayer][corrupt]") {
   Bytes part = directory({{"ab", counting(4)}, {"", {}}, {"xyz", counting(9)}});

@@ -1,4 +1,4 @@
-// ndcell and ndmean: the scattering of cells, and what the pipeline demands of an array for it.
+// ndcell and ndmean: the order of cells, and the requirements of the pipeline on the array.
 #include "codec/filter/ndcell.h"
 
 #include <array>
@@ -69,7 +69,7 @@ Bytes scattered(const Dims& dims, std::uint32_t side, std::size_t item_bytes, co
   return to;
 }
 
-// Oracle: written by hand.
+// Oracle: values computed by hand.
 TEST_CASE("ndcell: a plane of 3 by 5 in cells of 2 by 2", "[codec][ndcell][unit]") {
   const Bytes cells = bytes_of({1, 2, 6, 7, 3, 4, 8, 9, 5, 10, 11, 12, 13, 14, 15});
   CHECK(scattered({3, 5}, 2, 1, cells) ==
@@ -84,7 +84,7 @@ TEST_CASE("ndcell: one cell, and cells of one item, leave all in place", "[codec
   CHECK(scattered({24}, 7, 5, block) == block);
 }
 
-// Oracle: the filter run forward by code of the tests' own.
+// Oracle: the tests' own implementation of the forward filter.
 TEST_CASE("ndcell: blocks of any shape come back", "[codec][ndcell][unit]") {
   const auto seed = test::random_seed();
   CAPTURE(seed);
@@ -102,7 +102,7 @@ TEST_CASE("ndcell: blocks of any shape come back", "[codec][ndcell][unit]") {
   }
 }
 
-// Oracle: as above, with a shuffle of the tests' own after it.
+// Oracle: as above, followed by the tests' own shuffle.
 TEST_CASE("ndcell: the pipeline undoes it where its slot is", "[codec][ndcell][unit]") {
   const Dims dims = {7, 6, 5};
   const Bytes block = test::ramp(items_of(dims) * 4, 4);
@@ -131,7 +131,7 @@ TEST_CASE("ndcell: items are the frame's, which may be larger than the chunk say
   CHECK(decoded(*pipeline, ndcell_forward(block, dims, 3, 300)) == block);
 }
 
-// Oracle: means computed here; the data are whole numbers, so that they are exact.
+// Oracle: means computed here.  The data are whole numbers, so that the means are exact.
 TEST_CASE("ndmean: every item becomes the mean of its cell", "[codec][ndmean][unit]") {
   // 3 by 4 floats in cells of 2 by 2, stored cell by cell.
   const std::array cells = {1.0F, 1.0F, 1.0F, 1.0F, 2.0F, 2.0F, 2.0F, 2.0F, 3.0F, 3.0F, 4.0F, 4.0F};
@@ -145,7 +145,7 @@ TEST_CASE("ndmean: every item becomes the mean of its cell", "[codec][ndmean][un
   CHECK(decoded(*pipeline, bytes(cells)) == bytes(plane));
 }
 
-// Oracle: ndcell run forward by code of the tests' own; ndmean's cells stand in the same places.
+// Oracle: the tests' own ndcell, because ndmean uses the same cells.
 TEST_CASE("ndmean: cells stand where those of ndcell do", "[codec][ndmean][unit]") {
   std::mt19937 random(4);
   for (int round = 0; round < 100; ++round) {
@@ -206,7 +206,7 @@ TEST_CASE("ndcell: a cell side of 0, or cells larger than the block, are refused
   CHECK(made(kNdcell, 255, {255}) == "ok");
   CHECK(made(kNdcell, 255, {254}) == refused);
   CHECK(made(kNdcell, 128, {1000}) == "ok");
-  CHECK(made(kNdcell, 255, Dims(8, 4)) == refused);  // 255 to the 8th
+  CHECK(made(kNdcell, 255, Dims(8, 4)) == refused);  // 255 to the power of 8
 }
 
 TEST_CASE("ndmean: a cell side of 0 or that reads as negative is refused",
@@ -226,7 +226,7 @@ TEST_CASE("ndmean: items other than floats and doubles are refused", "[codec][nd
   }
 }
 
-// The writers' own mistake, which their readers stumble over as well.
+// Writers and readers of the reference library share this error.
 TEST_CASE("ndmean: blocks thinner than a cell in the first dimension alone are refused",
           "[codec][ndmean][corrupt]") {
   const std::string refused = "bad field: cells of ndmean at 20";

@@ -29,7 +29,7 @@ using test::encode_ndlz;
 using test::outcome;
 using Shape = std::array<std::uint32_t, 2>;
 
-constexpr std::size_t kHeadBytes = 9;  // the number of dimensions, and the two
+constexpr std::size_t kHeadBytes = 9;  // the number of dimensions, and two sizes
 
 Decode with(std::uint8_t side) {
   return [side](std::span<const std::byte> in, std::span<std::byte> out) {
@@ -44,8 +44,9 @@ Bytes head(std::int32_t rows, std::int32_t columns) {
   return out;
 }
 
-// Two cells side by side, the first one literal and counting from 0: it stands at 10, the second
-// token at 10 + side * side.  What follows that token is 100, 101, ... but for the two offsets.
+// Two cells side by side.  The first is literal and counts from 0: it starts at 10, and the second
+// token is at 10 + side * side.  The bytes after that token are 100, 101, ... except the two
+// offsets.
 constexpr std::size_t kFirstCellAt = kHeadBytes + 1;
 
 Bytes two_cells(std::size_t side, unsigned token, std::uint16_t offset, std::uint16_t offset2) {
@@ -68,8 +69,8 @@ Bytes second_cell(std::size_t side, const Bytes& plane) {
   return out;
 }
 
-// What a token that speaks of rows makes of the second cell: `rows` from the first cell's start,
-// then literal ones in order; nothing for any other token.
+// The rows of the second cell according to a row token: these rows come from the first cell, and
+// literal rows follow.  Nothing for other tokens.
 // Source: chunk format, "Plugin codecs", NDLZ, the table of tokens.
 std::vector<std::size_t> rows_of_token(std::size_t side, unsigned token) {
   if (side == 8) {
@@ -109,7 +110,7 @@ TEST_CASE("ndlz: planes of any shape come back", "[codec][ndlz][unit]") {
   }
 }
 
-// Oracle: the bytes that went in; and the table of tokens, of which none may be left out.
+// Oracle: the bytes that went in, and the table of tokens, each of which must occur.
 TEST_CASE("ndlz: every token a writer has comes back", "[codec][ndlz][unit]") {
   constexpr Shape kShape = {200, 200};
   std::mt19937 random(5);
@@ -132,7 +133,7 @@ TEST_CASE("ndlz: every token a writer has comes back", "[codec][ndlz][unit]") {
   }
 }
 
-// Oracle: the table of tokens, as rows_of_token() has it.
+// Oracle: the table of tokens in rows_of_token().
 TEST_CASE("ndlz: each of the 256 tokens gives its rows or is refused", "[codec][ndlz][unit]") {
   for (const std::uint8_t side : {std::uint8_t{4}, std::uint8_t{8}}) {
     for (unsigned token = 0; token < 256; ++token) {
@@ -151,7 +152,7 @@ TEST_CASE("ndlz: each of the 256 tokens gives its rows or is refused", "[codec][
         continue;
       }
       REQUIRE(outcome(plane) == "ok");
-      // What follows one offset, or two of them and then the first cell once more.
+      // The bytes after one offset, or after two offsets, where the first cell is repeated.
       const bool two_references = side == 4 && token < 128;
       const Bytes rest(stream.begin() + static_cast<std::ptrdiff_t>(token_at + 3), stream.end());
       std::span<const std::byte> others = rest;
@@ -199,9 +200,9 @@ TEST_CASE("ndlz: bytes after the last cell are left alone", "[codec][ndlz][unit]
   CHECK(decode_alone(with(4), stream, 6) == counting(6));
 }
 
-// Oracle: the bytes of the stream there.  The reference library's decoder goes astray here.
+// Oracle: the bytes of the stream there.  The reference library's decoder fails in this case.
 TEST_CASE("ndlz: references as far as two bytes can tell are followed", "[codec][ndlz][unit]") {
-  constexpr std::size_t kCells = 4000;  // literal ones, more than 65535 bytes in all
+  constexpr std::size_t kCells = 4000;  // literal, more than 65535 bytes in total
   constexpr std::size_t kColumns = 4 * (kCells + 1);
   Bytes literals = head(4, kColumns);
   for (std::uint32_t i = 0; i < kCells; ++i) {
@@ -293,7 +294,7 @@ TEST_CASE("ndlz: a negative side of the plane is refused", "[codec][ndlz][corrup
 
 TEST_CASE("ndlz: a plane of another size than the block is refused", "[codec][ndlz][corrupt]") {
   constexpr auto kMax = std::numeric_limits<std::int32_t>::max();
-  // Two of the products are the block's size modulo 2^32.
+  // Two of the products are equal to the block's size modulo 2^32.
   for (const auto& [rows, columns] : {std::array{4, 5},
                                       {5, 4},
                                       {1 << 16, (1 << 16) + 16},
@@ -322,7 +323,7 @@ TEST_CASE("ndlz: references out of the stream are refused", "[codec][ndlz][corru
         const auto stream = two_cells(side, token, offset, begin);
         CHECK(outcome(decode_alone(with(side), stream, size)) == before);
       }
-      // Into itself, and past the end: offset 0 is the token.
+      // References into the token itself, and past the end; offset 0 is the token.
       Bytes stream = two_cells(side, token, 0, begin);
       stream.resize(token_at + 5);
       CHECK(outcome(decode_alone(with(side), stream, size)) == before);

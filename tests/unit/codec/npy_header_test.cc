@@ -21,7 +21,7 @@ ArrayMeta meta(const std::vector<std::uint64_t>& shape, const std::string& dtype
   return out;
 }
 
-// `text` between the fixed bytes of format 1.0 and as many blanks as make `size` bytes.
+// `text` in a header of format 1.0, padded with blanks to `size` bytes.
 std::string header_1_0(const std::string& text, std::size_t size) {
   std::string out = "\x93NUMPY\x01\0"s;
   out += static_cast<char>((size - 10) & 0xFF);
@@ -86,7 +86,7 @@ TEST_CASE("npy_header: a text too long for format 1.0 makes it 2.0", "[codec][np
     for (std::size_t i = 0; i < count; ++i) out += "('f" + std::to_string(10000 + i) + "', 'u1'),";
     return out + "]";
   };
-  // Each field makes 19 bytes of text, so all lengths near the limit are met.
+  // Each field adds 19 bytes of text, so that all lengths near the limit occur.
   bool was_long = false;
   std::size_t first_long = 0;
   for (std::size_t count = 3430; count < 3460; ++count) {
@@ -109,7 +109,7 @@ TEST_CASE("npy_header: a text too long for format 1.0 makes it 2.0", "[codec][np
     was_long = is_long;
   }
   REQUIRE(was_long);
-  // As numpy.save() has it: 65536 bytes in format 1.0 for 3444 fields, then 65600 in 2.0.
+  // As numpy.save() writes it: 65536 bytes in format 1.0 for 3444 fields, then 65600 in format 2.0.
   CHECK(first_long == 65600);
 }
 

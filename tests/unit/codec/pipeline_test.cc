@@ -20,8 +20,7 @@ FilterPipeline made(const FilterSlots& slots, const PipelineShape& shape) {
   return *pipeline;
 }
 
-// What decode() makes of `filtered`, put where input() says, in buffers of exactly the block's
-// size.
+// Decodes `filtered`, which is put where input() says, with buffers of exactly the block's size.
 Bytes decoded(const FilterPipeline& pipeline, const Bytes& filtered, const Bytes& block0 = {}) {
   Bytes out(filtered.size(), std::byte{0xee});
   Bytes scratch(pipeline.needs_scratch() ? filtered.size() : 0, std::byte{0xdd});
@@ -118,11 +117,11 @@ TEST_CASE("pipeline: input is where the last pass ends in the output", "[codec][
 }
 
 TEST_CASE("pipeline: slots are undone from the last to the first", "[codec][pipeline][unit]") {
-  // Sums first (1 3 6 10), then planes of two become pairs.
+  // First sums (1 3 6 10), then two planes become pairs.
   const auto pipeline =
       made(slots_of({Filter::shuffle, Filter::bytedelta}), {.typesize = 2, .schunk_typesize = 1});
   CHECK(decoded(pipeline, bytes_of({1, 2, 3, 4})) == bytes_of({1, 6, 3, 10}));
-  // Pairs first (1 3 2 4), then sums.
+  // First pairs (1 3 2 4), then sums.
   const auto other =
       made(slots_of({Filter::bytedelta, Filter::shuffle}), {.typesize = 2, .schunk_typesize = 1});
   CHECK(decoded(other, bytes_of({1, 2, 3, 4})) == bytes_of({1, 4, 6, 10}));
@@ -139,7 +138,7 @@ TEST_CASE("pipeline: a parameter replaces the width", "[codec][pipeline][unit]")
   CHECK(decoded(made(slots, shape), bytes_of({1, 1, 1, 1})) == bytes_of({1, 2, 1, 2}));
 }
 
-// Oracle: 600 bytes are 300 streams of two ones each.  By the chunk's typesize they would be one.
+// Oracle: 600 bytes are 300 streams of two ones each.  With the chunk's typesize they would be one.
 TEST_CASE("pipeline: bytedelta takes the frame's typesize, shuffle the chunk's",
           "[codec][pipeline][unit]") {
   const PipelineShape shape{.typesize = 1, .schunk_typesize = 300};
@@ -173,7 +172,7 @@ TEST_CASE("pipeline: delta takes block 0 for a reference, and itself in block 0"
           "[codec][pipeline][unit]") {
   const auto pipeline =
       made(slots_of({Filter::delta, Filter::shuffle}, 4), {.typesize = 2, .schunk_typesize = 2});
-  // The planes 01 03, 02 04 are the elements 0201 0403; each builds on the one before.
+  // The planes 01 03, 02 04 are the elements 0201 0403; each element depends on the one before.
   const auto block0 = decoded(pipeline, bytes_of({1, 3, 2, 4}));
   CHECK(block0 == bytes_of({1, 2, 2, 6}));
   CHECK(decoded(pipeline, bytes_of({1, 3, 2, 4}), block0) == bytes_of({0, 0, 1, 2}));
@@ -181,8 +180,8 @@ TEST_CASE("pipeline: delta takes block 0 for a reference, and itself in block 0"
   CHECK(decoded(pipeline, bytes_of({8, 9, 5}), block0) == bytes_of({9, 11, 5}));
 }
 
-// Oracle: the filters run forward by code of the tests' own.  Delta stands first where it stands at
-// all, as the format wants it.
+// Oracle: the tests' own forward filters.  Delta is only used as the first filter, as the format
+// requires.
 TEST_CASE("pipeline: any sequence of filters gives back what went in", "[codec][pipeline][unit]") {
   constexpr std::uint32_t kSeed = 20240607;
   std::mt19937 random(kSeed);

@@ -1,4 +1,5 @@
-// Chunks that plugins wrote: what of their frame they need, and what becomes of them without.
+// Chunks written by plugins: the properties of the frame that they need, and errors if these are
+// missing.
 #include <array>
 #include <cstdint>
 #include <random>
@@ -44,7 +45,7 @@ Result<Bytes> decode(const Bytes& bytes, const ChunkContext& context) {
   return test::decode_whole(source, chunk);
 }
 
-// Oracle: the bytes that went in; whole, by blocks and by ranges.
+// Oracle: the bytes that went in, compared as a whole, by blocks and by ranges.
 void check_round_trip(const Bytes& data, const Bytes& bytes, const ChunkContext& context) {
   const MemorySource source(bytes);
   const auto chunk = Chunk::open(source, 0, bytes.size(), context, Limits{});
@@ -61,7 +62,7 @@ void check_round_trip(const Bytes& data, const Bytes& bytes, const ChunkContext&
   CHECK(test::subranges_agree(source, *chunk, data, random, 20));
 }
 
-// Three blocks of 12 by 10 items of 4 bytes, ndcell and then a shuffle.
+// Three blocks of 12 by 10 items of 4 bytes, with ndcell and then a shuffle.
 ChunkSpec cell_spec() {
   ChunkSpec spec;
   spec.codec = Codec::zstd;
@@ -73,7 +74,7 @@ ChunkSpec cell_spec() {
 
 Bytes cell_chunk() { return build_chunk(ramp(1440, 4), cell_spec()); }
 
-// Two blocks of 9 by 14 items, split into planes of bytes for NDLZ.
+// Two blocks of 9 by 14 items, split into byte planes for NDLZ.
 Bytes plane_data(std::uint32_t typesize) {
   std::mt19937 random(1);
   Bytes data;
@@ -153,7 +154,7 @@ TEST_CASE("plugin chunk: an array whose blocks are not the chunk's is refused",
   CHECK(outcome(decode(cell_chunk(), context_of(4, {12, 11}))) == refused);
   CHECK(outcome(decode(cell_chunk(), context_of(8, {12, 10}))) == refused);
   CHECK(outcome(decode(cell_chunk(), context_of(4, {1440}))) == refused);
-  // The product is the block's size in 32 bits.
+  // The product is equal to the block's size in 32 bits.
   CHECK(outcome(decode(cell_chunk(), context_of(4, {(1U << 30) + 1, 120}))) ==
         "bad field: block shape of a cell filter at 20");
 }
@@ -197,7 +198,7 @@ TEST_CASE("plugin chunk: hostile cell filters are refused when the chunk is open
   }
 }
 
-// A chunk that says its streams are a plugin's, which they are not.
+// A chunk that claims to have a plugin's streams but does not.
 Bytes chunk_of_plugin(const Bytes& data, int id) {
   ChunkSpec spec;
   spec.codec = Codec::zstd;

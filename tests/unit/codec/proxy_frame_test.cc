@@ -1,4 +1,4 @@
-// Local copies of remote data: chunks that were not fetched yet must never pass for zeros.
+// Local copies of remote data: chunks that were not fetched must never be read as zeros.
 
 #include <string>
 #include <vector>
@@ -23,7 +23,7 @@ using test::SpecialKind;
 
 const std::vector<SpecialKind> kRules = {SpecialKind::zero, SpecialKind::nan, SpecialKind::uninit};
 
-// A stored chunk, then one of each rule.
+// A stored chunk, then one special chunk of each kind.
 FrameSpec spec_with(const std::string& metalayer) {
   FrameSpec spec;
   spec.chunksize = 1000;
@@ -33,7 +33,7 @@ FrameSpec spec_with(const std::string& metalayer) {
   return spec;
 }
 
-// What reading each of the chunks comes to.
+// The outcome of reading each chunk.
 std::vector<std::string> outcomes(const ByteSource& source, const ByteSource& chunks,
                                   const Frame& frame) {
   FrameReader reader(source, chunks, frame, {});
@@ -74,7 +74,7 @@ TEST_CASE("frame: other metalayers make no proxy", "[codec][frame][unit]") {
   }
 }
 
-// A vl-metalayer of that name is the user's.
+// A vl-metalayer of that name belongs to the user.
 TEST_CASE("frame: a vl-metalayer makes no proxy", "[codec][frame][unit]") {
   auto spec = spec_with("m");
   spec.vlmetalayers = {{.name = "proxy-source", .content = test::counting(8)}};
@@ -84,7 +84,7 @@ TEST_CASE("frame: a vl-metalayer makes no proxy", "[codec][frame][unit]") {
   CHECK(outcomes(source, source, frame) == std::vector<std::string>(4, "ok"));
 }
 
-// Holes are what reads as zeros.
+// Only bytes that read as zeros are holes.
 TEST_CASE("frame: zero entries are those of bytes that read as zeros", "[codec][frame][unit]") {
   for (const bool is_proxy : {false, true}) {
     const Bytes bytes = build_frame(spec_with(is_proxy ? "proxy-source" : "m")).bytes;

@@ -12,7 +12,7 @@ namespace {
 using Kind = PythonLiteral::Kind;
 using test::outcome;
 
-// The value written back in one form, so that a test can compare it as text.
+// The value in a canonical form, so that tests can compare it as text.
 std::string written(const PythonLiteral::Value& value) {
   const auto all = [&](const char* open, const char* close) {
     std::string out = open;
@@ -72,7 +72,7 @@ TEST_CASE("python_literal: strings are read as Python does", "[codec][python_lit
   CHECK(parsed(R"('\u20ac\U0001F600\xDF')") == R"('\u20ac\U0001f600\xdf')");
   CHECK(parsed("'\u20ac\U0001F600\u00df'") == R"('\u20ac\U0001f600\xdf')");
   CHECK(parsed(R"('\ud800')") == R"('\ud800')");
-  CHECK(parsed(R"('\q\8')") == R"('\\q\\8')");  // no escapes: they stand for themselves
+  CHECK(parsed(R"('\q\8')") == R"('\\q\\8')");  // not escapes: the backslashes stay
   CHECK(parsed("'a\\\nb'") == "'ab'");
   CHECK(parsed(R"("it's")") == R"("it's")");
   CHECK(parsed(R"('"')") == R"('"')");
@@ -118,9 +118,9 @@ TEST_CASE("python_literal: what is no literal is refused with its place",
            {R"('\u12g4')", "bad field: escape at 5"},
            {R"('\U00110000')", "bad field: escape at 11"},
            {R"('\N{DASH}')", "bad field: escape at 2"},
-           {"'\x80'", "bad field: string at 1"},              // a byte that continues nothing
-           {"'\xc0\xaf'", "bad field: string at 1"},          // longer than needed
-           {"'\xe0\x80\xaf'", "bad field: string at 1"},      // likewise
+           {"'\x80'", "bad field: string at 1"},              // a continuation byte without a start
+           {"'\xc0\xaf'", "bad field: string at 1"},          // overlong
+           {"'\xe0\x80\xaf'", "bad field: string at 1"},      // overlong
            {"'\xed\xa0\x80'", "bad field: string at 1"},      // a surrogate
            {"'\xf4\x90\x80\x80'", "bad field: string at 1"},  // beyond Unicode
            {"'\xf5\x80\x80\x80'", "bad field: string at 1"},
@@ -166,7 +166,7 @@ TEST_CASE("python_literal: a dict is asked by its keys", "[codec][python_literal
     const auto value = literal->root().find(key);
     return value ? written(*value) : "nothing";
   };
-  CHECK(found("a") == "5");  // the last one counts
+  CHECK(found("a") == "5");  // the last of equal keys counts
   CHECK(found("b") == "[4,]");
   CHECK(found("c") == "nothing");
   CHECK(found("\xe4") == "nothing");

@@ -19,8 +19,9 @@ using test::BytePlace;
 
 BytePlace place_of(const ArrayRun& run) { return {run.chunk.value, run.block.value, run.within}; }
 
-// Oracle: the place of each byte by the formula.  Laid end to end the runs are the range, each goes on
-// as far as it can, and a block ends where none of its bytes follows.
+// Oracle: the position of each byte, computed with the formula.  The runs cover the range without
+// gaps, each run is as long as possible, and ends_block() is true if none of the block's bytes
+// follows.
 void check_runs(const ArrayLayout& layout, const std::vector<BytePlace>& places, ByteRange range) {
   INFO("range " << range.offset << " + " << range.size);
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> last;
@@ -61,7 +62,7 @@ void check_array(const ArrayShape& array, std::mt19937& random) {
 
 TEST_CASE("run_cursor: rows cut by blocks and chunks come run by run",
           "[codec][run_cursor][unit]") {
-  // Rows of 7 items of 2 bytes, in chunks of 5 and blocks of 3.
+  // Rows of 7 items of 2 bytes, in chunks of 5 and blocks of 3 items.
   const auto layout = array_layout({{4, 7}, {3, 5}, {2, 3}, 2});
   RunCursor cursor(layout, {11, 10});
   struct Row {
@@ -95,7 +96,7 @@ TEST_CASE("run_cursor: sixteen dimensions are walked like two", "[codec][run_cur
   for (int round = 0; round < 10; ++round) {
     ArrayShape array{.typesize = test::draw(random) % 3 + 1};
     for (std::size_t d = 0; d < kMaxDims; ++d) {
-      // Ten dimensions of two items are a thousand of them.
+      // Ten dimensions of two items: about a thousand items.
       array.shape.push_back(d % 8 < 5 ? 2 : 1);
       const auto chunk = test::draw(random) % 2 + 1;
       array.chunkshape.push_back(chunk);
@@ -111,7 +112,7 @@ TEST_CASE("run_cursor: an array in one block is one run", "[codec][run_cursor][u
   REQUIRE(cursor.next());
   CHECK(place_of(cursor.run()) == BytePlace{0, 0, 1});
   CHECK(cursor.run().size == 358);
-  CHECK_FALSE(cursor.ends_block());  // byte 359 is still to come
+  CHECK_FALSE(cursor.ends_block());  // byte 359 is outside the range
   CHECK_FALSE(cursor.next());
 }
 

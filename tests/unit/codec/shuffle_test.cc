@@ -9,7 +9,7 @@ namespace {
 
 using test::Bytes;
 
-// Oracle: the format's formula, word for word.
+// Oracle: the format's formula.
 Bytes unshuffle_by_formula(std::size_t width, std::span<const std::byte> in) {
   Bytes out(in.begin(), in.end());
   const std::size_t n = in.size() / width;
@@ -25,7 +25,7 @@ Bytes unshuffled(std::size_t width, std::span<const std::byte> in) {
   return out;
 }
 
-// Element counts on both sides of every tile, pair of tiles and run of the vector versions.
+// Element counts just below and above every tile, pair of tiles and run of the vector versions.
 std::vector<std::size_t> counts_to_try() {
   std::vector<std::size_t> counts;
   for (const std::size_t middle : Sizes{0, 8, 16, 32, 48, 64, 96, 128, 160, 256, 288, 320, 512}) {
@@ -83,7 +83,7 @@ TEST_CASE("shuffle: the block as a whole follows the formula at every length",
   SUCCEED("all agreed");
 }
 
-// Oracle: the formula on planes moved together.
+// Oracle: the formula, applied to contiguous copies of the planes.
 TEST_CASE("shuffle: every implementation reads planes that lie apart and at odd addresses",
           "[codec][shuffle][unit]") {
   constexpr std::size_t kStride = 307;
@@ -107,7 +107,7 @@ TEST_CASE("shuffle: every implementation reads planes that lie apart and at odd 
   SUCCEED("all agreed");
 }
 
-// Oracle: the formula, and the old contents between the rows.
+// Oracle: the formula, and the old content between the rows.
 TEST_CASE("shuffle: every implementation leaves the bytes between wide rows alone",
           "[codec][shuffle][unit]") {
   constexpr std::size_t kGap = 5;

@@ -1,4 +1,4 @@
-// Frames whose chunks are files of their own: what is read, and what is refused.
+// Frames whose chunks are separate files: which frames are read, and which are refused.
 
 #include <algorithm>
 #include <cerrno>
@@ -40,7 +40,7 @@ using test::SpecialKind;
 using test::stored_chunk;
 
 constexpr auto kInt64Max = std::numeric_limits<std::int64_t>::max();
-constexpr std::uint64_t kShare = std::uint64_t{1} << 31;  // of the addresses, for each file
+constexpr std::uint64_t kShare = std::uint64_t{1} << 31;  // of the addresses, per file
 
 Result<Bytes> read_all(const ByteSource& index_file, const ByteSource& chunks) {
   FRAMEFS_TRY(const Frame frame, Frame::open_sparse(index_file, {}));
@@ -57,7 +57,7 @@ std::string open_outcome(std::span<const std::byte> index_file) {
   return outcome(Frame::open_sparse(MemorySource(index_file), {}));
 }
 
-// Four chunks of 1000 bytes, the third of them zeros, the last of 500.
+// Four chunks of 1000 bytes; the third one is zeros, the last one has 500 bytes.
 FrameSpec sample_spec(IndexForm index = IndexForm::memcpyed) {
   FrameSpec spec;
   spec.chunksize = 1000;
@@ -152,7 +152,7 @@ TEST_CASE("sparse frame: one without chunks is its index file alone", "[codec][s
   }
 }
 
-// What deletions, and writers that count otherwise, leave in the header.
+// Deletions, and writers that compute the sum differently, leave such values in the header.
 TEST_CASE("sparse frame: the sum of its chunks is no matter", "[codec][sparse][unit]") {
   for (const std::int64_t cbytes : {std::int64_t{0}, std::int64_t{1}, kInt64Max}) {
     CAPTURE(cbytes);
@@ -187,7 +187,7 @@ TEST_CASE("sparse frame: two entries may name one file", "[codec][sparse][unit]"
   CHECK(frame.open_chunk(chunks, {1}, 1, {}).has_value());
 }
 
-// --- Hostile ones -----------------------------------------------------------------------------
+// --- Malicious frames -------------------------------------------------------------------------
 
 TEST_CASE("sparse frame: an index that says it is contiguous is refused",
           "[codec][sparse][corrupt]") {
@@ -244,7 +244,7 @@ TEST_CASE("sparse frame: an id beyond 32 bits is refused", "[codec][sparse][corr
     CHECK(outcome(frame.open_chunk(chunks, {1}, entry, {})) == "bad field: index entry at 8");
     CHECK(outcome(frame.read_chunk_nbytes(chunks, {1}, entry)) == "bad field: index entry at 8");
   }
-  // The largest that a file can have, of which there is none.
+  // The largest possible file number; the file does not exist.
   CHECK(outcome(frame.open_chunk(chunks, {1}, 0xffffffff, {})) == "bad field: chunk file at 0");
 }
 
@@ -259,7 +259,7 @@ TEST_CASE("sparse frame: a special entry where chunks vary in size is refused",
         "bad field: special index entry in a frame of varying chunks at 8");
 }
 
-// Oracle: the first damaged chunk of the frame's; the others are whole.
+// Oracle: `chunk` is the first damaged chunk of the frame; the others are intact.
 void check_spoilt(const BuiltSparseFrame& built, std::size_t chunk, const std::string& expected) {
   const MemorySource source(built.index_file);
   const MemoryChunks chunks(built.chunks);
@@ -289,7 +289,7 @@ TEST_CASE("sparse frame: an empty chunk file spoils its own range", "[codec][spa
   check_spoilt(built, 1, "truncated: version at 0");
 }
 
-// No byte of the next file, or of anything else, stands in for what is missing.
+// Bytes of the next file, or any other bytes, must not replace missing ones.
 TEST_CASE("sparse frame: a chunk file of any shorter length spoils its own range",
           "[codec][sparse][corrupt]") {
   for (const auto codec : {test::Codec::lz4, test::Codec::memcpy}) {
@@ -337,7 +337,7 @@ TEST_CASE("sparse frame: a damaged chunk is placed from the start of its file",
   check_spoilt(built, 1, "truncated: cbytes at 12");
 }
 
-// The first one and the last, beside nothing and beside a file that goes on where this one ends.
+// The first chunk claims one byte more than its file has; the next file follows in the addresses.
 TEST_CASE("sparse frame: a chunk does not go on in the next file", "[codec][sparse][corrupt]") {
   auto built = build_sparse_frame(sample_spec());
   const auto size = static_cast<std::int32_t>(built.chunks[0].size());

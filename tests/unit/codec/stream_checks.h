@@ -12,12 +12,12 @@
 
 namespace framefs::codec {
 
-// What every decoder of one stream has to stand.  `decode` is what is tested: all of `in`, filling
-// `out` exactly.
+// Checks for every decoder of a single stream.  `decode` is the decoder under test: it must consume
+// `in` and fill `out` exactly.
 using Decode = std::function<Status(std::span<const std::byte> in, std::span<std::byte> out)>;
 
-// Decodes into `size` bytes with nothing around either buffer, so that the address sanitizer sees
-// the first byte beyond.
+// Decodes into `size` bytes with exact buffers, so that the address sanitizer detects the first
+// byte beyond them.
 inline Result<test::Bytes> decode_alone(const Decode& decode, std::span<const std::byte> stream,
                                         std::size_t size) {
   const test::Bytes in(stream.begin(), stream.end());
@@ -26,7 +26,7 @@ inline Result<test::Bytes> decode_alone(const Decode& decode, std::span<const st
   return out;
 }
 
-// Decodes in the middle of a buffer that is full of `old`, and checks that nothing around is written.
+// Decodes in the middle of a buffer full of `old`, and checks that nothing outside is written.
 inline Result<test::Bytes> decode_over(const Decode& decode, std::span<const std::byte> stream,
                                        std::size_t size, std::byte old) {
   constexpr std::size_t kGuard = 80;
@@ -40,8 +40,8 @@ inline Result<test::Bytes> decode_over(const Decode& decode, std::span<const std
   return test::Bytes(out.begin(), out.end());
 }
 
-// Decodes twice, over different old contents, and checks that this makes no difference: a byte that
-// the decoder does not write, or copies from where it has not written, would show somebody's memory.
+// Decodes twice, over different old contents, and checks that the results are equal.  They would
+// differ if the decoder left bytes unwritten, or copied unwritten bytes: old memory would leak.
 inline Result<test::Bytes> decode_guarded(const Decode& decode, std::span<const std::byte> stream,
                                           std::size_t size) {
   auto once = decode_over(decode, stream, size, std::byte{0x55});
@@ -51,7 +51,7 @@ inline Result<test::Bytes> decode_guarded(const Decode& decode, std::span<const 
   return once;
 }
 
-// Oracle: an output is either of the declared size or refused.
+// Oracle: an output of another size than the declared one is refused.
 inline void check_other_sizes_refused(const Decode& decode, std::span<const std::byte> stream,
                                       std::size_t size) {
   for (const std::size_t wrong : {size + 1, size - 1, size + 33, size / 2, 2 * size}) {
@@ -74,7 +74,7 @@ inline void check_prefixes_refused(const Decode& decode, std::span<const std::by
   }
 }
 
-// Oracle: an error, or bytes that depend on the stream only, and none outside of the output.
+// Oracle: an error, or bytes that depend only on the stream; nothing outside the output is written.
 inline void check_bit_flips(const Decode& decode, std::span<const std::byte> stream,
                             std::size_t size) {
   test::Bytes bad(stream.begin(), stream.end());

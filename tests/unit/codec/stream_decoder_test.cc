@@ -76,7 +76,7 @@ TEST_CASE("stream_decoder: every truncated prefix is refused", "[codec][stream_d
   }
 }
 
-// Oracle: a stream of one format is none of another.
+// Oracle: a stream of one format is invalid in all other formats.
 TEST_CASE("stream_decoder: a stream is not taken for one of another format",
           "[codec][stream_decoder][corrupt]") {
   StreamDecoder decoder;
@@ -157,7 +157,7 @@ TEST_CASE("stream_decoder: a dictionary of another format is our own mistake",
 
 TEST_CASE("stream_decoder: only zstd looks into a dictionary when it is made",
           "[codec][stream_decoder][corrupt]") {
-  Bytes damaged;  // begins as a trained dictionary and ends there
+  Bytes damaged;  // starts like a trained dictionary, and is cut there
   test::append_le<std::uint32_t>(damaged, 0xec30a437);
   test::append_le<std::uint32_t>(damaged, 1);
   for (const auto& [format, codec] : kSupported) {
@@ -187,7 +187,8 @@ TEST_CASE("stream_decoder: it works on after an error and after a move",
   }
 }
 
-// Oracle: the same bytes in every thread.  (Catch's assertions are for one thread only.)
+// Oracle: the same bytes in every thread.  The main thread asserts, because Catch is not
+// thread-safe.
 TEST_CASE("stream_decoder: threads share a dictionary", "[codec][stream_decoder][unit]") {
   constexpr std::size_t kThreads = 4;
   constexpr int kRounds = 50;

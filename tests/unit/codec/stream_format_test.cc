@@ -24,7 +24,7 @@ StreamFormat plugin(std::uint8_t id, std::uint8_t meta = 4) {
           .block_shape = BlockShape{.ndim = 2, .dims = {8, 9}}};
 }
 
-// Oracle: the table of the chunk format's flag bits.
+// Oracle: the table of flag bits of the chunk format.
 TEST_CASE("stream_format: formats have their numbers and names", "[codec][stream_format][unit]") {
   const std::array<const char*, 8> names{"blosclz", "lz4",    "snappy", "zlib",
                                          "zstd",    "lizard", "plugin", "superchunk"};
@@ -64,7 +64,7 @@ TEST_CASE("stream_format: plugins that are not decoded here are named by number 
   for (const int id : {41, 100, 159}) check(id, "registered codec");
   for (const int id : {160, 176, 254, 255}) check(id, "user codec");
   for (const int id : {3, 6, 31}) check(id, "reserved codec");
-  check(1, "codec lz4");  // no plugin, whatever the flags say
+  check(1, "codec lz4");  // not a plugin, whatever the flags say
 }
 
 TEST_CASE("stream_format: ndlz needs a cell side and no array", "[codec][stream_format][unit]") {
@@ -89,7 +89,7 @@ TEST_CASE("stream_format: zfp is told apart as present or missing",
 
 TEST_CASE("stream_format: zfp needs floats or doubles in 1 to 4 dimensions",
           "[codec][stream_format][corrupt]") {
-  if (!has_zfp()) return;  // then all of it is refused: the case before
+  if (!has_zfp()) return;  // then all are refused, as the test case above checks
   for (const std::uint32_t typesize : {1U, 2U, 3U, 16U, 300U}) {
     auto format = plugin(kCodecZfpRate);
     format.typesize = typesize;

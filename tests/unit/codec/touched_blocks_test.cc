@@ -22,7 +22,7 @@ std::vector<BlockId> touched(const ArrayLayout& layout, ByteRange range) {
   return out;
 }
 
-// Oracle: the place of each byte by the formula.
+// Oracle: the position of each byte, computed with the formula.
 void check_touched(const ArrayLayout& layout, const std::vector<test::BytePlace>& places,
                    ByteRange range) {
   INFO("range " << range.offset << " + " << range.size);
@@ -32,13 +32,13 @@ void check_touched(const ArrayLayout& layout, const std::vector<test::BytePlace>
   }
   const auto found = touched(layout, range);
   REQUIRE(std::set<BlockId>(found.begin(), found.end()) == expect);
-  REQUIRE(found.size() == expect.size());  // each once
+  REQUIRE(found.size() == expect.size());  // each block once
 }
 
 TEST_CASE("touched_blocks: a range that turns from one row to the next names each block once",
           "[codec][touched_blocks][unit]") {
-  // Two rows of ten items in blocks of 2 x 3: the end of one row and the start of the next are in
-  // blocks 2, 3 and 0, 1, or overlap.
+  // Two rows of ten items in blocks of 2 x 3.  The end of the first row and the start of the second
+  // are in blocks 2, 3 and 0, 1, or they overlap.
   const auto layout = test::array_layout({{2, 10}, {2, 10}, {2, 3}, 1});
   const auto blocks = [&](ByteRange range) {
     std::set<std::uint64_t> out;
@@ -66,7 +66,7 @@ TEST_CASE("touched_blocks: random ranges of random arrays name the blocks of the
     for (int i = 0; i < 10 && !places.empty(); ++i) {
       const std::uint64_t offset = random() % places.size();
       check_touched(layout, places, {offset, random() % (places.size() - offset + 1)});
-      // Short ones turn at the end of a row, seldom more than one.
+      // Short ranges cross the end of at most one row in most cases.
       check_touched(layout, places,
                     {offset, random() % (std::min<std::uint64_t>(places.size() - offset, 60) + 1)});
     }

@@ -1,4 +1,4 @@
-// In a build without libzfp; zfp_test.cc otherwise.
+// For builds without libzfp; other builds have zfp_test.cc.
 #include "codec/compressor/zfp.h"
 #include "tests/support/bytes.h"
 #include "tests/support/catch.h"

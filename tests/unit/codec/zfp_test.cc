@@ -81,7 +81,7 @@ std::uint8_t parameter_of(ZfpMode mode, std::mt19937& random) {
   return static_cast<std::uint8_t>(1 + draw(random) % 99);
 }
 
-// Oracle: what the library itself decodes from the whole stream at once.
+// Oracle: the library's result for the whole stream.
 TEST_CASE("zfp: blocks of any shape decode as the library decodes them", "[codec][zfp][unit]") {
   CHECK(has_zfp());
   const auto seed = test::random_seed();
@@ -120,7 +120,7 @@ TEST_CASE("zfp: every parameter is taken as the library's plugin takes it", "[co
   }
 }
 
-// Oracle: the numbers that went in, to within what was asked for.
+// Oracle: the numbers that went in, within the requested accuracy.
 TEST_CASE("zfp: accuracy is a power of ten", "[codec][zfp][unit]") {
   std::mt19937 random(2);
   const Dims dims = {6, 9, 5};
@@ -157,7 +157,7 @@ TEST_CASE("zfp: the output may stand anywhere in memory", "[codec][zfp][unit]") 
   }
 }
 
-// Oracle: as above; three blocks, each of them one stream.
+// Oracle: as above, for three blocks of one stream each.
 TEST_CASE("zfp: chunks of an array come back", "[codec][chunk][zfp][unit]") {
   std::mt19937 random(2);
   const Dims dims = {6, 9};
@@ -185,7 +185,7 @@ TEST_CASE("zfp: chunks of an array come back", "[codec][chunk][zfp][unit]") {
   CHECK(test::decode_whole(source, *chunk) == expected);
   CHECK(test::decode_by_blocks(source, *chunk) == expected);
 
-  // Split into streams, none of which would be a block.
+  // Split into streams that are not blocks.
   spec.split = true;
   spec.plugin->encode = [](std::span<const std::byte>) { return Bytes(10); };
   const Bytes split = test::build_chunk(data, spec);
@@ -196,8 +196,8 @@ TEST_CASE("zfp: chunks of an array come back", "[codec][chunk][zfp][unit]") {
       outcome(test::decode_whole(split_source, *other)).starts_with("bad field: zfp decoded size"));
 }
 
-// Oracle: the library pads streams to words of 8 bytes, so that all but the last may not miss; what
-// is taken without them decodes to the same.
+// Oracle: the library pads streams to words of 8 bytes.  Bytes of the last word may be missing; a
+// stream that is accepted without them decodes to the same numbers.
 TEST_CASE("zfp: a stream that ends early is refused", "[codec][zfp][corrupt]") {
   std::mt19937 random(11);
   for (const auto mode : kModes) {
@@ -235,7 +235,7 @@ TEST_CASE("zfp: whatever bit is flipped, bytes depend on the stream alone",
   }
 }
 
-// Oracle: the address sanitizer, and that two decodings agree.
+// Oracle: the address sanitizer, and two equal results.
 TEST_CASE("zfp: noise decodes or is refused", "[codec][zfp][corrupt]") {
   const auto seed = test::random_seed();
   CAPTURE(seed);
@@ -283,7 +283,7 @@ TEST_CASE("zfp: formats that cannot be are refused", "[codec][zfp][corrupt]") {
   }
 }
 
-// A bit for each cell of zeros is all that such a block needs.
+// Such a block needs one bit for each cell of zeros.
 TEST_CASE("zfp: thin blocks of many cells decode without much memory", "[codec][zfp][unit]") {
   const Dims dims = {1, 1, 1, 100'000};
   const auto format = format_of(ZfpMode::accuracy, 0, dims, 8);

@@ -32,14 +32,14 @@ std::vector<std::string> names(const ZipDirectory& directory) {
   return out;
 }
 
-// The first and only member, where its bytes stand.
+// The location of the bytes of the only member.
 Result<ByteRange> locate(const Bytes& archive) {
   const auto directory = read(archive).value();
   REQUIRE(directory.members().size() == 1);
   return locate_member(MemorySource(archive), directory.members()[0]);
 }
 
-// Oracle: what was laid out.
+// Oracle: the archive that was laid out.
 void check_round_trip(const ZipSpec& spec) {
   const auto zip = build_zip(spec);
   const MemorySource source(zip.bytes);
@@ -86,7 +86,7 @@ TEST_CASE("zip_directory: the 64-bit extensions are read", "[codec][zip_director
   check_round_trip({.wide_end = true});
 }
 
-// What Python's zipfile wrote: a member with a wide local header, an empty one, a comment.
+// Written by Python's zipfile: a member with a wide local header, an empty member, a comment.
 TEST_CASE("zip_directory: an archive of Python's is read", "[codec][zip_directory][unit]") {
   const std::string hex =
       "504b03041400000000008318225857ee719205000000050000000a0000006469"
@@ -115,13 +115,13 @@ TEST_CASE("zip_directory: an archive of Python's is read", "[codec][zip_director
 
 TEST_CASE("zip_directory: the end record is the one that ends the archive",
           "[codec][zip_directory][unit]") {
-  // A comment that holds the end record of another archive.
+  // A comment that contains the end record of another archive.
   const auto other = build_zip({});
   auto spec = three_files();
   const auto inner = std::string_view(test::as_chars(other.bytes.data()), other.bytes.size());
   spec.comment = "before " + std::string(inner) + " behind";
   check_round_trip(spec);
-  // Bytes that were appended to the archive are not its.
+  // Bytes that were appended to the archive do not belong to it.
   auto zip = build_zip(three_files());
   test::append(zip.bytes, std::string_view("more"));
   CHECK(names(read(zip.bytes).value()).size() == 3);
@@ -281,7 +281,7 @@ TEST_CASE("zip_directory: an end record that does not fit the archive is refused
   CHECK(with(16, static_cast<std::uint32_t>(good.directory_at - 1)) ==
         "bad field: zip entry at " + std::to_string(good.directory_at - 1));
   CHECK(with(12, std::uint32_t{0}) == "bad field: zip members at " + end);
-  // Fewer than there are is no one's harm.
+  // A number smaller than the actual one does no harm.
   CHECK(with(10, std::uint16_t{2}) == "ok");
 }
 
@@ -323,7 +323,7 @@ TEST_CASE("zip_directory: a 64-bit end record that does not fit is refused",
     CHECK(with(good.end_64_at + 40, number) == "bad field: zip directory at " + end);
     CHECK(with(good.end_64_at + 32, number) == "over limit: zip members at " + end);
   }
-  // Without a locator the short record has to do, and cannot.
+  // Without a locator, the short record is used, and its numbers are invalid.
   CHECK(with(good.locator_at, 0U) == "bad field: zip directory at " + end);
 }
 
@@ -335,7 +335,7 @@ TEST_CASE("zip_directory: limits hold before anything is allocated",
   CHECK(outcome(read(zip.bytes, {.directory_bytes = directory_bytes - 1}))
             .starts_with("over limit: zip directory"));
   CHECK(outcome(read(zip.bytes, {.members = 2})).starts_with("over limit: zip members"));
-  // An archive of a terabyte, all of it directory.
+  // An archive of a terabyte that consists of its directory.
   ZipSpec spec;
   spec.wide_end = true;
   auto tail = build_zip(spec);
@@ -343,7 +343,7 @@ TEST_CASE("zip_directory: limits hold before anything is allocated",
   put_le(tail.bytes, tail.end_64_at + 40, before);
   put_le(tail.bytes, tail.end_64_at + 48, std::uint64_t{0});
   put_le(tail.bytes, tail.locator_at + 8, before);
-  // VastSource has its bytes at the front; a window of zeros before them is what it lacks.
+  // VastSource has its bytes at the front; this source has zeros before them.
   class Behind final : public ByteSource {
    public:
     Behind(const Bytes& bytes, std::uint64_t at) : bytes_(bytes), at_(at) {}
@@ -410,7 +410,7 @@ TEST_CASE("zip_directory: a failing source fails the call", "[codec][zip_directo
   }
 }
 
-// Oracle: whatever is located lies before the directory.
+// Oracle: every located range ends before the directory.
 TEST_CASE("zip_directory: any flipped bit gives an error or members inside the archive",
           "[codec][zip_directory][corrupt]") {
   auto spec = three_files();

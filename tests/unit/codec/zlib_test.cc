@@ -23,7 +23,7 @@ Bytes compressed(const Bytes& sample, int level = 5) {
   return test::compress_stream(test::Codec::zlib, level, sample, {});
 }
 
-// One decoder for all calls of a test, so that each follows whatever the one before left behind.
+// One decoder for all calls of a test, so that each call follows every kind of earlier call.
 Decode one_decoder() {
   auto made = ZlibDecoder::make();
   REQUIRE(made);
@@ -33,7 +33,7 @@ Decode one_decoder() {
   };
 }
 
-// Oracle: the bytes that zlib itself compressed.
+// Oracle: the bytes that zlib compressed.
 TEST_CASE("zlib: what the library wrote comes back", "[codec][zlib][unit]") {
   const auto decode = one_decoder();
   for (const auto& sample :
@@ -50,7 +50,7 @@ TEST_CASE("zlib: what the library wrote comes back", "[codec][zlib][unit]") {
   }
 }
 
-// Oracle: RFC 1950 and 1951, by hand: a stored block of three bytes.
+// Oracle: RFC 1950 and 1951: a stored block of three bytes, by hand.
 TEST_CASE("zlib: a hand-written stream decodes", "[codec][zlib][unit]") {
   Bytes stream;
   for (const unsigned b : {0x78U, 0x01U, 0x01U, 3U, 0U, 0xfcU, 0xffU, 0x61U, 0x62U, 0x63U, 0x02U,
@@ -62,7 +62,7 @@ TEST_CASE("zlib: a hand-written stream decodes", "[codec][zlib][unit]") {
   CHECK(*plain == test::text_bytes("abc"));
 }
 
-// Oracle: uncompress(), through which the reference library reads them.
+// Oracle: uncompress(), which the reference library uses.
 TEST_CASE("zlib: bytes after the end are left alone", "[codec][zlib][unit]") {
   const auto decode = one_decoder();
   const Bytes sample = test::sample_text(3000, 2);
@@ -91,7 +91,7 @@ TEST_CASE("zlib: a damaged header or checksum is refused", "[codec][zlib][corrup
     bad[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
     CHECK(test::outcome(decode_alone(decode, bad, sample.size())) == "bad field: zlib stream at 0");
   }
-  const auto plain = decode_alone(decode, good, sample.size());  // none the worse for it
+  const auto plain = decode_alone(decode, good, sample.size());  // the decoder can still be used
   REQUIRE(plain);
   CHECK(*plain == sample);
 }
@@ -111,7 +111,7 @@ TEST_CASE("zlib: every truncated prefix is refused", "[codec][zlib][corrupt]") {
   }
 }
 
-// Oracle: the checksum sees every single flipped bit, and there is nothing else in the stream.
+// Oracle: the checksum detects every flipped bit, and the stream has nothing besides checked data.
 TEST_CASE("zlib: a flipped bit never gives other bytes", "[codec][zlib][corrupt]") {
   const auto decode = one_decoder();
   const Bytes sample = test::sample_text(500, 2);

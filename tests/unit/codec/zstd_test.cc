@@ -30,7 +30,7 @@ Bytes compressed(const Bytes& sample, const Bytes& dictionary = {}, int level = 
   return test::compress_stream(test::Codec::zstd, level, sample, dictionary);
 }
 
-// A frame with these parameters, each on.
+// A zstd frame with these parameters set to 1.
 Bytes compressed_with(const Bytes& sample, std::initializer_list<ZSTD_cParameter> on, bool sized) {
   const std::unique_ptr<ZSTD_CCtx, std::size_t (*)(ZSTD_CCtx*)> context(ZSTD_createCCtx(),
                                                                         ZSTD_freeCCtx);
@@ -44,7 +44,7 @@ Bytes compressed_with(const Bytes& sample, std::initializer_list<ZSTD_cParameter
   return out;
 }
 
-// One decoder for all calls of a test, so that each follows whatever the one before left behind.
+// One decoder for all calls of a test, so that each call follows every kind of earlier call.
 Decode one_decoder(const ZstdDictionary* dictionary = nullptr) {
   auto made = ZstdDecoder::make();
   REQUIRE(made);
@@ -84,7 +84,7 @@ TEST_CASE("zstd: what the library wrote comes back", "[codec][zstd][unit]") {
   }
 }
 
-// Oracle: the chunk format allows any frames, one after the other.
+// Oracle: the chunk format allows any zstd frames, one after the other.
 TEST_CASE("zstd: frames of every form decode", "[codec][zstd][unit]") {
   const auto decode = one_decoder();
   const Bytes sample = test::sample_text(5000, 2);
@@ -148,7 +148,7 @@ TEST_CASE("zstd: flipped bits stay within the output", "[codec][zstd][corrupt]")
   check_bit_flips(one_decoder(&*dictionary), compressed(sample, text), sample.size());
 }
 
-// Oracle: the bytes that went in; without the dictionary they do not come out.
+// Oracle: the bytes that went in; without the dictionary the result differs.
 TEST_CASE("zstd: both kinds of dictionary decode", "[codec][zstd][unit]") {
   const Bytes sample = test::sample_text(2000, 9);
   for (const auto& bytes : {test::sample_text(1000, 9), trained_dictionary()}) {
@@ -183,7 +183,7 @@ TEST_CASE("zstd: a frame of another trained dictionary is refused", "[codec][zst
 
 TEST_CASE("zstd: a damaged trained dictionary is refused", "[codec][zstd][corrupt]") {
   const Bytes trained = trained_dictionary();
-  // Magic number and dictionary number are whole, what they announce is not.
+  // Magic number and dictionary number are complete, but the tables are cut.
   for (const std::size_t n : {8U, 9U, 20U, 60U}) {
     INFO("prefix of " << n << " bytes");
     const auto dictionary = ZstdDictionary::make(std::span(trained).first(n));
