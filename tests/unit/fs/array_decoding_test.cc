@@ -1,5 +1,5 @@
-// How often the blocks of an array are decoded: a reader in C order comes back to each of them row by
-// row, and with enough memory none is decoded twice.
+// How often the blocks of an array are decoded.  A reader in C order returns to each block for each
+// of its rows; with enough memory, no block is decoded twice.
 
 #include <algorithm>
 #include <cstdint>
@@ -19,8 +19,8 @@ using test::ArraySpec;
 using test::Bytes;
 using test::SharedSource;
 
-// Counts how often each block of a frame's chunks is read from its source, which happens for every
-// time that it is decoded.
+// Counts how often each block of a frame's chunks is read from its source, which happens once per
+// decoding.
 class DecodeCounter {
  public:
   explicit DecodeCounter(const ArraySpec& spec)
@@ -31,12 +31,12 @@ class DecodeCounter {
   [[nodiscard]] const std::shared_ptr<const SharedSource>& source() const { return source_; }
   [[nodiscard]] const Bytes& data() const { return sample_.data; }
 
-  // For every block of every chunk, since the last call.
+  // The counts since the last call, for every block of every chunk.
   [[nodiscard]] std::vector<int> take() const {
     const auto reads = source_->take_reads();
     std::vector<int> counts;
     for (const auto chunk_at : built_.chunk_at) {
-      // Source: chunk format: the starts of the blocks follow the header.
+      // Source: chunk format.  The block starts follow the header.
       const auto starts_at = chunk_at + 32;
       const auto first = start_at(starts_at);
       const auto blocks = (first - 32) / 4;
@@ -65,7 +65,7 @@ class DecodeCounter {
   std::shared_ptr<const SharedSource> source_;
 };
 
-// Reads all of it in pieces.
+// Reads everything, piece by piece.
 void read_in_order(const ArrayView& view, const Bytes& data, std::uint64_t piece) {
   for (std::uint64_t offset = 0; offset < data.size(); offset += piece) {
     const auto got = test::read(view, offset, piece, Access::sequential);
@@ -74,7 +74,7 @@ void read_in_order(const ArrayView& view, const Bytes& data, std::uint64_t piece
   }
 }
 
-// 64 rows of 64 KiB; a band of 16 rows goes through 64 blocks of 16 KiB.
+// 64 rows of 64 KiB.  A band of 16 rows needs 64 blocks of 16 KiB.
 const ArraySpec kPlane{.shape = {64, 8192},
                        .chunkshape = {32, 2048},
                        .blockshape = {16, 128},
@@ -127,7 +127,7 @@ TEST_CASE("array_view: an array whose header is all that is read ahead decodes n
   CHECK(std::ranges::count(counts, 0) == static_cast<std::ptrdiff_t>(counts.size()));
 }
 
-// Axes of which blocks take one step, before and behind those that make the band.
+// Blocks take one step along some axes, before and after those that determine the band.
 TEST_CASE("array_view: a band is what lies within the outermost axis that blocks are cut along",
           "[fs][array_view][unit]") {
   const ArraySpec spec{.shape = {4, 24, 20, 30},
@@ -146,13 +146,13 @@ TEST_CASE("array_view: a band is what lies within the outermost axis that blocks
   CHECK(std::ranges::count(counts, 1) == static_cast<std::ptrdiff_t>(counts.size()));
 }
 
-// Oracle: a cache that kept the latest would decode every block once for each of its rows.
+// Oracle: a cache that kept the latest blocks would decode every block once per row.
 TEST_CASE("array_view: with room for a part of a band, that part of it is not decoded again",
           "[fs][array_view][unit]") {
   const DecodeCounter counter(kPlane);
   test::ViewMount mount(kBandBytes);
   const ArrayView view(mount.open(counter.source()), ArrayView::Header::none, mount.budget());
-  // What would push out blocks that are kept is not decoded before it has to be.
+  // Blocks that would evict blocks still needed are not decoded ahead.
   CHECK_FALSE(view.decode_ahead({0, kRowBytes}));
   read_in_order(view, counter.data(), kRowBytes);
   const auto counts = counter.take();
@@ -164,7 +164,7 @@ TEST_CASE("array_view: with room for a part of a band, that part of it is not de
   CHECK(std::ranges::count(counts, 1) > static_cast<std::ptrdiff_t>(counts.size() / 4));
 }
 
-// What random readers leave in the cache is worth keeping.
+// Random readers leave blocks in the cache that are worth keeping.
 TEST_CASE("array_view: a random reader finds what it read before", "[fs][array_view][unit]") {
   const DecodeCounter counter(kPlane);
   test::ViewMount mount(kBandBytes);
@@ -179,7 +179,7 @@ TEST_CASE("array_view: a random reader finds what it read before", "[fs][array_v
   CHECK(std::ranges::count(counts, 0) == static_cast<std::ptrdiff_t>(counts.size()) - 3);
 }
 
-// Blocks leave the cache with the read that has their last bytes.
+// A block leaves the cache with the read of its last bytes.
 TEST_CASE("array_view: a reader that has gone through leaves no blocks behind",
           "[fs][array_view][unit]") {
   const DecodeCounter counter(kPlane);

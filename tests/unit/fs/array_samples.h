@@ -16,16 +16,16 @@
 
 namespace framefs::test {
 
-// An array, stored in chunks of all kinds, and the bytes that it must be shown as.
+// An array stored in chunks of all kinds, and the bytes that it must be shown as.
 struct ArraySample {
   ArraySpec spec;
   FrameSpec frame;
   Bytes data;               // in C order
-  std::vector<bool> zeros;  // by byte: in a chunk that the index says is zero
+  std::vector<bool> zeros;  // for each byte: whether its chunk is zero by its index entry
 };
 
-// Puts a chunk of another kind in the place of chunk `index`, and what follows from it into the data:
-// `pattern` again and again.
+// Replaces chunk `index` by a chunk of another kind, and its bytes in the data by repetitions of
+// `pattern`.
 inline void replace_chunk(ArraySample& sample, std::size_t index, FrameChunk chunk,
                           std::span<const std::byte> pattern) {
   const bool is_zero_entry =
@@ -49,7 +49,7 @@ inline ArraySample array_sample(const ArraySpec& spec, std::uint32_t seed) {
   return sample;
 }
 
-// The kinds of chunks that decode to a rule: in the index, or stored.
+// Replaces a chunk by one that follows a rule, in the index or stored.
 inline void replace_by_rule(ArraySample& sample, std::size_t index, std::mt19937& random) {
   const std::uint32_t typesize = sample.spec.typesize;
   const std::uint32_t nbytes = sample.frame.chunksize;
@@ -93,7 +93,7 @@ inline ArraySpec random_array_spec(std::mt19937& random) {
   const std::uint64_t most = ndim <= 2 ? 30 : 9;
   for (std::size_t d = 0; d < ndim; ++d) {
     spec.shape.push_back(random() % most + 1);
-    // Chunks may be larger than the array, blocks no larger than the chunks.
+    // Chunks may be larger than the array.  Blocks are at most as large as the chunks.
     const auto chunk = static_cast<std::uint32_t>(random() % (spec.shape.back() + 3) + 1);
     spec.chunkshape.push_back(chunk);
     spec.blockshape.push_back(draw(random) % chunk + 1);
@@ -104,7 +104,7 @@ inline ArraySpec random_array_spec(std::mt19937& random) {
   return spec;
 }
 
-// An array of any shape, some of its chunks of another kind than the rest.
+// An array of random shape in which some chunks are replaced by other kinds.
 inline ArraySample random_array_sample(std::mt19937& random) {
   auto sample = array_sample(random_array_spec(random), draw(random));
   for (std::size_t i = 0; i < sample.frame.chunks.size(); ++i) {

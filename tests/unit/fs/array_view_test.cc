@@ -41,7 +41,7 @@ class Mount : public test::ViewMount {
   }
 };
 
-// Oracle: the array that was cut up.
+// Oracle: the original array.
 void check_ranges(const ArrayView& view, const Bytes& whole, std::mt19937& random, int reads) {
   REQUIRE(view.is_readable());
   for (int i = 0; i < reads && !whole.empty(); ++i) {
@@ -64,7 +64,7 @@ TEST_CASE("array_view: any range of any array is the array's", "[fs][array_view]
     const auto sample = test::random_array_sample(random);
     CAPTURE(round, sample.spec.typesize, sample.spec.shape, sample.spec.chunkshape,
             sample.spec.blockshape);
-    // What fits, what makes for many small batches, and no room at all.
+    // A budget that fits everything, two that allow only small batches, and none.
     constexpr std::array<std::uint64_t, 4> kBudgets = {test::ViewMount::kBudget, 20'000, 500, 0};
     Mount mount(kBudgets[random() % kBudgets.size()]);
     check_ranges(*mount.view(sample.frame), sample.data, random, 40);
@@ -89,7 +89,7 @@ TEST_CASE("array_view: sparse frames hold arrays as well", "[fs][array_view][uni
   }
 }
 
-// The length of a .npy file's header.  Source: NumPy Enhancement Proposal 1.
+// The size of a .npy file's header.  Source: NumPy Enhancement Proposal 1.
 std::size_t npy_header_bytes(const Bytes& npy) {
   REQUIRE(npy.size() >= 10);
   const std::string magic(test::as_chars(npy.data()), 8);
@@ -111,7 +111,7 @@ TEST_CASE("array_view: a NumPy file has its header before the array", "[fs][arra
     CHECK(header_bytes % 64 == 0);
     CHECK((*whole)[header_bytes - 1] == std::byte{'\n'});
     CHECK(std::ranges::equal(std::span(*whole).subspan(header_bytes), sample.data));
-    // Ranges across its end, too.
+    // Also ranges that cross its end.
     check_ranges(*view, *whole, random, 40);
     for (const std::size_t before : {1U, 2U, 64U}) {
       const auto across = read(*view, header_bytes - before, before + 1);
@@ -193,7 +193,7 @@ TEST_CASE("array_view: one item, and none", "[fs][array_view][unit]") {
   CHECK(mount.lines().empty());
 }
 
-// The chunks of a (40, 40) array of bytes, (10, 40) each: four slabs of 400 bytes in C order.
+// A (40, 40) array of bytes in chunks of (10, 40): four slabs of 400 bytes in C order.
 ArraySample slabs() {
   const ArraySpec spec{.shape = {40, 40},
                        .chunkshape = {10, 40},
@@ -242,7 +242,7 @@ TEST_CASE("array_view: a damaged chunk spoils its own range", "[fs][array_view][
   }
 }
 
-// Its blocks are not those of the array, though the chunk by itself is whole.
+// The chunk is valid on its own, but its blocks are not those of the array.
 TEST_CASE("array_view: a chunk of other blocks than the array's spoils its own range",
           "[fs][array_view][corrupt]") {
   for (const bool vl_blocks : {false, true}) {
@@ -250,7 +250,7 @@ TEST_CASE("array_view: a chunk of other blocks than the array's spoils its own r
     auto sample = slabs();
     test::ChunkSpec other;
     other.typesize = 1;
-    other.blocksize = 80;  // not the 40 of the array
+    other.blocksize = 80;  // the array has 40
     if (vl_blocks) other.vl_block_bytes = std::vector<std::uint32_t>(10, 40);
     sample.frame.chunks[2] = test::stored_chunk(std::span(sample.data).subspan(800, 400), other);
     Mount mount;
@@ -322,7 +322,7 @@ TEST_CASE("array_view: chunks beyond the array's are no matter", "[fs][array_vie
   CHECK(read(*mount.view(sample.frame), 0, 10'000).value() == sample.data);
 }
 
-// Oracle: the bytes themselves, after all that held them elsewhere is gone.
+// Oracle: the bytes themselves, after all other holders of them are destroyed.
 TEST_CASE("array_view: a result stays good without view and cache", "[fs][array_view][unit]") {
   const auto sample = slabs();
   Mount mount(2000);
@@ -334,7 +334,7 @@ TEST_CASE("array_view: a result stays good without view and cache", "[fs][array_
   CHECK(std::ranges::equal(test::joined(*kept), std::span(sample.data).subspan(450, 1000)));
 }
 
-// Oracle: all reads are right and come to an end, though the budget lets in one reader at a time.
+// Oracle: all reads are correct and end, although the budget admits one reader at a time.
 TEST_CASE("array_view: many readers get on with hardly any budget", "[fs][array_view][race]") {
   const auto seed = test::random_seed();
   CAPTURE(seed);

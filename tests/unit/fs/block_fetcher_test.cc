@@ -23,11 +23,11 @@ namespace {
 
 using codec::Errc;
 
-constexpr std::uint64_t kMuch = 1u << 30;  // a budget that never matters
+constexpr std::uint64_t kMuch = 1u << 30;  // a budget that is never reached
 constexpr std::uint64_t kFile = 1;
 constexpr std::size_t kHeaderBytes = 32;
 
-// Chunks one after the other in memory, with their decoded bytes.
+// Chunks in memory, one after the other, with their decoded bytes.
 class Sample {
  public:
   void add(const test::Bytes& stored, test::Bytes data) {
@@ -40,8 +40,8 @@ class Sample {
     add(stored, std::move(data));
   }
 
-  // What damages the chunks comes before open(), what cuts the file short after it: where it
-  // begins.
+  // For tests that damage chunks, which they do before open(), or truncate the file, which they do
+  // after.
   test::Bytes& bytes() { return bytes_; }
   void open() {
     whole_ = std::make_unique<test::SharedSource>(bytes_);
@@ -55,7 +55,7 @@ class Sample {
   }
 
   [[nodiscard]] const test::SharedSource& source() const { return *whole_; }
-  // How much was read of it since the last look.
+  // The number of bytes read since the last call.
   [[nodiscard]] std::uint64_t take_read_bytes() const {
     std::uint64_t sum = 0;
     for (const auto& range : whole_->take_reads()) sum += range.size;
@@ -116,7 +116,7 @@ test::ChunkSpec spec_of(std::uint32_t blocksize, std::vector<test::Filter> filte
   return spec;
 }
 
-// The size of the first stream of a block is made one that no chunk can have.
+// Sets the size of a block's first stream to an invalid value.
 void damage_block(Sample& sample, std::size_t chunk_at, std::size_t block) {
   const auto& bytes = sample.bytes();
   std::size_t start = 0;
@@ -127,7 +127,7 @@ void damage_block(Sample& sample, std::size_t chunk_at, std::size_t block) {
   test::put_le<std::int32_t>(sample.bytes(), chunk_at + start, std::numeric_limits<int>::max());
 }
 
-// The same chunk with its blocks stored in the order that `order` says.
+// The same chunk with its blocks stored in the given order.
 test::Bytes reorder_blocks(const test::Bytes& chunk, const std::vector<std::size_t>& order) {
   const std::size_t area = kHeaderBytes + 4 * order.size();
   std::vector<std::size_t> starts;
@@ -164,13 +164,13 @@ TEST_CASE("block_fetcher: blocks come in the order asked for", "[fs][block_fetch
     INFO("request " << i);
     CHECK(same((*blocks)[i], sample.block(order[i].first, order[i].second)));
   }
-  CHECK((*blocks)[2] == (*blocks)[4]);  // one block, decoded once
+  CHECK((*blocks)[2] == (*blocks)[4]);  // the same block, decoded once
   const auto nothing = fetching.fetch(sample, {});
   REQUIRE(nothing);
   CHECK(nothing->empty());
 }
 
-// Oracle: the recorded reads. Each stored block is read once, however many threads want it.
+// Oracle: the recorded reads.  Each stored block is read once, whatever the number of threads.
 TEST_CASE("block_fetcher: blocks are decoded once when many threads ask for them",
           "[fs][block_fetcher][race]") {
   Sample sample;
@@ -198,7 +198,7 @@ TEST_CASE("block_fetcher: blocks are decoded once when many threads ask for them
   }
 }
 
-// Oracle: the recorded reads: what was brought ahead is not read again.
+// Oracle: the recorded reads.  Blocks that were fetched ahead are not read again.
 TEST_CASE("block_fetcher: what was fetched ahead is there", "[fs][block_fetcher][unit]") {
   Sample sample;
   sample.add(test::ramp(1u << 20, 4), spec_of(64 << 10, {test::Filter::shuffle}));
@@ -255,7 +255,7 @@ TEST_CASE("block_fetcher: nothing is fetched ahead where others need the room",
   CHECK(fetching.fetcher.fetch_ahead(sample.source(), requests));
 }
 
-// A machine whose processors are busy shows in such waits.
+// Such waits show that the CPUs are busy.
 TEST_CASE(
     "block_fetcher: after a long wait for another's block nothing is fetched ahead for a while",
     "[fs][block_fetcher][race]") {
@@ -272,7 +272,7 @@ TEST_CASE(
       is_fetched = fetching.fetch(sample, requests).has_value();
       return;
     }
-    // The other one decodes what is not held, and then waits.
+    // The other thread decodes the blocks that are not held, and then waits.
     static_cast<void>(test::comes_true([&] { return fetching.cache.held_bytes() > 7 * 1024; }));
     const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
     std::this_thread::sleep_until(end);
@@ -322,7 +322,7 @@ TEST_CASE("block_fetcher: adjacent blocks are read at once", "[fs][block_fetcher
     auto reads = sample.source().take_reads();
     std::ranges::sort(reads);
     CHECK(reads == std::vector{from_to(0, 1), from_to(4, 4)});
-    // What is there is not read again, and what lies beside it is adjacent to nothing.
+    // Blocks in the cache are not read again, and their neighbours do not become adjacent.
     REQUIRE(fetching.fetch(sample, sample.requests(0, 0, 8)));
     reads = sample.source().take_reads();
     std::ranges::sort(reads);
@@ -330,8 +330,8 @@ TEST_CASE("block_fetcher: adjacent blocks are read at once", "[fs][block_fetcher
   }
 }
 
-// Large runs are cut so that several threads can work. Oracle: no byte is read twice, all are read,
-// and no read is far above the size of a run.
+// Long runs are split so that several threads can work.  Oracle: all bytes are read, none twice,
+// and no read is much longer than a run.
 TEST_CASE("block_fetcher: long runs are cut in parts", "[fs][block_fetcher][unit]") {
   Sample sample;
   sample.add(test::noise(1 << 20, 1), spec_of(16 << 10));
@@ -369,11 +369,11 @@ TEST_CASE("block_fetcher: blocks may be stored in any order", "[fs][block_fetche
     for (std::size_t block = 0; block < 8; ++block) {
       CHECK(same((*blocks)[block], sample.block(0, block)));
     }
-    CHECK(sample.source().take_reads().size() == 1);  // they are adjacent all the same
+    CHECK(sample.source().take_reads().size() == 1);  // the stored blocks are adjacent nonetheless
   }
 }
 
-// Oracle: the data, and the reads: block 0 is fetched beside the others, once.
+// Oracle: the data and the reads.  Block 0 is fetched once, together with the others.
 TEST_CASE("block_fetcher: delta chunks are decoded with their first block",
           "[fs][block_fetcher][unit]") {
   Sample sample;
@@ -425,9 +425,9 @@ TEST_CASE("block_fetcher: a damaged block is named, and its neighbours stay usab
     REQUIRE(one);
     CHECK(same(one->front(), sample.block(i / 8, i % 8)));
   }
-  CHECK(sample.source().take_reads().empty());  // decoded beside the damaged one, and kept
+  CHECK(sample.source().take_reads().empty());  // decoded together with the damaged one, and kept
   CHECK_FALSE(fetching.fetch(sample, sample.requests(1, 3, 1)));
-  CHECK(sample.source().take_reads() == std::vector{bad});  // a failure is not kept
+  CHECK(sample.source().take_reads() == std::vector{bad});  // failures are not cached
   CHECK(fetching.cache.held_bytes() == 15 * (1024 + DecodeCache::kOverheadBytes));
 }
 
@@ -467,7 +467,8 @@ TEST_CASE("block_fetcher: a damaged first block fails what depends on it and no 
   CHECK(fetching.cache.held_bytes() == 1024 + DecodeCache::kOverheadBytes);
 }
 
-// The file lost its end after the chunk was opened. Oracle: blocks before the cut are the data.
+// The file was truncated after the chunk was opened.  Oracle: the blocks before the end are
+// correct.
 TEST_CASE("block_fetcher: a source that ends early fails only what lies behind its end",
           "[fs][block_fetcher][corrupt]") {
   Sample sample;
@@ -490,7 +491,7 @@ TEST_CASE("block_fetcher: a source that ends early fails only what lies behind i
   CHECK(shorter.take_reads().empty());
 }
 
-// Oracle: every thread fails, none hangs, and none is given a block.
+// Oracle: every thread fails, none hangs, and none gets a block.
 TEST_CASE("block_fetcher: all who wait for a damaged block are told", "[fs][block_fetcher][race]") {
   Sample sample;
   sample.add(test::ramp(65536, 4, 1), spec_of(1024));
@@ -545,7 +546,7 @@ test::ChunkSpec random_spec(std::mt19937& random) {
   return spec;
 }
 
-// Oracle: a serial reader, which shares none of this code, and the data itself.
+// Oracle: a serial reader, which shares none of this code, and the data.
 TEST_CASE("block_fetcher: the parallel decode equals the serial one", "[fs][block_fetcher][race]") {
   const auto seed = test::random_seed();
   CAPTURE(seed);
@@ -557,7 +558,7 @@ TEST_CASE("block_fetcher: the parallel decode equals the serial one", "[fs][bloc
                spec);
   }
   sample.open();
-  // Room for some of the blocks, so that they are dropped and decoded again.
+  // Room for only some of the blocks, so that blocks are evicted and decoded again.
   Fetching fetching(20'000, 3);
   std::vector<int> wrong(6);
   test::on_threads(wrong.size(), [&](std::size_t thread) {
@@ -589,7 +590,7 @@ TEST_CASE("block_fetcher: the parallel decode equals the serial one", "[fs][bloc
   CHECK(wrong == std::vector<int>(6));
 }
 
-// Oracle: the data; and what the cache holds.
+// Oracle: the data, and the content of the cache.
 TEST_CASE(
     "block_fetcher: a block is decoded in part when it is first touched, and whole after that",
     "[fs][block_fetcher][unit]") {
@@ -625,7 +626,7 @@ TEST_CASE("block_fetcher: there are no parts of blocks that are damaged or have 
   sample.open();
   Fetching fetching;
   CHECK(fetching.fetcher.fetch_part(sample.source(), sample.request(0, 1), {0, 8}) == nullptr);
-  // Cut off in the last block, whose first bytes are there all the same.
+  // The source is cut within the last block; the first bytes of that block are complete.
   Fetching another;
   const auto last = sample.stored(0, 3);
   const test::SharedSource cut(test::Bytes(

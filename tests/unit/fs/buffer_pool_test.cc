@@ -24,7 +24,7 @@ TEST_CASE("buffer_pool: memory that came back is given out again for the same si
   pool.give_back(std::move(second), 100);
   const auto another_size = pool.take(101);
   CHECK(another_size.get() != at);
-  // The one that came back last is the likeliest to be in the CPU's caches.
+  // The buffer returned last is the likeliest to be in the CPU's caches.
   CHECK(pool.take(100).get() == other);
   CHECK(pool.take(100).get() == at);
 }
@@ -41,7 +41,7 @@ TEST_CASE("buffer_pool: bytes give their memory back when they go", "[fs][buffer
   CHECK(Bytes(pool, 100).view().data() == at);
 }
 
-// Oracle: what comes out again is what could be kept; the oldest went.
+// Oracle: the pool returns the buffers that it had room for; the oldest ones were freed.
 TEST_CASE("buffer_pool: no more is kept than was allowed", "[fs][buffer_pool][unit]") {
   BufferPool pool(250);
   std::vector<std::unique_ptr<std::byte[]>> buffers;
@@ -65,7 +65,7 @@ TEST_CASE("buffer_pool: no more is kept than was allowed", "[fs][buffer_pool][un
   CHECK(small.take(11) != nullptr);
 }
 
-// Oracle: nobody finds another's bytes in memory that is its own; the sanitizers see to the rest.
+// Oracle: no thread finds bytes of another thread in its buffer.  Sanitizers check the rest.
 TEST_CASE("buffer_pool: no two threads are given the same memory", "[fs][buffer_pool][race]") {
   const auto seed = test::random_seed();
   CAPTURE(seed);

@@ -25,7 +25,7 @@ using test::outcome;
 using test::SharedSource;
 using test::ViewMount;
 
-// Three chunks of 1000 bytes in blocks of 250.
+// Three chunks of 1000 bytes in blocks of 250 bytes.
 test::FrameSpec block_frame() {
   test::FrameSpec spec;
   spec.chunksize = 1000;
@@ -68,7 +68,7 @@ TEST_CASE("cached_frame: a frame that cannot be opened says why, and the log onc
   }
   REQUIRE(mount.lines().size() == 1);
   CHECK(mount.lines()[0].starts_with("error: the frame: truncated: frame_len"));
-  // One kind is not taken for the other.
+  // One type of frame is not accepted as the other.
   CHECK_FALSE(mount.open(test::sparse_index(100))->frame());
 }
 
@@ -95,11 +95,11 @@ TEST_CASE("cached_frame: a chunk must have the size that was reckoned with",
   const auto frame = mount.open(built.bytes);
   CHECK(outcome(frame->chunk({1}, 996)) ==
         "bad field: nbytes of the chunk at " + std::to_string(built.chunk_at[1] + 4));
-  CHECK(frame->chunk({1}, 1000).has_value());  // the failure was not kept
+  CHECK(frame->chunk({1}, 1000).has_value());  // failures are not cached
   CHECK(mount.lines().size() == 1);
 }
 
-// Oracle: the codec's own serial reading of the same sizes.
+// Oracle: the codec's own serial reader, for the same sizes.
 TEST_CASE("cached_frame: where chunks lie is found out once", "[fs][cached_frame][unit]") {
   auto spec = block_frame();
   spec.chunksize = 0;
@@ -149,7 +149,7 @@ TEST_CASE("cached_frame: a block that was released is decoded anew", "[fs][cache
     ServedBlocks served;
     frame->release_with(served, request[0]);
     REQUIRE(frame->fetch(request));
-    CHECK(source->take_reads().empty());  // not yet
+    CHECK(source->take_reads().empty());  // not known yet
   }
   REQUIRE(frame->fetch(request));
   CHECK(source->take_reads().size() == 1);
@@ -169,7 +169,7 @@ TEST_CASE("cached_frame: states of a file do not share what is cached",
 
 TEST_CASE("cached_frame: failures of a block name chunk and place, of a sparse frame in its file",
           "[fs][cached_frame][corrupt]") {
-  // Block 3 of chunk 2 starts in front of the chunk's blocks.
+  // Block 3 of chunk 2 starts before the chunk's block area.
   constexpr std::size_t kStartAt = 32 + 4 * 3;
   auto built = build_frame(block_frame());
   test::put_le<std::int32_t>(built.bytes, built.chunk_at[2] + kStartAt, 1);
@@ -210,7 +210,7 @@ TEST_CASE("cached_frame: bytes that are stored as they are are read where they s
   }
 }
 
-// Oracle: a walk over the kinds of the chunks.
+// Oracle: a search over the kinds of the chunks.
 std::uint64_t find_by_walk(const std::vector<bool>& holes, bool hole, std::uint64_t first,
                            std::uint64_t end) {
   while (first < end && holes[first] != hole) ++first;
@@ -222,7 +222,7 @@ TEST_CASE("cached_frame: the next hole, and the next chunk that is none, are fou
   const auto seed = test::random_seed();
   CAPTURE(seed);
   std::mt19937 random(seed);
-  // More than one window of the index; long stretches of a kind, and short ones.
+  // More than one window of the index, with long and short runs of one kind.
   constexpr std::size_t kChunks = 20'000;
   test::FrameSpec spec;
   spec.chunksize = 4;
@@ -257,13 +257,13 @@ TEST_CASE("cached_frame: a damaged index has no holes to tell of", "[fs][cached_
   test::FrameSpec spec = block_frame();
   spec.index = test::IndexForm::zstd;
   auto built = build_frame(spec);
-  test::put_le<std::int32_t>(built.bytes, built.index_at + 32, 1);  // where its block starts
+  test::put_le<std::int32_t>(built.bytes, built.index_at + 32, 1);  // start of its block
   ViewMount mount;
   const auto frame = mount.open(built.bytes);
   REQUIRE(frame->frame());
   CHECK_FALSE(frame->find_chunk(true, 0, 3));
   CHECK_FALSE(frame->chunk({0}, 1000));
-  CHECK(frame->find_chunk(true, 2, 2).value() == 2);  // nothing to look at
+  CHECK(frame->find_chunk(true, 2, 2).value() == 2);  // an empty range
   CHECK_FALSE(mount.lines().empty());
 }
 

@@ -34,7 +34,7 @@ namespace stdfs = std::filesystem;
 
 using test::outcome;
 
-constexpr std::uint64_t kShare = std::uint64_t{1} << 31;  // of the addresses, for each file
+constexpr std::uint64_t kShare = std::uint64_t{1} << 31;  // of the addresses, per file
 
 // A directory of chunk files.
 class NameMap {
@@ -48,7 +48,7 @@ class NameMap {
     return temp_.write(test::chunk_file_name(id), content);
   }
   [[nodiscard]] const stdfs::path& path() const { return temp_.path(); }
-  // Of chunk 1, where the tests put what is no chunk file.
+  // The name of chunk 1, which tests replace by something that is not a chunk file.
   [[nodiscard]] stdfs::path place() const { return path() / "00000001.chunk"; }
 
  private:
@@ -105,7 +105,7 @@ TEST_CASE("chunk_files: what is no chunk file is damage, and nothing waits for i
     CHECK(outcome(files.available_from(kShare)) == "bad field: chunk file at 0");
     CHECK(outcome(read(files, 1, 0, 10)) == "bad field: chunk file at 0");
     CHECK(files.available_from(kShare).error().value == 1);
-    // The others are read all the same.
+    // The other files can still be read.
     CHECK(read(files, 7, 0, 100).value() == test::noise(100, 1));
     stdfs::remove_all(directory.place());
   };
@@ -124,7 +124,7 @@ TEST_CASE("chunk_files: what is no chunk file is damage, and nothing waits for i
   const std::string name = directory.place().string();
   REQUIRE(name.size() < sizeof(address.sun_path));
   std::ranges::copy(name, std::begin(address.sun_path));
-  // The interface of sockets takes every kind of address by this type.
+  // The socket interface uses this type for addresses of every kind.
   REQUIRE(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0);
   expect_damage("a socket");
   directory.write(0xab, test::noise(10, 1));
@@ -142,7 +142,7 @@ TEST_CASE("chunk_files: an empty file has nothing to read", "[fs][chunk_files][c
 
 TEST_CASE("chunk_files: a file that may not be read is reported as the system does",
           "[fs][chunk_files][unit]") {
-  if (::geteuid() == 0) return;  // to whom nothing is closed
+  if (::geteuid() == 0) return;  // root may read everything
   const NameMap directory;
   const auto path = directory.write(1, test::noise(10, 1));
   REQUIRE(::chmod(path.c_str(), 0) == 0);
@@ -152,7 +152,7 @@ TEST_CASE("chunk_files: a file that may not be read is reported as the system do
   CHECK(got.error().sys == EACCES);
 }
 
-// Oracle: descriptors of the process.
+// Oracle: the descriptors of the process.
 TEST_CASE("chunk_files: however many files are read, few are open", "[fs][chunk_files][unit]") {
   constexpr std::uint32_t kFiles = 3000;
   const NameMap directory;
@@ -195,7 +195,8 @@ TEST_CASE("chunk_files: many threads read many files", "[fs][chunk_files][race]"
   CHECK(open_descriptors() <= before + 16);
 }
 
-// Writers replace files: who has one open reads on, and who comes later finds the new one.
+// Writers replace files: an open file keeps its old content, and a file opened later has the new
+// one.
 TEST_CASE("chunk_files: a file that was replaced is found anew once it was closed",
           "[fs][chunk_files][unit]") {
   const NameMap directory;

@@ -10,10 +10,10 @@
 namespace framefs::fs {
 namespace {
 
-// A frame in memory.  Not movable: its source looks into it.
+// A frame in memory.  Not movable, because its source refers to it.
 struct Sample {
   explicit Sample(const test::FrameSpec& spec) : built(test::build_frame(spec)) {
-    // Non-owning: the frame outlives what is made of it.
+    // Non-owning: the frame outlives the objects made from it.
     source = std::make_shared<const codec::MemorySource>(built.bytes);
   }
   Sample(const Sample&) = delete;
@@ -90,7 +90,7 @@ TEST_CASE("chunk info: a damaged chunk is visited with its error, the others wit
           "[fs][chunk_info][corrupt]") {
   Sample sample(spec_of_all_kinds());
   SECTION("its header can be read") {
-    sample.built.bytes[sample.built.chunk_at[1] + 16 + 5] = std::byte{200};  // a filter of nobody's
+    sample.built.bytes[sample.built.chunk_at[1] + 16 + 5] = std::byte{200};  // an unknown filter
     const auto chunks = sample.chunks();
     REQUIRE(chunks.size() == 6);
     REQUIRE(chunks[1].error);

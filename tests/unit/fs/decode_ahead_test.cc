@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint64_t kMiB = 1u << 20;
 constexpr std::uint64_t kCacheBytes = 256 * kMiB;
 
-// Notes what is to be decoded, and by whom.
+// Records which ranges are decoded, and on which threads.
 class NotingView final : public View {
  public:
   explicit NotingView(std::uint64_t size) : size_(size) {}
@@ -39,7 +39,7 @@ class NotingView final : public View {
   }
   Result<std::uint64_t> seek(Seek, std::uint64_t) const override { return 0; }
 
-  // In the order of the file.
+  // Sorted by offset.
   [[nodiscard]] std::vector<ByteRange> ranges() const {
     auto all = noted_.with([](const Noted& noted) { return noted.ranges; });
     std::ranges::sort(all, {}, &ByteRange::offset);
@@ -89,7 +89,7 @@ TEST_CASE("decode_ahead: what follows a stretch is decoded once, and the view le
     CHECK(range.offset == next);
     next += range.size;
   }
-  // Those who do it give way to who waits for bytes.
+  // Read-ahead threads have a lower priority than threads whose readers wait.
   CHECK(view->least_nice() > ::getpriority(PRIO_PROCESS, 0));
 }
 
@@ -108,7 +108,7 @@ TEST_CASE("decode_ahead: all streams get their turns", "[fs][decode_ahead][race]
   DecodeAhead ahead(2, kCacheBytes);
   std::vector<std::shared_ptr<ReadPattern>> patterns;
   for (std::size_t i = 0; i < views.size(); ++i) patterns.push_back(ahead.new_pattern());
-  // Where too many wait, who comes again is taken.
+  // If too many views wait, a view that comes again is accepted.
   const auto all_done = [&] {
     for (std::size_t i = 0; i < views.size(); ++i) ahead.follow(patterns[i], views[i]);
     return std::ranges::all_of(views, [](const auto& view) { return view->bytes() == 8 * kMiB; });

@@ -20,7 +20,7 @@ namespace {
 using codec::Errc;
 
 constexpr std::uint64_t kOverhead = DecodeCache::kOverheadBytes;
-constexpr std::uint64_t kMuch = 1u << 30;  // a budget that never matters
+constexpr std::uint64_t kMuch = 1u << 30;  // a budget that is never reached
 constexpr Error kDamaged{.kind = Errc::bad_field, .field = "cbytes", .at = 12};
 
 struct Number {
@@ -32,21 +32,21 @@ using NumberPtr = std::shared_ptr<const Number>;
 
 CacheKey key_of(std::uint64_t chunk) { return {.content = {1}, .chunk = chunk}; }
 
-// Puts a value of `bytes` into the cache where `key` has none.  True where it had one.
+// Adds a value of `bytes` if `key` has none.  Returns true if it had one.
 bool touch(DecodeCache& cache, std::uint64_t chunk, std::uint64_t bytes) {
   auto claim = cache.claim(key_of(chunk), bytes);
   if (claim.ours) claim.ours->publish(std::make_shared<Number>(chunk), bytes);
   return claim.ready != nullptr;
 }
 
-// Whether the cache has the value.  What it does not have, it does not have afterwards either.
+// Whether the cache has the value.  A missing value is still missing afterwards.
 bool has(DecodeCache& cache, std::uint64_t chunk) {
   auto claim = cache.claim(key_of(chunk), 0);
   if (claim.ours) claim.ours->fail(kDamaged);
   return claim.ready != nullptr;
 }
 
-// Oracle: a count of makes, and all results being one object.
+// Oracle: the number of calls of make, and that all results are the same object.
 TEST_CASE("decode_cache: a value is made once when many threads ask", "[fs][decode_cache][race]") {
   constexpr std::size_t kThreads = 16;
   DecodeCache cache(kMuch);
@@ -58,7 +58,7 @@ TEST_CASE("decode_cache: a value is made once when many threads ask", "[fs][deco
       asking.fetch_add(1);
       const auto got = cache.get<Number>(key_of(round), [&]() -> Result<NumberPtr> {
         makes.fetch_add(1);
-        // Most of the others meet the value while it is being made.
+        // Most other threads ask for the value while it is being made.
         test::comes_true([&] { return asking == kThreads; });
         return std::make_shared<const Number>(round);
       });
@@ -87,7 +87,7 @@ TEST_CASE("decode_cache: keys that differ in one part are different", "[fs][deco
         return std::make_shared<const Number>(pass * 100 + i);
       });
       REQUIRE(got);
-      CHECK((*got)->value == i);  // the second pass finds what the first made
+      CHECK((*got)->value == i);  // the second pass finds the values of the first
     }
   }
 }
@@ -114,7 +114,7 @@ TEST_CASE("decode_cache: those who wait are handed the failure, and it is not ke
   });
   CHECK(std::ranges::all_of(kinds, [](Errc kind) { return kind == Errc::bad_field; }));
   CHECK(cache.held_bytes() == 0);
-  CHECK_FALSE(touch(cache, 1, 100));  // made anew
+  CHECK_FALSE(touch(cache, 1, 100));  // made again
   CHECK(touch(cache, 1, 100));
 }
 
@@ -138,7 +138,7 @@ TEST_CASE("decode_cache: a ticket that is dropped fails with ENOMEM", "[fs][deco
   DecodeCache cache(kMuch);
   std::shared_ptr<DecodeCache::Flight> flight;
   const auto make = [&]() -> Result<NumberPtr> {
-    flight = cache.claim(key_of(1), 0).flight;  // somebody comes to wait
+    flight = cache.claim(key_of(1), 0).flight;  // another thread comes to wait
     throw std::bad_alloc();
   };
   CHECK_THROWS_AS(cache.get<Number>(key_of(1), make), std::bad_alloc);
@@ -152,7 +152,7 @@ TEST_CASE("decode_cache: a ticket that is dropped fails with ENOMEM", "[fs][deco
     REQUIRE(claim.ours);
     CHECK(cache.held_bytes() == 1000 + kOverhead);
     const DecodeCache::Ticket moved(std::move(*claim.ours));
-    claim.ours.reset();  // the duty went with the move
+    claim.ours.reset();  // the duty was moved
     CHECK(cache.held_bytes() == 1000 + kOverhead);
   }
   CHECK(cache.held_bytes() == 0);
@@ -160,13 +160,13 @@ TEST_CASE("decode_cache: a ticket that is dropped fails with ENOMEM", "[fs][deco
   CHECK_FALSE(touch(cache, 2, 1));
 }
 
-// Oracle: the sums by hand.
+// Oracle: sums computed by hand.
 TEST_CASE("decode_cache: held bytes count values in the making and their true size afterwards",
           "[fs][decode_cache][unit]") {
   DecodeCache cache(kMuch);
   auto known = cache.claim(key_of(1), 1000);
   CHECK(cache.held_bytes() == 1000 + kOverhead);
-  auto unknown = cache.claim(key_of(2), 0);  // what it takes shows when it is made
+  auto unknown = cache.claim(key_of(2), 0);  // its size is known only after it is made
   CHECK(cache.held_bytes() == 1000 + kOverhead);
   unknown.ours->publish(std::make_shared<Number>(1), 50);
   CHECK(cache.held_bytes() == 1050 + 2 * kOverhead);
@@ -213,14 +213,14 @@ TEST_CASE("decode_cache: a value that is let go of is made anew, unless it is ju
   CHECK(cache.claim(key_of(3), 100).flight);
   claim.ours->publish(std::make_shared<Number>(3), 100);
   CHECK(has(cache, 3));
-  // Who has the value keeps it.
+  // A holder of the value keeps it.
   const auto pinned = cache.claim(key_of(3), 100).ready;
   cache.drop(key_of(3));
   CHECK(std::static_pointer_cast<const Number>(pinned)->value == 3);
 }
 
-// The cache is cut in shards that are emptied in turn, each from its oldest value on.  So what was
-// used last stays, and what was not used goes from the oldest to the latest but for some scatter.
+// The cache has shards, which are evicted from in turn, each from its oldest value on.  So recently
+// used values stay, and the others are evicted roughly from the oldest to the newest.
 TEST_CASE("decode_cache: what was used least recently goes first", "[fs][decode_cache][unit]") {
   constexpr std::uint64_t kValues = 4096;
   constexpr std::uint64_t kBytes = 100;
@@ -240,11 +240,11 @@ TEST_CASE("decode_cache: what was used least recently goes first", "[fs][decode_
     if (i >= kValues - kValues / 8) ++latest_gone;
   }
   CHECK(gone == kValues / 4);
-  CHECK(oldest_gone == kValues / 16);  // all that were not used since
+  CHECK(oldest_gone == kValues / 16);  // all that were not used again
   CHECK(latest_gone == 0);
 }
 
-// Oracle: a model of what one reader at a time may hold.  Sizes and keys are random.
+// Oracle: a model of the values that a single reader may hold.  Sizes and keys are random.
 TEST_CASE("decode_cache: the budget is never passed by one reader", "[fs][decode_cache][unit]") {
   const auto seed = test::random_seed();
   CAPTURE(seed);
@@ -288,7 +288,7 @@ TEST_CASE("decode_cache: half of the budget is not for what nobody waits for",
   CHECK_FALSE(cache.try_admit(0));
 }
 
-// A value that counts itself among the living.
+// A value that counts its bytes while it exists.
 struct Counted {
   Counted(std::atomic<std::uint64_t>& sum, std::uint64_t n) : living(sum), bytes(n) {
     living.fetch_add(bytes);
@@ -300,16 +300,16 @@ struct Counted {
   const std::uint64_t bytes;
 };
 
-// What one reader of the test below does: claims all of its keys before it makes any value, as
-// BlockFetcher does, and keeps all of them until it is done.
+// A reader for the test below.  Like BlockFetcher, it claims all of its keys before it makes any
+// value, and keeps all values until it ends.
 class Reader {
  public:
   Reader(DecodeCache& cache, std::atomic<std::uint64_t>& living, std::uint64_t seed)
       : cache_(cache), living_(living), random_(seed) {}
 
   static std::uint64_t bytes_of(std::uint64_t key) { return key * 7919 % 2000 + 1; }
-  // By so much each thread may pass the budget for a moment: by a value that it has claimed and not
-  // yet made room for, or taken out of the map and not yet freed.
+  // The most by which each thread may temporarily exceed the budget: one value that it has claimed
+  // without having made room, or has removed from the map but not yet freed.
   static constexpr std::uint64_t kMaxBytes = 2000 + kOverhead;
 
   void read_once() {
@@ -362,13 +362,13 @@ class Reader {
   std::mt19937_64 random_;
 };
 
-// Oracle: what really lives, counted by the values themselves, beside what the cache says.
+// Oracle: the living values, which count themselves, and the cache's own count.
 TEST_CASE("decode_cache: the budget is not passed by many admitted readers",
           "[fs][decode_cache][race]") {
   const auto seed = test::random_seed();
   CAPTURE(seed);
   constexpr std::size_t kThreads = 8;
-  // So small that readers wait for each other, and one alone may be too large for it.
+  // Small enough that readers wait for each other, and that a single reader may exceed it.
   constexpr std::uint64_t kBudget = 30'000;
   std::atomic<std::uint64_t> living{0};
   {
@@ -385,14 +385,14 @@ TEST_CASE("decode_cache: the budget is not passed by many admitted readers",
       CHECK(reader->most_held <= kBudget + kThreads * Reader::kMaxBytes);
       CHECK(reader->most_living <= kBudget + kThreads * Reader::kMaxBytes);
     }
-    touch(cache, 1000, 1);  // nothing is in use: all can go that must
+    touch(cache, 1000, 1);  // nothing is in use: everything can be evicted
     CHECK(cache.held_bytes() <= kBudget);
     CHECK(living <= cache.held_bytes());
   }
   CHECK(living == 0);
 }
 
-// Oracle: the sum of what is admitted, kept by the readers: the budget, or one reader alone.
+// Oracle: the readers' own sum of admitted bytes: at most the budget, or a single reader.
 TEST_CASE("decode_cache: what is admitted at once stays within the budget, or is one alone",
           "[fs][decode_cache][race]") {
   const auto seed = test::random_seed();
@@ -407,7 +407,7 @@ TEST_CASE("decode_cache: what is admitted at once stays within the budget, or is
     for (int round = 0; round < 500; ++round) {
       const std::uint64_t bytes = random() % 10 == 0 ? kBudget + random() % 1000 : random() % 600;
       const auto admission = cache.admit(bytes);
-      // Counted within the time it is held, and so never more than truly is.
+      // Counted only while the admission is held, so the sum never exceeds the true one.
       const auto all = sum.fetch_add(bytes) + bytes;
       const int readers = inside.fetch_add(bytes > 0 ? 1 : 0) + (bytes > 0 ? 1 : 0);
       if (all > kBudget && readers > 1) offences.fetch_add(1);
@@ -456,7 +456,7 @@ TEST_CASE("decode_cache: an admission moves with its owner and is given back onc
   test::finish_in_time("admissions that are moved", [&] {
     auto one = cache.admit(100);
     DecodeCache::Admission two(std::move(one));
-    one = DecodeCache::Admission();  // gives nothing back
+    one = DecodeCache::Admission();  // an empty admission returns nothing
     DecodeCache::Admission three;
     three = std::move(two);
     three = DecodeCache::Admission();

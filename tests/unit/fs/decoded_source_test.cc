@@ -28,7 +28,7 @@ using test::outcome;
 
 constexpr codec::Limits kLimits{};
 
-// A source of what the frame decodes to, or of the array in it.
+// A source with the decoded bytes of the frame, or of the array in it.
 std::shared_ptr<const DecodedSource> decoded(Bytes bytes, bool as_array = false) {
   auto source = std::make_shared<const test::SharedSource>(std::move(bytes));
   auto frame = codec::Frame::open(*source, kLimits);

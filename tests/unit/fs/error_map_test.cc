@@ -22,9 +22,9 @@ TEST_CASE("error_map: every kind has the errno of the table", "[fs][error_map][u
                           Row{Errc::checksum, 0, EIO}, Row{Errc::unsupported, 0, EOPNOTSUPP},
                           Row{Errc::over_limit, 0, EFBIG}, Row{Errc::no_space, 0, ENOSPC},
                           Row{Errc::system, EACCES, EACCES}, Row{Errc::system, ENOENT, ENOENT},
-                          // A system error must not look like success.
+                          // A system error must never look like success.
                           Row{Errc::system, 0, EIO}, Row{Errc::internal, 0, EIO},
-                          // An errno beside another kind is none of the caller's business.
+                          // An errno beside another kind is ignored.
                           Row{Errc::bad_field, ENOENT, EIO}}) {
     INFO(codec::errc_name(row.kind) << ", errno " << row.sys);
     CHECK(errno_of({.kind = row.kind, .field = "x", .at = 0, .sys = row.sys}) == row.expected);

@@ -109,7 +109,7 @@ TEST_CASE("file: read_fully passes on what the system says", "[fs][file][unit]")
   CHECK(of_nothing.error().sys == EBADF);
 }
 
-// Files of procfs answer a large read a page at a time.  Oracle: what a stream reads.
+// Files of procfs return a large read one page at a time.  Oracle: the content read by a stream.
 TEST_CASE("file: read_fully goes on when the kernel gives less than asked for",
           "[fs][file][unit]") {
   bool met = false;
@@ -145,7 +145,7 @@ TEST_CASE("file: stat_of takes descriptors that only name a file", "[fs][file][u
   CHECK(nothing.error().sys == EBADF);
 }
 
-// Oracle: every single change that a writer can make shows, and nothing else does.
+// Oracle: every change that a writer can make is visible, and nothing else is.
 TEST_CASE("file: an identity changes with size, times and file, and with nothing else",
           "[fs][file][unit]") {
   const test::TempDirectory folder;
@@ -177,7 +177,7 @@ TEST_CASE("file: an identity changes with size, times and file, and with nothing
   CHECK(identity_at(folder.path() / "other").inode != identity_at(path).inode);
 }
 
-// Oracle: of two states that differ in one field, the identities differ.
+// Oracle: two states that differ in one field have different identities.
 TEST_CASE("file: every field of an identity counts", "[fs][file][unit]") {
   const FileIdentity one{.device = 1, .inode = 2, .size = 3, .mtime_ns = 4, .ctime_ns = 5};
   CHECK(one == FileIdentity(one));
@@ -193,7 +193,7 @@ TEST_CASE("file: every field of an identity counts", "[fs][file][unit]") {
   }
 }
 
-// ext4 can store times up to the year 2446, which are more nanoseconds than 63 bits hold.
+// ext4 can store times up to the year 2446, which exceed 63 bits of nanoseconds.
 TEST_CASE("file: times far away still tell states apart", "[fs][file][unit]") {
   struct stat st{};
   st.st_mtim = {.tv_sec = 15'032'385'535, .tv_nsec = 999'999'999};

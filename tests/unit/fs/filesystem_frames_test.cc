@@ -1,5 +1,5 @@
-// What a filesystem shows of frames that are more than one file's bytes: sparse ones, arrays, one that
-// is all of SOURCE.  Names, nodes and states: filesystem_test.cc.
+// How a filesystem shows frames that are more than the bytes of one file: sparse frames, arrays,
+// and a frame that is all of SOURCE.  See filesystem_test.cc for names, nodes and states.
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -30,7 +30,7 @@ MountOptions with(ArrayViews arrays) {
   return options;
 }
 
-// Where the bytes of the array begin in a .npy file.  Source: NumPy Enhancement Proposal 1.
+// The size of the header of a .npy file.  Source: NumPy Enhancement Proposal 1.
 std::size_t npy_header_bytes(const test::Bytes& npy) {
   REQUIRE(npy.size() >= 10);
   return 10 + std::to_integer<std::size_t>(npy[8]) + 256 * std::to_integer<std::size_t>(npy[9]);
@@ -60,7 +60,7 @@ TEST_CASE("filesystem: a sparse frame is a file with the directory's owner and t
   CHECK(mount.read_all("x") == test::noise(2500, 1));
   CHECK(mount.fs().stat_node(entry.id)->st_size == 2500);
   CHECK(mount.fs().check_access(entry.id, R_OK));
-  // It is a file: nothing is in it, and it is no directory.
+  // It is a file, not a directory, so lookups in it fail.
   CHECK(mount.lookup_error("chunks.b2frame", entry.id) == ENOTDIR);
   CHECK(mount.fs().open_directory(entry.id).error().sys == ENOTDIR);
 }
@@ -72,7 +72,7 @@ TEST_CASE("filesystem: a sparse frame that changed shows its new bytes and size"
   const auto id = mount.lookup("x").id;
   const auto opened = mount.open(id);
   CHECK(mount.read(*opened.file, 0, 10000).value() == test::noise(1500, 1));
-  // In place, and by a new index file over the old, as writers replace it.
+  // Changed in place, and by a new index file that replaces the old one, as writers do it.
   for (const std::uint32_t seed : {2U, 3U}) {
     const std::size_t size = 1000 + 500 * seed;
     if (seed == 3) REQUIRE(stdfs::remove(mount.path("x.b2/chunks.b2frame")));
@@ -82,7 +82,7 @@ TEST_CASE("filesystem: a sparse frame that changed shows its new bytes and size"
     CHECK(mount.read(*opened.file, 0, 10000).value() == test::noise(size, seed));
     CHECK(mount.lookup("x").id == id);
   }
-  // The directory is no frame any more.
+  // The directory is no longer a frame.
   REQUIRE(stdfs::remove(mount.path("x.b2/chunks.b2frame")));
   CHECK_FALSE(mount.read(*opened.file, 0, 10000));
   CHECK(mount.lookup_error("x") == ENOENT);
@@ -135,7 +135,7 @@ TEST_CASE("filesystem: descriptors of a sparse frame are given back", "[fs][file
     const auto opened = mount.open(id);
     REQUIRE(mount.read(*opened.file, 0, 40000));
     CHECK(count() > before);
-    CHECK(count() < before + 20);  // and not one for each of the chunks
+    CHECK(count() < before + 20);  // not one per chunk
     mount.fs().close_file(*opened.file);
   }
   CHECK(count() == before);
@@ -198,7 +198,7 @@ TEST_CASE("filesystem: an array may be shown twice, as two files", "[fs][filesys
   }
 }
 
-// Oracle: the frame's bytes, under a name that asks for no array.
+// Oracle: the frame's bytes, under a name that does not show an array.
 TEST_CASE("filesystem: an array that its metalayer describes wrongly cannot be read as one",
           "[fs][filesystem][corrupt]") {
   Mount mount;
@@ -320,13 +320,13 @@ TEST_CASE("filesystem: one array may be shown on a file", "[fs][filesystem][unit
     Mount mount(options);
     mount.write("only.b2nd", test::small_array(300, 5));
     const auto bytes = mount.read_all(kRootNode);
-    // There is but one place: of both, the bytes.
+    // There is only one place, which shows the bytes.
     CHECK((arrays == ArrayViews::npy ? after_header(bytes) : bytes) == test::noise(1200, 5));
     CHECK(mount.fs().stat_node(kRootNode)->st_size == static_cast<off_t>(bytes.size()));
   }
 }
 
-// Whatever its name says, the one entry of the mount is a frame.
+// The only entry of the mount is a frame, whatever its name.
 TEST_CASE("filesystem: one frame may be shown alone in a directory", "[fs][filesystem][unit]") {
   struct Row {
     const char* source;
@@ -356,7 +356,7 @@ TEST_CASE("filesystem: one frame may be shown alone in a directory", "[fs][files
     CHECK(entry.stat.st_size == static_cast<off_t>(bytes.size()));
     CHECK(mount.fs().stat_node(entry.id)->st_size == entry.stat.st_size);
     CHECK(mount.lookup_error("beside") == ENOENT);
-    // What a listing says of it is the same.
+    // A listing shows the same.
     const auto directory = mount.fs().open_directory(kRootNode);
     REQUIRE(directory);
     const auto entries = mount.fs().list(**directory);

@@ -28,7 +28,7 @@ int error_of(const Result<T>& result) {
   return result ? 0 : result.error().sys;
 }
 
-// What is in a file that is shown: frames and plain files are read in different ways.
+// The content of a shown file.  Frames and plain files are read in different ways.
 test::Bytes content_of(Mount& mount, const std::string& name) {
   const auto opened = mount.open(mount.lookup(name).id);
   auto& file = *opened.file;
@@ -105,7 +105,7 @@ TEST_CASE("filesystem_names: a node follows its file, and outlives its last name
   CHECK(st->st_size == 300);
   CHECK(st->st_nlink == 0);
   CHECK(mount.read_all(file.id) == test::noise(300, 1));
-  // The name is another's by now.
+  // The name now belongs to another file.
   mount.write("e/y.b2", test::small_frame(500));
   CHECK(mount.fs().stat_node(file.id)->st_size == 300);
   CHECK(mount.lookup("y", folder.id).id != file.id);
@@ -123,7 +123,7 @@ TEST_CASE("filesystem_names: of two names of a file either may go",
   CHECK(link->id == id);
   CHECK(link->stat.st_nlink == 2);
   CHECK(stdfs::exists(mount.path("y.b2")));
-  REQUIRE(mount.fs().remove_file(kRootNode, "y"));  // where it was seen last
+  REQUIRE(mount.fs().remove_file(kRootNode, "y"));  // its last known name
   REQUIRE(mount.fs().stat_node(id));
   CHECK(mount.fs().stat_node(id)->st_nlink == 1);
   REQUIRE(mount.fs().make_link(id, kRootNode, "z"));
@@ -147,7 +147,7 @@ TEST_CASE("filesystem_names: a lock file goes where its frame goes",
   CHECK_FALSE(stdfs::exists(mount.path("y.b2.b2lock")));
 }
 
-// A folder of files as POSIX has them: names, and which file each is.
+// A folder of files according to POSIX: names, and the file of each name.
 class Model {
  public:
   using Names = std::map<std::string, int>;
@@ -179,7 +179,7 @@ class Model {
   Names names_;
 };
 
-// Oracle: the model above; each file has bytes of its own, by which it is told.
+// Oracle: the model above.  Each file has unique content that identifies it.
 TEST_CASE("filesystem_names: any sequence of changes leaves what POSIX says",
           "[fs][filesystem_names][unit]") {
   const auto seed = test::random_seed();
@@ -220,12 +220,12 @@ TEST_CASE("filesystem_names: any sequence of changes leaves what POSIX says",
       } else if (what == 1) {
         const auto found = fs.lookup(kRootNode, name);
         const auto linked = found ? error_of(fs.make_link(found->id, kRootNode, other)) : ENOENT;
-        // Sparse frames have one name.
+        // A sparse frame can have only one name.
         if (linked != EPERM) CHECK(linked == model.link(name, other));
       } else {
         const unsigned flags[] = {0, RENAME_NOREPLACE, RENAME_EXCHANGE, 0};
         const auto flag = flags[what - 2];
-        if (name == other) continue;  // which the kernel decides
+        if (name == other) continue;  // the kernel handles this case
         CHECK(error_of(fs.rename(kRootNode, name, kRootNode, other, flag)) ==
               model.rename(name, other, flag));
       }

@@ -82,7 +82,7 @@ TEST_CASE("folder: a directory that was removed is empty", "[fs][folder][unit]")
   const DiskFolder folder(open_directory(temp.path() / "sub"), probe);
   stdfs::remove(temp.path() / "sub");
   const auto items = folder.items();
-  // The kernel may let it be opened once more, or not.
+  // Whether a removed folder can be opened again depends on the kernel.
   CHECK((items ? items->empty() : items.error().sys == ENOENT));
   CHECK(folder.probe("x").error().sys == ENOENT);
 }

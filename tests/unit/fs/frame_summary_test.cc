@@ -54,7 +54,7 @@ TEST_CASE("frame_summary: a frame of the betas is a frame", "[fs][frame_summary]
   CHECK(summary.content == Content::frame);
   CHECK(summary.nbytes == 2500);
   CHECK(summary.chunksize == 1000);
-  // Older ones are frames, too, of no known size.
+  // Frames of older formats are frames of unknown size.
   auto older = test::small_frame(2500);
   older[0] = std::byte{0x9c};
   CHECK(content_of(older, Expected::frame) == Content::frame);
@@ -70,14 +70,14 @@ TEST_CASE("frame_summary: the index of a sparse frame says so", "[fs][frame_summ
   CHECK(summary.is_sparse);
   CHECK(summary.nbytes == 2500);
   CHECK(summary.stored_bytes == stored);
-  // Whatever the header claims, the sum is a number.
+  // The sum must not overflow, whatever the header claims.
   constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
   test::put_be(built.index_file, 16, kMax);
   test::put_be(built.index_file, 39, kMax);
   CHECK(summary_of(built.index_file, Expected::frame).stored_bytes == 2 * std::uint64_t{kMax});
 }
 
-// Oracle: sizes worked out by hand.
+// Oracle: sizes computed by hand.
 TEST_CASE("frame_summary: an array has the bytes of its items", "[fs][frame_summary][unit]") {
   const auto array = summary_of(test::small_array(700), Expected::array);
   CHECK(array.content == Content::array);
@@ -132,7 +132,7 @@ TEST_CASE("frame_summary: a frame where an array was expected is a frame",
   CHECK(content_of(build_frame(spec).bytes, Expected::array) == Content::frame);
 }
 
-// Its readers are told what is wrong; here it keeps its place and the size of its chunks.
+// Reads of such an array fail; a summary keeps its kind and the size of its chunks.
 TEST_CASE("frame_summary: an array whose metalayer is damaged stays an array",
           "[fs][frame_summary][corrupt]") {
   const auto good = test::small_array_frame(700);
@@ -162,7 +162,8 @@ TEST_CASE("frame_summary: an array whose metalayer is damaged stays an array",
   }
 }
 
-// Oracle: bytes 2 to 9 are the magic; less of it is no frame, and more is one however damaged.
+// Oracle: bytes 2 to 9 are the magic.  A shorter file is not a frame; a longer one is, even if
+// damaged.
 TEST_CASE("frame_summary: a frame that was cut short stays a frame",
           "[fs][frame_summary][corrupt]") {
   const auto frame = test::small_array(100);
@@ -208,7 +209,7 @@ TEST_CASE("frame_summary: what is expected is what is looked for", "[fs][frame_s
   }
 }
 
-// A listing makes one of these for each frame: it must not go through the chunks.
+// A listing makes one summary per frame, so a summary must not read the chunks.
 TEST_CASE("frame_summary: nothing is read but the header", "[fs][frame_summary][unit]") {
   const auto built = build_frame(test::small_array_frame(700));
   const codec::MemorySource memory(built.bytes);
@@ -219,7 +220,7 @@ TEST_CASE("frame_summary: nothing is read but the header", "[fs][frame_summary][
   CHECK(source.stayed_within(std::vector<codec::ByteRange>{{0, built.header_bytes}}));
 }
 
-// Oracle: no read is larger than the limit, so nothing larger was made room for.
+// Oracle: no read exceeds the limit, so the reader did not allocate more.
 TEST_CASE("frame_summary: a header above the limit is not looked into",
           "[fs][frame_summary][corrupt]") {
   auto head = test::small_array(10);
@@ -238,7 +239,7 @@ TEST_CASE("frame_summary: a file that cannot be read is nothing special",
   const codec::MemorySource memory(bytes);
   CHECK(summarise(test::FailingSource(memory, 1), Expected::array, kLimits).content ==
         Content::other);
-  // The header was read, and then its metalayers were not.
+  // The header can be read, but its metalayers cannot.
   CHECK(summarise(test::FailingSource(memory, 2), Expected::array, kLimits).content ==
         Content::frame);
 }

@@ -37,7 +37,7 @@ class Mount : public test::ViewMount {
   }
 };
 
-// Decodes a frame by the serial reader of the codec, which shares no code with the view.
+// Decodes a frame with the codec's serial reader, which shares no code with the view.
 test::Bytes decode(const test::Bytes& bytes) {
   const codec::MemorySource source(bytes);
   const codec::Limits limits;
@@ -62,7 +62,7 @@ test::ChunkSpec random_chunk_spec(std::mt19937& random, std::uint32_t typesize) 
   return spec;
 }
 
-// A chunk of `nbytes` of any kind: stored, of repeated values, or a rule in the index.
+// A chunk of `nbytes` of a random kind: stored, repeated values, or a rule in the index.
 test::FrameChunk random_chunk(std::mt19937& random, std::uint32_t typesize, std::uint32_t nbytes,
                               bool rules) {
   const auto kind = random() % 8;
@@ -96,7 +96,7 @@ test::Bytes random_frame(std::mt19937& random) {
   return test::build_frame(spec).bytes;
 }
 
-// Five chunks of 4000 bytes in blocks of 500.
+// Five chunks of 4000 bytes in blocks of 500 bytes.
 test::FrameSpec five_chunks() {
   test::FrameSpec spec;
   spec.chunksize = 4000;
@@ -136,7 +136,7 @@ TEST_CASE("frame_view: any range of any frame equals the serial reader's",
   }
 }
 
-// The index is kept in windows of some thousand entries.  Oracle: the data.
+// The index is cached in windows of a few thousand entries.  Oracle: the data.
 TEST_CASE("frame_view: chunks are found however many there are", "[fs][frame_view][unit]") {
   constexpr std::size_t kChunks = 20000;
   constexpr std::size_t kChunkBytes = 4;
@@ -156,7 +156,7 @@ TEST_CASE("frame_view: chunks are found however many there are", "[fs][frame_vie
   CHECK(*all == data);
   const auto later = mount.view(test::build_frame(spec).bytes);
   const std::size_t last = data.size() - 1;
-  const auto end = read(*later, last, 1);  // of a window that is not full, and the first to be read
+  const auto end = read(*later, last, 1);  // the first window read, and not a full one
   REQUIRE(end);
   CHECK(end->front() == data[last]);
 }
@@ -200,7 +200,7 @@ TEST_CASE("frame_view: a damaged chunk spoils its own range and is logged once",
     if (how == "header") test::put_le<std::int32_t>(bytes, chunk_at + 4, -1);
     if (how == "size") test::put_le<std::int32_t>(bytes, chunk_at + 4, 3996);
     if (how == "codec") bytes[chunk_at + 2] = static_cast<std::byte>(0x35 | 5 << 5);
-    // The index is memcpyed: its entries stand behind its header.
+    // The index is memcpyed: its entries follow its header.
     if (how == "index") test::put_le<std::int64_t>(bytes, built.index_at + 32 + 16, 1 << 30);
     return bytes;
   };
@@ -230,7 +230,7 @@ TEST_CASE("frame_view: a damaged block spoils its own range within the chunk",
   const auto built = test::build_frame(five_chunks());
   const auto whole = decode(built.bytes);
   auto bytes = built.bytes;
-  // Block 3 of chunk 2 starts in front of the chunk's blocks.
+  // Block 3 of chunk 2 starts before the chunk's block area.
   test::put_le<std::int32_t>(bytes, built.chunk_at[2] + 32 + 4 * 3, 1);
   Mount mount;
   const auto view = mount.view(bytes);
@@ -295,7 +295,7 @@ TEST_CASE("frame_view: a frame that cannot be opened fails every read with the r
   }
 }
 
-// Zeros in their place would pass for data.
+// Zeros instead would look like data.
 TEST_CASE("frame_view: what a proxy has not fetched fails to read", "[fs][frame_view][unit]") {
   auto spec = five_chunks();
   spec.chunks[3] = test::index_only_chunk(test::SpecialKind::uninit, 4000);
@@ -311,7 +311,8 @@ TEST_CASE("frame_view: what a proxy has not fetched fails to read", "[fs][frame_
   CHECK(mount.lines()[0].starts_with("error: the frame: chunk 3: unsupported: "));
 }
 
-// Oracle: all bytes are zero; the cache holds little more than the index, and results own nothing.
+// Oracle: all bytes are zero, the cache holds little more than the index, and results own no
+// memory.
 TEST_CASE("frame_view: a zero frame of 4 TiB takes no memory", "[fs][frame_view][unit]") {
   constexpr std::uint32_t kChunk = 1u << 30;
   constexpr std::uint64_t kWhole = 4ULL << 40;
@@ -340,11 +341,11 @@ TEST_CASE("frame_view: a zero frame of 4 TiB takes no memory", "[fs][frame_view]
       }
     }
   }
-  // A table for each of the chunks touched, and the index.
+  // The index, and a table for each chunk that was read.
   CHECK(mount.cache().held_bytes() < 1u << 20);
 }
 
-// Oracle: the recorded reads: a read of what was decoded ahead makes none.
+// Oracle: the recorded reads.  Reading bytes that were decoded ahead adds none.
 TEST_CASE("frame_view: what was decoded ahead is there, and the end is told",
           "[fs][frame_view][unit]") {
   const auto bytes = test::build_frame(five_chunks()).bytes;
@@ -365,7 +366,7 @@ TEST_CASE("frame_view: what was decoded ahead is there, and the end is told",
   CHECK(last->back() == whole.back());
 }
 
-// Oracle: the bytes themselves, after all that held them elsewhere is gone.
+// Oracle: the bytes themselves, after all other holders of them are destroyed.
 TEST_CASE("frame_view: a result stays good without view and cache", "[fs][frame_view][unit]") {
   const auto bytes = test::build_frame(five_chunks()).bytes;
   const auto whole = decode(bytes);
@@ -379,7 +380,7 @@ TEST_CASE("frame_view: a result stays good without view and cache", "[fs][frame_
   CHECK(std::ranges::equal(joined(*kept), std::span(whole).subspan(4100, 1000)));
 }
 
-// Oracle: all reads are right and come to an end, though the budget lets in one reader at a time.
+// Oracle: all reads are correct and end, although the budget admits one reader at a time.
 TEST_CASE("frame_view: many readers get on with hardly any budget", "[fs][frame_view][race]") {
   const auto seed = test::random_seed();
   CAPTURE(seed);
@@ -411,8 +412,7 @@ TEST_CASE("frame_view: many readers get on with hardly any budget", "[fs][frame_
   }
 }
 
-// The file is written to behind the view's back: what no longer fits together is an error, not
-// bytes.
+// Another process writes to the file.  Contradictory state must give an error, not bytes.
 TEST_CASE("frame_view: a chunk that changed its size under the view is refused",
           "[fs][frame_view][corrupt]") {
   auto spec = five_chunks();
@@ -434,7 +434,8 @@ TEST_CASE("frame_view: a chunk that changed its size under the view is refused",
   CHECK(got.error().at == built.chunk_at[3] + 4);
 }
 
-// Whoever is admitted next must find the memory free. Oracle: while an owner lets go, nobody is.
+// The next admitted reader must find the memory free.  Oracle: no reader is admitted while the
+// memory is being released.
 TEST_CASE("read_result: the right to memory is given back after the memory",
           "[fs][read_result][race]") {
   DecodeCache cache(100);

@@ -35,7 +35,7 @@ TEST_CASE("guarded: bodies exclude each other when many threads call", "[fs][gua
   CHECK(sum.with([](int& value) { return value; }) == 8 * kTimes);
 }
 
-// Oracle: each waiter runs its body when its condition holds, and none sleeps on.
+// Oracle: each waiting thread runs its body when its condition holds, and none stays asleep.
 TEST_CASE("guarded: wait() goes on when another thread made the condition true",
           "[fs][guarded][race]") {
   Guarded<int> stage;

@@ -19,7 +19,7 @@ TEST_CASE("inode_numbers: files of SOURCE's own device keep their numbers",
   }
 }
 
-// Oracle: a set. Numbers that filesystems really give out do not meet, and stay as they are.
+// Oracle: a set.  Realistic numbers do not collide, and do not change.
 TEST_CASE("inode_numbers: equal numbers on different devices are told apart",
           "[fs][inode_numbers][unit]") {
   InodeNumbers numbers(42);
@@ -42,7 +42,7 @@ TEST_CASE("inode_numbers: all threads are told the same", "[fs][inode_numbers][r
   std::vector<std::vector<std::uint64_t>> shown(8);
   test::on_threads(shown.size(), [&](std::size_t thread) {
     for (std::uint64_t i = 0; i < 100; ++i) {
-      // Each in another order.
+      // Each thread uses another order.
       const std::uint64_t device = (i + thread * 13) % 100 + 1;
       static_cast<void>(numbers.shown(device, 7));
     }

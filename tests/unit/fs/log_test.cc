@@ -35,7 +35,7 @@ TEST_CASE("log: a bug of ours is marked as one", "[fs][log][unit]") {
   CHECK(capture.lines() == Lines{"critical: BUG: x: BUG: special at byte 0"});
 }
 
-// Names of files come into the text: braces in them are no format.
+// Log lines contain file names: braces in them must not be taken as a format.
 TEST_CASE("log: text is written as it is", "[fs][log][unit]") {
   test::TestLog capture;
   capture.log().info("{} {0:x}");
@@ -55,8 +55,8 @@ TEST_CASE("log: one line comes of a failure that many threads meet at once", "[f
   CHECK(capture.lines().size() == 50);
 }
 
-// Whoever makes the daemon log must not make it grow.  Oracle: a place comes back only after very
-// many others, which is what forgetting shows as.
+// A user who makes the daemon log must not be able to make it grow.  Oracle: a place is logged
+// again only after many other places, which shows that it was forgotten.
 TEST_CASE("log: places are forgotten when there are too many", "[fs][log][unit]") {
   test::TestLog capture;
   auto& log = capture.log();

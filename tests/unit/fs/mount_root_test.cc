@@ -16,7 +16,7 @@ namespace {
 
 namespace stdfs = std::filesystem;
 
-// One SOURCE of every kind, each named after what it is.
+// One SOURCE of every kind, each named after its kind.
 struct Sources {
   Sources() {
     temp.write("frame.b2frame", test::small_frame(100));
@@ -53,12 +53,12 @@ struct Sources {
 
 constexpr int kNotThisWay = 0;
 
-// What becomes of a SOURCE on a directory, and on a file.
+// The expected result for a SOURCE mounted on a directory, and on a file.
 struct Row {
   const char* name;
   ShownAs on_directory;
   ShownAs on_file;
-  int directory_error = kNotThisWay;  // in place of the look
+  int directory_error = kNotThisWay;  // instead of `on_directory`
   int file_error = kNotThisWay;
 };
 
@@ -169,7 +169,7 @@ TEST_CASE("mount_root: a frame is looked for where the offset says", "[fs][mount
   CHECK(root->entry.summary.nbytes == 100);
   options.source_offset = 10'000;
   check(find_mount_root(options), ShownAs::itself, ENOTDIR);
-  // The directory of a sparse frame is no file.
+  // The directory of a sparse frame is not a file.
   options = sources.options("sparse", false);
   options.source_offset = 77;
   CHECK_FALSE(find_mount_root(options));

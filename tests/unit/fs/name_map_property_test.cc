@@ -1,4 +1,4 @@
-// Names in folders that nobody thought of.  Those that somebody did: directory_test.cc.
+// Random names in folders.  See name_map_test.cc for chosen ones.
 
 #include <dirent.h>
 
@@ -14,7 +14,7 @@
 namespace framefs::fs {
 namespace {
 
-// A folder in memory, so that a property can be tried on thousands.
+// A folder in memory, so that a property can be checked on thousands of folders.
 class FakeFolder final : public Folder {
  public:
   explicit FakeFolder(Files files) : files_(std::move(files)) {}
@@ -60,14 +60,14 @@ class FakeFolder final : public Folder {
   const Files files_;
 };
 
-// The rule in the words of the header, worked out by brute force.
+// The rule as the header states it, by brute force.
 struct Rule {
   Files files;
   bool keep_suffix = false;
   ArrayViews arrays = ArrayViews::npy;
 
   using Names = std::map<std::string, ShownAs>;
-  // The names for `base`, what is left of the file's name or the whole of it.
+  // The names for `base`, which is the file's name with or without its suffix.
   [[nodiscard]] Names names_for(const std::string& base, const FrameSummary& file) const {
     if (file.content == Content::frame) return {{base, ShownAs::frame}};
     const bool npy = file.is_numpy && arrays != ArrayViews::raw;
@@ -86,7 +86,7 @@ struct Rule {
     const auto file = FakeFolder::summary_of(name, files.at(name));
     if (file.content == Content::other) return {{name, ShownAs::itself}};
     Names names = names_for(name, file);
-    // Where there is but the NumPy file, it takes the name of the source as it is.
+    // If only the NumPy file is shown, it takes the unchanged name of the source.
     if (names.size() == 1) return {{name, names.begin()->second}};
     return names;
   }
@@ -124,10 +124,10 @@ std::string random_name(std::mt19937& random) {
 Files random_files(std::mt19937& random, std::size_t most) {
   Files files;
   for (auto left = random() % most; left > 0; --left) {
-    // Mostly what is renamed.
+    // Mostly kinds that get other names.
     const auto kind = random() % 3 != 0 ? kKinds[random() % 6] : kKinds[random() % kKinds.size()];
     const auto name = random_name(random);
-    // A link's target is no matter; a container is not of this test.
+    // The target of a link does not matter.  Containers are not part of this test.
     if (!name.ends_with(".b2e")) files.emplace(name, kind);
   }
   return files;
@@ -141,7 +141,7 @@ void check_rule(const Rule& rule, Tree& tree, const Folder& folder) {
   CAPTURE(what, rule.keep_suffix, static_cast<int>(rule.arrays));
   const auto expected = rule.listing();
   check_both(tree.directory, folder, expected, names_around(rule.files));
-  // Nothing is lost, whatever its name.
+  // Every file is shown, whatever its name.
   std::set<std::string> sources;
   for (const auto& [name, shown] : expected) sources.insert(shown.source);
   for (const auto& [name, kind] : rule.files) {
@@ -149,7 +149,7 @@ void check_rule(const Rule& rule, Tree& tree, const Folder& folder) {
   }
 }
 
-// Oracle: the brute-force rule, and list() and find() against each other.
+// Oracle: the brute-force rule, and a comparison of list() with find().
 TEST_CASE("directory: list() and find() agree on random folders", "[fs][directory][unit]") {
   const auto seed = test::random_seed();
   CAPTURE(seed);
@@ -165,7 +165,7 @@ TEST_CASE("directory: list() and find() agree on random folders", "[fs][director
   }
 }
 
-// The same on disk, where names and kinds are found out by looking.
+// The same on disk, where names and kinds are read from the folder.
 TEST_CASE("directory: list() and find() agree on random folders on disk", "[fs][directory][unit]") {
   const auto seed = test::random_seed();
   CAPTURE(seed);

@@ -234,12 +234,12 @@ TEST_CASE("directory: names as long as names can be", "[fs][directory][unit]") {
   CHECK(too_long.error().sys == ENAMETOOLONG);
 }
 
-// The second name of an array is longer than that of its file.
+// The second name of an array is longer than the name of its file.
 TEST_CASE("directory: a second name that would be too long is given up", "[fs][directory][unit]") {
   const std::string longest = std::string(250, 'a') + ".b2nd";
   const Source source({{longest, Kind::array}, {std::string(250, 'a'), Kind::text}});
   Tree npy;
-  // .npy is shorter than .b2nd.
+  // The suffix .npy is shorter than .b2nd.
   CHECK(listed(npy.directory, npy.folder(source)) ==
         Listing{{std::string(250, 'a') + ".npy", {longest, ShownAs::npy}},
                 {std::string(250, 'a'), {std::string(250, 'a'), ShownAs::itself}}});
@@ -330,7 +330,7 @@ TEST_CASE("directory: what is no directory is refused", "[fs][directory][unit]")
   CHECK(entry.error().sys == ENOTDIR);
 }
 
-// The entry of a mount that shows one, which need not have a suffix.
+// The only entry of a mount need not have a suffix.
 TEST_CASE("directory: one entry alone is shown for what it is taken for", "[fs][directory][unit]") {
   struct LoneRow {
     std::string name;
@@ -344,7 +344,7 @@ TEST_CASE("directory: one entry alone is shown for what it is taken for", "[fs][
                           LoneRow{"data", Kind::array, {{"data", as_npy("data")}}},
                           LoneRow{"data.npy", Kind::array, {{"data.npy", as_npy("data.npy")}}}}) {
     CAPTURE(row.name);
-    // What lies beside it does not matter.
+    // Files beside it do not matter.
     const Source source({{row.name, row.kind}, {"x", Kind::text}, {"x.npy", Kind::text}});
     Tree tree;
     const SingleEntryFolder folder(source.open(), row.name, Expected::array, tree.probe);
@@ -352,7 +352,7 @@ TEST_CASE("directory: one entry alone is shown for what it is taken for", "[fs][
   }
 }
 
-// Oracle: every thread sees the whole folder, whose descriptor they share.
+// Oracle: every thread sees the complete folder.  The threads share its descriptor.
 TEST_CASE("directory: listings at the same time do not disturb each other",
           "[fs][directory][race]") {
   Files files;

@@ -52,10 +52,10 @@ TEST_CASE("name_policy: a frame's suffix is taken off where something is left",
         Row{"x.b2f.b2", "x.b2f"}, Row{" .b2", " "}, Row{"....b2", "..."}, Row{"..x.b2", "..x"},
         Row{".x.b2", ".x"}, Row{"\xff\xfe.b2", "\xff\xfe"}, Row{".b2.b2", ".b2"},
         Row{"chunks.b2frame", "chunks"},
-        // Nothing left, or what no directory entry may be called.
+        // Empty results, and names that no directory entry may have.
         Row{".b2frame", ""}, Row{".b2f", ""}, Row{".b2", ""}, Row{"..b2", ""}, Row{"...b2", ""},
         Row{"..b2frame", ""}, Row{"...b2frame", ""}, Row{"..b2nd", ""},
-        // Not the suffixes of files.
+        // Not suffixes of files.
         Row{"", ""}, Row{"x", ""}, Row{"x.b2e", ""}, Row{"x.b2z", ""}, Row{"x.B2", ""},
         Row{"xb2", ""}, Row{"x.b2 ", ""}, Row{"x.b2frame.txt", ""}, Row{"b2frame", ""},
         Row{"x.b2frames", ""}}) {
@@ -92,7 +92,7 @@ TEST_CASE("name_policy: an array has the names that the mount's options ask for"
   for (const auto& row : {Row{kNumpy, ArrayViews::npy, {npy}, {{"x.b2nd", ShownAs::npy}}},
                           Row{kNumpy, ArrayViews::raw, {raw}, {full_raw}},
                           Row{kNumpy, ArrayViews::both, {raw, npy}, {full_raw, full_npy}},
-                          // NumPy has no name for its items.
+                          // NumPy has no name for the items.
                           Row{kOpaque, ArrayViews::npy, {raw}, {full_raw}},
                           Row{kOpaque, ArrayViews::raw, {raw}, {full_raw}},
                           Row{kOpaque, ArrayViews::both, {raw}, {full_raw}}}) {
@@ -117,7 +117,7 @@ TEST_CASE("name_policy: a full name comes first and is the file's own", "[fs][na
   }
 }
 
-// Oracle: wanted_names(), of every file that could be meant.
+// Oracle: wanted_names() of every file that may want the name.
 TEST_CASE("name_policy: no file that may want a name is forgotten", "[fs][name_policy][unit]") {
   const std::vector<std::string> stems = {"x",         "x.npy", "x.b2",  "x.b2nd",
                                           "x.npy.npy", ".x",    "...",   "x.b2.b2nd",
@@ -127,7 +127,7 @@ TEST_CASE("name_policy: no file that may want a name is forgotten", "[fs][name_p
       const std::string source = stem + suffix;
       for (const auto& file : {kFrame, kNumpy, kOpaque}) {
         for (const auto arrays : {ArrayViews::npy, ArrayViews::raw, ArrayViews::both}) {
-          // An array is looked for under its own suffix only.
+          // Arrays are only expected under their own suffix.
           if (file.content == Content::array && expected_content(source) != Expected::array) {
             continue;
           }

@@ -16,7 +16,7 @@ namespace {
 
 namespace stdfs = std::filesystem;
 
-// Opens a path and, where it leads to a frame, the frame.
+// A path that was opened, and the frame there, if any.
 struct Opened {
   Result<NamedSource> named;
   Result<codec::Frame> frame;

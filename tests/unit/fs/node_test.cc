@@ -51,12 +51,12 @@ TEST_CASE("node: a node lives for as many lookups as were counted", "[fs][node][
   CHECK(knows(table, id));
   table.forget(id, 1);
   CHECK_FALSE(knows(table, id));
-  // Its number is not given to another.
+  // The id is not used again.
   const auto anew = table.lookup(root_of(table), "x", key_of(10))->id;
   CHECK(anew != id);
-  table.forget(anew, 1000);  // more than there are
+  table.forget(anew, 1000);  // more than there were lookups
   CHECK_FALSE(knows(table, anew));
-  table.forget(anew, 1);  // of a node that is gone
+  table.forget(anew, 1);  // the node no longer exists
 }
 
 TEST_CASE("node: names of one file are one node, each way to show it is another",
@@ -75,7 +75,7 @@ TEST_CASE("node: names of one file are one node, each way to show it is another"
   }
   std::ranges::sort(ids);
   CHECK(std::ranges::adjacent_find(ids) == ids.end());
-  CHECK(table.path_of(*one) == "other");  // where it was seen last
+  CHECK(table.path_of(*one) == "other");  // its last known name
   table.forget(one->id, 1);
   CHECK(knows(table, one->id));
   table.forget(one->id, 1);
@@ -99,17 +99,17 @@ TEST_CASE("node: paths follow the directories they lead through", "[fs][node][un
   const auto c = table.lookup(b, "c", key_of(12));
   CHECK(table.path_of(*a) == "a");
   CHECK(table.path_of(*c) == "a/b/c");
-  // The directory is seen elsewhere: what is in it went along.
+  // The directory has moved, and its content with it.
   table.lookup(root_of(table), "moved", key_of(11));
   CHECK(table.path_of(*c) == "moved/c");
-  // Directories outlive the kernel's interest while something in them is known.
+  // Directories stay in the table while a node below them is known.
   table.forget(b->id, 2);
   CHECK_FALSE(knows(table, b->id));
   CHECK(table.path_of(*c) == "moved/c");
 }
 
-// A bind mount or a snapshot can show a directory inside itself, and names that are looked up while
-// directories are moved can seem to. Oracle: paths stay what they were, and come to an end.
+// A bind mount or a snapshot can show a directory inside itself.  Lookups during renames can have
+// the same effect.  Oracle: paths stay unchanged and finite.
 TEST_CASE("node: a directory that shows up inside itself makes no loop", "[fs][node][unit]") {
   NodeTable table(kRoot, ".");
   const auto a = table.lookup(root_of(table), "a", key_of(10));
@@ -121,12 +121,12 @@ TEST_CASE("node: a directory that shows up inside itself makes no loop", "[fs][n
     if (table.path_of(*a) != "a" || table.path_of(*b) != "a/b") std::abort();
   });
   table.forget(a->id, 2);
-  CHECK(knows(table, a->id));  // each lookup was counted
+  CHECK(knows(table, a->id));  // each lookup counts
   table.forget(a->id, 1);
   CHECK_FALSE(knows(table, a->id));
 }
 
-// Oracle: at the end nobody has looked anything up, so nothing is left but the root.
+// Oracle: in the end all lookups are forgotten, so that only the root is left.
 TEST_CASE("node: lookups and forgets of many threads add up", "[fs][node][race]") {
   const auto seed = test::random_seed();
   CAPTURE(seed);
@@ -147,7 +147,7 @@ TEST_CASE("node: lookups and forgets of many threads add up", "[fs][node][race]"
         seen[thread].push_back(node->id);
       } else {
         std::swap(mine[random() % mine.size()], mine.back());
-        // What one holds a lookup of is there, whatever the others do.
+        // A node with a remaining lookup exists, whatever other threads do.
         const auto node = table.find(mine.back());
         if (!node || table.path_of(**node) != std::to_string((*node)->key.inode))
           wrong.fetch_add(1);
@@ -174,7 +174,7 @@ TEST_CASE("node: a renamed file is moved in all ways in which it is shown", "[fs
   CHECK(table.path_of(*array) == "d/y.b2nd");
   CHECK(table.path_of(*npy) == "d/y.b2nd");
   CHECK(table.path_of(*other) == "x.b2nd");
-  // Seen under another of its names since.
+  // The file was seen under another of its names.
   table.move({1, 10}, {root, "x.b2nd"}, {root, "z"});
   CHECK(table.path_of(*npy) == "d/y.b2nd");
   table.move({1, 20}, {root, "d"}, {root, "e"});
@@ -187,7 +187,7 @@ TEST_CASE("node: what loses its name is kept until it is seen under another", "[
   const auto node = table.lookup(root, "x", key_of(10));
   const auto object = std::make_shared<const UniqueFd>();
   table.hold({1, 10}, {root, "y"}, object);
-  CHECK(table.held(*node) == nullptr);  // it was seen elsewhere
+  CHECK(table.held(*node) == nullptr);  // it was seen under another name
   table.hold({1, 10}, {root, "x"}, object);
   CHECK(table.held(*node) == object);
   table.lookup(root, "x", key_of(10));

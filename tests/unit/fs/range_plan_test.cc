@@ -36,7 +36,7 @@ codec::Chunk vl_chunk(const std::vector<std::uint32_t>& blocks) {
   return open_chunk(test::build_chunk(test::noise(nbytes, 1), spec));
 }
 
-// Oracle: the rule itself. Laid end to end the pieces are the range; each lies in its block.
+// Oracle: the rule itself.  The pieces cover the range without gaps, and each lies in its block.
 void check_plan(const codec::Chunk& chunk, ByteRange wanted) {
   INFO("range " << wanted.offset << " + " << wanted.size << " of " << chunk.nbytes());
   const auto pieces = plan_blocks(chunk, wanted);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kMiB = 1u << 20;
 constexpr std::uint64_t kMuch = 1u << 30;
-constexpr std::uint64_t kWindow = 4 * kMiB;  // that the kernel asks for at a time
+constexpr std::uint64_t kWindow = 4 * kMiB;  // one request window of the kernel
 constexpr std::uint64_t kAhead = 8 * kMiB;
 
 struct Reader {
@@ -25,7 +25,7 @@ struct Reader {
   void read_in_order(std::uint64_t begin, std::uint64_t end, std::uint64_t piece = kMiB) {
     for (auto at = begin; at < end; at += piece) pattern.note(at, piece);
   }
-  // All that can be taken, which must be one range.
+  // Takes everything available, which must be one range.
   ByteRange take_all() {
     ByteRange all{};
     while (const auto next = pattern.take_ahead()) {
@@ -68,7 +68,7 @@ TEST_CASE("read_pattern: a stretch may begin anywhere and come in pieces of any 
   }
 }
 
-// Oracle: a stretch in order, which the kernel's several requests at a time only shuffle a little.
+// Oracle: a sequential range whose requests the kernel reorders only slightly.
 TEST_CASE("read_pattern: requests that overtake each other make no gap",
           "[fs][read_pattern][unit]") {
   const auto seed = test::random_seed();
@@ -110,7 +110,7 @@ TEST_CASE("read_pattern: nothing is wanted of who reads here and there",
       reader.pattern.note(random() % (file / piece) * piece, piece);
       wanted += static_cast<int>(reader.pattern.wants_more());
     }
-    // In a small place, reads may look like a stretch for a moment.
+    // In a small area, random reads may briefly look sequential.
     CHECK(wanted <= 20000 / 100);
   }
 }
@@ -133,7 +133,7 @@ TEST_CASE("read_pattern: who jumps, goes back or reads again is no longer follow
     reader.read_in_order(kMiB, 10 * kMiB);
     CHECK(reader.pattern.take_ahead());
     reader.pattern.note(next, kMiB);
-    // Going back a little may be a request that was overtaken, but not again and again.
+    // A small step back may be a request that was overtaken, but not repeatedly.
     for (int i = 0; next == 5 * kMiB && i < 5; ++i) reader.pattern.note(next, kMiB);
     CHECK_FALSE(reader.pattern.wants_more());
     CHECK_FALSE(reader.pattern.take_ahead());
@@ -149,7 +149,7 @@ TEST_CASE("read_pattern: what the reader has come to is not ahead of it",
   CHECK(reader.take_all() == ByteRange{9 * kMiB, kAhead});
 }
 
-// Oracle: the budget can be taken as a whole again when nobody is ahead.
+// Oracle: the whole budget can be taken again when no reader is ahead.
 TEST_CASE("read_pattern: all readers together stay within the budget", "[fs][read_pattern][unit]") {
   const auto budget = std::make_shared<AheadBudget>(10 * kMiB);
   {
@@ -160,10 +160,10 @@ TEST_CASE("read_pattern: all readers together stay within the budget", "[fs][rea
     CHECK(one.take_all().size == kAhead);
     CHECK(two.take_all().size == 10 * kMiB - kAhead);
     CHECK(two.pattern.wants_more());
-    // What one has come to, another may take.
+    // Budget for bytes that one reader has reached is available to another.
     one.read_in_order(5 * kMiB, 8 * kMiB);
     CHECK(two.take_all().size == 3 * kMiB);
-    // What one will not come to any more, too.
+    // So is the budget for bytes that the reader will no longer reach.
     one.pattern.note(500 * kMiB, kMiB);
     CHECK(two.take_all().size == 3 * kMiB);
   }
@@ -171,14 +171,14 @@ TEST_CASE("read_pattern: all readers together stay within the budget", "[fs][rea
   CHECK_FALSE(budget->take(1));
 }
 
-// Oracle: the budget afterwards; no range is given to two.
+// Oracle: the budget afterwards; no range is taken twice.
 TEST_CASE("read_pattern: many threads read and take", "[fs][read_pattern][race]") {
   const auto budget = std::make_shared<AheadBudget>(kMuch);
   {
     const auto pattern = std::make_shared<ReadPattern>(budget);
     std::atomic<std::uint64_t> next{0};
     std::vector<std::vector<std::uint64_t>> taken(4);
-    // All in so little space that a thread that is held up for long is still near the others.
+    // The range is small enough that a delayed thread is still close to the others.
     test::on_threads(taken.size(), [&](std::size_t thread) {
       for (int i = 0; i < 500; ++i) {
         pattern->note(next.fetch_add(4096), 4096);

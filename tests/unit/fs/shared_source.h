@@ -11,7 +11,7 @@
 
 namespace framefs::test {
 
-// Bytes in memory that note every read.  Threads: any number, unlike RecordingSource.
+// Bytes in memory; the source records every read.  Threads: any number, unlike RecordingSource.
 class SharedSource final : public codec::ByteSource {
  public:
   explicit SharedSource(Bytes bytes) : bytes_(std::move(bytes)), source_(bytes_) {}

@@ -14,7 +14,7 @@
 
 namespace framefs::test {
 
-// `nbytes` noisy bytes in chunks of 1000.
+// A frame of `nbytes` noisy bytes in chunks of 1000 bytes.
 inline FrameSpec small_frame_spec(std::size_t nbytes, std::uint32_t seed = 1) {
   constexpr std::size_t kChunk = 1000;
   FrameSpec spec;
@@ -39,14 +39,14 @@ inline BuiltSparseFrame small_sparse_frame(std::size_t nbytes, std::uint32_t see
 }
 inline Bytes sparse_index(std::size_t nbytes) { return small_sparse_frame(nbytes).index_file; }
 
-// A frame by its magic, in whose header nothing else is right.
+// A frame with a valid magic and an otherwise invalid header.
 inline Bytes damaged_frame() {
   Bytes frame = small_frame(10);
   put_be<std::int64_t>(frame, 30, -1);  // uncompressed_size
   return frame;
 }
 
-// A list of numbers of 4 bytes, in chunks of 250 and blocks of 100 of them.
+// A list of 4-byte numbers, in chunks of 250 and blocks of 100 items.
 inline ArraySpec small_array_spec(std::size_t items, const std::string& dtype = "<i4") {
   return {.shape = {items},
           .chunkshape = {250},
@@ -62,7 +62,7 @@ inline Bytes small_array(std::size_t items, std::uint32_t seed = 1) {
   return build_frame(small_array_frame(items, seed)).bytes;
 }
 
-// An array whose items NumPy has no name for: format 1 of the dtype.
+// An array whose items have no NumPy name: format 1 of the dtype.
 inline Bytes small_opaque_array(std::size_t items) {
   FrameSpec spec = small_array_frame(items);
   Bytes& layer = spec.metalayers[0].content;

@@ -21,12 +21,12 @@
 
 namespace framefs::fs {
 
-// What an entry of SOURCE is, whatever its name.
+// The kind of an entry of SOURCE, whatever its name.
 enum class Kind {
   frame,
   damaged_frame,
   array,
-  opaque_array,  // that NumPy has no name for
+  opaque_array,  // without a NumPy name
   sparse_frame,
   sparse_array,
   sparse_index,  // without the directory around it
@@ -53,7 +53,7 @@ inline std::ostream& operator<<(std::ostream& out, const Shown& shown) {
   return out << '"' << shown.source << "\" as " << static_cast<int>(shown.shown_as);
 }
 
-// A line for each name, for a failure to be read.
+// One line per name, for messages of failing checks.
 inline std::string text_of(const Listing& listing) {
   std::ostringstream out;
   for (const auto& [name, shown] : listing) out << '"' << name << "\": " << shown << '\n';
@@ -125,7 +125,7 @@ struct Tree {
   NameMap directory;
 };
 
-// What list() shows.  No name twice.
+// The result of list(), in which no name may occur twice.
 inline Listing listed(const NameMap& directory, const Folder& folder) {
   const auto entries = directory.list(folder);
   REQUIRE(entries);
@@ -137,7 +137,7 @@ inline Listing listed(const NameMap& directory, const Folder& folder) {
   return listing;
 }
 
-// What find() says of a name, an empty source where it is not shown.
+// The result of find(), with an empty source if the name is not shown.
 inline Shown found(const NameMap& directory, const Folder& folder, const std::string& name) {
   const auto result = directory.find(folder, name);
   if (result) return {result->source_name, result->shown_as};
@@ -146,8 +146,8 @@ inline Shown found(const NameMap& directory, const Folder& folder, const std::st
   return {};
 }
 
-// Both directions at once: list() shows what is expected, and find() finds that and nothing else of
-// all the names there might be.
+// Checks both directions: list() shows exactly the expected names, and find() finds these names and
+// none of the others in `names`.
 inline void check_both(const NameMap& directory, const Folder& folder, const Listing& expected,
                        const std::set<std::string>& names) {
   CHECK(text_of(listed(directory, folder)) == text_of(expected));
@@ -176,7 +176,7 @@ inline std::string stem_of(const std::string& name) {
   return {};
 }
 
-// All names that the entries are, could be shortened to, or lengthened.
+// The names of all entries, and names that result from removing or adding suffixes.
 inline std::set<std::string> names_around(const Files& files) {
   std::set<std::string> names{"absent"};
   for (const auto& [name, kind] : files) {

@@ -21,7 +21,7 @@ namespace stdfs = std::filesystem;
 
 constexpr codec::Limits kLimits{};
 
-// A folder that is open.
+// A folder and its open descriptor.
 struct OpenFolder {
   OpenFolder() : fd(::open(temp.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
     REQUIRE(fd);
@@ -38,7 +38,7 @@ SourceEntry probed(SourceProbe& probe, const OpenFolder& folder, const std::stri
   return *entry;
 }
 
-// Two states of a file may fall into one tick of the clock that its times are taken from.
+// Two states of a file may get the same time, because the clock of file times is coarse.
 void set_mtime(const stdfs::path& path, time_t seconds) {
   const timespec time{.tv_sec = seconds, .tv_nsec = 0};
   const timespec times[] = {time, time};
@@ -82,7 +82,7 @@ TEST_CASE("source_probe: only regular files with a frame's suffix and magic are 
   SourceProbe probe(kLimits);
   for (const auto* const name :
        {"plain", ".b2", "text.b2", "empty.b2", "folder.b2", "link.b2", "dangling.b2", "fifo.b2"}) {
-    // Of the fifo, without waiting for a writer.
+    // For the fifo, probing must not wait for a writer.
     const auto entry = probed(probe, folder, name);
     CAPTURE(name);
     CHECK(entry.summary.content == Content::other);
@@ -114,7 +114,8 @@ TEST_CASE("source_probe: what is looked for can be said in place of the name",
   CHECK(content("folder", Expected::array) == Content::frame);
 }
 
-// Oracle: bytes 2 to 9 are the magic; less of it is no frame, and more is one however damaged.
+// Oracle: bytes 2 to 9 are the magic.  A shorter file is not a frame; a longer one is, even if
+// damaged.
 TEST_CASE("source_probe: a frame that was cut short stays a frame, of no known size",
           "[fs][source_probe][corrupt]") {
   const OpenFolder folder;
@@ -196,7 +197,7 @@ TEST_CASE("source_probe: a directory without a sparse frame's index is a directo
     CHECK_FALSE(entry.index_stat);
     CHECK(S_ISDIR(entry.stat.st_mode));
   }
-  // A link to the directory of a sparse frame is a link.
+  // A link to the directory of a sparse frame is just a link.
   test::write_sparse_frame(folder.path("real.b2"), test::small_sparse_frame(100));
   stdfs::create_directory_symlink("real.b2", folder.path("alias.b2"));
   CHECK(probed(probe, folder, "alias.b2").summary.content == Content::other);
@@ -242,7 +243,7 @@ TEST_CASE("source_probe: a file that changed is looked at again", "[fs][source_p
   folder.temp.write("x.b2", test::small_frame(200));
   set_mtime(path, 2000);
   CHECK(probed(probe, folder, "x.b2").summary.nbytes == 200);
-  // The same size, so that only the times tell.
+  // Same size, so that only the times differ.
   auto same_size = test::small_frame(200);
   test::put_be<std::int64_t>(same_size, 30, 150);
   folder.temp.write("x.b2", same_size);
@@ -267,7 +268,7 @@ TEST_CASE("source_probe: a sparse frame whose index changed is looked at again",
   CHECK(probed(probe, folder, "x.b2").summary.content == Content::other);
 }
 
-// Oracle: bytes that were swapped without a change of identity are not seen, so they were not read.
+// Oracle: bytes that changed without a change of identity are not seen, so they were not read.
 TEST_CASE("source_probe: a file in a known state is not read again", "[fs][source_probe][unit]") {
   const OpenFolder folder;
   const auto path = folder.temp.write("x.b2", test::small_array(25));
@@ -280,7 +281,7 @@ TEST_CASE("source_probe: a file in a known state is not read again", "[fs][sourc
     return expected == Expected::array ? summary.array_bytes : summary.nbytes;
   };
   CHECK(nbytes(Expected::frame) == 1200);  // a chunk of whole blocks
-  CHECK(nbytes(Expected::array) == 100);   // the same file for another purpose
+  CHECK(nbytes(Expected::array) == 100);   // the same file, probed as an array
   folder.temp.write("x.b2", test::small_array(300));
   CHECK(nbytes(Expected::frame) == 1200);
   CHECK(nbytes(Expected::array) == 100);

@@ -31,7 +31,7 @@ int refusal(const Result<UniqueFd>& file) { return file ? 0 : file.error().sys; 
 
 // outside
 // source/: file, sub/: file
-//   to_file -> file, to_sub -> sub, to_outside -> .., absolute -> where all this is
+//   to_file -> file, to_sub -> sub, to_outside -> .., absolute -> the temporary folder
 struct Tree {
   Tree() {
     temp.write("outside", "secret");
@@ -157,7 +157,7 @@ TEST_CASE("source_root: it stays the same directory under another name",
   CHECK(content(root.open("file", O_RDONLY)) == "top");
 }
 
-// Makes folders of 200-letter names inside each other below `root`, and opens the last.
+// Creates nested folders with 200-letter names below `root`, and opens the last one.
 UniqueFd make_deep(const stdfs::path& root, int levels) {
   const std::string name(200, 'd');
   UniqueFd at(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -195,7 +195,7 @@ TEST_CASE("source_root: paths may be longer than the kernel takes at once",
   std::string up;
   for (int level = 0; level <= kLevels; ++level) up += "../";
   CHECK(refusal(root.open(folder + up + "outside", O_RDONLY)) == EXDEV);
-  // About the length from which on a path goes in stages: PATH_MAX counts the byte that ends it.
+  // About the length from which a path is opened in stages.  PATH_MAX counts the final zero.
   for (std::size_t dots = PATH_MAX / 2 - 8; dots < PATH_MAX / 2 + 8; ++dots) {
     std::string path = "sub/";
     for (std::size_t i = 0; i < dots; ++i) path += "./";

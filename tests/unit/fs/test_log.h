@@ -8,14 +8,14 @@
 
 namespace framefs::test {
 
-// A log that keeps its lines, each "level: text".
+// A log that keeps its lines in the form "level: text".
 class TestLog {
  public:
   TestLog();
 
   fs::Log& log() { return log_; }
 
-  // Call it while nobody logs.
+  // Must not be called while another thread logs.
   [[nodiscard]] std::vector<std::string> lines() const;
 
  private:

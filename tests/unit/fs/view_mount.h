@@ -15,7 +15,7 @@
 
 namespace framefs::test {
 
-// All that views need.
+// The services that views need.
 class ViewMount {
  public:
   static constexpr std::uint64_t kBudget = 64u << 20;
@@ -26,7 +26,7 @@ class ViewMount {
         pool_(2),
         blocks_(cache_, buffers_, pool_) {}
 
-  // A frame of which nothing is in the cache yet.
+  // Opens a frame of which nothing is in the cache.
   std::shared_ptr<const fs::CachedFrame> open(fs::FrameOrigin origin) {
     const fs::ReadServices services{limits_, buffers_, cache_, blocks_, log_.log()};
     return std::make_shared<const fs::CachedFrame>(std::move(origin), content_ids_.next(),
@@ -41,7 +41,7 @@ class ViewMount {
 
   fs::DecodeCache& cache() { return cache_; }
   fs::BufferPool& buffers() { return buffers_; }
-  codec::Limits& limits() { return limits_; }  // for the frames opened from then on
+  codec::Limits& limits() { return limits_; }  // for frames opened later
   [[nodiscard]] std::uint64_t budget() const { return budget_; }
   [[nodiscard]] std::vector<std::string> lines() const { return log_.lines(); }
 

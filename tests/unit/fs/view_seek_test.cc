@@ -1,4 +1,4 @@
-// Where views have holes.  Oracle: every byte is known to be in a hole or not.
+// The holes of views.  Oracle: for every byte, whether it is in a hole.
 
 #include <algorithm>
 #include <cerrno>
@@ -23,8 +23,8 @@ namespace {
 using test::Bytes;
 using test::SpecialKind;
 
-// What lseek() says.  Source: lseek(2): the end of a file is a hole; data after the last of it, and
-// anything from the end on, is ENXIO.
+// The expected result of lseek().  Source: lseek(2).  The end of a file is a hole.  Offsets at or
+// after the end, and searches for data after the last data, give ENXIO.
 std::optional<std::uint64_t> found_by_walk(const std::vector<bool>& holes, Seek what,
                                            std::uint64_t offset) {
   if (offset >= holes.size()) return std::nullopt;
@@ -56,7 +56,8 @@ void check_all(const View& view, const std::vector<bool>& holes, std::mt19937& r
   if (!holes.empty()) check_seek(view, holes, holes.size() - 1);
 }
 
-// A frame of chunks of 100 bytes, holes where `kinds` say zero or uninit, the last of 40 bytes.
+// A frame of 100-byte chunks, of which the last has 40 bytes.  Chunks of kind zero or uninit are
+// holes.
 test::FrameSpec frame_of(const std::vector<std::optional<SpecialKind>>& kinds) {
   test::FrameSpec spec;
   spec.chunksize = 100;
@@ -88,7 +89,7 @@ TEST_CASE("frame_view: holes are the chunks that the index says are zero",
     for (auto left = random() % 30 + 1; left > 0; --left) {
       switch (random() % (mostly_holes ? 8 : 4)) {
         case 0:
-          kinds.emplace_back(std::nullopt);  // stored, though all its bytes are zero
+          kinds.emplace_back(std::nullopt);  // stored, although all its bytes are zero
           break;
         case 1:
           kinds.emplace_back(SpecialKind::nan);
@@ -145,12 +146,12 @@ TEST_CASE("frame_view: seeking in a frame that cannot be read fails with the rea
   auto spec = frame_of({SpecialKind::zero, std::nullopt});
   spec.index = test::IndexForm::zstd;
   auto built = build_frame(spec);
-  test::put_le<std::int32_t>(built.bytes, built.index_at + 32, 1);  // where its block starts
+  test::put_le<std::int32_t>(built.bytes, built.index_at + 32, 1);  // start of its block
   const FrameView damaged(mount.open(built.bytes));
   CHECK(damaged.seek(Seek::hole, 0).error().kind == Errc::bad_field);
 }
 
-// Oracle: a hole of 4 TiB is gone through without a look at more than its index.
+// Oracle: passing a hole of 4 TiB reads only its index.
 TEST_CASE("frame_view: a vast hole is passed at once", "[fs][frame_view][unit]") {
   constexpr std::uint32_t kChunk = 1u << 30;
   test::FrameSpec spec;
@@ -173,7 +174,7 @@ TEST_CASE("array_view: holes are the bytes of chunks that the index says are zer
   for (int round = 0; round < 120; ++round) {
     auto sample = test::random_array_sample(random);
     if (round % 3 == 0) {
-      // Long ones.
+      // Long holes.
       for (std::size_t i = 0; i < sample.frame.chunks.size(); ++i) {
         if (random() % 5 == 0) continue;
         replace_chunk(sample, i, test::index_only_chunk(SpecialKind::zero, sample.frame.chunksize),
@@ -208,7 +209,7 @@ TEST_CASE("array_view: an array of no items has neither data nor holes but its h
             random);
 }
 
-// 2^40 bytes of zeros: to the end in a few steps.  Oracle: it comes to an end.
+// 2^40 bytes of zeros must be passed in a few steps.  Oracle: the test ends.
 TEST_CASE("array_view: a vast array of zeros is one hole", "[fs][array_view][unit]") {
   test::FrameSpec spec;
   constexpr std::uint32_t kSide = 1u << 20;

@@ -69,7 +69,7 @@ TEST_CASE("window_view: what could not be opened fails with the reason",
   CHECK(view.seek(Seek::data, 0).error().kind == Errc::bad_field);
 }
 
-// A file that was cut since it was looked at.
+// The file was truncated after its size was read.
 TEST_CASE("window_view: a window beyond its file's end fails to read",
           "[fs][window_view][corrupt]") {
   test::ViewMount mount;

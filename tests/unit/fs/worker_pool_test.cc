@@ -14,7 +14,7 @@
 namespace framefs::fs {
 namespace {
 
-// Oracle: a plain counter for each index, read without a lock once run() has returned.
+// Oracle: a plain counter for each index, read without a lock after run() has returned.
 TEST_CASE("worker_pool: every index is called once, whatever the threads",
           "[fs][worker_pool][race]") {
   for (const unsigned threads : {0U, 1U, 2U, 7U}) {
@@ -28,7 +28,7 @@ TEST_CASE("worker_pool: every index is called once, whatever the threads",
   }
 }
 
-// Oracle: a sum of calls for each caller.
+// Oracle: the sum of calls for each caller.
 TEST_CASE("worker_pool: many callers share the workers", "[fs][worker_pool][race]") {
   WorkerPool pool(2);
   constexpr std::size_t kCallers = 8;
@@ -46,16 +46,17 @@ TEST_CASE("worker_pool: many callers share the workers", "[fs][worker_pool][race
   for (const auto sum : sums) CHECK(sum == expected);
 }
 
-// A caller that helps another out answers later itself.  Oracle: the thread that runs a call is no
-// caller of another run that is under way.  There are places for all, so that none has to queue.
+// A caller that ran another caller's work would answer later itself.  Oracle: a thread that runs a
+// call is not the caller of another unfinished run.  The pool has room for all, so that none has to
+// queue.
 TEST_CASE("worker_pool: a caller runs no other caller's calls while it waits for its own",
           "[fs][worker_pool][race]") {
   WorkerPool pool(1024);
   constexpr std::size_t kNone = 1000;
-  thread_local std::size_t calls_for = kNone;  // which caller's run this thread is in
+  thread_local std::size_t calls_for = kNone;  // the caller whose run this thread is in
   std::atomic<int> strays{0};
   std::atomic<std::size_t> ran{0};
-  // Some calls take longer than others, so that callers come to wait for what was taken from them.
+  // Some calls take longer than others, so that callers wait for calls that workers have taken.
   const auto work = [](std::size_t i) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(i % 7 * 10);
     while (std::chrono::steady_clock::now() < end) std::this_thread::yield();
@@ -82,7 +83,7 @@ TEST_CASE("worker_pool: one call runs on the caller's own thread", "[fs][worker_
   CHECK(ran_on == std::this_thread::get_id());
 }
 
-// Oracle: the exception comes out, nobody still runs then, and the pool works on.
+// Oracle: the exception arrives, no call runs any more, and the pool still works.
 TEST_CASE("worker_pool: what a call throws reaches the caller", "[fs][worker_pool][race]") {
   WorkerPool pool(2);
   for (const std::size_t count : {1U, 2U, 100U}) {

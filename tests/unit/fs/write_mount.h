@@ -24,14 +24,14 @@
 
 namespace framefs::test {
 
-// All that edits need.
+// The services that write sessions need.
 class WriteMount {
  public:
   explicit WriteMount(std::uint64_t overlay_bytes = 64u << 20)
       : kit_(log_.log(), {.cache_bytes = 16u << 20, .overlay_bytes = overlay_bytes, .threads = 2}) {
   }
 
-  // Of an empty frame that is made at `path`, a directory where it is to be sparse.
+  // Creates an empty frame at `path`, which becomes a directory if the frame is sparse.
   void create(const std::filesystem::path& path, const codec::FrameParams& params, bool sparse) {
     struct NoFiles final : codec::ChunkFiles {
       fs::Status write(std::uint32_t, std::span<const std::byte>) override { return {}; }
@@ -69,7 +69,7 @@ class WriteMount {
   [[nodiscard]] std::vector<std::string> lines() const { return log_.lines(); }
   fs::OverlayBudget& overlay() { return kit_.overlay(); }
 
-  // Run on each opening before a session is made of it.
+  // Called for each opening before a session is made from it.
   std::function<void(fs::FrameWriteSession::Opening&)> change_opening = [](auto&) {};
 
  private:
@@ -77,7 +77,7 @@ class WriteMount {
   fs::StandaloneWriteContext kit_;
 };
 
-// What a reader of the mount gets.
+// The bytes that a reader of the mount gets.
 inline Bytes read_session(const fs::FrameWriteSession& session, std::uint64_t offset,
                           std::uint64_t size) {
   const auto bytes = session.reading([&] {
@@ -90,7 +90,7 @@ inline Bytes read_session(const fs::FrameWriteSession& session, std::uint64_t of
   return all;
 }
 
-// What is in the file, as a serial reader finds it.
+// The bytes in the file, according to a serial reader.
 inline Bytes read_stored(const std::filesystem::path& path) {
   const bool sparse = std::filesystem::is_directory(path);
   const auto at = sparse ? path / "chunks.b2frame" : path;

@@ -12,7 +12,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// Takes what is written to the standard streams meanwhile.
+// Captures the standard streams during its lifetime.
 class Captured {
  public:
   Captured() : out_(std::cout.rdbuf(out_text_.rdbuf())), err_(std::cerr.rdbuf(err_text_.rdbuf())) {}
@@ -55,7 +55,7 @@ Command command_of(const Words& words, const std::string& program = "/usr/bin/fr
   return std::move(*run.parsed.command);
 }
 
-// A usage error: exit code, and why, on stderr alone.
+// Checks for a usage error: its exit code, and a reason on stderr only.
 void check_refused(const Words& words, const std::string& program = "framefs") {
   const auto run = run_as(program, words);
   std::string line;
@@ -111,7 +111,7 @@ TEST_CASE("cli: every option does what it says", "[src][cli][unit]") {
   for (const auto* const flag : {"-d", "--debug"}) {
     const auto command = command_of({flag, "/s", "/m"});
     CHECK(command.mount.debug);
-    CHECK(command.foreground);  // the trace goes to stderr
+    CHECK(command.foreground);  // the trace is written to stderr
   }
 }
 
@@ -221,7 +221,7 @@ TEST_CASE("cli: -o takes the words of mount(8)", "[src][cli][unit]") {
   }
 }
 
-// Options with a list of values must not take the paths, or flags behind them, for more values.
+// Options with a list of values must not take paths, or flags after them, as further values.
 TEST_CASE("cli: paths after -o stay paths", "[src][cli][unit]") {
   for (const Words& words : {Words{"-o", "noexec", "/s", "/m", "-f"},
                              Words{"-f", "-o", "noexec", "/s", "/m", "--keep-suffix"},
@@ -240,7 +240,7 @@ TEST_CASE("cli: wrong command lines are usage errors", "[src][cli][unit]") {
         Words{"/s", "/m", "--frobnicate"}, Words{"/s", "/m", "-x"}, Words{"/s", "/m", "-o"},
         Words{"/s", "/m", "-o", "frobnicate"}, Words{"/s", "/m", "-o", "cache_size=much"},
         Words{"/s", "/m", "--threads"}, Words{"/s", "/m", "--cache-size"},
-        // mount(8)'s flags are for its helper.
+        // The flags of mount(8) are only for its helper.
         Words{"/s", "/m", "-n"}, Words{"/s", "/m", "-s"}, Words{"/s", "/m", "-v"}}) {
     check_refused(words);
   }
@@ -261,7 +261,7 @@ TEST_CASE("cli: --help and --version answer and are no error", "[src][cli][unit]
       CAPTURE(option);
       CHECK(run.out.find(option) != std::string::npos);
     }
-    // What mount(8)'s words become is nobody else's business.
+    // The internal options that mount(8)'s options become are not documented.
     CHECK(run.out.find("--vfs") == std::string::npos);
     CHECK(run.out.find("--check-only") == std::string::npos);
   }
@@ -284,7 +284,7 @@ TEST_CASE("cli: as mount.framefs it takes the flags that mount(8) passes", "[src
   CHECK_FALSE(plain.foreground);
   const auto fake = command_of({"/s", "/m", "-f"}, helper);
   CHECK(fake.check_only);
-  CHECK_FALSE(fake.foreground);  // -f means another thing here
+  CHECK_FALSE(fake.foreground);  // -f has another meaning here
   check_refused({"/s", "/m", "-x"}, helper);
   check_refused({"/s"}, helper);
 }

@@ -67,7 +67,7 @@ TEST_CASE("info table: control characters are told by number, other text is left
   CHECK(printable("\xc3\xa4 \xe2\x82\xac") == "\xc3\xa4 \xe2\x82\xac");
   CHECK(printable("\xc2\x9b"
                   "2J")
-            .find('\xc2') == std::string::npos);  // U+009B begins a sequence, too
+            .find('\xc2') == std::string::npos);  // U+009B starts a control sequence too
   CHECK(printable("\xc2\xa0") == "\xc2\xa0");
   CHECK(printable("\xc2") == "\xc2");
 }
@@ -111,7 +111,7 @@ TEST_CASE("info table: an array has its shape, a damaged one its reason", "[src]
   const auto block = frame_block("x", info);
   CHECK(block.find("(30, 10)") != std::string::npos);
   CHECK(block.find("(1, 10)") != std::string::npos);
-  CHECK(block.find("<f8") == block.rfind("<f8"));  // once: NumPy's name is the same
+  CHECK(block.find("<f8") == block.rfind("<f8"));  // only once: NumPy's name is the same
   info.array->ndim = 1;
   CHECK(frame_block("x", info).find("(30,)") != std::string::npos);
   info.array.reset();

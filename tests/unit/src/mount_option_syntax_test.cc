@@ -35,7 +35,7 @@ TEST_CASE("mount_words: options of ours become long options", "[src][mount_words
   CHECK(expanded("rule=*:codec=lz4;clevel=1,rw") == Options{"--rule=*:codec=lz4;clevel=1", "--rw"});
   CHECK(expanded("overlay_size=1G") == Options{"--overlay-size=1G"});
   CHECK(expanded("commit_interval=2") == Options{"--commit-interval=2"});
-  // Of the value nothing is changed.
+  // The value stays unchanged.
   CHECK(expanded("log_file=/a_b/c=d") == Options{"--log-file=/a_b/c=d"});
   CHECK(expanded("log_file=") == Options{"--log-file="});
 }
@@ -65,12 +65,12 @@ TEST_CASE("mount_words: the first word that means nothing is named", "[src][moun
   CHECK(refused("ro,frobnicate,wibble") == "frobnicate");
   CHECK(refused("cache_size") == "cache_size");  // needs a value
   CHECK(refused("arrays") == "arrays");
-  CHECK(refused("allow_other=yes") == "allow_other=yes");  // takes none
+  CHECK(refused("allow_other=yes") == "allow_other=yes");  // takes no value
   CHECK(refused("noexec=1") == "noexec=1");
-  CHECK(refused("cache-size=1M") == "cache-size=1M");  // not as the command line has it
+  CHECK(refused("cache-size=1M") == "cache-size=1M");  // not the spelling of the command line
   CHECK(refused("=5") == "=5");
   CHECK(refused("RO") == "RO");
-  CHECK(refused("vfs=noexec") == "vfs=noexec");  // ways of our own between the two
+  CHECK(refused("vfs=noexec") == "vfs=noexec");  // internal options
   CHECK(refused("check_only") == "check_only");
   CHECK(refused(" ro") == " ro");
 }

@@ -60,7 +60,7 @@ TEST_CASE("pack: what is packed is read back whatever the size", "[src][pack][un
       REQUIRE(unpacked(folder.path() / "x.b2frame").plain == plain);
     }
   }
-  CHECK(entries_of(folder.path()) == 2);  // nothing temporary is left
+  CHECK(entries_of(folder.path()) == 2);  // no temporary file is left
 }
 
 TEST_CASE("pack: the frame does not depend on the number of threads", "[src][pack][unit]") {

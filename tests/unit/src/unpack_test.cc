@@ -30,7 +30,7 @@ test::Bytes read_file(const stdfs::path& path) {
   return bytes;
 }
 
-// One run of an unpacker over a file in a folder.
+// One run of an unpacker on a file in a folder.
 class Run {
  public:
   bool to_file(const stdfs::path& from, const stdfs::path& to) {
@@ -124,7 +124,7 @@ TEST_CASE("stream sink: what is not written is zeros", "[src][unpack][unit]") {
     const std::array ab = {std::byte{'a'}, std::byte{'b'}};
     CHECK(sink.write_at(0, ab));
     CHECK(sink.write_at(4, ab));
-    CHECK_FALSE(sink.write_at(3, ab));  // that has gone out
+    CHECK_FALSE(sink.write_at(3, ab));  // already written to the pipe
     CHECK(sink.truncate(8));
     CHECK_FALSE(sink.truncate(7));
   }
@@ -147,7 +147,7 @@ TEST_CASE("held signals: one that arrives is seen, and takes effect when they ar
   {
     const HeldSignals held;
     CHECK_FALSE(held.has_arrived());
-    // To this thread: those that other tests have left behind do not hold the signal.
+    // Raised in this thread: threads left over from other tests do not block the signal.
     ::raise(SIGHUP);
     CHECK(held.has_arrived());
     CHECK(handled == 0);
@@ -163,7 +163,7 @@ TEST_CASE("held signals: an ignored one stays ignored", "[src][unpack][unit]") {
   REQUIRE(::sigaction(SIGHUP, &ignoring, &before) == 0);
   {
     const HeldSignals held;
-    // To this thread: those that other tests have left behind do not hold the signal.
+    // Raised in this thread: threads left over from other tests do not block the signal.
     ::raise(SIGHUP);
     CHECK_FALSE(held.has_arrived());
   }

@@ -24,7 +24,7 @@ Bytes counting(std::size_t n) {
   return out;
 }
 
-// The smallest one-chunk frame, byte by byte as a release of the reference library takes it.
+// The smallest one-chunk frame, byte by byte as a release of the reference library reads it.
 TEST_CASE("frame_builder: the smallest frame is the documented one",
           "[support][frame_builder][unit]") {
   ChunkSpec chunk;
@@ -67,7 +67,7 @@ TEST_CASE("frame_builder: metalayers point at their contents", "[support][frame_
   spec.vlmetalayers = {{.name = "note", .content = counting(5)}};
   const BuiltFrame frame = build_frame(spec);
   const std::string header = hex(std::span(frame.bytes).subspan(87, frame.header_bytes - 87));
-  // Two names at 116 and 124; the 26 bytes up to the contents count from the array marker at 87.
+  // Two names at 116 and 124.  The 26 bytes before the contents count from the array marker at 87.
   CHECK(header ==
         "93cd001ade0002"
         "a36f6e65d200000074"

@@ -12,7 +12,7 @@
 namespace framefs::test {
 namespace {
 
-// The number in a frame's header that stands at `at`.
+// The number at offset `at` of a frame's header.
 std::uint64_t be(const Bytes& bytes, std::size_t at, std::size_t width) {
   std::uint64_t value = 0;
   for (std::size_t i = 0; i < width; ++i) {
@@ -29,7 +29,7 @@ FrameSpec three_chunks() {
   return spec;
 }
 
-// Oracle: the places that the format gives.
+// Oracle: the offsets that the format defines.
 TEST_CASE("sparse_frame_builder: the index file has header, index and trailer side by side",
           "[support][sparse_frame_builder][unit]") {
   const auto frame = build_sparse_frame(three_chunks(), std::vector<std::uint32_t>{0x2a, 1});
@@ -39,7 +39,7 @@ TEST_CASE("sparse_frame_builder: the index file has header, index and trailer si
   CHECK(be(frame.index_file, 30, 8) == 250);
   REQUIRE(frame.chunks.size() == 2);
   CHECK(be(frame.index_file, 39, 8) == frame.chunks.at(0x2a).size() + frame.chunks.at(1).size());
-  // A memcpyed index: little-endian entries behind its header.
+  // A memcpyed index: little-endian entries after its header.
   CHECK(frame.index_file[frame.index_at + 32] == std::byte{0x2a});
   CHECK(frame.index_file[frame.index_at + 32 + 15] == std::byte{0x81});
   CHECK(frame.index_file[frame.index_at + 32 + 16] == std::byte{1});
@@ -58,7 +58,7 @@ TEST_CASE("sparse_frame_builder: its files are named after the chunks' ids",
   }
 }
 
-// Oracle: the bytes of the documented layout of 13 items.
+// Oracle: the documented layout of 13 items.
 TEST_CASE("beta_frame_builder: the header is that of the betas",
           "[support][beta_frame_builder][unit]") {
   auto spec = three_chunks();

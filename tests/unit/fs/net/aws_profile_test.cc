@@ -81,9 +81,9 @@ TEST_CASE("aws_profile: no files, no settings", "[net][aws_profile][unit]") {
   CHECK_FALSE(profile->find("region"));
 }
 
-// Oracle: the kernel's view of the environment, which is what other users' tools see.
+// Oracle: the kernel's view of the environment, which other users' tools can read.
 TEST_CASE("aws_environment: secrets are wiped where they stood", "[net][aws_environment][unit]") {
-  // What putenv() is given is the environment's own memory.
+  // putenv() makes its argument part of the environment.
   static char variable[] = "AWS_SECRET_ACCESS_KEY=very-secret";
   ::putenv(variable);
   ::setenv("AWS_ACCESS_KEY_ID", "KEY", 1);

@@ -31,7 +31,7 @@ constexpr const char* kSts = R"(<AssumeRoleWithWebIdentityResponse xmlns="urn:x"
   <Expiration>2030-01-01T00:00:00Z</Expiration></Credentials></AssumeRoleWithWebIdentityResult>
 </AssumeRoleWithWebIdentityResponse>)";
 
-// A chain for an environment, without the metadata service of the machine that runs the test.
+// A chain for a test environment, which never uses the metadata service of the test machine.
 struct Chain {
   std::unique_ptr<NetworkThread> network = *NetworkThread::start({});
   test::TempDirectory home;
@@ -77,7 +77,7 @@ TEST_CASE("credentials: the environment comes first", "[net][credentials][unit]"
   CHECK((*found)->access_key == "ENV");
   CHECK((*found)->session_token.reveal() == "token");
   CHECK((*chain.fetch({}))->access_key == "FILE");
-  // A profile that the user names goes before what happens to be in the environment.
+  // A profile that the user names takes precedence over the environment.
   CHECK((*chain.fetch(variables, "default"))->access_key == "FILE");
 }
 
@@ -134,7 +134,7 @@ TEST_CASE("credentials: a container's endpoint", "[net][credentials][unit]") {
   CHECK((*found)->access_key == "K");
   variables["AWS_CONTAINER_AUTHORIZATION_TOKEN"] = "Bearer y";
   CHECK_FALSE(chain.fetch(variables));
-  // The token would go over the network in the clear.
+  // The token would be sent unencrypted.
   variables["AWS_CONTAINER_CREDENTIALS_FULL_URI"] = "http://192.0.2.1/creds";
   const auto refused = chain.fetch(variables);
   REQUIRE_FALSE(refused);
@@ -165,7 +165,7 @@ TEST_CASE("credentials: a profile that needs a sign-on says how it can be had",
   CHECK(refused.error().kind == Errc::unsupported);
 }
 
-// Hands out keys K1, K2, ... that expire at the given time after `now`.
+// Returns keys K1, K2, ... that expire at the given time after `now`.
 class Numbered final : public CredentialSource {
  public:
   Numbered(std::atomic<int>& count, std::optional<UnixSeconds> expires)
@@ -205,7 +205,7 @@ TEST_CASE("credential_keeper: what a server refuses is fetched anew, once",
   REQUIRE(keeper);
   test::on_threads(8, [&](std::size_t) { (*keeper)->refuse("K1"); });
   REQUIRE(test::comes_true([&] { return (*keeper)->current()->access_key == "K2"; }));
-  (*keeper)->refuse("K1");  // an answer that was long on its way
+  (*keeper)->refuse("K1");  // an answer that arrives late
   CHECK((*keeper)->current()->access_key == "K2");
   CHECK(count.load() == 2);
 }

@@ -43,7 +43,7 @@ TEST_CASE("network_thread: an answer has status, headers and body", "[net][netwo
   CHECK(answer->total >= answer->first_byte);
   const auto got = server.requests();
   REQUIRE(got.size() == 1);
-  CHECK(got[0].target == "/a/../b%20c?d=e");  // ".." is no step up in a key
+  CHECK(got[0].target == "/a/../b%20c?d=e");  // in a key, ".." has no special meaning
   CHECK(got[0].header("range") == "bytes=0-3");
   CHECK(got[0].header("accept-encoding") == "identity");
 }
@@ -84,7 +84,7 @@ TEST_CASE("network_thread: requests at once have connections of their own",
   constexpr std::size_t kRequests = 32;
   std::mutex mutex;
   std::size_t begun = 0;
-  // Each answer waits until all requests are there: one after the other would never end.
+  // Each answer waits until all requests have arrived, so sequential requests would never end.
   HttpServer server([&](const ServedRequest& request) {
     {
       const std::scoped_lock hold(mutex);
@@ -178,7 +178,7 @@ TEST_CASE("network_thread: a cancelled request is never answered", "[net][networ
                                      [&](const Result<HttpAnswer>&) { answered.store(true); });
   REQUIRE(test::comes_true([&] { return !server.requests().empty(); }));
   thread->cancel(ticket);
-  // Commands are taken in order: once this is answered, the one before is gone.
+  // Commands are processed in order: after this answer, the request before it has been cancelled.
   REQUIRE(perform(*thread, get(server.url() + "/other")));
   CHECK_FALSE(answered.load());
 }

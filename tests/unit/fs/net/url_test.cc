@@ -74,7 +74,7 @@ TEST_CASE("source_url: buckets with prefixes, and web servers", "[net][url][unit
   REQUIRE(s3);
   CHECK(s3->kind == StoreKind::s3);
   CHECK(s3->bucket == "bucket");
-  CHECK(s3->prefix == "a b/%20/c");  // a key as it is
+  CHECK(s3->prefix == "a b/%20/c");  // a key is not decoded
   CHECK(parse_source_url("s3://bucket")->prefix.empty());
   CHECK(parse_source_url("s3://bucket/")->prefix.empty());
 
