@@ -1,10 +1,10 @@
 #include "codec/compressor/blosclz.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cstdint>
 #include <cstring>
+
+#include "codec/compressor/wide_copy.h"
 
 namespace framefs::codec {
 namespace {
@@ -21,9 +21,7 @@ constexpr std::uint32_t kShortestMatch = 3;
 // be added to it follow.
 constexpr std::size_t kFarDistance = 8192;
 
-// The wide decoder moves this many bytes at a time, also where fewer are asked for: what it writes
-// too much the next operation overwrites.
-constexpr std::size_t kStride = 32;
+// Bytes that the wide decoder may write behind the end of an operation's output.
 constexpr std::size_t kOutputMargin = kStride;
 // A control byte and the longest literal run.
 constexpr std::size_t kInputMargin = 1 + kStride;
@@ -42,8 +40,6 @@ struct Match {
   std::size_t end = 0;  // position of the next control byte
 };
 
-inline std::uint32_t u32(std::byte byte) { return std::to_integer<std::uint32_t>(byte); }
-
 inline std::uint32_t first_length(std::uint32_t control) {
   return (control >> 5) - 1 + kShortestMatch;
 }
@@ -52,100 +48,6 @@ inline std::uint32_t first_distance(std::uint32_t control, std::byte low) {
 }
 inline std::uint32_t more_distance(std::byte high, std::byte low) {
   return (u32(high) << 8) + u32(low);
-}
-
-// Reads all N bytes before it writes the first, so the two may overlap.
-template <std::size_t N>
-inline void move_bytes(std::byte* to, const std::byte* from) {
-  std::array<std::byte, N> held;
-  std::memcpy(held.data(), from, N);
-  std::memcpy(to, held.data(), N);
-}
-
-inline std::uint64_t load_word(const std::byte* from) {
-  std::uint64_t word = 0;
-  std::memcpy(&word, from, sizeof word);
-  return std::endian::native == std::endian::big ? std::byteswap(word) : word;
-}
-
-inline void store_word(std::byte* to, std::uint64_t word) {
-  if constexpr (std::endian::native == std::endian::big) word = std::byteswap(word);
-  std::memcpy(to, &word, sizeof word);
-}
-
-// The factor that repeats the lowest `distance` bytes of a word through the whole of it.
-constexpr std::array<std::uint64_t, 8> kRepeat = [] {
-  std::array<std::uint64_t, 8> factors{};
-  for (std::size_t distance = 1; distance < factors.size(); ++distance) {
-    for (std::size_t bit = 0; bit < 64; bit += 8 * distance) {
-      factors[distance] |= std::uint64_t{1} << bit;
-    }
-  }
-  return factors;
-}();
-
-// The eight bytes that a match of `distance` < 8 writes first.  Reads eight bytes before `to` +
-// 8 - distance, and takes no notice of those from `to` on.
-inline std::uint64_t pattern(const std::byte* to, std::size_t distance) {
-  const auto mask = (std::uint64_t{1} << (8 * distance)) - 1;
-  return (load_word(to - distance) & mask) * kRepeat[distance];
-}
-
-// The least multiple of a distance that is no less than `at_least`: copying from there repeats the
-// same bytes, in wider steps.
-constexpr std::array<std::uint8_t, 16> widened(std::size_t at_least) {
-  std::array<std::uint8_t, 16> distances{};
-  for (std::size_t distance = 1; distance < distances.size(); ++distance) {
-    const auto times = (at_least + distance - 1) / distance;
-    distances[distance] = static_cast<std::uint8_t>(times * distance);
-  }
-  return distances;
-}
-constexpr auto kWidened8 = widened(8);
-constexpr auto kWidened16 = widened(16);
-
-// What copy_match() does for distances 1..15.
-inline void copy_near_match(std::byte* to, std::size_t distance, std::size_t length) {
-  const std::byte* const end = to + length;
-  // Not std::has_single_bit: without the popcount instruction it is a call.
-  if (distance < 8 && (distance & (distance - 1)) == 0) {
-    const auto word = pattern(to, distance);
-    do {
-      for (std::size_t i = 0; i < kStride; i += sizeof word) store_word(to + i, word);
-      to += kStride;
-    } while (to < end);
-    return;
-  }
-  if (distance < 8) {
-    store_word(to, pattern(to, distance));
-  } else {
-    move_bytes<8>(to, to - distance);
-  }
-  move_bytes<8>(to + 8, to + 8 - kWidened8[distance]);
-  for (to += 16; to < end; to += 16) move_bytes<16>(to, to - kWidened16[distance]);
-}
-
-// Copies `length` > 0 bytes from `distance` before `to`, repeating them where the two overlap.
-// Writes up to kStride - 1 bytes more.
-inline void copy_match(std::byte* to, std::size_t distance, std::size_t length) {
-  if (distance < 16) return copy_near_match(to, distance, length);
-  const std::byte* const end = to + length;
-  do {
-    move_bytes<16>(to, to - distance);
-    move_bytes<16>(to + 16, to + 16 - distance);
-    to += kStride;
-  } while (to < end);
-}
-
-// The same, writing no byte more.
-void copy_match_exactly(std::byte* to, std::size_t distance, std::size_t length) {
-  if (length >= 2 * kStride) {
-    const auto wide = length - kStride;
-    copy_match(to, distance, wide);
-    to += wide;
-    length = kStride;
-  }
-  for (const std::byte* const end = to + length; to < end; ++to) *to = *(to - distance);
 }
 
 // Reads the distance of a match, whose bytes are known to be there, and steps over it.

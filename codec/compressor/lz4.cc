@@ -28,39 +28,6 @@ std::size_t size_of(int produced) { return produced > 0 ? static_cast<std::size_
 
 }  // namespace
 
-Status decode_lz4(std::span<const std::byte> in, std::span<std::byte> out,
-                  std::span<const std::byte> dictionary) {
-  if (!is_countable(in) || !is_countable(out) || !is_countable(dictionary)) {
-    return fail(Errc::over_limit, "lz4 stream size");
-  }
-  const int in_bytes = static_cast<int>(in.size());
-  const int out_bytes = static_cast<int>(out.size());
-  const int produced =
-      dictionary.empty()
-          ? LZ4_decompress_safe(chars(in), chars(out), in_bytes, out_bytes)
-          : LZ4_decompress_safe_usingDict(chars(in), chars(out), in_bytes, out_bytes,
-                                          chars(dictionary), static_cast<int>(dictionary.size()));
-  if (produced < 0) return fail(Errc::bad_field, "lz4 stream");
-  if (produced != out_bytes) {
-    return fail_value(Errc::bad_field, "lz4 decoded size", in.size(), produced);
-  }
-  return {};
-}
-
-Status decode_lz4_prefix(std::span<const std::byte> in, std::span<std::byte> out,
-                         std::size_t count) {
-  if (count >= out.size()) return decode_lz4(in, out, {});
-  if (!is_countable(in) || !is_countable(out)) return fail(Errc::over_limit, "lz4 stream size");
-  const int produced =
-      LZ4_decompress_safe_partial(chars(in), chars(out), static_cast<int>(in.size()),
-                                  static_cast<int>(count), static_cast<int>(out.size()));
-  if (produced < 0) return fail(Errc::bad_field, "lz4 stream");
-  if (std::cmp_less(produced, count)) {
-    return fail_value(Errc::bad_field, "lz4 decoded size", in.size(), produced);
-  }
-  return {};
-}
-
 void Lz4Encoder::Free::operator()(LZ4_stream_t* state) const noexcept { LZ4_freeStream(state); }
 
 Result<Lz4Encoder> Lz4Encoder::make() {

@@ -11,18 +11,6 @@ union LZ4_streamHC_u;
 
 namespace framefs::codec {
 
-// Decodes one raw LZ4 block, which must fill `out` exactly and end where `in` does.  A `dictionary`
-// that is not empty stands for the text before it.
-// Errors: bad_field; over_limit for buffers of 2 GiB or more.  `out` then holds unspecified bytes.
-// Source: chunk format, codecs and dictionaries.
-Status decode_lz4(std::span<const std::byte> in, std::span<std::byte> out,
-                  std::span<const std::byte> dictionary);
-
-// The first `count` bytes of the same: no more of `in` is decoded, or checked, than they need.  What
-// `out` holds behind them is unspecified.  Errors: as above.
-Status decode_lz4_prefix(std::span<const std::byte> in, std::span<std::byte> out,
-                         std::size_t count);
-
 // Encodes raw LZ4 blocks.  Threads: one at a time.
 class Lz4Encoder {
  public:

@@ -1,7 +1,7 @@
 #include "codec/compressor/stream_decoder.h"
 
 #include "codec/compressor/blosclz.h"
-#include "codec/compressor/lz4.h"
+#include "codec/compressor/lz4_decoder.h"
 #include "codec/compressor/ndlz.h"
 #include "codec/compressor/zfp.h"
 

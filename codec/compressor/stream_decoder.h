@@ -37,6 +37,11 @@ class Dictionary {
 };
 
 // One thread's decoding contexts, made on first use and kept.  Threads: one at a time.
+//
+// Invariant: a decoder that succeeds has written every byte that it reports (all of `out`, or the first
+// `count` bytes), and every one of them follows from the stream, the format and the dictionary alone.
+// `out` may hold bytes of files of other users, which the reader of this one must never see; so may the
+// scratch memory.  A library's function that does not promise this for any input is not called.
 class StreamDecoder {
  public:
   StreamDecoder() = default;

@@ -4,8 +4,8 @@
 #include <cassert>
 #include <cstdint>
 
+#include "codec/core/word.h"
 #include "codec/filter/bitshuffle_impl.h"
-#include "codec/filter/word.h"
 
 namespace framefs::codec {
 namespace {

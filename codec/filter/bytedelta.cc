@@ -3,8 +3,8 @@
 #include <cassert>
 #include <cstdint>
 
+#include "codec/core/word.h"
 #include "codec/filter/kernels.h"
-#include "codec/filter/word.h"
 
 namespace framefs::codec {
 

@@ -1,6 +1,6 @@
 #include "codec/filter/clear_bits.h"
 
-#include "codec/filter/word.h"
+#include "codec/core/word.h"
 
 namespace framefs::codec {
 namespace {

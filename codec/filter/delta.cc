@@ -4,7 +4,7 @@
 #include <cassert>
 #include <cstdint>
 
-#include "codec/filter/word.h"
+#include "codec/core/word.h"
 
 namespace framefs::codec {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "codec/chunk/block_decoder.h"
 #include "codec/compressor/blosclz.h"
-#include "codec/compressor/lz4.h"
+#include "codec/compressor/lz4_decoder.h"
 #include "tests/support/catch.h"
 #include "tests/support/chunk_builder.h"
 #include "tests/support/random_seed.h"
@@ -144,6 +144,70 @@ TEST_CASE(
         if (!same) FAIL(name << ", byte " << at);
       } else if (!got) {
         CHECK(got.error().kind != Errc::internal);
+      }
+    }
+  }
+}
+
+// A chunk of one block whose only stream is `stream`.
+Bytes chunk_of_stream(const test::ChunkSpec& spec, std::span<const std::byte> stream) {
+  constexpr std::size_t kCbytesAt = 12;
+  constexpr std::size_t kBlockAt = 36;  // behind the header and the block's start
+  Bytes chunk = test::build_chunk(test::ramp(kBlocksize, spec.typesize), spec);
+  chunk.resize(kBlockAt);
+  test::append_le(chunk, static_cast<std::int32_t>(stream.size()));
+  test::append(chunk, stream);
+  test::put_le(chunk, kCbytesAt, static_cast<std::uint32_t>(chunk.size()));
+  return chunk;
+}
+
+// Leaves `secret` in the scratch memory of `decoder`, as another user's file does.
+void read_secret(BlockDecoder& decoder, std::byte secret) {
+  test::ChunkSpec spec;
+  spec.typesize = 4;
+  spec.blocksize = kBlocksize;
+  spec.filters = {Filter::shuffle};
+  Opened opened(test::build_chunk(Bytes(kBlocksize, secret), spec));
+  const auto chunk = opened.open();
+  REQUIRE(chunk);
+  const auto where = chunk->stored_range({0});
+  REQUIRE(where);
+  const auto stored = std::span(opened.bytes).subspan(where->offset, where->size);
+  Bytes out(kBlocksize);
+  REQUIRE(decoder.decode(*chunk, {0}, stored, out, {}));
+  REQUIRE(std::ranges::count(out, secret) == std::ptrdiff_t{kBlocksize});
+}
+
+// Oracle: the block's own bytes; its match names none of them, so there is nothing that could be shown.
+TEST_CASE("block_decoder: a match without a source shows nothing that the thread decoded before",
+          "[codec][block_decoder][lz4][corrupt]") {
+  // One literal; a match of 902 bytes at a distance to be filled in; 57 literals.
+  Bytes stream = {std::byte{0x1f}, std::byte{'a'}, std::byte{0},   std::byte{0},    std::byte{255},
+                  std::byte{255},  std::byte{255}, std::byte{118}, std::byte{0xf0}, std::byte{42}};
+  stream.resize(stream.size() + 57, std::byte{'z'});
+  for (const auto distance : {std::uint16_t{0}, std::uint16_t{2}, std::uint16_t{500}}) {
+    test::put_le(stream, 2, distance);
+    for (const bool shuffled : {false, true}) {
+      test::ChunkSpec spec;
+      spec.typesize = 4;
+      spec.blocksize = kBlocksize;
+      if (shuffled) spec.filters = {Filter::shuffle};
+      Opened opened(chunk_of_stream(spec, stream));
+      const auto chunk = opened.open();
+      REQUIRE(chunk);
+      const auto where = chunk->stored_range({0});
+      REQUIRE(where);
+      const auto stored = std::span(opened.bytes).subspan(where->offset, where->size);
+      for (const auto part : {ByteRange{0, 400}, ByteRange{100, 16}, ByteRange{0, 900}}) {
+        INFO("distance " << distance << ", " << part.size << " from " << part.offset
+                         << (shuffled ? ", shuffled" : ""));
+        BlockDecoder decoder;
+        read_secret(decoder, std::byte{0x5e});
+        Bytes out(kBlocksize, std::byte{0x5e});
+        const auto got = decoder.decode_part(*chunk, {0}, stored, out, part);
+        REQUIRE_FALSE(got);
+        CHECK(got.error().kind == Errc::bad_field);
+        CHECK_FALSE(decoder.decode(*chunk, {0}, stored, out, {}));
       }
     }
   }

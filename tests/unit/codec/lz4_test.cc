@@ -1,15 +1,19 @@
-#include "codec/compressor/lz4.h"
-
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <limits>
+#include <random>
 #include <span>
 #include <utility>
 
+#include "codec/compressor/lz4_decoder.h"
 #include "tests/support/bytes.h"
 #include "tests/support/catch.h"
 #include "tests/support/chunk_builder.h"
+#include "tests/support/lz4_reference.h"
 #include "tests/support/outcome.h"
+#include "tests/support/random_seed.h"
 #include "tests/support/sample_data.h"
 #include "tests/support/stream_encoder.h"
 #include "tests/support/stream_samples.h"
@@ -99,8 +103,9 @@ TEST_CASE("lz4: a byte after the end is refused", "[codec][lz4][corrupt]") {
   const Bytes sample = test::sample_text(3000, 2);
   Bytes stream = test::compress_stream(Codec::lz4, kLevel, sample, {});
   stream.push_back(std::byte{0});
-  CHECK(test::outcome(decode_alone(with({}), stream, sample.size())) ==
-        "bad field: lz4 stream at 0");
+  const auto decoded = decode_alone(with({}), stream, sample.size());
+  REQUIRE_FALSE(decoded);
+  CHECK(decoded.error().kind == Errc::bad_field);
 }
 
 TEST_CASE("lz4: flipped bits stay within the output", "[codec][lz4][corrupt]") {
@@ -112,16 +117,93 @@ TEST_CASE("lz4: flipped bits stay within the output", "[codec][lz4][corrupt]") {
   }
 }
 
-// Oracle: distance 0 does not exist; taken literally it copies what was in the output before.
-TEST_CASE("lz4: distance 0 does not show old memory", "[codec][lz4][corrupt]") {
-  for (const unsigned length : {4U, 8U, 12U, 17U, 18U}) {
-    for (const unsigned literals_after : {5U, 12U, 14U}) {
-      INFO("match of " << length << ", then " << literals_after);
-      Bytes stream = stream_of({0x10 | (length - 4), 'a', 0x00, 0x00, literals_after << 4});
-      stream.resize(stream.size() + literals_after, std::byte{'z'});
-      const auto plain = decode_guarded(with({}), stream, 1 + length + literals_after);
-      if (!plain) CHECK(plain.error().kind == Errc::bad_field);
+// A match of `length` at `distance` behind `lead` literals, and `tail` literals behind it.
+Bytes with_match(std::size_t lead, std::size_t distance, std::size_t length, std::size_t tail) {
+  const auto half = [](std::size_t count) { return std::min<std::size_t>(count, 15); };
+  const auto append_rest = [](Bytes& to, std::size_t count) {
+    if (count < 15) return;
+    for (count -= 15; count >= 255; count -= 255) to.push_back(std::byte{255});
+    to.push_back(static_cast<std::byte>(count));
+  };
+  Bytes stream;
+  stream.push_back(static_cast<std::byte>(half(lead) << 4 | half(length - 4)));
+  append_rest(stream, lead);
+  stream.resize(stream.size() + lead, std::byte{'a'});
+  test::append_le(stream, static_cast<std::uint16_t>(distance));
+  append_rest(stream, length - 4);
+  stream.push_back(static_cast<std::byte>(half(tail) << 4));
+  append_rest(stream, tail);
+  stream.resize(stream.size() + tail, std::byte{'z'});
+  return stream;
+}
+
+// decode() of a beginning: what stands behind it is not looked at.
+Decode prefix_of(std::size_t size) {
+  return [size](std::span<const std::byte> in, std::span<std::byte> head) -> Status {
+    Bytes out(size, head.empty() ? std::byte{0} : head.front());  // the old bytes, all alike
+    FRAMEFS_CHECK(decode_lz4_prefix(in, out, head.size()));
+    std::ranges::copy(std::span(out).first(head.size()), head.begin());
+    return {};
+  };
+}
+
+// Oracle: no such distance names bytes of the stream.  Taken literally, 0 leaves what was in the output
+// before, and a distance beyond the beginning copies it, or what stands in front of the output.
+TEST_CASE("lz4: a match from outside of the output is refused, also in a prefix",
+          "[codec][lz4][corrupt]") {
+  const Bytes text = test::sample_text(100, 3);
+  for (const std::size_t lead : {1U, 4U, 14U, 15U, 40U, 300U}) {
+    for (const std::size_t length : {4U, 8U, 17U, 18U, 19U, 40U, 64U, 1000U}) {
+      for (const std::size_t tail : {12U, 14U, 60U, 200U}) {
+        const std::size_t size = lead + length + tail;
+        for (const std::size_t distance :
+             {std::size_t{0}, lead + 1, lead + 15, std::size_t{65535}}) {
+          INFO(lead << " literals, " << length << " bytes from " << distance << " before, "
+                    << tail);
+          const Bytes stream = with_match(lead, distance, length, tail);
+          const auto expected = "bad field: lz4 match distance at 0";  // its sequence is the first
+          CHECK(test::outcome(decode_guarded(with({}), stream, size)) == expected);
+          for (const std::size_t count : {lead + 1, lead + length - 1, lead + length, size - 1}) {
+            CHECK(test::outcome(decode_guarded(prefix_of(size), stream, count)) == expected);
+          }
+          if (distance == 0 || distance > lead + text.size()) {
+            CHECK(test::outcome(decode_guarded(with(text), stream, size)) == expected);
+          }
+          CHECK(decode_guarded(prefix_of(size), stream, lead));  // before the match all is well
+        }
+      }
     }
+  }
+}
+
+// Oracle: the library, for every stream that is not refused for a distance of 0; of a beginning the
+// whole.
+TEST_CASE("lz4: any damage is taken as the library takes it, and shows no old bytes",
+          "[codec][lz4][corrupt]") {
+  const auto seed = test::random_seed();
+  INFO("seed " << seed);
+  std::mt19937 random(seed);
+  const Bytes dictionary = test::sample_text(300, 9);
+  for (int round = 0; round < 3000; ++round) {
+    const std::size_t size = 20 + random() % 400;
+    const auto kind = static_cast<std::uint32_t>(random() % 50);
+    const Bytes sample = round % 3 == 0 ? test::ramp(size, 4, kind) : test::sample_text(size, kind);
+    const Bytes text = round % 2 == 0 ? Bytes{} : dictionary;
+    Bytes stream = test::compress_stream(Codec::lz4, kLevel, sample, text);
+    for (auto flips = random() % 4; flips > 0; --flips) {
+      const auto value = random() % 3 == 0 ? 0 : random();
+      stream[random() % stream.size()] = static_cast<std::byte>(value);
+    }
+    INFO("round " << round);
+    const auto expected = test::lz4_reference(stream, size, text);
+    const auto whole = decode_guarded(with(text), stream, size);
+    REQUIRE(whole.has_value() == expected.has_value());
+    if (whole) REQUIRE(*whole == *expected);
+    if (!text.empty()) continue;
+    const std::size_t count = random() % size;
+    const auto head = decode_guarded(prefix_of(size), stream, count);
+    if (whole) REQUIRE(head);
+    if (whole) REQUIRE(std::ranges::equal(*head, std::span(*whole).first(count)));
   }
 }
 
