@@ -37,7 +37,7 @@ Result<Array> open_array(const FrameFixture& fixture) {
   return Array{meta, layout};
 }
 
-// The bytes of the array in C order, run by run.
+// Reads the bytes of the array in C order, run by run.
 Result<Bytes> read_array(const FrameFixture& fixture, const ArrayLayout& layout) {
   Bytes out(layout.nbytes());
   codec::FrameReader reader = fixture.reader();
@@ -45,7 +45,7 @@ Result<Bytes> read_array(const FrameFixture& fixture, const ArrayLayout& layout)
   std::uint64_t end = 0;
   while (cursor.next()) {
     const auto& run = cursor.run();
-    REQUIRE(run.offset == end);  // each run goes on where the one before ended
+    REQUIRE(run.offset == end);  // runs are contiguous
     end += run.size;
     const auto at = run.chunk.value * fixture.frame()->header().chunksize +
                     run.block.value * layout.block_bytes() + run.within;
@@ -63,7 +63,7 @@ void check_meta(const ExpectedArray& expected, const ArrayMeta& meta) {
   CHECK(int{meta.dtype_format} == expected.dtype_format);
 }
 
-// Oracle: items gathered one by one from the frame's decoded bytes, by the formula of the format.
+// Oracle: items copied one by one from the frame's decoded bytes, with the formula of the format.
 void check_against_chunks(const ExpectedArray& expected, const FrameFixture& fixture,
                           const Bytes& got) {
   Bytes whole(fixture.frame()->nbytes());
@@ -104,7 +104,7 @@ TEST_CASE("array: arrays read in C order as the manifest says", "[codec][array][
   std::cout << "arrays: " << tally << '\n';
 }
 
-// Their chunks are whole: as frames they are read, see above.
+// The chunks of these arrays are intact: as frames they are read by the test cases above.
 TEST_CASE("array: arrays that are damaged are refused, though their frames read",
           "[codec][array][conformance]") {
   Tally tally;

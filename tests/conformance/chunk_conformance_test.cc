@@ -41,7 +41,7 @@ void check_header(const ManifestEntry& entry, const Chunk& chunk) {
   CHECK(block_bytes == entry.vlblocks.front());
 }
 
-// A legal chunk of gigabytes in a few bytes: slices of it read at once, and are zeros.
+// A valid chunk of gigabytes in a few bytes.  Slices of it must be fast to read, and are zeros.
 void check_slices(const MemorySource& source, const Chunk& chunk) {
   codec::ChunkReader reader(source, chunk);
   for (const std::uint64_t offset : {std::uint64_t{0}, std::uint64_t{chunk.nbytes() / 2},

@@ -46,7 +46,7 @@ void check_header(const ManifestEntry& entry, const Frame& frame) {
   }
 }
 
-// Whether the frame has the chunks that its array asks for.
+// Whether the frame has the chunks that its array needs.
 bool has_the_array_s_chunks(const codec::ArrayMeta& meta, const Frame& frame) {
   std::uint64_t chunks = 1;
   std::uint64_t chunk_bytes = frame.header().typesize;
@@ -92,7 +92,7 @@ Status check_layers(const std::vector<codec::Metalayer>& layers,
   return {};
 }
 
-// Every chunk by itself: its size, what kind it is, its blocks.  Returns all of them decoded.
+// Decodes each chunk by itself and checks its size, its kind and its blocks.  Returns all bytes.
 Result<std::vector<std::byte>> decode_chunks(const ManifestEntry& entry,
                                              const FrameFixture& fixture, bool trusted) {
   std::vector<std::byte> all;
@@ -119,10 +119,10 @@ Result<std::vector<std::byte>> decode_chunks(const ManifestEntry& entry,
   return all;
 }
 
-// Reads all that can be read: metalayers, vl-metalayers, and the bytes in three ways.
+// Reads everything: metalayers, vl-metalayers, and the bytes in three ways.
 Result<std::string> decode(const ManifestEntry& entry, const FrameFixture& fixture) {
   const Frame& frame = *fixture.frame();
-  // Of a damaged frame only the outcome is known, not what its header would say.
+  // For a damaged frame, only the outcome is known, not the fields of its header.
   const bool trusted = entry.expect == Expect::ok && !entry.may_refuse;
   if (trusted) check_header(entry, frame);
   if (entry.expect == Expect::ok) check_array(entry, frame);
@@ -147,7 +147,7 @@ Result<std::string> decode(const ManifestEntry& entry, const FrameFixture& fixtu
   return sha256_hex(whole);
 }
 
-// A legal frame of terabytes in a few hundred bytes: any slice reads at once, and is zeros.
+// A valid frame of terabytes in a few hundred bytes.  Slices must be fast to read, and are zeros.
 void check_slices(const ManifestEntry& entry, const FrameFixture& fixture) {
   const Frame& frame = *fixture.frame();
   check_header(entry, frame);
@@ -164,7 +164,7 @@ void check_slices(const ManifestEntry& entry, const FrameFixture& fixture) {
   CHECK_FALSE(reader.read(frame.nbytes() - 1, past_end));
 }
 
-// The reference library does not open these any more.  We do: a refusal is wrong here.
+// The reference library no longer opens these frames.  framefs must read them.
 void check_beta(const ManifestEntry& entry, const Frame& frame, const Result<std::string>& sha256,
                 Tally& tally) {
   constexpr std::uint8_t kTruncPrec = 4;
@@ -172,7 +172,7 @@ void check_beta(const ManifestEntry& entry, const Frame& frame, const Result<std
       frame.header().filters, [](const auto& filter) { return filter.id == kTruncPrec; });
   INFO("a frame of the betas: " << (sha256 ? "" : describe(sha256.error())));
   CHECK(sha256.has_value());
-  // Then the manifest's hash is of what its writer was given, and not of what it kept.
+  // The filter is lossy: the manifest's hash is that of the writer's input, not of the stored data.
   if (is_lossy && sha256) {
     ++tally.lossy;
   } else {
@@ -180,7 +180,7 @@ void check_beta(const ManifestEntry& entry, const Frame& frame, const Result<std
   }
 }
 
-// The entries of one kind.
+// Checks the entries of one kind.
 Tally check_frames(const std::string& kind) {
   Tally tally;
   for (const ManifestEntry& entry : load_manifest(fixtures_folder())) {

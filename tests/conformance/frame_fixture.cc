@@ -15,7 +15,7 @@ ManifestEntry index_file_of(ManifestEntry entry) {
   return entry;
 }
 
-// Nothing where there is no file.
+// Empty if there is no file.
 std::vector<std::byte> read_frame_file(const ManifestEntry& entry) {
   if (!std::filesystem::exists(entry.file)) return {};
   return read_entry(entry);

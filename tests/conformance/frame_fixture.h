@@ -13,12 +13,12 @@
 
 namespace framefs::test {
 
-// The frame of a manifest entry, contiguous or sparse, and its two sources.
+// The frame of a manifest entry, contiguous or sparse, with its two sources.
 class FrameFixture {
  public:
   explicit FrameFixture(const ManifestEntry& entry);
 
-  // The frame, or why it cannot be opened; bad_field where a sparse one has no index file.
+  // The frame, or the error of opening it; bad_field if a sparse frame has no index file.
   [[nodiscard]] const codec::Result<codec::Frame>& frame() const { return frame_; }
   [[nodiscard]] const codec::ByteSource& source() const { return source_; }
   [[nodiscard]] const codec::ByteSource& chunks() const { return files_ ? *files_ : source_; }
@@ -31,7 +31,7 @@ class FrameFixture {
 
   const std::vector<std::byte> bytes_;  // of the frame, or of the index file
   const codec::MemorySource source_;
-  std::unique_ptr<const codec::ByteSource> files_;  // of a sparse frame
+  std::unique_ptr<const codec::ByteSource> files_;  // for a sparse frame
   const codec::Result<codec::Frame> frame_;
 };
 

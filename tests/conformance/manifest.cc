@@ -33,7 +33,7 @@ std::optional<std::int64_t> number(const json& from, const char* key) {
   return found->get<std::int64_t>();
 }
 
-// A list, one kind per chunk, or "all:N".
+// A list with one kind per chunk, or "all:N".
 std::optional<std::map<std::uint64_t, int>> parse_specials(const json& from,
                                                            std::uint64_t nchunks) {
   std::map<std::uint64_t, int> specials;
@@ -74,7 +74,7 @@ std::optional<ExpectedArray> parse_array(const json& from) {
                        .sha256 = text_or_empty(*found, "npy_sha256")};
 }
 
-// Codecs that are decoded here; all filters but those of users are.
+// Whether framefs lacks a codec.  It has all filters except user-defined ones.
 bool lacks_codec(const json& from) {
   static const std::set<std::string> kDecoded = {"blosclz", "lz4",  "lz4hc", "zlib",
                                                  "zstd",    "ndlz", ""};

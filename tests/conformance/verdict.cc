@@ -27,7 +27,7 @@ void check_verdict(const ManifestEntry& entry, const codec::Result<std::string>&
     return;
   }
   if (sha256) {
-    // Bytes came out: the only good ones are those the manifest names.
+    // If there are bytes, they must be those of the manifest.
     const bool must_be_read = entry.expect == Expect::ok;
     const std::string& right = must_be_read ? entry.sha256 : entry.sha256_if_accepted;
     INFO("read without an error");

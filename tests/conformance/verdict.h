@@ -8,17 +8,17 @@
 
 namespace framefs::test {
 
-// How many entries were held against the manifest, and how.
+// The number of entries with each outcome.
 struct Tally {
   int decoded = 0;      // to exactly the expected bytes
   int refused = 0;      // as expected
   int deferred = 0;     // refused for a codec that this build lacks
-  int undecidable = 0;  // decoded by the rule of later writers
-  int lossy = 0;        // decoded to bytes that no hash is known of
+  int undecidable = 0;  // decoded by the later writers' rule
+  int lossy = 0;        // decoded to bytes whose hash is unknown
 };
 std::ostream& operator<<(std::ostream& out, const Tally& tally);
 
-// Checks what became of an entry, its SHA-256 or an error, against what the manifest allows, and
+// Compares the outcome of an entry, its SHA-256 or an error, with what the manifest allows, and
 // counts it.  Uses Catch2 assertions.
 void check_verdict(const ManifestEntry& entry, const codec::Result<std::string>& sha256,
                    Tally& tally);
