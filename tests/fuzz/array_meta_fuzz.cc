@@ -1,5 +1,5 @@
-// Intent: any bytes as an array metalayer: what is accepted keeps what the header promises, and says
-// the same when written down and read once more.
+// Intent: any bytes as an array metalayer.  What is accepted keeps the guarantees of array_meta.h,
+// and is the same after it is written and parsed again.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@ void demand(bool holds) {
   if (!holds) std::abort();
 }
 
-// The promises, in numbers wide enough that nothing can hide.
+// Checks the guarantees, in numbers wide enough for every product.
 void check_promises(const codec::ArrayMeta& meta) {
   __extension__ using Wide = unsigned __int128;
   Wide items = 1;
@@ -37,7 +37,7 @@ void check_promises(const codec::ArrayMeta& meta) {
     }
     chunk_items *= chunk > 0 ? chunk : 1;
     block_items *= block > 0 ? block : 1;
-    // None is so large that the next step could wrap.
+    // The factors are small enough that the next step cannot overflow.
     constexpr Wide kMax = std::numeric_limits<std::int64_t>::max();
     demand(items <= kMax && items_of_whole_chunks <= kMax);
     demand(chunk_items <= std::numeric_limits<std::int32_t>::max());

@@ -1,5 +1,6 @@
-// Intent: any bytes as one BloscLZ stream: the decoder accepts exactly what the byte-by-byte
-// reference decodes to the size asked for, and gives the same bytes, of a beginning as of the whole.
+// Intent: any bytes as one BloscLZ stream.  The decoder accepts exactly the streams that the
+// byte-by-byte reference decodes to the requested size, and returns the same bytes.  This holds for
+// prefixes too.
 
 #include <algorithm>
 #include <cstddef>
@@ -20,7 +21,7 @@ void demand(bool holds) {
   if (!holds) std::abort();
 }
 
-// Both buffers are of their exact size, so that the address sanitizer sees the first byte beyond.
+// Both buffers have exact sizes, so that the address sanitizer detects the first byte beyond them.
 void compare(std::span<const std::byte> stream, std::size_t size) {
   const auto expected = test::blosclz_reference(stream, size);
   const bool good = expected && expected->size() == size;
@@ -43,7 +44,7 @@ void compare(std::span<const std::byte> stream, std::size_t size) {
 
 }  // namespace
 
-// The first two bytes are the room for the output, the rest the stream.
+// The first two bytes are the size of the output, the rest is the stream.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
   constexpr std::size_t kSizeBytes = 2;

@@ -1,5 +1,6 @@
-// Intent: any bytes as one chunk, loose or of an array: open() and every way of decoding stay within
-// the limits, and where the whole decodes, it equals its blocks one by one, any sub-range and any part of a block decoded by itself.
+// Intent: any bytes as one chunk, loose or of an array.  open() and all ways of decoding stay
+// within the limits.  If the chunk decodes, it equals its blocks, any sub-range, and any part of a
+// block, each decoded separately.
 
 #include <algorithm>
 #include <cstddef>
@@ -18,7 +19,7 @@ namespace {
 
 using namespace framefs;
 
-// Small enough that a lying header cannot make the fuzzer itself run out of memory.
+// Small enough that a lying header cannot exhaust the fuzzer's memory.
 constexpr std::uint32_t kMaxDecodedBytes = 1u << 20;
 
 codec::Limits small_limits() {
@@ -32,8 +33,8 @@ void demand(bool holds) {
   if (!holds) std::abort();
 }
 
-// An array that the chunk could be of, so that plugins are undone: its blocks have the chunk's size,
-// in as many dimensions as a byte says that readers take no notice of.
+// A context of an array, so that plugin filters and codecs are used.  The array's blocks have the
+// chunk's block size; a header byte that readers ignore gives the number of dimensions.
 codec::ChunkContext array_of(std::span<const std::byte> bytes) {
   constexpr std::size_t kVersionlzAt = 1;
   const auto head = bytes.first(std::min<std::size_t>(bytes.size(), 32));

@@ -1,5 +1,5 @@
-// Intent: any text as the dtype of an array: what the .npy header then says is one line of ASCII that
-// adds up to the typesize, by a reader of its own, and that is read as the same again.
+// Intent: any text as the dtype of an array.  The description in the .npy header is one line of
+// ASCII, adds up to the typesize according to the parser below, and is parsed as the same again.
 
 #include <algorithm>
 #include <cstddef>
@@ -22,7 +22,7 @@ void demand(bool holds) {
   if (!holds) std::abort();
 }
 
-// Adds up the bytes of a description in the one form that we write.
+// Adds up the bytes of a description, in the only form that framefs writes.
 class Sizer {
  public:
   explicit Sizer(std::string_view text) : text_(text) {}
@@ -113,7 +113,7 @@ std::string_view unquoted(std::string_view text) {
 
 }  // namespace
 
-// The first two bytes are the typesize, the rest the text.
+// The first two bytes are the typesize, the rest is the text.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
   constexpr std::size_t kSizeBytes = 2;

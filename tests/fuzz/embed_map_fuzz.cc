@@ -1,5 +1,6 @@
-// Intent: any bytes as the metadata of an embedded container: what is embedded lies in the container, the
-// paths can be shown, each once; and the nodes, packed anew as Python would, are read as the same.
+// Intent: any bytes as the metadata of an embedded container.  Embedded ranges are in the
+// container; all paths can be shown and are unique.  The nodes, packed again as Python does, are
+// parsed as the same.
 
 #include <cstddef>
 #include <cstdint>
@@ -54,7 +55,7 @@ test::Bytes pack(const codec::EmbedMap& map) {
 
 }  // namespace
 
-// The first two bytes are the size of the container, the rest the metadata.
+// The first two bytes are the size of the container, the rest is the metadata.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
   constexpr std::size_t kSizeBytes = 2;

@@ -17,8 +17,8 @@
 
 namespace framefs::fuzz {
 
-// What must hold of any frame that opens, whatever it is made of.  All of it ends the process where
-// it does not.
+// Checks that must hold for any frame that opens, whatever its bytes.  A failed check ends the
+// process.
 
 inline void demand(bool holds) {
   if (!holds) std::abort();
@@ -26,7 +26,7 @@ inline void demand(bool holds) {
 
 inline constexpr std::uint64_t kMaxDecodedBytes = 1u << 20;
 
-// Small enough that a lying header cannot make the fuzzer itself run out of memory.
+// Small enough that a lying header cannot exhaust the fuzzer's memory.
 inline codec::Limits small_limits() {
   codec::Limits limits;
   limits.block_bytes = kMaxDecodedBytes;
@@ -39,12 +39,12 @@ inline codec::Limits small_limits() {
 
 class FrameChecks {
  public:
-  // Lifetime: all of them outlive it.
+  // Lifetime: the arguments outlive the object.
   FrameChecks(const codec::ByteSource& source, const codec::ByteSource& chunks,
               const codec::Frame& frame)
       : source_(source), chunks_(chunks), frame_(frame) {}
 
-  // `seed` chooses the sub-ranges.
+  // `seed` selects the sub-ranges.
   void run(std::size_t seed) const {
     constexpr std::uint64_t kMaxChunks = 4096;
     read_metalayers();
@@ -67,7 +67,7 @@ class FrameChecks {
   void read_metalayers() const {
     for (const auto& layer : frame_.metalayers()) {
       const auto content = codec::Frame::read_metalayer(source_, layer);
-      demand(content.has_value());  // open() has placed it inside the header
+      demand(content.has_value());  // open() checked that it is in the header
     }
     for (const auto& layer : frame_.vlmetalayers()) {
       const auto content = codec::Frame::read_vlmetalayer(source_, layer, small_limits());
@@ -75,7 +75,8 @@ class FrameChecks {
     }
   }
 
-  // Too much to read whole; its two ends must still be readable or refused.
+  // For frames that are too large to read completely: reads of both ends must succeed or fail
+  // cleanly.
   void read_ends() const {
     std::vector<std::byte> end(std::min<std::uint64_t>(frame_.nbytes(), 4096));
     auto ends = reader();
@@ -85,8 +86,8 @@ class FrameChecks {
     }
   }
 
-  // The chunks one after another as far as the frame's bytes reach, block by block.  Nothing where
-  // one does not decode.
+  // Decodes the chunks one after another, block by block, up to the end of the frame's bytes.
+  // Nothing if a chunk does not decode.
   [[nodiscard]] std::optional<std::vector<std::byte>> decode_chunks() const {
     std::vector<std::byte> all;
     auto serial = reader();
@@ -105,11 +106,11 @@ class FrameChecks {
                const std::optional<std::vector<std::byte>>& chunks) const {
     if (!read) demand(read.error().kind != codec::Errc::internal);
     if (!chunks) {
-      // Where chunks vary in size, the end of the bytes may lie in a chunk before its bad block.
+      // If chunks vary in size, the frame's bytes may end before the bad block of a chunk.
       demand(!read || frame_.header().has_variable_chunks());
       return;
     }
-    // Sizes that do not add up leave no place certain: such a frame is refused whole.
+    // If the sizes do not add up, no position is certain, and the frame is refused as a whole.
     if (chunks->size() != frame_.nbytes()) return demand(!read);
     demand(read.has_value());
     demand(std::ranges::equal(*chunks, whole));

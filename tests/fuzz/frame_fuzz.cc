@@ -1,6 +1,6 @@
-// Intent: any bytes as a contiguous frame, of today or of the betas: open(), its metalayers and every way
-// of reading stay within the limits, and where the whole frame reads, it equals its chunks block by
-// block and any sub-range.
+// Intent: any bytes as a contiguous frame, of today or of the betas.  open(), the metalayers and
+// all ways of reading stay within the limits.  If the whole frame can be read, it equals its chunks
+// block by block, and any sub-range.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,10 +1,10 @@
-// Replays stored inputs through a fuzz target where libFuzzer is not at hand: every ordinary build
-// runs what fuzzing once found, under whatever sanitizer that build has.
+// Runs stored inputs through a fuzz target without libFuzzer, so that every ordinary build repeats
+// what fuzzing found, with the sanitizer of that build.
 //
 //   NAME_fuzz FILE_OR_FOLDER...
 //
-// Names each input on stderr before it runs, so that the last line tells which one a crash is due
-// to.  Exit code: 0, or 2 where nothing was found to replay or something could not be read.
+// Prints the name of each input on stderr before it runs, so that the last line names the input
+// that crashed.  Exit code: 0, or 2 if there was no input or one could not be read.
 
 #include <algorithm>
 #include <cstddef>
@@ -24,8 +24,7 @@ namespace {
 
 namespace stdfs = std::filesystem;
 
-// The regular files named by or lying below `roots`, in an order that does not depend on the
-// machine.
+// The regular files in `roots` and below them, in an order that does not depend on the machine.
 std::optional<std::vector<stdfs::path>> find_inputs(std::span<char* const> roots) {
   std::vector<stdfs::path> inputs;
   for (const char* root : roots) {

@@ -1,6 +1,6 @@
-// Intent: any bytes as the index file and the chunk files of a sparse frame: open() and every way of
-// reading stay within the limits and within each file, and where the whole frame reads, it equals its
-// chunks block by block and any sub-range.
+// Intent: any bytes as the index file and the chunk files of a sparse frame.  open() and all ways
+// of reading stay within the limits and within each file.  If the whole frame can be read, it
+// equals its chunks block by block, and any sub-range.
 
 #include <algorithm>
 #include <cstddef>
@@ -19,7 +19,7 @@ namespace {
 
 using namespace framefs;
 
-// The next `size` bytes of the input, or what is left of it.
+// Takes the next `size` bytes of the input, or the rest of it.
 std::span<const std::byte> take(std::span<const std::byte>& input, std::size_t size) {
   const auto head = input.first(std::min(size, input.size()));
   input = input.subspan(head.size());
@@ -34,7 +34,7 @@ std::uint32_t take_number(std::span<const std::byte>& input, std::size_t width) 
   return value;
 }
 
-// The last few are as large as ids can be.
+// The last few numbers become the largest possible ids.
 std::uint32_t id_of(std::uint32_t number) {
   constexpr std::uint32_t kFirstLarge = 0xf0;
   return number < kFirstLarge ? number : 0xffffff00U | number;
@@ -42,12 +42,12 @@ std::uint32_t id_of(std::uint32_t number) {
 
 }  // namespace
 
-// Two bytes, the size of the index file, and the file; then for each chunk file a byte that stands for its
-// id, two for its size, and the file.  Numbers are big-endian.
+// The input has two bytes for the size of the index file, then the file.  For each chunk file, one
+// byte stands for its id and two for its size; the file follows.  Numbers are big-endian.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   auto input = std::as_bytes(std::span(data, size));
   const auto index_bytes = take_number(input, 2);
-  // Copies of their exact size, so that the address sanitizer sees the first byte beyond.
+  // Copies of exact size, so that the address sanitizer detects the first byte beyond them.
   const auto head = take(input, index_bytes);
   const test::Bytes index_file(head.begin(), head.end());
   std::map<std::uint32_t, test::Bytes> files;

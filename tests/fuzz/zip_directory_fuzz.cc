@@ -1,6 +1,6 @@
-// Intent: any bytes as an archive: what is listed has names that can be shown, each once, and makes a
-// tree in which each is found; what is located lies before the directory, and no two members share a
-// byte.
+// Intent: any bytes as an archive.  Listed members have names that can be shown and are unique, and
+// a tree of these names finds each of them.  Located members end before the directory, and no two
+// share a byte.
 
 #include <algorithm>
 #include <cstddef>
@@ -76,7 +76,7 @@ void check_tree(const codec::ZipDirectory& directory) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // A copy of its exact size, so that the address sanitizer sees the first byte beyond.
+  // A copy of exact size, so that the address sanitizer detects the first byte beyond it.
   const auto bytes = std::as_bytes(std::span(data, size));
   const test::Bytes archive(bytes.begin(), bytes.end());
   const codec::MemorySource source(archive);
