@@ -12,7 +12,7 @@
 namespace framefs::test {
 namespace {
 
-// Every node that has a name, through directories that have one.
+// All nodes that have a name, in directories that have one.
 std::set<DiskNames::Node> named_nodes(const DiskNames::Tree& tree) {
   std::set<DiskNames::Node> named;
   std::vector<DiskNames::Node> left{DiskNames::kRoot};
@@ -35,7 +35,7 @@ std::uint64_t hash_of(const FrameFiles& files) {
   return hash.value();
 }
 
-// Each file is hit in its own way.
+// Losses differ from file to file.
 std::uint64_t seed_for(std::uint64_t seed, DiskNames::Node node) {
   FastHash hash;
   hash.add(seed);
@@ -59,7 +59,7 @@ bool CrashCheck::apply(const Record& record) {
   return verb != "file" || bind(id, name);
 }
 
-// The names that a file of the workload may have in SOURCE.
+// Finds the entry of SOURCE that is shown as `name`, and binds the id to it.
 bool CrashCheck::bind(std::uint64_t id, const std::string& name) {
   const auto slash = name.rfind('/') + 1;
   const auto place = disk_.names().place_of(name);
@@ -103,8 +103,8 @@ std::string CrashCheck::check_file(std::uint64_t id, const DiskNames::Tree& tree
   const auto& shown = shown_.at(id);
   const auto& file = history_.files().at(id);
   ++counts_.frames;
-  // Of what was never synced POSIX promises nothing to who loses power; who only lost the daemon has the
-  // state in which it was left, of which the first is the empty frame.
+  // For a file that was never synced, POSIX guarantees nothing after a loss of power.  If only the
+  // daemon was killed, the file must have its latest state; its first state is the empty frame.
   const bool is_removed = std::ranges::find(file.names, History::kNoName) != file.names.end();
   const bool is_promised = (file.synced || variant.loss == Loss::nothing) && !is_removed;
   if (!is_named) {
@@ -131,7 +131,7 @@ std::vector<std::string> CrashCheck::check(const Variant& variant) {
   const auto named_by_all = named_nodes(disk_.names().tree());
   for (const auto& [id, shown] : shown_) {
     const bool is_named = named.contains(shown.node);
-    // Removed on purpose, by then.
+    // The file was removed on purpose by then.
     if (!is_named && !named_by_all.contains(shown.node)) continue;
     auto text = check_file(id, tree, is_named, variant);
     if (!text.empty()) {

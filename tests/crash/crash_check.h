@@ -14,50 +14,50 @@
 
 namespace framefs::test {
 
-// What becomes of what is not durable in one image of a disk.
+// Which of the changes that are not durable are lost in one image of a disk.
 struct Variant {
   Loss loss = Loss::nothing;
   std::uint64_t seed = 0;
 };
 
-// How much was looked at, for the test to say that it did look.
+// Counts of checks, so that a test can assert that there were enough.
 struct CheckCounts {
   std::uint64_t images = 0;
   std::uint64_t frames = 0;
-  std::uint64_t decoded = 0;       // of these, not known from before
+  std::uint64_t decoded = 0;       // of these, not known yet
   std::uint64_t latest = 0;        // in their latest state
-  std::uint64_t older = 0;         // in an older one that was allowed
-  std::uint64_t never_synced = 0;  // created, and lost or cut
+  std::uint64_t older = 0;         // in an allowed older state
+  std::uint64_t never_synced = 0;  // created, and lost or truncated
 };
 
-// Follows a log, and says of any image of the disk whether all frames in it are as they may be.
+// Follows a log.  For an image of the disk, checks that every frame is in an allowed state.
 class CrashCheck {
  public:
-  // `initial` and `journal` as DiskModel has them.
+  // `initial` and `journal` are those of DiskModel.
   CrashCheck(const std::filesystem::path& initial, bool journal) : disk_(initial, journal) {}
 
-  // False where the record is impossible.
+  // Returns false if the record is impossible.
   bool apply(const Record& record);
 
-  // What is wrong after a loss at this moment, a line each.
+  // The errors after a loss at this point of the log, one per line.
   std::vector<std::string> check(const Variant& variant);
 
   [[nodiscard]] const DiskModel& disk() const { return disk_; }
   [[nodiscard]] const CheckCounts& counts() const { return counts_; }
 
-  // The files and folders of an image, by path; folders have no bytes.
+  // The files and folders of an image, by path.  Folders have no bytes.
   [[nodiscard]] std::map<std::string, std::optional<Bytes>> image(const Variant& variant) const;
 
  private:
   using Node = DiskModel::Node;
-  // A file of the workload, and where it is on the disk.
+  // A file of the workload, and its node on the disk.
   struct Shown {
     Node node = 0;
     bool is_frame = false;
   };
 
   bool bind(std::uint64_t id, const std::string& name);
-  // What is wrong with a file of the workload in an image.
+  // The error of a file of the workload in an image; empty if there is none.
   std::string check_file(std::uint64_t id, const DiskNames::Tree& tree, bool is_named,
                          const Variant& variant);
   [[nodiscard]] FrameFiles files_of(Node node, const DiskNames::Tree& tree,
@@ -67,7 +67,7 @@ class CrashCheck {
   DiskModel disk_;
   History history_;
   std::map<std::uint64_t, Shown> shown_;  // by ID
-  // The states of frames by a hash of their files.
+  // The states of frames by a hash of their files, to decode each of them only once.
   std::unordered_map<std::uint64_t, codec::Result<std::uint64_t>> known_;
   CheckCounts counts_;
 };

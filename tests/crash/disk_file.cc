@@ -16,7 +16,7 @@ struct Range {
   std::uint64_t end = 0;
 };
 
-// What a change writes over, of a file that never has more than `most` bytes.
+// The range that a change overwrites, in a file that never exceeds `most` bytes.
 Range range_of(const DiskFile::Change& change, std::uint64_t most) {
   if (change.kind == RecordKind::write) return {change.offset, change.offset + change.data.size()};
   if (change.kind == RecordKind::truncate) return {std::min(change.offset, most), most};
@@ -47,7 +47,7 @@ std::uint64_t draw_below(std::uint64_t limit, std::uint64_t seed, std::uint64_t 
   return (hash.value() >> 16) % limit;
 }
 
-constexpr std::uint64_t kSize = ~std::uint64_t{0};  // no sector's number
+constexpr std::uint64_t kSize = ~std::uint64_t{0};  // not the number of any sector
 
 }  // namespace
 
@@ -77,7 +77,7 @@ std::uint64_t DiskFile::Left::in_sector(std::uint64_t sector) const {
     case Loss::ends:
       return chosen;
     case Loss::sectors: {
-      // Often none or all: with many changes, a moment in between is rarely one that differs.
+      // Often no change or all changes: with many changes, a state in between rarely differs.
       const auto drawn = draw_below(3 * (all + 1), seed, sector);
       return drawn <= all ? drawn : (drawn - all) % 2 == 0 ? 0 : all;
     }

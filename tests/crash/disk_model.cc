@@ -12,7 +12,7 @@ namespace stdfs = std::filesystem;
 
 namespace {
 
-// What /proc appends to the path of a file without a name.
+// The suffix that /proc appends to the path of a file without a name.
 constexpr const char* kUnlinkedSuffix = " (deleted)";
 
 }  // namespace
@@ -47,7 +47,8 @@ void DiskModel::load(const stdfs::path& folder, Node directory) {
   }
 }
 
-// Numbers are used again: a file that was created has told its own.  Others are met by path first.
+// Inode numbers are reused: creating a file records its number.  Older files are first found by
+// path.
 std::optional<DiskModel::Node> DiskModel::file_of(std::uint64_t inode, const std::string& path) {
   const auto known = by_inode_.find(inode);
   if (known != by_inode_.end()) return known->second;
@@ -60,7 +61,7 @@ std::optional<DiskModel::Node> DiskModel::file_of(std::uint64_t inode, const std
 bool DiskModel::change_file(const RecordHead& head, const std::string& path,
                             std::span<const std::byte> data) {
   const auto node = file_of(head.inode, path);
-  // Nobody meets a file again that had lost its name before it was first written to.
+  // A file that lost its name before it was first written cannot be found any more.
   if (!node) return path.ends_with(kUnlinkedSuffix);
   nodes_[*node].file.add({.moment = now_,
                           .kind = head.kind,
@@ -72,7 +73,7 @@ bool DiskModel::change_file(const RecordHead& head, const std::string& path,
 }
 
 bool DiskModel::create(const RecordHead& head, const std::string& path, Kind kind) {
-  if (kind == Kind::file && names_.find(path)) return true;  // it was there
+  if (kind == Kind::file && names_.find(path)) return true;  // it already existed
   const auto place = names_.place_of(path);
   if (!place) return false;
   const auto node = add_node(kind);
@@ -93,7 +94,7 @@ bool DiskModel::rename(const RecordHead& head, const std::string& path, const st
                          {.place = *to, .node = node, .only_if = other}});
     return true;
   }
-  if (*from == *to || names_.find(path2) == node) return true;  // as rename(2) has it
+  if (*from == *to || names_.find(path2) == node) return true;  // as rename(2) requires
   names_.change(now_, {{.place = *to, .node = node, .only_if = {}},
                        {.place = *from, .node = {}, .only_if = node}});
   return true;

@@ -15,18 +15,21 @@
 
 namespace framefs::test {
 
-// A folder on a disk between what processes have done to it and what a loss of power would leave.
+// The state of a folder on a disk, between the changes that processes made and the state that a
+// loss of power would leave.
 //
-// A sync makes durable what was done before it began.  That of a file also gives it its names, as all
-// journalling filesystems of Linux have it; that of a directory makes the changes of names in it durable.
+// A sync makes the changes durable that were made before it began.  Syncing a file also makes its
+// names durable, as on all journalling filesystems of Linux.  Syncing a directory makes the changes
+// of names in it durable.
 class DiskModel {
  public:
   using Node = DiskNames::Node;
 
-  // Starts with what is in a folder, all of it durable.  `journal`: see DiskNames.
+  // Starts with the content of a folder, all of it durable.  `journal`: see DiskNames.
   DiskModel(const std::filesystem::path& folder, bool journal);
 
-  // Does what a record says; `data` outlives the model.  False where that does not fit what was done before.
+  // Applies a record.  `data` outlives the model.  Returns false if the record contradicts earlier
+  // ones.
   bool apply(const RecordHead& head, const std::string& path, const std::string& path2,
              std::span<const std::byte> data);
 
@@ -44,8 +47,8 @@ class DiskModel {
     DiskFile file;
   };
   struct Sync {
-    std::uint64_t moment = 0;  // when it began
-    std::optional<Node> node;  // nothing: all
+    std::uint64_t moment = 0;  // when the sync began
+    std::optional<Node> node;  // nothing: all nodes
   };
 
   Node add_node(Kind kind, Bytes bytes = {});
@@ -64,7 +67,7 @@ class DiskModel {
   std::vector<NodeState> nodes_;
   DiskNames names_;
   std::unordered_map<std::uint64_t, Node> by_inode_;
-  std::map<std::uint64_t, Sync> syncs_;  // that have not ended
+  std::map<std::uint64_t, Sync> syncs_;  // unfinished syncs
 };
 
 }  // namespace framefs::test

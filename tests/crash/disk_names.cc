@@ -17,7 +17,8 @@ void DiskNames::add_directory(Node node) {
 }
 
 void DiskNames::make(Tree& tree, const Change& change) const {
-  // All conditions first: an exchange has each depend on what the other is about to change.
+  // Check all conditions first: in an exchange, each condition depends on a name that the other
+  // changes.
   std::vector<const Setting*> due;
   for (const auto& setting : change.settings) {
     const auto newer = durable_since_.find(setting.place);
@@ -69,7 +70,7 @@ void DiskNames::sync_directory(Node directory, std::uint64_t moment) {
 }
 
 void DiskNames::sync_node(Node node, std::uint64_t moment) {
-  // The node and all directories above it, wherever it has a name.
+  // The node and all directories above it, under all of its names.
   std::set<Node> wanted{node};
   for (std::size_t before = 0; before != wanted.size();) {
     before = wanted.size();

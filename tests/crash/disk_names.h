@@ -11,10 +11,10 @@
 
 namespace framefs::test {
 
-// The names in a folder on a disk, and what a loss of power leaves of those that are not durable.
+// The names in a folder on a disk, and the names that remain after a loss of power.
 //
-// With a journal, changes become durable in the order in which they were made, and of those that are not the
-// first so many survive.  Without one, any of them may.
+// With a journal, changes become durable in the order in which they were made, so that a prefix of
+// the changes survives.  Without a journal, any of them may survive.
 class DiskNames {
  public:
   using Node = std::uint32_t;
@@ -28,7 +28,8 @@ class DiskNames {
     std::string name;
     auto operator<=>(const Place&) const = default;
   };
-  // That a name comes to stand for a node, or for none; `only_if` it stands for that one.
+  // Makes a name refer to a node, or removes it; if `only_if` is set, only if the name refers to
+  // that node.
   struct Setting {
     Place place;
     std::optional<Node> node;
@@ -37,19 +38,19 @@ class DiskNames {
 
   explicit DiskNames(bool journal) : journal_(journal) {}
 
-  // Of names that were there before.
+  // Adds names that existed before.
   void add_durable(const Place& place, Node node);
   void add_directory(Node node);
 
-  // Changes names at once.
+  // Changes names atomically.
   void change(std::uint64_t moment, std::vector<Setting> settings);
-  // Makes durable what was changed before a moment: everywhere; in one directory; of one file and the
-  // directories that it is in.
+  // Makes the changes before a moment durable: all of them; those in one directory; those of one
+  // node and of the directories above it.
   void sync_all(std::uint64_t moment);
   void sync_directory(Node directory, std::uint64_t moment);
   void sync_node(Node node, std::uint64_t moment);
 
-  // With all changes.
+  // The tree with all changes.
   [[nodiscard]] const Tree& tree() const { return tree_; }
   [[nodiscard]] std::optional<Place> place_of(const std::string& path) const;
   [[nodiscard]] std::optional<Node> find(const std::string& path) const;
@@ -62,14 +63,14 @@ class DiskNames {
   };
   template <class Wanted>
   void sync(std::uint64_t moment, const Wanted& wanted);
-  // Changes the names for which the tree has nothing newer.
+  // Applies a change to the names for which the tree has nothing newer.
   void make(Tree& tree, const Change& change) const;
 
   const bool journal_;
   Tree durable_{{kRoot, {}}};
   Tree tree_{{kRoot, {}}};
   std::vector<Change> pending_;
-  std::map<Place, std::uint64_t> durable_since_;  // the moments of durable_
+  std::map<Place, std::uint64_t> durable_since_;  // the moments of the names in durable_
 };
 
 }  // namespace framefs::test

@@ -36,7 +36,7 @@ MemoryChunks chunk_files(const FrameFiles& files) {
   return MemoryChunks(std::move(chunks));
 }
 
-// What one index entry names, no other may name: a writer that reuses space would damage the other.
+// Index entries must not overlap: a writer that reuses the space of one would damage the other.
 codec::Status check_overlaps(const codec::ByteSource& source, const codec::ByteSource& chunks,
                              const Frame& frame, bool is_sparse) {
   std::vector<std::int64_t> entries(frame.chunk_count());

@@ -13,20 +13,20 @@
 
 namespace framefs::test {
 
-// What a shown file holds, as one number: its bytes and its vl-metalayers by name.
+// The content of a shown file as one number: its bytes, and its vl-metalayers by name.
 std::uint64_t state_hash(std::span<const std::byte> content,
                          const std::map<std::string, Bytes>& vlmetalayers);
 
-// The files of a sparse frame by name, or of a contiguous one the only one under "".
+// The files of a sparse frame by name, or the single file of a contiguous frame under "".
 using FrameFiles = std::map<std::string, Bytes>;
 
-// Decodes a frame from its files, all of it, and checks that no chunk shares bytes with another.
-// Of an array, what is decoded is the .npy file.
-// Errors: those of codec::Frame and FrameReader; bad_field, "overlap".
+// Decodes a frame completely and checks that no two chunks share bytes.  For an array, the decoded
+// file is the .npy file.
+// Errors: errors of codec::Frame and FrameReader; bad_field, "overlap".
 codec::Result<std::uint64_t> frame_state(const FrameFiles& files);
 
-// The name under which an entry of SOURCE is shown if it is a frame and nothing else takes the name;
-// nothing for an entry that by its name is no frame.
+// The shown name of an entry of SOURCE if it is a frame and no other entry takes the name.  Nothing
+// if its name is not that of a frame.
 std::optional<std::string> shown_frame_name(std::string_view name);
 
 }  // namespace framefs::test

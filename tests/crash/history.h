@@ -9,24 +9,25 @@
 
 namespace framefs::test {
 
-// What the workload has said about its files so far, by marks in the log:
+// The statements of the workload about its files so far, from marks in the log:
 //
-//   file ID NAME HASH    NAME, relative to the mount, is open; it holds the state HASH
-//   state ID HASH        an operation begins that leads to the state HASH; "any": to one that nobody knows
-//   synced ID            a sync has ended that began after the file's latest state
-//   names ID NAME...     it has one of these names now; "-": or none
+//   file ID NAME HASH    NAME, relative to the mount, is open and has the state HASH
+//   state ID HASH        an operation begins that leads to the state HASH ("any": to an unknown
+//   state)
+//   synced ID            a sync has ended that began after the file reached its latest state
+//   names ID NAME...     the file has one of these names now ("-": or none)
 //
-// HASH is that of state_hash().  A file keeps its ID when it is renamed.
+// HASH is a result of state_hash().  A file keeps its ID when it is renamed.
 class History {
  public:
   struct File {
-    std::string name;                                  // at first
-    std::vector<std::string> names;                    // that it may have now
+    std::string name;                                  // the first name
+    std::vector<std::string> names;                    // names that the file may have now
     std::vector<std::optional<std::uint64_t>> states;  // nothing: unknown
-    std::optional<std::size_t> synced;                 // which of them was synced last
+    std::optional<std::size_t> synced;                 // index of the last synced state
   };
 
-  // False where the text is no mark.
+  // Returns false if the text is not a mark.
   bool add(std::string_view mark);
 
   static constexpr const char* kNoName = "-";
@@ -37,13 +38,13 @@ class History {
   std::map<std::uint64_t, File> files_;
 };
 
-// Where in a file's history a state stands, seen from after a crash.
+// The result of comparing a state found after a crash with the file's history.
 struct Verdict {
   bool is_allowed = false;
-  std::string text;        // why not
+  std::string text;        // the reason if not allowed
   bool is_latest = false;  // whether nothing was lost
 };
-// `oldest` is the first state that may be found.
+// `oldest` is the index of the first state that may be found.
 Verdict judge(const History::File& file, std::size_t oldest, std::uint64_t found);
 
 }  // namespace framefs::test

@@ -18,14 +18,14 @@ struct Record {
   std::string path2;
   std::span<const std::byte> data;
 
-  // For people.
+  // For messages.
   [[nodiscard]] std::string text() const;
 };
 
-// A whole log; see record.h.
+// A complete log; see record.h.
 class LogReader {
  public:
-  // Nothing where there is no such file, or it ends within a record.
+  // Nothing if there is no such file, or if it ends within a record.
   static std::optional<LogReader> open(const std::filesystem::path& path);
 
   [[nodiscard]] const std::vector<Record>& records() const { return records_; }

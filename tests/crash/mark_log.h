@@ -9,8 +9,9 @@
 
 namespace framefs::test {
 
-// Where the workload notes its marks, between the records of the daemon; see record.h and history.h.
-// Threads: any number.  A mark that cannot be written ends the process: what follows would prove nothing.
+// The log for the workload's marks, which the daemon's records share; see record.h and history.h.
+// Threads: any number.  If a mark cannot be written, the process ends, because a log without it
+// would prove nothing.
 class MarkLog {
  public:
   explicit MarkLog(const std::string& path);

@@ -10,19 +10,19 @@
 
 namespace framefs::test {
 
-// One log of everything that matters to a crash, in the order in which it happened: what the daemon did to
-// the files below SOURCE, which the recorder notes, and between it what the workload knows of them, its
-// marks.  Each record is appended by one writev(2), so that several processes may write to the log.
+// A log of every event that matters for a crash, in the order of the events.  The recorder logs
+// what the daemon does to the files below SOURCE; the workload adds marks with what it knows about
+// them.  Each record is appended by one writev(2), so that several processes can write to the log.
 //
 // A record is a RecordHead, then `path`, `path2` and `data`.  Paths are relative to SOURCE.
 enum class RecordKind : std::uint64_t {
-  create = 1,      // path, inode: opened with O_CREAT, whether or not it was there
+  create = 1,      // path, inode: opened with O_CREAT; the file may have existed
   open_unnamed,    // inode: opened with O_TMPFILE
   write,           // path, inode, offset, data
   truncate,        // path, inode, offset: the new size
   allocate,        // path, inode, flags: the mode, offset, size
-  sync_begin,      // path, inode, size: a number that its end repeats
-  sync_all_begin,  // size: likewise; of the whole filesystem
+  sync_begin,      // path, inode, size: a number that the sync_end repeats
+  sync_all_begin,  // size: as above; for the whole filesystem
   sync_end,        // size
   rename,          // path, path2, flags
   link,            // path2: the new name, inode
@@ -42,21 +42,21 @@ struct RecordHead {
   std::uint32_t path2_size = 0;
   std::uint64_t data_size = 0;
 };
-// No padding, so that it may be written as it is.
+// No padding, so that it can be written as it is.
 static_assert(sizeof(RecordHead) == 56);
 
 inline std::array<std::byte, sizeof(RecordHead)> as_stored(const RecordHead& head) {
   return std::bit_cast<std::array<std::byte, sizeof(RecordHead)>>(head);
 }
 
-// `stored` has as many bytes as a head.
+// `stored` has the size of a head.
 inline RecordHead as_head(std::span<const std::byte> stored) {
   std::array<std::byte, sizeof(RecordHead)> bytes{};
   std::memcpy(bytes.data(), stored.data(), bytes.size());
   return std::bit_cast<RecordHead>(bytes);
 }
 
-// The environment variables that tell the recorder what to do.
+// Environment variables for the recorder.
 inline constexpr const char* kRecordSource = "FRAMEFS_RECORD_SOURCE";  // an absolute, real path
 inline constexpr const char* kRecordLog = "FRAMEFS_RECORD_LOG";
 

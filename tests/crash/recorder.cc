@@ -1,7 +1,8 @@
-// Preloaded into a process, notes all that it does to the files below a folder; see record.h.
+// Preloaded into a process; records all that the process does to the files below a folder.  See
+// record.h.
 //
-// The calls below are all that the daemon makes.  That none is missing, the replay proves: at the end it
-// must have built the very files that are in the folder.
+// The functions below are all that the daemon calls.  The replay proves that none is missing: it
+// must arrive at exactly the files in the folder.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -27,17 +28,17 @@ namespace {
 
 std::uint64_t wide(long number) { return static_cast<std::uint64_t>(number); }
 
-// A system call with all that may be passed to one; libc's wrappers for them are what is replaced here.
+// Makes a system call through the real syscall(), because this file replaces libc's wrappers.
 template <class... Arguments>
 long call(long number, Arguments... arguments) {
   static const auto real = [] {
-    // POSIX promises that what dlsym() returns can be made a function again.
+    // POSIX guarantees that a result of dlsym() can be converted to a function pointer.
     return reinterpret_cast<long (*)(long, ...)>(::dlsym(RTLD_NEXT, "syscall"));
   }();
   return real(number, arguments...);
 }
 
-// Keeps errno as the caller of the replaced function shall see it.
+// Preserves errno for the caller of the replaced function.
 class KeptErrno {
  public:
   KeptErrno() = default;
@@ -56,10 +57,10 @@ class Recorder {
     return recorder;
   }
 
-  // Held over a change and its record, so that the log has them in the order in which they happened.
+  // Held during a change and its record, so that the log has the changes in their true order.
   [[nodiscard]] std::unique_lock<std::mutex> hold() { return std::unique_lock(mutex_); }
 
-  // Relative to SOURCE; nothing for what lies elsewhere.
+  // The path relative to SOURCE; nothing for a path outside it.
   [[nodiscard]] std::optional<std::string> below_source(const std::string& path) const {
     if (log_ < 0 || !path.starts_with(source_)) return std::nullopt;
     if (path.size() == source_.size()) return ".";
@@ -132,7 +133,7 @@ std::uint64_t inode_of(int fd) {
 
 constexpr std::uint64_t kUnnamed = O_TMPFILE & ~O_DIRECTORY;
 
-// Notes an open that may have created its file.
+// Records an open that may have created its file.
 void note_open(int fd, std::uint64_t flags) {
   const KeptErrno kept;
   const auto path = Recorder::get().below_source(fd);
@@ -159,7 +160,7 @@ int recorded_open(std::uint64_t flags, const Open& open) {
   return fd;
 }
 
-// Without an offset, what is written goes to where the file stands, and then stands before that.
+// Without an offset, data is written at the file position, which is then after the data.
 template <class Write>
 ssize_t recorded_write(int fd, std::optional<off_t> offset, std::span<const iovec> parts,
                        const Write& write) {
@@ -196,14 +197,14 @@ int recorded_change(int fd, RecordHead head, const Change& change) {
   return result;
 }
 
-// Many threads may sync at once: only the beginning and the end are held.
+// Many threads may sync at once, so the lock is held only at the beginning and at the end.
 template <class Sync>
 int recorded_sync(int fd, RecordKind kind, const Sync& sync) {
   auto& recorder = Recorder::get();
   std::optional<std::string> path;
   std::uint64_t number = 0;
   {
-    const auto held = recorder.hold();  // or it is renamed before it is noted
+    const auto held = recorder.hold();  // or it is renamed before the record
     path = recorder.below_source(fd);
     number = recorder.next_sync();
     if (path) recorder.write({.kind = kind, .inode = inode_of(fd), .size = number}, *path);
@@ -248,7 +249,7 @@ mode_t mode_of(int flags, std::va_list arguments) {
 }  // namespace
 }  // namespace framefs::test
 
-// --- What is replaced -------------------------------------------------------------------------
+// --- The replaced functions -------------------------------------------------------------------
 
 using namespace framefs::test;
 
@@ -286,7 +287,7 @@ ssize_t write(int fd, const void* data, size_t size) {
                         [&] { return call(SYS_write, fd, data, size); });
 }
 
-// What was copied is read back.
+// The copied bytes are read back for the record.
 ssize_t copy_file_range(int in, off64_t* from, int out, off64_t* to, size_t size, unsigned flags) {
   const auto begin = to != nullptr ? *to : ::lseek(out, 0, SEEK_CUR);
   std::vector<std::byte> copied;
@@ -356,7 +357,7 @@ int symlinkat(const char* target, int directory, const char* name) noexcept {
                        [&] { return call(SYS_symlinkat, target, directory, name); });
 }
 
-// What the daemon calls without a wrapper of the C library.
+// The system calls that the daemon makes without a wrapper of the C library.
 long syscall(long number, ...) noexcept {
   std::va_list list;
   va_start(list, number);
@@ -374,7 +375,7 @@ long syscall(long number, ...) noexcept {
     return recorded_open(how->flags, plain);
   }
   if (number == SYS_renameat2) {
-    // So are the second and fourth of renameat2(2).
+    // So are the second and fourth arguments of renameat2(2).
     return recorded_name({.kind = RecordKind::rename, .flags = wide(e)}, static_cast<int>(a),
                          reinterpret_cast<const char*>(b),  // a pointer, see above
                          static_cast<int>(c),
@@ -386,7 +387,7 @@ long syscall(long number, ...) noexcept {
 
 }  // extern "C"
 
-// The same under the names that programs of 64-bit offsets are linked with.
+// The same functions under the names for programs with 64-bit offsets.
 extern "C" {
 int open64(const char* path, int flags, ...) __attribute__((alias("open")));
 int openat64(int directory, const char* path, int flags, ...) __attribute__((alias("openat")));

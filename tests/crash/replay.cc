@@ -1,19 +1,20 @@
-// Replays a log of what a daemon did to a folder, cuts it, and looks at the frames that a crash there would
-// leave.
+// Replays a log of what a daemon did to a folder, cuts it, and checks the frames that a crash there
+// would leave.
 //
 //   framefs_crash_replay LOG INITIAL [OPTION...]
 //
-// INITIAL is the folder as it was when the log began.
+// INITIAL is the folder at the beginning of the log.
 //
-//   --cuts N           at so many places, chosen at random                 (every place)
-//   --losses KIND,...  of what is not durable there                        (every kind)
-//   --images N         so many images of each kind that is random          (3)
+//   --cuts N           cut at N random places                                 (every place)
+//   --losses KIND,...  kinds of loss to try                                   (all kinds)
+//   --images N         images for each random kind of loss                    (3)
 //   --seed N
-//   --final FOLDER     what the log must lead to in the end
-//   --any-names        changes of names are lost in any order, as no journal would
-//   --at N --losses KIND --seed N --write FOLDER   writes one image, of a failure that was printed
+//   --final FOLDER     the folder that the complete log must lead to
+//   --any-names        lose changes of names in any order, unlike with a journal
+//   --at N --losses KIND --seed N --write FOLDER   write the image of a reported failure
 //
-// A kind of loss is nothing, all, ends, sectors or one: see disk_file.h.  Exit code 1 for a failure.
+// A kind of loss is nothing, all, ends, sectors or one: see disk_file.h.  Exit code 1 for a
+// failure.
 #include <algorithm>
 #include <charconv>
 #include <fstream>
@@ -100,7 +101,7 @@ std::optional<Options> parse_arguments(std::span<char* const> arguments) {
   return options;
 }
 
-// After how many records to cut.
+// Chooses the numbers of records after which to cut.
 std::set<std::uint64_t> choose_cuts(const Options& options, std::uint64_t records) {
   std::set<std::uint64_t> cuts;
   if (options.cuts == 0 || options.cuts > records) {
@@ -163,7 +164,7 @@ class Replay {
 
   void cut(std::uint64_t at) {
     for (const auto loss : options_.losses) {
-      // These two are what they are.
+      // These two kinds are not random.
       const bool is_random = loss != Loss::nothing && loss != Loss::all;
       for (std::uint64_t i = 0; i < (is_random ? options_.images : 1); ++i) {
         check({loss, options_.seed + at * options_.images + i}, at);
@@ -180,7 +181,7 @@ class Replay {
     for (const auto& line : wrong) fmt::print(stderr, "    {}\n", line);
   }
 
-  // That the log has it all.
+  // Checks that the log is complete.
   void compare_with_folder() {
     auto image = check_.image({});
     for (const auto& entry : stdfs::recursive_directory_iterator(options_.final_folder)) {

@@ -1,10 +1,10 @@
-// Looks at the frames that a daemon left which was killed.
+// Checks the frames that a killed daemon left behind.
 //
 //   framefs_crash_verify LOG SOURCE [--plain]
 //
-// LOG has the marks of framefs_crash_workload; each of its files must be in SOURCE, in a state that it had at
-// its last sync or after.  Exit code 1 where one is not.  With --plain there may be files that are no frames,
-// of which a killed daemon leaves its last write in any part.
+// LOG has the marks of framefs_crash_workload.  Each of its files must be in SOURCE, in the state
+// of its last sync or a later one; otherwise the exit code is 1.  With --plain, files may also be
+// plain files, in which a killed daemon may leave its last write incomplete.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -36,7 +36,7 @@ struct Entry {
   bool is_frame = false;
 };
 
-// What is shown under a name.
+// Finds the entry that is shown under a name.
 std::optional<Entry> find_entry(const stdfs::path& source, const std::string& name) {
   for (const auto& entry : stdfs::directory_iterator(source)) {
     const auto stored = entry.path().filename().string();
@@ -59,7 +59,7 @@ codec::Result<std::uint64_t> state_of(const Entry& entry) {
   return frame_state(files);
 }
 
-// Nothing where all is well.
+// Returns the error; empty if there is none.
 std::string check(const stdfs::path& source, const History::File& file, bool may_be_plain,
                   bool& is_latest) {
   std::string text = "it is gone";
@@ -95,7 +95,7 @@ bool run(const std::string& log_path, const stdfs::path& source, bool may_be_pla
   std::size_t wrong = 0;
   std::size_t latest = 0;
   for (const auto& [id, file] : history.files()) {
-    // Last, so that any other name counts first.
+    // "No name" comes last, so that all names are tried first.
     auto ordered = file;
     std::ranges::stable_partition(ordered.names,
                                   [](const auto& name) { return name != History::kNoName; });

@@ -1,22 +1,22 @@
-// Changes files at random and notes in a log which state each has, for framefs_crash_replay.
+// Changes files at random and logs the state of each file, for framefs_crash_replay.
 //
 //   framefs_crash_workload FOLDER LOG [OPTION...]
 //
-// FOLDER is a mount, or any folder.  What is in it is changed as well, and counts as synced.
+// FOLDER is a mount or any other folder.  Files already in it are changed too, and count as synced.
 //
-//   --operations N   in all                                 (2000)
+//   --operations N   total                                  (2000)
 //   --threads N      each has its own files                 (2)
-//   --files N        for each thread, at most               (4)
+//   --files N        per thread, at most                    (4)
 //   --size N         bytes of a file, at most               (300000)
 //   --write N        bytes of a write, at most              (60000)
 //   --syncs N        share of fsync(2), in percent          (8)
 //   --seed N
-//   --loose          states between syncs are not noted: for kernels that cache what is written
-//   --direct         writes by O_DIRECT, which kernels hand over whole: others they may cut into pieces
+//   --loose          states between syncs are not logged: for kernels that cache written data
+//   --direct         writes with O_DIRECT, which the kernel does not split, unlike other writes
 //   --no-xattrs      no vl-metalayers
-//   --fixed          sizes and names stay: for arrays
+//   --fixed          sizes and names do not change: for arrays
 //
-// Exit code 3 says that the filesystem has gone, 1 that an operation failed although it has not.
+// Exit code 3: the filesystem has gone.  Exit code 1: an operation failed although it has not.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -50,7 +50,7 @@ using fs::UniqueFd;
 
 constexpr int kExitGone = 3;
 constexpr std::string_view kXattrPrefix = "user.framefs.vlmeta.";
-constexpr std::uint64_t kNpyHeaderBytes = 128;  // of the arrays that tests make
+constexpr std::uint64_t kNpyHeaderBytes = 128;  // in the arrays that tests create
 
 struct Options {
   std::string folder;
@@ -81,7 +81,7 @@ OperationShares shares_of(const Options& options) {
   return shares;
 }
 
-// A file, and what it must hold.
+// A file, and its expected content.
 struct File {
   std::uint64_t id = 0;
   std::string name;
@@ -90,7 +90,7 @@ struct File {
   std::map<std::string, Bytes> vlmetalayers;
 };
 
-// What one thread does to its own files.
+// Changes the files of one thread.
 class Worker {
  public:
   Worker(const Options& options, const MarkLog& log, std::uint64_t number)
@@ -101,7 +101,7 @@ class Worker {
         operations_(options.seed * 1000 + number, shares_of(options), options.size, options.write) {
   }
 
-  // Takes over a file that is there.
+  // Takes over an existing file.
   bool adopt(const std::string& name) {
     File file{
         .id = take_id(), .name = name, .fd = open(name, O_RDWR), .content = {}, .vlmetalayers = {}};
@@ -122,7 +122,7 @@ class Worker {
  private:
   std::uint64_t take_id() { return std::exchange(next_id_, next_id_ + options_.threads); }
 
-  // A new one in a folder that others with other seeds have worked in.
+  // A name that is unique even if runs with other seeds used the folder.
   [[nodiscard]] std::string new_name(std::uint64_t id) const {
     return fmt::format("file-{}-{}-{}", options_.seed, number_, id);
   }
@@ -200,7 +200,7 @@ class Worker {
       case OperationKind::read:
       case OperationKind::seek:
       case OperationKind::check:
-        break;  // none of shares_of()
+        break;  // not in shares_of()
     }
     return true;
   }
@@ -257,7 +257,7 @@ class Worker {
     return true;
   }
 
-  // Closes all files of the thread at once, then opens them again.
+  // Closes all files of the thread, then opens them again.
   bool reopen(std::uint32_t seed) {
     for (auto& file : files_) {
       if (::close(file.fd.release()) != 0) return failed("close", file);
@@ -278,7 +278,7 @@ class Worker {
     return true;
   }
 
-  // To a new name, or over another of the thread's files.
+  // Renames to a new name, or over another file of the thread.
   bool rename(File& file, std::uint32_t seed) {
     const bool replaces = seed % 2 == 0 && files_.size() > 1;
     const auto other = std::ranges::find_if(files_, [&](const File& f) { return f.id != file.id; });
@@ -302,7 +302,7 @@ class Worker {
     return true;
   }
 
-  // An empty frame has room for little.
+  // An empty frame has little room for vl-metalayers.
   bool set_xattr(File& file, const Operation& operation) {
     if (file.content.empty()) return true;
     const auto layer = fmt::format("layer{}", operation.seed % 3);
