@@ -1,21 +1,23 @@
-// Does the same at random to files in a mount and to plain files, and compares.
+// Makes the same random changes to files in a mount and to plain files, and compares them.
 //
 //   framefs_model TESTED PLAIN [OPTION...]
 //
-// TESTED and PLAIN are folders with the same files; what is in them is used, and must be equal to begin with.
+// TESTED and PLAIN are folders with the same files.  Existing files are used and must be equal at
+// first.
 //
-//   --operations N   in all                             (10000)
+//   --operations N   total                              (10000)
 //   --threads N      each has its own files             (1)
-//   --files N        for each thread                    (1)
+//   --files N        per thread                         (1)
 //   --size N         bytes of a file, at most           (1000000)
 //   --write N        bytes of an operation, at most     (200000)
-//   --seed N         what a thread does to its files depends on nothing else
+//   --seed N         determines all operations of each thread on its files
 //   --only KIND,...  only these kinds of operations
-//   --but KIND,...   not these
-//   --header N       files have fixed sizes and a header of N bytes that is not for writing
+//   --but KIND,...   all kinds except these
+//   --header N       files have fixed sizes and a read-only header of N bytes
 //
-// A kind is write, append, truncate, punch, zero, allocate, mmap, direct, sync, reopen, rename, read, seek or
-// check.  The first difference ends the program with exit code 1, and with the last operations before it.
+// A kind is write, append, truncate, punch, zero, allocate, mmap, direct, sync, reopen, rename,
+// read, seek or check.  The first difference ends the program with exit code 1; it prints the last
+// operations before the difference.
 #include <algorithm>
 #include <atomic>
 #include <charconv>
@@ -98,7 +100,7 @@ class Thread {
     return !found || report(file, *found);
   }
 
-  // To another name and back, so that a second run finds the files; or over a third one.
+  // Renames to another name and back, so that a second run finds the files; or over a third file.
   Finding rename(PairedFile& file, std::uint32_t seed) const {
     const auto tested = file.tested_path();
     const auto name = tested.substr(tested.rfind('/') + 1);
@@ -178,7 +180,7 @@ std::optional<Options> parse_arguments(std::span<char* const> arguments) {
   return options;
 }
 
-// Of what is refused for an array, PairedFile tries some on its own.
+// PairedFile itself tries some of the operations that arrays refuse.
 void keep_for_arrays(OperationShares& shares) {
   const std::set<OperationKind> kinds = {OperationKind::write, OperationKind::mmap_write,
                                          OperationKind::sync,  OperationKind::reopen,

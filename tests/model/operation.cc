@@ -7,7 +7,7 @@
 namespace framefs::test {
 namespace {
 
-// Where chunks, blocks and pages are likely to have their borders.
+// Multiples of these are likely borders of chunks, blocks and pages.
 constexpr std::uint64_t kBorders[] = {512, 4096, 16384, 65536, 131072, 1000, 123456};
 
 }  // namespace
@@ -73,7 +73,7 @@ Operation OperationSource::next(std::uint64_t file_size) {
   next.size = std::clamp<std::uint64_t>(draw_size(), 1, most_write_bytes_);
   if (next.kind == OperationKind::append) next.offset = std::min(file_size, most_file_bytes_ - 1);
   next.size = std::min(next.size, most_file_bytes_ - next.offset);
-  // Files that lose half of themselves with every other operation would stay small.
+  // If truncations often halved the files, they would stay small.
   if (next.kind != OperationKind::truncate) return next;
   const auto how = draw(8);
   if (how == 0) next.offset = 0;

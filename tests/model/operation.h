@@ -10,21 +10,21 @@
 
 namespace framefs::test {
 
-// What a program may do to a file that it has open, and what it may look at.
+// The operations on an open file, and the ways to examine it.
 enum class OperationKind : std::uint8_t {
   write,
   append,
-  truncate,  // to a smaller size or a larger one
+  truncate,  // to a smaller or a larger size
   punch,     // fallocate(2), FALLOC_FL_PUNCH_HOLE
   zero,      // fallocate(2), FALLOC_FL_ZERO_RANGE
   allocate,  // fallocate(2), which may extend the file
   mmap_write,
   write_direct,  // O_DIRECT
   sync,
-  reopen,     // closes, and opens again in one of several ways
+  reopen,     // closes the file, and opens it again in one of several ways
   rename,     // to a new name, or over another file
   set_xattr,  // a vl-metalayer
-  read,       // a range, one way or another
+  read,       // a range, in one of several ways
   seek,       // SEEK_HOLE and SEEK_DATA
   check,      // everything
 };
@@ -40,15 +40,15 @@ struct Operation {
   OperationKind kind{};
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
-  std::uint32_t seed = 0;  // of the data, and of what else there is to choose
+  std::uint32_t seed = 0;  // for the data and for further choices
 
   [[nodiscard]] std::string text() const;
 };
 
-// How often each kind is chosen, as a share of the sum of all; 0: never.
+// How often each kind is chosen, relative to the sum of all shares; 0: never.
 using OperationShares = std::vector<std::pair<OperationKind, unsigned>>;
 
-// Draws operations on a file of which only the size matters.  The same for the same seed and sizes.
+// Draws operations on a file.  The result depends only on the seed and on the file's sizes.
 class OperationSource {
  public:
   OperationSource(std::uint64_t seed, OperationShares shares, std::uint64_t most_file_bytes,
@@ -68,7 +68,7 @@ class OperationSource {
   std::uint64_t all_shares_ = 0;
 };
 
-// Fills with data of one of several kinds: zeros, a repeated byte, numbers that count, text, noise.
+// Fills with data of one of several kinds: zeros, a repeated byte, ascending numbers, text, noise.
 void fill_data(std::span<std::byte> out, std::uint32_t seed);
 
 }  // namespace framefs::test

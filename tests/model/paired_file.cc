@@ -27,7 +27,7 @@ std::string error_text(int error) {
 
 Finding failed(const char* what) { return fmt::format("{}: {}", what, error_text(errno)); }
 
-// The result of a call and the errno that goes with it.
+// The result of a call, and its errno.
 struct Answer {
   std::int64_t result = 0;
   int error = 0;
@@ -40,7 +40,7 @@ Answer answer_of(const Call& call) {
   return {result, result < 0 ? errno : 0};
 }
 
-// Makes a call on both descriptors, and compares the answers.
+// Makes a call on both descriptors and compares the answers.
 template <class Call>
 Finding on_both(const char* what, const UniqueFd& tested, const UniqueFd& plain, const Call& call) {
   const auto wanted = answer_of([&] { return call(plain.get()); });
@@ -52,7 +52,7 @@ Finding on_both(const char* what, const UniqueFd& tested, const UniqueFd& plain,
 
 off_t off(std::uint64_t offset) { return static_cast<off_t>(offset); }
 
-// A mapping of a file's bytes [offset, offset + size), whatever the offset.
+// A mapping of a file's bytes [offset, offset + size), for any offset.
 class Mapping {
  public:
   Mapping(int fd, std::uint64_t offset, std::uint64_t size, int protection)
@@ -77,7 +77,7 @@ class Mapping {
   void* const address_;
 };
 
-// Memory as O_DIRECT wants it.
+// Memory with the alignment that O_DIRECT requires.
 struct FreeDeleter {
   void operator()(std::byte* memory) const { std::free(memory); }  // NOLINT: of aligned_alloc()
 };
@@ -136,7 +136,7 @@ Finding PairedFile::perform(const Operation& operation) {
       return check_all(operation.seed);
     case OperationKind::rename:
     case OperationKind::set_xattr:
-      break;  // not of one file; not of bytes
+      break;  // not for a single file, or not about bytes
   }
   return {};
 }
@@ -156,7 +156,7 @@ Finding PairedFile::write(const Operation& operation) {
   return found;
 }
 
-// By a handle of its own, which appends.
+// Appends through a separate descriptor.
 Finding PairedFile::append(const Operation& operation) {
   const UniqueFd tested(::open(tested_path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   const UniqueFd plain(::open(plain_path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
@@ -230,7 +230,7 @@ Finding PairedFile::sync(const Operation& operation) {
 }
 
 Finding PairedFile::reopen(const Operation& operation) {
-  // Sometimes a second handle stays until the first is closed and opened again.
+  // Sometimes another descriptor stays open until the first is closed and opened again.
   UniqueFd other;
   if (operation.seed % 3 == 0) other = UniqueFd(::open(tested_path_.c_str(), O_RDONLY | O_CLOEXEC));
   if (auto found = close()) return found;
@@ -263,7 +263,8 @@ Finding PairedFile::read(const Operation& operation) {
                  draw_way(operation.seed));
 }
 
-// Where holes are is for each filesystem to say; but they hold zeros, and behind the end is nothing.
+// Each filesystem decides where holes are.  But holes must read as zeros, and offsets after the end
+// have no data.
 Finding PairedFile::seek(const Operation& operation) {
   const auto at = off(operation.offset);
   const auto data = answer_of([&] { return ::lseek(tested_.get(), at, SEEK_DATA); });
@@ -289,7 +290,7 @@ Finding PairedFile::seek(const Operation& operation) {
   return {};
 }
 
-// What an array's shape or its NumPy header would suffer from.
+// Checks that operations which would damage an array's shape or NumPy header are refused.
 Finding PairedFile::check_refusals(const Operation& operation) {
   const auto refuses = [&](const char* what, const Answer& answer) -> Finding {
     if (answer.error == EPERM) return {};
@@ -350,7 +351,7 @@ Finding PairedFile::read_direct(std::uint64_t offset, Bytes& out) const {
 Finding PairedFile::read_tested(ReadBy way, std::uint64_t offset, Bytes& out) const {
   if (way == ReadBy::mapped) return read_mapped(offset, out);
   if (way == ReadBy::direct) return read_direct(offset, out);
-  // Else the kernel would hand back what was written, from its own memory.
+  // Otherwise the kernel would return the written bytes from its own cache.
   if (way == ReadBy::uncached) ::posix_fadvise(tested_.get(), 0, 0, POSIX_FADV_DONTNEED);
   if (!fs::read_fully(tested_.get(), offset, out)) return failed("read");
   return {};

@@ -11,30 +11,31 @@
 
 namespace framefs::test {
 
-// What is wrong, or nothing.
+// A description of the difference, or nothing.
 using Finding = std::optional<std::string>;
 
 struct PairOptions {
-  // Sizes are fixed and the first so many bytes are not for writing: an array shown as a NumPy file.
+  // The sizes are fixed and the first `header_bytes` are read-only: an array shown as a NumPy file.
   std::uint64_t header_bytes = 0;
   bool direct = true;  // whether O_DIRECT may be used
 };
 
-// Does the same to a file in a mount and to a plain file, and compares what they answer and what they hold.
+// Applies the same operations to a file in a mount and to a plain file, and compares the answers
+// and the contents.
 // Threads: one.
 class PairedFile {
  public:
   PairedFile(std::string tested, std::string plain, const PairOptions& options)
       : tested_path_(std::move(tested)), plain_path_(std::move(plain)), options_(options) {}
 
-  // Opens both, after creating what is not there.
+  // Opens both files, and creates those that do not exist.
   Finding open();
-  // Does it to both, and compares.
+  // Performs the operation on both files and compares them.
   Finding perform(const Operation& operation);
-  // All bytes and the size, read in one of several ways.
+  // Compares all bytes and the sizes; the bytes are read in one of several ways.
   Finding check_all(std::uint32_t seed);
   Finding close();
-  // Both under new names.
+  // Gives both files new names.
   Finding rename(const std::string& tested, const std::string& plain);
 
   [[nodiscard]] std::uint64_t size() const { return size_; }
@@ -56,7 +57,7 @@ class PairedFile {
   Finding check_refusals(const Operation& operation);
 
   ReadBy draw_way(std::uint32_t seed) const;
-  // Bytes [offset, offset + size), which are inside the file.
+  // Reads out.size() bytes at `offset`, which are inside the file.
   Finding read_tested(ReadBy way, std::uint64_t offset, Bytes& out) const;
   Finding read_mapped(std::uint64_t offset, Bytes& out) const;
   Finding read_direct(std::uint64_t offset, Bytes& out) const;
