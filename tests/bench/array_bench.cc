@@ -1,10 +1,10 @@
-// How fast the plan of a read of an array is made: a mebibyte from the middle of a 2-d array whose
-// blocks have short rows.
+// The speed of planning a read of an array: a mebibyte from the middle of a 2-d array whose blocks
+// have short rows.
 //
 //   framefs_array_bench --benchmark_repetitions=5
 //
-// Names are WHAT/BYTES PER ROW OF A BLOCK.  "runs" and "blocks" only walk; "copy in order" looks each
-// run's block up, "copy by block" takes block by block.
+// Names are WHAT/BYTES PER ROW OF A BLOCK.  "runs" and "blocks" only iterate; "copy in order" looks
+// up the block of each run; "copy by block" copies block by block.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// How fast BloscLZ streams decode, beside the byte-by-byte decoder that is the tests' oracle: the
-// ratio of the two is less a matter of the machine than either.
+// The decoding speed of BloscLZ streams, beside that of the byte-by-byte decoder that is the tests'
+// oracle.  The ratio of the two depends less on the machine than the speeds.
 //
 //   framefs_blosclz_bench [--benchmark_filter=...]
 //
@@ -33,7 +33,7 @@ struct Stream {
   Bytes plain;
 };
 
-// One kind of data, as the streams that its blocks are split into.
+// One kind of data, as the streams of its blocks.
 struct Sample {
   std::string name;
   std::vector<Stream> streams;
@@ -42,7 +42,7 @@ struct Sample {
   std::size_t longest = 0;  // of the decoded streams
 };
 
-// As a chunk does it, streams that do not get smaller are left out: they are stored as they are.
+// Like a chunk, omits streams that do not get smaller: a chunk stores those uncompressed.
 Sample make_sample(std::string name, const Bytes& data, std::size_t stream_bytes) {
   Sample sample{.name = std::move(name), .streams = {}};
   for (std::size_t at = 0; at < data.size(); at += stream_bytes) {
@@ -74,7 +74,7 @@ std::vector<Sample> make_samples() {
   return samples;
 }
 
-// Decodes one stream into `out`; whether it could.
+// Decodes one stream into `out`.  Returns whether this succeeded.
 using Decode = bool (*)(std::span<const std::byte> stored, std::span<std::byte> out);
 
 bool decode_fast(std::span<const std::byte> stored, std::span<std::byte> out) {

@@ -1,9 +1,10 @@
-// framefs_decode_rate: how fast our codec decodes, without any filesystem.
+// framefs_decode_rate: the decoding speed of the codec, without a filesystem.
 //
 //   framefs_decode_rate THREADS FRAME
 //
-// The frame lies in memory; the threads take chunks in turn and decode them block by block, each into
-// memory of its own.  Prints {"bytes", "reads", "wall_s", "cpu_s"}, as JSON; a read is a chunk.
+// The frame is in memory.  The threads take chunks in turn and decode them block by block, each
+// into its own memory.  Prints {"bytes", "reads", "wall_s", "cpu_s"} as JSON; each chunk counts as
+// a read.
 
 #include <atomic>
 #include <cstdint>
@@ -31,7 +32,7 @@ struct Input {
   codec::Limits limits;
 };
 
-// One thread's share of the work.
+// The work of one thread.
 class Worker {
  public:
   Worker(const Input& input, const codec::Frame& frame)

@@ -1,11 +1,11 @@
-// How fast chunks are encoded on one thread, and how small they get.
+// The speed of encoding chunks on one thread, and the size of the result.
 //
 //   framefs_encode_bench FILE TYPESIZE [CODEC [LEVEL [FILTER]]]
 //
-// Encodes FILE in chunks of 4 MiB with every codec, level and filter (0 none, 1 shuffle, 2 bitshuffle)
-// and prints a line for each: codec, level, filter, MB/s of the best of some rounds, stored bytes.
-// tests/bench/encode_reference.c prints the same of the reference library, tests/bench/compare_encode
-// runs both in turn.
+// Encodes FILE in chunks of 4 MiB with every codec, level and filter (0 none, 1 shuffle, 2
+// bitshuffle).  Prints one line for each: codec, level, filter, MB/s of the best round, stored
+// bytes.  tests/bench/encode_reference.c prints the same for the reference library;
+// tests/bench/compare_encode runs both in turn.
 #include <time.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t kChunkBytes = 4u << 20;
 
-// Seconds of this thread alone, so that other work on the machine counts less.
+// CPU time of this thread in seconds, so that other work on the machine counts less.
 double now() {
   timespec time{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

@@ -1,10 +1,10 @@
-// framefs_encode_rate: how fast our codec encodes, without any filesystem.
+// framefs_encode_rate: the encoding speed of the codec, without a filesystem.
 //
 //   framefs_encode_rate THREADS CODEC LEVEL TYPESIZE FILTER CHUNK TIMES FILE
 //
-// FILE lies in memory; the threads take chunks of CHUNK bytes in turn, all of it TIMES times.  FILTER is
-// 0 none, 1 shuffle, 2 bitshuffle.  Prints {"bytes", "reads", "wall_s", "cpu_s"}, as JSON; a read is a
-// chunk.
+// FILE is in memory.  The threads take chunks of CHUNK bytes in turn, and the whole file TIMES
+// times.  FILTER is 0 (none), 1 (shuffle) or 2 (bitshuffle).  Prints {"bytes", "reads", "wall_s",
+// "cpu_s"} as JSON; each chunk counts as a read.
 
 #include <algorithm>
 #include <atomic>
@@ -41,7 +41,7 @@ struct Work {
   }
 };
 
-// One thread's share.
+// The work of one thread.
 void encode_some(const Work& work, std::atomic<std::uint64_t>& next) {
   codec::ChunkEncoder encoder;
   std::vector<std::byte> out(codec::ChunkPlan::max_bytes(work.chunksize));

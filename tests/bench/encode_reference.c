@@ -1,4 +1,4 @@
-/* What encode_bench.cc measures, done by the reference library; see there. */
+/* The measurements of encode_bench.cc, made with the reference library; see there. */
 #include <blosc2.h>
 #include <stdio.h>
 #include <stdlib.h>

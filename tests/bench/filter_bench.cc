@@ -1,9 +1,10 @@
-// How fast the filters are undone, by every implementation this CPU can run, beside a plain copy.
+// The speed of reversing filters, with every implementation that this CPU can run, beside a plain
+// copy.
 //
 //   framefs_filter_bench --benchmark_filter=unshuffle/.*/12/ --benchmark_repetitions=5
 //
-// Names are FILTER/IMPLEMENTATION/WIDTH/KIB.  A block of 8 KiB and its result stay in a first-level
-// cache of 32 KiB, 32 and 256 KiB in a second level of 1 MiB.
+// Names are FILTER/IMPLEMENTATION/WIDTH/KIB.  A block of 8 KiB and its result fit in a first-level
+// cache of 32 KiB; blocks of 32 and 256 KiB fit in a second-level cache of 1 MiB.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -26,7 +27,7 @@ using test::Bytes;
 constexpr std::size_t kKiB = 1024;
 constexpr std::size_t kBlockKiB[] = {8, 32, 256, 1024};
 
-// Runs `undo(in, out)` on one block again and again.
+// Runs `undo(in, out)` on one block repeatedly.
 template <class Undo>
 void measure(const std::string& name, std::size_t width, const Undo& undo) {
   for (const std::size_t kib : kBlockKiB) {

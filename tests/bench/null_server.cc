@@ -1,10 +1,10 @@
-// framefs_null_server: a FUSE server that has nothing to do, to measure what FUSE itself costs.
+// framefs_null_server: a FUSE server without any work, to measure the cost of FUSE itself.
 //
 //   framefs_null_server MOUNTPOINT SIZE [PIECE]
 //
-// Whatever name is looked up is a file of SIZE bytes, all of them answered from the same PIECE bytes of
-// memory (128 KiB).  Serves in the foreground until it is unmounted.  What it asks of libfuse and of
-// the kernel is what fs/fuse/session.cc and fs/fuse/kernel_readahead.cc ask.
+// Every name is a file of SIZE bytes, all answered from the same PIECE bytes of memory (128 KiB).
+// Runs in the foreground until it is unmounted.  It makes the same requests to libfuse and to the
+// kernel as fs/fuse/session.cc and fs/fuse/kernel_readahead.cc.
 
 #include <sys/stat.h>
 #include <sys/sysmacros.h>

@@ -1,10 +1,11 @@
-// framefs_bench_reader: reads files as fast as it can, and says how long it took.
+// framefs_bench_reader: reads files as fast as possible and prints the time.
 //
-//   framefs_bench_reader sequential PIECE READERS FILE...   every reader one file, in turn, to its end
+//   framefs_bench_reader sequential PIECE READERS FILE...   each reader reads whole files, in turn
 //   framefs_bench_reader offsets PIECE LIST FILE            PIECE bytes at each of LIST's offsets
-//   framefs_bench_reader map PIECE FILE                     one byte of every PIECE bytes of a mapping
+//   framefs_bench_reader map PIECE FILE                     one byte of every PIECE bytes of a
+//   mapping
 //
-// LIST holds 64-bit little-endian offsets.  Prints {"bytes", "reads", "wall_s", "cpu_s"}, as JSON.
+// LIST holds 64-bit little-endian offsets.  Prints {"bytes", "reads", "wall_s", "cpu_s"} as JSON.
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -62,9 +63,10 @@ struct Count {
   std::uint64_t reads = 0;
 };
 
-// Where reads go to.  It begins at a page, as that of cat, cp and dd does: some processors copy from pages to
-// 16 bytes behind the beginning of others, where malloc() has large pieces begin, at a sixth of their speed.
-// And it has been touched, so that the first read does not pay for it.
+// The memory for reads.  It begins at a page boundary, like the buffers of cat, cp and dd: some
+// processors copy from pages at a sixth of their speed if the destination is 16 bytes after a page
+// boundary, where malloc() puts large buffers.  All pages are touched in advance, so that the first
+// read does not pay for that.
 class Buffer {
  public:
   explicit Buffer(std::size_t size)
@@ -116,7 +118,7 @@ Count at_offsets(std::size_t piece, const std::string& list, const std::string& 
   std::ifstream in(list, std::ios::binary | std::ios::ate);
   std::vector<std::int64_t> offsets(static_cast<std::size_t>(in.tellg()) / sizeof(std::int64_t));
   in.seekg(0);
-  // Integers as they lie in memory, which the assertion above makes the file's form.
+  // Integers in the host's representation, which the assertion above makes the file's.
   in.read(reinterpret_cast<char*>(offsets.data()),
           static_cast<std::streamsize>(offsets.size() * sizeof(std::int64_t)));
   if (!in) fail(list);
@@ -141,7 +143,7 @@ Count map(std::size_t piece, const std::string& path) {
   unsigned sum = 0;
   for (std::size_t at = 0; at < size; at += piece) sum += static_cast<unsigned char>(bytes[at]);
   ::munmap(memory, size);
-  // The sum has to be used, or the compiler may leave the reads out.
+  // The sum must be used, or the compiler may remove the reads.
   if (sum == 1) std::cerr << '\n';
   return {size, (size + piece - 1) / piece};
 }

@@ -1,13 +1,13 @@
-/* reference_rate: how fast the reference library decodes and encodes, without any filesystem.  Built and run by
-   tests/bench/reference.py against a library of its own, not by CMake.
+/* reference_rate: the decoding and encoding speed of the reference library, without a filesystem.
+   tests/bench/reference.py, not CMake, builds it with a separate copy of the library, and runs it.
 
      reference_rate decode FRAME               all chunks, one thread, the frame in memory
      reference_rate slices PIECE LIST FRAME    PIECE bytes at each of LIST's offsets, from the file
      reference_rate encode THREADS CODEC LEVEL TYPESIZE FILTER CHUNK TIMES FILE
-                                               as framefs_encode_rate does
+                                               the same as framefs_encode_rate
 
-   LIST holds 64-bit offsets in the machine's byte order.  Prints {"bytes", "reads", "wall_s", "cpu_s"},
-   as JSON, like the other programs here. */
+   LIST holds 64-bit offsets in the machine's byte order.  Prints {"bytes", "reads", "wall_s", "cpu_s"}
+   as JSON, like the other programs in this folder. */
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,10 +10,11 @@
 
 namespace framefs::bench {
 
-// Measures from its construction on.
+// Measures the time from its construction on.
 class Stopwatch {
  public:
-  // One line of JSON: {"bytes", "reads", "wall_s", "cpu_s"}; the CPU time is that of all threads.
+  // Prints one line of JSON: {"bytes", "reads", "wall_s", "cpu_s"}.  The CPU time is that of all
+  // threads.
   void print(std::uint64_t bytes, std::uint64_t reads) const {
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin_;
     std::cout << fmt::format(R"({{"bytes": {}, "reads": {}, "wall_s": {:.6f}, "cpu_s": {:.6f}}})",

@@ -1,12 +1,15 @@
-// framefs_bench_writer: writes files as fast as it can, and says how long it took.
+// framefs_bench_writer: writes files as fast as possible and prints the time.
 //
-//   framefs_bench_writer sequential PIECE TIMES FROM TO   a new file TO: all of FROM, TIMES times, in pieces, and
-//                                                         an fsync
-//   framefs_bench_writer offsets PIECE LIST FILE          PIECE bytes at each of LIST's offsets, and an fsync
-//   framefs_bench_writer create COUNT SIZE FOLDER         COUNT new files of SIZE bytes: open, write, close
+//   framefs_bench_writer sequential PIECE TIMES FROM TO   writes FROM, TIMES times, to the new file
+//   TO, in
+//                                                         pieces, then calls fsync
+//   framefs_bench_writer offsets PIECE LIST FILE          PIECE bytes at each of LIST's offsets,
+//   then fsync
+//   framefs_bench_writer create COUNT SIZE FOLDER         COUNT new files of SIZE bytes: open,
+//   write, close
 //
-// LIST holds 64-bit little-endian offsets.  Prints {"bytes", "reads", "wall_s", "cpu_s"}, as JSON; what
-// counts as a read is a write, or a file.
+// LIST holds 64-bit little-endian offsets.  Prints {"bytes", "reads", "wall_s", "cpu_s"} as JSON;
+// each write, or each file, counts as a read.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -83,7 +86,7 @@ void at_offsets(std::size_t piece, const std::string& list, const std::string& p
   const auto stored = file_bytes(list);
   std::vector<std::int64_t> offsets(stored.size() / sizeof(std::int64_t));
   std::copy_n(stored.data(), offsets.size() * sizeof(std::int64_t),
-              // Integers as they lie in memory, which the assertion above makes the file's form.
+              // Integers in the host's representation, which the assertion above makes the file's.
               reinterpret_cast<char*>(offsets.data()));
   const auto bytes = noise(piece);
   const bench::Stopwatch stopwatch;
