@@ -1,8 +1,10 @@
-// Our side of the interoperation test; scripts/interop runs it.
+// The framefs side of the interoperation test; scripts/interop runs it.
 //
-//   framefs_interop_frames write FOLDER COUNT SEED    COUNT frames and arrays of random shape, each
-//                                                     beside a .plain file with the bytes it holds
-//   framefs_interop_frames check FOLDER               every contiguous frame in it holds its .plain
+//   framefs_interop_frames write FOLDER COUNT SEED    writes COUNT random frames and arrays, and
+//   for
+//                                                     each a .plain file with its content
+//   framefs_interop_frames check FOLDER               checks every contiguous frame against its
+//   .plain
 #include <fcntl.h>
 
 #include <cstdio>
@@ -101,7 +103,7 @@ codec::EncodeParams random_encoding(std::mt19937& random) {
   codec::EncodeParams params;
   params.codec = kCodecs[below(random, 5)];
   params.clevel = static_cast<int>(below(random, 10));
-  // The highest of zstd takes its time.
+  // The highest level of zstd is slow.
   if (params.codec == codec::CodecId::zstd && params.clevel == 9) params.clevel = 6;
   params.typesize = kTypesizes[below(random, below(random, 3) == 0 ? 14 : 4)];
   params.filters = random_filters(random);
@@ -141,13 +143,14 @@ Status write_frame(const filesystem::path& path, bool sparse, const codec::Frame
   return {};
 }
 
-// A frame of bytes.  The vl-metalayer "head" repeats the first of them, as the other side knows.
+// Writes a frame of bytes.  The vl-metalayer "head" repeats its first bytes, which the library side
+// checks.
 Status write_random_frame(const filesystem::path& folder, int number, std::mt19937& random) {
   codec::FrameParams params;
   params.encode = random_encoding(random);
   params.chunksize = 1 + below(random, below(random, 4) == 0 ? 400 : 100000);
   const auto typesize = params.encode.typesize;
-  // The other side counts in items.
+  // The library side counts in items.
   params.chunksize = std::max(params.chunksize / typesize * typesize, typesize);
   const auto kind = test::kPlainKinds[below(random, 7)];
   std::size_t nbytes = below(random, 300000);
@@ -185,7 +188,7 @@ Extents random_extents(std::mt19937& random) {
   return extents;
 }
 
-// Calls visit(index) for every index below `ends`, the last dimension running fastest.
+// Calls visit(index) for every index below `ends`; the last dimension varies fastest.
 template <class Visit>
 void for_each_index(const std::vector<std::int64_t>& ends, const Visit& visit) {
   for (const auto end : ends) {
@@ -200,7 +203,7 @@ void for_each_index(const std::vector<std::int64_t>& ends, const Visit& visit) {
   }
 }
 
-// What `parts` of that size cover `whole`, dimension by dimension.
+// The number of parts of that size that cover `whole`, for each dimension.
 std::vector<std::int64_t> parts_of(std::span<const std::int64_t> whole,
                                    std::span<const std::int32_t> part) {
   std::vector<std::int64_t> counts;
@@ -210,7 +213,7 @@ std::vector<std::int64_t> parts_of(std::span<const std::int64_t> whole,
   return counts;
 }
 
-// The items in the order of chunks, blocks and places in blocks; what pads them is zeros.
+// The items in the order of chunks, blocks and positions in blocks; the padding is zeros.
 // Source: array format, "Element to byte".
 Bytes in_chunk_order(const Extents& extents, const Bytes& plain, std::size_t typesize) {
   const std::vector<std::int64_t> chunk(extents.chunk.begin(), extents.chunk.end());
@@ -237,7 +240,7 @@ Bytes in_chunk_order(const Extents& extents, const Bytes& plain, std::size_t typ
   return out;
 }
 
-// An array; its .plain has the items in C order.
+// Writes an array.  Its .plain has the items in C order.
 Status write_random_array(const filesystem::path& folder, int number, std::mt19937& random) {
   constexpr const char* kTypes[] = {"|u1", "<i2", "<f4", "<f8", "<c16", "|S5"};
   constexpr std::uint32_t kSizes[] = {1, 2, 4, 8, 16, 5};
@@ -245,7 +248,7 @@ Status write_random_array(const filesystem::path& folder, int number, std::mt199
   const auto extents = random_extents(random);
   codec::FrameParams params;
   params.encode = random_encoding(random);
-  params.encode.use_dict = false;  // the other side reads arrays in slices
+  params.encode.use_dict = false;  // the library side reads arrays in slices
   params.encode.typesize = kSizes[type];
   std::uint64_t block_items = 1;
   std::uint64_t chunk_items = 1;

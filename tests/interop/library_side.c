@@ -1,12 +1,12 @@
-/* The reference library's side of the interoperation test; scripts/interop runs it where the library
-   is installed.
+/* The reference library's side of the interoperation test.  scripts/interop runs it on a system that
+   has the library.
 
      library_side FOLDER SEED
 
-   Opens every frame in FOLDER (NAME.b2frame, a file or a folder) and compares what it holds with
+   Opens every frame in FOLDER (NAME.b2frame, a file or a folder) and compares its content with
    NAME.plain: chunk by chunk, in random slices, and the vl-metalayer "head" with the first bytes.
-   Then changes the frame in one way or other, NAME.plain likewise, and compares once more after
-   opening it anew.  Arrays (NAMEa.b2nd) are compared as a whole and in a slice. */
+   Then makes a random change to the frame and the same change to NAME.plain, opens the frame again,
+   and compares again.  Arrays (NAMEa.b2nd) are compared as a whole and in a slice. */
 #include <b2nd.h>
 #include <blosc2.h>
 #include <dirent.h>
@@ -18,7 +18,7 @@
 #define SLICES 12
 
 static const char *current;  /* frame */
-static const char *stage;    /* what is done with it */
+static const char *stage;    /* the current step */
 
 #define DEMAND(rule, ...)                                  \
   do {                                                     \
@@ -42,7 +42,7 @@ static uint8_t *load(const char *path, int64_t *size) {
   fseek(file, 0, SEEK_END);
   *size = ftell(file);
   rewind(file);
-  /* Room for what is appended. */
+  /* Room for appended bytes. */
   uint8_t *bytes = malloc((size_t)*size + (4 << 20));
   const size_t got = fread(bytes, 1, (size_t)*size, file);
   fclose(file);
@@ -57,9 +57,9 @@ static int save(const char *path, const uint8_t *bytes, int64_t size) {
   return 0;
 }
 
-/* Whether a slice of these bytes meets what the library itself gets wrong, in its own frames too
-   (3.3.5): a part as long as a block, the last one too, but of two blocks, gives other bytes; a chunk
-   with a dictionary gives none. */
+/* Whether a slice of these bytes triggers errors of the library (3.3.5), which occur in its own frames
+   too.  A part that is as long as a block, or as the last block, but spans two blocks, gives wrong
+   bytes.  A chunk with a dictionary gives no bytes. */
 static int is_faulty(blosc2_schunk *schunk, int64_t begin, int64_t end) {
   const int64_t chunksize = schunk->chunksize;
   for (int64_t chunk = begin / chunksize; chunk * chunksize < end; ++chunk) {
@@ -128,13 +128,13 @@ static int change(blosc2_schunk *schunk, uint8_t *plain, int64_t *size) {
   const int32_t chunksize = schunk->chunksize;
   const int whole = chunksize > 0 && *size % chunksize == 0;
   switch (below(4)) {
-    case 0: /* append; only where the last chunk is whole, or the frame changes its kind */
+    case 0: /* append; only if the last chunk is full, or the frame would change its kind */
       if (!whole || chunksize > (int32_t)sizeof fresh) break;
       DEMAND(blosc2_schunk_append_buffer(schunk, fresh, chunksize) > 0, "append");
       memcpy(plain + *size, fresh, (size_t)chunksize);
       *size += chunksize;
       return 0;
-    case 1: { /* update of any chunk but a short last one */
+    case 1: { /* update any chunk except a short last one */
       const int64_t full = chunksize > 0 ? *size / chunksize : 0;
       if (full == 0 || chunksize > (int32_t)sizeof fresh) break;
       const int64_t at = below((uint32_t)full);
@@ -147,7 +147,7 @@ static int change(blosc2_schunk *schunk, uint8_t *plain, int64_t *size) {
       memcpy(plain + at * chunksize, fresh, (size_t)chunksize);
       return 0;
     }
-    case 2: { /* delete a whole chunk, but never the only one */
+    case 2: { /* delete a full chunk, but never the only one */
       const int64_t full = chunksize > 0 ? *size / chunksize : 0;
       if (full < 2 || !whole) break;
       const int64_t at = below((uint32_t)full);
@@ -225,7 +225,7 @@ static int try_array(const char *folder, const char *name) {
       shape[d] = stop[d] - start[d];
       items *= shape[d];
     }
-    /* The first and the last item of the slice tell whether it was taken in the right place. */
+    /* The first and the last item show whether the slice has the right position. */
     const int32_t typesize = array->sc->typesize;
     DEMAND(b2nd_get_slice_cbuffer(array, start, stop, out, shape, items * typesize) >= 0, "slice");
     int64_t first = 0;
