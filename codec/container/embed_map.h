@@ -34,7 +34,7 @@ struct EmbedMap {
 // to ranges of the decoded bytes of the container's frame, which has `store_bytes` of them.
 // Errors: truncated, bad_field, over_limit, with offsets in `metadata`.  An error in a single node
 // makes only that node damaged.
-// Source: store format, "Embedded stores"; MessagePack specification.
+// Source: container format, "Embedded stores"; MessagePack specification.
 Result<EmbedMap> parse_embed_map(std::span<const std::byte> metadata, std::uint64_t store_bytes,
                                  const ContainerLimits& limits);
 

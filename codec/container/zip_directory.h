@@ -31,7 +31,7 @@ struct ZipMember {
 // extensions; framefs reads its members in place.  The directory also lists members that cannot be
 // read in place.  A damaged entry affects only its own member.
 // Immutable after read(); any number of threads may use it.
-// Source: store format, "Archives"; .ZIP File Format Specification (APPNOTE), 4.3 to 4.5.
+// Source: container format, "Archives"; .ZIP File Format Specification (APPNOTE), 4.3 to 4.5.
 class ZipDirectory {
  public:
   // Reads the end of the archive and its central directory, and nothing of the members.
