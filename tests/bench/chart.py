@@ -15,7 +15,7 @@ STYLE = """text { font: 13px system-ui, sans-serif; fill: #1f2328; }
 
 
 def groups_of(document):
-    """(heading, [(who, MB/s, least, most)]) for each kind of data that was measured."""
+    """(heading, [(who, MB/s, least, most)]) for each measured kind of data."""
     rows = figures(document)
     for data in README_DATA:
         bars = []

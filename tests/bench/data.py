@@ -1,4 +1,4 @@
-"""The data that is read, and what holds it: frames, images, lists of places to read at."""
+"""The test data, its frames and images, and lists of offsets to read at."""
 
 import concurrent.futures
 import os
@@ -11,11 +11,11 @@ import numpy
 
 MIB = 1 << 20
 CHUNK = 4 * MIB
-PEER_BLOCK = 128 << 10  # what squashfs and EROFS images have; frames of this block size are compared
+PEER_BLOCK = 128 << 10  # of the squashfs and EROFS images; also a block size of frames
 LEVEL = 5
 CODECS = ("lz4", "zstd", "blosclz", "zlib")
 FILTERS = ("none", "shuffle", "bitshuffle", "delta", "bytedelta")
-QUARTERS = 4  # `float`, cut into so many files of their own, for several readers
+QUARTERS = 4  # `float`, divided into this many files, for several readers
 RANDOM_READS = 2000
 
 
@@ -28,7 +28,7 @@ KINDS = {"float": Kind(4, "shuffle"), "time": Kind(8, "shuffle"), "text": Kind(1
 
 
 def automatic_block(codec, kind):
-    """What the reference library chooses at level 5.  Source: format description, I.1."""
+    """The reference library's choice at level 5.  Source: format description, I.1."""
     if splits(codec, kind):
         return (64 << 10) * kind.typesize
     return (128 << 10) * (2 if codec in ("zlib", "zstd") else 1)
@@ -39,7 +39,8 @@ def splits(codec, kind):
 
 
 class Frame(NamedTuple):
-    """A frame of one kind of data; `part` is None for all of it, or the number of a quarter."""
+    """A frame of one kind of data.  `part` is None for all of the data, or the number of a
+    quarter."""
     data: str
     codec: str
     block: int
@@ -55,7 +56,7 @@ class Frame(NamedTuple):
 
 
 def all_frames():
-    """Every kind with every codec, with the automatic block size and with that of the peers."""
+    """Every kind with every codec, with the automatic block size and with the peers' block size."""
     frames = []
     for data, kind in KINDS.items():
         for codec in CODECS:
@@ -69,7 +70,7 @@ def quarters(data, codec):
 
 
 class Data:
-    """A folder with all of it.  What is there already is not made again."""
+    """A folder with all data.  Existing files are not created again."""
 
     def __init__(self, folder, mib, make_frame):
         self.folder = pathlib.Path(folder)
@@ -103,7 +104,7 @@ class Data:
         return self.filters / f"{codec}-{name}.b2frame"
 
     def make_frames(self, more):
-        """All frames and `more`, as many at a time as there are processors."""
+        """Creates all frames and those in `more`, one per processor at a time."""
         self.frames.mkdir(exist_ok=True)
         self.filters.mkdir(exist_ok=True)
         jobs = [(self.plain / f.plain, self.frame_path(f), f.codec, KINDS[f.data].filter,
@@ -119,7 +120,7 @@ class Data:
             "--block", block, "--filter", filter_name, *split, plain, path)
 
     def make_virtual(self, gib):
-        """A folder with a frame that decodes to so many GiB and stores none of them."""
+        """Creates a folder with a frame that decodes to `gib` GiB and stores none of its bytes."""
         folder = self.folder / f"virtual-{gib}"
         folder.mkdir(exist_ok=True)
         make(folder / "rules.b2frame", lambda path: run(self.make_frame, "--chunk", "4M", "--block", "128K",
@@ -127,7 +128,7 @@ class Data:
         return folder
 
     def make_many(self, count):
-        """A folder of so many small frames."""
+        """Creates a folder of `count` small frames."""
         folder = self.folder / f"many-{count}"
         if not (folder / f"small-{count - 1:06d}.txt.b2frame").exists():
             folder.mkdir(exist_ok=True)
@@ -142,16 +143,16 @@ class Data:
     # --------------------------------------------------------------------------- places to read at
 
     def offsets(self, pattern, piece):
-        """A file with offsets, the same on every run, of reads of `piece` bytes."""
+        """A file of offsets for reads of `piece` bytes; it is the same in every run."""
         path = self.folder / f"offsets-{pattern}-{piece}-{self.mib}"
         size = self.mib * MIB
         rng = numpy.random.default_rng(7)
         if pattern == "uniform":
             places = rng.integers(0, (size - piece) // 4096, RANDOM_READS) * 4096
-        elif pattern == "hot":  # a hundred stretches of 64 KiB, which are read again and again
+        elif pattern == "hot":  # 100 ranges of 64 KiB, read repeatedly
             starts = rng.integers(0, (size - 65536) // 4096, 100)
             places = (rng.choice(starts, RANDOM_READS * 4) + rng.integers(0, 16, RANDOM_READS * 4)) * 4096
-        else:  # each in a block of its own, and not across its border
+        else:  # each in a different block, and within it
             blocks = rng.permutation(size // PEER_BLOCK)[:RANDOM_READS]
             places = blocks * PEER_BLOCK + rng.integers(0, (PEER_BLOCK - piece) // 4096 + 1, len(blocks)) * 4096
         path.write_bytes(places.astype("<i8").tobytes())
@@ -161,7 +162,7 @@ class Data:
 # -------------------------------------------------------------------------------- the plain data
 
 def write_field(path, mib):
-    """Temperatures on a grid: smooth in both directions, with noise, in steps of a sensor's."""
+    """Temperatures on a grid: smooth in both directions, with noise, in a sensor's resolution."""
     rng = numpy.random.default_rng(1)
     x = numpy.linspace(0, 12 * numpy.pi, 4096, dtype=numpy.float32)
     with open(path, "wb") as file:
@@ -185,7 +186,7 @@ def write_times(path, mib):
 
 
 def write_log(path, mib):
-    """A server's log.  It repeats after 16 MiB, which is farther than any codec here looks back."""
+    """A server's log.  It repeats after 16 MiB, farther than any of the codecs looks back."""
     rng = numpy.random.default_rng(3)
     levels = ["INFO"] * 8 + ["WARN", "ERROR"]
     verbs = ["GET", "GET", "GET", "POST", "PUT"]
@@ -209,7 +210,7 @@ def write_log(path, mib):
 # --------------------------------------------------------------------------------------- helpers
 
 def make(path, write):
-    """Writes a file under another name first: one that is there is whole."""
+    """Writes a file under a temporary name first, so that an existing file is always complete."""
     if path.exists():
         return
     partial = path.with_name(path.name + ".partial")

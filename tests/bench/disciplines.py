@@ -1,7 +1,7 @@
-"""What is measured, of whom: one task for each figure of the table.
+"""The measurements: one task for each figure of the table.
 
-Cold: the filesystem has just been mounted and holds nothing decoded, while the kernel has the stored
-bytes in memory, so that no disk blurs the figures.  Warm: the same bytes have been read a moment ago.
+Cold: the filesystem has just been mounted and has nothing decoded, but the stored bytes are in the
+kernel's page cache, so that the disk does not matter.  Warm: the same bytes were just read.
 """
 
 import data
@@ -24,14 +24,14 @@ DECODE = "decode, 1 thread"
 DECODE_2 = "decode, 2 threads"
 FILTER_DECODE = "decode by filter, 1 thread"
 
-# Disciplines whose figure is reads per second; that of the others is MB/s.
+# The figure of these disciplines is reads per second; the others have MB/s.
 BY_READS = (BLOCKS_4K, UNIFORM_4K, UNIFORM_64K, HOT_4K)
 
 FRAMEFS, NULL, PLAIN, OURS, REFERENCE = "framefs", "null server", "plain file", "our codec", "reference library"
 
-# Compared in all disciplines, with the peers' block size.
+# Frames for all disciplines, with the peers' block size.
 DETAILED = [Frame("float", "lz4", PEER_BLOCK), Frame("float", "zstd", PEER_BLOCK), Frame("text", "zstd", PEER_BLOCK)]
-# Read by several at once.
+# The frame for several concurrent readers.
 SHARED = Frame("float", "lz4", PEER_BLOCK)
 
 
@@ -40,7 +40,8 @@ def label(frame):
 
 
 class Disciplines:
-    """`programs` has the paths of reader, decode_rate; `reference` is None or runs its own program."""
+    """`programs` has the paths of reader and decode_rate.  `reference` runs its program, or is
+    None."""
 
     def __init__(self, all_data, programs, framefs, null, small_null, plain, peers, reference):
         self.data = all_data
@@ -54,7 +55,7 @@ class Disciplines:
         self.tasks = {}
 
     def plan(self):
-        """Functions by Key, in the order in which a round runs them."""
+        """Functions by Key, in the order of a round."""
         self._sequential()
         self._several_readers()
         self._random()
@@ -65,8 +66,8 @@ class Disciplines:
     # ------------------------------------------------------------------------------- one measurement
 
     def _read(self, mount, stored, arguments, before=()):
-        """`arguments` of the reader, names of files being relative to the mountpoint; `before` is read first,
-        uncounted."""
+        """Runs the reader with `arguments`; file names are relative to the mountpoint.  `before` is
+        read first and not measured."""
         def place(argument):
             return mount.mountpoint / argument[1] if isinstance(argument, tuple) else argument
 
@@ -81,12 +82,12 @@ class Disciplines:
         self.tasks[Key(what, who, shown)] = lambda: self._read(mount, stored, arguments, before)
 
     def _add_frame(self, what, frame, arguments, before=()):
-        """`arguments` lack the file, which comes last."""
+        """`arguments` lack the file, which is the last argument."""
         self._add(what, FRAMEFS, label(frame), self.framefs, [self.data.frame_path(frame)],
                   [*arguments, ("file", frame.name)], before)
 
     def _add_peers(self, what, frame, arguments):
-        """Of the same codec."""
+        """Adds the peers with the same codec."""
         for peer in self.peers:
             if peer.codec == frame.codec:
                 self._add(what, peer.name, f"{frame.data} {frame.codec}", peer.mount, [peer.image],

@@ -1,4 +1,4 @@
-"""What the figures should be, and whether they are."""
+"""The goals for the figures, and whether they are met."""
 
 import os
 from typing import NamedTuple
@@ -16,7 +16,7 @@ class Goal(NamedTuple):
     what: str
     wanted: str
     measured: str
-    met: bool | None  # None: what it takes was not measured
+    met: bool | None  # None: not measured
 
 
 class Goals:
@@ -51,7 +51,7 @@ class Goals:
         return ours / theirs if ours and theirs else None
 
     def _add_worst(self, what, least, ratios):
-        """`ratios` by name, None where something was not measured; the smallest has to reach `least`."""
+        """Checks the smallest of `ratios` (by name; None if not measured) against `least`."""
         known = {name: ratio for name, ratio in ratios.items() if ratio is not None}
         wanted = f">= {least:g}"
         if not known:
@@ -71,8 +71,9 @@ class Goals:
     # ------------------------------------------------------------------------------------------ goals
 
     def limit_mb_s(self, frame, what):
-        """What would be left if decoding and FUSE cost what they cost by themselves and all processors shared
-        the work: bytes / ((CPU of decoding + CPU of the null server and its reader) / processors)."""
+        """The speed if decoding and FUSE cost no more than each does alone, with the work spread
+        over all processors: bytes / ((CPU of decoding + CPU of the null server and its reader) /
+        processors)."""
         decoding, passing = Key(d.DECODE, d.OURS, d.label(frame)), Key(what, d.NULL, "")
         if not self.results.get(decoding) or not self.results.get(passing):
             return None
@@ -102,7 +103,8 @@ class Goals:
 
         self._add_worst("cold, one reader: share of the limit", 0.8,
                         {d.label(f): share(f, d.SEQUENTIAL) for f in data.all_frames()})
-        # One reader is one thread: no server can be faster than it, whatever processors are left.
+        # One reader is one thread, so no server can be faster than that thread, however many CPUs
+        # are idle.
         self._add_worst("cold, one reader: share of the null server", 0.8,
                         {d.label(f): self._ratio(d.SEQUENTIAL, f, d.NULL, "") for f in data.all_frames()
                          if f.codec == "lz4"})

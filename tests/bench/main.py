@@ -1,6 +1,6 @@
 """Compares framefs with the speed that FUSE and the codec allow, and with other filesystems.
 
-Run it by scripts/bench, which installs packages and builds.  It needs root, because it mounts.
+Run it with scripts/bench, which installs packages and builds.  It needs root, because it mounts.
 """
 
 import argparse

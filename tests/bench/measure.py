@@ -1,4 +1,4 @@
-"""Measuring: wall time, and the CPU time of the reader, of the daemon and of the whole machine."""
+"""Measures wall time, and the CPU time of the reader, of the daemon and of the whole machine."""
 
 import json
 import os
@@ -17,13 +17,13 @@ class Sample(NamedTuple):
     reads: int
     wall_s: float
     reader_cpu_s: float
-    daemon_cpu_s: float  # 0 where there is no daemon
-    system_cpu_s: float  # all that the machine did meanwhile, in ticks
+    daemon_cpu_s: float  # 0 if there is no daemon
+    system_cpu_s: float  # of all processes during the measurement, in ticks
 
 
 def process_cpu_s(pid):
-    """User and system time of all threads, ended ones included, by the clock that clock_getcpuclockid(3)
-    gives: finer than the ticks of /proc/PID/stat."""
+    """User and system time of all threads, including those that have ended.  The clock of
+    clock_getcpuclockid(3) is more precise than the ticks of /proc/PID/stat."""
     return time.clock_gettime((~pid << 3) | 2)
 
 
@@ -74,8 +74,8 @@ class Results(dict):
         return spread(s.reads / s.wall_s for s in self[key])
 
     def cpu_s(self, key):
-        """Of reader and daemon together; for a kernel filesystem the reader's holds the decompression that
-        it did itself."""
+        """CPU time of reader and daemon together.  With a kernel filesystem, the reader's time
+        includes the decompression."""
         return spread(s.reader_cpu_s + s.daemon_cpu_s for s in self[key]).median
 
     def system_cpu_s(self, key):
@@ -83,8 +83,9 @@ class Results(dict):
 
 
 def run_rounds(tasks, runs, progress):
-    """`tasks`: functions by Key.  Interleaved, so that a slow minute of the machine hits all alike; a first
-    round is not counted, for it touches memory that nobody has touched before."""
+    """`tasks` are functions by Key.  The tasks of a round alternate, so that slow minutes of the
+    machine affect all of them.  The first round is not counted, because it is the first to touch
+    the memory."""
     results = Results({key: [] for key in tasks})
     for round_ in range(runs + 1):
         for at, (key, task) in enumerate(tasks.items()):
@@ -96,5 +97,5 @@ def run_rounds(tasks, runs, progress):
 
 
 def touch_memory(size):
-    """Memory that a virtual machine has not had before is slow when it is first written to."""
+    """Touches memory in advance: memory that is new to a virtual machine is slow to write first."""
     subprocess.run([sys.executable, "-c", f"bytearray(b'x') * {size}"], check=True)

@@ -1,4 +1,5 @@
-"""What is compared: each is mounted anew for a measurement, with nothing in memory but stored bytes."""
+"""The compared filesystems.  Each is mounted anew for a measurement, with only stored bytes
+cached."""
 
 import contextlib
 import os
@@ -23,7 +24,7 @@ def wait_for(condition, what):
 
 
 def read_into_memory(path):
-    """So that the kernel has the stored bytes at hand, and no disk is measured."""
+    """Puts the stored bytes into the kernel's page cache, so that the disk is not measured."""
     buffer = memoryview(bytearray(1 << 20))
     with open(path, "rb", buffering=0) as file:
         while file.readinto(buffer):
@@ -31,7 +32,7 @@ def read_into_memory(path):
 
 
 def unmount(mountpoint):
-    for _ in range(100):  # a reader that has just ended may still hold it busy for a moment
+    for _ in range(100):  # a reader that has just ended may still keep it busy
         if subprocess.run(["umount", mountpoint], capture_output=True).returncode == 0:
             return
         time.sleep(0.02)
@@ -39,7 +40,7 @@ def unmount(mountpoint):
 
 
 class Daemon:
-    """A filesystem that a process in the foreground serves."""
+    """A filesystem served by a process in the foreground."""
 
     def __init__(self, name, mountpoint, command, ready=None):
         self.name = name
@@ -50,7 +51,7 @@ class Daemon:
 
     @contextlib.contextmanager
     def mounted(self):
-        """Gives the process id."""
+        """Yields the process id."""
         before = self.mountpoint.stat().st_dev
         process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
@@ -67,7 +68,7 @@ class Daemon:
 
 
 class Kernel:
-    """A filesystem of the kernel's, on a loop device."""
+    """A filesystem of the kernel, on a loop device."""
 
     def __init__(self, name, mountpoint, kind, image):
         self.name = name
@@ -86,7 +87,7 @@ class Kernel:
 
 
 class Plain:
-    """The plain files, on the filesystem that all of this lies on."""
+    """The plain files, on the filesystem of the test data."""
 
     name = "plain file"
 
@@ -99,7 +100,7 @@ class Plain:
 
 
 def reads_ahead(mountpoint, kib):
-    """Whether the kernel has been told to read ahead so far, which a daemon does soon after it mounts."""
+    """Whether the kernel's read-ahead is set to `kib`, which a daemon does soon after it mounts."""
     device = os.stat(mountpoint).st_dev
     control = pathlib.Path(f"/sys/class/bdi/{os.major(device)}:{os.minor(device)}/read_ahead_kb")
     return int(control.read_text()) == kib
@@ -116,17 +117,18 @@ def null_server(program, size, mountpoint):
 
 
 class Peer:
-    """Another filesystem with the same data, and what reads it."""
+    """Another filesystem with the same data, and the codec of its image."""
 
     def __init__(self, mount, codec, image):
         self.mount = mount
         self.name = mount.name
-        self.codec = codec  # as frames name it; EROFS's LZ4HC is LZ4 to read
+        self.codec = codec  # as in frames; reading EROFS's LZ4HC means LZ4
         self.image = image
 
 
 def make_peers(plain, folder, mib, skip):
-    """All that can be had here; `skip` is told why the others cannot."""
+    """All peers that this machine has.  Calls `skip` with the reason for each one that is
+    missing."""
     folder = pathlib.Path(folder)
     peers = []
     if have("mksquashfs"):
@@ -160,7 +162,8 @@ def make_peers(plain, folder, mib, skip):
 
 
 def works(peer, plain, skip):
-    """A fast reader of wrong bytes is no contestant, and a kernel may lack a filesystem."""
+    """Checks a peer's bytes: fast but wrong reads do not count, and the kernel may lack a
+    filesystem."""
     try:
         with peer.mount.mounted():
             run("cmp", plain / "text", peer.mount.mountpoint / "text")
@@ -171,7 +174,7 @@ def works(peer, plain, skip):
 
 
 def versions():
-    """One line for each program that has one to tell."""
+    """One line for each program that prints its version."""
     said = {}
     for name, command in (("squashfs", ["mksquashfs", "-version"]), ("EROFS", ["mkfs.erofs", "-V"]),
                           ("squashfuse", ["squashfuse", "--help"]), ("dwarfs", ["dwarfs", "--help"]),

@@ -1,4 +1,4 @@
-"""The reference library, where a folder holds a system that has it: compiled there, run with its loader."""
+"""The reference library in a chroot: compiled there, and run with the chroot's loader."""
 
 import pathlib
 import shutil
@@ -25,7 +25,7 @@ def build(chroot, skip):
 
 
 def version(chroot):
-    """Of the library in there, as its header says."""
+    """The version in the header of the chroot's library."""
     for line in (pathlib.Path(chroot) / "usr/include/blosc2.h").read_text().splitlines():
         if line.startswith("#define BLOSC2_VERSION_STRING"):
             return line.split('"')[1]

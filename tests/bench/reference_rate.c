@@ -6,8 +6,8 @@
      reference_rate encode THREADS CODEC LEVEL TYPESIZE FILTER CHUNK TIMES FILE
                                                the same as framefs_encode_rate
 
-   LIST holds 64-bit offsets in the machine's byte order.  Prints {"bytes", "reads", "wall_s", "cpu_s"}
-   as JSON, like the other programs in this folder. */
+   LIST holds 64-bit offsets in the machine's byte order.  Prints {"bytes", "reads", "wall_s",
+   "cpu_s"} as JSON, like the other programs in this folder. */
 
 #include <stdio.h>
 #include <stdlib.h>

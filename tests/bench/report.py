@@ -7,10 +7,10 @@ COLUMNS = "{:54s}{:18s}{:18s}{:>8s}{:>17s}{:>8s}{:>8s}"
 
 
 def row_of(results, key):
-    """What JSON says of one figure."""
+    """The JSON object of one figure."""
     counted = "file" if key.what in BY_FILES else "read" if key.what in d.BY_READS else None
     figure = results.rate(key) if counted else results.speed(key)
-    # CPU seconds are told for a gigabyte, or for a million reads, which makes them microseconds for one.
+    # CPU seconds are per gigabyte, or per million reads, which is microseconds per read.
     units = results[key][0].reads / 1e6 if counted else results[key][0].bytes / 1e9
     return {"what": key.what, "who": key.who, "data": key.data, "unit": f"{counted}s/s" if counted else "MB/s",
             "median": round(figure.median, 1), "least": round(figure.least, 1), "most": round(figure.most, 1),
@@ -44,7 +44,7 @@ def as_text(document):
 
 
 def short(value):
-    """Three digits, or the whole part."""
+    """Three digits, or the integer part."""
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
@@ -118,7 +118,7 @@ def as_full_markdown(document):
 
 
 def replace_measured(path, markdown):
-    """Puts the text between the two marks of a document."""
+    """Replaces the text between the two marks of a document."""
     text = path.read_text()
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)

@@ -1,4 +1,4 @@
-"""Many files and long ones: how long a mount and its listings take, and how much memory the daemon."""
+"""Many files and long files: the time of mounts and listings, and the memory of the daemon."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ CACHE_MIB = 256  # the daemon's default
 
 
 def daemon_of(mountpoint):
-    """The process that serves a mount that was started in the background."""
+    """The process of a mount that was started in the background."""
     for entry in pathlib.Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError):
@@ -36,7 +36,7 @@ def resident_mib(pid, field="VmRSS"):
 
 @contextlib.contextmanager
 def mounted(program, source):
-    """Gives mountpoint, process id and the seconds until the mount was ready."""
+    """Yields the mountpoint, the process id and the seconds until the mount was ready."""
     mountpoint = tempfile.mkdtemp(prefix="framefs-bench-")
     begin = time.monotonic()
     subprocess.run([program, source, mountpoint], check=True)
@@ -57,7 +57,7 @@ def seconds_of(*command):
 
 
 def many_files(program, all_data, runs, progress):
-    """Medians of seconds, and memory, for a folder of a hundred thousand frames."""
+    """Medians of seconds, and the memory, for a folder of a hundred thousand frames."""
     folder = all_data.make_many(MANY)
     times = {"mount": [], "ls": [], "ls -l, cold": [], "ls -l, warm": []}
     for run in range(runs):
@@ -74,7 +74,7 @@ def many_files(program, all_data, runs, progress):
 
 
 def virtual_frame(program, reader, all_data, gib, progress):
-    """Memory after all of a frame has been read that stores none of its bytes, and MB/s."""
+    """The memory after reading all of a frame that stores none of its bytes, and the MB/s."""
     progress(f"a frame of {gib} GiB")
     folder = all_data.make_virtual(gib)
     with mounted(program, folder) as (mountpoint, pid, _):
@@ -84,7 +84,7 @@ def virtual_frame(program, reader, all_data, gib, progress):
 
 
 def random_reads(program, reader, all_data, frames, progress):
-    """Memory after reads all over several frames, most of them of blocks that were not in the cache."""
+    """The memory after random reads of several frames, of which most blocks were not cached."""
     progress("memory after random reads")
     places = all_data.offsets("uniform", 65536)
     with mounted(program, all_data.frames) as (mountpoint, pid, _):

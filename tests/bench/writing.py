@@ -1,7 +1,7 @@
-"""What is measured of writing.
+"""The measurements of writing.
 
-SOURCE is in memory, so that no disk blurs the figures; only where small files are made, it is on the
-filesystem of the bench's folder, for it is compared with that one.
+SOURCE is in memory, so that the disk does not matter.  Only new small files are on the filesystem
+of the bench's folder, because that is the filesystem they are compared with.
 """
 
 import contextlib
@@ -24,13 +24,13 @@ ENCODE = "encode, all threads"
 CREATE = "create 600 bytes: open, write, close"
 BY_FILES = (CREATE,)  # the figure is files per second
 
-TIMES = 4  # the data, one after the other
+TIMES = 4  # copies of the data, one after the other
 CHUNK = MIB
 FILES, FILE_BYTES = 10_000, 600
 OVERWRITES = 2000
 FILTER_NUMBERS = {"none": 0, "shuffle": 1, "bitshuffle": 2}
 DATA = "float"
-NEVER_S = 3600  # the commit interval where no commit is to come between
+NEVER_S = 3600  # a commit interval that never ends
 CODECS = ("lz4", "zstd")
 
 
@@ -55,7 +55,7 @@ def writable_mount(program, source, mountpoint, *options):
 
 
 def plan(all_data, programs, folder, reference):
-    """Functions by Key; `reference` as in Disciplines."""
+    """Functions by Key; `reference` is as in Disciplines."""
     tasks = {}
     for codec in CODECS:
         shown = f"{DATA} {codec}"
@@ -73,7 +73,8 @@ def plan(all_data, programs, folder, reference):
 
 
 def warm_memory(size):
-    """Memory that a virtual machine has given back is slow to touch again: it is touched now, not when it counts."""
+    """Touches memory in advance: memory that a virtual machine has returned is slow to touch
+    again."""
     run(sys.executable, "-c", f"b'x' * {size}")
 
 
@@ -82,7 +83,7 @@ def _writes(all_data, programs, folder, codec):
         with folder_in_memory(folder / "written") as source:
             mount = writable_mount(programs["framefs"], source, folder / "mnt-written", "--rule", rule(codec))
             with mount.mounted() as pid:
-                # What is written is in memory twice: for the mount, and in SOURCE.
+                # Written data is in memory twice: in the mount, and in SOURCE.
                 warm_memory(2 * TIMES * all_data.mib * MIB)
                 return measure([programs["writer"], "sequential", MIB, TIMES, all_data.plain / DATA,
                                 mount.mountpoint / "new"], pid)
@@ -90,8 +91,8 @@ def _writes(all_data, programs, folder, codec):
 
 
 def _creates(programs, folder, mounted):
-    # A folder for each time, and none removed before the end: ext4 looks past inodes that were freed just now,
-    # one by one, which takes many times as long as the rest of making a file.
+    # Each run has its own folder, and all are removed at the end.  ext4 skips recently freed inodes
+    # one by one, which would take many times as long as creating the files.
     def task():
         source = pathlib.Path(tempfile.mkdtemp(prefix="created-", dir=folder))
         mount = writable_mount(programs["framefs"], source, folder / "mnt-created") if mounted \
@@ -109,8 +110,8 @@ def written_bytes(pid):
 
 
 def overwrites(programs, all_data, folder, progress):
-    """What the daemon writes for little writes all over a frame, beside what the chunks take that they touch:
-    1 where each is stored once."""
+    """The bytes that the daemon writes for small writes all over a frame, divided by the size of
+    the changed chunks.  1 means that each chunk is stored once."""
     progress("little writes")
     places = numpy.random.default_rng(11).integers(0, all_data.mib * MIB // 4096, OVERWRITES) * 4096
     listed = folder / f"overwrites-{all_data.mib}"

@@ -1,6 +1,6 @@
-"""Crashes daemons in thousands of ways, and looks at what is left.
+"""Crashes daemons in thousands of ways, and checks the files that remain.
 
-Run it as scripts/crash, which installs and builds what it takes.
+Run it with scripts/crash, which installs and builds what it needs.
 """
 
 import argparse
@@ -30,7 +30,7 @@ def parse_arguments():
 
 
 def attempt(title, work):
-    """False where it fails; the folder is left then."""
+    """Returns False after a failure, and keeps the folder then."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="framefs-crash-"))
     try:
         print(f"{title}: {work(folder).strip().splitlines()[-1]}", flush=True)

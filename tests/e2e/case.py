@@ -1,4 +1,4 @@
-"""The base of all end-to-end tests: a folder of their own, tools, and traces left behind on failure."""
+"""The base class of all end-to-end tests: a folder per test, tools, and traces after a failure."""
 
 import errno
 import os
@@ -18,7 +18,7 @@ REQUIRE_FUSE = os.environ.get("FRAMEFS_REQUIRE_FUSE") == "1"
 
 
 def why_no_mounts():
-    """Why this machine cannot mount, or nothing."""
+    """The reason why this machine cannot mount, or None."""
     try:
         os.close(os.open("/dev/fuse", os.O_RDWR))
     except OSError as error:
@@ -27,9 +27,9 @@ def why_no_mounts():
 
 
 class MountCase(unittest.TestCase):
-    """Each test gets `self.folder` with `source` and `mnt` in it.
+    """Each test has a folder `self.folder` with `source` and `mnt` in it.
 
-    When a test fails, the folder is kept and repro.sh in it repeats what the test ran.
+    After a failure, the folder is kept, and repro.sh in it repeats the commands of the test.
     """
 
     @classmethod
@@ -59,7 +59,7 @@ class MountCase(unittest.TestCase):
         return result
 
     def mount(self, *options, source=None, mountpoint=None):
-        """A Mount of the test's source folder, or of another; for a `with` statement."""
+        """A Mount of the test's source folder, or of another one, for a `with` statement."""
         mount = daemon.Mount(source or self.source, mountpoint or self.mountpoint, *options)
         self._commands.append(shlex.join(mount.command) + " &")
         return mount
@@ -87,13 +87,14 @@ class MountCase(unittest.TestCase):
         return frame
 
     def make_frames(self, inputs, *options):
-        """Packs plain files, or all in a folder, into frames in the source folder."""
+        """Packs plain files, or all files in a folder, into frames in the source folder."""
         self.tool(MAKE_FRAME, *options, "--into", self.source, *inputs)
 
     def leave_stale_mount(self):
-        """Mounted, and nobody behind it: as when a daemon dies whose mount another namespace holds.
+        """Leaves a mount without a daemon, as after the death of a daemon whose mount another
+        namespace holds.
 
-        /dev/fuse is mounted by hand, and the descriptor closed.
+        The function mounts /dev/fuse by hand and closes the descriptor.
         """
         if os.geteuid() != 0:
             self.skipTest("only root can mount by hand")
@@ -107,7 +108,7 @@ class MountCase(unittest.TestCase):
         self.assertEqual(caught.exception.errno, errno.ENOTCONN)
 
     def assert_same_output(self, command, plain_cwd, mount_cwd):
-        """A tool says the same of the mount as of a plain copy."""
+        """Checks that a tool prints the same for the mount as for a plain copy."""
         plain = self.tool(*command, cwd=plain_cwd, check=False)
         mounted = self.tool(*command, cwd=mount_cwd, check=False)
         self.assert_same_bytes(mounted.stdout, plain.stdout, f"{command}: {mounted.stderr}")
@@ -115,7 +116,7 @@ class MountCase(unittest.TestCase):
         return mounted
 
     def assert_same_bytes(self, got, wanted, what):
-        """As assertEqual, but does not spend minutes on the differences of long outputs."""
+        """Like assertEqual, but does not spend minutes on the differences of long outputs."""
         if got == wanted:
             return
         at = next((i for i, (a, b) in enumerate(zip(got, wanted)) if a != b), min(len(got), len(wanted)))
@@ -134,7 +135,7 @@ class MountCase(unittest.TestCase):
 
 
 def remove_tree(folder):
-    """Also where a test has taken permissions away; never crosses into a mount."""
+    """Removes a folder, even if a test removed permissions; never enters a mount."""
     for parent, folders, _ in os.walk(folder):
         for name in folders:
             path = os.path.join(parent, name)

@@ -1,4 +1,4 @@
-"""The base of tests of commands that mount nothing."""
+"""The base class of tests of commands that do not mount."""
 
 import json
 import pty
@@ -9,7 +9,7 @@ from case import MountCase
 
 
 def open_terminal():
-    """Both ends of one."""
+    """Both ends of a pseudo-terminal."""
     try:
         return pty.openpty()
     except OSError as error:
@@ -30,18 +30,18 @@ class CommandCase(MountCase):
         return result
 
     def info(self, *arguments, code=0, **options):
-        """What `framefs info --json` says, which is JSON whatever happens."""
+        """The output of `framefs info --json`, which is always JSON."""
         return json.loads(self.framefs("info", "--json", *arguments, code=code, **options).stdout)
 
     def assert_refused(self, *arguments, cause, **options):
-        """A usage error: exit code 2, and on standard error what is wrong."""
+        """Checks for a usage error: exit code 2, and the cause on standard error."""
         result = self.framefs(*arguments, code=2, **options)
         self.assertEqual(result.stdout, b"")
         self.assertIn(cause, result.stderr.decode())
         self.assertTrue(result.stderr.startswith(b"framefs: "), result.stderr)
 
     def assert_fails(self, *arguments, cause, **options):
-        """A failure: exit code 1, and on standard error what it was."""
+        """Checks for a failure: exit code 1, and the cause on standard error."""
         result = self.framefs(*arguments, code=1, **options)
         self.assertIn(cause, result.stderr.decode())
         self.assertTrue(result.stderr.startswith(b"framefs: "), result.stderr)

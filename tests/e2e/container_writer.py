@@ -1,4 +1,4 @@
-"""Writes stores as Python-Blosc2 lays them out.  Source: codec/FORMAT.md, "Stores"."""
+"""Writes containers in Python-Blosc2's layout.  Source: codec/FORMAT.md, "Container format"."""
 
 import struct
 import zipfile
@@ -20,7 +20,7 @@ def _map(pairs):
 
 
 def embed_container(nodes, remote=(), kind="b2embed"):
-    """A .b2e of frames by key; `remote` keys name arrays on a server."""
+    """A .b2e with frames by key; the `remote` keys name arrays on a server."""
     heap = b""
     places = []
     for key, frame in nodes.items():
@@ -33,7 +33,8 @@ def embed_container(nodes, remote=(), kind="b2embed"):
 
 
 def archive(path, members, packed=False):
-    """A .b2z: a ZIP of members as they are, or compressed, which no store should be."""
+    """A .b2z: a ZIP of uncompressed members, or of compressed ones, which is not a valid
+    container."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED) as out:
         for name, content in members.items():
             out.writestr(name, content)

@@ -1,6 +1,6 @@
-"""Daemons that are recorded, or killed, while files change at random, and what may be left of the files.
+"""Records or kills daemons while files change randomly, and checks the files that remain.
 
-scripts/crash does it at length, test_crash.py for a moment.
+scripts/crash runs this at length, test_crash.py briefly.
 """
 
 import dataclasses
@@ -21,11 +21,11 @@ GONE = 3  # exit code of the workload when the filesystem has gone
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What the workload does, and to what."""
+    """The mount, its files, and the options of the workload."""
 
     name: str
     mount: tuple = ()  # options
-    frames: tuple = ()  # options for each frame that is there before, by framefs_make_frame
+    frames: tuple = ()  # options of framefs_make_frame for each existing frame
     workload: tuple = ()  # options
     replay: tuple = ()  # options
     verify: tuple = ()  # options
@@ -53,7 +53,7 @@ PLANS = (
     Plan("a small overlay", (*rule(chunksize="16K"), "--overlay-size", "256K"),
          workload=("--syncs", "2")),
     Plan("a kernel that caches", (*rule(chunksize="16K"), "-o", "writeback"), workload=("--loose", "--no-xattrs")),
-    # A plain file has no more than what the disk promises: torn writes are not undone.
+    # Plain files are only as safe as the disk: torn writes are not undone.
     Plan("plain files too", ("--plain", "*[02468]", *rule(chunksize="16K")), workload=("--no-xattrs",),
          replay=("--losses", "nothing,all,ends"), verify=("--plain",)),
 )
@@ -75,7 +75,7 @@ def start_workload(plan, mountpoint, log, seed, operations):
 
 
 def check(command):
-    """Runs a program that says by its exit code whether all is well; returns what it printed."""
+    """Runs a program that reports success by its exit code; returns its output."""
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode != 0:
         words = " ".join(str(word) for word in command)
@@ -101,14 +101,14 @@ def record(plan, folder, seed, operations):
 
 
 def replay(plan, folder, seed, operations=600, cuts=150, options=()):
-    """Records, and looks at what crashes at so many moments would leave; returns a summary."""
+    """Records a daemon, and checks crashes at `cuts` moments; returns a summary."""
     arguments = record(plan, folder, seed, operations)
     return check([PROGRAMS / "framefs_crash_replay", *arguments, "--cuts", str(cuts), "--seed", str(seed),
                   *plan.replay, *options])
 
 
 class Kills:
-    """A daemon that is killed again and again, and each time mounted anew."""
+    """A daemon that is killed and mounted again repeatedly."""
 
     def __init__(self, plan, folder, seed):
         self.plan = plan
@@ -121,7 +121,7 @@ class Kills:
         make_frames(plan, self.source, self.folder)
 
     def kill_once(self):
-        """Returns a summary of the files that are left."""
+        """Kills the daemon once; returns a summary of the remaining files."""
         log = self.folder / "marks.log"
         log.unlink(missing_ok=True)
         seed = self.random.randrange(1 << 30)
@@ -129,7 +129,8 @@ class Kills:
         mount.__enter__()
         try:
             workload = start_workload(self.plan, self.mountpoint, log, seed, 1_000_000)
-            # A log of marks grows with every operation: some moment in the work, not on the clock.
+            # The log grows with every operation, so its size selects a moment of the work, not of
+            # the clock.
             size = self.random.randrange(100, 60_000)
             daemon.wait_for(lambda: workload.poll() is not None
                             or (log.exists() and log.stat().st_size > size), "the workload")

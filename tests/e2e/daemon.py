@@ -1,4 +1,4 @@
-"""Running framefs and looking at it from outside: mounts, processes, descriptors, logs."""
+"""Runs framefs and observes it from outside: mounts, processes, descriptors, logs."""
 
 import collections
 import contextlib
@@ -14,18 +14,18 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FRAMEFS = pathlib.Path(os.environ.get("FRAMEFS", ROOT / "build/dev/framefs")).resolve()
 
-# Whether it carries a sanitizer, which makes it large and slow.
+# Whether the program has a sanitizer, which makes it large and slow.
 SANITIZED = FRAMEFS.parent.name in ("asan", "tsan")
 
-# How long anything may take before the test gives up.  Generous: a sanitizer on a busy machine.
+# The time limit for everything.  It allows for a sanitizer on a busy machine.
 DEADLINE_S = 120
 
-# No healthy daemon ever says one of these.
+# A correct daemon never logs these.
 SUSPICIOUS = re.compile(r"BUG|Sanitizer|ERROR: |runtime error:|Assertion|terminate called")
 
 
 def wait_for(condition, what, deadline_s=DEADLINE_S):
-    """Returns the first true value of condition(); fails when the deadline passes without one."""
+    """Returns the first true value of condition(); fails if the deadline passes first."""
     end = time.monotonic() + deadline_s
     pause = 0.001
     while True:
@@ -39,7 +39,7 @@ def wait_for(condition, what, deadline_s=DEADLINE_S):
 
 
 def mounts_at(path):
-    """The filesystem types mounted at a path, the topmost last; asks no filesystem anything."""
+    """The filesystem types mounted at a path, the topmost last; does not access the filesystems."""
     wanted = os.fsencode(os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path)))
     types = []
     for line in pathlib.Path("/proc/self/mountinfo").read_bytes().split(b"\n"):
@@ -62,7 +62,7 @@ def is_running(pid):
 
 
 def daemons_with(argument):
-    """Process ids of the framefs processes that were started with this argument."""
+    """Ids of the framefs processes that have this argument."""
     found = []
     for entry in pathlib.Path("/proc").iterdir():
         if not entry.name.isdigit():
@@ -76,7 +76,7 @@ def daemons_with(argument):
 
 
 def watchdog_of(pid):
-    """The process that unmounts should this daemon die; None where it has none, or no longer."""
+    """The process that unmounts if this daemon dies; None if there is none, or none any more."""
     for entry in pathlib.Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError):
@@ -86,14 +86,14 @@ def watchdog_of(pid):
 
 
 def open_files(pid):
-    """The paths of what a process has open.
+    """The paths of a process's open files.
 
-    Not its channels to the kernel and the pipes to splice through: every thread that serves requests
-    has some, and threads come when they are needed.
+    Excludes channels to the kernel and pipes for splicing: every serving thread has some, and
+    threads are created on demand.
     """
     links = []
     for fd in os.listdir(f"/proc/{pid}/fd"):
-        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+        with contextlib.suppress(FileNotFoundError):  # closed in the meantime
             links.append(os.readlink(f"/proc/{pid}/fd/{fd}"))
     return sorted(link for link in links
                   if not link.startswith(("/dev/fuse", "pipe:", "socket:", "anon_inode:")))
@@ -107,9 +107,8 @@ def unmount(mountpoint, lazy=False):
 class Mount:
     """A framefs in the foreground, as a context manager.
 
-    Entering returns when the mount is there; leaving unmounts and checks that the daemon ended with
-    exit code 0, left no mount, held no files open that it did not hold when it started, and logged
-    nothing suspicious.
+    Entering waits for the mount.  Leaving unmounts, and checks that the daemon ended with exit code
+    0, left no mount, had no more files open than when it started, and logged nothing suspicious.
     """
 
     def __init__(self, source, mountpoint, *options, log=None, environment=None):
@@ -129,7 +128,7 @@ class Mount:
             self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL,
                                             stdout=stderr, stderr=stderr,
                                             env={**os.environ, **(self._environment or {})})
-        # Reads of a hung daemon cannot be interrupted from within; killing it ends them.
+        # A read from a hung daemon cannot be interrupted; killing the daemon ends it.
         self._watchdog = threading.Timer(4 * DEADLINE_S, self.process.kill)
         self._watchdog.daemon = True
         self._watchdog.start()
@@ -161,14 +160,15 @@ class Mount:
         return self.mountpoint.joinpath(*names)
 
     def log(self):
-        """What the daemon has logged so far."""
+        """The log of the daemon so far."""
         return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
 
     def messages(self):
         return self.log() + self.stderr_path.read_text(errors="replace")
 
     def check_open_files(self):
-        """What was opened for readers has been closed again; the kernel lets go in its own time."""
+        """Checks that files opened for readers are closed again.  The kernel releases them with a
+        delay."""
         try:
             wait_for(lambda: not self._more_open_files(), "files to be closed", deadline_s=20)
         except AssertionError:
@@ -176,7 +176,7 @@ class Mount:
                                  f"at the end: {open_files(self.pid)}") from None
 
     def _more_open_files(self):
-        # Fewer is fine: the first look may catch the daemon while it still sets the mount up.
+        # Fewer is fine: the first count may include files of the mounting itself.
         return collections.Counter(open_files(self.pid)) - collections.Counter(self._files)
 
     def close(self):
@@ -188,7 +188,7 @@ class Mount:
         self.check_ended()
 
     def _try_unmount(self):
-        """A reader that has just ended may still hold the mount busy for a moment."""
+        """Tries to unmount.  A reader that has just ended may still keep the mount busy."""
         result = unmount(self.mountpoint)
         return None if "busy" in result.stderr else result
 
@@ -201,7 +201,7 @@ class Mount:
         assert not found, f"suspicious: {found[0]!r} in the daemon's messages:\n{self.messages()}"
 
     def kill(self):
-        """Leaves nothing behind, whatever state things are in."""
+        """Removes daemon and mount, whatever their state."""
         self._watchdog.cancel()
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGKILL)
@@ -211,6 +211,6 @@ class Mount:
 
 
 def drop_kernel_references():
-    """Makes the kernel forget inodes nobody uses, so that the daemon may let go of them too."""
+    """Makes the kernel forget unused inodes, so that the daemon can release them too."""
     with contextlib.suppress(OSError):
         pathlib.Path("/proc/sys/vm/drop_caches").write_text("2")

@@ -1,16 +1,16 @@
-"""Plain test data, the same on every run."""
+"""Plain test data, the same in every run."""
 
 import numpy
 
 
 def random_walk(items, dtype=numpy.float32, seed=1):
-    """What a sensor might record: neighbours alike, low bits noisy."""
+    """Data like a sensor's: neighbours are similar, low bits are noisy."""
     steps = numpy.random.default_rng(seed).standard_normal(items)
     return numpy.cumsum(steps).round(3).astype(dtype).tobytes()
 
 
 def text(lines, seed=2):
-    """A log: words that repeat, numbers that do not."""
+    """A log: words repeat, numbers do not."""
     rng = numpy.random.default_rng(seed)
     words = ["alpha", "bravo", "charlie", "needle", "delta", "echo"]
     picks = rng.integers(0, len(words), size=(lines, 3))
@@ -21,12 +21,12 @@ def text(lines, seed=2):
 
 
 def noise(size, seed=3):
-    """What no codec makes smaller."""
+    """Data that no codec can compress."""
     return numpy.random.default_rng(seed).bytes(size)
 
 
 def sparse(size, seed=4):
-    """Long stretches of zeros with islands of data, so that whole chunks are zeros."""
+    """Long runs of zeros with islands of data, so that whole chunks are zeros."""
     rng = numpy.random.default_rng(seed)
     out = bytearray(size)
     for start in rng.integers(0, max(size - 1000, 1), size=5):

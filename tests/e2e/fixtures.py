@@ -1,4 +1,4 @@
-"""What the manifest says of the fixtures.  Source: README.md beside it."""
+"""The entries of the fixtures' manifest.  Source: README.md beside it."""
 
 import json
 import os
@@ -10,14 +10,14 @@ FIXTURES = pathlib.Path(os.environ.get("FRAMEFS_FIXTURES") or daemon.ROOT / "tes
 
 
 def entries():
-    """One for each frame; loose chunks are nothing that a command opens."""
+    """One entry per frame.  Commands do not open loose chunks."""
     manifest = json.loads((FIXTURES / "manifest.json").read_text())
     return [entry for entry in manifest if entry["kind"] != "chunk"]
 
 
 def sample():
-    """Those for tests that start a program for each: all, or with FRAMEFS_FIXTURE_STRIDE=N each N-th, for
-    builds in which a start takes a second."""
+    """Entries for tests that start a program per entry: all, or every N-th with
+    FRAMEFS_FIXTURE_STRIDE=N, for builds that take a second to start."""
     return entries()[::int(os.environ.get("FRAMEFS_FIXTURE_STRIDE", "1"))]
 
 
@@ -26,7 +26,7 @@ def is_sound(entry):
 
 
 def needs_plugin(entry):
-    """Registered plugin codecs and filters may be refused by a build that lacks them."""
+    """Whether a build without plugin codecs and filters may refuse the entry."""
     built_in = {None, "blosclz", "lz4", "lz4hc", "zlib", "zstd"}
     return entry.get("codec") not in built_in or \
         any(32 <= f < 160 and f != 35 for f in entry.get("filters", []))

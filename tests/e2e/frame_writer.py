@@ -1,5 +1,5 @@
-"""Writes frames by hand, from the format's tables: chunks stored as they are, so that what is in a frame
-owes nothing to the code under test.  Source: codec/FORMAT.md."""
+"""Writes frames by hand, from the format's tables.  Chunks are stored uncompressed, so that frames
+do not depend on the code under test.  Source: codec/FORMAT.md."""
 
 import struct
 
@@ -7,13 +7,13 @@ _MARKER_INT64 = b"\xd3"
 
 
 def memcpyed_chunk(data, typesize=1, version=5):
-    """A chunk with a 32-byte header and `data` as it is."""
+    """A chunk with a 32-byte header and uncompressed `data`."""
     head = struct.pack("<BBBBiii", version, 1, 0x07, typesize, len(data), max(len(data), 1), len(data) + 32)
     return head + bytes(16) + data
 
 
 def _metalayers(contents, at):
-    """The directory of metalayers as it stands in a header or trailer, from byte `at` on."""
+    """The directory of metalayers in a header or trailer, from byte `at` on."""
     names = b""
     sizes = 4 + 3 + sum(1 + len(name) + 5 for name in contents) + 3
     offset = at + sizes
@@ -26,7 +26,7 @@ def _metalayers(contents, at):
 
 
 def frame(chunks, chunksize, *, typesize=1, blocksize=0, meta=None, vlmeta=None):
-    """A contiguous frame of stored chunks, each bytes as memcpyed_chunk() makes them."""
+    """A contiguous frame of stored chunks, each from memcpyed_chunk()."""
     layers = _metalayers(meta or {}, 87)
     header_len = 87 + len(layers)
     nbytes = sum(struct.unpack_from("<i", chunk, 4)[0] for chunk in chunks)
@@ -55,13 +55,13 @@ def frame(chunks, chunksize, *, typesize=1, blocksize=0, meta=None, vlmeta=None)
 
 
 def plain_frame(data, chunksize=1000, **fields):
-    """A frame of `data`, cut into chunks."""
+    """A frame of `data`, divided into chunks."""
     chunks = [memcpyed_chunk(data[i : i + chunksize]) for i in range(0, len(data), chunksize)]
     return frame(chunks, chunksize, **fields)
 
 
 def array_frame(array, blockshape=None):
-    """A frame of one chunk and one block that holds the array, padded to the blockshape."""
+    """A frame of one chunk and one block with the array, padded to the blockshape."""
     import numpy
 
     shape = array.shape

@@ -1,22 +1,22 @@
-"""Writing Blosc2 frames byte by byte, where framefs_make_frame cannot: vast ones, and around chunks that
-were written elsewhere.  Chunks are stored as they are, or stand in the index alone."""
+"""Writes Blosc2 frames that framefs_make_frame cannot: huge frames, and frames around existing
+chunks.  Chunks are stored uncompressed, or are only index entries."""
 
 import struct
 
-ZERO, NAN, UNINIT = (code << 56 | 1 << 63 for code in (1, 2, 4))  # entries of an index
+ZERO, NAN, UNINIT = (code << 56 | 1 << 63 for code in (1, 2, 4))  # index entries
 HEADER_BYTES = 32  # of a chunk
 MOST_CHUNK_BYTES = 2_147_483_615
 
 
 def stored(data, typesize=1):
-    """A chunk of bytes as they are."""
+    """A chunk of uncompressed bytes."""
     head = struct.pack("<BBBBiii", 5, 1, 0x07, min(typesize, 255), len(data), max(len(data), 1),
                        HEADER_BYTES + len(data))
     return head + bytes(HEADER_BYTES - len(head)) + data
 
 
 def special_value(value, count):
-    """A chunk of one value again and again, of the size of an index entry."""
+    """A chunk of a repeated value of the size of an index entry."""
     head = bytearray(stored(b"", len(value)))
     struct.pack_into("<iii", head, 4, len(value) * count, 8192, HEADER_BYTES + len(value))
     head[2] = 0x05
@@ -32,7 +32,7 @@ def index_chunk(entries):
 
 
 def metalayers(layers, offset):
-    """The directory of metalayers; `offset` is where it begins in its frame."""
+    """The directory of metalayers, which begins at `offset` of its frame."""
     names, contents = b"", b""
     names_size = 3 + 1 + 3 + sum(len(name) + 6 for name in layers)
     at = offset + names_size + 3
@@ -60,7 +60,7 @@ TRAILER = b"\x94\x01\x93\xcd\0\x06\xde\0\0\xdc\0\0" + struct.pack(">BI", 0xce, 3
 
 
 def frame(chunks, nbytes, chunksize, typesize=1, layers=None, blocksize=0):
-    """A contiguous frame.  Each of `chunks` is a stored chunk, or an entry of the index."""
+    """A contiguous frame.  Each of `chunks` is a stored chunk or an index entry."""
     entries, section = [], b""
     for chunk in chunks:
         entries.append(len(section) if isinstance(chunk, bytes) else chunk)
@@ -74,7 +74,8 @@ def frame(chunks, nbytes, chunksize, typesize=1, layers=None, blocksize=0):
 
 
 def write_sparse_frame(folder, chunks, nbytes, chunksize, typesize=1, layers=None, blocksize=0, numbers=None):
-    """The same in a directory, a file for each stored chunk; `numbers` by chunk, where not counted."""
+    """The same as a directory with a file per stored chunk.  `numbers` has file numbers by chunk;
+    without it, files are counted."""
     folder.mkdir()
     entries, cbytes = [], 0
     for index, chunk in enumerate(chunks):
@@ -104,11 +105,11 @@ def array_layer(shape, chunkshape, blockshape, dtype):
 
 
 def around_chunk(chunk, nbytes=None):
-    """A frame of one chunk that was written elsewhere; `nbytes` where its size is known for certain."""
+    """A frame of one existing chunk; `nbytes` is its size, if known for certain."""
     if nbytes == 0:
         return frame([], 0, 1)
     if nbytes is None:
-        # Damaged, perhaps: of a size that makes no sense, any other that asks for the chunk.
+        # A damaged chunk may have an invalid size; any other size makes the reader open the chunk.
         (nbytes,) = struct.unpack_from("<i", chunk.ljust(8, b"\0"), 4)
         nbytes = nbytes if 0 < nbytes <= MOST_CHUNK_BYTES else 1000
     typesize = chunk[3] if len(chunk) > 3 else 1

@@ -1,6 +1,6 @@
-"""Files that change at random in a mount, and the same changes to plain files, through mount after mount.
+"""Changes files randomly in one mount after another, and plain files in the same way.
 
-scripts/model does it at length, test_model.py for a moment.
+scripts/model runs this at length, test_model.py briefly.
 """
 
 import dataclasses
@@ -17,13 +17,13 @@ NPY_HEADER_BYTES = 128
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """What frames there are, how they are mounted, and what is done to them."""
+    """The frames, their mount options, and the options of the model."""
 
     name: str
     mount: tuple = ()  # options
-    frame: tuple = ()  # options for framefs_make_frame, where the frames are there before
+    frame: tuple = ()  # options for framefs_make_frame, if the frames exist before
     model: tuple = ()  # options
-    files: int = 1  # for each thread
+    files: int = 1  # per thread
 
     @property
     def is_array(self):
@@ -63,7 +63,7 @@ SETTINGS = (
 
 
 class ModelRun:
-    """A folder of frames and one of plain files, equal to begin with."""
+    """A folder of frames and one of plain files, which are equal at first."""
 
     def __init__(self, setting, folder, threads=2):
         self.setting = setting
@@ -85,7 +85,7 @@ class ModelRun:
                         self.source / (name + suffix)], check=True)
 
     def one_mount(self, seed, operations):
-        """Changes files while they are mounted, then looks at what is stored."""
+        """Changes files in a mount, then checks the stored frames."""
         with daemon.Mount(self.source, self.mountpoint, *self.setting.mount) as mount:
             for shown in self.mountpoint.iterdir():
                 if not (self.plain / shown.name).exists():
@@ -97,7 +97,7 @@ class ModelRun:
         self.check_stored()
 
     def check_stored(self):
-        """Decoded without a mount, the frames hold what the plain files hold."""
+        """Checks that the frames, decoded without a mount, equal the plain files."""
         for stored in sorted(self.source.iterdir()):
             name = stored.name.removesuffix(".b2frame").removesuffix(".b2nd")
             if self.setting.is_array:

@@ -193,7 +193,7 @@ class Names(ArrayCase):
             self.check(mount, raw=["x.b2nd"], npy=["x.b2nd.npy"])
 
     def test_an_array_under_a_frame_s_suffix_is_a_frame(self):
-        """Its chunks one after the other, blocks and all."""
+        """Shows its chunks one after the other, in blocks."""
         self.add("x.b2nd")
         shutil.copyfile(self.source / "x.b2nd", self.source / "y.b2frame")
         with self.mount() as mount:
@@ -259,13 +259,13 @@ class Dtypes(ArrayCase):
 class Damage(ArrayCase):
     def setUp(self):
         self.array = numpy.arange(80_000, dtype="<i4").reshape(200, 400)
-        # Each chunk is a run of whole rows, so that it is one range of the file.
+        # Each chunk has whole rows, so that it is one range of the file.
         self.frame = self.make_array(self.array, "x.b2nd", (50, 400), (10, 100), "--sparse")
 
     def read_row(self, path, row):
         with open(path, "rb", buffering=0) as file:
             try:
-                # Whole pages that lie inside of the row's chunk.
+                # Whole pages inside the chunk of the row.
                 return os.pread(file.fileno(), 4096, 128 + row * 1600 + 8192)
             except OSError as error:
                 return error.errno
@@ -287,9 +287,9 @@ class Damage(ArrayCase):
         chunk = self.frame / "00000001.chunk"
         content = bytearray(chunk.read_bytes())
         self.assertEqual(struct.unpack_from("<i", content, 8)[0], 4000)
-        # A chunk of the same bytes in other blocks: what a writer with its own mind makes.
+        # A chunk with the same bytes but other blocks, as another writer might choose.
         plain = frames.stored(self.array[50:100].tobytes(), 4)
-        chunk.write_bytes(plain)  # stored as they are, which has no blocks
+        chunk.write_bytes(plain)  # uncompressed, and therefore without blocks
         with self.mount() as mount:
             self.assertIsInstance(self.read_row(mount.path("x.npy"), 50), bytes)
         struct.pack_into("<i", content, 8, 2000)

@@ -1,4 +1,4 @@
-"""Programs with file formats of their own, on frames: they read what they know and nothing tells them."""
+"""Programs with their own file formats on a mount: they read the files they know."""
 
 import os
 import pathlib
@@ -12,7 +12,7 @@ import numpy
 import data
 from case import MountCase
 
-# Chunk and block sizes that no format's pages are a multiple of.
+# No page size of a format divides these chunk and block sizes.
 ODD = ("--chunk", "123464", "--block", "23456", "--typesize", "4")
 
 
@@ -22,7 +22,7 @@ class Clients(MountCase):
         self.plain.mkdir()
 
     def pack_all(self, *options):
-        """Every plain file becomes a frame of its name: half of them sparse ones."""
+        """Packs every plain file into a frame of its name; half of the frames are sparse."""
         for i, path in enumerate(sorted(self.plain.rglob("*"))):
             target = self.source / path.relative_to(self.plain)
             if path.is_dir():
@@ -105,11 +105,11 @@ class Clients(MountCase):
         with self.mount() as mount:
             self.tool("rsync", "-a", f"{mount.path()}/", copy)
             self.tool("diff", "-r", self.plain, copy)
-            # It is all there already, by time and size, and by content.
+            # Everything is up to date already, by time and size, and by content.
             for how in (), ("--checksum",):
                 again = self.tool("rsync", "-ai", *how, f"{mount.path()}/", copy)
                 self.assertEqual(again.stdout, b"")
-            # A part is sent where the rest is known.
+            # Only the changed part is sent.
             with open(copy / "noise", "r+b") as file:
                 file.write(b"changed")
             self.tool("rsync", "-a", "--no-whole-file", "--checksum", f"{mount.path()}/", copy)
@@ -144,7 +144,7 @@ class Clients(MountCase):
                 self.assert_same_bytes(archive.read("folder/noise"), data.noise(200_000), "noise")
 
     def test_executing(self):
-        """A program in a frame runs where its mode says that it may."""
+        """A program in a frame can be executed if its mode allows it."""
         program = self.plain / "program"
         program.write_bytes(pathlib.Path("/bin/true").resolve().read_bytes())
         self.pack_all()

@@ -1,4 +1,4 @@
-"""Which words of the command line are commands, and what else they may be."""
+"""Words of the command line that are commands, and words that are not."""
 
 import os
 import unittest
@@ -27,7 +27,7 @@ class Words(CommandCase):
 
 
 class Sources(MountCase):
-    """A SOURCE that is called like a command."""
+    """A SOURCE with the name of a command."""
 
     def check(self, program, *arguments):
         command = [os.fspath(program), *map(os.fspath, arguments)]
@@ -45,7 +45,7 @@ class Sources(MountCase):
                 self.check(daemon.FRAMEFS, "./" + name, "mnt")
                 self.check(daemon.FRAMEFS, "mount", name, "mnt")
                 self.check(daemon.FRAMEFS, "--threads", "1", name, "mnt")
-                # mount(8) knows no commands.
+                # mount(8) has no commands.
                 self.check(daemon.FRAMEFS.parent / "mount.framefs", name, "mnt", "-o", "ro")
 
     def test_what_a_mount_shows_is_what_unpack_makes(self):

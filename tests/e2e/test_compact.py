@@ -17,20 +17,20 @@ from frame_writer import memcpyed_chunk
 
 CHUNK_BYTES = 64 << 10
 FILE_BYTES = 4 << 20
-# Noise is stored as it is, behind a header for each chunk; and there are header, index and trailer.
+# Noise is stored uncompressed after a header per chunk; header, index and trailer are added.
 MOST_COMPACTED = FILE_BYTES + FILE_BYTES // CHUNK_BYTES * 32 + 1000
-# Nothing is left to trials, so that the same bytes take the same space.
+# Nothing is chosen by trial, so that equal bytes take equal space.
 RULE = ("--rule", f"*:codec=lz4,typesize=4,filter=shuffle,chunksize={CHUNK_BYTES}")
 ATIME_NS, MTIME_NS = 1_600_000_000_123_456_789, 1_500_000_000_987_654_321
 
 
 def terminal_output(command):
-    """What a command says on standard error where that is a terminal."""
+    """The standard error of a command if that is a terminal."""
     leader, follower = open_terminal()
     subprocess.run(list(map(os.fspath, command)), check=True, stderr=follower)
     os.close(follower)
     said = b""
-    with contextlib.suppress(OSError):  # EIO: all is read
+    with contextlib.suppress(OSError):  # EIO: everything is read
         while piece := os.read(leader, 1000):
             said += piece
     os.close(leader)
@@ -46,7 +46,7 @@ class Compact(CommandCase):
         self.frame = self.source / "file.b2frame"
 
     def rewrite(self):
-        """A frame with dead space, made by a mount; returns what it holds."""
+        """Creates a frame with dead space through a mount; returns its content."""
         content = bytearray(data.noise(FILE_BYTES, seed=1))
         with self.mount(*RULE):
             fd = os.open(self.mountpoint / "file", os.O_RDWR | os.O_CREAT)
@@ -86,7 +86,7 @@ class Compact(CommandCase):
         with self.mount():
             self.assert_same_bytes((self.mountpoint / "file").read_bytes(), content, "mounted")
             self.assertEqual(os.getxattr(self.mountpoint / "file", "user.framefs.vlmeta.note"), b"kept")
-        # And it can be written to and compacted again.
+        # It can be written and compacted again.
         with self.mount(), open(self.mountpoint / "file", "r+b") as file:
             file.write(b"new")
         self.framefs("compact", self.frame)
@@ -130,7 +130,7 @@ class Compact(CommandCase):
                 self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
                 self.assert_same_bytes(damaged.read_bytes(), before, what)
                 self.assertEqual(damaged.stat().st_mtime_ns, MTIME_NS)
-                self.assertLessEqual(other.stat().st_size, MOST_COMPACTED)  # the next one all the same
+                self.assertLessEqual(other.stat().st_size, MOST_COMPACTED)  # the next one
         self.assert_holds(other, content)
 
     def test_what_is_no_frame_of_its_own_is_refused(self):
@@ -155,7 +155,7 @@ class Compact(CommandCase):
         self.assertEqual({path.name: path.read_bytes() for path in folder.iterdir()}, before)
 
     def test_a_sparse_frame_that_others_refuse_is_renumbered(self):
-        """They take the numbers for places among so many bytes of chunks."""
+        """Other readers compare the numbers with the number of bytes in the chunks."""
         folder = self.source / "sparse.b2frame"
         frames.write_sparse_frame(folder, [frames.ZERO, memcpyed_chunk(b"abcd")], 8, 4, numbers={1: 0x2A})
         os.utime(folder / "chunks.b2frame", ns=(ATIME_NS, MTIME_NS))

@@ -1,4 +1,4 @@
-"""Stores of many frames: archives, frames embedded in frames, and what a mount makes of them."""
+"""Containers of many frames: archives, frames embedded in frames, and how a mount shows them."""
 
 import errno
 import os
@@ -23,7 +23,7 @@ def embedded(**fields):
 
 
 def tree_of(folder):
-    """Every path below a folder; of directories with a slash."""
+    """Every path below a folder; directories have a slash at the end."""
     found = []
     for parent, folders, files in os.walk(folder):
         inside = pathlib.Path(parent).relative_to(folder)
@@ -123,7 +123,7 @@ class Stores(MountCase):
                 os.replace(self.source / "new.b2z", self.source / "z.b2z")
                 self.assertEqual(tree_of(mount.path("z.b2z")), sorted(self.ARCHIVE_TREE + ["other"]))
                 self.assertEqual(mount.path("z.b2z/other").read_bytes(), b"new")
-                # As with any file that was replaced: who has it open goes on with it.
+                # As with any replaced file, an open descriptor still reads the old content.
                 self.assertEqual(old.read(), TEXT)
 
     def test_what_cannot_be_read_is_shown_and_says_why(self):

@@ -1,4 +1,5 @@
-"""A sample of scripts/crash: whatever moment a daemon or its machine dies at, each frame is one of its states."""
+"""A sample of scripts/crash: a crash of the daemon or of its machine leaves every frame in a valid
+state."""
 
 import random
 import subprocess
@@ -34,7 +35,8 @@ class Replay(MountCase):
         self.replay("sparse frames")
 
     def test_plain_files_show_that_the_replay_can_fail(self):
-        """A folder without framefs: what is lost from the end leaves old states, torn writes leave none."""
+        """A folder without framefs: losing the last changes leaves old states, but torn writes do
+        not."""
         plain, initial, log = (self.folder / name for name in ("plain", "initial", "record.log"))
         plain.mkdir()
         initial.mkdir()

@@ -1,4 +1,4 @@
-"""What one damaged place costs: its own range, an errno, and one line in the log."""
+"""The effect of one damaged place: its own range, an errno, and one line in the log."""
 
 import errno
 import os
@@ -15,7 +15,7 @@ HEADER_BYTES = 97  # of a frame without metalayers
 
 
 def read_at(path, offset, size):
-    """Bytes, or the errno, by a descriptor of its own."""
+    """Bytes, or the errno, read through a new descriptor."""
     fd = os.open(path, os.O_RDONLY)
     try:
         return os.pread(fd, size, offset)
@@ -30,7 +30,8 @@ class Damage(MountCase):
         self.plain = data.noise(CHUNK * CHUNKS)
         self.frame = self.make_frame(self.plain, self.source / "d.b2frame", "--codec", "zlib",
                                      "--chunk", str(CHUNK), "--block", "10000")
-        # Noise does not shrink, so that chunk k is stored as it is: 32 bytes of header, then the data.
+        # Noise does not shrink, so that a stored chunk has 32 bytes of header and then the plain
+        # data.
         self.stored_chunk = CHUNK + 32
         self.assertGreater(self.frame.stat().st_size, self.stored_chunk * CHUNKS)
 
@@ -44,11 +45,11 @@ class Damage(MountCase):
 
     def check_only_this_chunk_is_lost(self, shown, lost, code):
         for chunk in range(CHUNKS):
-            # Away from the chunk's ends: the kernel reads whole pages, which may straddle two.
+            # Not at the chunk's ends: the kernel reads whole pages, which may be in two chunks.
             offset = chunk * CHUNK + 8192
             wanted = code if chunk == lost else self.plain[offset:offset + 4096]
             self.assertEqual(read_at(shown, offset, 4096), wanted, f"chunk {chunk}")
-        # The nearest whole pages of its neighbours, too.
+        # Also the nearest whole pages of its neighbours.
         pages = {((lost + 1) * CHUNK) // 4096 * 4096 + 4096}
         if lost > 0:
             pages.add((lost * CHUNK) // 4096 * 4096 - 4096)
@@ -64,7 +65,7 @@ class Damage(MountCase):
             self.check_only_this_chunk_is_lost(shown, 3, errno.EIO)
 
     def test_an_unknown_codec_is_not_supported(self):
-        # A compressed chunk, so that its codec matters: plain data of zeros and ones.
+        # A compressed chunk, so that its codec matters: data of zeros and ones.
         self.plain = bytes(range(2)) * (CHUNK * CHUNKS // 2)
         self.make_frame(self.plain, self.frame, "--codec", "zstd", "--chunk", str(CHUNK))
         self.assertLess(self.frame.stat().st_size, self.stored_chunk)
@@ -82,7 +83,7 @@ class Damage(MountCase):
             for _ in range(5):
                 for chunk in range(CHUNKS):
                     read_at(mount.path("d"), chunk * CHUNK + 8192, 4096)
-            # The daemon replies before it logs, perhaps.
+            # The daemon may reply before it logs.
             daemon.wait_for(lambda: mount.log().count("d.b2frame") >= 2, "two lines in the log")
             lines = [line for line in mount.log().splitlines() if "d.b2frame" in line]
             self.assertEqual(len(lines), 2, lines)
@@ -115,7 +116,7 @@ class Damage(MountCase):
         with self.mount() as mount, open(mount.path("d"), "rb", buffering=0) as file:
             self.assertEqual(os.pread(file.fileno(), 100, 10), self.plain[10:110])
             os.truncate(self.frame, self.chunk_at(4) + 50)
-            # The descriptor sees an error, or what the kernel still has; never other bytes.
+            # The descriptor reads an error or the kernel's cached bytes, never other bytes.
             for chunk in range(CHUNKS - 1, 3, -1):
                 offset = chunk * CHUNK + 8192
                 try:

@@ -22,7 +22,7 @@ PIECE = 1 << 20
 
 
 def has_magic(path):
-    """Whether a file, or the index of a directory, bears a frame's magic."""
+    """Whether a file, or the index of a directory, has a frame's magic."""
     index = path / "chunks.b2frame" if path.is_dir() else path
     if not index.is_file():
         return False
@@ -33,7 +33,7 @@ def has_magic(path):
 
 
 def read_all(path):
-    """The bytes of a file, or the errno of the first read that failed."""
+    """The bytes of a file, or the errno of the first failed read."""
     pieces = []
     fd = os.open(path, os.O_RDONLY)
     try:
@@ -51,10 +51,10 @@ def digest(got):
 
 
 class Fixtures(MountCase):
-    """SOURCE has each fixture under a number and a frame's suffix, so that each is shown under that number."""
+    """SOURCE has each fixture under a number and a frame's suffix; the mount shows the numbers."""
 
     def allowed(self, entry):
-        """The hashes and errnos that a read may come to."""
+        """The allowed results of a read: hashes and errnos."""
         if entry["expect"] == "ok":
             verdict = {entry["sha256"]}
             if entry.get("may_refuse"):
@@ -64,7 +64,8 @@ class Fixtures(MountCase):
         return verdict if entry["expect"] == "unsupported" else verdict | CORRUPT
 
     def is_undecidable(self, entry):
-        """Lossy and without a hash of what was kept, or of two writers' rules: see codec/ERRATA.md."""
+        """Whether the entry is lossy without a known hash, or follows one of two writers' rules:
+        see codec/ERRATA.md."""
         return entry["expect"] == "unsupported" and \
             ("truncprec" in str(entry.get("features")) or "truncshuffle" in entry["path"]
              or entry.get("reference") == "ok-wrong-data")
@@ -89,7 +90,7 @@ class Fixtures(MountCase):
             self.assertEqual(digest(got[len(got) - array.nbytes:]), wanted["npy_sha256"])
 
     def check_huge(self, path, entry):
-        """A legal frame of terabytes: any place reads at once."""
+        """Checks a valid frame of terabytes: reads are fast everywhere."""
         self.assertEqual(path.stat().st_size, entry["nbytes"])
         with open(path, "rb", buffering=0) as file:
             for offset in (0, entry["nbytes"] // 2 + 1, entry["nbytes"] - 4096):
@@ -130,7 +131,7 @@ class Fixtures(MountCase):
         with self.mount() as mount:
             names = set(os.listdir(mount.path()))
             for i, entry in enumerate(entries):
-                # Where there is no array to be seen, reading says why.
+                # If the array cannot be shown, a read must give the reason.
                 name = next(n for n in (f"{i:05d}.npy", f"{i:05d}", f"{i:05d}.b2nd") if n in names)
                 with self.subTest(entry["path"]):
                     if name.endswith(".b2nd"):
@@ -152,7 +153,7 @@ class Fixtures(MountCase):
                     self.check(entry, read_all(mount.path(path.name)))
 
     def test_loose_chunks(self):
-        """Each as the only chunk of a frame."""
+        """Each chunk as the only chunk of a frame."""
         manifest = json.loads((fixtures.FIXTURES / "manifest.json").read_text())
         entries = [entry for entry in manifest if entry["kind"] == "chunk"]
         kept = []
@@ -160,7 +161,7 @@ class Fixtures(MountCase):
             chunk = (fixtures.FIXTURES / entry["path"]).read_bytes()
             nbytes = struct.unpack_from("<i", chunk, 4)[0] if len(chunk) >= 16 else -1
             if nbytes <= 0 or fixtures.is_huge(entry):
-                continue  # nothing that a frame could say it holds
+                continue  # no frame can state this size
             name = f"{len(kept):05d}.b2frame"
             (self.source / name).write_bytes(frame_writer.frame([chunk], nbytes, typesize=max(chunk[3], 1)))
             kept.append((entry, name))

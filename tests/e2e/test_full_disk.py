@@ -1,4 +1,5 @@
-"""SOURCE on a disk that runs full: who wrote hears of it, no frame is harmed, and with room it goes on."""
+"""SOURCE on a full disk: the writer gets an error, no frame is damaged, and with room writing works
+again."""
 
 import contextlib
 import errno
@@ -30,7 +31,7 @@ class FullDisk(MountCase):
         return os.open(self.mountpoint / name, flags, 0o644)
 
     def fill(self, leave=0):
-        """Leaves so many bytes on the disk."""
+        """Fills the disk except for `leave` bytes."""
         self.ballast.write_bytes(b"")
         left = os.statvfs(self.disk).f_bavail * 4096 - leave
         with open(self.ballast, "ab") as ballast:
@@ -45,7 +46,7 @@ class FullDisk(MountCase):
         self.assertEqual(caught.exception.errno, errno.ENOSPC)
 
     def stored(self, name):
-        """What the frame in SOURCE holds, decoded without the mount."""
+        """The content of the frame in SOURCE, decoded without the mount."""
         return self.tool(daemon.FRAMEFS, "unpack", self.disk / f"{name}.b2frame", "-o", "-").stdout
 
     def write_all(self, fd, content, offset=0):
@@ -94,7 +95,7 @@ class FullDisk(MountCase):
             self.write_all(fd, NOISE[:2 << 20])
             self.assert_no_space(os.close, fd)
             self.make_room()
-            # What could not be stored was not lost, and somebody who opens the file may still save it.
+            # The data that could not be stored is not lost: a new descriptor can still save it.
             fd = self.open("file", os.O_RDWR)
             os.fsync(fd)
             self.assert_same_bytes(self.stored("file"), NOISE[:2 << 20], "the frame")
@@ -163,7 +164,7 @@ class FullDisk(MountCase):
     def test_a_mount_that_ends_on_a_full_disk_leaves_whole_frames(self):
         old = NOISE[:1 << 20]
         mount = self.mount()
-        with contextlib.suppress(AssertionError), mount:  # its exit code may say that something was lost
+        with contextlib.suppress(AssertionError), mount:  # its exit code may report a loss
             fd = self.open("file")
             self.write_all(fd, old)
             os.fsync(fd)

@@ -1,4 +1,4 @@
-"""Zero chunks are holes: tools that look for them read next to nothing."""
+"""Zero chunks are holes: tools that look for holes read very little."""
 
 import errno
 import os
@@ -13,7 +13,7 @@ CHUNK = 1 << 20
 
 
 def seek(fd, offset, whence):
-    """Where lseek() finds it, or the errno."""
+    """The result of lseek(), or the errno."""
     try:
         return os.lseek(fd, offset, whence)
     except OSError as error:
@@ -21,7 +21,7 @@ def seek(fd, offset, whence):
 
 
 def extents(path):
-    """What is data, by lseek() alone: (offset, end) each."""
+    """The ranges of data according to lseek(): a list of (offset, end)."""
     found = []
     fd = os.open(path, os.O_RDONLY)
     try:
@@ -40,7 +40,7 @@ def extents(path):
 
 
 def replies_bytes(pid):
-    """What a daemon has read and written so far: of requests, answers and files."""
+    """The bytes that a daemon has read and written so far: requests, answers and files."""
     counts = dict(line.split(": ") for line in
                   pathlib.Path(f"/proc/{pid}/io").read_text().splitlines())
     return int(counts["rchar"]) + int(counts["wchar"])
@@ -85,7 +85,7 @@ class Holes(MountCase):
                                        (self.size + 5, errno.ENXIO, errno.ENXIO)):
                 self.assertEqual(seek(fd, offset, os.SEEK_DATA), data, offset)
                 self.assertEqual(seek(fd, offset, os.SEEK_HOLE), hole, offset)
-            # The ordinary kinds of seeking go on as ever.
+            # The other kinds of seeking work as always.
             self.assertEqual(os.lseek(fd, -3, os.SEEK_END), self.size - 3)
             self.assertEqual(os.lseek(fd, 3, os.SEEK_CUR), self.size)
         self.assertEqual(extents(path), self.data)
@@ -136,8 +136,8 @@ class Holes(MountCase):
 
 
 class VastHoles(MountCase):
-    """64 GiB with 3 MiB in it.  Reading it all would take the kernel as many requests as there are pieces
-    of 128 KiB, or 1 MiB at the most: the daemon would read and write more than the limit here."""
+    """64 GiB with 3 MiB of data.  Reading all of it would need one request per 128 KiB, or per 1
+    MiB at most, and the daemon would read and write more than the limit."""
 
     SIZE = 64 * GIB
     LIMIT = 32 << 20

@@ -1,4 +1,5 @@
-"""framefs info: what it says of every fixture, of damage, of stores; to people and to programs."""
+"""framefs info: its output for every fixture, for damage and for containers, as text and as
+JSON."""
 
 import json
 import pathlib
@@ -18,7 +19,7 @@ from container_writer import archive, embed_container
 
 SPECIAL = {None: 0, "zero": 1, "nan": 2, "value": 3, "uninit": 4}
 
-# In the manifest, and in the object that describes a frame.
+# Keys in the manifest, and in the object that describes a frame.
 SAME = {"nbytes": "nbytes", "nchunks": "chunks", "typesize": "typesize", "codec": "codec",
         "clevel": "level", "codec_meta": "codec_meta", "frame_len": "frame_len"}
 
@@ -69,7 +70,7 @@ class Fixtures(CommandCase):
         self.check_places(entry, chunks)
 
     def check_places(self, entry, chunks):
-        """Where a chunk is said to be, there are its sizes."""
+        """Checks that the chunks' sizes are at the offsets that info prints."""
         path = fixtures.FIXTURES / entry["path"]
         for chunk in chunks[:20]:
             if chunk["offset"] is None:
@@ -116,7 +117,7 @@ class Fixtures(CommandCase):
                     continue
                 lines = text.splitlines()
                 self.assertEqual(lines[0], f"{path}:")
-                # Keys, and all that goes with them, each in one column.
+                # Keys and their values are in one column each.
                 block = [line for line in lines[1:] if line.startswith("  ")]
                 decoded = next(line for line in block if line.startswith("  decoded"))
                 self.assertIn(f"{entry['nbytes']} bytes", decoded)
@@ -177,7 +178,7 @@ class Info(CommandCase):
         self.assertIn(f"at byte {at + 12}", errors[2])
         rows = self.framefs("info", "--chunks", path, code=1).stdout.decode().splitlines()[-4:]
         self.assertEqual(["error: bad field: cbytes" in row for row in rows], [False, False, True, False])
-        # Without the chunks nobody stumbles over it.
+        # Without --chunks, info does not read the damaged chunk.
         self.info(path)
 
     def write(self, name, content):
@@ -209,7 +210,7 @@ class Info(CommandCase):
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             for _ in range(count - 1000):
                 self.assertTrue(process.stdout.readline())
-            # It waits for its reader, with most of its work behind it.
+            # The process waits for its reader; most of its work is done.
             status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
             rest = process.stdout.read()
             self.assertEqual(process.stderr.read(), b"")
@@ -261,7 +262,7 @@ class Stores(CommandCase):
         archive(self.archive, self.members)
 
     def test_members(self):
-        [said] = self.info(self.archive, code=1)  # what is on a server cannot be read
+        [said] = self.info(self.archive, code=1)  # data on a server cannot be read
         self.assertEqual(said["kind"], "archive")
         self.assertEqual(said["stored_bytes"], self.archive.stat().st_size)
         members = {member["path"]: member for member in said["members"]}

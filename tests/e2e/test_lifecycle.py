@@ -1,4 +1,4 @@
-"""Starting, failing to start, and ending a mount."""
+"""Starting a mount, failing to start it, and ending it."""
 
 import contextlib
 import errno
@@ -18,7 +18,7 @@ CONTENT = b"some content\n" * 1000
 
 
 def close_in_vain(fd):
-    """Closing tells the daemon, which may be gone."""
+    """Closes a descriptor; the daemon, which is told, may have ended."""
     with contextlib.suppress(OSError):
         os.close(fd)
 
@@ -29,7 +29,7 @@ class Lifecycle(MountCase):
         self.addCleanup(self.clean_up_mounts)
 
     def clean_up_mounts(self):
-        """What a failed test left behind would fail all that follow."""
+        """Removes the mounts of a failed test, which would make later tests fail."""
         for pid in daemons_with(self.mountpoint):
             os.kill(pid, signal.SIGKILL)
         while mounts_at(self.mountpoint) and unmount(self.mountpoint, lazy=True).returncode == 0:
@@ -39,7 +39,7 @@ class Lifecycle(MountCase):
         return self.tool(FRAMEFS, *arguments, check=check)
 
     def expect_refusal(self, *arguments, mentions):
-        """The message names what is wrong: one of the words in `mentions`."""
+        """The message must contain one of the words in `mentions`."""
         result = self.framefs(*arguments, check=False)
         message = result.stderr.decode()
         try:
@@ -55,7 +55,7 @@ class Lifecycle(MountCase):
         return message
 
     def start_background(self, *options, mountpoint=None):
-        """Returns the pid of the daemon, which serves when the command has returned."""
+        """Starts a daemon in the background; returns its pid when it serves requests."""
         mountpoint = mountpoint or self.mountpoint
         self.framefs(self.source, mountpoint, *options)
         self.assertEqual(len(mounts_at(mountpoint)), 1)
@@ -97,7 +97,7 @@ class Lifecycle(MountCase):
         self.framefs("source", "mnt")
         (pid,) = daemons_with("mnt")
         self.assertEqual((self.mountpoint / "a").read_bytes(), CONTENT)
-        # Found again also by a name looked up later, though the daemon has left the folder.
+        # Files are found by later lookups too, although the daemon has changed its folder.
         self.make_frame(b"late\n", self.source / "late.b2frame")
         self.assertEqual((self.mountpoint / "late").read_bytes(), b"late\n")
         self.assertEqual(unmount(self.mountpoint).returncode, 0)
@@ -125,7 +125,7 @@ class Lifecycle(MountCase):
         self.expect_clean_end(pid)
 
     def test_io_uring(self):
-        """Where the kernel does not offer it, the mount goes without."""
+        """If the kernel does not offer io_uring, the mount works without it."""
         version = re.search(r"(\d+)\.(\d+)", self.tool("fusermount3", "-V").stdout.decode())
         if tuple(map(int, version.groups())) < (3, 18):
             self.expect_refusal(self.source, self.mountpoint, "--io-uring", mentions=["libfuse 3.18"])
@@ -144,7 +144,7 @@ class Lifecycle(MountCase):
             self.assertEqual(os.read(file, 4), CONTENT[:4])
             os.kill(mount.pid, signal.SIGTERM)
             mount.check_ended(exit_code=0)
-            # Nobody answers any more, and nothing hangs.
+            # No daemon answers any more, and nothing hangs.
             with self.assertRaises(OSError) as caught:
                 os.stat("never looked up", dir_fd=folder)
             self.assertIn(caught.exception.errno, (errno.ENOTCONN, errno.ECONNABORTED))
@@ -156,7 +156,7 @@ class Lifecycle(MountCase):
                 self.assertNotEqual(busy.returncode, 0)
                 self.assertIn("busy", busy.stderr)
                 self.assertEqual(file.read(), CONTENT)
-                # Lazily it works, and the reader keeps what it has.
+                # A lazy unmount works, and the reader keeps its file.
                 self.assertEqual(unmount(self.mountpoint, lazy=True).returncode, 0)
                 self.assertEqual(os.listdir(self.mountpoint), [])
                 self.assertEqual(os.pread(file.fileno(), 100, 50), CONTENT[50:150])
@@ -176,7 +176,7 @@ class Lifecycle(MountCase):
         wait_for(lambda: not mounts_at(self.mountpoint), "the mount of the dead daemon to go")
         self.assertEqual(os.listdir(self.mountpoint), [])
         wait_for(lambda: not watchdog_of(pid), "its watchdog to end")
-        # And the place is good for another.
+        # The mountpoint can be used again.
         self.expect_clean_end_after_unmount(self.start_background())
 
     def expect_clean_end_after_unmount(self, pid):
@@ -184,7 +184,8 @@ class Lifecycle(MountCase):
         self.expect_clean_end(pid)
 
     def test_a_stale_mount_is_named_or_replaced(self):
-        """A mountpoint whose daemon is gone: a clear message, or it is cleared and used."""
+        """A mountpoint whose daemon has ended: a clear message, or it is unmounted and used
+        again."""
         self.leave_stale_mount()
         result = self.framefs(self.source, self.mountpoint, check=False)
         if result.returncode == 0:
@@ -220,7 +221,7 @@ class Lifecycle(MountCase):
             self.assertEqual(two.path("a").read_bytes(), CONTENT)
 
     def test_a_source_inside_the_mounted_folder(self):
-        """Mounting a folder over itself shows the frames of what lies beneath."""
+        """Mounting a folder over itself shows the frames of the covered folder."""
         with self.mount(source=self.source, mountpoint=self.source) as mount:
             self.assertEqual(os.listdir(mount.path()), ["a"])
             self.assertEqual(mount.path("a").read_bytes(), CONTENT)
@@ -237,10 +238,10 @@ class Lifecycle(MountCase):
                 target = self.folder / "target"
                 target.write_bytes(b"")
                 self.expect_refusal(text, target, *options, mentions=(text, "SOURCE"))
-                # One frame goes onto a file or a folder, a folder only onto a folder.
+                # One frame goes onto a file or a folder; a folder only onto a folder.
                 self.expect_refusal(text, self.mountpoint, *options, mentions=(text, "SOURCE"))
                 self.expect_refusal(self.source, target, *options, mentions=(target, "MOUNTPOINT"))
-                # An offset is a place in a file.
+                # An offset requires a file.
                 self.expect_refusal(self.source, self.mountpoint, "--offset", "5", *options,
                                     mentions=("offset",))
                 self.expect_refusal(self.frame, self.mountpoint, "--offset", "5", *options,
@@ -252,7 +253,7 @@ class Lifecycle(MountCase):
         self.assertIn("No such file or directory", message)
         (self.mountpoint / "something").write_bytes(b"in the way")
         result = self.framefs(self.source, self.mountpoint, check=False)
-        if result.returncode == 0:  # shown while mounted, back afterwards
+        if result.returncode == 0:  # shown while mounted, and unchanged afterwards
             self.assertEqual(os.listdir(self.mountpoint), ["a"])
             self.assertEqual(unmount(self.mountpoint).returncode, 0)
         else:
@@ -285,7 +286,7 @@ class Lifecycle(MountCase):
         self.assertRegex(self.framefs("--version").stdout.decode(), r"^framefs \d+\.\d+\.\d+\n")
 
     def test_output_is_not_needed(self):
-        """Started with its standard descriptors closed, as init systems do."""
+        """Starts framefs with closed standard descriptors, as init systems do."""
         self._commands.append(f"{shlex.join(map(str, (FRAMEFS, self.source, self.mountpoint)))} <&- >&- 2>&-")
         subprocess.run(["sh", "-c", 'exec "$0" "$@" <&- >&- 2>&-', FRAMEFS, self.source, self.mountpoint],
                        check=True, timeout=daemon.DEADLINE_S)

@@ -34,7 +34,7 @@ class Many(MountCase):
                                     self.plain, mount.mountpoint)
 
     def test_a_listing_read_in_small_pieces(self):
-        """Whatever the size of the kernel's reads, and with a second reader in between."""
+        """A listing does not depend on the size of the kernel's reads, or on a second reader."""
         with self.mount() as mount:
             seen = []
             with os.scandir(mount.path()) as entries:

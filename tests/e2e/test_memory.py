@@ -1,4 +1,4 @@
-"""How much memory a daemon holds after reads of all kinds."""
+"""The memory of a daemon after reads of all kinds."""
 
 import os
 import pathlib
@@ -22,7 +22,8 @@ def resident_mib(pid):
 @unittest.skipIf(daemon.SANITIZED, "what a sanitizer keeps is not the daemon's")
 class Memory(MountCase):
     def test_the_cache_is_all_that_grows(self):
-        """Blocks of many sizes, in turn, so that those of one size leave room for those of another."""
+        """Blocks of many sizes in turn, so that blocks of one size make room for those of
+        another."""
         seed = 11
         plain = self.folder / "plain"
         plain.write_bytes(b"".join(i.to_bytes(8, "little") for i in range(8 * MIB)))

@@ -1,4 +1,4 @@
-"""A sample of scripts/model: after any operations, a file in a mount is what a plain file is after them."""
+"""A sample of scripts/model: after any operations, a file in a mount equals a plain file."""
 
 import random
 import unittest

@@ -1,4 +1,4 @@
-"""What a mount shows: names, attributes; and that nothing can be written where that is asked for."""
+"""The names and attributes that a mount shows; and that a read-only mount refuses all writes."""
 
 import errno
 import os
@@ -13,7 +13,7 @@ PLAIN_DATA = b"what the plain file holds\n"
 
 
 def kernel_block_size(size):
-    """What stat() says where a FUSE daemon says `size`: the kernel keeps the power of two below."""
+    """st_blksize if a FUSE daemon answers `size`: the kernel rounds it down to a power of two."""
     return 1 << (size.bit_length() - 1)
 
 
@@ -44,7 +44,7 @@ class Names(MountCase):
                 self.assertEqual(mount.path(name).read_bytes(), FRAME_DATA, name)
             for name in ("f.B2FRAME", "frame-without-suffix"):
                 self.assertEqual(mount.path(name).read_bytes(), (self.source / name).read_bytes(), name)
-            # The full name is not a second way in.
+            # The full name is not shown as well.
             for name in ("a.b2frame", "b.b2f", "e", "e.b2frame.b2frame", "nothing"):
                 self.assertFalse(os.path.lexists(mount.path(name)), name)
 
@@ -83,7 +83,7 @@ class Names(MountCase):
             self.assertFalse(mount.path("y").exists())
 
     def test_a_name_frees_and_takes_itself(self):
-        """Collisions are judged by what the folder holds now."""
+        """Collisions depend on the current content of the folder."""
         self.frame("z.b2frame")
         with self.mount() as mount:
             self.assertEqual(listing(mount.path()), ["z"])

@@ -1,4 +1,4 @@
-"""Names and attributes change in a mount as they do in a plain folder, and in SOURCE with them."""
+"""Names and attributes change in a mount, and in SOURCE, as they do in a plain folder."""
 
 import ctypes
 import errno
@@ -28,7 +28,8 @@ class Namespace(MountCase):
         self.twin.mkdir()
 
     def both(self, attempt):
-        """Runs attempt(root) in the twin, then in the mount: the same result, or the same errno."""
+        """Runs attempt(root) in the twin, then in the mount; expects the same result or the same
+        errno."""
         outcomes = []
         for root in (self.twin, self.mountpoint):
             try:
@@ -39,7 +40,7 @@ class Namespace(MountCase):
         return outcomes[0]
 
     def same_tree(self):
-        """Names, kinds, modes, owners, link counts and contents."""
+        """Compares names, kinds, modes, owners, link counts and contents."""
         self.assertEqual(self.tree(self.mountpoint), self.tree(self.twin))
 
     @staticmethod
@@ -182,7 +183,8 @@ class Namespace(MountCase):
                     pair = f"{old}-over-{new}"
                     self.both(lambda root, pair=pair: os.rename(root / pair, root / f"target-{pair}"))
                     self.same_tree()
-        # As it was in each place, but for the frames, which take the suffix of what they replace.
+        # As before in each place, except that frames take the suffix of the frames that they
+        # replace.
         self.assertEqual(len(listing(self.source)), len(kinds) ** 2)
 
     def test_rename_of_directories_and_files_over_each_other(self):
@@ -281,7 +283,7 @@ class Namespace(MountCase):
             self.same_tree()
             self.both(lambda root: os.path.samefile(root / "f", root / "f2"))
             self.both(lambda root: os.stat(root / "f2").st_nlink)
-            # Whichever name goes, the other stays.
+            # If one name is removed, the other stays.
             self.both(lambda root: os.unlink(root / "f"))
             self.both(lambda root: (root / "f2").read_bytes())
             self.both(lambda root: os.link(root / "f2", root / "f3"))
@@ -335,7 +337,7 @@ class Namespace(MountCase):
                 self.both(lambda root: os.chown(root / "f", 0, 0))
                 self.same_tree_of_attributes()
             self.both(lambda root: os.chmod(root / "absent", 0o600))
-        # Who may not read the frame may not read its parts.
+        # A user who may not read the frame may not read its parts.
         os.chmod(self.source / "s.b2frame", 0o755)
         with self.mount() as mount:
             os.chmod(mount.path("s"), 0o640)
@@ -435,7 +437,7 @@ class Namespace(MountCase):
                         with self.assertRaises(OSError) as caught:
                             attempt(mount.path(name))
                         self.assertEqual(caught.exception.errno, errno.EPERM)
-            os.mkdir(mount.path(".b2frame"))  # nothing but a suffix is a name
+            os.mkdir(mount.path(".b2frame"))  # a name may consist of just a suffix
             self.assertEqual(listing(mount.path()), [".b2frame", "f", "p"])
 
     def test_a_frame_under_its_full_name(self):
@@ -498,7 +500,7 @@ class Namespace(MountCase):
 
 @unittest.skipUnless(os.geteuid() == 0, "needs root to become somebody else")
 class OtherUsers(MountCase):
-    """Others in a mount of root's may do what they may do in a folder."""
+    """In root's mount, other users have the same rights as in a folder."""
 
     NOBODY = {"user": 65534, "group": 65534, "extra_groups": []}
 

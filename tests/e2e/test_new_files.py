@@ -1,4 +1,4 @@
-"""What becomes of files that are made in a mount: frames, or plain files, by their names."""
+"""New files in a mount become frames or plain files, depending on their names."""
 
 import errno
 import json
@@ -55,7 +55,7 @@ class NewFiles(MountCase):
         self.assertEqual(self.info("a.lag.b2frame")["codec"], "blosclz")
         self.assertEqual(self.info("a.dat.b2frame")["codec"], "zstd")
         self.assertEqual(self.info("deep/a.b2frame")["codec"], "zlib")
-        self.assertEqual(self.info("deep/a.log.b2frame")["codec"], "lz4")  # the first that matches
+        self.assertEqual(self.info("deep/a.log.b2frame")["codec"], "lz4")  # the first matching rule
         self.assertEqual(listing(self.source / "deep"), ["a.b2frame", "a.log.b2frame", "a.txt"])
         self.assertEqual(listing(self.source / "raw"), ["a", "er"])
         self.assertEqual(listing(self.source / "raw" / "er"), ["a.log"])
@@ -74,7 +74,7 @@ class NewFiles(MountCase):
             (self.source / f"b{suffix}").write_bytes(b"no frame")
         with self.mount() as mount:
             create(mount.path("a"))
-            create(mount.path("b"))  # plain, then
+            create(mount.path("b"))  # plain from now on
             self.assertTrue(mount.path("a").exists())
             self.assertTrue(mount.path("b").exists())
         self.assertEqual([n for n in listing(self.source) if n.startswith("a")], ["a.b2", "a.b2f", "a.b2frame"])
@@ -102,7 +102,7 @@ class NewFiles(MountCase):
                     create(mount.path(name))
                 self.assertEqual(caught.exception.errno, errno.EPERM, name)
             os.rename(mount.path("a.b2frame"), mount.path("d.b2f"))
-            with self.assertRaises(OSError) as caught:  # it would show its own bytes there
+            with self.assertRaises(OSError) as caught:  # it would show the frame's own bytes there
                 os.rename(mount.path("d.b2f"), mount.path("d.txt"))
             self.assertEqual(caught.exception.errno, errno.EPERM)
         self.assertEqual(listing(self.source), ["b.txt", "d.b2f"])
@@ -134,7 +134,7 @@ class NewFiles(MountCase):
 
 
 class PlainFiles(MountCase):
-    """Files that stay plain are written as they are."""
+    """Plain files are written unchanged."""
 
     def setUp(self):
         self.options = ["--plain", "*"]

@@ -1,4 +1,4 @@
-"""One frame as all of SOURCE: onto a directory or onto a file, in every form that frames have."""
+"""One frame as all of SOURCE: on a directory or on a file, for all kinds of frames."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Many readers at once, and a cache too small for them."""
+"""Many concurrent readers, and a cache that is too small for them."""
 
 import concurrent.futures
 import hashlib
@@ -22,7 +22,7 @@ def read_sequentially(path, piece):
 
 
 def compare_random_reads(shown, plain, seed, reads):
-    """The first read that differs, or nothing."""
+    """The first read that differs, or None."""
     rng = random.Random(seed)
     size = os.path.getsize(plain)
     with open(shown, "rb", buffering=0) as one, open(plain, "rb", buffering=0) as other:
@@ -59,14 +59,14 @@ class Readers(MountCase):
         with self.mount(*options), \
                 concurrent.futures.ProcessPoolExecutor(
                     READERS, mp_context=multiprocessing.get_context("spawn")) as pool:
-            # All on one frame, each with a step of its own.
+            # All read one frame, each with another step.
             same = [pool.submit(read_sequentially, self.shown(0), 1000 + 7919 * r)
                     for r in range(READERS)]
             self.assertEqual({job.result() for job in same}, {expected[0]})
-            # One frame each.
+            # Each reads another frame.
             many = [pool.submit(read_sequentially, self.shown(i), 65_536) for i in range(self.FRAMES)]
             self.assertEqual([job.result() for job in many], expected)
-            # All over the place.
+            # At random offsets.
             jobs = [pool.submit(compare_random_reads, self.shown(i), os.fspath(self.plain / f"f{i}"),
                                 1000 * r + i, random_reads)
                     for r in range(READERS) for i in (0, r % self.FRAMES)]
@@ -88,7 +88,7 @@ class Readers(MountCase):
             self.assertEqual(mount.stderr_path.read_text(), "")
 
     def test_threads_of_one_process(self):
-        """Many requests in flight from threads that share one descriptor."""
+        """Concurrent requests from threads that share one descriptor."""
         whole = (self.plain / "f1").read_bytes()
         with self.mount("--cache-size", "1M") as mount, \
                 open(mount.path("f1"), "rb", buffering=0) as file, \

@@ -1,4 +1,4 @@
-"""Writing the same bytes again and again does not make a frame grow for ever."""
+"""A frame does not grow forever if the same bytes are written repeatedly."""
 
 import os
 import unittest
@@ -7,7 +7,7 @@ import daemon
 import data
 from case import MountCase
 
-MOST_GROWTH = 3.3  # times what the frame takes compacted, before it is compacted
+MOST_GROWTH = 3.3  # in multiples of the compacted frame
 ROUNDS = 10
 CHUNK_BYTES = 256 << 10
 FILE_BYTES = (4 << 20) if daemon.SANITIZED else (16 << 20)
@@ -25,7 +25,7 @@ class Rewrite(MountCase):
         return (self.source / "file.b2frame").stat().st_size
 
     def compacted_bytes(self, content):
-        """What a frame takes that is written once."""
+        """The size of a frame that is written only once."""
         path = self.mountpoint / "once"
         path.write_bytes(content)
         fd = os.open(path, os.O_RDWR)
@@ -44,7 +44,7 @@ class Rewrite(MountCase):
             compacted = self.compacted_bytes(content)
             self.assertLessEqual(max(sizes), MOST_GROWTH * compacted, f"{sizes}, compacted {compacted}")
             os.close(fd)
-            # The last close gives back what makes up more than half.
+            # The last close returns dead space that makes up more than half.
             frame = self.source / "file.b2frame"
             daemon.wait_for(lambda: frame.stat().st_size <= 2.1 * compacted,
                             f"a frame of {compacted} bytes, not {frame.stat().st_size}")
@@ -58,7 +58,7 @@ class Rewrite(MountCase):
 
     @staticmethod
     def write_with_syncs_between(fd, content):
-        """A sync after every fourth chunk, last chunks first."""
+        """Syncs after every fourth chunk, last chunks first."""
         step = 4 * CHUNK_BYTES
         for offset in reversed(range(0, len(content), step)):
             os.pwrite(fd, content[offset:offset + step], offset)

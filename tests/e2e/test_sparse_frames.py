@@ -93,7 +93,7 @@ class SparseFrames(MountCase):
             self.assert_same_bytes(mount.path("v").read_bytes(), self.plain, "v")
 
     def test_many_chunks(self):
-        """More files than a process may have open."""
+        """The frame has more files than a process may have open."""
         content = data.noise(3_000 * 64)
         self.make_frame(content, self.source / "m.b2frame", "--sparse", "--chunk", "64",
                         "--block", "64")
@@ -112,7 +112,7 @@ class SparseFrames(MountCase):
         with self.mount() as mount:
             self.assertEqual(sorted(os.listdir(mount.path())), ["d", "folder.b2frame", "other.b2frame"])
             self.assertEqual(mount.path("folder.b2frame", "inside").read_bytes(), b"plain")
-            # What is in it are no frames by themselves.
+            # The files in it are not frames on their own.
             self.assertEqual(sorted(os.listdir(mount.path("other.b2frame"))),
                              sorted(os.listdir(other)))
 
@@ -130,7 +130,7 @@ class SparseFrames(MountCase):
             self.assertEqual(os.readlink(mount.path("alias.b2frame")), "d.b2frame")
 
     def test_damaged_chunk_files(self):
-        """Each spoils its own range, and the log names it once."""
+        """Each damaged file affects only its own range, and the log names it once."""
         def chunk_file(number):
             return self.frame / f"{number:08X}.chunk"
 
@@ -141,14 +141,14 @@ class SparseFrames(MountCase):
                    12: lambda path: (path.unlink(), path.mkdir()),
                    14: lambda path: (path.unlink(), path.symlink_to(chunk_file(15).name)),
                    16: lambda path: path.write_bytes(chunk_file(15).read_bytes()[:8] + bytes(50)),
-                   # Three letters make a name of another chunk's.
+                   # With lower-case letters, the file has another name.
                    11: lambda path: path.rename(path.with_name("0000000b.chunk"))}
         for number, damage in damages.items():
             damage(chunk_file(number))
         with self.mount() as mount:
             for _ in range(2):
                 for chunk in range(CHUNKS):
-                    # Whole pages inside of the chunk.
+                    # Whole pages inside the chunk.
                     offset = chunk * CHUNK + 8192
                     fd = os.open(mount.path("d"), os.O_RDONLY)
                     try:
@@ -164,7 +164,7 @@ class SparseFrames(MountCase):
                 self.assertEqual(len(lines), 1, mount.log())
 
     def test_grown_while_mounted(self):
-        """As writers do it: new chunk files, then a new index over the old one."""
+        """Grows as with a real writer: new chunk files, then a new index over the old one."""
         with self.mount() as mount:
             with open(mount.path("d"), "rb", buffering=0) as file:
                 self.assert_same_bytes(file.read(1000), self.plain[:1000], "before")

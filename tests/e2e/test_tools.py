@@ -1,4 +1,4 @@
-"""Unmodified tools on a mount say and do what they do on a plain copy."""
+"""Unmodified tools behave the same on a mount as on a plain copy."""
 
 import mmap
 import os
@@ -9,7 +9,7 @@ import numpy
 import data
 from case import MountCase
 
-# Chunk and block sizes that no tool's own buffer is a multiple of.
+# No tool's buffer size divides these chunk and block sizes.
 ODD = ("--chunk", "123464", "--block", "23456", "--typesize", "4")
 
 
@@ -36,7 +36,7 @@ class Tools(MountCase):
                 name = path.relative_to(self.plain)
                 self.make_frame(path, self.source / f"{name}.b2frame", *ODD,
                                 *options.get(str(name), ()))
-        # A file that is no frame goes through as it is.
+        # A file that is not a frame is shown unchanged.
         (self.plain / "notes.txt").write_bytes(b"needle in a plain file\n")
         (self.source / "notes.txt").write_bytes(b"needle in a plain file\n")
 
@@ -76,7 +76,7 @@ class Tools(MountCase):
             self.both("sh", "-c", "stat -c '%n %s %F' *")
             sizes = self.both("sh", "-c", "LC_ALL=C ls -l | awk '{print $1, $5, $NF}' | grep -v total")
             self.assertIn(b"app.log", sizes.stdout)
-            # On disk it takes what the frame takes.
+            # The shown size on disk is that of the frame.
             frame = self.tool("du", "-k", self.source / "run/2024/sparse.bin.b2frame").stdout.split()
             shown = self.tool("du", "-k", self.mountpoint / "run/2024/sparse.bin").stdout.split()
             self.assertEqual(frame[0], shown[0])
@@ -118,7 +118,7 @@ class Tools(MountCase):
                         self.assertEqual(view[-5:], plain[-5:])
                         self.assertEqual(view[123_460:123_470], plain[123_460:123_470])
                         self.assert_same_bytes(view[:], plain, "the whole mapping")
-                # A private mapping may be written to: the writer alone sees it.
+                # A private mapping may be written; only its writer sees the change.
                 with mmap.mmap(file.fileno(), 0, flags=mmap.MAP_PRIVATE,
                                prot=mmap.PROT_READ | mmap.PROT_WRITE) as view:
                     view[1000:1004] = b"mine"
@@ -126,7 +126,7 @@ class Tools(MountCase):
                 self.assertEqual(os.pread(file.fileno(), 12, 996), plain[996:1008])
 
     def test_the_same_file_on_both_sides(self):
-        """Two descriptors, one position each; seeking from either end; vectored reads."""
+        """Two descriptors with their own positions; seeking from both ends; vectored reads."""
         plain = (self.plain / "app.log").read_bytes()
         with self.mount():
             with open(self.mountpoint / "app.log", "rb", buffering=0) as one, \

@@ -1,4 +1,4 @@
-"""framefs unpack: the same bytes as a mount shows, as files; and nothing at all where they cannot be had."""
+"""framefs unpack: files with the same bytes as a mount shows, or no file after an error."""
 
 import contextlib
 import hashlib
@@ -32,7 +32,7 @@ def sha256(path):
 
 
 def broken_frame():
-    """Four chunks, of which the third has a wrong size; and where that stands."""
+    """Four chunks, the third of which has a wrong size; and the offset of that size."""
     chunks = [memcpyed_chunk(bytes([i]) * 100_000) for i in range(4)]
     stored = bytearray(frame(chunks, 100_000))
     third = stored.index(chunks[2])
@@ -43,7 +43,7 @@ def broken_frame():
 class Fixtures(CommandCase):
     def check_bytes(self, entry, target, made):
         lossy = entry.get("lossy") or "filter-truncshuffle" in entry["features"]
-        if made and not (lossy and entry["expect"] != "ok"):  # those hashes are of what went in
+        if made and not (lossy and entry["expect"] != "ok"):  # the hash is of the input
             allowed = {entry.get("sha256_if_accepted"), entry["sha256"] if entry["expect"] == "ok" else None}
             self.assertIn(sha256(target), allowed - {None}, entry.get("what"))
         elif not made:
@@ -51,7 +51,7 @@ class Fixtures(CommandCase):
         self.assertEqual(os.listdir(target.parent), [target.name] if made else [])
 
     def check_array(self, entry, path, target):
-        """As a NumPy file: the items behind its header are those of the raw bytes."""
+        """As a NumPy file: the items after its header equal the raw bytes."""
         wanted = entry["b2nd"].get("npy_sha256")
         self.framefs("unpack", "--arrays", "raw", path, "-o", target, "--force")
         raw = target.read_bytes()
@@ -99,7 +99,7 @@ class Fixtures(CommandCase):
             with self.subTest(entry["path"]):
                 result = self.tool(daemon.FRAMEFS, "unpack", fixtures.FIXTURES / entry["path"], "-o", target,
                                    check=False)
-                if entry["nbytes"] >= 1 << 40:  # more than some filesystems have in a file
+                if entry["nbytes"] >= 1 << 40:  # more than some filesystems allow
                     self.assertIn(result.returncode, (0, 1), result.stderr)
                 else:
                     self.assertEqual(result.returncode, 0, result.stderr)
@@ -175,7 +175,7 @@ class Unpack(CommandCase):
         target = self.write("app.log", b"mine")
         self.assert_fails("unpack", self.frame, cause="app.log is there already; --force replaces it")
         self.assertEqual(target.read_bytes(), b"mine")
-        # Neither is the frame itself, whatever one asks for.
+        # Neither is the frame itself, whatever the options.
         before = self.frame.read_bytes()
         self.assert_fails("unpack", "--force", self.frame, "-o", self.frame, cause="is the frame itself")
         self.assertEqual(self.frame.read_bytes(), before)
@@ -191,13 +191,13 @@ class Unpack(CommandCase):
                                        cause=f"broken.b2frame: chunk 2: bad field: cbytes (5) at byte {at}")
             self.assertEqual(len(result.stderr.splitlines()), 1)
             self.assertFalse((self.folder / "broken").exists())
-            self.assertTrue((self.folder / "app.log").exists())  # the next one was unpacked all the same
+            self.assertTrue((self.folder / "app.log").exists())  # the next file is unpacked anyway
         kept = self.folder / "kept"
         kept.write_bytes(b"mine")
         self.assert_fails("unpack", "--force", broken, "-o", kept, cause="chunk 2")
         self.assertEqual(kept.read_bytes(), b"mine")
         self.assertEqual([name for name in os.listdir(self.folder) if name.startswith(".")], [])
-        # On a stream, what was good before the damage may have gone out; nothing else does.
+        # On a stream, the valid bytes before the damage may have been written, but nothing else.
         out = self.assert_fails("unpack", broken, "-o", "-", cause="chunk 2").stdout
         whole = b"".join(bytes([i]) * 100_000 for i in range(4))
         self.assertTrue(whole.startswith(out))
@@ -210,11 +210,11 @@ class Unpack(CommandCase):
         self.framefs("unpack", frame_path, "-o", target)
         self.assert_same_bytes(target.read_bytes(), plain, "with holes")
         self.assertLess(target.stat().st_blocks * 512, 3 << 20)
-        # A stream has none.
+        # A stream has no holes.
         self.assert_same_bytes(self.framefs("unpack", frame_path, "-o", "-").stdout, plain, "stream")
 
     def write_holes(self, name, plain, chunk):
-        """A frame in whose index alone chunks of zeros are."""
+        """Writes a frame whose chunks of zeros are only in the index."""
         pieces = [plain[i:i + chunk] for i in range(0, len(plain), chunk)]
         chunks = [memcpyed_chunk(piece) for piece in pieces]
         stored = bytearray(frame(chunks, chunk))
@@ -282,7 +282,7 @@ class Unpack(CommandCase):
             digest = hashlib.sha256()
             for _ in range(300):
                 digest.update(process.stdout.read(1 << 20))
-            # It waits for its reader, with most of its work behind it.
+            # The process waits for its reader; most of its work is done.
             status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
             digest.update(process.stdout.read())
         self.assertEqual(process.returncode, 0)
@@ -294,12 +294,12 @@ class Unpack(CommandCase):
     def test_a_bar_on_a_terminal_alone(self):
         big = self.make_frame(data.noise(64 << 20), self.source / "big.b2frame")
         self.assertEqual(self.framefs("unpack", big, "-o", self.folder / "1").stderr, b"")
-        # Whoever reads the output takes his time, until there is a bar.
+        # The reader of the output waits until there is a bar.
         self.assertIn(b"[", self.on_a_terminal(big, "-o", "-", read_after=b"["))
         self.assertEqual(self.on_a_terminal(big, "-o", "-", "--quiet"), b"")
 
     def on_a_terminal(self, *arguments, read_after=b""):
-        """What goes to standard error where that is one, while standard output is read bit by bit."""
+        """The standard error if that is a terminal; standard output is read piece by piece."""
         ours, theirs = open_terminal()
         with subprocess.Popen([daemon.FRAMEFS, "unpack", *arguments], stdout=subprocess.PIPE,
                               stderr=theirs) as process:
@@ -310,7 +310,7 @@ class Unpack(CommandCase):
                 while select.select([ours], [], [], 0)[0]:
                     said += os.read(ours, 4096)
             process.stdout.read()
-            with contextlib.suppress(OSError):  # EIO: nobody is there any more
+            with contextlib.suppress(OSError):  # EIO: the other end is closed
                 while piece := os.read(ours, 4096):
                     said += piece
         os.close(ours)

@@ -1,4 +1,4 @@
-"""A daemon that dies leaves no mount behind, and what unmounts in its stead touches nothing else."""
+"""A daemon that dies leaves no mount: its watchdog unmounts, and touches nothing else."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ class Watchdog(MountCase):
         self.frame = self.make_frame(CONTENT, self.source / "a.b2frame")
 
     def start(self, *options, **places):
-        """A mount with its watchdog ready, for the test to kill; what is left of it goes in the end."""
+        """A mount with a ready watchdog, which the test kills; removed at the end of the test."""
         mount = self.mount(*options, **places)
         mount.__enter__()
         self.addCleanup(mount.kill)
@@ -26,7 +26,7 @@ class Watchdog(MountCase):
         return mount
 
     def kill(self, mount):
-        """Returns when the watchdog has done what it does."""
+        """Kills the daemon; returns when the watchdog has ended."""
         mount.process.kill()
         mount.process.wait()
         wait_for(lambda: not watchdog_of(mount.pid), "the watchdog to end")
@@ -45,7 +45,7 @@ class Watchdog(MountCase):
             self.assertEqual(mounts_at(self.mountpoint), [])
 
     def test_killed_while_the_kernel_knows_the_attributes(self):
-        """stat() of the mountpoint succeeds for a day, though nobody is behind it."""
+        """stat() of the mountpoint succeeds for a day, although the daemon has ended."""
         mount = self.start("--attr-timeout", "86400")
         os.stat(self.mountpoint)
         self.kill(mount)
@@ -59,7 +59,7 @@ class Watchdog(MountCase):
             self.kill(mount)
             self.assertEqual(mounts_at(self.mountpoint), [])
         finally:
-            with contextlib.suppress(OSError):  # closing tells the daemon
+            with contextlib.suppress(OSError):  # closing is sent to the daemon
                 os.close(file)
 
     def test_killed_on_a_file(self):
@@ -71,7 +71,7 @@ class Watchdog(MountCase):
         self.assertEqual(target.read_bytes(), b"underneath")
 
     def test_found_by_no_search_for_the_daemon(self):
-        """pkill -9 framefs, or pkill -9 -f MOUNTPOINT, must not take both at once."""
+        """`pkill -9 framefs` or `pkill -9 -f MOUNTPOINT` must not kill both processes."""
         self.start()
         for name in ("comm", "cmdline"):
             text = pathlib.Path(f"/proc/{self.watchdog}/{name}").read_bytes()
@@ -89,7 +89,7 @@ class Watchdog(MountCase):
         self.assertEqual(session, process.name)
 
     def test_outlives_what_ends_the_daemon_in_order(self):
-        """A service manager sends its signal to all processes, and SIGKILL to the daemon later."""
+        """A service manager sends its signal to all processes, and later SIGKILL to the daemon."""
         mount = self.start()
         for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
             os.kill(self.watchdog, number)
@@ -116,7 +116,7 @@ class Watchdog(MountCase):
         self.tool("mount", "-t", "tmpfs", "none", self.mountpoint)
 
     def test_a_mount_in_its_place_is_left_alone(self):
-        """Should the watchdog come late: its mount is gone, and another one has taken the place."""
+        """If the watchdog is late, another mount may have replaced its own."""
         first = self.start()
         os.kill(self.watchdog, signal.SIGSTOP)
         first.process.kill()

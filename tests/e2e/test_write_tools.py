@@ -1,4 +1,4 @@
-"""Unmodified tools write to a mount, and what they wrote is there, before and after it is mounted anew."""
+"""Unmodified tools write to a mount; their files are there, before and after a new mount."""
 
 import contextlib
 import filecmp
@@ -18,7 +18,7 @@ from case import MountCase
 with contextlib.suppress(ImportError):
     import h5py
 
-# Chunks so small that what tools write is of many of them.
+# Chunks are so small that the tools' files have many of them.
 RULE = ("--rule", "*:chunksize=20000")
 
 
@@ -28,7 +28,7 @@ class WriteTools(MountCase):
         self.plain.mkdir()
 
     def twice(self, *options):
-        """Two mounts, one after the other: the first is for writing, and both for looking at what is there."""
+        """Two mounts, one after the other: the first is for writing, and both are for checking."""
         for is_first in (True, False):
             with self.mount(*RULE, *options) as mount:
                 yield is_first
@@ -189,7 +189,7 @@ class WriteTools(MountCase):
                 self.assertEqual(file.attrs["done"], "yes")
 
     def test_editors(self):
-        """By rename, by a copy that is kept, and over the file."""
+        """Editors that rename, that keep a copy, and that overwrite the file."""
         text = data.text(2_000)
         wanted = text.replace(b"needle", b"thread")
         names = ("no", "yes", "auto")
@@ -239,7 +239,7 @@ class WriteTools(MountCase):
                               ("bs=64K", "seek=1", "conv=notrunc,sparse"), ("bs=4096", "seek=9", "oflag=direct",
                                                                           "count=4", "conv=notrunc"),
                               ("bs=1000", "count=1", "oflag=append", "conv=notrunc")):
-                    # A plain folder may lie where O_DIRECT is not to be had.
+                    # A plain folder may be on a filesystem without O_DIRECT.
                     kept = [word for word in words if path != plain or word != "oflag=direct"]
                     self.tool("dd", f"if={noise}", f"of={path}", "status=none", *kept)
                 self.tool("truncate", "-s", "+12345", path)
@@ -306,7 +306,7 @@ class WriteTools(MountCase):
             self.tool("flock", "-n", path, "true")
 
     def test_a_copy_of_the_source_is_whole(self):
-        """What is in SOURCE after an unmount are frames that everybody can read: they unpack to the same."""
+        """After an unmount, SOURCE has valid frames, which unpack to the same content."""
         tree = self.make_tree()
         with self.mount(*RULE):
             shutil.copytree(tree, self.mountpoint / "tree", symlinks=True)

@@ -1,4 +1,4 @@
-"""Extended attributes: what a mount says of its frames, and those that files have in SOURCE."""
+"""Extended attributes: those that a mount adds to its frames, and those of the files in SOURCE."""
 
 import errno
 import json
@@ -66,7 +66,7 @@ class Attributes(MountCase):
                 self.assertIn("user.colour", os.listxattr(mount.path(shown)))
                 self.assertEqual(os.getxattr(mount.path(shown), "user.colour"), name.encode())
             self.assertEqual(os.listxattr(mount.path("plain")), ["user.colour"])
-            # What the mount says of a frame cannot be hidden by an attribute of the same name.
+            # An attribute of the same name in SOURCE cannot hide the mount's own.
             os.setxattr(self.source / "x.b2frame", "user.framefs.info", b"a lie")
             self.assertEqual(self.info(mount.path("x"))["nbytes"], len(TEXT))
             self.assertEqual(os.listxattr(mount.path("x")).count("user.framefs.info"), 1)

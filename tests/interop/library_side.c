@@ -1,5 +1,5 @@
-/* The reference library's side of the interoperation test.  scripts/interop runs it on a system that
-   has the library.
+/* The reference library's side of the interoperation test.  scripts/interop runs it on a system
+   that has the library.
 
      library_side FOLDER SEED
 
@@ -57,9 +57,9 @@ static int save(const char *path, const uint8_t *bytes, int64_t size) {
   return 0;
 }
 
-/* Whether a slice of these bytes triggers errors of the library (3.3.5), which occur in its own frames
-   too.  A part that is as long as a block, or as the last block, but spans two blocks, gives wrong
-   bytes.  A chunk with a dictionary gives no bytes. */
+/* Whether a slice of these bytes triggers errors of the library (3.3.5), which occur in its own
+   frames too.  A part that is as long as a block, or as the last block, but spans two blocks, gives
+   wrong bytes.  A chunk with a dictionary gives no bytes. */
 static int is_faulty(blosc2_schunk *schunk, int64_t begin, int64_t end) {
   const int64_t chunksize = schunk->chunksize;
   for (int64_t chunk = begin / chunksize; chunk * chunksize < end; ++chunk) {

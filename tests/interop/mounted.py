@@ -1,12 +1,14 @@
-"""What a mount writes, for the interoperation test; scripts/interop runs it.
+"""The part of the interoperation test that writes through a mount; scripts/interop runs it.
 
-    mounted.py edit FOLDER FRAMEFS SEED     changes every frame and array in FOLDER through a mount, makes new
-                                            ones of every kind, and leaves beside each, as NAME.plain, the
-                                            bytes that the mount showed at the end
-    mounted.py check FOLDER FRAMEFS         every frame in FOLDER reads as its NAME.plain in a mount
+    mounted.py edit FOLDER FRAMEFS SEED     changes all frames and arrays in FOLDER through a mount
+    and
+                                            creates new ones of every kind; writes the final content
+                                            of
+                                            each, as the mount shows it, to NAME.plain
+    mounted.py check FOLDER FRAMEFS         checks that a mount shows every frame as its NAME.plain
 
-The other side is library_side.c, for which names that end in "a" are arrays, and the vl-metalayer
-"head" repeats the first 1000 bytes.
+The other side is library_side.c.  It requires that names of arrays end in "a", and that the
+vl-metalayer "head" repeats the first 1000 bytes.
 """
 
 import collections
@@ -37,7 +39,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def new_files(rng):
-    """Names and the rules that they match: every codec with every filter."""
+    """Names and their rules: every codec with every filter."""
     rules = {}
     for number, (codec, filter_name) in enumerate((c, f) for c in CODECS for f in FILTERS):
         typesize = 1 if filter_name == "none" else rng.choice(TYPESIZES)
@@ -48,7 +50,7 @@ def new_files(rng):
 
 
 def content(rng, size):
-    """Something between noise and zeros, so that all kinds of chunks come of it."""
+    """Content between noise and zeros, so that all kinds of chunks occur."""
     kind = rng.randrange(4)
     if kind == 0:
         return rng.randbytes(size)
@@ -61,7 +63,7 @@ def content(rng, size):
 
 
 class Edited:
-    """A file of the mount, and what it should hold."""
+    """A file of the mount, and its expected content."""
 
     def __init__(self, path, plain, rng, resizable=True):
         self.path = path
@@ -158,7 +160,7 @@ def edit(folder, seed):
     options = [word for name, rule in rules.items() for word in ("--rule", f"{name}:{rule}")]
     names = sorted(path.stem for path in folder.glob("*.plain"))
     files = []
-    # Twice, for what was closed and is opened again.
+    # Twice, so that files are also changed after they were closed.
     for round_ in range(2):
         with mount(folder, *options, "--plain", "*.plain", "--arrays", "raw") as mountpoint:
             if not files:
@@ -183,7 +185,7 @@ def edit(folder, seed):
 
 @contextlib.contextmanager
 def mount(folder, *options):
-    """Gives the mountpoint."""
+    """Yields the mountpoint."""
     with tempfile.TemporaryDirectory(prefix="framefs-interop-") as name:
         mountpoint = pathlib.Path(name) / "mnt"
         mountpoint.mkdir()

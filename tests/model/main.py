@@ -1,6 +1,6 @@
-"""Changes files in mounts and plain files at random in the same way, and compares them.
+"""Makes the same random changes to files in mounts and to plain files, and compares them.
 
-Run it as scripts/model, which installs and builds what it takes.
+Run it with scripts/model, which installs and builds what it needs.
 """
 
 import argparse
@@ -27,7 +27,7 @@ def parse_arguments():
 
 
 def run_setting(setting, args):
-    """False where it fails; the folder is left then."""
+    """Returns False after a failure, and keeps the folder then."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="framefs-model-"))
     run = model_runs.ModelRun(setting, folder, args.threads)
     for number in range(args.mounts):

@@ -1,4 +1,4 @@
-"""scripts/bench --readme: what it writes into the documents and the chart."""
+"""Tests of scripts/bench --readme: the text that it writes to the documents, and the chart."""
 
 import pathlib
 import shutil

@@ -1,4 +1,4 @@
-"""scripts/framefs, on a small stand-in for the program so that building it takes a second."""
+"""Tests of scripts/framefs, with a small replacement for the program that builds in a second."""
 
 import pathlib
 import shutil
@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
 class Launcher(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        # The real path: what the program is told must not depend on links in the temporary folder.
+        # The real path: the program's arguments must not depend on links in the temporary folder.
         cls.scratch = pathlib.Path(tempfile.mkdtemp(prefix="framefs launcher ")).resolve()
         cls.addClassCleanup(shutil.rmtree, cls.scratch)
         cls.checkout = cls.make_checkout("checkout")

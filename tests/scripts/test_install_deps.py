@@ -1,4 +1,5 @@
-"""scripts/install-deps, with stand-ins for dpkg-query, apt and sudo that keep their state in a folder."""
+"""Tests of scripts/install-deps, with replacements for dpkg-query, apt and sudo that keep their
+state in a folder."""
 
 import pathlib
 import shutil
@@ -8,8 +9,8 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-# `installed`, `lists` (what apt has heard of) and `mirror` (what an update makes it hear of) hold one
-# package name a line; every call of apt-get is noted in `calls`.
+# Each of `installed`, `lists` (the packages that apt knows) and `mirror` (the packages that apt
+# knows after an update) has one package name per line.  `calls` has all calls of apt-get.
 STAND_INS = {
     "dpkg-query": r"""
 status=0
@@ -67,7 +68,7 @@ class InstallDeps(unittest.TestCase):
             stdin=subprocess.DEVNULL, env={"PATH": f"{self.state}:/usr/bin:/bin"})
 
     def names_asked_for(self):
-        """The packages of two groups, as apt is asked for them when none is installed."""
+        """The packages of two groups, as apt-get is called for them when none is installed."""
         self.give("mirror", [])
         self.give("lists", [])
         self.give("installed", [])
@@ -106,7 +107,7 @@ class InstallDeps(unittest.TestCase):
         self.give("mirror", renamed)
         got = self.run_script("build", "run")
         self.assertEqual(sum(" update" in call for call in self.read("calls")), 1)
-        # What is still to be had is installed, what is not is named with what to do about it.
+        # Available packages are installed; the message names each missing package and a remedy.
         self.assertEqual(sorted(self.read("installed")), sorted(renamed))
         self.assertEqual(got.returncode, 1)
         self.assertIn("could not install: fuse3\n", got.stderr)
@@ -114,8 +115,8 @@ class InstallDeps(unittest.TestCase):
 
     def test_without_rights_it_names_the_command_and_asks_nothing(self):
         (self.state / "sudo-asks").touch()
-        # bash lets nobody set EUID, so a copy that has another number in its place stands in for a
-        # user without rights.
+        # bash does not allow setting EUID, so the test uses a copy of the script with another
+        # number instead, which acts like a user without root permissions.
         text = (ROOT / "scripts/install-deps").read_text().replace("EUID", "1000")
         (self.state / "scripts").mkdir()
         shutil.copytree(ROOT / "scripts/lib", self.state / "scripts/lib")
