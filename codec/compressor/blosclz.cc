@@ -9,33 +9,33 @@
 namespace framefs::codec {
 namespace {
 
-// A stream is a list of operations, each led by a control byte: below 32 a run of control + 1
-// literals, else a match whose length is in the top three bits and whose distance begins in the low
-// five.  Source: chunk format, BloscLZ streams.
+// A stream is a list of operations, each of which starts with a control byte.  Below 32, it starts
+// a run of control + 1 literals.  Otherwise it starts a match: its top three bits are the length,
+// its low five bits the start of the distance.  Source: chunk format, BloscLZ streams.
 constexpr std::uint32_t kLowBits = 31;
 constexpr std::uint32_t kFirstMatch = 32;
-constexpr std::uint32_t kFirstLongMatch = 224;  // more bytes of the length follow, added to it
-constexpr std::uint32_t kLengthGoesOn = 255;    // and after this one yet another
+constexpr std::uint32_t kFirstLongMatch = 224;  // length bytes follow, which are added
+constexpr std::uint32_t kLengthGoesOn = 255;    // after such a byte, another one follows
 constexpr std::uint32_t kShortestMatch = 3;
-// Nearer distances are written in 13 bits; the code that would mean this one says that 16 bits to
-// be added to it follow.
+// Smaller distances have 13 bits.  The code for this distance means that 16 more bits follow, which
+// are added to it.
 constexpr std::size_t kFarDistance = 8192;
 
-// Bytes that the wide decoder may write behind the end of an operation's output.
+// The number of bytes that the wide decoder may write after the output of an operation.
 constexpr std::size_t kOutputMargin = kStride;
 // A control byte and the longest literal run.
 constexpr std::size_t kInputMargin = 1 + kStride;
-// After a byte of a long match's length: another one, three of the distance, the next control byte.
+// After one length byte of a long match: another length byte, three distance bytes, a control byte.
 constexpr std::ptrdiff_t kMatchMargin = 5;
 
-// Where the next operation begins, and where its output goes.
+// The position of the next operation in the input, and of its output.
 struct Cursor {
   std::size_t in = 0;
   std::size_t out = 0;
 };
 
 struct Match {
-  std::uint64_t length = 0;  // no stream is long enough for its sum to wrap
+  std::uint64_t length = 0;  // no stream is long enough for its sum to overflow
   std::size_t distance = 0;
   std::size_t end = 0;  // position of the next control byte
 };
@@ -50,7 +50,7 @@ inline std::uint32_t more_distance(std::byte high, std::byte low) {
   return (u32(high) << 8) + u32(low);
 }
 
-// Reads the distance of a match, whose bytes are known to be there, and steps over it.
+// Reads the distance of a match and moves past it.  The caller has checked that its bytes exist.
 inline std::size_t read_distance(std::uint32_t control, const std::byte*& from) {
   std::size_t distance = first_distance(control, *from++);
   if (distance == kFarDistance) {
@@ -60,9 +60,9 @@ inline std::size_t read_distance(std::uint32_t control, const std::byte*& from) 
   return distance;
 }
 
-// Decodes operations for as long as both buffers have room for wide moves, nothing is wrong and fewer
-// than `count` bytes are there; returns where it stopped, for decode_exactly() to go on or to say what
-// is wrong.
+// Decodes operations while both buffers have room for wide moves, the stream is valid and fewer
+// than `count` bytes are decoded.  Returns the position where it stopped.  decode_exactly()
+// continues there, or reports the error.
 Cursor decode_wide(std::span<const std::byte> in, std::span<std::byte> out, Cursor at,
                    std::size_t count) {
   if (in.size() < kInputMargin || out.size() < kOutputMargin) return at;
@@ -85,7 +85,7 @@ Cursor decode_wide(std::span<const std::byte> in, std::span<std::byte> out, Curs
     if (control < kFirstLongMatch) {
       const auto distance = read_distance(control, from);
       if (distance > static_cast<std::size_t>(to - out.data())) break;
-      if (distance >= 8) {  // a short match has eight bytes at the most
+      if (distance >= 8) {  // a short match has at most eight bytes
         move_bytes<16>(to, to - distance);
       } else {
         store_word(to, pattern(to, distance));
@@ -120,9 +120,8 @@ Result<Cursor> copy_literals(std::span<const std::byte> in, std::span<std::byte>
   return Cursor{at.in + 1 + count, at.out + count};
 }
 
-// Reads the match whose control byte is at `begin`.  Something must follow it: a reader that is at
-// the end of the stream when it has read a match stops there and leaves the match out, so its
-// output is too short.
+// Parses the match whose control byte is at `begin`.  Another operation must follow it: readers
+// ignore a match at the end of the stream, so that their output would be too short.
 Result<Match> parse_match(std::span<const std::byte> in, std::size_t begin) {
   constexpr auto kField = "blosclz match";
   const auto control = u32(in[begin]);
@@ -143,8 +142,8 @@ Result<Match> parse_match(std::span<const std::byte> in, std::size_t begin) {
   return match;
 }
 
-// Decodes on until `count` bytes are there, one checked operation after the other; where those are all
-// of `out`, to the end of the stream.
+// Decodes until `count` bytes are decoded, with all checks for each operation.  If `count` is the
+// size of `out`, decodes to the end of the stream.
 Status decode_exactly(std::span<const std::byte> in, std::span<std::byte> out, Cursor at,
                       std::size_t count) {
   const bool is_prefix = count < out.size();
@@ -177,7 +176,7 @@ Status decode_blosclz(std::span<const std::byte> in, std::span<std::byte> out) {
 Status decode_blosclz_prefix(std::span<const std::byte> in, std::span<std::byte> out,
                              std::size_t count) {
   if (in.empty()) return fail(Errc::truncated, "blosclz stream");
-  // The first operation is always a literal run; the upper bits of its control byte mark the
+  // The first operation is always a literal run.  The upper bits of its control byte mark the
   // compression level.
   const auto literals = (u32(in[0]) & kLowBits) + 1;
   FRAMEFS_TRY(const auto after, copy_literals(in, out, Cursor{}, literals));

@@ -13,17 +13,17 @@ namespace {
 bool is_countable(std::span<const std::byte> bytes) { return std::in_range<int>(bytes.size()); }
 
 const char* chars(std::span<const std::byte> bytes) {
-  return reinterpret_cast<const char*>(bytes.data());  // char may alias every type
+  return reinterpret_cast<const char*>(bytes.data());  // char may alias any object
 }
 char* chars(std::span<std::byte> bytes) {
-  return reinterpret_cast<char*>(bytes.data());  // char may alias every type
+  return reinterpret_cast<char*>(bytes.data());  // char may alias any object
 }
 
 std::unexpected<Error> out_of_memory() {
   return std::unexpected(Error{.kind = Errc::system, .field = "lz4 encoder", .sys = ENOMEM});
 }
 
-// What an encoding function of the library returned: nothing below 1 says more than "no room".
+// Converts the result of a library function: all results below 1 mean "no room".
 std::size_t size_of(int produced) { return produced > 0 ? static_cast<std::size_t>(produced) : 0; }
 
 }  // namespace

@@ -14,11 +14,11 @@ namespace framefs::codec {
 // Encodes raw LZ4 blocks.  Threads: one at a time.
 class Lz4Encoder {
  public:
-  // Errors: system, where there is no memory.
+  // Errors: system, if memory runs out.
   static Result<Lz4Encoder> make();
 
-  // Encodes `in` into the head of `out` and returns how many bytes that took, 0 where `out` has no
-  // room.  `acceleration` trades ratio for speed, 1 being the slowest.
+  // Encodes `in` into the head of `out` and returns the encoded size, or 0 if `out` has no room.
+  // `acceleration` trades ratio for speed; 1 is the slowest.
   // Errors: over_limit for buffers of 2 GiB or more.
   // Lifetime: the buffers do not overlap.
   Result<std::size_t> encode(int acceleration, std::span<const std::byte> in,
@@ -36,7 +36,7 @@ class Lz4Encoder {
 // The same with a slower search for longer matches.  Threads: one at a time.
 class Lz4HcEncoder {
  public:
-  // Errors: system, where there is no memory.
+  // Errors: system, if memory runs out.
   static Result<Lz4HcEncoder> make();
 
   // As Lz4Encoder::encode(); `level` is the library's, 1..12.

@@ -10,31 +10,33 @@
 namespace framefs::codec {
 namespace {
 
-// A stream is a list of sequences.  Each is a token, literals and a match: the token's high half counts
-// the literals, its low half the bytes of the match beyond the shortest; a half of all ones is
-// continued in bytes of its own.  The last sequence ends behind its literals.
+// A stream is a list of sequences.  Each has a token, literals and a match.  The token's high half
+// counts the literals; its low half counts the bytes of the match beyond the shortest length.  If a
+// half has all bits set, further bytes continue its count.  The last sequence ends after its
+// literals.
 // Source: lz4_Block_format.md.
 constexpr std::uint32_t kLowHalf = 15;
 constexpr std::uint32_t kLengthGoesOn = 255;
 constexpr std::size_t kShortestMatch = 4;
-constexpr std::size_t kLongestShortMatch = 18;  // that a token counts by itself
+constexpr std::size_t kLongestShortMatch = 18;  // the longest that a token counts alone
 constexpr std::size_t kDistanceBytes = 2;
-// Where matches have to begin and to end before the end of the output.  The library's decoder refuses
-// other streams, and so other readers do.  Source: lz4_Block_format.md, "End of block conditions".
+// The last match must begin and end at least this many bytes before the end of the output.  The
+// library's decoder, and therefore other readers, refuse other streams.  Source:
+// lz4_Block_format.md, "End of block conditions".
 constexpr std::size_t kLastMatchBytes = 12;
 constexpr std::size_t kLastLiterals = 5;
 
-// Literals that a token counts by itself, in one move.
+// The number of literals that a token counts alone, copied in one move.
 constexpr std::size_t kShortLiterals = 16;
-// A token, what long literals may read too much, and a distance.
+// A token, the bytes that a copy of literals may read too far, and a distance.
 constexpr std::size_t kInputMargin = 1 + kStride + kDistanceBytes;
 static_assert(kStride >= kShortLiterals);
-// The same literals, and what a match may write.
+// The same literals, and the bytes that a match may write.
 constexpr std::size_t kOutputMargin = kShortLiterals + kStride;
 static_assert(kOutputMargin >= kShortLiterals + kLongestShortMatch + kLastLiterals);
 static_assert(kOutputMargin >= kShortLiterals + kLastMatchBytes);
 
-// Where the next sequence begins, and where its output goes.
+// The position of the next sequence in the input, and of its output.
 struct Cursor {
   std::size_t in = 0;
   std::size_t out = 0;
@@ -42,8 +44,8 @@ struct Cursor {
 
 inline std::size_t le16(const std::byte* from) { return u32(from[0]) + (u32(from[1]) << 8); }
 
-// Steps over the bytes that continue a length, and adds them to it; false where `end` comes first.
-// No stream is long enough for the sum to wrap.
+// Moves past the bytes that continue a length and adds them to it.  Returns false if `end` comes
+// first.  No stream is long enough for the sum to overflow.
 inline bool add_length(const std::byte*& from, const std::byte* end, std::uint64_t& length) {
   for (auto more = kLengthGoesOn; more == kLengthGoesOn; length += more) {
     if (from == end) return false;
@@ -56,7 +58,8 @@ inline std::uint64_t room(const std::byte* from, const std::byte* stop) {
   return from < stop ? static_cast<std::uint64_t>(stop - from) : 0;
 }
 
-// Copies a match of up to 18 bytes, which a token counts by itself.  Writes up to kStride - 1 more.
+// Copies a match of up to 18 bytes, which a token counts alone.  Writes up to kStride - 1 more
+// bytes.
 inline void copy_short_match(std::byte* to, std::size_t distance, std::size_t length) {
   if (distance < 8) [[unlikely]] {
     return copy_near_match(to, distance, length);
@@ -67,8 +70,8 @@ inline void copy_short_match(std::byte* to, std::size_t distance, std::size_t le
   move_bytes<2>(to + 16, from + 16);
 }
 
-// Copies `length` bytes of a match that begins `before` bytes before the end of `dictionary`; false where
-// it goes on behind that end, or there is no room to read too much.
+// Copies `length` bytes of a match that begins `before` bytes before the end of `dictionary`.
+// Returns false if the match continues after that end, or if a wide move would read beyond it.
 inline bool copy_from_dictionary(std::byte* to, std::span<const std::byte> dictionary,
                                  std::size_t before, std::uint64_t length) {
   if (before > dictionary.size() || before < kStride || length > before - kStride) return false;
@@ -76,9 +79,9 @@ inline bool copy_from_dictionary(std::byte* to, std::span<const std::byte> dicti
   return true;
 }
 
-// Decodes sequences for as long as both buffers have room for wide moves, nothing is wrong, and fewer
-// than `count` bytes are there.  Returns where it stopped, for decode_sequence() to go on or to say what
-// is wrong.  Both buffers have their margins behind `at`.
+// Decodes sequences while both buffers have room for wide moves, the stream is valid and fewer than
+// `count` bytes are decoded.  Returns the position where it stopped.  decode_sequence() continues
+// there, or reports the error.  Both buffers have their margins after `at`.
 Cursor decode_wide(std::span<const std::byte> in, std::span<std::byte> out,
                    std::span<const std::byte> dictionary, Cursor at, std::size_t count) {
   const std::byte* const in_end = in.data() + in.size();
@@ -108,7 +111,7 @@ Cursor decode_wide(std::span<const std::byte> in, std::span<std::byte> out,
     const auto written = static_cast<std::size_t>(match - begin);
     std::uint64_t length = (token & kLowHalf) + kShortestMatch;
     if ((token & kLowHalf) != kLowHalf) {
-      // Distance 0 wraps, and so is too far as well.
+      // Distance 0 becomes the largest number, which is too far as well.
       if (distance - 1 < written) [[likely]] {
         copy_short_match(match, distance, static_cast<std::size_t>(length));
         to = match + length;
@@ -130,10 +133,10 @@ Cursor decode_wide(std::span<const std::byte> in, std::span<std::byte> out,
   return {static_cast<std::size_t>(next - in.data()), static_cast<std::size_t>(to - begin)};
 }
 
-// Decodes streams of one output, one checked sequence after the other where decode_wide() cannot.
+// Decodes one block.  Sequences that decode_wide() cannot decode are decoded with all checks.
 class Lz4Block {
  public:
-  // Lifetime: all outlive it.
+  // Lifetime: the arguments outlive the object.
   Lz4Block(std::span<const std::byte> in, std::span<std::byte> out,
            std::span<const std::byte> dictionary, std::size_t count) noexcept
       : in_(in), out_(out), dictionary_(dictionary), count_(count) {}
@@ -155,7 +158,7 @@ class Lz4Block {
   }
 
  private:
-  // Whether it was the last one, or the last that is asked for.
+  // Returns whether the sequence was the last one, or the last one that is needed.
   Result<bool> decode_sequence() {
     const std::size_t begin = at_.in;
     if (begin == in_.size()) return fail(Errc::truncated, "lz4 stream", begin);
@@ -191,7 +194,7 @@ class Lz4Block {
     return false;
   }
 
-  // Adds what continues the length that a half of a token begins; false where the stream ends before.
+  // Completes the length in a half of a token.  Returns false if the stream ends first.
   bool read_length(std::uint64_t& half) {
     if (half != kLowHalf) return true;
     const std::byte* from = in_.data() + at_.in;
@@ -200,7 +203,7 @@ class Lz4Block {
     return is_whole;
   }
 
-  // Of a match, no more than is asked for.
+  // Copies a match, but no more of it than is needed.
   void copy(std::size_t distance, std::size_t length) {
     if (count_ < out_.size()) length = std::min(length, count_ - at_.out);
     if (distance > at_.out) {
@@ -232,7 +235,7 @@ class Lz4Block {
   Cursor at_;
 };
 
-// The library counts in int, and so do all who write such streams.
+// The library, and therefore all writers of such streams, count in int.
 bool is_countable(std::span<const std::byte> bytes) { return std::in_range<int>(bytes.size()); }
 
 }  // namespace

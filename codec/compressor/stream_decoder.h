@@ -14,16 +14,16 @@
 
 namespace framefs::codec {
 
-// The dictionary of one chunk, prepared once; owns its bytes.  Immutable: any number of decoders,
-// in any threads, may use it at once.
+// The dictionary of one chunk, prepared once.  Owns its bytes.  Immutable; any number of decoders
+// and threads may use it at once.
 class Dictionary {
  public:
-  // Formats that have no dictionaries take any bytes and ignore them.
-  // Errors: bad_field, "dictionary", where the codec cannot use the bytes.
+  // For formats without dictionaries, the bytes are ignored.
+  // Errors: bad_field, "dictionary", if the codec cannot use the bytes.
   // Source: chunk format, codecs and dictionaries.
   static Result<Dictionary> make(CodecFormat format, std::span<const std::byte> bytes);
 
-  // What keeping it costs, beyond the object itself.
+  // The memory that it holds besides the object itself.
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
  private:
@@ -36,33 +36,34 @@ class Dictionary {
   std::optional<ZstdDictionary> zstd_;  // for zstd
 };
 
-// One thread's decoding contexts, made on first use and kept.  Threads: one at a time.
+// Decoding contexts for one thread, created on first use and kept.  Threads: one at a time.
 //
-// Invariant: a decoder that succeeds has written every byte that it reports (all of `out`, or the first
-// `count` bytes), and every one of them follows from the stream, the format and the dictionary alone.
-// `out` may hold bytes of files of other users, which the reader of this one must never see; so may the
-// scratch memory.  A library's function that does not promise this for any input is not called.
+// Invariant: a decoder that succeeds has written every byte that it reports (all of `out`, or the
+// first `count` bytes).  Each of these bytes depends only on the stream, the format and the
+// dictionary.  This matters because `out` and the scratch memory may hold bytes of other users'
+// files, which the reader of this file must never see.  Hence a library function that does not
+// guarantee this for every input is not called.
 class StreamDecoder {
  public:
   StreamDecoder() = default;
   StreamDecoder(StreamDecoder&&) noexcept = default;
   StreamDecoder& operator=(StreamDecoder&&) noexcept = default;
 
-  // Decodes one stream, which must fill `out` exactly.  `dictionary` is null, or one made for the
-  // same codec.
-  // Errors: truncated, bad_field, checksum, over_limit, as the codec has it; those of
-  //   check_stream_format() for a format that it refuses; system, where there is no memory;
-  //   internal, for a dictionary of another codec.  `out` then holds unspecified bytes; the decoder
-  //   is good for further use.
+  // Decodes one stream, which must fill `out` exactly.  `dictionary` is null or was made for this
+  // codec.
+  // Errors: truncated, bad_field, checksum, over_limit, from the codec; errors of
+  // check_stream_format() for a format that it refuses; system, if memory runs out; internal, for a
+  // dictionary of another codec.  The content of `out` is then undefined; the decoder can still be
+  // used.
   // Lifetime: the buffers do not overlap.
   Status decode(const StreamFormat& format, std::span<const std::byte> in, std::span<std::byte> out,
                 const Dictionary* dictionary);
 
-  // The first `count` bytes of the same, and of `in` no more than they need where stops_early().  What
-  // `out` holds behind them is unspecified.
+  // Decodes only the first `count` bytes.  If stops_early(), reads no more of `in` than they need.
+  // The rest of `out` is undefined.
   Status decode_prefix(const StreamFormat& format, std::span<const std::byte> in,
                        std::span<std::byte> out, std::size_t count, const Dictionary* dictionary);
-  // Whether the beginning of a stream takes less than the whole of it.
+  // Whether the beginning of a stream can be decoded without the rest.
   static bool stops_early(const StreamFormat& format, const Dictionary* dictionary) noexcept;
 
  private:

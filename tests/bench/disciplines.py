@@ -63,7 +63,7 @@ class Disciplines:
         self._decoding()
         return self.tasks
 
-    # ------------------------------------------------------------------------------- one measurement
+    # ------------------------------------------------------------------------- one measurement
 
     def _read(self, mount, stored, arguments, before=()):
         """Runs the reader with `arguments`; file names are relative to the mountpoint.  `before` is
@@ -93,7 +93,7 @@ class Disciplines:
                 self._add(what, peer.name, f"{frame.data} {frame.codec}", peer.mount, [peer.image],
                           [*arguments, ("file", frame.plain)])
 
-    # ------------------------------------------------------------------------------------ disciplines
+    # ----------------------------------------------------------------------------------- disciplines
 
     def _sequential(self):
         whole = ["sequential", MIB, 1]

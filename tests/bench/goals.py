@@ -37,7 +37,7 @@ class Goals:
         self._scale()
         return self.list
 
-    # ---------------------------------------------------------------------------------------- helpers
+    # ------------------------------------------------------------------------------------ helpers
 
     def _figure(self, what, who, shown):
         """MB/s or reads per second, or None."""
@@ -68,7 +68,7 @@ class Goals:
         else:
             self.list.append(Goal(what, f"< {most:g} {unit}".strip(), f"{value:.3g} {unit}".strip(), value < most))
 
-    # ------------------------------------------------------------------------------------------ goals
+    # -------------------------------------------------------------------------------------- goals
 
     def limit_mb_s(self, frame, what):
         """The speed if decoding and FUSE cost no more than each does alone, with the work spread

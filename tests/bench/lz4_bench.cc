@@ -1,5 +1,5 @@
-// How fast LZ4 streams decode, whole and in part, beside the library's decoder: the ratio of the two
-// is less a matter of the machine than either.
+// The decoding speed of LZ4 streams, whole and in part, beside that of the library's decoder.  The
+// ratio of the two depends less on the machine than the speeds.
 //
 //   framefs_lz4_bench [--benchmark_filter=...]
 //
@@ -36,7 +36,7 @@ struct Stream {
   Bytes plain;
 };
 
-// One kind of data, as the streams that its blocks are split into.
+// One kind of data, as the streams of its blocks.
 struct Sample {
   std::string name;
   std::vector<Stream> streams;
@@ -46,7 +46,7 @@ struct Sample {
   std::size_t longest = 0;  // of the decoded streams
 };
 
-// As a chunk does it, streams that do not get smaller are left out: they are stored as they are.
+// Like a chunk, omits streams that do not get smaller: a chunk stores those uncompressed.
 Sample make_sample(std::string name, Codec codec, const Bytes& data, std::size_t stream_bytes,
                    const Bytes& dictionary) {
   Sample sample{.name = std::move(name), .streams = {}, .dictionary = dictionary};
@@ -85,7 +85,8 @@ std::vector<Sample> make_samples() {
   return samples;
 }
 
-// Decodes the first `count` bytes of a stream into `out`, which has its decoded size; whether it could.
+// Decodes the first `count` bytes of a stream into `out`, which has the stream's decoded size.
+// Returns whether this succeeded.
 using Decode = bool (*)(const Sample& sample, std::span<const std::byte> stored,
                         std::span<std::byte> out, std::size_t count);
 
@@ -113,7 +114,7 @@ bool decode_by_library(const Sample& sample, std::span<const std::byte> stored,
                                        static_cast<int>(sample.dictionary.size())) == out_bytes;
 }
 
-// Of every stream, the first `num`/`den`.
+// Decodes the first `num`/`den` of every stream.
 void run(benchmark::State& state, const Sample& sample, Decode decode, std::size_t num,
          std::size_t den) {
   Bytes out(sample.longest);
@@ -153,7 +154,7 @@ int main(int argc, char** argv) {
     const auto measure = [&sample](const std::string& name, framefs::Decode decode) {
       benchmark::RegisterBenchmark((name + "/whole/" + sample.name).c_str(), framefs::run, sample,
                                    decode, 1, 1);
-      if (!sample.dictionary.empty()) return;  // such streams are decoded whole
+      if (!sample.dictionary.empty()) return;  // such streams are always decoded as a whole
       benchmark::RegisterBenchmark((name + "/quarter/" + sample.name).c_str(), framefs::run, sample,
                                    decode, 1, 4);
     };

@@ -53,7 +53,7 @@ def figures(document):
     return {(row["what"], row["who"], row["data"]): row for row in document["results"]}
 
 
-# -------------------------------------------------------------------------------- README, RESULTS.md
+# ---------------------------------------------------------------------- README, RESULTS.md
 
 COMPARED = (("cold, sequential", d.SEQUENTIAL, "MB/s"), ("cold, 4 KiB at random", d.BLOCKS_4K, "reads/s"))
 README_PEERS = ("squashfs", "EROFS (lz4hc)", "squashfuse", "dwarfs")

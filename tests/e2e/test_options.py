@@ -21,7 +21,8 @@ SECTIONS = {"mount": "MOUNTING", "info": "INFO", "unpack": "UNPACKING", "pack": 
 HELP = {"-h", "--help"}  # every command has them; the man page lists them once
 COMMAND_LINE_ONLY = {"foreground", "version"}  # no words of mount(8)
 
-# Words of mount(8), of libfuse and of other filesystems.  The man page names those that framefs takes.
+# Words of mount(8), of libfuse and of other filesystems.  The man page has those that framefs
+# accepts.
 OTHER_WORDS = """allow_root auto_unmount bg bind default_permissions diratime fg fsname=x gid=0 iversion
     lazytime loud mand max_read=4096 nolazytime nomand norelatime nosymfollow nouser_xattr remount
     retry=3 size=1M strictatime subtype=x uid=0 umask=022 user_id=0""".split()
@@ -62,7 +63,7 @@ def options_in_help(text):
 
 
 def roff_text(text):
-    """What a page says, without its requests and fonts."""
+    """The text of a man page, without its requests and fonts."""
     text = re.sub(r"(?m)^\.(\w+)", "", text)
     text = re.sub(r"\\f.", "", text).replace(r"\(dq", '"')
     return text.replace("\\-", "-").replace('"', " ")

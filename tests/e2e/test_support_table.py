@@ -1,5 +1,6 @@
-"""What can be read (a table of fs/SEMANTICS.md) and what is refused (a table of README.md), held against the
-fixtures: each row says what a mount makes of the fixtures that it is about, and each fixture has a row."""
+"""Checks two tables against the fixtures: what can be read (in fs/SEMANTICS.md) and what is refused
+(in README.md).  Each row must describe how a mount shows its fixtures, and each fixture must have a
+row."""
 
 import errno
 import json
@@ -37,7 +38,7 @@ def is_beta(entry):
     return entry["kind"] == "cframe" and entry["path"].startswith(("old/v2.0.0-beta", "old/v2.0.0.beta"))
 
 
-# The first words of a row, and which fixtures it is about.
+# The first words of a row, and the fixtures that it is about.
 ROWS = {
     "contiguous frames of 2.0.0-rc1": lambda e: e["kind"] == "cframe" and not is_beta(e),
     "contiguous frames of 2.0.0-beta.2": is_beta,
@@ -57,7 +58,7 @@ ROWS = {
     "arrays of any dimension count": lambda e: "b2nd" in e,
     "metalayers and vl-metalayers": has("metalayers", "vlmeta"),
     "Snappy, Lizard": lambda e: has("user-codec", "codec-lizard")(e) or "sha256_if_supported" in e,
-    "frames older than": lambda e: False,  # no fixture is: there is a test of its own
+    "frames older than": lambda e: False,  # see the test of other formats
     "special chunks in frames whose chunks vary": lambda e: e["path"].startswith("refbug/var_special"),
     "an array whose shape does not fit": lambda e: "b2nd_reference" in e,
     "anything damaged": lambda e: e["expect"] == "error",
@@ -80,7 +81,7 @@ def table_rows():
 
 
 def outcome(path):
-    """The errno of the first read that failed, or nothing."""
+    """The errno of the first failed read, or None."""
     fd = os.open(path, os.O_RDONLY)
     try:
         while os.read(fd, 1 << 20):
@@ -99,7 +100,7 @@ class SupportTable(MountCase):
                         and "do-not-decode-whole" not in entry.get("features", [])]
 
     def shown(self, mount, entry):
-        """Where an entry is shown, or nothing where only a SOURCE of its own would show it."""
+        """The path at which an entry is shown; None if only a SOURCE of its own would show it."""
         path = pathlib.PurePath(entry["path"])
         names = [path.stem + ".npy", path.stem] if path.suffix in (".b2nd", ".b2frame", ".b2f") else []
         for name in [*names, path.name]:
@@ -147,7 +148,8 @@ class SupportTable(MountCase):
                     seen.setdefault(words, set()).add(got)
                 with self.subTest(entry["path"], rows=rows):
                     if got is not None:
-                        # A refusal is one that some row announces; damage may hit what says which codec.
+                        # A row must announce the refusal.  Damage may change the codec, and with it
+                        # the errno.
                         announced = {ERRNO[verdicts[words]] for words in rows & refusing}
                         tolerated = {errno.EIO, errno.EOPNOTSUPP} if entry["expect"] == "error" else set()
                         if entry.get("may_refuse"):

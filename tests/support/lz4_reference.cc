@@ -9,7 +9,7 @@
 namespace framefs::test {
 namespace {
 
-// Steps over what continues a length whose half of the token is `half`.
+// Completes a length that starts with `half` of a token.
 codec::Result<std::uint64_t> read_length(codec::ByteReader& in, std::uint32_t half) {
   constexpr std::uint32_t kGoesOn = 255;
   std::uint64_t length = half;
@@ -20,7 +20,7 @@ codec::Result<std::uint64_t> read_length(codec::ByteReader& in, std::uint32_t ha
   return length;
 }
 
-// Whether the stream, which the library takes, has a match of distance 0.
+// Whether a stream that the library accepts has a match of distance 0.
 codec::Result<bool> has_distance_zero(std::span<const std::byte> stream) {
   codec::ByteReader in(stream);
   while (in.remaining() > 0) {

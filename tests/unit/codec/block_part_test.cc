@@ -1,4 +1,4 @@
-// Decoding of parts of blocks: BlockDecoder::decode_part() and what it rests on.
+// Decoding parts of blocks: BlockDecoder::decode_part() and the functions that it uses.
 
 #include <algorithm>
 #include <cstdint>
@@ -22,7 +22,7 @@ using test::Bytes;
 using test::Codec;
 using test::Filter;
 
-constexpr std::uint32_t kBlocksize = 960;  // a multiple of all typesizes tried but one
+constexpr std::uint32_t kBlocksize = 960;  // a multiple of all tested typesizes except one
 
 struct Opened {
   explicit Opened(Bytes chunk_bytes) : bytes(std::move(chunk_bytes)), source(bytes) {}
@@ -31,7 +31,7 @@ struct Opened {
   MemorySource source;
 };
 
-// Bytes `part` of a block, decoded by themselves between others that nobody has written.
+// Decodes only the bytes `part` of a block, in a buffer whose other bytes are undefined.
 Result<Bytes> decode_part(const Opened& opened, const Chunk& chunk, BlockIndex block,
                           ByteRange part) {
   FRAMEFS_TRY(const auto where, chunk.stored_range(block));
@@ -73,7 +73,7 @@ std::vector<Case> cases() {
   return all;
 }
 
-// Parts of all kinds: every prefix, every byte alone, and some from the middle.
+// Parts of all kinds: every prefix, every single byte, and some from the middle.
 std::vector<ByteRange> parts_of(std::uint64_t size, std::mt19937& random) {
   std::vector<ByteRange> parts;
   for (std::uint64_t n = 1; n <= size; n += n < 130 ? 1 : 41) parts.push_back({0, n});
@@ -93,7 +93,7 @@ TEST_CASE("block_decoder: any part of a block is what the whole has there",
   INFO("seed " << seed);
   std::mt19937 random(seed);
   for (const auto& [spec, name] : cases()) {
-    // A whole block, and one that is left over.
+    // A full block and a leftover block.
     const auto data = test::ramp(kBlocksize + 333, spec.typesize, 5);
     Opened opened(test::build_chunk(data, spec));
     const auto chunk = opened.open();
@@ -113,7 +113,7 @@ TEST_CASE("block_decoder: any part of a block is what the whole has there",
   SUCCEED("all agreed");
 }
 
-// Oracle: the same bytes decoded whole, where they can be.
+// Oracle: the same bytes of the whole block, if that decodes.
 TEST_CASE(
     "block_decoder: parts of damaged blocks stay within them, and agree where the whole decodes",
     "[codec][block_decoder][corrupt]") {
@@ -124,7 +124,7 @@ TEST_CASE(
     const auto good = test::build_chunk(test::ramp(kBlocksize, spec.typesize, 6), spec);
     for (int round = 0; round < 40; ++round) {
       auto bytes = good;
-      const std::size_t at = 36 + random() % (bytes.size() - 36);  // past header and block start
+      const std::size_t at = 36 + random() % (bytes.size() - 36);  // after header and block start
       bytes[at] ^= static_cast<std::byte>(1 + random() % 255);
       Opened opened(std::move(bytes));
       const auto chunk = opened.open();
@@ -152,7 +152,7 @@ TEST_CASE(
 // A chunk of one block whose only stream is `stream`.
 Bytes chunk_of_stream(const test::ChunkSpec& spec, std::span<const std::byte> stream) {
   constexpr std::size_t kCbytesAt = 12;
-  constexpr std::size_t kBlockAt = 36;  // behind the header and the block's start
+  constexpr std::size_t kBlockAt = 36;  // after the header and the block's start
   Bytes chunk = test::build_chunk(test::ramp(kBlocksize, spec.typesize), spec);
   chunk.resize(kBlockAt);
   test::append_le(chunk, static_cast<std::int32_t>(stream.size()));
@@ -161,7 +161,7 @@ Bytes chunk_of_stream(const test::ChunkSpec& spec, std::span<const std::byte> st
   return chunk;
 }
 
-// Leaves `secret` in the scratch memory of `decoder`, as another user's file does.
+// Leaves `secret` in the scratch memory of `decoder`, as another user's file would.
 void read_secret(BlockDecoder& decoder, std::byte secret) {
   test::ChunkSpec spec;
   spec.typesize = 4;
@@ -178,7 +178,7 @@ void read_secret(BlockDecoder& decoder, std::byte secret) {
   REQUIRE(std::ranges::count(out, secret) == std::ptrdiff_t{kBlocksize});
 }
 
-// Oracle: the block's own bytes; its match names none of them, so there is nothing that could be shown.
+// Oracle: the match refers to no byte of the block, so that a decoder has no valid bytes for it.
 TEST_CASE("block_decoder: a match without a source shows nothing that the thread decoded before",
           "[codec][block_decoder][lz4][corrupt]") {
   // One literal; a match of 902 bytes at a distance to be filled in; 57 literals.
@@ -232,8 +232,8 @@ TEST_CASE("block_decoder: blocks that need another one have no parts",
   CHECK_FALSE(has_parts(spec));
 }
 
-// Every number of bytes of one stream; what is behind them in the buffer may be anything, beyond the
-// buffer is another's.
+// Decodes every number of bytes of one stream.  Later bytes of the buffer may be anything; bytes
+// outside the buffer must not change.
 TEST_CASE("codecs: every beginning of a stream is that of the whole",
           "[codec][lz4][blosclz][unit]") {
   const auto plain = test::ramp(2000, 4, 9);
@@ -254,7 +254,7 @@ TEST_CASE("codecs: every beginning of a stream is that of the whole",
   SUCCEED("all agreed");
 }
 
-// Oracle: a stream that stops before the bytes that were asked for cannot give them.
+// Oracle: a stream that ends before the requested bytes cannot contain them.
 TEST_CASE("codecs: a stream that is cut off gives no bytes that are not in it",
           "[codec][lz4][blosclz][corrupt]") {
   const auto plain = test::ramp(500, 4, 9);
@@ -264,7 +264,7 @@ TEST_CASE("codecs: a stream that is cut off gives no bytes that are not in it",
       const Bytes cut(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(size));
       Bytes out(plain.size());
       const auto decode = codec == Codec::lz4 ? decode_lz4_prefix : decode_blosclz_prefix;
-      // All but one byte: what is cut off was needed for them, but for the last few bytes.
+      // All bytes but one: they need the missing part of the stream, except for the last few bytes.
       const auto got = decode(cut, out, plain.size() - 1);
       if (got && size + 16 < good.size()) {
         FAIL("codec " << static_cast<int>(codec) << ", " << size << " of " << good.size());

@@ -59,9 +59,9 @@ TEST_CASE("lz4: what the library wrote comes back", "[codec][lz4][unit]") {
   }
 }
 
-// Oracle: written by hand from the LZ4 block format.
+// Oracle: blocks written by hand from the LZ4 block format.
 TEST_CASE("lz4: hand-written blocks decode", "[codec][lz4][unit]") {
-  // The format wants the last match to begin twelve bytes before the end or earlier.
+  // The format requires that the last match begins at least twelve bytes before the end.
   const auto end = text_bytes("0123456789ab");
   Bytes stream = stream_of({0x20, 'a', 'b', 0x02, 0x00, 0xc0});
   test::append(stream, end);
@@ -78,12 +78,12 @@ TEST_CASE("lz4: hand-written blocks decode", "[codec][lz4][unit]") {
   CHECK_FALSE(decode_alone(with({}), reaching_back, 1 + 6 + 12));
 }
 
-// Oracle: a stream fits one dictionary.
+// Oracle: a stream decodes only with its own dictionary.
 TEST_CASE("lz4: another dictionary does not give the same bytes", "[codec][lz4][corrupt]") {
   const Bytes right = test::sample_text(2000, 9);
   const Bytes sample(right.begin() + 100, right.begin() + 1900);
   const Bytes stream = test::compress_stream(Codec::lz4, kLevel, sample, right);
-  REQUIRE(stream.size() < 100);  // so it is the dictionary that it copies from
+  REQUIRE(stream.size() < 100);  // most of it is copied from the dictionary
   const auto no_text = decode_alone(with({}), stream, sample.size());
   CHECK_FALSE(no_text);
   const auto other_text = decode_alone(with(test::noise(2000, 1)), stream, sample.size());
@@ -117,7 +117,7 @@ TEST_CASE("lz4: flipped bits stay within the output", "[codec][lz4][corrupt]") {
   }
 }
 
-// A match of `length` at `distance` behind `lead` literals, and `tail` literals behind it.
+// A match of `length` at `distance` after `lead` literals, followed by `tail` literals.
 Bytes with_match(std::size_t lead, std::size_t distance, std::size_t length, std::size_t tail) {
   const auto half = [](std::size_t count) { return std::min<std::size_t>(count, 15); };
   const auto append_rest = [](Bytes& to, std::size_t count) {
@@ -137,18 +137,19 @@ Bytes with_match(std::size_t lead, std::size_t distance, std::size_t length, std
   return stream;
 }
 
-// decode() of a beginning: what stands behind it is not looked at.
+// decode_lz4_prefix(), for streams of `size` bytes; only the beginning of the output is compared.
 Decode prefix_of(std::size_t size) {
   return [size](std::span<const std::byte> in, std::span<std::byte> head) -> Status {
-    Bytes out(size, head.empty() ? std::byte{0} : head.front());  // the old bytes, all alike
+    Bytes out(size, head.empty() ? std::byte{0} : head.front());  // old bytes, all equal
     FRAMEFS_CHECK(decode_lz4_prefix(in, out, head.size()));
     std::ranges::copy(std::span(out).first(head.size()), head.begin());
     return {};
   };
 }
 
-// Oracle: no such distance names bytes of the stream.  Taken literally, 0 leaves what was in the output
-// before, and a distance beyond the beginning copies it, or what stands in front of the output.
+// Oracle: no byte of the stream's output is at such a distance.  Followed literally, distance 0
+// leaves the old content of the output.  A distance beyond the beginning copies old content, or
+// memory before the output.
 TEST_CASE("lz4: a match from outside of the output is refused, also in a prefix",
           "[codec][lz4][corrupt]") {
   const Bytes text = test::sample_text(100, 3);
@@ -161,7 +162,7 @@ TEST_CASE("lz4: a match from outside of the output is refused, also in a prefix"
           INFO(lead << " literals, " << length << " bytes from " << distance << " before, "
                     << tail);
           const Bytes stream = with_match(lead, distance, length, tail);
-          const auto expected = "bad field: lz4 match distance at 0";  // its sequence is the first
+          const auto expected = "bad field: lz4 match distance at 0";  // the first sequence
           CHECK(test::outcome(decode_guarded(with({}), stream, size)) == expected);
           for (const std::size_t count : {lead + 1, lead + length - 1, lead + length, size - 1}) {
             CHECK(test::outcome(decode_guarded(prefix_of(size), stream, count)) == expected);
@@ -169,15 +170,14 @@ TEST_CASE("lz4: a match from outside of the output is refused, also in a prefix"
           if (distance == 0 || distance > lead + text.size()) {
             CHECK(test::outcome(decode_guarded(with(text), stream, size)) == expected);
           }
-          CHECK(decode_guarded(prefix_of(size), stream, lead));  // before the match all is well
+          CHECK(decode_guarded(prefix_of(size), stream, lead));  // valid before the match
         }
       }
     }
   }
 }
 
-// Oracle: the library, for every stream that is not refused for a distance of 0; of a beginning the
-// whole.
+// Oracle: the library, for every stream without a distance of 0; for a prefix, the decoded whole.
 TEST_CASE("lz4: any damage is taken as the library takes it, and shows no old bytes",
           "[codec][lz4][corrupt]") {
   const auto seed = test::random_seed();
@@ -207,12 +207,12 @@ TEST_CASE("lz4: any damage is taken as the library takes it, and shows no old by
   }
 }
 
-// Oracle: the library counts in int; a size that it would take for another one must not reach it.
+// Oracle: the library counts in int, so it must never get a size that int cannot hold.
 TEST_CASE("lz4: sizes beyond int are refused before they are looked at", "[codec][lz4][unit]") {
   constexpr std::size_t kTooMany = std::size_t{std::numeric_limits<int>::max()} + 1;
   std::byte one{0};
   const std::span<std::byte> good(&one, 1);
-  // A span of memory that is not there: nothing may be read from it.
+  // A span of memory that does not exist: nothing may be read from it.
   const std::span<std::byte> huge(&one, kTooMany);
   CHECK(test::outcome(decode_lz4(huge, good, {})) == "over limit: lz4 stream size at 0");
   CHECK(test::outcome(decode_lz4(good, huge, {})) == "over limit: lz4 stream size at 0");
