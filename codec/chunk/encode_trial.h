@@ -16,7 +16,7 @@ enum class FilterChoice : std::uint8_t { none, shuffle, bitshuffle, bytedelta };
 // The filter slots for this choice.
 FilterSlots slots_of(FilterChoice filter) noexcept;
 
-// What the user specified about the data.  A trial determines the rest.
+// The user's statements about the data.  A trial determines the rest.
 struct EncodeHints {
   std::optional<std::uint32_t> typesize;
   std::optional<FilterChoice> filter;

@@ -12,7 +12,7 @@ namespace framefs::codec {
 
 inline constexpr std::uint8_t kMaxZfpDims = 4;
 
-// What a stream keeps constant; this determines the meaning of its parameter.
+// The property that a stream keeps constant.  It determines the meaning of the parameter.
 enum class ZfpMode : std::uint8_t {
   accuracy,   // the parameter is signed: the absolute error is 10 to its power
   precision,  // the number of bits per value, plus some for each dimension

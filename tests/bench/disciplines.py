@@ -93,7 +93,7 @@ class Disciplines:
                 self._add(what, peer.name, f"{frame.data} {frame.codec}", peer.mount, [peer.image],
                           [*arguments, ("file", frame.plain)])
 
-    # ----------------------------------------------------------------------------------- disciplines
+    # ---------------------------------------------------------------------------------- disciplines
 
     def _sequential(self):
         whole = ["sequential", MIB, 1]

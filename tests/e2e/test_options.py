@@ -1,5 +1,5 @@
-"""Every place that lists the options agrees with what the program accepts: --help, the man pages,
-the completion for bash, the words behind -o, and the documents."""
+"""Checks that every list of options agrees with the program: --help, the man pages, the completion
+for bash, the words after -o, and the documents."""
 
 import pathlib
 import re
@@ -19,7 +19,7 @@ DOCUMENTS = ("README.md", "fs/SEMANTICS.md")
 SECTIONS = {"mount": "MOUNTING", "info": "INFO", "unpack": "UNPACKING", "pack": "PACKING",
             "compact": "COMPACTING"}
 HELP = {"-h", "--help"}  # every command has them; the man page lists them once
-COMMAND_LINE_ONLY = {"foreground", "version"}  # no words of mount(8)
+COMMAND_LINE_ONLY = {"foreground", "version"}  # not words of mount(8)
 
 # Words of mount(8), of libfuse and of other filesystems.  The man page has those that framefs
 # accepts.
@@ -56,7 +56,8 @@ class Option:
 
 
 def options_in_help(text):
-    """The Option objects of a help text.  Two spaces or a line's end separate an option from its description."""
+    """The Option objects of a help text.  Two spaces or a newline separate an option from its
+    description."""
     listed = re.split(r"(?m)^Options:\n", text)[1].split("\n\n")[0]
     return [Option(re.split(r"  +", line.strip())[0]) for line in listed.splitlines()
             if line.startswith("  -")]
@@ -83,7 +84,7 @@ def entries_of(section):
 
 
 def mount_words_in_man_page():
-    """The words behind -o: framefs' own, those for the kernel, and those that are ignored."""
+    """The words after -o: framefs' own, those for the kernel, and those that are ignored."""
     entry = sections_of(MAN_PAGE)["MOUNTING"].split("\n.BI \\-o ")[1].split("\n.TP\n")[0]
     lines = [[line for line in part.splitlines() if re.match(r"\.BR [a-z_=]+( \", \"|$| [,.])", line)]
              for part in entry.split("\n.IP\n")]
@@ -96,7 +97,7 @@ class Options(CommandCase):
                         for command in SECTIONS}
         self.names = {command: set().union(*(option.names for option in options)) - HELP
                       for command, options in self.options.items()}
-        self.names["mount"].add("-o")  # expanded before the options are parsed; told below them
+        self.names["mount"].add("-o")  # expanded before parsing; described below the options
 
     def long_options_of_mount(self):
         """name -> Option, without the hyphens in front."""
@@ -104,7 +105,7 @@ class Options(CommandCase):
                 if name.startswith("--") and name not in HELP}
 
     def mount_words(self):
-        """The words behind -o that framefs itself has, with = where a value follows."""
+        """The words after -o that framefs itself has, with = if a value follows."""
         return {name.replace("-", "_") + ("=" if option.takes_value else "")
                 for name, option in self.long_options_of_mount().items() if name not in COMMAND_LINE_ONLY}
 
@@ -116,7 +117,7 @@ class Options(CommandCase):
         return refused and refused[1]
 
     def assert_all_refused(self, words):
-        # A sanitized program starts slowly.
+        # A program with a sanitizer starts slowly.
         for word in sorted(words)[::10 if daemon.SANITIZED else 1]:
             self.assertEqual(self.refused_word([word]), word)
 
@@ -178,7 +179,7 @@ class Options(CommandCase):
     def test_the_completion_has_every_option(self):
         for command in SECTIONS:
             with self.subTest(command):
-                # Short forms are not worth completing.
+                # Short forms need no completion.
                 wanted = {name for name in self.names[command] if name.startswith("--")} | {"--help"}
                 self.assertEqual({name for name in self.complete(command, "--") if name.startswith("--")}, wanted)
         self.assertLessEqual({"-o", "--cache-size"}, self.complete("-"))
@@ -191,7 +192,7 @@ class Options(CommandCase):
         self.assertIsNone(self.refused_word(sorted(completed)))
 
     def test_the_completion_has_every_choice(self):
-        """Choices as the help of a command gives them: all of them are accepted, and no others are offered."""
+        """The choices in a command's help: all of them are accepted, and no others are offered."""
         self.assertEqual(self.complete("--arrays", ""), {"npy", "raw", "both"})
         self.assertEqual(self.complete("unpack", "--arrays", ""), {"npy", "raw"})
         self.assertEqual(self.complete("pack", "--codec", ""), {"blosclz", "lz4", "lz4hc", "zlib", "zstd"})

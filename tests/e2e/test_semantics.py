@@ -1,5 +1,5 @@
-"""Promises of fs/SEMANTICS.md that no other test states: when a commit happens, what a frame keeps when
-it is written, and which changes are refused."""
+"""Promises of fs/SEMANTICS.md that no other test states: when a commit happens, which properties a
+frame keeps when it is written, and which changes are refused."""
 
 import ctypes
 import errno
@@ -44,11 +44,12 @@ class SemanticsCase(MountCase):
             return error.errno
 
     def stored(self, name="x.b2frame"):
-        """What a frame in SOURCE holds, decoded without the mount."""
+        """The content of a frame in SOURCE, decoded without the mount."""
         return self.tool(daemon.FRAMEFS, "unpack", self.source / name, "-o", "-").stdout
 
     def is_stored(self, content, name="x.b2frame"):
-        """Whether the frame holds this; no, where a commit comes between while it is decoded (ESTALE)."""
+        """Whether the frame has this content.  False if a commit interrupts the decoding
+        (ESTALE)."""
         unpacked = self.tool(daemon.FRAMEFS, "unpack", self.source / name, "-o", "-", check=False)
         return unpacked.returncode == 0 and unpacked.stdout == content
 
@@ -113,7 +114,7 @@ class Commits(SemanticsCase):
             self.assert_errno(errno.EIO, os.fsync, fd)
             self.assert_errno(errno.EIO, os.close, fd)
             self.assertEqual(self.stored(), b"others' bytes")
-            # The kernel tells of the last close in its own time.
+            # The kernel reports the last close with a delay.
             daemon.wait_for(lambda: self.read_or_errno(mount.path("x")) == b"others' bytes", "the other bytes")
 
 
@@ -150,7 +151,8 @@ class WrittenFrames(SemanticsCase):
 
     def test_written_bytes_come_back_although_the_frame_has_a_filter_that_rounds(self):
         frame = bytearray(frame_writer.plain_frame(OLD, chunksize=4096, typesize=4))
-        # The slots for new chunks: how many, ids and parameters.  Source: codec/FORMAT.md, frame header.
+        # The filter slots for new chunks: their number, ids and parameters.  Source:
+        # codec/FORMAT.md, "Header" of the frame format.
         frame[70], frame[71:77], frame[79:85] = 6, bytes([4, 0, 0, 0, 0, 1]), bytes([10, 0, 0, 0, 0, 0])
         (self.source / "x.b2frame").write_bytes(frame)
         walk = data.random_walk(len(OLD) // 4)
@@ -186,7 +188,7 @@ class WrittenFrames(SemanticsCase):
             for mode in (COLLAPSE_RANGE, INSERT_RANGE):
                 self.assert_errno(errno.EOPNOTSUPP, fallocate, fd, mode, 0, 4096)
             self.assert_same_bytes(os.pread(fd, 1 << 20, 0), bytes(wanted), "while it is open")
-            self.assertEqual(os.lseek(fd, 4096, os.SEEK_HOLE), 4096)  # a whole chunk was punched out
+            self.assertEqual(os.lseek(fd, 4096, os.SEEK_HOLE), 4096)  # a whole chunk is a hole
             os.close(fd)
             self.assert_same_bytes(path.read_bytes(), bytes(wanted), "afterwards")
 
@@ -197,7 +199,7 @@ class WrittenFrames(SemanticsCase):
             path = mount.path("a.npy")
             whole = path.read_bytes()
             fd = os.open(path, os.O_RDWR)
-            os.pwrite(fd, whole, 0)  # the header as it is
+            os.pwrite(fd, whole, 0)  # the unchanged header
             self.assert_errno(errno.EPERM, os.pwrite, fd, b"x", 0)
             self.assert_errno(errno.EPERM, os.pwrite, fd, b"x", len(whole))
             for size in (0, len(whole) - 1, len(whole) + 1):
@@ -331,7 +333,7 @@ class Access(SemanticsCase):
         (self.source / "folder").symlink_to(self.folder)
         with self.mount() as mount:
             self.assertEqual(sorted(os.listdir(mount.path())), ["folder", "out.b2frame"])
-            # The reader follows the link in its own name space: it finds the frame as it is stored.
+            # The reader follows the link outside of the mount, and finds the stored frame.
             self.assertEqual(mount.path("out.b2frame").read_bytes(), secret.read_bytes())
             self.assertEqual(os.readlink(mount.path("folder")), str(self.folder))
 

@@ -1,5 +1,5 @@
-// Intent: any bytes as an array metalayer.  What is accepted keeps the guarantees of array_meta.h,
-// and is the same after it is written and parsed again.
+// Intent: any bytes as an array metalayer.  A metalayer that is accepted keeps the guarantees of
+// array_meta.h, and is the same after it is written and parsed again.
 
 #include <cstddef>
 #include <cstdint>

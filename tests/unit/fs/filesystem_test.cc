@@ -133,7 +133,7 @@ TEST_CASE("filesystem: a frame that another replaced shows the new bytes",
   CHECK(now.id != old.id);
   CHECK(now.stat.st_size == 2500);
   CHECK(mount.read_all("x") == test::noise(2500, 2));
-  // Who had the old one open goes on with it.
+  // A descriptor of the old file still reads its content.
   const auto bytes = mount.read(*before.file, 0, 10000);
   REQUIRE(bytes);
   CHECK(*bytes == test::noise(1500, 1));

@@ -20,11 +20,11 @@
 
 namespace framefs::fs {
 
-// A filesystem over a folder of its own, or over one entry of it; made when it is first asked for, so
-// that there is something in the folder.
+// A filesystem over a folder of its own, or over one entry of it.  It is created on first use, so
+// that tests can fill the folder before.
 class Mount {
  public:
-  // All but the source is taken from `options`; its source is a path in the folder.
+  // `options.source` is a path in the folder.  The other options are used as they are.
   explicit Mount(MountOptions options = {}) : options_(std::move(options)) {
     options_.source = options_.source.empty() ? folder_.path() : folder_.path() / options_.source;
     options_.threads = 2;
@@ -47,7 +47,7 @@ class Mount {
   [[nodiscard]] std::filesystem::path path(const std::string& name) const {
     return folder_.path() / name;
   }
-  // Every state of a file gets times of its own: two writes can fall into one tick of the clock.
+  // Every state of a file gets its own times, because two writes can have the same clock tick.
   void write(const std::string& name, std::span<const std::byte> content) {
     folder_.write(name, content);
     touch(name);
@@ -91,7 +91,7 @@ class Mount {
     for (const auto& span : result.spans) test::append(all, span);
     return all;
   }
-  // All bytes of a frame.
+  // All bytes of a shown file.
   test::Bytes read_all(NodeId id) {
     const auto opened = open(id);
     auto bytes = read(*opened.file, 0, 1u << 20);
