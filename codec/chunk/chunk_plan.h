@@ -26,7 +26,7 @@ enum class ChunkOutcome : std::uint8_t {
 // blocks in parallel takes these steps:
 //
 //   1. make() the plan;
-// 2. if outcome() is `blocks`, call BlockEncoder::encode() for each block, in any thread and order;
+//   2. if outcome() is `blocks`, call BlockEncoder::encode() for each block, in any thread;
 //   3. assemble() the chunk.
 //
 // ChunkEncoder does the same serially.  The result depends only on the parameters and the bytes.

@@ -170,7 +170,6 @@ void apply_extra_64(std::span<const std::byte> extra, Entry& entry) {
       if (*number != kSee64) continue;
       const auto wide = numbers.le<std::uint64_t>("zip extra");
       // The extension is too short.  The field keeps its marker, which refers to no data.
-      // later.
       if (!wide) return;
       *number = *wide;
     }

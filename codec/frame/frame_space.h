@@ -26,7 +26,7 @@ class FrameSpace {
 
   // The end of the last unit that is in use or allocated.
   [[nodiscard]] std::uint64_t end() const noexcept { return end_; }
-  // The number of units before end() that are not in use.
+  // The number of units before end() that the next state does not use.
   [[nodiscard]] std::uint64_t dead_bytes() const noexcept;
 
   // Allocates `size` units (not 0) and returns their start: the smallest hole that is large enough,

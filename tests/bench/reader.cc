@@ -2,8 +2,7 @@
 //
 //   framefs_bench_reader sequential PIECE READERS FILE...   each reader reads whole files, in turn
 //   framefs_bench_reader offsets PIECE LIST FILE            PIECE bytes at each of LIST's offsets
-//   framefs_bench_reader map PIECE FILE                     one byte of every PIECE bytes of a
-//   mapping
+//   framefs_bench_reader map PIECE FILE                     one byte per PIECE bytes of a mapping
 //
 // LIST holds 64-bit little-endian offsets.  Prints {"bytes", "reads", "wall_s", "cpu_s"} as JSON.
 

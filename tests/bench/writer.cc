@@ -1,12 +1,11 @@
 // framefs_bench_writer: writes files as fast as possible and prints the time.
 //
-//   framefs_bench_writer sequential PIECE TIMES FROM TO   writes FROM, TIMES times, to the new file
-//   TO, in
-//                                                         pieces, then calls fsync
-//   framefs_bench_writer offsets PIECE LIST FILE          PIECE bytes at each of LIST's offsets,
-//   then fsync
+//   framefs_bench_writer sequential PIECE TIMES FROM TO   FROM, TIMES times, to the new file TO,
+//                                                         in pieces; then fsync
+//   framefs_bench_writer offsets PIECE LIST FILE          PIECE bytes at each of LIST's offsets;
+//                                                         then fsync
 //   framefs_bench_writer create COUNT SIZE FOLDER         COUNT new files of SIZE bytes: open,
-//   write, close
+//                                                         write, close
 //
 // LIST holds 64-bit little-endian offsets.  Prints {"bytes", "reads", "wall_s", "cpu_s"} as JSON;
 // each write, or each file, counts as a read.

@@ -12,8 +12,7 @@ namespace framefs::test {
 // The statements of the workload about its files so far, from marks in the log:
 //
 //   file ID NAME HASH    NAME, relative to the mount, is open and has the state HASH
-//   state ID HASH        an operation begins that leads to the state HASH ("any": to an unknown
-//   state)
+//   state ID HASH        an operation begins that leads to the state HASH, or to any ("any")
 //   synced ID            a sync has ended that began after the file reached its latest state
 //   names ID NAME...     the file has one of these names now ("-": or none)
 //

@@ -1,10 +1,9 @@
 // The framefs side of the interoperation test; scripts/interop runs it.
 //
-//   framefs_interop_frames write FOLDER COUNT SEED    writes COUNT random frames and arrays, and
-//   for
-//                                                     each a .plain file with its content
-//   framefs_interop_frames check FOLDER               checks every contiguous frame against its
-//   .plain
+//   framefs_interop_frames write FOLDER COUNT SEED    writes COUNT random frames and arrays, each
+//                                                     with its content in a .plain file
+//   framefs_interop_frames check FOLDER               compares every contiguous frame with its
+//                                                     .plain file
 #include <fcntl.h>
 
 #include <cstdio>

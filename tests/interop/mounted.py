@@ -1,10 +1,8 @@
 """The part of the interoperation test that writes through a mount; scripts/interop runs it.
 
-    mounted.py edit FOLDER FRAMEFS SEED     changes all frames and arrays in FOLDER through a mount
-    and
-                                            creates new ones of every kind; writes the final content
-                                            of
-                                            each, as the mount shows it, to NAME.plain
+    mounted.py edit FOLDER FRAMEFS SEED     changes all frames and arrays in FOLDER through a mount,
+                                            creates new ones of every kind, and writes the final
+                                            content of each, as the mount shows it, to NAME.plain
     mounted.py check FOLDER FRAMEFS         checks that a mount shows every frame as its NAME.plain
 
 The other side is library_side.c.  It requires that names of arrays end in "a", and that the
