@@ -9,8 +9,8 @@ namespace framefs::codec {
 
 // A NumPy dtype without fields and without a shape.
 struct DtypeCode {
-  std::string text =
-      {};  // as NumPy writes it in .npy files, without quotes: "<f8", "|S3", "<M8[ns]"
+  // As NumPy writes it in .npy files, without quotes: "<f8", "|S3", "<M8[ns]".
+  std::string text = {};
   std::uint64_t itemsize = 0;   // bytes, below 2^31
   std::uint64_t alignment = 1;  // bytes; NumPy's alignment of such a field on 64-bit Linux
 };

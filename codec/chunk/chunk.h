@@ -105,8 +105,8 @@ class Chunk {
   std::vector<std::byte> pattern_;     // Special::nan, Special::value: the repeated bytes
   std::vector<std::uint32_t> starts_;  // of the blocks, from the chunk's start
   std::vector<std::uint32_t> ends_;    // of the blocks; only if starts_ is not ascending
-  std::vector<std::uint32_t>
-      vl_offsets_;  // decoded start of each variable-length block, and the end
+  // Decoded start of each variable-length block, and the end of the last one.
+  std::vector<std::uint32_t> vl_offsets_;
   StreamFormat stream_format_;
   std::optional<FilterPipeline> filters_;
   std::optional<Dictionary> dictionary_;

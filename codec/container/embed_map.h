@@ -27,7 +27,7 @@ struct EmbedNode {
 
 struct EmbedMap {
   std::vector<EmbedNode> nodes;     // in stored order; of equal keys, the last one
-  std::uint64_t refused_names = 0;  // entries left out: the key is not a slash and a valid path
+  std::uint64_t refused_names = 0;  // entries without a slash and a valid path as key
 };
 
 // Parses the decoded vl-metalayer "estore_metadata" of an embedded container (.b2e).  It maps keys

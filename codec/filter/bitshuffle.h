@@ -9,9 +9,10 @@ namespace framefs::codec {
 // Bits are shuffled in groups of eight elements.  The value says how the writer treated a block
 // whose elements do not fill the last group.  Source: codec/FORMAT.md, "Filters".
 enum class BitshuffleTail : std::uint8_t {
-  copy_partial_group,  // since 2.0.0-beta.5: that group and the bytes after it are stored as they
-                       // are
-  copy_whole_block,    // before, and in Blosc1: the whole block is stored unfiltered
+  // Since 2.0.0-beta.5: that group and the bytes after it are stored unfiltered.
+  copy_partial_group,
+  // Before, and in Blosc1: the whole block is stored unfiltered.
+  copy_whole_block,
 };
 
 // Reverses the bit shuffle of one block whose elements have `typesize` bytes.
