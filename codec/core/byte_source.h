@@ -6,6 +6,7 @@
 #include <span>
 
 #include "codec/core/result.h"
+#include "codec/core/units.h"
 
 namespace framefs::codec {
 
@@ -21,6 +22,22 @@ class ByteSource {
   // Fills all of `out` with the bytes at `offset`, or fails.
   // Errors: truncated where the source ends before `out` does (`at` = offset); system.
   virtual Status read_at(std::uint64_t offset, std::span<std::byte> out) const = 0;
+
+  // One of several reads that are asked for together.
+  struct Read {
+    std::uint64_t offset = 0;
+    std::span<std::byte> out;
+  };
+  // All of `reads`, as read_at() each; a source for which that is quicker brings them at once.
+  // Errors: the first one that hit; what `out` holds is then unspecified.
+  virtual Status read_ranges(std::span<const Read> reads) const {
+    for (const auto& read : reads) FRAMEFS_CHECK(read_at(read.offset, read.out));
+    return {};
+  }
+
+  // Says that these ranges will be read soon, one after the other.  A far source brings them now,
+  // all at once, so that the reads need not wait for a round trip each; others do nothing.
+  virtual void expect(std::span<const ByteRange> ranges) const { static_cast<void>(ranges); }
 
   // The current size in bytes.  It may change between calls if other processes write to the file.
   virtual Result<std::uint64_t> size() const = 0;

@@ -33,6 +33,11 @@ class CredentialKeeper {
   // that has happened since.
   void refuse(const std::string& access_key);
 
+  // Whether others follow the ones that expire.
+  [[nodiscard]] bool can_refresh() const {
+    return state_.with([](const State& state) { return state.credentials.expires.has_value(); });
+  }
+
   // How long before they expire credentials are replaced.
   static constexpr std::chrono::seconds kAhead{300};
 

@@ -64,7 +64,10 @@ NetworkThread::NetworkThread(NetworkOptions options, std::unique_ptr<Multi> mult
   thread_ = fs::background_thread([this](const std::stop_token& stop) { run(stop); });
 }
 
-NetworkThread::~NetworkThread() {
+NetworkThread::~NetworkThread() { stop(); }
+
+void NetworkThread::stop() {
+  if (!thread_.joinable()) return;
   thread_.request_stop();
   curl_multi_wakeup(multi_->handle);
   thread_.join();

@@ -24,8 +24,10 @@ class NetworkThread final : public Transport {
   // Starts the thread: not before the process has become a daemon.
   // Errors: system.
   static Result<std::unique_ptr<NetworkThread>> start(NetworkOptions options);
-  // Drops what is under way: nothing is called back afterwards.
   ~NetworkThread() override;
+
+  // Drops what is under way: nothing is called back afterwards, and nothing is sent.
+  void stop();
 
   Ticket submit(HttpRequest request, Done done) override;
   Ticket call_at(Clock::time_point when, std::function<void()> body) override;

@@ -4,14 +4,9 @@
 #include <string>
 #include <string_view>
 
-#include "codec/core/result.h"
+#include "fs/net/result.h"
 
 namespace framefs::net {
-
-using codec::Errc;
-using codec::Error;
-using codec::Result;
-using codec::Status;
 
 // An http or https URL in its parts, each as it goes over the wire.
 struct Url {

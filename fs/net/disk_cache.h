@@ -1,0 +1,107 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "fs/core/file.h"
+#include "fs/core/guarded.h"
+#include "fs/core/log.h"
+#include "fs/net/cache_index.h"
+#include "fs/net/part_cache.h"
+#include "fs/net/result.h"
+
+namespace framefs::net {
+
+// Parts of objects in a folder of the local disk, for this mount and those after it.
+//
+// The folder holds segments, files to which records are appended (cache_record.h) and which are
+// deleted as a whole.  No record is ever changed, each is verified whenever it is read, and none is
+// searched for at a place that a crash could have left torn; so a kill or a power cut costs at most
+// the last records.  The index is in memory; a thread makes it from the records' headers.
+// Threads: any number.
+class DiskCache final : public PartCache {
+ public:
+  struct Options {
+    std::string folder;
+    std::uint64_t quota_bytes = std::uint64_t{10} << 30;
+  };
+  // Makes the folder where there is none, and locks it.
+  // Errors: system; EBUSY where another mount has it, EPERM where it is another user's.
+  static Result<std::unique_ptr<DiskCache>> open(Options options, fs::Log& log);
+  // Waits for what is being written, not for what only waits to be.
+  ~DiskCache() override;
+
+  std::vector<Part> find(const ContentKey& key, ByteRange range) override;
+  bool holds(const ContentKey& key, ByteRange range) const override;
+  void store(const ContentKey& key, const Part& part) override;
+
+  // What the segments take on the disk.
+  [[nodiscard]] std::uint64_t used_bytes() const;
+  // Waits until all that was given to store() so far is written or given up.
+  void flush();
+
+  static constexpr std::uint64_t kMaxSegmentBytes = 64 << 20;
+
+ private:
+  struct Segment {
+    std::uint32_t number = 0;
+    std::uint64_t bytes = 0;
+    bool was_used = false;  // since the clock's hand was here
+  };
+  struct Pending {
+    ContentKey key;
+    Part part;
+  };
+  struct State {
+    CacheIndex index;
+    std::deque<Segment> segments;  // the clock's hand points to the first
+    std::uint64_t used_bytes = 0;
+    std::deque<Pending> pending;
+    std::uint64_t pending_bytes = 0;
+    bool is_indexed = false;
+    bool is_writing = false;
+    bool stopped = false;
+  };
+  // The segment that is written to; the writing thread's own.
+  struct Tail {
+    fs::UniqueFd fd;
+    std::uint32_t number = 0;
+    std::uint64_t bytes = 0;
+  };
+
+  DiskCache(Options options, fs::UniqueFd folder, fs::UniqueFd lock, fs::Log& log);
+  void run();
+  void build_index();
+  std::uint64_t index_segment(std::uint32_t number);
+  void write(const Pending& pending);
+  bool write_record(const CacheRecord& record, std::span<const std::byte> data);
+  bool open_tail();
+  // Deletes segments until `bytes` more fit; false where they never will.
+  bool make_room(std::uint64_t bytes);
+  bool evict_one();
+  std::optional<Part> read(const ContentKey& key, const CacheIndex::Place& place);
+  void wait_for_index();
+
+  // Constant after construction.
+  const Options options_;
+  const std::uint64_t segment_bytes_;
+  const fs::UniqueFd folder_;
+  const fs::UniqueFd lock_;
+  fs::Log& log_;
+  const std::chrono::steady_clock::time_point opened_;
+  // Guarded.
+  mutable fs::Guarded<State> state_;
+  // The thread's own.
+  Tail tail_;
+  std::uint32_t next_number_ = 1;
+  std::chrono::steady_clock::time_point no_writing_until_{};
+  std::jthread thread_;
+};
+
+}  // namespace framefs::net

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+
+namespace framefs::net {
+
+// What answers took lately, and what the next one should take.
+// Threads: one at a time.
+class LatencyModel {
+ public:
+  using Duration = std::chrono::nanoseconds;
+  using Time = std::chrono::steady_clock::time_point;
+
+  // An answer of `bytes` came whole at `now`; its first byte took `first_byte`, all of it `total`.
+  void note(std::uint64_t bytes, Duration first_byte, Duration total, Time now);
+
+  // The usual time until the first byte.
+  [[nodiscard]] Duration round_trip() const { return percentile(50); }
+  // Past this, a request for `bytes` has probably stalled.
+  [[nodiscard]] Duration stall_time(std::uint64_t bytes) const;
+  // A gap of so many bytes costs less to fetch than another round trip.
+  [[nodiscard]] std::uint64_t cheap_gap_bytes() const;
+  // Bandwidth of all connections together times the round trip: what must be under way to use it.
+  [[nodiscard]] std::uint64_t pipe_bytes() const;
+
+  static constexpr std::uint64_t kMaxGapBytes = 256 << 10;
+
+ private:
+  [[nodiscard]] Duration percentile(unsigned percent) const;
+
+  // Times until the first byte: four buckets for each doubling, from 64 us on.
+  std::array<double, 80> buckets_{};
+  double samples_ = 0;
+  double connection_rate_ = 0;  // bytes per second; 0 while unknown
+  double total_rate_ = 0;       // of all connections
+  Time window_begin_{};
+  std::uint64_t window_bytes_ = 0;
+};
+
+}  // namespace framefs::net

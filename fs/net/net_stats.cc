@@ -1,0 +1,38 @@
+#include "fs/net/net_stats.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+
+namespace framefs::net {
+
+void NetStats::answered(RequestKind kind, int status, std::uint64_t bytes,
+                        std::chrono::nanoseconds time) {
+  const auto digit = static_cast<std::size_t>(std::clamp(status / 100, 0, 5));
+  add(answers_[static_cast<std::size_t>(kind)][digit], 1);
+  add(bytes_fetched_, bytes);
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
+  const auto bucket = static_cast<std::size_t>(
+      std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(ms, 0))));
+  add(latencies_[std::min(bucket, latencies_.size() - 1)], 1);
+}
+
+NetStats::Counts NetStats::counts() const {
+  const auto value = [](const Counter& counter) { return counter.load(std::memory_order_relaxed); };
+  Counts counts;
+  for (std::size_t kind = 0; kind < kRequestKinds; ++kind) {
+    std::ranges::transform(answers_[kind], counts.answers[kind].begin(), value);
+  }
+  std::ranges::transform(latencies_, counts.latencies.begin(), value);
+  counts.bytes_fetched = value(bytes_fetched_);
+  counts.bytes_served = value(bytes_served_);
+  counts.retries = value(retries_);
+  counts.hedges = value(hedges_);
+  counts.memory_hits = value(memory_hits_);
+  counts.disk_hits = value(disk_hits_);
+  counts.misses = value(misses_);
+  counts.prefetched_bytes = value(prefetched_bytes_);
+  return counts;
+}
+
+}  // namespace framefs::net

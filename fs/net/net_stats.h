@@ -1,0 +1,61 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+namespace framefs::net {
+
+enum class RequestKind : std::uint8_t { get, head, list };
+inline constexpr std::size_t kRequestKinds = 3;
+
+// The counters of a mount.  Threads: any number.  They are for people: relaxed, each right for
+// itself.
+class NetStats {
+ public:
+  struct Counts {
+    // By RequestKind, and by the first digit of the status; 0 for requests without an answer.
+    std::array<std::array<std::uint64_t, 6>, kRequestKinds> answers{};
+    std::uint64_t bytes_fetched = 0;
+    std::uint64_t bytes_served = 0;  // to readers, from wherever
+    std::uint64_t retries = 0;
+    std::uint64_t hedges = 0;
+    std::uint64_t memory_hits = 0;
+    std::uint64_t disk_hits = 0;
+    std::uint64_t misses = 0;
+    std::uint64_t prefetched_bytes = 0;
+    // Answers by their time: bucket i holds those below 2^i ms.
+    std::array<std::uint64_t, 18> latencies{};
+  };
+
+  void answered(RequestKind kind, int status, std::uint64_t bytes, std::chrono::nanoseconds time);
+  void add_served(std::uint64_t bytes) { add(bytes_served_, bytes); }
+  void add_retry() { add(retries_, 1); }
+  void add_hedge() { add(hedges_, 1); }
+  void add_memory_hit() { add(memory_hits_, 1); }
+  void add_disk_hit() { add(disk_hits_, 1); }
+  void add_miss() { add(misses_, 1); }
+  void add_prefetched(std::uint64_t bytes) { add(prefetched_bytes_, bytes); }
+
+  [[nodiscard]] Counts counts() const;
+
+ private:
+  using Counter = std::atomic<std::uint64_t>;
+  static void add(Counter& counter, std::uint64_t by) {
+    counter.fetch_add(by, std::memory_order_relaxed);
+  }
+
+  std::array<std::array<Counter, 6>, kRequestKinds> answers_{};
+  std::array<Counter, 18> latencies_{};
+  Counter bytes_fetched_{0};
+  Counter bytes_served_{0};
+  Counter retries_{0};
+  Counter hedges_{0};
+  Counter memory_hits_{0};
+  Counter disk_hits_{0};
+  Counter misses_{0};
+  Counter prefetched_bytes_{0};
+};
+
+}  // namespace framefs::net

@@ -1,0 +1,27 @@
+#include "fs/net/object_version.h"
+
+namespace framefs::net {
+
+std::string strong_etag(const HttpHeaders& headers) {
+  const auto etag = headers.find("etag");
+  if (!etag || etag->size() < 3 || etag->starts_with("W/")) return "";
+  return std::string(*etag);
+}
+
+ObjectVersion make_version(std::string_view store, std::string path, std::uint64_t size,
+                           const HttpHeaders& headers) {
+  ObjectVersion version;
+  version.path = std::move(path);
+  version.size = size;
+  version.etag = strong_etag(headers);
+  version.last_modified = headers.find("last-modified").value_or("");
+  // No part of it holds a zero byte.
+  std::string text(store);
+  text.append(1, '\0').append(version.path).append(1, '\0');
+  text.append(version.etag).append(1, '\0').append(version.last_modified).append(1, '\0');
+  text.append(std::to_string(size));
+  version.key = content_key(text);
+  return version;
+}
+
+}  // namespace framefs::net

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "fs/net/content_key.h"
+#include "fs/net/http_message.h"
+
+namespace framefs::net {
+
+// One version of an object: what every answer about it must agree with.
+struct ObjectVersion {
+  std::string path;  // below the root of its store
+  std::uint64_t size = 0;
+  std::string etag;           // strong, with its quotes; "" where the server has none
+  std::string last_modified;  // as the server writes it
+  ContentKey key;             // of store, path and the above
+
+  // Whether the same bytes are meant whenever the same version is: only then may they outlive the
+  // mount, and only then does the server compare for us.
+  [[nodiscard]] bool is_strong() const { return !etag.empty(); }
+  bool operator==(const ObjectVersion&) const = default;
+};
+
+// The header's ETag where it is a strong one; else "".
+std::string strong_etag(const HttpHeaders& headers);
+
+// The version that an answer with these headers describes.  `store` names store and server.
+ObjectVersion make_version(std::string_view store, std::string path, std::uint64_t size,
+                           const HttpHeaders& headers);
+
+}  // namespace framefs::net

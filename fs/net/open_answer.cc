@@ -1,0 +1,79 @@
+#include "fs/net/open_answer.h"
+
+#include <cerrno>
+#include <charconv>
+#include <utility>
+
+#include "fs/core/file.h"
+#include "fs/net/answer_check.h"
+#include "fs/net/timestamp.h"
+
+namespace framefs::net {
+namespace {
+
+constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+
+std::int64_t mtime_ns_of(const HttpHeaders& headers) {
+  return parse_http_date(headers.find("last-modified").value_or("")).value_or(0) * kNsPerSecond;
+}
+
+// How large the object is, where the answer says so consistently.
+std::optional<std::uint64_t> total_of(const HttpAnswer& answer) {
+  if (answer.status == 200) {
+    if (answer.body_too_long) return std::nullopt;
+    return answer.body.size();
+  }
+  const auto sent = parse_content_range(answer.headers.find("content-range").value_or(""));
+  if (!sent || !sent->total) return std::nullopt;
+  if (answer.status == 416) return *sent->total == 0 ? sent->total : std::nullopt;
+  const auto expected = std::min(*sent->total, ObjectStore::kHeadBytes);
+  const bool fits = sent->range == ByteRange{0, expected} && answer.body.size() == expected;
+  return fits ? sent->total : std::nullopt;
+}
+
+}  // namespace
+
+void ask_for_head(HttpRequest& request) {
+  request.headers.set("range", range_header({0, ObjectStore::kHeadBytes}));
+  request.max_body_bytes = ObjectStore::kHeadBytes;
+}
+
+Verdict check_open_answer(const HttpAnswer& answer) {
+  const auto doubtful = [](const char* what) {
+    return Verdict{Verdict::Kind::doubtful, fs::system_error_of(EIO, what).error()};
+  };
+  const bool is_content = answer.status == 200 || answer.status == 206 || answer.status == 416;
+  if (!is_content) return verdict_of_status(answer.status);
+  if (answer.headers.find("content-encoding").value_or("identity") != "identity") {
+    return doubtful("answer with a Content-Encoding");
+  }
+  if (answer.status == 200 && answer.body_too_long) {
+    return doubtful("remote server answers no ranges");
+  }
+  if (!total_of(answer)) return doubtful("answer is another range");
+  return {};
+}
+
+OpenFacts facts_of_open_answer(std::string_view store, const std::string& path, HttpAnswer answer) {
+  OpenFacts facts;
+  const auto size = total_of(answer).value_or(0);
+  facts.version = make_version(store, path, size, answer.headers);
+  facts.mtime_ns = mtime_ns_of(answer.headers);
+  // The body of a 416 explains the error.
+  if (size == 0) answer.body.clear();
+  facts.head = {0, std::make_shared<const std::vector<std::byte>>(std::move(answer.body))};
+  return facts;
+}
+
+RemoteEntry entry_of_head_answer(const HttpAnswer& answer) {
+  RemoteEntry entry;
+  const auto length = answer.headers.find("content-length").value_or("");
+  const auto* const end = length.data() + length.size();
+  const auto [stop, error] = std::from_chars(length.data(), end, entry.size);
+  entry.is_exact = error == std::errc{} && stop == end;
+  entry.mtime_ns = mtime_ns_of(answer.headers);
+  entry.etag = strong_etag(answer.headers);
+  return entry;
+}
+
+}  // namespace framefs::net

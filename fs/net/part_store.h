@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "codec/core/units.h"
+#include "fs/net/content_key.h"
+
+namespace framefs::net {
+
+using codec::ByteRange;
+
+// Stored bytes of an object, as they came.
+struct Part {
+  std::uint64_t offset = 0;
+  std::shared_ptr<const std::vector<std::byte>> bytes;
+
+  [[nodiscard]] std::uint64_t end() const { return offset + bytes->size(); }
+};
+
+// Parts in memory, up to a budget; what was not used for longest goes first.
+// Threads: one at a time.
+class PartStore {
+ public:
+  explicit PartStore(std::uint64_t budget_bytes) : budget_bytes_(budget_bytes) {}
+  PartStore(const PartStore&) = delete;
+  PartStore& operator=(const PartStore&) = delete;
+
+  // Where parts overlap, the one that is there stays; what is larger than the budget is not kept.
+  void insert(const ContentKey& key, Part part);
+  // The part that holds byte `offset`, from now on the one that was used last.
+  std::optional<Part> find(const ContentKey& key, std::uint64_t offset);
+  // Where the first part behind byte `offset` begins.
+  [[nodiscard]] std::optional<std::uint64_t> next_begin(const ContentKey& key,
+                                                        std::uint64_t offset) const;
+  void drop(const ContentKey& key);
+
+  // Leaves `bytes` of the budget to others.
+  void reserve(std::uint64_t bytes);
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  [[nodiscard]] std::uint64_t budget_bytes() const { return budget_bytes_; }
+
+ private:
+  struct Slot {
+    ContentKey key;
+    Part part;
+  };
+  using Slots = std::list<Slot>;  // the front goes first
+  using ByOffset = std::map<std::uint64_t, Slots::iterator>;
+
+  [[nodiscard]] ByOffset::const_iterator locate(const ByOffset& parts, std::uint64_t offset) const;
+  void evict();
+  void remove(Slots::iterator slot);
+
+  const std::uint64_t budget_bytes_;
+  std::uint64_t reserved_bytes_ = 0;
+  std::uint64_t bytes_ = 0;
+  Slots slots_;
+  std::unordered_map<ContentKey, ByOffset, ContentKeyHash> objects_;
+};
+
+}  // namespace framefs::net

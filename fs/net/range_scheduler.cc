@@ -1,0 +1,400 @@
+#include "fs/net/range_scheduler.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+#include <utility>
+
+#include "fs/core/file.h"
+#include "fs/core/interrupt.h"
+#include "fs/net/fetch_plan.h"
+
+namespace framefs::net {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr milliseconds kInterruptPoll{50};
+// What lies ahead of a single reader on a network about which nothing is known yet.
+constexpr std::uint64_t kUsualWindowBytes = 16 << 20;
+// A sequential reader that was not seen for so long has ended.
+constexpr std::chrono::seconds kActive{5};
+
+std::uint64_t end_of(ByteRange range) { return range.offset + range.size; }
+
+}  // namespace
+
+// One request under way.
+struct RangeScheduler::Flight {
+  explicit Flight(ByteRange of, Priority with) : range(of), priority(with) {}
+
+  const ByteRange range;
+  // Under the scheduler's lock.
+  Priority priority;
+  std::optional<RequestQueue::Id> id;  // nothing until it is started
+  std::uint64_t waiters = 0;
+  // Guarded.
+  fs::Guarded<std::optional<Result<Part>>> landed;
+};
+
+RangeScheduler::RangeScheduler(RequestQueue& queue, NetStats& stats, PartCache* disk,
+                               Options options)
+    : queue_(queue), stats_(stats), disk_(disk), state_(std::in_place, options.memory_bytes) {}
+
+RangeScheduler::~RangeScheduler() = default;
+
+auto RangeScheduler::flight_at(const State& state, const ContentKey& key, std::uint64_t offset)
+    -> FlightPtr {
+  const auto object = state.flights.find(key);
+  if (object == state.flights.end()) return nullptr;
+  const auto next = object->second.upper_bound(offset);
+  if (next == object->second.begin()) return nullptr;
+  const auto& flight = std::prev(next)->second;
+  return end_of(flight->range) > offset ? flight : nullptr;
+}
+
+std::optional<std::uint64_t> RangeScheduler::next_flight(const State& state, const ContentKey& key,
+                                                         std::uint64_t offset) {
+  const auto object = state.flights.find(key);
+  if (object == state.flights.end()) return std::nullopt;
+  const auto next = object->second.upper_bound(offset);
+  if (next == object->second.end()) return std::nullopt;
+  return next->first;
+}
+
+void RangeScheduler::join(Cover& cover, const FlightPtr& flight) {
+  if (std::ranges::find(cover.flights, flight) != cover.flights.end()) return;
+  ++flight->waiters;
+  cover.flights.push_back(flight);
+}
+
+void RangeScheduler::cover_one(State& state, const ContentKey& key, const Want& want,
+                               Cover& cover) {
+  for (auto at = want.range.offset; at < end_of(want.range);) {
+    auto end = end_of(want.range);
+    const auto piece = [&] {
+      return Want{{at, end - at},
+                  want.out == nullptr ? nullptr : want.out + (at - want.range.offset)};
+    };
+    if (auto part = state.parts.find(key, at)) {
+      end = std::min(end, part->end());
+      cover.ready.push_back({piece(), std::move(*part)});
+    } else if (const auto flight = flight_at(state, key, at)) {
+      end = std::min(end, end_of(flight->range));
+      cover.joined.push_back(piece());
+      join(cover, flight);
+    } else {
+      end = std::min(end, state.parts.next_begin(key, at).value_or(end));
+      end = std::min(end, next_flight(state, key, at).value_or(end));
+      cover.missing.push_back(piece());
+    }
+    at = end;
+  }
+}
+
+namespace {
+
+// Copies what `part` has of `want`.
+template <class WantType>
+void deliver(const Part& part, const WantType& want) {
+  if (want.out == nullptr) return;
+  const auto begin = std::max(part.offset, want.range.offset);
+  const auto end = std::min(part.end(), end_of(want.range));
+  if (begin >= end) return;
+  std::memcpy(want.out + (begin - want.range.offset), part.bytes->data() + (begin - part.offset),
+              end - begin);
+}
+
+}  // namespace
+
+auto RangeScheduler::take_from_disk(const ContentKey& key, const std::vector<Want>& missing)
+    -> std::vector<Want> {
+  if (disk_ == nullptr) return missing;
+  std::vector<Want> left;
+  for (const auto& want : missing) {
+    auto at = want.range.offset;
+    const auto leave_to = [&](std::uint64_t end) {
+      if (at < end) left.push_back({{at, end - at}, want.out + (at - want.range.offset)});
+    };
+    for (const auto& part : disk_->find(key, want.range)) {
+      leave_to(std::max(at, part.offset));
+      deliver(part, want);
+      at = std::max(at, std::min(part.end(), end_of(want.range)));
+      state_.with([&](State& state) { state.parts.insert(key, part); });
+    }
+    leave_to(end_of(want.range));
+  }
+  return left;
+}
+
+auto RangeScheduler::plan(State& state, const RemoteObject& object, Cover& cover,
+                          Priority priority) const -> std::vector<FlightPtr> {
+  if (cover.missing.empty()) return {};
+  const auto& key = object.version().key;
+  std::vector<ByteRange> missing;
+  for (const auto& want : cover.missing) missing.push_back(want.range);
+  const FetchRules rules{.cheap_gap_bytes = queue_.cheap_gap_bytes(),
+                         .connections = queue_.limit()};
+  const auto is_free = [&](ByteRange gap) {
+    const bool taken =
+        state.parts.find(key, gap.offset) || flight_at(state, key, gap.offset) ||
+        state.parts.next_begin(key, gap.offset).value_or(end_of(gap)) < end_of(gap) ||
+        next_flight(state, key, gap.offset).value_or(end_of(gap)) < end_of(gap);
+    return !taken;
+  };
+  std::vector<FlightPtr> made;
+  for (const auto& range : plan_fetches(std::move(missing), rules, is_free)) {
+    auto flight = std::make_shared<Flight>(range, priority);
+    state.flights[key].emplace(range.offset, flight);
+    state.flying_bytes += range.size;
+    if (priority == Priority::demand) join(cover, flight);
+    made.push_back(std::move(flight));
+  }
+  state.parts.reserve(state.flying_bytes);
+  std::ranges::move(cover.missing, std::back_inserter(cover.joined));
+  cover.missing.clear();
+  return made;
+}
+
+void RangeScheduler::launch(const Object& object, const std::vector<FlightPtr>& flights) {
+  for (const auto& flight : flights) {
+    const auto priority = state_.with([&](State&) { return flight->priority; });
+    const auto id = queue_.start(object->call_for(flight->range, priority),
+                                 [this, object, flight](Result<HttpAnswer> answer) {
+                                   land(object, flight, std::move(answer));
+                                 });
+    const bool was_raised = state_.with([&](State&) {
+      flight->id = id;
+      return flight->priority != priority;
+    });
+    if (was_raised) queue_.raise(id);
+  }
+}
+
+void RangeScheduler::land(const Object& object, const FlightPtr& flight,
+                          Result<HttpAnswer> answer) {
+  const auto& key = object->version().key;
+  Result<Part> part = std::unexpected(answer ? Error{} : answer.error());
+  if (answer) {
+    part = Part{flight->range.offset,
+                std::make_shared<const std::vector<std::byte>>(std::move(answer->body))};
+  }
+  const auto priority = state_.with([&](State& state) {
+    const auto flights = state.flights.find(key);
+    if (flights != state.flights.end()) {
+      const auto place = flights->second.find(flight->range.offset);
+      if (place != flights->second.end() && place->second == flight) {
+        flights->second.erase(place);
+        state.flying_bytes -= flight->range.size;
+      }
+      if (flights->second.empty()) state.flights.erase(flights);
+    }
+    state.parts.reserve(state.flying_bytes);
+    if (part) state.parts.insert(key, *part);
+    return flight->priority;
+  });
+  if (part && priority == Priority::prefetch) stats_.add_prefetched(flight->range.size);
+  if (part && disk_ != nullptr && object->version().is_strong()) disk_->store(key, *part);
+  flight->landed.with_and_wake([&](auto& landed) { landed = std::move(part); });
+}
+
+Result<Part> RangeScheduler::wait_for(const FlightPtr& flight) {
+  while (true) {
+    auto landed = flight->landed.wait_until(
+        Clock::now() + kInterruptPoll, [](const auto& value) { return value.has_value(); },
+        [](const auto& value) { return value; });
+    if (landed) return std::move(*landed);
+    if (fs::interrupted()) return fs::system_error_of(EINTR, "remote read");
+  }
+}
+
+void RangeScheduler::leave(const ContentKey& key, const std::vector<FlightPtr>& flights) {
+  std::vector<RequestQueue::Id> unwanted;
+  state_.with([&](State& state) {
+    for (const auto& flight : flights) {
+      --flight->waiters;
+      const auto object = state.flights.find(key);
+      if (flight->waiters > 0 || object == state.flights.end()) continue;
+      const auto place = object->second.find(flight->range.offset);
+      if (place == object->second.end() || place->second != flight || !flight->id) continue;
+      unwanted.push_back(*flight->id);
+      object->second.erase(place);
+      state.flying_bytes -= flight->range.size;
+      if (object->second.empty()) state.flights.erase(object);
+    }
+  });
+  for (const auto id : unwanted) queue_.cancel(id);
+}
+
+Status RangeScheduler::read_once(const Object& object, std::span<const Want> wants,
+                                 bool& may_retry) {
+  const auto& key = object->version().key;
+  Cover cover;
+  state_.with([&](State& state) {
+    for (const auto& want : wants) cover_one(state, key, want, cover);
+  });
+  for (const auto& [want, part] : cover.ready) deliver(part, want);
+  cover.ready.clear();
+
+  std::vector<FlightPtr> made;
+  bool was_on_disk = false;
+  if (!cover.missing.empty()) {
+    const auto left = take_from_disk(key, std::exchange(cover.missing, {}));
+    was_on_disk = left.empty();
+    made = state_.with([&](State& state) {
+      for (const auto& want : left) cover_one(state, key, want, cover);
+      return plan(state, *object, cover, Priority::demand);
+    });
+    for (const auto& [want, part] : cover.ready) deliver(part, want);
+    launch(object, made);
+  }
+  if (cover.flights.empty()) {
+    was_on_disk ? stats_.add_disk_hit() : stats_.add_memory_hit();
+    return {};
+  }
+  stats_.add_miss();
+
+  std::vector<RequestQueue::Id> raised;
+  state_.with([&](State&) {
+    for (const auto& flight : cover.flights) {
+      if (flight->priority == Priority::demand) continue;
+      flight->priority = Priority::demand;
+      if (flight->id) raised.push_back(*flight->id);
+    }
+  });
+  for (const auto id : raised) queue_.raise(id);
+
+  Status status;
+  for (const auto& flight : cover.flights) {
+    const auto part = wait_for(flight);
+    if (!part) {
+      status = std::unexpected(part.error());
+      // Others' requests may have begun long before this read did.
+      may_retry = std::ranges::find(made, flight) == made.end() && part.error().sys == EIO;
+      break;
+    }
+    for (const auto& want : cover.joined) deliver(*part, want);
+  }
+  leave(key, cover.flights);
+  return status;
+}
+
+Status RangeScheduler::read(const Object& object, std::span<const Read> reads) {
+  std::vector<Want> wants;
+  std::uint64_t bytes = 0;
+  for (const auto& [offset, out] : reads) {
+    const auto size = object->version().size;
+    if (offset > size || out.size() > size - offset) {
+      return codec::fail(Errc::truncated, "remote object", offset);
+    }
+    if (!out.empty()) wants.push_back({{offset, out.size()}, out.data()});
+    bytes += out.size();
+  }
+  // First what is read, or it would wait behind what is fetched ahead of it.
+  bool may_retry = false;
+  auto status = read_once(object, wants, may_retry);
+  if (!status && may_retry) status = read_once(object, wants, may_retry);
+  if (!status) return status;
+  stats_.add_served(bytes);
+  fetch_ahead(object, wants);
+  return {};
+}
+
+void RangeScheduler::expect(const Object& object, std::span<const ByteRange> ranges) {
+  const auto& key = object->version().key;
+  const auto size = object->version().size;
+  std::vector<Want> wants;
+  for (auto range : ranges) {
+    range.offset = std::min(range.offset, size);
+    range.size = std::min(range.size, size - range.offset);
+    if (disk_ != nullptr && disk_->holds(key, range)) continue;
+    wants.push_back({range});
+  }
+  Cover cover;
+  const auto made = state_.with([&](State& state) {
+    for (const auto& want : wants) cover_one(state, key, want, cover);
+    for (const auto& flight : cover.flights) --flight->waiters;
+    return plan(state, *object, cover, Priority::prefetch);
+  });
+  launch(object, made);
+  // It is for a reader who comes at once.
+  std::vector<RequestQueue::Id> raised;
+  state_.with([&](State&) {
+    for (const auto& flight : made) {
+      flight->priority = Priority::demand;
+      if (flight->id) raised.push_back(*flight->id);
+    }
+  });
+  for (const auto id : raised) queue_.raise(id);
+}
+
+void RangeScheduler::keep(const ObjectVersion& version, Part part) {
+  if (disk_ != nullptr && version.is_strong()) disk_->store(version.key, part);
+  state_.with([&](State& state) { state.parts.insert(version.key, std::move(part)); });
+}
+
+void RangeScheduler::release(const ObjectVersion& version) {
+  std::vector<RequestQueue::Id> unwanted;
+  state_.with([&](State& state) {
+    state.active.erase(version.key);
+    const auto object = state.flights.find(version.key);
+    if (object == state.flights.end()) return;
+    std::erase_if(object->second, [&](const auto& entry) {
+      const auto& flight = entry.second;
+      if (flight->waiters > 0 || !flight->id) return false;
+      unwanted.push_back(*flight->id);
+      state.flying_bytes -= flight->range.size;
+      return true;
+    });
+    if (object->second.empty()) state.flights.erase(object);
+  });
+  for (const auto id : unwanted) queue_.cancel(id);
+}
+
+std::uint64_t RangeScheduler::window_bytes(const ContentKey& key) {
+  const auto now = Clock::now();
+  const auto pipe = std::max(kUsualWindowBytes, 2 * queue_.pipe_bytes());
+  return state_.with([&](State& state) {
+    std::erase_if(state.active, [&](const auto& entry) { return entry.second + kActive < now; });
+    const auto readers =
+        std::max<std::size_t>(1, state.active.size() + (state.active.contains(key) ? 0 : 1));
+    return std::min(pipe, state.parts.budget_bytes() / 2 / readers);
+  });
+}
+
+void RangeScheduler::fetch_ahead(const Object& object, std::span<const Want> wants) {
+  if (wants.empty()) return;
+  const auto& version = object->version();
+  const auto window = window_bytes(version.key);
+  bool is_sequential = false;
+  std::optional<ByteRange> ahead;
+  object->streams().with([&](SequentialStreams& streams) {
+    for (const auto& want : wants) {
+      const auto found = streams.note(want.range, version.size, window);
+      is_sequential = is_sequential || found.is_sequential;
+      if (!found.ahead) continue;
+      // They follow each other, unless one call reads for two readers.
+      if (ahead && end_of(*ahead) == found.ahead->offset) {
+        ahead->size += found.ahead->size;
+      } else {
+        ahead = found.ahead;
+      }
+    }
+  });
+  if (!is_sequential) return;
+  const auto now = Clock::now();
+  const auto made = state_.with([&](State& state) -> std::vector<FlightPtr> {
+    state.active[version.key] = now;
+    if (!ahead || state.flying_bytes + ahead->size > state.parts.budget_bytes() / 2) return {};
+    if (disk_ != nullptr && disk_->holds(version.key, *ahead)) return {};
+    Cover cover;
+    cover_one(state, version.key, {*ahead}, cover);
+    for (const auto& flight : cover.flights) --flight->waiters;
+    return plan(state, *object, cover, Priority::prefetch);
+  });
+  launch(object, made);
+}
+
+}  // namespace framefs::net

@@ -1,0 +1,25 @@
+#include "fs/net/remote_file.h"
+
+#include <algorithm>
+#include <array>
+
+namespace framefs::net {
+
+Status RemoteFile::read_at(std::uint64_t offset, std::span<std::byte> out) const {
+  return read_ranges(std::array{Read{offset, out}});
+}
+
+Status RemoteFile::read_ranges(std::span<const Read> reads) const {
+  const auto size = object_->version().size;
+  const auto tail = size - std::min(size, kTailBytes);
+  const bool reads_tail = std::ranges::any_of(
+      reads, [&](const Read& read) { return read.offset >= tail && !read.out.empty(); });
+  if (reads_tail) scheduler_.expect(object_, std::array{ByteRange{tail, size - tail}});
+  return scheduler_.read(object_, reads);
+}
+
+void RemoteFile::expect(std::span<const ByteRange> ranges) const {
+  scheduler_.expect(object_, ranges);
+}
+
+}  // namespace framefs::net

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "codec/core/byte_source.h"
+#include "fs/net/range_scheduler.h"
+
+namespace framefs::net {
+
+// One version of an object as the codec's source of bytes.
+// Errors, of all reads: system, ESTALE, once the object is another one.
+// Threads: any number.
+class RemoteFile final : public codec::ByteSource {
+ public:
+  // Lifetime: `scheduler` outlives it.
+  RemoteFile(RangeScheduler& scheduler, std::shared_ptr<const RemoteObject> object)
+      : scheduler_(scheduler), object_(std::move(object)) {}
+  ~RemoteFile() override { scheduler_.release(object_->version()); }
+
+  Status read_at(std::uint64_t offset, std::span<std::byte> out) const override;
+  Status read_ranges(std::span<const Read> reads) const override;
+  void expect(std::span<const ByteRange> ranges) const override;
+  Result<std::uint64_t> size() const override { return object_->version().size; }
+
+  [[nodiscard]] const ObjectVersion& version() const { return object_->version(); }
+
+  // So much of the end is fetched when any of it is read: a frame's trailer and index lie there.
+  static constexpr std::uint64_t kTailBytes = 64 << 10;
+
+ private:
+  RangeScheduler& scheduler_;
+  const std::shared_ptr<const RemoteObject> object_;
+};
+
+}  // namespace framefs::net

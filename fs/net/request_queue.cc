@@ -1,0 +1,326 @@
+#include "fs/net/request_queue.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <random>
+#include <utility>
+
+#include "fs/core/file.h"
+#include "fs/core/interrupt.h"
+
+namespace framefs::net {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::uint64_t kMaxDoubtfulAnswers = 3;
+constexpr milliseconds kFirstPause{50};
+constexpr milliseconds kLongestPause{5'000};
+// One in so many requests may be sent twice, or a server that is slow for all would get twice as
+// much to do.
+constexpr double kHedgeShare = 0.05;
+constexpr double kMaxHedgeBudget = 8;
+// How often a wait looks whether it is interrupted.
+constexpr milliseconds kInterruptPoll{50};
+
+// Doubles with each failure; the random half keeps many clients from coming back together.
+milliseconds pause_after(std::uint64_t failures) {
+  thread_local std::minstd_rand random{std::random_device{}()};
+  const auto doublings = std::min<std::uint64_t>(failures - 1, 10);
+  const auto whole = std::min(kLongestPause, kFirstPause * (1 << doublings));
+  std::uniform_int_distribution<milliseconds::rep> half(whole.count() / 2, whole.count());
+  return milliseconds(half(random));
+}
+
+Verdict verdict_of(const Error& error) {
+  const bool final = error.kind != Errc::system || error.sys == EPROTO || error.sys == ENOMEM;
+  return {final ? Verdict::Kind::failed : Verdict::Kind::retry, error};
+}
+
+// What a reader gets of a call that did not succeed in its time.
+Error too_late(Error last) {
+  if (last.kind == Errc::system) last.sys = EIO;
+  return last;
+}
+
+}  // namespace
+
+RequestQueue::RequestQueue(Transport& transport, NetStats& stats)
+    : transport_(transport), stats_(stats) {}
+
+RequestQueue::~RequestQueue() = default;
+
+auto RequestQueue::start(Call call, Done done) -> Id {
+  auto work = std::make_shared<Work>();
+  work->call = std::move(call);
+  work->done = std::move(done);
+  work->deadline = transport_.now() + work->call.time;
+  const auto id = state_.with([&](State& state) {
+    const auto number = state.next_id++;
+    auto& queue = work->call.priority == Priority::demand ? state.demanded : state.prefetched;
+    queue.push_back(number);
+    state.works.emplace(number, std::move(work));
+    return number;
+  });
+  pump();
+  return id;
+}
+
+auto RequestQueue::begin_attempt(State& state, Work& work, Time now) -> Attempt& {
+  ++state.active;
+  if (work.call.priority == Priority::prefetch) ++state.active_prefetches;
+  return work.attempts.emplace_back(Attempt{++work.attempts_made, now, 0, work.call.priority});
+}
+
+void RequestQueue::end_attempt(State& state, Work& work, std::uint64_t number) {
+  const auto found = std::ranges::find(work.attempts, number, &Attempt::number);
+  if (found == work.attempts.end()) return;
+  --state.active;
+  if (found->priority == Priority::prefetch) --state.active_prefetches;
+  work.attempts.erase(found);
+}
+
+auto RequestQueue::take_next(State& state, Time now, Id& id) -> std::shared_ptr<Work> {
+  const auto take = [&](std::deque<Id>& queue) -> std::shared_ptr<Work> {
+    while (!queue.empty()) {
+      id = queue.front();
+      queue.pop_front();
+      const auto found = state.works.find(id);
+      // Cancelled, or raised and sent from the other queue.
+      if (found == state.works.end() || !found->second->attempts.empty()) continue;
+      begin_attempt(state, *found->second, now);
+      return found->second;
+    }
+    return nullptr;
+  };
+  if (state.active >= state.limit.limit()) return nullptr;
+  if (auto work = take(state.demanded)) return work;
+  if (state.active_prefetches >= state.limit.prefetch_limit()) return nullptr;
+  return take(state.prefetched);
+}
+
+void RequestQueue::pump() {
+  while (true) {
+    Id id = 0;
+    const auto now = transport_.now();
+    std::uint64_t attempt = 0;
+    const auto work = state_.with([&](State& state) {
+      auto next = take_next(state, now, id);
+      if (next) attempt = next->attempts_made;
+      return next;
+    });
+    if (!work) return;
+    send(id, work, attempt);
+  }
+}
+
+void RequestQueue::send(Id id, const std::shared_ptr<Work>& work, std::uint64_t attempt) {
+  const auto now = transport_.now();
+  const auto left = std::chrono::ceil<milliseconds>(work->deadline - now);
+  auto request = left.count() > 0
+                     ? work->call.make()
+                     : std::unexpected(fs::system_error_of(ETIMEDOUT, "remote request").error());
+  if (!request) {
+    on_answer(id, attempt, std::unexpected(request.error()));
+    return;
+  }
+  request->timeout = std::min(request->timeout, left);
+  const auto stall = state_.with(
+      [&](State& state) { return state.latency.stall_time(work->call.expected_bytes); });
+  // Before the request is on its way: its answer may set the timer for a retry.
+  set_timer(id, now + stall, [this, id, attempt] { on_hedge_time(id, attempt); });
+  const auto ticket =
+      transport_.submit(std::move(*request), [this, id, attempt](Result<HttpAnswer> answer) {
+        on_answer(id, attempt, std::move(answer));
+        pump();
+      });
+  note_ticket(id, attempt, ticket);
+}
+
+void RequestQueue::note_ticket(Id id, std::uint64_t attempt, Transport::Ticket ticket) {
+  const bool wanted = state_.with([&](State& state) {
+    const auto found = state.works.find(id);
+    if (found == state.works.end()) return false;
+    auto& attempts = found->second->attempts;
+    const auto place = std::ranges::find(attempts, attempt, &Attempt::number);
+    if (place != attempts.end()) place->ticket = ticket;
+    return true;
+  });
+  // The work ended while the request was being handed over.
+  if (!wanted) transport_.cancel(ticket);
+}
+
+// Replaces the timer of a work that is still there.
+void RequestQueue::set_timer(Id id, Time when, std::function<void()> body) {
+  const auto timer = transport_.call_at(when, std::move(body));
+  const auto obsolete = state_.with([&](State& state) {
+    const auto found = state.works.find(id);
+    if (found == state.works.end()) return timer;
+    return std::exchange(found->second->timer, timer);
+  });
+  if (obsolete != 0) transport_.cancel(obsolete);
+}
+
+auto RequestQueue::take_out(State& state, Id id, Result<HttpAnswer> result) -> Ending {
+  auto taken = state.works.extract(id);
+  Ending ending{std::move(taken.mapped()), std::move(result), {}};
+  auto& work = *ending.work;
+  while (!work.attempts.empty()) {
+    if (work.attempts.back().ticket != 0) ending.cancelled.push_back(work.attempts.back().ticket);
+    end_attempt(state, work, work.attempts.back().number);
+  }
+  if (work.timer != 0) ending.cancelled.push_back(work.timer);
+  return ending;
+}
+
+void RequestQueue::end(Ending ending) {
+  for (const auto ticket : ending.cancelled) transport_.cancel(ticket);
+  ending.work->done(std::move(ending.result));
+}
+
+void RequestQueue::on_answer(Id id, std::uint64_t attempt, Result<HttpAnswer> answer) {
+  const auto work = state_.with([&](State& state) {
+    const auto found = state.works.find(id);
+    return found == state.works.end() ? nullptr : found->second;
+  });
+  if (!work) return;
+  const auto now = transport_.now();
+  if (answer) {
+    stats_.answered(work->call.kind, answer->status, answer->body.size(), answer->total);
+  } else {
+    stats_.answered(work->call.kind, 0, 0, {});
+  }
+  const auto verdict = answer ? work->call.judge(*answer) : verdict_of(answer.error());
+
+  bool goes_on = false;
+  auto ending = state_.with([&](State& state) -> std::optional<Ending> {
+    if (!state.works.contains(id)) return std::nullopt;
+    const auto place = std::ranges::find(work->attempts, attempt, &Attempt::number);
+    if (place == work->attempts.end()) return std::nullopt;
+    const auto sent = place->sent;
+    end_attempt(state, *work, attempt);
+    if (verdict.kind == Verdict::Kind::done) {
+      state.limit.succeeded();
+      state.latency.note(answer->body.size(), answer->first_byte, answer->total, now);
+      state.hedge_budget = std::min(kMaxHedgeBudget, state.hedge_budget + kHedgeShare);
+      return take_out(state, id, std::move(answer));
+    }
+    if (verdict.kind == Verdict::Kind::slow_down) state.limit.slowed_down(sent, now);
+    auto end_of_it = weigh(state, id, *work, verdict, now);
+    // Where two race, the other one may still succeed.
+    goes_on = !end_of_it && work->attempts.empty();
+    return end_of_it;
+  });
+  if (ending) return end(std::move(*ending));
+  if (!goes_on) return;
+  if (verdict.kind == Verdict::Kind::again) {
+    queue_again(id);
+  } else {
+    retry_later(id);
+  }
+}
+
+auto RequestQueue::weigh(State& state, Id id, Work& work, const Verdict& verdict, Time now)
+    -> std::optional<Ending> {
+  if (verdict.kind == Verdict::Kind::doubtful) ++work.doubtful_answers;
+  const bool is_final =
+      verdict.kind == Verdict::Kind::failed || work.doubtful_answers >= kMaxDoubtfulAnswers;
+  if (is_final) return take_out(state, id, std::unexpected(verdict.error));
+  if (now >= work.deadline) return take_out(state, id, std::unexpected(too_late(verdict.error)));
+  return std::nullopt;
+}
+
+void RequestQueue::queue_again(Id id) {
+  state_.with([&](State& state) {
+    const auto found = state.works.find(id);
+    if (found == state.works.end()) return;
+    const auto priority = found->second->call.priority;
+    (priority == Priority::demand ? state.demanded : state.prefetched).push_front(id);
+  });
+}
+
+void RequestQueue::retry_later(Id id) {
+  stats_.add_retry();
+  const auto now = transport_.now();
+  const auto when = state_.with([&](State& state) {
+    const auto found = state.works.find(id);
+    if (found == state.works.end()) return now;
+    return std::min(found->second->deadline, now + pause_after(found->second->attempts_made));
+  });
+  set_timer(id, when, [this, id] {
+    queue_again(id);
+    pump();
+  });
+}
+
+void RequestQueue::on_hedge_time(Id id, std::uint64_t attempt) {
+  std::uint64_t second = 0;
+  const auto now = transport_.now();
+  const auto work = state_.with([&](State& state) -> std::shared_ptr<Work> {
+    const auto found = state.works.find(id);
+    if (found == state.works.end()) return nullptr;
+    auto& hedged = *found->second;
+    hedged.timer = 0;
+    const bool is_only = hedged.attempts.size() == 1 && hedged.attempts[0].number == attempt;
+    if (!is_only || state.hedge_budget < 1) return nullptr;
+    state.hedge_budget -= 1;
+    second = begin_attempt(state, hedged, now).number;
+    return found->second;
+  });
+  if (!work) return;
+  stats_.add_hedge();
+  send(id, work, second);
+}
+
+bool RequestQueue::cancel(Id id) {
+  auto ending = state_.with([&](State& state) -> std::optional<Ending> {
+    if (!state.works.contains(id)) return std::nullopt;
+    return take_out(state, id, std::unexpected(Error{}));
+  });
+  if (!ending) return false;
+  for (const auto ticket : ending->cancelled) transport_.cancel(ticket);
+  pump();
+  return true;
+}
+
+void RequestQueue::raise(Id id) {
+  state_.with([&](State& state) {
+    const auto found = state.works.find(id);
+    if (found == state.works.end() || found->second->call.priority == Priority::demand) return;
+    found->second->call.priority = Priority::demand;
+    // Without attempts it waits in a queue or for a retry; its place in the old queue is skipped.
+    if (found->second->attempts.empty() && found->second->timer == 0) state.demanded.push_back(id);
+  });
+  pump();
+}
+
+Result<HttpAnswer> RequestQueue::run(Call call) {
+  using Landed = fs::Guarded<std::optional<Result<HttpAnswer>>>;
+  const auto landed = std::make_shared<Landed>();
+  const auto id = start(std::move(call), [landed](Result<HttpAnswer> result) {
+    landed->with_and_wake([&](auto& value) { value = std::move(result); });
+  });
+  while (true) {
+    auto result = landed->wait_until(
+        std::chrono::steady_clock::now() + kInterruptPoll,
+        [](const auto& value) { return value.has_value(); },
+        [](auto& value) { return std::exchange(value, std::nullopt); });
+    if (result) return std::move(*result);
+    if (fs::interrupted() && cancel(id)) return fs::system_error_of(EINTR, "remote request");
+  }
+}
+
+std::uint64_t RequestQueue::cheap_gap_bytes() const {
+  return state_.with([](const State& state) { return state.latency.cheap_gap_bytes(); });
+}
+
+std::uint64_t RequestQueue::pipe_bytes() const {
+  return state_.with([](const State& state) { return state.latency.pipe_bytes(); });
+}
+
+std::size_t RequestQueue::limit() const {
+  return state_.with([](const State& state) { return state.limit.limit(); });
+}
+
+}  // namespace framefs::net

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fs/net/object_store.h"
+
+namespace framefs::net {
+
+// One page of a listing with a delimiter.
+struct S3ListingPage {
+  std::vector<RemoteEntry> entries;  // named relative to the prefix
+  std::string continuation;          // for the next page; "" at the end
+};
+
+// Source: https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html
+// Errors: bad_field.
+Result<S3ListingPage> parse_s3_listing(std::string_view xml, std::string_view prefix);
+
+// What S3 says about an error.
+struct S3Error {
+  std::string code;    // "" where it says nothing
+  std::string region;  // in which the bucket is, where that is the matter
+};
+S3Error parse_s3_error(std::string_view xml);
+
+}  // namespace framefs::net

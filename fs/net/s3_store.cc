@@ -1,0 +1,256 @@
+#include "fs/net/s3_store.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "fs/core/file.h"
+#include "fs/net/answer_check.h"
+#include "fs/net/open_answer.h"
+#include "fs/net/percent.h"
+#include "fs/net/s3_listing.h"
+#include "fs/net/timestamp.h"
+
+namespace framefs::net {
+namespace {
+
+// How often a call follows what the server says about region and time.
+constexpr int kMaxHops = 4;
+constexpr const char* kPageKeys = "1000";
+
+// Names with dots or capitals match no certificate of AWS as part of a host name.
+bool fits_host_name(std::string_view bucket) {
+  return std::ranges::all_of(
+      bucket, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; });
+}
+
+std::string aws_host(std::string_view region) {
+  std::string host = "s3.";
+  host.append(region).append(".amazonaws.com");
+  return region.starts_with("cn-") ? host + ".cn" : host;
+}
+
+Verdict failed(int error, const char* what) {
+  return {Verdict::Kind::failed, fs::system_error_of(error, what).error()};
+}
+
+// What a call has learned so far.
+struct Learned {
+  std::string access_key;
+  int hops = 0;
+  bool is_clock_set = false;
+};
+
+}  // namespace
+
+struct S3Store::CallState {
+  fs::Guarded<Learned> learned;
+};
+
+Result<std::unique_ptr<S3Store>> S3Store::make(RequestQueue& queue, CredentialKeeper& keeper,
+                                               ServerClock& clock, Settings settings) {
+  Url endpoint;
+  if (settings.endpoint.empty()) {
+    endpoint.scheme = "https";
+    endpoint.host = aws_host(settings.region);
+  } else {
+    const bool has_scheme = settings.endpoint.find("://") != std::string::npos;
+    FRAMEFS_TRY(endpoint, parse_url((has_scheme ? "" : "https://") + settings.endpoint));
+    while (endpoint.path.ends_with('/')) endpoint.path.pop_back();
+  }
+  while (settings.prefix.ends_with('/')) settings.prefix.pop_back();
+  return std::unique_ptr<S3Store>(
+      new S3Store(queue, keeper, clock, std::move(settings), std::move(endpoint)));
+}
+
+S3Store::S3Store(RequestQueue& queue, CredentialKeeper& keeper, ServerClock& clock,
+                 Settings settings, Url endpoint)
+    : queue_(queue),
+      keeper_(keeper),
+      clock_(clock),
+      settings_(std::move(settings)),
+      endpoint_(std::move(endpoint)),
+      is_path_style_(!settings_.endpoint.empty() || !fits_host_name(settings_.bucket)),
+      region_(std::in_place, settings_.region) {}
+
+std::string S3Store::key_of(const std::string& path) const {
+  return settings_.prefix.empty() || path.empty() ? settings_.prefix + path
+                                                  : settings_.prefix + "/" + path;
+}
+
+std::string S3Store::name() const {
+  return "s3:" + (settings_.endpoint.empty() ? "aws" : endpoint_.text()) + "/" + settings_.bucket;
+}
+
+Url S3Store::url_of(const Target& target, std::string_view region) const {
+  Url url = endpoint_;
+  if (settings_.endpoint.empty()) url.host = aws_host(region);
+  if (settings_.endpoint.empty()) url.path.clear();
+  if (is_path_style_) {
+    url.path += "/" + percent_encode(settings_.bucket, Slashes::encoded);
+  } else {
+    url.host = settings_.bucket + "." + url.host;
+  }
+  url.path += "/" + percent_encode(target.key, Slashes::kept);
+  if (is_path_style_ && target.key.empty()) url.path.pop_back();
+  url.query = canonical_query(target.query);
+  return url;
+}
+
+Result<HttpRequest> S3Store::make_request(const Target& target, const Adjust& adjust,
+                                          CallState& state) {
+  FRAMEFS_TRY(const auto credentials, keeper_.current());
+  const auto region = region_.with([](const std::string& value) { return value; });
+  HttpRequest request;
+  request.method = target.method;
+  request.url = url_of(target, region);
+  if (adjust) adjust(request);
+  sign_for_s3(request, credentials, {region, "s3", clock_.now()});
+  state.learned.with([&](Learned& learned) { learned.access_key = credentials.access_key; });
+  return request;
+}
+
+Call S3Store::make_call(RequestKind kind, Target target, Adjust adjust, Check check) {
+  const auto state = std::make_shared<CallState>();
+  const auto shared_target = std::make_shared<const Target>(std::move(target));
+  Call call;
+  call.kind = kind;
+  call.make = [this, state, shared_target, adjust = std::move(adjust)] {
+    return make_request(*shared_target, adjust, *state);
+  };
+  call.judge = [this, state, check = std::move(check)](const HttpAnswer& answer) {
+    auto verdict = check(answer);
+    const bool is_error =
+        answer.status >= 300 && verdict.kind != Verdict::Kind::done && verdict.error.sys != ESTALE;
+    return is_error ? judge_error(answer, *state) : verdict;
+  };
+  return call;
+}
+
+Verdict S3Store::judge_skew(const HttpAnswer& answer, CallState& state) {
+  const auto date = parse_http_date(answer.headers.find("date").value_or(""));
+  const bool is_first = state.learned.with(
+      [](Learned& learned) { return !std::exchange(learned.is_clock_set, true); });
+  if (!date || !is_first) return failed(EACCES, "S3: the clocks differ too much");
+  clock_.set(*date);
+  return {Verdict::Kind::again, fs::system_error_of(EACCES, "S3: clock").error()};
+}
+
+Verdict S3Store::judge_region(const HttpAnswer& answer, const std::string& region,
+                              CallState& state) {
+  const auto wanted = std::string(answer.headers.find("x-amz-bucket-region").value_or(region));
+  const bool is_new = region_.with([&](std::string& value) {
+    if (wanted.empty() || wanted == value) return false;
+    value = wanted;
+    return true;
+  });
+  const int hops = state.learned.with([](Learned& learned) { return ++learned.hops; });
+  if ((!is_new && wanted.empty()) || hops > kMaxHops) {
+    return failed(EIO, "S3: redirected to another server");
+  }
+  return {Verdict::Kind::again, fs::system_error_of(EIO, "S3: region").error()};
+}
+
+Verdict S3Store::judge_error(const HttpAnswer& answer, CallState& state) {
+  const auto error = parse_s3_error(answer.text());
+  const auto& code = error.code;
+  // A HEAD has no body to say it in.
+  if (code == "RequestTimeTooSkewed") return judge_skew(answer, state);
+  const bool may_be_region = answer.status == 301 || answer.status == 307 ||
+                             code == "AuthorizationHeaderMalformed" ||
+                             answer.headers.find("x-amz-bucket-region").has_value();
+  if (may_be_region && (answer.status < 400 || answer.status == 400)) {
+    return judge_region(answer, error.region, state);
+  }
+  constexpr std::array kRefreshable{"ExpiredToken", "ExpiredTokenException", "InvalidToken",
+                                    "InvalidAccessKeyId", "TokenRefreshRequired"};
+  if (std::ranges::find(kRefreshable, code) != kRefreshable.end()) {
+    keeper_.refuse(state.learned.with([](const Learned& learned) { return learned.access_key; }));
+    const bool is_expiry = code.starts_with("Expired") && keeper_.can_refresh();
+    return {is_expiry ? Verdict::Kind::retry : Verdict::Kind::doubtful,
+            fs::system_error_of(EACCES, "S3: credentials expired or unknown").error()};
+  }
+  if (code == "RequestTimeout") return verdict_of_status(408);
+  if (code == "SlowDown") return verdict_of_status(503);
+  if (code == "InvalidObjectState") return failed(EACCES, "S3: object is archived");
+  if (code == "SignatureDoesNotMatch") return failed(EACCES, "S3: signature refused");
+  return verdict_of_status(answer.status);
+}
+
+Result<HttpAnswer> S3Store::list_page(const std::string& prefix, const std::string& continuation,
+                                      const char* max_keys) {
+  Target target;
+  target.query = {{"list-type", "2"},
+                  {"delimiter", "/"},
+                  {"encoding-type", "url"},
+                  {"max-keys", max_keys},
+                  {"prefix", prefix}};
+  if (!continuation.empty()) target.query.emplace_back("continuation-token", continuation);
+  return queue_.run(
+      make_call(RequestKind::list, std::move(target), nullptr, [](const HttpAnswer& answer) {
+        return answer.status == 200 ? Verdict{} : verdict_of_status(answer.status);
+      }));
+}
+
+Result<std::vector<RemoteEntry>> S3Store::list(const std::string& folder) {
+  const auto key = key_of(folder);
+  const auto prefix = key.empty() ? "" : key + "/";
+  std::vector<RemoteEntry> entries;
+  std::string continuation;
+  do {
+    FRAMEFS_TRY(const auto answer, list_page(prefix, continuation, kPageKeys));
+    FRAMEFS_TRY(auto page, parse_s3_listing(answer.text(), prefix));
+    if (page.continuation == continuation && !continuation.empty()) {
+      return codec::fail(Errc::bad_field, "S3 listing: it does not go on");
+    }
+    std::ranges::move(page.entries, std::back_inserter(entries));
+    continuation = std::move(page.continuation);
+  } while (!continuation.empty());
+  return tidy_listing(std::move(entries));
+}
+
+Result<RemoteEntry> S3Store::stat(const std::string& path) {
+  const auto key = key_of(path);
+  // Of an object and a folder with the same name the folder is the one that users see.
+  const auto prefix = key.empty() ? "" : key + "/";
+  FRAMEFS_TRY(const auto listing, list_page(prefix, "", "1"));
+  FRAMEFS_TRY(const auto page, parse_s3_listing(listing.text(), prefix));
+  // A key that ends in a slash marks a folder with nothing else in it.
+  const bool is_marked = listing.text().contains("<Contents>");
+  if (key.empty() || !page.entries.empty() || is_marked) {
+    RemoteEntry folder_entry;
+    folder_entry.name = path;
+    folder_entry.is_directory = true;
+    return folder_entry;
+  }
+  FRAMEFS_TRY(const auto answer,
+              queue_.run(make_call(
+                  RequestKind::head, {"HEAD", key, {}}, nullptr, [](const HttpAnswer& head) {
+                    return head.status == 200 ? Verdict{} : verdict_of_status(head.status);
+                  })));
+  auto entry = entry_of_head_answer(answer);
+  entry.name = path;
+  return entry;
+}
+
+Result<RemoteOpened> S3Store::open(const std::string& path) {
+  const auto key = key_of(path);
+  FRAMEFS_TRY(auto answer, queue_.run(make_call(RequestKind::get, {"GET", key, {}}, &ask_for_head,
+                                                &check_open_answer)));
+  auto facts = facts_of_open_answer(name(), key, std::move(answer));
+  const auto version = std::make_shared<const ObjectVersion>(facts.version);
+  auto range_call = [this, key, version](ByteRange range) {
+    return make_call(
+        RequestKind::get, {"GET", key, {}},
+        [version, range](HttpRequest& request) { pin(request, *version, range); },
+        [version, range](const HttpAnswer& got) {
+          return check_range_answer(got, *version, range);
+        });
+  };
+  return RemoteOpened{
+      std::make_shared<const RemoteObject>(std::move(facts.version), std::move(range_call)),
+      facts.mtime_ns, std::move(facts.head)};
+}
+
+}  // namespace framefs::net

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "fs/core/guarded.h"
+#include "fs/net/credential_keeper.h"
+#include "fs/net/object_store.h"
+#include "fs/net/request_queue.h"
+#include "fs/net/server_clock.h"
+#include "fs/net/sigv4.h"
+
+namespace framefs::net {
+
+// A bucket, below a prefix, of AWS or of any server with the same interface.
+class S3Store final : public ObjectStore {
+ public:
+  struct Settings {
+    std::string bucket;
+    std::string prefix;  // "" or a path, without slashes at its ends
+    std::string region = "us-east-1";
+    std::string endpoint;  // URL of another server than AWS; "" for AWS
+  };
+  // Lifetime: all outlive it.
+  // Errors: bad_field.
+  static Result<std::unique_ptr<S3Store>> make(RequestQueue& queue, CredentialKeeper& keeper,
+                                               ServerClock& clock, Settings settings);
+
+  Result<std::vector<RemoteEntry>> list(const std::string& folder) override;
+  Result<RemoteEntry> stat(const std::string& path) override;
+  Result<RemoteOpened> open(const std::string& path) override;
+
+ private:
+  // Parts of a request that do not change from attempt to attempt.
+  struct Target {
+    std::string method = "GET";
+    std::string key;  // "" for the bucket
+    std::vector<QueryParameter> query;
+  };
+  struct CallState;
+  using Adjust = std::function<void(HttpRequest&)>;
+  using Check = std::function<Verdict(const HttpAnswer&)>;
+
+  S3Store(RequestQueue& queue, CredentialKeeper& keeper, ServerClock& clock, Settings settings,
+          Url endpoint);
+  [[nodiscard]] Url url_of(const Target& target, std::string_view region) const;
+  [[nodiscard]] std::string key_of(const std::string& path) const;
+  [[nodiscard]] std::string name() const;
+  Call make_call(RequestKind kind, Target target, Adjust adjust, Check check);
+  Result<HttpRequest> make_request(const Target& target, const Adjust& adjust, CallState& state);
+  // What an error means, and what is learned from it for the next attempt.
+  Verdict judge_error(const HttpAnswer& answer, CallState& state);
+  Verdict judge_skew(const HttpAnswer& answer, CallState& state);
+  Verdict judge_region(const HttpAnswer& answer, const std::string& region, CallState& state);
+  Result<HttpAnswer> list_page(const std::string& prefix, const std::string& continuation,
+                               const char* max_keys);
+
+  // Constant after construction.
+  RequestQueue& queue_;
+  CredentialKeeper& keeper_;
+  ServerClock& clock_;
+  const Settings settings_;
+  const Url endpoint_;
+  const bool is_path_style_;
+  // Guarded.
+  fs::Guarded<std::string> region_;  // as the server corrected it
+};
+
+}  // namespace framefs::net

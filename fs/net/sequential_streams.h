@@ -1,0 +1,45 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "codec/core/units.h"
+
+namespace framefs::net {
+
+using codec::ByteRange;
+
+// Finds sequential readers among the reads of one object, and says what to fetch ahead of them.
+// Several may read at several places.
+// Threads: one at a time.
+class SequentialStreams {
+ public:
+  struct Found {
+    bool is_sequential = false;
+    std::optional<ByteRange> ahead;  // what to fetch now
+  };
+
+  // `range` of an object of `size` bytes is read.  `max_window_bytes` bounds what lies ahead of one
+  // reader.
+  Found note(ByteRange range, std::uint64_t size, std::uint64_t max_window_bytes);
+
+  // Reads that follow each other before anything is fetched ahead.
+  static constexpr unsigned kProofs = 4;
+  static constexpr std::uint64_t kFirstWindowBytes = 1 << 20;
+
+ private:
+  struct Stream {
+    std::uint64_t end = 0;       // of what was read
+    std::uint64_t ahead_to = 0;  // end of what was fetched ahead
+    std::uint64_t window_bytes = 0;
+    unsigned proofs = 0;
+    std::uint64_t used = 0;  // the note() that used it last
+  };
+  Stream& stream_for(ByteRange range);
+
+  std::array<Stream, 8> streams_{};
+  std::uint64_t notes_ = 0;
+};
+
+}  // namespace framefs::net

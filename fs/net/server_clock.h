@@ -1,0 +1,30 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+
+#include "fs/net/timestamp.h"
+
+namespace framefs::net {
+
+// The time as the server has it, which signatures must be made for; this machine's may be wrong.
+// Threads: any number.
+class ServerClock {
+ public:
+  [[nodiscard]] UnixSeconds now() const {
+    return local() + offset_.load(std::memory_order_relaxed);
+  }
+  // The server just said what time it is.
+  void set(UnixSeconds server) { offset_.store(server - local(), std::memory_order_relaxed); }
+
+ private:
+  static UnixSeconds local() {
+    using std::chrono::system_clock;
+    return std::chrono::duration_cast<std::chrono::seconds>(system_clock::now().time_since_epoch())
+        .count();
+  }
+
+  std::atomic<UnixSeconds> offset_{0};  // a hint: nothing else is ordered by it
+};
+
+}  // namespace framefs::net

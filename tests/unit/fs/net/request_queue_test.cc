@@ -1,0 +1,319 @@
+#include "fs/net/request_queue.h"
+
+#include <cerrno>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fs/core/file.h"
+#include "fs/core/interrupt.h"
+#include "fs/net/network_thread.h"
+#include "tests/support/catch.h"
+#include "tests/support/fake_transport.h"
+#include "tests/support/http_server.h"
+#include "tests/support/threads.h"
+
+namespace framefs::net {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using test::fake_answer;
+using Paths = std::vector<std::string>;
+
+Verdict by_status(const HttpAnswer& answer) {
+  if (answer.status == 200) return {};
+  const auto error = fs::system_error_of(EIO, "status").error();
+  if (answer.status == 503) return {Verdict::Kind::slow_down, error};
+  if (answer.status == 500) return {Verdict::Kind::retry, error};
+  return {Verdict::Kind::failed, fs::system_error_of(EACCES, "status").error()};
+}
+
+Call call_for(const std::string& path, Priority priority = Priority::demand) {
+  Call call;
+  call.make = [path]() -> Result<HttpRequest> {
+    HttpRequest request;
+    request.url.path = path;
+    return request;
+  };
+  call.judge = by_status;
+  call.priority = priority;
+  return call;
+}
+
+// A queue over a fake network; what ended is noted in `ended` as "path status" or "path !errno".
+struct Queue {
+  test::FakeTransport transport;
+  NetStats stats;
+  RequestQueue queue{transport, stats};
+  std::vector<std::string> ended;
+
+  RequestQueue::Id start(const std::string& path, Priority priority = Priority::demand) {
+    return queue.start(call_for(path, priority), [this, path](Result<HttpAnswer> result) {
+      ended.push_back(path + (result ? " " + std::to_string(result->status)
+                                     : " !" + std::to_string(result.error().sys)));
+    });
+  }
+};
+
+TEST_CASE("request_queue: a call ends with the answer that is wanted", "[net][queue][unit]") {
+  Queue q;
+  q.start("/a");
+  CHECK(q.transport.waiting() == Paths{"/a"});
+  q.transport.answer(fake_answer(200));
+  CHECK(q.ended == Paths{"/a 200"});
+  CHECK(q.transport.timers() == 0);
+  CHECK(q.stats.counts().answers[0][2] == 1);
+}
+
+TEST_CASE("request_queue: what fails in passing is tried again, after a pause",
+          "[net][queue][unit]") {
+  Queue q;
+  q.start("/a");
+  q.transport.answer(fake_answer(500));
+  CHECK(q.transport.waiting().empty());
+  q.transport.advance(milliseconds(50));
+  CHECK(q.transport.waiting() == Paths{"/a"});
+  q.transport.answer(fs::system_error_of(ECONNRESET, "transfer"));
+  q.transport.advance(milliseconds(100));
+  CHECK(q.transport.sent().size() == 3);
+  CHECK(q.ended.empty());
+  q.transport.answer(fake_answer(200));
+  CHECK(q.ended == Paths{"/a 200"});
+  CHECK(q.stats.counts().retries == 2);
+}
+
+TEST_CASE("request_queue: what is refused is not tried again", "[net][queue][unit]") {
+  Queue q;
+  q.start("/a");
+  q.transport.answer(fake_answer(403));
+  CHECK(q.ended == Paths{"/a !" + std::to_string(EACCES)});
+  q.start("/b");
+  q.transport.answer(fs::system_error_of(EPROTO, "TLS certificate"));
+  CHECK(q.ended.back() == "/b !" + std::to_string(EPROTO));
+  CHECK(q.transport.sent().size() == 2);
+}
+
+TEST_CASE("request_queue: a minute in all, then EIO", "[net][queue][unit]") {
+  Queue q;
+  q.start("/a");
+  for (int second = 0; second < 61 && q.ended.empty(); ++second) {
+    q.transport.answer(fs::system_error_of(ECONNREFUSED, "connect"));
+    q.transport.advance(seconds(1));
+  }
+  CHECK(q.ended == Paths{"/a !" + std::to_string(EIO)});
+  CHECK(q.transport.sent().size() > 5);
+  CHECK(q.transport.sent().size() < 40);  // with longer and longer pauses
+  CHECK(q.transport.timers() == 0);
+}
+
+TEST_CASE("request_queue: a server that comes back within the minute is used",
+          "[net][queue][unit]") {
+  Queue q;
+  q.start("/a");
+  for (int second = 0; second < 50; ++second) {
+    q.transport.answer(fs::system_error_of(ECONNREFUSED, "connect"));
+    q.transport.advance(seconds(1));
+  }
+  q.transport.advance(seconds(5));
+  q.transport.answer(fake_answer(200));
+  CHECK(q.ended == Paths{"/a 200"});
+}
+
+TEST_CASE("request_queue: an attempt has no more time than the call", "[net][queue][unit]") {
+  Queue q;
+  q.start("/a");
+  CHECK(q.transport.front().timeout == milliseconds(60'000));
+  q.transport.advance(seconds(2));  // before it is hedged
+  q.transport.answer(fake_answer(500));
+  q.transport.advance(milliseconds(100));
+  CHECK(q.transport.front().timeout < milliseconds(58'100));
+}
+
+TEST_CASE("request_queue: what is demanded goes before what is prefetched", "[net][queue][unit]") {
+  Queue q;
+  for (int i = 0; i < 20; ++i) q.start("/p", Priority::prefetch);
+  // A quarter of the slots is kept for readers.
+  CHECK(q.transport.waiting().size() == 12);
+  for (int i = 0; i < 6; ++i) q.start("/d");
+  CHECK(q.transport.waiting().size() == 16);
+  q.transport.answer(fake_answer(200), "/p");  // limit is 17 now
+  CHECK(std::ranges::count(q.transport.waiting(), "/d") == 6);
+}
+
+TEST_CASE("request_queue: a prefetch that a reader waits for is raised", "[net][queue][unit]") {
+  Queue q;
+  for (int i = 0; i < 12; ++i) q.start("/p", Priority::prefetch);
+  const auto wanted = q.start("/w", Priority::prefetch);
+  CHECK(std::ranges::count(q.transport.sent(), "/w") == 0);
+  q.queue.raise(wanted);
+  CHECK(std::ranges::count(q.transport.sent(), "/w") == 1);
+  q.queue.raise(wanted);
+  CHECK(std::ranges::count(q.transport.sent(), "/w") == 1);
+  q.transport.answer(fake_answer(200), "/w");
+  CHECK(q.ended == Paths{"/w 200"});
+}
+
+TEST_CASE("request_queue: a slot that is free again is used", "[net][queue][unit]") {
+  Queue q;
+  for (int i = 0; i < 20; ++i) q.start("/a");
+  CHECK(q.transport.waiting().size() == ConcurrencyLimit::kFirst);
+  while (!q.transport.waiting().empty()) q.transport.answer(fake_answer(200));
+  CHECK(q.ended.size() == 20);
+}
+
+TEST_CASE("request_queue: a server with too much to do gets less", "[net][queue][unit]") {
+  Queue q;
+  for (int i = 0; i < 40; ++i) q.start("/a");
+  for (int i = 0; i < 16; ++i) q.transport.answer(fake_answer(503));
+  // The sixteen were sent before the first complaint, so they count once.
+  CHECK(q.queue.limit() == 8);
+  q.transport.advance(milliseconds(200));
+  CHECK(q.transport.waiting().size() == 8);
+  while (q.ended.size() < 40) {
+    q.transport.answer(fake_answer(200));
+    q.transport.advance(milliseconds(1));
+  }
+  CHECK(q.queue.limit() > 8);
+  CHECK(q.queue.limit() < 16);
+}
+
+TEST_CASE("request_queue: a request that stalls is raced by a second", "[net][queue][unit]") {
+  Queue q;
+  for (int i = 0; i < 64; ++i) {
+    q.start("/fast");
+    q.transport.answer(fake_answer(200));
+  }
+  q.ended.clear();
+  q.start("/slow");
+  q.transport.advance(seconds(1));
+  CHECK(q.transport.waiting() == Paths{"/slow", "/slow"});
+  CHECK(q.stats.counts().hedges == 1);
+  q.transport.answer(fake_answer(200));
+  CHECK(q.ended == Paths{"/slow 200"});
+  CHECK(q.transport.waiting().empty());
+  CHECK(q.transport.cancelled() == 1);
+}
+
+TEST_CASE("request_queue: of two that race, one may fail", "[net][queue][unit]") {
+  Queue q;
+  q.start("/a");
+  q.transport.advance(seconds(3));
+  REQUIRE(q.transport.waiting().size() == 2);
+  q.transport.answer(fs::system_error_of(ECONNRESET, "transfer"));
+  q.transport.advance(seconds(1));
+  CHECK(q.transport.waiting().size() == 1);  // no third
+  q.transport.answer(fake_answer(200));
+  CHECK(q.ended == Paths{"/a 200"});
+}
+
+TEST_CASE("request_queue: when everything is slow, little is sent twice", "[net][queue][unit]") {
+  Queue q;
+  for (int i = 0; i < 100; ++i) q.start("/a");
+  while (q.ended.size() < 100) {
+    q.transport.advance(seconds(4));
+    q.transport.answer(fake_answer(200));
+  }
+  CHECK(q.stats.counts().hedges <= 8);
+}
+
+TEST_CASE("request_queue: a cancelled call ends without a word", "[net][queue][unit]") {
+  Queue q;
+  const auto running = q.start("/a");
+  CHECK(q.queue.cancel(running));
+  CHECK_FALSE(q.queue.cancel(running));
+  CHECK(q.transport.waiting().empty());
+  for (int i = 0; i < 16; ++i) q.start("/b");
+  const auto queued = q.start("/c");
+  CHECK(q.queue.cancel(queued));
+  while (!q.transport.waiting().empty()) q.transport.answer(fake_answer(200));
+  CHECK(q.ended.size() == 16);
+  CHECK(std::ranges::count(q.transport.sent(), "/c") == 0);
+  CHECK(q.transport.timers() == 0);
+}
+
+TEST_CASE("request_queue: a request that cannot be made yet is made later", "[net][queue][unit]") {
+  Queue q;
+  bool ready = false;
+  auto call = call_for("/a");
+  call.make = [&, make = call.make]() -> Result<HttpRequest> {
+    if (!ready) return fs::system_error_of(EAGAIN, "credentials");
+    return make();
+  };
+  std::optional<int> status;
+  q.queue.start(call,
+                [&](const Result<HttpAnswer>& result) { status = result ? result->status : -1; });
+  q.transport.advance(seconds(1));
+  CHECK(q.transport.sent().empty());
+  ready = true;
+  q.transport.advance(seconds(10));
+  q.transport.answer(fake_answer(200));
+  CHECK(status == 200);
+}
+
+TEST_CASE("request_queue: a wait ends when its operation is interrupted", "[net][queue][race]") {
+  test::HttpServer server([](const test::ServedRequest&) {
+    return test::ServedAnswer{"", test::ServedAnswer::Then::stall};
+  });
+  NetStats stats;
+  const auto network = *NetworkThread::start({});
+  RequestQueue queue(*network, stats);
+  auto call = call_for("/");
+  call.make = [&]() -> Result<HttpRequest> {
+    HttpRequest request;
+    request.url = *parse_url(server.url());
+    return request;
+  };
+  int error = 0;
+  test::finish_in_time("an interrupted wait", [&] {
+    const fs::InterruptScope scope([&] { return !server.requests().empty(); });
+    const auto result = queue.run(call);
+    error = result ? 0 : result.error().sys;
+  });
+  CHECK(error == EINTR);
+  network->stop();
+}
+
+TEST_CASE("request_queue: many callers at once, with failures", "[net][queue][race]") {
+  std::atomic<int> served{0};
+  test::HttpServer server([&](const test::ServedRequest& request) {
+    const int number = served.fetch_add(1);
+    if (number % 5 == 1) return test::served(503);
+    if (number % 7 == 2) return test::ServedAnswer{"", test::ServedAnswer::Then::reset};
+    return test::served(200, request.target);
+  });
+  NetStats stats;
+  const auto network = *NetworkThread::start({});
+  RequestQueue queue(*network, stats);
+  std::atomic<int> right{0};
+  test::on_threads(8, [&](std::size_t thread) {
+    for (int i = 0; i < 20; ++i) {
+      const auto target = "/" + std::to_string(thread) + "/" + std::to_string(i);
+      auto call = call_for(target);
+      call.make = [&]() -> Result<HttpRequest> {
+        HttpRequest request;
+        request.url = *parse_url(server.url() + target);
+        return request;
+      };
+      const auto answer = queue.run(call);
+      if (answer && answer->text() == target) right.fetch_add(1);
+    }
+  });
+  CHECK(right.load() == 160);
+  CHECK(stats.counts().retries > 0);
+  network->stop();
+}
+
+TEST_CASE("interrupt: the innermost scope of the thread counts", "[net][queue][unit]") {
+  CHECK_FALSE(fs::interrupted());
+  const fs::InterruptScope outer([] { return true; });
+  CHECK(fs::interrupted());
+  {
+    const fs::InterruptScope inner([] { return false; });
+    CHECK_FALSE(fs::interrupted());
+  }
+  CHECK(fs::interrupted());
+}
+
+}  // namespace
+}  // namespace framefs::net
