@@ -15,8 +15,8 @@
 
 namespace framefs::test {
 
-// A transport without a network and with a clock of the test's: requests wait until the test answers
-// them.  Threads: one.
+// A transport without a network and with a clock of the test's: requests wait until the test
+// answers them.  Threads: one.
 class FakeTransport final : public net::Transport {
  public:
   Ticket submit(net::HttpRequest request, Done done) override {
