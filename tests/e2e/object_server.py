@@ -49,7 +49,7 @@ class Request:
 
 
 class Fault:
-    """What is wrong with an answer; made by the functions below."""
+    """The ways in which an answer is wrong; made by the functions below."""
 
     def __init__(self, **changes):
         self.changes = changes

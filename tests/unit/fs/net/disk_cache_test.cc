@@ -22,7 +22,7 @@ constexpr ContentKey kKey{1, 2};
 
 Part part_of(std::uint64_t offset, std::size_t size) {
   std::vector<std::byte> bytes(size);
-  // What lies at an offset depends on that alone, so any part of any part can be checked.
+  // The byte at an offset depends on the offset alone, so any part of any part can be checked.
   for (std::size_t i = 0; i < size; ++i) {
     bytes[i] = static_cast<std::byte>((offset + i) * 2654435761U >> 16);
   }
@@ -121,7 +121,7 @@ TEST_CASE("disk_cache: never above its quota", "[net][disk_cache][unit]") {
       CHECK(place.disk_bytes() <= kQuota);
       CHECK((*cache)->used_bytes() <= kQuota);
     }
-    // What came last is there.
+    // The newest part is there.
     CHECK(found_bytes(**cache, {39'000'000, 300'000}) == 300'000);
     CHECK(found_bytes(**cache, {0, 300'000}) == 0);
   }

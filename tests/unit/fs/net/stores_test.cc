@@ -20,7 +20,7 @@ using test::served_range;
 using test::ServedAnswer;
 using test::ServedRequest;
 
-// What it takes to have a store.
+// Everything that a store needs.
 struct Net {
   NetStats stats;
   ServerClock clock;
@@ -54,7 +54,7 @@ struct Net {
                                 WebStore::Listing listing = WebStore::Listing::page) {
     return std::make_unique<WebStore>(queue, *parse_url(url), listing);
   }
-  // What the object holds from `offset` on; "!errno" where it cannot be read.
+  // The object's bytes from `offset` on; "!errno" where it cannot be read.
   std::string read(const RemoteOpened& opened, std::uint64_t offset, std::size_t size) {
     scheduler.keep(opened.object->version(), opened.head);
     const RemoteFile file(scheduler, opened.object);
