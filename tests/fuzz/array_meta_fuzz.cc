@@ -1,22 +1,24 @@
 // Intent: any bytes as an array metalayer.  A metalayer that is accepted keeps the guarantees of
-// array_meta.h, and is the same after it is written and parsed again.
+// array_meta.h, and is the same after it is written and parsed again.  In a frame of chunks that
+// fit the array, the blocks of any range hold every byte of the range exactly once.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <limits>
+#include <random>
 #include <span>
 
+#include "codec/array/array_layout.h"
 #include "codec/array/array_meta.h"
+#include "tests/fuzz/array_checks.h"
 #include "tests/support/array_metalayer.h"
 
 namespace {
 
 using namespace framefs;
 
-void demand(bool holds) {
-  if (!holds) std::abort();
-}
+using fuzz::demand;
 
 // Checks the guarantees, in numbers wide enough for every product.
 void check_promises(const codec::ArrayMeta& meta) {
@@ -45,6 +47,32 @@ void check_promises(const codec::ArrayMeta& meta) {
   }
 }
 
+// The chunks that a frame needs for the array; all 0 if they are more than a frame can have.
+codec::FrameExtent extent_of(const codec::ArrayMeta& meta, std::uint32_t typesize) {
+  __extension__ using Wide = unsigned __int128;
+  constexpr Wide kMax = std::numeric_limits<std::int32_t>::max();
+  Wide chunksize = typesize;
+  Wide chunks = 1;
+  for (std::size_t i = 0; i < meta.ndim; ++i) {
+    const Wide block = std::max<Wide>(meta.blockshape[i], 1);
+    const Wide chunk = std::max<Wide>(meta.chunkshape[i], 1);
+    chunksize *= (chunk + block - 1) / block * block;
+    chunks *= (meta.shape[i] + chunk - 1) / chunk;
+    if (chunksize > kMax || chunks > kMax) return {};
+  }
+  return {.nbytes = static_cast<std::uint64_t>(chunks * chunksize),
+          .chunksize = static_cast<std::uint64_t>(chunksize),
+          .chunk_count = static_cast<std::uint64_t>(chunks)};
+}
+
+void check_layout(const codec::ArrayMeta& meta, std::size_t seed) {
+  std::mt19937 random(static_cast<std::uint32_t>(seed));
+  for (const std::uint32_t typesize : {1U, 4U, 7U}) {
+    const auto layout = codec::ArrayLayout::make(meta, typesize, extent_of(meta, typesize));
+    if (layout) fuzz::check_runs(*layout, random);
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -56,6 +84,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   check_promises(*meta);
+  check_layout(*meta, size);
   const auto shape = meta->array_dims();
   const auto chunkshape = meta->chunk_dims();
   const auto blockshape = meta->block_dims();

@@ -3,26 +3,24 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <optional>
 #include <random>
 #include <span>
 #include <vector>
 
+#include "codec/array/array_layout.h"
+#include "codec/array/frame_array.h"
 #include "codec/core/byte_source.h"
 #include "codec/core/limits.h"
 #include "codec/frame/frame.h"
 #include "codec/frame/frame_reader.h"
+#include "tests/fuzz/array_checks.h"
 #include "tests/support/decode_oracle.h"
 
 namespace framefs::fuzz {
 
 // Checks that must hold for any frame that opens, whatever its bytes.  A failed check ends the
 // process.
-
-inline void demand(bool holds) {
-  if (!holds) std::abort();
-}
 
 inline constexpr std::uint64_t kMaxDecodedBytes = 1u << 20;
 
@@ -51,11 +49,15 @@ class FrameChecks {
     if (frame_.nbytes() > kMaxDecodedBytes || frame_.chunk_count() > kMaxChunks) {
       return read_ends();
     }
-    std::vector<std::byte> whole(frame_.nbytes());
-    const auto read = reader().read(0, whole);
-    compare(read, whole, decode_chunks());
-    if (!read) return;
     std::mt19937 random(static_cast<std::uint32_t>(seed));
+    check_array(random);
+    std::vector<std::byte> whole(frame_.nbytes(), std::byte{0x55});
+    std::vector<std::byte> again(frame_.nbytes(), std::byte{0xaa});
+    const auto read = reader().read(0, whole);
+    demand(reader().read(0, again).has_value() == read.has_value());
+    if (read) demand(whole == again);  // no byte is left as it was
+    compare(read, whole, decode_chunks(random));
+    if (!read) return;
     demand(test::subranges_agree(source_, chunks_, frame_, small_limits(), whole, random, 4));
   }
 
@@ -86,9 +88,17 @@ class FrameChecks {
     }
   }
 
+  void check_array(std::mt19937& random) const {
+    const auto& meta = frame_.array();
+    if (!meta || !*meta) return;
+    const auto& header = frame_.header();
+    const auto layout = codec::ArrayLayout::make(**meta, header.typesize, codec::extent_of(header));
+    if (layout) check_runs(*layout, random);
+  }
+
   // Decodes the chunks one after another, block by block, up to the end of the frame's bytes.
   // Nothing if a chunk does not decode.
-  [[nodiscard]] std::optional<std::vector<std::byte>> decode_chunks() const {
+  [[nodiscard]] std::optional<std::vector<std::byte>> decode_chunks(std::mt19937& random) const {
     std::vector<std::byte> all;
     auto serial = reader();
     for (codec::ChunkIndex index; index.value < frame_.chunk_count(); ++index.value) {
@@ -96,7 +106,12 @@ class FrameChecks {
       const auto chunk = serial.open_chunk(index);
       if (!chunk || chunk->nbytes() > kMaxDecodedBytes) return std::nullopt;
       const auto plain = test::decode_by_blocks(chunks_, *chunk);
-      if (!plain) return std::nullopt;
+      const auto whole = plain ? std::span<const std::byte>(*plain) : std::span<const std::byte>();
+      demand(test::parts_agree(chunks_, *chunk, whole, random, 4));
+      if (!plain) {
+        demand(plain.error().kind != codec::Errc::internal);
+        return std::nullopt;
+      }
       all.insert(all.end(), plain->begin(), plain->end());
     }
     return all;

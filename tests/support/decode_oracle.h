@@ -19,8 +19,10 @@ namespace framefs::test {
 codec::Result<std::vector<std::byte>> decode_whole(const codec::ByteSource& source,
                                                    const codec::Chunk& chunk);
 
-// Decodes all of a chunk block by block, each with a new decoder.  A chunk without blocks is read
-// in pieces.
+// Decodes all of a chunk block by block, each with a decoder of its own.  A chunk without blocks is
+// read in pieces.  Each block is decoded twice.  Before each time, the destination, the scratch
+// memory and the contexts of the codec hold the bytes of another file.
+// Errors: internal, "old bytes", if the two results differ.
 codec::Result<std::vector<std::byte>> decode_by_blocks(const codec::ByteSource& source,
                                                        const codec::Chunk& chunk);
 
@@ -28,7 +30,9 @@ codec::Result<std::vector<std::byte>> decode_by_blocks(const codec::ByteSource& 
 bool subranges_agree(const codec::ByteSource& source, const codec::Chunk& chunk,
                      std::span<const std::byte> whole, std::mt19937& random, int reads);
 
-// Whether `count` random parts of blocks, each decoded on its own, equal the bytes in `whole`.
+// Whether `count` random parts of blocks, each decoded on its own, equal the bytes in `whole`.  If
+// the chunk does not decode, `whole` is empty, and the parts may fail.  As above, no part may
+// depend on the bytes of another file.
 bool parts_agree(const codec::ByteSource& source, const codec::Chunk& chunk,
                  std::span<const std::byte> whole, std::mt19937& random, int count);
 

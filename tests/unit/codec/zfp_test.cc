@@ -1,5 +1,6 @@
 #include "codec/compressor/zfp.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -38,9 +39,12 @@ ZfpFormat format_of(ZfpMode mode, std::uint8_t parameter, const Dims& dims,
   return format;
 }
 
+// The scratch memory holds the same old bytes as the output.
 Decode with(const ZfpFormat& format) {
   return [format](std::span<const std::byte> in, std::span<std::byte> out) {
+    constexpr std::size_t kOldBytes = 64u << 10;
     Scratch scratch;
+    std::ranges::fill(scratch.take(kOldBytes), out.empty() ? std::byte{0} : out.front());
     return decode_zfp(format, in, out, scratch);
   };
 }
