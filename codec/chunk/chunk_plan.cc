@@ -27,10 +27,10 @@ bool is_zero(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-Result<ChunkPlan> ChunkPlan::make(const EncodeParams& params, std::span<const std::byte> plain) {
+Result<ChunkPlan> ChunkPlan::make_header(const EncodeParams& params, std::size_t nbytes) {
   FRAMEFS_CHECK(check_params(params));
-  if (plain.size() > kMaxChunkBytes) {
-    return fail_value(Errc::over_limit, "nbytes", 4, static_cast<std::int64_t>(plain.size()));
+  if (nbytes > kMaxChunkBytes) {
+    return fail_value(Errc::over_limit, "nbytes", 4, static_cast<std::int64_t>(nbytes));
   }
   ChunkPlan plan;
   plan.params_ = params;
@@ -43,16 +43,43 @@ Result<ChunkPlan> ChunkPlan::make(const EncodeParams& params, std::span<const st
   header.typesize = params.typesize <= kLargestTypesizeInHeader
                         ? static_cast<std::uint8_t>(params.typesize)
                         : std::uint8_t{1};
-  header.nbytes = static_cast<std::uint32_t>(plain.size());
+  header.nbytes = static_cast<std::uint32_t>(nbytes);
   header.blocksize = blocksize_for(params, header.nbytes);
   header.nblocks = div_ceil(header.nbytes, header.blocksize);
   header.dont_split = !splits_blocks(params, header.blocksize);
   FRAMEFS_TRY(plan.filters_,
               ForwardPipeline::make(params.filters, {.typesize = header.typesize,
                                                      .schunk_typesize = params.typesize}));
+  return plan;
+}
+
+Result<ChunkPlan> ChunkPlan::make(const EncodeParams& params, std::span<const std::byte> plain) {
+  FRAMEFS_TRY(auto plan, make_header(params, plain.size()));
   plan.choose_params(plain);
   if (plan.outcome_ == ChunkOutcome::blocks && params.use_dict) FRAMEFS_CHECK(plan.train(plain));
   return plan;
+}
+
+Result<std::optional<ChunkPlan>> ChunkPlan::make_update(const EncodeParams& params,
+                                                        std::uint32_t nbytes, const Chunk& stored) {
+  const auto& old = stored.header();
+  if (params.use_dict || params.clevel == 0 || stored.body() != ChunkBody::blocks || old.has_dict ||
+      old.vl_blocks || stored.needs_first_block() || stored.split_is_ambiguous()) {
+    return std::nullopt;
+  }
+  FRAMEFS_TRY(auto plan, make_header(params, nbytes));
+  const auto& header = plan.header_;
+  // A stream of an earlier version may be laid out in another way.
+  const bool is_same = old.version == header.version && old.extended && old.codec == header.codec &&
+                       old.typesize == header.typesize && old.filters == header.filters &&
+                       old.blocksize == header.blocksize && old.dont_split == header.dont_split;
+  if (!is_same || !plan.is_worthwhile(plan.blocks_begin())) return std::nullopt;
+  plan.outcome_ = ChunkOutcome::blocks;
+  return plan;
+}
+
+bool ChunkPlan::fits(BlockIndex block, const Chunk& stored) const noexcept {
+  return block.value < stored.block_count() && block_range(block) == stored.block_range(block);
 }
 
 void ChunkPlan::choose_params(std::span<const std::byte> plain) {

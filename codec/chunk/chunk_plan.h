@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 
+#include "codec/chunk/chunk.h"
 #include "codec/chunk/chunk_header.h"
 #include "codec/chunk/encode_params.h"
 #include "codec/core/limits.h"
@@ -37,6 +38,15 @@ class ChunkPlan {
   // Errors: errors of check_params(); over_limit if the chunk is too large; system, if memory runs
   // out.
   static Result<ChunkPlan> make(const EncodeParams& params, std::span<const std::byte> plain);
+
+  // A plan for the next version of `stored`, of which some blocks are kept as they are encoded.  The
+  // outcome is `blocks`, whatever the bytes are.  Nothing if no block of `stored` can be kept: it was
+  // encoded in another way than `params` ask for, or its blocks depend on each other.
+  // Errors: as make().
+  static Result<std::optional<ChunkPlan>> make_update(const EncodeParams& params,
+                                                      std::uint32_t nbytes, const Chunk& stored);
+  // Whether a block takes the same range of the chunk in `stored`, so that its encoded bytes fit.
+  [[nodiscard]] bool fits(BlockIndex block, const Chunk& stored) const noexcept;
 
   // Enough room for any chunk of `nbytes`.
   static constexpr std::size_t max_bytes(std::size_t nbytes) noexcept {
@@ -82,6 +92,7 @@ class ChunkPlan {
 
  private:
   ChunkPlan() = default;
+  static Result<ChunkPlan> make_header(const EncodeParams& params, std::size_t nbytes);
   void choose_params(std::span<const std::byte> plain);
   Status train(std::span<const std::byte> plain);
   [[nodiscard]] std::size_t write_value(std::span<const std::byte> plain,

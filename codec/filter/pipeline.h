@@ -18,6 +18,7 @@ namespace framefs::codec {
 struct FilterSlot {
   std::uint8_t id = 0;
   std::uint8_t meta = 0;
+  bool operator==(const FilterSlot&) const = default;
 };
 using FilterSlots = std::array<FilterSlot, 6>;
 

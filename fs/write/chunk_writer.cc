@@ -1,5 +1,6 @@
 #include "fs/write/chunk_writer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "codec/frame/frame_index.h"
@@ -44,13 +45,20 @@ class ChunkWriter::Lease {
 void ChunkWriter::write(FrameBackend& backend, const codec::EncodeParams& params,
                         std::span<Job> jobs) {
   if (jobs.size() == 1) {
-    jobs[0].entry = jobs[0].plain.size() < kMinSharedBytes
-                        ? write_one(backend, params, jobs[0].plain)
-                        : write_by_blocks(backend, params, jobs[0].plain);
+    auto& job = jobs[0];
+    if (job.update != nullptr) {
+      job.entry = write_update(backend, job, true);
+    } else {
+      job.entry = job.plain.size() < kMinSharedBytes ? write_one(backend, params, job.plain)
+                                                     : write_by_blocks(backend, params, job.plain);
+    }
     return;
   }
-  workers_.run(jobs.size(),
-               [&](std::size_t i) { jobs[i].entry = write_one(backend, params, jobs[i].plain); });
+  workers_.run(jobs.size(), [&](std::size_t i) {
+    auto& job = jobs[i];
+    job.entry = job.update != nullptr ? write_update(backend, job, false)
+                                      : write_one(backend, params, job.plain);
+  });
 }
 
 Result<std::int64_t> ChunkWriter::write_one(FrameBackend& backend,
@@ -68,19 +76,8 @@ Result<std::int64_t> ChunkWriter::write_by_blocks(FrameBackend& backend,
                                                   std::span<const std::byte> plain) {
   FRAMEFS_TRY(const auto plan, codec::ChunkPlan::make(params_for(params, plain.size()), plain));
   if (plan.outcome() != codec::ChunkOutcome::blocks) return write_one(backend, params, plain);
-  struct Encoded {
-    std::unique_ptr<Bytes> bytes;
-    Result<std::size_t> size = 0;
-  };
   std::vector<Encoded> encoded(plan.block_count());
-  workers_.run(encoded.size(), [&](std::size_t i) {
-    const codec::BlockIndex block{i};
-    const auto [at, size] = plan.block_range(block);
-    encoded[i].bytes = std::make_unique<Bytes>(buffers_, plan.max_block_bytes(block));
-    Lease lane(*this);
-    encoded[i].size =
-        lane->blocks.encode(plan, block, plain.subspan(at, size), encoded[i].bytes->writable());
-  });
+  workers_.run(encoded.size(), [&](std::size_t i) { encoded[i] = encode_block(plan, i, plain); });
   std::vector<std::span<const std::byte>> blocks;
   blocks.reserve(encoded.size());
   for (const auto& block : encoded) {
@@ -92,6 +89,72 @@ Result<std::int64_t> ChunkWriter::write_by_blocks(FrameBackend& backend,
   const auto size = plan.assemble(plain, blocks, out);
   if (size == 0) return codec::index_code(codec::Special::zero);
   return backend.write_chunk(out.first(size));
+}
+
+auto ChunkWriter::encode_block(const codec::ChunkPlan& plan, std::uint64_t block,
+                               std::span<const std::byte> plain) -> Encoded {
+  const codec::BlockIndex index{block};
+  const auto [at, size] = plan.block_range(index);
+  Encoded encoded;
+  encoded.bytes = std::make_unique<Bytes>(buffers_, plan.max_block_bytes(index));
+  Lease lane(*this);
+  encoded.size =
+      lane->blocks.encode(plan, index, plain.subspan(at, size), encoded.bytes->writable());
+  return encoded;
+}
+
+Result<std::int64_t> ChunkWriter::write_update(FrameBackend& backend, Job& job, bool in_parallel) {
+  const auto& [plan, stored, source, kept] = *job.update;
+  std::vector<std::uint64_t> changed;
+  for (std::uint64_t block = 0; block < plan.block_count(); ++block) {
+    if (!kept[block]) changed.push_back(block);
+  }
+  std::vector<Encoded> encoded(changed.size());
+  const auto encode = [&](std::size_t i) {
+    encoded[i] = encode_block(plan, changed[i], job.plain);
+  };
+  if (in_parallel) {
+    workers_.run(changed.size(), encode);
+  } else {
+    for (std::size_t i = 0; i < changed.size(); ++i) encode(i);
+  }
+
+  Lease lane(*this);
+  const auto out = lane->stored.take(codec::ChunkPlan::max_bytes(job.plain.size()));
+  std::size_t at = plan.blocks_begin();
+  std::vector<std::uint32_t> ends;
+  // Kept blocks that lie side by side in the stored chunk are read at once.
+  codec::ByteRange run;
+  const auto read_run = [&]() -> Status {
+    const auto to = out.subspan(at - run.size, run.size);
+    run.size = 0;
+    return to.empty() ? Status() : source->read_at(run.offset, to);
+  };
+  auto next = encoded.begin();
+  for (std::uint64_t block = 0; block < plan.block_count(); ++block) {
+    codec::ByteRange place;
+    if (kept[block]) {
+      FRAMEFS_TRY(place, stored->stored_range({block}));
+    } else {
+      FRAMEFS_TRY(place.size, next->size);
+    }
+    if (!plan.is_worthwhile(at + place.size)) {
+      job.needs_all_bytes = true;
+      return 0;
+    }
+    if (!kept[block] || place.offset != run.offset + run.size) FRAMEFS_CHECK(read_run());
+    if (kept[block]) {
+      if (run.size == 0) run.offset = place.offset;
+      run.size += place.size;
+    } else {
+      std::ranges::copy(next->bytes->view().first(place.size), out.subspan(at).begin());
+      ++next;
+    }
+    at += place.size;
+    ends.push_back(static_cast<std::uint32_t>(at));
+  }
+  FRAMEFS_CHECK(read_run());
+  return backend.write_chunk(out.first(plan.finish_blocks(ends, out)));
 }
 
 }  // namespace framefs::fs

@@ -11,6 +11,7 @@
 #include "fs/core/guarded.h"
 #include "fs/core/worker_pool.h"
 #include "fs/read/buffer_pool.h"
+#include "fs/write/chunk_update.h"
 #include "fs/write/frame_backend.h"
 
 namespace framefs::fs {
@@ -24,7 +25,12 @@ class ChunkWriter {
 
   struct Job {
     std::span<const std::byte> plain;  // not empty
-    Result<std::int64_t> entry = 0;    // of the index, once it has been stored
+    // If set, only the blocks that it does not keep are there in `plain`.
+    const ChunkUpdate* update = nullptr;
+    Result<std::int64_t> entry = 0;  // of the index, once it has been stored
+    // Nothing was written: the update would not be smaller than the plain bytes, all of which are
+    // needed then.
+    bool needs_all_bytes = false;
   };
   // Does all jobs; each has its result or its error afterwards.
   // Errors of a job: those of encoding; those of FrameBackend::write_chunk().
@@ -39,6 +45,13 @@ class ChunkWriter {
   class Lease;
   Result<std::int64_t> write_one(FrameBackend& backend, const codec::EncodeParams& params,
                                  std::span<const std::byte> plain);
+  Result<std::int64_t> write_update(FrameBackend& backend, Job& job, bool in_parallel);
+  struct Encoded {
+    std::unique_ptr<Bytes> bytes;
+    Result<std::size_t> size = 0;
+  };
+  Encoded encode_block(const codec::ChunkPlan& plan, std::uint64_t block,
+                       std::span<const std::byte> plain);
   Result<std::int64_t> write_by_blocks(FrameBackend& backend, const codec::EncodeParams& params,
                                        std::span<const std::byte> plain);
 

@@ -21,6 +21,11 @@ void Extents::cut(std::uint32_t end) {
   if (!extents_.empty()) extents_.back().end = std::min(extents_.back().end, end);
 }
 
+bool Extents::touches(std::uint32_t begin, std::uint32_t end) const noexcept {
+  const auto first = std::ranges::upper_bound(extents_, begin, {}, &Extent::end);
+  return first != extents_.end() && first->begin < end;
+}
+
 bool Extents::covers(std::uint32_t begin, std::uint32_t end) const noexcept {
   if (begin >= end) return true;
   return std::ranges::any_of(

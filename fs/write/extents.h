@@ -22,6 +22,8 @@ class Extents {
 
   // Whether all of [begin, end) is in it.
   [[nodiscard]] bool covers(std::uint32_t begin, std::uint32_t end) const noexcept;
+  // Whether any byte of [begin, end) is in it.
+  [[nodiscard]] bool touches(std::uint32_t begin, std::uint32_t end) const noexcept;
   [[nodiscard]] const std::vector<Extent>& all() const noexcept { return extents_; }
 
   // Calls body(begin, end, is_in) for the parts of [begin, end), in order.

@@ -261,15 +261,31 @@ Status FrameWriteSession::choose_params_from(std::span<const ChunkOverlay::Froze
 
 Status FrameWriteSession::write_frozen(std::vector<ChunkOverlay::Frozen> frozen) {
   std::vector<ChunkWriter::Job> jobs;
+  std::vector<std::optional<ChunkUpdate>> updates(frozen.size());
+  const auto complete = [&](const ChunkOverlay::Frozen& chunk) {
+    return reading([&] { return overlay_frame_->complete(chunk); });
+  };
   auto status = [&]() -> Status {
-    for (const auto& chunk : frozen) {
-      FRAMEFS_CHECK(reading([&] { return overlay_frame_->complete(chunk); }));
+    for (std::size_t i = 0; i < frozen.size(); ++i) {
+      // The parameters of a new frame are not chosen yet, and all bytes of its first chunk count.
+      if (!choose_params_) {
+        FRAMEFS_TRY(updates[i],
+                    reading([&] { return overlay_frame_->plan_update(frozen[i], params_); }));
+      }
+      if (!updates[i]) FRAMEFS_CHECK(complete(frozen[i]));
     }
     FRAMEFS_CHECK(choose_params_from(frozen));
-    for (const auto& chunk : frozen) {
-      jobs.push_back({chunk.bytes->bytes().first(chunk.nbytes)});
+    for (std::size_t i = 0; i < frozen.size(); ++i) {
+      jobs.push_back({.plain = frozen[i].bytes->bytes().first(frozen[i].nbytes),
+                      .update = updates[i] ? &*updates[i] : nullptr});
     }
     services_.chunk_writer.write(*backend_, params_, jobs);
+    for (std::size_t i = 0; i < frozen.size(); ++i) {
+      if (!jobs[i].needs_all_bytes) continue;
+      FRAMEFS_CHECK(complete(frozen[i]));
+      jobs[i] = {.plain = jobs[i].plain};
+      services_.chunk_writer.write(*backend_, params_, std::span(&jobs[i], 1));
+    }
     return {};
   }();
   jobs.resize(frozen.size());

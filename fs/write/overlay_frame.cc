@@ -12,6 +12,9 @@ namespace {
 // So many decoded bytes of a chunk are held at a time when all of it is read.
 constexpr std::uint64_t kReadBytes = 4u << 20;
 
+// The most that a stream of one repeated byte takes.  Source: chunk format, "Streams".
+constexpr std::uint64_t kMaxRunBytes = 5;
+
 }  // namespace
 
 Result<std::shared_ptr<const codec::ChunkOffsets>> OverlayFrame::chunk_offsets() const {
@@ -98,9 +101,15 @@ Status OverlayFrame::read_plain(const codec::Chunk& chunk, ChunkIndex index, std
 }
 
 Status OverlayFrame::complete(const ChunkOverlay::Frozen& frozen) const {
+  return complete_range(frozen, {0, frozen.nbytes});
+}
+
+Status OverlayFrame::complete_range(const ChunkOverlay::Frozen& frozen, ByteRange range) const {
   auto& chunk = *frozen.bytes;
+  const auto begin = static_cast<std::uint32_t>(range.offset);
+  const auto end = static_cast<std::uint32_t>(range.offset + range.size);
   Status status;
-  chunk.written().for_each(0, frozen.nbytes, [&](auto from, auto to, bool is_written) {
+  chunk.written().for_each(begin, end, [&](auto from, auto to, bool is_written) {
     if (is_written || !status) return;
     const auto part = chunk.bytes().subspan(from, to - from);
     const auto base = std::min(to, std::max(from, chunk.base_bytes())) - from;
@@ -108,6 +117,37 @@ Status OverlayFrame::complete(const ChunkOverlay::Frozen& frozen) const {
     if (base > 0) status = read_stored({frozen.chunk}, from, part.first(base));
   });
   return status;
+}
+
+Result<std::optional<ChunkUpdate>> OverlayFrame::plan_update(
+    const ChunkOverlay::Frozen& frozen, const codec::EncodeParams& params) const {
+  const auto& written = frozen.bytes->written();
+  const auto base = frozen.bytes->base_bytes();
+  if (base == 0 || written.covers(0, frozen.nbytes)) return std::nullopt;
+  FRAMEFS_TRY(auto stored, stored_chunk({frozen.chunk}));
+  FRAMEFS_TRY(auto plan, codec::ChunkPlan::make_update(params, frozen.nbytes, *stored));
+  if (!plan) return std::nullopt;
+  std::vector<bool> kept(plan->block_count());
+  std::uint64_t kept_streams = 0;
+  std::uint64_t kept_bytes = 0;
+  for (codec::BlockIndex block; block.value < kept.size(); ++block.value) {
+    const auto range = plan->block_range(block);
+    const auto begin = static_cast<std::uint32_t>(range.offset);
+    const auto end = static_cast<std::uint32_t>(range.offset + range.size);
+    if (end > base || written.touches(begin, end) || !plan->fits(block, *stored)) continue;
+    const auto place = stored->stored_range(block);
+    if (!place) continue;
+    kept[block.value] = true;
+    kept_streams += plan->stream_count(block);
+    kept_bytes += place->size;
+  }
+  // Blocks of repeated bytes cost next to nothing to decode, and the chunk may have become one that
+  // needs no blocks at all.
+  if (kept_bytes <= kMaxRunBytes * kept_streams) return std::nullopt;
+  for (codec::BlockIndex block; block.value < kept.size(); ++block.value) {
+    if (!kept[block.value]) FRAMEFS_CHECK(complete_range(frozen, plan->block_range(block)));
+  }
+  return ChunkUpdate{std::move(*plan), std::move(stored), origin_.chunks.get(), std::move(kept)};
 }
 
 Status OverlayFrame::read_stored(ChunkIndex index, std::uint64_t offset,

@@ -9,6 +9,7 @@
 #include "fs/view/cached_frame.h"
 #include "fs/view/frame_chunks.h"
 #include "fs/write/chunk_overlay.h"
+#include "fs/write/chunk_update.h"
 
 namespace framefs::fs {
 
@@ -54,9 +55,15 @@ class OverlayFrame final : public FrameChunks {
   // Fills what was not written of a frozen chunk from what is stored below it, so that all of its
   // bytes are there to be encoded.
   Status complete(const ChunkOverlay::Frozen& frozen) const;
+  // How to store a frozen chunk without encoding the blocks that were not written.  The other blocks
+  // are completed.  Nothing if all of the chunk has to be encoded; then complete() is still to be
+  // called.
+  Result<std::optional<ChunkUpdate>> plan_update(const ChunkOverlay::Frozen& frozen,
+                                                 const codec::EncodeParams& params) const;
 
  private:
   Result<std::shared_ptr<const codec::Chunk>> stored_chunk(ChunkIndex index) const;
+  Status complete_range(const ChunkOverlay::Frozen& frozen, ByteRange range) const;
   Status read_stored(ChunkIndex index, std::uint64_t offset, std::span<std::byte> out) const;
   Status read_blocks(const std::shared_ptr<const codec::Chunk>& chunk, ChunkIndex index,
                      std::uint64_t offset, std::span<std::byte> out) const;
