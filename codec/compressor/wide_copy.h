@@ -71,7 +71,10 @@ inline constexpr auto kWidened8 = widened(8);
 inline constexpr auto kWidened16 = widened(16);
 
 // copy_match() for distances 1..15.
-inline void copy_near_match(std::byte* to, std::size_t distance, std::size_t length) {
+// Always inlined: a call costs as much as most matches, and LZ4 streams of planes decode 4 to 8 %
+// slower with it.
+[[gnu::always_inline]] inline void copy_near_match(std::byte* to, std::size_t distance,
+                                                   std::size_t length) {
   const std::byte* const end = to + length;
   // Not std::has_single_bit: without the popcount instruction, it is a function call.
   if (distance < 8 && (distance & (distance - 1)) == 0) {
