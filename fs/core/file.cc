@@ -43,11 +43,17 @@ Result<struct stat> stat_of(int fd) {
 
 std::string path_of_fd(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
 
+UniqueFd open_quietly(int directory, const char* path, int flags) noexcept {
+  const int fd = ::openat(directory, path, flags | O_NOATIME | O_CLOEXEC);
+  if (fd >= 0 || errno != EPERM) return UniqueFd(fd);
+  return UniqueFd(::openat(directory, path, flags | O_CLOEXEC));
+}
+
 Result<UniqueFd> reopen(int fd, int flags) {
   // A path of that kind is a link, though one that no name can lead astray.
-  UniqueFd opened((flags & O_PATH) != 0
-                      ? ::fcntl(fd, F_DUPFD_CLOEXEC, 0)
-                      : ::open(path_of_fd(fd).c_str(), (flags & ~O_NOFOLLOW) | O_CLOEXEC));
+  auto opened = (flags & O_PATH) != 0
+                    ? UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0))
+                    : open_quietly(AT_FDCWD, path_of_fd(fd).c_str(), flags & ~O_NOFOLLOW);
   if (!opened) return system_error("open");
   return opened;
 }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <utility>
@@ -50,6 +51,10 @@ Result<struct stat> stat_of(int fd);
 // descriptor.
 std::string path_of_fd(int fd);
 
+// openat() that lets what is read leave the time of last access as it is, where the system allows that:
+// to the owner of the file and to root.  O_CLOEXEC is implied.  Errors: errno.
+UniqueFd open_quietly(int directory, const char* path, int flags) noexcept;
+
 // Opens once more what `fd` holds, if by O_PATH only; it may have no name any more.
 // Errors: system.
 Result<UniqueFd> reopen(int fd, int flags);
@@ -57,6 +62,19 @@ Result<UniqueFd> reopen(int fd, int flags);
 // Fills `out` from `offset`, over interrupted and short reads.
 // Errors: truncated at the end of the file, `at` being the offset asked for; system.
 Status read_fully(int fd, std::uint64_t offset, std::span<std::byte> out);
+
+// A file, whatever its names.
+struct FileKey {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  bool operator==(const FileKey&) const = default;
+};
+struct FileKeyHash {
+  std::size_t operator()(const FileKey& key) const noexcept {
+    // Multiplied, so that numbers close to each other differ in all bits.
+    return std::hash<std::uint64_t>{}(key.inode * 0x9e3779b97f4a7c15ULL + key.device);
+  }
+};
 
 // What tells one state of a file from another without reading it.
 struct FileIdentity {

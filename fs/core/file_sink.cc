@@ -1,5 +1,6 @@
 #include "fs/core/file_sink.h"
 
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -27,6 +28,18 @@ Status write_fully(int fd, std::uint64_t offset, std::span<const std::byte> byte
     if (put < 0) return write_error("write", begin);
     bytes = bytes.subspan(static_cast<std::size_t>(put));
     offset += static_cast<std::uint64_t>(put);
+  }
+  return {};
+}
+
+Status append_fully(int fd, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    // pwritev2() does not write through this pointer, its type just cannot say so.
+    const iovec piece{.iov_base = const_cast<std::byte*>(bytes.data()), .iov_len = bytes.size()};
+    const auto put = ::pwritev2(fd, &piece, 1, 0, RWF_APPEND);
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return write_error("write", 0);
+    bytes = bytes.subspan(static_cast<std::size_t>(put));
   }
   return {};
 }

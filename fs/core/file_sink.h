@@ -11,6 +11,10 @@ namespace framefs::fs {
 // Errors: no_space where the system says so (a quota too); system.
 Status write_fully(int fd, std::uint64_t offset, std::span<const std::byte> bytes);
 
+// Stores all of `bytes` at the end of the file, wherever that is by then, as O_APPEND does.  The system
+// may take them in pieces, between which other writers append.  Errors: likewise.
+Status append_fully(int fd, std::span<const std::byte> bytes);
+
 // An open file as what the codec writes to.  Threads: as ByteSink.
 class FileSink final : public codec::ByteSink {
  public:

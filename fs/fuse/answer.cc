@@ -102,7 +102,10 @@ struct Sender {
     fuse_reply_data(req, &source, FUSE_BUF_SPLICE_MOVE);
   }
 
-  void operator()(WrittenAnswer& answer) const { fuse_reply_write(req, answer.size); }
+  void operator()(WrittenAnswer& answer) const {
+    fuse_reply_write(req, answer.size);
+    if (const auto& wrong = answer.misplaced) mount.stale_pages.note(wrong->node, wrong->offset);
+  }
 
   void operator()(BufferAnswer& answer) const {
     fuse_reply_buf(req, answer.bytes.data(), answer.bytes.size());

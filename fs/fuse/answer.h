@@ -4,6 +4,7 @@
 #include <exception>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -15,6 +16,7 @@
 #include "fs/core/log.h"
 #include "fs/fuse/handles.h"
 #include "fs/fuse/passthrough.h"
+#include "fs/fuse/stale_pages.h"
 #include "fs/tree/filesystem.h"
 
 namespace framefs::fuse {
@@ -31,6 +33,7 @@ struct Mount {
   HandleTable<fs::OpenFile> files;
   HandleTable<FolderHandle> directories;
   Passthrough passthrough;
+  StalePages stale_pages;
 };
 
 // What FUSE's `number` stands for in `table`.  Errors: system, EBADF.
@@ -77,6 +80,12 @@ struct FileAnswer {  // from a plain file, by splice where the kernel can
 };
 struct WrittenAnswer {
   std::size_t size;
+  // Where the kernel put bytes into its pages that are elsewhere in the file.
+  struct Misplaced {
+    fs::NodeId node;
+    std::uint64_t offset;
+  };
+  std::optional<Misplaced> misplaced = std::nullopt;
 };
 struct BufferAnswer {
   std::vector<char> bytes;

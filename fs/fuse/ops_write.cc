@@ -1,3 +1,5 @@
+#include <fcntl.h>
+
 #include <span>
 
 #include "fs/fuse/answer.h"
@@ -6,13 +8,25 @@
 namespace framefs::fuse {
 namespace {
 
-void op_write(fuse_req_t req, fuse_ino_t, const char* bytes, std::size_t size, off_t offset,
+// Whether the bytes belong at the end of the file, wherever the kernel takes that to be.  Pages that
+// the kernel writes back have their place already, and with writeback all bytes come as pages.
+bool is_append(const Mount& mount, const fuse_file_info& info) {
+  return (info.flags & O_APPEND) != 0 && info.writepage == 0 && !mount.writeback;
+}
+
+void op_write(fuse_req_t req, fuse_ino_t node, const char* bytes, std::size_t size, off_t offset,
               fuse_file_info* info) {
   answer(req, "write", [&](Mount& mount) -> Result<Answer> {
     FRAMEFS_TRY(const auto file, find_handle(mount.files, info->fh));
-    FRAMEFS_CHECK(mount.filesystem.write(*file, static_cast<std::uint64_t>(offset),
-                                         std::as_bytes(std::span(bytes, size))));
-    return WrittenAnswer{size};
+    const auto at = static_cast<std::uint64_t>(offset);
+    const auto content = std::as_bytes(std::span(bytes, size));
+    if (!is_append(mount, *info)) {
+      FRAMEFS_CHECK(mount.filesystem.write(*file, at, content));
+      return WrittenAnswer{size};
+    }
+    FRAMEFS_TRY(const bool is_there, mount.filesystem.append(*file, at, content));
+    if (is_there) return WrittenAnswer{size};
+    return WrittenAnswer{size, WrittenAnswer::Misplaced{node, at}};
   });
 }
 

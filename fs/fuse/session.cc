@@ -156,9 +156,15 @@ Status serve_mount(const fs::MountOptions& options, fs::Log& log,
         fs::describe(watchdog.error()));
   }
   FRAMEFS_TRY(const auto filesystem, fs::Filesystem::open(options, log));
-  Mount mount{
-      *filesystem, log, options.writeback, options.io_uring, options.attr_timeout_ms / 1000.0, {},
-      {},          {}};
+  Mount mount{*filesystem,
+              log,
+              options.writeback,
+              options.io_uring,
+              options.attr_timeout_ms / 1000.0,
+              {},
+              {},
+              {},
+              {}};
   // Modes come from the kernel as they are to be.
   ::umask(0);
   auto words = mount_options_text(options, filesystem->is_read_only());
@@ -179,9 +185,14 @@ Status serve_mount(const fs::MountOptions& options, fs::Log& log,
   if (fuse_session_mount(session.get(), options.mountpoint.c_str()) == 0) {
     if (watchdog) watchdog->mounted(options.mountpoint);
     const auto announcer = start_announcer(options, log, on_ready);
+    mount.stale_pages.start([&](fs::NodeId node, std::uint64_t offset) {
+      // Nothing is wrong where the kernel has forgotten the file meanwhile.
+      fuse_lowlevel_notify_inval_inode(session.get(), node, static_cast<off_t>(offset), 0);
+    });
     served = serve(session.get());
     // Before the announcer is waited for: its request may be among those that nobody will answer.
     fuse_session_unmount(session.get());
+    mount.stale_pages.stop();
   } else {
     served = fs::system_error_of(EPERM, "the kernel refused the mount, see the message above");
   }

@@ -16,8 +16,7 @@ std::string ChunkFiles::name_of(std::uint32_t id) { return fmt::format("{:08X}.c
 
 Result<ChunkFiles::Opened> ChunkFiles::open(std::uint32_t id) const {
   // O_NONBLOCK: a fifo in its place must not hold a reader up.
-  UniqueFd fd(::openat(directory_.get(), name_of(id).c_str(),
-                       O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  auto fd = open_quietly(directory_.get(), name_of(id).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   // The index names a chunk that is not there: damage, and nothing that a caller did wrong.
   const auto damaged = [id] { return codec::fail_value(Errc::bad_field, "chunk file", 0, id); };
   // ENXIO: a socket.

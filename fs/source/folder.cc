@@ -25,7 +25,7 @@ Expected Folder::expected(const std::string& name) const { return expected_conte
 
 Result<std::vector<Folder::Item>> items_of(int directory) {
   // A description of its own, so that two listings of one directory do not share a position.
-  UniqueFd own(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  auto own = open_quietly(directory, ".", O_RDONLY | O_DIRECTORY);
   if (!own) return system_error("opendir");
   const std::unique_ptr<DIR, CloseDirectory> stream(::fdopendir(own.get()));
   if (!stream) return system_error("opendir");

@@ -92,6 +92,24 @@ std::vector<ShownName> full_names(std::string_view name, const FrameSummary& fil
   return names;
 }
 
+bool can_be_shown(const FrameSummary& file, ShownAs shown_as) {
+  switch (shown_as) {
+    case ShownAs::itself:
+      return file.content == Content::other;
+    case ShownAs::frame:
+      return file.content == Content::frame;
+    case ShownAs::array:
+      return file.content == Content::array;
+    case ShownAs::npy:
+      return file.content == Content::array && file.is_numpy;
+    case ShownAs::container:
+      return file.content == Content::embed_container || file.content == Content::zip_container;
+    case ShownAs::single_entry:
+      return true;
+  }
+  return false;
+}
+
 std::vector<std::string> source_names(const ShownName& asked, std::string_view now) {
   std::vector<std::string> names;
   const auto add = [&](const std::string& stem, Expected content) {

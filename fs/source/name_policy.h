@@ -33,6 +33,9 @@ struct ShownName {
   bool operator==(const ShownName&) const = default;
 };
 
+// Whether an entry that holds `file` is shown as that under some name.
+bool can_be_shown(const FrameSummary& file, ShownAs shown_as);
+
 // The names that an entry would have if nothing else were in its directory; none where it is shown
 // under its own name anyway.
 std::vector<ShownName> wanted_names(std::string_view name, const FrameSummary& file,

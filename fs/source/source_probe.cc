@@ -1,6 +1,7 @@
 #include "fs/source/source_probe.h"
 
 #include <fcntl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <functional>
@@ -12,7 +13,17 @@ namespace framefs::fs {
 namespace {
 
 // O_NONBLOCK: should the file have become a fifo since it was looked at.
-constexpr int kFileFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+constexpr int kFileFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
+
+// Whether every change of the file from now on shows in its times.  Those have the resolution of this
+// clock: a file that changes twice in one tick looks the same after both.
+bool is_settled(const struct stat& stat) {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  const auto& changed = stat.st_ctim;
+  return changed.tv_sec < now.tv_sec ||
+         (changed.tv_sec == now.tv_sec && changed.tv_nsec < now.tv_nsec);
+}
 
 }  // namespace
 
@@ -40,13 +51,17 @@ void SourceProbe::remember(const Key& key, const FrameSummary& summary) {
 FrameSummary SourceProbe::probe_open(const FileReader& file, const struct stat& stat,
                                      Expected expected) {
   const Key key{identity_of(stat), expected};
-  if (const auto known = recall(key)) return *known;
-  FrameSummary summary;
-  if (const auto rest = file.available_from(offset_)) {
-    summary = summarise(codec::ByteWindow(file, offset_, *rest), expected, limits_);
+  auto known = recall(key);
+  if (!known) {
+    known.emplace();
+    const bool may_be_kept = is_settled(stat);  // before the file is read
+    if (const auto rest = file.available_from(offset_)) {
+      known = summarise(codec::ByteWindow(file, offset_, *rest), expected, limits_);
+    }
+    if (may_be_kept) remember(key, *known);
   }
-  remember(key, summary);
-  return summary;
+  if (watcher_) watcher_();
+  return *known;
 }
 
 void SourceProbe::probe_file(int directory, const std::string& name, Expected expected,
@@ -54,7 +69,7 @@ void SourceProbe::probe_file(int directory, const std::string& name, Expected ex
   if (const auto known = recall({identity_of(entry.stat), expected})) {
     entry.summary = *known;
   } else {
-    UniqueFd fd(::openat(directory, name.c_str(), kFileFlags));
+    auto fd = open_quietly(directory, name.c_str(), kFileFlags);
     if (!fd) return;
     entry.summary = probe_open(FileReader(std::move(fd)), entry.stat, expected);
   }
@@ -68,7 +83,7 @@ void SourceProbe::probe_sparse(int directory, const std::string& name, Expected 
   const UniqueFd folder(
       ::openat(directory, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!folder) return;
-  UniqueFd fd(::openat(folder.get(), std::string(kSparseIndexName).c_str(), kFileFlags));
+  auto fd = open_quietly(folder.get(), kSparseIndexName.data(), kFileFlags);
   if (!fd) return;
   const auto stat = stat_of(fd.get());
   if (!stat || !S_ISREG(stat->st_mode)) return;
@@ -94,6 +109,7 @@ Result<SourceEntry> SourceProbe::probe_as(int directory, const std::string& name
   if (S_ISDIR(entry.stat.st_mode) && may_be_sparse) {
     probe_sparse(directory, name, expected, entry);
   }
+  if (watcher_) watcher_();
   return entry;
 }
 

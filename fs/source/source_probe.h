@@ -3,9 +3,11 @@
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "codec/core/limits.h"
 #include "fs/core/file.h"
@@ -27,13 +29,22 @@ struct SourceEntry {
   }
 };
 
+inline FileKey file_key(const SourceEntry& entry) noexcept {
+  return {entry.stat.st_dev, entry.stat.st_ino};
+}
+
 // Finds out what the entries of SOURCE are, by one small read each, and remembers it for as long as
 // the file does not change.  Threads: any number.
 class SourceProbe {
  public:
+  // Called whenever something has been looked at and before anybody uses what was found: a test then
+  // does what other threads or processes could do in between.
+  using Watcher = std::function<void()>;
+
   // Frames begin at byte `offset` of their files: other than 0 where SOURCE is one file.
-  explicit SourceProbe(const codec::Limits& limits, std::uint64_t offset = 0)
-      : limits_(limits), offset_(offset) {}
+  explicit SourceProbe(const codec::Limits& limits, std::uint64_t offset = 0,
+                       Watcher watcher = nullptr)
+      : limits_(limits), offset_(offset), watcher_(std::move(watcher)) {}
 
   // Looks at `name` in an open directory; what is read of it is for its name to say, or for
   // `expected`.
@@ -63,6 +74,7 @@ class SourceProbe {
 
   const codec::Limits limits_;
   const std::uint64_t offset_;
+  const Watcher watcher_;
   Guarded<std::unordered_map<Key, FrameSummary, KeyHash>> known_;
 };
 

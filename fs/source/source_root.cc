@@ -14,12 +14,18 @@ namespace {
 
 // The C library of Debian 12 has no wrapper for it.
 Result<UniqueFd> open_beneath(int directory, const char* path, int flags) {
-  open_how how{};
-  how.flags = static_cast<std::uint64_t>(static_cast<unsigned>(flags | O_CLOEXEC));
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+  // What the daemon reads does not count as an access, where the system allows that: to the owner.
+  if ((flags & O_PATH) == 0) flags |= O_NOATIME;
   while (true) {
+    open_how how{};
+    how.flags = static_cast<std::uint64_t>(static_cast<unsigned>(flags | O_CLOEXEC));
+    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
     const auto fd = ::syscall(SYS_openat2, directory, path, &how, sizeof(how));
     if (fd >= 0) return UniqueFd(static_cast<int>(fd));
+    if (errno == EPERM && (flags & O_NOATIME) != 0) {
+      flags &= ~O_NOATIME;
+      continue;
+    }
     // EAGAIN: something was renamed while the kernel made sure to stay beneath.
     if (errno != EINTR && errno != EAGAIN) return system_error("open");
   }

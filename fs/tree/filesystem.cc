@@ -25,6 +25,9 @@ constexpr std::uint64_t kIdleBufferShare = 16;
 constexpr std::uint64_t kSingleEntryInode = std::uint64_t{1} << 61;
 constexpr std::uint64_t kArrayInode = std::uint64_t{1} << 62;
 
+// A file that others keep replacing while it is looked up is given up after so many looks.
+constexpr int kMaxRounds = 100;
+
 bool names_source(const NodeKey& key, const struct stat& st) {
   // The directory around one entry is the same whatever entry that is by now.
   if (key.shown_as == ShownAs::single_entry) return true;
@@ -73,18 +76,19 @@ bool allows_no_changes(const MountOptions& options, const MountRoot& found) {
 
 }  // namespace
 
-Result<std::unique_ptr<Filesystem>> Filesystem::open(const MountOptions& options, Log& log) {
+Result<std::unique_ptr<Filesystem>> Filesystem::open(const MountOptions& options, Log& log,
+                                                     SourceProbe::Watcher watcher) {
   FRAMEFS_TRY(auto found, find_mount_root(options));
   auto effective = options;
   effective.read_only = allows_no_changes(options, found);
   const auto& st = found.entry.stat;
   const NodeKey key{st.st_dev, st.st_ino, found.shown_as, {}};
-  return std::unique_ptr<Filesystem>(
-      new Filesystem(effective, log, std::move(found.root), found.expected, key));
+  return std::unique_ptr<Filesystem>(new Filesystem(effective, log, std::move(found.root),
+                                                    found.expected, key, std::move(watcher)));
 }
 
 Filesystem::Filesystem(const MountOptions& options, Log& log, SourceRoot root, Expected expected,
-                       const NodeKey& root_key)
+                       const NodeKey& root_key, SourceProbe::Watcher watcher)
     : options_(options),
       root_(std::move(root)),
       expected_(expected),
@@ -95,7 +99,7 @@ Filesystem::Filesystem(const MountOptions& options, Log& log, SourceRoot root, E
       buffers_(std::min(kIdleBufferBytes, options.cache_bytes / kIdleBufferShare)),
       cache_(options.cache_bytes),
       blocks_(cache_, buffers_, workers_),
-      probe_(options.limits, options.source_offset),
+      probe_(options.limits, options.source_offset, std::move(watcher)),
       directory_(workers_, options.keep_suffix, options.arrays),
       inodes_(root_key.device),
       nodes_(root_key, root_.path()),
@@ -147,20 +151,48 @@ Result<std::unique_ptr<Folder>> Filesystem::open_folder(Node& node) {
   return std::make_unique<DiskFolder>(std::move(fd), probe_);
 }
 
-struct stat Filesystem::shown(const SourceEntry& entry, ShownAs shown_as) {
+// Looks for the session first, then at SOURCE, then at what the session has, and again where a session
+// of the file has begun or ended meanwhile, or the file is another than was guessed.
+Result<Filesystem::Seen> Filesystem::see(FileKey guess, const Probe& probe) const {
+  while (true) {
+    FRAMEFS_TRY(
+        auto seen,
+        sessions_.observe(guess, [&](const WriteSessionTable::Session& session) -> Result<Seen> {
+          FRAMEFS_TRY(auto entry, probe());
+          Seen both{.entry = std::move(entry), .written = {}};
+          if (session) both.written = session->shown();
+          return both;
+        }));
+    const auto key = file_key(seen.entry);
+    if (key == guess) return seen;
+    guess = key;
+  }
+}
+
+Result<Filesystem::Seen> Filesystem::see_node(Node& node) {
+  if (!node.key.is_member()) return see(file_key(node), [&] { return probe_node(node); });
+  // Containers are never written.
+  FRAMEFS_TRY(auto entry, probe_node(node));
+  return Seen{.entry = std::move(entry), .written = {}};
+}
+
+bool Filesystem::is_being_written(NodeId id) const {
+  const auto node = nodes_.find(id);
+  return node && session_of(**node) != nullptr;
+}
+
+struct stat Filesystem::shown(const Seen& seen, ShownAs shown_as) {
+  const auto& [entry, written] = seen;
   struct stat st = entry.content_stat();
   const auto& summary = entry.summary;
   st.st_ino = inodes_.shown(entry.stat.st_dev, entry.stat.st_ino);
-  const auto session = shown_as == ShownAs::itself
-                           ? nullptr
-                           : sessions_.find({entry.stat.st_dev, entry.stat.st_ino});
-  if (session) st.st_mtim = session->mtime();
+  if (written && shown_as != ShownAs::itself) st.st_mtim = written->mtime;
   if (entry.index_stat) st.st_blocks = static_cast<blkcnt_t>((summary.stored_bytes + 511) / 512);
   switch (shown_as) {
     case ShownAs::itself:
       return st;
     case ShownAs::frame:
-      st.st_size = static_cast<off_t>(session ? session->nbytes() : summary.nbytes);
+      st.st_size = static_cast<off_t>(written ? written->nbytes : summary.nbytes);
       break;
     case ShownAs::array:
       st.st_size = static_cast<off_t>(summary.array_bytes);
@@ -196,27 +228,54 @@ NodeKey Filesystem::key_of(const Node& parent, const std::string& source_name, S
 
 Filesystem::Entry Filesystem::enter(const std::shared_ptr<Node>& parent,
                                     const std::string& source_name, ShownAs shown_as,
-                                    const SourceEntry& entry) {
-  const auto key = key_of(*parent, source_name, shown_as, entry);
+                                    const Seen& seen) {
+  const auto key = key_of(*parent, source_name, shown_as, seen.entry);
   // What is the only one in its directory is where the mount itself was told to look.
   const auto& name = parent->key.shown_as == ShownAs::single_entry ? root_.path() : source_name;
   const auto node = nodes_.lookup(parent, name, key);
-  return {node->id, shown(entry, key.shown_as)};
+  return {node->id, shown(seen, key.shown_as)};
+}
+
+// What is shown as `name`, as it is now.
+Result<Filesystem::Located> Filesystem::locate(const Node& parent, const Folder& folder,
+                                               const std::string& name) const {
+  for (int round = 0; round < kMaxRounds; ++round) {
+    FRAMEFS_TRY(auto found, directory_.find(folder, name));
+    if (parent.key.shown_as == ShownAs::container) {
+      Seen seen{.entry = found.entry, .written = {}};  // never written
+      return Located{std::move(found), std::move(seen)};
+    }
+    FRAMEFS_TRY(auto seen,
+                see(file_key(found.entry), [&] { return folder.probe(found.source_name); }));
+    if (can_be_shown(seen.entry.summary, found.shown_as)) {
+      return Located{std::move(found), std::move(seen)};
+    }
+  }
+  return system_error_of(ESTALE, "lookup");
 }
 
 Result<Filesystem::Entry> Filesystem::lookup(NodeId parent, const std::string& name) {
   FRAMEFS_TRY(const auto node, nodes_.find(parent));
   FRAMEFS_TRY(const auto folder, open_folder(*node));
-  FRAMEFS_TRY(const auto found, directory_.find(*folder, name));
-  return enter(node, found.source_name, found.shown_as, found.entry);
+  FRAMEFS_TRY(const auto located, locate(*node, *folder, name));
+  return enter(node, located.found.source_name, located.found.shown_as, located.seen);
 }
 
 Result<Filesystem::Entry> Filesystem::lookup(const OpenFolder& directory,
                                              const DirectoryEntry& entry) {
-  const auto& name = entry.source.name;
-  if (entry.entry) return enter(directory.node, name, entry.shown.shown_as, *entry.entry);
-  FRAMEFS_TRY(const auto probed, directory.folder->probe(name));
-  return enter(directory.node, name, entry.shown.shown_as, probed);
+  const auto& [name, inode, type] = entry.source;
+  const auto& node = directory.node;
+  const auto probe = [&] { return directory.folder->probe(name); };
+  if (node->key.shown_as == ShownAs::container) {
+    FRAMEFS_TRY(auto member, probe());
+    return enter(node, name, entry.shown.shown_as, {.entry = std::move(member), .written = {}});
+  }
+  FRAMEFS_TRY(const auto seen, see({node->key.device, inode}, probe));
+  // It may have another name by now, which the kernel finds when it looks the name up.
+  if (!can_be_shown(seen.entry.summary, entry.shown.shown_as)) {
+    return system_error_of(ESTALE, "lookup");
+  }
+  return enter(node, name, entry.shown.shown_as, seen);
 }
 
 Result<SourceEntry> Filesystem::probe_member(OpenContainer store, const std::string& member) const {
@@ -271,8 +330,8 @@ Result<SourceEntry> Filesystem::probe_place(const Node& node) {
 
 Result<struct stat> Filesystem::stat_node(NodeId id) {
   FRAMEFS_TRY(const auto node, nodes_.find(id));
-  FRAMEFS_TRY(const auto entry, probe_node(*node));
-  return shown(entry, node->key.shown_as);
+  FRAMEFS_TRY(const auto seen, see_node(*node));
+  return shown(seen, node->key.shown_as);
 }
 
 Result<std::string> Filesystem::read_link(NodeId id) {

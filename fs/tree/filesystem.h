@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -38,7 +39,9 @@ class ArrayView;
 class Filesystem {
  public:
   // Errors: system, where SOURCE cannot be opened.
-  static Result<std::unique_ptr<Filesystem>> open(const MountOptions& options, Log& log);
+  // `watcher` is for tests.
+  static Result<std::unique_ptr<Filesystem>> open(const MountOptions& options, Log& log,
+                                                  SourceProbe::Watcher watcher = nullptr);
 
   // Whether nothing can be changed: so asked for, or SOURCE allows no changes.
   [[nodiscard]] bool is_read_only() const noexcept { return options_.read_only; }
@@ -47,6 +50,8 @@ class Filesystem {
     NodeId id = 0;
     struct stat stat{};
   };
+  // Whether a session writes the node's frame.
+  [[nodiscard]] bool is_being_written(NodeId id) const;
   // Counts one lookup of the node found.
   Result<Entry> lookup(NodeId parent, const std::string& name);
   void forget(NodeId id, std::uint64_t lookups) { nodes_.forget(id, lookups); }
@@ -74,6 +79,9 @@ class Filesystem {
   // Errors: no_space and others of storing what was written, now or before; EPERM for an array's
   //   header and beyond its end; over_limit.
   Status write(OpenFile& file, std::uint64_t offset, std::span<const std::byte> bytes);
+  // Writes bytes where the file ends now.  False where that is not at `offset`, where the caller took
+  // the end to be: its pages from there on are wrong.  Errors: likewise.
+  Result<bool> append(OpenFile& file, std::uint64_t offset, std::span<const std::byte> bytes);
   // `mode` is that of fallocate(2).
   Status allocate(OpenFile& file, int mode, std::uint64_t offset, std::uint64_t size);
   // Stores what was written, so that failures to do so are known when the file is closed.
@@ -145,17 +153,32 @@ class Filesystem {
 
  private:
   Filesystem(const MountOptions& options, Log& log, SourceRoot root, Expected expected,
-             const NodeKey& root_key);
+             const NodeKey& root_key, SourceProbe::Watcher watcher);
 
   [[nodiscard]] ReadServices services();
   [[nodiscard]] std::string name_for_log(const Node& node) const;
   [[nodiscard]] Expected expected_at(const std::string& path) const;
 
+  // An entry of SOURCE and, where it is being written, what its session has: both of one moment.
+  struct Seen {
+    SourceEntry entry;
+    std::optional<FrameWriteSession::Shown> written;
+  };
+  // The one way to sizes, times and states that are answered.  `probe` looks at SOURCE; `guess` is
+  // the file that it is likely to find.
+  using Probe = std::function<Result<SourceEntry>()>;
+  Result<Seen> see(FileKey guess, const Probe& probe) const;
+  Result<Seen> see_node(Node& node);
+  struct Located {
+    NameMap::Found found;
+    Seen seen;
+  };
+  Result<Located> locate(const Node& parent, const Folder& folder, const std::string& name) const;
   Entry enter(const std::shared_ptr<Node>& parent, const std::string& source_name, ShownAs shown_as,
-              const SourceEntry& entry);
+              const Seen& seen);
   static NodeKey key_of(const Node& parent, const std::string& source_name, ShownAs shown_as,
                         const SourceEntry& entry);
-  struct stat shown(const SourceEntry& entry, ShownAs shown_as);
+  struct stat shown(const Seen& seen, ShownAs shown_as);
   Result<SourceEntry> probe_node(Node& node);
   Result<SourceEntry> probe_place(const Node& node);
   Result<SourceEntry> probe_source(const Node& node, const BackingFile& source);
@@ -182,6 +205,12 @@ class Filesystem {
   // `new_file` where the file was just made to become a frame.
   Result<Opened> open_as(std::shared_ptr<Node> node, BackingFile source, int flags,
                          const NewFile* new_file);
+  // The state of an open file's content, and the session that writes it (0: none), of one moment.
+  struct ContentNow {
+    FileIdentity identity;
+    std::uint64_t session_id = 0;
+  };
+  Result<ContentNow> content_now(const OpenFile& file) const;
   Status truncate(Node& node, OpenFile* file, std::uint64_t size);
   [[nodiscard]] WriteSessionTable::Session session_of(const Node& node) const;
   Result<std::shared_ptr<FrameWriteSession>> make_session(Node& node, const BackingFile& source,
@@ -234,6 +263,8 @@ class Filesystem {
   // The entry that was just made, given to who asked for it; where that fails, it is removed.
   Result<Entry> enter_new(const Parent& parent, const std::string& source_name,
                           const Caller& caller, mode_t mode);
+  Result<Created> created(NodeId id, Result<Opened> opened);
+  Result<Opened> open_existing(NodeId id, int flags);
   // `folder` is that of `parent`.
   Result<NewFile> plan_file(const Parent& parent, const Folder& folder,
                             const std::string& name) const;

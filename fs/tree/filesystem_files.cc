@@ -54,8 +54,6 @@ Result<Filesystem::Opened> Filesystem::open_file(NodeId id, int flags) {
 
 Result<Filesystem::Opened> Filesystem::open_as(std::shared_ptr<Node> node, BackingFile source,
                                                int flags, const NewFile* new_file) {
-  FRAMEFS_TRY(const auto st, source.content_stat());
-  const auto identity = identity_of(st);
   Opened opened;
   opened.file =
       std::make_unique<OpenFile>(std::move(node), std::move(source), ahead_.new_pattern());
@@ -64,16 +62,20 @@ Result<Filesystem::Opened> Filesystem::open_as(std::shared_ptr<Node> node, Backi
   if (writes && file.node->key.has_view()) {
     FRAMEFS_TRY(file.session, join_session(*file.node, file.source, new_file));
   }
-  const auto session = session_of(*file.node);
-  const auto* const overlay_frame = session ? session->chunks().get() : nullptr;
+  const auto now = content_now(file);
+  if (!now) {
+    leave_session(file);
+    return std::unexpected(now.error());
+  }
   opened.keep_pages = file.node->state.with([&](Node::State& state) {
     ++state.open_handles;
-    const bool is_known = std::exchange(state.kernel_pages, identity) == identity;
+    const bool is_known = std::exchange(state.kernel_pages, now->identity) == now->identity;
     // A file that is being written changes by what the kernel itself has handed over.
-    const bool is_written = std::exchange(state.kernel_pages_of, overlay_frame) == overlay_frame;
-    return is_known || (overlay_frame != nullptr && is_written);
+    const bool is_same_session =
+        std::exchange(state.kernel_pages_of, now->session_id) == now->session_id;
+    return is_known || (now->session_id != 0 && is_same_session);
   });
-  if (session) {
+  if (now->session_id != 0) {
     // What is written by way of one view of an array is not in the pages of the other.
     opened.bypass_pages =
         options_.arrays == ArrayViews::both && file.node->key.shown_as != ShownAs::frame;
@@ -93,6 +95,15 @@ Result<Filesystem::Opened> Filesystem::open_as(std::shared_ptr<Node> node, Backi
   return opened;
 }
 
+Result<Filesystem::ContentNow> Filesystem::content_now(const OpenFile& file) const {
+  const auto& node = *file.node;
+  return sessions_.observe(file_key(node), [&](const auto& session) -> Result<ContentNow> {
+    FRAMEFS_TRY(const auto st, file.source.content_stat());
+    const bool is_written = session && node.key.shows_frame() && !node.key.is_member();
+    return ContentNow{identity_of(st), is_written ? session->id() : 0};
+  });
+}
+
 void Filesystem::close_file(const OpenFile& file) {
   // The view goes with the last handle, and its descriptor with it; what the cache holds stays
   // good.
@@ -107,11 +118,12 @@ Result<struct stat> Filesystem::stat_file(const OpenFile& file) {
   const auto& key = file.node->key;
   if (key.is_member()) {
     FRAMEFS_TRY(auto store, read_container(*file.node, file.source));
-    FRAMEFS_TRY(const auto member, probe_member(std::move(store), key.member));
-    return shown(member, key.shown_as);
+    FRAMEFS_TRY(auto member, probe_member(std::move(store), key.member));
+    return shown({.entry = std::move(member), .written = {}}, key.shown_as);
   }
-  FRAMEFS_TRY(const auto entry, probe_source(*file.node, file.source));
-  return shown(entry, key.shown_as);
+  FRAMEFS_TRY(const auto seen,
+              see(file_key(*file.node), [&] { return probe_source(*file.node, file.source); }));
+  return shown(seen, key.shown_as);
 }
 
 ContentId Filesystem::content_id(Node& node, const FileIdentity& identity) {

@@ -113,10 +113,12 @@ Result<Filesystem::Entry> Filesystem::enter_new(const Parent& parent,
     if (!fd) return system_error("open");
     FRAMEFS_CHECK(give(fd.get(), parent.stat, caller));
     if (S_ISREG(mode)) FRAMEFS_CHECK(give_special_bits(fd.get(), mode));
-    FRAMEFS_TRY(const auto entry, parent.folder->probe(source_name));
+    FRAMEFS_TRY(const auto st, stat_of(fd.get()));
+    FRAMEFS_TRY(const auto seen,
+                see({st.st_dev, st.st_ino}, [&] { return parent.folder->probe(source_name); }));
     const auto shown_as =
-        entry.summary.content == Content::frame ? ShownAs::frame : ShownAs::itself;
-    return enter(parent.node, source_name, shown_as, entry);
+        seen.entry.summary.content == Content::frame ? ShownAs::frame : ShownAs::itself;
+    return enter(parent.node, source_name, shown_as, seen);
   };
   auto entered = finish();
   if (!entered) ::unlinkat(parent.fd(), source_name.c_str(), S_ISDIR(mode) ? AT_REMOVEDIR : 0);
@@ -175,8 +177,8 @@ Result<Filesystem::Entry> Filesystem::make_link(NodeId id, NodeId parent, const 
                AT_SYMLINK_FOLLOW) != 0) {
     return system_error("link");
   }
-  FRAMEFS_TRY(const auto entry, in.folder->probe(source_name));
-  return enter(in.node, source_name, node->key.shown_as, entry);
+  FRAMEFS_TRY(const auto seen, see(file_key(*node), [&] { return in.folder->probe(source_name); }));
+  return enter(in.node, source_name, node->key.shown_as, seen);
 }
 
 // Where no name that a frame could have would be shown as asked, or it would be too long, the file is
@@ -232,47 +234,51 @@ Result<BackingFile> Filesystem::make_file(const Parent& parent, const NewFile& p
   return BackingFile::adopt(std::move(fd));
 }
 
+// The file that was opened, with the size and times that it has now that it is open.
+Result<Filesystem::Created> Filesystem::created(NodeId id, Result<Opened> opened) {
+  if (!opened) {
+    forget(id, 1);
+    return std::unexpected(opened.error());
+  }
+  const auto st = stat_file(*opened->file);
+  if (!st) {
+    close_file(*opened->file);
+    forget(id, 1);
+    return std::unexpected(st.error());
+  }
+  return Created{.entry = {id, *st}, .opened = std::move(*opened)};
+}
+
+// It was made just now by somebody else: the kernel, which cuts files by setattr, takes it for new.
+Result<Filesystem::Opened> Filesystem::open_existing(NodeId id, int flags) {
+  FRAMEFS_TRY(auto opened, open_file(id, flags));
+  if ((flags & O_TRUNC) == 0) return opened;
+  auto& file = *opened.file;
+  if (const auto cut = truncate(*file.node, &file, 0); !cut) {
+    close_file(file);
+    return std::unexpected(cut.error());
+  }
+  return opened;
+}
+
 Result<Filesystem::Created> Filesystem::create_file(NodeId parent, const std::string& name,
                                                     mode_t mode, int flags, const Caller& caller) {
   FRAMEFS_TRY(const auto in, open_parent(parent));
   const NegativeLookupCache folder(*in.folder);
   FRAMEFS_TRY(const auto there, find_in(folder, name));
-  Created created;
-  const auto opened_or_forgotten = [&](Result<Opened> opened) -> Result<Created> {
-    if (!opened) {
-      forget(created.entry.id, 1);
-      return std::unexpected(opened.error());
-    }
-    created.opened = std::move(*opened);
-    return std::move(created);
-  };
   if (there) {
     if ((flags & O_EXCL) != 0) return system_error_of(EEXIST, "create");
-    created.entry = enter(in.node, there->source_name, there->shown_as, there->entry);
-    FRAMEFS_TRY(auto opened, opened_or_forgotten(open_file(created.entry.id, flags)));
-    // It was made just now by somebody else: the kernel does not know that it is not new.
-    if ((flags & O_TRUNC) == 0) return opened;
-    auto& file = *opened.opened.file;
-    if (const auto cut = truncate(*file.node, &file, 0); !cut) {
-      close_file(file);
-      forget(opened.entry.id, 1);
-      return std::unexpected(cut.error());
-    }
-    return opened;
+    const NodeKey key{there->entry.stat.st_dev, there->entry.stat.st_ino, there->shown_as, {}};
+    const auto id = nodes_.lookup(in.node, there->source_name, key)->id;
+    return created(id, open_existing(id, flags));
   }
   FRAMEFS_CHECK(check_new_name(name, ShownAs::itself));
   FRAMEFS_TRY(const auto plan, plan_file(in, folder, name));
   FRAMEFS_TRY(auto source, make_file(in, plan, mode, caller));
-  SourceEntry entry;
-  FRAMEFS_TRY(entry.stat, stat_of(source.fd()));
-  if (plan.frame) {
-    entry.summary = summarise(codec::MemorySource(plan.bytes), Expected::frame, options_.limits);
-  }
-  const auto shown_as = plan.frame ? ShownAs::frame : ShownAs::itself;
-  created.entry = enter(in.node, plan.source_name, shown_as, entry);
-  FRAMEFS_TRY(auto node, nodes_.find(created.entry.id));
-  return opened_or_forgotten(
-      open_as(std::move(node), std::move(source), flags, plan.frame ? &plan : nullptr));
+  FRAMEFS_TRY(const auto st, stat_of(source.fd()));
+  const NodeKey key{st.st_dev, st.st_ino, plan.frame ? ShownAs::frame : ShownAs::itself, {}};
+  const auto node = nodes_.lookup(in.node, plan.source_name, key);
+  return created(node->id, open_as(node, std::move(source), flags, plan.frame ? &plan : nullptr));
 }
 
 }  // namespace framefs::fs

@@ -16,8 +16,6 @@
 namespace framefs::fs {
 namespace {
 
-FileKey file_key(const Node& node) { return {node.key.device, node.key.inode}; }
-
 // Zeros are written to an array's bytes in pieces of that.
 constexpr std::size_t kZeroBytes = 256u << 10;
 
@@ -108,7 +106,7 @@ void Filesystem::leave_session(const OpenFile& file) {
 std::shared_ptr<const View> Filesystem::view_of(Node& node, const FrameWriteSession& session) {
   const auto chunks = session.chunks();
   auto known = node.state.with([&](const Node::State& state) {
-    return state.overlay_view_of == chunks.get() ? state.overlay_view : nullptr;
+    return state.overlay_view_of == session.id() ? state.overlay_view : nullptr;
   });
   if (known) return known;
   std::shared_ptr<const View> made;
@@ -123,7 +121,7 @@ std::shared_ptr<const View> Filesystem::view_of(Node& node, const FrameWriteSess
   std::shared_ptr<const View> dropped;
   node.state.with([&](Node::State& state) {
     dropped = std::exchange(state.overlay_view, made);
-    state.overlay_view_of = chunks.get();
+    state.overlay_view_of = session.id();
   });
   return made;
 }
@@ -135,12 +133,12 @@ void Filesystem::end_session(const FileKey& key, const FileIdentity& identity) {
     if (!node) continue;
     std::shared_ptr<const View> dropped;
     node->state.with([&](Node::State& state) {
-      if (state.kernel_pages_of != nullptr) state.kernel_pages = identity;
-      state.kernel_pages_of = nullptr;
+      if (state.kernel_pages_of != 0) state.kernel_pages = identity;
+      state.kernel_pages_of = 0;
       // Two states may look alike from outside.
       state.content_id = {};
       dropped = std::move(state.overlay_view);
-      state.overlay_view_of = nullptr;
+      state.overlay_view_of = 0;
     });
   }
 }
@@ -171,6 +169,26 @@ Status Filesystem::write_array(const ArrayView& view, FrameWriteSession& session
   return {};
 }
 
+Result<bool> Filesystem::append(OpenFile& file, std::uint64_t offset,
+                                std::span<const std::byte> bytes) {
+  const auto& key = file.node->key;
+  if (!key.has_view()) {
+    FRAMEFS_CHECK(append_fully(file.source.fd(), bytes));
+    FRAMEFS_TRY(const auto st, stat_of(file.source.fd()));
+    return static_cast<std::uint64_t>(st.st_size) == offset + bytes.size();
+  }
+  // The size of an array is fixed: nothing can be appended, as the write itself will say.
+  if (key.shown_as != ShownAs::frame) {
+    FRAMEFS_CHECK(write(file, offset, bytes));
+    return true;
+  }
+  if (!file.session) return system_error_of(EBADF, "write");
+  FRAMEFS_CHECK(sessions_.make_room(*file.session));
+  FRAMEFS_TRY(const auto appended, file.session->append(bytes));
+  if (appended.has_full) sessions_.note_full(file.session);
+  return appended.offset == offset;
+}
+
 Status Filesystem::write(OpenFile& file, std::uint64_t offset, std::span<const std::byte> bytes) {
   auto& node = *file.node;
   if (!node.key.has_view()) return write_fully(file.source.fd(), offset, bytes);
@@ -195,8 +213,8 @@ Status Filesystem::truncate(Node& node, OpenFile* file, std::uint64_t size) {
     return resize_file(fd.get(), size);
   }
   if (node.key.shown_as != ShownAs::frame) {
-    FRAMEFS_TRY(const auto entry, probe_node(node));
-    const auto now = static_cast<std::uint64_t>(shown(entry, node.key.shown_as).st_size);
+    FRAMEFS_TRY(const auto seen, see_node(node));
+    const auto now = static_cast<std::uint64_t>(shown(seen, node.key.shown_as).st_size);
     return size == now ? Status{} : system_error_of(EPERM, "truncate");
   }
   const auto resize = [size](FrameWriteSession& session) { return session.truncate(size); };

@@ -141,7 +141,7 @@ Result<std::vector<DirectoryEntry>> NameMap::list(const Folder& folder) const {
     for (auto& shown :
          names_of(item.name, entry ? entry->summary : FrameSummary{}, own, is_taken)) {
       const Folder::Item source{item.name, item.inode, type_of(shown.shown_as, item.type)};
-      listing.push_back({std::move(shown), source, entry});
+      listing.push_back({std::move(shown), source});
     }
   }
   return listing;

@@ -11,11 +11,11 @@
 
 namespace framefs::fs {
 
-// One entry of a directory as the mount shows it.
+// One entry of a directory as the mount shows it: a name and an identity.  Sizes and times are not
+// part of it, since a listing is answered in pieces, between which files change.
 struct DirectoryEntry {
   ShownName shown;
-  Folder::Item source;               // its type is that of what is shown
-  std::optional<SourceEntry> entry;  // known where it was looked at anyway
+  Folder::Item source;  // its type is that of what is shown
 };
 
 // How names in SOURCE and names in the mount go together.  Both directions follow from nothing but

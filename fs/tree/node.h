@@ -14,8 +14,6 @@
 
 namespace framefs::fs {
 
-class OverlayFrame;
-
 using NodeId = std::uint64_t;
 inline constexpr NodeId kRootNode = 1;  // FUSE's number for the root, too
 
@@ -54,10 +52,11 @@ struct Node {
     FileIdentity identity;      // the state that `content_id` stands for
     ContentId content_id;       // of that state
     FileIdentity kernel_pages;  // the state whose bytes the kernel may still hold
-    // While the file is being written: how it is seen, and whether the kernel's pages are of that.
+    // While the file is being written: how it is seen, and the ids of the sessions (0: none) whose
+    // bytes that view shows and the kernel may hold.
     std::shared_ptr<const View> overlay_view;
-    const OverlayFrame* overlay_view_of = nullptr;
-    const OverlayFrame* kernel_pages_of = nullptr;
+    std::uint64_t overlay_view_of = 0;
+    std::uint64_t kernel_pages_of = 0;
   };
   Guarded<State> state;
 
@@ -69,6 +68,9 @@ struct Node {
   std::uint64_t lookups_ = 0;             // that the kernel has not yet forgotten
   std::shared_ptr<const UniqueFd> held_;  // what lost that name, by O_PATH
 };
+
+// The file of SOURCE that a node shows; of what is in a container, the container.
+inline FileKey file_key(const Node& node) { return {node.key.device, node.key.inode}; }
 
 // All nodes that the kernel knows.  Threads: any number.
 class NodeTable {

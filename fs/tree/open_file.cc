@@ -33,8 +33,8 @@ Result<struct stat> BackingFile::content_stat() const {
 
 Result<std::shared_ptr<const FileReader>> BackingFile::open_content() const {
   if (file_) return file_;
-  UniqueFd fd(::openat(folder_->get(), std::string(kSparseIndexName).c_str(),
-                       O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  auto fd =
+      open_quietly(folder_->get(), kSparseIndexName.data(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   if (!fd) return system_error("open");
   return std::make_shared<const FileReader>(std::move(fd));
 }

@@ -122,6 +122,7 @@ Result<std::shared_ptr<FrameWriteSession>> FrameWriteSession::make(Opening openi
 FrameWriteSession::FrameWriteSession(Opening opening, std::vector<codec::NamedContent> vlmetalayers,
                                      const WriteServices& services)
     : services_(services),
+      id_(services.content_ids.next().value),
       header_(opening.frame.header()),
       backend_(std::move(opening.backend)),
       params_(opening.params),
@@ -135,12 +136,10 @@ FrameWriteSession::FrameWriteSession(Opening opening, std::vector<codec::NamedCo
   });
 }
 
-std::uint64_t FrameWriteSession::nbytes() const {
-  return overlay_.read([](const ChunkOverlay& overlay) { return overlay.nbytes(); });
-}
-
-timespec FrameWriteSession::mtime() const {
-  return overlay_.read([](const ChunkOverlay& overlay) { return overlay.mtime; });
+FrameWriteSession::Shown FrameWriteSession::shown() const {
+  return overlay_.read([](const ChunkOverlay& overlay) {
+    return Shown{.nbytes = overlay.nbytes(), .mtime = overlay.mtime};
+  });
 }
 
 Status FrameWriteSession::set_mtime(const timespec& time, const std::function<Status()>& set) {
@@ -179,6 +178,16 @@ Result<bool> FrameWriteSession::write(std::span<const Piece> pieces) {
     for (const auto& [offset, bytes] : pieces) overlay.write(offset, bytes);
     overlay.mtime = now();
     return overlay.has_full_chunks();
+  });
+}
+
+Result<FrameWriteSession::Appended> FrameWriteSession::append(std::span<const std::byte> bytes) {
+  return overlay_.write([&](ChunkOverlay& overlay) -> Result<Appended> {
+    const auto end = overlay.nbytes();
+    FRAMEFS_CHECK(check_size(overlay, end, bytes.size()));
+    overlay.write(end, bytes);
+    overlay.mtime = now();
+    return Appended{.offset = end, .has_full = overlay.has_full_chunks()};
   });
 }
 

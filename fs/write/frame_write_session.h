@@ -66,8 +66,17 @@ class FrameWriteSession {
     return overlay_frame_;
   }
 
-  [[nodiscard]] std::uint64_t nbytes() const;
-  [[nodiscard]] timespec mtime() const;
+  // No other session of the mount has it, nor ever will.
+  [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
+
+  // What users see of the frame beside its bytes, all of one moment.
+  struct Shown {
+    std::uint64_t nbytes = 0;
+    timespec mtime{};
+  };
+  [[nodiscard]] Shown shown() const;
+  [[nodiscard]] std::uint64_t nbytes() const { return shown().nbytes; }
+  [[nodiscard]] timespec mtime() const { return shown().mtime; }
   // To `time`, or to that of now for UTIME_NOW, once `set` has set that of the file; no commit will
   // change it.  Errors: those of `set`.
   Status set_mtime(const timespec& time, const std::function<Status()>& set);
@@ -81,6 +90,12 @@ class FrameWriteSession {
   // chunks are ready to be stored.
   // Errors: over_limit past ChunkOverlay::max_bytes().
   Result<bool> write(std::span<const Piece> pieces);
+  struct Appended {
+    std::uint64_t offset = 0;  // where the bytes are: where the frame ended
+    bool has_full = false;     // as write() returns
+  };
+  // Writes bytes at the end, wherever other writers have put it by now.  Errors: likewise.
+  Result<Appended> append(std::span<const std::byte> bytes);
   // Errors: likewise.
   Status truncate(std::uint64_t nbytes);
   // Makes it longer where it is shorter.  Errors: likewise.
@@ -161,6 +176,7 @@ class FrameWriteSession {
 
   // Constant after construction.
   const WriteServices services_;
+  const std::uint64_t id_;
   const codec::FrameHeader header_;
   // Guarded by the turn, in which stored chunks change.
   CommitLock commit_lock_;

@@ -74,12 +74,20 @@ std::vector<WriteSessionTable::Session> WriteSessionTable::all() const {
   });
 }
 
-WriteSessionTable::Session WriteSessionTable::find(const FileKey& key) const {
-  if (count_.load(std::memory_order_acquire) == 0) return nullptr;
-  return state_.with([&](const State& state) {
+WriteSessionTable::Seen WriteSessionTable::look(const FileKey& key) const {
+  // The number first: a session that begins after this line changes it.
+  const auto now = generation(key).load(std::memory_order_acquire);
+  if (count_.load(std::memory_order_acquire) == 0) return {nullptr, now};
+  return state_.with([&](const State& state) -> Seen {
     const auto at = state.entries.find(key);
-    return at == state.entries.end() ? nullptr : at->second.session;
+    const auto locked = generation(key).load(std::memory_order_relaxed);
+    return {at == state.entries.end() ? nullptr : at->second.session, locked};
   });
+}
+
+void WriteSessionTable::note_change(const State& state, const FileKey& key) {
+  count_.store(state.entries.size(), std::memory_order_release);
+  generations_[FileKeyHash{}(key) % kGenerations].fetch_add(1, std::memory_order_release);
 }
 
 Result<WriteSessionTable::Session> WriteSessionTable::open(
@@ -96,7 +104,7 @@ Result<WriteSessionTable::Session> WriteSessionTable::open(
   FRAMEFS_TRY(auto made, make());
   return state_.with([&](State& state) {
     state.entries.emplace(key, Entry{made, 1});
-    count_.store(state.entries.size(), std::memory_order_release);
+    note_change(state, key);
     return made;
   });
 }
@@ -185,7 +193,7 @@ void WriteSessionTable::end_entry(const FileKey& key) {
     if (const auto st = session->content_stat()) identity = identity_of(*st);
     ended = std::move(at->second.session);
     state.entries.erase(at);
-    count_.store(state.entries.size(), std::memory_order_release);
+    note_change(state, key);
   });
   if (!ended) return;
   if ((ended->is_changed() || ended->is_lost()) && !is_gone) {

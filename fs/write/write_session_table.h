@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -15,13 +16,6 @@
 #include "fs/write/frame_write_session.h"
 
 namespace framefs::fs {
-
-// A file of SOURCE, whatever its names.
-struct FileKey {
-  std::uint64_t device = 0;
-  std::uint64_t inode = 0;
-  bool operator==(const FileKey&) const = default;
-};
 
 // All frames that are being written, and the thread that works for them in the background: it stores
 // chunks that are complete, commits what was closed, many files with one sync, and now and then
@@ -42,7 +36,19 @@ class WriteSessionTable {
 
   using Session = std::shared_ptr<FrameWriteSession>;
   // Null where the file is not being written.
-  [[nodiscard]] Session find(const FileKey& key) const;
+  [[nodiscard]] Session find(const FileKey& key) const { return look(key).session; }
+  // Runs body(session), with null where the file is not being written, and runs it again while a
+  // session of the file has begun or ended meanwhile.  Hence what the body finds in SOURCE and what
+  // it takes from the session belong to one moment: every size, time and state that is answered is
+  // made by such a body.  The body must look at SOURCE itself, and not use what was found before.
+  template <class Body>
+  auto observe(const FileKey& key, const Body& body) const {
+    while (true) {
+      const auto seen = look(key);
+      auto result = body(seen.session);
+      if (generation(key).load(std::memory_order_acquire) == seen.generation) return result;
+    }
+  }
   // The session of a file, made by make() where there is none, for one more writer.
   // Errors: those of make().
   Result<Session> open(const FileKey& key, const std::function<Result<Session>()>& make);
@@ -61,19 +67,30 @@ class WriteSessionTable {
     Session session;
     std::uint64_t writers = 0;
   };
-  struct KeyHash {
-    std::size_t operator()(const FileKey& key) const noexcept {
-      return std::hash<std::uint64_t>{}(key.inode * 0x9e3779b97f4a7c15ULL + key.device);
-    }
-  };
   struct State {
-    std::unordered_map<FileKey, Entry, KeyHash> entries;
+    std::unordered_map<FileKey, Entry, FileKeyHash> entries;
   };
   struct Work {
     std::vector<Session> full;
     std::vector<FileKey> closed;
     bool is_ending = false;
   };
+
+  // The session of a file, and how many have begun and ended so far of the files that share a counter.
+  struct Seen {
+    Session session;
+    std::uint64_t generation = 0;
+  };
+  [[nodiscard]] Seen look(const FileKey& key) const;
+
+  // Enough that work on other files seldom makes observe() repeat itself.
+  static constexpr std::size_t kGenerations = 1024;
+  using Generation = std::atomic<std::uint64_t>;
+  [[nodiscard]] const Generation& generation(const FileKey& key) const noexcept {
+    return generations_[FileKeyHash{}(key) % kGenerations];
+  }
+  // `state` shows that the caller holds its lock.
+  void note_change(const State& state, const FileKey& key);
 
   void serve();
   void end_closed(const std::vector<FileKey>& keys);
@@ -88,6 +105,9 @@ class WriteSessionTable {
   // How many entries there are; who reads 0 needs no lock to know that there is none.  A writer's own
   // open() has ended before anybody can expect to find its session.
   std::atomic<std::size_t> count_{0};
+  // Changed under the lock of `state_`, by release: a reader that sees the same number before and
+  // after its work knows that no session of its file has begun or ended in between.
+  std::array<Generation, kGenerations> generations_{};
   Guarded<State> state_;
   CommitLock
       opening_;  // so that no session is made of a state that another one has left behind meanwhile

@@ -233,6 +233,26 @@ class Attributes(MountCase):
             self.assertEqual((folder.st_uid, folder.st_mtime_ns),
                              (os.stat(self.source).st_uid, os.stat(self.source).st_mtime_ns))
 
+    def test_reading_is_no_access_in_source(self):
+        chunks = self.source / "s.b2frame/chunks.b2frame"
+        self.make_frame(bytes(range(256)) * 100, self.source / "s.b2frame", "--sparse")
+        (self.source / "text").write_text("hello")
+        (self.source / "sub").mkdir()
+        files = [self.frame, chunks, *chunks.parent.glob("*.chunk"), self.source / "text",
+                 self.source, self.source / "sub"]
+        before = 1_000_000_000  # older than the change, so that a read would move it
+        for path in files:
+            os.utime(path, (before, before + 1))
+        with self.mount() as mount:
+            for name in ("d", "s", "text"):
+                mount.path(name).stat()
+                mount.path(name).read_bytes()
+                os.listxattr(mount.path(name))
+            for folder in (mount.path(), mount.path("sub")):
+                list(os.scandir(folder))
+            for path in files:
+                self.assertEqual(os.stat(path).st_atime, before, path)
+
     def test_block_size_is_clamped(self):
         sizes = {"100": 4096, "4096": 4096, "64K": 65536, "1M": 1 << 20, "3M": 1 << 20}
         for chunk in sizes:

@@ -130,7 +130,7 @@ inline Listing listed(const NameMap& directory, const Folder& folder) {
   const auto entries = directory.list(folder);
   REQUIRE(entries);
   Listing listing;
-  for (const auto& [shown, source, entry] : *entries) {
+  for (const auto& [shown, source] : *entries) {
     CAPTURE(shown.name);
     CHECK(listing.emplace(shown.name, Shown{source.name, shown.shown_as}).second);
   }

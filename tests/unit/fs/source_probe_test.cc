@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -251,6 +252,27 @@ TEST_CASE("source_probe: a file that changed is looked at again", "[fs][source_p
   CHECK(probed(probe, folder, "x.b2").summary.nbytes == 150);
   folder.temp.write("x.b2", "text");
   CHECK(probed(probe, folder, "x.b2").summary.content == Content::other);
+}
+
+// Oracle: the header as it is.  A file that others write to keeps its size and gets times set by hand:
+// only the time of change is left to tell two states apart, and that has ticks.
+TEST_CASE("source_probe: states of one tick of the clock are told apart",
+          "[fs][source_probe][race]") {
+  const OpenFolder folder;
+  SourceProbe probe(kLimits);
+  auto frame = test::small_frame(200);
+  const auto path = folder.temp.write("x.b2", frame);
+  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  REQUIRE(fd);
+  constexpr std::size_t kNbytesAt = 30;
+  for (std::int64_t nbytes = 100; nbytes < 300; ++nbytes) {
+    test::put_be<std::int64_t>(frame, kNbytesAt, nbytes);
+    const auto field = std::span(frame).subspan(kNbytesAt, sizeof(nbytes));
+    REQUIRE(::pwrite(fd.get(), field.data(), field.size(), kNbytesAt) ==
+            static_cast<ssize_t>(field.size()));
+    set_mtime(path, 1000);
+    CHECK(probed(probe, folder, "x.b2").summary.nbytes == static_cast<std::uint64_t>(nbytes));
+  }
 }
 
 TEST_CASE("source_probe: a sparse frame whose index changed is looked at again",

@@ -37,7 +37,7 @@ class Mount {
 
   Filesystem& fs() {
     if (!fs_) {
-      auto opened = Filesystem::open(options_, log_.log());
+      auto opened = Filesystem::open(options_, log_.log(), watcher);
       REQUIRE(opened);
       fs_ = std::move(*opened);
     }
@@ -112,6 +112,8 @@ class Mount {
     return names;
   }
   [[nodiscard]] std::vector<std::string> lines() const { return log_.lines(); }
+
+  SourceProbe::Watcher watcher = nullptr;  // to be set before the filesystem is first asked for
 
  private:
   test::TempDirectory folder_;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -36,14 +37,21 @@ class Written {
         mount_.overlay(), log_.log(), 1h,
         [this](const FileKey&, const FileIdentity&) { ++ended_; });
   }
-  stdfs::path write(WriteSessionTable& table, const std::string& name, const Bytes& bytes) {
-    const auto path = folder_.path() / name;
+  stdfs::path create(const std::string& name) {
+    auto path = folder_.path() / name;
     mount_.create(path, {.encode = {}, .chunksize = 1000}, false);
+    return path;
+  }
+  WriteSessionTable::Session join(WriteSessionTable& table, const stdfs::path& path) {
     const auto session = table.open(
         key_of(path), [&] { return Result<WriteSessionTable::Session>(mount_.open(path)); });
     REQUIRE(session);
+    return *session;
+  }
+  stdfs::path write(WriteSessionTable& table, const std::string& name, const Bytes& bytes) {
+    const auto path = create(name);
     const FrameWriteSession::Piece piece{0, bytes};
-    REQUIRE((*session)->write(std::span(&piece, 1)));
+    REQUIRE(join(table, path)->write(std::span(&piece, 1)));
     return path;
   }
   // Whether so many sessions have ended before somebody loses patience.
@@ -82,6 +90,48 @@ TEST_CASE("edit_table: what was closed is committed without anybody asking",
     }
     CHECK(files.lines().empty());
   }
+}
+
+// Oracle: the number of runs.  A session that begins or ends changes the answer once, that of another
+// file does not.
+TEST_CASE(
+    "edit_table: what is observed is looked at again where a session began or ended meanwhile",
+    "[fs][edit_table][race]") {
+  Written files;
+  const auto table = files.make_table();
+  const auto seen_of = [&](const FileKey& key, const std::function<void()>& meanwhile) {
+    std::vector<bool> written;  // one for each run
+    const auto last = table->observe(key, [&](const WriteSessionTable::Session& session) {
+      written.push_back(session != nullptr);
+      if (written.size() == 1) meanwhile();
+      return session;
+    });
+    CHECK((last != nullptr) == written.back());
+    return written;
+  };
+  using Seen = std::vector<bool>;
+  const FileKey unknown{1, 2};
+  CHECK(seen_of(unknown, [] {}) == Seen{false});
+
+  const auto path = files.create("x");
+  const auto key = key_of(path);
+  CHECK(seen_of(key, [&] { files.join(*table, path); }) == Seen{false, true});
+  CHECK(seen_of(key, [] {}) == Seen{true});
+  // One more writer of the same session changes nothing.
+  CHECK(seen_of(key, [&] { files.join(*table, path); }) == Seen{true});
+  CHECK(seen_of(key, [&] { table->close(key); }) == Seen{true});
+  const auto end = [&] {
+    table->close(key);
+    CHECK(files.end(1));
+  };
+  CHECK(seen_of(key, end) == Seen{true, false});
+  // Begun and ended: what was found in SOURCE may be of before.
+  const auto begin_and_end = [&] {
+    files.join(*table, path);
+    table->close(key);
+    CHECK(files.end(2));
+  };
+  CHECK(seen_of(key, begin_and_end) == Seen{false, false});
 }
 
 TEST_CASE("edit_table: what is open or was just closed is committed at its end",
