@@ -47,7 +47,7 @@ struct Sender {
     answer.info.fh = mount.files.add(file);
     answer.info.keep_cache = answer.opened.keep_pages;
     // Closing then says nothing that anybody waits for.
-    answer.info.noflush = file->session == nullptr;
+    answer.info.noflush = file->session.get() == nullptr;
     answer.info.direct_io = answer.opened.bypass_pages;
     const bool is_plain = !file->node->key.has_view();
     if (is_plain) mount.passthrough.open(req, *file, answer.info);

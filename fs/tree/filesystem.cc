@@ -160,7 +160,7 @@ Result<Filesystem::Seen> Filesystem::see(FileKey guess, const Probe& probe) cons
         sessions_.observe(guess, [&](const WriteSessionTable::Session& session) -> Result<Seen> {
           FRAMEFS_TRY(auto entry, probe());
           Seen both{.entry = std::move(entry), .written = {}};
-          if (session) both.written = session->shown();
+          if (session && session->check()) both.written = session->shown();
           return both;
         }));
     const auto key = file_key(seen.entry);

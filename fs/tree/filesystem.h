@@ -212,7 +212,17 @@ class Filesystem {
   };
   Result<ContentNow> content_now(const OpenFile& file) const;
   Status truncate(Node& node, OpenFile* file, std::uint64_t size);
+  // Null also where somebody else has changed the frame since.
+  [[nodiscard]] WriteSessionTable::Session live_session(const FileKey& key) const;
   [[nodiscard]] WriteSessionTable::Session session_of(const Node& node) const;
+  // A session whose frame is this process's to change.
+  struct Changing {
+    WriteSessionTable::Session session;
+    FrameWriteSession::Change change;
+    FrameWriteSession* operator->() const noexcept { return session.get(); }
+  };
+  Result<Changing> begin_change(OpenFile& file);
+  Result<Changing> begin_change(Node& node, WriteSessionTable::Session session, int fd);
   Result<std::shared_ptr<FrameWriteSession>> make_session(Node& node, const BackingFile& source,
                                                           const NewFile* new_file);
   Result<BackingFile> open_for_writing(const Node& node, int flags) const;
@@ -278,6 +288,7 @@ class Filesystem {
   Status remove_entry(const Member& member);
   Status rename_source(const Member& moved, const Parent& to, const std::string& source_name,
                        unsigned flags);
+  Status make_durable(const Member& moved);
   Status replace(const Member& moved, const Member& target, const std::string& new_name);
   Status replace_elsewhere(const Member& moved, const Member& target,
                            const std::string& source_name);

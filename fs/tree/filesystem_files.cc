@@ -60,7 +60,8 @@ Result<Filesystem::Opened> Filesystem::open_as(std::shared_ptr<Node> node, Backi
   auto& file = *opened.file;
   const bool writes = (flags & O_ACCMODE) != O_RDONLY;
   if (writes && file.node->key.has_view()) {
-    FRAMEFS_TRY(file.session, join_session(*file.node, file.source, new_file));
+    FRAMEFS_TRY(auto joined, join_session(*file.node, file.source, new_file));
+    file.session.set(std::move(joined));
   }
   const auto now = content_now(file);
   if (!now) {
@@ -99,7 +100,8 @@ Result<Filesystem::ContentNow> Filesystem::content_now(const OpenFile& file) con
   const auto& node = *file.node;
   return sessions_.observe(file_key(node), [&](const auto& session) -> Result<ContentNow> {
     FRAMEFS_TRY(const auto st, file.source.content_stat());
-    const bool is_written = session && node.key.shows_frame() && !node.key.is_member();
+    const bool is_written =
+        session && node.key.shows_frame() && !node.key.is_member() && session->check();
     return ContentNow{identity_of(st), is_written ? session->id() : 0};
   });
 }
@@ -211,7 +213,9 @@ Result<ReadResult> Filesystem::read(OpenFile& file, std::uint64_t offset, std::u
   const auto access = file.pattern->note(offset, size);
   if (const auto session = session_of(*file.node)) {
     const auto view = view_of(*file.node, *session);
-    return session->reading([&] { return view->read(offset, size, access); });
+    auto result = session->read_checked([&] { return view->read(offset, size, access); });
+    // What another writer has made of it is in the file.
+    if (!session->is_lost()) return result;
   }
   FRAMEFS_TRY(const auto view, current_view(file));
   auto result = view->read(offset, size, access);
@@ -223,7 +227,8 @@ Result<std::uint64_t> Filesystem::seek(const OpenFile& file, Seek what, std::uin
   if (!file.node->key.has_view()) return seek_file(file.source.fd(), what, offset);
   if (const auto session = session_of(*file.node)) {
     const auto view = view_of(*file.node, *session);
-    return session->reading([&] { return view->seek(what, offset); });
+    auto found = session->read_checked([&] { return view->seek(what, offset); });
+    if (!session->is_lost()) return found;
   }
   FRAMEFS_TRY(const auto view, current_view(file));
   return view->seek(what, offset);

@@ -215,6 +215,22 @@ Status Filesystem::rename(NodeId parent, const std::string& name, NodeId new_par
   return replace(moved, target, new_name);
 }
 
+// Programs write a file anew, close it and give it the name of the old one.  Whatever ends the daemon or
+// the machine then, the name must lead to the old content or to the new.
+Status Filesystem::make_durable(const Member& moved) {
+  const auto& [parent, found] = moved;
+  const auto [device, inode] = source_id(found);
+  const auto session = live_session({device, inode});
+  if (session) return session->commit(true);
+  if (found.shown_as == ShownAs::itself || is_sparse(found)) return {};
+  // Its last commit may have been moments ago.
+  const UniqueFd fd(::openat(parent.fd(), found.source_name.c_str(),
+                             O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!fd) return errno == EACCES ? Status{} : system_error("open");
+  if (::fdatasync(fd.get()) != 0) return system_error("fdatasync");
+  return {};
+}
+
 Status Filesystem::replace(const Member& moved, const Member& target, const std::string& new_name) {
   const auto& there = target.found;
   const bool is_directory = is_shown_directory(moved.found);
@@ -223,6 +239,7 @@ Status Filesystem::replace(const Member& moved, const Member& target, const std:
   }
   if (there.shown_as == ShownAs::container) return system_error_of(EPERM, "rename");
   FRAMEFS_TRY(const auto source_name, place_of(moved, target.parent, new_name, &there));
+  FRAMEFS_CHECK(make_durable(moved));
   FRAMEFS_CHECK(hold(target));
   Status done;
   if (source_name != there.source_name) {

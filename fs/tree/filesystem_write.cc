@@ -19,6 +19,18 @@ namespace {
 // Zeros are written to an array's bytes in pieces of that.
 constexpr std::size_t kZeroBytes = 256u << 10;
 
+// Whether another writer has changed the frame since, and nothing was lost by that.
+bool is_superseded(const FrameWriteSession& session) {
+  return session.is_lost() && !session.has_lost_bytes();
+}
+
+// Opens once more what `fd` holds: a file, or the directory of a sparse frame.
+Result<UniqueFd> reopen_frame(int fd) {
+  auto again = reopen(fd, O_RDWR | O_NONBLOCK);
+  if (!again && again.error().sys == EISDIR) again = reopen(fd, O_RDONLY | O_DIRECTORY);
+  return again;
+}
+
 Status resize_file(int fd, std::uint64_t size) {
   if (::ftruncate(fd, static_cast<off_t>(size)) == 0) return {};
   return system_error("truncate");
@@ -26,8 +38,13 @@ Status resize_file(int fd, std::uint64_t size) {
 
 }  // namespace
 
+WriteSessionTable::Session Filesystem::live_session(const FileKey& key) const {
+  auto session = sessions_.find(key);
+  return session && session->check() ? session : nullptr;
+}
+
 WriteSessionTable::Session Filesystem::session_of(const Node& node) const {
-  return node.key.shows_frame() && !node.key.is_member() ? sessions_.find(file_key(node)) : nullptr;
+  return node.key.shows_frame() && !node.key.is_member() ? live_session(file_key(node)) : nullptr;
 }
 
 // The frame in `source`, which is open for writing, as something to be written.  What was never
@@ -92,14 +109,42 @@ Result<std::shared_ptr<FrameWriteSession>> Filesystem::join_session(Node& node,
 template <class Body>
 Status Filesystem::with_session(Node& node, const Body& body) {
   FRAMEFS_TRY(const auto source, open_for_writing(node, O_RDWR));
-  FRAMEFS_TRY(const auto session, join_session(node, source, nullptr));
-  const auto done = body(*session);
-  sessions_.close(file_key(node));
+  FRAMEFS_TRY(const auto joined, join_session(node, source, nullptr));
+  const auto changing = begin_change(node, joined, source.fd());
+  const auto done = changing ? body(*changing->session) : std::unexpected(changing.error());
+  sessions_.close(file_key(node), changing ? changing->session : joined);
   return done;
 }
 
 void Filesystem::leave_session(const OpenFile& file) {
-  if (file.session) sessions_.close(file_key(*file.node));
+  if (const auto session = file.session.get()) sessions_.close(file_key(*file.node), session);
+}
+
+// `session`, which has the node's frame open for writing, or one that takes its place, where the frame
+// was changed by another writer while this mount had nothing to commit.  `fd` is open in SOURCE.
+Result<Filesystem::Changing> Filesystem::begin_change(Node& node,
+                                                      WriteSessionTable::Session session, int fd) {
+  constexpr int kMaxAttempts = 8;
+  for (int i = 0; i < kMaxAttempts; ++i) {
+    auto begun = session->begin_change();
+    if (begun) return Changing{std::move(session), std::move(*begun)};
+    if (!session->is_lost() || session->has_lost_bytes()) return std::unexpected(begun.error());
+    FRAMEFS_TRY(session, sessions_.renew(
+                             file_key(node), session, [&]() -> Result<WriteSessionTable::Session> {
+                               FRAMEFS_TRY(auto again, reopen_frame(fd));
+                               FRAMEFS_TRY(auto source, BackingFile::adopt(std::move(again)));
+                               return make_session(node, source, nullptr);
+                             }));
+  }
+  return system_error_of(EAGAIN, "a frame that another writer keeps changing");
+}
+
+Result<Filesystem::Changing> Filesystem::begin_change(OpenFile& file) {
+  const auto known = file.session.get();
+  if (!known) return system_error_of(EBADF, "write");
+  FRAMEFS_TRY(auto changing, begin_change(*file.node, known, file.source.fd()));
+  if (changing.session != known) file.session.set(changing.session);
+  return changing;
 }
 
 // How a node's file is seen while it is being written.
@@ -182,18 +227,18 @@ Result<bool> Filesystem::append(OpenFile& file, std::uint64_t offset,
     FRAMEFS_CHECK(write(file, offset, bytes));
     return true;
   }
-  if (!file.session) return system_error_of(EBADF, "write");
-  FRAMEFS_CHECK(sessions_.make_room(*file.session));
-  FRAMEFS_TRY(const auto appended, file.session->append(bytes));
-  if (appended.has_full) sessions_.note_full(file.session);
+  FRAMEFS_TRY(const auto changing, begin_change(file));
+  FRAMEFS_CHECK(sessions_.make_room(*changing.session));
+  FRAMEFS_TRY(const auto appended, changing->append(bytes));
+  if (appended.has_full) sessions_.note_full(changing.session);
   return appended.offset == offset;
 }
 
 Status Filesystem::write(OpenFile& file, std::uint64_t offset, std::span<const std::byte> bytes) {
   auto& node = *file.node;
   if (!node.key.has_view()) return write_fully(file.source.fd(), offset, bytes);
-  if (!file.session) return system_error_of(EBADF, "write");
-  auto& session = *file.session;
+  FRAMEFS_TRY(const auto changing, begin_change(file));
+  auto& session = *changing.session;
   FRAMEFS_CHECK(sessions_.make_room(session));
   if (node.key.shown_as != ShownAs::frame) {
     const auto view = std::static_pointer_cast<const ArrayView>(view_of(node, session));
@@ -202,7 +247,7 @@ Status Filesystem::write(OpenFile& file, std::uint64_t offset, std::span<const s
   }
   const FrameWriteSession::Piece piece{offset, bytes};
   FRAMEFS_TRY(const bool has_full, session.write(std::span(&piece, 1)));
-  if (has_full) sessions_.note_full(file.session);
+  if (has_full) sessions_.note_full(changing.session);
   return {};
 }
 
@@ -218,7 +263,9 @@ Status Filesystem::truncate(Node& node, OpenFile* file, std::uint64_t size) {
     return size == now ? Status{} : system_error_of(EPERM, "truncate");
   }
   const auto resize = [size](FrameWriteSession& session) { return session.truncate(size); };
-  return file != nullptr && file->session ? resize(*file->session) : with_session(node, resize);
+  if (file == nullptr || !file->session.get()) return with_session(node, resize);
+  FRAMEFS_TRY(const auto changing, begin_change(*file));
+  return resize(*changing.session);
 }
 
 Status Filesystem::allocate(OpenFile& file, int mode, std::uint64_t offset, std::uint64_t size) {
@@ -228,20 +275,21 @@ Status Filesystem::allocate(OpenFile& file, int mode, std::uint64_t offset, std:
         ::fallocate(file.source.fd(), mode, static_cast<off_t>(offset), static_cast<off_t>(size));
     return done == 0 ? Status{} : system_error("fallocate");
   }
-  if (!file.session) return system_error_of(EBADF, "fallocate");
+  FRAMEFS_TRY(const auto session, begin_change(file));
   constexpr int kKnown = FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE;
   if ((mode & ~kKnown) != 0) return system_error_of(EOPNOTSUPP, "fallocate");
   const bool makes_zeros = (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)) != 0;
   const bool may_grow = (mode & FALLOC_FL_KEEP_SIZE) == 0;
   if (node.key.shown_as != ShownAs::frame)
     return allocate_array(file, makes_zeros, may_grow, offset, size);
-  if (makes_zeros) FRAMEFS_CHECK(file.session->zero(offset, size));
-  return may_grow ? file.session->extend(offset + size) : Status{};
+  if (makes_zeros) FRAMEFS_CHECK(session->zero(offset, size));
+  return may_grow ? session->extend(offset + size) : Status{};
 }
 
 Status Filesystem::allocate_array(OpenFile& file, bool makes_zeros, bool may_grow,
                                   std::uint64_t offset, std::uint64_t size) {
-  const auto view = std::static_pointer_cast<const ArrayView>(view_of(*file.node, *file.session));
+  const auto view =
+      std::static_pointer_cast<const ArrayView>(view_of(*file.node, *file.session.get()));
   if (!view->is_readable()) return system_error_of(EIO, "fallocate");
   const auto end = view->header().size() + view->array_bytes();
   if (may_grow && (offset > end || size > end - offset)) return system_error_of(EPERM, "fallocate");
@@ -259,10 +307,16 @@ Status Filesystem::allocate_array(OpenFile& file, bool makes_zeros, bool may_gro
 
 Status Filesystem::flush(OpenFile& file) {
   // What cannot be stored shows while there is somebody to be told.
-  return file.session ? file.session->flush(ChunkOverlay::Which::all) : Status{};
+  const auto session = file.session.get();
+  if (!session || is_superseded(*session)) return {};
+  return session->flush(ChunkOverlay::Which::all);
 }
 
 Status Filesystem::sync_file(OpenFile& file, bool only_data) {
+  if (const auto own = file.session.get()) {
+    static_cast<void>(own->check());  // is_superseded() then tells
+    if (!is_superseded(*own)) return own->commit(true);
+  }
   if (const auto session = session_of(*file.node)) return session->commit(true);
   if (file.node->key.has_view() && !file.source.file()) return {};
   const int fd = file.source.fd();

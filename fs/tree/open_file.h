@@ -7,6 +7,7 @@
 #include <string>
 
 #include "fs/core/file.h"
+#include "fs/core/guarded.h"
 #include "fs/read/read_pattern.h"
 #include "fs/source/folder.h"
 #include "fs/tree/node.h"
@@ -42,6 +43,23 @@ class BackingFile {
   std::shared_ptr<const UniqueFd> folder_;  // of a sparse frame
 };
 
+// The session by which an open file writes: another one takes its place where somebody else has
+// changed the frame while there was nothing to commit.
+// Threads: any number.
+class CurrentSession {
+ public:
+  using Session = std::shared_ptr<FrameWriteSession>;
+  [[nodiscard]] Session get() const {
+    return session_.with([](const Session& session) { return session; });
+  }
+  void set(Session session) {
+    session_.with([&](Session& known) { known.swap(session); });
+  }
+
+ private:
+  Guarded<Session> session_;
+};
+
 // A file that somebody has open.
 struct OpenFile {
   OpenFile(std::shared_ptr<Node> file_node, BackingFile file, std::shared_ptr<ReadPattern> reads)
@@ -49,8 +67,8 @@ struct OpenFile {
 
   const std::shared_ptr<Node> node;
   const BackingFile source;
-  // Of a frame that is open for writing; set before anybody else knows of the object.
-  std::shared_ptr<FrameWriteSession> session;
+  // Of a frame that is open for writing; else null.
+  CurrentSession session;
   const std::shared_ptr<ReadPattern> pattern;  // of those who have it open
 };
 

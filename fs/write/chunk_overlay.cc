@@ -173,8 +173,15 @@ void ChunkOverlay::replace_entries(std::vector<std::int64_t> entries, ContentId 
   content_id_ = content_id;
 }
 
+void ChunkOverlay::abandon() {
+  is_abandoned_ = true;
+  dirty_.clear();
+  full_.clear();
+}
+
 void ChunkOverlay::thaw(const Frozen& frozen) {
   frozen_.erase(frozen.chunk);
+  if (is_abandoned_) return;
   auto& dirty = dirty_[frozen.chunk];
   if (dirty) {
     dirty->merge_older(*frozen.bytes, chunksize_);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "codec/core/units.h"
@@ -51,9 +52,18 @@ class ChunkOverlay {
   [[nodiscard]] const std::vector<std::int64_t>& entries() const noexcept { return entries_; }
   [[nodiscard]] ContentId content_id(std::uint64_t chunk) const noexcept;
 
-  // Whether something is not committed, as far as the overlay knows.
+  // Whether something is not committed, nor part of the commit under way.
   [[nodiscard]] bool is_changed() const noexcept { return is_changed_; }
   void set_changed(bool changed) noexcept { is_changed_ = changed; }
+  // A commit of what is_changed() is under way; it has ended.
+  void begin_commit() noexcept { is_committing_ = std::exchange(is_changed_, false); }
+  void end_commit(bool is_committed) noexcept {
+    is_changed_ = is_changed_ || (is_committing_ && !is_committed);
+    is_committing_ = false;
+  }
+  [[nodiscard]] bool is_committed() const noexcept { return !is_changed_ && !is_committing_; }
+  // What was written is lost, and its memory is given back.
+  void abandon();
   // Whether chunks have been written from end to end, so that they can be stored already.
   [[nodiscard]] bool has_full_chunks() const noexcept { return !full_.empty(); }
 
@@ -104,6 +114,8 @@ class ChunkOverlay {
   std::map<std::uint64_t, std::shared_ptr<DirtyChunk>> frozen_;
   std::vector<std::uint64_t> full_;
   bool is_changed_ = false;
+  bool is_committing_ = false;
+  bool is_abandoned_ = false;
 };
 
 }  // namespace framefs::fs

@@ -35,12 +35,13 @@ Result<std::unique_ptr<ContiguousBackend>> ContiguousBackend::open(
     std::shared_ptr<const FileReader> file, const codec::Frame& frame,
     std::vector<std::int64_t> entries, const codec::Limits& limits) {
   std::unique_ptr<ContiguousBackend> made(new ContiguousBackend(std::move(file), limits));
-  FRAMEFS_CHECK(made->file_->read_at(0, made->head_));
   const auto& header = frame.header();
   made->header_len_ = header.header_len;
   made->is_empty_ = header.nbytes == 0;
   const auto tail_at = made->is_empty_ ? header.header_len : header.header_len + header.cbytes;
   made->tail_ = {tail_at, header.frame_len - tail_at};
+  FRAMEFS_CHECK(made->state_.learn(*made->file_, made->header_len_, made->tail_));
+  if (!is_header_of(header, made->state_.head())) return changed_while_opening();
   made->end_at_open_ = tail_at;
   made->entries_at_open_ = std::move(entries);
   // What comes behind the frame may be of the state before, and that may be the one that a crash leaves.
@@ -52,13 +53,29 @@ Result<std::unique_ptr<ContiguousBackend>> ContiguousBackend::open(
   return made;
 }
 
+Status ContiguousBackend::check_unchanged() {
+  FRAMEFS_CHECK(check_usable());
+  FRAMEFS_TRY(const bool is_unchanged, state_.holds(*file_));
+  return is_unchanged ? Status{} : overtaken();
+}
+
+// All writing of what no state has yet goes through here: the space that it is meant for is nobody's only
+// as long as the frame is the one that is known.
+Status ContiguousBackend::store(std::uint64_t at, std::span<const std::byte> bytes) {
+  FRAMEFS_CHECK(check_unchanged());
+  CommittedState::Store store(state_, *file_, at + bytes.size());
+  FRAMEFS_CHECK(write_fully(file_->fd(), at, bytes));
+  store.done();
+  return {};
+}
+
 Result<std::int64_t> ContiguousBackend::write_chunk(std::span<const std::byte> chunk) {
   const auto at = allocation_.with([&](Allocation& all) {
     const auto begin = all.space.allocate(chunk.size());
     all.fresh.emplace(begin, chunk.size());
     return begin;
   });
-  if (const auto written = write_fully(file_->fd(), at, chunk); !written) {
+  if (const auto written = store(at, chunk); !written) {
     drop(static_cast<std::int64_t>(at - header_len_));
     return std::unexpected(written.error());
   }
@@ -122,13 +139,6 @@ void ContiguousBackend::find_dead_space() {
   });
 }
 
-Status ContiguousBackend::check_untouched() {
-  Head now{};
-  FRAMEFS_CHECK(file_->read_at(0, now));
-  if (now == head_) return {};
-  return overtaken();
-}
-
 Result<std::uint64_t> ContiguousBackend::end_of_chunks(std::span<const std::int64_t> entries) {
   const auto last = std::ranges::max_element(entries);
   if (last == entries.end() || *last < 0) return header_len_;
@@ -144,7 +154,7 @@ void ContiguousBackend::forget_pending() {
 
 Status ContiguousBackend::prepare(const FrameContent& content) {
   forget_pending();
-  FRAMEFS_CHECK(check_untouched());
+  FRAMEFS_CHECK(check_unchanged());
   FRAMEFS_TRY(const auto trailer, codec::encode_trailer(content.vlmetalayers));
   if (content.nbytes == 0) return is_empty_ ? rewrite_empty(trailer) : prepare_empty(trailer);
   FRAMEFS_TRY(const auto index, codec::encode_index(content.entries));
@@ -164,8 +174,9 @@ Status ContiguousBackend::write_tail(std::uint64_t at, std::uint64_t nbytes,
                                .nbytes = nbytes,
                                .cbytes = at - header_len_,
                                .has_vlmetalayers = has_vlmetalayers(trailer)},
-                     .tail = {at, tail.size()}};
-  return write_fully(file_->fd(), at, tail);
+                     .tail = {at, tail.size()},
+                     .tail_checksum = CommittedState::checksum(tail)};
+  return store(at, tail);
 }
 
 codec::FrameSizes ContiguousBackend::empty_sizes(
@@ -180,8 +191,10 @@ codec::FrameSizes ContiguousBackend::empty_sizes(
 // has there moves away first, which is a commit of its own.
 Status ContiguousBackend::prepare_empty(std::span<const std::byte> trailer) {
   FRAMEFS_CHECK(vacate_head(trailer.size()));
-  pending_ = Pending{.sizes = empty_sizes(trailer), .tail = {}};
-  return write_fully(file_->fd(), header_len_, trailer);
+  pending_ = Pending{.sizes = empty_sizes(trailer),
+                     .tail = {},
+                     .tail_checksum = CommittedState::checksum(trailer)};
+  return store(header_len_, trailer);
 }
 
 std::uint64_t ContiguousBackend::max_empty_trailer() const noexcept {
@@ -202,12 +215,17 @@ Status ContiguousBackend::rewrite_empty(std::span<const std::byte> trailer) {
   if (trailer.size() > max_empty_trailer()) {
     FRAMEFS_TRY(const bool is_same, has_trailer(trailer));
     if (!is_same) return codec::fail(Errc::no_space, "trailer of an empty frame", header_len_);
-    pending_ = Pending{.sizes = empty_sizes(trailer), .tail = {}};
+    pending_ = Pending{.sizes = empty_sizes(trailer),
+                       .tail = {},
+                       .tail_checksum = CommittedState::checksum(trailer)};
     return {};
   }
-  Pending next{.sizes = empty_sizes(trailer), .tail = {}, .in_one_write = true};
-  next.rest.resize(header_len_ - head_.size());
-  FRAMEFS_CHECK(file_->read_at(head_.size(), next.rest));
+  Pending next{.sizes = empty_sizes(trailer),
+               .tail = {},
+               .tail_checksum = CommittedState::checksum(trailer),
+               .in_one_write = true};
+  next.rest.resize(header_len_ - sizeof(Head));
+  FRAMEFS_CHECK(file_->read_at(sizeof(Head), next.rest));
   next.rest.insert(next.rest.end(), trailer.begin(), trailer.end());
   pending_ = std::move(next);
   return {};
@@ -220,7 +238,7 @@ Status ContiguousBackend::copy_chunk(std::int64_t& entry, std::uint64_t size, st
   for (std::uint64_t done = 0; done < size; done += buffer.size()) {
     buffer.resize(std::min(size - done, kCopyBytes));
     FRAMEFS_CHECK(file_->read_at(from + done, buffer));
-    FRAMEFS_CHECK(write_fully(file_->fd(), to + done, buffer));
+    FRAMEFS_CHECK(store(to + done, buffer));
   }
   entry = static_cast<std::int64_t>(to - header_len_);
   return {};
@@ -301,7 +319,7 @@ Status ContiguousBackend::compact(const FrameContent& content, const Moved& move
   std::vector<std::int64_t> now(content.entries.begin(), content.entries.end());
   std::vector<std::int64_t> compacted = now;
   forget_pending();
-  FRAMEFS_CHECK(check_untouched());
+  FRAMEFS_CHECK(check_unchanged());
   std::vector<std::uint64_t> sizes(now.size());
   std::uint64_t live = 0;
   for (std::size_t i = 0; i < now.size(); ++i) {
@@ -354,12 +372,18 @@ Status ContiguousBackend::sync_files() {
 
 Status ContiguousBackend::publish() {
   auto& next = *pending_;
-  Head head = next_head_.value_or(head_);
+  // The sync before may have taken long.
+  FRAMEFS_CHECK(check_unchanged());
+  Head head = next_head_.value_or(state_.head());
   codec::patch_frame_header(next.sizes, head);
   std::vector<std::byte> bytes(head.begin(), head.end());
   bytes.insert(bytes.end(), next.rest.begin(), next.rest.end());
-  FRAMEFS_CHECK(write_fully(file_->fd(), 0, bytes));
-  head_ = head;
+  state_.begin_publish(head, *file_);
+  {
+    CommittedState::Store store(state_, *file_, bytes.size());
+    FRAMEFS_CHECK(write_fully(file_->fd(), 0, bytes));
+    store.done();
+  }
   next_head_.reset();
   allocation_.with([&](Allocation& all) {
     if (next.sizes.nbytes == 0) {
@@ -374,6 +398,7 @@ Status ContiguousBackend::publish() {
   is_empty_ = next.sizes.nbytes == 0;
   tail_ = is_empty_ ? ByteRange{header_len_, next.sizes.frame_len - header_len_} : next.tail;
   if (is_empty_) entries_at_open_.clear();
+  state_.publish(head, *file_, tail_, next.tail_checksum);
   pending_.reset();
   return {};
 }
@@ -387,9 +412,11 @@ bool ContiguousBackend::wants_reclaim() const {
 Status ContiguousBackend::reclaim() {
   const auto end = allocation_.with([](const Allocation& all) { return all.space.end(); });
   FRAMEFS_TRY(const auto size, file_->size());
-  if (size > end && ::ftruncate(file_->fd(), static_cast<off_t>(end)) != 0) {
-    return system_error("ftruncate");
-  }
+  if (size <= end) return {};
+  FRAMEFS_CHECK(check_unchanged());
+  state_.begin_truncate(end);
+  if (::ftruncate(file_->fd(), static_cast<off_t>(end)) != 0) return system_error("ftruncate");
+  state_.truncated(*file_, end);
   return {};
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -10,6 +9,7 @@
 #include "codec/frame/frame.h"
 #include "codec/frame/frame_space.h"
 #include "fs/core/guarded.h"
+#include "fs/write/committed_state.h"
 #include "fs/write/frame_backend.h"
 
 namespace framefs::fs {
@@ -27,6 +27,8 @@ class ContiguousBackend final : public FrameBackend {
                                                          std::vector<std::int64_t> entries,
                                                          const codec::Limits& limits);
 
+  Status check_unchanged() override;
+  void note_times() override { state_.note_times(*file_); }
   Result<std::int64_t> write_chunk(std::span<const std::byte> chunk) override;
   void drop(std::int64_t entry) override;
   Status prepare(const FrameContent& content) override;
@@ -37,12 +39,13 @@ class ContiguousBackend final : public FrameBackend {
   void release_old_states() override {}
   void set_params(const codec::FrameHeader& header) override;
   [[nodiscard]] int content_fd() const noexcept override { return file_->fd(); }
+  [[nodiscard]] int lock_fd() const noexcept override { return file_->fd(); }
   [[nodiscard]] Result<struct stat> content_stat() const override { return stat_of(file_->fd()); }
   Status compact(const FrameContent& content, const Moved& moved) override;
   Usage usage(std::span<const std::int64_t> entries) override;
 
  private:
-  using Head = std::array<std::byte, codec::kFrameFixedHeaderBytes>;
+  using Head = CommittedState::Head;
   struct Allocation {
     codec::FrameSpace space{0};
     std::unordered_map<std::uint64_t, std::uint64_t> fresh;  // stored since the last commit
@@ -50,6 +53,7 @@ class ContiguousBackend final : public FrameBackend {
   struct Pending {  // what publish() will make the frame
     codec::FrameSizes sizes;
     codec::ByteRange tail;
+    std::uint64_t tail_checksum = 0;
     bool in_one_write = false;  // with the bytes below, right behind the fixed header
     std::vector<std::byte> rest{};
   };
@@ -57,7 +61,7 @@ class ContiguousBackend final : public FrameBackend {
   ContiguousBackend(std::shared_ptr<const FileReader> file, const codec::Limits& limits)
       : file_(std::move(file)), limits_(limits) {}
   Status sync_files() override;
-  Status check_untouched();
+  Status store(std::uint64_t at, std::span<const std::byte> bytes);
   [[nodiscard]] codec::FrameSizes empty_sizes(std::span<const std::byte> trailer) const noexcept;
   Status prepare_empty(std::span<const std::byte> trailer);
   Status rewrite_empty(std::span<const std::byte> trailer);
@@ -80,7 +84,7 @@ class ContiguousBackend final : public FrameBackend {
   const std::shared_ptr<const FileReader> file_;
   const codec::Limits limits_;
   std::uint32_t header_len_ = 0;
-  Head head_{};                    // as committed
+  CommittedState state_;
   std::optional<Head> next_head_;  // where the parameters change as well
   bool is_empty_ = false;          // the committed state
   codec::ByteRange tail_;          // of the committed state: index and trailer, to its end

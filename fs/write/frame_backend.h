@@ -21,6 +21,11 @@ struct FrameContent {
   std::span<const codec::NamedContent> vlmetalayers;  // contents as chunks
 };
 
+// For a frame that another writer changed while it was being opened: the attempt can be repeated.
+inline std::unexpected<Error> changed_while_opening() {
+  return system_error_of(ESTALE, "a frame that changes while it is being opened");
+}
+
 // Where the chunks of a frame that is being changed are stored, and how a new state of it takes the
 // place of the old one: at once, or not at all.  A commit goes through three steps, so that the sync
 // between them can be shared by many frames:
@@ -39,13 +44,21 @@ class FrameBackend {
   FrameBackend& operator=(const FrameBackend&) = delete;
   virtual ~FrameBackend() = default;
 
-  // Stores a chunk where no committed state has anything, and returns its index entry.
-  // Errors: no_space, system, over_limit.
+  // Whether the frame is still the one that was opened or published last.  An error is the last word
+  // about this frame where somebody else has changed it: it then is_lost().
+  // Errors: EIO for that; system.  Threads: any number, beside all others.
+  virtual Status check_unchanged() = 0;
+  // The times of content_fd() were set.  Threads: likewise.
+  virtual void note_times() = 0;
+
+  // Stores a chunk where no committed state has anything, and returns its index entry.  Checks that
+  // the frame is unchanged immediately before.
+  // Errors: no_space, system, over_limit; those of check_unchanged().
   virtual Result<std::int64_t> write_chunk(std::span<const std::byte> chunk) = 0;
   // The next state will not refer to the chunk of this entry (>= 0).
   virtual void drop(std::int64_t entry) = 0;
 
-  // Errors: no_space, system; EIO where somebody else has written to the frame.
+  // Errors: no_space, system; those of check_unchanged().
   virtual Status prepare(const FrameContent& content) = 0;
   // An error is the last word about this frame: it then is_lost().
   Status sync() {
@@ -81,6 +94,8 @@ class FrameBackend {
 
   // The file whose times, mode and state are those of the frame.  A commit may put another in its place.
   [[nodiscard]] virtual int content_fd() const noexcept = 0;
+  // What FrameLock locks.
+  [[nodiscard]] virtual int lock_fd() const noexcept = 0;
   // Of the same file; without links where it was removed.  Threads: any number.
   [[nodiscard]] virtual Result<struct stat> content_stat() const = 0;
   // Stores the committed state, which is `content`, without dead space, by commits of its own.  Each
@@ -103,7 +118,7 @@ class FrameBackend {
   Status overtaken() {
     give_up();
     return system_error_of(EIO,
-                           "the frame was changed by somebody else while it was being written");
+                           "the frame was changed by another writer while it was being written");
   }
 
  private:

@@ -79,10 +79,9 @@ std::uint32_t chunksize_of(const codec::FrameHeader& header) {
   return std::max(kDefaultChunksize - kDefaultChunksize % header.typesize, header.typesize);
 }
 
-}  // namespace
-
-Result<FrameWriteSession::Opening> open_for_writing_frame(WriteTarget source, ContentId content_id,
-                                                          const codec::Limits& limits) {
+// Errors: also ESTALE where another writer changed the frame meanwhile.
+Result<FrameWriteSession::Opening> open_once(const WriteTarget& source, ContentId content_id,
+                                             const codec::Limits& limits) {
   FRAMEFS_TRY(auto origin, origin_of(source));
   FRAMEFS_TRY(auto frame, source.bytes.empty()
                               ? open_frame_at(origin, limits)
@@ -95,8 +94,16 @@ Result<FrameWriteSession::Opening> open_for_writing_frame(WriteTarget source, Co
     FRAMEFS_TRY(backend, ContiguousBackend::open(source.file, frame, entries, limits));
   } else {
     auto files = std::static_pointer_cast<const ChunkFiles>(origin.chunks);
+    UniqueFd directory(::fcntl(source.directory.get(), F_DUPFD_CLOEXEC, 0));
+    if (!directory) return system_error("dup");
     FRAMEFS_TRY(backend,
-                SparseBackend::open(std::move(source.directory), std::move(files), frame, entries));
+                SparseBackend::open(std::move(directory), std::move(files), frame, entries));
+  }
+  FRAMEFS_TRY(auto vlmetalayers, read_vlmetalayers(origin, frame));
+  // All of that is of one state.
+  if (const auto checked = backend->check_unchanged(); !checked) {
+    if (!backend->is_lost()) return std::unexpected(checked.error());
+    return changed_while_opening();
   }
   const auto chunksize = chunksize_of(frame.header());
   const auto params = write_params(frame.header());
@@ -105,32 +112,45 @@ Result<FrameWriteSession::Opening> open_for_writing_frame(WriteTarget source, Co
                                     .backend = std::move(backend),
                                     .frame = std::move(frame),
                                     .entries = std::move(entries),
+                                    .vlmetalayers = std::move(vlmetalayers),
                                     .chunksize = chunksize,
                                     .params = params};
 }
 
+}  // namespace
+
+// While another writer changes the frame, it may look damaged for a moment.
+Result<FrameWriteSession::Opening> open_for_writing_frame(WriteTarget source, ContentId content_id,
+                                                          const codec::Limits& limits) {
+  constexpr int kMaxAttempts = 8;
+  auto opened = open_once(source, content_id, limits);
+  for (int i = 1; i < kMaxAttempts && !opened && opened.error().sys == ESTALE; ++i) {
+    source.bytes = {};
+    opened = open_once(source, content_id, limits);
+  }
+  return opened;
+}
+
 Result<std::shared_ptr<FrameWriteSession>> FrameWriteSession::make(Opening opening,
                                                                    const WriteServices& services) {
-  FRAMEFS_TRY(auto layers, read_vlmetalayers(opening.origin, opening.frame));
   FRAMEFS_TRY(const auto st, stat_of(opening.backend->content_fd()));
-  std::shared_ptr<FrameWriteSession> made(
-      new FrameWriteSession(std::move(opening), std::move(layers), services));
+  std::shared_ptr<FrameWriteSession> made(new FrameWriteSession(std::move(opening), services));
   FRAMEFS_CHECK(made->set_mtime(st.st_mtim, [] { return Status(); }));
   return made;
 }
 
-FrameWriteSession::FrameWriteSession(Opening opening, std::vector<codec::NamedContent> vlmetalayers,
-                                     const WriteServices& services)
+FrameWriteSession::FrameWriteSession(Opening opening, const WriteServices& services)
     : services_(services),
       id_(services.content_ids.next().value),
       header_(opening.frame.header()),
       backend_(std::move(opening.backend)),
       params_(opening.params),
       choose_params_(std::move(opening.choose_params)),
+      lock_(backend_->lock_fd()),
       overlay_(std::in_place, services.overlay, opening.chunksize, opening.frame.nbytes(),
                std::move(opening.entries), opening.content_id) {
   overlay_.write([&](ChunkOverlay& overlay) {
-    overlay.vlmetalayers = std::move(vlmetalayers);
+    overlay.vlmetalayers = std::move(opening.vlmetalayers);
     overlay_frame_ = std::make_shared<const OverlayFrame>(
         std::move(opening.origin), std::move(opening.frame), services.reads, overlay);
   });
@@ -146,8 +166,75 @@ Status FrameWriteSession::set_mtime(const timespec& time, const std::function<St
   return overlay_.write([&](ChunkOverlay& overlay) -> Status {
     FRAMEFS_CHECK(set());
     overlay.mtime = time.tv_nsec == UTIME_NOW ? now() : time;
+    backend_->note_times();
     return {};
   });
+}
+
+// What was written cannot be committed any more: its memory goes to others.
+Status FrameWriteSession::note_lost(Status status) {
+  if (!is_lost()) return status;
+  overlay_.write([](ChunkOverlay& overlay) { overlay.abandon(); });
+  release_ownership();
+  return status;
+}
+
+bool FrameWriteSession::has_uncommitted() const {
+  return overlay_.read([](const ChunkOverlay& overlay) { return !overlay.is_committed(); });
+}
+
+Status FrameWriteSession::check() {
+  if (is_removed_) return {};
+  return note_lost(backend_->check_unchanged());
+}
+
+Result<FrameWriteSession::Change> FrameWriteSession::begin_change(
+    std::chrono::milliseconds patience) {
+  const auto join = [](Ownership& now) {
+    if (!now.is_owned) return false;
+    ++now.changers;
+    ++now.changes;
+    return true;
+  };
+  FRAMEFS_CHECK(backend_->check_usable());
+  if (ownership_.with(join)) return Change(*this);
+  const auto hold = owning_.take();
+  if (ownership_.with(join)) return Change(*this);
+  if (const auto taken = lock_.take(patience); !taken) {
+    services_.reads.log.failure(name(), taken.error());
+    return std::unexpected(taken.error());
+  }
+  // While it was somebody else's, the frame may have become another.
+  if (const auto checked = check(); !checked) {
+    lock_.release();
+    return std::unexpected(checked.error());
+  }
+  ownership_.with([&](Ownership& now) {
+    now.is_owned = true;
+    join(now);
+  });
+  return Change(*this);
+}
+
+void FrameWriteSession::end_change() noexcept {
+  const bool is_last = ownership_.with([](Ownership& now) { return --now.changers == 0; });
+  if (is_last) release_ownership();
+}
+
+// Where nothing is left to be committed.
+void FrameWriteSession::release_ownership() noexcept {
+  const auto changes = ownership_.with([](const Ownership& now) { return now.changes; });
+  if (!is_lost() && !is_removed_ && has_uncommitted()) return;
+  ownership_.with([&](Ownership& now) {
+    if (!now.is_owned || now.changers > 0 || now.changes != changes) return;
+    lock_.release();
+    now.is_owned = false;
+  });
+}
+
+void FrameWriteSession::end_commit(bool is_committed) {
+  overlay_.write([&](ChunkOverlay& overlay) { overlay.end_commit(is_committed); });
+  release_ownership();
 }
 
 // The time at which it was stored is not that at which it was written.  Who may write to a file need not
@@ -157,6 +244,7 @@ void FrameWriteSession::restore_mtime() const {
     const std::array<timespec, 2> times{timespec{.tv_sec = 0, .tv_nsec = UTIME_OMIT},
                                         overlay.mtime};
     static_cast<void>(::futimens(backend_->content_fd(), times.data()));
+    backend_->note_times();
   });
 }
 
@@ -172,6 +260,7 @@ Status FrameWriteSession::check_size(const ChunkOverlay& overlay, std::uint64_t 
 
 Result<bool> FrameWriteSession::write(std::span<const Piece> pieces) {
   return overlay_.write([&](ChunkOverlay& overlay) -> Result<bool> {
+    FRAMEFS_CHECK(backend_->check_usable());
     for (const auto& [offset, bytes] : pieces) {
       FRAMEFS_CHECK(check_size(overlay, offset, bytes.size()));
     }
@@ -183,6 +272,7 @@ Result<bool> FrameWriteSession::write(std::span<const Piece> pieces) {
 
 Result<FrameWriteSession::Appended> FrameWriteSession::append(std::span<const std::byte> bytes) {
   return overlay_.write([&](ChunkOverlay& overlay) -> Result<Appended> {
+    FRAMEFS_CHECK(backend_->check_usable());
     const auto end = overlay.nbytes();
     FRAMEFS_CHECK(check_size(overlay, end, bytes.size()));
     overlay.write(end, bytes);
@@ -192,13 +282,23 @@ Result<FrameWriteSession::Appended> FrameWriteSession::append(std::span<const st
 }
 
 Status FrameWriteSession::extend(std::uint64_t nbytes) {
-  return overlay_.write([&](ChunkOverlay& overlay) -> Status {
+  FRAMEFS_TRY(const bool is_longer, overlay_.write([&](ChunkOverlay& overlay) -> Result<bool> {
+    FRAMEFS_CHECK(backend_->check_usable());
     FRAMEFS_CHECK(check_size(overlay, nbytes, 0));
-    if (nbytes <= overlay.nbytes()) return {};
+    const bool grows = nbytes > overlay.nbytes();
     overlay.extend(nbytes);
     overlay.mtime = now();
-    return {};
-  });
+    return grows;
+  }));
+  if (is_longer) return {};
+  const auto hold = commit_lock_.take();
+  keep_mtime_uncommitted();
+  return {};
+}
+
+// A change of nothing but the time has no commit that would set it.
+void FrameWriteSession::keep_mtime_uncommitted() const {
+  if (!is_changed() && !is_removed_) restore_mtime();
 }
 
 void FrameWriteSession::drop(std::span<const std::int64_t> entries) {
@@ -209,12 +309,15 @@ void FrameWriteSession::drop(std::span<const std::int64_t> entries) {
 Status FrameWriteSession::change_locked(
     const std::function<std::vector<std::int64_t>(ChunkOverlay&)>& change) {
   const auto hold = commit_lock_.take();
-  const auto dropped = overlay_.write([&](ChunkOverlay& overlay) {
-    auto entries = change(overlay);
-    overlay.mtime = now();
-    return entries;
-  });
+  FRAMEFS_TRY(const auto dropped,
+              overlay_.write([&](ChunkOverlay& overlay) -> Result<std::vector<std::int64_t>> {
+                FRAMEFS_CHECK(backend_->check_usable());
+                auto entries = change(overlay);
+                overlay.mtime = now();
+                return entries;
+              }));
   drop(dropped);
+  keep_mtime_uncommitted();
   return {};
 }
 
@@ -283,6 +386,8 @@ Status FrameWriteSession::write_frozen(std::vector<ChunkOverlay::Frozen> frozen)
       }
       if (!updates[i]) FRAMEFS_CHECK(complete(frozen[i]));
     }
+    // What was read is of the frame that is written.
+    FRAMEFS_CHECK(backend_->check_unchanged());
     FRAMEFS_CHECK(choose_params_from(frozen));
     for (std::size_t i = 0; i < frozen.size(); ++i) {
       jobs.push_back({.plain = frozen[i].bytes->bytes().first(frozen[i].nbytes),
@@ -324,7 +429,7 @@ Status FrameWriteSession::flush_locked(ChunkOverlay::Which which) {
     auto frozen = overlay_.write(
         [&](ChunkOverlay& overlay) { return overlay.freeze(which, kFlushedChunks); });
     if (frozen.empty()) return {};
-    FRAMEFS_CHECK(write_frozen(std::move(frozen)));
+    FRAMEFS_CHECK(note_lost(write_frozen(std::move(frozen))));
   }
 }
 
@@ -352,7 +457,7 @@ Status FrameWriteSession::prepare_locked() {
     std::vector<codec::NamedContent> vlmetalayers;
   };
   auto state = overlay_.write([](ChunkOverlay& overlay) {
-    overlay.set_changed(false);
+    overlay.begin_commit();
     return Snapshot{
         overlay.freeze(ChunkOverlay::Which::all, std::numeric_limits<std::size_t>::max()),
         overlay.nbytes(), overlay.chunk_count(), overlay.vlmetalayers};
@@ -400,8 +505,8 @@ Status FrameWriteSession::commit_locked(bool durably) {
   if (status) status = backend_->sync();
   if (status) status = finish_locked(durably);
   // What was not committed will be with the next one.
-  if (!status) overlay_.write([](ChunkOverlay& overlay) { overlay.set_changed(true); });
-  return status;
+  end_commit(status.has_value());
+  return note_lost(status);
 }
 
 Status FrameWriteSession::commit(bool durably) {
@@ -415,8 +520,8 @@ Result<std::optional<FrameWriteSession::Commit>> FrameWriteSession::begin_commit
   FRAMEFS_CHECK(backend_->check_usable());
   if (!is_changed()) return std::nullopt;
   if (const auto prepared = prepare_locked(); !prepared) {
-    overlay_.write([](ChunkOverlay& overlay) { overlay.set_changed(true); });
-    return std::unexpected(prepared.error());
+    end_commit(false);
+    return std::unexpected(note_lost(prepared).error());
   }
   return Commit(*this, std::move(hold));
 }
@@ -424,11 +529,17 @@ Result<std::optional<FrameWriteSession::Commit>> FrameWriteSession::begin_commit
 Status FrameWriteSession::finish_commit(const Commit&, const Status& synced) {
   if (!synced) backend_->give_up();
   auto status = synced ? finish_locked(false) : synced;
-  if (!status) overlay_.write([](ChunkOverlay& overlay) { overlay.set_changed(true); });
-  return status;
+  end_commit(status.has_value());
+  return note_lost(status);
 }
 
 Status FrameWriteSession::compact(bool always) {
+  const auto change = begin_change(always ? kPatience : std::chrono::milliseconds(0));
+  if (!change) {
+    // Another process does what there is to do.
+    const bool is_busy = change.error().sys == EBUSY;
+    return is_busy && !always ? Status{} : std::unexpected(change.error());
+  }
   const auto hold = commit_lock_.take();
   FRAMEFS_CHECK(commit_locked(false));
   if (is_removed_) return {};
@@ -450,7 +561,8 @@ Status FrameWriteSession::compact(bool always) {
     const auto id = services_.content_ids.next();
     overlay_.write([&](ChunkOverlay& overlay) { overlay.replace_entries(entries, id); });
   };
-  FRAMEFS_CHECK(backend_->compact({state.nbytes, state.entries, state.vlmetalayers}, moved));
+  FRAMEFS_CHECK(
+      note_lost(backend_->compact({state.nbytes, state.entries, state.vlmetalayers}, moved)));
   is_durable_ = true;
   restore_mtime();
   return {};
@@ -479,6 +591,7 @@ Status FrameWriteSession::set_vlmeta(std::string_view name,
     FRAMEFS_TRY(stored, codec::encode_vlmetalayer(*content));
   }
   return overlay_.write([&](ChunkOverlay& overlay) -> Status {
+    FRAMEFS_CHECK(backend_->check_usable());
     auto layers = overlay.vlmetalayers;
     const auto at = std::ranges::find(layers, name, &codec::NamedContent::name);
     const bool is_there = at != layers.end();

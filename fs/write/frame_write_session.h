@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <ctime>
 #include <functional>
@@ -17,6 +18,7 @@
 #include "fs/write/chunk_overlay.h"
 #include "fs/write/chunk_writer.h"
 #include "fs/write/frame_backend.h"
+#include "fs/write/frame_lock.h"
 #include "fs/write/overlay_frame.h"
 
 namespace framefs::fs {
@@ -48,11 +50,12 @@ class FrameWriteSession {
     std::unique_ptr<FrameBackend> backend;
     codec::Frame frame;
     std::vector<std::int64_t> entries;
+    std::vector<codec::NamedContent> vlmetalayers;
     std::uint32_t chunksize = 0;
     codec::EncodeParams params;
     ChooseParams choose_params = nullptr;  // of a frame that is new
   };
-  // Errors: those of reading index and vl-metalayers.
+  // Errors: system.
   static Result<std::shared_ptr<FrameWriteSession>> make(Opening opening,
                                                          const WriteServices& services);
 
@@ -61,6 +64,42 @@ class FrameWriteSession {
   auto reading(Body&& body) const {
     return overlay_.read([&](const ChunkOverlay&) { return std::forward<Body>(body)(); });
   }
+  // The same for a body that returns a Result, of a frame that nobody else has changed, before or
+  // meanwhile.  Errors: those of check() and of the body.
+  template <class Body>
+  auto read_checked(Body&& body) -> decltype(body()) {
+    FRAMEFS_CHECK(check());
+    auto result = reading(std::forward<Body>(body));
+    FRAMEFS_CHECK(check());
+    return result;
+  }
+  // Whether the frame is still the one that this session has opened or committed; is_lost() where not.
+  // Errors: EIO for that; system.
+  Status check();
+
+  // For as long as one of these lives, and until all that was written is committed, this process owns
+  // the frame: no other framefs process writes to it.
+  class Change {
+   public:
+    Change(Change&& other) noexcept : session_(std::exchange(other.session_, nullptr)) {}
+    Change& operator=(Change&&) = delete;
+    Change(const Change&) = delete;
+    Change& operator=(const Change&) = delete;
+    ~Change() {
+      if (session_ != nullptr) session_->end_change();
+    }
+
+   private:
+    friend class FrameWriteSession;
+    explicit Change(FrameWriteSession& session) : session_(&session) {}
+    FrameWriteSession* session_;
+  };
+  // How long a writer waits for another process, which commits every few seconds.
+  static constexpr std::chrono::milliseconds kPatience{15'000};
+  // To be called before each change.  Only the first one since a commit has to wait.
+  // Errors: as check(); those of FrameLock::take().
+  Result<Change> begin_change(std::chrono::milliseconds patience = kPatience);
+
   // For views, which are to be read only within reading().
   [[nodiscard]] std::shared_ptr<const OverlayFrame> chunks() const noexcept {
     return overlay_frame_;
@@ -138,6 +177,9 @@ class FrameWriteSession {
   [[nodiscard]] bool is_changed() const;
   // Nothing can be committed any more; who asks for it is told every time.
   [[nodiscard]] bool is_lost() const noexcept { return backend_->is_lost(); }
+  // Of a session that is_lost(): whether something was written that was not committed.  Where not,
+  // another session of the frame can take its place.
+  [[nodiscard]] bool has_lost_bytes() const { return has_uncommitted(); }
   // Writes the frame without dead space, in place and by commits of its own, where that saves more
   // than the frame takes without it, or `always`; and where the reference library refuses the numbers
   // that chunks of a sparse frame have.
@@ -159,8 +201,11 @@ class FrameWriteSession {
   [[nodiscard]] const std::string& name() const noexcept { return overlay_frame_->origin().name; }
 
  private:
-  FrameWriteSession(Opening opening, std::vector<codec::NamedContent> vlmetalayers,
-                    const WriteServices& services);
+  FrameWriteSession(Opening opening, const WriteServices& services);
+  Status note_lost(Status status);
+  [[nodiscard]] bool has_uncommitted() const;
+  void end_change() noexcept;
+  void release_ownership() noexcept;
   [[nodiscard]] Result<bool> are_large(std::span<const codec::NamedContent> vlmetalayers) const;
   static Status check_size(const ChunkOverlay& overlay, std::uint64_t offset, std::uint64_t size);
   Status write_frozen(std::vector<ChunkOverlay::Frozen> frozen);
@@ -172,6 +217,8 @@ class FrameWriteSession {
   Result<std::int64_t> write_last_zeros(std::uint64_t nbytes);
   void drop(std::span<const std::int64_t> entries);
   void restore_mtime() const;
+  void keep_mtime_uncommitted() const;
+  void end_commit(bool is_committed);
   Status change_locked(const std::function<std::vector<std::int64_t>(ChunkOverlay&)>& change);
 
   // Constant after construction.
@@ -185,7 +232,16 @@ class FrameWriteSession {
   ChooseParams choose_params_;
   std::optional<std::int64_t> committed_only_;  // an entry that the overlay has not
   bool is_durable_ = false;                     // the state published last
+  // Guarded by `owning_` while it is not owned, by `ownership_` when it is.
+  FrameLock lock_;
+  struct Ownership {
+    bool is_owned = false;
+    unsigned changers = 0;
+    std::uint64_t changes = 0;  // begun
+  };
   // Self-synchronised.
+  CommitLock owning_;  // for who waits for another process
+  Guarded<Ownership> ownership_;
   std::atomic<bool> is_removed_{false};  // set in a turn
   Shared<ChunkOverlay> overlay_;
   std::shared_ptr<const OverlayFrame> overlay_frame_;

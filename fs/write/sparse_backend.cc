@@ -32,10 +32,11 @@ Status sync_file(int fd) {
 
 }  // namespace
 
-Result<UniqueFd> SparseBackend::open_index() const {
-  UniqueFd fd(::openat(directory_.get(), kIndexName, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+Result<std::shared_ptr<const FileReader>> SparseBackend::open_index() const {
+  UniqueFd fd(
+      ::openat(directory_.get(), kIndexName, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!fd) return system_error("open");
-  return fd;
+  return std::make_shared<const FileReader>(std::move(fd));
 }
 
 Result<std::unique_ptr<SparseBackend>> SparseBackend::open(
@@ -44,9 +45,13 @@ Result<std::unique_ptr<SparseBackend>> SparseBackend::open(
   std::unique_ptr<SparseBackend> made(new SparseBackend(std::move(directory), std::move(files)));
   FRAMEFS_TRY(made->index_, made->open_index());
   const auto& header = frame.header();
-  made->head_.resize(header.header_len);
-  FRAMEFS_CHECK(read_fully(made->index_.get(), 0, made->head_));
-  made->next_head_ = made->head_;
+  FRAMEFS_TRY(const auto size, made->index_->size());
+  if (size < header.header_len) return changed_while_opening();
+  FRAMEFS_CHECK(made->state_.learn(*made->index_, header.header_len,
+                                   {header.header_len, size - header.header_len}));
+  if (!is_header_of(header, made->state_.head())) return changed_while_opening();
+  made->next_head_.resize(header.header_len);
+  FRAMEFS_CHECK(made->index_->read_at(0, made->next_head_));
   made->cbytes_ = header.cbytes;
   // Numbers that no chunk has are free: whatever stands in files of such names is nobody's.
   std::vector<std::int64_t> ids;
@@ -73,33 +78,57 @@ Result<struct stat> SparseBackend::content_stat() const {
 }
 
 Result<std::int64_t> SparseBackend::write_chunk(std::span<const std::byte> chunk) {
+  FRAMEFS_CHECK(check_unchanged());
+  while (true) {
+    FRAMEFS_TRY(const auto number, take_number(chunk.size()));
+    files_->forget(number);
+    auto fd = make_chunk_file(number);
+    if (fd && !*fd) continue;
+    const Status written = fd ? write_fully(fd->get(), 0, chunk) : std::unexpected(fd.error());
+    if (written) return std::int64_t{number};
+    drop(number);
+    return std::unexpected(written.error());
+  }
+}
+
+Result<std::uint32_t> SparseBackend::take_number(std::size_t size) {
   const auto id = numbers_.with([&](Numbers& numbers) {
     // Low numbers first, for the sake of is_refused().
     const auto number = numbers.space.allocate_from(0, 1);
-    numbers.fresh.emplace(static_cast<std::uint32_t>(number), chunk.size());
-    numbers.cbytes_change += static_cast<std::int64_t>(chunk.size());
+    numbers.fresh.emplace(static_cast<std::uint32_t>(number), size);
+    numbers.cbytes_change += static_cast<std::int64_t>(size);
     return number;
   });
   if (id > codec::kMaxChunkFileId) {
     return codec::fail_value(Errc::over_limit, "number of a chunk file", 0,
                              static_cast<std::int64_t>(id));
   }
-  const auto number = static_cast<std::uint32_t>(id);
-  files_->forget(number);
-  const auto written = [&]() -> Status {
-    UniqueFd fd(::openat(directory_.get(), ChunkFiles::name_of(number).c_str(),
-                         O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, kChunkFileMode));
-    if (!fd) {
-      if (errno == ENOSPC || errno == EDQUOT) return codec::fail(Errc::no_space, "open");
-      return system_error("open");
-    }
-    return write_fully(fd.get(), 0, chunk);
-  }();
-  if (!written) {
-    drop(static_cast<std::int64_t>(id));
-    return std::unexpected(written.error());
+  return static_cast<std::uint32_t>(id);
+}
+
+// Nothing where there is a file of that number, which may be the chunk that another writer is about to
+// give to the frame.  Where the frame is still the same two commits later, it is nobody's.
+Result<UniqueFd> SparseBackend::make_chunk_file(std::uint32_t number) {
+  const auto open = [&](int flags) {
+    return UniqueFd(::openat(directory_.get(), ChunkFiles::name_of(number).c_str(),
+                             O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | flags, kChunkFileMode));
+  };
+  auto fd = open(O_EXCL);
+  if (!fd && errno == EEXIST) {
+    const bool is_nobodys = numbers_.with([&](Numbers& numbers) {
+      if (numbers.found.erase(number) > 0) return true;
+      numbers.found.insert(number);
+      numbers.cbytes_change -= static_cast<std::int64_t>(numbers.fresh.at(number));
+      numbers.fresh.erase(number);
+      numbers.space.retire({number, 1});
+      return false;
+    });
+    if (!is_nobodys) return UniqueFd();
+    fd = open(O_TRUNC);
   }
-  return static_cast<std::int64_t>(id);
+  if (fd) return fd;
+  if (errno == ENOSPC || errno == EDQUOT) return codec::fail(Errc::no_space, "open");
+  return system_error("open");
 }
 
 void SparseBackend::remove_file(std::uint32_t id) {
@@ -125,35 +154,46 @@ void SparseBackend::drop(std::int64_t entry) {
     return true;
   });
   if (was_fresh) {
-    remove_file(id);
+    // Where the frame is another's by now, the file may be as well.
+    if (check_unchanged()) remove_file(id);
   } else {
     retired_.push_back(id);
   }
 }
 
-Status SparseBackend::check_untouched() {
-  FRAMEFS_TRY(const auto now, open_index());
-  FRAMEFS_TRY(const auto st, stat_of(now.get()));
-  FRAMEFS_TRY(const auto known, stat_of(index_.get()));
-  std::array<std::byte, codec::kFrameFixedHeaderBytes> head{};
-  FRAMEFS_CHECK(read_fully(now.get(), 0, head));
-  const bool same =
-      st.st_ino == known.st_ino && std::ranges::equal(head, std::span(head_).first(head.size()));
-  if (same) return {};
-  return overtaken();
+void SparseBackend::note_times() {
+  if (const auto index = open_index()) state_.note_times(**index);
+}
+
+Status SparseBackend::check_unchanged() {
+  FRAMEFS_CHECK(check_usable());
+  while (true) {
+    const auto turns = state_.turns();
+    const auto index = open_index();
+    if (!index && index.error().sys != ENOENT) return std::unexpected(index.error());
+    if (index) {
+      FRAMEFS_TRY(const bool is_unchanged, state_.holds(**index));
+      if (is_unchanged) return {};
+    }
+    // Our own commit may have replaced what was opened.
+    if (state_.turns() == turns) return overtaken();
+  }
 }
 
 Status SparseBackend::write_index_file(std::span<const std::byte> bytes) {
   ::unlinkat(directory_.get(), kNextIndexName, 0);  // of a commit that did not end
-  next_index_ = UniqueFd(::openat(directory_.get(), kNextIndexName,
-                                  O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!next_index_) return system_error("open");
-  FRAMEFS_CHECK(copy_attributes(index_.get(), next_index_.get()));
-  return write_fully(next_index_.get(), 0, bytes);
+  UniqueFd fd(::openat(directory_.get(), kNextIndexName,
+                       O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!fd) return system_error("open");
+  FRAMEFS_CHECK(copy_attributes(index_->fd(), fd.get()));
+  FRAMEFS_CHECK(write_fully(fd.get(), 0, bytes));
+  next_index_ = std::make_shared<const FileReader>(std::move(fd));
+  return {};
 }
 
 Status SparseBackend::prepare(const FrameContent& content) {
-  FRAMEFS_CHECK(check_untouched());
+  next_index_ = nullptr;
+  FRAMEFS_CHECK(check_unchanged());
   const auto change = numbers_.with([](const Numbers& numbers) { return numbers.cbytes_change; });
   next_cbytes_ = cbytes_ + static_cast<std::uint64_t>(change);
   std::vector<std::byte> bytes = next_head_;
@@ -169,6 +209,8 @@ Status SparseBackend::prepare(const FrameContent& content) {
                              .has_vlmetalayers = !content.vlmetalayers.empty()},
                             std::span(bytes).first<codec::kFrameFixedHeaderBytes>());
   FRAMEFS_CHECK(write_index_file(bytes));
+  next_len_ = bytes.size();
+  next_checksum_ = CommittedState::checksum(std::span(bytes).subspan(next_head_.size()));
   next_head_.assign(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(next_head_.size()));
   return {};
 }
@@ -190,17 +232,22 @@ Status SparseBackend::sync_files() {
     if (!fd) return system_error("open");
     FRAMEFS_CHECK(sync_file(fd.get()));
   }
-  if (next_index_) FRAMEFS_CHECK(sync_file(next_index_.get()));
+  if (next_index_) FRAMEFS_CHECK(sync_file(next_index_->fd()));
   return sync_file(directory_.get());
 }
 
 Status SparseBackend::publish() {
+  // The sync before may have taken long.
+  FRAMEFS_CHECK(check_unchanged());
+  CommittedState::Head head{};
+  std::copy_n(next_head_.begin(), head.size(), head.begin());
+  state_.begin_publish(head, *next_index_);
   if (::renameat(directory_.get(), kNextIndexName, directory_.get(), kIndexName) != 0) {
     return system_error("rename");
   }
-  index_ = std::move(next_index_);
-  next_index_ = {};
-  head_ = next_head_;
+  index_ = std::exchange(next_index_, nullptr);
+  const auto header_len = next_head_.size();
+  state_.publish(head, *index_, {header_len, next_len_ - header_len}, next_checksum_);
   cbytes_ = next_cbytes_;
   removable_.insert(removable_.end(), dead_.begin(), dead_.end());
   dead_ = std::exchange(retired_, {});
@@ -262,11 +309,13 @@ Status SparseBackend::compact(const FrameContent& content, const Moved& moved) {
 }
 
 Status SparseBackend::reclaim() {
+  FRAMEFS_CHECK(check_unchanged());
   for (const auto id : std::exchange(removable_, {})) remove_file(id);
   return {};
 }
 
 void SparseBackend::release_old_states() {
+  if (!check_unchanged()) return;
   for (const auto id : std::exchange(dead_, {})) remove_file(id);
 }
 

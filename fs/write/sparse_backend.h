@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "codec/core/limits.h"
@@ -12,6 +13,7 @@
 #include "codec/frame/frame_space.h"
 #include "fs/core/guarded.h"
 #include "fs/source/chunk_files.h"
+#include "fs/write/committed_state.h"
 #include "fs/write/frame_backend.h"
 
 namespace framefs::fs {
@@ -30,6 +32,8 @@ class SparseBackend final : public FrameBackend {
                                                      const codec::Frame& frame,
                                                      const std::vector<std::int64_t>& entries);
 
+  Status check_unchanged() override;
+  void note_times() override;
   Result<std::int64_t> write_chunk(std::span<const std::byte> chunk) override;
   void drop(std::int64_t entry) override;
   Status prepare(const FrameContent& content) override;
@@ -42,7 +46,8 @@ class SparseBackend final : public FrameBackend {
   }
   void release_old_states() override;
   void set_params(const codec::FrameHeader& header) override;
-  [[nodiscard]] int content_fd() const noexcept override { return index_.get(); }
+  [[nodiscard]] int content_fd() const noexcept override { return index_->fd(); }
+  [[nodiscard]] int lock_fd() const noexcept override { return directory_.get(); }
   [[nodiscard]] Result<struct stat> content_stat() const override;
   // Gives chunks lower numbers, where others refuse theirs.
   Status compact(const FrameContent& content, const Moved& moved) override;
@@ -53,6 +58,8 @@ class SparseBackend final : public FrameBackend {
     codec::FrameSpace space{0};
     std::unordered_map<std::uint32_t, std::uint64_t> fresh;  // sizes of what was stored since
     std::int64_t cbytes_change = 0;
+    // Of files that were there although no state that is known has them.
+    std::unordered_set<std::uint32_t> found;
   };
   SparseBackend(UniqueFd directory, std::shared_ptr<const ChunkFiles> files)
       : directory_(std::move(directory)), files_(std::move(files)) {}
@@ -60,19 +67,22 @@ class SparseBackend final : public FrameBackend {
   [[nodiscard]] bool is_refused(std::int64_t entry) const noexcept;
   Result<std::int64_t> store_again(std::int64_t entry);
   Status commit_durably(const FrameContent& content);
-  [[nodiscard]] Result<UniqueFd> open_index() const;
-  Status check_untouched();
+  [[nodiscard]] Result<std::shared_ptr<const FileReader>> open_index() const;
+  Result<std::uint32_t> take_number(std::size_t size);
+  Result<UniqueFd> make_chunk_file(std::uint32_t number);
   Status write_index_file(std::span<const std::byte> bytes);
   void remove_file(std::uint32_t id);
 
   const UniqueFd directory_;
   const std::shared_ptr<const ChunkFiles> files_;
-  UniqueFd index_;               // the index file as committed
-  std::vector<std::byte> head_;  // header and metalayers, as committed
-  std::vector<std::byte> next_head_;
-  std::uint64_t cbytes_ = 0;              // of the committed state
-  std::uint64_t next_cbytes_ = 0;         // of the prepared one
-  UniqueFd next_index_;                   // the file of the prepared state
+  std::shared_ptr<const FileReader> index_;       // the index file as committed
+  CommittedState state_;                          // of that
+  std::vector<std::byte> next_head_;              // header and metalayers
+  std::uint64_t cbytes_ = 0;                      // of the committed state
+  std::uint64_t next_cbytes_ = 0;                 // of the prepared one
+  std::shared_ptr<const FileReader> next_index_;  // the file of the prepared state
+  std::uint64_t next_len_ = 0;                    // and its size
+  std::uint64_t next_checksum_ = 0;               // of what follows its header and metalayers
   std::vector<std::uint32_t> retired_;    // ids that the committed state has and the next has not
   std::vector<std::uint32_t> dead_;       // ids that only the state before the committed one has
   std::vector<std::uint32_t> removable_;  // ids of which the files are to go

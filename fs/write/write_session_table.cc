@@ -94,7 +94,7 @@ Result<WriteSessionTable::Session> WriteSessionTable::open(
     const FileKey& key, const std::function<Result<Session>()>& make) {
   const auto join = [&](State& state) -> Session {
     const auto at = state.entries.find(key);
-    if (at == state.entries.end()) return nullptr;
+    if (at == state.entries.end() || at->second.session->is_lost()) return nullptr;
     ++at->second.writers;
     return at->second.session;
   };
@@ -102,15 +102,46 @@ Result<WriteSessionTable::Session> WriteSessionTable::open(
   const auto hold = opening_.take();
   if (auto known = state_.with(join)) return known;
   FRAMEFS_TRY(auto made, make());
+  Session before;  // destroyed after the lock
   return state_.with([&](State& state) {
-    state.entries.emplace(key, Entry{made, 1});
+    auto& entry = state.entries[key];
+    if (entry.session && entry.session->has_lost_bytes() && entry.writers > 0) {
+      state.lost.push_back(std::exchange(entry, {}));
+    }
+    before = std::exchange(entry.session, made);
+    ++entry.writers;
     note_change(state, key);
     return made;
   });
 }
 
-void WriteSessionTable::close(const FileKey& key) {
+Result<WriteSessionTable::Session> WriteSessionTable::renew(
+    const FileKey& key, const Session& lost, const std::function<Result<Session>()>& make) {
+  const auto current = [&](const State& state) -> Session {
+    const auto at = state.entries.find(key);
+    return at == state.entries.end() || at->second.session == lost ? nullptr : at->second.session;
+  };
+  const auto hold = opening_.take();
+  if (auto known = state_.with(current)) return known;
+  FRAMEFS_TRY(auto made, make());
+  return state_.with([&](State& state) {
+    state.entries[key].session = made;  // `lost` is the caller's as well
+    note_change(state, key);
+    return made;
+  });
+}
+
+// Whether `session` is one of those whose place another has taken.
+bool WriteSessionTable::close_lost(State& state, const Session& session) {
+  const auto at = std::ranges::find(state.lost, session, &Entry::session);
+  if (at == state.lost.end()) return false;
+  if (--at->writers == 0) state.lost.erase(at);  // `session` is the caller's as well
+  return true;
+}
+
+void WriteSessionTable::close(const FileKey& key, const Session& session) {
   const bool is_last = state_.with([&](State& state) {
+    if (close_lost(state, session)) return false;
     const auto at = state.entries.find(key);
     return at != state.entries.end() && --at->second.writers == 0;
   });

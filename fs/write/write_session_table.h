@@ -49,12 +49,17 @@ class WriteSessionTable {
       if (generation(key).load(std::memory_order_acquire) == seen.generation) return result;
     }
   }
-  // The session of a file, made by make() where there is none, for one more writer.
+  // The session of a file, made by make() where there is none, or none but a lost one, for one more
+  // writer.
   // Errors: those of make().
   Result<Session> open(const FileKey& key, const std::function<Result<Session>()>& make);
-  // One writer less; the last one's frame is then committed.  Where its last name is gone as well,
-  // what was not committed is nobody's any more.
-  void close(const FileKey& key);
+  // The session that has taken the place of `lost`, of which nothing was lost, for all of its writers;
+  // or that takes it now, made by make().  Errors: those of make().
+  Result<Session> renew(const FileKey& key, const Session& lost,
+                        const std::function<Result<Session>()>& make);
+  // One writer of `session` less; the last one's frame is then committed.  Where its last name is gone
+  // as well, what was not committed is nobody's any more.
+  void close(const FileKey& key, const Session& session);
 
   // Chunks of it are complete.
   void note_full(const Session& session);
@@ -69,6 +74,8 @@ class WriteSessionTable {
   };
   struct State {
     std::unordered_map<FileKey, Entry, FileKeyHash> entries;
+    // Whose place others have taken, while their writers have yet to be told.
+    std::vector<Entry> lost;
   };
   struct Work {
     std::vector<Session> full;
@@ -92,6 +99,7 @@ class WriteSessionTable {
   // `state` shows that the caller holds its lock.
   void note_change(const State& state, const FileKey& key);
 
+  static bool close_lost(State& state, const Session& session);
   void serve();
   void end_closed(const std::vector<FileKey>& keys);
   void end_entry(const FileKey& key);

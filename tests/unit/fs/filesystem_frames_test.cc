@@ -16,6 +16,7 @@
 #include "fs/tree/filesystem.h"
 #include "tests/support/catch.h"
 #include "tests/unit/fs/test_mount.h"
+#include "tests/unit/fs/write_mount.h"
 
 namespace framefs::fs {
 namespace {
@@ -401,6 +402,122 @@ TEST_CASE("filesystem: a SOURCE that is nothing to mount is refused", "[fs][file
     REQUIRE_FALSE(opened);
     CHECK(opened.error().sys == expected);
   }
+}
+
+// Two mounts of one folder, each of which has the file open for writing.
+TEST_CASE(
+    "filesystem: what another mount commits shows in a file that is open for writing, and stays",
+    "[fs][filesystem][unit]") {
+  Mount one;
+  const auto made = one.fs().create_file(kRootNode, "log", 0644, O_RDWR, {});
+  REQUIRE(made);
+  auto& file = *made->opened.file;
+  const auto write = [](Filesystem& fs, OpenFile& to, std::uint64_t at, const test::Bytes& bytes) {
+    return fs.write(to, at, bytes);
+  };
+  const auto text = test::noise(9000, 1);
+  const auto part = [&](std::size_t from, std::size_t size) {
+    return test::Bytes(text.begin() + static_cast<std::ptrdiff_t>(from),
+                       text.begin() + static_cast<std::ptrdiff_t>(from + size));
+  };
+  REQUIRE(write(one.fs(), file, 0, part(0, 3000)));
+  REQUIRE(one.fs().sync_file(file, false));
+
+  MountOptions options;
+  options.source = one.path("");
+  test::TestLog log;
+  const auto other = Filesystem::open(options, log.log());
+  REQUIRE(other);
+  const auto entry = (*other)->lookup(kRootNode, "log");
+  REQUIRE(entry);
+  const auto opened = (*other)->open_file(entry->id, O_RDWR);
+  REQUIRE(opened);
+  auto& second = *opened->file;
+  REQUIRE(write(**other, second, 3000, part(3000, 3000)));
+  REQUIRE((*other)->sync_file(second, false));
+
+  const auto id = one.lookup("log").id;
+  CHECK(one.fs().stat_node(id)->st_size == 6000);
+  CHECK(one.read(file, 0, 10000).value() == part(0, 6000));
+  REQUIRE(write(one.fs(), file, 6000, part(6000, 3000)));
+  REQUIRE(one.fs().sync_file(file, false));
+  CHECK(one.read(file, 0, 10000).value() == text);
+  const auto stat = (*other)->stat_file(second);
+  REQUIRE(stat);
+  CHECK(stat->st_size == 9000);
+
+  (*other)->close_file(second);
+  one.fs().close_file(file);
+  CHECK(one.lines().empty());
+}
+
+// Neither of the two has a lock on the file: the second does not know of framefs.
+TEST_CASE("filesystem: what cannot be committed any more is an error, then and at once",
+          "[fs][filesystem][unit]") {
+  Mount mount;
+  const auto made = mount.fs().create_file(kRootNode, "x", 0644, O_RDWR, {});
+  REQUIRE(made);
+  auto& file = *made->opened.file;
+  REQUIRE(mount.fs().write(file, 0, test::noise(3000, 1)));
+  REQUIRE(mount.fs().sync_file(file, false));
+  REQUIRE(mount.fs().write(file, 1000, test::noise(100, 2)));
+  mount.write("x.b2frame", test::small_frame(2500));
+
+  const auto synced = mount.fs().sync_file(file, false);
+  REQUIRE_FALSE(synced);
+  CHECK(synced.error().sys == EIO);
+  const auto written = mount.fs().write(file, 0, test::noise(100, 3));
+  REQUIRE_FALSE(written);
+  CHECK(written.error().sys == EIO);
+  CHECK(mount.fs().flush(file).error().sys == EIO);
+  // The other's frame is there for all, those who open it for writing included.
+  CHECK(mount.read(file, 0, 10000).value() == test::noise(2500, 1));
+  const auto again = mount.fs().open_file(made->entry.id, O_RDWR);
+  REQUIRE(again);
+  REQUIRE(mount.fs().write(*again->file, 0, test::noise(100, 3)));
+  REQUIRE(mount.fs().sync_file(*again->file, false));
+  // Still for those who had it open before.
+  CHECK_FALSE(mount.fs().sync_file(file, false));
+  mount.fs().close_file(file);
+  CHECK(mount.fs().sync_file(*again->file, false));
+  mount.fs().close_file(*again->file);
+}
+
+TEST_CASE("filesystem: a rename over a file commits what was written to the new one first",
+          "[fs][filesystem][unit]") {
+  MountOptions options;
+  options.write.commit_interval_ms = 3'600'000;
+  Mount mount(std::move(options));
+  const auto create = [&](const char* name, const test::Bytes& bytes) {
+    auto made = mount.fs().create_file(kRootNode, name, 0644, O_RDWR, {});
+    REQUIRE(made);
+    REQUIRE(mount.fs().write(*made->opened.file, 0, bytes));
+    return std::move(made->opened.file);
+  };
+  auto old = create("settings", test::noise(3000, 1));
+  REQUIRE(mount.fs().sync_file(*old, false));
+  mount.fs().close_file(*old);
+  const auto next = test::noise(2000, 2);
+  // Still open, so that nothing else commits it.
+  auto made = create("settings.new", next);
+  REQUIRE(mount.fs().rename(kRootNode, "settings.new", kRootNode, "settings", 0));
+  CHECK(test::read_stored(mount.path("settings.b2frame")) == next);
+  mount.fs().close_file(*made);
+  CHECK(mount.read_all("settings") == next);
+}
+
+TEST_CASE("filesystem: a truncation to the same size sets the time for good",
+          "[fs][filesystem][unit]") {
+  Mount mount;
+  mount.write("stamp.b2frame", test::small_frame(0));
+  const auto id = mount.lookup("stamp").id;
+  const auto before = mount.stat("stamp.b2frame").st_mtime;
+  Filesystem::AttributeChange change;
+  change.size = 0;
+  const auto cut = mount.fs().set_attributes(id, change, nullptr);
+  REQUIRE(cut);
+  CHECK(cut->st_mtime > before);
+  CHECK(mount.stat("stamp.b2frame").st_mtime == cut->st_mtime);
 }
 
 }  // namespace

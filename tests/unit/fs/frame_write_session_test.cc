@@ -4,10 +4,18 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <functional>
+#include <map>
+#include <optional>
 #include <random>
+#include <string>
+#include <thread>
+#include <vector>
 
+#include "codec/core/byte_reader.h"
 #include "tests/support/random_seed.h"
 #include "tests/support/temp_directory.h"
 #include "tests/unit/fs/write_mount.h"
@@ -133,6 +141,11 @@ class FailingSyncs final : public FrameBackend {
   FailingSyncs(std::unique_ptr<FrameBackend> backend, const bool& fails)
       : backend_(std::move(backend)), fails_(fails) {}
 
+  Status check_unchanged() override {
+    FRAMEFS_CHECK(check_usable());
+    return backend_->check_unchanged();
+  }
+  void note_times() override { backend_->note_times(); }
   Result<std::int64_t> write_chunk(std::span<const std::byte> chunk) override {
     return backend_->write_chunk(chunk);
   }
@@ -147,6 +160,7 @@ class FailingSyncs final : public FrameBackend {
   void release_old_states() override { backend_->release_old_states(); }
   void set_params(const codec::FrameHeader& header) override { backend_->set_params(header); }
   [[nodiscard]] int content_fd() const noexcept override { return backend_->content_fd(); }
+  [[nodiscard]] int lock_fd() const noexcept override { return backend_->lock_fd(); }
   [[nodiscard]] Result<struct stat> content_stat() const override {
     return backend_->content_stat();
   }
@@ -211,6 +225,79 @@ Bytes noise(std::size_t size, std::uint64_t seed) {
   for (auto& byte : bytes) byte = std::byte(random());
   return bytes;
 }
+
+// What another writer does to a frame between a write and its flush.
+struct Interference {
+  const char* name;
+  void (*run)(const std::filesystem::path& path, bool sparse);
+};
+
+std::filesystem::path content_of(const std::filesystem::path& path) {
+  return std::filesystem::is_directory(path) ? path / "chunks.b2frame" : path;
+}
+
+// All bytes of the frame's files.
+std::map<std::string, Bytes> files_of(const std::filesystem::path& path) {
+  const auto bytes_of = [](const std::filesystem::path& file) {
+    Bytes bytes(std::filesystem::file_size(file));
+    const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+    REQUIRE(read_fully(fd.get(), 0, bytes));
+    return bytes;
+  };
+  std::map<std::string, Bytes> files;
+  if (!std::filesystem::is_directory(path)) return {{"", bytes_of(path)}};
+  for (const auto& item : std::filesystem::directory_iterator(path)) {
+    files.emplace(item.path().filename(), bytes_of(item.path()));
+  }
+  return files;
+}
+
+void overwrite(const std::filesystem::path& file, std::uint64_t at,
+               std::span<const std::byte> bytes) {
+  const UniqueFd fd(::open(file.c_str(), O_RDWR | O_CLOEXEC));
+  REQUIRE(write_fully(fd.get(), at, bytes));
+}
+
+std::uint64_t frame_len(const std::filesystem::path& file) {
+  const FileReader source(UniqueFd(::open(file.c_str(), O_RDONLY | O_CLOEXEC)));
+  std::array<std::byte, codec::kFrameFixedHeaderBytes> head{};
+  REQUIRE(source.read_at(0, head));
+  constexpr std::size_t kFrameLenAt = 16;  // Source: frame format, "Header"
+  return codec::load_be<std::uint64_t>(&head[kFrameLenAt]);
+}
+
+// Times are all that tells of some changes, and two can fall into one tick of the clock.
+void touch(const std::filesystem::path& file) {
+  const timespec times[] = {{.tv_sec = 2'000'000, .tv_nsec = 1},
+                            {.tv_sec = 2'000'000, .tv_nsec = 1}};
+  REQUIRE(::utimensat(AT_FDCWD, file.c_str(), times, 0) == 0);
+}
+
+const Interference kInterferences[] = {
+    {"a commit of another framefs",
+     [](const std::filesystem::path& path, bool) {
+       WriteMount other;
+       const auto session = other.open(path);
+       write_at(*session, 3000, noise(30000, 7));
+       REQUIRE(session->commit(true));
+     }},
+    {"an append that has yet to reach the header",
+     [](const std::filesystem::path& path, bool sparse) {
+       const auto file = content_of(path);
+       overwrite(file, std::filesystem::file_size(file) - (sparse ? 8 : 0), noise(5000, 8));
+     }},
+    {"a cut",
+     [](const std::filesystem::path& path, bool) {
+       const auto file = content_of(path);
+       std::filesystem::resize_file(file, std::filesystem::file_size(file) - 1);
+     }},
+    {"a trailer of the same length",
+     [](const std::filesystem::path& path, bool) {
+       const auto file = content_of(path);
+       overwrite(file, frame_len(file) - 30, noise(1, 9));
+       touch(file);
+     }},
+};
 
 }  // namespace
 
@@ -410,6 +497,150 @@ TEST_CASE("frame_edit: after a compaction that failed midway, commits go on",
     REQUIRE(read_stored(path) == plain);
   }
   CHECK(failures > 2);
+}
+
+TEST_CASE("frame_edit: not a byte is stored into a frame that another writer has changed",
+          "[fs][frame_edit][unit]") {
+  const bool sparse = GENERATE(false, true);
+  const auto interference =
+      GENERATE(from_range(std::begin(kInterferences), std::end(kInterferences)));
+  const int step = GENERATE(range(0, 5));
+  CAPTURE(sparse, interference.name, step);
+  const WrittenFile file(4096, sparse);
+  const auto& [folder, path, mount, session] = file;
+  write_at(*session, 0, noise(20000, 1));
+  REQUIRE(session->commit(true));
+  // Dead space, into which chunks could go.
+  write_at(*session, 0, noise(8192, 2));
+  REQUIRE(session->commit(true));
+  write_at(*session, 4096, noise(20000, 3));
+  std::optional<FrameWriteSession::Commit> begun;
+  if (step == 3) {
+    auto commit = session->begin_commit();
+    REQUIRE(commit);
+    begun.emplace(std::move(**commit));
+  }
+
+  interference.run(path, sparse);
+  const auto after = files_of(path);
+  Status status;
+  switch (step) {
+    case 0:
+      status = session->flush(ChunkOverlay::Which::full);
+      break;
+    case 1:
+      status = session->flush(ChunkOverlay::Which::all);
+      break;
+    case 2:
+      status = session->commit(true);
+      break;
+    case 3:
+      status = session->finish_commit(*begun, {});
+      break;
+    default:
+      status = session->compact(true);
+  }
+  REQUIRE_FALSE(status);
+  CHECK(status.error().sys == EIO);
+  CHECK(session->is_lost());
+  CHECK(session->has_lost_bytes());
+  begun.reset();
+  session->release_old_states();
+  CHECK(files_of(path) == after);
+  const FrameWriteSession::Piece more{0, {}};
+  CHECK_FALSE(session->write(std::span(&more, 1)));
+  CHECK_FALSE(session->truncate(3));
+  CHECK_FALSE(session->extend(100000));
+  CHECK_FALSE(session->commit(false));
+  CHECK(files_of(path) == after);
+}
+
+TEST_CASE("frame_edit: what is lost gives its memory back", "[fs][frame_edit][unit]") {
+  const test::TempDirectory folder;
+  const auto path = folder.path() / "x.b2frame";
+  WriteMount mount(1u << 20);
+  mount.create(path, params_of(codec::CodecId::lz4, 1, 65536), false);
+  const auto session = mount.open(path);
+  write_at(*session, 0, noise(2u << 20, 1));
+  REQUIRE(mount.overlay().is_full());
+  kInterferences[0].run(path, false);
+  CHECK_FALSE(session->commit(false));
+  CHECK_FALSE(mount.overlay().is_full());
+}
+
+TEST_CASE("frame_edit: a read notices another writer; where nothing was written, nothing is lost",
+          "[fs][frame_edit][unit]") {
+  const bool sparse = GENERATE(false, true);
+  const auto interference =
+      GENERATE(from_range(std::begin(kInterferences), std::end(kInterferences)));
+  CAPTURE(sparse, interference.name);
+  const WrittenFile file(4096, sparse);
+  const auto& [folder, path, mount, session] = file;
+  write_at(*session, 0, noise(20000, 1));
+  REQUIRE(session->commit(true));
+  const auto read = [&] { return session->read_checked([]() -> Result<int> { return 1; }); };
+  CHECK(read());
+  // During the read.
+  CHECK_FALSE(session->read_checked([&]() -> Result<int> {
+    interference.run(path, sparse);
+    return 1;
+  }));
+  CHECK(session->is_lost());
+  CHECK_FALSE(session->has_lost_bytes());
+  CHECK_FALSE(read());
+  CHECK_FALSE(session->begin_change());
+}
+
+TEST_CASE("frame_edit: times, modes and links of the file are nobody's change",
+          "[fs][frame_edit][unit]") {
+  const bool sparse = GENERATE(false, true);
+  const WrittenFile file(4096, sparse);
+  const auto& [folder, path, mount, session] = file;
+  auto plain = noise(20000, 1);
+  write_at(*session, 0, plain);
+  REQUIRE(session->flush(ChunkOverlay::Which::full));
+  touch(content_of(path));
+  REQUIRE(session->flush(ChunkOverlay::Which::all));
+  REQUIRE(session->check());
+  REQUIRE(::chmod(content_of(path).c_str(), 0640) == 0);
+  if (!sparse) std::filesystem::create_hard_link(path, folder.path() / "other");
+  REQUIRE(session->commit(true));
+  touch(content_of(path));
+  REQUIRE(session->check());
+  CHECK(read_stored(path) == plain);
+}
+
+TEST_CASE("frame_edit: readers never take a commit for another writer's",
+          "[fs][frame_edit][race]") {
+  const bool sparse = GENERATE(false, true);
+  const WrittenFile file(4096, sparse);
+  const auto& [folder, path, mount, session] = file;
+  std::atomic<bool> ends{false};
+  std::atomic<std::size_t> failures{0};
+  std::atomic<std::size_t> checks{0};
+  std::vector<std::jthread> readers;
+  for (int i = 0; i < 3; ++i) {
+    readers.emplace_back([&] {
+      while (!ends) {
+        if (!session->check()) ++failures;
+        ++checks;
+      }
+    });
+  }
+  for (std::uint64_t round = 0; round < 40 || checks < 200; ++round) {
+    const auto bytes = noise(9000, round);
+    const FrameWriteSession::Piece piece{round % 7 * 3000, bytes};
+    // No REQUIRE beside the threads: they would be waited for.
+    if (!session->write(std::span(&piece, 1)) || !session->flush(ChunkOverlay::Which::all) ||
+        !session->commit(round % 3 == 0) || !session->compact(round % 5 == 0) ||
+        (round % 9 == 0 && !session->truncate(0))) {
+      ++failures;
+      break;
+    }
+  }
+  ends = true;
+  readers.clear();
+  CHECK(failures == 0);
 }
 
 TEST_CASE("frame_edit: is what was written, after any sequence of changes",

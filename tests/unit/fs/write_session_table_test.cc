@@ -81,7 +81,7 @@ TEST_CASE("edit_table: what was closed is committed without anybody asking",
     std::vector<stdfs::path> paths;
     for (std::size_t i = 0; i < count; ++i) {
       paths.push_back(files.write(*table, std::to_string(i), Bytes(10 + i, std::byte(i))));
-      table->close(key_of(paths.back()));
+      table->close(key_of(paths.back()), table->find(key_of(paths.back())));
     }
     CHECK(files.end(count));
     for (std::size_t i = 0; i < count; ++i) {
@@ -119,16 +119,16 @@ TEST_CASE(
   CHECK(seen_of(key, [] {}) == Seen{true});
   // One more writer of the same session changes nothing.
   CHECK(seen_of(key, [&] { files.join(*table, path); }) == Seen{true});
-  CHECK(seen_of(key, [&] { table->close(key); }) == Seen{true});
+  CHECK(seen_of(key, [&] { table->close(key, table->find(key)); }) == Seen{true});
   const auto end = [&] {
-    table->close(key);
+    table->close(key, table->find(key));
     CHECK(files.end(1));
   };
   CHECK(seen_of(key, end) == Seen{true, false});
   // Begun and ended: what was found in SOURCE may be of before.
   const auto begin_and_end = [&] {
     files.join(*table, path);
-    table->close(key);
+    table->close(key, table->find(key));
     CHECK(files.end(2));
   };
   CHECK(seen_of(key, begin_and_end) == Seen{false, false});
@@ -141,7 +141,7 @@ TEST_CASE("edit_table: what is open or was just closed is committed at its end",
   std::vector<stdfs::path> paths;
   for (std::size_t i = 0; i < 20; ++i) {
     paths.push_back(written.write(*table, std::to_string(i), Bytes(2000 + i, std::byte(i))));
-    if (i % 2 == 0) table->close(key_of(paths.back()));
+    if (i % 2 == 0) table->close(key_of(paths.back()), table->find(key_of(paths.back())));
   }
   table.reset();
   for (std::size_t i = 0; i < paths.size(); ++i) {

@@ -1,0 +1,212 @@
+#include "fs/write/committed_state.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "codec/core/byte_reader.h"
+
+namespace framefs::fs {
+namespace {
+
+constexpr std::uint64_t kReadBytes = 1u << 20;
+
+bool is_same_time(const timespec& one, const timespec& other) {
+  return one.tv_sec == other.tv_sec && one.tv_nsec == other.tv_nsec;
+}
+
+Result<std::uint64_t> checksum_of(const FileReader& file, codec::ByteRange range,
+                                  std::uint64_t seed) {
+  std::vector<std::byte> bytes(std::min(range.size, kReadBytes));
+  while (range.size > 0) {
+    bytes.resize(std::min(range.size, kReadBytes));
+    FRAMEFS_CHECK(file.read_at(range.offset, bytes));
+    seed = CommittedState::checksum(bytes, seed);
+    range.offset += bytes.size();
+    range.size -= bytes.size();
+  }
+  return seed;
+}
+
+// What a read beyond the end means: that somebody has cut the file.
+template <class T>
+Result<bool> changed_where_cut(const Result<T>& read) {
+  if (read.error().kind == Errc::truncated) return false;
+  return std::unexpected(read.error());
+}
+
+}  // namespace
+
+bool is_header_of(const codec::FrameHeader& header, const FrameHead& head) noexcept {
+  // Other writers may set the flag and have no vl-metalayers.
+  const auto is_head_with = [&](bool has_vlmetalayers) {
+    auto same = head;
+    codec::patch_frame_header({.frame_len = header.frame_len,
+                               .nbytes = header.nbytes,
+                               .cbytes = header.cbytes,
+                               .has_vlmetalayers = has_vlmetalayers},
+                              same);
+    return same == head;
+  };
+  return is_head_with(true) || is_head_with(false);
+}
+
+std::uint64_t CommittedState::checksum(std::span<const std::byte> bytes,
+                                       std::uint64_t seed) noexcept {
+  // An odd constant with a fair mixture of bits: the golden ratio.
+  constexpr std::uint64_t kMultiplier = 0x9e3779b97f4a7c15ULL;
+  const auto mix = [](std::uint64_t sum, std::uint64_t word) {
+    sum = (sum ^ word) * kMultiplier;
+    return sum ^ (sum >> 32U);
+  };
+  auto sum = seed;
+  while (bytes.size() >= sizeof(std::uint64_t)) {
+    sum = mix(sum, codec::load_le<std::uint64_t>(bytes.data()));
+    bytes = bytes.subspan(sizeof(std::uint64_t));
+  }
+  for (const auto byte : bytes) sum = mix(sum, std::to_integer<std::uint64_t>(byte));
+  return sum;
+}
+
+Status CommittedState::learn(const FileReader& file, std::uint64_t header_len,
+                             codec::ByteRange tail) {
+  State state;
+  FRAMEFS_TRY(const auto st, stat_of(file.fd()));
+  FRAMEFS_CHECK(file.read_at(0, state.head));
+  state.device = st.st_dev;
+  state.inode = st.st_ino;
+  state.header_len = header_len;
+  state.tail = tail;
+  const auto layers_at = state.head.size();
+  FRAMEFS_TRY(state.layers_checksum,
+              checksum_of(file, {layers_at, header_len - std::min(header_len, layers_at)}, 0));
+  FRAMEFS_TRY(state.tail_checksum, checksum_of(file, tail, 0));
+  state.least_end = static_cast<std::uint64_t>(st.st_size);
+  state.most_end = state.least_end;
+  // The time is that of before reading: a change since then makes it another.
+  state.changed = st.st_mtim;
+  state_.with([&](State& known) { known = state; });
+  return {};
+}
+
+CommittedState::Head CommittedState::head() const {
+  return state_.with([](const State& state) { return state.head; });
+}
+
+bool CommittedState::looks_like(const State& state, const Head& head, const struct stat& st) {
+  const auto end = static_cast<std::uint64_t>(st.st_size);
+  if (st.st_dev != state.device) return false;
+  const bool is_committed = head == state.head && st.st_ino == state.inode;
+  const bool is_next = state.next && head == state.next->first && st.st_ino == state.next->second;
+  if (is_next && state.next->second != state.inode) return true;  // of which no size is known
+  return (is_committed || is_next) && end >= state.least_end && end <= state.most_end;
+}
+
+Result<bool> CommittedState::has_same_rest(const State& state, const FileReader& file) {
+  const auto layers_at = state.head.size();
+  const auto layers_size = state.header_len - std::min<std::uint64_t>(state.header_len, layers_at);
+  const auto layers = checksum_of(file, {layers_at, layers_size}, 0);
+  if (!layers) return changed_where_cut(layers);
+  const auto tail = checksum_of(file, state.tail, 0);
+  if (!tail) return changed_where_cut(tail);
+  return *layers == state.layers_checksum && *tail == state.tail_checksum;
+}
+
+Result<bool> CommittedState::holds(const FileReader& file) const {
+  while (true) {
+    const auto before = now();
+    Head head{};
+    const auto read = file.read_at(0, head);
+    if (!read && read.error().kind != Errc::truncated) return std::unexpected(read.error());
+    FRAMEFS_TRY(const auto st, stat_of(file.fd()));
+    const auto after = now();
+    if (after.turns != before.turns) continue;
+    auto sizes = after;
+    sizes.least_end = before.least_end;  // what was stored by then
+    if (!read || !looks_like(sizes, head, st)) {
+      // A header that is just being written can be read half old, half new.
+      if (after.next && after.storing > 0) continue;
+      return false;
+    }
+    if (before.storing > 0 || after.stores != before.stores || after.next) return true;
+    if (is_same_time(st.st_mtim, after.changed)) return true;
+    FRAMEFS_TRY(const bool is_same, has_same_rest(after, file));
+    const bool is_current = state_.with([&](State& state) {
+      if (state.turns != before.turns || state.stores != before.stores) return false;
+      if (is_same) state.changed = st.st_mtim;
+      return true;
+    });
+    if (is_current) return is_same;
+  }
+}
+
+CommittedState::Store::Store(CommittedState& state, const FileReader& file, std::uint64_t end)
+    : state_(state), file_(file), end_(end) {
+  state_.state_.with([&](State& now) {
+    ++now.storing;
+    ++now.stores;
+    now.most_end = std::max(now.most_end, end);
+  });
+}
+
+CommittedState::Store::~Store() {
+  const bool is_last = state_.state_.with([&](State& now) {
+    if (is_done_) now.least_end = std::max(now.least_end, end_);
+    ++now.stores;
+    return --now.storing == 0;
+  });
+  if (is_last) state_.note_times(file_);
+}
+
+void CommittedState::note_times(const FileReader& file) {
+  const auto stores = now().stores;
+  const auto st = stat_of(file.fd());
+  state_.with([&](State& state) {
+    if (st && state.storing == 0 && state.stores == stores) state.changed = st->st_mtim;
+  });
+}
+
+void CommittedState::begin_publish(const Head& head, const FileReader& file) {
+  const auto st = stat_of(file.fd());
+  state_.with([&](State& state) {
+    ++state.turns;
+    state.next.emplace(head, st ? st->st_ino : state.inode);
+  });
+}
+
+void CommittedState::publish(const Head& head, const FileReader& file, codec::ByteRange tail,
+                             std::uint64_t tail_checksum) {
+  const auto st = stat_of(file.fd());
+  state_.with([&](State& state) {
+    ++state.turns;
+    state.head = head;
+    state.tail = tail;
+    state.tail_checksum = tail_checksum;
+    state.next.reset();
+    if (!st) return;
+    if (st->st_ino != state.inode) {
+      state.inode = st->st_ino;
+      state.least_end = static_cast<std::uint64_t>(st->st_size);
+      state.most_end = state.least_end;
+    }
+    if (state.storing == 0) state.changed = st->st_mtim;
+  });
+}
+
+void CommittedState::begin_truncate(std::uint64_t end) {
+  state_.with([&](State& state) {
+    ++state.turns;
+    state.least_end = std::min(state.least_end, end);
+  });
+}
+
+void CommittedState::truncated(const FileReader& file, std::uint64_t end) {
+  const auto st = stat_of(file.fd());
+  state_.with([&](State& state) {
+    ++state.turns;
+    state.least_end = end;
+    state.most_end = end;
+    if (st && state.storing == 0) state.changed = st->st_mtim;
+  });
+}
+
+}  // namespace framefs::fs

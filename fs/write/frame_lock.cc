@@ -1,0 +1,85 @@
+#include "fs/write/frame_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <thread>
+
+#include "fs/core/interrupt.h"
+
+namespace framefs::fs {
+namespace {
+
+// The byte whose lock is the ownership, and the one that the next owner holds while it waits: an owner
+// that gives the ownership up and wants it again queues behind that.
+constexpr std::int64_t kOwnerAt = std::int64_t{1} << 62;
+constexpr std::int64_t kNextAt = kOwnerAt + 1;
+
+constexpr std::chrono::milliseconds kFirstPause{1};
+constexpr std::chrono::milliseconds kLongestPause{20};
+
+struct flock one_byte(std::int64_t at, int type) {
+  struct flock lock{};
+  lock.l_type = static_cast<short>(type);
+  lock.l_whence = SEEK_SET;
+  lock.l_start = at;
+  lock.l_len = 1;
+  return lock;
+}
+
+bool is_directory(int fd) {
+  struct stat st{};
+  return ::fstat(fd, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+}  // namespace
+
+FrameLock::Attempt FrameLock::try_lock(std::int64_t at, int type) const {
+  int done = 0;
+  if (is_flock_) {
+    if (at != kOwnerAt) return Attempt::taken;
+    done = ::flock(fd_, (type == F_UNLCK ? LOCK_UN : LOCK_EX) | LOCK_NB);
+  } else {
+    auto lock = one_byte(at, type);
+    done = ::fcntl(fd_, F_OFD_SETLK, &lock);
+  }
+  if (done == 0) return Attempt::taken;
+  const bool is_busy = errno == EAGAIN || errno == EACCES || errno == EINTR;
+  return is_busy ? Attempt::busy : Attempt::unsupported;
+}
+
+Status FrameLock::wait_for(std::int64_t at, std::chrono::steady_clock::time_point end) {
+  for (auto pause = kFirstPause;; pause = std::min(pause * 2, kLongestPause)) {
+    if (try_lock(at, F_WRLCK) != Attempt::busy) return {};
+    if (interrupted()) return system_error_of(EINTR, "lock");
+    if (std::chrono::steady_clock::now() >= end) return busy();
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+Status FrameLock::busy() const {
+  return system_error_of(EBUSY, "another framefs process is writing to the frame");
+}
+
+Status FrameLock::take(std::chrono::milliseconds patience) {
+  if (is_held_) return {};
+  is_flock_ = is_directory(fd_);
+  const auto end = std::chrono::steady_clock::now() + patience;
+  FRAMEFS_CHECK(wait_for(kNextAt, end));
+  const auto taken = wait_for(kOwnerAt, end);
+  static_cast<void>(try_lock(kNextAt, F_UNLCK));
+  is_held_ = taken.has_value();
+  return taken;
+}
+
+void FrameLock::release() noexcept {
+  if (!is_held_) return;
+  is_held_ = false;
+  static_cast<void>(try_lock(kOwnerAt, F_UNLCK));
+}
+
+}  // namespace framefs::fs

@@ -1,0 +1,143 @@
+#include "fs/write/frame_lock.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include "tests/support/catch.h"
+#include "tests/support/temp_directory.h"
+#include "tests/unit/fs/write_mount.h"
+
+namespace framefs::fs {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Longer than any wait of these tests takes.
+constexpr std::chrono::milliseconds kPatience = 60s;
+
+// A file or a directory, opened twice: two processes have it no other way.
+class TwoWriters {
+ public:
+  explicit TwoWriters(bool is_directory) : is_directory_(is_directory) {
+    if (is_directory) {
+      std::filesystem::create_directory(path_);
+    } else {
+      folder_.write("x", std::span<const std::byte>());
+    }
+  }
+  [[nodiscard]] UniqueFd open() const {
+    return UniqueFd(
+        ::open(path_.c_str(), (is_directory_ ? O_RDONLY | O_DIRECTORY : O_RDWR) | O_CLOEXEC));
+  }
+
+ private:
+  const bool is_directory_;
+  test::TempDirectory folder_;
+  const std::filesystem::path path_ = folder_.path() / "x";
+};
+
+}  // namespace
+
+TEST_CASE("frame_lock: one of two writers has the frame, until it gives it up",
+          "[fs][frame_lock][unit]") {
+  const TwoWriters writers(GENERATE(false, true));
+  const auto one_fd = writers.open();
+  auto other_fd = writers.open();
+  FrameLock one(one_fd.get());
+  REQUIRE(one.take(0ms));
+  CHECK(one.is_held());
+  CHECK(one.take(0ms));
+  {
+    FrameLock other(other_fd.get());
+    const auto refused = other.take(30ms);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().sys == EBUSY);
+    CHECK_FALSE(other.is_held());
+    one.release();
+    CHECK_FALSE(one.is_held());
+    CHECK(other.take(0ms));
+    CHECK_FALSE(one.take(0ms));
+  }
+  // Its end is the end of its ownership.
+  CHECK(one.take(0ms));
+  one.release();
+  other_fd = UniqueFd();
+  CHECK(one.take(0ms));
+}
+
+TEST_CASE("frame_lock: a writer that takes the frame again and again lets others have it",
+          "[fs][frame_lock][race]") {
+  const TwoWriters writers(false);
+  const auto one_fd = writers.open();
+  const auto other_fd = writers.open();
+  FrameLock one(one_fd.get());
+  REQUIRE(one.take(0ms));
+  Status waited = system_error_of(EBUSY, "nothing yet");
+  bool one_took_all = true;
+  {
+    std::jthread waiting([&] {
+      FrameLock other(other_fd.get());
+      waited = other.take(kPatience);
+    });
+    for (int i = 0; one_took_all && i < 1'000'000; ++i) {
+      one.release();
+      one_took_all = one.take(kPatience).has_value() && !waited;
+    }
+  }
+  CHECK(waited);
+}
+
+TEST_CASE("frame_lock: where there are no locks, nobody is refused", "[fs][frame_lock][unit]") {
+  // Of a descriptor that is not open for writing, none can be had.
+  const test::TempDirectory folder;
+  folder.write("x", std::span<const std::byte>());
+  const auto path = folder.path() / "x";
+  const UniqueFd one_fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd other_fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  FrameLock one(one_fd.get());
+  FrameLock other(other_fd.get());
+  CHECK(one.take(0ms));
+  CHECK(other.take(0ms));
+}
+
+TEST_CASE("frame_lock: a frame is its writer's from the first change to the commit",
+          "[fs][frame_lock][unit]") {
+  const bool sparse = GENERATE(false, true);
+  const test::TempDirectory folder;
+  const auto path = folder.path() / "x.b2frame";
+  test::WriteMount mount;
+  mount.create(path, {.encode = {}, .chunksize = 1000}, sparse);
+  const auto one = mount.open(path);
+  const auto other = mount.open(path);
+  const test::Bytes bytes(3000, std::byte{5});
+  const FrameWriteSession::Piece piece{0, bytes};
+  {
+    const auto change = one->begin_change(0ms);
+    REQUIRE(change);
+    const auto refused = other->begin_change(0ms);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().sys == EBUSY);
+    REQUIRE(one->write(std::span(&piece, 1)));
+  }
+  CHECK_FALSE(other->begin_change(0ms));
+  REQUIRE(one->flush(ChunkOverlay::Which::all));
+  CHECK_FALSE(other->begin_change(0ms));
+  REQUIRE(one->commit(false));
+  // It is free, and what the other knows of it is over.
+  const auto late = other->begin_change(0ms);
+  REQUIRE_FALSE(late);
+  CHECK(late.error().sys == EIO);
+  CHECK(other->is_lost());
+  CHECK_FALSE(other->has_lost_bytes());
+  CHECK(mount.open(path)->begin_change(0ms));
+  CHECK(one->begin_change(0ms));
+  // The log says why somebody was refused.
+  CHECK_FALSE(mount.lines().empty());
+}
+
+}  // namespace framefs::fs
