@@ -39,9 +39,9 @@ class ChunkPlan {
   // out.
   static Result<ChunkPlan> make(const EncodeParams& params, std::span<const std::byte> plain);
 
-  // A plan for the next version of `stored`, of which some blocks are kept as they are encoded.  The
-  // outcome is `blocks`, whatever the bytes are.  Nothing if no block of `stored` can be kept: it was
-  // encoded in another way than `params` ask for, or its blocks depend on each other.
+  // A plan for the next version of `stored`, in which some blocks keep their encoded bytes.  The
+  // outcome is `blocks`, whatever the bytes are.  Nothing if no block of `stored` can be kept: the
+  // chunk was encoded with other parameters, or its blocks depend on each other.
   // Errors: as make().
   static Result<std::optional<ChunkPlan>> make_update(const EncodeParams& params,
                                                       std::uint32_t nbytes, const Chunk& stored);
