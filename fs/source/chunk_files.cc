@@ -1,6 +1,7 @@
 #include "fs/source/chunk_files.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -9,6 +10,7 @@
 #include <fmt/core.h>
 
 #include "codec/frame/chunk_space.h"
+#include "fs/source/shown_access.h"
 
 namespace framefs::fs {
 
@@ -24,6 +26,13 @@ Result<ChunkFiles::Opened> ChunkFiles::open(std::uint32_t id) const {
   if (!fd) return is_absent ? damaged() : system_error("open");
   FRAMEFS_TRY(const auto st, stat_of(fd.get()));
   if (!S_ISREG(st.st_mode)) return damaged();
+  // The mount shows the rights to the index alone; its chunks must grant as much.
+  struct stat index{};
+  if (::fstatat(directory_.get(), std::string(kSparseIndexName).c_str(), &index,
+                AT_SYMLINK_NOFOLLOW) == 0 &&
+      !grants_reading(st, index)) {
+    return system_error_of(EACCES, "chunk file");
+  }
   return std::make_shared<const FileReader>(std::move(fd));
 }
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <utility>
 
+#include "fs/source/acl_access.h"
 #include "fs/source/name_policy.h"
 
 namespace framefs::fs {
@@ -85,12 +86,18 @@ void SourceProbe::probe_sparse(int directory, const std::string& name, Expected 
   if (!folder) return;
   auto fd = open_quietly(folder.get(), kSparseIndexName.data(), kFileFlags);
   if (!fd) return;
-  const auto stat = stat_of(fd.get());
+  const auto stat = stat_open(fd.get());
   if (!stat || !S_ISREG(stat->st_mode)) return;
   const auto summary = probe_open(FileReader(std::move(fd)), *stat, expected);
   if (!summary.is_sparse) return;
   entry.summary = summary;
   entry.index_stat = *stat;
+}
+
+Result<struct stat> SourceProbe::stat_open(int fd) const {
+  FRAMEFS_TRY(auto st, stat_of(fd));
+  if (heeds_acls_) heed_acl(st, fd);
+  return st;
 }
 
 Result<SourceEntry> SourceProbe::probe(int directory, const std::string& name) {
@@ -103,6 +110,7 @@ Result<SourceEntry> SourceProbe::probe_as(int directory, const std::string& name
   if (::fstatat(directory, name.c_str(), &entry.stat, AT_SYMLINK_NOFOLLOW) != 0) {
     return system_error("stat");
   }
+  if (heeds_acls_) heed_acl(entry.stat, directory, name);
   if (expected == Expected::nothing) return entry;
   if (S_ISREG(entry.stat.st_mode)) probe_file(directory, name, expected, entry);
   const bool may_be_sparse = expected == Expected::frame || expected == Expected::array;

@@ -42,15 +42,22 @@ class SourceProbe {
   using Watcher = std::function<void()>;
 
   // Frames begin at byte `offset` of their files: other than 0 where SOURCE is one file.
+  // `heeds_acls`: modes are shown within the access control lists of the files (acl_access.h).
   explicit SourceProbe(const codec::Limits& limits, std::uint64_t offset = 0,
-                       Watcher watcher = nullptr)
-      : limits_(limits), offset_(offset), watcher_(std::move(watcher)) {}
+                       Watcher watcher = nullptr, bool heeds_acls = false)
+      : limits_(limits),
+        offset_(offset),
+        watcher_(std::move(watcher)),
+        heeds_acls_(heeds_acls) {}
 
   // Looks at `name` in an open directory; what is read of it is for its name to say, or for
   // `expected`.
   // Errors: system, where there is no such entry.  What cannot be read is nothing special.
   Result<SourceEntry> probe(int directory, const std::string& name);
   Result<SourceEntry> probe_as(int directory, const std::string& name, Expected expected);
+
+  // The attributes of an open file, as those of its entry.  Errors: system.
+  [[nodiscard]] Result<struct stat> stat_open(int fd) const;
 
   // The same for a file that is open for reading and is in the state `stat`.
   FrameSummary probe_open(const FileReader& file, const struct stat& stat, Expected expected);
@@ -75,6 +82,7 @@ class SourceProbe {
   const codec::Limits limits_;
   const std::uint64_t offset_;
   const Watcher watcher_;
+  const bool heeds_acls_;
   Guarded<std::unordered_map<Key, FrameSummary, KeyHash>> known_;
 };
 

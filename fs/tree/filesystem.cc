@@ -9,6 +9,7 @@
 #include <climits>
 #include <utility>
 
+#include "fs/source/shown_access.h"
 #include "fs/source/container_folder.h"
 #include "fs/source/mount_root.h"
 
@@ -99,7 +100,7 @@ Filesystem::Filesystem(const MountOptions& options, Log& log, SourceRoot root, E
       buffers_(std::min(kIdleBufferBytes, options.cache_bytes / kIdleBufferShare)),
       cache_(options.cache_bytes),
       blocks_(cache_, buffers_, workers_),
-      probe_(options.limits, options.source_offset, std::move(watcher)),
+      probe_(options.limits, options.source_offset, std::move(watcher), options.allow_other),
       directory_(workers_, options.keep_suffix, options.arrays),
       inodes_(root_key.device),
       nodes_(root_key, root_.path()),
@@ -187,6 +188,7 @@ struct stat Filesystem::shown(const Seen& seen, ShownAs shown_as) {
   const auto& summary = entry.summary;
   st.st_ino = inodes_.shown(entry.stat.st_dev, entry.stat.st_ino);
   if (written && shown_as != ShownAs::itself) st.st_mtim = written->mtime;
+  if (entry.index_stat) intersect_access(st, entry.stat);
   if (entry.index_stat) st.st_blocks = static_cast<blkcnt_t>((summary.stored_bytes + 511) / 512);
   switch (shown_as) {
     case ShownAs::itself:
@@ -213,8 +215,8 @@ struct stat Filesystem::shown(const Seen& seen, ShownAs shown_as) {
   return st;
 }
 
-// Of what is in a container, the container's with the path in it; the path follows the names in the container, so
-// that it stays the same whatever else is in there.
+// Of what is in a container, the container's with the path in it; the path follows the names in the
+// container, so that it stays the same whatever else is in there.
 NodeKey Filesystem::key_of(const Node& parent, const std::string& source_name, ShownAs shown_as,
                            const SourceEntry& entry) {
   if (parent.key.shown_as != ShownAs::container) {
@@ -300,7 +302,7 @@ Result<SourceEntry> Filesystem::probe_node(Node& node) {
   const auto held = nodes_.held(node);
   if (!held) return missing(entry.error());
   SourceEntry nameless;
-  FRAMEFS_TRY(nameless.stat, stat_of(held->get()));
+  FRAMEFS_TRY(nameless.stat, probe_.stat_open(held->get()));
   if (!node.key.has_view()) return nameless;
   FRAMEFS_TRY(auto fd, reopen(held->get(), O_RDONLY | O_NONBLOCK));
   FRAMEFS_TRY(const auto source, BackingFile::adopt(std::move(fd)));
@@ -310,10 +312,10 @@ Result<SourceEntry> Filesystem::probe_node(Node& node) {
 // What is open in SOURCE for the sake of a node.
 Result<SourceEntry> Filesystem::probe_source(const Node& node, const BackingFile& source) {
   SourceEntry entry;
-  FRAMEFS_TRY(entry.stat, stat_of(source.fd()));
+  FRAMEFS_TRY(entry.stat, probe_.stat_open(source.fd()));
   if (!node.key.has_view()) return entry;
   FRAMEFS_TRY(const auto content, source.open_content());
-  FRAMEFS_TRY(const auto st, stat_of(content->fd()));
+  FRAMEFS_TRY(const auto st, probe_.stat_open(content->fd()));
   if (source.is_sparse()) entry.index_stat = st;
   entry.summary = probe_.probe_open(*content, st, expected_at(nodes_.path_of(node)));
   return entry;

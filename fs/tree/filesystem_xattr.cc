@@ -70,8 +70,8 @@ Result<Filesystem::OpenedFrame> Filesystem::open_frame(Node& node) {
   return OpenedFrame{std::move(origin), std::move(*opened)};
 }
 
-// Where the attributes are that a file has in SOURCE: for a sparse frame, at its index.  What is in a
-// store has none.
+// Where the attributes are that a file has in SOURCE: for a sparse frame, at its index.  What is in
+// a store has none.
 Result<UniqueFd> Filesystem::open_attributes(const Node& node) const {
   FRAMEFS_TRY(auto fd, open_node(node, O_PATH | O_NOFOLLOW));
   FRAMEFS_TRY(const auto st, stat_of(fd.get()));
@@ -173,6 +173,7 @@ Status Filesystem::set_xattr(NodeId id, const std::string& name, std::span<const
     return set_vlmeta(*node, std::string_view(name).substr(kVlmeta.size()), value);
   }
   if (name.starts_with(kOwn)) return system_error_of(EPERM, "setxattr");
+  if (!is_of_source(name)) return system_error_of(EOPNOTSUPP, "setxattr");
   FRAMEFS_TRY(const auto fd, open_attributes(*node));
   if (::setxattr(path_of_fd(fd.get()).c_str(), name.c_str(), value.data(), value.size(), flags) !=
       0) {
@@ -189,6 +190,7 @@ Status Filesystem::remove_xattr(NodeId id, const std::string& name) {
     if (!name.starts_with(kVlmeta)) return system_error_of(EPERM, "removexattr");
     return remove_vlmeta(*node, std::string_view(name).substr(kVlmeta.size()));
   }
+  if (!is_of_source(name)) return system_error_of(EOPNOTSUPP, "removexattr");
   FRAMEFS_TRY(const auto fd, open_attributes(*node));
   if (::removexattr(path_of_fd(fd.get()).c_str(), name.c_str()) != 0) {
     return system_error("removexattr");

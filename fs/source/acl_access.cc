@@ -1,0 +1,78 @@
+#include "fs/source/acl_access.h"
+
+#include <sys/xattr.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+
+#include "codec/core/byte_reader.h"
+#include "fs/core/file.h"
+
+namespace framefs::fs {
+namespace {
+
+constexpr const char* kName = "system.posix_acl_access";
+constexpr std::uint32_t kVersion = 2;
+enum Tag : std::uint16_t { kUser = 0x02, kGroupObj = 0x04, kGroup = 0x08, kMask = 0x10 };
+
+constexpr mode_t kGroupAndOther = S_IRWXG | S_IRWXO;
+constexpr unsigned kGroupShift = 3;
+
+struct Granted {
+  mode_t group_obj = S_IRWXO;
+  mode_t named = S_IRWXO;
+  mode_t mask = S_IRWXO;
+};
+
+codec::Result<Granted> parse(std::span<const std::byte> list) {
+  constexpr std::size_t kEntryBytes = 8;
+  codec::ByteReader in(list);
+  FRAMEFS_TRY(const auto version, in.le<std::uint32_t>("version"));
+  if (version != kVersion || (list.size() - in.position()) % kEntryBytes != 0) {
+    return codec::fail(codec::Errc::bad_field, "access control list");
+  }
+  Granted granted;
+  while (in.position() < list.size()) {
+    FRAMEFS_TRY(const auto tag, in.le<std::uint16_t>("tag"));
+    FRAMEFS_TRY(const auto bits, in.le<std::uint16_t>("rights"));
+    FRAMEFS_TRY([[maybe_unused]] const auto id, in.le<std::uint32_t>("id"));
+    if (tag == kGroupObj) granted.group_obj = bits;
+    if (tag == kMask) granted.mask = bits;
+    if (tag == kUser || tag == kGroup) granted.named &= bits;
+  }
+  return granted;
+}
+
+template <class Get>
+void heed_acl_of(struct stat& st, const std::string& path, const Get& get) {
+  if (S_ISLNK(st.st_mode)) return;  // which has no list
+  std::array<std::byte, 1024> buffer{};
+  const auto size = get(path.c_str(), kName, buffer.data(), buffer.size());
+  if (size >= 0) {
+    const auto list = std::span(buffer).first(static_cast<std::size_t>(size));
+    st.st_mode = mode_within_acl(st.st_mode, list);
+  } else if (errno == ERANGE) {
+    st.st_mode &= ~kGroupAndOther;  // very many entries
+  }
+}
+
+}  // namespace
+
+mode_t mode_within_acl(mode_t mode, std::span<const std::byte> list) noexcept {
+  const auto granted = parse(list);
+  // What cannot be understood grants nothing beyond the owner.
+  if (!granted) return mode & ~kGroupAndOther;
+  const mode_t named = granted->named & granted->mask;
+  const mode_t group = granted->group_obj & granted->mask & named & S_IRWXO;
+  const mode_t most = (group << kGroupShift) | (named & S_IRWXO);
+  return mode & (most | ~kGroupAndOther);
+}
+
+void heed_acl(struct stat& st, int fd) { heed_acl_of(st, path_of_fd(fd), ::getxattr); }
+
+void heed_acl(struct stat& st, int fd, const std::string& name) {
+  heed_acl_of(st, path_of_fd(fd) + "/" + name, ::lgetxattr);
+}
+
+}  // namespace framefs::fs
