@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "codec/core/byte_reader.h"
+#include "codec/core/work_budget.h"
 
 namespace framefs::codec {
 namespace {
@@ -31,6 +32,7 @@ Status decode_run(ByteReader& in, std::int32_t csize, std::span<std::byte> out) 
 
 Status BlockDecoder::decode(const Chunk& chunk, BlockIndex block, std::span<const std::byte> stored,
                             std::span<std::byte> out, std::span<const std::byte> first_block) {
+  FRAMEFS_CHECK(spend_work(out.size()));
   const auto& filters = chunk.filters();
   FRAMEFS_CHECK(filters.check_block(out.size()));
   const auto spare = filters.needs_scratch() ? scratch_.take(out.size()) : std::span<std::byte>{};
@@ -53,6 +55,7 @@ bool BlockDecoder::has_parts(const Chunk& chunk) {
 Status BlockDecoder::decode_part(const Chunk& chunk, BlockIndex block,
                                  std::span<const std::byte> stored, std::span<std::byte> out,
                                  ByteRange part) {
+  FRAMEFS_CHECK(spend_work(out.size()));
   const auto& filters = chunk.filters();
   FRAMEFS_CHECK(filters.check_block(out.size()));
   const auto spare = filters.needs_scratch() ? scratch_.take(out.size()) : std::span<std::byte>{};

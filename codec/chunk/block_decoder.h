@@ -34,6 +34,9 @@ class BlockDecoder {
   // Whether decode_part() can be used for the chunk's blocks.
   [[nodiscard]] static bool has_parts(const Chunk& chunk);
 
+  // The scratch memory that it keeps.
+  [[nodiscard]] std::size_t memory_bytes() const noexcept { return scratch_.memory_bytes(); }
+
  private:
   // How many of its first bytes each stream must decode.
   struct Wanted {

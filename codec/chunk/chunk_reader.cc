@@ -25,14 +25,27 @@ Status ChunkReader::read(std::uint64_t offset, std::span<std::byte> out) {
     if (take == range.size) {
       FRAMEFS_CHECK(read_block(block, out.first(take)));
     } else {
-      partial_.resize(range.size);
-      FRAMEFS_CHECK(read_block(block, partial_));
+      FRAMEFS_CHECK(load_partial(block, range.size));
       std::copy_n(partial_.data() + skip, take, out.data());
     }
     out = out.subspan(take);
     offset += take;
   }
   return {};
+}
+
+// Readers of small pieces come back to one block again and again.
+Status ChunkReader::load_partial(BlockIndex block, std::uint64_t size) {
+  if (partial_block_ == block) return {};
+  partial_block_.reset();
+  partial_.resize(size);
+  FRAMEFS_CHECK(read_block(block, partial_));
+  partial_block_ = block;
+  return {};
+}
+
+std::uint64_t ChunkReader::memory_bytes() const noexcept {
+  return stored_.capacity() + first_block_.capacity() + partial_.capacity();
 }
 
 Status ChunkReader::read_block(BlockIndex block, std::span<std::byte> out) {

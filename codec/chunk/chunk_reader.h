@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -25,13 +26,19 @@ class ChunkReader {
   // Decodes one block of a ChunkBody::blocks chunk into `out`, which has the size of block_range().
   Status read_block(BlockIndex block, std::span<std::byte> out);
 
+  // The memory that the reader holds beside the chunk.  Units: bytes.
+  [[nodiscard]] std::uint64_t memory_bytes() const noexcept;
+
  private:
+  Status load_partial(BlockIndex block, std::uint64_t size);
+
   const ByteSource& source_;
   const Chunk& chunk_;
   BlockDecoder decoder_;
   std::vector<std::byte> stored_;
   std::vector<std::byte> first_block_;
-  std::vector<std::byte> partial_;
+  std::vector<std::byte> partial_;  // a block of which only a part was asked for
+  std::optional<BlockIndex> partial_block_;
 };
 
 }  // namespace framefs::codec

@@ -22,6 +22,9 @@ class Scratch {
     return {bytes_.get(), size};
   }
 
+  // The memory that it holds.  Units: bytes.
+  [[nodiscard]] std::size_t memory_bytes() const noexcept { return size_; }
+
  private:
   std::unique_ptr<std::byte[]> bytes_;
   std::size_t size_ = 0;

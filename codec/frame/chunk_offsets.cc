@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "codec/chunk/chunk_header.h"
+#include "codec/core/work_budget.h"
+
 namespace framefs::codec {
 namespace {
 
@@ -24,11 +27,18 @@ Result<ChunkOffsets> ChunkOffsets::make(const Frame& frame, const ByteSource& ch
     return fail_value(Errc::over_limit, "number of chunks", 0,
                       static_cast<std::int64_t>(frame.chunk_count()));
   }
+  // Each chunk has a header of its own: more of them than fit there would be headers read many
+  // times.
+  if (frame.chunk_count() > frame.header().cbytes / kShortHeaderBytes) {
+    return fail_value(Errc::bad_field, "number of chunks", 0,
+                      static_cast<std::int64_t>(frame.chunk_count()));
+  }
   table.offsets_.reserve(frame.chunk_count() + 1);
   table.offsets_.push_back(0);
   for (ChunkIndex chunk; chunk.value < frame.chunk_count(); ++chunk.value) {
     FRAMEFS_TRY(const auto entry, entry_of(chunk));
     const auto nbytes = frame.read_chunk_nbytes(chunks, chunk, entry);
+    if (!nbytes && is_work_error(nbytes.error())) return std::unexpected(nbytes.error());
     if (!nbytes) {
       table.damage_ = nbytes.error();
       return table;

@@ -8,6 +8,7 @@
 #include "codec/chunk/chunk_reader.h"
 #include "codec/core/byte_reader.h"
 #include "codec/core/checked.h"
+#include "codec/core/work_budget.h"
 #include "codec/frame/chunk_space.h"
 
 namespace framefs::codec {
@@ -28,7 +29,17 @@ constexpr const char* kUsermetaName = "usermeta";
 // Source: frame format, "Index".  Entries are little-endian 64-bit numbers.  Bit 63 marks a chunk
 // that is not stored; bits 56-58 are its kind.
 constexpr std::uint64_t kIndexEntryBytes = 8;
+constexpr std::uint8_t kIndexTypesize = 8;
 constexpr std::uint32_t kSpecialShift = 56;
+
+// Limits of an index in memory and time.  The reference library makes blocks of 32 KiB to 4 MiB
+// (stune.c), so of the longest index it writes 65,000 blocks.
+constexpr std::uint64_t kMaxIndexBlockBytes = 16u << 20;
+constexpr std::uint64_t kMaxIndexTableBytes = 1u << 20;
+// Tables of more are not held by each open frame.
+constexpr std::uint64_t kKeptIndexBytes = 64u << 10;
+// Entries that are decoded and kept together, at least.
+constexpr std::uint64_t kMinWindowEntries = 8192;
 constexpr std::uint64_t kSpecialZero = 1;
 constexpr std::uint64_t kSpecialNan = 2;
 constexpr std::uint64_t kSpecialUninit = 4;
@@ -139,7 +150,6 @@ Result<std::uint64_t> Frame::load_trailer(const ByteSource& source, const Limits
 }
 
 Status Frame::load_index(const ByteSource& source, std::uint64_t trailer_at, const Limits& limits) {
-  constexpr std::uint8_t kIndexTypesize = 8;
   // The chunks of a sparse frame are in other files.
   const auto at = header_.type == FrameType::sparse
                       ? header_.header_len
@@ -148,9 +158,10 @@ Status Frame::load_index(const ByteSource& source, std::uint64_t trailer_at, con
     return fail_value(Errc::bad_field, "compressed_size", 39,
                       static_cast<std::int64_t>(header_.cbytes));
   }
-  auto index =
-      Chunk::open(source, *at, trailer_at - *at, {.schunk_typesize = kIndexTypesize}, limits);
-  if (!index) return from_frame_start(index.error(), *at);
+  index_at_ = *at;
+  index_available_ = trailer_at - *at;
+  FRAMEFS_TRY(auto opened, open_index(source, limits));
+  const Chunk* const index = &opened;
   if (index->header().typesize != kIndexTypesize) {
     return fail_value(Errc::bad_field, "typesize of the index", *at + 3, index->header().typesize);
   }
@@ -161,16 +172,45 @@ Status Frame::load_index(const ByteSource& source, std::uint64_t trailer_at, con
   if (entries == 0 || index->nbytes() % kIndexEntryBytes != 0 || entries != chunk_count_) {
     return fail_value(Errc::bad_field, "nbytes of the index", *at + 4, index->nbytes());
   }
-  index_at_ = *at;
-  index_ = std::move(*index);
+  if (opened.body() == ChunkBody::blocks) {
+    const auto block = div_ceil<std::uint64_t>(opened.header().blocksize, kIndexEntryBytes);
+    window_entries_ = block * std::max<std::uint64_t>(kMinWindowEntries / block, 1);
+  } else {
+    window_entries_ = kMinWindowEntries;
+  }
+  if (opened.memory_bytes() <= kKeptIndexBytes) index_ = std::move(opened);
   return {};
+}
+
+// An index is decoded piece by piece, and its tables are held as long as the frame is open: neither
+// may be large because a few bytes of the file say so.
+Result<Chunk> Frame::open_index(const ByteSource& source, const Limits& limits) const {
+  Limits own = limits;
+  own.block_bytes = std::min<std::uint64_t>(limits.block_bytes, kMaxIndexBlockBytes);
+  own.chunk_table_bytes = std::min<std::uint64_t>(limits.chunk_table_bytes, kMaxIndexTableBytes);
+  auto index =
+      Chunk::open(source, index_at_, index_available_, {.schunk_typesize = kIndexTypesize}, own);
+  if (!index) return from_frame_start(index.error(), index_at_);
+  if (index->header().vl_blocks) {
+    return fail(Errc::unsupported, "variable-length blocks of the index", index_at_);
+  }
+  return index;
 }
 
 Status Frame::read_entries(const ByteSource& source, ChunkIndex first,
                            std::span<std::int64_t> out) const {
   if (out.empty()) return {};  // a frame without chunks has no index
-  std::vector<std::byte> stored(out.size() * kIndexEntryBytes);
-  if (const auto read = ChunkReader(source, *index_).read(index_entry_at(first), stored); !read) {
+  std::optional<Chunk> reopened;
+  if (!index_) {
+    FRAMEFS_TRY(reopened, open_index(source, Limits{}));
+    if (reopened->nbytes() != chunk_count_ * kIndexEntryBytes) {
+      return fail_value(Errc::bad_field, "nbytes of the index", index_at_ + 4, reopened->nbytes());
+    }
+  }
+  FRAMEFS_CHECK(spend_work(out.size_bytes()));
+  const auto stored = std::as_writable_bytes(out);
+  ChunkReader reader(source, index_ ? *index_ : *reopened);
+  if (const auto read = reader.read(index_entry_at(first), stored); !read) {
     return from_frame_start(read.error(), index_at_);
   }
   for (std::size_t i = 0; i < out.size(); ++i) {
@@ -266,6 +306,9 @@ Result<std::uint32_t> Frame::read_chunk_nbytes(const ByteSource& chunks, ChunkIn
     FRAMEFS_TRY(const auto special, special_chunk(chunk, entry));
     return special.nbytes();
   }
+  // Decoding this many bytes takes about as long as a system call.
+  constexpr std::uint64_t kUnitsPerHeader = 256;
+  FRAMEFS_CHECK(spend_work(kUnitsPerHeader));
   FRAMEFS_TRY(const auto stored, find_stored(chunks, chunk, entry));
   const auto [offset, available, file_at] = stored;
   std::array<std::byte, kExtendedHeaderBytes> buffer{};

@@ -52,6 +52,10 @@ class Frame {
   // sizes.
   [[nodiscard]] ByteRange chunk_range(ChunkIndex chunk) const;
 
+  // How many entries of the index are best read together, from a multiple of that number on: they
+  // are then decoded once.
+  [[nodiscard]] std::uint64_t window_entries() const noexcept { return window_entries_; }
+
   // Reads the index entries of the chunks from `first` on.  first + out.size() <= chunk_count().
   // Errors: errors of reading a chunk, with offsets from the frame's start.
   Status read_entries(const ByteSource& source, ChunkIndex first,
@@ -106,6 +110,7 @@ class Frame {
   void load_array_meta(std::span<const std::byte> header);
   Result<std::uint64_t> load_trailer(const ByteSource& source, const Limits& limits);
   Status load_index(const ByteSource& source, std::uint64_t trailer_at, const Limits& limits);
+  [[nodiscard]] Result<Chunk> open_index(const ByteSource& source, const Limits& limits) const;
   // The location of a stored chunk.
   struct StoredChunk {
     std::uint64_t offset = 0;     // in `chunks`
@@ -120,7 +125,11 @@ class Frame {
   FrameHeader header_;
   std::uint64_t chunk_count_ = 0;
   std::uint64_t index_at_ = 0;
-  std::optional<Chunk> index_;  // absent if chunk_count_ is 0
+  std::uint64_t window_entries_ = 1;
+  std::uint64_t index_available_ = 0;  // bytes that the index chunk may take
+  // Absent where there are no chunks, and where its tables are large: then they are read when
+  // needed.
+  std::optional<Chunk> index_;
   std::vector<Metalayer> metalayers_;
   std::vector<Metalayer> vlmetalayers_;
   std::optional<Result<ArrayMeta>> array_;

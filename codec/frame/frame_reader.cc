@@ -5,10 +5,10 @@
 namespace framefs::codec {
 
 Result<std::int64_t> FrameReader::entry(ChunkIndex chunk) {
-  constexpr std::uint64_t kWindowEntries = 8192;
   if (chunk.value < window_begin_ || chunk.value - window_begin_ >= window_.size()) {
-    const std::uint64_t begin = chunk.value - chunk.value % kWindowEntries;
-    std::vector<std::int64_t> window(std::min(kWindowEntries, frame_.chunk_count() - begin));
+    const auto most = frame_.window_entries();
+    const std::uint64_t begin = chunk.value - chunk.value % most;
+    std::vector<std::int64_t> window(std::min(most, frame_.chunk_count() - begin));
     FRAMEFS_CHECK(frame_.read_entries(source_, {begin}, window));
     window_ = std::move(window);
     window_begin_ = begin;
@@ -19,6 +19,13 @@ Result<std::int64_t> FrameReader::entry(ChunkIndex chunk) {
 Result<Chunk> FrameReader::open_chunk(ChunkIndex chunk) {
   FRAMEFS_TRY(const auto stored, entry(chunk));
   return frame_.open_chunk(chunks_, chunk, stored, limits_);
+}
+
+std::uint64_t FrameReader::memory_bytes() const noexcept {
+  std::uint64_t sum = window_.capacity() * sizeof(window_[0]);
+  if (offsets_) sum += offsets_->memory_bytes();
+  if (current_ != nullptr) sum += current_->chunk.memory_bytes() + current_->reader->memory_bytes();
+  return sum;
 }
 
 Status FrameReader::use_chunk(ChunkIndex chunk) {

@@ -35,6 +35,9 @@ class FrameReader {
   // Opens a chunk: reads its header and tables.
   Result<Chunk> open_chunk(ChunkIndex chunk);
 
+  // The memory that the reader keeps from read to read.  Units: bytes.
+  [[nodiscard]] std::uint64_t memory_bytes() const noexcept;
+
  private:
   Result<std::int64_t> entry(ChunkIndex chunk);
   Status use_chunk(ChunkIndex chunk);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <shared_mutex>
@@ -44,7 +45,24 @@ class Guarded {
     return std::forward<F>(body)(value_);
   }
 
-  // Has all that wait() look again: after a change by with(), where only some changes matter to them.
+  // wait(), but asks now and then, without the lock, whether to give up; then `body` runs all the
+  // same.
+  template <class Over, class Ready, class F>
+  auto wait_unless(Over&& over, Ready&& ready, F&& body) {
+    constexpr std::chrono::milliseconds kBetweenQuestions{20};
+    std::unique_lock hold(mutex_);
+    const auto look = [&] { return ready(std::as_const(value_)); };
+    while (!changed_.wait_for(hold, kBetweenQuestions, look)) {
+      hold.unlock();
+      const bool is_over = over();
+      hold.lock();
+      if (is_over) break;
+    }
+    return std::forward<F>(body)(value_);
+  }
+
+  // Has all that wait() look again: after a change by with(), where only some changes matter to
+  // them.
   void wake() { changed_.notify_all(); }
 
   // Runs `body` and wakes all that wait().
@@ -65,9 +83,9 @@ class Guarded {
   T value_{};
 };
 
-// A value that many may look at together and one may change.  Unlike with Guarded, a reader may do I/O
-// and decode under the lock: what it reads stays as it is meanwhile, as with the lock that kernel
-// filesystems have for each inode.  Lock order: fs/DESIGN.md.
+// A value that many may look at together and one may change.  Unlike with Guarded, a reader may do
+// I/O and decode under the lock: what it reads stays as it is meanwhile, as with the lock that
+// kernel filesystems have for each inode.  Lock order: fs/DESIGN.md.
 template <class T>
 class Shared {
  public:
@@ -90,8 +108,8 @@ class Shared {
   T value_;
 };
 
-// Lets one thread at a time do what is long and does I/O, such as commits of one file; it protects no
-// value, but the order of such work.
+// Lets one thread at a time do what is long and does I/O, such as commits of one file; it protects
+// no value, but the order of such work.
 class CommitLock {
  public:
   using Hold = std::unique_lock<std::mutex>;

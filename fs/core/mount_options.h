@@ -65,6 +65,7 @@ struct MountOptions {
   ArrayViews arrays = ArrayViews::npy;
   bool allow_other = false;                // let other users in; the kernel then checks modes
   bool io_uring = false;                   // take requests by it, and not by /dev/fuse
+  bool sandbox = true;                     // give up what serving does not need
   bool debug = false;                      // libfuse's trace of requests, on stderr
   std::uint64_t cache_bytes = 256u << 20;  // of decoded blocks, those in flight included
   unsigned threads = 0;                    // that decode; 0: one for each CPU

@@ -7,6 +7,7 @@
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
+#include "codec/core/work_budget.h"
 #include "fs/core/thread_annotations.h"
 
 #ifdef FRAMEFS_TSAN
@@ -20,8 +21,8 @@ namespace framefs::fs {
 
 struct WorkerPool::Arena {
   explicit Arena(int threads) : tasks(threads) {
-    // Without leave for more threads than CPUs, the library ignores the wish, and says so on stderr.
-    // Where several pools have leave, it heeds the smallest.
+    // Without leave for more threads than CPUs, the library ignores the wish, and says so on
+    // stderr.  Where several pools have leave, it heeds the smallest.
     if (threads > tbb::info::default_concurrency()) {
       leave.emplace(tbb::global_control::max_allowed_parallelism,
                     static_cast<std::size_t>(threads));
@@ -43,11 +44,13 @@ void WorkerPool::run(std::size_t count, const std::function<void(std::size_t)>& 
     body(0);
     return;
   }
+  auto* const budget = codec::current_work_budget();
   char started = 0;  // addresses that stand for "before all calls" and "after all calls"
   char ended = 0;
   annotate_release(&started);
   const std::function<void(std::size_t)> call = [&](std::size_t i) {
     annotate_acquire(&started);
+    const codec::WorkScope scope(budget);
     body(i);
     annotate_release(&ended);
   };

@@ -19,6 +19,7 @@ class WorkerPool {
   // Calls body(0) .. body(count - 1), each once, in parallel, and returns when all are done.
   // `body` waits for no other run(): a thread that finds all workers busy may first be given calls
   // of those before it.
+  // All calls work for the caller's request: codec::current_work_budget().
   // `body` reports failures through what it captures; should it throw for want of memory, the
   // exception reaches the caller after the calls under way have ended, and some indexes are never
   // called.

@@ -16,6 +16,7 @@
 #include "fs/core/log.h"
 #include "fs/fuse/handles.h"
 #include "fs/fuse/passthrough.h"
+#include "fs/fuse/request_scope.h"
 #include "fs/fuse/stale_pages.h"
 #include "fs/tree/filesystem.h"
 
@@ -34,6 +35,7 @@ struct Mount {
   HandleTable<FolderHandle> directories;
   Passthrough passthrough;
   StalePages stale_pages;
+  fuse_session* session = nullptr;  // set before the first request
 };
 
 // What FUSE's `number` stands for in `table`.  Errors: system, EBADF.
@@ -110,7 +112,10 @@ void answer(fuse_req_t req, const char* operation, Body&& body) noexcept {
   auto& mount = *static_cast<Mount*>(fuse_req_userdata(req));
   int error = EIO;
   try {
-    Result<Answer> made = std::forward<Body>(body)(mount);
+    Result<Answer> made = [&] {
+      const RequestScope scope(req, mount.session, operation);
+      return std::forward<Body>(body)(mount);
+    }();
     if (made) return send(req, mount, std::move(*made));
     error = fs::errno_of(made.error());
     if (made.error().kind == codec::Errc::internal) mount.log.failure(operation, made.error());

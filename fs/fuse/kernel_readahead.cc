@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <climits>
-#include <fstream>
 #include <optional>
 #include <thread>
 
@@ -16,11 +15,12 @@ namespace {
 
 // Sequential reads then arrive as requests of the largest size, several at a time, so that many
 // blocks are decoded in parallel.
-constexpr int kReadAheadKib = 4096;
+constexpr unsigned kReadAheadKib = 4096;
 
-// The device that the mount shows, which our own threads have to answer.  Should they be killed before
-// they do, the kernel lets the asking thread wait until it has closed all descriptors of /dev/fuse, and
-// does not close them as long as a thread has them: so this one gives them up first, for itself.
+// The device that the mount shows, which our own threads have to answer.  Should they be killed
+// before they do, the kernel lets the asking thread wait until it has closed all descriptors of
+// /dev/fuse, and does not close them as long as a thread has them: so this one gives them up first,
+// for itself.
 std::optional<dev_t> ask_device(const std::filesystem::path& mountpoint) {
   std::optional<dev_t> device;
   const auto ask = [&] {
@@ -34,17 +34,13 @@ std::optional<dev_t> ask_device(const std::filesystem::path& mountpoint) {
 
 }  // namespace
 
-void raise_kernel_readahead(const std::filesystem::path& mountpoint, fs::Log& log) {
+void raise_kernel_readahead(const std::filesystem::path& mountpoint, const Watchdog* watchdog,
+                            fs::Log& log) {
   const auto device = ask_device(mountpoint);
-  if (!device) return;
-  const auto control =
-      fmt::format("/sys/class/bdi/{}:{}/read_ahead_kb", major(*device), minor(*device));
-  std::ofstream file(control);
-  file << kReadAheadKib << std::flush;
-  if (!file) {
-    log.info(fmt::format("sequential reads are faster after, as root: echo {} > {}", kReadAheadKib,
-                         control));
-  }
+  if (!device || (watchdog != nullptr && watchdog->set_readahead(*device, kReadAheadKib))) return;
+  log.info(fmt::format(
+      "sequential reads are faster after, as root: echo {} > /sys/class/bdi/{}:{}/read_ahead_kb",
+      kReadAheadKib, major(*device), minor(*device)));
 }
 
 }  // namespace framefs::fuse

@@ -19,6 +19,7 @@ void op_read(fuse_req_t req, fuse_ino_t, std::size_t size, off_t offset, fuse_fi
     FRAMEFS_TRY(const auto file, find_handle(mount.files, info->fh));
     const auto from = static_cast<std::uint64_t>(offset);
     if (!file->node->key.has_view()) return FileAnswer{file->source.file(), from, size};
+    allow_read(size);
     FRAMEFS_TRY(auto bytes, mount.filesystem.read(*file, from, size));
     return BytesAnswer{std::move(bytes)};
   });
@@ -26,7 +27,8 @@ void op_read(fuse_req_t req, fuse_ino_t, std::size_t size, off_t offset, fuse_fi
 
 void op_lseek(fuse_req_t req, fuse_ino_t, off_t offset, int whence, fuse_file_info* info) {
   answer(req, "lseek", [&](Mount& mount) -> Result<Answer> {
-    // What it has collected and not handed over yet, only the kernel knows: it is to treat all as data.
+    // What it has collected and not handed over yet, only the kernel knows: it is to treat all as
+    // data.
     if (mount.writeback) return fs::system_error_of(ENOSYS, "lseek");
     // The kernel answers all other questions itself.
     if (offset < 0 || (whence != SEEK_DATA && whence != SEEK_HOLE)) {

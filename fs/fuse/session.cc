@@ -1,11 +1,13 @@
 #include "fs/fuse/session.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -18,6 +20,8 @@
 #include "fs/fuse/io_uring.h"
 #include "fs/fuse/kernel_readahead.h"
 #include "fs/fuse/operations.h"
+#include "fs/fuse/request_loop.h"
+#include "fs/fuse/sandbox.h"
 #include "fs/fuse/watchdog.h"
 #include "fs/source/mount_root.h"
 #include "fs/tree/filesystem.h"
@@ -33,10 +37,6 @@ struct CloseSession {
 };
 using SessionPtr = std::unique_ptr<fuse_session, CloseSession>;
 
-struct FreeLoopConfig {
-  void operator()(fuse_loop_config* config) const { fuse_loop_cfg_destroy(config); }
-};
-
 struct Arguments {
   Arguments() = default;
   Arguments(const Arguments&) = delete;
@@ -51,8 +51,8 @@ void op_init(void* data, fuse_conn_info* connection) {
   unsigned wanted = FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE | FUSE_CAP_PARALLEL_DIROPS;
   if (mount.writeback) wanted |= FUSE_CAP_WRITEBACK_CACHE;
   connection->want |= wanted & connection->capable;
-  // The kernel then takes setuid and setgid bits away itself where somebody writes, which is for it to
-  // judge; and cuts files by setattr() alone, in which that is done as well.
+  // The kernel then takes setuid and setgid bits away itself where somebody writes, which is for it
+  // to judge; and cuts files by setattr() alone, in which that is done as well.
   connection->want &= ~unsigned{FUSE_CAP_HANDLE_KILLPRIV | FUSE_CAP_ATOMIC_O_TRUNC};
   mount.passthrough.negotiate(*connection, mount.writeback);
   if (mount.io_uring) check_io_uring(*connection, mount.log);
@@ -85,8 +85,8 @@ std::string escaped(const std::string& value) {
 std::string mount_options_text(const fs::MountOptions& options, bool read_only) {
   std::string text = read_only ? "ro" : "rw";
   text += ",subtype=framefs,fsname=" + escaped(options.source.string());
-  // The daemon changes files with its own rights, and where others use the mount opens them for these:
-  // the kernel must check theirs.
+  // The daemon changes files with its own rights, and where others use the mount opens them for
+  // these: the kernel must check theirs.
   if (!read_only || options.allow_other) text += ",default_permissions";
   if (options.allow_other) text += ",allow_other";
   for (const auto& option : options.vfs_options) text += "," + option;
@@ -98,23 +98,57 @@ bool lies_below(const std::filesystem::path& path, const std::filesystem::path& 
   return end == root.end() && path != root;
 }
 
-Status serve(fuse_session* session) {
-  const std::unique_ptr<fuse_loop_config, FreeLoopConfig> config(fuse_loop_cfg_create());
-  // A descriptor of its own for each thread: they then do not queue up for requests.
-  fuse_loop_cfg_set_clone_fd(config.get(), 1);
-  const int ended = fuse_session_loop_mt(session, config.get());
-  if (ended < 0) return fs::system_error_of(-ended, "serving the mount");
-  return {};  // unmounted, or a signal
-}
-
 // Tells when the mount answers.
-std::jthread start_announcer(const fs::MountOptions& options, fs::Log& log,
-                             const std::function<void()>& on_ready) {
-  return fs::background_thread([&](const std::stop_token&) {
-    raise_kernel_readahead(options.mountpoint,
-                           log);  // which waits for the answer to a first request
+std::jthread start_announcer(const fs::MountOptions& options, const Watchdog* watchdog,
+                             fs::Log& log, const std::function<void()>& on_ready) {
+  return fs::background_thread([&options, watchdog, &log, &on_ready](const std::stop_token&) {
+    // Waits for the answer to a first request.
+    raise_kernel_readahead(options.mountpoint, watchdog, log);
     on_ready();
   });
+}
+
+// Closes the connection: what still asks the mount gets an error.  The session keeps a descriptor
+// of that number, which it closes when it is destroyed.
+void disconnect(fuse_session* session) {
+  const fs::UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (null) ::dup3(null.get(), fuse_session_fd(session), O_CLOEXEC);
+}
+
+// Serves inside the sandbox, where `watchdog` unmounts.  `needs` is empty where there is no
+// sandbox.
+Status serve(Mount& mount, const fs::MountOptions& options,
+             const std::optional<SandboxNeeds>& needs, const Watchdog* watchdog,
+             const std::function<void()>& on_ready) {
+  auto* const session = mount.session;
+  // Before any thread starts.
+  if (needs) mount.log.info(enter_sandbox(*needs));
+  const auto announcer = start_announcer(options, watchdog, mount.log, on_ready);
+  mount.stale_pages.start([session](fs::NodeId node, std::uint64_t offset) {
+    // Nothing is wrong where the kernel has forgotten the file meanwhile.
+    fuse_lowlevel_notify_inval_inode(session, node, static_cast<off_t>(offset), 0);
+  });
+  const auto served = RequestLoop(session).run();
+  // Before the announcer is waited for: its request may be among those that nobody will answer.
+  if (needs) {
+    // False where somebody else has unmounted.
+    static_cast<void>(watchdog->unmount());
+    disconnect(session);
+  } else {
+    fuse_session_unmount(session);
+  }
+  mount.stale_pages.stop();
+  return served;
+}
+
+// What the sandbox needs, if there is to be one.
+Result<std::optional<SandboxNeeds>> plan_sandbox(const fs::MountOptions& options, bool read_only,
+                                                 bool has_watchdog, fs::Log& log) {
+  if (!options.sandbox || !has_sandbox() || !has_watchdog) {
+    log.info("sandbox: none");
+    return std::nullopt;
+  }
+  return sandbox_needs(options, read_only);
 }
 
 }  // namespace
@@ -156,6 +190,8 @@ Status serve_mount(const fs::MountOptions& options, fs::Log& log,
         fs::describe(watchdog.error()));
   }
   FRAMEFS_TRY(const auto filesystem, fs::Filesystem::open(options, log));
+  FRAMEFS_TRY(const auto needs,
+              plan_sandbox(options, filesystem->is_read_only(), watchdog.has_value(), log));
   Mount mount{*filesystem,
               log,
               options.writeback,
@@ -180,19 +216,12 @@ Status serve_mount(const fs::MountOptions& options, fs::Log& log,
   const auto table = operations();
   const SessionPtr session(fuse_session_new(&arguments.list, &table, sizeof(table), &mount));
   if (!session) return fs::system_error_of(EINVAL, "mount options");
+  mount.session = session.get();
   if (fuse_set_signal_handlers(session.get()) != 0) return fs::system_error("signal handlers");
   Status served;
   if (fuse_session_mount(session.get(), options.mountpoint.c_str()) == 0) {
     if (watchdog) watchdog->mounted(options.mountpoint);
-    const auto announcer = start_announcer(options, log, on_ready);
-    mount.stale_pages.start([&](fs::NodeId node, std::uint64_t offset) {
-      // Nothing is wrong where the kernel has forgotten the file meanwhile.
-      fuse_lowlevel_notify_inval_inode(session.get(), node, static_cast<off_t>(offset), 0);
-    });
-    served = serve(session.get());
-    // Before the announcer is waited for: its request may be among those that nobody will answer.
-    fuse_session_unmount(session.get());
-    mount.stale_pages.stop();
+    served = serve(mount, options, needs, watchdog ? &*watchdog : nullptr, on_ready);
   } else {
     served = fs::system_error_of(EPERM, "the kernel refused the mount, see the message above");
   }

@@ -5,7 +5,9 @@
 #include <spawn.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +16,9 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <climits>
+#include <cstdio>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <thread>
@@ -21,7 +26,18 @@
 #include <fmt/core.h>
 
 namespace framefs::fuse {
+
+// The first byte of what the daemon says.
+enum class Watchdog::Word : char {
+  mountpoint = 'P',
+  mount_number = 'M',
+  readahead = 'R',
+  unmount = 'U',
+};
+
 namespace {
+
+using Word = Watchdog::Word;
 
 // Does not hold the program's own, which people look for.
 constexpr const char* kName = "fuse-watchdog";
@@ -29,14 +45,18 @@ constexpr const char* kName = "fuse-watchdog";
 // For so long it tries to unmount, or waits for the kernel to close what the daemon had open.
 constexpr unsigned kPatienceSeconds = 10;
 
+// Of the answer to a question.
+constexpr char kDone = 1;
+constexpr char kNotDone = 0;
+
 // ------------------------------------------------------------------------- the daemon's side
 
 // The standard streams of the watchdog: it reads the pipe, says nothing, and has nothing else open.
 class Streams {
  public:
-  explicit Streams(int pipe) {
+  explicit Streams(int socket) {
     posix_spawn_file_actions_init(&actions_);
-    posix_spawn_file_actions_adddup2(&actions_, pipe, STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions_, socket, STDIN_FILENO);
     for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
       posix_spawn_file_actions_addopen(&actions_, stream, "/dev/null", O_WRONLY, 0);
     }
@@ -90,33 +110,28 @@ fs::UniqueFd open_path(const char* path) { return fs::UniqueFd(::open(path, O_PA
 
 // ----------------------------------------------------------------------- the watchdog's side
 
-// What the daemon has said: the mountpoint, a zero byte, and the number of its mount once it had one.
+// What the daemon has said: the mountpoint, and the number of its mount once it had one.
 struct Message {
   std::string mountpoint;
   std::optional<int> mount;
 };
 
-Message parse_message(std::string_view text) {
-  const auto end = std::min(text.find('\0'), text.size());
-  Message message{.mountpoint = std::string(text.substr(0, end)), .mount = std::nullopt};
-  const auto digits = text.substr(std::min(end + 1, text.size()));
-  int number = 0;
-  if (std::from_chars(digits.data(), digits.data() + digits.size(), number).ec == std::errc()) {
-    message.mount = number;
-  }
-  return message;
+void answer_daemon(int socket, bool done) {
+  const char answer = done ? kDone : kNotDone;
+  // Should the daemon be gone, the next recv() tells.
+  [[maybe_unused]] const auto told = ::send(socket, &answer, 1, MSG_NOSIGNAL);
 }
 
-// Everything that comes through the pipe, which ends when the daemon does.
-std::string listen(int pipe) {
-  std::string text;
-  std::array<char, 4096> piece{};
-  while (true) {
-    const auto got = ::read(pipe, piece.data(), piece.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return text;
-    text.append(piece.data(), static_cast<std::size_t>(got));
-  }
+// Asks the kernel to read ahead more.  `text` is the device's number and what to write.
+bool set_readahead(std::string_view text) {
+  unsigned major = 0;
+  unsigned minor = 0;
+  unsigned kib = 0;
+  const std::string line(text);
+  if (std::sscanf(line.c_str(), "%u:%u %u", &major, &minor, &kib) != 3) return false;
+  std::ofstream file(fmt::format("/sys/class/bdi/{}:{}/read_ahead_kb", major, minor));
+  file << kib << std::flush;
+  return file.good();
 }
 
 enum class State : unsigned char { dead, dying, something_else };
@@ -136,22 +151,24 @@ State state_of(int top, const Message& message) {
   return errno == ECONNABORTED ? State::dying : State::something_else;
 }
 
-void run_fusermount(const std::string& mountpoint) {
+bool run_fusermount(const std::string& mountpoint) {
   std::array<std::string, 5> words = {"fusermount3", "-u", "-z", "--", mountpoint};
   std::array<char*, words.size() + 1> arguments{};
   std::ranges::transform(words, arguments.begin(), [](std::string& word) { return word.data(); });
   pid_t child = 0;
   if (::posix_spawnp(&child, words[0].c_str(), nullptr, nullptr, arguments.data(), environ) != 0) {
-    return;
+    return false;
   }
-  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) continue;
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-// Through the descriptor, so that it is this mount whatever has happened to the path since.  Only root
-// may; for others there is a program that may, and that makes sure that the mount is theirs.
-void unmount(int top, const std::string& mountpoint) {
+// Through the descriptor, so that it is this mount whatever has happened to the path since.  Only
+// root may; for others there is a program that may, and that makes sure that the mount is theirs.
+bool unmount(int top, const std::string& mountpoint) {
   const auto path = fmt::format("/proc/self/fd/{}", top);
-  if (::umount2(path.c_str(), MNT_DETACH) != 0) run_fusermount(mountpoint);
+  return ::umount2(path.c_str(), MNT_DETACH) == 0 || run_fusermount(mountpoint);
 }
 
 void clear(const Message& message) {
@@ -164,13 +181,55 @@ void clear(const Message& message) {
   }
 }
 
+// What the daemon wants, for which it has given up the rights.
+bool unmount_for_daemon(const Message& message) {
+  const auto top = open_path(message.mountpoint.c_str());
+  if (!top || !message.mount || mount_number(top.get()) != message.mount) return false;
+  return unmount(top.get(), message.mountpoint);
+}
+
+void note_number(Message& message, std::string_view text) {
+  int number = 0;
+  if (std::from_chars(text.data(), text.data() + text.size(), number).ec == std::errc()) {
+    message.mount = number;
+  }
+}
+
+// Does what comes through the socket, which ends when the daemon does.  Returns what it has said.
+Message serve_daemon(int socket) {
+  Message message;
+  std::array<char, 2 * PATH_MAX> packet{};
+  while (true) {
+    const auto got = ::recv(socket, packet.data(), packet.size(), 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return message;
+    const std::string_view text(packet.data() + 1, static_cast<std::size_t>(got) - 1);
+    switch (static_cast<Word>(packet[0])) {
+      case Word::mountpoint:
+        message.mountpoint = text;
+        continue;
+      case Word::mount_number:
+        note_number(message, text);
+        continue;
+      case Word::readahead:
+        answer_daemon(socket, set_readahead(text));
+        continue;
+      case Word::unmount:
+        answer_daemon(socket, unmount_for_daemon(message));
+        continue;
+    }
+  }
+}
+
 }  // namespace
 
 Result<Watchdog> Watchdog::start(const std::filesystem::path& mountpoint) {
-  std::array<int, 2> pipe{};
-  if (::pipe2(pipe.data(), O_CLOEXEC) != 0) return fs::system_error("pipe");
-  const fs::UniqueFd listening(pipe[0]);
-  fs::UniqueFd life(pipe[1]);
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    return fs::system_error("socketpair");
+  }
+  const fs::UniqueFd listening(ends[0]);
+  fs::UniqueFd life(ends[1]);
 
   std::array<std::string, 2> words = {kName, std::to_string(::getpid())};
   std::array<char*, words.size() + 1> arguments = {words[0].data(), words[1].data(), nullptr};
@@ -179,23 +238,45 @@ Result<Watchdog> Watchdog::start(const std::filesystem::path& mountpoint) {
                                    Attributes().get(), arguments.data(), environ);
   if (failed != 0) return fs::system_error_of(failed, "posix_spawn");
   Watchdog watchdog(pid, std::move(life));
-
-  // With the zero byte at its end.  No longer than a path can be, so it fits into the pipe.
-  const auto& text = mountpoint.native();
-  if (::write(watchdog.life_.get(), text.c_str(), text.size() + 1) < 0) {
-    return fs::system_error("write");
-  }
+  if (!watchdog.say(Word::mountpoint, mountpoint.native())) return fs::system_error("send");
   return watchdog;
+}
+
+bool Watchdog::say(Word word, std::string_view text) const {
+  std::string packet(1, static_cast<char>(word));
+  packet += text;
+  return channel_->with([&](const fs::UniqueFd& life) {
+    return ::send(life.get(), packet.data(), packet.size(), MSG_NOSIGNAL) >= 0;
+  });
+}
+
+bool Watchdog::ask(Word word, std::string_view text) const {
+  std::string packet(1, static_cast<char>(word));
+  packet += text;
+  // One question at a time: the lock is held until the answer is there.
+  return channel_->with([&](const fs::UniqueFd& life) {
+    if (::send(life.get(), packet.data(), packet.size(), MSG_NOSIGNAL) < 0) return false;
+    char done = 0;
+    ssize_t got = 0;
+    do {
+      got = ::recv(life.get(), &done, 1, 0);
+    } while (got < 0 && errno == EINTR);
+    return got == 1 && done == kDone;
+  });
 }
 
 void Watchdog::mounted(const std::filesystem::path& mountpoint) const {
   const auto top = open_path(mountpoint.c_str());
   const auto number = mount_number(top.get());
-  if (!number) return;
-  const auto text = std::to_string(*number);
-  // Should the watchdog be gone, nobody listens; libfuse has made SIGPIPE harmless.
-  [[maybe_unused]] const auto told = ::write(life_.get(), text.data(), text.size());
+  // Should the watchdog be gone, nobody listens.
+  if (number) say(Word::mount_number, std::to_string(*number));
 }
+
+bool Watchdog::set_readahead(dev_t device, unsigned kib) const {
+  return ask(Word::readahead, fmt::format("{}:{} {}", major(device), minor(device), kib));
+}
+
+bool Watchdog::unmount() const { return ask(Word::unmount, ""); }
 
 Watchdog::~Watchdog() {
   if (pid_ < 0) return;
@@ -212,7 +293,7 @@ int run_watchdog() {
     static_cast<void>(::signal(signal, SIG_IGN));
   }
   if (::chdir("/") != 0) return 1;  // no directory that somebody might want to unmount
-  const auto message = parse_message(listen(STDIN_FILENO));
+  const auto message = serve_daemon(STDIN_FILENO);
   ::alarm(kPatienceSeconds);  // ends the process, also while it waits for a filesystem's answer
   if (!message.mountpoint.empty()) clear(message);
   return 0;

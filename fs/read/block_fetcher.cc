@@ -15,9 +15,9 @@ namespace {
 constexpr std::uint64_t kRunStoredBytes = 128u << 10;
 constexpr std::uint64_t kRunDecodedBytes = 256u << 10;
 
-// Longer than other threads of this process usually keep one that decodes ahead from its processor, which
-// gives way to all.  After such a wait nothing is decoded ahead for so many times as long: then no more is
-// lost by it than the share that this is of all time.
+// Longer than other threads of this process usually keep one that decodes ahead from its processor,
+// which gives way to all.  After such a wait nothing is decoded ahead for so many times as long:
+// then no more is lost by it than the share that this is of all time.
 constexpr std::chrono::milliseconds kLongWait{12};
 constexpr int kPausePerWait = 10;
 
@@ -25,6 +25,9 @@ constexpr int kPausePerWait = 10;
 constexpr std::uint64_t kLargestBlockOfParts = 1u << 20;
 // What is asked for is a small part of the block: one of so many.
 constexpr std::uint64_t kMaxPartOfBlock = 8;
+
+// What a thread keeps between requests; of larger blocks it takes new memory each time.
+constexpr std::uint64_t kKeptContextBytes = 4u << 20;
 
 std::uint64_t block_bytes(const BlockRequest& request) {
   return request.chunk->block_range(request.block).size;
@@ -45,6 +48,10 @@ struct BlockFetcher::Context {
   codec::BlockDecoder decoder;
   codec::Scratch stored;
   codec::Scratch plain;  // of fetch_part()
+
+  [[nodiscard]] std::uint64_t memory_bytes() const noexcept {
+    return decoder.memory_bytes() + stored.memory_bytes() + plain.memory_bytes();
+  }
 };
 
 // Borrows a context for the time of one run.
@@ -62,6 +69,7 @@ class BlockFetcher::Lease {
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
   ~Lease() {
+    if (context_->memory_bytes() > kKeptContextBytes) return;
     fetcher_.idle_.with([&](auto& idle) { idle.push_back(std::move(context_)); });
   }
   Context& operator*() { return *context_; }
@@ -265,13 +273,20 @@ BlockFetcher::Block BlockFetcher::fetch_part(const codec::ByteSource& source,
   return bytes;
 }
 
-void BlockFetcher::wait_for_others(Batch& batch) {
+void BlockFetcher::wait_for_others(Batch& batch, const codec::ByteSource& source) {
   if (batch.awaited.empty()) return;
   const auto begin = std::chrono::steady_clock::now();
   for (auto& [place, flight] : batch.awaited) {
     const auto landed = flight->wait();
     if (landed) {
       batch.blocks[place] = std::static_pointer_cast<const Bytes>(*landed);
+    } else if (DecodeCache::is_of_another(landed.error())) {
+      auto again = fetch(source, batch.requests.subspan(place, 1));
+      if (again) {
+        batch.blocks[place] = std::move(again->front());
+      } else {
+        batch.note(place, again.error().error);
+      }
     } else {
       batch.note(place, landed.error());
     }
@@ -314,7 +329,7 @@ auto BlockFetcher::fetch(const codec::ByteSource& source, std::span<const BlockR
   Batch batch(requests);
   claim(batch, *firsts);
   decode(batch, source);
-  wait_for_others(batch);
+  wait_for_others(batch, source);
   if (batch.failure) return std::unexpected(*batch.failure);
   return std::move(batch.blocks);
 }

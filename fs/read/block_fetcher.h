@@ -50,19 +50,19 @@ class BlockFetcher {
   std::expected<std::vector<Block>, Failure> fetch(const codec::ByteSource& source,
                                                    std::span<const BlockRequest> requests);
 
-  // Brings those of the blocks into the cache that nobody else brings, in the calling thread alone, and a
-  // few at a time: who wants one of the others meanwhile decodes it himself.  What fails is left to those
-  // who fetch() it.
-  // False where that is not wanted: the cache has no room for them beside what is in use; or others keep
-  // the processors so busy that who came to need what was being brought had to wait for it.
+  // Brings those of the blocks into the cache that nobody else brings, in the calling thread alone,
+  // and a few at a time: who wants one of the others meanwhile decodes it himself.  What fails is
+  // left to those who fetch() it.  False where that is not wanted: the cache has no room for them
+  // beside what is in use; or others keep the processors so busy that who came to need what was
+  // being brought had to wait for it.
   [[nodiscard]] bool fetch_ahead(const codec::ByteSource& source,
                                  std::span<const BlockRequest> requests);
 
-  // Bytes `within` of one block, decoded for this reader alone: of a block that nobody has asked for
-  // lately, and of which they take less than the whole.  Who reads here and there then neither pays for
-  // what he does not read nor fills the cache with it.
-  // Null where fetch() is the better way, which also says what is wrong with a block.  A block may be
-  // damaged behind the part: that shows when more of it is asked for.
+  // Bytes `within` of one block, decoded for this reader alone: of a block that nobody has asked
+  // for lately, and of which they take less than the whole.  Who reads here and there then neither
+  // pays for what he does not read nor fills the cache with it.  Null where fetch() is the better
+  // way, which also says what is wrong with a block.  A block may be damaged behind the part: that
+  // shows when more of it is asked for.
   Block fetch_part(const codec::ByteSource& source, const BlockRequest& request, ByteRange within);
 
   // The place of a block in the cache.
@@ -83,7 +83,7 @@ class BlockFetcher {
   std::expected<FirstBlocks, Failure> first_blocks(const codec::ByteSource& source,
                                                    std::span<const BlockRequest> requests);
   void claim(Batch& batch, FirstBlocks& firsts);
-  void wait_for_others(Batch& batch);
+  void wait_for_others(Batch& batch, const codec::ByteSource& source);
   // All jobs, cut into runs that one thread decodes in one go.
   static std::vector<Run> runs_of(Batch& batch);
   void decode(Batch& batch, const codec::ByteSource& source);

@@ -1,6 +1,9 @@
 #include "fs/read/decode_cache.h"
 
+#include <algorithm>
 #include <cerrno>
+
+#include "codec/core/work_budget.h"
 
 namespace framefs::fs {
 namespace {
@@ -28,8 +31,22 @@ Guarded<DecodeCache::Shard>& DecodeCache::shard_of(const CacheKey& key) {
 }
 
 Result<DecodeCache::Value> DecodeCache::Flight::wait() {
-  return result_.wait([](const auto& result) { return result.has_value(); },
-                      [](const auto& result) { return *result; });
+  const auto has_landed = [](const auto& result) { return result.has_value(); };
+  auto* const budget = codec::current_work_budget();
+  if (budget == nullptr) {
+    return result_.wait(has_landed, [](const auto& result) { return *result; });
+  }
+  return result_.wait_unless([&] { return budget->is_cancelled(); }, has_landed,
+                             [](const auto& result) -> Result<Value> {
+                               if (!result) return codec::interrupted();
+                               return *result;
+                             });
+}
+
+bool DecodeCache::is_of_another(const Error& error) {
+  if (!codec::is_work_error(error)) return false;
+  auto* const budget = codec::current_work_budget();
+  return budget == nullptr || !budget->is_cancelled();
 }
 
 DecodeCache::Ticket::Ticket(Ticket&& other) noexcept
@@ -125,48 +142,107 @@ bool DecodeCache::evict_one(Guarded<Shard>& guarded) {
   // Freed after the lock: giving back a large block takes the allocator a while.
   Value dropped;
   return guarded.with([&](Shard& shard) {
-    for (auto at = shard.by_age.end(); at != shard.by_age.begin();) {
-      --at;
-      const auto slot = shard.slots.find(*at);
+    auto& ages = shard.by_age;
+    for (std::size_t looks = 0; looks < kMaxLooks && !ages.empty(); ++looks) {
+      const auto oldest = std::prev(ages.end());
+      const auto slot = shard.slots.find(*oldest);
       // Only the cache holds it, and nobody can come by it without this lock.
-      if (slot->second.value.use_count() > 1) continue;
-      dropped = std::move(slot->second.value);
-      held_.fetch_sub(slot->second.bytes, std::memory_order_relaxed);
-      shard.slots.erase(slot);
-      shard.by_age.erase(at);
-      return true;
+      if (slot->second.value.use_count() == 1) {
+        dropped = std::move(slot->second.value);
+        held_.fetch_sub(slot->second.bytes, std::memory_order_relaxed);
+        shard.slots.erase(slot);
+        ages.erase(oldest);
+        return true;
+      }
+      // What is in use is not old, and the next call is not to come by it again.
+      ages.splice(ages.begin(), ages, oldest);
     }
     return false;
   });
 }
 
+bool DecodeCache::Admitted::has_room(std::uint64_t bytes, std::uint64_t budget) const noexcept {
+  return sum == 0 || (sum <= budget && bytes <= budget - sum);
+}
+
 DecodeCache::Admission DecodeCache::admit(std::uint64_t bytes) {
-  return admitted_.wait(
-      [&](std::uint64_t sum) { return sum == 0 || (sum <= budget_ && bytes <= budget_ - sum); },
-      [&](std::uint64_t& sum) {
-        sum += bytes;
-        return Admission(*this, bytes);
+  return bytes <= small_reserve_ / kSmallShare ? admit_small(bytes) : admit_large(bytes);
+}
+
+// Small requests pass the large ones that wait, and large ones that hold the budget: by the
+// reserve.
+DecodeCache::Admission DecodeCache::admit_small(std::uint64_t bytes) {
+  const auto fits_budget = [&](const Admitted& admitted) {
+    return admitted.queue.empty() && admitted.has_room(bytes, budget_);
+  };
+  const auto fits_reserve = [&](const Admitted& admitted) {
+    return bytes <= small_reserve_ - admitted.reserve_sum;
+  };
+  return wait_admitted(
+      [&](const Admitted& admitted) { return fits_budget(admitted) || fits_reserve(admitted); },
+      [&](Admitted& admitted) {
+        if (fits_budget(admitted)) {
+          admitted.sum += bytes;
+          return Admission(*this, bytes, Admission::Share::budget);
+        }
+        if (!fits_reserve(admitted)) return Admission();  // cancelled
+        admitted.reserve_sum += bytes;
+        return Admission(*this, bytes, Admission::Share::reserve);
       });
+}
+
+// Large ones take turns.
+DecodeCache::Admission DecodeCache::admit_large(std::uint64_t bytes) {
+  const auto place = admitted_.with([](Admitted& admitted) {
+    return admitted.queue.insert(admitted.queue.end(), Admitted::Waiting{});
+  });
+  const auto is_ready = [&](const Admitted& admitted) {
+    return &admitted.queue.front() == &*place && admitted.has_room(bytes, budget_);
+  };
+  auto admission = wait_admitted(is_ready, [&](Admitted& admitted) {
+    const bool is_admitted = is_ready(admitted);
+    admitted.queue.erase(place);
+    if (!is_admitted) return Admission();  // cancelled
+    admitted.sum += bytes;
+    return Admission(*this, bytes, Admission::Share::budget);
+  });
+  admitted_.wake();  // the next in the queue may fit as well
+  return admission;
+}
+
+std::size_t DecodeCache::waiting_large() const {
+  return admitted_.with([](const Admitted& admitted) { return admitted.queue.size(); });
+}
+
+template <class Ready, class Take>
+DecodeCache::Admission DecodeCache::wait_admitted(const Ready& ready, const Take& take) {
+  auto* const budget = codec::current_work_budget();
+  if (budget == nullptr) return admitted_.wait(ready, take);
+  return admitted_.wait_unless([&] { return budget->is_cancelled(); }, ready, take);
 }
 
 std::optional<DecodeCache::Admission> DecodeCache::try_admit(std::uint64_t bytes) {
   const auto most = budget_ / 2;
-  return admitted_.with([&](std::uint64_t& sum) -> std::optional<Admission> {
-    if (sum > most || bytes > most - sum) return std::nullopt;
-    sum += bytes;
-    return Admission(*this, bytes);
+  return admitted_.with([&](Admitted& admitted) -> std::optional<Admission> {
+    if (!admitted.queue.empty()) return std::nullopt;
+    if (admitted.sum > most || bytes > most - admitted.sum) return std::nullopt;
+    admitted.sum += bytes;
+    return Admission(*this, bytes, Admission::Share::budget);
   });
 }
 
 DecodeCache::Admission& DecodeCache::Admission::operator=(Admission&& other) noexcept {
   std::swap(cache_, other.cache_);
   std::swap(bytes_, other.bytes_);
+  std::swap(share_, other.share_);
   return *this;
 }
 
 DecodeCache::Admission::~Admission() {
   if (cache_ == nullptr || bytes_ == 0) return;
-  cache_->admitted_.with_and_wake([&](std::uint64_t& sum) { sum -= bytes_; });
+  cache_->admitted_.with_and_wake([&](Admitted& admitted) {
+    (share_ == Share::budget ? admitted.sum : admitted.reserve_sum) -= bytes_;
+  });
 }
 
 }  // namespace framefs::fs

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -11,6 +12,7 @@
 #include <utility>
 
 #include "codec/core/result.h"
+#include "codec/core/work_budget.h"
 #include "fs/core/guarded.h"
 #include "fs/read/content_id.h"
 
@@ -49,7 +51,9 @@ class DecodeCache {
   // allocator's share.
   static constexpr std::uint64_t kOverheadBytes = 256;
 
-  explicit DecodeCache(std::uint64_t budget_bytes) : budget_(budget_bytes) {}
+  explicit DecodeCache(std::uint64_t budget_bytes)
+      : budget_(budget_bytes),
+        small_reserve_(std::min(budget_bytes / kReserveShare, kMaxSmallReserve)) {}
 
   [[nodiscard]] static std::size_t hash_of(const CacheKey& key) noexcept { return KeyHash{}(key); }
 
@@ -100,22 +104,32 @@ class DecodeCache {
   // The value of `key`, made by make() -> Result<std::shared_ptr<const T>> where it is missing.
   // T must have memory_bytes().
   template <class T, class Make>
-  Result<std::shared_ptr<const T>> get(const CacheKey& key, Make&& make) {
-    auto found = claim(key, 0);
-    if (found.ours) {
-      Result<std::shared_ptr<const T>> made = std::forward<Make>(make)();
-      if (made) {
-        found.ours->publish(*made, (*made)->memory_bytes());
-      } else {
-        found.ours->fail(made.error());
+  Result<std::shared_ptr<const T>> get(const CacheKey& key, const Make& make) {
+    while (true) {
+      auto found = claim(key, 0);
+      if (found.ours) {
+        Result<std::shared_ptr<const T>> made = make();
+        if (made) {
+          found.ours->publish(*made, (*made)->memory_bytes());
+        } else {
+          found.ours->fail(made.error());
+        }
+        return made;
       }
-      return made;
+      if (found.flight) {
+        auto landed = found.flight->wait();
+        // The request that was to make it has ended, and this one has not.
+        if (!landed && is_of_another(landed.error())) continue;
+        if (!landed) return std::unexpected(landed.error());
+        found.ready = std::move(*landed);
+      }
+      return std::static_pointer_cast<const T>(found.ready);
     }
-    if (found.flight) {
-      FRAMEFS_TRY(found.ready, found.flight->wait());
-    }
-    return std::static_pointer_cast<const T>(found.ready);
   }
+
+  // Whether an error that Flight::wait() returned is that of another request, not of the value:
+  // this one is to ask again.
+  [[nodiscard]] static bool is_of_another(const Error& error);
 
   // Whether there is such a value, or somebody makes it.
   [[nodiscard]] bool knows(const CacheKey& key);
@@ -128,7 +142,9 @@ class DecodeCache {
    public:
     Admission() = default;
     Admission(Admission&& other) noexcept
-        : cache_(std::exchange(other.cache_, nullptr)), bytes_(other.bytes_) {}
+        : cache_(std::exchange(other.cache_, nullptr)),
+          bytes_(other.bytes_),
+          share_(other.share_) {}
     Admission& operator=(Admission&& other) noexcept;
     Admission(const Admission&) = delete;
     Admission& operator=(const Admission&) = delete;
@@ -136,17 +152,25 @@ class DecodeCache {
 
    private:
     friend class DecodeCache;
-    Admission(DecodeCache& cache, std::uint64_t bytes) : cache_(&cache), bytes_(bytes) {}
+    enum class Share : std::uint8_t { budget, reserve };
+    Admission(DecodeCache& cache, std::uint64_t bytes, Share share)
+        : cache_(&cache), bytes_(bytes), share_(share) {}
     DecodeCache* cache_ = nullptr;
     std::uint64_t bytes_ = 0;
+    Share share_ = Share::budget;
   };
-  // Waits for the right; one that passes the whole budget is given when nobody else has any.
-  // What is dropped before the Admission no longer counts; what is kept longer passes the budget.
-  // A thread that waits here must hold neither Ticket nor Admission.
+  // Waits for the right, in turn; one that passes the whole budget is given when nobody else has
+  // any.  Small requests wait for no large one: they have a reserve beside the budget.  Gives
+  // nothing where the thread's request is cancelled meanwhile: all that it decodes will fail.  What
+  // is dropped before the Admission no longer counts; what is kept longer passes the budget.  A
+  // thread that waits here must hold neither Ticket nor Admission.
   Admission admit(std::uint64_t bytes);
-  // The same without waiting, for what nobody has asked for yet: only as long as what is admitted leaves
-  // half of the budget to others.
+  // The same without waiting, for what nobody has asked for yet: only as long as what is admitted
+  // leaves half of the budget to others.
   std::optional<Admission> try_admit(std::uint64_t bytes);
+
+  // Large requests that wait for admission now.
+  [[nodiscard]] std::size_t waiting_large() const;
 
   // What is held now.  Units: bytes.
   [[nodiscard]] std::uint64_t held_bytes() const noexcept {
@@ -168,7 +192,27 @@ class DecodeCache {
     std::list<CacheKey> by_age;  // of the ready ones, latest use first
   };
   static constexpr std::size_t kShards = 16;
+  // So many values in use, and no more, one attempt to evict passes over in a shard: while a
+  // request holds very many, attempts must not cost more and more.
+  static constexpr std::size_t kMaxLooks = 8;
+  // Of the reserve for small requests, beside the budget; a small request takes no more than a
+  // share.
+  static constexpr std::uint64_t kMaxSmallReserve = 16u << 20;
+  static constexpr std::uint64_t kReserveShare = 8;  // of the budget
+  static constexpr std::uint64_t kSmallShare = 4;    // of the reserve
 
+  struct Admitted {
+    struct Waiting {};
+    [[nodiscard]] bool has_room(std::uint64_t bytes, std::uint64_t budget) const noexcept;
+    std::uint64_t sum = 0;
+    std::uint64_t reserve_sum = 0;
+    std::list<Waiting> queue;  // large requests, in the order in which they came
+  };
+
+  Admission admit_small(std::uint64_t bytes);
+  Admission admit_large(std::uint64_t bytes);
+  template <class Ready, class Take>
+  Admission wait_admitted(const Ready& ready, const Take& take);
   Guarded<Shard>& shard_of(const CacheKey& key);
   void make_room();
   bool evict_one(Guarded<Shard>& shard);
@@ -178,7 +222,8 @@ class DecodeCache {
   // A running sum; nobody infers anything else from its value.
   std::atomic<std::uint64_t> held_{0};
   std::atomic<std::size_t> next_victim_{0};  // the shard to evict from next
-  Guarded<std::uint64_t> admitted_;
+  const std::uint64_t small_reserve_;
+  Guarded<Admitted> admitted_;
 };
 
 }  // namespace framefs::fs

@@ -4,18 +4,21 @@
 
 namespace framefs::fs {
 
+bool BlockPieces::next() {
+  if (left_.size == 0) return false;
+  const auto range = chunk_.block_range(next_);
+  const auto skip = left_.offset - range.offset;
+  const auto take = std::min(range.size - skip, left_.size);
+  piece_ = {next_, {skip, take}};
+  left_.offset += take;
+  left_.size -= take;
+  ++next_.value;
+  return true;
+}
+
 std::vector<BlockPiece> plan_blocks(const codec::Chunk& chunk, ByteRange wanted) {
   std::vector<BlockPiece> pieces;
-  auto block = chunk.block_at(wanted.offset);
-  while (wanted.size > 0) {
-    const auto range = chunk.block_range(block);
-    const auto skip = wanted.offset - range.offset;
-    const auto take = std::min(range.size - skip, wanted.size);
-    pieces.push_back({block, {skip, take}});
-    wanted.offset += take;
-    wanted.size -= take;
-    ++block.value;
-  }
+  for (BlockPieces all(chunk, wanted); all.next();) pieces.push_back(all.piece());
   return pieces;
 }
 

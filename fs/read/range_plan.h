@@ -18,7 +18,26 @@ struct BlockPiece {
 };
 
 // Splits `wanted`, decoded bytes of `chunk` (codec::ChunkBody::blocks), at the chunk's block
-// borders. `wanted` lies inside the chunk and is not empty.  Pure arithmetic.
+// borders, one piece after the other: there may be as many as bytes.  `wanted` lies inside the
+// chunk.  Lifetime: `chunk` outlives it.
+class BlockPieces {
+ public:
+  BlockPieces(const codec::Chunk& chunk, ByteRange wanted) : chunk_(chunk), left_(wanted) {
+    if (left_.size > 0) next_ = chunk.block_at(left_.offset);
+  }
+  // False where there are no more; piece() is void then, and before the first call.
+  bool next();
+  [[nodiscard]] const BlockPiece& piece() const noexcept { return piece_; }
+
+ private:
+  const codec::Chunk& chunk_;
+  ByteRange left_;
+  BlockIndex next_;
+  BlockPiece piece_{};
+};
+
+// All of them.  Splits `wanted`, decoded bytes of `chunk` (codec::ChunkBody::blocks), at the
+// chunk's block borders.  `wanted` lies inside the chunk and is not empty.  Pure arithmetic.
 std::vector<BlockPiece> plan_blocks(const codec::Chunk& chunk, ByteRange wanted);
 
 }  // namespace framefs::fs

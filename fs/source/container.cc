@@ -7,8 +7,8 @@
 #include <fmt/core.h>
 
 #include "codec/array/frame_array.h"
+#include "codec/core/work_budget.h"
 #include "fs/core/shared_window.h"
-#include "fs/source/frame_summary.h"
 #include "fs/view/decoded_source.h"
 
 namespace framefs::fs {
@@ -78,9 +78,10 @@ class Container::Builder {
     FRAMEFS_TRY(auto map, codec::parse_embed_map(metadata, decoded_bytes, {}));
     warn_of_names(map.refused_names);
     for (auto& node : map.nodes) {
-      leaves_.push_back({directory + node.path + std::string(suffix_in(decoded, node)),
+      FRAMEFS_TRY(const auto summary, summary_of(decoded, node));
+      leaves_.push_back({directory + node.path + std::string(suffix_of(summary)),
                          container_.members_.size() + container_.nodes_.size()});
-      container_.nodes_.push_back({container_.heaps_.size(), std::move(node)});
+      container_.nodes_.push_back({container_.heaps_.size(), std::move(node), summary});
     }
     container_.heaps_.push_back(std::move(heap));
     return {};
@@ -111,10 +112,18 @@ class Container::Builder {
     return leaves_.size() > before;
   }
 
-  std::string_view suffix_in(const Source& decoded, const codec::EmbedNode& node) const {
-    if (node.form != codec::EmbedForm::embedded) return "";
+  // Errors: those of codec::is_work_error(); what else fails is the node's, and shows when it is
+  // read.
+  Result<FrameSummary> summary_of(const Source& decoded, const codec::EmbedNode& node) const {
+    // An entry of the map takes about as long as decoding so many bytes.
+    constexpr std::uint64_t kUnitsPerNode = 1024;
+    if (node.form != codec::EmbedForm::embedded) return FrameSummary{};
+    FRAMEFS_CHECK(codec::spend_work(kUnitsPerNode));
     const SharedWindow bytes(decoded, node.frame);
-    return suffix_of(summarise(bytes, Expected::array, container_.limits_));
+    const auto summary = summarise(bytes, Expected::array, container_.limits_);
+    // Of what was not read because the request is over, nothing is known.
+    FRAMEFS_CHECK(codec::check_work());
+    return summary;
   }
 
   void warn_of_names(std::uint64_t refused) {
@@ -192,6 +201,16 @@ Result<Container::Source> Container::open_member(const Source& file,
   if (payload >= members_.size()) return open_node(file, nodes_[payload - members_.size()]);
   FRAMEFS_TRY(const auto range, codec::locate_member(*file, members_[payload]));
   return std::make_shared<const SharedWindow>(file, range);
+}
+
+std::optional<FrameSummary> Container::summary_of(const std::string& path) const {
+  const auto found = tree_->find(path);
+  if (!found || tree_->is_directory(*found)) return std::nullopt;
+  const auto payload = tree_->payload(*found);
+  if (payload < members_.size()) return std::nullopt;
+  const auto& summary = nodes_[payload - members_.size()].summary;
+  if (summary.content == Content::other) return std::nullopt;
+  return summary;
 }
 
 std::uint64_t Container::memory_bytes() const noexcept {

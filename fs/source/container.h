@@ -17,14 +17,14 @@
 #include "codec/frame/frame.h"
 #include "fs/core/file.h"
 #include "fs/core/log.h"
+#include "fs/source/frame_summary.h"
 
 namespace framefs::fs {
 
-// What is inside one state of a container: the members of a .b2z, the frames in a .b2e; of a .b2e that is
-// itself a member, what is in it as well, as if it were a directory.  Frames in a .b2e, which have
-// keys and no suffixes, are given those of their kind.
-// Holds no file: whoever wants a member hands in the container's.
-// Immutable after open(); any number of threads may use it.
+// What is inside one state of a container: the members of a .b2z, the frames in a .b2e; of a .b2e
+// that is itself a member, what is in it as well, as if it were a directory.  Frames in a .b2e,
+// which have keys and no suffixes, are given those of their kind.  Holds no file: whoever wants a
+// member hands in the container's.  Immutable after open(); any number of threads may use it.
 class Container {
  public:
   using Source = std::shared_ptr<const codec::ByteSource>;
@@ -45,10 +45,14 @@ class Container {
   // Errors: those of a container in the container that cannot be opened.
   Result<std::vector<Child>> children(const std::string& path) const;
 
-  // The bytes of a member, as they are stored.
-  // Errors: system, ENOENT where there is no such member; unsupported for one that is compressed, or
-  // on a server; those of an archive that is damaged there.
+  // The bytes of a member, as they are stored.  Errors: system, ENOENT where there is no such
+  // member; unsupported for one that is compressed, or on a server; those of an archive that is
+  // damaged there.
   Result<Source> open_member(const Source& file, const std::string& path) const;
+
+  // What a frame of a .b2e holds, which was read for its name: it lies in decoded bytes, and is not
+  // to be decoded again for each question.  Nothing for everything else.
+  [[nodiscard]] std::optional<FrameSummary> summary_of(const std::string& path) const;
 
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept;
 
@@ -62,6 +66,7 @@ class Container {
   struct Node {
     std::size_t heap = 0;
     codec::EmbedNode node;
+    FrameSummary summary;
   };
   class Builder;
 

@@ -54,7 +54,8 @@ Result<SourceEntry> ContainerFolder::probe(const std::string& name) const {
     st.st_size = static_cast<off_t>(*size);
     st.st_blocks = static_cast<blkcnt_t>((*size + 511) / 512);
   }
-  entry.summary = summarise(**member, expected_content(name), limits_);
+  const auto known = opened_.container->summary_of(path);
+  entry.summary = known ? *known : summarise(**member, expected_content(name), limits_);
   return entry;
 }
 

@@ -56,7 +56,8 @@ bool grants_reading(const struct stat& chunk, const struct stat& index) noexcept
   mode_t granted = chunk.st_mode & kRead;
   if (chunk.st_uid != index.st_uid) {
     granted = of_all(granted) != 0 ? kRead : 0;
-  } else if (chunk.st_gid != index.st_gid && (granted & (S_IRGRP | S_IROTH)) != (S_IRGRP | S_IROTH)) {
+  } else if (chunk.st_gid != index.st_gid &&
+             (granted & (S_IRGRP | S_IROTH)) != (S_IRGRP | S_IROTH)) {
     granted &= S_IRUSR;
   }
   return (needed & ~granted) == 0;

@@ -45,10 +45,7 @@ class SourceProbe {
   // `heeds_acls`: modes are shown within the access control lists of the files (acl_access.h).
   explicit SourceProbe(const codec::Limits& limits, std::uint64_t offset = 0,
                        Watcher watcher = nullptr, bool heeds_acls = false)
-      : limits_(limits),
-        offset_(offset),
-        watcher_(std::move(watcher)),
-        heeds_acls_(heeds_acls) {}
+      : limits_(limits), offset_(offset), watcher_(std::move(watcher)), heeds_acls_(heeds_acls) {}
 
   // Looks at `name` in an open directory; what is read of it is for its name to say, or for
   // `expected`.

@@ -9,9 +9,9 @@
 #include <climits>
 #include <utility>
 
-#include "fs/source/shown_access.h"
 #include "fs/source/container_folder.h"
 #include "fs/source/mount_root.h"
+#include "fs/source/shown_access.h"
 
 namespace framefs::fs {
 namespace {

@@ -21,8 +21,8 @@ constexpr std::uint64_t kBatchShare = 4;
 constexpr std::uint64_t kBandShare = 2;
 
 // How much a reader in C order goes through before it is done with the blocks it began with: all
-// blocks beside each other along the axes within the outermost one along which a block has more than
-// one step.
+// blocks beside each other along the axes within the outermost one along which a block has more
+// than one step.
 std::uint64_t band_bytes(const ArrayLayout& layout) {
   const auto axes = layout.axes();
   const auto outer = std::ranges::find_if(axes, [](const auto& axis) { return axis.block > 1; });
@@ -33,6 +33,9 @@ std::uint64_t band_bytes(const ArrayLayout& layout) {
   }
   return bytes;
 }
+
+// However small they are: each takes a request, a place in the cache, and more.
+constexpr std::uint64_t kMaxBlocksAtOnce = 4096;
 
 constexpr std::uint32_t kMille = 1000;
 
@@ -114,7 +117,7 @@ bool ArrayView::decode_ahead(ByteRange range) const {
   Status planned;
   codec::TouchedBlocks(layout, {begin - header.size(), stop - begin})
       .for_each([&](ChunkIndex index, BlockIndex block) {
-        if (!planned) return;
+        if (!planned || requests.size() > kMaxBlocksAtOnce) return;
         auto chunk = open_chunk(index);
         if (!chunk) {
           planned = std::unexpected(chunk.error());
@@ -122,14 +125,15 @@ bool ArrayView::decode_ahead(ByteRange range) const {
           requests.push_back(frame_->request(std::move(*chunk), index, block));
         }
       });
-  return planned && frame_->fetch_ahead(requests);
+  return planned && requests.size() <= kMaxBlocksAtOnce && frame_->fetch_ahead(requests);
 }
 
 // As many bytes at a time as lie in no more blocks than a read may hold.
 Status ArrayView::fill(ReadResult& result, ByteRange range, std::span<std::byte> out,
                        Access access) const {
   const auto& layout = array_->layout;
-  const std::uint64_t most = std::max<std::uint64_t>(batch_bytes_ / layout.block_bytes(), 1);
+  const std::uint64_t most =
+      std::clamp<std::uint64_t>(batch_bytes_ / layout.block_bytes(), 1, kMaxBlocksAtOnce);
   std::vector<Block> blocks;
   bool too_many = false;
   codec::TouchedBlocks(layout, range).for_each([&](ChunkIndex chunk, BlockIndex block) {
@@ -152,7 +156,8 @@ Status ArrayView::fill_batch(ReadResult& result, std::span<const Block> blocks, 
   for (std::size_t i = 0; i < decoded.size(); ++i) {
     copy_block(batch, batch.blocks[i], decoded[i]->view());
     const auto [chunk, block] = batch.blocks[i];
-    // Its last byte is on its way; or it is one of those for which there is no room to wait for that.
+    // Its last byte is on its way; or it is one of those for which there is no room to wait for
+    // that.
     const bool is_end = array_->layout.end_of_block(chunk, block) <= range.offset + range.size;
     const bool is_passing = access == Access::sequential && !is_kept(batch.blocks[i]);
     if (is_end || is_passing) frame_->release_with(result.served, batch.requests[i]);
@@ -160,9 +165,9 @@ Status ArrayView::fill_batch(ReadResult& result, std::span<const Block> blocks, 
   return {};
 }
 
-// When what a reader in C order comes back to is more than the cache holds, keeping the latest would
-// mean to lose each block just before it is asked for again.  A fixed share of the blocks stays
-// instead, and is found every time.
+// When what a reader in C order comes back to is more than the cache holds, keeping the latest
+// would mean to lose each block just before it is asked for again.  A fixed share of the blocks
+// stays instead, and is found every time.
 bool ArrayView::is_kept(Block block) const noexcept {
   constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15ULL;
   const std::uint64_t number =
@@ -259,16 +264,19 @@ Result<std::uint64_t> ArrayView::seek_in_array(Seek what, std::uint64_t offset) 
     std::optional<ArrayLayout::Slab> uniform;
     bool is_hole = false;
     for (std::size_t level = 0; level < layout.levels() && !uniform; ++level) {
+      if (looks >= kMaxProbedChunks) return wants_hole ? layout.nbytes() : offset;
       const auto slab = layout.slab(offset, level);
-      const auto end = slab.first.value + slab.chunk_count;
-      FRAMEFS_TRY(const auto first_data, frame_->find_chunk(false, slab.first.value, end));
-      is_hole = first_data == end;
-      FRAMEFS_TRY(const auto first_hole, frame_->find_chunk(true, slab.first.value, end));
-      if (is_hole || first_hole == end) uniform = slab;
-      looks += std::min(std::max(first_data, first_hole) - slab.first.value + 1, slab.chunk_count);
+      const auto begin = slab.first.value;
+      const auto probed = std::min(slab.chunk_count, kMaxProbedChunks - looks);
+      FRAMEFS_TRY(const auto first_data, frame_->find_chunk(false, begin, begin + probed));
+      FRAMEFS_TRY(const auto first_hole, frame_->find_chunk(true, begin, begin + probed));
+      looks += std::max(first_data, first_hole) - begin + 1;
+      if (std::max(first_data, first_hole) - begin < slab.chunk_count) continue;
+      is_hole = first_data - begin == slab.chunk_count;
+      uniform = slab;
     }
+    if (!uniform) return wants_hole ? layout.nbytes() : offset;
     if (is_hole == wants_hole) return offset;
-    if (looks > kMaxProbedChunks) return wants_hole ? layout.nbytes() : offset;
     offset = uniform->bytes.offset + uniform->bytes.size;
   }
   return layout.nbytes();

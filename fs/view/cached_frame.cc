@@ -8,12 +8,7 @@
 #include "codec/frame/chunk_space.h"
 
 namespace framefs::fs {
-namespace {
-
-// Index entries are decoded and kept so many at a time.
-constexpr std::uint64_t kWindowEntries = 8192;
-
-}  // namespace
+namespace {}  // namespace
 
 struct CachedFrame::IndexWindow {
   std::vector<std::int64_t> entries;
@@ -33,7 +28,7 @@ Result<codec::Frame> open_frame_at(const FrameOrigin& origin, const codec::Limit
 
 void log_frame_failure(Log& log, const std::string& name, const Error& error,
                        std::optional<ChunkIndex> chunk) {
-  log.failure(chunk ? fmt::format("{}: chunk {}", name, chunk->value) : name, error);
+  log.failure(name, chunk ? fmt::format("chunk {}", chunk->value) : "", error);
 }
 
 Status check_nbytes(const codec::Chunk& chunk, std::uint64_t nbytes, codec::FrameType type) {
@@ -71,9 +66,9 @@ auto CachedFrame::index_window(std::uint64_t window) const
     -> Result<std::shared_ptr<const IndexWindow>> {
   const CacheKey key{.content = content_id_, .chunk = window, .kind = CacheKind::index_window};
   const auto make = [&]() -> Result<std::shared_ptr<const IndexWindow>> {
-    const std::uint64_t begin = window * kWindowEntries;
+    const std::uint64_t begin = window * frame_->window_entries();
     auto made = std::make_shared<IndexWindow>();
-    made->entries.resize(std::min(kWindowEntries, frame_->chunk_count() - begin));
+    made->entries.resize(std::min(frame_->window_entries(), frame_->chunk_count() - begin));
     FRAMEFS_CHECK(frame_->read_entries(*origin_.source, {begin}, made->entries));
     return made;
   };
@@ -81,8 +76,9 @@ auto CachedFrame::index_window(std::uint64_t window) const
 }
 
 Result<std::int64_t> CachedFrame::index_entry(ChunkIndex chunk) const {
-  FRAMEFS_TRY(const auto window, index_window(chunk.value / kWindowEntries));
-  return window->entries[chunk.value % kWindowEntries];
+  const auto most = frame_->window_entries();
+  FRAMEFS_TRY(const auto window, index_window(chunk.value / most));
+  return window->entries[chunk.value % most];
 }
 
 Result<std::shared_ptr<const codec::ChunkOffsets>> CachedFrame::chunk_offsets() const {
@@ -123,14 +119,15 @@ Status CachedFrame::read_plain(const codec::Chunk& chunk, ChunkIndex index, std:
 
 Result<std::uint64_t> CachedFrame::find_chunk(bool hole, std::uint64_t first,
                                               std::uint64_t end) const {
+  const auto most = frame_->window_entries();
   while (first < end) {
-    const auto window = index_window(first / kWindowEntries);
+    const auto window = index_window(first / most);
     if (!window) {
       log_failure(window.error(), ChunkIndex{first});
       return std::unexpected(window.error());
     }
     const auto& entries = (*window)->entries;
-    for (auto at = first % kWindowEntries; at < entries.size() && first < end; ++at, ++first) {
+    for (auto at = first % most; at < entries.size() && first < end; ++at, ++first) {
       if (frame_->is_zero_entry(entries[at]) == hole) return first;
     }
   }

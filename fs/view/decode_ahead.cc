@@ -1,11 +1,14 @@
 #include "fs/view/decode_ahead.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <new>
 #include <optional>
 #include <system_error>
 #include <utility>
 
+#include "codec/core/work_budget.h"
 #include "fs/core/background_thread.h"
 
 namespace framefs::fs {
@@ -62,6 +65,9 @@ bool DecodeAhead::start(State& state) {
 
 void DecodeAhead::serve(const std::stop_token& stop) {
   give_way();
+  codec::WorkBudget budget(std::numeric_limits<std::uint64_t>::max(),
+                           [&] { return !stop.stop_requested(); });
+  const codec::WorkScope scope(&budget);
   while (true) {
     auto stream = state_.wait(
         [&](const State& state) { return !state.waiting.empty() || stop.stop_requested(); },

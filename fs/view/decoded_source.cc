@@ -5,6 +5,13 @@
 #include "codec/array/run_cursor.h"
 
 namespace framefs::fs {
+namespace {
+
+// What is kept for the next reads.
+constexpr std::size_t kKeptReaders = 4;
+constexpr std::uint64_t kKeptReaderBytes = 2u << 20;
+
+}  // namespace
 
 std::unique_ptr<codec::FrameReader> DecodedSource::borrow() const {
   auto reader = idle_.with([](auto& idle) {
@@ -35,7 +42,10 @@ codec::Status DecodedSource::read_at(std::uint64_t offset, std::span<std::byte> 
       status = reader->read(at, out.subspan(run.offset - offset, run.size));
     }
   }
-  idle_.with([&](auto& idle) { idle.push_back(std::move(reader)); });
+  if (reader->memory_bytes() > kKeptReaderBytes) return status;
+  idle_.with([&](auto& idle) {
+    if (idle.size() < kKeptReaders) idle.push_back(std::move(reader));
+  });
   return status;
 }
 

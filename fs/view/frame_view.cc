@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,15 @@ namespace {
 // What zero chunks are served from, however long they are.
 constexpr std::size_t kZeroBytes = 64u << 10;
 const std::array<std::byte, kZeroBytes> kZeros{};
+
+// A reply is made of no more pieces than this: one system call sends them, and what a read holds of
+// blocks and chunks is bounded however small those are.
+constexpr std::size_t kMaxPieces = 1000;
+// Then decoding ahead costs more than it saves.
+constexpr std::size_t kMaxBlocksAhead = 4096;
+
+// Entries of the index that one seek looks at.
+constexpr std::uint64_t kMaxProbedChunks = 1u << 22;
 
 }  // namespace
 
@@ -23,7 +33,9 @@ struct FrameView::Plan {
   };
   ReadResult result;
   std::vector<BlockRequest> requests;
-  std::vector<Gap> gaps;  // one for each request
+  std::vector<Gap> gaps;    // one for each request
+  std::uint64_t bytes = 0;  // of the spans, gaps included
+  [[nodiscard]] bool is_full() const noexcept { return result.spans.size() >= kMaxPieces; }
 };
 
 // Chunks of which no block needs decoding.
@@ -31,9 +43,10 @@ Status FrameView::plan_without_decoding(Plan& plan, const codec::Chunk& chunk, C
                                         ByteRange wanted) const {
   auto& spans = plan.result.spans;
   if (chunk.body() == codec::ChunkBody::special && chunk.is_zero()) {
-    while (wanted.size > 0) {
+    while (wanted.size > 0 && !plan.is_full()) {
       const auto take = std::min<std::uint64_t>(wanted.size, kZeroBytes);
       spans.push_back(std::span(kZeros).first(take));
+      plan.bytes += take;
       wanted.size -= take;
     }
     return {};
@@ -45,6 +58,7 @@ Status FrameView::plan_without_decoding(Plan& plan, const codec::Chunk& chunk, C
     FRAMEFS_CHECK(frame_->read_plain(chunk, index, wanted.offset, bytes->writable()));
   }
   spans.push_back(bytes->view());
+  plan.bytes += wanted.size;
   plan.result.owners.push_back(std::move(bytes));
   return {};
 }
@@ -55,15 +69,18 @@ Status FrameView::plan_chunk(Plan& plan, const codec::ChunkOffsets::Place& place
   if (opened->body() != codec::ChunkBody::blocks) {
     return plan_without_decoding(plan, *opened, place.chunk, wanted);
   }
-  for (const auto& piece : plan_blocks(*opened, wanted)) {
+  for (BlockPieces pieces(*opened, wanted); !plan.is_full() && pieces.next();) {
+    const auto& piece = pieces.piece();
     plan.gaps.push_back({plan.result.spans.size(), piece.within});
+    plan.bytes += piece.within.size;
     plan.requests.push_back(frame_->request(opened, place.chunk, piece.block));
     plan.result.spans.emplace_back();
   }
   return {};
 }
 
-// Calls body(place, within) -> Status for the chunks that `wanted` touches, as far as the frame goes.
+// Calls body(place, within) -> Result<bool> for the chunks that `wanted` touches, as far as the
+// frame goes and body() returns true.
 template <class Body>
 Status FrameView::for_each_chunk(ByteRange wanted, const Body& body) const {
   const std::uint64_t nbytes = frame_->nbytes();
@@ -81,36 +98,76 @@ Status FrameView::for_each_chunk(ByteRange wanted, const Body& body) const {
     }
     const std::uint64_t skip = offset - place->range.offset;
     const auto take = std::min(place->range.size - skip, left);
-    FRAMEFS_CHECK(body(*place, ByteRange{skip, take}));
+    FRAMEFS_TRY(const bool goes_on, body(*place, ByteRange{skip, take}));
+    if (!goes_on) return {};
     offset += take;
     left -= take;
   }
   return {};
 }
 
+// The beginning of `wanted`, as far as one reply's pieces go.
+Result<FrameView::Plan> FrameView::read_some(ByteRange wanted) const {
+  Plan plan;
+  const auto plan_next = [&](const auto& place, ByteRange within) -> Result<bool> {
+    FRAMEFS_CHECK(plan_chunk(plan, place, within));
+    return !plan.is_full();
+  };
+  FRAMEFS_CHECK(for_each_chunk(wanted, plan_next));
+  FRAMEFS_CHECK(fill_gaps(plan));
+  return plan;
+}
+
 Result<ReadResult> FrameView::read(std::uint64_t offset, std::uint64_t size, Access) const {
   const auto& frame = frame_->frame();
   if (!frame) return std::unexpected(frame.error());
-  Plan plan;
-  FRAMEFS_CHECK(for_each_chunk({offset, size}, [&](const auto& place, ByteRange within) {
-    return plan_chunk(plan, place, within);
-  }));
-  FRAMEFS_CHECK(fill_gaps(plan));
-  return std::move(plan.result);
+  const auto all = frame_->nbytes();
+  size = std::min(size, all - std::min(all, offset));
+  FRAMEFS_TRY(auto first, read_some({offset, size}));
+  if (first.bytes == size) return std::move(first.result);
+  return read_joined({offset, size}, std::move(first));
+}
+
+// Of very small blocks or chunks: some at a time, copied together.
+Result<ReadResult> FrameView::read_joined(ByteRange wanted, Plan first) const {
+  auto joined = std::make_shared<Bytes>(frame_->services().buffers, wanted.size);
+  auto out = joined->writable();
+  std::optional<Plan> some = std::move(first);
+  while (true) {
+    for (const auto span : some->result.spans) {
+      std::ranges::copy(span, out.begin());
+      out = out.subspan(span.size());
+    }
+    const bool is_end = some->bytes == 0;  // the frame has become shorter
+    wanted.offset += some->bytes;
+    wanted.size -= some->bytes;
+    some.reset();  // before the next is admitted
+    if (wanted.size == 0 || is_end) break;
+    FRAMEFS_TRY(auto next, read_some(wanted));
+    some.emplace(std::move(next));
+  }
+  ReadResult result;
+  result.spans.push_back(joined->view().first(joined->view().size() - out.size()));
+  result.owners.push_back(std::move(joined));
+  return result;
 }
 
 bool FrameView::decode_ahead(ByteRange range) const {
   if (!frame_->frame() || range.offset >= frame_->nbytes()) return false;
   std::vector<BlockRequest> requests;
-  const auto planned = for_each_chunk(range, [&](const auto& place, ByteRange within) -> Status {
-    FRAMEFS_TRY(const auto opened, frame_->chunk(place.chunk, place.range.size));
-    if (opened->body() != codec::ChunkBody::blocks) return {};
-    for (const auto& piece : plan_blocks(*opened, within)) {
-      requests.push_back(frame_->request(opened, place.chunk, piece.block));
-    }
-    return {};
-  });
-  return planned && frame_->fetch_ahead(requests);
+  std::size_t chunks = 0;
+  const auto is_many = [&] { return requests.size() + chunks > kMaxBlocksAhead; };
+  const auto planned =
+      for_each_chunk(range, [&](const auto& place, ByteRange within) -> Result<bool> {
+        ++chunks;
+        FRAMEFS_TRY(const auto opened, frame_->chunk(place.chunk, place.range.size));
+        if (opened->body() != codec::ChunkBody::blocks) return !is_many();
+        for (BlockPieces pieces(*opened, within); !is_many() && pieces.next();) {
+          requests.push_back(frame_->request(opened, place.chunk, pieces.piece().block));
+        }
+        return !is_many();
+      });
+  return planned && !is_many() && frame_->fetch_ahead(requests);
 }
 
 Status FrameView::fill_gaps(Plan& plan) const {
@@ -148,9 +205,13 @@ Result<std::uint64_t> FrameView::seek(Seek what, std::uint64_t offset) const {
   if (frame->header().has_variable_chunks()) return is_hole ? nbytes : offset;
   const std::uint64_t chunksize = frame->header().chunksize;
   const std::uint64_t first = offset / chunksize;
-  FRAMEFS_TRY(const auto found, frame_->find_chunk(is_hole, first, frame_->chunk_count()));
-  if (found < frame_->chunk_count()) return std::max(offset, found * chunksize);
+  const std::uint64_t chunks = frame_->chunk_count();
+  const std::uint64_t end = first + std::min(chunks - std::min(first, chunks), kMaxProbedChunks);
+  FRAMEFS_TRY(const auto found, frame_->find_chunk(is_hole, first, end));
+  if (found < end) return std::max(offset, found * chunksize);
   if (is_hole) return nbytes;
+  // What lies behind is called data: a hole that nobody hears of does no harm.
+  if (end < chunks) return end * chunksize;
   return system_error_of(ENXIO, "seek");
 }
 

@@ -20,8 +20,8 @@ constexpr std::size_t kMaxTogether = 256;
 // So long a closed file waits for others, which may be closed right behind it.
 constexpr std::chrono::milliseconds kGathering{100};
 
-// Makes all durable that was written to the filesystems of the files it is asked for: each once, for
-// in SOURCE others may be mounted.
+// Makes all durable that was written to the filesystems of the files it is asked for: each once,
+// for in SOURCE others may be mounted.
 class FilesystemSyncs {
  public:
   Status of(int fd) {
@@ -46,13 +46,11 @@ bool is_unlinked(const FrameWriteSession& session) {
 
 WriteSessionTable::WriteSessionTable(OverlayBudget& overlay, Log& log,
                                      std::chrono::milliseconds commit_interval, OnEnd on_end)
-    : overlay_(overlay), log_(log), interval_(commit_interval), on_end_(std::move(on_end)) {
-  thread_ = background_thread([this](const std::stop_token&) { serve(); });
-}
+    : overlay_(overlay), log_(log), interval_(commit_interval), on_end_(std::move(on_end)) {}
 
 WriteSessionTable::~WriteSessionTable() {
   work_.with_and_wake([](Work& work) { work.is_ending = true; });
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
   auto sessions = all();
   std::erase_if(sessions, [](const Session& session) { return is_unlinked(*session); });
   commit_together(sessions);
@@ -100,6 +98,10 @@ Result<WriteSessionTable::Session> WriteSessionTable::open(
   };
   if (auto known = state_.with(join)) return known;
   const auto hold = opening_.take();
+  // Not earlier: the daemon confines itself before it has threads.
+  if (!thread_.joinable()) {
+    thread_ = background_thread([this](const std::stop_token&) { serve(); });
+  }
   if (auto known = state_.with(join)) return known;
   FRAMEFS_TRY(auto made, make());
   Session before;  // destroyed after the lock
@@ -174,8 +176,8 @@ Status WriteSessionTable::make_room(FrameWriteSession& session) {
   return status;
 }
 
-// One sync for all that has to be durable before any of them is published.  Failures are logged, and the
-// edits stay.
+// One sync for all that has to be durable before any of them is published.  Failures are logged,
+// and the edits stay.
 void WriteSessionTable::commit_together(std::vector<Session> sessions) {
   // Who takes many turns takes them in one order.
   std::ranges::sort(sessions);
@@ -188,8 +190,8 @@ void WriteSessionTable::commit_together(std::vector<Session> sessions) {
       if (!begun) {
         if (!was_lost) log_.failure(session->name(), begun.error());
       } else if (*begun) {
-        // Also where its last name is gone: who has it open goes on reading it, and a crash may bring
-        // the name back.
+        // Also where its last name is gone: who has it open goes on reading it, and a crash may
+        // bring the name back.
         commits.emplace_back(session, std::move(**begun));
       }
     }
@@ -212,7 +214,8 @@ void WriteSessionTable::end_entry(const FileKey& key) {
       log_.failure(session->name(), compacted.error());
     }
   }
-  // While nobody can begin another session of the file, to which what goes now would be free already.
+  // While nobody can begin another session of the file, to which what goes now would be free
+  // already.
   session->release_old_states();
   Session ended;  // destroyed after the lock
   FileIdentity identity;

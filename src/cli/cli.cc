@@ -131,6 +131,9 @@ void add_options(CLI::App& app, Command& command, Given& given) {
   app.add_option("--offset", command.mount.source_offset,
                  "Where in SOURCE, one file, its frame begins, as 4096 or 1M")
       ->transform(size_text());
+  app.add_flag_callback(
+      "--no-sandbox", [&command] { command.mount.sandbox = false; },
+      "Keep rights that serving the mount does not need");
   app.add_flag("--io-uring", command.mount.io_uring,
                "Take requests by io_uring, for many small reads at random");
   app.add_flag("--allow-other", command.mount.allow_other, "Let other users use the mount");

@@ -18,8 +18,8 @@ constexpr std::array<std::string_view, 13> kIgnoredWords = {
     "group",    "nofail", "_netdev", "silent", "relatime", "nodiratime"};
 
 // Ours, without and with a value.
-constexpr std::array<std::string_view, 7> kOwnFlags = {
-    "allow_other", "keep_suffix", "debug", "io_uring", "ro", "rw", "writeback"};
+constexpr std::array<std::string_view, 8> kOwnFlags = {
+    "allow_other", "keep_suffix", "debug", "io_uring", "no_sandbox", "ro", "rw", "writeback"};
 constexpr std::array<std::string_view, 10> kOwnValues = {
     "cache_size", "threads", "log_file", "attr_timeout", "arrays",
     "offset",     "rule",    "plain",    "overlay_size", "commit_interval"};

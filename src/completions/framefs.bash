@@ -17,7 +17,7 @@ _framefs() {
         return
       fi
       choices="allow_other arrays= attr_timeout= cache_size= commit_interval= debug io_uring keep_suffix
-        log_file= noexec nosuid nodev noatime offset= overlay_size= plain= ro rule= rw threads= writeback"
+        log_file= no_sandbox noexec nosuid nodev noatime offset= overlay_size= plain= ro rule= rw threads= writeback"
       compopt -o nospace
       ;;
     --arrays)
@@ -46,7 +46,7 @@ _framefs() {
       unpack) choices+=" --output --arrays --offset --threads --force --quiet" ;;
       mount)
         choices+=" --version --foreground --keep-suffix --arrays --offset --allow-other --cache-size"
-        choices+=" --threads --attr-timeout --log-file --debug --io-uring --ro --rw --rule --plain"
+        choices+=" --threads --attr-timeout --log-file --debug --no-sandbox --io-uring --ro --rw --rule --plain"
         choices+=" --overlay-size --commit-interval --writeback -o"
         ;;
     esac

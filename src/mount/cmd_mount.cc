@@ -45,7 +45,7 @@ int report(const codec::Error& error) {
 // `daemon` is null in the foreground.
 int serve(const Command& command, std::unique_ptr<Daemon> daemon) {
   allow_most_open_files();
-  fs::Log log(make_logger(command));
+  fs::Log log(make_logger(command), fs::daemon_log_limits());
   const auto on_ready = [&] {
     log.info(fmt::format("{} is mounted on {}", command.mount.source.string(),
                          command.mount.mountpoint.string()));

@@ -32,6 +32,14 @@ def embed_container(nodes, remote=(), kind="b2embed"):
     return plain_frame(heap, 8192, meta={kind: b"\x81\xa7version\x01"}, vlmeta={"estore_metadata": metadata})
 
 
+def embed_container_on(make_heap, places, kind="b2embed"):
+    """A .b2e in a frame of any kind; `make_heap` makes the frame with the given metalayers."""
+    entries = [(key, _map([("offset", _number(offset)), ("length", _number(length))]))
+               for key, (offset, length) in places.items()]
+    metadata = _map([("embed_map", _map(entries)), ("current_offset", _number(1 << 20))])
+    return make_heap(extra_meta={kind: b"\x81\xa7version\x01"}, vlmeta={"estore_metadata": metadata})
+
+
 def archive(path, members, packed=False):
     """A .b2z: a ZIP of uncompressed members, or of compressed ones, which is not a valid
     container."""

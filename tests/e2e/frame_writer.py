@@ -12,6 +12,15 @@ def memcpyed_chunk(data, typesize=1, version=5):
     return head + bytes(16) + data
 
 
+def run_chunk(nbytes, blocksize, value=0, typesize=1):
+    """A chunk of which every byte is `value`, in blocks that share one stream of five bytes."""
+    count = -(-nbytes // blocksize)
+    stream_at = 32 + 4 * count
+    stream = struct.pack("<iB", -value, 1)
+    head = struct.pack("<BBBBiii", 5, 1, 0x15, typesize, nbytes, blocksize, stream_at + len(stream))
+    return head + bytes(16) + struct.pack("<i", stream_at) * count + stream
+
+
 def _metalayers(contents, at):
     """The directory of metalayers in a header or trailer, from byte `at` on."""
     names = b""
@@ -25,18 +34,21 @@ def _metalayers(contents, at):
     return (b"\x93\xcd" + struct.pack(">H", 3 + len(index)) + index + b"\xdc" + struct.pack(">H", len(contents)) + body)
 
 
-def frame(chunks, chunksize, *, typesize=1, blocksize=0, meta=None, vlmeta=None):
-    """A contiguous frame of stored chunks, each from memcpyed_chunk()."""
+def frame(chunks, chunksize, *, typesize=1, blocksize=0, meta=None, vlmeta=None, nbytes=None, index=None):
+    """A contiguous frame of stored chunks, each from memcpyed_chunk() or run_chunk().
+
+    `nbytes` and `index` replace what follows from the chunks: a frame may claim to hold more.
+    """
     layers = _metalayers(meta or {}, 87)
     header_len = 87 + len(layers)
-    nbytes = sum(struct.unpack_from("<i", chunk, 4)[0] for chunk in chunks)
+    nbytes = nbytes or sum(struct.unpack_from("<i", chunk, 4)[0] for chunk in chunks)
     section = b"".join(chunks)
     entries = []
     at = 0
     for chunk in chunks:
         entries.append(at)
         at += len(chunk)
-    index = memcpyed_chunk(struct.pack(f"<{len(entries)}q", *entries), typesize=8) if chunks else b""
+    index = index or memcpyed_chunk(struct.pack(f"<{len(entries)}q", *entries), typesize=8) if chunks else b""
     vl = {name: memcpyed_chunk(content) for name, content in (vlmeta or {}).items()}
     trailer = b"\x94\x01" + _metalayers(vl, 2)
     trailer += b"\xce" + struct.pack(">I", len(trailer) + 23) + b"\xd8\x00" + bytes(16)

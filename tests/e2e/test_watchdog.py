@@ -82,7 +82,7 @@ class Watchdog(MountCase):
         self.start()
         process = pathlib.Path(f"/proc/{self.watchdog}")
         self.assertEqual(sorted(os.listdir(process / "fd")), ["0", "1", "2"])
-        self.assertTrue(os.readlink(process / "fd/0").startswith("pipe:"))
+        self.assertTrue(os.readlink(process / "fd/0").startswith("socket:"))
         for fd in "12":
             self.assertEqual(os.readlink(process / "fd" / fd), "/dev/null")
         session = (process / "stat").read_text().rpartition(")")[2].split()[3]

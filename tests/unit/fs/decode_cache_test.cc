@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <future>
 #include <memory>
 #include <new>
 #include <random>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "codec/core/work_budget.h"
 #include "tests/support/catch.h"
 #include "tests/support/random_seed.h"
 #include "tests/support/threads.h"
@@ -400,7 +403,7 @@ TEST_CASE("decode_cache: what is admitted at once stays within the budget, or is
   constexpr std::uint64_t kBudget = 1000;
   DecodeCache cache(kBudget);
   std::atomic<std::uint64_t> sum{0};
-  std::atomic<int> inside{0};
+  std::atomic<int> large{0};  // beyond the budget
   std::atomic<int> offences{0};
   test::on_threads(8, [&](std::size_t i) {
     std::mt19937 random(seed + static_cast<std::uint32_t>(i));
@@ -409,9 +412,12 @@ TEST_CASE("decode_cache: what is admitted at once stays within the budget, or is
       const auto admission = cache.admit(bytes);
       // Counted only while the admission is held, so the sum never exceeds the true one.
       const auto all = sum.fetch_add(bytes) + bytes;
-      const int readers = inside.fetch_add(bytes > 0 ? 1 : 0) + (bytes > 0 ? 1 : 0);
-      if (all > kBudget && readers > 1) offences.fetch_add(1);
-      inside.fetch_sub(bytes > 0 ? 1 : 0);
+      // Small requests have a reserve of an eighth beside the budget.
+      if (bytes > kBudget / 32 && all > kBudget + kBudget / 8 && bytes <= kBudget) {
+        offences.fetch_add(1);
+      }
+      if (bytes > kBudget && large.fetch_add(1) > 0) offences.fetch_add(1);
+      if (bytes > kBudget) large.fetch_sub(1);
       sum.fetch_sub(bytes);
     }
   });
@@ -462,6 +468,90 @@ TEST_CASE("decode_cache: an admission moves with its owner and is given back onc
     three = DecodeCache::Admission();
     const auto next = cache.admit(100);
   });
+}
+
+// A large request waits for the whole budget; a stream of small ones goes on meanwhile, and the
+// large request is not passed by other large ones.
+TEST_CASE("decode_cache: small admissions do not wait for large ones, and large ones take turns",
+          "[fs][decode_cache][race]") {
+  constexpr std::uint64_t kBudget = 64'000;
+  DecodeCache cache(kBudget);
+  auto first = cache.admit(kBudget);
+  std::vector<int> order;
+  std::atomic<int> queued{0};
+  std::vector<std::future<void>> large;
+  for (int i = 0; i < 2; ++i) {
+    large.push_back(std::async(std::launch::async, [&, i] {
+      queued.store(i + 1);
+      const auto whole = cache.admit(kBudget);
+      order.push_back(i);  // one at a time has all of the budget
+    }));
+    while (queued.load() != i + 1 || cache.waiting_large() != static_cast<std::size_t>(i + 1)) {
+      std::this_thread::yield();
+    }
+  }
+  test::finish_in_time("small admissions beside large ones", [&] {
+    for (int i = 0; i < 100; ++i) const auto small = cache.admit(1000);
+  });
+  first = DecodeCache::Admission();
+  for (auto& each : large) REQUIRE(each.wait_for(test::kHangs) == std::future_status::ready);
+  CHECK(order == std::vector<int>{0, 1});
+}
+
+TEST_CASE("decode_cache: a cancelled request waits neither for admission nor for a value",
+          "[fs][decode_cache][unit]") {
+  DecodeCache cache(1000);
+  auto all = cache.admit(1000);
+  auto owner = cache.claim(key_of(1), 10);
+  std::atomic<bool> is_wanted{true};
+  auto waiting = std::async(std::launch::async, [&] {
+    codec::WorkBudget budget(1000, [&] { return is_wanted.load(); });
+    const codec::WorkScope scope(&budget);
+    const auto none = cache.admit(600);
+    return cache.claim(key_of(1), 10).flight->wait();
+  });
+  is_wanted = false;
+  REQUIRE(waiting.wait_for(test::kHangs) == std::future_status::ready);
+  const auto got = waiting.get();
+  REQUIRE_FALSE(got);
+  CHECK(codec::is_interrupt(got.error()));
+  // Nothing is left behind in the queue.
+  all = DecodeCache::Admission();
+  test::finish_in_time("the next admission", [&] { all = cache.admit(1000); });
+}
+
+// The request that makes a value is cancelled; another waits for the same value and makes it then.
+TEST_CASE("decode_cache: an interrupted request fails no other one", "[fs][decode_cache][race]") {
+  DecodeCache cache(kMuch);
+  auto owner = cache.claim(key_of(1), 10);
+  auto other = std::async(std::launch::async, [&] {
+    return cache.get<Number>(key_of(1), [] { return std::make_shared<const Number>(7); });
+  });
+  owner.ours->fail(codec::interrupted().error());
+  REQUIRE(other.wait_for(test::kHangs) == std::future_status::ready);
+  const auto made = other.get();
+  REQUIRE(made);
+  CHECK((*made)->value == 7);
+}
+
+// While all is in use, an attempt to evict costs the same however much that is.  Oracle: the time
+// would be hours if each of these claims looked at all values.
+TEST_CASE("decode_cache: very many values in use can be claimed", "[fs][decode_cache][unit]") {
+  constexpr std::uint64_t kValues = 400'000;
+  DecodeCache cache(1);
+  std::vector<DecodeCache::Value> pinned;
+  for (std::uint64_t i = 0; i < kValues; ++i) {
+    auto claim = cache.claim(key_of(i), 1);
+    auto value = std::make_shared<Number>(i);
+    pinned.push_back(value);
+    claim.ours->publish(std::move(value), 1);
+  }
+  CHECK(cache.held_bytes() == kValues * (1 + kOverhead));
+  pinned.clear();
+  for (std::uint64_t i = 0; i < kValues && cache.held_bytes() > 1 + kOverhead; ++i) {
+    touch(cache, kValues + i, 1);
+  }
+  CHECK(cache.held_bytes() <= 1 + kOverhead);
 }
 
 }  // namespace

@@ -455,5 +455,43 @@ TEST_CASE("read_result: the right to memory is given back after the memory",
   CHECK_FALSE(too_early);
 }
 
+// Oracle: the serial reader.  Very many pieces are copied together, some at a time.
+TEST_CASE("frame_view: blocks and chunks of a few bytes are read in any range",
+          "[fs][frame_view][unit]") {
+  Mount mount;
+  test::ChunkSpec chunk;
+  chunk.typesize = 1;
+  chunk.blocksize = 2;
+  test::FrameSpec blocks;
+  blocks.typesize = 1;
+  blocks.chunksize = 7000;
+  blocks.chunks = {test::stored_chunk(test::ramp(7000, 1), chunk),
+                   test::stored_chunk(test::ramp(5000, 1, 3), chunk)};
+  test::FrameSpec chunks;
+  chunks.typesize = 1;
+  chunks.chunksize = 3;
+  for (std::uint32_t i = 0; i < 4000; ++i) {
+    test::ChunkSpec stored;
+    stored.codec = test::Codec::memcpy;
+    stored.typesize = 1;
+    chunks.chunks.push_back(test::stored_chunk(test::noise(3, i), stored));
+  }
+  for (const auto& spec : {blocks, chunks}) {
+    const auto frame = test::build_frame(spec).bytes;
+    const auto all = decode(frame);
+    const auto view = mount.view(frame);
+    std::mt19937 random(5);
+    for (int round = 0; round < 20; ++round) {
+      const auto at = round == 0 ? 0 : random() % all.size();
+      const auto size = round == 0 ? all.size() + 100 : random() % 12000;
+      const auto got = read(*view, at, size);
+      REQUIRE(got);
+      const auto wanted = std::span(all).subspan(at, std::min<std::size_t>(size, all.size() - at));
+      REQUIRE(std::ranges::equal(*got, wanted));
+    }
+    CHECK(view->read(0, all.size(), Access::random)->spans.size() <= 1000);
+  }
+}
+
 }  // namespace
 }  // namespace framefs::fs

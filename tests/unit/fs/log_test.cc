@@ -1,6 +1,7 @@
 #include "fs/core/log.h"
 
 #include <cerrno>
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,40 @@ TEST_CASE("log: places are forgotten when there are too many", "[fs][log][unit]"
   for (int place = 100; place < 20000; ++place) log.failure(std::to_string(place), kDamaged);
   log.failure("first", kDamaged);
   CHECK(capture.lines().size() == 20002);
+}
+
+TEST_CASE("log: control characters and bytes that are no UTF-8 are escaped", "[fs][log][unit]") {
+  const std::string text = "a b/\xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80";
+  CHECK(printable(text) == text);
+  CHECK(printable("a\nb\r\x1b[2J\x7f\t") == R"(a\x0ab\x0d\x1b[2J\x7f\x09)");
+  CHECK(printable("\xc2\x9b") == R"(\xc2\x9b)");  // a control character
+  CHECK(printable("\xc0\xaf\xff") == R"(\xc0\xaf\xff)");
+  CHECK(printable("\xed\xa0\x80") == R"(\xed\xa0\x80)");  // half of a pair
+  CHECK(printable("\xe2\x82") == R"(\xe2\x82)");
+  test::TestLog capture;
+  capture.log().failure("a\nb", kDamaged);
+  CHECK(capture.lines() == Lines{R"(error: a\x0ab: bad field: cbytes (-1) at byte 12)"});
+}
+
+TEST_CASE("log: one file and a burst write a bounded number of lines", "[fs][log][unit]") {
+  std::chrono::steady_clock::time_point now{std::chrono::hours(1)};
+  test::TestLog capture(
+      {.lines_per_file = 3, .burst_lines = 5, .per_line = std::chrono::seconds(1), .now = [&] {
+         return now;
+       }});
+  auto& log = capture.log();
+  for (int i = 0; i < 9; ++i) log.failure("a", std::to_string(i), kDamaged);
+  REQUIRE(capture.lines().size() == 4);
+  CHECK(capture.lines().back() == "error: a: more failures; they are not logged");
+  log.warn("fifth");
+  for (int i = 0; i < 7; ++i) log.warn("left out");
+  CHECK(capture.lines().size() == 5);
+  now += std::chrono::seconds(2);
+  log.warn("later");
+  const auto lines = capture.lines();
+  REQUIRE(lines.size() == 7);
+  CHECK(lines[5] == "warning: 7 lines were left out");
+  CHECK(lines[6] == "warning: later");
 }
 
 }  // namespace

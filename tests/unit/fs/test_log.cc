@@ -1,6 +1,7 @@
 #include "tests/unit/fs/test_log.h"
 
 #include <memory>
+#include <utility>
 
 #include <spdlog/logger.h>
 #include <spdlog/sinks/ostream_sink.h>
@@ -17,7 +18,7 @@ std::shared_ptr<spdlog::logger> make_logger(std::ostringstream& to) {
 
 }  // namespace
 
-TestLog::TestLog() : log_(make_logger(text_)) {}
+TestLog::TestLog(fs::LogLimits limits) : log_(make_logger(text_), std::move(limits)) {}
 
 std::vector<std::string> TestLog::lines() const {
   std::vector<std::string> lines;

@@ -11,7 +11,7 @@ namespace framefs::test {
 // A log that keeps its lines in the form "level: text".
 class TestLog {
  public:
-  TestLog();
+  explicit TestLog(fs::LogLimits limits = {});
 
   fs::Log& log() { return log_; }
 

@@ -1,0 +1,77 @@
+#include "codec/core/work_budget.h"
+
+#include <cerrno>
+
+namespace framefs::codec {
+namespace {
+
+// After so much work the budget asks whether the result is still wanted: it takes about a
+// millisecond.
+constexpr std::uint64_t kUnitsPerQuestion = 1u << 20;
+
+// Compared by address: no file's error has them.
+constexpr const char* kTooMuchWork = "decoded bytes that one request may cost";
+constexpr const char* kInterrupted = "interrupted request";
+
+thread_local WorkBudget* current = nullptr;
+
+}  // namespace
+
+std::unexpected<Error> interrupted() noexcept {
+  return std::unexpected(Error{.kind = Errc::system, .field = kInterrupted, .sys = EINTR});
+}
+
+bool WorkBudget::is_cancelled() {
+  if (is_cancelled_.load(std::memory_order_relaxed)) return true;
+  if (!is_wanted_ || is_wanted_()) return false;
+  is_cancelled_.store(true, std::memory_order_relaxed);
+  return true;
+}
+
+Status WorkBudget::spend(std::uint64_t units) {
+  if (is_cancelled_.load(std::memory_order_relaxed)) return interrupted();
+  auto left = left_.load(std::memory_order_relaxed);
+  do {
+    if (units > left) {
+      is_exceeded_.store(true, std::memory_order_relaxed);
+      return check();
+    }
+  } while (!left_.compare_exchange_weak(left, left - units, std::memory_order_relaxed));
+  if (unasked_.fetch_add(units, std::memory_order_relaxed) + units < kUnitsPerQuestion) return {};
+  unasked_.store(0, std::memory_order_relaxed);
+  if (is_cancelled()) return interrupted();
+  return {};
+}
+
+Status WorkBudget::check() const {
+  if (is_cancelled_.load(std::memory_order_relaxed)) return interrupted();
+  if (is_exceeded_.load(std::memory_order_relaxed)) return fail(Errc::over_limit, kTooMuchWork);
+  return {};
+}
+
+WorkBudget* current_work_budget() noexcept { return current; }
+
+Status spend_work(std::uint64_t units) {
+  if (current == nullptr) return {};
+  return current->spend(units);
+}
+
+Status check_work() {
+  if (current == nullptr) return {};
+  return current->check();
+}
+
+void allow_work(std::uint64_t units) {
+  if (current != nullptr) current->allow(units);
+}
+
+WorkScope::WorkScope(WorkBudget* budget) noexcept : before_(std::exchange(current, budget)) {}
+WorkScope::~WorkScope() { current = before_; }
+
+bool is_interrupt(const Error& error) noexcept { return error.field == kInterrupted; }
+
+bool is_work_error(const Error& error) noexcept {
+  return error.field == kTooMuchWork || error.field == kInterrupted;
+}
+
+}  // namespace framefs::codec

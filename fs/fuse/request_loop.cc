@@ -1,0 +1,249 @@
+#include "fs/fuse/request_loop.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <list>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "fs/core/background_thread.h"
+#include "fs/core/file.h"
+#include "fs/core/guarded.h"
+
+namespace framefs::fuse {
+namespace {
+
+// Operations that run at a time; one thread more takes requests.
+constexpr std::size_t kMaxServing = 10;
+// Requests that wait for one of those threads.  More of them stay with the kernel until there is
+// room.
+constexpr std::size_t kMaxWaitingBytes = 32u << 20;
+
+// Interrupts a thread that waits for a request, and nothing else.
+constexpr int kWakeSignal = SIGUSR2;
+
+// Source: linux/fuse.h, struct fuse_in_header, whose second field is the opcode, and enum
+// fuse_opcode.
+enum Opcode : std::uint32_t {
+  kForget = 2,
+  kInit = 26,
+  kInterrupt = 36,
+  kDestroy = 38,
+  kBatchForget = 42,
+};
+
+// Requests that are answered at once, or not at all, and never wait.
+bool is_control(const fuse_buf& request) {
+  constexpr std::size_t kOpcodeAt = 4;
+  std::uint32_t opcode = 0;
+  if (request.size < kOpcodeAt + sizeof(opcode)) return false;
+  std::memcpy(&opcode, static_cast<const char*>(request.mem) + kOpcodeAt, sizeof(opcode));
+  switch (opcode) {
+    case kForget:
+    case kInit:
+    case kInterrupt:
+    case kDestroy:
+    case kBatchForget:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// The memory that requests are received in; libfuse allocates it.
+struct ReceiveBuffer {
+  ReceiveBuffer() = default;
+  ReceiveBuffer(const ReceiveBuffer&) = delete;
+  ReceiveBuffer& operator=(const ReceiveBuffer&) = delete;
+  ~ReceiveBuffer() { std::free(request.mem); }  // NOLINT(cppcoreguidelines-no-malloc): libfuse's
+  fuse_buf request{};
+};
+
+void ignore(int) {}
+
+}  // namespace
+
+struct RequestLoop::Threads {
+  explicit Threads(fuse_session* serving) : session(serving), ended(::eventfd(0, EFD_CLOEXEC)) {}
+
+  struct Thread {
+    std::atomic<bool> is_receiving{true};
+    std::jthread thread;
+  };
+  struct State {
+    std::list<Thread> threads;
+    std::size_t receiving = 0;
+    std::size_t serving = 0;
+    std::deque<std::vector<char>> waiting;
+    std::size_t waiting_bytes = 0;
+  };
+
+  void start();
+  void receive(Thread& self);
+  bool take(fuse_buf& request);
+  void serve(fuse_buf& request);
+  void wait_for_end() const;
+  void stop();
+
+  fuse_session* const session;
+  const fs::UniqueFd ended;  // becomes readable when the session has ended by itself
+  fs::Guarded<State> state;
+};
+
+RequestLoop::RequestLoop(fuse_session* session) : threads_(std::make_unique<Threads>(session)) {}
+RequestLoop::~RequestLoop() = default;
+
+// Where the system allows no more threads, those that there are do.
+void RequestLoop::Threads::start() {
+  state.with([this](State& now) {
+    if (now.receiving > 0 || now.threads.size() > kMaxServing) return;
+    auto& fresh = now.threads.emplace_back();
+    try {
+      fresh.thread = fs::background_thread([this, &fresh](const std::stop_token&) {
+        sigset_t wake;
+        sigemptyset(&wake);
+        sigaddset(&wake, kWakeSignal);
+        pthread_sigmask(SIG_UNBLOCK, &wake, nullptr);
+        receive(fresh);
+      });
+      ++now.receiving;
+    } catch (const std::system_error&) {
+      now.threads.pop_back();
+    }
+  });
+}
+
+// The life of one thread.
+void RequestLoop::Threads::receive(Thread& self) {
+  ReceiveBuffer buffer;
+  while (fuse_session_exited(session) == 0) {
+    self.is_receiving.store(true);
+    const int got = fuse_session_receive_buf(session, &buffer.request);
+    self.is_receiving.store(false);
+    if (got == -EINTR || got == -EAGAIN) continue;
+    if (got <= 0) {
+      fuse_session_exit(session);
+      break;
+    }
+    if (is_control(buffer.request)) {
+      fuse_session_process_buf(session, &buffer.request);
+    } else if (take(buffer.request)) {
+      start();  // another thread that receives
+      serve(buffer.request);
+    }
+  }
+  self.is_receiving.store(false);
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto told = ::write(ended.get(), &one, sizeof(one));
+}
+
+// Whether the calling thread is to serve the request; otherwise it waits for another.
+bool RequestLoop::Threads::take(fuse_buf& request) {
+  const auto decide = [&](State& now) {
+    if (now.serving < kMaxServing) {
+      ++now.serving;
+      --now.receiving;
+      return true;
+    }
+    const auto* const begin = static_cast<const char*>(request.mem);
+    now.waiting.emplace_back(begin, begin + request.size);
+    now.waiting_bytes += request.size;
+    return false;
+  };
+  return state.wait_unless([this] { return fuse_session_exited(session) != 0; },
+                           [](const State& now) {
+                             return now.serving < kMaxServing ||
+                                    now.waiting_bytes < kMaxWaitingBytes;
+                           },
+                           decide);
+}
+
+void RequestLoop::Threads::serve(fuse_buf& request) {
+  fuse_session_process_buf(session, &request);
+  while (true) {
+    auto next = state.with_and_wake([this](State& now) -> std::optional<std::vector<char>> {
+      if (now.waiting.empty() || fuse_session_exited(session) != 0) {
+        --now.serving;
+        ++now.receiving;
+        return std::nullopt;
+      }
+      auto first = std::move(now.waiting.front());
+      now.waiting.pop_front();
+      now.waiting_bytes -= first.size();
+      return first;
+    });
+    if (!next) return;
+    fuse_buf waited{};
+    waited.size = next->size();
+    waited.mem = next->data();
+    fuse_session_process_buf(session, &waited);
+  }
+}
+
+// Signals arrive in ppoll() alone, so that none is missed between a look at the session and the
+// wait.
+void RequestLoop::Threads::wait_for_end() const {
+  sigset_t ending;
+  sigemptyset(&ending);
+  for (const int signal : {SIGHUP, SIGINT, SIGTERM}) sigaddset(&ending, signal);
+  sigset_t before;
+  pthread_sigmask(SIG_BLOCK, &ending, &before);
+  pollfd end{.fd = ended.get(), .events = POLLIN, .revents = 0};
+  while (fuse_session_exited(session) == 0) {
+    if (::ppoll(&end, 1, nullptr, &before) > 0) break;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void RequestLoop::Threads::stop() {
+  fuse_session_exit(session);
+  // A thread may be about to wait when the signal comes, and is woken again then.
+  constexpr std::chrono::milliseconds kPause{1};
+  const auto wake = [](State& now) {
+    bool is_any_receiving = false;
+    for (auto& each : now.threads) {
+      if (!each.is_receiving.load()) continue;
+      is_any_receiving = true;
+      pthread_kill(each.thread.native_handle(), kWakeSignal);
+    }
+    return is_any_receiving;
+  };
+  while (state.with(wake)) std::this_thread::sleep_for(kPause);
+  // No thread starts another any more.
+  auto all = state.with([](State& now) {
+    std::vector<std::jthread> threads;
+    for (auto& each : now.threads) threads.push_back(std::move(each.thread));
+    return threads;
+  });
+  all.clear();  // joins
+}
+
+Status RequestLoop::run() {
+  struct sigaction action{};
+  struct sigaction before{};
+  action.sa_handler = ignore;
+  ::sigaction(kWakeSignal, &action, &before);
+  threads_->start();
+  const bool is_serving =
+      threads_->state.with([](const auto& now) { return !now.threads.empty(); });
+  if (is_serving) threads_->wait_for_end();
+  threads_->stop();
+  ::sigaction(kWakeSignal, &before, nullptr);
+  if (!is_serving) return fs::system_error_of(EAGAIN, "threads that serve the mount");
+  return {};
+}
+
+}  // namespace framefs::fuse

@@ -1,0 +1,141 @@
+#include "fs/fuse/sandbox.h"
+
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <ctime>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "fs/core/error_map.h"
+#include "fs/fuse/landlock.h"
+#include "fs/fuse/system_call_filter.h"
+
+namespace framefs::fuse {
+namespace {
+
+using codec::Status;
+
+// Owner, mode and kind of files are changed as the kernel asks, which has checked the caller's
+// rights.
+constexpr std::array kKept = {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID, CAP_MKNOD};
+
+Status drop_capabilities() {
+  struct Sets {
+    __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+    std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> data{};
+  } sets;
+  if (::syscall(SYS_capget, &sets.header, sets.data.data()) != 0) return fs::system_error("capget");
+  std::array<std::uint32_t, _LINUX_CAPABILITY_U32S_3> kept{};
+  for (const auto each : kKept) {
+    const auto number = static_cast<std::uint32_t>(each);
+    kept[number / 32] |= 1u << (number % 32);
+  }
+  // Where the process may not, the bounding set stays; no_new_privs makes it void.
+  for (int each = 0; ::prctl(PR_CAPBSET_READ, each) >= 0; ++each) ::prctl(PR_CAPBSET_DROP, each);
+  ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    auto& set = sets.data[i];
+    set.permitted &= kept[i];
+    set.effective = set.permitted;
+    set.inheritable = 0;
+  }
+  if (::syscall(SYS_capset, &sets.header, sets.data.data()) != 0) return fs::system_error("capset");
+  return {};
+}
+
+Status forbid_dumps() {
+  // Not 0: a core_pattern that is a pipe heeds 1 alone.  Source: kernel, do_coredump().
+  constexpr rlimit kNone{.rlim_cur = 1, .rlim_max = 1};
+  if (::setrlimit(RLIMIT_CORE, &kNone) != 0) return fs::system_error("RLIMIT_CORE");
+  // What an ordinary user's daemon holds is that user's, who may look at it with a debugger.
+  if (::geteuid() == 0 && ::prctl(PR_SET_DUMPABLE, 0) != 0)
+    return fs::system_error("PR_SET_DUMPABLE");
+  return {};
+}
+
+Status confine_files(const SandboxNeeds& needs) {
+  FRAMEFS_TRY(auto rules, Landlock::make());
+  FRAMEFS_CHECK(rules.allow(needs.source.get(),
+                            needs.writes ? Landlock::Access::change : Landlock::Access::read));
+  struct Place {
+    const char* path;
+    Landlock::Access access;
+  };
+  constexpr std::array kPlaces = {
+      Place{"/proc", Landlock::Access::read},  // descriptors by path, and states of callers
+      Place{"/sys/devices/system/cpu", Landlock::Access::read},
+      Place{"/usr/lib", Landlock::Access::read},  // libraries that are loaded when needed
+      Place{"/usr/lib64", Landlock::Access::read},
+      Place{"/usr/share/zoneinfo", Landlock::Access::read},
+      Place{"/dev/null", Landlock::Access::write_file}};
+  for (const auto& [path, access] : kPlaces) {
+    const fs::UniqueFd place(::open(path, O_PATH | O_CLOEXEC));
+    if (place) FRAMEFS_CHECK(rules.allow(place.get(), access));
+  }
+  return rules.enforce();
+}
+
+class Report {
+ public:
+  void add(std::string_view what, const Status& done) {
+    auto& text = done ? in_force_ : missing_;
+    if (!text.empty()) text += ", ";
+    text += what;
+    if (!done) text += " (" + fs::describe(done.error()) + ")";
+  }
+  [[nodiscard]] std::string text() const {
+    auto text = "sandbox: " + (in_force_.empty() ? std::string("nothing") : in_force_);
+    if (!missing_.empty()) text += "; not in force: " + missing_;
+    return text;
+  }
+
+ private:
+  std::string in_force_;
+  std::string missing_;
+};
+
+}  // namespace
+
+Result<SandboxNeeds> sandbox_needs(const fs::MountOptions& options, bool read_only) {
+  std::error_code error;
+  auto path = std::filesystem::canonical(options.source, error);
+  if (error) return fs::system_error_of(error.value(), "SOURCE");
+  if (!std::filesystem::is_directory(path, error)) path = path.parent_path();
+  SandboxNeeds needs{.source = fs::UniqueFd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)),
+                     .writes = !read_only,
+                     .io_uring = options.io_uring};
+  if (!needs.source) return fs::system_error("SOURCE");
+  return needs;
+}
+
+std::string enter_sandbox(const SandboxNeeds& needs) {
+  ::tzset();  // reads a file that is out of reach afterwards
+  Report report;
+  const bool no_new = ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+  report.add("no new privileges",
+             no_new ? Status{} : Status(fs::system_error("PR_SET_NO_NEW_PRIVS")));
+  report.add("no memory dumps", forbid_dumps());
+  report.add("files of SOURCE alone (Landlock)", confine_files(needs));
+  report.add("few capabilities", drop_capabilities());
+  report.add("few system calls (seccomp)",
+             filter_system_calls(needs.io_uring));  // last: it forbids the others
+  return report.text();
+}
+
+bool has_sandbox() noexcept { return true; }
+
+}  // namespace framefs::fuse

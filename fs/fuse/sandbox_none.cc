@@ -1,0 +1,11 @@
+#include "fs/fuse/sandbox.h"
+
+namespace framefs::fuse {
+
+Result<SandboxNeeds> sandbox_needs(const fs::MountOptions&, bool) { return SandboxNeeds{}; }
+
+std::string enter_sandbox(const SandboxNeeds&) { return "no sandbox"; }
+
+bool has_sandbox() noexcept { return false; }
+
+}  // namespace framefs::fuse

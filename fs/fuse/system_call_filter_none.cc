@@ -1,0 +1,12 @@
+#include <cerrno>
+
+#include "fs/core/file.h"
+#include "fs/fuse/system_call_filter.h"
+
+namespace framefs::fuse {
+
+codec::Status filter_system_calls(bool) {
+  return fs::system_error_of(EOPNOTSUPP, "built without libseccomp");
+}
+
+}  // namespace framefs::fuse

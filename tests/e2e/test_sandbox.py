@@ -1,0 +1,151 @@
+"""The sandbox of a daemon that serves a mount, and the rights that a mount shows."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import unittest
+
+import daemon
+from case import MountCase
+from daemon import wait_for
+
+PROBE = daemon.FRAMEFS.parent / "tests/framefs_sandbox_probe"
+
+CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID, CAP_MKNOD = 0, 1, 3, 4, 27
+KEPT = sum(1 << bit for bit in (CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID, CAP_MKNOD))
+
+
+def status_of(task):
+    """The fields of /proc/PID/status, or of a thread's."""
+    lines = pathlib.Path(f"/proc/{task}/status").read_text().splitlines()
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+
+@unittest.skipIf(daemon.SANITIZED, "programs with a sanitizer have no sandbox")
+class Sandbox(MountCase):
+    def probe(self, mode):
+        outside = self.folder / "outside"
+        outside.write_bytes(b"secret")
+        (self.source / "file").write_bytes(b"content")
+        (self.source / "below").mkdir(exist_ok=True)
+        lines = self.tool(PROBE, self.source, mode, outside).stdout.decode().splitlines()
+        self.in_force = lines[0]
+        self.assertEqual(outside.read_bytes(), b"secret")
+        return dict(line.split(": ") if line.count(": ") == 1 else line.rsplit(": ", 1)
+                    for line in lines[1:])
+
+    def check_forbidden(self, deeds):
+        if "(Landlock)" not in self.in_force.partition("not in force")[2]:
+            for deed in ("read outside", "write outside", "create outside", "thread: read outside",
+                         "write a setting of the kernel"):
+                self.assertEqual(deeds[deed], "EACCES", deed)
+        if "(seccomp)" not in self.in_force.partition("not in force")[2]:
+            for deed in ("run a program", "fork", "mount", "unmount", "namespace", "trace",
+                         "reach the network", "become another user",
+                         "load a program into the kernel"):
+                self.assertEqual(deeds[deed], "ENOSYS", deed)
+        for deed in ("read inside", "read own state", "thread: read own state"):
+            self.assertEqual(deeds[deed], "done", deed)
+
+    def test_what_the_sandbox_forbids_fails(self):
+        deeds = self.probe("rw")
+        self.check_forbidden(deeds)
+        for deed in ("create inside", "rename inside", "truncate inside"):
+            self.assertEqual(deeds[deed], "done", deed)
+
+    def test_a_read_only_mount_changes_nothing_in_source(self):
+        deeds = self.probe("ro")
+        self.check_forbidden(deeds)
+        if "(Landlock)" not in self.in_force.partition("not in force")[2]:
+            self.assertEqual(deeds["create inside"], "EACCES")
+            self.assertEqual(deeds["truncate inside"], "EACCES")
+
+    def test_every_thread_of_a_daemon_is_in_the_sandbox(self):
+        self.make_frame(os.urandom(3 << 20), self.source / "f.b2frame", "--chunk", "65536")
+        with self.mount() as mount:
+            self.assertEqual(len(mount.path("f").read_bytes()), 3 << 20)
+            mount.path("new").write_bytes(b"written")
+            self.assertIn("sandbox: no new privileges", mount.log())
+            tasks = [f"{mount.pid}/task/{task}" for task in os.listdir(f"/proc/{mount.pid}/task")]
+            self.assertGreater(len(tasks), 2)
+            for task in tasks:
+                status = status_of(task)
+                self.assertEqual(int(status["CapPrm"], 16) & ~KEPT, 0)
+                self.assertEqual(int(status["CapEff"], 16) & ~KEPT, 0)
+                self.assertEqual(status["NoNewPrivs"], "1")
+
+    def test_the_sandbox_can_be_left_out(self):
+        with self.mount("--no-sandbox") as mount:
+            self.assertEqual(status_of(mount.pid)["NoNewPrivs"], "0")
+            self.assertIn("sandbox: none", mount.log())
+
+    def test_a_confined_daemon_unmounts_when_it_is_told_to_end(self):
+        (self.source / "file").write_bytes(b"content")
+        with self.mount() as mount, open(mount.path("file"), "rb"):
+            mount.process.send_signal(signal.SIGTERM)
+            self.assertEqual(mount.process.wait(daemon.DEADLINE_S), 0)
+            self.assertEqual(daemon.mounts_at(self.mountpoint), [])
+
+    def test_the_kernel_reads_ahead_by_way_of_the_watchdog(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root may set it")
+        with self.mount() as mount:
+            st = os.stat(mount.mountpoint)
+            control = pathlib.Path(f"/sys/class/bdi/{os.major(st.st_dev)}:{os.minor(st.st_dev)}"
+                                   "/read_ahead_kb")
+            if not os.access(control, os.W_OK):
+                self.skipTest("/sys is read-only here")
+            wait_for(lambda: control.read_text().strip() == "4096", "read-ahead")
+
+
+class Rights(MountCase):
+    """The mount shows no more rights than SOURCE grants."""
+
+    def test_a_sparse_frame_shows_the_rights_of_its_directory_too(self):
+        frame = self.make_frame(os.urandom(100_000), self.source / "s.b2frame", "--sparse",
+                                "--chunk", "10000")
+        with self.mount("--attr-timeout", "0") as mount:
+            shown = mount.path("s")
+            os.chmod(frame / "chunks.b2frame", 0o644)
+            for folder, wanted in ((0o755, 0o644), (0o700, 0o600), (0o710, 0o640), (0o750, 0o640), (0o740, 0o600)):
+                os.chmod(frame, folder)
+                self.assertEqual(os.stat(shown).st_mode & 0o777, wanted, oct(folder))
+
+    def test_a_chunk_file_that_grants_less_is_not_read(self):
+        data = os.urandom(100_000)
+        frame = self.make_frame(data, self.source / "s.b2frame", "--sparse", "--chunk", "10000")
+        os.chmod(sorted(frame.glob("*.chunk"))[9], 0o600)
+        with self.mount() as mount, open(mount.path("s"), "rb", buffering=0) as file:
+            self.assertEqual(os.pread(file.fileno(), 10, 0), data[:10])
+            with self.assertRaises(PermissionError):
+                os.pread(file.fileno(), 10, 98_304)
+
+    def test_a_mask_shows_no_rights_that_no_entry_has(self):
+        if os.geteuid() != 0:
+            self.skipTest("--allow-other needs root, or leave in /etc/fuse.conf")
+        path = self.source / "file"
+        path.write_bytes(b"content")
+        entries = ((1, 6, -1), (2, 4, 7), (4, 0, -1), (16, 4, -1), (32, 0, -1))
+        acl = b"\2\0\0\0" + b"".join(tag.to_bytes(2, "little") + rights.to_bytes(2, "little") +
+                                     (who & 0xffffffff).to_bytes(4, "little")
+                                     for tag, rights, who in entries)
+        try:
+            os.setxattr(path, "system.posix_acl_access", acl)
+        except OSError as error:
+            self.skipTest(f"no access control lists here: {error.strerror}")
+        self.assertEqual(os.stat(path).st_mode & 0o777, 0o640)
+        with self.mount("--allow-other") as mount:
+            shown = mount.path("file")
+            self.assertEqual(os.stat(shown).st_mode & 0o777, 0o600)
+            with open(shown, "rb") as file:
+                self.assertEqual(os.fstat(file.fileno()).st_mode & 0o777, 0o600)
+            with self.assertRaises(OSError):
+                os.setxattr(shown, "system.posix_acl_access", acl)
+            self.assertEqual(subprocess.run(["cat", shown], capture_output=True, check=False,
+                                            preexec_fn=lambda: (os.setgid(12345), os.setuid(7))
+                                            ).returncode, 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
