@@ -10,8 +10,9 @@
 namespace framefs::codec {
 
 // The cost that one request may have.  A few hundred bytes of a stranger's file can stand for
-// gigabytes of decoded blocks, so each request has a budget in proportion to what it asks for, and is asked now
-// and then whether anybody still waits for it.  Threads: any number, which share the budget.
+// gigabytes of decoded blocks.  So each request has a budget, which also asks now and then whether
+// anybody still waits for the result.
+// Threads: any number, which share the budget.
 class WorkBudget {
  public:
   // Units: decoded bytes, or steps that take as long as decoding a byte.
