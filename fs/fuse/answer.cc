@@ -10,7 +10,7 @@ namespace {
 // writev() takes IOV_MAX (1024) pieces; libfuse adds one for its header.
 constexpr std::size_t kMaxPieces = 1000;
 
-fuse_entry_param entry_param(const fs::Filesystem::Entry& entry, const Mount& mount) {
+fuse_entry_param entry_param(const fs::NodeEntry& entry, const Mount& mount) {
   fuse_entry_param param{};
   param.ino = entry.id;
   param.attr = entry.stat;
@@ -29,7 +29,8 @@ struct Sender {
   void operator()(EntryAnswer& answer) const {
     const auto param = entry_param(answer.entry, mount);
     // The caller was interrupted: the kernel did not take the reference.
-    if (fuse_reply_entry(req, &param) == -ENOENT) mount.filesystem.forget(answer.entry.id, 1);
+    if (fuse_reply_entry(req, &param) == -ENOENT)
+      mount.filesystem.tree().forget(answer.entry.id, 1);
   }
 
   void operator()(AttrAnswer& answer) const {
@@ -54,7 +55,7 @@ struct Sender {
     if (reply(&answer.info) != -ENOENT) return;
     if (is_plain) mount.passthrough.close(req, *file);
     mount.files.remove(answer.info.fh);
-    mount.filesystem.close_file(*file);
+    mount.filesystem.contents().close(*file);
   }
 
   void operator()(OpenAnswer& answer) const {
@@ -65,7 +66,7 @@ struct Sender {
     const auto param = entry_param(answer.entry, mount);
     reply_open(answer.open, [&](const fuse_file_info* info) {
       const int sent = fuse_reply_create(req, &param, info);
-      if (sent == -ENOENT) mount.filesystem.forget(answer.entry.id, 1);
+      if (sent == -ENOENT) mount.filesystem.tree().forget(answer.entry.id, 1);
       return sent;
     });
   }

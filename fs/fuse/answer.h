@@ -49,7 +49,7 @@ Result<std::shared_ptr<T>> find_handle(const HandleTable<T>& table, std::uint64_
 // The answers that an operation can have.
 struct Done {};
 struct EntryAnswer {
-  fs::Filesystem::Entry entry;
+  fs::NodeEntry entry;
 };
 struct AttrAnswer {
   struct stat stat;
@@ -61,11 +61,11 @@ struct StatfsAnswer {
   struct statvfs stat;
 };
 struct OpenAnswer {
-  fs::Filesystem::Opened opened;
+  fs::OpenedFile opened;
   fuse_file_info info;
 };
 struct CreateAnswer {
-  fs::Filesystem::Entry entry;
+  fs::NodeEntry entry;
   OpenAnswer open;
 };
 struct OpendirAnswer {

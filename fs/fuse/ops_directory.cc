@@ -15,7 +15,7 @@ constexpr std::array<const char*, kDots> kDotNames = {".", ".."};
 void op_opendir(fuse_req_t req, fuse_ino_t node, fuse_file_info* info) {
   answer(req, "opendir", [&](Mount& mount) -> Result<Answer> {
     auto handle = std::make_shared<FolderHandle>();
-    FRAMEFS_TRY(handle->directory, mount.filesystem.open_directory(node));
+    FRAMEFS_TRY(handle->directory, mount.filesystem.tree().open_directory(node));
     return OpendirAnswer{std::move(handle), *info};
   });
 }
@@ -35,7 +35,7 @@ Result<Listing> listing_at(Mount& mount, FolderHandle& handle, std::size_t offse
     auto known = handle.listing.with([](const auto& listing) { return listing; });
     if (known) return known;
   }
-  FRAMEFS_TRY(auto entries, mount.filesystem.list(*handle.directory));
+  FRAMEFS_TRY(auto entries, mount.filesystem.tree().list(*handle.directory));
   auto fresh = std::make_shared<const std::vector<fs::DirectoryEntry>>(std::move(entries));
   handle.listing.with([&](auto& listing) { listing = fresh; });
   return fresh;
@@ -83,15 +83,15 @@ struct stat brief_stat(std::uint64_t inode, unsigned char type) {
 
 bool add_entry(Mount& mount, DirectoryBuffer& buffer, const fs::OpenFolder& directory,
                const fs::DirectoryEntry& entry, std::size_t next) {
-  const auto inode = mount.filesystem.shown_inode(directory, entry);
+  const auto inode = mount.filesystem.tree().shown_inode(directory, entry);
   return buffer.add(entry.shown.name.c_str(), brief_stat(inode, entry.source.type), next);
 }
 
 bool add_entry_plus(Mount& mount, DirectoryBuffer& buffer, const fs::OpenFolder& directory,
                     const fs::DirectoryEntry& entry, std::size_t next) {
   fuse_entry_param param{};  // number 0: the kernel will look the name up when it needs to
-  param.attr = brief_stat(mount.filesystem.shown_inode(directory, entry), entry.source.type);
-  const auto found = mount.filesystem.lookup(directory, entry);
+  param.attr = brief_stat(mount.filesystem.tree().shown_inode(directory, entry), entry.source.type);
+  const auto found = mount.filesystem.tree().lookup(directory, entry);
   if (found) {
     param.ino = found->id;
     param.attr = found->stat;
@@ -99,7 +99,7 @@ bool add_entry_plus(Mount& mount, DirectoryBuffer& buffer, const fs::OpenFolder&
     param.entry_timeout = mount.attr_timeout_s;
   }
   if (buffer.add_plus(entry.shown.name.c_str(), param, next)) return true;
-  if (found) mount.filesystem.forget(found->id, 1);
+  if (found) mount.filesystem.tree().forget(found->id, 1);
   return false;
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 void op_open(fuse_req_t req, fuse_ino_t node, fuse_file_info* info) {
   answer(req, "open", [&](Mount& mount) -> Result<Answer> {
-    FRAMEFS_TRY(auto opened, mount.filesystem.open_file(node, info->flags));
+    FRAMEFS_TRY(auto opened, mount.filesystem.contents().open(node, info->flags));
     return OpenAnswer{std::move(opened), *info};
   });
 }
@@ -20,7 +20,7 @@ void op_read(fuse_req_t req, fuse_ino_t, std::size_t size, off_t offset, fuse_fi
     const auto from = static_cast<std::uint64_t>(offset);
     if (!file->node->key.has_view()) return FileAnswer{file->source.file(), from, size};
     allow_read(size);
-    FRAMEFS_TRY(auto bytes, mount.filesystem.read(*file, from, size));
+    FRAMEFS_TRY(auto bytes, mount.filesystem.contents().read(*file, from, size));
     return BytesAnswer{std::move(bytes)};
   });
 }
@@ -31,13 +31,12 @@ void op_lseek(fuse_req_t req, fuse_ino_t, off_t offset, int whence, fuse_file_in
     // data.
     if (mount.writeback) return fs::system_error_of(ENOSYS, "lseek");
     // The kernel answers all other questions itself.
-    if (offset < 0 || (whence != SEEK_DATA && whence != SEEK_HOLE)) {
-      return fs::system_error_of(EINVAL, "lseek");
-    }
+    if (whence != SEEK_DATA && whence != SEEK_HOLE) return fs::system_error_of(EINVAL, "lseek");
+    if (offset < 0) return fs::system_error_of(ENXIO, "lseek");
     FRAMEFS_TRY(const auto file, find_handle(mount.files, info->fh));
     const auto what = whence == SEEK_DATA ? fs::Seek::data : fs::Seek::hole;
     FRAMEFS_TRY(const auto found,
-                mount.filesystem.seek(*file, what, static_cast<std::uint64_t>(offset)));
+                mount.filesystem.contents().seek(*file, what, static_cast<std::uint64_t>(offset)));
     return OffsetAnswer{static_cast<off_t>(found)};
   });
 }
@@ -47,7 +46,7 @@ void op_release(fuse_req_t req, fuse_ino_t, fuse_file_info* info) {
     FRAMEFS_TRY(const auto file, find_handle(mount.files, info->fh));
     if (!file->node->key.has_view()) mount.passthrough.close(req, *file);
     mount.files.remove(info->fh);
-    mount.filesystem.close_file(*file);
+    mount.filesystem.contents().close(*file);
     return Done{};
   });
 }

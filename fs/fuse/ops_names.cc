@@ -6,7 +6,7 @@
 namespace framefs::fuse {
 namespace {
 
-fs::Filesystem::Caller caller_of(fuse_req_t req) {
+fs::Caller caller_of(fuse_req_t req) {
   const auto* const context = fuse_req_ctx(req);
   return {.user = context->uid, .group = context->gid};
 }
@@ -14,7 +14,7 @@ fs::Filesystem::Caller caller_of(fuse_req_t req) {
 void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char* name, mode_t mode) {
   answer(req, "mkdir", [&](Mount& mount) -> Result<Answer> {
     FRAMEFS_TRY(const auto entry,
-                mount.filesystem.make_directory(parent, name, mode, caller_of(req)));
+                mount.filesystem.names().make_directory(parent, name, mode, caller_of(req)));
     return EntryAnswer{entry};
   });
 }
@@ -22,7 +22,7 @@ void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char* name, mode_t mode) 
 void op_mknod(fuse_req_t req, fuse_ino_t parent, const char* name, mode_t mode, dev_t device) {
   answer(req, "mknod", [&](Mount& mount) -> Result<Answer> {
     FRAMEFS_TRY(const auto entry,
-                mount.filesystem.make_node(parent, name, mode, device, caller_of(req)));
+                mount.filesystem.names().make_node(parent, name, mode, device, caller_of(req)));
     return EntryAnswer{entry};
   });
 }
@@ -30,14 +30,14 @@ void op_mknod(fuse_req_t req, fuse_ino_t parent, const char* name, mode_t mode, 
 void op_symlink(fuse_req_t req, const char* target, fuse_ino_t parent, const char* name) {
   answer(req, "symlink", [&](Mount& mount) -> Result<Answer> {
     FRAMEFS_TRY(const auto entry,
-                mount.filesystem.make_symlink(parent, name, target, caller_of(req)));
+                mount.filesystem.names().make_symlink(parent, name, target, caller_of(req)));
     return EntryAnswer{entry};
   });
 }
 
 void op_link(fuse_req_t req, fuse_ino_t node, fuse_ino_t parent, const char* name) {
   answer(req, "link", [&](Mount& mount) -> Result<Answer> {
-    FRAMEFS_TRY(const auto entry, mount.filesystem.make_link(node, parent, name));
+    FRAMEFS_TRY(const auto entry, mount.filesystem.names().make_link(node, parent, name));
     return EntryAnswer{entry};
   });
 }
@@ -45,22 +45,22 @@ void op_link(fuse_req_t req, fuse_ino_t node, fuse_ino_t parent, const char* nam
 void op_create(fuse_req_t req, fuse_ino_t parent, const char* name, mode_t mode,
                fuse_file_info* info) {
   answer(req, "create", [&](Mount& mount) -> Result<Answer> {
-    FRAMEFS_TRY(auto created,
-                mount.filesystem.create_file(parent, name, mode, info->flags, caller_of(req)));
+    FRAMEFS_TRY(auto created, mount.filesystem.names().create_file(parent, name, mode, info->flags,
+                                                                   caller_of(req)));
     return CreateAnswer{created.entry, {std::move(created.opened), *info}};
   });
 }
 
 void op_unlink(fuse_req_t req, fuse_ino_t parent, const char* name) {
   answer(req, "unlink", [&](Mount& mount) -> Result<Answer> {
-    FRAMEFS_CHECK(mount.filesystem.remove_file(parent, name));
+    FRAMEFS_CHECK(mount.filesystem.names().remove_file(parent, name));
     return Done{};
   });
 }
 
 void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char* name) {
   answer(req, "rmdir", [&](Mount& mount) -> Result<Answer> {
-    FRAMEFS_CHECK(mount.filesystem.remove_directory(parent, name));
+    FRAMEFS_CHECK(mount.filesystem.names().remove_directory(parent, name));
     return Done{};
   });
 }
@@ -68,7 +68,7 @@ void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char* name) {
 void op_rename(fuse_req_t req, fuse_ino_t parent, const char* name, fuse_ino_t new_parent,
                const char* new_name, unsigned flags) {
   answer(req, "rename", [&](Mount& mount) -> Result<Answer> {
-    FRAMEFS_CHECK(mount.filesystem.rename(parent, name, new_parent, new_name, flags));
+    FRAMEFS_CHECK(mount.filesystem.names().rename(parent, name, new_parent, new_name, flags));
     return Done{};
   });
 }
@@ -77,9 +77,9 @@ timespec time_of(const timespec& given, bool is_now) {
   return is_now ? timespec{.tv_sec = 0, .tv_nsec = UTIME_NOW} : given;
 }
 
-fs::Filesystem::AttributeChange change_of(const struct stat& wanted, int which) {
+fs::AttributeChange change_of(const struct stat& wanted, int which) {
   const auto asks = [&](int flag) { return (which & flag) != 0; };
-  fs::Filesystem::AttributeChange change;
+  fs::AttributeChange change;
   if (asks(FUSE_SET_ATTR_UID)) change.user = wanted.st_uid;
   if (asks(FUSE_SET_ATTR_GID)) change.group = wanted.st_gid;
   if (asks(FUSE_SET_ATTR_MODE)) change.mode = wanted.st_mode & 07777;
@@ -101,14 +101,14 @@ void op_setattr(fuse_req_t req, fuse_ino_t node, struct stat* wanted, int which,
       FRAMEFS_TRY(file, find_handle(mount.files, info->fh));
     }
     FRAMEFS_TRY(const auto st,
-                mount.filesystem.set_attributes(node, change_of(*wanted, which), file.get()));
+                mount.filesystem.attributes().set(node, change_of(*wanted, which), file.get()));
     return AttrAnswer{st};
   });
 }
 
 void op_fsyncdir(fuse_req_t req, fuse_ino_t node, int, fuse_file_info*) {
   answer(req, "fsyncdir", [&](Mount& mount) -> Result<Answer> {
-    FRAMEFS_CHECK(mount.filesystem.sync_directory(node));
+    FRAMEFS_CHECK(mount.filesystem.attributes().sync_directory(node));
     return Done{};
   });
 }

@@ -8,19 +8,20 @@ namespace {
 
 void op_lookup(fuse_req_t req, fuse_ino_t parent, const char* name) {
   answer(req, "lookup", [&](Mount& mount) -> Result<Answer> {
-    FRAMEFS_TRY(auto entry, mount.filesystem.lookup(parent, name));
+    FRAMEFS_TRY(auto entry, mount.filesystem.tree().lookup(parent, name));
     return EntryAnswer{entry};
   });
 }
 
 void op_forget(fuse_req_t req, fuse_ino_t node, std::uint64_t lookups) {
-  static_cast<Mount*>(fuse_req_userdata(req))->filesystem.forget(node, lookups);
+  static_cast<Mount*>(fuse_req_userdata(req))->filesystem.tree().forget(node, lookups);
   fuse_reply_none(req);
 }
 
 void op_forget_multi(fuse_req_t req, std::size_t count, fuse_forget_data* forgets) {
   auto& filesystem = static_cast<Mount*>(fuse_req_userdata(req))->filesystem;
-  for (const auto& [node, lookups] : std::span(forgets, count)) filesystem.forget(node, lookups);
+  for (const auto& [node, lookups] : std::span(forgets, count))
+    filesystem.tree().forget(node, lookups);
   fuse_reply_none(req);
 }
 
@@ -28,32 +29,32 @@ void op_getattr(fuse_req_t req, fuse_ino_t node, fuse_file_info* info) {
   answer(req, "getattr", [&](Mount& mount) -> Result<Answer> {
     // Of what is open, where the kernel says so: the name may be gone or lead elsewhere by now.
     if (info == nullptr) {
-      FRAMEFS_TRY(const auto st, mount.filesystem.stat_node(node));
+      FRAMEFS_TRY(const auto st, mount.filesystem.tree().stat_node(node));
       return AttrAnswer{st};
     }
     FRAMEFS_TRY(const auto file, find_handle(mount.files, info->fh));
-    FRAMEFS_TRY(const auto st, mount.filesystem.stat_file(*file));
+    FRAMEFS_TRY(const auto st, mount.filesystem.tree().stat_file(*file));
     return AttrAnswer{st};
   });
 }
 
 void op_readlink(fuse_req_t req, fuse_ino_t node) {
   answer(req, "readlink", [&](Mount& mount) -> Result<Answer> {
-    FRAMEFS_TRY(auto target, mount.filesystem.read_link(node));
+    FRAMEFS_TRY(auto target, mount.filesystem.tree().read_link(node));
     return LinkAnswer{std::move(target)};
   });
 }
 
 void op_access(fuse_req_t req, fuse_ino_t node, int mask) {
   answer(req, "access", [&](Mount& mount) -> Result<Answer> {
-    FRAMEFS_CHECK(mount.filesystem.check_access(node, mask));
+    FRAMEFS_CHECK(mount.filesystem.tree().check_access(node, mask));
     return Done{};
   });
 }
 
 void op_statfs(fuse_req_t req, fuse_ino_t) {
   answer(req, "statfs", [&](Mount& mount) -> Result<Answer> {
-    FRAMEFS_TRY(const auto st, mount.filesystem.stat_filesystem());
+    FRAMEFS_TRY(const auto st, mount.filesystem.tree().stat_filesystem());
     return StatfsAnswer{st};
   });
 }

@@ -21,10 +21,10 @@ void op_write(fuse_req_t req, fuse_ino_t node, const char* bytes, std::size_t si
     const auto at = static_cast<std::uint64_t>(offset);
     const auto content = std::as_bytes(std::span(bytes, size));
     if (!is_append(mount, *info)) {
-      FRAMEFS_CHECK(mount.filesystem.write(*file, at, content));
+      FRAMEFS_CHECK(mount.filesystem.contents().write(*file, at, content));
       return WrittenAnswer{size};
     }
-    FRAMEFS_TRY(const bool is_there, mount.filesystem.append(*file, at, content));
+    FRAMEFS_TRY(const bool is_there, mount.filesystem.contents().append(*file, at, content));
     if (is_there) return WrittenAnswer{size};
     return WrittenAnswer{size, WrittenAnswer::Misplaced{node, at}};
   });
@@ -34,8 +34,8 @@ void op_fallocate(fuse_req_t req, fuse_ino_t, int mode, off_t offset, off_t size
                   fuse_file_info* info) {
   answer(req, "fallocate", [&](Mount& mount) -> Result<Answer> {
     FRAMEFS_TRY(const auto file, find_handle(mount.files, info->fh));
-    FRAMEFS_CHECK(mount.filesystem.allocate(*file, mode, static_cast<std::uint64_t>(offset),
-                                            static_cast<std::uint64_t>(size)));
+    FRAMEFS_CHECK(mount.filesystem.contents().allocate(
+        *file, mode, static_cast<std::uint64_t>(offset), static_cast<std::uint64_t>(size)));
     return Done{};
   });
 }
@@ -43,7 +43,7 @@ void op_fallocate(fuse_req_t req, fuse_ino_t, int mode, off_t offset, off_t size
 void op_flush(fuse_req_t req, fuse_ino_t, fuse_file_info* info) {
   answer(req, "flush", [&](Mount& mount) -> Result<Answer> {
     FRAMEFS_TRY(const auto file, find_handle(mount.files, info->fh));
-    FRAMEFS_CHECK(mount.filesystem.flush(*file));
+    FRAMEFS_CHECK(mount.filesystem.contents().flush(*file));
     return Done{};
   });
 }
@@ -51,7 +51,7 @@ void op_flush(fuse_req_t req, fuse_ino_t, fuse_file_info* info) {
 void op_fsync(fuse_req_t req, fuse_ino_t, int only_data, fuse_file_info* info) {
   answer(req, "fsync", [&](Mount& mount) -> Result<Answer> {
     FRAMEFS_TRY(const auto file, find_handle(mount.files, info->fh));
-    FRAMEFS_CHECK(mount.filesystem.sync_file(*file, only_data != 0));
+    FRAMEFS_CHECK(mount.filesystem.contents().sync(*file, only_data != 0));
     return Done{};
   });
 }

@@ -16,14 +16,14 @@ Result<Answer> answer_bytes(std::vector<char> bytes, std::size_t room) {
 
 void op_getxattr(fuse_req_t req, fuse_ino_t node, const char* name, std::size_t size) {
   answer(req, "getxattr", [&](Mount& mount) -> Result<Answer> {
-    FRAMEFS_TRY(auto value, mount.filesystem.xattr(node, name));
+    FRAMEFS_TRY(auto value, mount.filesystem.attributes().xattr(node, name));
     return answer_bytes(std::move(value), size);
   });
 }
 
 void op_listxattr(fuse_req_t req, fuse_ino_t node, std::size_t size) {
   answer(req, "listxattr", [&](Mount& mount) -> Result<Answer> {
-    FRAMEFS_TRY(const auto names, mount.filesystem.xattr_names(node));
+    FRAMEFS_TRY(const auto names, mount.filesystem.attributes().xattr_names(node));
     std::vector<char> list;
     for (const auto& name : names) {
       list.insert(list.end(), name.begin(), name.end());
@@ -36,15 +36,15 @@ void op_listxattr(fuse_req_t req, fuse_ino_t node, std::size_t size) {
 void op_setxattr(fuse_req_t req, fuse_ino_t node, const char* name, const char* value,
                  std::size_t size, int flags) {
   answer(req, "setxattr", [&](Mount& mount) -> Result<Answer> {
-    FRAMEFS_CHECK(
-        mount.filesystem.set_xattr(node, name, std::as_bytes(std::span(value, size)), flags));
+    FRAMEFS_CHECK(mount.filesystem.attributes().set_xattr(
+        node, name, std::as_bytes(std::span(value, size)), flags));
     return Done{};
   });
 }
 
 void op_removexattr(fuse_req_t req, fuse_ino_t node, const char* name) {
   answer(req, "removexattr", [&](Mount& mount) -> Result<Answer> {
-    FRAMEFS_CHECK(mount.filesystem.remove_xattr(node, name));
+    FRAMEFS_CHECK(mount.filesystem.attributes().remove_xattr(node, name));
     return Done{};
   });
 }

@@ -23,8 +23,8 @@
 #include "fs/fuse/request_loop.h"
 #include "fs/fuse/sandbox.h"
 #include "fs/fuse/watchdog.h"
-#include "fs/source/mount_root.h"
 #include "fs/tree/filesystem.h"
+#include "fs/tree/mount_root.h"
 
 namespace framefs::fuse {
 namespace {

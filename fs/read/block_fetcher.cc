@@ -26,9 +26,6 @@ constexpr std::uint64_t kLargestBlockOfParts = 1u << 20;
 // What is asked for is a small part of the block: one of so many.
 constexpr std::uint64_t kMaxPartOfBlock = 8;
 
-// What a thread keeps between requests; of larger blocks it takes new memory each time.
-constexpr std::uint64_t kKeptContextBytes = 4u << 20;
-
 std::uint64_t block_bytes(const BlockRequest& request) {
   return request.chunk->block_range(request.block).size;
 }
@@ -52,31 +49,6 @@ struct BlockFetcher::Context {
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept {
     return decoder.memory_bytes() + stored.memory_bytes() + plain.memory_bytes();
   }
-};
-
-// Borrows a context for the time of one run.
-class BlockFetcher::Lease {
- public:
-  explicit Lease(BlockFetcher& fetcher) : fetcher_(fetcher) {
-    context_ = fetcher_.idle_.with([](auto& idle) {
-      if (idle.empty()) return std::unique_ptr<Context>();
-      auto last = std::move(idle.back());
-      idle.pop_back();
-      return last;
-    });
-    if (!context_) context_ = std::make_unique<Context>();
-  }
-  Lease(const Lease&) = delete;
-  Lease& operator=(const Lease&) = delete;
-  ~Lease() {
-    if (context_->memory_bytes() > kKeptContextBytes) return;
-    fetcher_.idle_.with([&](auto& idle) { idle.push_back(std::move(context_)); });
-  }
-  Context& operator*() { return *context_; }
-
- private:
-  BlockFetcher& fetcher_;
-  std::unique_ptr<Context> context_;
 };
 
 struct BlockFetcher::Job {
@@ -143,7 +115,7 @@ Status BlockFetcher::decode_job(Context& context, Job& job, std::span<const std:
 }
 
 void BlockFetcher::decode_run(const codec::ByteSource& source, Run run) {
-  Lease context(*this);
+  const auto context = contexts_.take();
   const std::uint64_t begin = run.front()->stored.offset;
   const std::uint64_t size = run.back()->stored.offset - begin + run.back()->stored.size;
   const auto stored = (*context).stored.take(size);
@@ -260,7 +232,7 @@ BlockFetcher::Block BlockFetcher::fetch_part(const codec::ByteSource& source,
   if (!is_worth_a_part(request, within)) return nullptr;
   const auto place = request.chunk->stored_range(request.block);
   if (!place) return nullptr;
-  Lease lease(*this);
+  const auto lease = contexts_.take();
   Context& context = *lease;
   const auto stored = context.stored.take(place->size);
   if (!source.read_at(place->offset, stored)) return nullptr;

@@ -13,6 +13,7 @@
 #include "codec/chunk/chunk.h"
 #include "codec/core/byte_source.h"
 #include "fs/core/guarded.h"
+#include "fs/core/idle_pool.h"
 #include "fs/core/worker_pool.h"
 #include "fs/read/buffer_pool.h"
 #include "fs/read/decode_cache.h"
@@ -73,7 +74,6 @@ class BlockFetcher {
 
  private:
   struct Context;                     // what a thread needs to decode
-  class Lease;                        // of a context
   struct Job;                         // one block to decode
   struct Batch;                       // the state of one fetch()
   using Run = std::span<Job* const>;  // jobs whose stored bytes are adjacent, in file order
@@ -98,7 +98,9 @@ class BlockFetcher {
   FirstTouches touches_;
   // Nothing is brought ahead before that; nobody infers anything else from it.
   std::atomic<std::chrono::steady_clock::time_point> ahead_from_{};
-  Guarded<std::vector<std::unique_ptr<Context>>> idle_;
+  // Of larger blocks, a thread takes new memory each time.
+  static constexpr KeptIdle kKeptContexts{.max_bytes = 4u << 20};
+  IdlePool<Context, kKeptContexts> contexts_;
 };
 
 }  // namespace framefs::fs

@@ -4,18 +4,13 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "codec/core/byte_source.h"
 #include "fs/core/file.h"
 #include "fs/core/guarded.h"
+#include "fs/source/sparse_frame.h"
 
 namespace framefs::fs {
-
-// The file in the directory of a sparse frame that lists its chunks, and its successor while that is
-// being written.  (Literals: they end with a zero for the system.)
-inline constexpr std::string_view kSparseIndexName = "chunks.b2frame";
-inline constexpr std::string_view kNextSparseIndexName = "chunks.b2frame.tmp";
 
 // The chunk files of a sparse frame as one source of bytes; codec/frame/chunk_space.h tells where
 // each of them begins.  They are opened by name as they are needed, and a few are kept open.

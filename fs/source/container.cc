@@ -9,7 +9,7 @@
 #include "codec/array/frame_array.h"
 #include "codec/core/work_budget.h"
 #include "fs/core/shared_window.h"
-#include "fs/view/decoded_source.h"
+#include "fs/source/decoded_source.h"
 
 namespace framefs::fs {
 namespace {

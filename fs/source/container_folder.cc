@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <functional>
 
-#include "fs/source/name_policy.h"
+#include "fs/source/suffixes.h"
 
 namespace framefs::fs {
 

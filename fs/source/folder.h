@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "fs/core/file.h"
+#include "fs/source/source.h"
 #include "fs/source/source_probe.h"
 
 namespace framefs::fs {
@@ -19,11 +20,7 @@ class Folder {
   Folder& operator=(const Folder&) = delete;
   virtual ~Folder() = default;
 
-  struct Item {
-    std::string name;
-    std::uint64_t inode = 0;
-    unsigned char type = 0;  // DT_REG and so on, DT_UNKNOWN
-  };
+  using Item = SourceItem;
   // Errors: system.
   virtual Result<std::vector<Item>> items() const = 0;
 
@@ -33,9 +30,6 @@ class Folder {
   // What probe() looks for in an entry of that name.
   [[nodiscard]] virtual Expected expected(const std::string& name) const;
 };
-
-// The entries of an open directory on disk.  Errors: system.
-Result<std::vector<Folder::Item>> items_of(int directory);
 
 // A directory on disk.  Lifetime: `probe` outlives it.
 class DiskFolder final : public Folder {

@@ -7,9 +7,9 @@
 #include <system_error>
 #include <utility>
 
-#include "fs/source/name_policy.h"
+#include "fs/source/backing_file.h"
 #include "fs/source/source_root.h"
-#include "fs/tree/open_file.h"
+#include "fs/source/suffixes.h"
 
 namespace framefs::fs {
 namespace {

@@ -8,8 +8,8 @@
 #include "codec/core/limits.h"
 #include "fs/core/log.h"
 #include "fs/source/container_folder.h"
+#include "fs/source/frame_origin.h"
 #include "fs/source/source_probe.h"
-#include "fs/view/cached_frame.h"
 
 namespace framefs::fs {
 

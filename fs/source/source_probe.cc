@@ -8,7 +8,8 @@
 #include <utility>
 
 #include "fs/source/acl_access.h"
-#include "fs/source/name_policy.h"
+#include "fs/source/sparse_frame.h"
+#include "fs/source/suffixes.h"
 
 namespace framefs::fs {
 namespace {
@@ -84,11 +85,11 @@ void SourceProbe::probe_sparse(int directory, const std::string& name, Expected 
   const UniqueFd folder(
       ::openat(directory, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!folder) return;
-  auto fd = open_quietly(folder.get(), kSparseIndexName.data(), kFileFlags);
+  auto fd = open_sparse_index(folder.get(), kFileFlags);
   if (!fd) return;
-  const auto stat = stat_open(fd.get());
+  const auto stat = stat_open(fd->get());
   if (!stat || !S_ISREG(stat->st_mode)) return;
-  const auto summary = probe_open(FileReader(std::move(fd)), *stat, expected);
+  const auto summary = probe_open(FileReader(std::move(*fd)), *stat, expected);
   if (!summary.is_sparse) return;
   entry.summary = summary;
   entry.index_stat = *stat;

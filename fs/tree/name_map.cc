@@ -9,6 +9,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "fs/source/suffixes.h"
+
 namespace framefs::fs {
 namespace {
 

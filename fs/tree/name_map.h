@@ -7,7 +7,7 @@
 
 #include "fs/core/worker_pool.h"
 #include "fs/source/folder.h"
-#include "fs/source/name_policy.h"
+#include "fs/tree/shown_names.h"
 
 namespace framefs::fs {
 

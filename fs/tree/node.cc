@@ -6,6 +6,19 @@
 
 namespace framefs::fs {
 
+ContentId Node::content_id(const FileIdentity& identity, ContentIds& ids) {
+  // Views of a state that is over go with their last reader.
+  std::shared_ptr<const View> dropped;
+  return state.with([&](State& now) {
+    if (!now.content_id || now.identity != identity) {
+      now.identity = identity;
+      now.content_id = ids.next();
+      dropped = std::move(now.view);
+    }
+    return now.content_id;
+  });
+}
+
 std::size_t NodeTable::KeyHash::operator()(const NodeKey& key) const noexcept {
   const std::hash<std::uint64_t> hash;
   const auto place = hash(key.inode * 0x9e3779b97f4a7c15ULL + key.device * 8 +
@@ -23,6 +36,10 @@ NodeTable::NodeTable(const NodeKey& root, std::string root_path)
   });
 }
 
+std::shared_ptr<Node> NodeTable::root() const {
+  return state_.with([](const State& state) { return state.by_id.at(kRootNode); });
+}
+
 Result<std::shared_ptr<Node>> NodeTable::find(NodeId id) const {
   auto node = state_.with([&](const State& state) {
     const auto at = state.by_id.find(id);
@@ -34,7 +51,7 @@ Result<std::shared_ptr<Node>> NodeTable::find(NodeId id) const {
 
 // Runs `change` for each way in which the file is shown.
 template <class Change>
-void NodeTable::change_nodes_at(const SourceId& file, const Place& place, const Change& change) {
+void NodeTable::change_nodes_at(const FileKey& file, const Place& place, const Change& change) {
   state_.with([&](State& state) {
     for (const auto shown_as :
          {ShownAs::itself, ShownAs::frame, ShownAs::array, ShownAs::npy, ShownAs::container}) {
@@ -46,7 +63,7 @@ void NodeTable::change_nodes_at(const SourceId& file, const Place& place, const 
   });
 }
 
-void NodeTable::move(const SourceId& file, const Place& from, const Place& to) {
+void NodeTable::move(const FileKey& file, const Place& from, const Place& to) {
   std::vector<std::shared_ptr<Node>> old_parents;  // let go of after the lock
   change_nodes_at(file, from, [&](Node& node) {
     old_parents.push_back(std::exchange(node.parent_, to.parent));
@@ -54,7 +71,7 @@ void NodeTable::move(const SourceId& file, const Place& from, const Place& to) {
   });
 }
 
-void NodeTable::hold(const SourceId& file, const Place& place,
+void NodeTable::hold(const FileKey& file, const Place& place,
                      const std::shared_ptr<const UniqueFd>& object) {
   std::vector<std::shared_ptr<const UniqueFd>> dropped;
   change_nodes_at(file, place,

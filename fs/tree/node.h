@@ -9,7 +9,7 @@
 #include "fs/core/file.h"
 #include "fs/core/guarded.h"
 #include "fs/read/content_id.h"
-#include "fs/source/name_policy.h"
+#include "fs/tree/shown_names.h"
 #include "fs/view/view.h"
 
 namespace framefs::fs {
@@ -60,6 +60,9 @@ struct Node {
   };
   Guarded<State> state;
 
+  // The id of the state of its content that `identity` tells: a new one where it was another.
+  ContentId content_id(const FileIdentity& identity, ContentIds& ids);
+
  private:
   friend class NodeTable;
   // Guarded by the table.
@@ -77,6 +80,7 @@ class NodeTable {
  public:
   NodeTable(const NodeKey& root, std::string root_path);
 
+  [[nodiscard]] std::shared_ptr<Node> root() const;
   // The node of `key`, where there is one; null otherwise.
   [[nodiscard]] std::shared_ptr<Node> find(const NodeKey& key) const;
   // Errors: system, ESTALE for a number the kernel should not know any more.
@@ -94,16 +98,11 @@ class NodeTable {
     std::shared_ptr<Node> parent;
     std::string name;
   };
-  struct SourceId {
-    std::uint64_t device = 0;
-    std::uint64_t inode = 0;
-  };
   // To be called when a file has been renamed: its nodes that were seen last at `from` are at `to`.
-  void move(const SourceId& file, const Place& from, const Place& to);
+  void move(const FileKey& file, const Place& from, const Place& to);
   // To be called before a file loses a name: its nodes that were seen last there keep `object`, an
   // O_PATH descriptor, until they are seen under another name, or forgotten.  Null takes it back.
-  void hold(const SourceId& file, const Place& place,
-            const std::shared_ptr<const UniqueFd>& object);
+  void hold(const FileKey& file, const Place& place, const std::shared_ptr<const UniqueFd>& object);
   // What is kept of a node that has lost its name; null for others.
   [[nodiscard]] std::shared_ptr<const UniqueFd> held(const Node& node) const;
 
@@ -123,7 +122,7 @@ class NodeTable {
   };
   static bool is_above(const Node& node, const Node& below);
   template <class Change>
-  void change_nodes_at(const SourceId& file, const Place& place, const Change& change);
+  void change_nodes_at(const FileKey& file, const Place& place, const Change& change);
 
   const std::string root_path_;
   Guarded<State> state_;

@@ -17,15 +17,6 @@ struct CachedFrame::IndexWindow {
   }
 };
 
-FrameOrigin contiguous_origin(std::shared_ptr<const codec::ByteSource> source, std::string name) {
-  return {codec::FrameType::contiguous, source, source, std::move(name)};
-}
-
-Result<codec::Frame> open_frame_at(const FrameOrigin& origin, const codec::Limits& limits) {
-  return origin.type == codec::FrameType::sparse ? codec::Frame::open_sparse(*origin.source, limits)
-                                                 : codec::Frame::open(*origin.source, limits);
-}
-
 void log_frame_failure(Log& log, const std::string& name, const Error& error,
                        std::optional<ChunkIndex> chunk) {
   log.failure(name, chunk ? fmt::format("chunk {}", chunk->value) : "", error);

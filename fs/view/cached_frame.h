@@ -7,23 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "codec/core/byte_source.h"
+#include "fs/source/frame_origin.h"
 #include "fs/view/frame_chunks.h"
 
 namespace framefs::fs {
-
-// Where the bytes of a frame are.
-struct FrameOrigin {
-  codec::FrameType type = codec::FrameType::contiguous;
-  std::shared_ptr<const codec::ByteSource> source;  // what the frame is opened from
-  std::shared_ptr<const codec::ByteSource> chunks;  // where its chunks are; see codec::Frame
-  std::string name;                                 // for the log
-};
-// Of a contiguous frame, which has both in one.
-FrameOrigin contiguous_origin(std::shared_ptr<const codec::ByteSource> source, std::string name);
-
-// Errors: those of codec::Frame.
-Result<codec::Frame> open_frame_at(const FrameOrigin& origin, const codec::Limits& limits);
 
 // Logs what is wrong with a frame, or with one of its chunks.
 void log_frame_failure(Log& log, const std::string& name, const Error& error,

@@ -19,29 +19,6 @@ codec::EncodeParams params_for(codec::EncodeParams params, std::size_t nbytes) {
 
 }  // namespace
 
-class ChunkWriter::Lease {
- public:
-  explicit Lease(ChunkWriter& owner) : owner_(owner) {
-    lane_ = owner_.idle_.with([](auto& idle) {
-      if (idle.empty()) return std::unique_ptr<Lane>();
-      auto last = std::move(idle.back());
-      idle.pop_back();
-      return last;
-    });
-    if (!lane_) lane_ = std::make_unique<Lane>();
-  }
-  Lease(const Lease&) = delete;
-  Lease& operator=(const Lease&) = delete;
-  ~Lease() {
-    owner_.idle_.with([&](auto& idle) { idle.push_back(std::move(lane_)); });
-  }
-  Lane* operator->() { return lane_.get(); }
-
- private:
-  ChunkWriter& owner_;
-  std::unique_ptr<Lane> lane_;
-};
-
 void ChunkWriter::write(FrameBackend& backend, const codec::EncodeParams& params,
                         std::span<Job> jobs) {
   if (jobs.size() == 1) {
@@ -64,7 +41,7 @@ void ChunkWriter::write(FrameBackend& backend, const codec::EncodeParams& params
 Result<std::int64_t> ChunkWriter::write_one(FrameBackend& backend,
                                             const codec::EncodeParams& params,
                                             std::span<const std::byte> plain) {
-  Lease lane(*this);
+  const auto lane = lanes_.take();
   const auto out = lane->stored.take(codec::ChunkPlan::max_bytes(plain.size()));
   FRAMEFS_TRY(const auto size, lane->chunks.encode(params_for(params, plain.size()), plain, out));
   if (size == 0) return codec::index_code(codec::Special::zero);
@@ -84,7 +61,7 @@ Result<std::int64_t> ChunkWriter::write_by_blocks(FrameBackend& backend,
     FRAMEFS_TRY(const auto size, block.size);
     blocks.push_back(block.bytes->view().first(size));
   }
-  Lease lane(*this);
+  const auto lane = lanes_.take();
   const auto out = lane->stored.take(codec::ChunkPlan::max_bytes(plain.size()));
   const auto size = plan.assemble(plain, blocks, out);
   if (size == 0) return codec::index_code(codec::Special::zero);
@@ -97,7 +74,7 @@ auto ChunkWriter::encode_block(const codec::ChunkPlan& plan, std::uint64_t block
   const auto [at, size] = plan.block_range(index);
   Encoded encoded;
   encoded.bytes = std::make_unique<Bytes>(buffers_, plan.max_block_bytes(index));
-  Lease lane(*this);
+  const auto lane = lanes_.take();
   encoded.size =
       lane->blocks.encode(plan, index, plain.subspan(at, size), encoded.bytes->writable());
   return encoded;
@@ -119,7 +96,7 @@ Result<std::int64_t> ChunkWriter::write_update(FrameBackend& backend, Job& job, 
     for (std::size_t i = 0; i < changed.size(); ++i) encode(i);
   }
 
-  Lease lane(*this);
+  const auto lane = lanes_.take();
   const auto out = lane->stored.take(codec::ChunkPlan::max_bytes(job.plain.size()));
   std::size_t at = plan.blocks_begin();
   std::vector<std::uint32_t> ends;

@@ -8,7 +8,7 @@
 
 #include "codec/chunk/chunk_encoder.h"
 #include "codec/core/scratch.h"
-#include "fs/core/guarded.h"
+#include "fs/core/idle_pool.h"
 #include "fs/core/worker_pool.h"
 #include "fs/read/buffer_pool.h"
 #include "fs/write/chunk_update.h"
@@ -42,7 +42,6 @@ class ChunkWriter {
     codec::BlockEncoder blocks;
     codec::Scratch stored;
   };
-  class Lease;
   Result<std::int64_t> write_one(FrameBackend& backend, const codec::EncodeParams& params,
                                  std::span<const std::byte> plain);
   Result<std::int64_t> write_update(FrameBackend& backend, Job& job, bool in_parallel);
@@ -60,7 +59,7 @@ class ChunkWriter {
 
   WorkerPool& workers_;
   BufferPool buffers_{kKeptBytes};
-  Guarded<std::vector<std::unique_ptr<Lane>>> idle_;
+  IdlePool<Lane> lanes_;
 };
 
 }  // namespace framefs::fs

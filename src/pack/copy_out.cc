@@ -57,7 +57,7 @@ class PieceWriter {
 // The first byte from `offset` on that is not in a hole; `size` where there is none.
 Result<std::uint64_t> find_data(fs::Filesystem& files, const fs::OpenFile& file,
                                 std::uint64_t offset, std::uint64_t size) {
-  const auto found = files.seek(file, fs::Seek::data, offset);
+  const auto found = files.contents().seek(file, fs::Seek::data, offset);
   if (!found && found.error().kind == codec::Errc::system && found.error().sys == ENXIO)
     return size;
   return found;
@@ -68,12 +68,12 @@ Status copy_pieces(fs::Filesystem& files, fs::OpenFile& file, std::uint64_t size
   for (std::uint64_t at = 0; at < size;) {
     FRAMEFS_TRY(const auto data, find_data(files, file, at, size));
     if (data >= size) return {};
-    FRAMEFS_TRY(const auto hole, files.seek(file, fs::Seek::hole, data));
+    FRAMEFS_TRY(const auto hole, files.contents().seek(file, fs::Seek::hole, data));
     const auto end = std::min(hole, size);
     for (at = data; at < end;) {
       if (!go_on(at)) return fs::system_error_of(EINTR, "stopped");
       const auto wanted = std::min(kPieceBytes, end - at);
-      FRAMEFS_TRY(auto piece, files.read(file, at, wanted));
+      FRAMEFS_TRY(auto piece, files.contents().read(file, at, wanted));
       if (size_of(piece) != wanted) return codec::fail(codec::Errc::truncated, "file", at);
       FRAMEFS_CHECK(writer.put(at, std::move(piece)));
       at += wanted;

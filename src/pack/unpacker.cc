@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "fs/source/named_source.h"
+#include "fs/source/suffixes.h"
 #include "src/cli/progress_bar.h"
 #include "src/cli/stream_sink.h"
 #include "src/pack/copy_out.h"
@@ -24,13 +25,13 @@ using codec::Status;
 class Opened {
  public:
   static Result<Opened> open(fs::Filesystem& files, fs::NodeId node) {
-    FRAMEFS_TRY(auto opened, files.open_file(node, O_RDONLY));
+    FRAMEFS_TRY(auto opened, files.contents().open(node, O_RDONLY));
     return Opened(files, std::move(opened.file));
   }
   Opened(Opened&&) noexcept = default;
   Opened& operator=(Opened&&) = delete;
   ~Opened() {
-    if (file_) files_.close_file(*file_);
+    if (file_) files_.contents().close(*file_);
   }
   [[nodiscard]] fs::OpenFile& file() const noexcept { return *file_; }
 
@@ -99,7 +100,7 @@ Result<Unpacker> Unpacker::open(const UnpackSource& source, const UnpackOptions&
 
 Status Unpacker::find_member() {
   for (const auto& name : stdfs::path(source_.member)) {
-    FRAMEFS_TRY(const auto found, files_->lookup(root_, name.string()));
+    FRAMEFS_TRY(const auto found, files_->tree().lookup(root_, name.string()));
     root_ = found.id;
   }
   return {};
@@ -112,7 +113,7 @@ bool Unpacker::fail(const stdfs::path& path, const codec::Error& error) const {
 
 Status Unpacker::copy(fs::NodeId node, codec::ByteSink& sink, const std::string& name) const {
   FRAMEFS_TRY(const auto opened, Opened::open(*files_, node));
-  FRAMEFS_TRY(const auto st, files_->stat_file(opened.file()));
+  FRAMEFS_TRY(const auto st, files_->tree().stat_file(opened.file()));
   const auto size = static_cast<std::uint64_t>(st.st_size);
   ProgressBar progress(name, size, options_.quiet);
   return copy_out(*files_, opened.file(), size, sink, [&](std::uint64_t done) {
@@ -129,7 +130,7 @@ bool Unpacker::to_stream(int target) const {
 
 Status Unpacker::make_file(fs::NodeId node, const stdfs::path& target) const {
   FRAMEFS_TRY(auto file, ReplacementFile::create(target, options_.may_replace));
-  FRAMEFS_TRY(auto st, files_->stat_node(node));
+  FRAMEFS_TRY(auto st, files_->tree().stat_node(node));
   FRAMEFS_CHECK(copy(node, file.sink(), target.filename().string()));
   // What is in a container cannot be written to where it is; here it can as the container.
   if (source_.is_directory || !source_.member.empty()) st.st_mode |= source_.mode & 0222;
@@ -157,15 +158,15 @@ Status Unpacker::make_directory(const stdfs::path& target, bool is_first) const 
 // The paths in a container are short enough for this to nest.
 bool Unpacker::write_directory(fs::NodeId node, const stdfs::path& target, bool is_first) const {
   if (const auto made = make_directory(target, is_first); !made) return fail(target, made.error());
-  const auto directory = files_->open_directory(node);
+  const auto directory = files_->tree().open_directory(node);
   if (!directory) return fail(target, directory.error());
-  const auto entries = files_->list(**directory);
+  const auto entries = files_->tree().list(**directory);
   if (!entries) return fail(target, entries.error());
   bool all = true;
   for (const auto& entry : *entries) {
     if (stop_()) return false;
     const auto to = target / entry.shown.name;
-    const auto found = files_->lookup(**directory, entry);
+    const auto found = files_->tree().lookup(**directory, entry);
     if (!found) {
       all = fail(to, found.error());
       continue;
@@ -173,7 +174,7 @@ bool Unpacker::write_directory(fs::NodeId node, const stdfs::path& target, bool 
     const bool done = S_ISDIR(found->stat.st_mode) ? write_directory(found->id, to, false)
                                                    : write_file(found->id, to);
     all = all && done;
-    files_->forget(found->id, 1);
+    files_->tree().forget(found->id, 1);
   }
   return all;
 }

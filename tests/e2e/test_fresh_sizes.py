@@ -127,7 +127,7 @@ class FreshSizes(MountCase):
             with open(mount.path("frame"), "r+b", buffering=0) as file:
                 append = os.open(mount.path("frame"), os.O_RDWR | os.O_APPEND)
                 with mmap.mmap(append, 8192) as view:
-                    view[10:15] = b"paged"  # written back by its place, whatever the descriptor's flags
+                    view[10:15] = b"paged"  # a page is written back to its place, despite O_APPEND
                     os.write(append, b"the end")
                     view.flush()
                 os.close(append)

@@ -82,7 +82,9 @@ class Holes(MountCase):
                                        (6 * CHUNK, errno.ENXIO, 6 * CHUNK),
                                        (self.size - 1, errno.ENXIO, self.size - 1),
                                        (self.size, errno.ENXIO, errno.ENXIO),
-                                       (self.size + 5, errno.ENXIO, errno.ENXIO)):
+                                       (self.size + 5, errno.ENXIO, errno.ENXIO),
+                                       (-1, errno.ENXIO, errno.ENXIO),
+                                       (-(1 << 62), errno.ENXIO, errno.ENXIO)):
                 self.assertEqual(seek(fd, offset, os.SEEK_DATA), data, offset)
                 self.assertEqual(seek(fd, offset, os.SEEK_HOLE), hole, offset)
             # The other kinds of seeking work as always.

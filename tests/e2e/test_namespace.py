@@ -5,6 +5,7 @@ import errno
 import os
 import pathlib
 import stat
+import struct
 import unittest
 
 from case import MountCase
@@ -400,6 +401,22 @@ class Namespace(MountCase):
                 self.both(lambda root, n=name: os.removexattr(root / n, "user.note"))
                 self.both(lambda root, n=name: os.getxattr(root / n, "user.note"))
         self.assertEqual(os.getxattr(self.source / "s.b2frame" / "chunks.b2frame", "user.empty"), b"")
+
+    def test_attributes_that_are_not_honoured_are_refused(self):
+        acl = struct.pack("<I" + 3 * "HHI", 2, 1, 6, 0xffffffff, 4, 4, 0xffffffff,
+                          0x20, 0, 0xffffffff)
+        (self.source / "text").write_text("text")
+        self.make_frame(b"bytes", self.source / "frame.b2frame")
+        with self.mount() as mount:
+            for name in ("text", "frame"):
+                path = mount.path(name)
+                for attribute, value in (("system.posix_acl_access", acl), ("security.framefs", b"x")):
+                    for call in (lambda: os.setxattr(path, attribute, value),
+                                 lambda: os.removexattr(path, attribute)):
+                        with self.assertRaises(OSError) as caught:
+                            call()
+                        self.assertEqual(caught.exception.errno, errno.EOPNOTSUPP, attribute)
+                self.assertEqual(os.listxattr(self.source / "text"), [])
 
     def test_what_the_mount_says_of_a_frame_is_not_for_setting(self):
         self.frame("f")

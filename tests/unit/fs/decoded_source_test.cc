@@ -1,4 +1,4 @@
-#include "fs/view/decoded_source.h"
+#include "fs/source/decoded_source.h"
 
 #include <algorithm>
 #include <limits>

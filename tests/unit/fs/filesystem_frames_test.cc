@@ -59,11 +59,11 @@ TEST_CASE("filesystem: a sparse frame is a file with the directory's owner and t
   CHECK(entry.stat.st_mode == index.st_mode);
   CHECK(entry.stat.st_ino == mount.stat("x.b2frame").st_ino);
   CHECK(mount.read_all("x") == test::noise(2500, 1));
-  CHECK(mount.fs().stat_node(entry.id)->st_size == 2500);
-  CHECK(mount.fs().check_access(entry.id, R_OK));
+  CHECK(mount.fs().tree().stat_node(entry.id)->st_size == 2500);
+  CHECK(mount.fs().tree().check_access(entry.id, R_OK));
   // It is a file, not a directory, so lookups in it fail.
   CHECK(mount.lookup_error("chunks.b2frame", entry.id) == ENOTDIR);
-  CHECK(mount.fs().open_directory(entry.id).error().sys == ENOTDIR);
+  CHECK(mount.fs().tree().open_directory(entry.id).error().sys == ENOTDIR);
 }
 
 TEST_CASE("filesystem: a sparse frame that changed shows its new bytes and size",
@@ -78,8 +78,8 @@ TEST_CASE("filesystem: a sparse frame that changed shows its new bytes and size"
     const std::size_t size = 1000 + 500 * seed;
     if (seed == 3) REQUIRE(stdfs::remove(mount.path("x.b2/chunks.b2frame")));
     mount.write("x.b2", test::small_sparse_frame(size, seed));
-    CHECK(mount.fs().stat_node(id)->st_size == static_cast<off_t>(size));
-    CHECK(mount.fs().stat_file(*opened.file)->st_size == static_cast<off_t>(size));
+    CHECK(mount.fs().tree().stat_node(id)->st_size == static_cast<off_t>(size));
+    CHECK(mount.fs().tree().stat_file(*opened.file)->st_size == static_cast<off_t>(size));
     CHECK(mount.read(*opened.file, 0, 10000).value() == test::noise(size, seed));
     CHECK(mount.lookup("x").id == id);
   }
@@ -88,7 +88,7 @@ TEST_CASE("filesystem: a sparse frame that changed shows its new bytes and size"
   CHECK_FALSE(mount.read(*opened.file, 0, 10000));
   CHECK(mount.lookup_error("x") == ENOENT);
   CHECK(S_ISDIR(mount.lookup("x.b2").stat.st_mode));
-  mount.fs().close_file(*opened.file);
+  mount.fs().contents().close(*opened.file);
 }
 
 TEST_CASE("filesystem: the kernel keeps the pages of a sparse frame whose index is the same",
@@ -98,7 +98,7 @@ TEST_CASE("filesystem: the kernel keeps the pages of a sparse frame whose index 
   const auto id = mount.lookup("x").id;
   const auto keeps = [&] {
     const auto opened = mount.open(id);
-    mount.fs().close_file(*opened.file);
+    mount.fs().contents().close(*opened.file);
     return opened.keep_pages;
   };
   CHECK_FALSE(keeps());
@@ -119,7 +119,7 @@ TEST_CASE("filesystem: a missing chunk file spoils its own range", "[fs][filesys
   const auto lost = mount.read(*opened.file, 1000, 1);
   REQUIRE_FALSE(lost);
   CHECK(lost.error().kind == Errc::bad_field);
-  mount.fs().close_file(*opened.file);
+  mount.fs().contents().close(*opened.file);
   CHECK(mount.lines() == Names{"error: " + mount.path("x.b2").string() +
                                ": chunk 1: bad field: chunk file (1) at byte 0"});
 }
@@ -137,7 +137,7 @@ TEST_CASE("filesystem: descriptors of a sparse frame are given back", "[fs][file
     REQUIRE(mount.read(*opened.file, 0, 40000));
     CHECK(count() > before);
     CHECK(count() < before + 20);  // not one per chunk
-    mount.fs().close_file(*opened.file);
+    mount.fs().contents().close(*opened.file);
   }
   CHECK(count() == before);
 }
@@ -186,14 +186,14 @@ TEST_CASE("filesystem: an array may be shown twice, as two files", "[fs][filesys
   CHECK(raw.stat.st_ino != npy.stat.st_ino);
   CHECK(mount.read_all("x") == test::noise(2800, 3));
   CHECK(after_header(mount.read_all("x.npy")) == test::noise(2800, 3));
-  const auto directory = mount.fs().open_directory(kRootNode);
+  const auto directory = mount.fs().tree().open_directory(kRootNode);
   REQUIRE(directory);
-  const auto entries = mount.fs().list(**directory);
+  const auto entries = mount.fs().tree().list(**directory);
   REQUIRE(entries);
   for (const auto& entry : *entries) {
     const auto expected = entry.shown.name == "x" ? raw : npy;
-    CHECK(mount.fs().shown_inode(**directory, entry) == expected.stat.st_ino);
-    const auto listed = mount.fs().lookup(**directory, entry);
+    CHECK(mount.fs().tree().shown_inode(**directory, entry) == expected.stat.st_ino);
+    const auto listed = mount.fs().tree().lookup(**directory, entry);
     REQUIRE(listed);
     CHECK(listed->id == expected.id);
   }
@@ -214,7 +214,7 @@ TEST_CASE("filesystem: an array that its metalayer describes wrongly cannot be r
   const auto got = mount.read(*opened.file, 0, 10);
   REQUIRE_FALSE(got);
   CHECK(got.error().kind == Errc::bad_field);
-  mount.fs().close_file(*opened.file);
+  mount.fs().contents().close(*opened.file);
   CHECK(mount.read_all("y").size() == 3 * 1200);
   CHECK(mount.lines().size() == 1);
 }
@@ -240,7 +240,7 @@ TEST_CASE("filesystem: holes are the zero chunks of frames and arrays", "[fs][fi
     CAPTURE(row.name);
     const auto opened = mount.open(mount.lookup(row.name).id);
     const auto seek = [&](Seek what, std::uint64_t offset) {
-      return mount.fs().seek(*opened.file, what, offset);
+      return mount.fs().contents().seek(*opened.file, what, offset);
     };
     CHECK(seek(Seek::data, 0).value() == 0);
     CHECK(seek(Seek::hole, 0).value() == row.hole);
@@ -248,7 +248,7 @@ TEST_CASE("filesystem: holes are the zero chunks of frames and arrays", "[fs][fi
     CHECK(seek(Seek::hole, row.data).value() == row.end);
     CHECK(seek(Seek::hole, row.end).error().sys == ENXIO);
     CHECK(seek(Seek::data, row.end).error().sys == ENXIO);
-    mount.fs().close_file(*opened.file);
+    mount.fs().contents().close(*opened.file);
   }
 }
 
@@ -264,14 +264,15 @@ TEST_CASE("filesystem: holes of files that are no frames are those of the source
   for (const off_t offset : {0, 1000, 512 << 10, (512 << 10) + 5000, (1 << 20) - 1, 1 << 20}) {
     for (const auto what : {Seek::data, Seek::hole}) {
       CAPTURE(offset);
-      const auto got = mount.fs().seek(*opened.file, what, static_cast<std::uint64_t>(offset));
+      const auto got =
+          mount.fs().contents().seek(*opened.file, what, static_cast<std::uint64_t>(offset));
       const auto expected = ::lseek(fd.get(), offset, what == Seek::data ? SEEK_DATA : SEEK_HOLE);
       CHECK(got.has_value() == (expected >= 0));
       if (got) CHECK(static_cast<off_t>(*got) == expected);
       if (!got) CHECK(got.error().sys == ENXIO);
     }
   }
-  mount.fs().close_file(*opened.file);
+  mount.fs().contents().close(*opened.file);
 }
 
 // The root is then the frame itself.
@@ -284,18 +285,18 @@ TEST_CASE("filesystem: one frame may be shown on a file", "[fs][filesystem][unit
     if (sparse) mount.write("only.b2frame", test::small_sparse_frame(1500, 3));
     if (!sparse) mount.write("only.b2frame", test::small_frame(1500, 3));
     mount.write("beside", "hello");
-    const auto st = mount.fs().stat_node(kRootNode);
+    const auto st = mount.fs().tree().stat_node(kRootNode);
     REQUIRE(st);
     CHECK(S_ISREG(st->st_mode));
     CHECK(st->st_size == 1500);
     const auto opened = mount.open(kRootNode);
     CHECK(mount.read(*opened.file, 0, 10000).value() == test::noise(1500, 3));
-    CHECK(mount.fs().stat_file(*opened.file)->st_size == 1500);
-    mount.fs().close_file(*opened.file);
-    CHECK(mount.fs().check_access(kRootNode, R_OK));
-    CHECK(mount.fs().stat_filesystem());
+    CHECK(mount.fs().tree().stat_file(*opened.file)->st_size == 1500);
+    mount.fs().contents().close(*opened.file);
+    CHECK(mount.fs().tree().check_access(kRootNode, R_OK));
+    CHECK(mount.fs().tree().stat_filesystem());
     CHECK(mount.lookup_error("beside") == ENOTDIR);
-    CHECK(mount.fs().open_directory(kRootNode).error().sys == ENOTDIR);
+    CHECK(mount.fs().tree().open_directory(kRootNode).error().sys == ENOTDIR);
   }
 }
 
@@ -309,7 +310,7 @@ TEST_CASE("filesystem: one frame on a file that cannot be read fails its reads",
   mount.write("only.b2frame", cut);
   const auto broken = mount.open(kRootNode);
   CHECK(broken.bypass_pages);
-  mount.fs().close_file(*broken.file);
+  mount.fs().contents().close(*broken.file);
   CHECK(mount.lines().back().starts_with("error: " + mount.path("only.b2frame").string() + ": "));
 }
 
@@ -323,7 +324,7 @@ TEST_CASE("filesystem: one array may be shown on a file", "[fs][filesystem][unit
     const auto bytes = mount.read_all(kRootNode);
     // There is only one place, which shows the bytes.
     CHECK((arrays == ArrayViews::npy ? after_header(bytes) : bytes) == test::noise(1200, 5));
-    CHECK(mount.fs().stat_node(kRootNode)->st_size == static_cast<off_t>(bytes.size()));
+    CHECK(mount.fs().tree().stat_node(kRootNode)->st_size == static_cast<off_t>(bytes.size()));
   }
 }
 
@@ -344,7 +345,7 @@ TEST_CASE("filesystem: one frame may be shown alone in a directory", "[fs][files
     if (kind == "sparse") mount.write(row.source, test::small_sparse_frame(1200, 5));
     if (kind == "array") mount.write(row.source, test::small_array(300, 5));
     mount.write("beside", "hello");
-    const auto root = mount.fs().stat_node(kRootNode);
+    const auto root = mount.fs().tree().stat_node(kRootNode);
     REQUIRE(root);
     CHECK(S_ISDIR(root->st_mode));
     CHECK((root->st_mode & S_IXUSR) != 0);
@@ -355,14 +356,14 @@ TEST_CASE("filesystem: one frame may be shown alone in a directory", "[fs][files
     const auto bytes = mount.read_all(row.shown);
     CHECK((kind == "array" ? after_header(bytes) : bytes) == test::noise(1200, 5));
     CHECK(entry.stat.st_size == static_cast<off_t>(bytes.size()));
-    CHECK(mount.fs().stat_node(entry.id)->st_size == entry.stat.st_size);
+    CHECK(mount.fs().tree().stat_node(entry.id)->st_size == entry.stat.st_size);
     CHECK(mount.lookup_error("beside") == ENOENT);
     // A listing shows the same.
-    const auto directory = mount.fs().open_directory(kRootNode);
+    const auto directory = mount.fs().tree().open_directory(kRootNode);
     REQUIRE(directory);
-    const auto entries = mount.fs().list(**directory);
+    const auto entries = mount.fs().tree().list(**directory);
     REQUIRE(entries);
-    const auto listed = mount.fs().lookup(**directory, entries->front());
+    const auto listed = mount.fs().tree().lookup(**directory, entries->front());
     REQUIRE(listed);
     CHECK(listed->id == entry.id);
     CHECK(listed->stat.st_size == entry.stat.st_size);
@@ -380,11 +381,11 @@ TEST_CASE("filesystem: one frame may begin anywhere in its file", "[fs][filesyst
     Mount mount(options);
     mount.write("file", file);
     const auto id = onto_file ? kRootNode : mount.lookup("file").id;
-    CHECK(mount.fs().stat_node(id)->st_size == 1500);
+    CHECK(mount.fs().tree().stat_node(id)->st_size == 1500);
     CHECK(mount.read_all(id) == test::noise(1500, 3));
     const auto opened = mount.open(id);
-    CHECK(mount.fs().stat_file(*opened.file)->st_size == 1500);
-    mount.fs().close_file(*opened.file);
+    CHECK(mount.fs().tree().stat_file(*opened.file)->st_size == 1500);
+    mount.fs().contents().close(*opened.file);
   }
 }
 
@@ -409,11 +410,11 @@ TEST_CASE(
     "filesystem: what another mount commits shows in a file that is open for writing, and stays",
     "[fs][filesystem][unit]") {
   Mount one;
-  const auto made = one.fs().create_file(kRootNode, "log", 0644, O_RDWR, {});
+  const auto made = one.fs().names().create_file(kRootNode, "log", 0644, O_RDWR, {});
   REQUIRE(made);
   auto& file = *made->opened.file;
   const auto write = [](Filesystem& fs, OpenFile& to, std::uint64_t at, const test::Bytes& bytes) {
-    return fs.write(to, at, bytes);
+    return fs.contents().write(to, at, bytes);
   };
   const auto text = test::noise(9000, 1);
   const auto part = [&](std::size_t from, std::size_t size) {
@@ -421,33 +422,33 @@ TEST_CASE(
                        text.begin() + static_cast<std::ptrdiff_t>(from + size));
   };
   REQUIRE(write(one.fs(), file, 0, part(0, 3000)));
-  REQUIRE(one.fs().sync_file(file, false));
+  REQUIRE(one.fs().contents().sync(file, false));
 
   MountOptions options;
   options.source = one.path("");
   test::TestLog log;
   const auto other = Filesystem::open(options, log.log());
   REQUIRE(other);
-  const auto entry = (*other)->lookup(kRootNode, "log");
+  const auto entry = (*other)->tree().lookup(kRootNode, "log");
   REQUIRE(entry);
-  const auto opened = (*other)->open_file(entry->id, O_RDWR);
+  const auto opened = (*other)->contents().open(entry->id, O_RDWR);
   REQUIRE(opened);
   auto& second = *opened->file;
   REQUIRE(write(**other, second, 3000, part(3000, 3000)));
-  REQUIRE((*other)->sync_file(second, false));
+  REQUIRE((*other)->contents().sync(second, false));
 
   const auto id = one.lookup("log").id;
-  CHECK(one.fs().stat_node(id)->st_size == 6000);
+  CHECK(one.fs().tree().stat_node(id)->st_size == 6000);
   CHECK(one.read(file, 0, 10000).value() == part(0, 6000));
   REQUIRE(write(one.fs(), file, 6000, part(6000, 3000)));
-  REQUIRE(one.fs().sync_file(file, false));
+  REQUIRE(one.fs().contents().sync(file, false));
   CHECK(one.read(file, 0, 10000).value() == text);
-  const auto stat = (*other)->stat_file(second);
+  const auto stat = (*other)->tree().stat_file(second);
   REQUIRE(stat);
   CHECK(stat->st_size == 9000);
 
-  (*other)->close_file(second);
-  one.fs().close_file(file);
+  (*other)->contents().close(second);
+  one.fs().contents().close(file);
   CHECK(one.lines().empty());
 }
 
@@ -455,32 +456,32 @@ TEST_CASE(
 TEST_CASE("filesystem: what cannot be committed any more is an error, then and at once",
           "[fs][filesystem][unit]") {
   Mount mount;
-  const auto made = mount.fs().create_file(kRootNode, "x", 0644, O_RDWR, {});
+  const auto made = mount.fs().names().create_file(kRootNode, "x", 0644, O_RDWR, {});
   REQUIRE(made);
   auto& file = *made->opened.file;
-  REQUIRE(mount.fs().write(file, 0, test::noise(3000, 1)));
-  REQUIRE(mount.fs().sync_file(file, false));
-  REQUIRE(mount.fs().write(file, 1000, test::noise(100, 2)));
+  REQUIRE(mount.fs().contents().write(file, 0, test::noise(3000, 1)));
+  REQUIRE(mount.fs().contents().sync(file, false));
+  REQUIRE(mount.fs().contents().write(file, 1000, test::noise(100, 2)));
   mount.write("x.b2frame", test::small_frame(2500));
 
-  const auto synced = mount.fs().sync_file(file, false);
+  const auto synced = mount.fs().contents().sync(file, false);
   REQUIRE_FALSE(synced);
   CHECK(synced.error().sys == EIO);
-  const auto written = mount.fs().write(file, 0, test::noise(100, 3));
+  const auto written = mount.fs().contents().write(file, 0, test::noise(100, 3));
   REQUIRE_FALSE(written);
   CHECK(written.error().sys == EIO);
-  CHECK(mount.fs().flush(file).error().sys == EIO);
+  CHECK(mount.fs().contents().flush(file).error().sys == EIO);
   // The other's frame is there for all, those who open it for writing included.
   CHECK(mount.read(file, 0, 10000).value() == test::noise(2500, 1));
-  const auto again = mount.fs().open_file(made->entry.id, O_RDWR);
+  const auto again = mount.fs().contents().open(made->entry.id, O_RDWR);
   REQUIRE(again);
-  REQUIRE(mount.fs().write(*again->file, 0, test::noise(100, 3)));
-  REQUIRE(mount.fs().sync_file(*again->file, false));
+  REQUIRE(mount.fs().contents().write(*again->file, 0, test::noise(100, 3)));
+  REQUIRE(mount.fs().contents().sync(*again->file, false));
   // Still for those who had it open before.
-  CHECK_FALSE(mount.fs().sync_file(file, false));
-  mount.fs().close_file(file);
-  CHECK(mount.fs().sync_file(*again->file, false));
-  mount.fs().close_file(*again->file);
+  CHECK_FALSE(mount.fs().contents().sync(file, false));
+  mount.fs().contents().close(file);
+  CHECK(mount.fs().contents().sync(*again->file, false));
+  mount.fs().contents().close(*again->file);
 }
 
 TEST_CASE("filesystem: a rename over a file commits what was written to the new one first",
@@ -489,20 +490,20 @@ TEST_CASE("filesystem: a rename over a file commits what was written to the new 
   options.write.commit_interval_ms = 3'600'000;
   Mount mount(std::move(options));
   const auto create = [&](const char* name, const test::Bytes& bytes) {
-    auto made = mount.fs().create_file(kRootNode, name, 0644, O_RDWR, {});
+    auto made = mount.fs().names().create_file(kRootNode, name, 0644, O_RDWR, {});
     REQUIRE(made);
-    REQUIRE(mount.fs().write(*made->opened.file, 0, bytes));
+    REQUIRE(mount.fs().contents().write(*made->opened.file, 0, bytes));
     return std::move(made->opened.file);
   };
   auto old = create("settings", test::noise(3000, 1));
-  REQUIRE(mount.fs().sync_file(*old, false));
-  mount.fs().close_file(*old);
+  REQUIRE(mount.fs().contents().sync(*old, false));
+  mount.fs().contents().close(*old);
   const auto next = test::noise(2000, 2);
   // Still open, so that nothing else commits it.
   auto made = create("settings.new", next);
-  REQUIRE(mount.fs().rename(kRootNode, "settings.new", kRootNode, "settings", 0));
+  REQUIRE(mount.fs().names().rename(kRootNode, "settings.new", kRootNode, "settings", 0));
   CHECK(test::read_stored(mount.path("settings.b2frame")) == next);
-  mount.fs().close_file(*made);
+  mount.fs().contents().close(*made);
   CHECK(mount.read_all("settings") == next);
 }
 
@@ -512,9 +513,9 @@ TEST_CASE("filesystem: a truncation to the same size sets the time for good",
   mount.write("stamp.b2frame", test::small_frame(0));
   const auto id = mount.lookup("stamp").id;
   const auto before = mount.stat("stamp.b2frame").st_mtime;
-  Filesystem::AttributeChange change;
+  AttributeChange change;
   change.size = 0;
-  const auto cut = mount.fs().set_attributes(id, change, nullptr);
+  const auto cut = mount.fs().attributes().set(id, change, nullptr);
   REQUIRE(cut);
   CHECK(cut->st_mtime > before);
   CHECK(mount.stat("stamp.b2frame").st_mtime == cut->st_mtime);

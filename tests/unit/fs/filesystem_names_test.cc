@@ -21,7 +21,7 @@ namespace {
 
 namespace stdfs = std::filesystem;
 
-const Filesystem::Caller kMe{.user = ::geteuid(), .group = ::getegid()};
+const Caller kMe{.user = ::geteuid(), .group = ::getegid()};
 
 template <class T>
 int error_of(const Result<T>& result) {
@@ -36,17 +36,17 @@ test::Bytes content_of(Mount& mount, const std::string& name) {
   if (file.node->key.has_view()) {
     bytes = mount.read(file, 0, 1u << 20).value();
   } else {
-    bytes.resize(static_cast<std::size_t>(mount.fs().stat_file(file)->st_size));
+    bytes.resize(static_cast<std::size_t>(mount.fs().tree().stat_file(file)->st_size));
     REQUIRE(read_fully(file.source.fd(), 0, bytes));
   }
-  mount.fs().close_file(file);
+  mount.fs().contents().close(file);
   return bytes;
 }
 
 TEST_CASE("filesystem_names: a new file is a frame without data, whole at once",
           "[fs][filesystem_names][unit]") {
   Mount mount;
-  const auto created = mount.fs().create_file(kRootNode, "x", 0640, O_RDWR | O_EXCL, kMe);
+  const auto created = mount.fs().names().create_file(kRootNode, "x", 0640, O_RDWR | O_EXCL, kMe);
   REQUIRE(created);
   CHECK(S_ISREG(created->entry.stat.st_mode));
   CHECK(created->entry.stat.st_size == 0);
@@ -56,8 +56,9 @@ TEST_CASE("filesystem_names: a new file is a frame without data, whole at once",
   REQUIRE(frame);
   CHECK(frame->nbytes() == 0);
   CHECK(frame->header().frame_len == static_cast<std::uint64_t>(mount.stat("x.b2frame").st_size));
-  CHECK(error_of(mount.fs().create_file(kRootNode, "x", 0640, O_RDWR | O_EXCL, kMe)) == EEXIST);
-  mount.fs().close_file(*created->opened.file);
+  CHECK(error_of(mount.fs().names().create_file(kRootNode, "x", 0640, O_RDWR | O_EXCL, kMe)) ==
+        EEXIST);
+  mount.fs().contents().close(*created->opened.file);
   CHECK(mount.names() == std::vector<std::string>{"x"});
 }
 
@@ -70,19 +71,19 @@ TEST_CASE("filesystem_names: a mount that is read-only takes nothing",
   const auto id = mount.lookup("x").id;
   auto& fs = mount.fs();
   CHECK(fs.is_read_only());
-  CHECK(error_of(fs.create_file(kRootNode, "n", 0600, O_RDWR, kMe)) == EROFS);
-  CHECK(error_of(fs.make_directory(kRootNode, "n", 0700, kMe)) == EROFS);
-  CHECK(error_of(fs.make_symlink(kRootNode, "n", "x", kMe)) == EROFS);
-  CHECK(error_of(fs.make_node(kRootNode, "n", S_IFIFO | 0600, 0, kMe)) == EROFS);
-  CHECK(error_of(fs.make_link(id, kRootNode, "n")) == EROFS);
-  CHECK(error_of(fs.rename(kRootNode, "x", kRootNode, "n", 0)) == EROFS);
-  CHECK(error_of(fs.remove_file(kRootNode, "x")) == EROFS);
-  CHECK(error_of(fs.remove_directory(kRootNode, "x")) == EROFS);
-  CHECK(error_of(fs.set_attributes(id, {}, nullptr)) == EROFS);
-  CHECK(error_of(fs.set_xattr(id, "user.x", {}, 0)) == EROFS);
-  CHECK(error_of(fs.remove_xattr(id, "user.x")) == EROFS);
-  CHECK(error_of(fs.open_file(id, O_RDWR)) == EROFS);
-  CHECK(fs.sync_directory(kRootNode));
+  CHECK(error_of(fs.names().create_file(kRootNode, "n", 0600, O_RDWR, kMe)) == EROFS);
+  CHECK(error_of(fs.names().make_directory(kRootNode, "n", 0700, kMe)) == EROFS);
+  CHECK(error_of(fs.names().make_symlink(kRootNode, "n", "x", kMe)) == EROFS);
+  CHECK(error_of(fs.names().make_node(kRootNode, "n", S_IFIFO | 0600, 0, kMe)) == EROFS);
+  CHECK(error_of(fs.names().make_link(id, kRootNode, "n")) == EROFS);
+  CHECK(error_of(fs.names().rename(kRootNode, "x", kRootNode, "n", 0)) == EROFS);
+  CHECK(error_of(fs.names().remove_file(kRootNode, "x")) == EROFS);
+  CHECK(error_of(fs.names().remove_directory(kRootNode, "x")) == EROFS);
+  CHECK(error_of(fs.attributes().set(id, {}, nullptr)) == EROFS);
+  CHECK(error_of(fs.attributes().set_xattr(id, "user.x", {}, 0)) == EROFS);
+  CHECK(error_of(fs.attributes().remove_xattr(id, "user.x")) == EROFS);
+  CHECK(error_of(fs.contents().open(id, O_RDWR)) == EROFS);
+  CHECK(fs.attributes().sync_directory(kRootNode));
   CHECK(mount.names() == std::vector<std::string>{"x"});
 }
 
@@ -93,24 +94,24 @@ TEST_CASE("filesystem_names: a node follows its file, and outlives its last name
   stdfs::create_directory(mount.path("d"));
   const auto file = mount.lookup("x");
   const auto folder = mount.lookup("d");
-  REQUIRE(mount.fs().rename(kRootNode, "x", folder.id, "y", 0));
-  REQUIRE(mount.fs().stat_node(file.id));
+  REQUIRE(mount.fs().names().rename(kRootNode, "x", folder.id, "y", 0));
+  REQUIRE(mount.fs().tree().stat_node(file.id));
   CHECK(mount.lookup("y", folder.id).id == file.id);
   CHECK(stdfs::exists(mount.path("d/y.b2")));
-  REQUIRE(mount.fs().rename(kRootNode, "d", kRootNode, "e", 0));
-  REQUIRE(mount.fs().stat_node(file.id));
-  REQUIRE(mount.fs().remove_file(folder.id, "y"));
-  const auto st = mount.fs().stat_node(file.id);
+  REQUIRE(mount.fs().names().rename(kRootNode, "d", kRootNode, "e", 0));
+  REQUIRE(mount.fs().tree().stat_node(file.id));
+  REQUIRE(mount.fs().names().remove_file(folder.id, "y"));
+  const auto st = mount.fs().tree().stat_node(file.id);
   REQUIRE(st);
   CHECK(st->st_size == 300);
   CHECK(st->st_nlink == 0);
   CHECK(mount.read_all(file.id) == test::noise(300, 1));
   // The name now belongs to another file.
   mount.write("e/y.b2", test::small_frame(500));
-  CHECK(mount.fs().stat_node(file.id)->st_size == 300);
+  CHECK(mount.fs().tree().stat_node(file.id)->st_size == 300);
   CHECK(mount.lookup("y", folder.id).id != file.id);
-  mount.fs().forget(file.id, 100);
-  CHECK(error_of(mount.fs().stat_node(file.id)) == ESTALE);
+  mount.fs().tree().forget(file.id, 100);
+  CHECK(error_of(mount.fs().tree().stat_node(file.id)) == ESTALE);
 }
 
 TEST_CASE("filesystem_names: of two names of a file either may go",
@@ -118,15 +119,15 @@ TEST_CASE("filesystem_names: of two names of a file either may go",
   Mount mount;
   mount.write("x.b2", test::small_frame(300));
   const auto id = mount.lookup("x").id;
-  const auto link = mount.fs().make_link(id, kRootNode, "y");
+  const auto link = mount.fs().names().make_link(id, kRootNode, "y");
   REQUIRE(link);
   CHECK(link->id == id);
   CHECK(link->stat.st_nlink == 2);
   CHECK(stdfs::exists(mount.path("y.b2")));
-  REQUIRE(mount.fs().remove_file(kRootNode, "y"));  // its last known name
-  REQUIRE(mount.fs().stat_node(id));
-  CHECK(mount.fs().stat_node(id)->st_nlink == 1);
-  REQUIRE(mount.fs().make_link(id, kRootNode, "z"));
+  REQUIRE(mount.fs().names().remove_file(kRootNode, "y"));  // its last known name
+  REQUIRE(mount.fs().tree().stat_node(id));
+  CHECK(mount.fs().tree().stat_node(id)->st_nlink == 1);
+  REQUIRE(mount.fs().names().make_link(id, kRootNode, "z"));
   CHECK(mount.names() == std::vector<std::string>{"x", "z"});
 }
 
@@ -135,15 +136,15 @@ TEST_CASE("filesystem_names: a lock file goes where its frame goes",
   Mount mount;
   mount.write("x.b2", test::small_frame(300));
   mount.write("x.b2.b2lock", "");
-  REQUIRE(mount.fs().rename(kRootNode, "x", kRootNode, "y", 0));
+  REQUIRE(mount.fs().names().rename(kRootNode, "x", kRootNode, "y", 0));
   CHECK(stdfs::exists(mount.path("y.b2.b2lock")));
   CHECK_FALSE(stdfs::exists(mount.path("x.b2.b2lock")));
   mount.write("z.b2", test::small_frame(400));
-  REQUIRE(mount.fs().rename(kRootNode, "y", kRootNode, "z", RENAME_EXCHANGE));
+  REQUIRE(mount.fs().names().rename(kRootNode, "y", kRootNode, "z", RENAME_EXCHANGE));
   CHECK(stdfs::exists(mount.path("z.b2.b2lock")));
   CHECK_FALSE(stdfs::exists(mount.path("y.b2.b2lock")));
-  REQUIRE(mount.fs().rename(kRootNode, "z", kRootNode, "y", RENAME_EXCHANGE));
-  REQUIRE(mount.fs().remove_file(kRootNode, "y"));
+  REQUIRE(mount.fs().names().rename(kRootNode, "z", kRootNode, "y", RENAME_EXCHANGE));
+  REQUIRE(mount.fs().names().remove_file(kRootNode, "y"));
   CHECK_FALSE(stdfs::exists(mount.path("y.b2.b2lock")));
 }
 
@@ -216,17 +217,18 @@ TEST_CASE("filesystem_names: any sequence of changes leaves what POSIX says",
       history += std::to_string(what) + name + other + " ";
       CAPTURE(round, history);
       if (what == 0) {
-        CHECK(error_of(fs.remove_file(kRootNode, name)) == model.remove(name));
+        CHECK(error_of(fs.names().remove_file(kRootNode, name)) == model.remove(name));
       } else if (what == 1) {
-        const auto found = fs.lookup(kRootNode, name);
-        const auto linked = found ? error_of(fs.make_link(found->id, kRootNode, other)) : ENOENT;
+        const auto found = fs.tree().lookup(kRootNode, name);
+        const auto linked =
+            found ? error_of(fs.names().make_link(found->id, kRootNode, other)) : ENOENT;
         // A sparse frame can have only one name.
         if (linked != EPERM) CHECK(linked == model.link(name, other));
       } else {
         const unsigned flags[] = {0, RENAME_NOREPLACE, RENAME_EXCHANGE, 0};
         const auto flag = flags[what - 2];
         if (name == other) continue;  // the kernel handles this case
-        CHECK(error_of(fs.rename(kRootNode, name, kRootNode, other, flag)) ==
+        CHECK(error_of(fs.names().rename(kRootNode, name, kRootNode, other, flag)) ==
               model.rename(name, other, flag));
       }
       std::vector<std::string> wanted;

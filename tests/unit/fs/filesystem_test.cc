@@ -70,16 +70,16 @@ TEST_CASE("filesystem: nodes are known until they are forgotten", "[fs][filesyst
   mount.write("x.b2", test::small_frame(100));
   const auto id = mount.lookup("x").id;
   CHECK(mount.lookup("x").id == id);
-  REQUIRE(mount.fs().stat_node(id));
-  CHECK(mount.fs().stat_node(id)->st_size == 100);
-  mount.fs().forget(id, 1);
-  CHECK(mount.fs().stat_node(id));
-  mount.fs().forget(id, 1);
-  const auto gone = mount.fs().stat_node(id);
+  REQUIRE(mount.fs().tree().stat_node(id));
+  CHECK(mount.fs().tree().stat_node(id)->st_size == 100);
+  mount.fs().tree().forget(id, 1);
+  CHECK(mount.fs().tree().stat_node(id));
+  mount.fs().tree().forget(id, 1);
+  const auto gone = mount.fs().tree().stat_node(id);
   REQUIRE_FALSE(gone);
   CHECK(gone.error().sys == ESTALE);
-  CHECK(mount.fs().open_file(id, O_RDONLY).error().sys == ESTALE);
-  CHECK(mount.fs().stat_node(kRootNode));
+  CHECK(mount.fs().contents().open(id, O_RDONLY).error().sys == ESTALE);
+  CHECK(mount.fs().tree().stat_node(kRootNode));
 }
 
 TEST_CASE("filesystem: a file that is open can be forgotten and is read on",
@@ -88,11 +88,11 @@ TEST_CASE("filesystem: a file that is open can be forgotten and is read on",
   mount.write("x.b2", test::small_frame(100));
   const auto id = mount.lookup("x").id;
   const auto opened = mount.open(id);
-  mount.fs().forget(id, 1);
+  mount.fs().tree().forget(id, 1);
   const auto bytes = mount.read(*opened.file, 0, 100);
   REQUIRE(bytes);
   CHECK(*bytes == test::noise(100, 1));
-  mount.fs().close_file(*opened.file);
+  mount.fs().contents().close(*opened.file);
 }
 
 TEST_CASE("filesystem: hard links share a node where they are shown alike",
@@ -111,9 +111,9 @@ TEST_CASE("filesystem: hard links share a node where they are shown alike",
   CHECK(raw.stat.st_size == mount.stat("raw").st_size);
   // One name goes: the node lives on by the other once that was seen.
   stdfs::remove(mount.path("other.b2"));
-  CHECK(mount.fs().stat_node(one.id).error().sys == ESTALE);
+  CHECK(mount.fs().tree().stat_node(one.id).error().sys == ESTALE);
   CHECK(mount.lookup("one").id == one.id);
-  CHECK(mount.fs().stat_node(one.id));
+  CHECK(mount.fs().tree().stat_node(one.id));
 }
 
 // Oracle: the bytes that were put into each frame.
@@ -127,8 +127,9 @@ TEST_CASE("filesystem: a frame that another replaced shows the new bytes",
   mount.write("new", test::small_frame(2500, 2));
   stdfs::rename(mount.path("new"), mount.path("x.b2"));
 
-  CHECK(mount.fs().stat_node(old.id).error().sys == ESTALE);  // at which the kernel looks anew
-  CHECK(mount.fs().open_file(old.id, O_RDONLY).error().sys == ESTALE);
+  CHECK(mount.fs().tree().stat_node(old.id).error().sys ==
+        ESTALE);  // at which the kernel looks anew
+  CHECK(mount.fs().contents().open(old.id, O_RDONLY).error().sys == ESTALE);
   const auto now = mount.lookup("x");
   CHECK(now.id != old.id);
   CHECK(now.stat.st_size == 2500);
@@ -137,8 +138,8 @@ TEST_CASE("filesystem: a frame that another replaced shows the new bytes",
   const auto bytes = mount.read(*before.file, 0, 10000);
   REQUIRE(bytes);
   CHECK(*bytes == test::noise(1500, 1));
-  CHECK(mount.fs().stat_file(*before.file)->st_size == 1500);
-  mount.fs().close_file(*before.file);
+  CHECK(mount.fs().tree().stat_file(*before.file)->st_size == 1500);
+  mount.fs().contents().close(*before.file);
 }
 
 TEST_CASE("filesystem: a frame changed in place shows its new bytes and size, open or not",
@@ -151,8 +152,8 @@ TEST_CASE("filesystem: a frame changed in place shows its new bytes and size, op
   for (const std::size_t size : {2500U, 2500U, 800U}) {
     const auto seed = static_cast<std::uint32_t>(size) + 5;
     mount.write("x.b2", test::small_frame(size, seed));
-    CHECK(mount.fs().stat_node(id)->st_size == static_cast<off_t>(size));
-    CHECK(mount.fs().stat_file(*opened.file)->st_size == static_cast<off_t>(size));
+    CHECK(mount.fs().tree().stat_node(id)->st_size == static_cast<off_t>(size));
+    CHECK(mount.fs().tree().stat_file(*opened.file)->st_size == static_cast<off_t>(size));
     const auto bytes = mount.read(*opened.file, 0, 10000);
     REQUIRE(bytes);
     CHECK(*bytes == test::noise(size, seed));
@@ -163,7 +164,7 @@ TEST_CASE("filesystem: a frame changed in place shows its new bytes and size, op
   CHECK_FALSE(mount.read(*opened.file, 0, 10000));
   CHECK(mount.lookup_error("x") == ENOENT);
   CHECK(mount.lookup("x.b2").id != id);
-  mount.fs().close_file(*opened.file);
+  mount.fs().contents().close(*opened.file);
 }
 
 // The truth table of OpenFile::keep_pages, for frames and plain files: right is what the kernel
@@ -178,7 +179,7 @@ TEST_CASE("filesystem: the kernel keeps its pages while the file is in the state
     const auto id = mount.lookup(shown).id;
     const auto keeps = [&] {
       const auto opened = mount.open(id);
-      mount.fs().close_file(*opened.file);
+      mount.fs().contents().close(*opened.file);
       return opened.keep_pages;
     };
     CHECK_FALSE(keeps());  // never seen
@@ -192,11 +193,11 @@ TEST_CASE("filesystem: the kernel keeps its pages while the file is in the state
     mount.touch(source);
     CHECK_FALSE(keeps());
     CHECK(keeps());
-    mount.fs().close_file(*first.file);
-    mount.fs().forget(id, 1);
+    mount.fs().contents().close(*first.file);
+    mount.fs().tree().forget(id, 1);
     const auto anew = mount.open(mount.lookup(shown).id);
     CHECK_FALSE(anew.keep_pages);  // of a node that the kernel had dropped
-    mount.fs().close_file(*anew.file);
+    mount.fs().contents().close(*anew.file);
   }
 }
 
@@ -218,7 +219,7 @@ TEST_CASE("filesystem: frames that cannot be read are opened past the kernel's p
     const auto opened = mount.open(mount.lookup(name).id);
     CHECK(opened.bypass_pages == bypasses);
     if (name != "text") CHECK(mount.read(*opened.file, 0, 10).has_value() == !bypasses);
-    mount.fs().close_file(*opened.file);
+    mount.fs().contents().close(*opened.file);
   }
   CHECK(mount.lookup("damaged").stat.st_size == 0);
   CHECK(mount.lookup("cut").stat.st_size == 100);  // the header says so
@@ -243,9 +244,9 @@ TEST_CASE("filesystem: closing gives back the descriptors", "[fs][filesystem][un
     REQUIRE(mount.read(*one.file, 0, 10));
     REQUIRE(mount.read(*two.file, 0, 10));
     CHECK(count() > before);
-    mount.fs().close_file(*one.file);
+    mount.fs().contents().close(*one.file);
     CHECK(mount.read(*two.file, 0, 10));
-    mount.fs().close_file(*two.file);
+    mount.fs().contents().close(*two.file);
   }
   CHECK(count() == before);
 }
@@ -257,20 +258,20 @@ TEST_CASE("filesystem: access is granted as the source grants it", "[fs][filesys
     Mount mount(options);
     mount.write("x.b2", test::small_frame(100));
     const auto id = mount.lookup("x").id;
-    CHECK(mount.fs().check_access(id, F_OK));
-    CHECK(mount.fs().check_access(id, R_OK));
-    CHECK(mount.fs().check_access(kRootNode, R_OK | X_OK));
+    CHECK(mount.fs().tree().check_access(id, F_OK));
+    CHECK(mount.fs().tree().check_access(id, R_OK));
+    CHECK(mount.fs().tree().check_access(kRootNode, R_OK | X_OK));
     const auto execute =
-        mount.fs().check_access(id, X_OK);  // of a file without that bit, root included
+        mount.fs().tree().check_access(id, X_OK);  // of a file without that bit, root included
     REQUIRE_FALSE(execute);
     CHECK(execute.error().sys == EACCES);
     for (const int mask : {W_OK, R_OK | W_OK}) {
-      const auto write = mount.fs().check_access(id, mask);
+      const auto write = mount.fs().tree().check_access(id, mask);
       CHECK(write.has_value() == !read_only);
       if (!write) CHECK(write.error().sys == EROFS);
     }
     stdfs::remove(mount.path("x.b2"));
-    CHECK(mount.fs().check_access(id, R_OK).error().sys == ESTALE);
+    CHECK(mount.fs().tree().check_access(id, R_OK).error().sys == ESTALE);
   }
 }
 
@@ -282,17 +283,17 @@ TEST_CASE("filesystem: links are shown and lead where they say", "[fs][filesyste
   stdfs::create_symlink(far, mount.path("far"));
   const auto link = mount.lookup("link.b2");
   CHECK(S_ISLNK(link.stat.st_mode));
-  CHECK(mount.fs().read_link(link.id) == "x.b2");
-  CHECK(mount.fs().read_link(mount.lookup("far").id) == far);
-  CHECK_FALSE(mount.fs().read_link(mount.lookup("x").id));
-  const auto opened = mount.fs().open_file(link.id, O_RDONLY);
+  CHECK(mount.fs().tree().read_link(link.id) == "x.b2");
+  CHECK(mount.fs().tree().read_link(mount.lookup("far").id) == far);
+  CHECK_FALSE(mount.fs().tree().read_link(mount.lookup("x").id));
+  const auto opened = mount.fs().contents().open(link.id, O_RDONLY);
   REQUIRE_FALSE(opened);
   CHECK(opened.error().sys == ELOOP);
 }
 
 TEST_CASE("filesystem: statfs is that of the source", "[fs][filesystem][unit]") {
   Mount mount;
-  const auto st = mount.fs().stat_filesystem();
+  const auto st = mount.fs().tree().stat_filesystem();
   REQUIRE(st);
   struct statvfs expected{};
   REQUIRE(::statvfs(mount.path("").c_str(), &expected) == 0);
@@ -307,32 +308,32 @@ TEST_CASE("filesystem: a directory's entries can be looked up without their name
   mount.write("x.b2", test::small_frame(100));
   mount.write("text", "hello");
   stdfs::create_directory(mount.path("sub"));
-  const auto directory = mount.fs().open_directory(kRootNode);
+  const auto directory = mount.fs().tree().open_directory(kRootNode);
   REQUIRE(directory);
-  const auto entries = mount.fs().list(**directory);
+  const auto entries = mount.fs().tree().list(**directory);
   REQUIRE(entries);
   CHECK(entries->size() == 3);
   for (const auto& entry : *entries) {
     CAPTURE(entry.shown.name);
-    const auto listed = mount.fs().lookup(**directory, entry);
+    const auto listed = mount.fs().tree().lookup(**directory, entry);
     REQUIRE(listed);
     const auto by_name = mount.lookup(entry.shown.name);
     CHECK(listed->id == by_name.id);
     CHECK(listed->stat.st_size == by_name.stat.st_size);
     CHECK(listed->stat.st_ino == by_name.stat.st_ino);
-    CHECK(mount.fs().shown_inode(**directory, entry) == by_name.stat.st_ino);
-    mount.fs().forget(listed->id, 1);
-    CHECK(mount.fs().stat_node(listed->id));  // one lookup each
-    mount.fs().forget(listed->id, 1);
-    CHECK_FALSE(mount.fs().stat_node(listed->id));
+    CHECK(mount.fs().tree().shown_inode(**directory, entry) == by_name.stat.st_ino);
+    mount.fs().tree().forget(listed->id, 1);
+    CHECK(mount.fs().tree().stat_node(listed->id));  // one lookup each
+    mount.fs().tree().forget(listed->id, 1);
+    CHECK_FALSE(mount.fs().tree().stat_node(listed->id));
   }
   stdfs::remove(mount.path("text"));
   for (const auto& entry : *entries) {
     if (entry.shown.name == "text")
-      CHECK(mount.fs().lookup(**directory, entry).error().sys == ENOENT);
+      CHECK(mount.fs().tree().lookup(**directory, entry).error().sys == ENOENT);
   }
   const auto text = mount.lookup("x").id;
-  CHECK(mount.fs().open_directory(text).error().sys == ENOTDIR);
+  CHECK(mount.fs().tree().open_directory(text).error().sys == ENOTDIR);
 }
 
 TEST_CASE("filesystem: what moved is found where it was seen last", "[fs][filesystem][unit]") {
@@ -342,9 +343,9 @@ TEST_CASE("filesystem: what moved is found where it was seen last", "[fs][filesy
   const auto one = mount.lookup("one");
   const auto file = mount.lookup("x", one.id);
   stdfs::rename(mount.path("one"), mount.path("two"));
-  CHECK(mount.fs().stat_node(file.id).error().sys == ESTALE);
+  CHECK(mount.fs().tree().stat_node(file.id).error().sys == ESTALE);
   CHECK(mount.lookup("two").id == one.id);
-  REQUIRE(mount.fs().stat_node(file.id));
+  REQUIRE(mount.fs().tree().stat_node(file.id));
   CHECK(mount.lookup("x", one.id).id == file.id);
 }
 
@@ -372,21 +373,21 @@ TEST_CASE("filesystem: readers see whole states of a frame that is replaced unde
       return;
     }
     do {
-      const auto entry = mount.fs().lookup(kRootNode, "x");
+      const auto entry = mount.fs().tree().lookup(kRootNode, "x");
       if (!entry) {
         ++wrong[thread];
         continue;
       }
       // Between the two it may be replaced; the kernel would look it up again.
-      auto opened = mount.fs().open_file(entry->id, O_RDONLY);
+      auto opened = mount.fs().contents().open(entry->id, O_RDONLY);
       if (opened) {
         const auto bytes = mount.read(*opened->file, 0, 10000);
         if (!bytes || std::ranges::find(states, *bytes) == states.end()) ++wrong[thread];
-        mount.fs().close_file(*opened->file);
+        mount.fs().contents().close(*opened->file);
       } else if (opened.error().sys != ESTALE) {
         ++wrong[thread];
       }
-      mount.fs().forget(entry->id, 1);
+      mount.fs().tree().forget(entry->id, 1);
     } while (!done);
   });
   CHECK(wrong == std::vector<int>(5));

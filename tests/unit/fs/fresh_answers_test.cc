@@ -22,7 +22,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Filesystem::Caller kRoot{};
+constexpr Caller kRoot{};
 constexpr off_t kCommitted = 1000;  // bytes of the frame as it is in SOURCE at first
 constexpr off_t kGrown = 1500;      // and once it was written to
 
@@ -45,16 +45,16 @@ class Fresh {
   [[nodiscard]] NodeId id() const { return id_; }
 
   void open() {
-    auto opened = fs().open_file(id_, O_RDWR);
+    auto opened = fs().contents().open(id_, O_RDWR);
     REQUIRE(opened);
     writer_ = std::move(opened->file);
   }
   void append(std::uint64_t offset, std::size_t size) {
-    REQUIRE(fs().write(*writer_, offset, test::noise(size, 9)));
+    REQUIRE(fs().contents().write(*writer_, offset, test::noise(size, 9)));
   }
   // Closes it, and returns when it is committed and nobody writes it any more.
   void close() {
-    fs().close_file(*writer_);
+    fs().contents().close(*writer_);
     writer_.reset();
     const auto patience = std::chrono::steady_clock::now() + 60s;
     while (fs().is_being_written(id_) && std::chrono::steady_clock::now() < patience) {
@@ -63,7 +63,7 @@ class Fresh {
     REQUIRE_FALSE(fs().is_being_written(id_));
   }
 
-  // Runs `event` when `request` has looked at SOURCE for the `step`-th time.  Whether it did so often.
+  // Runs `event` at the `step`-th look of `request` at SOURCE.  False if there is no such look.
   bool run_at(std::size_t step, const std::function<void()>& event,
               const std::function<void()>& request) {
     steps_left_ = step;
@@ -97,19 +97,20 @@ off_t size_of(const Result<struct stat>& st) {
   return st->st_size;
 }
 
-off_t size_of(Fresh& fresh, const Result<Filesystem::Entry>& entry) {
+off_t size_of(Fresh& fresh, const Result<NodeEntry>& entry) {
   REQUIRE(entry);
-  fresh.fs().forget(entry->id, 1);
+  fresh.fs().tree().forget(entry->id, 1);
   return entry->stat.st_size;
 }
 
 off_t size_in_listing(Fresh& fresh) {
-  const auto directory = fresh.fs().open_directory(kRootNode);
+  const auto directory = fresh.fs().tree().open_directory(kRootNode);
   REQUIRE(directory);
-  const auto entries = fresh.fs().list(**directory);
+  const auto entries = fresh.fs().tree().list(**directory);
   REQUIRE(entries);
   for (const auto& entry : *entries) {
-    if (entry.shown.name == "x") return size_of(fresh, fresh.fs().lookup(**directory, entry));
+    if (entry.shown.name == "x")
+      return size_of(fresh, fresh.fs().tree().lookup(**directory, entry));
   }
   FAIL("not listed");
   return 0;
@@ -117,35 +118,37 @@ off_t size_in_listing(Fresh& fresh) {
 
 off_t size_of_open_file(Fresh& fresh) {
   const auto opened = fresh.mount().open(fresh.id());
-  const auto size = size_of(fresh.fs().stat_file(*opened.file));
-  fresh.fs().close_file(*opened.file);
+  const auto size = size_of(fresh.fs().tree().stat_file(*opened.file));
+  fresh.fs().contents().close(*opened.file);
   return size;
 }
 
 off_t size_at_creation(Fresh& fresh) {
-  const auto created = fresh.fs().create_file(kRootNode, "x", 0644, O_RDONLY | O_CREAT, kRoot);
+  const auto created =
+      fresh.fs().names().create_file(kRootNode, "x", 0644, O_RDONLY | O_CREAT, kRoot);
   REQUIRE(created);
-  fresh.fs().close_file(*created->opened.file);
+  fresh.fs().contents().close(*created->opened.file);
   return size_of(fresh, created->entry);
 }
 
 off_t size_of_link(Fresh& fresh) {
-  const auto size = size_of(fresh, fresh.fs().make_link(fresh.id(), kRootNode, "link"));
-  REQUIRE(fresh.fs().remove_file(kRootNode, "link"));
+  const auto size = size_of(fresh, fresh.fs().names().make_link(fresh.id(), kRootNode, "link"));
+  REQUIRE(fresh.fs().names().remove_file(kRootNode, "link"));
   return size;
 }
 
 off_t size_at_chmod(Fresh& fresh) {
-  Filesystem::AttributeChange change;
+  AttributeChange change;
   change.mode = 0640;
-  return size_of(fresh.fs().set_attributes(fresh.id(), change, nullptr));
+  return size_of(fresh.fs().attributes().set(fresh.id(), change, nullptr));
 }
 
 const std::vector<Request>& requests() {
   static const std::vector<Request> all = {
-      {"stat", [](Fresh& fresh) { return size_of(fresh.fs().stat_node(fresh.id())); }},
+      {"stat", [](Fresh& fresh) { return size_of(fresh.fs().tree().stat_node(fresh.id())); }},
       {"fstat", size_of_open_file},
-      {"lookup", [](Fresh& fresh) { return size_of(fresh, fresh.fs().lookup(kRootNode, "x")); }},
+      {"lookup",
+       [](Fresh& fresh) { return size_of(fresh, fresh.fs().tree().lookup(kRootNode, "x")); }},
       {"listing", size_in_listing},
       {"create", size_at_creation},
       {"link", size_of_link},
@@ -154,9 +157,8 @@ const std::vector<Request>& requests() {
   return all;
 }
 
-TEST_CASE(
-    "fresh answers: a commit that ends beside a request hides no byte that was written before",
-    "[fs][fresh_answers][race]") {
+TEST_CASE("fresh answers: a commit that ends beside a request hides no byte",
+          "[fs][fresh_answers][race]") {
   for (const auto& request : requests()) {
     CAPTURE(request.name);
     std::size_t step = 0;
@@ -202,12 +204,14 @@ TEST_CASE("fresh answers: what is written and committed beside a request is in t
 TEST_CASE("fresh answers: a listing that was taken before has the sizes of the reply",
           "[fs][fresh_answers][unit]") {
   Fresh fresh;
-  const auto directory = fresh.fs().open_directory(kRootNode);
+  const auto directory = fresh.fs().tree().open_directory(kRootNode);
   REQUIRE(directory);
-  const auto entries = fresh.fs().list(**directory);
+  const auto entries = fresh.fs().tree().list(**directory);
   REQUIRE(entries);
   REQUIRE(entries->size() == 1);
-  const auto size = [&] { return size_of(fresh, fresh.fs().lookup(**directory, (*entries)[0])); };
+  const auto size = [&] {
+    return size_of(fresh, fresh.fs().tree().lookup(**directory, (*entries)[0]));
+  };
   CHECK(size() == kCommitted);
   fresh.open();
   fresh.append(kCommitted, 500);
@@ -219,12 +223,12 @@ TEST_CASE("fresh answers: a listing that was taken before has the sizes of the r
 TEST_CASE("fresh answers: an entry that is no longer what was listed is left to a lookup by name",
           "[fs][fresh_answers][unit]") {
   Fresh fresh;
-  const auto directory = fresh.fs().open_directory(kRootNode);
+  const auto directory = fresh.fs().tree().open_directory(kRootNode);
   REQUIRE(directory);
-  const auto entries = fresh.fs().list(**directory);
+  const auto entries = fresh.fs().tree().list(**directory);
   REQUIRE(entries);
   fresh.mount().write("x.b2frame", "no frame any more");
-  const auto entry = fresh.fs().lookup(**directory, (*entries)[0]);
+  const auto entry = fresh.fs().tree().lookup(**directory, (*entries)[0]);
   REQUIRE_FALSE(entry);
   CHECK(entry.error().sys == ESTALE);
 }
@@ -233,39 +237,41 @@ TEST_CASE("fresh answers: creating a file that is there and cutting it answers i
           "[fs][fresh_answers][unit]") {
   Fresh fresh;
   const auto created =
-      fresh.fs().create_file(kRootNode, "x", 0644, O_RDWR | O_CREAT | O_TRUNC, kRoot);
+      fresh.fs().names().create_file(kRootNode, "x", 0644, O_RDWR | O_CREAT | O_TRUNC, kRoot);
   REQUIRE(created);
   CHECK(created->entry.stat.st_size == 0);
-  fresh.fs().close_file(*created->opened.file);
+  fresh.fs().contents().close(*created->opened.file);
 }
 
 TEST_CASE("fresh answers: what is appended goes to the true end of the file",
           "[fs][fresh_answers][unit]") {
   Fresh fresh;
-  auto opened = fresh.fs().open_file(fresh.id(), O_RDWR | O_APPEND);
+  auto opened = fresh.fs().contents().open(fresh.id(), O_RDWR | O_APPEND);
   REQUIRE(opened);
   auto& file = *opened->file;
   const auto one = test::noise(500, 1);
   const auto two = test::noise(300, 2);
-  CHECK(fresh.fs().append(file, kCommitted, one) == true);
-  CHECK(fresh.fs().append(file, 700, two) == false);  // where the caller took the end to be
+  CHECK(fresh.fs().contents().append(file, kCommitted, one) == true);
+  CHECK(fresh.fs().contents().append(file, 700, two) ==
+        false);  // where the caller took the end to be
   const auto bytes = fresh.mount().read(file, 0, 10000);
   REQUIRE(bytes);
   auto wanted = test::noise(kCommitted, 1);
   test::append(wanted, one);
   test::append(wanted, two);
   CHECK(*bytes == wanted);
-  fresh.fs().close_file(file);
+  fresh.fs().contents().close(file);
 }
 
 TEST_CASE("fresh answers: what is appended to a plain file goes to its end in SOURCE",
           "[fs][fresh_answers][unit]") {
   Mount mount;
   mount.write("text", "hello");
-  const auto opened = mount.fs().open_file(mount.lookup("text").id, O_WRONLY | O_APPEND);
+  const auto opened = mount.fs().contents().open(mount.lookup("text").id, O_WRONLY | O_APPEND);
   REQUIRE(opened);
   const auto append = [&](std::uint64_t offset, std::string_view text) {
-    const auto is_there = mount.fs().append(*opened->file, offset, std::as_bytes(std::span(text)));
+    const auto is_there =
+        mount.fs().contents().append(*opened->file, offset, std::as_bytes(std::span(text)));
     REQUIRE(is_there);
     return *is_there;
   };
@@ -273,7 +279,7 @@ TEST_CASE("fresh answers: what is appended to a plain file goes to its end in SO
   mount.write("text", "hello, you and others");
   CHECK_FALSE(append(10, " there"));
   CHECK(mount.stat("text").st_size == 27);
-  mount.fs().close_file(*opened->file);
+  mount.fs().contents().close(*opened->file);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "fs/source/mount_root.h"
+#include "fs/tree/mount_root.h"
 
 #include <sys/stat.h>
 

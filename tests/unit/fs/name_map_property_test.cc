@@ -174,7 +174,7 @@ TEST_CASE("directory: list() and find() agree on random folders on disk", "[fs][
     constexpr std::array kArrays = {ArrayViews::npy, ArrayViews::raw, ArrayViews::both};
     const Rule rule{random_files(random, 10), random() % 4 == 0, kArrays[random() % 3]};
     Tree tree(rule.keep_suffix, rule.arrays);
-    const Source source(rule.files);
+    const SourceFiles source(rule.files);
     check_rule(rule, tree, tree.folder(source));
   }
 }

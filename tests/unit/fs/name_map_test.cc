@@ -28,7 +28,7 @@ void check_rows(const std::vector<Row>& rows, bool keep_suffix, ArrayViews array
   Tree tree(keep_suffix, arrays);
   for (const auto& row : rows) {
     CAPTURE(row.what);
-    const Source source(row.files);
+    const SourceFiles source(row.files);
     check_both(tree.directory, tree.folder(source), row.expected, names_around(row.files));
   }
 }
@@ -213,7 +213,7 @@ TEST_CASE("directory: names as long as names can be", "[fs][directory][unit]") {
   const std::string longest_frame = std::string(247, 'f') + ".b2frame";
   const std::string longest_short = std::string(252, 's') + ".b2";
   const std::string longest_text(255, 't');
-  const Source source(
+  const SourceFiles source(
       {{longest_frame, Kind::frame}, {longest_short, Kind::frame}, {longest_text, Kind::text}});
   Tree tree;
   const auto folder = tree.folder(source);
@@ -237,7 +237,7 @@ TEST_CASE("directory: names as long as names can be", "[fs][directory][unit]") {
 // The second name of an array is longer than the name of its file.
 TEST_CASE("directory: a second name that would be too long is given up", "[fs][directory][unit]") {
   const std::string longest = std::string(250, 'a') + ".b2nd";
-  const Source source({{longest, Kind::array}, {std::string(250, 'a'), Kind::text}});
+  const SourceFiles source({{longest, Kind::array}, {std::string(250, 'a'), Kind::text}});
   Tree npy;
   // The suffix .npy is shorter than .b2nd.
   CHECK(listed(npy.directory, npy.folder(source)) ==
@@ -269,13 +269,13 @@ TEST_CASE("directory: keep_suffix shows every name as it is, but for lock files"
 }
 
 TEST_CASE("directory: entries say what they are", "[fs][directory][unit]") {
-  const Source source({{"frame.b2", Kind::frame},
-                       {"sparse.b2", Kind::sparse_frame},
-                       {"array.b2nd", Kind::array},
-                       {"text", Kind::text},
-                       {"sub", Kind::folder},
-                       {"link", Kind::link},
-                       {"fifo", Kind::fifo}});
+  const SourceFiles source({{"frame.b2", Kind::frame},
+                            {"sparse.b2", Kind::sparse_frame},
+                            {"array.b2nd", Kind::array},
+                            {"text", Kind::text},
+                            {"sub", Kind::folder},
+                            {"link", Kind::link},
+                            {"fifo", Kind::fifo}});
   Tree tree;
   const auto folder = tree.folder(source);
   const auto entries = tree.directory.list(folder);
@@ -300,7 +300,7 @@ TEST_CASE("directory: entries say what they are", "[fs][directory][unit]") {
 }
 
 TEST_CASE("directory: names follow what the folder holds now", "[fs][directory][unit]") {
-  const Source source({{"x.b2", Kind::frame}});
+  const SourceFiles source({{"x.b2", Kind::frame}});
   Tree tree;
   const auto folder = tree.folder(source);
   CHECK(listed(tree.directory, folder) == Listing{{"x", as_frame("x.b2")}});
@@ -317,7 +317,7 @@ TEST_CASE("directory: names follow what the folder holds now", "[fs][directory][
 }
 
 TEST_CASE("directory: what is no directory is refused", "[fs][directory][unit]") {
-  const Source source({{"text", Kind::text}});
+  const SourceFiles source({{"text", Kind::text}});
   Tree tree;
   const DiskFolder file(source.open("text"), tree.probe);
   const auto entries = tree.directory.list(file);
@@ -343,7 +343,7 @@ TEST_CASE("directory: one entry alone is shown for what it is taken for", "[fs][
                           LoneRow{"data.npy", Kind::array, {{"data.npy", as_npy("data.npy")}}}}) {
     CAPTURE(row.name);
     // Files beside it do not matter.
-    const Source source({{row.name, row.kind}, {"x", Kind::text}, {"x.npy", Kind::text}});
+    const SourceFiles source({{row.name, row.kind}, {"x", Kind::text}, {"x.npy", Kind::text}});
     Tree tree;
     const SingleEntryFolder folder(source.open(), row.name, Expected::array, tree.probe);
     check_both(tree.directory, folder, row.expected, {row.name, "x", "x.npy", "data", "y"});
@@ -358,7 +358,7 @@ TEST_CASE("directory: listings at the same time do not disturb each other",
     files.emplace(std::to_string(i) + (i % 2 == 0 ? ".b2" : ""),
                   i % 2 == 0 ? Kind::frame : Kind::text);
   }
-  const Source source(files);
+  const SourceFiles source(files);
   Tree tree;
   const auto folder = tree.folder(source);
   std::vector<std::set<std::string>> shown(6);

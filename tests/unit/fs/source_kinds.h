@@ -61,9 +61,9 @@ inline std::string text_of(const Listing& listing) {
 }
 
 // A folder on disk.
-class Source {
+class SourceFiles {
  public:
-  explicit Source(const Files& files = {}) {
+  explicit SourceFiles(const Files& files = {}) {
     for (const auto& [name, kind] : files) add(name, kind);
   }
 
@@ -119,7 +119,7 @@ class Source {
 struct Tree {
   explicit Tree(bool keep_suffix = false, ArrayViews arrays = ArrayViews::npy)
       : probe(codec::Limits{}), pool(2), directory(pool, keep_suffix, arrays) {}
-  [[nodiscard]] DiskFolder folder(const Source& source) { return {source.open(), probe}; }
+  [[nodiscard]] DiskFolder folder(const SourceFiles& source) { return {source.open(), probe}; }
   SourceProbe probe;
   WorkerPool pool;
   NameMap directory;

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "fs/source/name_policy.h"
+#include "fs/source/suffixes.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 #include "tests/support/threads.h"
@@ -254,8 +254,8 @@ TEST_CASE("source_probe: a file that changed is looked at again", "[fs][source_p
   CHECK(probed(probe, folder, "x.b2").summary.content == Content::other);
 }
 
-// Oracle: the header as it is.  A file that others write to keeps its size and gets times set by hand:
-// only the time of change is left to tell two states apart, and that has ticks.
+// Oracle: the header as it is.  The file keeps its size and gets times set by hand: only the
+// time of change tells two states apart, and that has ticks.
 TEST_CASE("source_probe: states of one tick of the clock are told apart",
           "[fs][source_probe][race]") {
   const OpenFolder folder;

@@ -70,23 +70,23 @@ class Mount {
     return st;
   }
 
-  Filesystem::Entry lookup(const std::string& name, NodeId parent = kRootNode) {
-    const auto entry = fs().lookup(parent, name);
+  NodeEntry lookup(const std::string& name, NodeId parent = kRootNode) {
+    const auto entry = fs().tree().lookup(parent, name);
     CAPTURE(name);
     REQUIRE(entry);
     return *entry;
   }
   int lookup_error(const std::string& name, NodeId parent = kRootNode) {
-    const auto entry = fs().lookup(parent, name);
+    const auto entry = fs().tree().lookup(parent, name);
     return entry ? 0 : entry.error().sys;
   }
-  Filesystem::Opened open(NodeId id) {
-    auto opened = fs().open_file(id, O_RDONLY);
+  OpenedFile open(NodeId id) {
+    auto opened = fs().contents().open(id, O_RDONLY);
     REQUIRE(opened);
     return std::move(*opened);
   }
   Result<test::Bytes> read(OpenFile& file, std::uint64_t offset, std::uint64_t size) {
-    FRAMEFS_TRY(const auto result, fs().read(file, offset, size));
+    FRAMEFS_TRY(const auto result, fs().contents().read(file, offset, size));
     test::Bytes all;
     for (const auto& span : result.spans) test::append(all, span);
     return all;
@@ -95,16 +95,16 @@ class Mount {
   test::Bytes read_all(NodeId id) {
     const auto opened = open(id);
     auto bytes = read(*opened.file, 0, 1u << 20);
-    fs().close_file(*opened.file);
+    fs().contents().close(*opened.file);
     REQUIRE(bytes);
     return *bytes;
   }
   test::Bytes read_all(const std::string& shown_name) { return read_all(lookup(shown_name).id); }
   // The names shown in a directory.
   std::vector<std::string> names(NodeId id = kRootNode) {
-    const auto directory = fs().open_directory(id);
+    const auto directory = fs().tree().open_directory(id);
     REQUIRE(directory);
-    const auto entries = fs().list(**directory);
+    const auto entries = fs().tree().list(**directory);
     REQUIRE(entries);
     std::vector<std::string> names;
     for (const auto& entry : *entries) names.push_back(entry.shown.name);

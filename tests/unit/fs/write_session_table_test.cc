@@ -92,8 +92,7 @@ TEST_CASE("edit_table: what was closed is committed without anybody asking",
   }
 }
 
-// Oracle: the number of runs.  A session that begins or ends changes the answer once, that of another
-// file does not.
+// Oracle: the number of runs.  A session that begins or ends changes the answer once.
 TEST_CASE(
     "edit_table: what is observed is looked at again where a session began or ended meanwhile",
     "[fs][edit_table][race]") {

@@ -3,14 +3,13 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "codec/array/array_layout.h"
 #include "codec/core/byte_source.h"
 #include "codec/core/limits.h"
 #include "codec/frame/frame.h"
 #include "codec/frame/frame_reader.h"
-#include "fs/core/guarded.h"
+#include "fs/core/idle_pool.h"
 
 namespace framefs::fs {
 
@@ -29,14 +28,12 @@ class DecodedSource final : public codec::ByteSource {
   codec::Result<std::uint64_t> size() const override;
 
  private:
-  std::unique_ptr<codec::FrameReader> borrow() const;
-
   const std::shared_ptr<const codec::ByteSource> source_;
   const std::shared_ptr<const codec::Frame> frame_;
   const std::optional<codec::ArrayLayout> array_;
   const codec::Limits limits_;
-  // Readers at rest, one for each thread that has been here at a time.
-  mutable Guarded<std::vector<std::unique_ptr<codec::FrameReader>>> idle_;
+  static constexpr KeptIdle kKeptReaders{.max_bytes = 2u << 20, .max_count = 4};
+  mutable IdlePool<codec::FrameReader, kKeptReaders> readers_;
 };
 
 }  // namespace framefs::fs

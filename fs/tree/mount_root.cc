@@ -1,9 +1,11 @@
-#include "fs/source/mount_root.h"
+#include "fs/tree/mount_root.h"
 
 #include <fcntl.h>
 
 #include <cerrno>
 #include <utility>
+
+#include "fs/source/suffixes.h"
 
 namespace framefs::fs {
 namespace {

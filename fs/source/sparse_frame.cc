@@ -1,4 +1,4 @@
-#include "fs/source/sparse_folder.h"
+#include "fs/source/sparse_frame.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <string_view>
 
-#include "fs/source/folder.h"
-#include "fs/source/name_policy.h"
+#include "fs/source/directory_items.h"
+#include "fs/source/suffixes.h"
 
 namespace framefs::fs {
 namespace {
@@ -22,8 +22,8 @@ bool is_chunk_file(std::string_view name) {
          name.find_first_not_of(kHex) >= kDigits;
 }
 
-Status unlink_at(int directory, const std::string& name, int flags) {
-  if (::unlinkat(directory, name.c_str(), flags) != 0) return system_error("unlink");
+Status unlink_at(int folder, const std::string& name, int flags) {
+  if (::unlinkat(folder, name.c_str(), flags) != 0) return system_error("unlink");
   return {};
 }
 
@@ -32,8 +32,22 @@ constexpr int kMaxRounds = 100;
 
 }  // namespace
 
-Result<SparseParts> sparse_parts(int directory) {
-  FRAMEFS_TRY(const auto items, items_of(directory));
+Result<UniqueFd> open_sparse_index(int folder, int flags) {
+  auto fd = open_quietly(folder, kSparseIndexName.data(), flags | O_NOFOLLOW);
+  if (!fd) return system_error("open");
+  return fd;
+}
+
+Result<struct stat> stat_sparse_index(int folder) {
+  struct stat st{};
+  if (::fstatat(folder, kSparseIndexName.data(), &st, AT_SYMLINK_NOFOLLOW) != 0) {
+    return system_error("stat");
+  }
+  return st;
+}
+
+Result<SparseParts> sparse_parts(int folder) {
+  FRAMEFS_TRY(const auto items, directory_items(folder));
   SparseParts parts;
   for (const auto& item : items) {
     if (item.name == kSparseIndexName) continue;
@@ -44,6 +58,24 @@ Result<SparseParts> sparse_parts(int directory) {
     }
   }
   return parts;
+}
+
+Status for_each_part(int folder, const std::function<Status(int fd, bool is_folder)>& change) {
+  FRAMEFS_TRY(const auto parts, sparse_parts(folder));
+  for (const auto& name : parts.names) {
+    const UniqueFd part(::openat(folder, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    if (!part && errno == ENOENT) continue;  // of a chunk that was just replaced
+    if (!part) return system_error("open");
+    FRAMEFS_CHECK(change(part.get(), false));
+  }
+  return change(folder, true);
+}
+
+mode_t sparse_folder_mode(mode_t mode) {
+  const mode_t readable = mode & (S_IRUSR | S_IRGRP | S_IROTH);
+  const mode_t allowed =
+      mode & (S_IRWXU | S_IRWXG | S_IRWXO) & ~mode_t{S_IXUSR | S_IXGRP | S_IXOTH};
+  return allowed | (readable >> 2U);
 }
 
 Status remove_sparse_frame(int parent, const std::string& name) {

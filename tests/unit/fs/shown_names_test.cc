@@ -1,10 +1,11 @@
-#include "fs/source/name_policy.h"
+#include "fs/tree/shown_names.h"
 
 #include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "fs/source/suffixes.h"
 #include "tests/support/catch.h"
 
 namespace framefs::fs {
@@ -17,7 +18,7 @@ constexpr FrameSummary kFrame{.content = Content::frame};
 constexpr FrameSummary kNumpy{.content = Content::array, .is_numpy = true};
 constexpr FrameSummary kOpaque{.content = Content::array};
 
-TEST_CASE("name_policy: a suffix says what may be in the file", "[fs][name_policy][unit]") {
+TEST_CASE("shown_names: a suffix says what may be in the file", "[fs][shown_names][unit]") {
   struct Row {
     std::string_view name;
     Expected expected;
@@ -40,8 +41,8 @@ TEST_CASE("name_policy: a suffix says what may be in the file", "[fs][name_polic
   }
 }
 
-TEST_CASE("name_policy: a frame's suffix is taken off where something is left",
-          "[fs][name_policy][unit]") {
+TEST_CASE("shown_names: a frame's suffix is taken off where something is left",
+          "[fs][shown_names][unit]") {
   struct Row {
     std::string_view name;
     std::string_view expected;  // empty: none
@@ -68,7 +69,7 @@ TEST_CASE("name_policy: a frame's suffix is taken off where something is left",
   }
 }
 
-TEST_CASE("name_policy: what is no frame wants no other name", "[fs][name_policy][unit]") {
+TEST_CASE("shown_names: what is no frame wants no other name", "[fs][shown_names][unit]") {
   for (const auto content : {Content::other, Content::embed_container, Content::zip_container}) {
     for (const auto name : {"x.b2"sv, "x.b2nd"sv, "x.b2e"sv, "x.b2z"sv, "x"sv}) {
       CAPTURE(name);
@@ -77,8 +78,8 @@ TEST_CASE("name_policy: what is no frame wants no other name", "[fs][name_policy
   }
 }
 
-TEST_CASE("name_policy: an array has the names that the mount's options ask for",
-          "[fs][name_policy][unit]") {
+TEST_CASE("shown_names: an array has the names that the mount's options ask for",
+          "[fs][shown_names][unit]") {
   struct Row {
     FrameSummary file;
     ArrayViews arrays;
@@ -102,7 +103,7 @@ TEST_CASE("name_policy: an array has the names that the mount's options ask for"
   }
 }
 
-TEST_CASE("name_policy: a full name comes first and is the file's own", "[fs][name_policy][unit]") {
+TEST_CASE("shown_names: a full name comes first and is the file's own", "[fs][shown_names][unit]") {
   struct Row {
     Content content;
     ShownAs shown_as;
@@ -118,7 +119,7 @@ TEST_CASE("name_policy: a full name comes first and is the file's own", "[fs][na
 }
 
 // Oracle: wanted_names() of every file that may want the name.
-TEST_CASE("name_policy: no file that may want a name is forgotten", "[fs][name_policy][unit]") {
+TEST_CASE("shown_names: no file that may want a name is forgotten", "[fs][shown_names][unit]") {
   const std::vector<std::string> stems = {"x",         "x.npy", "x.b2",  "x.b2nd",
                                           "x.npy.npy", ".x",    "...",   "x.b2.b2nd",
                                           ".npy",      "x.b2e", "x.b2z", "x.b2nd.npy"};
@@ -142,7 +143,7 @@ TEST_CASE("name_policy: no file that may want a name is forgotten", "[fs][name_p
   }
 }
 
-TEST_CASE("name_policy: lock files are hidden and nothing else", "[fs][name_policy][unit]") {
+TEST_CASE("shown_names: lock files are hidden and nothing else", "[fs][shown_names][unit]") {
   for (const auto name : {"x.b2frame.b2lock"sv, "x.b2lock"sv, ".b2lock"sv}) CHECK(is_hidden(name));
   for (const auto name :
        {"x.b2lock.b2frame"sv, "b2lock"sv, "x.b2frame"sv, ".hidden"sv, ""sv, "x.b2nd"sv}) {
@@ -151,8 +152,8 @@ TEST_CASE("name_policy: lock files are hidden and nothing else", "[fs][name_poli
   }
 }
 
-TEST_CASE("name_policy: the names that something could have come in order of likeness",
-          "[fs][name_policy][unit]") {
+TEST_CASE("shown_names: the names that something could have come in order of likeness",
+          "[fs][shown_names][unit]") {
   using Sources = std::vector<std::string>;
   CHECK(source_names({"y", ShownAs::frame}, "x.b2f") ==
         Sources{"y.b2f", "y.b2frame", "y.b2", "y.b2b", "y"});

@@ -1,35 +1,17 @@
-#include "fs/view/decoded_source.h"
+#include "fs/source/decoded_source.h"
 
 #include <utility>
 
 #include "codec/array/run_cursor.h"
 
 namespace framefs::fs {
-namespace {
-
-// What is kept for the next reads.
-constexpr std::size_t kKeptReaders = 4;
-constexpr std::uint64_t kKeptReaderBytes = 2u << 20;
-
-}  // namespace
-
-std::unique_ptr<codec::FrameReader> DecodedSource::borrow() const {
-  auto reader = idle_.with([](auto& idle) {
-    if (idle.empty()) return std::unique_ptr<codec::FrameReader>();
-    auto last = std::move(idle.back());
-    idle.pop_back();
-    return last;
-  });
-  if (reader) return reader;
-  return std::make_unique<codec::FrameReader>(*source_, *frame_, limits_);
-}
-
 codec::Status DecodedSource::read_at(std::uint64_t offset, std::span<std::byte> out) const {
   FRAMEFS_TRY(const auto all, size());
   if (offset > all || out.size() > all - offset) {
     return codec::fail(codec::Errc::truncated, "decoded bytes", offset);
   }
-  auto reader = borrow();
+  const auto reader = readers_.take(
+      [&] { return std::make_unique<codec::FrameReader>(*source_, *frame_, limits_); });
   codec::Status status;
   if (!array_) {
     status = reader->read(offset, out);
@@ -42,10 +24,6 @@ codec::Status DecodedSource::read_at(std::uint64_t offset, std::span<std::byte> 
       status = reader->read(at, out.subspan(run.offset - offset, run.size));
     }
   }
-  if (reader->memory_bytes() > kKeptReaderBytes) return status;
-  idle_.with([&](auto& idle) {
-    if (idle.size() < kKeptReaders) idle.push_back(std::move(reader));
-  });
   return status;
 }
 

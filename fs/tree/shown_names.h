@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "fs/core/mount_options.h"
-#include "fs/source/chunk_files.h"
 #include "fs/source/frame_summary.h"
 
 namespace framefs::fs {
@@ -20,12 +19,6 @@ enum class ShownAs : std::uint8_t {
   container,     // a directory of what is in the file
   single_entry,  // the directory of a mount that shows one entry
 };
-
-// What may be in a file of that name.
-Expected expected_content(std::string_view name);
-
-// Lock files beside frames, which no reader wants to see.
-bool is_hidden(std::string_view name);
 
 struct ShownName {
   std::string name;

@@ -1,10 +1,9 @@
 #pragma once
 
 #include "fs/core/mount_options.h"
-#include "fs/source/name_policy.h"
 #include "fs/source/source_probe.h"
 #include "fs/source/source_root.h"
-#include "fs/tree/node.h"
+#include "fs/tree/shown_names.h"
 
 namespace framefs::fs {
 

@@ -1,4 +1,4 @@
-// The part of the filesystem that answers for extended attributes.
+// Extended attributes.
 
 #include <fcntl.h>
 #include <sys/xattr.h>
@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "fs/inspect/frame_info.h"
-#include "fs/tree/filesystem.h"
+#include "fs/tree/attributes.h"
 
 namespace framefs::fs {
 namespace {
@@ -21,8 +21,8 @@ constexpr std::string_view kMeta = "user.framefs.meta.";
 constexpr std::string_view kVlmeta = "user.framefs.vlmeta.";
 
 // Access control lists and security labels are rules for the kernel, which heeds none of a file in
-// SOURCE when it is used through the mount; so the mount has none.  It says so by EOPNOTSUPP, which
-// `ls -l` asks once, and not by ENODATA, for which it would ask each file for both.
+// SOURCE when it is used through the mount.  So the mount neither shows nor takes them.  It says so by
+// EOPNOTSUPP: after ENODATA `ls -l` would ask each file for both.
 bool is_of_source(std::string_view name) {
   return !name.starts_with("system.") && !name.starts_with("security.");
 }
@@ -62,47 +62,36 @@ std::vector<char> as_chars(std::span<const std::byte> bytes) {
 }  // namespace
 
 // The frame that a node shows; nothing where it shows none that can be opened.
-Result<Filesystem::OpenedFrame> Filesystem::open_frame(Node& node) {
-  FRAMEFS_TRY(const auto source, open_source(node));
-  FRAMEFS_TRY(auto origin, origin_of(node, source));
-  auto opened = open_frame_at(origin, options_.limits);
+Result<Attributes::OpenedFrame> Attributes::open_frame(Node& node) {
+  FRAMEFS_TRY(const auto source, parts_.locator.open_file(node));
+  FRAMEFS_TRY(auto origin, parts_.containers.origin_of(node, source));
+  auto opened = open_frame_at(origin, limits_);
   if (!opened) return std::unexpected(opened.error());
   return OpenedFrame{std::move(origin), std::move(*opened)};
 }
 
-// Where the attributes are that a file has in SOURCE: for a sparse frame, at its index.  What is in
-// a store has none.
-Result<UniqueFd> Filesystem::open_attributes(const Node& node) const {
-  FRAMEFS_TRY(auto fd, open_node(node, O_PATH | O_NOFOLLOW));
-  FRAMEFS_TRY(const auto st, stat_of(fd.get()));
-  if (!node.key.shows_frame() || !S_ISDIR(st.st_mode)) return fd;
-  UniqueFd index(
-      ::openat(fd.get(), std::string(kSparseIndexName).c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-  if (!index) return system_error("open");
-  return index;
+// What the mount says of a frame; nothing where there is none that can be opened.
+std::vector<std::string> Attributes::frame_xattr_names(Node& node) {
+  std::vector<std::string> names;
+  if (!node.key.shows_frame()) return names;
+  const auto opened = open_frame(node);
+  if (!opened) return names;
+  names.emplace_back(kInfo);
+  const auto add = [&](std::string_view prefix, const std::string& name) {
+    if (is_attribute_name(name)) names.push_back(std::string(prefix) + name);
+  };
+  for (const auto& layer : opened->frame.metalayers()) add(kMeta, layer.name);
+  if (const auto session = parts_.writers.session_of(node)) {
+    for (const auto& name : session->vlmeta_names()) add(kVlmeta, name);
+  } else {
+    for (const auto& layer : opened->frame.vlmetalayers()) add(kVlmeta, layer.name);
+  }
+  return names;
 }
 
-Result<std::vector<std::string>> Filesystem::xattr_names(NodeId id) {
-  FRAMEFS_TRY(const auto node, nodes_.find(id));
-  std::vector<std::string> names;
-  if (node->key.shows_frame()) {
-    if (const auto opened = open_frame(*node)) {
-      names.emplace_back(kInfo);
-      const auto add = [&](std::string_view prefix, const auto& layers) {
-        for (const auto& layer : layers) {
-          if (is_attribute_name(layer.name)) names.push_back(std::string(prefix) + layer.name);
-        }
-      };
-      add(kMeta, opened->frame.metalayers());
-      if (const auto session = session_of(*node)) {
-        for (const auto& name : session->vlmeta_names()) {
-          if (is_attribute_name(name)) names.push_back(std::string(kVlmeta) + name);
-        }
-      } else {
-        add(kVlmeta, opened->frame.vlmetalayers());
-      }
-    }
-  }
+Result<std::vector<std::string>> Attributes::xattr_names(NodeId id) {
+  FRAMEFS_TRY(const auto node, parts_.tree.find(id));
+  auto names = frame_xattr_names(*node);
   if (node->key.is_member()) return names;
   FRAMEFS_TRY(const auto fd, open_attributes(*node));
   const auto path = path_of_fd(fd.get());
@@ -120,7 +109,7 @@ Result<std::vector<std::string>> Filesystem::xattr_names(NodeId id) {
   return names;
 }
 
-Result<std::vector<char>> Filesystem::frame_xattr(Node& node, std::string_view name) {
+Result<std::vector<char>> Attributes::frame_xattr(Node& node, std::string_view name) {
   const auto missing = system_error_of(ENODATA, "getxattr");
   if (!node.key.shows_frame()) return missing;
   FRAMEFS_TRY(const auto opened, open_frame(node));
@@ -135,7 +124,7 @@ Result<std::vector<char>> Filesystem::frame_xattr(Node& node, std::string_view n
     FRAMEFS_TRY(const auto content, codec::Frame::read_metalayer(*origin.source, *layer));
     return as_chars(content);
   }
-  if (const auto session = session_of(node); session && name.starts_with(kVlmeta)) {
+  if (const auto session = parts_.writers.session_of(node); session && name.starts_with(kVlmeta)) {
     FRAMEFS_TRY(const auto content, session->vlmeta(name.substr(kVlmeta.size())));
     if (!content) return missing;
     return as_chars(*content);
@@ -144,14 +133,14 @@ Result<std::vector<char>> Filesystem::frame_xattr(Node& node, std::string_view n
     const auto* const layer = find_layer(frame.vlmetalayers(), name.substr(kVlmeta.size()));
     if (layer == nullptr) return missing;
     FRAMEFS_TRY(const auto content,
-                codec::Frame::read_vlmetalayer(*origin.source, *layer, options_.limits));
+                codec::Frame::read_vlmetalayer(*origin.source, *layer, limits_));
     return as_chars(content);
   }
   return missing;
 }
 
-Result<std::vector<char>> Filesystem::xattr(NodeId id, const std::string& name) {
-  FRAMEFS_TRY(const auto node, nodes_.find(id));
+Result<std::vector<char>> Attributes::xattr(NodeId id, const std::string& name) {
+  FRAMEFS_TRY(const auto node, parts_.tree.find(id));
   if (name.starts_with(kOwn)) return frame_xattr(*node, name);
   if (!is_of_source(name)) return system_error_of(EOPNOTSUPP, "getxattr");
   if (node->key.is_member()) return system_error_of(ENODATA, "getxattr");
@@ -162,15 +151,18 @@ Result<std::vector<char>> Filesystem::xattr(NodeId id, const std::string& name) 
   });
 }
 
-Status Filesystem::set_xattr(NodeId id, const std::string& name, std::span<const std::byte> value,
+Status Attributes::set_xattr(NodeId id, const std::string& name, std::span<const std::byte> value,
                              int flags) {
-  FRAMEFS_TRY(const auto node, nodes_.find(id));
-  FRAMEFS_CHECK(check_writable(*node));
+  FRAMEFS_TRY(const auto node, parts_.tree.find(id));
+  FRAMEFS_CHECK(parts_.tree.check_writable(*node));
   if (name.starts_with(kVlmeta) && node->key.shows_frame()) {
     const bool is_there = frame_xattr(*node, name).has_value();
     if (is_there && (flags & XATTR_CREATE) != 0) return system_error_of(EEXIST, "setxattr");
     if (!is_there && (flags & XATTR_REPLACE) != 0) return system_error_of(ENODATA, "setxattr");
-    return set_vlmeta(*node, std::string_view(name).substr(kVlmeta.size()), value);
+    return parts_.writers.with_session(*node, [&](FrameWriteSession& session) {
+      return session.set_vlmeta(std::string_view(name).substr(kVlmeta.size()), value,
+                                FrameWriteSession::Existing::any);
+    });
   }
   if (name.starts_with(kOwn)) return system_error_of(EPERM, "setxattr");
   if (!is_of_source(name)) return system_error_of(EOPNOTSUPP, "setxattr");
@@ -182,13 +174,16 @@ Status Filesystem::set_xattr(NodeId id, const std::string& name, std::span<const
   return {};
 }
 
-Status Filesystem::remove_xattr(NodeId id, const std::string& name) {
-  FRAMEFS_TRY(const auto node, nodes_.find(id));
-  FRAMEFS_CHECK(check_writable(*node));
+Status Attributes::remove_xattr(NodeId id, const std::string& name) {
+  FRAMEFS_TRY(const auto node, parts_.tree.find(id));
+  FRAMEFS_CHECK(parts_.tree.check_writable(*node));
   if (name.starts_with(kOwn)) {
     FRAMEFS_TRY([[maybe_unused]] const auto value, frame_xattr(*node, name));
     if (!name.starts_with(kVlmeta)) return system_error_of(EPERM, "removexattr");
-    return remove_vlmeta(*node, std::string_view(name).substr(kVlmeta.size()));
+    return parts_.writers.with_session(*node, [&](FrameWriteSession& session) {
+      return session.set_vlmeta(std::string_view(name).substr(kVlmeta.size()), std::nullopt,
+                                FrameWriteSession::Existing::must);
+    });
   }
   if (!is_of_source(name)) return system_error_of(EOPNOTSUPP, "removexattr");
   FRAMEFS_TRY(const auto fd, open_attributes(*node));

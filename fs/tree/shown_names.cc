@@ -1,35 +1,16 @@
-#include "fs/source/name_policy.h"
+#include "fs/tree/shown_names.h"
 
-#include <array>
 #include <optional>
+
+#include "fs/source/suffixes.h"
 
 namespace framefs::fs {
 namespace {
-
-struct Suffix {
-  std::string_view text;
-  Expected content;
-};
-constexpr std::array<Suffix, 7> kSuffixes = {{{".b2frame", Expected::frame},
-                                              {".b2f", Expected::frame},
-                                              {".b2", Expected::frame},
-                                              {".b2b", Expected::frame},
-                                              {".b2nd", Expected::array},
-                                              {".b2e", Expected::embed_container},
-                                              {".b2z", Expected::zip_container}}};
 
 constexpr std::string_view kNpySuffix = ".npy";
 
 bool is_file_suffix(const Suffix& suffix) {
   return suffix.content == Expected::frame || suffix.content == Expected::array;
-}
-
-// What is left of `name` without `suffix`, where that is a name.
-std::optional<std::string> stem_of(std::string_view name, std::string_view suffix) {
-  if (!name.ends_with(suffix)) return std::nullopt;
-  const auto stem = name.substr(0, name.size() - suffix.size());
-  if (stem.empty() || stem == "." || stem == "..") return std::nullopt;
-  return std::string(stem);
 }
 
 std::optional<std::string> stripped_name(std::string_view name) {
@@ -50,15 +31,6 @@ bool shows_array(const FrameSummary& file, ArrayViews arrays) {
 }
 
 }  // namespace
-
-Expected expected_content(std::string_view name) {
-  for (const auto& suffix : kSuffixes) {
-    if (stem_of(name, suffix.text)) return suffix.content;
-  }
-  return Expected::nothing;
-}
-
-bool is_hidden(std::string_view name) { return name.ends_with(".b2lock"); }
 
 std::vector<ShownName> wanted_names(std::string_view name, const FrameSummary& file,
                                     ArrayViews arrays) {

@@ -1,4 +1,4 @@
-#include "fs/source/sparse_folder.h"
+#include "fs/source/sparse_frame.h"
 
 #include <fcntl.h>
 
@@ -37,8 +37,8 @@ class Folder {
   test::TempDirectory root_;
 };
 
-TEST_CASE("sparse_folder: chunk files and lock files are parts of the frame",
-          "[fs][sparse_folder][unit]") {
+TEST_CASE("sparse_frame_files: chunk files and lock files are parts of the frame",
+          "[fs][sparse_frame_files][unit]") {
   const Folder folder({"chunks.b2frame", "00000000.chunk", "0000ABCD.chunk", ".b2lock"});
   auto parts = sparse_parts(folder.open().get());
   REQUIRE(parts);
@@ -49,8 +49,8 @@ TEST_CASE("sparse_folder: chunk files and lock files are parts of the frame",
   CHECK_FALSE(folder.is_there());
 }
 
-TEST_CASE("sparse_folder: nothing is removed beside what is not the frame's",
-          "[fs][sparse_folder][unit]") {
+TEST_CASE("sparse_frame_files: nothing is removed beside what is not the frame's",
+          "[fs][sparse_frame_files][unit]") {
   for (const auto* const other : {"notes", "0000000.chunk", "000000000.chunk", "0000abcd.chunk",
                                   "00000000.chunk2", "0000000G.chunk", "chunks.b2frame.new"}) {
     CAPTURE(other);

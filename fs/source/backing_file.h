@@ -1,0 +1,40 @@
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "fs/core/file.h"
+#include "fs/source/frame_origin.h"
+
+namespace framefs::fs {
+
+// What is open in SOURCE for the sake of a shown file: a file, or the directory of a sparse frame.
+// Threads: any number.
+class BackingFile {
+ public:
+  // `fd` is open for reading.  Errors: system.
+  static Result<BackingFile> adopt(UniqueFd fd);
+
+  [[nodiscard]] bool is_sparse() const noexcept { return folder_ != nullptr; }
+  // The file; null for a sparse frame.
+  [[nodiscard]] const std::shared_ptr<const FileReader>& file() const noexcept { return file_; }
+  [[nodiscard]] int fd() const noexcept { return file_ ? file_->fd() : folder_->get(); }
+
+  // Of the file, or of the index file as it is now: two states differ in it.  Errors: system.
+  [[nodiscard]] Result<struct stat> content_stat() const;
+  // The file, or the index file as it is now.  Errors: system.
+  [[nodiscard]] Result<std::shared_ptr<const FileReader>> open_content() const;
+  // The frame in it, from byte `offset` of a file on, as it is now.  `name` is for the log.
+  // Errors: system, where the index of a sparse frame cannot be opened.
+  [[nodiscard]] Result<FrameOrigin> origin(std::uint64_t offset, std::string name) const;
+
+ private:
+  BackingFile() = default;
+  std::shared_ptr<const FileReader> file_;
+  std::shared_ptr<const UniqueFd> folder_;  // of a sparse frame
+};
+
+}  // namespace framefs::fs

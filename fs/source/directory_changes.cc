@@ -1,0 +1,94 @@
+#include "fs/source/directory_changes.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "fs/source/directory_items.h"
+#include "fs/source/suffixes.h"
+
+namespace framefs::fs {
+namespace {
+
+// Removes the entries of a directory that has only hidden ones.  Whether there were any.
+Result<bool> remove_hidden_entries(int parent, const std::string& name) {
+  const UniqueFd folder(
+      ::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!folder) return system_error("open");
+  FRAMEFS_TRY(const auto items, directory_items(folder.get()));
+  for (const auto& item : items) {
+    if (!is_hidden(item.name)) return false;
+  }
+  for (const auto& item : items) {
+    if (::unlinkat(folder.get(), item.name.c_str(), 0) != 0) return system_error("unlink");
+  }
+  return !items.empty();
+}
+
+std::string lock_file_of(const std::string& name) { return name + ".b2lock"; }
+
+}  // namespace
+
+Status rename_entry(int from, const std::string& name, int to, const std::string& new_name,
+                    unsigned flags) {
+  if (::renameat2(from, name.c_str(), to, new_name.c_str(), flags) == 0) return {};
+  // Not every filesystem knows flags; nobody was there a moment ago.
+  const bool is_unknown = flags == RENAME_NOREPLACE && errno == EINVAL;
+  if (is_unknown && ::renameat(from, name.c_str(), to, new_name.c_str()) == 0) return {};
+  return system_error("rename");
+}
+
+Status remove_empty_directory(int parent, const std::string& name) {
+  if (::unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0) return {};
+  if (errno != ENOTEMPTY && errno != EEXIST) return system_error("rmdir");
+  FRAMEFS_TRY(const auto again, remove_hidden_entries(parent, name));
+  if (!again) return system_error_of(ENOTEMPTY, "rmdir");
+  if (::unlinkat(parent, name.c_str(), AT_REMOVEDIR) != 0) return system_error("rmdir");
+  return {};
+}
+
+Status remove_entry(int parent, const std::string& name, bool is_directory) {
+  if (is_directory) return remove_empty_directory(parent, name);
+  if (::unlinkat(parent, name.c_str(), 0) != 0) return system_error("unlink");
+  return {};
+}
+
+void rename_lock_file(int from, const std::string& name, int to, const std::string& new_name) {
+  ::renameat(from, lock_file_of(name).c_str(), to, lock_file_of(new_name).c_str());
+}
+
+void exchange_lock_files(int one, const std::string& name, int other,
+                         const std::string& other_name) {
+  const auto first = lock_file_of(name);
+  const auto second = lock_file_of(other_name);
+  // Both are there, or either, or none.
+  if (::renameat2(one, first.c_str(), other, second.c_str(), RENAME_EXCHANGE) != 0 &&
+      ::renameat2(one, first.c_str(), other, second.c_str(), RENAME_NOREPLACE) != 0) {
+    ::renameat2(other, second.c_str(), one, first.c_str(), RENAME_NOREPLACE);
+  }
+}
+
+void remove_lock_file(int directory, const std::string& name) {
+  ::unlinkat(directory, lock_file_of(name).c_str(), 0);
+}
+
+Status give_new_entry(int fd, const struct stat& parent, uid_t user, gid_t group) {
+  if (::geteuid() != 0) return {};
+  FRAMEFS_TRY(const auto st, stat_of(fd));
+  if ((parent.st_mode & S_ISGID) != 0) group = st.st_gid;
+  if (st.st_uid == user && st.st_gid == group) return {};
+  if (::fchownat(fd, "", user, group, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW) != 0) {
+    return system_error("chown");
+  }
+  return {};
+}
+
+Status set_special_bits(int fd, mode_t mode) {
+  if ((mode & (S_ISUID | S_ISGID)) == 0) return {};
+  if (::chmod(path_of_fd(fd).c_str(), mode & 07777) != 0) return system_error("chmod");
+  return {};
+}
+
+}  // namespace framefs::fs

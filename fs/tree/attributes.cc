@@ -1,0 +1,106 @@
+#include "fs/tree/attributes.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "fs/source/sparse_frame.h"
+
+namespace framefs::fs {
+namespace {
+
+Status change_owner(int fd, const AttributeChange& change) {
+  constexpr uid_t kSame = static_cast<uid_t>(-1);
+  const int changed = ::fchownat(fd, "", change.user.value_or(kSame), change.group.value_or(kSame),
+                                 AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW);
+  if (changed != 0) return system_error("chown");
+  return {};
+}
+
+Status change_mode(int fd, mode_t mode) {
+  if (::chmod(path_of_fd(fd).c_str(), mode) != 0) return system_error("chmod");
+  return {};
+}
+
+}  // namespace
+
+Status Attributes::set_owner(const Node& node, int fd, const AttributeChange& change) const {
+  FRAMEFS_TRY(const auto folder, open_sparse(node));
+  if (folder) {
+    FRAMEFS_CHECK(
+        for_each_part(folder.get(), [&](int part, bool) { return change_owner(part, change); }));
+  }
+  return change_owner(fd, change);
+}
+
+Status Attributes::set_mode(const Node& node, int fd, mode_t mode) const {
+  FRAMEFS_TRY(const auto folder, open_sparse(node));
+  if (folder) {
+    FRAMEFS_CHECK(for_each_part(folder.get(), [&](int part, bool is_folder) {
+      return change_mode(part, is_folder ? sparse_folder_mode(mode) : mode);
+    }));
+  }
+  return change_mode(fd, mode);
+}
+
+Status Attributes::set_times(const Node& node, int fd, const timespec& accessed,
+                             const timespec& modified) {
+  const auto set = [&]() -> Status {
+    const timespec times[2] = {accessed, modified};
+    if (::utimensat(AT_FDCWD, path_of_fd(fd).c_str(), times, 0) != 0) {
+      return system_error("utimensat");
+    }
+    return {};
+  };
+  const auto session = modified.tv_nsec == UTIME_OMIT ? nullptr : parts_.writers.session_of(node);
+  return session ? session->set_mtime(modified, set) : set();
+}
+
+// The directory that a sparse frame is; nothing for other files.
+Result<UniqueFd> Attributes::open_sparse(const Node& node) const {
+  if (!node.key.shows_frame()) return UniqueFd();
+  FRAMEFS_TRY(const auto fd, parts_.locator.open(node, O_PATH | O_NOFOLLOW));
+  FRAMEFS_TRY(const auto st, stat_of(fd.get()));
+  if (!S_ISDIR(st.st_mode)) return UniqueFd();
+  return reopen(fd.get(), O_RDONLY | O_DIRECTORY);
+}
+
+// Where the attributes are that a file has in SOURCE: for a sparse frame, at its index.
+Result<UniqueFd> Attributes::open_attributes(const Node& node) const {
+  FRAMEFS_TRY(auto fd, parts_.locator.open(node, O_PATH | O_NOFOLLOW));
+  FRAMEFS_TRY(const auto st, stat_of(fd.get()));
+  if (!node.key.shows_frame() || !S_ISDIR(st.st_mode)) return fd;
+  return open_sparse_index(fd.get(), O_PATH);
+}
+
+Result<struct stat> Attributes::set(NodeId id, const AttributeChange& change, OpenFile* file) {
+  FRAMEFS_TRY(const auto node, parts_.tree.find(id));
+  FRAMEFS_CHECK(parts_.tree.check_writable(*node));
+  // The directory around one entry stands for nothing in SOURCE.
+  if (node->key.shown_as == ShownAs::single_entry) return system_error_of(EPERM, "setattr");
+  FRAMEFS_TRY(const auto fd, open_attributes(*node));
+  // In this order: a new owner takes bits of the mode away, a new size changes times.
+  if (change.user || change.group) FRAMEFS_CHECK(set_owner(*node, fd.get(), change));
+  if (change.mode) FRAMEFS_CHECK(set_mode(*node, fd.get(), *change.mode));
+  if (change.size) FRAMEFS_CHECK(parts_.contents.truncate(*node, file, *change.size));
+  if (change.accessed || change.modified) {
+    constexpr timespec kSame{.tv_sec = 0, .tv_nsec = UTIME_OMIT};
+    FRAMEFS_CHECK(set_times(*node, fd.get(), change.accessed.value_or(kSame),
+                            change.modified.value_or(kSame)));
+  }
+  return parts_.tree.stat_node(*node);
+}
+
+Status Attributes::sync_directory(NodeId id) {
+  FRAMEFS_TRY(const auto node, parts_.tree.find(id));
+  if (!parts_.tree.check_writable(*node) || node->key.shown_as != ShownAs::itself)
+    return {};  // nothing to be lost
+  FRAMEFS_TRY(const auto fd, parts_.locator.open(*node, O_RDONLY | O_DIRECTORY));
+  if (::fsync(fd.get()) != 0) return system_error("fsync");
+  return {};
+}
+
+}  // namespace framefs::fs

@@ -1,0 +1,284 @@
+#include "fs/tree/file_contents.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+#include "fs/core/file_sink.h"
+#include "fs/view/array_view.h"
+
+namespace framefs::fs {
+namespace {
+
+// Whether another writer has changed the frame since, and nothing was lost by that.
+bool is_superseded(const FrameWriteSession& session) {
+  return session.is_lost() && !session.has_lost_bytes();
+}
+
+// Zeros are written to an array's bytes in pieces of this size.
+constexpr std::size_t kZeroBytes = 256u << 10;
+
+Result<std::uint64_t> seek_file(int fd, Seek what, std::uint64_t offset) {
+  // The position that this moves is nobody's: files are read by offset.
+  const auto found =
+      ::lseek(fd, static_cast<off_t>(offset), what == Seek::data ? SEEK_DATA : SEEK_HOLE);
+  if (found < 0) return system_error("lseek");
+  return static_cast<std::uint64_t>(found);
+}
+
+Status resize_file(int fd, std::uint64_t size) {
+  if (::ftruncate(fd, static_cast<off_t>(size)) == 0) return {};
+  return system_error("truncate");
+}
+
+}  // namespace
+
+Result<OpenedFile> FileContents::open(NodeId id, int flags) {
+  FRAMEFS_TRY(auto node, parts_.tree.find(id));
+  const bool writes = (flags & O_ACCMODE) != O_RDONLY;
+  if (writes) FRAMEFS_CHECK(parts_.tree.check_writable(*node));
+  FRAMEFS_TRY(auto source,
+              writes ? parts_.writers.open(*node, flags) : parts_.locator.open_file(*node));
+  return open_as(std::move(node), std::move(source), flags, nullptr);
+}
+
+Result<FileContents::ContentNow> FileContents::content_now(const OpenFile& file) const {
+  const auto& node = *file.node;
+  const bool may_be_written = node.key.shows_frame() && !node.key.is_member();
+  const auto look = [&](const WriteSessionTable::Session& session) -> Result<ContentNow> {
+    FRAMEFS_TRY(const auto st, file.source.content_stat());
+    const bool is_written = session && may_be_written && session->check();
+    return ContentNow{identity_of(st), is_written ? session->id() : 0};
+  };
+  return parts_.writers.sessions().observe(file_key(node), look);
+}
+
+// Notes one handle more, and in which state it found the file.
+bool FileContents::keeps_pages(Node& node, const ContentNow& now) {
+  return node.state.with([&](Node::State& state) {
+    ++state.open_handles;
+    const bool is_known = std::exchange(state.kernel_pages, now.identity) == now.identity;
+    // A file that is being written changes by what the kernel itself has handed over.
+    const bool is_same_session =
+        std::exchange(state.kernel_pages_of, now.session_id) == now.session_id;
+    return is_known || (now.session_id != 0 && is_same_session);
+  });
+}
+
+Result<bool> FileContents::bypasses_pages(const OpenFile& file, bool is_written) const {
+  const auto& key = file.node->key;
+  // What is written by way of one view of an array is not in the pages of the other.
+  if (is_written) return arrays_ == ArrayViews::both && key.shown_as != ShownAs::frame;
+  if (!key.has_view()) {
+    if (!file.source.file()) return system_error_of(EISDIR, "open");
+    return false;
+  }
+  FRAMEFS_TRY(const auto view, parts_.views.current(file));
+  return !view->is_readable();
+}
+
+Result<OpenedFile> FileContents::open_as(std::shared_ptr<Node> node, BackingFile source, int flags,
+                                         const NewFile* new_file) {
+  OpenedFile opened;
+  opened.file =
+      std::make_unique<OpenFile>(std::move(node), std::move(source), parts_.ahead.new_pattern());
+  auto& file = *opened.file;
+  const bool writes = (flags & O_ACCMODE) != O_RDONLY;
+  if (writes && file.node->key.has_view()) {
+    FRAMEFS_TRY(auto joined, parts_.writers.join(*file.node, file.source, new_file));
+    file.session.set(std::move(joined));
+  }
+  const auto now = content_now(file);
+  if (!now) {
+    leave(file);
+    return std::unexpected(now.error());
+  }
+  opened.keep_pages = keeps_pages(*file.node, *now);
+  const auto bypasses = bypasses_pages(file, now->session_id != 0);
+  if (!bypasses) {
+    close(file);
+    return std::unexpected(bypasses.error());
+  }
+  opened.bypass_pages = *bypasses;
+  return opened;
+}
+
+void FileContents::close(const OpenFile& file) {
+  // The view goes with the last handle, and its descriptor with it; what the cache holds stays
+  // good.
+  std::shared_ptr<const View> dropped;
+  file.node->state.with([&](Node::State& state) {
+    if (--state.open_handles == 0) dropped = std::move(state.view);
+  });
+  leave(file);
+}
+
+void FileContents::leave(const OpenFile& file) const {
+  if (const auto session = file.session.get()) parts_.writers.leave(*file.node, session);
+}
+
+Result<ReadResult> FileContents::read(OpenFile& file, std::uint64_t offset, std::uint64_t size) {
+  const auto access = file.pattern->note(offset, size);
+  if (const auto session = parts_.writers.session_of(*file.node)) {
+    const auto view = parts_.views.of_session(*file.node, *session);
+    auto result = session->read_checked([&] { return view->read(offset, size, access); });
+    // What another writer has made of it is in the file.
+    if (!session->is_lost()) return result;
+  }
+  FRAMEFS_TRY(const auto view, parts_.views.current(file));
+  auto result = view->read(offset, size, access);
+  if (result) parts_.ahead.follow(file.pattern, view);
+  return result;
+}
+
+Result<std::uint64_t> FileContents::seek(const OpenFile& file, Seek what, std::uint64_t offset) {
+  if (!file.node->key.has_view()) return seek_file(file.source.fd(), what, offset);
+  if (const auto session = parts_.writers.session_of(*file.node)) {
+    const auto view = parts_.views.of_session(*file.node, *session);
+    auto found = session->read_checked([&] { return view->seek(what, offset); });
+    if (!session->is_lost()) return found;
+  }
+  FRAMEFS_TRY(const auto view, parts_.views.current(file));
+  return view->seek(what, offset);
+}
+
+// All bytes of an array are there from the beginning.
+Status FileContents::write_array(Node& node, FrameWriteSession& session, std::uint64_t offset,
+                                 std::span<const std::byte> bytes) {
+  const auto view = parts_.views.array_of(node, session);
+  if (!view->is_readable()) return system_error_of(EIO, "write");
+  // A program that writes by pages of memory writes the header as well: as it is.
+  const auto header = view->header();
+  if (offset < header.size()) {
+    const auto known = header.subspan(offset);
+    const auto again = bytes.first(std::min(bytes.size(), known.size()));
+    if (!std::ranges::equal(again, known.first(again.size()))) {
+      return system_error_of(EPERM, "write");
+    }
+    bytes = bytes.subspan(again.size());
+    offset += again.size();
+  }
+  const auto end = header.size() + view->array_bytes();
+  if (offset > end || bytes.size() > end - offset) return system_error_of(EPERM, "write");
+  if (bytes.empty()) return {};
+  std::vector<FrameWriteSession::Piece> pieces;
+  view->for_each_piece({offset - header.size(), bytes.size()},
+                       [&](std::uint64_t place, std::uint64_t within, std::uint64_t size) {
+                         pieces.push_back({place, bytes.subspan(within, size)});
+                       });
+  FRAMEFS_TRY([[maybe_unused]] const bool has_full, session.write(pieces));
+  return {};
+}
+
+Status FileContents::write(OpenFile& file, std::uint64_t offset, std::span<const std::byte> bytes) {
+  auto& node = *file.node;
+  if (!node.key.has_view()) return write_fully(file.source.fd(), offset, bytes);
+  FRAMEFS_TRY(const auto changing, parts_.writers.begin_change(file));
+  auto& session = *changing.session;
+  auto& sessions = parts_.writers.sessions();
+  FRAMEFS_CHECK(sessions.make_room(session));
+  if (node.key.shown_as != ShownAs::frame) return write_array(node, session, offset, bytes);
+  const FrameWriteSession::Piece piece{offset, bytes};
+  FRAMEFS_TRY(const bool has_full, session.write(std::span(&piece, 1)));
+  if (has_full) sessions.note_full(changing.session);
+  return {};
+}
+
+Result<bool> FileContents::append(OpenFile& file, std::uint64_t offset,
+                                  std::span<const std::byte> bytes) {
+  const auto& key = file.node->key;
+  if (!key.has_view()) {
+    FRAMEFS_CHECK(append_fully(file.source.fd(), bytes));
+    FRAMEFS_TRY(const auto st, stat_of(file.source.fd()));
+    return static_cast<std::uint64_t>(st.st_size) == offset + bytes.size();
+  }
+  // The size of an array is fixed: nothing can be appended, as the write itself says.
+  if (key.shown_as != ShownAs::frame) {
+    FRAMEFS_CHECK(write(file, offset, bytes));
+    return true;
+  }
+  FRAMEFS_TRY(const auto changing, parts_.writers.begin_change(file));
+  auto& sessions = parts_.writers.sessions();
+  FRAMEFS_CHECK(sessions.make_room(*changing.session));
+  FRAMEFS_TRY(const auto appended, changing->append(bytes));
+  if (appended.has_full) sessions.note_full(changing.session);
+  return appended.offset == offset;
+}
+
+Status FileContents::truncate(Node& node, OpenFile* file, std::uint64_t size) {
+  if (!node.key.has_view()) {
+    if (file != nullptr) return resize_file(file->source.fd(), size);
+    FRAMEFS_TRY(const auto fd, parts_.locator.open(node, O_WRONLY | O_NOFOLLOW | O_NONBLOCK));
+    return resize_file(fd.get(), size);
+  }
+  if (node.key.shown_as != ShownAs::frame) {
+    FRAMEFS_TRY(const auto now, parts_.tree.stat_node(node));
+    const bool is_same = size == static_cast<std::uint64_t>(now.st_size);
+    return is_same ? Status{} : system_error_of(EPERM, "truncate");
+  }
+  const auto resize = [size](FrameWriteSession& session) { return session.truncate(size); };
+  if (file == nullptr || !file->session.get()) return parts_.writers.with_session(node, resize);
+  FRAMEFS_TRY(const auto changing, parts_.writers.begin_change(*file));
+  return resize(*changing.session);
+}
+
+Status FileContents::allocate(OpenFile& file, int mode, std::uint64_t offset, std::uint64_t size) {
+  if (!file.node->key.has_view()) {
+    const int done =
+        ::fallocate(file.source.fd(), mode, static_cast<off_t>(offset), static_cast<off_t>(size));
+    return done == 0 ? Status{} : system_error("fallocate");
+  }
+  FRAMEFS_TRY(const auto session, parts_.writers.begin_change(file));
+  constexpr int kKnown = FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE;
+  if ((mode & ~kKnown) != 0) return system_error_of(EOPNOTSUPP, "fallocate");
+  const bool makes_zeros = (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)) != 0;
+  const bool may_grow = (mode & FALLOC_FL_KEEP_SIZE) == 0;
+  if (file.node->key.shown_as != ShownAs::frame) {
+    return allocate_array(file, makes_zeros, may_grow, offset, size);
+  }
+  if (makes_zeros) FRAMEFS_CHECK(session->zero(offset, size));
+  return may_grow ? session->extend(offset + size) : Status{};
+}
+
+Status FileContents::allocate_array(OpenFile& file, bool makes_zeros, bool may_grow,
+                                    std::uint64_t offset, std::uint64_t size) {
+  const auto view = parts_.views.array_of(*file.node, *file.session.get());
+  if (!view->is_readable()) return system_error_of(EIO, "fallocate");
+  const auto end = view->header().size() + view->array_bytes();
+  if (may_grow && (offset > end || size > end - offset)) return system_error_of(EPERM, "fallocate");
+  if (!makes_zeros || offset >= end) return {};
+  size = std::min(size, end - offset);
+  const std::vector<std::byte> zeros(std::min<std::uint64_t>(size, kZeroBytes));
+  while (size > 0) {
+    const auto part = std::span(zeros).first(std::min<std::uint64_t>(size, zeros.size()));
+    FRAMEFS_CHECK(write(file, offset, part));
+    offset += part.size();
+    size -= part.size();
+  }
+  return {};
+}
+
+Status FileContents::flush(OpenFile& file) {
+  // What cannot be stored shows while there is somebody to be told.
+  const auto session = file.session.get();
+  if (!session || is_superseded(*session)) return {};
+  return session->flush(ChunkOverlay::Which::all);
+}
+
+Status FileContents::sync(OpenFile& file, bool only_data) {
+  if (const auto own = file.session.get()) {
+    static_cast<void>(own->check());  // is_superseded() then tells
+    if (!is_superseded(*own)) return own->commit(true);
+  }
+  if (const auto session = parts_.writers.session_of(*file.node)) return session->commit(true);
+  if (file.node->key.has_view() && !file.source.file()) return {};
+  const int fd = file.source.fd();
+  if ((only_data ? ::fdatasync(fd) : ::fsync(fd)) != 0) return system_error("fsync");
+  return {};
+}
+
+}  // namespace framefs::fs

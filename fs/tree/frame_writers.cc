@@ -1,0 +1,107 @@
+#include "fs/tree/frame_writers.h"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace framefs::fs {
+namespace {
+
+// Opens once more what `fd` holds: a file, or the directory of a sparse frame.
+Result<UniqueFd> reopen_frame(int fd) {
+  auto again = reopen(fd, O_RDWR | O_NONBLOCK);
+  if (!again && again.error().sys == EISDIR) again = reopen(fd, O_RDONLY | O_DIRECTORY);
+  return again;
+}
+
+}  // namespace
+
+WriteSessionTable::Session FrameWriters::session_of(const FileKey& file) const {
+  auto session = parts_.sessions.find(file);
+  return session && session->check() ? session : nullptr;
+}
+
+WriteSessionTable::Session FrameWriters::session_of(const Node& node) const {
+  if (!node.key.shows_frame() || node.key.is_member()) return nullptr;
+  return session_of(file_key(node));
+}
+
+Result<FrameWriters::Changing> FrameWriters::begin_change(Node& node,
+                                                          WriteSessionTable::Session session,
+                                                          int fd) const {
+  constexpr int kMaxAttempts = 8;
+  const auto make_anew = [&]() -> Result<WriteSessionTable::Session> {
+    FRAMEFS_TRY(auto again, reopen_frame(fd));
+    FRAMEFS_TRY(const auto source, BackingFile::adopt(std::move(again)));
+    return make(node, source, nullptr);
+  };
+  for (int i = 0; i < kMaxAttempts; ++i) {
+    auto begun = session->begin_change();
+    if (begun) return Changing{std::move(session), std::move(*begun)};
+    if (!session->is_lost() || session->has_lost_bytes()) return std::unexpected(begun.error());
+    FRAMEFS_TRY(session, parts_.sessions.renew(file_key(node), session, make_anew));
+  }
+  return system_error_of(EAGAIN, "a frame that another writer keeps changing");
+}
+
+Result<FrameWriters::Changing> FrameWriters::begin_change(OpenFile& file) const {
+  const auto known = file.session.get();
+  if (!known) return system_error_of(EBADF, "write");
+  FRAMEFS_TRY(auto changing, begin_change(*file.node, known, file.source.fd()));
+  if (changing.session != known) file.session.set(changing.session);
+  return changing;
+}
+
+Result<BackingFile> FrameWriters::open(const Node& node, int flags) const {
+  constexpr int kAlways = O_NOFOLLOW | O_NONBLOCK;
+  auto fd = parts_.locator.open(node, O_RDWR | kAlways);
+  if (!fd && node.key.has_view() && fd.error().sys == EISDIR) {
+    fd = parts_.locator.open(node, O_RDONLY | kAlways);  // the directory of a sparse frame
+  } else if (!fd && !node.key.has_view() && fd.error().sys == EACCES) {
+    // A plain file is opened for reading too, as the kernel may want to read what surrounds the bytes
+    // that are written; where that is not allowed, it does without.
+    fd = parts_.locator.open(node, (flags & O_ACCMODE) | kAlways);
+  }
+  if (!fd) return std::unexpected(fd.error());
+  return BackingFile::adopt(std::move(*fd));
+}
+
+// A frame that was never written to gets its typesize and filters with its first chunk.
+Result<std::shared_ptr<FrameWriteSession>> FrameWriters::make(Node& node, const BackingFile& source,
+                                                              const NewFile* new_file) const {
+  FRAMEFS_TRY(const auto st, source.content_stat());
+  auto name = parts_.locator.name_for_log(node);
+  WriteTarget target{.file = source.file(), .directory = {}, .name = name};
+  if (new_file != nullptr) target.bytes = new_file->bytes;
+  if (source.is_sparse()) {
+    target.directory = UniqueFd(::fcntl(source.fd(), F_DUPFD_CLOEXEC, 0));
+    if (!target.directory) return system_error("dup");
+  }
+  const auto& reads = parts_.services.reads;
+  auto opening = open_for_writing_frame(
+      std::move(target), parts_.containers.content_id(node, identity_of(st)), reads.limits);
+  if (!opening) {
+    reads.log.failure(name, opening.error());
+    return std::unexpected(opening.error());
+  }
+  std::optional<NewFrame> planned;
+  if (new_file != nullptr) {
+    planned = new_file->frame;
+  } else if (opening->frame.nbytes() == 0 && opening->frame.header().typesize == 1) {
+    planned = parts_.new_frames.frame_for(parts_.locator.nodes().path_of(node));
+  }
+  if (planned) {
+    opening->choose_params = [chosen = *planned](std::span<const std::byte> first) {
+      return codec::choose_params_by_trial(chosen.encode, chosen.hints, first);
+    };
+  }
+  return FrameWriteSession::make(std::move(*opening), parts_.services);
+}
+
+Result<std::shared_ptr<FrameWriteSession>> FrameWriters::join(Node& node, const BackingFile& source,
+                                                              const NewFile* new_file) const {
+  return parts_.sessions.open(file_key(node), [&] { return make(node, source, new_file); });
+}
+
+}  // namespace framefs::fs

@@ -1,0 +1,125 @@
+#pragma once
+
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "fs/core/mount_options.h"
+#include "fs/source/folder.h"
+#include "fs/tree/file_contents.h"
+#include "fs/tree/frame_writers.h"
+#include "fs/tree/name_map.h"
+#include "fs/tree/node_locator.h"
+#include "fs/tree/source_tree.h"
+#include "fs/write/new_frame_policy.h"
+
+namespace framefs::fs {
+
+// The process that asks, and so the owner of a new entry, where the daemon may give it away.
+struct Caller {
+  uid_t user = 0;
+  gid_t group = 0;
+};
+
+// Changes of names: entries are made, linked, renamed and removed.
+// Errors of all members: system; EROFS where nothing can be changed, or in a container; EPERM for a
+//   name under which SOURCE would show something else, as "x.b2frame" for what is to be shown as that.
+// Threads: any number.
+class Namespace {
+ public:
+  // Lifetime: all that is referred to outlives it.
+  struct Parts {
+    SourceTree& tree;
+    NodeLocator& locator;
+    SourceProbe& probe;
+    const NameMap& names;
+    const NewFramePolicy& new_frames;
+    const FrameWriters& writers;
+    FileContents& contents;
+  };
+  Namespace(const MountOptions& options, const Parts& parts)
+      : keep_suffix_(options.keep_suffix), parts_(parts) {}
+
+  // Each counts one lookup of the entry.  Modes are taken as they are, whatever the umask.
+  Result<NodeEntry> make_directory(NodeId parent, const std::string& name, mode_t mode,
+                                   const Caller& caller);
+  // A fifo, socket, device, or regular file.
+  Result<NodeEntry> make_node(NodeId parent, const std::string& name, mode_t mode, dev_t device,
+                              const Caller& caller);
+  Result<NodeEntry> make_symlink(NodeId parent, const std::string& name, const std::string& target,
+                                 const Caller& caller);
+  Result<NodeEntry> make_link(NodeId id, NodeId parent, const std::string& name);
+  struct Created {
+    NodeEntry entry;
+    OpenedFile opened;
+  };
+  // A new regular file, a frame or plain as WriteOptions say; without O_EXCL, one that is there
+  // already.  `flags` are those of open(2).
+  Result<Created> create_file(NodeId parent, const std::string& name, mode_t mode, int flags,
+                              const Caller& caller);
+
+  Status remove_file(NodeId parent, const std::string& name);
+  Status remove_directory(NodeId parent, const std::string& name);
+  // `flags` are those of renameat2(2), RENAME_NOREPLACE and RENAME_EXCHANGE.
+  Status rename(NodeId parent, const std::string& name, NodeId new_parent,
+                const std::string& new_name, unsigned flags);
+
+ private:
+  // A directory in which names change.
+  struct Parent {
+    std::shared_ptr<Node> node;
+    std::unique_ptr<DiskFolder> folder;
+    struct stat stat{};
+
+    [[nodiscard]] int fd() const noexcept { return folder->fd(); }
+  };
+  // One of its entries.
+  struct Member {
+    const Parent& parent;
+    NameMap::Found found;
+  };
+
+  Result<Parent> open_parent(NodeId id);
+  Result<Parent> open_parent_for(NodeId id, const std::string& new_name);
+  [[nodiscard]] Result<std::optional<NameMap::Found>> find_in(const Folder& folder,
+                                                              const std::string& name) const;
+  [[nodiscard]] Status check_new_name(const std::string& name, ShownAs shown_as) const;
+
+  // namespace_create.cc
+  Result<NodeEntry> enter_new(const Parent& parent, const std::string& source_name,
+                              const Caller& caller, mode_t mode);
+  // `folder` is that of `parent`.
+  [[nodiscard]] Result<NewFile> plan_file(const Parent& parent, const Folder& folder,
+                                          const std::string& name) const;
+  Result<BackingFile> make_file(const Parent& parent, const NewFile& plan, mode_t mode,
+                                const Caller& caller);
+  Result<OpenedFile> open_existing(NodeId id, int flags);
+  Result<Created> created(NodeId id, Result<OpenedFile> opened);
+
+  // namespace_rename.cc
+  [[nodiscard]] Result<std::string> place_of(const Member& moved, const Parent& to,
+                                             const std::string& new_name,
+                                             const NameMap::Found* replaced) const;
+  Status hold(const Member& member);
+  void release_hold(const Member& member);
+  Status remove_source(int parent, const std::string& source_name, const NameMap::Found& what);
+  Status remove_member(const Member& member);
+  Status rename_source(const Member& moved, const Parent& to, const std::string& source_name,
+                       unsigned flags);
+  Status make_durable(const Member& moved);
+  Status replace(const Member& moved, const Member& target, const std::string& new_name);
+  Status replace_elsewhere(const Member& moved, const Member& target,
+                           const std::string& source_name);
+  Status replace_by_exchange(const Member& moved, const Member& target);
+  Status exchange(const Member& one, const std::string& one_name, const Member& other,
+                  const std::string& other_name);
+  Status exchange_in_one_step(const Member& one, const Member& other);
+
+  const bool keep_suffix_;
+  const Parts parts_;
+};
+
+}  // namespace framefs::fs

@@ -1,0 +1,260 @@
+// New entries, and what the changes of names have in common.
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "codec/frame/frame_writer.h"
+#include "fs/core/file_sink.h"
+#include "fs/source/directory_changes.h"
+#include "fs/source/suffixes.h"
+#include "fs/tree/namespace.h"
+
+namespace framefs::fs {
+namespace {
+
+constexpr mode_t kModeBits = 07777;
+
+Result<std::vector<std::byte>> empty_frame(const NewFrame& frame) {
+  return codec::encode_empty_frame({.encode = frame.encode, .chunksize = frame.chunksize});
+}
+
+// What a frame without data will be under a name.
+FrameSummary summary_of_new(Expected expected) {
+  FrameSummary summary;
+  if (expected == Expected::frame) summary.content = Content::frame;
+  return summary;
+}
+
+}  // namespace
+
+// Refuses a new name, for what is to be shown as `shown_as`, under which SOURCE would show something
+// else: such names are for those who fill SOURCE.
+Status Namespace::check_new_name(const std::string& name, ShownAs shown_as) const {
+  const auto expected = expected_content(name);
+  const bool is_kept =
+      shown_as == ShownAs::container ||
+      (keep_suffix_ && (expected == Expected::frame || shown_as != ShownAs::itself));
+  if (is_hidden(name) || (expected != Expected::nothing && !is_kept)) {
+    return system_error_of(EPERM, "name");
+  }
+  return {};
+}
+
+Result<Namespace::Parent> Namespace::open_parent(NodeId id) {
+  Parent parent;
+  FRAMEFS_TRY(parent.node, parts_.tree.find(id));
+  FRAMEFS_CHECK(parts_.tree.check_writable(*parent.node));
+  const auto shown_as = parent.node->key.shown_as;
+  if (shown_as == ShownAs::single_entry) return system_error_of(EPERM, "directory");
+  if (shown_as != ShownAs::itself) return system_error_of(ENOTDIR, "directory");
+  FRAMEFS_TRY(auto fd, parts_.locator.open(*parent.node, O_PATH | O_DIRECTORY));
+  FRAMEFS_TRY(parent.stat, stat_of(fd.get()));
+  parent.folder = std::make_unique<DiskFolder>(std::move(fd), parts_.probe);
+  return parent;
+}
+
+Result<std::optional<NameMap::Found>> Namespace::find_in(const Folder& folder,
+                                                         const std::string& name) const {
+  auto found = parts_.names.find(folder, name);
+  if (found) return std::optional(std::move(*found));
+  if (found.error().sys == ENOENT) return std::optional<NameMap::Found>();
+  return std::unexpected(found.error());
+}
+
+// The directory in which something is to be made that is called `new_name`.
+Result<Namespace::Parent> Namespace::open_parent_for(NodeId id, const std::string& new_name) {
+  FRAMEFS_TRY(auto parent, open_parent(id));
+  FRAMEFS_TRY(const auto there, find_in(*parent.folder, new_name));
+  if (there) return system_error_of(EEXIST, "name");
+  FRAMEFS_CHECK(check_new_name(new_name, ShownAs::itself));
+  return parent;
+}
+
+// The entry that was just made, given to the caller; where that fails, it is removed.
+Result<NodeEntry> Namespace::enter_new(const Parent& parent, const std::string& source_name,
+                                       const Caller& caller, mode_t mode) {
+  const auto finish = [&]() -> Result<NodeEntry> {
+    const UniqueFd fd(::openat(parent.fd(), source_name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    if (!fd) return system_error("open");
+    FRAMEFS_CHECK(give_new_entry(fd.get(), parent.stat, caller.user, caller.group));
+    if (S_ISREG(mode)) FRAMEFS_CHECK(set_special_bits(fd.get(), mode));
+    FRAMEFS_TRY(const auto st, stat_of(fd.get()));
+    FRAMEFS_TRY(const auto seen, parts_.tree.see({st.st_dev, st.st_ino}, [&] {
+      return parent.folder->probe(source_name);
+    }));
+    const auto shown_as =
+        seen.entry.summary.content == Content::frame ? ShownAs::frame : ShownAs::itself;
+    return parts_.tree.enter(parent.node, source_name, shown_as, seen);
+  };
+  auto entered = finish();
+  if (!entered) ::unlinkat(parent.fd(), source_name.c_str(), S_ISDIR(mode) ? AT_REMOVEDIR : 0);
+  return entered;
+}
+
+Result<NodeEntry> Namespace::make_directory(NodeId parent, const std::string& name, mode_t mode,
+                                            const Caller& caller) {
+  FRAMEFS_TRY(const auto in, open_parent_for(parent, name));
+  if (::mkdirat(in.fd(), name.c_str(), mode & kModeBits) != 0) return system_error("mkdir");
+  return enter_new(in, name, caller, S_IFDIR | (mode & kModeBits));
+}
+
+Result<NodeEntry> Namespace::make_node(NodeId parent, const std::string& name, mode_t mode,
+                                       dev_t device, const Caller& caller) {
+  FRAMEFS_TRY(const auto in, open_parent_for(parent, name));
+  if (S_ISREG(mode)) {
+    FRAMEFS_TRY(const auto plan, plan_file(in, *in.folder, name));
+    FRAMEFS_CHECK(make_file(in, plan, mode, caller));
+    return enter_new(in, plan.source_name, caller, mode);
+  }
+  if (::mknodat(in.fd(), name.c_str(), mode, device) != 0) return system_error("mknod");
+  return enter_new(in, name, caller, mode);
+}
+
+Result<NodeEntry> Namespace::make_symlink(NodeId parent, const std::string& name,
+                                          const std::string& target, const Caller& caller) {
+  FRAMEFS_TRY(const auto in, open_parent_for(parent, name));
+  if (::symlinkat(target.c_str(), in.fd(), name.c_str()) != 0) return system_error("symlink");
+  return enter_new(in, name, caller, S_IFLNK);
+}
+
+Result<NodeEntry> Namespace::make_link(NodeId id, NodeId parent, const std::string& name) {
+  FRAMEFS_TRY(const auto node, parts_.tree.find(id));
+  FRAMEFS_CHECK(parts_.tree.check_writable(*node));
+  FRAMEFS_TRY(const auto in, open_parent_for(parent, name));
+  FRAMEFS_TRY(const auto object, parts_.locator.open(*node, O_PATH | O_NOFOLLOW));
+  FRAMEFS_TRY(const auto st, stat_of(object.get()));
+  // Sparse frames are directories, which have but one name.
+  if (S_ISDIR(st.st_mode)) return system_error_of(EPERM, "link");
+  const auto path = parts_.locator.nodes().path_of(*node);
+  const auto summary = [&](Expected expected) {
+    if (expected == Expected::nothing || !S_ISREG(st.st_mode)) return FrameSummary{};
+    auto fd = reopen(object.get(), O_RDONLY | O_NONBLOCK);
+    if (!fd) return FrameSummary{};
+    return parts_.probe.probe_open(FileReader(std::move(*fd)), st, expected);
+  };
+  FRAMEFS_TRY(const auto source_name,
+              parts_.names.place(*in.folder, {.asked = {name, node->key.shown_as},
+                                              .source_name = path.substr(path.rfind('/') + 1),
+                                              .summary = summary,
+                                              .leaving = {},
+                                              .replaced = {}}));
+  if (::linkat(AT_FDCWD, path_of_fd(object.get()).c_str(), in.fd(), source_name.c_str(),
+               AT_SYMLINK_FOLLOW) != 0) {
+    return system_error("link");
+  }
+  FRAMEFS_TRY(const auto seen,
+              parts_.tree.see(file_key(*node), [&] { return in.folder->probe(source_name); }));
+  return parts_.tree.enter(in.node, source_name, node->key.shown_as, seen);
+}
+
+// Where no name that a frame could have would be shown as asked, or it would be too long, the file is
+// plain: better that than none.
+Result<NewFile> Namespace::plan_file(const Parent& parent, const Folder& folder,
+                                     const std::string& name) const {
+  const auto directory = parts_.locator.nodes().path_of(*parent.node);
+  const auto path = directory == "." ? name : directory + "/" + name;
+  NewFile plan{.source_name = name, .frame = parts_.new_frames.frame_for(path)};
+  if (!plan.frame) return plan;
+  auto placed = parts_.names.place(folder, {.asked = {name, ShownAs::frame},
+                                            .source_name = {},
+                                            .summary = summary_of_new,
+                                            .leaving = {},
+                                            .replaced = {}});
+  if (placed) {
+    plan.source_name = std::move(*placed);
+    FRAMEFS_TRY(plan.bytes, empty_frame(*plan.frame));
+  } else {
+    plan.frame.reset();
+  }
+  return plan;
+}
+
+// Makes the file and opens it for reading and writing, whatever its mode.
+Result<BackingFile> Namespace::make_file(const Parent& parent, const NewFile& plan, mode_t mode,
+                                         const Caller& caller) {
+  const auto* const name = plan.source_name.c_str();
+  UniqueFd fd;
+  // A frame gets its name once it is one, where SOURCE can make files without names: a daemon that is
+  // killed in between leaves no empty file of a frame's name, which would be shown as just that.
+  if (plan.frame) {
+    fd = UniqueFd(::openat(parent.fd(), ".", O_RDWR | O_TMPFILE | O_CLOEXEC, mode & kModeBits));
+  }
+  const bool has_name = !fd;
+  if (has_name) {
+    fd = UniqueFd(::openat(parent.fd(), name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                           mode & kModeBits));
+  }
+  if (!fd) return system_error("create");
+  const auto fill = [&]() -> Status {
+    FRAMEFS_CHECK(give_new_entry(fd.get(), parent.stat, caller.user, caller.group));
+    FRAMEFS_CHECK(write_fully(fd.get(), 0, plan.bytes));
+    FRAMEFS_CHECK(set_special_bits(fd.get(), mode));
+    if (!has_name && ::linkat(AT_FDCWD, path_of_fd(fd.get()).c_str(), parent.fd(), name,
+                              AT_SYMLINK_FOLLOW) != 0) {
+      return system_error("create");
+    }
+    return {};
+  };
+  if (const auto filled = fill(); !filled) {
+    if (has_name) ::unlinkat(parent.fd(), name, 0);
+    return std::unexpected(filled.error());
+  }
+  return BackingFile::adopt(std::move(fd));
+}
+
+// Another process made the file just now.  The kernel, which truncates files by setattr, takes it for
+// new and does not.
+Result<OpenedFile> Namespace::open_existing(NodeId id, int flags) {
+  FRAMEFS_TRY(auto opened, parts_.contents.open(id, flags));
+  if ((flags & O_TRUNC) == 0) return opened;
+  auto& file = *opened.file;
+  if (const auto cut = parts_.contents.truncate(*file.node, &file, 0); !cut) {
+    parts_.contents.close(file);
+    return std::unexpected(cut.error());
+  }
+  return opened;
+}
+
+// The file that was opened, with the size and times that it has now that it is open.
+Result<Namespace::Created> Namespace::created(NodeId id, Result<OpenedFile> opened) {
+  if (!opened) {
+    parts_.tree.forget(id, 1);
+    return std::unexpected(opened.error());
+  }
+  const auto st = parts_.tree.stat_file(*opened->file);
+  if (!st) {
+    parts_.contents.close(*opened->file);
+    parts_.tree.forget(id, 1);
+    return std::unexpected(st.error());
+  }
+  return Created{.entry = {id, *st}, .opened = std::move(*opened)};
+}
+
+Result<Namespace::Created> Namespace::create_file(NodeId parent, const std::string& name,
+                                                  mode_t mode, int flags, const Caller& caller) {
+  FRAMEFS_TRY(const auto in, open_parent(parent));
+  const NegativeLookupCache folder(*in.folder);
+  FRAMEFS_TRY(const auto there, find_in(folder, name));
+  auto& nodes = parts_.locator.nodes();
+  if (there) {
+    if ((flags & O_EXCL) != 0) return system_error_of(EEXIST, "create");
+    const NodeKey key{there->entry.stat.st_dev, there->entry.stat.st_ino, there->shown_as, {}};
+    const auto id = nodes.lookup(in.node, there->source_name, key)->id;
+    return created(id, open_existing(id, flags));
+  }
+  FRAMEFS_CHECK(check_new_name(name, ShownAs::itself));
+  FRAMEFS_TRY(const auto plan, plan_file(in, folder, name));
+  FRAMEFS_TRY(auto source, make_file(in, plan, mode, caller));
+  FRAMEFS_TRY(const auto st, stat_of(source.fd()));
+  const auto shown_as = plan.frame ? ShownAs::frame : ShownAs::itself;
+  const auto node =
+      nodes.lookup(in.node, plan.source_name, NodeKey{st.st_dev, st.st_ino, shown_as, {}});
+  return created(node->id, parts_.contents.open_as(node, std::move(source), flags,
+                                                   plan.frame ? &plan : nullptr));
+}
+
+}  // namespace framefs::fs

@@ -1,0 +1,261 @@
+// Removal and renaming.
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "fs/source/directory_changes.h"
+#include "fs/source/sparse_frame.h"
+#include "fs/tree/namespace.h"
+
+namespace framefs::fs {
+namespace {
+
+bool is_shown_directory(const NameMap::Found& found) {
+  return found.shown_as == ShownAs::container ||
+         (found.shown_as == ShownAs::itself && S_ISDIR(found.entry.stat.st_mode));
+}
+
+bool is_sparse(const NameMap::Found& found) { return found.entry.index_stat.has_value(); }
+
+// Frames and containers may have a lock file beside them; that of a sparse frame is in its directory.
+bool may_have_lock_file(const NameMap::Found& found) {
+  return found.shown_as != ShownAs::itself && !is_sparse(found);
+}
+
+void remove_lock_file_of(const NameMap::Found& found, int directory) {
+  if (may_have_lock_file(found)) remove_lock_file(directory, found.source_name);
+}
+
+}  // namespace
+
+// Keeps the entry for those who have it open, or as their working directory.
+Status Namespace::hold(const Member& member) {
+  const auto& [parent, found] = member;
+  UniqueFd fd(::openat(parent.fd(), found.source_name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  if (!fd) return system_error("open");
+  parts_.locator.nodes().hold(file_key(found.entry), {parent.node, found.source_name},
+                              std::make_shared<const UniqueFd>(std::move(fd)));
+  return {};
+}
+
+void Namespace::release_hold(const Member& member) {
+  const auto& [parent, found] = member;
+  parts_.locator.nodes().hold(file_key(found.entry), {parent.node, found.source_name}, nullptr);
+}
+
+// Removes what is called `source_name` by now.  No commit may bring parts of a sparse frame back
+// meanwhile; the session of any other file goes on with what has no name.
+Status Namespace::remove_source(int parent, const std::string& source_name,
+                                const NameMap::Found& what) {
+  if (!is_sparse(what)) {
+    return remove_entry(parent, source_name, S_ISDIR(what.entry.stat.st_mode));
+  }
+  const auto remove = [&] { return remove_sparse_frame(parent, source_name); };
+  const auto session = parts_.writers.sessions().find(file_key(what.entry));
+  return session ? session->remove(remove) : remove();
+}
+
+Status Namespace::remove_member(const Member& member) {
+  const auto& [parent, found] = member;
+  FRAMEFS_CHECK(hold(member));
+  if (auto removed = remove_source(parent.fd(), found.source_name, found); !removed) {
+    release_hold(member);
+    return removed;
+  }
+  remove_lock_file_of(found, parent.fd());
+  return {};
+}
+
+Status Namespace::remove_file(NodeId parent, const std::string& name) {
+  FRAMEFS_TRY(const auto in, open_parent(parent));
+  FRAMEFS_TRY(auto found, parts_.names.find(*in.folder, name));
+  if (is_shown_directory(found)) return system_error_of(EISDIR, "unlink");
+  return remove_member({in, std::move(found)});
+}
+
+Status Namespace::remove_directory(NodeId parent, const std::string& name) {
+  FRAMEFS_TRY(const auto in, open_parent(parent));
+  FRAMEFS_TRY(auto found, parts_.names.find(*in.folder, name));
+  if (!is_shown_directory(found)) return system_error_of(ENOTDIR, "rmdir");
+  // It is full of what cannot be removed one by one.
+  if (found.shown_as == ShownAs::container) return system_error_of(EPERM, "rmdir");
+  return remove_member({in, std::move(found)});
+}
+
+// The name that `moved` gets in SOURCE to be shown as `new_name` in `to`.
+Result<std::string> Namespace::place_of(const Member& moved, const Parent& to,
+                                        const std::string& new_name,
+                                        const NameMap::Found* replaced) const {
+  const auto& [from, found] = moved;
+  NameMap::Newcomer newcomer{.asked = {new_name, found.shown_as},
+                             .source_name = found.source_name,
+                             .summary = {},
+                             .leaving = {},
+                             .replaced = {}};
+  newcomer.summary = [&](Expected expected) {
+    const auto entry = parts_.probe.probe_as(from.fd(), found.source_name, expected);
+    return entry ? entry->summary : FrameSummary{};
+  };
+  if (from.node == to.node) newcomer.leaving.push_back(found.source_name);
+  if (replaced != nullptr) {
+    newcomer.leaving.push_back(replaced->source_name);
+    newcomer.replaced = replaced->source_name;
+  }
+  return parts_.names.place(*to.folder, newcomer);
+}
+
+Status Namespace::rename_source(const Member& moved, const Parent& to,
+                                const std::string& source_name, unsigned flags) {
+  const auto& [from, found] = moved;
+  const auto renamed = parts_.locator.renaming([&]() -> Status {
+    FRAMEFS_CHECK(rename_entry(from.fd(), found.source_name, to.fd(), source_name, flags));
+    parts_.locator.nodes().move(file_key(found.entry), {from.node, found.source_name},
+                                {to.node, source_name});
+    return {};
+  });
+  FRAMEFS_CHECK(renamed);
+  if (may_have_lock_file(found)) {
+    rename_lock_file(from.fd(), found.source_name, to.fd(), source_name);
+  }
+  return {};
+}
+
+Status Namespace::rename(NodeId parent, const std::string& name, NodeId new_parent,
+                         const std::string& new_name, unsigned flags) {
+  const bool is_unknown = (flags & ~unsigned{RENAME_NOREPLACE | RENAME_EXCHANGE}) != 0;
+  if (is_unknown || flags == (RENAME_NOREPLACE | RENAME_EXCHANGE)) {
+    return system_error_of(EINVAL, "rename");
+  }
+  FRAMEFS_TRY(const auto from, open_parent(parent));
+  FRAMEFS_TRY(const auto to, open_parent(new_parent));
+  FRAMEFS_TRY(auto found, parts_.names.find(*from.folder, name));
+  const Member moved{from, std::move(found)};
+  FRAMEFS_TRY(auto there, find_in(*to.folder, new_name));
+  if (!there) {
+    if ((flags & RENAME_EXCHANGE) != 0) return system_error_of(ENOENT, "rename");
+    FRAMEFS_CHECK(check_new_name(new_name, moved.found.shown_as));
+    FRAMEFS_TRY(const auto source_name, place_of(moved, to, new_name, nullptr));
+    return rename_source(moved, to, source_name, RENAME_NOREPLACE);
+  }
+  if ((flags & RENAME_NOREPLACE) != 0) return system_error_of(EEXIST, "rename");
+  if (file_key(moved.found.entry) == file_key(there->entry)) return {};  // two names of one file
+  const Member target{to, std::move(*there)};
+  if ((flags & RENAME_EXCHANGE) != 0) return exchange(moved, name, target, new_name);
+  return replace(moved, target, new_name);
+}
+
+// Programs write a file anew, close it and give it the name of the old one.  Whatever ends the daemon or
+// the machine then, the name must lead to the old content or to the new.
+Status Namespace::make_durable(const Member& moved) {
+  const auto& [parent, found] = moved;
+  if (const auto session = parts_.writers.session_of(file_key(found.entry))) {
+    return session->commit(true);
+  }
+  if (found.shown_as == ShownAs::itself || is_sparse(found)) return {};
+  // Its last commit may have been moments ago.
+  const UniqueFd fd(::openat(parent.fd(), found.source_name.c_str(),
+                             O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!fd) return errno == EACCES ? Status{} : system_error("open");
+  if (::fdatasync(fd.get()) != 0) return system_error("fdatasync");
+  return {};
+}
+
+Status Namespace::replace(const Member& moved, const Member& target, const std::string& new_name) {
+  const auto& there = target.found;
+  const bool is_directory = is_shown_directory(moved.found);
+  if (is_shown_directory(there) != is_directory) {
+    return system_error_of(is_directory ? ENOTDIR : EISDIR, "rename");
+  }
+  if (there.shown_as == ShownAs::container) return system_error_of(EPERM, "rename");
+  FRAMEFS_TRY(const auto source_name, place_of(moved, target.parent, new_name, &there));
+  FRAMEFS_CHECK(make_durable(moved));
+  FRAMEFS_CHECK(hold(target));
+  Status done;
+  if (source_name != there.source_name) {
+    done = replace_elsewhere(moved, target, source_name);
+  } else if (S_ISDIR(there.entry.stat.st_mode) == S_ISDIR(moved.found.entry.stat.st_mode) &&
+             !is_sparse(there)) {
+    done = rename_source(moved, target.parent, source_name, 0);
+  } else {
+    done = replace_by_exchange(moved, target);
+  }
+  if (!done) release_hold(target);
+  return done;
+}
+
+// For two that are called differently in SOURCE: in between, both are there, and the name is shown of
+// one of them.
+Status Namespace::replace_elsewhere(const Member& moved, const Member& target,
+                                    const std::string& source_name) {
+  const auto& to = target.parent;
+  FRAMEFS_CHECK(rename_source(moved, to, source_name, RENAME_NOREPLACE));
+  if (auto removed = remove_source(to.fd(), target.found.source_name, target.found); !removed) {
+    auto back = moved.found;
+    back.source_name = source_name;
+    FRAMEFS_CHECK(rename_source({to, std::move(back)}, moved.parent, moved.found.source_name,
+                                RENAME_NOREPLACE));
+    return removed;
+  }
+  remove_lock_file_of(target.found, to.fd());
+  return {};
+}
+
+// Where one is a directory in SOURCE, or the other a full one, as sparse frames are, the two change
+// places first: so the name is never missing.
+Status Namespace::replace_by_exchange(const Member& moved, const Member& target) {
+  const auto& [from, found] = moved;
+  const auto& [to, there] = target;
+  FRAMEFS_CHECK(rename_source(moved, to, there.source_name, RENAME_EXCHANGE));
+  if (auto removed = remove_source(from.fd(), found.source_name, there); !removed) {
+    auto back = found;
+    back.source_name = there.source_name;
+    FRAMEFS_CHECK(rename_source({to, std::move(back)}, from, found.source_name, RENAME_EXCHANGE));
+    return removed;
+  }
+  return {};
+}
+
+Status Namespace::exchange_in_one_step(const Member& one, const Member& other) {
+  const auto& one_name = one.found.source_name;
+  const auto& other_name = other.found.source_name;
+  const auto exchanged = parts_.locator.renaming([&]() -> Status {
+    FRAMEFS_CHECK(
+        rename_entry(one.parent.fd(), one_name, other.parent.fd(), other_name, RENAME_EXCHANGE));
+    const NodeTable::Place one_place{one.parent.node, one_name};
+    const NodeTable::Place other_place{other.parent.node, other_name};
+    parts_.locator.nodes().move(file_key(one.found.entry), one_place, other_place);
+    parts_.locator.nodes().move(file_key(other.found.entry), other_place, one_place);
+    return {};
+  });
+  FRAMEFS_CHECK(exchanged);
+  if (may_have_lock_file(one.found) || may_have_lock_file(other.found)) {
+    exchange_lock_files(one.parent.fd(), one_name, other.parent.fd(), other_name);
+  }
+  return {};
+}
+
+// In one step where each can have the other's name in SOURCE; else one after the other.
+Status Namespace::exchange(const Member& one, const std::string& one_name, const Member& other,
+                           const std::string& other_name) {
+  FRAMEFS_TRY(const auto one_source, place_of(one, other.parent, other_name, &other.found));
+  FRAMEFS_TRY(const auto other_source, place_of(other, one.parent, one_name, &one.found));
+  if (one_source == other.found.source_name && other_source == one.found.source_name) {
+    return exchange_in_one_step(one, other);
+  }
+  FRAMEFS_CHECK(rename_source(one, other.parent, one_source, RENAME_NOREPLACE));
+  if (auto second = rename_source(other, one.parent, other_source, RENAME_NOREPLACE); !second) {
+    auto back = one.found;
+    back.source_name = one_source;
+    FRAMEFS_CHECK(rename_source({other.parent, std::move(back)}, one.parent, one.found.source_name,
+                                RENAME_NOREPLACE));
+    return second;
+  }
+  return {};
+}
+
+}  // namespace framefs::fs

@@ -1,0 +1,60 @@
+#include "fs/tree/node_locator.h"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace framefs::fs {
+
+bool names_source(const NodeKey& key, const struct stat& st) noexcept {
+  // The directory around one entry is the same whatever entry that is by now.
+  if (key.shown_as == ShownAs::single_entry) return true;
+  return st.st_dev == key.device && st.st_ino == key.inode;
+}
+
+NodeLocator::NodeLocator(SourceRoot root, const NodeKey& root_key, std::string source_name)
+    : root_(std::move(root)),
+      source_name_(std::move(source_name)),
+      nodes_(root_key, root_.path()) {}
+
+std::string NodeLocator::name_for_log(const Node& node) const {
+  std::string name = source_name_;
+  // Where the mount shows one entry, SOURCE is the path of that entry.
+  if (root_.path() == ".") name += "/" + nodes_.path_of(node);
+  if (node.key.is_member()) name += "/" + node.key.member;
+  return name;
+}
+
+bool NodeLocator::is_elsewhere(const Error& error) noexcept {
+  return error.kind == Errc::system &&
+         (error.sys == ENOENT || error.sys == ENOTDIR || error.sys == ESTALE);
+}
+
+std::unexpected<Error> NodeLocator::missing(const Error& error) {
+  return system_error_of(error.sys == ENOTDIR ? ENOTDIR : ESTALE, error.field);
+}
+
+Result<UniqueFd> NodeLocator::open_place(const Node& node, int flags) const {
+  FRAMEFS_TRY(auto fd, root_.open(nodes_.path_of(node), flags));
+  // Another file may have taken the place since; the kernel then has to look the name up anew.
+  FRAMEFS_TRY(const auto st, stat_of(fd.get()));
+  if (!names_source(node.key, st)) return system_error_of(ESTALE, "open");
+  return fd;
+}
+
+Result<UniqueFd> NodeLocator::open(const Node& node, int flags) const {
+  auto fd = where_it_is([&] { return open_place(node, flags); });
+  if (fd || !is_elsewhere(fd.error())) return fd;
+  if (const auto held = nodes_.held(node)) return reopen(held->get(), flags);
+  return missing(fd.error());
+}
+
+Result<BackingFile> NodeLocator::open_file(const Node& node, int access) const {
+  // O_RDONLY suffices for a container and for the directory of a sparse frame.
+  const auto container = node.key.is_member() ? nodes_.container_of(node) : nullptr;
+  FRAMEFS_TRY(auto fd, open(container ? *container : node, access | O_NOFOLLOW | O_NONBLOCK));
+  return BackingFile::adopt(std::move(fd));
+}
+
+}  // namespace framefs::fs

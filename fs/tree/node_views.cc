@@ -1,0 +1,102 @@
+#include "fs/tree/node_views.h"
+
+#include <utility>
+
+#include "fs/view/array_view.h"
+#include "fs/view/cached_frame.h"
+#include "fs/view/frame_view.h"
+#include "fs/view/window_view.h"
+
+namespace framefs::fs {
+namespace {
+
+ArrayView::Header header_of(ShownAs shown_as) {
+  return shown_as == ShownAs::npy ? ArrayView::Header::npy : ArrayView::Header::none;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const View>> NodeViews::make(const OpenFile& file, ContentId content) const {
+  auto origin = containers_.origin_of(*file.node, file.source);
+  const auto shown_as = file.node->key.shown_as;
+  if (shown_as == ShownAs::itself) {
+    Result<std::shared_ptr<const codec::ByteSource>> bytes;
+    if (origin) {
+      bytes = origin->source;
+    } else {
+      services_.log.failure(containers_.name_for_log(*file.node), origin.error());
+      bytes = std::unexpected(origin.error());
+    }
+    return std::make_shared<const WindowView>(std::move(bytes), services_.buffers);
+  }
+  if (!origin) return std::unexpected(origin.error());
+  auto frame = std::make_shared<const CachedFrame>(std::move(*origin), content, services_);
+  if (shown_as == ShownAs::frame) return std::make_shared<const FrameView>(std::move(frame));
+  return std::make_shared<const ArrayView>(std::move(frame), header_of(shown_as), cache_bytes_);
+}
+
+// Frames are changed under a mount, by appending or in place: comparing the file's times before each
+// read is cheap beside serving bytes of two states.
+Result<std::shared_ptr<const View>> NodeViews::current(const OpenFile& file) const {
+  auto& node = *file.node;
+  FRAMEFS_TRY(const auto st, file.source.content_stat());
+  const auto id = containers_.content_id(node, identity_of(st));
+  const auto known = node.state.with(
+      [&](const Node::State& state) { return state.content_id == id ? state.view : nullptr; });
+  if (known) return known;
+  FRAMEFS_TRY(auto made, make(file, id));
+  return node.state.with([&](Node::State& state) {
+    if (state.content_id == id) {
+      // Another thread may have been as quick.
+      if (state.view) return state.view;
+      state.view = made;
+    }
+    return std::shared_ptr<const View>(std::move(made));
+  });
+}
+
+std::shared_ptr<const View> NodeViews::of_session(Node& node,
+                                                  const FrameWriteSession& session) const {
+  auto known = node.state.with([&](const Node::State& state) {
+    return state.overlay_view_of == session.id() ? state.overlay_view : nullptr;
+  });
+  if (known) return known;
+  const auto chunks = session.chunks();
+  std::shared_ptr<const View> made;
+  if (node.key.shown_as == ShownAs::frame) {
+    made = std::make_shared<const FrameView>(chunks);
+  } else {
+    made = session.reading([&] {
+      return std::make_shared<const ArrayView>(chunks, header_of(node.key.shown_as), cache_bytes_);
+    });
+  }
+  std::shared_ptr<const View> dropped;  // destroyed after the lock
+  node.state.with([&](Node::State& state) {
+    dropped = std::exchange(state.overlay_view, made);
+    state.overlay_view_of = session.id();
+  });
+  return made;
+}
+
+std::shared_ptr<const ArrayView> NodeViews::array_of(Node& node,
+                                                     const FrameWriteSession& session) const {
+  return std::static_pointer_cast<const ArrayView>(of_session(node, session));
+}
+
+void NodeViews::end_session(const FileKey& file, const FileIdentity& identity) const {
+  for (const auto shown_as : {ShownAs::frame, ShownAs::array, ShownAs::npy}) {
+    const auto node = nodes_.find(NodeKey{file.device, file.inode, shown_as, {}});
+    if (!node) continue;
+    std::shared_ptr<const View> dropped;  // destroyed after the lock
+    node->state.with([&](Node::State& state) {
+      if (state.kernel_pages_of != 0) state.kernel_pages = identity;
+      state.kernel_pages_of = 0;
+      // Two states may look alike from outside.
+      state.content_id = {};
+      dropped = std::move(state.overlay_view);
+      state.overlay_view_of = 0;
+    });
+  }
+}
+
+}  // namespace framefs::fs

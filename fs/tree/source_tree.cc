@@ -1,0 +1,310 @@
+#include "fs/tree/source_tree.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <utility>
+
+#include "fs/source/container_folder.h"
+#include "fs/source/shown_access.h"
+#include "fs/source/suffixes.h"
+
+namespace framefs::fs {
+namespace {
+
+// The root of a mount that shows one entry is not the entry, and an array's bytes are not its .npy
+// file.  Filesystems number upwards from small values: the high bits are free to tell them apart.
+constexpr std::uint64_t kSingleEntryInode = std::uint64_t{1} << 61;
+constexpr std::uint64_t kArrayInode = std::uint64_t{1} << 62;
+
+// A file that others keep replacing while it is looked up is given up after so many looks.
+constexpr int kMaxRounds = 100;
+
+// A chunk is the natural unit of a frame, within what tools use as a buffer.
+blksize_t shown_block_size(std::uint64_t chunksize) {
+  constexpr std::uint64_t kMin = 4u << 10;
+  constexpr std::uint64_t kMax = 1u << 20;
+  return static_cast<blksize_t>(std::clamp(chunksize, kMin, kMax));
+}
+
+// A user who may read a container may look into it.
+mode_t directory_mode(mode_t file_mode) {
+  const mode_t readable = file_mode & (S_IRUSR | S_IRGRP | S_IROTH);
+  return S_IFDIR | readable | (readable >> 2U);
+}
+
+std::string directory_part(const std::string& path) {
+  const auto slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash);
+}
+
+std::string name_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+}  // namespace
+
+SourceTree::SourceTree(const MountOptions& options, Expected expected, const Parts& parts)
+    : read_only_(options.read_only),
+      arrays_(options.arrays),
+      limits_(options.limits),
+      expected_(expected),
+      locator_(parts.locator),
+      containers_(parts.containers),
+      probe_(parts.probe),
+      names_(parts.names),
+      sessions_(parts.sessions),
+      inodes_(parts.locator.nodes().root()->key.device) {}
+
+Status SourceTree::check_writable(const Node& node) const {
+  const bool in_container = node.key.shown_as == ShownAs::container || node.key.is_member();
+  if (read_only_ || in_container) return system_error_of(EROFS, "write");
+  return {};
+}
+
+// A folder of what is shown in a directory.
+Result<std::unique_ptr<Folder>> SourceTree::open_folder(Node& node) const {
+  if (node.key.shown_as == ShownAs::container) {
+    FRAMEFS_TRY(auto opened, containers_.open(node));
+    return std::make_unique<ContainerFolder>(std::move(opened), node.key.member, limits_);
+  }
+  if (node.key.shown_as == ShownAs::single_entry) {
+    FRAMEFS_TRY(auto fd, locator_.root().open(".", O_PATH | O_DIRECTORY));
+    return std::make_unique<SingleEntryFolder>(std::move(fd), locator_.root().path(), expected_,
+                                               probe_);
+  }
+  // The directory of a sparse frame is shown as a file.
+  if (node.key.shown_as != ShownAs::itself) return system_error_of(ENOTDIR, "opendir");
+  FRAMEFS_TRY(auto fd, locator_.open(node, O_RDONLY | O_DIRECTORY));
+  return std::make_unique<DiskFolder>(std::move(fd), probe_);
+}
+
+Result<SourceTree::Seen> SourceTree::see(FileKey guess, const Probe& probe) const {
+  const auto look = [&](const WriteSessionTable::Session& session) -> Result<Seen> {
+    FRAMEFS_TRY(auto entry, probe());
+    Seen seen{.entry = std::move(entry), .written = {}};
+    if (session && session->check()) seen.written = session->shown();
+    return seen;
+  };
+  while (true) {
+    FRAMEFS_TRY(auto seen, sessions_.observe(guess, look));
+    const auto key = file_key(seen.entry);
+    if (key == guess) return seen;
+    guess = key;  // another file has taken the place
+  }
+}
+
+Result<SourceTree::Seen> SourceTree::see_node(Node& node) const {
+  if (!node.key.is_member()) return see(file_key(node), [&] { return probe_node(node); });
+  // Containers are never written.
+  FRAMEFS_TRY(auto opened, containers_.open(node));
+  FRAMEFS_TRY(auto entry, containers_.probe(std::move(opened), node.key.member));
+  return Seen{.entry = std::move(entry), .written = {}};
+}
+
+struct stat SourceTree::shown(const Seen& seen, ShownAs shown_as) const {
+  const auto& [entry, written] = seen;
+  struct stat st = entry.content_stat();
+  const auto& summary = entry.summary;
+  st.st_ino = inodes_.shown(entry.stat.st_dev, entry.stat.st_ino);
+  if (written && shown_as != ShownAs::itself) st.st_mtim = written->mtime;
+  if (entry.index_stat) intersect_access(st, entry.stat);
+  if (entry.index_stat) st.st_blocks = static_cast<blkcnt_t>((summary.stored_bytes + 511) / 512);
+  switch (shown_as) {
+    case ShownAs::itself:
+      return st;
+    case ShownAs::frame:
+      st.st_size = static_cast<off_t>(written ? written->nbytes : summary.nbytes);
+      break;
+    case ShownAs::array:
+      st.st_size = static_cast<off_t>(summary.array_bytes);
+      if (arrays_ == ArrayViews::both) st.st_ino ^= kArrayInode;
+      break;
+    case ShownAs::npy:
+      st.st_size = static_cast<off_t>(summary.npy_bytes + summary.array_bytes);
+      break;
+    case ShownAs::single_entry:
+      st.st_ino ^= kSingleEntryInode;
+      [[fallthrough]];
+    case ShownAs::container:
+      st.st_mode = directory_mode(st.st_mode);
+      st.st_size = 0;
+      return st;
+  }
+  st.st_blksize = shown_block_size(summary.chunksize);
+  return st;
+}
+
+// Of what is in a container, the key is the container's with the path in it.  The path follows the
+// names in the container, so that it stays the same whatever else is in there.
+NodeKey SourceTree::key_of(const Node& parent, const std::string& source_name, ShownAs shown_as,
+                           const SourceEntry& entry) {
+  if (parent.key.shown_as != ShownAs::container) {
+    return {entry.stat.st_dev, entry.stat.st_ino, shown_as, {}};
+  }
+  const auto& directory = parent.key.member;
+  auto member = directory.empty() ? source_name : directory + "/" + source_name;
+  if (S_ISDIR(entry.stat.st_mode)) shown_as = ShownAs::container;
+  return {parent.key.device, parent.key.inode, shown_as, std::move(member)};
+}
+
+NodeEntry SourceTree::enter(const std::shared_ptr<Node>& parent, const std::string& source_name,
+                            ShownAs shown_as, const Seen& seen) {
+  const auto key = key_of(*parent, source_name, shown_as, seen.entry);
+  // What is the only one in its directory is where the mount itself was told to look.
+  const bool is_single = parent->key.shown_as == ShownAs::single_entry;
+  const auto& name = is_single ? locator_.root().path() : source_name;
+  const auto node = locator_.nodes().lookup(parent, name, key);
+  return {node->id, shown(seen, key.shown_as)};
+}
+
+// What is shown as `name`, as it is now.
+Result<SourceTree::Located> SourceTree::locate(const Node& parent, const Folder& folder,
+                                               const std::string& name) const {
+  for (int round = 0; round < kMaxRounds; ++round) {
+    FRAMEFS_TRY(auto found, names_.find(folder, name));
+    if (parent.key.shown_as == ShownAs::container) {
+      Seen seen{.entry = found.entry, .written = {}};  // never written
+      return Located{std::move(found), std::move(seen)};
+    }
+    FRAMEFS_TRY(auto seen,
+                see(file_key(found.entry), [&] { return folder.probe(found.source_name); }));
+    if (can_be_shown(seen.entry.summary, found.shown_as)) {
+      return Located{std::move(found), std::move(seen)};
+    }
+  }
+  return system_error_of(ESTALE, "lookup");
+}
+
+Result<NodeEntry> SourceTree::lookup(NodeId parent, const std::string& name) {
+  FRAMEFS_TRY(const auto node, find(parent));
+  FRAMEFS_TRY(const auto folder, open_folder(*node));
+  FRAMEFS_TRY(const auto located, locate(*node, *folder, name));
+  return enter(node, located.found.source_name, located.found.shown_as, located.seen);
+}
+
+Result<NodeEntry> SourceTree::lookup(const OpenFolder& directory, const DirectoryEntry& entry) {
+  const auto& name = entry.source.name;
+  const auto& node = directory.node;
+  const auto probe = [&] { return directory.folder->probe(name); };
+  if (node->key.shown_as == ShownAs::container) {
+    FRAMEFS_TRY(auto member, probe());
+    return enter(node, name, entry.shown.shown_as, {.entry = std::move(member), .written = {}});
+  }
+  FRAMEFS_TRY(const auto seen, see({node->key.device, entry.source.inode}, probe));
+  // It may have another name by now, which the kernel finds when it looks the name up.
+  if (!can_be_shown(seen.entry.summary, entry.shown.shown_as)) {
+    return system_error_of(ESTALE, "lookup");
+  }
+  return enter(node, name, entry.shown.shown_as, seen);
+}
+
+// What the entry at a path in SOURCE is taken for.
+Expected SourceTree::expected_at(const std::string& path) const {
+  return path == locator_.root().path() ? expected_ : expected_content(name_part(path));
+}
+
+Result<SourceEntry> SourceTree::probe_node(const Node& node) const {
+  auto entry = locator_.where_it_is([&] { return probe_place(node); });
+  if (entry || !NodeLocator::is_elsewhere(entry.error())) return entry;
+  const auto held = locator_.nodes().held(node);
+  if (!held) return NodeLocator::missing(entry.error());
+  SourceEntry nameless;
+  FRAMEFS_TRY(nameless.stat, probe_.stat_open(held->get()));
+  if (!node.key.has_view()) return nameless;
+  FRAMEFS_TRY(auto fd, reopen(held->get(), O_RDONLY | O_NONBLOCK));
+  FRAMEFS_TRY(const auto file, BackingFile::adopt(std::move(fd)));
+  return probe_file(node, file);
+}
+
+Result<SourceEntry> SourceTree::probe_place(const Node& node) const {
+  const auto path = locator_.nodes().path_of(node);
+  FRAMEFS_TRY(const auto directory,
+              locator_.root().open(directory_part(path), O_PATH | O_DIRECTORY));
+  FRAMEFS_TRY(const auto entry,
+              probe_.probe_as(directory.get(), name_part(path), expected_at(path)));
+  if (!names_source(node.key, entry.stat)) return system_error_of(ESTALE, "stat");
+  return entry;
+}
+
+// The same of what is open for the node.
+Result<SourceEntry> SourceTree::probe_file(const Node& node, const BackingFile& file) const {
+  SourceEntry entry;
+  FRAMEFS_TRY(entry.stat, probe_.stat_open(file.fd()));
+  if (!node.key.has_view()) return entry;
+  FRAMEFS_TRY(const auto content, file.open_content());
+  FRAMEFS_TRY(const auto st, probe_.stat_open(content->fd()));
+  if (file.is_sparse()) entry.index_stat = st;
+  entry.summary = probe_.probe_open(*content, st, expected_at(locator_.nodes().path_of(node)));
+  return entry;
+}
+
+Result<struct stat> SourceTree::stat_node(Node& node) const {
+  FRAMEFS_TRY(const auto seen, see_node(node));
+  return shown(seen, node.key.shown_as);
+}
+
+Result<struct stat> SourceTree::stat_node(NodeId id) const {
+  FRAMEFS_TRY(const auto node, find(id));
+  return stat_node(*node);
+}
+
+Result<struct stat> SourceTree::stat_file(const OpenFile& file) const {
+  auto& node = *file.node;
+  if (node.key.is_member()) {
+    FRAMEFS_TRY(auto container, containers_.read(node, file.source));
+    FRAMEFS_TRY(auto member, containers_.probe(std::move(container), node.key.member));
+    return shown({.entry = std::move(member), .written = {}}, node.key.shown_as);
+  }
+  FRAMEFS_TRY(const auto seen, see(file_key(node), [&] { return probe_file(node, file.source); }));
+  return shown(seen, node.key.shown_as);
+}
+
+Result<std::string> SourceTree::read_link(NodeId id) const {
+  FRAMEFS_TRY(const auto node, find(id));
+  FRAMEFS_TRY(const auto link, locator_.open(*node, O_PATH | O_NOFOLLOW));
+  std::array<char, PATH_MAX> target{};
+  const auto size = ::readlinkat(link.get(), "", target.data(), target.size());
+  if (size < 0) return system_error("readlink");
+  return std::string(target.data(), static_cast<std::size_t>(size));
+}
+
+Status SourceTree::check_access(NodeId id, int mask) const {
+  FRAMEFS_TRY(const auto node, find(id));
+  if ((mask & W_OK) != 0) FRAMEFS_CHECK(check_writable(*node));
+  FRAMEFS_TRY(const auto file, locator_.open(*node, O_PATH | O_NOFOLLOW));
+  // A directory that is a file in SOURCE may be searched by those who may read the file.
+  const bool is_container = node->key.shown_as == ShownAs::container || node->key.is_member();
+  if (is_container && (mask & X_OK) != 0) mask = (mask & ~X_OK) | R_OK;
+  if (::faccessat(file.get(), "", mask, AT_EMPTY_PATH | AT_EACCESS) != 0) {
+    return system_error("access");
+  }
+  return {};
+}
+
+Result<struct statvfs> SourceTree::stat_filesystem() const {
+  FRAMEFS_TRY(const auto root, locator_.root().open(locator_.root().path(), O_PATH));
+  struct statvfs st{};
+  if (::fstatvfs(root.get(), &st) != 0) return system_error("statfs");
+  return st;
+}
+
+Result<std::unique_ptr<OpenFolder>> SourceTree::open_directory(NodeId id) const {
+  FRAMEFS_TRY(auto node, find(id));
+  FRAMEFS_TRY(auto folder, open_folder(*node));
+  return std::make_unique<OpenFolder>(OpenFolder{std::move(node), std::move(folder)});
+}
+
+Result<std::vector<DirectoryEntry>> SourceTree::list(const OpenFolder& directory) const {
+  return names_.list(*directory.folder);
+}
+
+std::uint64_t SourceTree::shown_inode(const OpenFolder& directory, const DirectoryEntry& entry) {
+  const auto number = inodes_.shown(directory.node->key.device, entry.source.inode);
+  const bool is_second = entry.shown.shown_as == ShownAs::array && arrays_ == ArrayViews::both;
+  return is_second ? number ^ kArrayInode : number;
+}
+
+}  // namespace framefs::fs
