@@ -93,7 +93,8 @@ def record(plan, folder, seed, operations):
     shutil.copytree(source, initial)
     environment = {"LD_PRELOAD": str(RECORDER), "FRAMEFS_RECORD_SOURCE": os.path.realpath(source),
                    "FRAMEFS_RECORD_LOG": str(log)}
-    with daemon.Mount(source, mountpoint, *plan.mount, environment=environment):
+    # The recorder writes its log, which lies outside SOURCE, from within the daemon.
+    with daemon.Mount(source, mountpoint, "--no-sandbox", *plan.mount, environment=environment):
         workload = start_workload(plan, mountpoint, log, seed, operations)
         _, errors = workload.communicate(timeout=4 * daemon.DEADLINE_S)
         assert workload.returncode == 0, f"the workload, seed {seed}: {errors.decode()}"

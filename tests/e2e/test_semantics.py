@@ -105,13 +105,14 @@ class Commits(SemanticsCase):
             fd = os.open(mount.path("x"), os.O_RDWR)
             os.pwrite(fd, NEW, 0)
             os.fsync(fd)
+            os.pwrite(fd, OLD, 0)  # uncommitted when the other program comes
             others = self.make_frame(b"others' bytes", self.folder / "other.b2frame").read_bytes()
             with open(frame, "r+b") as file:
                 file.write(others)
                 file.truncate()
-            os.pwrite(fd, OLD, 0)
             self.assert_errno(errno.EIO, os.fsync, fd)
             self.assert_errno(errno.EIO, os.fsync, fd)
+            self.assert_errno(errno.EIO, os.pwrite, fd, OLD, 0)
             self.assert_errno(errno.EIO, os.close, fd)
             self.assertEqual(self.stored(), b"others' bytes")
             # The kernel reports the last close with a delay.

@@ -86,7 +86,7 @@ struct OneChunk {
     return path / ChunkFiles::name_of(static_cast<std::uint32_t>(entries[0]));
   }
 
-  // What encoding all of the chunk gives.
+  // The chunk as encoding all of it gives.
   [[nodiscard]] test::Bytes encoded_whole() const {
     const FileReader index(
         UniqueFd(::open((path / "chunks.b2frame").c_str(), O_RDONLY | O_CLOEXEC)));

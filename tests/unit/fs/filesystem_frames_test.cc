@@ -406,9 +406,8 @@ TEST_CASE("filesystem: a SOURCE that is nothing to mount is refused", "[fs][file
 }
 
 // Two mounts of one folder, each of which has the file open for writing.
-TEST_CASE(
-    "filesystem: what another mount commits shows in a file that is open for writing, and stays",
-    "[fs][filesystem][unit]") {
+TEST_CASE("filesystem: the commit of another mount shows in a file that is open for writing",
+          "[fs][filesystem][unit]") {
   Mount one;
   const auto made = one.fs().names().create_file(kRootNode, "log", 0644, O_RDWR, {});
   REQUIRE(made);

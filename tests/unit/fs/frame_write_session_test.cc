@@ -226,7 +226,7 @@ Bytes noise(std::size_t size, std::uint64_t seed) {
   return bytes;
 }
 
-// What another writer does to a frame between a write and its flush.
+// Another writer changes a frame between a write and its flush.
 struct Interference {
   const char* name;
   void (*run)(const std::filesystem::path& path, bool sparse);
