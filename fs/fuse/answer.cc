@@ -7,7 +7,7 @@
 namespace framefs::fuse {
 namespace {
 
-// writev() takes IOV_MAX (1024) pieces; libfuse adds one for its header.
+// writev() accepts at most IOV_MAX (1024) pieces; libfuse adds one piece for its header.
 constexpr std::size_t kMaxPieces = 1000;
 
 fuse_entry_param entry_param(const fs::NodeEntry& entry, const Mount& mount) {
@@ -19,7 +19,7 @@ fuse_entry_param entry_param(const fs::NodeEntry& entry, const Mount& mount) {
   return param;
 }
 
-// One for each kind of answer.
+// One overload for each kind of answer.
 struct Sender {
   fuse_req_t req;
   Mount& mount;
@@ -28,7 +28,7 @@ struct Sender {
 
   void operator()(EntryAnswer& answer) const {
     const auto param = entry_param(answer.entry, mount);
-    // The caller was interrupted: the kernel did not take the reference.
+    // ENOENT: the caller was interrupted, so the kernel did not take the reference.
     if (fuse_reply_entry(req, &param) == -ENOENT)
       mount.filesystem.tree().forget(answer.entry.id, 1);
   }
@@ -41,13 +41,13 @@ struct Sender {
 
   void operator()(StatfsAnswer& answer) const { fuse_reply_statfs(req, &answer.stat); }
 
-  // Sends what `reply` does with the handle.
+  // Registers the handle, then calls `reply` to send it.
   template <class Reply>
   void reply_open(OpenAnswer& answer, const Reply& reply) const {
     const std::shared_ptr<fs::OpenFile> file = std::move(answer.opened.file);
     answer.info.fh = mount.files.add(file);
     answer.info.keep_cache = answer.opened.keep_pages;
-    // Closing then says nothing that anybody waits for.
+    // Without a write session, close() has nothing to report.
     answer.info.noflush = file->session.get() == nullptr;
     answer.info.direct_io = answer.opened.bypass_pages;
     const bool is_plain = !file->node->key.has_view();
@@ -80,7 +80,7 @@ struct Sender {
     const auto& spans = answer.bytes.spans;
     std::vector<std::byte> joined;
     std::vector<iovec> pieces;
-    // writev() does not write through these pointers, its type just cannot say so.
+    // iovec has no const pointer; writev() only reads through it.
     const auto piece = [](std::span<const std::byte> span) {
       return iovec{.iov_base = const_cast<std::byte*>(span.data()), .iov_len = span.size()};
     };

@@ -24,7 +24,7 @@ namespace framefs::fuse {
 
 using codec::Result;
 
-// What every operation works on; FUSE hands it round as user data.  Lifetime: the session's.
+// The state that all operations share; FUSE passes it as user data. Lifetime: the session's.
 struct Mount {
   fs::Filesystem& filesystem;
   fs::Log& log;
@@ -38,7 +38,7 @@ struct Mount {
   fuse_session* session = nullptr;  // set before the first request
 };
 
-// What FUSE's `number` stands for in `table`.  Errors: system, EBADF.
+// The object that FUSE's `number` stands for in `table`. Errors: system, EBADF.
 template <class T>
 Result<std::shared_ptr<T>> find_handle(const HandleTable<T>& table, std::uint64_t number) {
   auto object = table.find(number);
@@ -46,7 +46,7 @@ Result<std::shared_ptr<T>> find_handle(const HandleTable<T>& table, std::uint64_
   return object;
 }
 
-// The answers that an operation can have.
+// The kinds of answer that an operation can give.
 struct Done {};
 struct EntryAnswer {
   fs::NodeEntry entry;
@@ -82,7 +82,7 @@ struct FileAnswer {  // from a plain file, by splice where the kernel can
 };
 struct WrittenAnswer {
   std::size_t size;
-  // Where the kernel put bytes into its pages that are elsewhere in the file.
+  // The place in the kernel's pages where it cached bytes that lie elsewhere in the file.
   struct Misplaced {
     fs::NodeId node;
     std::uint64_t offset;
@@ -95,18 +95,18 @@ struct BufferAnswer {
 struct OffsetAnswer {  // of lseek()
   off_t offset;
 };
-struct SizeAnswer {  // of an extended attribute, for who asks with no buffer
+struct SizeAnswer {  // of an extended attribute, for a caller that passes no buffer
   std::size_t size;
 };
 using Answer = std::variant<Done, EntryAnswer, AttrAnswer, LinkAnswer, StatfsAnswer, OpenAnswer,
                             CreateAnswer, OpendirAnswer, BytesAnswer, FileAnswer, WrittenAnswer,
                             BufferAnswer, OffsetAnswer, SizeAnswer>;
 
-// Sends one answer and takes back what it gave should nobody be there any more to receive it.
+// Sends one answer. If the caller is gone, takes back the handle or reference that it contained.
 void send(fuse_req_t req, Mount& mount, Answer answer);
 
-// Runs `body`, () -> Result<Answer>, and sends exactly one reply, with no lock held.  The one place
-// where errors of the filesystem become errnos, and exceptions of libraries end.
+// Runs `body`, () -> Result<Answer>, and sends exactly one reply, with no lock held. Only this
+// function maps filesystem errors to errnos and catches exceptions of libraries.
 template <class Body>
 void answer(fuse_req_t req, const char* operation, Body&& body) noexcept {
   auto& mount = *static_cast<Mount*>(fuse_req_userdata(req));

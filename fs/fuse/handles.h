@@ -10,14 +10,15 @@
 
 namespace framefs::fuse {
 
-// A directory that somebody reads: the listing is taken when reading starts, or starts over.
+// A directory that a caller has open. The listing is taken when reading starts and when it
+// restarts.
 struct FolderHandle {
   std::unique_ptr<fs::OpenFolder> directory;
   fs::Guarded<std::shared_ptr<const std::vector<fs::DirectoryEntry>>> listing;
 };
 
-// What is open, by the numbers that FUSE carries round for us.  What is still open when the mount ends,
-// and will not be released any more, goes with the table.
+// Open files or directories, by the numbers that FUSE passes back to the daemon. Objects that are
+// still open when the mount ends get no release request; the table destroys them.
 // Threads: any number.
 template <class T>
 class HandleTable {
@@ -29,7 +30,7 @@ class HandleTable {
     });
   }
 
-  // Null for a number that was not given out, or was removed.
+  // Null if the number was never given out, or was removed.
   [[nodiscard]] std::shared_ptr<T> find(std::uint64_t number) const {
     return state_.with([&](const State& state) -> std::shared_ptr<T> {
       const auto at = state.objects.find(number);
@@ -38,7 +39,7 @@ class HandleTable {
   }
 
   void remove(std::uint64_t number) {
-    std::shared_ptr<T> removed;  // destroyed after the lock
+    std::shared_ptr<T> removed;  // destroyed after the lock is released
     state_.with([&](State& state) {
       const auto at = state.objects.find(number);
       if (at == state.objects.end()) return;

@@ -1,4 +1,4 @@
-// Of libfuse 3.18 and later; see io_uring_none.cc.
+// For libfuse 3.18 and later; see io_uring_none.cc.
 
 #include "fs/fuse/io_uring.h"
 

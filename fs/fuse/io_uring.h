@@ -9,16 +9,17 @@
 
 namespace framefs::fuse {
 
-// Requests by io_uring instead of by read() and write() of /dev/fuse: who waits for one then waits for fewer
-// system calls.  That takes libfuse 3.18, and a kernel (6.14) that has been told to offer it.  libfuse
-// serves each ring in a thread of its own, in which our operations run and reply.  CMake chooses which
-// of two files this is made of.
+// The kernel passes requests by io_uring instead of by read() and write() of /dev/fuse. A request
+// then takes fewer system calls, and its caller waits less. This takes libfuse 3.18 and a kernel
+// (6.14) in which an administrator has enabled it. libfuse serves each ring in a thread of its own;
+// operations run and reply in that thread. CMake compiles io_uring.cc or io_uring_none.cc.
 
-// What to add to the mount's options, from a comma on.
-// Errors: system, EOPNOTSUPP, where libfuse is too old.
+// The text to append to the mount's options; it begins with a comma.
+// Errors: system, EOPNOTSUPP, if libfuse is too old.
 codec::Result<std::string> io_uring_option();
 
-// Logs what to do where the kernel does not offer it, while the connection is made.
+// Called while the connection is made. If the kernel does not offer io_uring, logs how to enable
+// it.
 void check_io_uring(const fuse_conn_info& connection, fs::Log& log);
 
 }  // namespace framefs::fuse

@@ -1,4 +1,4 @@
-// Of libfuse before 3.18; see io_uring.cc.
+// For libfuse before 3.18; see io_uring.cc.
 
 #include <cerrno>
 

@@ -13,14 +13,15 @@
 namespace framefs::fuse {
 namespace {
 
-// Sequential reads then arrive as requests of the largest size, several at a time, so that many
-// blocks are decoded in parallel.
+// With this read-ahead, the kernel sends a sequential read as several concurrent requests of the
+// largest size. The daemon then decodes many blocks in parallel.
 constexpr unsigned kReadAheadKib = 4096;
 
-// The device that the mount shows, which our own threads have to answer.  Should they be killed
-// before they do, the kernel lets the asking thread wait until it has closed all descriptors of
-// /dev/fuse, and does not close them as long as a thread has them: so this one gives them up first,
-// for itself.
+// The device number of the mount. The stat() request is answered by threads of this process. If the
+// process is killed before they answer, the kernel keeps the asking thread waiting until all
+// descriptors of /dev/fuse are closed, and the kernel closes none of them while a thread still
+// shares the descriptor table. Hence the asking thread first unshares the table and closes its own
+// copies.
 std::optional<dev_t> ask_device(const std::filesystem::path& mountpoint) {
   std::optional<dev_t> device;
   const auto ask = [&] {

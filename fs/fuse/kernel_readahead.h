@@ -7,9 +7,9 @@
 
 namespace framefs::fuse {
 
-// Raises how far the kernel reads ahead on the mount at `mountpoint`, which it allows root only;
-// for others, says in the log how it is done.
-// `watchdog` does it for the daemon, which has given up the right; null where there is none.
+// Raises the kernel's read-ahead limit of the mount at `mountpoint`. The kernel allows this only to
+// root; without the right, the log explains how an administrator can do it.
+// `watchdog` does it for a daemon that has given up the right; null if there is no watchdog.
 void raise_kernel_readahead(const std::filesystem::path& mountpoint, const Watchdog* watchdog,
                             fs::Log& log);
 

@@ -10,7 +10,7 @@
 namespace framefs::fuse {
 namespace {
 
-// Newer than the headers of Debian 12.
+// The headers of Debian 12 lack these constants.
 constexpr std::uint64_t kTruncate = 1ULL << 14;
 constexpr std::uint64_t kDeviceIoctl = 1ULL << 15;
 
@@ -21,11 +21,11 @@ constexpr std::uint64_t kChange =
     LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK |
     LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REFER | kTruncate;
 constexpr std::uint64_t kAll = kRead | kChange | LANDLOCK_ACCESS_FS_EXECUTE | kDeviceIoctl;
-// What a rule about a file can say.
+// The access rights that a rule for a regular file can contain.
 constexpr std::uint64_t kWriteFile =
     LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate;
 
-// What a version of the interface knows.
+// The access rights that a version of the kernel interface supports.
 std::uint64_t known_to(long version) {
   constexpr long kWithTruncate = 3;
   constexpr long kWithIoctl = 5;
@@ -47,7 +47,7 @@ std::uint64_t bits_of(Landlock::Access access) {
   return 0;
 }
 
-// The C library has no wrappers.
+// The C library has no wrappers for these system calls.
 long create_ruleset(const landlock_ruleset_attr* attributes, std::size_t size, unsigned flags) {
   return ::syscall(SYS_landlock_create_ruleset, attributes, size, flags);
 }

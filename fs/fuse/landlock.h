@@ -10,26 +10,26 @@ namespace framefs::fuse {
 using codec::Result;
 using codec::Status;
 
-// Rules about which files a thread may use, that it puts itself under.  What is open already stays
-// usable.
+// Rules that restrict which files the calling thread may use. Descriptors that are already open
+// stay usable.
 // Source: landlock(7); kernel, Documentation/userspace-api/landlock.rst.
 class Landlock {
  public:
   enum class Access : std::uint8_t {
-    read,        // files and directories below
-    change,      // and create, change and remove them
+    read,        // read files and directories below
+    change,      // also create, change and remove them
     write_file,  // read and write one file
   };
 
-  // Errors: system, where the kernel has no Landlock, or one that forbids to rename from one
-  // directory to another whatever the rules say.
+  // Errors: system, if the kernel has no Landlock, or has a version that always forbids renames
+  // between directories.
   static Result<Landlock> make();
 
-  // Allows what lies below `place`, or the file that it is.  Errors: system.
+  // Allows access to `place`: a file, or a directory and all below it. Errors: system.
   Status allow(int place, Access access);
 
-  // Everything else is forbidden from now on, to the calling thread and those that it starts.
-  // The thread must have no_new_privs.  Errors: system.
+  // Forbids everything else to the calling thread and to the threads that it starts later.
+  // The thread must have no_new_privs. Errors: system.
   Status enforce();
 
  private:
@@ -37,7 +37,7 @@ class Landlock {
       : rules_(std::move(rules)), handled_(handled) {}
 
   fs::UniqueFd rules_;
-  std::uint64_t handled_;  // the kinds of access that the kernel knows
+  std::uint64_t handled_;  // the access rights that the kernel supports
 };
 
 }  // namespace framefs::fuse

@@ -4,7 +4,7 @@
 
 namespace framefs::fuse {
 
-// Each file of operations enters its own into the table.
+// Each function enters the operations of one source file into the table.
 void add_node_operations(fuse_lowlevel_ops& table);       // lookup, getattr, readlink, statfs, ...
 void add_file_operations(fuse_lowlevel_ops& table);       // open, read, release
 void add_write_operations(fuse_lowlevel_ops& table);      // write, fallocate, flush, fsync

@@ -8,7 +8,7 @@
 namespace framefs::fuse {
 namespace {
 
-// A listing starts with these, at offsets 0 and 1; the entries follow.
+// Each listing starts with "." and "..", at offsets 0 and 1; the entries follow.
 constexpr std::size_t kDots = 2;
 constexpr std::array<const char*, kDots> kDotNames = {".", ".."};
 
@@ -29,7 +29,7 @@ void op_releasedir(fuse_req_t req, fuse_ino_t, fuse_file_info* info) {
 
 using Listing = std::shared_ptr<const std::vector<fs::DirectoryEntry>>;
 
-// From the start means anew: that is what rewinddir() promises.
+// Offset 0 takes a new listing, as rewinddir() promises.
 Result<Listing> listing_at(Mount& mount, FolderHandle& handle, std::size_t offset) {
   if (offset > 0) {
     auto known = handle.listing.with([](const auto& listing) { return listing; });
@@ -41,12 +41,12 @@ Result<Listing> listing_at(Mount& mount, FolderHandle& handle, std::size_t offse
   return fresh;
 }
 
-// The reply of a readdir or readdirplus in the making.
+// Collects the reply of a readdir or readdirplus.
 class DirectoryBuffer {
  public:
   DirectoryBuffer(fuse_req_t req, std::size_t size) : req_(req), bytes_(size) {}
 
-  // False where the entry did not fit.
+  // False if the entry did not fit.
   bool add(const char* name, const struct stat& st, std::size_t next) {
     return took(fuse_add_direntry(req_, free(), left(), name, &st, static_cast<off_t>(next)));
   }
@@ -73,7 +73,7 @@ class DirectoryBuffer {
   std::size_t used_ = 0;
 };
 
-// As much as a reader learns who did not ask for attributes.
+// The attributes that a plain readdir reports: inode number and file type.
 struct stat brief_stat(std::uint64_t inode, unsigned char type) {
   struct stat st{};
   st.st_ino = inode;
@@ -89,7 +89,7 @@ bool add_entry(Mount& mount, DirectoryBuffer& buffer, const fs::OpenFolder& dire
 
 bool add_entry_plus(Mount& mount, DirectoryBuffer& buffer, const fs::OpenFolder& directory,
                     const fs::DirectoryEntry& entry, std::size_t next) {
-  fuse_entry_param param{};  // number 0: the kernel will look the name up when it needs to
+  fuse_entry_param param{};  // number 0: the kernel looks the name up when needed
   param.attr = brief_stat(mount.filesystem.tree().shown_inode(directory, entry), entry.source.type);
   const auto found = mount.filesystem.tree().lookup(directory, entry);
   if (found) {

@@ -27,10 +27,10 @@ void op_read(fuse_req_t req, fuse_ino_t, std::size_t size, off_t offset, fuse_fi
 
 void op_lseek(fuse_req_t req, fuse_ino_t, off_t offset, int whence, fuse_file_info* info) {
   answer(req, "lseek", [&](Mount& mount) -> Result<Answer> {
-    // What it has collected and not handed over yet, only the kernel knows: it is to treat all as
-    // data.
+    // With writeback, dirty pages are invisible to the daemon; ENOSYS makes the kernel treat
+    // everything as data.
     if (mount.writeback) return fs::system_error_of(ENOSYS, "lseek");
-    // The kernel answers all other questions itself.
+    // The kernel answers all other values of whence itself.
     if (whence != SEEK_DATA && whence != SEEK_HOLE) return fs::system_error_of(EINVAL, "lseek");
     if (offset < 0) return fs::system_error_of(ENXIO, "lseek");
     FRAMEFS_TRY(const auto file, find_handle(mount.files, info->fh));

@@ -27,7 +27,8 @@ void op_forget_multi(fuse_req_t req, std::size_t count, fuse_forget_data* forget
 
 void op_getattr(fuse_req_t req, fuse_ino_t node, fuse_file_info* info) {
   answer(req, "getattr", [&](Mount& mount) -> Result<Answer> {
-    // Of what is open, where the kernel says so: the name may be gone or lead elsewhere by now.
+    // The kernel passes the handle if the file is open. The handle is preferred: the name may be
+    // gone or may lead to another file by now.
     if (info == nullptr) {
       FRAMEFS_TRY(const auto st, mount.filesystem.tree().stat_node(node));
       return AttrAnswer{st};

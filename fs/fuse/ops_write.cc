@@ -8,8 +8,8 @@
 namespace framefs::fuse {
 namespace {
 
-// Whether the bytes belong at the end of the file, wherever the kernel takes that to be.  Pages that
-// the kernel writes back have their place already, and with writeback all bytes come as pages.
+// Whether the bytes are appended to the file, whatever offset the kernel passes. Pages that the
+// kernel writes back have a fixed offset; with writeback, all bytes arrive as such pages.
 bool is_append(const Mount& mount, const fuse_file_info& info) {
   return (info.flags & O_APPEND) != 0 && info.writepage == 0 && !mount.writeback;
 }

@@ -7,7 +7,7 @@
 namespace framefs::fuse {
 namespace {
 
-// A caller without a buffer asks how large one has to be.
+// A caller that passes no buffer (`room` 0) gets the size that its buffer needs.
 Result<Answer> answer_bytes(std::vector<char> bytes, std::size_t room) {
   if (room == 0) return SizeAnswer{bytes.size()};
   if (bytes.size() > room) return fs::system_error_of(ERANGE, "xattr");

@@ -1,4 +1,4 @@
-// Of libfuse 3.17 and later; see passthrough_none.cc.
+// For libfuse 3.17 and later; see passthrough_none.cc.
 
 #include "fs/fuse/passthrough.h"
 
@@ -15,17 +15,17 @@ void Passthrough::negotiate(fuse_conn_info& connection, bool writeback) {
 
 void Passthrough::open(fuse_req_t req, const fs::OpenFile& file, fuse_file_info& info) {
   if (!is_on_) return;
-  // Under the lock: two who open the file at the same time must come by the same number.
+  // Under the lock: callers that open the file at the same time must get the same backing id.
   info.backing_id = backings_.with([&](auto& backings) {
     auto& backing = backings[file.node->id];
-    // The daemon takes O_DIRECT of any alignment, the filesystem of SOURCE may not.
+    // The daemon accepts O_DIRECT with any alignment; the filesystem of SOURCE may not.
     if (backing.openings++ == 0 && (info.flags & O_DIRECT) == 0) {
-      // Refused not for want of privilege only: SOURCE may be a filesystem on top of another.
+      // Missing privilege is not the only cause of a refusal: SOURCE may be a stacked filesystem.
       backing.id = std::max(fuse_passthrough_open(req, file.source.fd()), 0);
     }
     return backing.id;
   });
-  // The kernel refuses both together: there will be no pages of the mount's to keep.
+  // The kernel rejects keep_cache with passthrough: the mount then caches no pages of its own.
   if (info.backing_id != 0) info.keep_cache = 0;
 }
 

@@ -10,28 +10,29 @@
 
 namespace framefs::fuse {
 
-// Has the kernel read, write and map plain files in SOURCE itself, without asking the daemon or keeping
-// their pages twice.  That takes libfuse 3.17, Linux 6.9 and a daemon with CAP_SYS_ADMIN; wherever it cannot
-// be had, the daemon is asked as for any other file.  CMake chooses which of two files this is made of.
+// Makes the kernel read, write and map plain files in SOURCE itself. The kernel then does not ask
+// the daemon and does not cache their pages twice. This takes libfuse 3.17, Linux 6.9 and a daemon
+// with CAP_SYS_ADMIN; otherwise the daemon serves plain files as it serves all others. CMake
+// compiles passthrough.cc or passthrough_none.cc.
 // Threads: any number, after negotiate().
 class Passthrough {
  public:
-  // Asks for it while the connection is made.  Not together with `writeback`: the kernel does one or the other.
+  // Called while the connection is made. The kernel supports passthrough or `writeback`, not both.
   void negotiate(fuse_conn_info& connection, bool writeback);
 
-  // Before the reply to an opening of a plain file, which `info` then says.
+  // Called before the reply to an open of a plain file; sets the fields of `info`.
   void open(fuse_req_t req, const fs::OpenFile& file, fuse_file_info& info);
-  // After the file's last use, or where nobody took the reply.
+  // Called after the last use of the file, or if the caller did not receive the reply to open.
   void close(fuse_req_t req, const fs::OpenFile& file);
 
  private:
-  // The kernel takes all openings of a file the same way, and by one number.
+  // The kernel requires that all opens of a file use the same mode and the same id.
   struct Backing {
-    std::int32_t id = 0;  // 0: by the daemon
+    std::int32_t id = 0;  // 0: the daemon serves the file
     std::uint64_t openings = 0;
   };
 
-  // Unused where it cannot be had.
+  // Unused in passthrough_none.cc.
   [[maybe_unused]] bool is_on_ = false;
   [[maybe_unused]] fs::Guarded<std::unordered_map<fs::NodeId, Backing>> backings_;
 };

@@ -1,4 +1,4 @@
-// Of libfuse before 3.17; see passthrough.cc.
+// For libfuse before 3.17; see passthrough.cc.
 
 #include "fs/fuse/passthrough.h"
 

@@ -26,13 +26,13 @@
 namespace framefs::fuse {
 namespace {
 
-// Operations that run at a time; one thread more takes requests.
+// The limit of operations that run concurrently; one more thread receives requests.
 constexpr std::size_t kMaxServing = 10;
-// Requests that wait for one of those threads.  More of them stay with the kernel until there is
-// room.
+// The limit of bytes of requests that wait for one of those threads. Further requests stay in the
+// kernel until there is room.
 constexpr std::size_t kMaxWaitingBytes = 32u << 20;
 
-// Interrupts a thread that waits for a request, and nothing else.
+// The signal that interrupts a thread that waits for a request; it has no other use.
 constexpr int kWakeSignal = SIGUSR2;
 
 // Source: linux/fuse.h, struct fuse_in_header, whose second field is the opcode, and enum
@@ -45,7 +45,7 @@ enum Opcode : std::uint32_t {
   kBatchForget = 42,
 };
 
-// Requests that are answered at once, or not at all, and never wait.
+// Requests that are answered at once, or need no answer, and never wait.
 bool is_control(const fuse_buf& request) {
   constexpr std::size_t kOpcodeAt = 4;
   std::uint32_t opcode = 0;
@@ -63,7 +63,7 @@ bool is_control(const fuse_buf& request) {
   }
 }
 
-// The memory that requests are received in; libfuse allocates it.
+// The buffer that requests are received in; libfuse allocates it.
 struct ReceiveBuffer {
   ReceiveBuffer() = default;
   ReceiveBuffer(const ReceiveBuffer&) = delete;
@@ -106,7 +106,7 @@ struct RequestLoop::Threads {
 RequestLoop::RequestLoop(fuse_session* session) : threads_(std::make_unique<Threads>(session)) {}
 RequestLoop::~RequestLoop() = default;
 
-// Where the system allows no more threads, those that there are do.
+// If the system allows no more threads, the existing threads serve all requests.
 void RequestLoop::Threads::start() {
   state.with([this](State& now) {
     if (now.receiving > 0 || now.threads.size() > kMaxServing) return;
@@ -126,7 +126,7 @@ void RequestLoop::Threads::start() {
   });
 }
 
-// The life of one thread.
+// The body of each thread.
 void RequestLoop::Threads::receive(Thread& self) {
   ReceiveBuffer buffer;
   while (fuse_session_exited(session) == 0) {
@@ -150,7 +150,8 @@ void RequestLoop::Threads::receive(Thread& self) {
   [[maybe_unused]] const auto told = ::write(ended.get(), &one, sizeof(one));
 }
 
-// Whether the calling thread is to serve the request; otherwise it waits for another.
+// Whether the calling thread must serve the request. If not, the request is queued for another
+// thread. Waits while the queue is full.
 bool RequestLoop::Threads::take(fuse_buf& request) {
   const auto decide = [&](State& now) {
     if (now.serving < kMaxServing) {
@@ -193,8 +194,8 @@ void RequestLoop::Threads::serve(fuse_buf& request) {
   }
 }
 
-// Signals arrive in ppoll() alone, so that none is missed between a look at the session and the
-// wait.
+// Signals are unblocked only inside ppoll(). Hence no signal is lost between the check of the
+// session and the wait.
 void RequestLoop::Threads::wait_for_end() const {
   sigset_t ending;
   sigemptyset(&ending);
@@ -210,7 +211,7 @@ void RequestLoop::Threads::wait_for_end() const {
 
 void RequestLoop::Threads::stop() {
   fuse_session_exit(session);
-  // A thread may be about to wait when the signal comes, and is woken again then.
+  // A thread may be about to wait when the signal arrives; the next round wakes it again.
   constexpr std::chrono::milliseconds kPause{1};
   const auto wake = [](State& now) {
     bool is_any_receiving = false;
@@ -222,7 +223,7 @@ void RequestLoop::Threads::stop() {
     return is_any_receiving;
   };
   while (state.with(wake)) std::this_thread::sleep_for(kPause);
-  // No thread starts another any more.
+  // From here on, no thread starts another.
   auto all = state.with([](State& now) {
     std::vector<std::jthread> threads;
     for (auto& each : now.threads) threads.push_back(std::move(each.thread));

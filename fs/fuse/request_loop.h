@@ -11,10 +11,10 @@ namespace framefs::fuse {
 
 using codec::Status;
 
-// Takes requests from the kernel and runs their operations, in threads that come when they are
-// needed.  It is libfuse's loop but for one thing: there is always a thread that takes the next
-// request.  An operation may take long, and then the kernel's word that its caller is being killed
-// must not wait behind it, nor must what the kernel forgets.
+// Receives requests from the kernel and runs their operations, in threads that are started on
+// demand. It differs from libfuse's loop in one point: there is always a thread that receives the
+// next request. An operation may take long. Interrupt requests (the caller is being killed) and
+// forget requests must not wait for it.
 class RequestLoop {
  public:
   // Lifetime: `session` outlives it.
@@ -23,9 +23,9 @@ class RequestLoop {
   RequestLoop& operator=(const RequestLoop&) = delete;
   ~RequestLoop();
 
-  // Serves until the mount is unmounted, or a signal that the calling thread has a handler for ends
-  // the session.  All operations have ended then.
-  // Errors: system, where the system allows no thread.
+  // Serves until the mount is unmounted, or until a signal ends the session; the calling thread
+  // must have a handler for that signal. All operations have ended when run() returns.
+  // Errors: system, if the system allows no thread.
   Status run();
 
  private:

@@ -18,8 +18,8 @@
 namespace framefs::fuse {
 namespace {
 
-// A block has at most 256 MiB, and a block with the delta filter needs another.  The rest is for
-// arrays whose blocks lie across the rows that are asked for.
+// A block has at most 256 MiB; decoding a block with the delta filter takes another 256 MiB. The
+// rest is for arrays whose blocks lie across the requested rows.
 constexpr std::uint64_t kUnitsPerRequest = 2ULL << 30;
 constexpr std::uint64_t kUnitsPerByte = 1024;
 
@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 10> kBounded = {
 
 constexpr std::uint64_t bit_of(int signal) { return std::uint64_t{1} << (signal - 1); }
 
-// Signals that end no process unless it handles them.
+// Signals that do not end a process unless it handles them.
 constexpr std::uint64_t kHarmless = bit_of(SIGCHLD) | bit_of(SIGCONT) | bit_of(SIGSTOP) |
                                     bit_of(SIGTSTP) | bit_of(SIGTTIN) | bit_of(SIGTTOU) |
                                     bit_of(SIGURG) | bit_of(SIGWINCH);
@@ -43,15 +43,16 @@ std::uint64_t field_of(std::string_view status, std::string_view name) {
   return bits;
 }
 
-// Whether a signal is about to end the thread.  Source: proc(5), /proc/pid/status; the kernel marks
-// every thread of a process that a signal ends with a pending SIGKILL (complete_signal()).
+// Whether a signal is about to end the thread. If a signal ends a process, the kernel marks each of
+// its threads with a pending SIGKILL (complete_signal()).
+// Source: proc(5), /proc/pid/status.
 bool is_dying(pid_t thread) {
   const auto path = fmt::format("/proc/{}/status", thread);
   const fs::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return errno == ENOENT;
   std::array<char, 8192> buffer{};
   const auto got = ::read(file.get(), buffer.data(), buffer.size());
-  if (got <= 0) return true;  // it has ended meanwhile
+  if (got <= 0) return true;  // the thread has ended meanwhile
   const std::string_view status(buffer.data(), static_cast<std::size_t>(got));
   const auto own = field_of(status, "\nSigPnd:\t");
   if ((own & bit_of(SIGKILL)) != 0) return true;

@@ -9,14 +9,14 @@
 
 namespace framefs::fuse {
 
-// The budget of one request, for as long as its operation runs: work that it causes is bounded, and
-// ends when the caller is being killed or the mount ends.  A signal that the caller handles does
-// not end the work: reads of files are not interrupted by such.  Operations that change something
-// are not bounded: they work on what was written before, too.  Lifetime: destroyed before the
-// request is answered.
+// The work budget of one request, while its operation runs. It bounds the work, and cancels it when
+// the caller is being killed or the mount ends. A signal that the caller handles does not cancel
+// the work, because such signals do not interrupt reads of regular files. Operations that change a
+// file have no bound: their work also includes data that was written before.
+// Lifetime: destroyed before the request is answered.
 class RequestScope {
  public:
-  // `operation` is the name that answer() has for it.
+  // `operation` is the name that was passed to answer().
   RequestScope(fuse_req_t req, fuse_session* session, std::string_view operation);
 
  private:
@@ -24,7 +24,7 @@ class RequestScope {
   codec::WorkScope scope_;
 };
 
-// What a read may cost beside that, by what it asks for.
+// Adds the cost that a read of `size` bytes may have.
 void allow_read(std::size_t size);
 
 }  // namespace framefs::fuse

@@ -29,8 +29,8 @@ namespace {
 
 using codec::Status;
 
-// Owner, mode and kind of files are changed as the kernel asks, which has checked the caller's
-// rights.
+// The daemon changes owner, mode and kind of files on behalf of callers; the kernel has checked
+// their rights.
 constexpr std::array kKept = {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID, CAP_MKNOD};
 
 Status drop_capabilities() {
@@ -44,7 +44,7 @@ Status drop_capabilities() {
     const auto number = static_cast<std::uint32_t>(each);
     kept[number / 32] |= 1u << (number % 32);
   }
-  // Where the process may not, the bounding set stays; no_new_privs makes it void.
+  // A process without the right cannot drop the bounding set; no_new_privs makes that set useless.
   for (int each = 0; ::prctl(PR_CAPBSET_READ, each) >= 0; ++each) ::prctl(PR_CAPBSET_DROP, each);
   ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
   for (std::size_t i = 0; i < kept.size(); ++i) {
@@ -58,10 +58,11 @@ Status drop_capabilities() {
 }
 
 Status forbid_dumps() {
-  // Not 0: a core_pattern that is a pipe heeds 1 alone.  Source: kernel, do_coredump().
+  // Not 0: if core_pattern is a pipe, only a limit of 1 prevents a dump. Source: kernel,
+  // do_coredump().
   constexpr rlimit kNone{.rlim_cur = 1, .rlim_max = 1};
   if (::setrlimit(RLIMIT_CORE, &kNone) != 0) return fs::system_error("RLIMIT_CORE");
-  // What an ordinary user's daemon holds is that user's, who may look at it with a debugger.
+  // An ordinary user may debug their own daemon; its memory holds only that user's data.
   if (::geteuid() == 0 && ::prctl(PR_SET_DUMPABLE, 0) != 0)
     return fs::system_error("PR_SET_DUMPABLE");
   return {};
@@ -76,9 +77,9 @@ Status confine_files(const SandboxNeeds& needs) {
     Landlock::Access access;
   };
   constexpr std::array kPlaces = {
-      Place{"/proc", Landlock::Access::read},  // descriptors by path, and states of callers
+      Place{"/proc", Landlock::Access::read},  // descriptors by path; states of callers
       Place{"/sys/devices/system/cpu", Landlock::Access::read},
-      Place{"/usr/lib", Landlock::Access::read},  // libraries that are loaded when needed
+      Place{"/usr/lib", Landlock::Access::read},  // libraries that are loaded on demand
       Place{"/usr/lib64", Landlock::Access::read},
       Place{"/usr/share/zoneinfo", Landlock::Access::read},
       Place{"/dev/null", Landlock::Access::write_file}};
@@ -123,7 +124,7 @@ Result<SandboxNeeds> sandbox_needs(const fs::MountOptions& options, bool read_on
 }
 
 std::string enter_sandbox(const SandboxNeeds& needs) {
-  ::tzset();  // reads a file that is out of reach afterwards
+  ::tzset();  // reads a file that is unreachable later
   Report report;
   const bool no_new = ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
   report.add("no new privileges",
@@ -132,7 +133,7 @@ std::string enter_sandbox(const SandboxNeeds& needs) {
   report.add("files of SOURCE alone (Landlock)", confine_files(needs));
   report.add("few capabilities", drop_capabilities());
   report.add("few system calls (seccomp)",
-             filter_system_calls(needs.io_uring));  // last: it forbids the others
+             filter_system_calls(needs.io_uring));  // last: it forbids the calls of the others
   return report.text();
 }
 

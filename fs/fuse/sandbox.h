@@ -9,22 +9,23 @@ namespace framefs::fuse {
 
 using codec::Result;
 
-// What a mount needs of the system while it serves.
+// The system resources that a mount needs while it serves.
 struct SandboxNeeds {
   fs::UniqueFd source;  // the directory to which SOURCE is confined
   bool writes = false;
-  bool io_uring = false;  // requests come by it
+  bool io_uring = false;  // requests arrive by io_uring
 };
-// To be called before the mount is made, which may hide SOURCE.  Errors: system.
+// Must be called before the mount is made, because the mount may hide SOURCE. Errors: system.
 Result<SandboxNeeds> sandbox_needs(const fs::MountOptions& options, bool read_only);
 
-// Gives up, for this thread and all that it starts, what serving a mount does not need:
-// capabilities, files outside of SOURCE, system calls, new privileges, and memory dumps.  The mount
-// must have been made.  Where the kernel lacks something, the rest is still given up.  Returns what
-// is in force, for the log.  Threads: the process must have no other one.
+// Gives up everything that serving a mount does not need: capabilities, files outside of SOURCE,
+// system calls, new privileges, and memory dumps. This holds for the calling thread and all threads
+// that it starts. The mount must exist already. If the kernel lacks a feature, the other
+// restrictions still apply. Returns the restrictions in force, for the log.
+// Threads: the process must have no other thread.
 std::string enter_sandbox(const SandboxNeeds& needs);
 
-// Whether this program has a sandbox.  Programs with a sanitizer have none.
+// Whether this program has a sandbox. Programs built with a sanitizer have none.
 bool has_sandbox() noexcept;
 
 }  // namespace framefs::fuse

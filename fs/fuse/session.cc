@@ -29,7 +29,7 @@
 namespace framefs::fuse {
 namespace {
 
-// How many requests the kernel may have under way that nobody waits for, such as read-ahead.
+// The limit of requests in flight for which no caller waits, such as read-ahead.
 constexpr unsigned kMaxBackground = 64;
 
 struct CloseSession {
@@ -51,8 +51,9 @@ void op_init(void* data, fuse_conn_info* connection) {
   unsigned wanted = FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE | FUSE_CAP_PARALLEL_DIROPS;
   if (mount.writeback) wanted |= FUSE_CAP_WRITEBACK_CACHE;
   connection->want |= wanted & connection->capable;
-  // The kernel then takes setuid and setgid bits away itself where somebody writes, which is for it
-  // to judge; and cuts files by setattr() alone, in which that is done as well.
+  // Without these flags, the kernel clears setuid and setgid bits itself when a caller writes; that
+  // decision belongs to the kernel. The kernel also truncates by setattr() alone, which clears
+  // these bits too.
   connection->want &= ~unsigned{FUSE_CAP_HANDLE_KILLPRIV | FUSE_CAP_ATOMIC_O_TRUNC};
   mount.passthrough.negotiate(*connection, mount.writeback);
   if (mount.io_uring) check_io_uring(*connection, mount.log);
@@ -72,7 +73,7 @@ fuse_lowlevel_ops operations() {
   return table;
 }
 
-// In an option's value, these two would end it.
+// A comma or a backslash would end the option's value.
 std::string escaped(const std::string& value) {
   std::string out;
   for (const char c : value) {
@@ -85,8 +86,8 @@ std::string escaped(const std::string& value) {
 std::string mount_options_text(const fs::MountOptions& options, bool read_only) {
   std::string text = read_only ? "ro" : "rw";
   text += ",subtype=framefs,fsname=" + escaped(options.source.string());
-  // The daemon changes files with its own rights, and where others use the mount opens them for
-  // these: the kernel must check theirs.
+  // The daemon changes files with its own rights. With allow_other it also opens files for other
+  // users. The kernel must check the rights of the callers.
   if (!read_only || options.allow_other) text += ",default_permissions";
   if (options.allow_other) text += ",allow_other";
   for (const auto& option : options.vfs_options) text += "," + option;
@@ -98,7 +99,7 @@ bool lies_below(const std::filesystem::path& path, const std::filesystem::path& 
   return end == root.end() && path != root;
 }
 
-// Tells when the mount answers.
+// Calls `on_ready` as soon as the mount answers requests.
 std::jthread start_announcer(const fs::MountOptions& options, const Watchdog* watchdog,
                              fs::Log& log, const std::function<void()>& on_ready) {
   return fs::background_thread([&options, watchdog, &log, &on_ready](const std::stop_token&) {
@@ -108,30 +109,29 @@ std::jthread start_announcer(const fs::MountOptions& options, const Watchdog* wa
   });
 }
 
-// Closes the connection: what still asks the mount gets an error.  The session keeps a descriptor
-// of that number, which it closes when it is destroyed.
+// Closes the connection: pending requests to the mount fail. The session still owns a descriptor of
+// that number and closes it when it is destroyed.
 void disconnect(fuse_session* session) {
   const fs::UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   if (null) ::dup3(null.get(), fuse_session_fd(session), O_CLOEXEC);
 }
 
-// Serves inside the sandbox, where `watchdog` unmounts.  `needs` is empty where there is no
-// sandbox.
+// Serves inside the sandbox; `watchdog` then unmounts. `needs` is empty if there is no sandbox.
 Status serve(Mount& mount, const fs::MountOptions& options,
              const std::optional<SandboxNeeds>& needs, const Watchdog* watchdog,
              const std::function<void()>& on_ready) {
   auto* const session = mount.session;
-  // Before any thread starts.
+  // Must come before any thread starts.
   if (needs) mount.log.info(enter_sandbox(*needs));
   const auto announcer = start_announcer(options, watchdog, mount.log, on_ready);
   mount.stale_pages.start([session](fs::NodeId node, std::uint64_t offset) {
-    // Nothing is wrong where the kernel has forgotten the file meanwhile.
+    // An error is harmless: the kernel has forgotten the file meanwhile.
     fuse_lowlevel_notify_inval_inode(session, node, static_cast<off_t>(offset), 0);
   });
   const auto served = RequestLoop(session).run();
-  // Before the announcer is waited for: its request may be among those that nobody will answer.
+  // Must come before the announcer is joined: its request may be one that will get no answer.
   if (needs) {
-    // False where somebody else has unmounted.
+    // False if another program has unmounted.
     static_cast<void>(watchdog->unmount());
     disconnect(session);
   } else {
@@ -141,7 +141,7 @@ Status serve(Mount& mount, const fs::MountOptions& options,
   return served;
 }
 
-// What the sandbox needs, if there is to be one.
+// The needs of the sandbox; empty if the mount has no sandbox.
 Result<std::optional<SandboxNeeds>> plan_sandbox(const fs::MountOptions& options, bool read_only,
                                                  bool has_watchdog, fs::Log& log) {
   if (!options.sandbox || !has_sandbox() || !has_watchdog) {
@@ -201,7 +201,7 @@ Status serve_mount(const fs::MountOptions& options, fs::Log& log,
               {},
               {},
               {}};
-  // Modes come from the kernel as they are to be.
+  // The kernel has already applied the caller's umask.
   ::umask(0);
   auto words = mount_options_text(options, filesystem->is_read_only());
   if (options.io_uring) {

@@ -10,13 +10,14 @@ namespace framefs::fuse {
 
 using codec::Status;
 
-// Makes sure that a mount of `options` can begin: SOURCE and MOUNTPOINT exist and go together.
+// Checks that a mount with `options` can start: SOURCE and MOUNTPOINT exist and fit together.
 // Errors: system, `field` being a sentence for the user.
 Status check_mount(const fs::MountOptions& options);
 
-// Mounts, serves until the mount is unmounted or a SIGTERM, SIGINT or SIGHUP arrives, unmounts.
+// Mounts; serves until the mount is unmounted or a SIGTERM, SIGINT or SIGHUP arrives; unmounts.
 // `on_ready` is called once, on a thread of its own, when the mount answers requests.
-// Threads: one mount of a process at a time takes the signals; call it before starting threads.
+// Threads: only one mount of a process at a time handles the signals; call it before starting
+// threads.
 // Errors: system.
 Status serve_mount(const fs::MountOptions& options, fs::Log& log,
                    const std::function<void()>& on_ready);

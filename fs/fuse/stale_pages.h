@@ -10,13 +10,13 @@
 
 namespace framefs::fuse {
 
-// Tells the kernel which pages of a file are wrong, and that its size is.  The kernel waits for pages
-// that requests under way have locked before it drops them.  Hence a thread of its own does this: a
-// thread that answers requests would wait for itself.
+// Tells the kernel which cached pages of a file are stale, and that the cached size is stale.
+// Before the kernel drops pages, it waits for the requests in flight that have locked them. Hence a
+// separate thread does this: a thread that answers requests would wait for itself.
 // Threads: any number.
 class StalePages {
  public:
-  // Drops the pages of a file from a byte on, and its attributes.
+  // Drops the attributes of a file, and its pages from `offset` on.
   using Drop = std::function<void(fs::NodeId, std::uint64_t offset)>;
 
   StalePages() = default;
@@ -24,16 +24,17 @@ class StalePages {
   StalePages& operator=(const StalePages&) = delete;
   ~StalePages() { stop(); }
 
-  // From now on until stop(), what note() is told reaches `drop`.
+  // From now on until stop(), calls of note() are passed on to `drop`.
   void start(Drop drop);
   void stop();
 
-  // To be called after the reply to the request that has found out: until then it has pages locked.
+  // Must be called after the reply to the request that detected the stale pages, because that
+  // request has pages locked until then.
   void note(fs::NodeId node, std::uint64_t offset);
 
  private:
   struct State {
-    std::unordered_map<fs::NodeId, std::uint64_t> wrong;  // from which byte on
+    std::unordered_map<fs::NodeId, std::uint64_t> wrong;  // the offset of the first stale byte
     bool is_running = false;
   };
   void serve(const Drop& drop);

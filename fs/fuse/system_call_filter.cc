@@ -14,7 +14,7 @@ namespace {
 
 using codec::Status;
 
-// Names, not numbers: a name that an architecture or a libseccomp does not know is left out.
+// Names, not numbers: a name that the architecture or libseccomp does not know is skipped.
 constexpr const char* kAllowed[] = {
     // Files.
     "access",
@@ -219,8 +219,8 @@ Status allow(scmp_filter_ctx filter, const char* name) {
 }
 
 Status allow_some(scmp_filter_ctx filter) {
-  // Threads, and no processes or namespaces.  What clone3() is asked for stands in memory, where a
-  // filter cannot look; the C library then uses clone().
+  // Threads are allowed; processes and namespaces are not. The arguments of clone3() lie in memory,
+  // which a filter cannot read. It is therefore refused, and the C library falls back to clone().
   constexpr scmp_datum_t kThread = CLONE_THREAD;
   FRAMEFS_CHECK(checked(seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
                                          SCMP_A0(SCMP_CMP_MASKED_EQ, kThread, kThread))));
@@ -236,10 +236,10 @@ Status allow_some(scmp_filter_ctx filter) {
 Status filter_system_calls(bool with_io_uring) {
   const std::unique_ptr<void, Release> filter(seccomp_init(SCMP_ACT_ERRNO(ENOSYS)));
   if (!filter) return fs::system_error_of(ENOMEM, "seccomp");
-  // Older kernels do not log; the filter works all the same.
+  // Older kernels cannot log; the filter still works.
   static_cast<void>(seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_LOG, 1));
   FRAMEFS_CHECK(checked(seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_NNP, 0)));
-  // A tree of comparisons and not a list: each request makes several calls.
+  // A binary tree instead of a list, because each request makes several system calls.
   static_cast<void>(seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2));
   for (const auto* const name : kAllowed) FRAMEFS_CHECK(allow(filter.get(), name));
   if (with_io_uring) {

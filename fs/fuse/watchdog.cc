@@ -27,7 +27,7 @@
 
 namespace framefs::fuse {
 
-// The first byte of what the daemon says.
+// The first byte of each message of the daemon.
 enum class Watchdog::Word : char {
   mountpoint = 'P',
   mount_number = 'M',
@@ -39,19 +39,21 @@ namespace {
 
 using Word = Watchdog::Word;
 
-// Does not hold the program's own, which people look for.
+// The name does not contain the program's name, because people search for that.
 constexpr const char* kName = "fuse-watchdog";
 
-// For so long it tries to unmount, or waits for the kernel to close what the daemon had open.
+// The watchdog tries to unmount, or waits for the kernel to close the daemon's files, for at most
+// this time.
 constexpr unsigned kPatienceSeconds = 10;
 
-// Of the answer to a question.
+// The first byte of the answer to a question.
 constexpr char kDone = 1;
 constexpr char kNotDone = 0;
 
 // ------------------------------------------------------------------------- the daemon's side
 
-// The standard streams of the watchdog: it reads the pipe, says nothing, and has nothing else open.
+// The standard streams of the watchdog: it reads from the socket, prints nothing, and has no other
+// open files.
 class Streams {
  public:
   explicit Streams(int socket) {
@@ -71,7 +73,8 @@ class Streams {
   posix_spawn_file_actions_t actions_{};
 };
 
-// In a session of its own, where no terminal sends it signals, and with none of ours blocked.
+// The watchdog runs in a session of its own, where no terminal sends it signals, and with no
+// blocked signals.
 class Attributes {
  public:
   Attributes() {
@@ -94,9 +97,9 @@ class Attributes {
   posix_spawnattr_t attributes_{};
 };
 
-// The kernel's number for the mount in which `fd` lies, as /proc/self/mountinfo has it.  Asks no
-// filesystem anything: whoever would have to answer may be dead, or ourselves.
-// Source: name_to_handle_at(2), which fills the number in even where the handle finds no room.
+// The kernel's number for the mount that contains `fd`, as in /proc/self/mountinfo. The call sends
+// no request to the filesystem, because its daemon may be dead or may be this process.
+// Source: name_to_handle_at(2), which sets the number even if the handle does not fit.
 std::optional<int> mount_number(int fd) {
   file_handle no_room{};
   int number = 0;
@@ -110,7 +113,7 @@ fs::UniqueFd open_path(const char* path) { return fs::UniqueFd(::open(path, O_PA
 
 // ----------------------------------------------------------------------- the watchdog's side
 
-// What the daemon has said: the mountpoint, and the number of its mount once it had one.
+// The messages of the daemon so far: the mountpoint, and the number of its mount once it has one.
 struct Message {
   std::string mountpoint;
   std::optional<int> mount;
@@ -118,11 +121,11 @@ struct Message {
 
 void answer_daemon(int socket, bool done) {
   const char answer = done ? kDone : kNotDone;
-  // Should the daemon be gone, the next recv() tells.
+  // If the daemon is gone, the next recv() reports it.
   [[maybe_unused]] const auto told = ::send(socket, &answer, 1, MSG_NOSIGNAL);
 }
 
-// Asks the kernel to read ahead more.  `text` is the device's number and what to write.
+// Raises the kernel's read-ahead. `text` is the device number and the value to write.
 bool set_readahead(std::string_view text) {
   unsigned major = 0;
   unsigned minor = 0;
@@ -136,13 +139,14 @@ bool set_readahead(std::string_view text) {
 
 enum class State : unsigned char { dead, dying, something_else };
 
-// What lies on the mountpoint now.
+// The state of the mount at the mountpoint.
 State state_of(int top, const Message& message) {
   if (top < 0) return State::something_else;
   const auto mount = mount_number(top);
   if (message.mount && mount && *mount != *message.mount) return State::something_else;
-  // The kernel gives numbers out again, so the mount has to be dead as well.  It may still know the
-  // attributes, so it is told to ask: that waits until nothing of the daemon is left to answer.
+  // The kernel reuses mount numbers, so the mount must also be dead. AT_STATX_FORCE_SYNC makes the
+  // kernel ask the daemon even if it has cached attributes. The call waits until no thread of the
+  // daemon is left to answer.
   struct statx unused{};
   if (::statx(top, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, STATX_BASIC_STATS, &unused) == 0) {
     return State::something_else;
@@ -164,8 +168,9 @@ bool run_fusermount(const std::string& mountpoint) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-// Through the descriptor, so that it is this mount whatever has happened to the path since.  Only
-// root may; for others there is a program that may, and that makes sure that the mount is theirs.
+// Unmounts through the descriptor: it denotes this mount even if the path now leads elsewhere. Only
+// root may call umount2(). For other users there is fusermount3, which checks that the mount is
+// theirs.
 bool unmount(int top, const std::string& mountpoint) {
   const auto path = fmt::format("/proc/self/fd/{}", top);
   return ::umount2(path.c_str(), MNT_DETACH) == 0 || run_fusermount(mountpoint);
@@ -181,7 +186,7 @@ void clear(const Message& message) {
   }
 }
 
-// What the daemon wants, for which it has given up the rights.
+// Unmounts on request of the daemon, which has given up the right.
 bool unmount_for_daemon(const Message& message) {
   const auto top = open_path(message.mountpoint.c_str());
   if (!top || !message.mount || mount_number(top.get()) != message.mount) return false;
@@ -195,7 +200,7 @@ void note_number(Message& message, std::string_view text) {
   }
 }
 
-// Does what comes through the socket, which ends when the daemon does.  Returns what it has said.
+// Serves the messages of the socket until the daemon closes it. Returns what the daemon has sent.
 Message serve_daemon(int socket) {
   Message message;
   std::array<char, 2 * PATH_MAX> packet{};
@@ -253,7 +258,7 @@ bool Watchdog::say(Word word, std::string_view text) const {
 bool Watchdog::ask(Word word, std::string_view text) const {
   std::string packet(1, static_cast<char>(word));
   packet += text;
-  // One question at a time: the lock is held until the answer is there.
+  // One question at a time: the lock is held until the answer arrives.
   return channel_->with([&](const fs::UniqueFd& life) {
     if (::send(life.get(), packet.data(), packet.size(), MSG_NOSIGNAL) < 0) return false;
     char done = 0;
@@ -268,7 +273,7 @@ bool Watchdog::ask(Word word, std::string_view text) const {
 void Watchdog::mounted(const std::filesystem::path& mountpoint) const {
   const auto top = open_path(mountpoint.c_str());
   const auto number = mount_number(top.get());
-  // Should the watchdog be gone, nobody listens.
+  // If the watchdog is gone, the message is lost; that is harmless.
   if (number) say(Word::mount_number, std::to_string(*number));
 }
 
@@ -288,13 +293,14 @@ bool is_watchdog(std::string_view name) noexcept { return name == kName; }
 
 int run_watchdog() {
   ::prctl(PR_SET_NAME, kName);
-  // What ends the daemon in order, whoever sends it to both, is for the daemon, which then ends us.
+  // Ignores the signals that end the daemon in order, because a sender may signal both processes.
+  // The daemon ends the watchdog afterwards.
   for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM}) {
     static_cast<void>(::signal(signal, SIG_IGN));
   }
-  if (::chdir("/") != 0) return 1;  // no directory that somebody might want to unmount
+  if (::chdir("/") != 0) return 1;  // keep no directory busy that a user might unmount
   const auto message = serve_daemon(STDIN_FILENO);
-  ::alarm(kPatienceSeconds);  // ends the process, also while it waits for a filesystem's answer
+  ::alarm(kPatienceSeconds);  // ends the process, even while it waits for a filesystem
   if (!message.mountpoint.empty()) clear(message);
   return 0;
 }

@@ -14,24 +14,23 @@ namespace framefs::fuse {
 
 using codec::Result;
 
-// A small process of our own that unmounts should this one die without having done so: killed, or
-// brought down by a bug.  It is the same program run once more under another name, so that a search
-// for the daemon by name or by command line, to count it or to kill it, does not find it as well.
+// A small helper process that unmounts if the daemon dies without unmounting: killed, or crashed.
+// It runs the same program under another name. Hence a search for the daemon by name or by command
+// line, to count or to kill it, does not find the helper.
 // Threads: any number, once mounted() has returned.
 class Watchdog {
  public:
   // `mountpoint` is absolute.  Errors: system.
   static Result<Watchdog> start(const std::filesystem::path& mountpoint);
 
-  // To be called once the mount is made: the one that now lies on top is ours.  Until then,
-  // whatever is dead on the mountpoint is taken for it.
+  // Must be called once the mount is made, while it is the topmost mount on the mountpoint. Before
+  // the call, the watchdog takes any dead mount on the mountpoint for this one.
   void mounted(const std::filesystem::path& mountpoint) const;
 
-  // The daemon confines itself (sandbox.h) and has the watchdog do what it then may not.
-  // Sets the kernel's read-ahead of a mount.  Whether that could be done.
+  // The daemon confines itself (sandbox.h); the watchdog then performs the calls below for it.
+  // Sets the kernel's read-ahead of a mount. Returns whether it succeeded.
   [[nodiscard]] bool set_readahead(dev_t device, unsigned kib) const;
-  // Unmounts, even if files are open.  False where it could not, or the mount is not there any
-  // more.
+  // Unmounts, even if files are open. False if that failed, or if the mount no longer exists.
   [[nodiscard]] bool unmount() const;
 
   Watchdog(Watchdog&& other) noexcept
@@ -39,7 +38,7 @@ class Watchdog {
   Watchdog& operator=(Watchdog&&) = delete;
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
-  // Ends it: there is nothing left to unmount.
+  // Ends the watchdog: there is nothing left to unmount.
   ~Watchdog();
 
   enum class Word : char;
@@ -52,13 +51,13 @@ class Watchdog {
   bool ask(Word word, std::string_view text) const;
 
   pid_t pid_;  // -1: moved from
-  // The end of a socket that nobody else has; it closes when we die.
+  // The daemon's end of the socket. No other process has it, so it closes when the daemon dies.
   std::unique_ptr<Channel> channel_;
 };
 
-// Whether a program called by `name` is to be the watchdog, and nothing else.
+// Whether a program called by `name` must act as the watchdog and do nothing else.
 bool is_watchdog(std::string_view name) noexcept;
-// The watchdog's life; returns its exit code.
+// The main function of the watchdog; returns its exit code.
 int run_watchdog();
 
 }  // namespace framefs::fuse
