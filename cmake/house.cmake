@@ -1,28 +1,28 @@
-# What every target of the house has in common: language, checks, warnings.
+# What all targets share: language standard, checks, warnings.
 #
 #   framefs_house   interface target; linked PUBLIC, so that users of a layer see the same standard
 #                   library as the layer itself
-#   FRAMEFS_X86_64  whether the processor is of that architecture
+#   FRAMEFS_X86_64  whether the processor is an x86-64
 #   framefs_simd_sources(TARGET)
-#                   instruction sets for the files that are named after them
+#                   sets the compiler flags of files that are named after an instruction set
 #   framefs_precompile(TARGET [HEADER...])
-#                   what is included nearly everywhere, parsed once, where that is quicker
+#                   precompiles headers that nearly every file includes, where that is faster
 
 include(CheckCXXSourceCompiles)
 include(CMakePushCheckState)
 
 set(CMAKE_CXX_EXTENSIONS OFF)
-set(CMAKE_CXX_SCAN_FOR_MODULES OFF)  # there are none, and newer CMakes look for them in every file
+set(CMAKE_CXX_SCAN_FOR_MODULES OFF)  # no modules here; newer CMakes scan every file
 
 add_library(framefs_house INTERFACE)
 target_compile_features(framefs_house INTERFACE cxx_std_23)
 target_include_directories(framefs_house INTERFACE ${PROJECT_SOURCE_DIR})
-# In every build: this is what makes std::span and the containers check their indices.
+# In every build: std::span and the containers then check their indices.
 target_compile_definitions(framefs_house INTERFACE _GLIBCXX_ASSERTIONS)
 
-# Up to version 19 clang announces an older level of concepts than libstdc++ asks for before it
-# declares std::expected (__cpp_concepts >= 202002L), although it compiles the header.  The check
-# asks for the symptom, so this does nothing where either of the two has changed.
+# Up to version 19, clang announces an older level of concepts (__cpp_concepts) than 202002L.
+# libstdc++ requires that level for std::expected, although clang compiles the header.  The check
+# tests whether std::expected is usable, so it has no effect once clang or libstdc++ has changed.
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   cmake_push_check_state(RESET)
   set(CMAKE_REQUIRED_FLAGS "${CMAKE_CXX23_STANDARD_COMPILE_OPTION}")
@@ -51,15 +51,16 @@ if(FRAMEFS_DEVELOPER_MODE)
               -Wswitch-enum
               -Wundef
               -Wformat=2)
-  # Not in the preset bench: at -O3, g++ 12 sees overflows and overlaps in its own containers.
+  # Not for Release builds (preset bench): at -O3, g++ 12 reports false overflows and overlaps in
+  # its own containers.
   if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")
     target_compile_options(framefs_house INTERFACE -Werror)
   endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(framefs_house INTERFACE -Wcast-align=strict -Wduplicated-cond
                                                    -Wlogical-op)
-    # g++ 12 takes the growth of a vector and the joining of strings for overflows and overlaps; which
-    # of them it takes so depends on sanitizers, precompiled headers and the optimisation level.
+    # g++ 12 reports false overflows and overlaps where a vector grows or strings are joined.  Which
+    # ones it reports depends on sanitizers, precompiled headers and the optimisation level.
     if(CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
       target_compile_options(framefs_house INTERFACE -Wno-array-bounds -Wno-restrict
                                                      -Wno-stringop-overflow -Wno-stringop-overread)
@@ -74,7 +75,7 @@ if(FRAMEFS_FUZZ)
   target_compile_options(framefs_house INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# Whether files named after an instruction set (*_avx2.cc ...) belong to this build at all.
+# Whether this build includes files that are named after an instruction set (*_avx2.cc ...).
 string(TOLOWER "${CMAKE_SYSTEM_PROCESSOR}" framefs_processor)
 if(framefs_processor MATCHES "^(x86_64|amd64)$")
   set(FRAMEFS_X86_64 ON)
@@ -82,8 +83,8 @@ else()
   set(FRAMEFS_X86_64 OFF)
 endif()
 
-# Gives the files of TARGET that are named after an instruction set the flags for it.  Only those:
-# everything else must run on any processor of the architecture.
+# Sets the compiler flags for the files of TARGET that are named after an instruction set.  All
+# other files must run on any processor of the architecture.
 function(framefs_simd_sources target)
   set(flags_avx2 -mavx2)
   set(flags_gfni -mavx2 -mgfni)
@@ -96,9 +97,9 @@ function(framefs_simd_sources target)
   endforeach()
 endfunction()
 
-# Developers build all of it three times over.  Not where the compiler's answers are cached (ccache keeps
-# none of files with a precompiled header unless told that it may), and not under clang-tidy, which so
-# sees that each file includes what it uses.
+# A developer builds everything three times, so headers are precompiled.  There are two exceptions.
+# With a compiler cache: by default, ccache does not cache files with a precompiled header.  Under
+# clang-tidy: it then checks that each file includes the headers that it uses.
 function(framefs_precompile target)
   if(FRAMEFS_DEVELOPER_MODE
      AND NOT CMAKE_CXX_COMPILER_LAUNCHER

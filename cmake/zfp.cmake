@@ -1,14 +1,14 @@
-# libzfp, which only the ZFP codecs need: few frames have them.
+# libzfp, which is needed only for the ZFP codecs.  Few frames use them.
 #
-#   FRAMEFS_ZFP   AUTO: with libzfp where it is found; ON: it must be there; OFF: without
-#   framefs_zfp   target to link; not there without libzfp
+#   FRAMEFS_ZFP   AUTO: use libzfp if it is found; ON: require libzfp; OFF: build without it
+#   framefs_zfp   target to link; does not exist without libzfp
 
 set(FRAMEFS_ZFP AUTO CACHE STRING "Decode the ZFP codecs with libzfp: AUTO, ON or OFF")
 set_property(CACHE FRAMEFS_ZFP PROPERTY STRINGS AUTO ON OFF)
 
 if(FRAMEFS_ZFP)
-  # Its own CMake package asks every user for OpenMP and a C compiler.  The header named here came
-  # with 1.0, whose functions count in size_t.
+  # libzfp's own CMake package requires OpenMP and a C compiler from every user.  version.h exists
+  # since 1.0, the version whose functions count in size_t.
   find_path(FRAMEFS_ZFP_INCLUDE_DIR zfp/version.h)
   find_library(FRAMEFS_ZFP_LIBRARY zfp)
   mark_as_advanced(FRAMEFS_ZFP_INCLUDE_DIR FRAMEFS_ZFP_LIBRARY)

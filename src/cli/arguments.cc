@@ -12,7 +12,7 @@
 namespace framefs {
 
 std::optional<int> parse_arguments(CLI::App& app, std::span<const std::string> arguments) {
-  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // CLI11's order
   try {
     app.parse(std::move(reversed));
   } catch (const CLI::ParseError& error) {

@@ -25,7 +25,7 @@ namespace {
 
 constexpr const char* kHelperName = "mount.framefs";
 
-// The arguments with every "-o WORDS" expanded and, for mount(8)'s helper, its flags translated.
+// Expands every "-o WORDS".  For mount(8)'s helper, also translates mount(8)'s flags.
 std::expected<std::vector<std::string>, std::string> expand(
     const std::vector<std::string>& arguments, bool is_helper) {
   std::vector<std::string> out;
@@ -42,7 +42,7 @@ std::expected<std::vector<std::string>, std::string> expand(
       if (!options) return std::unexpected("unknown mount option: " + options.error());
       out.insert(out.end(), options->begin(), options->end());
     } else if (is_helper && (argument == "-n" || argument == "-v" || argument == "-s")) {
-      continue;  // not for us: no mtab, verbose, sloppy
+      continue;  // no meaning here: no mtab, verbose, sloppy
     } else if (is_helper && argument == "-f") {
       out.emplace_back("--check-only");
     } else {
@@ -52,7 +52,7 @@ std::expected<std::vector<std::string>, std::string> expand(
   return out;
 }
 
-// CLI11 takes "nan" for a number of any range.
+// CLI11's own range check accepts "nan".
 CLI::Validator seconds_up_to(double most) {
   const auto check = [most](std::string& text) {
     double seconds = 0;
@@ -68,7 +68,7 @@ CLI::Validator seconds_up_to(double most) {
 const std::map<std::string, fs::ArrayViews> kArrayViews = {
     {"npy", fs::ArrayViews::npy}, {"raw", fs::ArrayViews::raw}, {"both", fs::ArrayViews::both}};
 
-// What is settled when all has been read.
+// Option values that are converted after all arguments were parsed.
 struct Given {
   double attr_timeout_s = 1;
   double commit_interval_s = 5;
@@ -102,7 +102,7 @@ void add_write_options(CLI::App& app, Command& command, Given& given) {
       ->default_str("5");
 }
 
-// CLI11 2.5 and later would otherwise break the lines below the options anew.
+// CLI11 2.5 and later would rewrap the footer, which is already wrapped.
 template <class Formatter>
 void keep_footer_lines(Formatter& formatter) {
   if constexpr (requires { formatter.enable_footer_formatting(false); }) {
@@ -118,7 +118,7 @@ void add_options(CLI::App& app, Command& command, Given& given) {
       ->required();
   app.add_flag("-f,--foreground", command.foreground, "Stay in the foreground, log to stderr");
   app.add_flag("--keep-suffix", command.mount.keep_suffix, "Show frames under their full names");
-  // CLI11's own conversion takes the numbers of an enum as well, even those that it does not have.
+  // CLI11's own conversion also accepts the numbers of an enum, even numbers without an enumerator.
   const auto set_arrays = [&](const std::string& word) {
     command.mount.arrays = kArrayViews.at(word);
   };
@@ -150,9 +150,10 @@ void add_options(CLI::App& app, Command& command, Given& given) {
   add_write_options(app, command, given);
   app.add_option("--log-file", command.log_file, "Log there; else to syslog, or stderr with -f");
   app.add_flag("-d,--debug", command.mount.debug, "Trace every request on stderr; implies -f");
-  // What -o noexec becomes; one value each, or the paths behind it would be taken for more.
+  // The option that "-o noexec" becomes.  It takes one value each time; otherwise it would take the
+  // paths after it as values.
   app.add_option("--vfs", command.mount.vfs_options)->allow_extra_args(false)->group("");
-  app.add_flag("--check-only", command.check_only)->group("");  // what mount -f becomes
+  app.add_flag("--check-only", command.check_only)->group("");  // mount -f becomes this
   keep_footer_lines(*app.get_formatter());
   app.footer(
       "-o OPTION[,OPTION]: the same as mount(8) has them, cache_size=64M for --cache-size 64M,\n"
@@ -170,7 +171,7 @@ bool is_mount_helper(const std::vector<std::string>& arguments) {
 
 Parsed parse_command_line(const std::vector<std::string>& arguments) {
   std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
-  // What mount(8) passes on is never a command.
+  // mount(8) passes a SOURCE first, never a command.
   const bool is_helper = is_mount_helper(arguments);
   if (!is_helper && !rest.empty() && rest.front() == "mount") rest.erase(rest.begin());
 
@@ -184,10 +185,10 @@ Parsed parse_command_line(const std::vector<std::string>& arguments) {
     return {.command = std::nullopt, .exit_code = kExitUsage};
   }
   try {
-    std::ranges::reverse(*expanded);  // as CLI11 wants them
+    std::ranges::reverse(*expanded);  // CLI11 wants them reversed
     app.parse(std::move(*expanded));
   } catch (const CLI::ParseError& error) {
-    const bool is_answer = error.get_exit_code() == 0;  // --help and --version
+    const bool is_answer = error.get_exit_code() == 0;  // --help or --version
     if (!is_answer) std::cerr << "framefs: ";
     app.exit(error);
     return {.command = std::nullopt, .exit_code = is_answer ? kExitOk : kExitUsage};
@@ -199,7 +200,7 @@ Parsed parse_command_line(const std::vector<std::string>& arguments) {
   for (const auto& text : given.rules) {
     if (auto rule = parse_new_file_rule(text, write.defaults)) write.rules.push_back(*rule);
   }
-  // A daemon leaves the directory it was started from.
+  // The daemon changes its working directory, so the paths must be absolute.
   command.mount.source = std::filesystem::absolute(command.mount.source);
   command.mount.mountpoint = std::filesystem::absolute(command.mount.mountpoint);
   return {.command = std::move(command), .exit_code = kExitOk};

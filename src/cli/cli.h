@@ -8,26 +8,27 @@
 
 namespace framefs {
 
-// What the command line asks for.
+// The command line, parsed.
 struct Command {
   fs::MountOptions mount;
   bool foreground = false;
-  bool check_only = false;  // mount(8)'s "fake": do all but mount
+  bool check_only = false;  // mount(8)'s "fake": everything but the mount itself
   std::string log_file;     // empty: syslog in the background, stderr in the foreground
 };
 
-// Either a command, or the exit code of a run that is over: --help, --version, a usage error, each
-// already reported.
+// Holds a command to run, or the exit code if there is nothing to run: after --help, --version or a
+// usage error.  The text of these has been printed.
 struct Parsed {
   std::optional<Command> command;
   int exit_code = 0;
 };
 
-// Whether the program was called by the name under which mount(8) looks for a helper.  `arguments`
-// includes it.
+// Returns whether the program was called by the name under which mount(8) looks for a helper.
+// `arguments` includes the program's name.
 bool is_mount_helper(const std::vector<std::string>& arguments);
 
-// `arguments` includes the program's name: called mount.framefs, it takes mount(8)'s options.
+// `arguments` includes the program's name.  If that is mount.framefs, mount(8)'s options are
+// accepted.
 Parsed parse_command_line(const std::vector<std::string>& arguments);
 
 }  // namespace framefs

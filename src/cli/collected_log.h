@@ -9,17 +9,18 @@
 
 namespace framefs {
 
-// What the filesystem logs while a command uses it, to be told when the command knows what came of it.
+// Collects the filesystem's log while a command runs, so that the command can print it with its
+// result.
 class CollectedLog {
  public:
   CollectedLog();
 
   [[nodiscard]] fs::Log& log() noexcept { return log_; }
 
-  // The lines so far, which are then forgotten.  Call it while nobody logs.
+  // Returns the collected lines and clears the log.  Threads: no other thread may log meanwhile.
   std::vector<std::string> take_lines();
-  // The same for the messages about a failure: what was logged of it, which names chunk and place, or
-  // else the error itself, which `path` goes before.
+  // Returns the messages about a failure and clears the log.  They are the collected lines, which
+  // name the chunk and its place.  If there are none, the message is `path` and the error.
   std::vector<std::string> take_failure(const std::string& path, const codec::Error& error);
 
  private:
@@ -27,7 +28,7 @@ class CollectedLog {
   fs::Log log_;
 };
 
-// On standard error, each behind the program's name.
+// Prints the lines to standard error, each after the program's name.
 void print_messages(const std::vector<std::string>& lines);
 
 }  // namespace framefs

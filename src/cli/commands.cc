@@ -21,7 +21,7 @@ namespace {
 
 using Arguments = std::span<const std::string>;
 
-// Those other than mounting, which is what no word means as well.
+// The commands other than mounting.  Mounting is also the default without a command word.
 struct Subcommand {
   std::string_view name;
   std::string_view about;
@@ -39,7 +39,7 @@ const Subcommand* find_subcommand(std::string_view name) {
   return found == kSubcommands.end() ? nullptr : found;
 }
 
-// `framefs help [COMMAND]` is `framefs [COMMAND] --help`.
+// `framefs help [COMMAND]` is the same as `framefs [COMMAND] --help`.
 int run_help(const std::vector<std::string>& arguments) {
   const std::string flag = "--help";
   if (arguments.size() < 3 || arguments[2] == "mount") return run_mount({arguments[0], flag});

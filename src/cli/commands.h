@@ -5,12 +5,12 @@
 
 namespace framefs {
 
-// Runs the command that the first of the arguments names, or else mounts; `arguments` includes the
-// program's name.  A SOURCE that has the name of a command can be had as ./NAME, or behind the word
-// "mount".  Returns the exit code; whatever there is to say has been said.
+// Runs the command that the first argument names; without a command, mounts.  `arguments` includes
+// the program's name.  A SOURCE with the name of a command can be given as ./NAME or after the word
+// "mount".  Returns the exit code; all messages have been printed.
 int run_framefs(const std::vector<std::string>& arguments);
 
-// The commands with what they do, a line for each, for the end of --help.
+// The list of commands for the end of --help: one line for each.
 std::string command_list();
 
 }  // namespace framefs

@@ -6,18 +6,18 @@
 namespace framefs {
 namespace {
 
-// For the kernel.
+// Options for the kernel.
 constexpr std::array<std::string_view, 11> kVfsWords = {"nosuid",  "nodev", "noexec", "suid",
                                                         "dev",     "exec",  "sync",   "async",
                                                         "noatime", "atime", "dirsync"};
 
-// For mount(8), fstab(5) and systemd; and two that change nothing where the kernel keeps no access
-// times, which libfuse has no words for.
+// Options for mount(8), fstab(5) and systemd.  Two of them, relatime and nodiratime, change nothing
+// where the kernel keeps no access times, and libfuse does not know them.
 constexpr std::array<std::string_view, 13> kIgnoredWords = {
     "defaults", "auto",   "noauto",  "user",   "nouser",   "users",     "owner",
     "group",    "nofail", "_netdev", "silent", "relatime", "nodiratime"};
 
-// Ours, without and with a value.
+// framefs options without and with a value.
 constexpr std::array<std::string_view, 8> kOwnFlags = {
     "allow_other", "keep_suffix", "debug", "io_uring", "no_sandbox", "ro", "rw", "writeback"};
 constexpr std::array<std::string_view, 10> kOwnValues = {

@@ -36,7 +36,7 @@ bool set_level(std::string_view text, std::optional<int>& level) {
   return true;
 }
 
-// False where there is no such key, or no such value for it.
+// Returns false if the key is unknown or if the value is not valid for it.
 bool set_key(fs::NewFrameOptions& frame, std::string_view key, std::string_view value) {
   constexpr std::uint32_t kLargestTypesize = 1u << 20;
   if (key == "codec") return set_word(codec::kCodecWords, value, frame.codec);
@@ -57,7 +57,7 @@ bool set_key(fs::NewFrameOptions& frame, std::string_view key, std::string_view 
 
 std::expected<fs::NewFileRule, std::string> parse_new_file_rule(
     std::string_view text, const fs::NewFrameOptions& defaults) {
-  // Values have no colons; globs may.
+  // A glob may contain colons, values may not.
   const auto colon = text.rfind(':');
   if (colon == std::string_view::npos || colon == 0) {
     return std::unexpected(fmt::format("{} is no rule, as GLOB:codec=lz4 is one", text));

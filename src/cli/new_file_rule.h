@@ -8,8 +8,9 @@
 
 namespace framefs {
 
-// "GLOB:key=value,key=value": what new files become whose names the glob matches; what is not told is
-// that of `defaults`.  Between the keys ";" will do as well, for options that end at a comma.
+// Parses "GLOB:key=value,key=value": the options of new files with names that the glob matches.  A
+// key that is not given keeps its value from `defaults`.  Keys may also be separated by ";", for
+// options that end at a comma.
 // Errors: a sentence for the user.
 std::expected<fs::NewFileRule, std::string> parse_new_file_rule(
     std::string_view text, const fs::NewFrameOptions& defaults);

@@ -7,15 +7,15 @@
 
 namespace framefs {
 
-// Tells a person at a terminal how far long work has come; where standard error is something else,
-// or nobody wants to know, it says nothing.  Threads: one.
+// Shows the progress of long work on a terminal.  Prints nothing if standard error is not a
+// terminal or if the user asked for silence.  Threads: one.
 class ProgressBar {
  public:
-  // `total` is what there is to do, where that is known.  Units: bytes.
+  // `total` is the amount of work, if known.  Units: bytes.
   ProgressBar(std::string what, std::optional<std::uint64_t> total, bool quiet);
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
-  ~ProgressBar();  // takes the bar away
+  ~ProgressBar();  // erases the bar
 
   [[nodiscard]] bool is_shown() const noexcept { return is_shown_; }
   void update(std::uint64_t done);

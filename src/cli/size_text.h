@@ -7,10 +7,10 @@
 
 namespace framefs {
 
-// A number of bytes: "64M", "64MB" and "64MiB" alike, in upper or lower case.
+// Parses a number of bytes.  "64M", "64MB" and "64MiB" are the same, in upper or lower case.
 std::optional<std::uint64_t> parse_size(std::string_view text);
 
-// "1.5 GB", in powers of 1000, as disks are sold and progress is read.
+// Formats a size as "1.5 GB", in powers of 1000, as disk sizes are usually stated.
 std::string size_for_people(std::uint64_t bytes);
 
 }  // namespace framefs

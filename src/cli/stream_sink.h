@@ -6,13 +6,13 @@
 
 namespace framefs {
 
-// An open pipe, terminal or file to which bytes can only be added, as a sink: what lies between two
-// writes is written as zeros.  Threads: one.  Lifetime: the descriptor outlives it.
+// A sink that appends to an open pipe, terminal or file.  A gap between two writes is filled with
+// zeros.  Threads: one.  Lifetime: the descriptor outlives it.
 class StreamSink final : public codec::ByteSink {
  public:
   explicit StreamSink(int fd) noexcept : fd_(fd) {}
 
-  // `offset` must not be below the end of what was written.  Errors: also internal, where it is.
+  // `offset` must not be below the end of the last write.  Errors: internal if it is; system.
   codec::Status write_at(std::uint64_t offset, std::span<const std::byte> bytes) override;
   codec::Status sync() override { return {}; }
   // Adds zeros up to `size`.

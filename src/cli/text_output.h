@@ -6,18 +6,18 @@
 
 namespace framefs {
 
-// Text on standard output, of which it may turn out that nobody takes it.  Threads: one.
+// Standard output that tolerates a closed reader (EPIPE).  Threads: one.
 class TextOutput {
  public:
-  // Returns false once nothing more can be written; the rest may then be saved.
+  // Returns false after a write failed.  The caller may then skip the rest of its output.
   bool put(std::string_view text);
 
-  // Returns when all is written.
-  // Errors: system, as the first write that failed; EPIPE where the reader is gone.
+  // Flushes the output.
+  // Errors: system, with the errno of the first write that failed; EPIPE if the reader is gone.
   codec::Status finish();
 
  private:
-  int error_ = 0;  // errno of that write
+  int error_ = 0;  // errno of the first write that failed
 };
 
 }  // namespace framefs

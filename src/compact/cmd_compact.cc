@@ -45,7 +45,7 @@ int run_compact(std::span<const std::string> arguments) {
   add_options(app, command);
   if (const auto over = parse_arguments(app, arguments)) return *over;
   const bool tells = command.verbose || ::isatty(STDERR_FILENO) == 1;
-  // The frame at hand is brought to its end, for what is half done takes the more space.
+  // A signal takes effect after the current frame: a half-compacted frame takes more space.
   const HeldSignals signals;
   CollectedLog log;
   FrameCompactor compactor(log.log());

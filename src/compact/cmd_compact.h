@@ -5,8 +5,8 @@
 
 namespace framefs {
 
-// `framefs compact ARGUMENTS`: rewrites frames without dead space.  Returns the exit code; whatever
-// there is to say has been said.
+// `framefs compact ARGUMENTS`: rewrites frames without dead space.  Returns the exit code; all
+// messages have been printed.
 int run_compact(std::span<const std::string> arguments);
 
 }  // namespace framefs

@@ -24,7 +24,7 @@ namespace stdfs = std::filesystem;
 using codec::Errc;
 using codec::Error;
 
-// Of the frame at `path`: its file, or the directory of a sparse one.
+// Opens the frame at `path`: its file, or the directory of a sparse frame.
 fs::Result<fs::WriteTarget> open_source(const stdfs::path& path) {
   fs::UniqueFd fd(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
   if (!fd && errno == EISDIR) {
@@ -44,12 +44,13 @@ fs::Result<fs::WriteTarget> open_source(const stdfs::path& path) {
                          .name = path.string()};
 }
 
-// That this build cannot decode a chunk makes its bytes no harder to move.
+// A chunk that this build cannot decode can still be copied as it is.
 bool is_movable(const fs::ChunkInfo& chunk) {
   return !chunk.error || (chunk.error->kind == Errc::unsupported && chunk.header);
 }
 
-// Where the space of two chunks is the same, one of them has it from a wrong place or size.
+// Returns the offset of the second of two chunks that overlap.  Overlap means that the offset or
+// the stored size of one of them is wrong.
 std::optional<std::uint64_t> first_shared(std::vector<codec::ByteRange> chunks) {
   std::ranges::sort(chunks, {}, &codec::ByteRange::offset);
   const auto shared = std::ranges::adjacent_find(chunks, [](const auto& chunk, const auto& next) {
@@ -69,7 +70,8 @@ fs::Status set_times(int fd, const struct stat& st) {
 
 FrameCompactor::FrameCompactor(fs::Log& log) : log_(log), kit_(log, {}) {}
 
-// What a chunk says of its size is what will be left of it.
+// The compacted frame keeps as many bytes of a chunk as the chunk's header states, so the stated
+// sizes must be right.
 fs::Status FrameCompactor::check_chunks(const stdfs::path& path,
                                         const fs::FrameWriteSession::Opening& opening) {
   const bool in_one_file = opening.origin.type == codec::FrameType::contiguous;
@@ -110,7 +112,7 @@ fs::Result<FrameCompactor::Saving> FrameCompactor::compact(const stdfs::path& pa
     FRAMEFS_CHECK(done);
     return Saving{.is_sparse = true};
   }
-  // Of a frame that could not be compacted as well.
+  // The times are restored after a failed compaction too.
   const auto restored = set_times(file->fd(), before);
   FRAMEFS_CHECK(done);
   FRAMEFS_CHECK(restored);

@@ -10,7 +10,8 @@
 
 namespace framefs {
 
-// Rewrites frames without dead space, where they are: links, mode, owner, attributes and times stay.
+// Rewrites a frame in place without its dead space.  Links, mode, owner, attributes and times of
+// the file stay.
 class FrameCompactor {
  public:
   explicit FrameCompactor(fs::Log& log);
@@ -18,12 +19,12 @@ class FrameCompactor {
   struct Saving {
     std::uint64_t before = 0;  // bytes of the file
     std::uint64_t after = 0;
-    bool is_sparse = false;  // whose chunks are files of their own, among which nothing is dead
+    bool is_sparse = false;  // a sparse frame: one file for each chunk, so no dead space
   };
-  // The frame is whole and holds the same at any moment, whatever happens.  Nobody else may write to it
-  // meanwhile.
-  // Errors: those of open_for_writing_frame(); of a chunk whose stored size cannot be relied on, which is then
-  // logged with its number; no_space, system.
+  // The frame stays complete and its content is the same at every moment, also after a failure.  No
+  // other process may write to the frame meanwhile.
+  // Errors: those of open_for_writing_frame(); the error of a chunk whose stored size cannot be
+  // relied on (the log then has the chunk's number); no_space, system.
   fs::Result<Saving> compact(const std::filesystem::path& path);
 
  private:

@@ -51,7 +51,7 @@ class Info {
     for (const auto& path : command_.frames) describe(path);
     if (command_.json) out_.put("\n]\n");
     if (const auto written = out_.finish(); !written) {
-      // Whoever read this has seen enough.
+      // EPIPE is no error to report: the reader closed the output.
       if (written.error().sys != EPIPE) {
         print_messages({"standard output: " + fs::describe(written.error())});
       }
@@ -138,7 +138,7 @@ class Info {
     }
   }
 
-  // What goes between one path's entry and the next.
+  // Writes the separator between the entries of two paths.
   void begin_entry() {
     if (command_.json) {
       out_.put(is_first_ ? "\n" : ",\n");
@@ -152,7 +152,7 @@ class Info {
   const codec::Limits limits_;
   TextOutput out_;
   bool is_first_ = true;
-  bool all_ = true;  // went well
+  bool all_ = true;  // no path has failed
 };
 
 }  // namespace

@@ -5,8 +5,8 @@
 
 namespace framefs {
 
-// `framefs info ARGUMENTS`: says what is in frames and stores.  Returns the exit code; whatever there
-// is to say has been said.
+// `framefs info ARGUMENTS`: prints the properties of frames and containers.  Returns the exit code;
+// all messages have been printed.
 int run_info(std::span<const std::string> arguments);
 
 }  // namespace framefs

@@ -12,7 +12,8 @@ class Walk {
   Walk(const fs::OpenContainer& container, const codec::Limits& limits, const Visit& visit)
       : container_(container), limits_(limits), visit_(visit) {}
 
-  // The paths in a container are short enough for this to nest.  False: enough.
+  // Returns false after `visit` has ended the walk.  Recursion is safe because paths in a container
+  // are short.
   bool directory(const std::string& path) {
     const auto children = container_.container->children(path);
     if (!children) {

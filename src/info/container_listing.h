@@ -17,16 +17,16 @@ struct ContainerSummary {
 };
 ContainerSummary summarise_container(const fs::SourceEntry& entry);
 
-// What is in a container.
+// A member of a container.
 struct ContainerMember {
-  std::string path;  // in the container
-  std::string kind;  // "frame", "array", "file"; "damaged" where it cannot be read
+  std::string path;  // path in the container
+  std::string kind;  // "frame", "array", "file"; "damaged" if it cannot be read
   std::uint64_t stored_bytes = 0;
-  std::uint64_t nbytes = 0;  // decoded; of a file, its size
+  std::uint64_t nbytes = 0;  // decoded size; for a file, its size
   std::optional<codec::Error> error;
 };
 
-// Shows every file below a directory of a container, for as long as `visit` returns true.
+// Calls `visit` for every file below a directory of a container, until `visit` returns false.
 void visit_members(const fs::ContainerDirectory& directory, const codec::Limits& limits,
                    const std::function<bool(const ContainerMember&)>& visit);
 

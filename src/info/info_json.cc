@@ -22,7 +22,7 @@ Json filters_json(const codec::FilterSlots& slots) {
   return list;
 }
 
-// Nothing to say is null.
+// Empty text becomes null.
 Json word(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
 }  // namespace

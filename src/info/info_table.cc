@@ -14,17 +14,17 @@
 namespace framefs {
 namespace {
 
-// Of the chunk table, in its order.
+// The headings of the chunk table, from left to right.
 constexpr std::array kHeads = {"chunk",   "offset", "stored",    "decoded", "codec",
                                "special", "blocks", "blocksize", "flags",   "filters"};
-constexpr std::size_t kCodecColumn = 4;  // from here on but for numbers, cells begin at the left
+constexpr std::size_t kCodecColumn = 4;  // from this column on, all but numbers are left-aligned
 
 bool is_number_column(std::size_t column) {
   return column < kCodecColumn || kHeads[column] == std::string_view("blocks") ||
          kHeads[column] == std::string_view("blocksize");
 }
 
-// A key and what goes with it, aligned; further lines of the same key have an empty one.
+// Adds an aligned line.  Further lines of the same key have an empty key.
 void add_line(std::string& block, std::string_view key, std::string_view value) {
   block += fmt::format("  {:<14}{}\n", key, value);
 }
@@ -106,7 +106,7 @@ std::string printable(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
     const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0U;
-    // U+0080 to U+009F are controls as well.
+    // U+0080 to U+009F are control characters too.
     const bool is_wide_control = byte == 0xc2 && next >= 0x80 && next < 0xa0;
     if (byte < 0x20 || byte == 0x7f || is_wide_control) {
       out += fmt::format("\\x{:02x}", byte);
@@ -148,7 +148,7 @@ std::string frame_block(const std::string& path, const fs::FrameInfo& info) {
 
 ChunkTable::ChunkTable(const fs::FrameInfo& info, std::uint64_t frame_at) : frame_at_(frame_at) {
   constexpr std::size_t kChunkFileName = 14;
-  constexpr std::size_t kLongestSize = 10;  // of a signed 32-bit number
+  constexpr std::size_t kLongestSize = 10;  // digits of the largest signed 32-bit number
   constexpr std::size_t kCodec = 8;
   const auto offset = info.kind == "sparse" ? kChunkFileName : digits(frame_at + info.frame_len);
   widths_ = {digits(info.chunk_count),

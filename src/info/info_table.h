@@ -11,35 +11,36 @@
 
 namespace framefs {
 
-// What `framefs info` says to people: text, a line for each thing, each ended by a newline.
+// The text output of `framefs info`: one line for each item, each line with a newline.
 
-// Text from a stranger's file as a terminal can take it: control characters become \x1b and the like.
+// Makes text from an untrusted file safe for a terminal: control characters become \x1b and the
+// like.
 std::string printable(std::string_view text);
 
-// "832 bytes", "1.5 kB (1500 bytes)".
+// Formats a size as "832 bytes" or "1.5 kB (1500 bytes)".
 std::string size_with_bytes(std::uint64_t bytes);
 
-// A block of one line for each thing that is known of a frame, below its path.
+// The path of a frame, and below it one line for each known property.
 std::string frame_block(const std::string& path, const fs::FrameInfo& info);
 
-// The chunks of a frame, a row for each.
+// A table with a row for each chunk of a frame.
 class ChunkTable {
  public:
-  // Columns are as wide as the widest entry that such a frame can have.
+  // A column is as wide as the widest entry that is possible in this frame.
   explicit ChunkTable(const fs::FrameInfo& info, std::uint64_t frame_at);
 
   [[nodiscard]] std::string heading() const;
-  // Behind what is known of the chunk stands what is wrong with it.
+  // An error of the chunk follows the known properties.
   [[nodiscard]] std::string row(const fs::ChunkInfo& chunk) const;
 
  private:
   [[nodiscard]] std::string line(const std::vector<std::string>& cells) const;
 
-  const std::uint64_t frame_at_;  // in the file
+  const std::uint64_t frame_at_;  // where the frame begins in its file
   std::vector<std::size_t> widths_;
 };
 
-// The members of a container: a heading with the path of the container's directory, and a row for each.
+// The members of a container: a heading with the container's path, and a row for each member.
 std::string container_heading(const std::string& path, const ContainerSummary& container);
 std::string member_row(const ContainerMember& member);
 

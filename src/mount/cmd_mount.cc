@@ -42,7 +42,7 @@ int report(const codec::Error& error) {
   return kExitFailure;
 }
 
-// `daemon` is null in the foreground.
+// `daemon` is null if the program stays in the foreground.
 int serve(const Command& command, std::unique_ptr<Daemon> daemon) {
   allow_most_open_files();
   fs::Log log(make_logger(command), fs::daemon_log_limits());

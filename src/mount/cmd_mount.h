@@ -5,8 +5,8 @@
 
 namespace framefs {
 
-// `framefs [mount] ARGUMENTS`, and mount.framefs: mounts frames.  `arguments` includes the program's
-// name, which tells the two apart.  Returns the exit code; whatever there is to say has been said.
+// `framefs [mount] ARGUMENTS` and mount.framefs: mounts frames.  `arguments` includes the program's
+// name, which distinguishes the two.  Returns the exit code; all messages have been printed.
 int run_mount(const std::vector<std::string>& arguments);
 
 }  // namespace framefs

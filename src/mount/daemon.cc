@@ -17,7 +17,7 @@ namespace {
 
 constexpr char kReady = 1;
 
-// Waits for the child's news; without any, its exit code is the news.
+// Waits for the byte that ready() writes.  If the child ends without it, returns its exit code.
 int wait_for(pid_t child, int news) {
   char byte = 0;
   ssize_t got = 0;
@@ -28,7 +28,7 @@ int wait_for(pid_t child, int news) {
   if (got == 1 && byte == kReady) return kExitOk;
   int status = 0;
   if (::waitpid(child, &status, 0) == child && WIFEXITED(status)) {
-    // An end without news is a failure even where the child did not think so.
+    // A child that ended before ready() has failed, even if its exit code is 0.
     return WEXITSTATUS(status) != 0 ? WEXITSTATUS(status) : kExitFailure;
   }
   return kExitFailure;
@@ -72,14 +72,14 @@ Daemon::Forked Daemon::fork() {
 }
 
 void Daemon::ready() {
-  // No directory that somebody might want to unmount, no terminal.
+  // The daemon keeps no working directory, which would block an unmount, and no terminal.
   if (::chdir("/") != 0) std::perror("framefs: chdir");
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   if (null >= 0) {
     for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null, stream);
     ::close(null);
   }
-  // Should the parent be gone, nobody waits.
+  // The write fails if the parent is gone; nothing waits for the byte then.
   [[maybe_unused]] const auto told = ::write(ready_pipe_, &kReady, 1);
   ::close(std::exchange(ready_pipe_, -1));
 }

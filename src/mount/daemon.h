@@ -4,27 +4,30 @@
 
 namespace framefs {
 
-// Opens whichever of the standard streams is closed, as those of some init systems are.  Otherwise the
-// next files to be opened would take their numbers, and be written to or closed in their stead.
+// Opens /dev/null as each standard stream that is closed.  Some init systems start programs with
+// closed streams.  Without this, the next opened files would get the numbers of the streams.  Code
+// that writes to a stream or closes it would then write to such a file or close it.
 void ensure_standard_streams();
 
-// As many open files as the process may allow itself: each file that users have open is one here too, and
-// each frame until it is committed.
+// Raises the limit on open files to the hard limit.  Each file that a user has open needs a
+// descriptor here, and each written frame needs one until its commit.
 void allow_most_open_files();
 
-// Runs the rest of the program in the background, while whoever started it waits for news.
+// Runs the rest of the program in the background.  The parent process waits until the daemon is
+// ready.
 class Daemon {
  public:
   // Forks.  In the child, returns the daemon's side.  In the parent, waits until the child calls
-  // ready() or ends, and returns the exit code for the parent to end with.
-  // Call it before any thread is started.
+  // ready() or ends, and returns the exit code of the parent.
+  // Threads: call it before any thread is started.
   struct Forked {
     std::unique_ptr<Daemon> child;
     int parent_exit_code = 0;
   };
   static Forked fork();
 
-  // Lets go of the terminal and the parent.  What was written to stderr before, the user saw.
+  // Detaches from the terminal and the parent.  The user has seen earlier output to stderr; later
+  // output is discarded.
   void ready();
 
   Daemon(const Daemon&) = delete;

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::array kEndings = {SIGINT, SIGTERM, SIGHUP};
 
-// As nohup has it; held back, it would arrive all the same.
+// An ignored signal (nohup) stays ignored: if it were blocked, sigpending() would report it.
 bool is_ignored(int signal) {
   struct sigaction action{};
   return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;

@@ -4,9 +4,10 @@
 
 namespace framefs {
 
-// Holds back the signals that ask a program to end (SIGINT, SIGTERM, SIGHUP) so that it can put away
-// what it has begun.  They take effect when the object goes, which then ends the process.
-// Make it before any thread is started: threads hold back what their maker held back.
+// Blocks the signals that ask a program to end (SIGINT, SIGTERM, SIGHUP), so that the program can
+// complete or remove unfinished work.  The destructor unblocks the signals; a pending one then ends
+// the process.
+// Threads: create it before any thread is started, because threads inherit the signal mask.
 class HeldSignals {
  public:
   HeldSignals();
@@ -14,7 +15,7 @@ class HeldSignals {
   HeldSignals& operator=(const HeldSignals&) = delete;
   ~HeldSignals();
 
-  // Whether one has arrived.
+  // Returns whether a blocked signal is pending.
   [[nodiscard]] bool has_arrived() const;
 
  private:

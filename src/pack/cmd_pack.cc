@@ -33,7 +33,7 @@ struct PackCommand {
   PackOptions options;
 };
 
-// An option that takes one of some names; `to` is what the name stands for.
+// Adds an option with a fixed set of names.  `to` receives the value of the given name.
 template <class Words, class Target>
 void add_choice(CLI::App& app, const std::string& option, const std::string& description,
                 const Words& words, Target& to) {
@@ -76,7 +76,7 @@ void add_options(CLI::App& app, PackCommand& command) {
   app.add_flag("-f,--force", options.may_replace, "Replace frames that are there");
 }
 
-// Where the frame of a file goes.
+// Returns the path of the frame for a file.
 std::filesystem::path target_of(const PackCommand& command, const std::filesystem::path& file) {
   const std::filesystem::path out(command.out);
   const bool into_folder = !command.out.empty() && std::filesystem::is_directory(out);
@@ -86,7 +86,7 @@ std::filesystem::path target_of(const PackCommand& command, const std::filesyste
   return name;
 }
 
-// What is wrong with the command beyond what the parser sees.
+// Returns an error in the command that the parser cannot detect.
 std::optional<std::string> contradiction(const PackCommand& command) {
   const bool out_is_folder = !command.out.empty() && std::filesystem::is_directory(command.out);
   if (command.files.size() > 1 && !command.out.empty() && !out_is_folder) {
@@ -141,7 +141,7 @@ int run_pack(std::span<const std::string> arguments) {
   PackCommand command;
   CLI::App app("Packs plain files into Blosc2 frames.", "framefs pack");
   add_options(app, command);
-  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // CLI11's order
   try {
     app.parse(std::move(reversed));
   } catch (const CLI::ParseError& error) {

@@ -5,8 +5,8 @@
 
 namespace framefs {
 
-// `framefs pack ARGUMENTS`: packs plain files into frames.  Returns the exit code; whatever there is
-// to say has been said.
+// `framefs pack ARGUMENTS`: packs plain files into frames.  Returns the exit code; all messages
+// have been printed.
 int run_pack(std::span<const std::string> arguments);
 
 }  // namespace framefs

@@ -57,7 +57,7 @@ void add_options(CLI::App& app, UnpackCommand& command) {
   app.add_flag("-q,--quiet", options.quiet, "Show no progress");
 }
 
-// What is wrong with the command beyond what the parser sees.
+// Returns an error in the command that the parser cannot detect.
 std::optional<std::string> contradiction(const UnpackCommand& command) {
   const bool is_file =
       !command.out.empty() && command.out != kStandardOutput && !command.out_is_directory;
@@ -71,7 +71,7 @@ std::optional<std::string> contradiction(const UnpackCommand& command) {
 class Unpack {
  public:
   explicit Unpack(const UnpackCommand& command) : command_(command) {
-    // On a stream nothing is left to be put away.
+    // Output to a stream leaves no temporary file to remove.
     if (command.out != kStandardOutput) signals_.emplace();
   }
 
@@ -87,7 +87,7 @@ class Unpack {
  private:
   [[nodiscard]] bool is_stopped() const { return signals_ && signals_->has_arrived(); }
 
-  // Whatever goes wrong is said here and below.
+  // Prints a message for every failure.
   bool unpack(const std::string& frame) {
     CollectedLog log;
     const auto source = find_unpack_source(frame, command_.options, log.log());
@@ -107,7 +107,8 @@ class Unpack {
     return done;
   }
 
-  // Where it goes; nothing where there is no place for it, which is then said.
+  // Returns the path of the output.  If there is no valid path, prints the reason and returns
+  // nothing.
   std::optional<stdfs::path> target_of(const std::string& frame, const UnpackSource& source) {
     if (command_.out == kStandardOutput) {
       if (!source.is_directory) return stdfs::path(kStandardOutput);
@@ -125,7 +126,7 @@ class Unpack {
     return checked(frame, folder / source.name);
   }
 
-  // Nobody wants the frame to be replaced by its content.
+  // Refuses to overwrite the frame with its own content.
   static std::optional<stdfs::path> checked(const std::string& frame, const stdfs::path& target) {
     std::error_code none;
     if (!stdfs::equivalent(frame, target, none)) return target;
@@ -135,7 +136,7 @@ class Unpack {
 
   bool fail(CollectedLog& log, const std::string& path, const codec::Error& error) {
     if (error.kind == codec::Errc::system && error.sys == EPIPE) {
-      // Whoever read this has seen enough.
+      // The reader closed the output, which is no error to report.
       reader_is_gone_ = true;
     } else if (error.kind == codec::Errc::system && error.sys == EEXIST) {
       print_messages({fmt::format("{} is there already; --force replaces it", path)});
@@ -160,7 +161,7 @@ int run_unpack(std::span<const std::string> arguments) {
   std::error_code none;
   command.out_is_directory = std::filesystem::is_directory(command.out, none);
   if (const auto wrong = contradiction(command)) return usage_error(app, *wrong);
-  // The bar would stand in the middle of the data.
+  // A progress bar would be mixed with the data.
   command.options.quiet =
       command.options.quiet || (command.out == kStandardOutput && ::isatty(STDOUT_FILENO) == 1);
   return Unpack(command).run();

@@ -5,8 +5,8 @@
 
 namespace framefs {
 
-// `framefs unpack ARGUMENTS`: writes frames and stores out as plain files.  Returns the exit code;
-// whatever there is to say has been said.
+// `framefs unpack ARGUMENTS`: unpacks frames and containers into plain files.  Returns the exit
+// code; all messages have been printed.
 int run_unpack(std::span<const std::string> arguments);
 
 }  // namespace framefs

@@ -19,16 +19,17 @@ std::uint64_t size_of(const fs::ReadResult& piece) {
   return size;
 }
 
-// Writes one piece at a time behind the back of its maker.
+// Writes one piece at a time in the background.
 class PieceWriter {
  public:
   explicit PieceWriter(codec::ByteSink& sink) : sink_(sink) {}
 
-  // Takes a piece, after the one before is written.  Errors: of that one.
+  // Starts writing `piece` after the previous piece is written.  Errors: those of the previous
+  // piece.
   Status put(std::uint64_t offset, fs::ReadResult piece) {
     FRAMEFS_CHECK(wait());
-    // The piece goes when it is written: until then it takes its share of the decode cache, for which
-    // the reader of the next piece may be waiting.
+    // The piece is released as soon as it is written.  It occupies the decode cache until then, and
+    // the reader of the next piece may be waiting for that memory.
     thread_ = std::jthread([this, offset, piece = std::move(piece)]() mutable {
       const auto written = std::move(piece);
       status_ = write(offset, written);
@@ -51,10 +52,10 @@ class PieceWriter {
 
   codec::ByteSink& sink_;
   Status status_;
-  std::jthread thread_;  // goes first
+  std::jthread thread_;  // destroyed first: the thread uses the other members
 };
 
-// The first byte from `offset` on that is not in a hole; `size` where there is none.
+// Returns the first offset from `offset` on that is not in a hole; `size` if there is none.
 Result<std::uint64_t> find_data(fs::Filesystem& files, const fs::OpenFile& file,
                                 std::uint64_t offset, std::uint64_t size) {
   const auto found = files.contents().seek(file, fs::Seek::data, offset);
@@ -82,8 +83,8 @@ Status copy_pieces(fs::Filesystem& files, fs::OpenFile& file, std::uint64_t size
   return {};
 }
 
-// Whether a file that was in one state may have other bytes in the other.  The time of its inode says
-// less: that changes with links and modes as well.
+// Returns whether two states of a file have the same content.  The inode's change time is ignored,
+// because links and mode changes set it too.
 bool same_content(const struct stat& one, const struct stat& other) {
   auto a = fs::identity_of(one);
   auto b = fs::identity_of(other);

@@ -9,12 +9,12 @@
 
 namespace framefs {
 
-// Copies the bytes of a file of a filesystem, of which there are `size`, to `sink`: each piece is
-// written while the next is decoded, and what the file says is a hole is not written at all.  Before
-// each piece `go_on` hears how far the copy has come, and may end it by returning false.
-// Errors: those of reading and writing; system, EINTR where `go_on` ended it, ESTALE where the file's
-// source was changed meanwhile.  What is in the sink is then unfinished.
-// Memory: two pieces of 8 MiB, and what decoding them takes.
+// Copies the `size` bytes of a file of a filesystem to `sink`.  Each piece is written while the
+// next is decoded, and holes of the file are not written.  Before each piece, `go_on` is called
+// with the offset of that piece, and may end the copy by returning false.
+// Errors: those of reading and writing; system, with EINTR if `go_on` ended the copy, ESTALE if the
+// source of the file changed meanwhile.  The content of `sink` is incomplete after an error.
+// Memory: two pieces of 8 MiB, and the memory for decoding them.
 codec::Status copy_out(fs::Filesystem& files, fs::OpenFile& file, std::uint64_t size,
                        codec::ByteSink& sink, const std::function<bool(std::uint64_t)>& go_on);
 

@@ -21,10 +21,10 @@ struct Piece {
   std::vector<std::byte> plain;
   PackInput::Piece read;
 };
-// So many chunks as are encoded at once.
+// The chunks that are encoded at the same time.
 using Batch = std::vector<Piece>;
 
-// What encodes one chunk of a batch, and the result.
+// The encoder of one chunk of a batch, and its output.
 struct Lane {
   codec::ChunkEncoder encoder;
   std::vector<std::byte> stored;
@@ -43,7 +43,7 @@ Status fill(PackInput& input, Batch& batch) {
 void encode(const codec::EncodeParams& params, Piece& piece, Lane& lane) {
   lane.stored_bytes = 0;
   const auto [size, is_hole] = piece.read;
-  // A hole that does not end with an item has to be stored.
+  // A hole whose size is no multiple of the item size must be stored as data.
   if (size == 0 || (is_hole && size % params.typesize == 0)) return;
   const auto plain = std::span(piece.plain).first(size);
   if (is_hole) std::ranges::fill(plain, std::byte{0});
@@ -63,7 +63,7 @@ Status append(codec::FrameWriter& writer, const Batch& batch, const std::vector<
   return {};
 }
 
-// The first piece that is no hole tells what the data are.
+// The parameters are chosen from the first piece that is not a hole.
 Result<codec::EncodeParams> choose_params(const PackOptions& options, const Batch& first) {
   std::span<const std::byte> sample;
   for (const auto& piece : first) {
@@ -81,7 +81,7 @@ std::size_t batch_chunks(const PackOptions& options, std::optional<std::uint64_t
   return std::clamp<std::size_t>(*plain_bytes / options.chunksize + 1, 1, threads);
 }
 
-// Chunks of whole items.
+// Rounds the chunk size down to whole items.
 std::uint32_t chunksize_for(const PackOptions& options) {
   const std::uint32_t item = options.hints.typesize.value_or(8);
   return std::max(options.chunksize / item * item, std::uint32_t{1});
@@ -95,7 +95,7 @@ Result<Packed> pack_file(const std::filesystem::path& from, const std::filesyste
   FRAMEFS_TRY(auto file, ReplacementFile::create(to, options.may_replace));
   const auto chunksize = chunksize_for(options);
   const auto chunks = batch_chunks(options, input.size());
-  // One chunk holds all of a small file.
+  // A small file is one chunk.
   const auto room = static_cast<std::size_t>(
       std::clamp<std::uint64_t>(input.size().value_or(chunksize), 1, chunksize));
   Batch now(chunks);
@@ -110,7 +110,7 @@ Result<Packed> pack_file(const std::filesystem::path& from, const std::filesyste
   FRAMEFS_TRY(auto writer, codec::FrameWriter::create(file.sink(), params));
   ProgressBar progress(from.filename().string(), input.size(), options.quiet);
   while (now.front().read.size > 0) {
-    // The next batch is read while this one is encoded.
+    // The next batch is read while this batch is encoded.
     Status read;
     pool.run(chunks + 1, [&](std::size_t task) {
       if (task == 0) {

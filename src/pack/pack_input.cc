@@ -9,14 +9,14 @@
 namespace framefs {
 
 fs::Result<PackInput> PackInput::open(const std::filesystem::path& path) {
-  // A copy of standard input, so that every input is closed alike.
+  // Standard input is duplicated, so that every input is closed in the same way.
   fs::UniqueFd fd(path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
                               : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (!fd) return fs::system_error("open");
   PackInput input(std::move(fd));
   FRAMEFS_TRY(const auto st, fs::stat_of(input.fd_.get()));
   if (S_ISDIR(st.st_mode)) return fs::system_error_of(EISDIR, "open");
-  // Of standard input, only what is still to come is wanted, even of a file.
+  // Standard input is read from its current position, so even a file is treated as a stream.
   if (S_ISREG(st.st_mode) && path != "-") {
     input.file_ = st;
     ::posix_fadvise(input.fd_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
@@ -42,11 +42,12 @@ fs::Result<PackInput::Piece> PackInput::next_of_file(std::span<std::byte> bytes)
   return Piece{.size = piece.size(), .is_hole = hole};
 }
 
-// Whether there is no data from at_ to `end`.
+// Returns whether there is no data from at_ to `end`.
 bool PackInput::is_hole(std::uint64_t end) {
   if (at_ >= hole_end_) {
     const auto data = ::lseek(fd_.get(), static_cast<off_t>(at_), SEEK_DATA);
-    // ENXIO: nothing but a hole to the end.  Where the system cannot tell, all is data.
+    // ENXIO means a hole up to the end of the file.  After any other error, everything counts as
+    // data.
     hole_end_ = data >= 0 ? static_cast<std::uint64_t>(data)
                           : (errno == ENXIO ? *size() : std::uint64_t{0});
   }

@@ -12,24 +12,24 @@
 
 namespace framefs {
 
-// Plain bytes to be packed, piece by piece from first to last: a file whose holes are not read, or a
-// stream.  Threads: one.
+// Reads the bytes to be packed piece by piece, from first to last.  The input is a file, whose
+// holes are not read, or a stream.  Threads: one.
 class PackInput {
  public:
   // "-" is standard input.  Errors: system; EISDIR for a folder.
   static fs::Result<PackInput> open(const std::filesystem::path& path);
 
-  // What is known of the file; nothing for a stream.
+  // The attributes of the file; nothing for a stream.
   [[nodiscard]] const std::optional<struct stat>& file() const noexcept { return file_; }
   [[nodiscard]] std::optional<std::uint64_t> size() const noexcept;
 
-  // The next piece.  Fills `bytes` with as many as it has room for, fewer only at the end, and leaves
-  // them unset in a hole.
+  // Reads the next piece.  Fills all of `bytes`, or less at the end of the input.  For a hole,
+  // leaves `bytes` unset.
   struct Piece {
-    std::size_t size = 0;  // 0: there is nothing more
+    std::size_t size = 0;  // 0: end of the input
     bool is_hole = false;  // all zeros
   };
-  // Errors: truncated where the file became shorter; system.
+  // Errors: truncated if the file became shorter; system.
   fs::Result<Piece> next(std::span<std::byte> bytes);
 
  private:
@@ -41,7 +41,7 @@ class PackInput {
   fs::UniqueFd fd_;
   std::optional<struct stat> file_;
   std::uint64_t at_ = 0;
-  std::uint64_t hole_end_ = 0;  // no data before it, from at_ on
+  std::uint64_t hole_end_ = 0;  // no data from at_ up to this offset
 };
 
 }  // namespace framefs

@@ -12,7 +12,7 @@ namespace framefs {
 namespace {
 
 mode_t mode_of_new_files() {
-  const mode_t mask = ::umask(0);  // there is no way to ask without setting it
+  const mode_t mask = ::umask(0);  // umask() cannot be read without setting it
   ::umask(mask);
   return 0666 & ~mask;
 }
@@ -26,7 +26,7 @@ fs::Status sync_directory_of(const std::filesystem::path& path) {
   const auto parent = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
   const fs::UniqueFd folder(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder) return fs::system_error("open of the folder");
-  // Some file systems have no such thing, and nothing to make sure of.
+  // Some file systems cannot sync a directory (EINVAL) and need no sync.
   if (::fsync(folder.get()) != 0 && errno != EINVAL) return fs::system_error("fsync of the folder");
   return {};
 }
@@ -35,7 +35,7 @@ fs::Status sync_directory_of(const std::filesystem::path& path) {
 
 fs::Result<ReplacementFile> ReplacementFile::create(std::filesystem::path target,
                                                     bool may_replace) {
-  // Said before any work is done; publish() makes sure.
+  // An early check, before any work is done.  publish() checks again.
   if (!may_replace && is_there(target)) return fs::system_error_of(EEXIST, "target");
   ReplacementFile file(std::move(target), may_replace);
   auto name = file.target_.parent_path() / ('.' + file.target_.filename().string() + ".XXXXXX");
@@ -74,7 +74,8 @@ fs::Status ReplacementFile::take_name() {
   }
   if (::renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return {};
   if (errno != EINVAL && errno != ENOSYS) return fs::system_error("rename");
-  // The file system cannot: a link does not replace either, where there are links.
+  // The file system does not support RENAME_NOREPLACE.  link() does not replace either, if the file
+  // system has links.
   if (::link(from, to) == 0) {
     ::unlink(from);
     return {};

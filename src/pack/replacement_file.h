@@ -10,11 +10,11 @@
 
 namespace framefs {
 
-// A file that appears under its name all at once, when it is complete: until then it has a name of
-// its own beside it, which goes with the object.  Threads: one.
+// A file that appears under its name only when it is complete.  Until then it has a temporary name
+// in the same directory.  The destructor removes an unpublished file.  Threads: one.
 class ReplacementFile {
  public:
-  // Errors: system, EEXIST where there is something of that name and it is not to be replaced.
+  // Errors: system; EEXIST if `target` exists and may not be replaced.
   static fs::Result<ReplacementFile> create(std::filesystem::path target, bool may_replace);
 
   ReplacementFile(ReplacementFile&&) noexcept = default;
@@ -23,8 +23,8 @@ class ReplacementFile {
 
   [[nodiscard]] fs::FileSink& sink() noexcept { return *sink_; }
 
-  // Gives the file its name, for good: when this returns, it is there after a loss of power.  Mode
-  // and time of modification are taken from `like`; without one they are what any new file has.
+  // Gives the file its name.  After a success, the file survives a power loss.  Takes mode and
+  // time of modification from `like`; without `like`, uses those of any new file.
   // Errors: as create(); no_space.
   fs::Status publish(const std::optional<struct stat>& like);
 
@@ -35,7 +35,7 @@ class ReplacementFile {
 
   std::filesystem::path target_;
   std::filesystem::path temporary_;
-  std::unique_ptr<fs::FileSink> sink_;  // null once the name is taken, or moved from
+  std::unique_ptr<fs::FileSink> sink_;  // null after publish() or a move
   bool may_replace_;
 };
 

@@ -21,7 +21,7 @@ namespace stdfs = std::filesystem;
 using codec::Result;
 using codec::Status;
 
-// An open file that is closed again.
+// An open file.  The destructor closes it.
 class Opened {
  public:
   static Result<Opened> open(fs::Filesystem& files, fs::NodeId node) {
@@ -42,7 +42,8 @@ class Opened {
   std::unique_ptr<fs::OpenFile> file_;
 };
 
-// A container is shown as a directory of its own name; beside itself it has to go by another.
+// A container is mounted as a directory of its own name.  An unpacked directory beside the
+// container needs another name.
 std::string name_of_container(const stdfs::path& file) {
   return file.has_extension() ? file.stem().string() : "";
 }
@@ -72,7 +73,7 @@ Result<UnpackSource> find_unpack_source(const stdfs::path& path, const UnpackOpt
   auto summary = named.entry.summary;
   const auto own_name = is_member ? stdfs::path(named.member).filename() : path.filename();
   if (is_member) summary = summarise_origin(origin, own_name.string());
-  // Members may be files of any kind.
+  // A member of a container may be a file of any kind.
   const bool is_plain = is_member && summary.content == fs::Content::other;
   if (!is_plain) FRAMEFS_CHECK(fs::open_frame_at(origin, limits));
   const auto names = fs::wanted_names(own_name.string(), summary, options.arrays);
@@ -91,7 +92,7 @@ Result<Unpacker> Unpacker::open(const UnpackSource& source, const UnpackOptions&
   mount.arrays = options.arrays;
   mount.threads = options.threads;
   Unpacker unpacker(source, options, std::move(stop), std::move(report));
-  // A member is found by the name that it has in the container.
+  // A single member is looked up by its full name in the container.
   mount.keep_suffix = !source.member.empty() && !source.is_directory;
   FRAMEFS_TRY(unpacker.files_, fs::Filesystem::open(mount, log));
   FRAMEFS_CHECK(unpacker.find_member());
@@ -132,7 +133,8 @@ Status Unpacker::make_file(fs::NodeId node, const stdfs::path& target) const {
   FRAMEFS_TRY(auto file, ReplacementFile::create(target, options_.may_replace));
   FRAMEFS_TRY(auto st, files_->tree().stat_node(node));
   FRAMEFS_CHECK(copy(node, file.sink(), target.filename().string()));
-  // What is in a container cannot be written to where it is; here it can as the container.
+  // A mount shows members of a container as not writable.  The unpacked file is writable if the
+  // container is.
   if (source_.is_directory || !source_.member.empty()) st.st_mode |= source_.mode & 0222;
   return file.publish(st);
 }
@@ -155,7 +157,7 @@ Status Unpacker::make_directory(const stdfs::path& target, bool is_first) const 
   return fs::system_error_of(error, "mkdir");
 }
 
-// The paths in a container are short enough for this to nest.
+// Recursion is safe because paths in a container are short.
 bool Unpacker::write_directory(fs::NodeId node, const stdfs::path& target, bool is_first) const {
   if (const auto made = make_directory(target, is_first); !made) return fail(target, made.error());
   const auto directory = files_->tree().open_directory(node);

@@ -25,41 +25,41 @@ struct UnpackOptions {
   bool quiet = false;
 };
 
-// What is to be unpacked: a frame, a container, or what is in one.
+// A frame, a container, or a member of a container.
 struct UnpackSource {
   std::filesystem::path file;  // a container or frame on disk
   std::string member;          // the path in the container; empty: the file itself
   bool is_directory = false;
-  std::string name;  // of the plain file or directory; empty where its own name says nothing else
+  std::string name;  // of the output; empty if it would be the name of `file` itself
   mode_t mode = 0;   // of `file`
 };
 
-// Looks at what a path names.
-// Errors: those of opening it as a frame or store.
+// Finds the source that `path` names.
+// Errors: those of opening it as a frame or container.
 codec::Result<UnpackSource> find_unpack_source(const std::filesystem::path& path,
                                                const UnpackOptions& options, fs::Log& log);
 
-// Writes out what one source holds, by way of a filesystem that nobody mounts.
-// Lifetime: what it was opened with outlives it.
+// Unpacks one source by reading it from a filesystem that is not mounted.
+// Lifetime: the arguments of open() outlive it.
 class Unpacker {
  public:
-  // Hears of every failure, with the path that it concerns; of one in the source, the log does too.
+  // Called for every failure, with the path that failed.  Failures in the source are also logged.
   using Report = std::function<void(const std::string& path, const codec::Error& error)>;
 
-  // Asked again and again whether to leave it at that, of which no one then hears.
+  // Called repeatedly; unpacking stops once it returns true.  A stop is not reported as a failure.
   using Stop = std::function<bool()>;
 
   // Errors: those of opening the source.
   static codec::Result<Unpacker> open(const UnpackSource& source, const UnpackOptions& options,
                                       fs::Log& log, Stop stop, Report report);
 
-  // The members below return false where they failed or were stopped.
+  // The members below return false after a failure or a stop.
 
-  // Makes a file, which is there as a whole or not at all, with mode and time of its source.
+  // Creates a file with the mode and time of its source.  The file appears complete or not at all.
   bool to_file(const std::filesystem::path& target) const { return write_file(root_, target); }
-  // Adds to what is open there.
+  // Appends to the open descriptor `target`.
   bool to_stream(int target) const;
-  // Makes a directory of all that is in a container.  What cannot be read is left out.
+  // Writes all members of a container into a directory.  Members that cannot be read are left out.
   bool to_directory(const std::filesystem::path& target) const;
 
  private:
