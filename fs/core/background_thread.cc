@@ -32,9 +32,10 @@ std::jthread background_thread(std::function<void(std::stop_token)> body) {
 }
 
 void give_way() noexcept {
-  // A tenth of the weight of a thread as they usually are: each step is a quarter more or less.
+  // One step changes a thread's weight by a quarter; ten steps leave a tenth of the default weight.
   constexpr int kSteps = 10;
-  // In Linux, niceness is a thread's.  Where it cannot be had, the thread works as all others do.
+  // In Linux, niceness belongs to a thread. If setpriority() fails, the thread keeps the default
+  // priority.
   const auto self = static_cast<id_t>(::gettid());
   ::setpriority(PRIO_PROCESS, self, ::getpriority(PRIO_PROCESS, self) + kSteps);
 }

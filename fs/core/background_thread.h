@@ -6,12 +6,13 @@
 
 namespace framefs::fs {
 
-// Starts a thread in which all signals are blocked: those that end the mount are for the thread that
-// waits for them.
+// Starts a thread in which all signals are blocked. The signals that end the mount are for the
+// thread that waits for them.
 std::jthread background_thread(std::function<void(std::stop_token)> body);
 
-// From now on the calling thread leaves the processors to all others that have something to do, but for a
-// little: who waits for what it has begun does not wait for ever, however busy the machine is.
+// Lowers the priority of the calling thread for the rest of its life. Other threads then preempt
+// it, but it still gets a small share of the CPU: a thread that waits for its result does not wait
+// for ever, however busy the machine is.
 void give_way() noexcept;
 
 }  // namespace framefs::fs

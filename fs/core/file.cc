@@ -11,7 +11,7 @@ namespace framefs::fs {
 namespace {
 
 std::int64_t nanoseconds(const timespec& time) noexcept {
-  // Unsigned, so that a time centuries away wraps around: it is compared, not computed with.
+  // Unsigned arithmetic, so that a distant time wraps around. The value is only compared.
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
                                    static_cast<std::uint64_t>(time.tv_nsec));
 }
@@ -50,7 +50,8 @@ UniqueFd open_quietly(int directory, const char* path, int flags) noexcept {
 }
 
 Result<UniqueFd> reopen(int fd, int flags) {
-  // A path of that kind is a link, though one that no name can lead astray.
+  // The path of a descriptor is a symbolic link that always leads to the open object, so O_NOFOLLOW
+  // must be off.
   auto opened = (flags & O_PATH) != 0
                     ? UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0))
                     : open_quietly(AT_FDCWD, path_of_fd(fd).c_str(), flags & ~O_NOFOLLOW);

@@ -19,9 +19,9 @@ using codec::Error;
 using codec::Result;
 using codec::Status;
 
-// The error of a system call that just failed: errno, with the call's name as the field.
+// The error of a system call that has just failed: errno, with the call's name as the field.
 std::unexpected<Error> system_error(const char* call, std::uint64_t at = 0);
-// The same for an errno of our own choosing.
+// The same for an errno that the caller chooses.
 std::unexpected<Error> system_error_of(int error, const char* what);
 
 // Owns one file descriptor.
@@ -37,33 +37,35 @@ class UniqueFd {
 
   [[nodiscard]] int get() const noexcept { return fd_; }
   [[nodiscard]] explicit operator bool() const noexcept { return fd_ >= 0; }
-  // Gives the descriptor away.
+  // Passes ownership of the descriptor to the caller.
   [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
 
  private:
   int fd_ = -1;
 };
 
-// fstat() of a descriptor, O_PATH ones included.
+// fstat() of a descriptor; it may be an O_PATH descriptor.
 Result<struct stat> stat_of(int fd);
 
-// The way to an object that is held by O_PATH, symbolic links included, for calls that take no such
-// descriptor.
+// A path to the object of an O_PATH descriptor, for calls that accept no such descriptor. The
+// object may be a symbolic link.
 std::string path_of_fd(int fd);
 
-// openat() that lets what is read leave the time of last access as it is, where the system allows that:
-// to the owner of the file and to root.  O_CLOEXEC is implied.  Errors: errno.
+// openat() whose reads do not update the time of last access. The system allows that only to root
+// and the owner of the file; for other users, reads update it. O_CLOEXEC is implied.
+// Errors: errno.
 UniqueFd open_quietly(int directory, const char* path, int flags) noexcept;
 
-// Opens once more what `fd` holds, if by O_PATH only; it may have no name any more.
+// Opens the object of `fd` again. `fd` may be an O_PATH descriptor, and the object may have no name
+// any more.
 // Errors: system.
 Result<UniqueFd> reopen(int fd, int flags);
 
-// Fills `out` from `offset`, over interrupted and short reads.
+// Fills `out` with the bytes from `offset` on; retries interrupted and short reads.
 // Errors: truncated at the end of the file, `at` being the offset asked for; system.
 Status read_fully(int fd, std::uint64_t offset, std::span<std::byte> out);
 
-// A file, whatever its names.
+// Identifies a file independently of its names.
 struct FileKey {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
@@ -71,12 +73,12 @@ struct FileKey {
 };
 struct FileKeyHash {
   std::size_t operator()(const FileKey& key) const noexcept {
-    // Multiplied, so that numbers close to each other differ in all bits.
+    // Multiplied, so that inode numbers close to each other differ in all bits.
     return std::hash<std::uint64_t>{}(key.inode * 0x9e3779b97f4a7c15ULL + key.device);
   }
 };
 
-// What tells one state of a file from another without reading it.
+// Distinguishes the states of a file without reading it.
 struct FileIdentity {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
@@ -87,7 +89,7 @@ struct FileIdentity {
 };
 FileIdentity identity_of(const struct stat& st) noexcept;
 
-// An open file as the codec's source of bytes.  Threads: any number.
+// An open file as the codec's source of bytes. Threads: any number.
 class FileReader final : public codec::ByteSource {
  public:
   explicit FileReader(UniqueFd fd) noexcept : fd_(std::move(fd)) {}

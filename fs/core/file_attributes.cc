@@ -50,7 +50,7 @@ Status copy_attributes(int from, int to) {
       ::fchown(to, st.st_uid, st.st_gid) != 0) {
     return system_error("chown");
   }
-  // After the owner, a change of which takes special bits away.
+  // fchmod() comes after fchown(), which clears the setuid and setgid bits.
   if (::fchmod(to, st.st_mode & 07777U) != 0) return system_error("chmod");
   FRAMEFS_CHECK(copy_xattrs(from, to));
   const std::array<timespec, 2> times{st.st_atim, st.st_mtim};

@@ -4,8 +4,8 @@
 
 namespace framefs::fs {
 
-// Gives one file the owner, mode, times and extended attributes of another.  Both are open.
-// Errors: system, where any of them cannot be set; `to` then has some of them.
+// Copies owner, mode, times and extended attributes of `from` to `to`. Both are open files.
+// Errors: system, if any attribute cannot be set; some attributes of `to` may have changed then.
 Status copy_attributes(int from, int to);
 
 }  // namespace framefs::fs

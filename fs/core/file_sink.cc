@@ -34,7 +34,7 @@ Status write_fully(int fd, std::uint64_t offset, std::span<const std::byte> byte
 
 Status append_fully(int fd, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    // pwritev2() does not write through this pointer, its type just cannot say so.
+    // iovec has no const pointer; pwritev2() only reads through it.
     const iovec piece{.iov_base = const_cast<std::byte*>(bytes.data()), .iov_len = bytes.size()};
     const auto put = ::pwritev2(fd, &piece, 1, 0, RWF_APPEND);
     if (put < 0 && errno == EINTR) continue;

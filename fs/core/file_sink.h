@@ -7,15 +7,16 @@
 
 namespace framefs::fs {
 
-// Stores all of `bytes` from `offset` on, over interrupted and short writes.
-// Errors: no_space where the system says so (a quota too); system.
+// Writes all of `bytes` from `offset` on; retries interrupted and short writes.
+// Errors: no_space, if the disk or a quota is full; system.
 Status write_fully(int fd, std::uint64_t offset, std::span<const std::byte> bytes);
 
-// Stores all of `bytes` at the end of the file, wherever that is by then, as O_APPEND does.  The system
-// may take them in pieces, between which other writers append.  Errors: likewise.
+// Appends all of `bytes` to the file, as O_APPEND does: at the end that the file has when the call
+// runs. If the system takes the bytes in pieces, other writers may append between the pieces.
+// Errors: as write_fully().
 Status append_fully(int fd, std::span<const std::byte> bytes);
 
-// An open file as what the codec writes to.  Threads: as ByteSink.
+// An open file as the codec's sink of bytes. Threads: as ByteSink.
 class FileSink final : public codec::ByteSink {
  public:
   explicit FileSink(UniqueFd fd) noexcept : fd_(std::move(fd)) {}

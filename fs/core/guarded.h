@@ -8,9 +8,9 @@
 
 namespace framefs::fs {
 
-// A value that cannot be touched without its lock.  The body's result is returned by value, so that
-// no reference outlives the lock; keep bodies short and free of I/O, decoding and other locks. Lock
-// order: fs/DESIGN.md.
+// A value that can be accessed only under its lock. The result of `body` is returned by value, so
+// that no reference outlives the lock. Keep bodies short and free of I/O, decoding and other locks.
+// Lock order: fs/DESIGN.md.
 template <class T>
 class Guarded {
  public:
@@ -37,7 +37,7 @@ class Guarded {
     return std::forward<F>(body)(value_);
   }
 
-  // The same, but sleeps no longer than until `end`.
+  // As wait(), but sleeps at most until `end`.
   template <class Time, class Ready, class F>
   auto wait_until(const Time& end, Ready&& ready, F&& body) {
     std::unique_lock hold(mutex_);
@@ -45,8 +45,8 @@ class Guarded {
     return std::forward<F>(body)(value_);
   }
 
-  // wait(), but asks now and then, without the lock, whether to give up; then `body` runs all the
-  // same.
+  // As wait(), but calls `over()` at intervals, without the lock. When it returns true, the wait
+  // ends and `body` runs although the value is not ready.
   template <class Over, class Ready, class F>
   auto wait_unless(Over&& over, Ready&& ready, F&& body) {
     constexpr std::chrono::milliseconds kBetweenQuestions{20};
@@ -61,18 +61,18 @@ class Guarded {
     return std::forward<F>(body)(value_);
   }
 
-  // Has all that wait() look again: after a change by with(), where only some changes matter to
-  // them.
+  // Makes all threads in wait() check their condition again. For use after with(), if only some
+  // changes of the value matter to them.
   void wake() { changed_.notify_all(); }
 
-  // Runs `body` and wakes all that wait().
+  // Runs `body`, then wakes all threads in wait().
   template <class F>
   auto with_and_wake(F&& body) {
     struct Wake {
       std::condition_variable& changed;
       ~Wake() { changed.notify_all(); }
     };
-    const Wake wake{changed_};  // after the lock below is gone
+    const Wake wake{changed_};  // its destructor runs after the lock is released
     const std::scoped_lock hold(mutex_);
     return std::forward<F>(body)(value_);
   }
@@ -83,9 +83,9 @@ class Guarded {
   T value_{};
 };
 
-// A value that many may look at together and one may change.  Unlike with Guarded, a reader may do
-// I/O and decode under the lock: what it reads stays as it is meanwhile, as with the lock that
-// kernel filesystems have for each inode.  Lock order: fs/DESIGN.md.
+// A value that many readers may read at the same time and one writer may change. Unlike with
+// Guarded, a reader may do I/O and decode under the lock. The value does not change meanwhile, as
+// under the lock that kernel filesystems have for each inode. Lock order: fs/DESIGN.md.
 template <class T>
 class Shared {
  public:
@@ -108,13 +108,13 @@ class Shared {
   T value_;
 };
 
-// Lets one thread at a time do what is long and does I/O, such as commits of one file; it protects
-// no value, but the order of such work.
+// Serialises long work that does I/O, such as the commits of one file. It protects no value, only
+// the order of that work.
 class CommitLock {
  public:
   using Hold = std::unique_lock<std::mutex>;
   [[nodiscard]] Hold take() { return Hold(mutex_); }
-  // Holds nothing where somebody else has it.
+  // The result holds no lock if another thread has it.
   [[nodiscard]] Hold try_take() { return Hold(mutex_, std::try_to_lock); }
 
  private:

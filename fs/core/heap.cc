@@ -5,12 +5,14 @@
 namespace framefs::fs {
 namespace {
 
-// Small things are allocated briefly and rarely at the same time: two heaps keep threads apart.
+// Small objects are allocated briefly, and rarely by several threads at once. Two heaps are enough
+// to keep threads apart.
 constexpr int kHeaps = 2;
-// From this size on, memory is a mapping of its own, which goes when it is freed.  Stated, it also no
-// longer rises to the largest size that was ever freed.
+// An allocation of this size or more gets a mapping of its own, which is unmapped when it is freed.
+// Setting the threshold also fixes it: by default, it rises to the largest size ever freed.
 constexpr int kMappedBytes = 64 << 10;
-// How much may lie idle at the end of a heap, so that it need not shrink and grow all the time.
+// The idle memory that a heap may keep at its end, so that the heap does not shrink and grow all
+// the time.
 constexpr int kIdleBytes = 4 << 20;
 
 }  // namespace

@@ -2,10 +2,11 @@
 
 namespace framefs::fs {
 
-// Makes the process give freed memory back to the system, or to whoever needs some next, instead of
-// keeping it for the thread that happened to ask for it first: decoded blocks come in all sizes, are
-// made by many threads and live long, which in as many heaps leaves holes that no other block fits.
-// Of the whole process, and so for a program to call as it starts.
+// Makes the process return freed memory to the system, or reuse it in any thread. By default,
+// malloc keeps freed memory for the thread that first allocated it. Decoded blocks have all sizes,
+// are allocated by many threads and live long. With one heap per thread, they leave holes that no
+// other block fits.
+// The setting applies to the whole process, so a program must call this when it starts.
 void keep_heap_small() noexcept;
 
 }  // namespace framefs::fs

@@ -11,19 +11,19 @@
 
 namespace framefs::fs {
 
-// What an IdlePool keeps of objects that are not in use.
+// The limits of the idle objects that an IdlePool keeps.
 struct KeptIdle {
-  std::uint64_t max_bytes = std::numeric_limits<std::uint64_t>::max();  // of one: T::memory_bytes()
+  std::uint64_t max_bytes = std::numeric_limits<std::uint64_t>::max();  // by T::memory_bytes()
   std::size_t max_count = std::numeric_limits<std::size_t>::max();
 };
 
-// Objects that cost much to make and serve one thread at a time, such as the contexts of decoders.  A
-// thread takes one for the time of one task, and the pool keeps it for the next.
+// Keeps objects that are expensive to make and serve one thread at a time, such as the contexts of
+// decoders. A thread takes an object for one task; the pool then keeps it for the next task.
 // Threads: any number.
 template <class T, KeptIdle kKept = KeptIdle{}>
 class IdlePool {
  public:
-  // One object in use; it goes back with the lease.
+  // One object in use; it returns to the pool when the lease is destroyed.
   class Lease {
    public:
     Lease(IdlePool& pool, std::unique_ptr<T> object) noexcept
@@ -31,7 +31,7 @@ class IdlePool {
     Lease(const Lease&) = delete;
     Lease& operator=(const Lease&) = delete;
     ~Lease() {
-      // What is not kept is destroyed after the lock.
+      // An object that is not kept is destroyed after the lock is released.
       if constexpr (kKept.max_bytes < std::numeric_limits<std::uint64_t>::max()) {
         if (object_->memory_bytes() > kKept.max_bytes) return;
       }
@@ -47,8 +47,9 @@ class IdlePool {
     std::unique_ptr<T> object_;
   };
 
-  // The object that was returned last, whose memory is the likeliest to be in the CPU's caches; where
-  // none is idle, what make(), () -> std::unique_ptr<T>, returns.  Lifetime: the pool outlives the lease.
+  // Takes the object that was returned last: its memory is the most likely to be in the CPU's
+  // caches. If no object is idle, calls make(), () -> std::unique_ptr<T>.
+  // Lifetime: the pool outlives the lease.
   template <class Make>
   [[nodiscard]] Lease take(const Make& make) {
     auto object = idle_.with([](auto& idle) {

@@ -5,7 +5,7 @@
 namespace framefs::fs {
 namespace {
 
-// A thread's own and set by scopes only, so no state that mounts could share.
+// Each thread has its own, set only by scopes. Hence mounts share no state through it.
 thread_local const InterruptScope::Asked* current = nullptr;
 
 }  // namespace

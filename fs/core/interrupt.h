@@ -4,13 +4,14 @@
 
 namespace framefs::fs {
 
-// While it lives, the calling thread works on an operation whose caller may give up; long waits ask
-// interrupted() now and then.  Scopes may be nested, the innermost counts.
+// While a scope lives, the calling thread works on an operation whose caller may cancel it. Long
+// waits call interrupted() at intervals. If scopes are nested, the innermost one counts.
 class InterruptScope {
  public:
   using Asked = std::function<bool()>;
 
-  // `asked` says whether the caller has given up; any thread may change what it says.
+  // `asked` says whether the caller has cancelled; its answer may change at any time, in any
+  // thread.
   explicit InterruptScope(Asked asked);
   InterruptScope(const InterruptScope&) = delete;
   InterruptScope& operator=(const InterruptScope&) = delete;
@@ -21,7 +22,7 @@ class InterruptScope {
   const Asked* const outer_;
 };
 
-// Whether the caller of the operation that this thread works on has given up.  False outside scopes.
+// Whether the caller of this thread's operation has cancelled it. False outside scopes.
 [[nodiscard]] bool interrupted();
 
 }  // namespace framefs::fs

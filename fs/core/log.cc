@@ -16,14 +16,14 @@ unsigned char byte_at(std::string_view text, std::size_t at) {
   return static_cast<unsigned char>(text[at]);
 }
 
-// The length of the printable UTF-8 character that `text` begins with; 0 where it begins with none.
+// The length of the printable UTF-8 character at the start of `text`; 0 if there is none.
 // Source: RFC 3629, section 4; the control characters U+0080 to U+009F are not printable.
 std::size_t printable_length(std::string_view text) {
   const auto first = byte_at(text, 0);
   if (first < 0x20 || first == 0x7f) return 0;
   if (first < 0x80) return 1;
   struct Form {
-    unsigned char from, to;  // of the first byte
+    unsigned char from, to;  // the range of the first byte
     unsigned char second_from, second_to;
     std::size_t length;
   };
@@ -68,7 +68,7 @@ void Log::info(std::string_view text) { write(Level::info, text); }
 void Log::warn(std::string_view text) { write(Level::warning, text); }
 
 void Log::failure(const std::string& file, std::string_view part, const codec::Error& error) {
-  if (codec::is_interrupt(error)) return;  // the caller's wish, and no failure
+  if (codec::is_interrupt(error)) return;  // the caller cancelled: not a failure
   const auto line =
       fmt::format("{}{}{}: {}", file, part.empty() ? "" : ": ", part, describe(error));
   enum class Fate : unsigned char { known, written, last, left_out };

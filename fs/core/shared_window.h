@@ -9,7 +9,7 @@
 
 namespace framefs::fs {
 
-// A codec::ByteWindow that keeps the source alive which it looks at.
+// A codec::ByteWindow that keeps its source alive.
 class SharedWindow final : public codec::ByteSource {
  public:
   SharedWindow(std::shared_ptr<const codec::ByteSource> whole, codec::ByteRange range)

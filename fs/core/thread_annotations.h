@@ -1,7 +1,7 @@
 #pragma once
 
-// Tells ThreadSanitizer of an order between threads that it cannot see, because a library that is
-// not instrumented makes it.  Nothing in any other build.
+// Tells ThreadSanitizer about an order between threads that it cannot see, because the
+// synchronisation is in a library without instrumentation. Other builds compile this to nothing.
 #ifdef FRAMEFS_TSAN
 
 extern "C" {

@@ -11,8 +11,8 @@
 #include "fs/core/thread_annotations.h"
 
 #ifdef FRAMEFS_TSAN
-// The library clears its own memory through the sanitizer's memset(), which then takes the threads
-// that used it one after the other for rivals.
+// The library clears its own memory through the sanitizer's memset(). The sanitizer then reports a
+// race between threads that used that memory one after the other.
 extern "C" const char* __tsan_default_suppressions();  // NOLINT: the sanitizer's own name
 const char* __tsan_default_suppressions() { return "called_from_lib:libtbb.so"; }  // NOLINT
 #endif
@@ -21,8 +21,8 @@ namespace framefs::fs {
 
 struct WorkerPool::Arena {
   explicit Arena(int threads) : tasks(threads) {
-    // Without leave for more threads than CPUs, the library ignores the wish, and says so on
-    // stderr.  Where several pools have leave, it heeds the smallest.
+    // Without this control, the library limits the arena to the number of CPUs and prints a warning
+    // on stderr. If several pools set the control, the smallest value applies.
     if (threads > tbb::info::default_concurrency()) {
       leave.emplace(tbb::global_control::max_allowed_parallelism,
                     static_cast<std::size_t>(threads));
@@ -45,7 +45,7 @@ void WorkerPool::run(std::size_t count, const std::function<void(std::size_t)>& 
     return;
   }
   auto* const budget = codec::current_work_budget();
-  char started = 0;  // addresses that stand for "before all calls" and "after all calls"
+  char started = 0;  // their addresses stand for "before all calls" and "after all calls"
   char ended = 0;
   annotate_release(&started);
   const std::function<void(std::size_t)> call = [&](std::size_t i) {
@@ -55,8 +55,8 @@ void WorkerPool::run(std::size_t count, const std::function<void(std::size_t)>& 
     annotate_release(&ended);
   };
   arena_->tasks.execute([&] {
-    // Isolated: while it waits for its own calls, a thread picks up no other request's, which would
-    // keep its own reply back.
+    // Isolated: a thread that waits for its own calls must not run a call of another request, which
+    // would delay its own reply.
     tbb::this_task_arena::isolate(
         [&] { tbb::parallel_for(std::size_t{0}, count, call, tbb::simple_partitioner{}); });
   });

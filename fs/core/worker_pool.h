@@ -6,8 +6,8 @@
 
 namespace framefs::fs {
 
-// The threads that decode.  The caller of run() works along.
-// Threads: run() from any number of threads at once; they share the workers.
+// The decoding threads. The caller of run() takes part in the work.
+// Threads: any number of threads may call run() at once; they share the workers.
 class WorkerPool {
  public:
   // 0 threads: one for each CPU.
@@ -17,11 +17,11 @@ class WorkerPool {
   WorkerPool& operator=(const WorkerPool&) = delete;
 
   // Calls body(0) .. body(count - 1), each once, in parallel, and returns when all are done.
-  // `body` waits for no other run(): a thread that finds all workers busy may first be given calls
-  // of those before it.
-  // All calls work for the caller's request: codec::current_work_budget().
-  // `body` reports failures through what it captures; should it throw for want of memory, the
-  // exception reaches the caller after the calls under way have ended, and some indexes are never
+  // `body` must not wait for another run(): if all workers are busy, a thread may first run calls
+  // of earlier runs.
+  // All calls count towards the caller's request: codec::current_work_budget().
+  // `body` reports failures through its captures. If it throws because memory is short, the
+  // exception reaches the caller after the calls in flight have ended; some indexes are then never
   // called.
   void run(std::size_t count, const std::function<void(std::size_t)>& body);
 
