@@ -41,7 +41,7 @@ ContentId ChunkOverlay::content_id(std::uint64_t chunk) const noexcept {
   return found == content_ids_.end() ? content_id_ : found->second;
 }
 
-// A stored chunk of which the length is what the frame's is.
+// Whether the chunk is stored as zeros only.  The length of such a chunk follows that of the frame.
 bool ChunkOverlay::is_zero(std::uint64_t chunk) const noexcept {
   return entries_[chunk] == kZeroEntry && !frozen_.contains(chunk);
 }
@@ -62,7 +62,8 @@ void ChunkOverlay::note_full(std::uint64_t chunk, const DirtyChunk& dirty) {
 
 void ChunkOverlay::extend(std::uint64_t nbytes) {
   if (nbytes <= nbytes_) return;
-  // What the last chunk will have behind its end is not what is stored there.
+  // The frame grows past the stored end of its last chunk.  The stored chunk does not hold the new
+  // bytes, so the chunk becomes dirty.
   const bool is_partial = nbytes_ % chunksize_ != 0;
   if (is_partial && !is_zero(entries_.size() - 1)) dirty_at(entries_.size() - 1);
   entries_.resize(chunks_for(nbytes, chunksize_), kZeroEntry);
@@ -139,7 +140,8 @@ std::vector<ChunkOverlay::Frozen> ChunkOverlay::freeze(Which which, std::size_t 
   const auto take = [&](std::uint64_t chunk) {
     auto node = dirty_.extract(chunk);
     if (node.empty()) return;
-    // Now, while nobody reads it: what was not written is filled in beside readers.
+    // The memory is reserved now, while no reader uses the chunk: the bytes that were not written
+    // are filled in later, while readers read the chunk.
     node.mapped()->reserve(chunk_bytes(chunk), chunksize_);
     taken.push_back({chunk, chunk_bytes(chunk), node.mapped()});
     frozen_.insert(std::move(node));
@@ -165,7 +167,7 @@ std::int64_t ChunkOverlay::land(const Frozen& frozen, std::int64_t entry, Conten
 }
 
 void ChunkOverlay::replace_entries(std::vector<std::int64_t> entries, ContentId content_id) {
-  // Whoever writes meanwhile may have made it longer.
+  // A writer may have made the frame longer meanwhile.
   entries.insert(entries.end(), entries_.begin() + static_cast<std::ptrdiff_t>(entries.size()),
                  entries_.end());
   entries_ = std::move(entries);

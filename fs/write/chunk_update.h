@@ -9,8 +9,8 @@
 
 namespace framefs::fs {
 
-// The next version of a stored chunk, in which most blocks did not change: their encoded bytes are
-// copied, and only the other blocks are decoded and encoded.
+// The next version of a stored chunk in which most blocks did not change.  The encoded bytes of
+// these blocks are copied; only the other blocks are decoded and encoded.
 // Lifetime: `source` outlives it.  The stored chunk stays as it is until the update is written.
 struct ChunkUpdate {
   codec::ChunkPlan plan;

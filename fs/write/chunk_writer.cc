@@ -8,10 +8,10 @@
 namespace framefs::fs {
 namespace {
 
-// A single chunk of less is not worth the trouble of several threads.
+// A smaller single chunk is not worth the cost of several threads.
 constexpr std::size_t kMinSharedBytes = 256u << 10;
 
-// An index entry says of zeros only how many items there are.
+// The index entry of a zero chunk stores only the number of items.
 codec::EncodeParams params_for(codec::EncodeParams params, std::size_t nbytes) {
   params.omit_zero_chunks = nbytes % params.typesize == 0;
   return params;
@@ -100,7 +100,7 @@ Result<std::int64_t> ChunkWriter::write_update(FrameBackend& backend, Job& job, 
   const auto out = lane->stored.take(codec::ChunkPlan::max_bytes(job.plain.size()));
   std::size_t at = plan.blocks_begin();
   std::vector<std::uint32_t> ends;
-  // Kept blocks that lie side by side in the stored chunk are read at once.
+  // Adjacent kept blocks of the stored chunk are read at once.
   codec::ByteRange run;
   const auto read_run = [&]() -> Status {
     const auto to = out.subspan(at - run.size, run.size);

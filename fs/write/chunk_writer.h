@@ -16,7 +16,8 @@
 
 namespace framefs::fs {
 
-// Encodes chunks on all CPUs and stores them.  What is stored does not depend on their number.
+// Encodes chunks on all CPUs and stores them.  The stored bytes do not depend on the number of
+// CPUs.
 // Threads: any number.
 class ChunkWriter {
  public:
@@ -25,14 +26,14 @@ class ChunkWriter {
 
   struct Job {
     std::span<const std::byte> plain;  // not empty
-    // If set, only the blocks that it does not keep are there in `plain`.
+    // If set, `plain` holds only the blocks that the update does not keep.
     const ChunkUpdate* update = nullptr;
-    Result<std::int64_t> entry = 0;  // of the index, once it has been stored
-    // Nothing was written: the update would not be smaller than the plain bytes, all of which are
-    // needed then.
+    Result<std::int64_t> entry = 0;  // the index entry, once the chunk has been stored
+    // Nothing was written: the update would not be smaller than the plain bytes.  The caller has to
+    // repeat the job with all plain bytes.
     bool needs_all_bytes = false;
   };
-  // Does all jobs; each has its result or its error afterwards.
+  // Does all jobs.  Each job then has its result or its error.
   // Errors of a job: those of encoding; those of FrameBackend::write_chunk().
   void write(FrameBackend& backend, const codec::EncodeParams& params, std::span<Job> jobs);
 
@@ -54,7 +55,7 @@ class ChunkWriter {
   Result<std::int64_t> write_by_blocks(FrameBackend& backend, const codec::EncodeParams& params,
                                        std::span<const std::byte> plain);
 
-  // For the blocks of one chunk.
+  // The memory kept for the encoded blocks of one chunk.
   static constexpr std::uint64_t kKeptBytes = 8u << 20;
 
   WorkerPool& workers_;

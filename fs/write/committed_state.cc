@@ -27,7 +27,7 @@ Result<std::uint64_t> checksum_of(const FileReader& file, codec::ByteRange range
   return seed;
 }
 
-// What a read beyond the end means: that somebody has cut the file.
+// A read beyond the end means that another writer has truncated the file.
 template <class T>
 Result<bool> changed_where_cut(const Result<T>& read) {
   if (read.error().kind == Errc::truncated) return false;
@@ -37,7 +37,7 @@ Result<bool> changed_where_cut(const Result<T>& read) {
 }  // namespace
 
 bool is_header_of(const codec::FrameHeader& header, const FrameHead& head) noexcept {
-  // Other writers may set the flag and have no vl-metalayers.
+  // Other writers may set the flag although the frame has no vl-metalayers.
   const auto is_head_with = [&](bool has_vlmetalayers) {
     auto same = head;
     codec::patch_frame_header({.frame_len = header.frame_len,
@@ -52,7 +52,7 @@ bool is_header_of(const codec::FrameHeader& header, const FrameHead& head) noexc
 
 std::uint64_t CommittedState::checksum(std::span<const std::byte> bytes,
                                        std::uint64_t seed) noexcept {
-  // An odd constant with a fair mixture of bits: the golden ratio.
+  // An odd constant that mixes bits well: the golden ratio.
   constexpr std::uint64_t kMultiplier = 0x9e3779b97f4a7c15ULL;
   const auto mix = [](std::uint64_t sum, std::uint64_t word) {
     sum = (sum ^ word) * kMultiplier;
@@ -82,7 +82,7 @@ Status CommittedState::learn(const FileReader& file, std::uint64_t header_len,
   FRAMEFS_TRY(state.tail_checksum, checksum_of(file, tail, 0));
   state.least_end = static_cast<std::uint64_t>(st.st_size);
   state.most_end = state.least_end;
-  // The time is that of before reading: a change since then makes it another.
+  // This time was taken before the reads.  A change since then leads to another time.
   state.changed = st.st_mtim;
   state_.with([&](State& known) { known = state; });
   return {};
@@ -97,7 +97,7 @@ bool CommittedState::looks_like(const State& state, const Head& head, const stru
   if (st.st_dev != state.device) return false;
   const bool is_committed = head == state.head && st.st_ino == state.inode;
   const bool is_next = state.next && head == state.next->first && st.st_ino == state.next->second;
-  if (is_next && state.next->second != state.inode) return true;  // of which no size is known
+  if (is_next && state.next->second != state.inode) return true;  // its size is not known
   return (is_committed || is_next) && end >= state.least_end && end <= state.most_end;
 }
 
@@ -121,9 +121,9 @@ Result<bool> CommittedState::holds(const FileReader& file) const {
     const auto after = now();
     if (after.turns != before.turns) continue;
     auto sizes = after;
-    sizes.least_end = before.least_end;  // what was stored by then
+    sizes.least_end = before.least_end;  // the end of the bytes stored by then
     if (!read || !looks_like(sizes, head, st)) {
-      // A header that is just being written can be read half old, half new.
+      // A read during the write of a header can return half of the old one and half of the new one.
       if (after.next && after.storing > 0) continue;
       return false;
     }

@@ -21,44 +21,46 @@ using FrameHead = std::array<std::byte, codec::kFrameFixedHeaderBytes>;
 // Whether the sizes in `head` are those of `header`.
 bool is_header_of(const codec::FrameHeader& header, const FrameHead& head) noexcept;
 
-// What a frame's file is known to hold, so that a change by another process is noticed: the inode, the
-// fixed header, the size, and a checksum of metalayers, index and trailer.  The checksum is computed
-// again only where the time of the last change is not the one that the last store of our own left.
+// The known state of a frame's file: the inode, the fixed header, the size, and a checksum of
+// metalayers, index and trailer.  With it, a session notices that another process changed the file.
+// The checksum is computed again only where the file's time of the last change differs from the
+// time that the last store of this process left.
 //
-// Our own stores, commits and truncations are announced, so that checks beside them do not take them
-// for somebody else's.
+// This process announces its own stores, commits and truncations.  Concurrent checks then do not
+// take them for changes by another process.
 // Threads: holds() from any number, beside all others; Store from any number; the others from one.
 class CommittedState {
  public:
   using Head = FrameHead;
 
-  // A checksum that joins pieces: pass the result for one piece as the `seed` of the next.
+  // A checksum that can be continued: pass the result for one piece as the `seed` of the next.
   static std::uint64_t checksum(std::span<const std::byte> bytes, std::uint64_t seed = 0) noexcept;
 
-  // Learns the state that `file` holds: the header ends at `header_len`, index and trailer are `tail`.
+  // Records the state that `file` holds: the header ends at `header_len`, index and trailer are
+  // `tail`.
   // Errors: those of reading it.
   Status learn(const FileReader& file, std::uint64_t header_len, codec::ByteRange tail);
-  // As learned or published last.  Threads: not beside learn() and publish().
+  // The header that was learned or published last.  Threads: not beside learn() and publish().
   [[nodiscard]] Head head() const;
 
-  // Counts what puts another state in the place of this one.  Threads: any number.
+  // Counts how often another state replaced the current one.  Threads: any number.
   [[nodiscard]] std::uint64_t turns() const {
     return state_.with([](const State& state) { return state.turns; });
   }
 
-  // Whether `file` still holds the state, or the one that is being published.
+  // Whether `file` still holds the known state, or the state that is being published.
   // Errors: system.
   [[nodiscard]] Result<bool> holds(const FileReader& file) const;
 
-  // A store of our own, for as long as it lives.  Lifetime: state and file outlive it.
+  // A store by this process, for as long as the object lives.  Lifetime: state and file outlive it.
   class Store {
    public:
-    // Of bytes that end at `end` in `file`.
+    // The stored bytes end at `end` in `file`.
     Store(CommittedState& state, const FileReader& file, std::uint64_t end);
     Store(const Store&) = delete;
     Store& operator=(const Store&) = delete;
     ~Store();
-    // All bytes are in the file.
+    // To be called when all bytes are in the file.
     void done() noexcept { is_done_ = true; }
 
    private:
@@ -68,17 +70,18 @@ class CommittedState {
     bool is_done_ = false;
   };
 
-  // `head` is about to be written to `file`, or to be renamed into its place.
+  // To be called before `head` is written to `file`, or before `file` is renamed into place.
   void begin_publish(const Head& head, const FileReader& file);
-  // It was, with index and trailer at `tail`, of which that is the checksum.
+  // To be called after that.  Index and trailer are at `tail`, and `tail_checksum` is their
+  // checksum.
   void publish(const Head& head, const FileReader& file, codec::ByteRange tail,
                std::uint64_t tail_checksum);
 
-  // The file is about to end at `end`, and does so now.
+  // To be called before and after the file is truncated to `end`.
   void begin_truncate(std::uint64_t end);
   void truncated(const FileReader& file, std::uint64_t end);
 
-  // The times of `file` were set by us.
+  // To be called after this process has set the times of `file`.
   void note_times(const FileReader& file);
 
  private:
@@ -91,7 +94,7 @@ class CommittedState {
     codec::ByteRange tail;
     std::uint64_t layers_checksum = 0;
     std::uint64_t tail_checksum = 0;
-    // The file ends between these: what is being stored may be there or not.
+    // The file ends between these two: the bytes of a store under way may be there or not.
     std::uint64_t least_end = 0;
     std::uint64_t most_end = 0;
     timespec changed{};
@@ -105,7 +108,7 @@ class CommittedState {
   static bool looks_like(const State& state, const Head& head, const struct stat& st);
   static Result<bool> has_same_rest(const State& state, const FileReader& file);
 
-  // Mutable: holds() remembers a time that turned out to be harmless.
+  // Mutable: where the content turns out to be unchanged, holds() records the new time.
   mutable Guarded<State> state_;
 };
 

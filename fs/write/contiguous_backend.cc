@@ -17,14 +17,14 @@ namespace {
 
 using codec::ByteRange;
 
-// What a disk writes as a whole or not at all.  Source: frame format, "Shadow commit".
+// A disk writes a sector as a whole or not at all.  Source: frame format, "Shadow commit".
 constexpr std::uint64_t kSectorBytes = 512;
-// Where in a chunk its stored size stands.  Source: chunk format, "Header".
+// The offset of the stored size in a chunk.  Source: chunk format, "Header".
 constexpr std::uint64_t kChunkCbytesAt = 12;
 constexpr std::uint64_t kCopyBytes = 1u << 20;
 
 bool has_vlmetalayers(std::span<const std::byte> trailer) {
-  // The shortest trailer has none.  Source: frame format, "Trailer".
+  // The shortest trailer has no vl-metalayers.  Source: frame format, "Trailer".
   constexpr std::size_t kMinTrailerBytes = 35;
   return trailer.size() > kMinTrailerBytes;
 }
@@ -44,7 +44,7 @@ Result<std::unique_ptr<ContiguousBackend>> ContiguousBackend::open(
   if (!is_header_of(header, made->state_.head())) return changed_while_opening();
   made->end_at_open_ = tail_at;
   made->entries_at_open_ = std::move(entries);
-  // What comes behind the frame may be of the state before, and that may be the one that a crash leaves.
+  // Bytes behind the frame may belong to the state before, and a crash may bring that state back.
   FRAMEFS_TRY(const auto size, made->file_->size());
   made->allocation_.with([&](Allocation& all) {
     all.space = codec::FrameSpace(std::max(header.frame_len, size));
@@ -59,8 +59,8 @@ Status ContiguousBackend::check_unchanged() {
   return is_unchanged ? Status{} : overtaken();
 }
 
-// All writing of what no state has yet goes through here: the space that it is meant for is nobody's only
-// as long as the frame is the one that is known.
+// Every write of bytes that no state refers to yet goes through store().  The space for these bytes
+// is free only while no other process has changed the frame.
 Status ContiguousBackend::store(std::uint64_t at, std::span<const std::byte> bytes) {
   FRAMEFS_CHECK(check_unchanged());
   CommittedState::Store store(state_, *file_, at + bytes.size());
@@ -92,7 +92,7 @@ Result<std::uint64_t> ContiguousBackend::stored_bytes(std::int64_t entry) {
   std::array<std::byte, sizeof(std::uint32_t)> bytes{};
   FRAMEFS_CHECK(file_->read_at(at + kChunkCbytesAt, bytes));
   const std::uint64_t size = codec::load_le<std::uint32_t>(bytes.data());
-  // A damaged size must not reach into what is not the chunk's.
+  // A damaged size must not reach into bytes outside the chunk.
   if (size < codec::kShortHeaderBytes || size > tail_.offset - std::min(tail_.offset, at)) {
     return codec::fail_value(Errc::bad_field, "cbytes", at + kChunkCbytesAt,
                              static_cast<std::int64_t>(size));
@@ -110,15 +110,16 @@ void ContiguousBackend::drop(std::int64_t entry) {
     return true;
   });
   if (was_fresh) return;
-  // Who replaces chunks, and does not just append, makes dead space and can use what there is.
+  // A writer that replaces chunks, instead of only appending, makes dead space and can reuse it.
   find_dead_space();
-  // Of a chunk whose size cannot be read, the space is lost until the frame is compacted.
+  // If the size of a chunk cannot be read, its space stays unused until the frame is compacted.
   if (const auto size = stored_bytes(entry)) {
     allocation_.with([&](Allocation& all) { all.space.retire({at, *size}); });
   }
 }
 
-// What lies between the chunks that the frame had when it was opened, all of which it still has.
+// Finds the space between the chunks that the frame had when it was opened.  The frame still has
+// all of these chunks.
 void ContiguousBackend::find_dead_space() {
   auto entries = std::exchange(entries_at_open_, {});
   std::erase_if(entries, [](std::int64_t entry) { return entry < 0; });
@@ -130,7 +131,7 @@ void ContiguousBackend::find_dead_space() {
     const auto at = header_len_ + static_cast<std::uint64_t>(entry);
     if (at > live_end) dead.push_back({live_end, at - live_end});
     const auto size = stored_bytes(entry);
-    if (!size) return;  // then nothing is certain
+    if (!size) return;  // without all sizes, no space is known to be dead
     live_end = std::max(live_end, at + *size);
   }
   if (end_at_open_ > live_end) dead.push_back({live_end, end_at_open_ - live_end});
@@ -187,8 +188,8 @@ codec::FrameSizes ContiguousBackend::empty_sizes(
           .has_vlmetalayers = has_vlmetalayers(trailer)};
 }
 
-// The trailer of a frame without chunks has to stand right behind the header; what the committed state
-// has there moves away first, which is a commit of its own.
+// The trailer of a frame without chunks has to stand right behind the header.  The committed state
+// may have chunks there: a commit of its own first moves them away.
 Status ContiguousBackend::prepare_empty(std::span<const std::byte> trailer) {
   FRAMEFS_CHECK(vacate_head(trailer.size()));
   pending_ = Pending{.sizes = empty_sizes(trailer),
@@ -201,7 +202,7 @@ std::uint64_t ContiguousBackend::max_empty_trailer() const noexcept {
   return kSectorBytes - std::min<std::uint64_t>(kSectorBytes, header_len_);
 }
 
-// Of the committed state.
+// Whether the committed state has this trailer.
 Result<bool> ContiguousBackend::has_trailer(std::span<const std::byte> trailer) const {
   if (trailer.size() != tail_.size) return false;
   std::vector<std::byte> known(trailer.size());
@@ -209,8 +210,8 @@ Result<bool> ContiguousBackend::has_trailer(std::span<const std::byte> trailer) 
   return std::ranges::equal(known, trailer);
 }
 
-// An empty frame of which the trailer changes has no other place for it: header and trailer are
-// written at once, which is safe within one sector.
+// A frame that stays empty has no second place for a changed trailer.  Header and trailer are
+// written in one write, which is safe within one sector.
 Status ContiguousBackend::rewrite_empty(std::span<const std::byte> trailer) {
   if (trailer.size() > max_empty_trailer()) {
     FRAMEFS_TRY(const bool is_same, has_trailer(trailer));
@@ -231,7 +232,7 @@ Status ContiguousBackend::rewrite_empty(std::span<const std::byte> trailer) {
   return {};
 }
 
-// `to` is in nobody's use.
+// The space at `to` is free.
 Status ContiguousBackend::copy_chunk(std::int64_t& entry, std::uint64_t size, std::uint64_t to) {
   const auto from = header_len_ + static_cast<std::uint64_t>(entry);
   std::vector<std::byte> buffer(std::min(size, kCopyBytes));
@@ -244,7 +245,7 @@ Status ContiguousBackend::copy_chunk(std::int64_t& entry, std::uint64_t size, st
   return {};
 }
 
-// Index and trailer behind everything else.
+// Appends index and trailer behind everything else.
 Status ContiguousBackend::prepare_at_end(std::uint64_t nbytes,
                                          std::span<const std::int64_t> entries,
                                          std::span<const std::byte> trailer) {
@@ -254,9 +255,9 @@ Status ContiguousBackend::prepare_at_end(std::uint64_t nbytes,
   return write_tail(at, nbytes, index, trailer);
 }
 
-// Prepares the committed state with some chunks elsewhere, those of a size that is not 0: behind
-// everything else and behind the first `least` bytes after the header.  Where that fails, nothing is
-// left of it.
+// Prepares the committed state with some chunks moved: those whose size in `sizes` is not 0.  The
+// new places are behind everything else and behind the first `least` bytes after the header.  If
+// that fails, all of it is undone.
 Status ContiguousBackend::prepare_aside(std::uint64_t nbytes, std::span<std::int64_t> entries,
                                         std::span<const std::uint64_t> sizes, std::uint64_t least,
                                         std::span<const std::byte> trailer) {
@@ -276,21 +277,21 @@ Status ContiguousBackend::prepare_aside(std::uint64_t nbytes, std::span<std::int
   allocation_.with([&](Allocation& all) {
     for (const auto& range : copies) all.space.take_back(range);
   });
-  static_cast<void>(reclaim());  // what matters is what could not be written
+  static_cast<void>(reclaim());  // the error to report is that of the write
   return prepared;
 }
 
-// Commits the committed state once more, with nothing in the first `size` bytes behind the header.
+// Commits the committed state once more, with the first `size` bytes behind the header free.
 Status ContiguousBackend::vacate_head(std::uint64_t size) {
   FRAMEFS_TRY(const auto frame, codec::Frame::open(*file_, limits_));
   std::vector<std::int64_t> entries(frame.chunk_count());
   FRAMEFS_CHECK(frame.read_entries(*file_, {0}, entries));
-  std::vector<std::uint64_t> sizes(entries.size());  // 0 for what may stay
+  std::vector<std::uint64_t> sizes(entries.size());  // 0 for chunks that may stay
   for (std::size_t i = 0; i < entries.size(); ++i) {
     if (entries[i] < 0 || std::cmp_greater_equal(entries[i], size)) continue;
     FRAMEFS_TRY(sizes[i], stored_bytes(entries[i]));
   }
-  // Behind the index, which tells its own length, is the trailer, which ends the frame.
+  // The index tells its own length.  The trailer follows the index and ends the frame.
   constexpr std::uint64_t kTrailerLenFromEnd = 22;
   std::array<std::byte, sizeof(std::uint32_t)> length{};
   const auto frame_len = frame.header().frame_len;
@@ -298,7 +299,7 @@ Status ContiguousBackend::vacate_head(std::uint64_t size) {
   std::vector<std::byte> trailer(codec::load_be<std::uint32_t>(length.data()));
   FRAMEFS_CHECK(file_->read_at(frame_len - trailer.size(), trailer));
   FRAMEFS_CHECK(prepare_aside(frame.nbytes(), entries, sizes, size, trailer));
-  // What the next state will not have, this one still has.
+  // The state committed here still needs the retired space, which only the next state gives up.
   auto retired = allocation_.with([](Allocation& all) { return all.space.take_retired(); });
   const auto committed = commit_prepared();
   allocation_.with([&](Allocation& all) {
@@ -313,7 +314,9 @@ Status ContiguousBackend::commit_prepared() {
   return sync();
 }
 
-// Chunks take their final places, in the order of the index, in two steps: out of the way, and back.
+// Moves the chunks to their final places, in the order of the index.  The first step moves chunks
+// that are in the way behind everything else; the second step moves all chunks to their final
+// places.
 Status ContiguousBackend::compact(const FrameContent& content, const Moved& moved) {
   if (content.nbytes == 0) return {};
   std::vector<std::int64_t> now(content.entries.begin(), content.entries.end());
@@ -331,15 +334,16 @@ Status ContiguousBackend::compact(const FrameContent& content, const Moved& move
   FRAMEFS_TRY(const auto index, codec::encode_index(compacted));
   FRAMEFS_TRY(const auto trailer, codec::encode_trailer(content.vlmetalayers));
   const auto end = live + index.size() + trailer.size();
-  auto in_the_way = sizes;  // 0 for what is not
+  auto in_the_way = sizes;  // 0 for chunks that are not in the way
   for (std::size_t i = 0; i < now.size(); ++i) {
     if (now[i] == compacted[i] || std::cmp_greater_equal(now[i], end)) in_the_way[i] = 0;
   }
   FRAMEFS_CHECK(prepare_aside(content.nbytes, now, in_the_way, end, trailer));
   FRAMEFS_CHECK(commit_prepared());
   moved(now);
-  // From here on nobody goes by the old places, so that they may die with the next commit, which is the
-  // same once more: readers may go by the state before the last one.
+  // From here on no reader of this session uses the old places, so the next commit may free them.
+  // That commit stores the same state once more, because other readers may still use the state
+  // before the last commit.
   allocation_.with([&](Allocation& all) {
     for (std::size_t i = 0; i < now.size(); ++i) {
       if (in_the_way[i] == 0) continue;
@@ -356,7 +360,7 @@ Status ContiguousBackend::compact(const FrameContent& content, const Moved& move
   auto committed = write_tail(header_len_ + live, content.nbytes, index, trailer);
   if (committed) committed = commit_prepared();
   if (!committed) {
-    pending_.reset();  // its place was not given out
+    pending_.reset();  // its space was never allocated
     return committed;
   }
   entries_at_open_.clear();
@@ -372,7 +376,7 @@ Status ContiguousBackend::sync_files() {
 
 Status ContiguousBackend::publish() {
   auto& next = *pending_;
-  // The sync before may have taken long.
+  // The sync before may have taken long, so the frame is checked again.
   FRAMEFS_CHECK(check_unchanged());
   Head head = next_head_.value_or(state_.head());
   codec::patch_frame_header(next.sizes, head);
@@ -387,7 +391,7 @@ Status ContiguousBackend::publish() {
   next_head_.reset();
   allocation_.with([&](Allocation& all) {
     if (next.sizes.nbytes == 0) {
-      // Nothing is left but header and trailer.
+      // Only header and trailer are left.
       all.space = codec::FrameSpace(next.sizes.frame_len);
     } else {
       all.space.retire(tail_);

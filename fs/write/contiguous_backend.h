@@ -14,9 +14,9 @@
 
 namespace framefs::fs {
 
-// A frame in one file, which is never replaced by another: its links, owner, mode and attributes stay.
-// New chunks, index and trailer go to bytes that the committed state does not need, and the commit is
-// one write of the fixed header, within the first sector.
+// A frame in one file.  No other file ever replaces that file, so its links, owner, mode and
+// attributes stay.  New chunks, index and trailer go to bytes that the committed state does not
+// need.  The commit is one write of the fixed header, within the first sector.
 // Source: frame format, "Shadow commit".
 class ContiguousBackend final : public FrameBackend {
  public:
@@ -50,11 +50,11 @@ class ContiguousBackend final : public FrameBackend {
     codec::FrameSpace space{0};
     std::unordered_map<std::uint64_t, std::uint64_t> fresh;  // stored since the last commit
   };
-  struct Pending {  // what publish() will make the frame
+  struct Pending {  // the frame after publish()
     codec::FrameSizes sizes;
     codec::ByteRange tail;
     std::uint64_t tail_checksum = 0;
-    bool in_one_write = false;  // with the bytes below, right behind the fixed header
+    bool in_one_write = false;  // with the bytes of `rest`, which follow the fixed header
     std::vector<std::byte> rest{};
   };
 
@@ -85,10 +85,10 @@ class ContiguousBackend final : public FrameBackend {
   const codec::Limits limits_;
   std::uint32_t header_len_ = 0;
   CommittedState state_;
-  std::optional<Head> next_head_;  // where the parameters change as well
-  bool is_empty_ = false;          // the committed state
-  codec::ByteRange tail_;          // of the committed state: index and trailer, to its end
-  // Until it is known what is dead between them: the chunks at opening, and where they all end.
+  std::optional<Head> next_head_;  // set if the parameters change as well
+  bool is_empty_ = false;          // whether the committed state is empty
+  codec::ByteRange tail_;          // index and trailer of the committed state, to its end
+  // The chunks at opening and where they end, until find_dead_space() has used both.
   std::vector<std::int64_t> entries_at_open_;
   std::uint64_t end_at_open_ = 0;
   std::optional<Pending> pending_;

@@ -7,7 +7,7 @@ namespace framefs::fs {
 
 void DirtyChunk::reserve(std::uint32_t size, std::uint32_t most) {
   if (size <= capacity_) return;
-  // A small file takes little; who writes more than that is taken to go on.
+  // A small file takes little memory.  A writer of more bytes is expected to fill the chunk.
   constexpr std::uint32_t kSmallBytes = 256u << 10;
   constexpr std::uint32_t kMinBytes = 4u << 10;
   std::uint32_t wanted = most;
@@ -49,7 +49,7 @@ void DirtyChunk::cut(std::uint32_t length) {
 void DirtyChunk::merge_older(const DirtyChunk& older, std::uint32_t most) {
   const auto ours = written_;
   for (const auto& [begin, end] : older.written_.all()) {
-    // What lay beyond the base was not ours to see.
+    // Bytes of the older layer beyond the base were never visible through this layer.
     if (begin >= base_bytes_) break;
     ours.for_each(begin, std::min(end, base_bytes_), [&](auto from, auto to, bool is_written) {
       if (!is_written) write(from, older.bytes().subspan(from, to - from), most);

@@ -10,8 +10,9 @@
 
 namespace framefs::fs {
 
-// What was written to one chunk and is not stored yet, above what the chunk held before: where nothing
-// was written, the first base_bytes() are what lies below, and all after them are zeros.
+// The bytes written to one chunk and not stored yet, above the older content of the chunk.  Where
+// nothing was written, the first base_bytes() bytes are those of the layer below, and all bytes
+// after them are zeros.
 // Threads: one may change it, or any number read it.
 class DirtyChunk {
  public:
@@ -24,19 +25,19 @@ class DirtyChunk {
   // `most` is the size of a whole chunk.
   void write(std::uint32_t offset, std::span<const std::byte> bytes, std::uint32_t most);
   void write_zeros(std::uint32_t offset, std::uint32_t size, std::uint32_t most);
-  // The chunk ends at `length` now: nothing counts that was after that.
+  // Truncates the chunk to `length`.
   void cut(std::uint32_t length);
-  // Takes over what `older` has that was not written here: it lay directly below.
+  // Adds the bytes of `older`, the layer directly below, wherever this layer was not written.
   void merge_older(const DirtyChunk& older, std::uint32_t most);
 
   [[nodiscard]] const Extents& written() const noexcept { return written_; }
   [[nodiscard]] std::uint32_t base_bytes() const noexcept { return base_bytes_; }
-  // As much as was reserved; what was not written is undefined.
+  // As many bytes as were reserved.  Bytes that were not written are undefined.
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
     return {bytes_.get(), capacity_};
   }
   [[nodiscard]] std::span<std::byte> bytes() noexcept { return {bytes_.get(), capacity_}; }
-  // Room for `size` bytes, and for more where more will come.
+  // Makes room for `size` bytes, and for more if more writes are to be expected.
   void reserve(std::uint32_t size, std::uint32_t most);
 
  private:

@@ -5,7 +5,7 @@
 namespace framefs::fs {
 
 void Extents::add(std::uint32_t begin, std::uint32_t end) {
-  // All that overlap or touch become one.
+  // All ranges that overlap or touch the new one are merged with it.
   const auto first = std::ranges::lower_bound(extents_, begin, {}, &Extent::end);
   auto last = first;
   for (; last != extents_.end() && last->begin <= end; ++last) {

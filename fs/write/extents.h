@@ -5,7 +5,7 @@
 
 namespace framefs::fs {
 
-// Which bytes of a chunk have been written: disjoint ranges in order, none touching the next.
+// The byte ranges of a chunk that have been written: disjoint, in order, none touching the next.
 // Threads: one.
 class Extents {
  public:
@@ -17,12 +17,12 @@ class Extents {
 
   // begin < end.
   void add(std::uint32_t begin, std::uint32_t end);
-  // Takes away all from `end` on.
+  // Removes everything from `end` on.
   void cut(std::uint32_t end);
 
-  // Whether all of [begin, end) is in it.
+  // Whether all of [begin, end) has been added.
   [[nodiscard]] bool covers(std::uint32_t begin, std::uint32_t end) const noexcept;
-  // Whether any byte of [begin, end) is in it.
+  // Whether any byte of [begin, end) has been added.
   [[nodiscard]] bool touches(std::uint32_t begin, std::uint32_t end) const noexcept;
   [[nodiscard]] const std::vector<Extent>& all() const noexcept { return extents_; }
 

@@ -14,29 +14,30 @@
 
 namespace framefs::fs {
 
-// What a frame is to be after a commit.
+// The content of a frame after a commit.
 struct FrameContent {
   std::uint64_t nbytes = 0;
   std::span<const std::int64_t> entries;              // the index, one for each chunk
   std::span<const codec::NamedContent> vlmetalayers;  // contents as chunks
 };
 
-// For a frame that another writer changed while it was being opened: the attempt can be repeated.
+// For a frame that another writer changed while it was being opened.  The caller can try again.
 inline std::unexpected<Error> changed_while_opening() {
   return system_error_of(ESTALE, "a frame that changes while it is being opened");
 }
 
-// Where the chunks of a frame that is being changed are stored, and how a new state of it takes the
-// place of the old one: at once, or not at all.  A commit goes through three steps, so that the sync
-// between them can be shared by many frames:
+// Stores the chunks of a frame that is being changed, and replaces the old state of the frame by a
+// new one.  The replacement is atomic.  A commit has three steps, so that many frames can share the
+// sync between the others:
 //
-//   prepare()   all that is new is written, beside what the committed state needs
-//   (sync)      all of that is durable: sync(), or syncfs(2)
-//   publish()   the new state is the frame
+//   prepare()   writes everything new, to places that the committed state does not use
+//   (sync)      makes all of that durable: sync(), or syncfs(2)
+//   publish()   makes the new state the frame
 //
-// After an error of one of them the committed state is still whole.  After one of prepare() the commit
-// can be begun anew; after one of a sync it cannot, see is_lost().
-// Threads: write_chunk() from any number at once; the others from one at a time, and not beside write_chunk().
+// After an error of any step the committed state is still whole.  After an error of prepare() the
+// commit can be tried again; after an error of a sync it cannot, see is_lost().
+// Threads: write_chunk() from any number at once; the others from one at a time, and not beside
+// write_chunk().
 class FrameBackend {
  public:
   FrameBackend() = default;
@@ -44,23 +45,23 @@ class FrameBackend {
   FrameBackend& operator=(const FrameBackend&) = delete;
   virtual ~FrameBackend() = default;
 
-  // Whether the frame is still the one that was opened or published last.  An error is the last word
-  // about this frame where somebody else has changed it: it then is_lost().
-  // Errors: EIO for that; system.  Threads: any number, beside all others.
+  // Whether the frame is still the one that was opened or published last.  If another process has
+  // changed the frame, the error is final: the frame then is_lost().
+  // Errors: EIO for such a change; system.  Threads: any number, beside all others.
   virtual Status check_unchanged() = 0;
-  // The times of content_fd() were set.  Threads: likewise.
+  // To be called after the times of content_fd() were set.  Threads: any number, beside all others.
   virtual void note_times() = 0;
 
-  // Stores a chunk where no committed state has anything, and returns its index entry.  Checks that
-  // the frame is unchanged immediately before.
+  // Stores a chunk in space that no committed state uses, and returns its index entry.  Checks
+  // immediately before that the frame is unchanged.
   // Errors: no_space, system, over_limit; those of check_unchanged().
   virtual Result<std::int64_t> write_chunk(std::span<const std::byte> chunk) = 0;
-  // The next state will not refer to the chunk of this entry (>= 0).
+  // To be called for the entry (>= 0) of a chunk that the next state will not refer to.
   virtual void drop(std::int64_t entry) = 0;
 
   // Errors: no_space, system; those of check_unchanged().
   virtual Status prepare(const FrameContent& content) = 0;
-  // An error is the last word about this frame: it then is_lost().
+  // An error is final for this frame: it then is_lost().
   Status sync() {
     auto status = sync_files();
     if (!status) give_up();
@@ -68,47 +69,50 @@ class FrameBackend {
   }
   virtual Status publish() = 0;
 
-  // No commit will do any more.  Either somebody else has written to the frame; or what was written
-  // since the last commit did not reach the disk: the kernel tells of that once, and a second sync
-  // would succeed without those bytes.
+  // Whether no further commit can succeed.  There are two causes.  Another process has written to
+  // the frame.  Or bytes written since the last commit did not reach the disk: the kernel reports
+  // that only once, and a second sync would succeed without those bytes.
   [[nodiscard]] bool is_lost() const noexcept { return is_lost_.load(std::memory_order_relaxed); }
-  // For when the sync was not ours.
+  // To be called when a sync failed that this backend did not run.
   void give_up() noexcept { is_lost_.store(true, std::memory_order_relaxed); }
   // Errors: EIO when it is_lost().
   [[nodiscard]] Status check_usable() const {
     if (!is_lost()) return {};
     return system_error_of(EIO, "an earlier commit failed for good");
   }
-  // Whether there is something to tidy up once the state published last is durable, and doing so.
+  // Whether reclaim() has something to free once the state published last is durable.
   [[nodiscard]] virtual bool wants_reclaim() const = 0;
   virtual Status reclaim() = 0;
 
-  // How large the trailer of a frame without chunks can become, when it has none already.
+  // The largest trailer that a frame without chunks can get while it stays without chunks.
   [[nodiscard]] virtual std::uint64_t max_empty_trailer() const noexcept = 0;
 
-  // Nothing is prepared: what only readers of older states could want may go.
+  // Frees everything that only readers of older states can still need.  Call it only when nothing
+  // is prepared.
   virtual void release_old_states() = 0;
 
-  // For chunks stored from now on; only while the frame holds none.
+  // Sets the parameters of chunks stored from now on.  Call it only while the frame holds no chunk.
   virtual void set_params(const codec::FrameHeader& header) = 0;
 
-  // The file whose times, mode and state are those of the frame.  A commit may put another in its place.
+  // The file whose times, mode and state are those of the frame.  A commit may replace it by
+  // another.
   [[nodiscard]] virtual int content_fd() const noexcept = 0;
-  // What FrameLock locks.
+  // The descriptor that FrameLock locks.
   [[nodiscard]] virtual int lock_fd() const noexcept = 0;
-  // Of the same file; without links where it was removed.  Threads: any number.
+  // The stat of the same file; it has no links if the file was removed.  Threads: any number.
   [[nodiscard]] virtual Result<struct stat> content_stat() const = 0;
-  // Stores the committed state, which is `content`, without dead space, by commits of its own.  Each
-  // time that chunks are in other places, `moved` is told the entries: nobody may go by others from
-  // then on.  Errors: as prepare(), sync() and publish().
+  // Stores the committed state, which is `content`, without dead space, by commits of its own.
+  // Each time that chunks have moved, `moved` gets the new entries: from then on no reader may use
+  // older ones.
+  // Errors: as prepare(), sync() and publish().
   using Moved = std::function<void(const std::vector<std::int64_t>&)>;
   virtual Status compact(const FrameContent& content, const Moved& moved) = 0;
 
-  // What the frame's file or files take, and how much of that no state needs.
+  // The size of the frame's file or files, and how much of it no state needs.
   struct Usage {
     std::uint64_t total = 0;
     std::uint64_t dead = 0;
-    bool is_refused = false;  // by the reference library, as it is stored now
+    bool is_refused = false;  // the reference library refuses the frame as it is stored now
   };
   // `entries` is the committed index.
   virtual Usage usage(std::span<const std::int64_t> entries) = 0;

@@ -14,8 +14,8 @@
 namespace framefs::fs {
 namespace {
 
-// The byte whose lock is the ownership, and the one that the next owner holds while it waits: an owner
-// that gives the ownership up and wants it again queues behind that.
+// The owner locks the first byte.  The next owner locks the second one while it waits.  An owner
+// that releases the ownership and wants it again queues behind the next owner.
 constexpr std::int64_t kOwnerAt = std::int64_t{1} << 62;
 constexpr std::int64_t kNextAt = kOwnerAt + 1;
 

@@ -8,10 +8,10 @@
 
 namespace framefs::fs {
 
-// Ownership of a frame among the processes that write to it with framefs: an open-file-description lock
-// on one byte of the frame's file, far past any data, or flock(2) on the directory of a sparse frame.
-// Neither is seen by programs that do not ask for it.  Where the filesystem has no locks, taking one
-// succeeds and protects from nobody.
+// Ownership of a frame among the framefs processes that write to it.  It is an
+// open-file-description lock on one byte of the frame's file, far past any data, or flock(2) on the
+// directory of a sparse frame.  A program that does not ask for these locks does not notice them.
+// On a filesystem without locks, taking the lock succeeds and gives no protection.
 // Threads: one at a time.  Lifetime: the descriptor outlives it; duplicates of it share the lock.
 class FrameLock {
  public:
@@ -21,9 +21,9 @@ class FrameLock {
   FrameLock& operator=(const FrameLock&) = delete;
   ~FrameLock() { release(); }
 
-  // Waits for as long as `patience`; a process that takes the lock again and again lets others have it
-  // in between.
-  // Errors: system, EBUSY where another process still has it, EINTR where the caller has given up.
+  // Waits no longer than `patience`.  A process that takes the lock again and again lets other
+  // processes have it in between.
+  // Errors: system, EBUSY if another process still has the lock, EINTR if the caller has given up.
   Status take(std::chrono::milliseconds patience);
   void release() noexcept;
   [[nodiscard]] bool is_held() const noexcept { return is_held_; }

@@ -20,13 +20,14 @@
 namespace framefs::fs {
 namespace {
 
-// Of a frame that was written without one, as its first chunk never came.
+// For a frame that was written without a chunk size, because its first chunk never came.
 constexpr std::uint32_t kDefaultChunksize = 4u << 20;
-// Chunks that are stored without a commit, at a time: whoever wants to commit waits for no more.
+// The number of chunks stored at a time without a commit.  A commit waits for no more than these.
 constexpr std::size_t kFlushedChunks = 8;
-// More, and the reference library will not write to the frame again.  Source: frame format, "Trailer".
+// With more of them, the reference library refuses to write to the frame.  Source: frame format,
+// "Trailer".
 constexpr std::size_t kMaxVlmetalayers = 16;
-// Less dead space than that is not worth anybody's time.
+// Less dead space is not worth a compaction.
 constexpr std::uint64_t kMinCompactedBytes = 1u << 20;
 
 timespec now() {
@@ -100,7 +101,7 @@ Result<FrameWriteSession::Opening> open_once(const WriteTarget& source, ContentI
                 SparseBackend::open(std::move(directory), std::move(files), frame, entries));
   }
   FRAMEFS_TRY(auto vlmetalayers, read_vlmetalayers(origin, frame));
-  // All of that is of one state.
+  // All parts that were read belong to one state.
   if (const auto checked = backend->check_unchanged(); !checked) {
     if (!backend->is_lost()) return std::unexpected(checked.error());
     return changed_while_opening();
@@ -119,7 +120,7 @@ Result<FrameWriteSession::Opening> open_once(const WriteTarget& source, ContentI
 
 }  // namespace
 
-// While another writer changes the frame, it may look damaged for a moment.
+// The frame may look damaged for a moment while another writer changes it.
 Result<FrameWriteSession::Opening> open_for_writing_frame(WriteTarget source, ContentId content_id,
                                                           const codec::Limits& limits) {
   constexpr int kMaxAttempts = 8;
@@ -171,7 +172,7 @@ Status FrameWriteSession::set_mtime(const timespec& time, const std::function<St
   });
 }
 
-// What was written cannot be committed any more: its memory goes to others.
+// After the loss of a session its bytes cannot be committed any more, so their memory is freed.
 Status FrameWriteSession::note_lost(Status status) {
   if (!is_lost()) return status;
   overlay_.write([](ChunkOverlay& overlay) { overlay.abandon(); });
@@ -204,7 +205,7 @@ Result<FrameWriteSession::Change> FrameWriteSession::begin_change(
     services_.reads.log.failure(name(), taken.error());
     return std::unexpected(taken.error());
   }
-  // While it was somebody else's, the frame may have become another.
+  // While another process owned the frame, that process may have changed it.
   if (const auto checked = check(); !checked) {
     lock_.release();
     return std::unexpected(checked.error());
@@ -221,7 +222,7 @@ void FrameWriteSession::end_change() noexcept {
   if (is_last) release_ownership();
 }
 
-// Where nothing is left to be committed.
+// Releases the ownership if nothing is left to be committed.
 void FrameWriteSession::release_ownership() noexcept {
   const auto changes = ownership_.with([](const Ownership& now) { return now.changes; });
   if (!is_lost() && !is_removed_ && has_uncommitted()) return;
@@ -237,8 +238,9 @@ void FrameWriteSession::end_commit(bool is_committed) {
   release_ownership();
 }
 
-// The time at which it was stored is not that at which it was written.  Who may write to a file need not
-// be the one who may set its times: better that than no commit.
+// The file shows the time of the write, not the time at which the bytes were stored.  A process
+// that may write to the file is not always allowed to set its times.  That error is ignored,
+// because the commit matters more.
 void FrameWriteSession::restore_mtime() const {
   overlay_.read([&](const ChunkOverlay& overlay) {
     const std::array<timespec, 2> times{timespec{.tv_sec = 0, .tv_nsec = UTIME_OMIT},
@@ -296,7 +298,7 @@ Status FrameWriteSession::extend(std::uint64_t nbytes) {
   return {};
 }
 
-// A change of nothing but the time has no commit that would set it.
+// If only the time has changed, no commit follows that would set it.
 void FrameWriteSession::keep_mtime_uncommitted() const {
   if (!is_changed() && !is_removed_) restore_mtime();
 }
@@ -305,7 +307,8 @@ void FrameWriteSession::drop(std::span<const std::int64_t> entries) {
   for (const auto entry : entries) backend_->drop(entry);
 }
 
-// What takes stored chunks away waits for its turn: no commit is then under way that has them.
+// A change that drops stored chunks takes `commit_lock_`: no commit that has these chunks is then
+// under way.
 Status FrameWriteSession::change_locked(
     const std::function<std::vector<std::int64_t>(ChunkOverlay&)>& change) {
   const auto hold = commit_lock_.take();
@@ -321,7 +324,7 @@ Status FrameWriteSession::change_locked(
   return {};
 }
 
-// Whether they are too large for a frame without chunks that is one already.
+// Whether the vl-metalayers are too large for a frame that already has no chunks.
 Result<bool> FrameWriteSession::are_large(std::span<const codec::NamedContent> vlmetalayers) const {
   FRAMEFS_TRY(const auto trailer, codec::encode_trailer(vlmetalayers));
   return trailer.size() > backend_->max_empty_trailer();
@@ -336,7 +339,7 @@ Status FrameWriteSession::truncate(std::uint64_t nbytes) {
                   FRAMEFS_TRY(const bool is_large, are_large(overlay.vlmetalayers));
                   return is_large && overlay.nbytes() > 0;
                 }));
-    // What is committed has to have them first.
+    // The committed state must get these vl-metalayers while it still has chunks.
     if (needs_chunks) FRAMEFS_CHECK(commit(false));
   }
   return change_locked([&](ChunkOverlay& overlay) { return overlay.truncate(nbytes); });
@@ -350,7 +353,7 @@ Status FrameWriteSession::zero(std::uint64_t offset, std::uint64_t size) {
   });
 }
 
-// What the first chunk that is not all zeros holds says how to encode it and all that follow.
+// The first chunk that is not all zeros determines how it and all later chunks are encoded.
 Status FrameWriteSession::choose_params_from(std::span<const ChunkOverlay::Frozen> frozen) {
   if (!choose_params_) return {};
   const auto plain_of = [](const ChunkOverlay::Frozen& chunk) {
@@ -379,14 +382,15 @@ Status FrameWriteSession::write_frozen(std::vector<ChunkOverlay::Frozen> frozen)
   };
   auto status = [&]() -> Status {
     for (std::size_t i = 0; i < frozen.size(); ++i) {
-      // The parameters of a new frame are not chosen yet, and all bytes of its first chunk count.
+      // The parameters of a new frame are not chosen yet, and the choice needs all bytes of its
+      // first chunk.
       if (!choose_params_) {
         FRAMEFS_TRY(updates[i],
                     reading([&] { return overlay_frame_->plan_update(frozen[i], params_); }));
       }
       if (!updates[i]) FRAMEFS_CHECK(complete(frozen[i]));
     }
-    // What was read is of the frame that is written.
+    // The bytes that were read must belong to the frame that is written.
     FRAMEFS_CHECK(backend_->check_unchanged());
     FRAMEFS_CHECK(choose_params_from(frozen));
     for (std::size_t i = 0; i < frozen.size(); ++i) {
@@ -438,7 +442,7 @@ Status FrameWriteSession::flush(ChunkOverlay::Which which) {
   return flush_locked(which);
 }
 
-// Index entries cannot say that the last item of a chunk of zeros is cut off.
+// An index entry cannot express that the last item of a zero chunk is truncated.
 Result<std::int64_t> FrameWriteSession::write_last_zeros(std::uint64_t nbytes) {
   const auto chunksize =
       overlay_.read([](const ChunkOverlay& overlay) { return overlay.chunksize(); });
@@ -463,7 +467,7 @@ Status FrameWriteSession::prepare_locked() {
         overlay.nbytes(), overlay.chunk_count(), overlay.vlmetalayers};
   });
   FRAMEFS_CHECK(write_frozen(std::move(state.frozen)));
-  // Entries change only in our turn; there may be more of them by now.
+  // Only the holder of `commit_lock_` changes entries, but writers may have appended more of them.
   auto entries = overlay_.read([&](const ChunkOverlay& overlay) {
     const auto& all = overlay.entries();
     return std::vector(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(state.chunk_count));
@@ -504,7 +508,7 @@ Status FrameWriteSession::commit_locked(bool durably) {
   auto status = prepare_locked();
   if (status) status = backend_->sync();
   if (status) status = finish_locked(durably);
-  // What was not committed will be with the next one.
+  // The next commit includes what this one could not store.
   end_commit(status.has_value());
   return note_lost(status);
 }
@@ -536,7 +540,7 @@ Status FrameWriteSession::finish_commit(const Commit&, const Status& synced) {
 Status FrameWriteSession::compact(bool always) {
   const auto change = begin_change(always ? kPatience : std::chrono::milliseconds(0));
   if (!change) {
-    // Another process does what there is to do.
+    // The other process compacts the frame if that is needed.
     const bool is_busy = change.error().sys == EBUSY;
     return is_busy && !always ? Status{} : std::unexpected(change.error());
   }
@@ -552,7 +556,7 @@ Status FrameWriteSession::compact(bool always) {
   const auto state = overlay_.read([](const ChunkOverlay& overlay) {
     return State{overlay.nbytes(), overlay.entries(), overlay.vlmetalayers, overlay.is_changed()};
   });
-  // Somebody has begun to write again, or the last chunk is stored for the committed state only.
+  // A writer has begun to write again, or the last chunk is stored for the committed state only.
   if (state.is_changed || committed_only_) return {};
   const auto [total, dead, is_refused] = backend_->usage(state.entries);
   const bool is_worth_it = dead >= kMinCompactedBytes && dead >= total - dead;

@@ -23,7 +23,7 @@
 
 namespace framefs::fs {
 
-// What all sessions of a mount share.  Lifetime: all of it outlives every session.
+// Services that all sessions of a mount share.  Lifetime: all of it outlives every session.
 struct WriteServices {
   ReadServices reads;
   ChunkWriter& chunk_writer;
@@ -31,41 +31,42 @@ struct WriteServices {
   ContentIds& content_ids;
 };
 
-// A frame that is being written: what was written, on its way to the file, and the commits that make
-// it the frame.  One for each file, however many have it open.
+// A frame that is being written: its overlay, and the commits that bring the written bytes into the
+// file.  Each file has one session, however many writers have the file open.
 //
-// A commit stores one state of the whole frame: what had been written when it began.  Writing goes on
-// beside it.  What it cannot store stays, and is tried again with the next commit.
+// A commit stores one state of the whole frame: everything that was written before the commit
+// began.  Writes go on during a commit.  Bytes that a commit cannot store stay in the overlay, and
+// the next commit tries again.
 //
 // Threads: any number.
 class FrameWriteSession {
  public:
-  // Completes the parameters of a new frame by what its first chunk holds.
+  // Completes the parameters of a new frame according to its first chunk.
   using ChooseParams =
       std::function<Result<codec::EncodeParams>(std::span<const std::byte> first_chunk)>;
 
   struct Opening {
     FrameOrigin origin;    // as readers open it
-    ContentId content_id;  // of its state
+    ContentId content_id;  // of the frame's state
     std::unique_ptr<FrameBackend> backend;
     codec::Frame frame;
     std::vector<std::int64_t> entries;
     std::vector<codec::NamedContent> vlmetalayers;
     std::uint32_t chunksize = 0;
     codec::EncodeParams params;
-    ChooseParams choose_params = nullptr;  // of a frame that is new
+    ChooseParams choose_params = nullptr;  // set for a new frame
   };
   // Errors: system.
   static Result<std::shared_ptr<FrameWriteSession>> make(Opening opening,
                                                          const WriteServices& services);
 
-  // Runs body(const OverlayFrame&) while nobody changes what it reads.
+  // Runs body(const OverlayFrame&) while no writer changes the overlay.
   template <class Body>
   auto reading(Body&& body) const {
     return overlay_.read([&](const ChunkOverlay&) { return std::forward<Body>(body)(); });
   }
-  // The same for a body that returns a Result, of a frame that nobody else has changed, before or
-  // meanwhile.  Errors: those of check() and of the body.
+  // The same for a body that returns a Result.  Succeeds only if no other process has changed the
+  // frame before or during the body.  Errors: those of check() and of the body.
   template <class Body>
   auto read_checked(Body&& body) -> decltype(body()) {
     FRAMEFS_CHECK(check());
@@ -73,12 +74,13 @@ class FrameWriteSession {
     FRAMEFS_CHECK(check());
     return result;
   }
-  // Whether the frame is still the one that this session has opened or committed; is_lost() where not.
-  // Errors: EIO for that; system.
+  // Whether the frame is still the one that this session has opened or committed.  If not, the
+  // session is_lost().
+  // Errors: EIO for such a change; system.
   Status check();
 
-  // For as long as one of these lives, and until all that was written is committed, this process owns
-  // the frame: no other framefs process writes to it.
+  // This process owns the frame as long as a Change lives and until all written bytes are
+  // committed: no other framefs process writes to the frame.
   class Change {
    public:
     Change(Change&& other) noexcept : session_(std::exchange(other.session_, nullptr)) {}
@@ -94,21 +96,21 @@ class FrameWriteSession {
     explicit Change(FrameWriteSession& session) : session_(&session) {}
     FrameWriteSession* session_;
   };
-  // How long a writer waits for another process, which commits every few seconds.
+  // How long a writer waits for another process.  The other process commits every few seconds.
   static constexpr std::chrono::milliseconds kPatience{15'000};
-  // To be called before each change.  Only the first one since a commit has to wait.
+  // To be called before each change.  Only the first change since a commit has to wait.
   // Errors: as check(); those of FrameLock::take().
   Result<Change> begin_change(std::chrono::milliseconds patience = kPatience);
 
-  // For views, which are to be read only within reading().
+  // For views.  Views read it only within reading().
   [[nodiscard]] std::shared_ptr<const OverlayFrame> chunks() const noexcept {
     return overlay_frame_;
   }
 
-  // No other session of the mount has it, nor ever will.
+  // A number that no other session of the mount has or will have.
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
 
-  // What users see of the frame beside its bytes, all of one moment.
+  // The attributes of the frame that users see, all of one moment.
   struct Shown {
     std::uint64_t nbytes = 0;
     timespec mtime{};
@@ -116,49 +118,49 @@ class FrameWriteSession {
   [[nodiscard]] Shown shown() const;
   [[nodiscard]] std::uint64_t nbytes() const { return shown().nbytes; }
   [[nodiscard]] timespec mtime() const { return shown().mtime; }
-  // To `time`, or to that of now for UTIME_NOW, once `set` has set that of the file; no commit will
-  // change it.  Errors: those of `set`.
+  // Sets the time of the last change to `time`, or to the current time for UTIME_NOW, after `set`
+  // has set the time of the file.  No commit will change it.  Errors: those of `set`.
   Status set_mtime(const timespec& time, const std::function<Status()>& set);
 
-  // Bytes to be written at some place of the frame.
+  // Bytes to be written at one offset of the frame.
   struct Piece {
     std::uint64_t offset = 0;
     std::span<const std::byte> bytes;
   };
-  // Writes bytes, beyond the end too; all that are given at once are in the same commit.  True where
-  // chunks are ready to be stored.
+  // Writes bytes, also beyond the end of the frame.  All pieces of one call are in the same commit.
+  // Returns true if chunks are ready to be stored.
   // Errors: over_limit past ChunkOverlay::max_bytes().
   Result<bool> write(std::span<const Piece> pieces);
   struct Appended {
-    std::uint64_t offset = 0;  // where the bytes are: where the frame ended
-    bool has_full = false;     // as write() returns
+    std::uint64_t offset = 0;  // where the bytes were written: the end of the frame before
+    bool has_full = false;     // the result of write()
   };
-  // Writes bytes at the end, wherever other writers have put it by now.  Errors: likewise.
+  // Writes bytes at the current end, which other writers may have moved.  Errors: as write().
   Result<Appended> append(std::span<const std::byte> bytes);
-  // Errors: likewise.
+  // Errors: as write().
   Status truncate(std::uint64_t nbytes);
-  // Makes it longer where it is shorter.  Errors: likewise.
+  // Extends the frame with zeros if it is shorter.  Errors: as write().
   Status extend(std::uint64_t nbytes);
-  // Makes bytes zeros, as far as the frame goes.
+  // Replaces bytes by zeros, up to the end of the frame.
   Status zero(std::uint64_t offset, std::uint64_t size);
   enum class Existing : std::uint8_t { any, must, must_not };
-  // Nothing for `content`: removes it.
-  // Errors: system: ENODATA, EEXIST, ENAMETOOLONG, ENOSPC for more than other writers can cope with.
+  // Without `content`: removes the vl-metalayer.
+  // Errors: system: ENODATA, EEXIST, ENAMETOOLONG, ENOSPC for more than other writers accept.
   Status set_vlmeta(std::string_view name, std::optional<std::span<const std::byte>> content,
                     Existing existing);
-  // Decoded; nothing where there is none.
+  // The decoded content; nothing if there is no such vl-metalayer.
   Result<std::optional<std::vector<std::byte>>> vlmeta(std::string_view name) const;
   [[nodiscard]] std::vector<std::string> vlmeta_names() const;
 
-  // Stores chunks, without a commit: those written from end to end, or all.
-  // Errors: no_space and others of storing; what was not stored stays.
+  // Stores chunks without a commit: all dirty chunks, or only those written from end to end.
+  // Errors: no_space and others of storing; chunks that could not be stored stay dirty.
   Status flush(ChunkOverlay::Which which);
 
-  // Makes all that was written the frame; durably, where asked.
+  // Commits everything that was written; durably if asked.
   Status commit(bool durably);
 
-  // The same in two steps, between which one sync may serve many sessions.  begin_commit() returns what
-  // finish_commit() is to be called with, or nothing where there is nothing to commit.
+  // The same in two steps, so that one sync between them may serve many sessions.  begin_commit()
+  // returns the argument for finish_commit(), or nothing if there is nothing to commit.
   class Commit {
    public:
     [[nodiscard]] Status sync() const { return session_->backend_->sync(); }
@@ -171,32 +173,35 @@ class FrameWriteSession {
     CommitLock::Hold hold_;
   };
   Result<std::optional<Commit>> begin_commit();
-  // `synced` is what came of the sync.  The commit is not durable when this returns.
+  // `synced` is the result of the sync.  The commit is not durable when this returns.
   Status finish_commit(const Commit& commit, const Status& synced);
 
   [[nodiscard]] bool is_changed() const;
-  // Nothing can be committed any more; who asks for it is told every time.
+  // Nothing can be committed any more.  Every further write, sync and commit reports it.
   [[nodiscard]] bool is_lost() const noexcept { return backend_->is_lost(); }
-  // Of a session that is_lost(): whether something was written that was not committed.  Where not,
-  // another session of the frame can take its place.
+  // For a session that is_lost(): whether written bytes were not committed.  If there are none,
+  // another session of the frame can take the place of this one.
   [[nodiscard]] bool has_lost_bytes() const { return has_uncommitted(); }
-  // Writes the frame without dead space, in place and by commits of its own, where that saves more
-  // than the frame takes without it, or `always`; and where the reference library refuses the numbers
-  // that chunks of a sparse frame have.
+  // Writes the frame without dead space, in place and by commits of its own.  It does so if the
+  // dead space is at least as large as the rest of the frame, or if there is any and `always` is
+  // set.  It also does so if the reference library refuses the numbers that chunks of a sparse
+  // frame have.
   Status compact(bool always);
 
-  // Runs `remove`, which removes the frame's files, while nothing is stored.  Once it has succeeded,
-  // nothing ever is: what is written stays with those who have it open.  Errors: those of `remove`.
+  // Runs `remove`, which removes the frame's files, while nothing is stored.  After it has
+  // succeeded, nothing is stored any more: only processes that have the file open see what is
+  // written.  Errors: those of `remove`.
   Status remove(const std::function<Status()>& remove);
   [[nodiscard]] bool is_removed() const noexcept { return is_removed_; }
 
-  // To be called when nobody seems to write any more: where all is committed, what only readers of
-  // older states could want goes.
+  // To be called when no process seems to write any more.  If everything is committed, frees what
+  // only readers of older states can still need.
   void release_old_states();
 
-  // During a commit only.
+  // To be called only during a commit.
   [[nodiscard]] int content_fd() const noexcept { return backend_->content_fd(); }
-  // Of the file whose state is the frame's; without links where it was removed.  Errors: system.
+  // The stat of the file whose state is the frame's; it has no links if the file was removed.
+  // Errors: system.
   [[nodiscard]] Result<struct stat> content_stat() const { return backend_->content_stat(); }
   [[nodiscard]] const std::string& name() const noexcept { return overlay_frame_->origin().name; }
 
@@ -225,38 +230,38 @@ class FrameWriteSession {
   const WriteServices services_;
   const std::uint64_t id_;
   const codec::FrameHeader header_;
-  // Guarded by the turn, in which stored chunks change.
+  // Guarded by `commit_lock_`.  Stored chunks change only while it is held.
   CommitLock commit_lock_;
   const std::unique_ptr<FrameBackend> backend_;
   codec::EncodeParams params_;
   ChooseParams choose_params_;
-  std::optional<std::int64_t> committed_only_;  // an entry that the overlay has not
-  bool is_durable_ = false;                     // the state published last
-  // Guarded by `owning_` while it is not owned, by `ownership_` when it is.
+  std::optional<std::int64_t> committed_only_;  // an entry that is not in the overlay
+  bool is_durable_ = false;                     // whether the state published last is durable
+  // Guarded by `owning_` while the frame is not owned, by `ownership_` while it is.
   FrameLock lock_;
   struct Ownership {
     bool is_owned = false;
     unsigned changers = 0;
-    std::uint64_t changes = 0;  // begun
+    std::uint64_t changes = 0;  // changes begun so far
   };
   // Self-synchronised.
-  CommitLock owning_;  // for who waits for another process
+  CommitLock owning_;  // held while waiting for another process
   Guarded<Ownership> ownership_;
-  std::atomic<bool> is_removed_{false};  // set in a turn
+  std::atomic<bool> is_removed_{false};  // set while `commit_lock_` is held
   Shared<ChunkOverlay> overlay_;
   std::shared_ptr<const OverlayFrame> overlay_frame_;
 };
 
-// Where a frame to be edited is.
+// The place of a frame to be written.
 struct WriteTarget {
   std::shared_ptr<const FileReader> file;  // open for reading and writing; null for a sparse frame
-  UniqueFd directory;                      // of a sparse frame
+  UniqueFd directory;                      // for a sparse frame
   std::string name;                        // for the log
-  std::span<const std::byte> bytes{};      // all that is in the file, where that is known
+  std::span<const std::byte> bytes{};      // all bytes of the file, if they are known
 };
 
-// Errors: unsupported for frames whose chunks vary in size, and those of the betas; those of a damaged
-// header or index; system.
+// Errors: unsupported for frames whose chunks vary in size and for frames of the beta versions;
+// those of a damaged header or index; system.
 Result<FrameWriteSession::Opening> open_for_writing_frame(WriteTarget source, ContentId content_id,
                                                           const codec::Limits& limits);
 

@@ -23,7 +23,7 @@ NewFrame begin(const NewFrameOptions& options) {
   frame.encode.typesize = options.typesize.value_or(1);
   if (options.filter) frame.encode.filters = codec::slots_of(*options.filter);
   frame.hints = {.typesize = options.typesize, .filter = options.filter};
-  // The largest typesize that is tried is 8.
+  // The largest typesize that framefs tries is 8.
   const std::uint32_t item = options.typesize.value_or(8);
   frame.chunksize = std::max(options.chunksize / item * item, item);
   return frame;

@@ -10,21 +10,21 @@
 
 namespace framefs::fs {
 
-// How a frame is begun that has no data yet.
+// The parameters of a frame that has no data yet.
 struct NewFrame {
-  codec::EncodeParams encode;  // typesize and filters are settled with the first chunk, by `hints`
+  codec::EncodeParams encode;  // the first chunk and `hints` determine typesize and filters
   codec::EncodeHints hints;
-  std::uint32_t chunksize = 0;  // bytes; whole items of any typesize that may be settled on
+  std::uint32_t chunksize = 0;  // bytes; whole items of any typesize that may be chosen
 };
 
-// What a new file becomes, by its name.  Immutable; threads: any number.
+// Decides by the name of a new file whether it becomes a frame.  Immutable; threads: any number.
 class NewFramePolicy {
  public:
   explicit NewFramePolicy(WriteOptions options) : options_(std::move(options)) {}
 
-  // `path` is that in the mount, without a slash at its beginning.  Nothing: a plain file.
-  // Globs are those of fnmatch(3), "*" matching slashes too; those without a slash are for the file's
-  // name, others for the path.
+  // `path` is relative to the mount, without a leading slash.  Returns nothing for a plain file.
+  // Globs are those of fnmatch(3), where "*" matches slashes too.  A glob without a slash is
+  // matched against the file's name, any other glob against the path.
   [[nodiscard]] std::optional<NewFrame> frame_for(const std::string& path) const;
 
  private:

@@ -10,14 +10,14 @@
 
 namespace framefs::fs {
 
-// The memory of a whole mount for written bytes that are not stored yet: how much there is, and may be.
-// A little of it is kept for the next bytes, beside what may be in use.
+// Counts and limits the memory of a whole mount for written bytes that are not stored yet.  Keeps a
+// little memory for the next bytes; that memory is not part of the limit.
 // Threads: any number.
 class OverlayBudget {
  public:
   explicit OverlayBudget(std::uint64_t limit_bytes) : limit_(limit_bytes) {}
 
-  // `size` bytes of undefined content, counted until they are given back.
+  // Returns `size` bytes of undefined content, which count until they are given back.
   std::unique_ptr<std::byte[]> take(std::size_t size) {
     used_.fetch_add(size, std::memory_order_relaxed);
     return kept_.take(size);
@@ -31,12 +31,12 @@ class OverlayBudget {
   }
 
  private:
-  // Chunks on their way, two or three for each processor that encodes them.
+  // Memory for the chunks being stored, two or three for each CPU that encodes them.
   static constexpr std::uint64_t kKeptBytes = 16u << 20;
 
   const std::uint64_t limit_;
   BufferPool kept_{kKeptBytes};
-  // A running sum; nobody infers anything else from its value.
+  // A running sum; no other data depends on its value.
   std::atomic<std::uint64_t> used_{0};
 };
 

@@ -9,10 +9,10 @@
 namespace framefs::fs {
 namespace {
 
-// So many decoded bytes of a chunk are held at a time when all of it is read.
+// The decoded bytes of a chunk that are held at a time when all of the chunk is read.
 constexpr std::uint64_t kReadBytes = 4u << 20;
 
-// The most that a stream of one repeated byte takes.  Source: chunk format, "Streams".
+// The maximum size of a stream that repeats one byte.  Source: chunk format, "Streams".
 constexpr std::uint64_t kMaxRunBytes = 5;
 
 }  // namespace
@@ -40,7 +40,7 @@ Result<std::shared_ptr<const codec::Chunk>> OverlayFrame::stored_chunk(ChunkInde
                                               services_.limits));
     return std::make_shared<const codec::Chunk>(std::move(made));
   };
-  // The length of what is not stored is that of the frame, which changes.
+  // A chunk that is not stored has the length that the frame gives it, and that length changes.
   const CacheKey key{
       .content = overlay_.content_id(index.value), .chunk = index.value, .kind = CacheKind::chunk};
   auto found = entry < 0 ? make() : services_.cache.get<codec::Chunk>(key, make);
@@ -141,8 +141,8 @@ Result<std::optional<ChunkUpdate>> OverlayFrame::plan_update(
     kept_streams += plan->stream_count(block);
     kept_bytes += place->size;
   }
-  // Blocks of repeated bytes cost next to nothing to decode, and the chunk may have become one that
-  // needs no blocks at all.
+  // Blocks of repeated bytes cost next to nothing to decode.  The new chunk may even need no
+  // blocks.
   if (kept_bytes <= kMaxRunBytes * kept_streams) return std::nullopt;
   for (codec::BlockIndex block; block.value < kept.size(); ++block.value) {
     if (!kept[block.value]) FRAMEFS_CHECK(complete_range(frozen, plan->block_range(block)));

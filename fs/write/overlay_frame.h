@@ -13,13 +13,13 @@
 
 namespace framefs::fs {
 
-// A frame that is being written, as views read it: layers of what was written above what is stored.
-// Chunks with such layers look like chunks that are stored as plain bytes.
-// Threads: any number, while nobody changes the overlay: see FrameWriteSession::reading().
+// A frame that is being written, as views read it: layers of written bytes above the stored chunks.
+// A chunk with such layers looks like a chunk that is stored as plain bytes.
+// Threads: any number, while no writer changes the overlay: see FrameWriteSession::reading().
 // Lifetime: the overlay outlives it.
 class OverlayFrame final : public FrameChunks {
  public:
-  // `frame` is as it was when it was opened for writing.
+  // `frame` is the frame as it was opened for writing.
   OverlayFrame(FrameOrigin origin, codec::Frame frame, const ReadServices& services,
                const ChunkOverlay& overlay)
       : origin_(std::move(origin)),
@@ -52,12 +52,12 @@ class OverlayFrame final : public FrameChunks {
     log_frame_failure(services_.log, origin_.name, error, chunk);
   }
 
-  // Fills what was not written of a frozen chunk from what is stored below it, so that all of its
-  // bytes are there to be encoded.
+  // Fills the bytes of a frozen chunk that were not written from the chunk stored below.  The
+  // encoder then has all bytes of the chunk.
   Status complete(const ChunkOverlay::Frozen& frozen) const;
-  // How to store a frozen chunk without encoding the blocks that were not written.  The other blocks
-  // are completed.  Nothing if all of the chunk has to be encoded; then complete() is still to be
-  // called.
+  // Plans how to store a frozen chunk without encoding the blocks that were not written.  Fills in
+  // the missing bytes of the other blocks.  Returns nothing if all of the chunk has to be encoded;
+  // the caller then has to call complete().
   Result<std::optional<ChunkUpdate>> plan_update(const ChunkOverlay::Frozen& frozen,
                                                  const codec::EncodeParams& params) const;
 
@@ -67,7 +67,7 @@ class OverlayFrame final : public FrameChunks {
   Status read_stored(ChunkIndex index, std::uint64_t offset, std::span<std::byte> out) const;
   Status read_blocks(const std::shared_ptr<const codec::Chunk>& chunk, ChunkIndex index,
                      std::uint64_t offset, std::span<std::byte> out) const;
-  // What lies below a layer of base_bytes().
+  // Reads through `layer`.  Where it was not written, `below` reads the first base_bytes() bytes.
   template <class Below>
   Status read_layer(const DirtyChunk& layer, std::uint64_t offset, std::span<std::byte> out,
                     const Below& below) const;

@@ -19,7 +19,8 @@
 namespace framefs::fs {
 namespace {
 
-// Past so many files, one sync of all of the filesystem costs less than one for each.
+// For more files than this, one sync of the whole filesystem costs less than one sync for each
+// file.
 constexpr std::size_t kMaxSingleSyncs = 16;
 constexpr mode_t kChunkFileMode = 0666;
 const char* const kIndexName = kSparseIndexName.data();
@@ -53,7 +54,7 @@ Result<std::unique_ptr<SparseBackend>> SparseBackend::open(
   made->next_head_.resize(header.header_len);
   FRAMEFS_CHECK(made->index_->read_at(0, made->next_head_));
   made->cbytes_ = header.cbytes;
-  // Numbers that no chunk has are free: whatever stands in files of such names is nobody's.
+  // A number that no chunk has is free.  A file with such a number belongs to no state.
   std::vector<std::int64_t> ids;
   std::ranges::copy_if(entries, std::back_inserter(ids), [](auto entry) { return entry >= 0; });
   std::ranges::sort(ids);
@@ -93,7 +94,8 @@ Result<std::int64_t> SparseBackend::write_chunk(std::span<const std::byte> chunk
 
 Result<std::uint32_t> SparseBackend::take_number(std::size_t size) {
   const auto id = numbers_.with([&](Numbers& numbers) {
-    // Low numbers first, for the sake of is_refused().
+    // Allocates low numbers first, because the reference library refuses high ones: see
+    // is_refused().
     const auto number = numbers.space.allocate_from(0, 1);
     numbers.fresh.emplace(static_cast<std::uint32_t>(number), size);
     numbers.cbytes_change += static_cast<std::int64_t>(size);
@@ -106,8 +108,8 @@ Result<std::uint32_t> SparseBackend::take_number(std::size_t size) {
   return static_cast<std::uint32_t>(id);
 }
 
-// Nothing where there is a file of that number, which may be the chunk that another writer is about to
-// give to the frame.  Where the frame is still the same two commits later, it is nobody's.
+// Returns nothing if a file with that number exists: another writer may be about to add this file
+// to the frame.  If the frame is still the same two commits later, the file belongs to no writer.
 Result<UniqueFd> SparseBackend::make_chunk_file(std::uint32_t number) {
   const auto open = [&](int flags) {
     return UniqueFd(::openat(directory_.get(), ChunkFiles::name_of(number).c_str(),
@@ -154,7 +156,7 @@ void SparseBackend::drop(std::int64_t entry) {
     return true;
   });
   if (was_fresh) {
-    // Where the frame is another's by now, the file may be as well.
+    // If another process has changed the frame, that process may use the file by now.
     if (check_unchanged()) remove_file(id);
   } else {
     retired_.push_back(id);
@@ -175,13 +177,13 @@ Status SparseBackend::check_unchanged() {
       FRAMEFS_TRY(const bool is_unchanged, state_.holds(**index));
       if (is_unchanged) return {};
     }
-    // Our own commit may have replaced what was opened.
+    // A commit by this process may have replaced the opened index file.
     if (state_.turns() == turns) return overtaken();
   }
 }
 
 Status SparseBackend::write_index_file(std::span<const std::byte> bytes) {
-  ::unlinkat(directory_.get(), kNextIndexName, 0);  // of a commit that did not end
+  ::unlinkat(directory_.get(), kNextIndexName, 0);  // left by a commit that did not end
   UniqueFd fd(::openat(directory_.get(), kNextIndexName,
                        O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!fd) return system_error("open");
@@ -215,7 +217,7 @@ Status SparseBackend::prepare(const FrameContent& content) {
   return {};
 }
 
-// New files and their names, all of which the new index is going to refer to.
+// Syncs the new files and their names, to which the new index will refer.
 Status SparseBackend::sync_files() {
   const auto ids = numbers_.with([](const Numbers& numbers) {
     std::vector<std::uint32_t> fresh;
@@ -237,7 +239,7 @@ Status SparseBackend::sync_files() {
 }
 
 Status SparseBackend::publish() {
-  // The sync before may have taken long.
+  // The sync before may have taken long, so the frame is checked again.
   FRAMEFS_CHECK(check_unchanged());
   CommittedState::Head head{};
   std::copy_n(next_head_.begin(), head.size(), head.begin());
@@ -259,7 +261,8 @@ Status SparseBackend::publish() {
   return {};
 }
 
-// The reference library takes the numbers of chunk files for places among so many bytes of chunks.
+// The reference library takes the numbers of chunk files for offsets and refuses a number that lies
+// beyond the total size of the chunks.
 // Source: frame format, "Sparse frames".
 bool SparseBackend::is_refused(std::int64_t entry) const noexcept {
   return entry >= 0 && static_cast<std::uint64_t>(entry) + codec::kExtendedHeaderBytes > cbytes_;
@@ -271,7 +274,7 @@ FrameBackend::Usage SparseBackend::usage(std::span<const std::int64_t> entries) 
                                        })};
 }
 
-// The same chunk under the lowest number that is free.
+// Stores the same chunk under the lowest free number.
 Result<std::int64_t> SparseBackend::store_again(std::int64_t entry) {
   const UniqueFd fd(::openat(directory_.get(),
                              ChunkFiles::name_of(static_cast<std::uint32_t>(entry)).c_str(),
@@ -293,7 +296,7 @@ Status SparseBackend::commit_durably(const FrameContent& content) {
 }
 
 Status SparseBackend::compact(const FrameContent& content, const Moved& moved) {
-  // Once more as it is: then the numbers of what was dropped last are free.
+  // The same state is committed once more: then the numbers of the chunks dropped last are free.
   FRAMEFS_CHECK(commit_durably(content));
   std::vector<std::int64_t> entries(content.entries.begin(), content.entries.end());
   std::vector<std::int64_t> left;
@@ -302,7 +305,8 @@ Status SparseBackend::compact(const FrameContent& content, const Moved& moved) {
     FRAMEFS_TRY(const auto again, store_again(entry));
     left.push_back(std::exchange(entry, again));
   }
-  // Before the old ones may die: should the commit fail, the next one has the new ones as well.
+  // `moved` comes before the old chunks are dropped: if the commit fails, the next one has the new
+  // entries as well.
   moved(entries);
   for (const auto entry : left) drop(entry);
   return commit_durably({content.nbytes, entries, content.vlmetalayers});

@@ -18,14 +18,14 @@
 
 namespace framefs::fs {
 
-// A sparse frame: each chunk is a file under a number that no committed state has, and a commit is a
-// new index file in the place of the old one, with its owner, mode and attributes.  Chunk files that
+// A sparse frame.  Each new chunk is a file whose number no committed state uses.  A commit
+// replaces the index file by a new one with the same owner, mode and attributes.  Chunk files that
 // no state needs are removed when the commit after is durable.
 // Source: sparse frame format; frame format, "Shadow commit".
 class SparseBackend final : public FrameBackend {
  public:
-  // `directory` is the frame's, `files` its chunk files as readers open them, and `frame` was opened
-  // from its index file; `entries` are its index.
+  // `directory` is the frame's directory, and `files` are its chunk files as readers open them.
+  // `frame` was opened from its index file, and `entries` are its index.
   // Errors: system; those of reading the index file.
   static Result<std::unique_ptr<SparseBackend>> open(UniqueFd directory,
                                                      std::shared_ptr<const ChunkFiles> files,
@@ -38,7 +38,7 @@ class SparseBackend final : public FrameBackend {
   void drop(std::int64_t entry) override;
   Status prepare(const FrameContent& content) override;
   Status publish() override;
-  // Always: numbers of chunks that only a state before has are given out again.
+  // Always: numbers of chunks that only an older state has can be reused.
   [[nodiscard]] bool wants_reclaim() const override { return true; }
   Status reclaim() override;
   [[nodiscard]] std::uint64_t max_empty_trailer() const noexcept override {
@@ -49,16 +49,17 @@ class SparseBackend final : public FrameBackend {
   [[nodiscard]] int content_fd() const noexcept override { return index_->fd(); }
   [[nodiscard]] int lock_fd() const noexcept override { return directory_.get(); }
   [[nodiscard]] Result<struct stat> content_stat() const override;
-  // Gives chunks lower numbers, where others refuse theirs.
+  // Gives lower numbers to chunks whose numbers the reference library refuses.
   Status compact(const FrameContent& content, const Moved& moved) override;
   Usage usage(std::span<const std::int64_t> entries) override;
 
  private:
   struct Numbers {
     codec::FrameSpace space{0};
-    std::unordered_map<std::uint32_t, std::uint64_t> fresh;  // sizes of what was stored since
+    std::unordered_map<std::uint32_t, std::uint64_t>
+        fresh;  // sizes of the chunks stored since the last commit
     std::int64_t cbytes_change = 0;
-    // Of files that were there although no state that is known has them.
+    // Numbers of files that exist although no known state has them.
     std::unordered_set<std::uint32_t> found;
   };
   SparseBackend(UniqueFd directory, std::shared_ptr<const ChunkFiles> files)
@@ -76,16 +77,16 @@ class SparseBackend final : public FrameBackend {
   const UniqueFd directory_;
   const std::shared_ptr<const ChunkFiles> files_;
   std::shared_ptr<const FileReader> index_;       // the index file as committed
-  CommittedState state_;                          // of that
+  CommittedState state_;                          // of the index file
   std::vector<std::byte> next_head_;              // header and metalayers
   std::uint64_t cbytes_ = 0;                      // of the committed state
-  std::uint64_t next_cbytes_ = 0;                 // of the prepared one
+  std::uint64_t next_cbytes_ = 0;                 // of the prepared state
   std::shared_ptr<const FileReader> next_index_;  // the file of the prepared state
-  std::uint64_t next_len_ = 0;                    // and its size
-  std::uint64_t next_checksum_ = 0;               // of what follows its header and metalayers
-  std::vector<std::uint32_t> retired_;    // ids that the committed state has and the next has not
+  std::uint64_t next_len_ = 0;                    // its size
+  std::uint64_t next_checksum_ = 0;               // of the bytes behind its header and metalayers
+  std::vector<std::uint32_t> retired_;    // ids that the committed state has but the next has not
   std::vector<std::uint32_t> dead_;       // ids that only the state before the committed one has
-  std::vector<std::uint32_t> removable_;  // ids of which the files are to go
+  std::vector<std::uint32_t> removable_;  // ids whose files are to be removed
   Guarded<Numbers> numbers_;
 };
 

@@ -15,7 +15,7 @@
 
 namespace framefs::fs {
 
-// All that edits need, for those who have no mount.
+// Everything that write sessions need in a program without a mount.
 // Lifetime: outlives the sessions, and the log outlives it.
 class StandaloneWriteContext {
  public:

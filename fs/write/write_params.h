@@ -5,9 +5,10 @@
 
 namespace framefs::fs {
 
-// How new chunks of an existing frame are encoded: as its header asks for, as far as that gives back
-// every byte and we can write it.  Filters that round or that readers get wrong are left out (each
-// chunk says for itself which it went through), and codecs that we only read give way to zstd.
+// How new chunks of an existing frame are encoded.  The header determines it, as long as every byte
+// can be restored and framefs can write the encoding.  Filters that round, and filters that readers
+// apply wrongly, are left out: each chunk stores its own filters.  Codecs that framefs can only
+// read are replaced by zstd.
 codec::EncodeParams write_params(const codec::FrameHeader& header);
 
 }  // namespace framefs::fs

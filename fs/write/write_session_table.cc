@@ -11,17 +11,18 @@
 namespace framefs::fs {
 namespace {
 
-// So many frames are committed with one sync: those at the end of the batch wait for all of it.
+// The number of frames in a batch with one sync: every frame of the batch waits for the whole
+// batch.
 #ifdef FRAMEFS_TSAN
-constexpr std::size_t kMaxTogether = 48;  // it knows of no thread that holds more than 64 locks
+constexpr std::size_t kMaxTogether = 48;  // TSan supports at most 64 locks held by one thread
 #else
 constexpr std::size_t kMaxTogether = 256;
 #endif
-// So long a closed file waits for others, which may be closed right behind it.
+// Batching window for commits of closed files: other files may be closed right after the first.
 constexpr std::chrono::milliseconds kGathering{100};
 
-// Makes all durable that was written to the filesystems of the files it is asked for: each once,
-// for in SOURCE others may be mounted.
+// Syncs the filesystems of the given files, each filesystem once.  Other filesystems may be mounted
+// inside SOURCE.
 class FilesystemSyncs {
  public:
   Status of(int fd) {
@@ -73,7 +74,7 @@ std::vector<WriteSessionTable::Session> WriteSessionTable::all() const {
 }
 
 WriteSessionTable::Seen WriteSessionTable::look(const FileKey& key) const {
-  // The number first: a session that begins after this line changes it.
+  // Reads the number first: a session that begins after this line changes it.
   const auto now = generation(key).load(std::memory_order_acquire);
   if (count_.load(std::memory_order_acquire) == 0) return {nullptr, now};
   return state_.with([&](const State& state) -> Seen {
@@ -98,7 +99,7 @@ Result<WriteSessionTable::Session> WriteSessionTable::open(
   };
   if (auto known = state_.with(join)) return known;
   const auto hold = opening_.take();
-  // Not earlier: the daemon confines itself before it has threads.
+  // The thread starts here and not earlier: the daemon restricts itself before it has threads.
   if (!thread_.joinable()) {
     thread_ = background_thread([this](const std::stop_token&) { serve(); });
   }
@@ -127,17 +128,17 @@ Result<WriteSessionTable::Session> WriteSessionTable::renew(
   if (auto known = state_.with(current)) return known;
   FRAMEFS_TRY(auto made, make());
   return state_.with([&](State& state) {
-    state.entries[key].session = made;  // `lost` is the caller's as well
+    state.entries[key].session = made;  // the caller holds `lost` too
     note_change(state, key);
     return made;
   });
 }
 
-// Whether `session` is one of those whose place another has taken.
+// Whether `session` is one that another has replaced.
 bool WriteSessionTable::close_lost(State& state, const Session& session) {
   const auto at = std::ranges::find(state.lost, session, &Entry::session);
   if (at == state.lost.end()) return false;
-  if (--at->writers == 0) state.lost.erase(at);  // `session` is the caller's as well
+  if (--at->writers == 0) state.lost.erase(at);  // the caller holds `session` too
   return true;
 }
 
@@ -152,7 +153,7 @@ void WriteSessionTable::close(const FileKey& key, const Session& session) {
     work.closed.push_back(key);
     return work.closed.size();
   });
-  // With the first it begins to gather, with the last there are enough.
+  // The first closed file begins the batching window, and a full batch ends it.
   if (waiting == 1 || waiting == kMaxTogether) work_.wake();
 }
 
@@ -164,7 +165,7 @@ void WriteSessionTable::note_full(const Session& session) {
 
 Status WriteSessionTable::make_room(FrameWriteSession& session) {
   if (!overlay_.is_full()) return {};
-  // Its own bytes first: who writes much works for it.
+  // The bytes of this session come first: a writer of many bytes pays for them.
   FRAMEFS_CHECK(session.flush(ChunkOverlay::Which::all));
   Status status;
   for (const auto& other : all()) {
@@ -176,10 +177,10 @@ Status WriteSessionTable::make_room(FrameWriteSession& session) {
   return status;
 }
 
-// One sync for all that has to be durable before any of them is published.  Failures are logged,
-// and the edits stay.
+// Runs one sync for all frames of a batch before it publishes any of them.  Failures are logged,
+// and the sessions stay.
 void WriteSessionTable::commit_together(std::vector<Session> sessions) {
-  // Who takes many turns takes them in one order.
+  // A thread that takes many commit locks takes them in a fixed order.
   std::ranges::sort(sessions);
   for (std::size_t done = 0; done < sessions.size(); done += kMaxTogether) {
     const auto count = std::min(kMaxTogether, sessions.size() - done);
@@ -190,8 +191,8 @@ void WriteSessionTable::commit_together(std::vector<Session> sessions) {
       if (!begun) {
         if (!was_lost) log_.failure(session->name(), begun.error());
       } else if (*begun) {
-        // Also where its last name is gone: who has it open goes on reading it, and a crash may
-        // bring the name back.
+        // Also commits a file whose last name is gone: processes that have it open still read it,
+        // and a crash may bring the name back.
         commits.emplace_back(session, std::move(**begun));
       }
     }
@@ -214,15 +215,15 @@ void WriteSessionTable::end_entry(const FileKey& key) {
       log_.failure(session->name(), compacted.error());
     }
   }
-  // While nobody can begin another session of the file, to which what goes now would be free
-  // already.
+  // This comes before another session of the file can begin: that session would already treat as
+  // free what is removed here.
   session->release_old_states();
   Session ended;  // destroyed after the lock
   FileIdentity identity;
   state_.with([&](State& state) {
     const auto at = state.entries.find(key);
     if (at == state.entries.end() || at->second.writers > 0) return;
-    // What could not be committed is tried again later, for as long as there is hope.
+    // What could not be committed is tried again later, as long as a commit can still succeed.
     if (session->is_changed() && !is_gone && !session->is_lost()) return;
     if (const auto st = session->content_stat()) identity = identity_of(*st);
     ended = std::move(at->second.session);
@@ -264,7 +265,7 @@ void WriteSessionTable::serve() {
         });
     if (work.is_ending) return;
     for (const auto& session : work.full) {
-      // What fails is reported by the next write, sync or close that needs it stored.
+      // The next write, sync or close that needs these chunks stored reports a failure.
       static_cast<void>(session->flush(ChunkOverlay::Which::full));
     }
     end_closed(work.closed);

@@ -17,15 +17,15 @@
 
 namespace framefs::fs {
 
-// All frames that are being written, and the thread that works for them in the background: it stores
-// chunks that are complete, commits what was closed, many files with one sync, and now and then
-// everything.
+// All frames that are being written, and their background thread.  The thread stores chunks that
+// are complete, commits closed files in batches with one sync, and commits everything at regular
+// intervals.
 //
-// a session lives while somebody has the frame open for writing, and until all of it is committed.
+// A session lives while any writer has the frame open, and until all of it is committed.
 // Threads: any number.
 class WriteSessionTable {
  public:
-  // Told of a frame that is no longer being written, and of the state in which it was left.
+  // Called when a frame is no longer being written, with the state in which it was left.
   using OnEnd = std::function<void(const FileKey&, const FileIdentity&)>;
   WriteSessionTable(OverlayBudget& overlay, Log& log, std::chrono::milliseconds commit_interval,
                     OnEnd on_end);
@@ -35,12 +35,13 @@ class WriteSessionTable {
   WriteSessionTable& operator=(const WriteSessionTable&) = delete;
 
   using Session = std::shared_ptr<FrameWriteSession>;
-  // Null where the file is not being written.
+  // Null if the file is not being written.
   [[nodiscard]] Session find(const FileKey& key) const { return look(key).session; }
-  // Runs body(session), with null where the file is not being written, and runs it again while a
-  // session of the file has begun or ended meanwhile.  Hence what the body finds in SOURCE and what
-  // it takes from the session belong to one moment: every size, time and state that is answered is
-  // made by such a body.  The body must look at SOURCE itself, and not use what was found before.
+  // Runs body(session), with null if the file is not being written.  Runs it again if a session of
+  // the file has begun or ended meanwhile.  Hence all that the body finds in SOURCE and all that it
+  // takes from the session belong to one moment.  Every size, time and state that the daemon
+  // answers comes from such a body.  The body must look at SOURCE itself, and not use earlier
+  // results.
   template <class Body>
   auto observe(const FileKey& key, const Body& body) const {
     while (true) {
@@ -49,21 +50,22 @@ class WriteSessionTable {
       if (generation(key).load(std::memory_order_acquire) == seen.generation) return result;
     }
   }
-  // The session of a file, made by make() where there is none, or none but a lost one, for one more
-  // writer.
+  // Returns the session of a file and counts one more writer.  Calls make() if there is no session,
+  // or only a lost one.
   // Errors: those of make().
   Result<Session> open(const FileKey& key, const std::function<Result<Session>()>& make);
-  // The session that has taken the place of `lost`, of which nothing was lost, for all of its writers;
-  // or that takes it now, made by make().  Errors: those of make().
+  // Returns the session that has replaced `lost`, a session that lost no bytes.  Calls make() if no
+  // session has replaced it yet.  The new session serves all writers of `lost`.
+  // Errors: those of make().
   Result<Session> renew(const FileKey& key, const Session& lost,
                         const std::function<Result<Session>()>& make);
-  // One writer of `session` less; the last one's frame is then committed.  Where its last name is gone
-  // as well, what was not committed is nobody's any more.
+  // Counts one writer of `session` less.  After the last writer has closed, the frame is committed.
+  // If the last name of the file is gone as well, bytes that could not be committed are dropped.
   void close(const FileKey& key, const Session& session);
 
-  // Chunks of it are complete.
+  // To be called when chunks of the session are complete.
   void note_full(const Session& session);
-  // Stores what was written, of this frame or of others, until there is room for more.
+  // Stores written bytes, of this frame or of others, until there is room for more.
   // Errors: those of storing, when that leaves no room.
   Status make_room(FrameWriteSession& session);
 
@@ -74,7 +76,7 @@ class WriteSessionTable {
   };
   struct State {
     std::unordered_map<FileKey, Entry, FileKeyHash> entries;
-    // Whose place others have taken, while their writers have yet to be told.
+    // Sessions that others have replaced, while their writers still have to be told.
     std::vector<Entry> lost;
   };
   struct Work {
@@ -83,20 +85,21 @@ class WriteSessionTable {
     bool is_ending = false;
   };
 
-  // The session of a file, and how many have begun and ended so far of the files that share a counter.
+  // The session of a file, and the counter of sessions begun and ended.  Several files share a
+  // counter.
   struct Seen {
     Session session;
     std::uint64_t generation = 0;
   };
   [[nodiscard]] Seen look(const FileKey& key) const;
 
-  // Enough that work on other files seldom makes observe() repeat itself.
+  // Large enough that work on other files seldom makes observe() run a body again.
   static constexpr std::size_t kGenerations = 1024;
   using Generation = std::atomic<std::uint64_t>;
   [[nodiscard]] const Generation& generation(const FileKey& key) const noexcept {
     return generations_[FileKeyHash{}(key) % kGenerations];
   }
-  // `state` shows that the caller holds its lock.
+  // `state` proves that the caller holds its lock.
   void note_change(const State& state, const FileKey& key);
 
   static bool close_lost(State& state, const Session& session);
@@ -110,15 +113,15 @@ class WriteSessionTable {
   Log& log_;
   const std::chrono::milliseconds interval_;
   const OnEnd on_end_;
-  // How many entries there are; who reads 0 needs no lock to know that there is none.  A writer's own
-  // open() has ended before anybody can expect to find its session.
+  // The number of entries.  A thread that reads 0 needs no lock to know that there is none.  A
+  // writer's own open() has returned before any thread can expect to find its session.
   std::atomic<std::size_t> count_{0};
-  // Changed under the lock of `state_`, by release: a reader that sees the same number before and
-  // after its work knows that no session of its file has begun or ended in between.
+  // Changed under the lock of `state_`, with release order.  A reader that sees the same number
+  // before and after its work knows that no session of its file has begun or ended in between.
   std::array<Generation, kGenerations> generations_{};
   Guarded<State> state_;
   CommitLock
-      opening_;  // so that no session is made of a state that another one has left behind meanwhile
+      opening_;  // keeps make() from using a state that another session has replaced meanwhile
   Guarded<Work> work_;
   std::jthread thread_;
 };
