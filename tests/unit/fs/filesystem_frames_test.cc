@@ -1,5 +1,5 @@
-// How a filesystem shows frames that are more than the bytes of one file: sparse frames, arrays,
-// and a frame that is all of SOURCE.  See filesystem_test.cc for names, nodes and states.
+// How a filesystem shows frames that are not simply one file in a folder: sparse frames, arrays,
+// and a SOURCE that is a single frame.  See filesystem_test.cc for names, nodes and states.
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -61,7 +61,7 @@ TEST_CASE("filesystem: a sparse frame is a file with the directory's owner and t
   CHECK(mount.read_all("x") == test::noise(2500, 1));
   CHECK(mount.fs().tree().stat_node(entry.id)->st_size == 2500);
   CHECK(mount.fs().tree().check_access(entry.id, R_OK));
-  // It is a file, not a directory, so lookups in it fail.
+  // A sparse frame is shown as a file, so lookups in it fail.
   CHECK(mount.lookup_error("chunks.b2frame", entry.id) == ENOTDIR);
   CHECK(mount.fs().tree().open_directory(entry.id).error().sys == ENOTDIR);
 }
@@ -73,7 +73,7 @@ TEST_CASE("filesystem: a sparse frame that changed shows its new bytes and size"
   const auto id = mount.lookup("x").id;
   const auto opened = mount.open(id);
   CHECK(mount.read(*opened.file, 0, 10000).value() == test::noise(1500, 1));
-  // Changed in place, and by a new index file that replaces the old one, as writers do it.
+  // Writers change the index in place or replace it by a new file.
   for (const std::uint32_t seed : {2U, 3U}) {
     const std::size_t size = 1000 + 500 * seed;
     if (seed == 3) REQUIRE(stdfs::remove(mount.path("x.b2/chunks.b2frame")));
@@ -136,7 +136,7 @@ TEST_CASE("filesystem: descriptors of a sparse frame are given back", "[fs][file
     const auto opened = mount.open(id);
     REQUIRE(mount.read(*opened.file, 0, 40000));
     CHECK(count() > before);
-    CHECK(count() < before + 20);  // not one per chunk
+    CHECK(count() < before + 20);  // not one for each chunk
     mount.fs().contents().close(*opened.file);
   }
   CHECK(count() == before);
@@ -199,12 +199,12 @@ TEST_CASE("filesystem: an array may be shown twice, as two files", "[fs][filesys
   }
 }
 
-// Oracle: the frame's bytes, under a name that does not show an array.
+// Oracle: the frame's bytes, read under a name that does not show an array.
 TEST_CASE("filesystem: an array that its metalayer describes wrongly cannot be read as one",
           "[fs][filesystem][corrupt]") {
   Mount mount;
   auto spec = test::small_array_frame(700);
-  spec.metalayers[0].content[2] = std::byte{17};  // dimensions
+  spec.metalayers[0].content[2] = std::byte{17};  // number of dimensions
   const auto bytes = test::build_frame(spec).bytes;
   mount.write("x.b2nd", bytes);
   mount.write("y.b2frame", bytes);
@@ -252,7 +252,7 @@ TEST_CASE("filesystem: holes are the zero chunks of frames and arrays", "[fs][fi
   }
 }
 
-// Oracle: lseek() on the file itself.
+// Oracle: lseek() on the source file.
 TEST_CASE("filesystem: holes of files that are no frames are those of the source",
           "[fs][filesystem][unit]") {
   Mount mount;
@@ -275,7 +275,7 @@ TEST_CASE("filesystem: holes of files that are no frames are those of the source
   mount.fs().contents().close(*opened.file);
 }
 
-// The root is then the frame itself.
+// The root of the mount is the frame itself.
 TEST_CASE("filesystem: one frame may be shown on a file", "[fs][filesystem][unit]") {
   auto options = Mount::of("only.b2frame");
   options.onto_file = true;
@@ -322,13 +322,13 @@ TEST_CASE("filesystem: one array may be shown on a file", "[fs][filesystem][unit
     Mount mount(options);
     mount.write("only.b2nd", test::small_array(300, 5));
     const auto bytes = mount.read_all(kRootNode);
-    // There is only one place, which shows the bytes.
+    // The mount shows one file only; for `both` it shows the bytes.
     CHECK((arrays == ArrayViews::npy ? after_header(bytes) : bytes) == test::noise(1200, 5));
     CHECK(mount.fs().tree().stat_node(kRootNode)->st_size == static_cast<off_t>(bytes.size()));
   }
 }
 
-// The only entry of the mount is a frame, whatever its name.
+// The frame is the only entry of the mount and may have any name.
 TEST_CASE("filesystem: one frame may be shown alone in a directory", "[fs][filesystem][unit]") {
   struct Row {
     const char* source;
@@ -358,7 +358,7 @@ TEST_CASE("filesystem: one frame may be shown alone in a directory", "[fs][files
     CHECK(entry.stat.st_size == static_cast<off_t>(bytes.size()));
     CHECK(mount.fs().tree().stat_node(entry.id)->st_size == entry.stat.st_size);
     CHECK(mount.lookup_error("beside") == ENOENT);
-    // A listing shows the same.
+    // A listing has the same entry.
     const auto directory = mount.fs().tree().open_directory(kRootNode);
     REQUIRE(directory);
     const auto entries = mount.fs().tree().list(**directory);
@@ -405,7 +405,7 @@ TEST_CASE("filesystem: a SOURCE that is nothing to mount is refused", "[fs][file
   }
 }
 
-// Two mounts of one folder, each of which has the file open for writing.
+// Both mounts show the same folder and have the file open for writing.
 TEST_CASE("filesystem: the commit of another mount shows in a file that is open for writing",
           "[fs][filesystem][unit]") {
   Mount one;
@@ -451,7 +451,7 @@ TEST_CASE("filesystem: the commit of another mount shows in a file that is open 
   CHECK(one.lines().empty());
 }
 
-// Neither of the two has a lock on the file: the second does not know of framefs.
+// No lock protects the file: the second writer does not know framefs.
 TEST_CASE("filesystem: what cannot be committed any more is an error, then and at once",
           "[fs][filesystem][unit]") {
   Mount mount;
@@ -470,13 +470,13 @@ TEST_CASE("filesystem: what cannot be committed any more is an error, then and a
   REQUIRE_FALSE(written);
   CHECK(written.error().sys == EIO);
   CHECK(mount.fs().contents().flush(file).error().sys == EIO);
-  // The other's frame is there for all, those who open it for writing included.
+  // All readers and writers that open the file now see the other writer's frame.
   CHECK(mount.read(file, 0, 10000).value() == test::noise(2500, 1));
   const auto again = mount.fs().contents().open(made->entry.id, O_RDWR);
   REQUIRE(again);
   REQUIRE(mount.fs().contents().write(*again->file, 0, test::noise(100, 3)));
   REQUIRE(mount.fs().contents().sync(*again->file, false));
-  // Still for those who had it open before.
+  // A sync still fails on a handle that was opened before the replacement.
   CHECK_FALSE(mount.fs().contents().sync(file, false));
   mount.fs().contents().close(file);
   CHECK(mount.fs().contents().sync(*again->file, false));
@@ -498,7 +498,7 @@ TEST_CASE("filesystem: a rename over a file commits what was written to the new 
   REQUIRE(mount.fs().contents().sync(*old, false));
   mount.fs().contents().close(*old);
   const auto next = test::noise(2000, 2);
-  // Still open, so that nothing else commits it.
+  // The file stays open, so that only the rename commits it.
   auto made = create("settings.new", next);
   REQUIRE(mount.fs().names().rename(kRootNode, "settings.new", kRootNode, "settings", 0));
   CHECK(test::read_stored(mount.path("settings.b2frame")) == next);

@@ -28,7 +28,7 @@ int error_of(const Result<T>& result) {
   return result ? 0 : result.error().sys;
 }
 
-// The content of a shown file.  Frames and plain files are read in different ways.
+// Returns the content of a shown file.  Frames and plain files are read in different ways.
 test::Bytes content_of(Mount& mount, const std::string& name) {
   const auto opened = mount.open(mount.lookup(name).id);
   auto& file = *opened.file;
@@ -124,7 +124,7 @@ TEST_CASE("filesystem_names: of two names of a file either may go",
   CHECK(link->id == id);
   CHECK(link->stat.st_nlink == 2);
   CHECK(stdfs::exists(mount.path("y.b2")));
-  REQUIRE(mount.fs().names().remove_file(kRootNode, "y"));  // its last known name
+  REQUIRE(mount.fs().names().remove_file(kRootNode, "y"));  // the name that the node knew last
   REQUIRE(mount.fs().tree().stat_node(id));
   CHECK(mount.fs().tree().stat_node(id)->st_nlink == 1);
   REQUIRE(mount.fs().names().make_link(id, kRootNode, "z"));
@@ -148,7 +148,7 @@ TEST_CASE("filesystem_names: a lock file goes where its frame goes",
   CHECK_FALSE(stdfs::exists(mount.path("y.b2.b2lock")));
 }
 
-// A folder of files according to POSIX: names, and the file of each name.
+// A POSIX model of a folder: names, and the file of each name.
 class Model {
  public:
   using Names = std::map<std::string, int>;
@@ -180,7 +180,7 @@ class Model {
   Names names_;
 };
 
-// Oracle: the model above.  Each file has unique content that identifies it.
+// Oracle: the model above.  The unique content of each file identifies it.
 TEST_CASE("filesystem_names: any sequence of changes leaves what POSIX says",
           "[fs][filesystem_names][unit]") {
   const auto seed = test::random_seed();

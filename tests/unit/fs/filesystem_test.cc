@@ -34,7 +34,7 @@ TEST_CASE("filesystem: files are looked up by their shown names", "[fs][filesyst
   CHECK(frame.stat.st_ino == mount.stat("x.b2frame").st_ino);
   CHECK(frame.stat.st_blocks == mount.stat("x.b2frame").st_blocks);
   CHECK(frame.stat.st_mtime == mount.stat("x.b2frame").st_mtime);
-  CHECK(frame.stat.st_blksize == 4096);  // a chunk of 1000 is less than tools like
+  CHECK(frame.stat.st_blksize == 4096);  // 1000, the chunk size, is too small for tools
   const auto text = mount.lookup("text");
   CHECK(text.stat.st_size == 5);
   const auto sub = mount.lookup("sub");
@@ -109,14 +109,15 @@ TEST_CASE("filesystem: hard links share a node where they are shown alike",
   CHECK(one.stat.st_nlink == 3);
   CHECK(raw.id != one.id);
   CHECK(raw.stat.st_size == mount.stat("raw").st_size);
-  // One name goes: the node lives on by the other once that was seen.
+  // One of two names is removed.  The node lives on under the other name, once a lookup has seen
+  // it.
   stdfs::remove(mount.path("other.b2"));
   CHECK(mount.fs().tree().stat_node(one.id).error().sys == ESTALE);
   CHECK(mount.lookup("one").id == one.id);
   CHECK(mount.fs().tree().stat_node(one.id));
 }
 
-// Oracle: the bytes that were put into each frame.
+// Oracle: the bytes that were written to each frame.
 TEST_CASE("filesystem: a frame that another replaced shows the new bytes",
           "[fs][filesystem][unit]") {
   Mount mount;
@@ -127,8 +128,8 @@ TEST_CASE("filesystem: a frame that another replaced shows the new bytes",
   mount.write("new", test::small_frame(2500, 2));
   stdfs::rename(mount.path("new"), mount.path("x.b2"));
 
-  CHECK(mount.fs().tree().stat_node(old.id).error().sys ==
-        ESTALE);  // at which the kernel looks anew
+  // After ESTALE, the kernel looks the name up again.
+  CHECK(mount.fs().tree().stat_node(old.id).error().sys == ESTALE);
   CHECK(mount.fs().contents().open(old.id, O_RDONLY).error().sys == ESTALE);
   const auto now = mount.lookup("x");
   CHECK(now.id != old.id);
@@ -167,8 +168,8 @@ TEST_CASE("filesystem: a frame changed in place shows its new bytes and size, op
   mount.fs().contents().close(*opened.file);
 }
 
-// The truth table of OpenFile::keep_pages, for frames and plain files: right is what the kernel
-// holds only where it was opened in this very state before.
+// The truth table of OpenFile::keep_pages, for frames and plain files.  The kernel's pages are
+// valid only if the file was opened before in exactly this state.
 TEST_CASE("filesystem: the kernel keeps its pages while the file is in the state they are of",
           "[fs][filesystem][unit]") {
   Mount mount;
@@ -182,13 +183,13 @@ TEST_CASE("filesystem: the kernel keeps its pages while the file is in the state
       mount.fs().contents().close(*opened.file);
       return opened.keep_pages;
     };
-    CHECK_FALSE(keeps());  // never seen
+    CHECK_FALSE(keeps());  // first open
     CHECK(keeps());
     CHECK(keeps());
     mount.touch(source);
     CHECK_FALSE(keeps());
     CHECK(keeps());
-    const auto first = mount.open(id);  // and while another has it open
+    const auto first = mount.open(id);  // stays open during the next opens
     CHECK(first.keep_pages);
     mount.touch(source);
     CHECK_FALSE(keeps());
@@ -196,7 +197,7 @@ TEST_CASE("filesystem: the kernel keeps its pages while the file is in the state
     mount.fs().contents().close(*first.file);
     mount.fs().tree().forget(id, 1);
     const auto anew = mount.open(mount.lookup(shown).id);
-    CHECK_FALSE(anew.keep_pages);  // of a node that the kernel had dropped
+    CHECK_FALSE(anew.keep_pages);  // the kernel had dropped the node
     mount.fs().contents().close(*anew.file);
   }
 }
@@ -222,14 +223,14 @@ TEST_CASE("filesystem: frames that cannot be read are opened past the kernel's p
     mount.fs().contents().close(*opened.file);
   }
   CHECK(mount.lookup("damaged").stat.st_size == 0);
-  CHECK(mount.lookup("cut").stat.st_size == 100);  // the header says so
+  CHECK(mount.lookup("cut").stat.st_size == 100);  // the size in the header
   CHECK(mount.lines().size() == 3);
   CHECK(std::ranges::any_of(mount.lines(), [&](const std::string& line) {
     return line.starts_with("error: " + mount.path("cut.b2").string() + ": truncated: frame_len");
   }));
 }
 
-// Oracle: descriptors of the process. A view goes with the last handle.
+// Oracle: the descriptors of the process.  A view is closed with its last handle.
 TEST_CASE("filesystem: closing gives back the descriptors", "[fs][filesystem][unit]") {
   Mount mount;
   mount.write("x.b2", test::small_frame(100));
@@ -261,8 +262,8 @@ TEST_CASE("filesystem: access is granted as the source grants it", "[fs][filesys
     CHECK(mount.fs().tree().check_access(id, F_OK));
     CHECK(mount.fs().tree().check_access(id, R_OK));
     CHECK(mount.fs().tree().check_access(kRootNode, R_OK | X_OK));
-    const auto execute =
-        mount.fs().tree().check_access(id, X_OK);  // of a file without that bit, root included
+    // A file without an x bit cannot be executed, not even by root.
+    const auto execute = mount.fs().tree().check_access(id, X_OK);
     REQUIRE_FALSE(execute);
     CHECK(execute.error().sys == EACCES);
     for (const int mask : {W_OK, R_OK | W_OK}) {
@@ -323,7 +324,7 @@ TEST_CASE("filesystem: a directory's entries can be looked up without their name
     CHECK(listed->stat.st_ino == by_name.stat.st_ino);
     CHECK(mount.fs().tree().shown_inode(**directory, entry) == by_name.stat.st_ino);
     mount.fs().tree().forget(listed->id, 1);
-    CHECK(mount.fs().tree().stat_node(listed->id));  // one lookup each
+    CHECK(mount.fs().tree().stat_node(listed->id));  // the lookup by name still counts
     mount.fs().tree().forget(listed->id, 1);
     CHECK_FALSE(mount.fs().tree().stat_node(listed->id));
   }
@@ -349,7 +350,7 @@ TEST_CASE("filesystem: what moved is found where it was seen last", "[fs][filesy
   CHECK(mount.lookup("x", one.id).id == file.id);
 }
 
-// Oracle: each read is the whole of one of the states that were written.
+// Oracle: each read returns exactly one of the written states.
 TEST_CASE("filesystem: readers see whole states of a frame that is replaced under them",
           "[fs][filesystem][race]") {
   Mount mount;
@@ -378,7 +379,8 @@ TEST_CASE("filesystem: readers see whole states of a frame that is replaced unde
         ++wrong[thread];
         continue;
       }
-      // Between the two it may be replaced; the kernel would look it up again.
+      // The frame may be replaced between lookup and open.  The kernel would then repeat the
+      // lookup.
       auto opened = mount.fs().contents().open(entry->id, O_RDONLY);
       if (opened) {
         const auto bytes = mount.read(*opened->file, 0, 10000);

@@ -17,10 +17,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Longer than any wait of these tests takes.
+// Longer than any wait in these tests.
 constexpr std::chrono::milliseconds kPatience = 60s;
 
-// A file or a directory, opened twice: two processes have it no other way.
+// A file or directory that is opened twice, as two processes would open it.
 class TwoWriters {
  public:
   explicit TwoWriters(bool is_directory) : is_directory_(is_directory) {
@@ -63,7 +63,7 @@ TEST_CASE("frame_lock: one of two writers has the frame, until it gives it up",
     CHECK(other.take(0ms));
     CHECK_FALSE(one.take(0ms));
   }
-  // Its end is the end of its ownership.
+  // A destroyed lock is released.
   CHECK(one.take(0ms));
   one.release();
   other_fd = UniqueFd();
@@ -93,7 +93,7 @@ TEST_CASE("frame_lock: a writer that takes the frame again and again lets others
 }
 
 TEST_CASE("frame_lock: where there are no locks, nobody is refused", "[fs][frame_lock][unit]") {
-  // Of a descriptor that is not open for writing, none can be had.
+  // A descriptor that is not open for writing cannot be locked.
   const test::TempDirectory folder;
   folder.write("x", std::span<const std::byte>());
   const auto path = folder.path() / "x";
@@ -128,7 +128,7 @@ TEST_CASE("frame_lock: a frame is its writer's from the first change to the comm
   REQUIRE(one->flush(ChunkOverlay::Which::all));
   CHECK_FALSE(other->begin_change(0ms));
   REQUIRE(one->commit(false));
-  // It is free, and what the other knows of it is over.
+  // The lock is free, but the other session's state is outdated.
   const auto late = other->begin_change(0ms);
   REQUIRE_FALSE(late);
   CHECK(late.error().sys == EIO);
@@ -136,7 +136,7 @@ TEST_CASE("frame_lock: a frame is its writer's from the first change to the comm
   CHECK_FALSE(other->has_lost_bytes());
   CHECK(mount.open(path)->begin_change(0ms));
   CHECK(one->begin_change(0ms));
-  // The log says why somebody was refused.
+  // The log states the reason for the refusal.
   CHECK_FALSE(mount.lines().empty());
 }
 

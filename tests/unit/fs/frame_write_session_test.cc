@@ -36,7 +36,7 @@ codec::FrameParams params_of(codec::CodecId codec, std::uint32_t typesize,
   return params;
 }
 
-// A frame and what it should hold, changed alike at random.
+// A frame and its expected content.  Random changes are applied to both.
 class Model {
  public:
   Model(WriteMount& mount, std::filesystem::path path, std::uint64_t seed)
@@ -87,7 +87,7 @@ class Model {
   void write() {
     const auto offset = pick(4) == 0 ? plain_.size() : pick(std::min(kMax, plain_.size() + 5000));
     Bytes bytes(1 + pick(pick(3) == 0 ? 9000 : 300));
-    const auto kind = pick(3);  // zeros, something that repeats, noise
+    const auto kind = pick(3);  // zeros, a repeated pattern, noise
     for (auto& byte : bytes) {
       byte = std::byte(kind == 0 ? 0u : kind == 1 ? pick(2) : random_());
     }
@@ -135,7 +135,7 @@ class Model {
   Bytes plain_;
 };
 
-// A disk of which syncs fail when they are told to.
+// A disk whose syncs fail while `fails` is set.
 class FailingSyncs final : public FrameBackend {
  public:
   FailingSyncs(std::unique_ptr<FrameBackend> backend, const bool& fails)
@@ -178,7 +178,7 @@ class FailingSyncs final : public FrameBackend {
   const bool& fails_;
 };
 
-// No file becomes longer than that.
+// Limits the size to which a file can grow.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(std::uint64_t bytes) {
@@ -199,7 +199,7 @@ class FileSizeLimit {
   sighandler_t handler_ = SIG_DFL;
 };
 
-// A frame in a folder of its own, open for writing.
+// A frame in its own folder, open for writing.
 struct WrittenFile {
   using Change = std::function<void(FrameWriteSession::Opening&)>;
   WrittenFile(std::uint32_t chunksize, bool sparse, Change change = [](auto&) {}) {
@@ -226,7 +226,7 @@ Bytes noise(std::size_t size, std::uint64_t seed) {
   return bytes;
 }
 
-// Another writer changes a frame between a write and its flush.
+// A change of the frame by another writer, made between a write and its flush.
 struct Interference {
   const char* name;
   void (*run)(const std::filesystem::path& path, bool sparse);
@@ -236,7 +236,7 @@ std::filesystem::path content_of(const std::filesystem::path& path) {
   return std::filesystem::is_directory(path) ? path / "chunks.b2frame" : path;
 }
 
-// All bytes of the frame's files.
+// Returns the content of all files of the frame.
 std::map<std::string, Bytes> files_of(const std::filesystem::path& path) {
   const auto bytes_of = [](const std::filesystem::path& file) {
     Bytes bytes(std::filesystem::file_size(file));
@@ -266,7 +266,8 @@ std::uint64_t frame_len(const std::filesystem::path& file) {
   return codec::load_be<std::uint64_t>(&head[kFrameLenAt]);
 }
 
-// Times are all that tells of some changes, and two can fall into one tick of the clock.
+// Some changes can be detected only by the file's times.  Two changes can get the same time because
+// the clock is coarse, so this sets a distinct time.
 void touch(const std::filesystem::path& file) {
   const timespec times[] = {{.tv_sec = 2'000'000, .tv_nsec = 1},
                             {.tv_sec = 2'000'000, .tv_nsec = 1}};
@@ -322,7 +323,7 @@ TEST_CASE("frame_edit: after a sync that failed, no commit pretends to succeed",
     CHECK_FALSE(session->finish_commit(**begun, system_error_of(EIO, "syncfs")));
   }
   CHECK(read_stored(path) == first);
-  // The kernel tells of lost pages once.
+  // The kernel reports lost pages only once.
   fails = false;
   CHECK(session->is_lost());
   const auto again = session->commit(true);
@@ -405,11 +406,11 @@ TEST_CASE("frame_edit: a frame of no bytes keeps large vl-metalayers", "[fs][fra
   REQUIRE(session->set_vlmeta("layer", noise(3000, 2), FrameWriteSession::Existing::any));
   REQUIRE(session->truncate(0));
   REQUIRE(session->commit(true));
-  // The same once more.
+  // Repeats the truncation and the commit.
   REQUIRE(session->truncate(0));
   REQUIRE(session->commit(true));
   CHECK_FALSE(session->set_vlmeta("layer", noise(3001, 3), FrameWriteSession::Existing::any));
-  // Others, though the committed state is empty.
+  // A vl-metalayer can still be replaced although the committed state is empty.
   const auto layer = noise(2000, 4);
   write_at(*session, 0, noise(60, 1));
   REQUIRE(session->set_vlmeta("layer", layer, FrameWriteSession::Existing::any));
@@ -459,7 +460,7 @@ TEST_CASE("frame_edit: a compaction for which there is no room leaves nothing be
   CHECK(std::filesystem::file_size(path) < size - 3 * 4096 + 200);
 }
 
-// Wherever it fails, what is committed later must not lean on what the attempt gave up.
+// A commit after a failed compaction must not depend on data that the compaction abandoned.
 TEST_CASE("frame_edit: after a compaction that failed midway, commits go on",
           "[fs][frame_edit][unit]") {
   const bool sparse = GENERATE(false, true);
@@ -473,7 +474,8 @@ TEST_CASE("frame_edit: after a compaction that failed midway, commits go on",
     auto plain = noise(kChunk * chunks, 1);
     write_at(*session, 0, plain);
     REQUIRE(session->commit(true));
-    // All but the last chunks, whose numbers are too high then, in a sparse frame.
+    // Zeroes all but the last chunks.  In a sparse frame, the numbers of these chunks are then too
+    // high.
     const auto zeros = kChunk * (sparse ? chunks - 3 : chunks - 8);
     REQUIRE(session->zero(0, zeros));
     std::fill_n(plain.begin(), zeros, std::byte{0});
@@ -510,7 +512,7 @@ TEST_CASE("frame_edit: not a byte is stored into a frame that another writer has
   const auto& [folder, path, mount, session] = file;
   write_at(*session, 0, noise(20000, 1));
   REQUIRE(session->commit(true));
-  // Dead space, into which chunks could go.
+  // Creates dead space that a later flush could reuse.
   write_at(*session, 0, noise(8192, 2));
   REQUIRE(session->commit(true));
   write_at(*session, 4096, noise(20000, 3));
@@ -580,7 +582,7 @@ TEST_CASE("frame_edit: a read notices another writer; where nothing was written,
   REQUIRE(session->commit(true));
   const auto read = [&] { return session->read_checked([]() -> Result<int> { return 1; }); };
   CHECK(read());
-  // During the read.
+  // Another writer changes the frame during the read.
   CHECK_FALSE(session->read_checked([&]() -> Result<int> {
     interference.run(path, sparse);
     return 1;
@@ -630,7 +632,7 @@ TEST_CASE("frame_edit: readers never take a commit for another writer's",
   for (std::uint64_t round = 0; round < 40 || checks < 200; ++round) {
     const auto bytes = noise(9000, round);
     const FrameWriteSession::Piece piece{round % 7 * 3000, bytes};
-    // No REQUIRE beside the threads: they would be waited for.
+    // No REQUIRE while the threads run: after a failure it would wait for them forever.
     if (!session->write(std::span(&piece, 1)) || !session->flush(ChunkOverlay::Which::all) ||
         !session->commit(round % 3 == 0) || !session->compact(round % 5 == 0) ||
         (round % 9 == 0 && !session->truncate(0))) {

@@ -1,5 +1,6 @@
-// No answer carries a size of before: whatever begins, is committed or ends between the looks of a
-// request at SOURCE, what is answered is of a moment within the request.
+// No answer carries an outdated size.  A request looks at SOURCE several times.  Between two looks,
+// a write session may begin, be committed or end.  The answer must describe a moment within the
+// request.
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -23,10 +24,10 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Caller kRoot{};
-constexpr off_t kCommitted = 1000;  // bytes of the frame as it is in SOURCE at first
-constexpr off_t kGrown = 1500;      // and once it was written to
+constexpr off_t kCommitted = 1000;  // size of the frame in SOURCE at first
+constexpr off_t kGrown = 1500;      // size after the write
 
-// A frame of which 500 bytes more were written, and a step of a request at which something happens.
+// A frame with 500 more bytes written, and a step of a request at which an event runs.
 class Fresh {
  public:
   explicit Fresh(const MountOptions& options = {}) : mount_(options) {
@@ -52,7 +53,7 @@ class Fresh {
   void append(std::uint64_t offset, std::size_t size) {
     REQUIRE(fs().contents().write(*writer_, offset, test::noise(size, 9)));
   }
-  // Closes it, and returns when it is committed and nobody writes it any more.
+  // Closes the writer.  Returns once the frame is committed and its write session has ended.
   void close() {
     fs().contents().close(*writer_);
     writer_.reset();
@@ -63,7 +64,8 @@ class Fresh {
     REQUIRE_FALSE(fs().is_being_written(id_));
   }
 
-  // Runs `event` at the `step`-th look of `request` at SOURCE.  False if there is no such look.
+  // Runs `event` when `request` looks at SOURCE for the `step`-th time.  Returns false if the
+  // request looks less often.
   bool run_at(std::size_t step, const std::function<void()>& event,
               const std::function<void()>& request) {
     steps_left_ = step;
@@ -86,7 +88,7 @@ class Fresh {
   std::unique_ptr<OpenFile> writer_;
 };
 
-// A request whose answer has a size.
+// A request whose answer contains a size.
 struct Request {
   std::string name;
   std::function<off_t(Fresh&)> size;
@@ -171,7 +173,7 @@ TEST_CASE("fresh answers: a commit that ends beside a request hides no byte",
       CAPTURE(step);
       CHECK(size == kGrown);
     }
-    CHECK(step > 1);  // it did look
+    CHECK(step > 1);  // the request looked at SOURCE
   }
 }
 
@@ -192,7 +194,8 @@ TEST_CASE("fresh answers: what is written and committed beside a request is in t
         off_t size = 0;
         reached = fresh.run_at(++step, event, [&] { size = request.size(fresh); });
         CAPTURE(step);
-        // Not at once after its last look: the answer is of a moment within the request.
+        // An event after the last look may be missing: the answer describes a moment within the
+        // request.
         CHECK((size == kGrown || size == kCommitted));
         if (!reached) CHECK(size == kCommitted);
         CHECK(request.size(fresh) == (reached ? kGrown : kCommitted));
@@ -252,8 +255,8 @@ TEST_CASE("fresh answers: what is appended goes to the true end of the file",
   const auto one = test::noise(500, 1);
   const auto two = test::noise(300, 2);
   CHECK(fresh.fs().contents().append(file, kCommitted, one) == true);
-  CHECK(fresh.fs().contents().append(file, 700, two) ==
-        false);  // where the caller took the end to be
+  // 700, the caller's offset, was not the end.
+  CHECK(fresh.fs().contents().append(file, 700, two) == false);
   const auto bytes = fresh.mount().read(file, 0, 10000);
   REQUIRE(bytes);
   auto wanted = test::noise(kCommitted, 1);

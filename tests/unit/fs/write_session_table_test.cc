@@ -29,7 +29,7 @@ FileKey key_of(const stdfs::path& path) {
   return {st.st_dev, st.st_ino};
 }
 
-// New frames that are written by way of a table, whose rounds never come.
+// New frames that are written through a table.  The table's commit interval is too long to elapse.
 class Written {
  public:
   std::unique_ptr<WriteSessionTable> make_table() {
@@ -54,7 +54,7 @@ class Written {
     REQUIRE(join(table, path)->write(std::span(&piece, 1)));
     return path;
   }
-  // Whether so many sessions have ended before somebody loses patience.
+  // Waits until `count` sessions have ended.  Returns false after a timeout.
   bool end(std::size_t count) const {
     const auto patience = std::chrono::steady_clock::now() + 30s;
     while (ended_ < count && std::chrono::steady_clock::now() < patience) {
@@ -73,7 +73,7 @@ class Written {
 
 TEST_CASE("edit_table: what was closed is committed without anybody asking",
           "[fs][edit_table][race]") {
-  // One alone; some; more than are committed together.
+  // One frame; several frames; more frames than are committed together.
   for (const std::size_t count : {1U, 7U, 600U}) {
     CAPTURE(count);
     Written files;
@@ -92,14 +92,14 @@ TEST_CASE("edit_table: what was closed is committed without anybody asking",
   }
 }
 
-// Oracle: the number of runs.  A session that begins or ends changes the answer once.
+// Oracle: the number of calls.  A session that begins or ends during a call causes one more call.
 TEST_CASE(
     "edit_table: what is observed is looked at again where a session began or ended meanwhile",
     "[fs][edit_table][race]") {
   Written files;
   const auto table = files.make_table();
   const auto seen_of = [&](const FileKey& key, const std::function<void()>& meanwhile) {
-    std::vector<bool> written;  // one for each run
+    std::vector<bool> written;  // one entry for each call
     const auto last = table->observe(key, [&](const WriteSessionTable::Session& session) {
       written.push_back(session != nullptr);
       if (written.size() == 1) meanwhile();
@@ -116,7 +116,7 @@ TEST_CASE(
   const auto key = key_of(path);
   CHECK(seen_of(key, [&] { files.join(*table, path); }) == Seen{false, true});
   CHECK(seen_of(key, [] {}) == Seen{true});
-  // One more writer of the same session changes nothing.
+  // A second writer of the same session changes nothing.
   CHECK(seen_of(key, [&] { files.join(*table, path); }) == Seen{true});
   CHECK(seen_of(key, [&] { table->close(key, table->find(key)); }) == Seen{true});
   const auto end = [&] {
@@ -124,7 +124,7 @@ TEST_CASE(
     CHECK(files.end(1));
   };
   CHECK(seen_of(key, end) == Seen{true, false});
-  // Begun and ended: what was found in SOURCE may be of before.
+  // A session began and ended during the call, so what the call found in SOURCE may be outdated.
   const auto begin_and_end = [&] {
     files.join(*table, path);
     table->close(key, table->find(key));
