@@ -166,7 +166,7 @@ constexpr const char* kAllowed[] = {
     "uname",
     "wait4",
     "waitid",
-    // Who the process is.
+    // Identity of the process.
     "capget",
     "getegid",
     "geteuid",

@@ -15,14 +15,14 @@ namespace {
 
 using codec::ArrayLayout;
 
-// Of the cache's budget: what one read may hold of it at a time, and how much of it the blocks may
-// take that a reader of the whole array comes back to.
+// Shares of the cache's budget. The first is what one read may pin at a time. The second is what
+// may be taken by the blocks that a reader of the whole array needs again.
 constexpr std::uint64_t kBatchShare = 4;
 constexpr std::uint64_t kBandShare = 2;
 
-// How much a reader in C order goes through before it is done with the blocks it began with: all
-// blocks beside each other along the axes within the outermost one along which a block has more
-// than one step.
+// The bytes of a band: the blocks that a reader in C order visits before it has finished the first
+// of them. A band contains all blocks side by side along the inner axes. These are the axes inside
+// the outermost axis along which a block has more than one step.
 std::uint64_t band_bytes(const ArrayLayout& layout) {
   const auto axes = layout.axes();
   const auto outer = std::ranges::find_if(axes, [](const auto& axis) { return axis.block > 1; });
@@ -34,7 +34,7 @@ std::uint64_t band_bytes(const ArrayLayout& layout) {
   return bytes;
 }
 
-// However small they are: each takes a request, a place in the cache, and more.
+// Applies even to tiny blocks, because each block costs a request, a place in the cache, and more.
 constexpr std::uint64_t kMaxBlocksAtOnce = 4096;
 
 constexpr std::uint32_t kMille = 1000;
@@ -46,7 +46,7 @@ std::uint32_t per_mille(std::uint64_t part, std::uint64_t whole) {
 
 }  // namespace
 
-// Some blocks of a read, and where their bytes go.
+// A batch of blocks of one read, and the place of their bytes.
 struct ArrayView::Batch {
   ByteRange range;            // of the array
   std::span<std::byte> out;   // for all of the range
@@ -105,7 +105,7 @@ Result<ReadResult> ArrayView::read(std::uint64_t offset, std::uint64_t size, Acc
 }
 
 bool ArrayView::decode_ahead(ByteRange range) const {
-  // Where not all of a band is kept, what is decoded now would push out what is.
+  // If the cache cannot keep a whole band, read-ahead would evict blocks that are needed again.
   if (!array_ || kept_per_mille_ < kMille) return false;
   const auto& [layout, header] = *array_;
   const std::uint64_t end = header.size() + layout.nbytes();
@@ -128,7 +128,7 @@ bool ArrayView::decode_ahead(ByteRange range) const {
   return planned && requests.size() <= kMaxBlocksAtOnce && frame_->fetch_ahead(requests);
 }
 
-// As many bytes at a time as lie in no more blocks than a read may hold.
+// Splits the range until each batch needs no more blocks than a read may pin.
 Status ArrayView::fill(ReadResult& result, ByteRange range, std::span<std::byte> out,
                        Access access) const {
   const auto& layout = array_->layout;
@@ -156,8 +156,8 @@ Status ArrayView::fill_batch(ReadResult& result, std::span<const Block> blocks, 
   for (std::size_t i = 0; i < decoded.size(); ++i) {
     copy_block(batch, batch.blocks[i], decoded[i]->view());
     const auto [chunk, block] = batch.blocks[i];
-    // Its last byte is on its way; or it is one of those for which there is no room to wait for
-    // that.
+    // The block is evicted if its last byte is in the reply. It is also evicted if the cache has no
+    // room to keep it until the reader reaches its last byte.
     const bool is_end = array_->layout.end_of_block(chunk, block) <= range.offset + range.size;
     const bool is_passing = access == Access::sequential && !is_kept(batch.blocks[i]);
     if (is_end || is_passing) frame_->release_with(result.served, batch.requests[i]);
@@ -165,9 +165,9 @@ Status ArrayView::fill_batch(ReadResult& result, std::span<const Block> blocks, 
   return {};
 }
 
-// When what a reader in C order comes back to is more than the cache holds, keeping the latest
-// would mean to lose each block just before it is asked for again.  A fixed share of the blocks
-// stays instead, and is found every time.
+// A reader in C order needs each block of a band again. If a band exceeds the cache's share,
+// keeping the latest blocks would evict each block just before its next use. Instead, a fixed share
+// of the blocks stays in the cache, and each read finds it there.
 bool ArrayView::is_kept(Block block) const noexcept {
   constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15ULL;
   const std::uint64_t number =
@@ -191,7 +191,7 @@ Result<std::shared_ptr<const codec::Chunk>> ArrayView::open_chunk(ChunkIndex ind
   return chunk;
 }
 
-// Blocks that are not decoded are written to the reply at once; the others join the batch.
+// Blocks that need no decoding are copied to the reply at once; the others join the batch.
 Status ArrayView::plan_block(Batch& batch, Block block) const {
   const auto& layout = array_->layout;
   FRAMEFS_TRY(const auto chunk, open_chunk(block.chunk));
@@ -217,7 +217,7 @@ Status ArrayView::plan_block(Batch& batch, Block block) const {
   return {};
 }
 
-// A block of a chunk that was stored as it is.
+// Reads a block of a chunk that is stored uncompressed.
 Result<BlockFetcher::Block> ArrayView::read_plain_block(const codec::Chunk& chunk,
                                                         Block block) const {
   const auto block_bytes = array_->layout.block_bytes();
@@ -252,10 +252,10 @@ Result<std::uint64_t> ArrayView::seek(Seek what, std::uint64_t offset) const {
   return header.size() + found;
 }
 
-// The first byte from `offset` on that is in a hole, or in none; the array's size where there is no
-// such.  What is skipped at once is the largest slab of chunks of one kind.
+// The first byte from `offset` on that is in a hole or in data, as `what` asks; the array's size if
+// there is no such byte. Each step skips the largest slab of chunks of one kind.
 Result<std::uint64_t> ArrayView::seek_in_array(Seek what, std::uint64_t offset) const {
-  // Then the rest is called data: a hole that nobody hears of does no harm.
+  // After this many chunks, the rest counts as data. A hole that is reported as data does no harm.
   constexpr std::uint64_t kMaxProbedChunks = 1u << 22;
   const auto& layout = array_->layout;
   const bool wants_hole = what == Seek::hole;

@@ -12,24 +12,25 @@
 
 namespace framefs::fs {
 
-// The array that a frame holds, in C order: put together from n-dimensional blocks, with a NumPy
-// header before it or without.
+// The array of a frame, in C order: assembled from n-dimensional blocks, with or without a NumPy
+// header.
 class ArrayView final : public View {
  public:
   enum class Header : std::uint8_t { none, npy };
-  // `cache_bytes` is the budget of the cache that the frame is read through.
+  // `cache_bytes` is the budget of the cache through which the frame is read.
   ArrayView(std::shared_ptr<const FrameChunks> frame, Header header, std::uint64_t cache_bytes);
 
   [[nodiscard]] bool is_readable() const noexcept override { return array_.has_value(); }
   Result<ReadResult> read(std::uint64_t offset, std::uint64_t size, Access access) const override;
   [[nodiscard]] bool decode_ahead(ByteRange range) const override;
-  // What comes before the array's bytes, and how many those are.  For an array that is_readable().
+  // The bytes before the array's bytes, and the number of the array's bytes. Only for a readable
+  // view: see is_readable().
   [[nodiscard]] std::span<const std::byte> header() const noexcept {
     return std::as_bytes(std::span(array_->header));
   }
   [[nodiscard]] std::uint64_t array_bytes() const noexcept { return array_->layout.nbytes(); }
-  // Calls body(place, within, size) for the pieces of a range of the array's bytes: where they lie in
-  // the frame's decoded bytes, and where in the range.
+  // Calls body(place, within, size) for each contiguous piece of a range of the array's bytes.
+  // `place` is the offset in the frame's decoded bytes; `within` is the offset in the range.
   template <class Body>
   void for_each_piece(ByteRange range, Body&& body) const {
     const auto& layout = array_->layout;
@@ -42,7 +43,7 @@ class ArrayView final : public View {
       body(place, run.offset - range.offset, run.size);
     }
   }
-  // Holes are runs of whole slabs of chunks that the index says are zero.
+  // A hole is a run of whole slabs of chunks that are zero according to the index.
   Result<std::uint64_t> seek(Seek what, std::uint64_t offset) const override;
 
  private:
@@ -57,7 +58,7 @@ class ArrayView final : public View {
   struct Batch;
   static Result<Array> open(const FrameChunks& frame, Header header);
 
-  // What a read needs of a block's chunk; it must be cut into blocks as the array is.
+  // Opens the chunk of a block. The chunk must be split into blocks as the array is.
   Result<std::shared_ptr<const codec::Chunk>> open_chunk(ChunkIndex index) const;
   Status fill(ReadResult& result, ByteRange range, std::span<std::byte> out, Access access) const;
   Status fill_batch(ReadResult& result, std::span<const Block> blocks, ByteRange range,
@@ -70,8 +71,8 @@ class ArrayView final : public View {
 
   const std::shared_ptr<const FrameChunks> frame_;
   const Result<Array> array_;
-  const std::uint64_t batch_bytes_;     // of blocks that are held at a time
-  const std::uint32_t kept_per_mille_;  // of the blocks, when somebody reads it all
+  const std::uint64_t batch_bytes_;     // limit of the blocks that a read pins at a time
+  const std::uint32_t kept_per_mille_;  // of the blocks; kept while a reader reads the whole array
 };
 
 }  // namespace framefs::fs

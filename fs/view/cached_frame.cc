@@ -37,7 +37,7 @@ Result<std::vector<BlockFetcher::Block>> fetch_blocks(const FrameOrigin& origin,
   auto blocks = services.blocks.fetch(*origin.chunks, requests);
   if (blocks) return std::move(*blocks);
   auto [error, chunk] = blocks.error();
-  // Chunk files lie side by side only in the codec's view of them.
+  // Only the codec sees chunk files as one sequence; convert the place to an offset in the file.
   if (origin.type == codec::FrameType::sparse) {
     error.at = codec::chunk_file_place(error.at).offset;
   }
@@ -91,8 +91,7 @@ Result<std::shared_ptr<const codec::Chunk>> CachedFrame::chunk(ChunkIndex index,
   const auto make = [&]() -> Result<std::shared_ptr<const codec::Chunk>> {
     FRAMEFS_TRY(const auto entry, index_entry(index));
     FRAMEFS_TRY(auto opened, frame_->open_chunk(*origin_.chunks, index, entry, services_.limits));
-    // The header was read once before where chunks vary in size, and the file may have changed
-    // since.
+    // If chunks vary in size, the header was read before, and the file may have changed since.
     FRAMEFS_CHECK(check_nbytes(opened, nbytes, origin_.type));
     return std::make_shared<const codec::Chunk>(std::move(opened));
   };

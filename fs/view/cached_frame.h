@@ -12,20 +12,20 @@
 
 namespace framefs::fs {
 
-// Logs what is wrong with a frame, or with one of its chunks.
+// Logs a failure of a frame or of one of its chunks.
 void log_frame_failure(Log& log, const std::string& name, const Error& error,
                        std::optional<ChunkIndex> chunk);
 
-// The chunk must be of `nbytes`.  `type` is that of the frame.
+// Checks that the chunk has `nbytes`. `type` is the type of the frame.
 // Errors: bad_field, with the place in the file.
 Status check_nbytes(const codec::Chunk& chunk, std::uint64_t nbytes, codec::FrameType type);
 
-// Decoded blocks of a frame's chunks, in the order of the requests; what fails is logged.
+// Returns decoded blocks of a frame's chunks, in the order of the requests; logs failures.
 Result<std::vector<BlockFetcher::Block>> fetch_blocks(const FrameOrigin& origin,
                                                       const ReadServices& services,
                                                       std::span<const BlockRequest> requests);
 
-// One state of one frame, of which index, chunk tables and blocks are kept in the mount's cache.
+// One state of one frame. The mount's cache holds its index, chunk tables and blocks.
 class CachedFrame final : public FrameChunks {
  public:
   // `content_id` is the CacheKey::content of this state of this file.

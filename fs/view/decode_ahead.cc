@@ -14,7 +14,7 @@
 namespace framefs::fs {
 namespace {
 
-// Readers copy faster than most codecs decode, but not as fast as eight threads do.
+// Readers copy faster than one thread decodes with most codecs, but not faster than eight threads.
 constexpr std::size_t kMaxThreads = 8;
 constexpr std::uint64_t kCacheShare = 4;
 
@@ -28,7 +28,7 @@ DecodeAhead::DecodeAhead(unsigned threads, std::uint64_t cache_bytes)
 DecodeAhead::~DecodeAhead() {
   auto threads = state_.with([](State& state) { return std::move(state.threads); });
   for (auto& thread : threads) thread.request_stop();
-  // By way of the lock: none of them is then between its look and its sleep.
+  // with_and_wake() takes the lock: no thread is then between its check and its sleep.
   state_.with_and_wake([](const State&) {});
 }
 
@@ -40,7 +40,7 @@ void DecodeAhead::follow(const std::shared_ptr<ReadPattern>& pattern,
                          const std::shared_ptr<const View>& view) {
   if (!pattern->wants_more()) return;
   const bool is_taken = state_.with([&](State& state) {
-    // There is no hurry: the reader will come again.
+    // It is safe to skip this: the reader will call again.
     if (state.waiting.size() >= most_threads_) return false;
     if (state.threads.empty() && !start(state)) return false;
     state.waiting.push_back({pattern, view});
@@ -49,7 +49,7 @@ void DecodeAhead::follow(const std::shared_ptr<ReadPattern>& pattern,
   if (is_taken) state_.wake();
 }
 
-// Whether there are threads now, be they fewer than they should be.
+// Returns whether there are threads; there may be fewer than wanted.
 bool DecodeAhead::start(State& state) {
   state.threads.reserve(most_threads_);
   try {
@@ -58,7 +58,7 @@ bool DecodeAhead::start(State& state) {
           background_thread([this](const std::stop_token& stop) { serve(stop); }));
     }
   } catch (const std::system_error&) {
-    // The system allows no more of them.
+    // The system allows no more threads.
   }
   return !state.threads.empty();
 }
@@ -84,7 +84,7 @@ void DecodeAhead::serve(const std::stop_token& stop) {
       // Streams take turns.
       state_.with([&](State& state) { state.waiting.push_back(std::move(*stream)); });
     } catch (const std::bad_alloc&) {
-      // The stream ends.  Who reads on will be told, should there be no memory then either.
+      // The stream ends. If memory is still short, the reader's next read reports the error.
     }
   }
 }

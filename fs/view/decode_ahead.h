@@ -14,24 +14,27 @@
 
 namespace framefs::fs {
 
-// Decodes what those who read from front to back will ask for next, while they still copy what they
-// have, in threads of its own: they give way to all others, so that whoever waits for bytes is not kept
-// waiting by those that nobody has asked for yet.  TBB's workers cannot do that, for they serve both.
+// Read-ahead for sequential readers: decodes the blocks that a reader will ask for next, while the
+// reader still copies the previous ones. The work runs in low-priority threads, so that it delays
+// no reader that waits for bytes. TBB's workers cannot do this, because they serve both kinds of
+// work.
 // Threads: any number.
 class DecodeAhead {
  public:
-  // 0 threads: one for each CPU.  They start with the first stream.
-  // `cache_bytes` is the budget of the cache that views decode into: a share of it may be ahead.
+  // 0 threads: one for each CPU. The threads start with the first stream.
+  // `cache_bytes` is the budget of the cache into which views decode; read-ahead may use a share of
+  // it.
   DecodeAhead(unsigned threads, std::uint64_t cache_bytes);
   DecodeAhead(const DecodeAhead&) = delete;
   DecodeAhead& operator=(const DecodeAhead&) = delete;
-  // Waits for what is being decoded.
+  // Waits for the decoding in flight.
   ~DecodeAhead();
 
-  // Of a file that is being opened; it may outlive this object.
+  // The read pattern of a file that is being opened; it may outlive this object.
   [[nodiscard]] std::shared_ptr<ReadPattern> new_pattern() const;
 
-  // To be called after each read of `view`.  The view is kept until there is nothing to decode for it.
+  // Must be called after each read of `view`. Keeps the view until there is nothing left to decode
+  // for it.
   // Lifetime: what the view needs outlives this object.
   void follow(const std::shared_ptr<ReadPattern>& pattern, const std::shared_ptr<const View>& view);
 

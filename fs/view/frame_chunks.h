@@ -16,7 +16,7 @@
 
 namespace framefs::fs {
 
-// What all views of a mount share.  Lifetime: all of it outlives every view.
+// The objects that all views of a mount share. Lifetime: all of them outlive every view.
 struct ReadServices {
   const codec::Limits& limits;
   BufferPool& buffers;
@@ -25,8 +25,8 @@ struct ReadServices {
   Log& log;
 };
 
-// The chunks of one frame, as views read them: of a frame at rest (CachedFrame), or of one that is
-// being written (OverlayFrame).
+// The chunks of one frame, as views read them. CachedFrame is a frame that does not change;
+// OverlayFrame is one that is being written.
 // Threads: any number.
 class FrameChunks {
  public:
@@ -35,46 +35,48 @@ class FrameChunks {
   FrameChunks& operator=(const FrameChunks&) = delete;
   virtual ~FrameChunks() = default;
 
-  // The frame as it is stored, or why it cannot be opened.
+  // The frame as it is stored, or the error that prevented opening it.
   [[nodiscard]] virtual const Result<codec::Frame>& frame() const noexcept = 0;
   [[nodiscard]] virtual const ReadServices& services() const noexcept = 0;
 
-  // The members below want a frame that could be opened.  What they return an error for is logged.
+  // The members below require a frame that could be opened. They log each error that they return.
 
-  // The decoded size of all chunks as they are now, and how many there are.
+  // The decoded size of all chunks and their number, as they are now.
   [[nodiscard]] virtual std::uint64_t nbytes() const = 0;
   [[nodiscard]] virtual std::uint64_t chunk_count() const = 0;
-  // Where chunks lie in the frame's decoded bytes.
+  // The offsets of the chunks in the frame's decoded bytes.
   virtual Result<std::shared_ptr<const codec::ChunkOffsets>> chunk_offsets() const = 0;
-  // The chunk's header and tables; it must have `nbytes`.
+  // The chunk's header and tables; the chunk must have `nbytes`.
   virtual Result<std::shared_ptr<const codec::Chunk>> chunk(ChunkIndex index,
                                                             std::uint64_t nbytes) const = 0;
-  // What fetch() is to be asked for to have a block of a chunk that chunk() has returned.
+  // The request that fetch() needs for a block of a chunk from chunk().
   [[nodiscard]] virtual BlockRequest request(std::shared_ptr<const codec::Chunk> chunk,
                                              ChunkIndex index, BlockIndex block) const = 0;
-  // Decoded blocks, in the order of the requests.
+  // Returns decoded blocks, in the order of the requests.
   virtual Result<std::vector<BlockFetcher::Block>> fetch(
       std::span<const BlockRequest> requests) const = 0;
-  // Brings blocks into the cache, as BlockFetcher::fetch_ahead(); never those of a frame that changes.
+  // Decodes blocks into the cache, as BlockFetcher::fetch_ahead(); does nothing for a frame that
+  // changes.
   [[nodiscard]] virtual bool fetch_ahead(std::span<const BlockRequest> /*requests*/) const {
     return false;
   }
-  // Bytes `within` of a block, where they are better had without the others; null where not.
+  // The bytes `within` of a block, if it is better to decode them without the rest; otherwise null.
   [[nodiscard]] virtual BlockFetcher::Block fetch_part(const BlockRequest& /*request*/,
                                                        ByteRange /*within*/) const {
     return nullptr;
   }
-  // Bytes that a chunk holds undecoded.
+  // Reads bytes that the chunk stores uncompressed.
   virtual Status read_plain(const codec::Chunk& chunk, ChunkIndex index, std::uint64_t offset,
                             std::span<std::byte> out) const = 0;
 
-  // The first of the chunks [first, end) that is a hole, or that is none; `end` where there is no such.
+  // The first chunk in [first, end) that is a hole (or, if `hole` is false, that is not a hole);
+  // `end` if no chunk matches.
   virtual Result<std::uint64_t> find_chunk(bool hole, std::uint64_t first,
                                            std::uint64_t end) const = 0;
 
   virtual void log_failure(const Error& error, std::optional<ChunkIndex> chunk) const = 0;
 
-  // Lets go of the block with `served`.
+  // Makes the block leave the cache when `served` is destroyed.
   void release_with(ServedBlocks& served, const BlockRequest& request) const {
     served.add(services().cache, BlockFetcher::key_of(request));
   }

@@ -10,35 +10,36 @@
 namespace framefs::fs {
 namespace {
 
-// What zero chunks are served from, however long they are.
+// Zero chunks of any length are served from this buffer.
 constexpr std::size_t kZeroBytes = 64u << 10;
 const std::array<std::byte, kZeroBytes> kZeros{};
 
-// A reply is made of no more pieces than this: one system call sends them, and what a read holds of
-// blocks and chunks is bounded however small those are.
+// The limit of pieces in a reply. One system call sends them all. The limit also bounds the blocks
+// and chunks that a read pins, however small they are.
 constexpr std::size_t kMaxPieces = 1000;
-// Then decoding ahead costs more than it saves.
+// With more blocks, read-ahead costs more than it saves.
 constexpr std::size_t kMaxBlocksAhead = 4096;
 
-// Entries of the index that one seek looks at.
+// The limit of index entries that one seek examines.
 constexpr std::uint64_t kMaxProbedChunks = 1u << 22;
 
 }  // namespace
 
-// A read in the making: finished spans in order, with gaps where blocks will come.
+// The plan of a read: finished spans in order, with gaps for the blocks that are still to be
+// decoded.
 struct FrameView::Plan {
   struct Gap {
-    std::size_t span;  // which of result.spans
-    ByteRange within;  // of the block
+    std::size_t span;  // index into result.spans
+    ByteRange within;  // range in the block
   };
   ReadResult result;
   std::vector<BlockRequest> requests;
   std::vector<Gap> gaps;    // one for each request
-  std::uint64_t bytes = 0;  // of the spans, gaps included
+  std::uint64_t bytes = 0;  // total of the spans, gaps included
   [[nodiscard]] bool is_full() const noexcept { return result.spans.size() >= kMaxPieces; }
 };
 
-// Chunks of which no block needs decoding.
+// Plans a chunk of which no block needs decoding.
 Status FrameView::plan_without_decoding(Plan& plan, const codec::Chunk& chunk, ChunkIndex index,
                                         ByteRange wanted) const {
   auto& spans = plan.result.spans;
@@ -79,8 +80,8 @@ Status FrameView::plan_chunk(Plan& plan, const codec::ChunkOffsets::Place& place
   return {};
 }
 
-// Calls body(place, within) -> Result<bool> for the chunks that `wanted` touches, as far as the
-// frame goes and body() returns true.
+// Calls body(place, within) -> Result<bool> for the chunks that `wanted` touches, until the frame
+// ends or body() returns false.
 template <class Body>
 Status FrameView::for_each_chunk(ByteRange wanted, const Body& body) const {
   const std::uint64_t nbytes = frame_->nbytes();
@@ -106,7 +107,7 @@ Status FrameView::for_each_chunk(ByteRange wanted, const Body& body) const {
   return {};
 }
 
-// The beginning of `wanted`, as far as one reply's pieces go.
+// Reads the first part of `wanted`, up to the limit of pieces in a reply.
 Result<FrameView::Plan> FrameView::read_some(ByteRange wanted) const {
   Plan plan;
   const auto plan_next = [&](const auto& place, ByteRange within) -> Result<bool> {
@@ -128,7 +129,7 @@ Result<ReadResult> FrameView::read(std::uint64_t offset, std::uint64_t size, Acc
   return read_joined({offset, size}, std::move(first));
 }
 
-// Of very small blocks or chunks: some at a time, copied together.
+// Reads a range of very small blocks or chunks: batch by batch, copied into one buffer.
 Result<ReadResult> FrameView::read_joined(ByteRange wanted, Plan first) const {
   auto joined = std::make_shared<Bytes>(frame_->services().buffers, wanted.size);
   auto out = joined->writable();
@@ -141,7 +142,7 @@ Result<ReadResult> FrameView::read_joined(ByteRange wanted, Plan first) const {
     const bool is_end = some->bytes == 0;  // the frame has become shorter
     wanted.offset += some->bytes;
     wanted.size -= some->bytes;
-    some.reset();  // before the next is admitted
+    some.reset();  // unpins before the next batch is admitted
     if (wanted.size == 0 || is_end) break;
     FRAMEFS_TRY(auto next, read_some(wanted));
     some.emplace(std::move(next));
@@ -188,7 +189,8 @@ Status FrameView::fill_gaps(Plan& plan) const {
     const auto whole = blocks[i]->view();
     spans[span] = whole.subspan(within.offset, within.size);
     owners.push_back(std::move(blocks[i]));
-    // Its last byte is on its way: the rest is in the page cache already, or was never wanted.
+    // The block may be evicted: its last byte is in the reply, and the kernel's page cache has the
+    // rest or was never asked for it.
     const bool is_end = within.offset + within.size == whole.size();
     if (is_end) frame_->release_with(served, plan.requests[i]);
   }
@@ -200,7 +202,7 @@ Result<std::uint64_t> FrameView::seek(Seek what, std::uint64_t offset) const {
   if (!frame) return std::unexpected(frame.error());
   const std::uint64_t nbytes = frame_->nbytes();
   if (offset >= nbytes) return system_error_of(ENXIO, "seek");
-  // Where chunks vary in size, none is a hole: nothing but a stored header tells their sizes.
+  // If chunks vary in size, none counts as a hole: only a stored header tells the size of a chunk.
   const bool is_hole = what == Seek::hole;
   if (frame->header().has_variable_chunks()) return is_hole ? nbytes : offset;
   const std::uint64_t chunksize = frame->header().chunksize;
@@ -210,7 +212,7 @@ Result<std::uint64_t> FrameView::seek(Seek what, std::uint64_t offset) const {
   FRAMEFS_TRY(const auto found, frame_->find_chunk(is_hole, first, end));
   if (found < end) return std::max(offset, found * chunksize);
   if (is_hole) return nbytes;
-  // What lies behind is called data: a hole that nobody hears of does no harm.
+  // The rest counts as data. A hole that is reported as data does no harm.
   if (end < chunks) return end * chunksize;
   return system_error_of(ENXIO, "seek");
 }

@@ -8,7 +8,7 @@
 
 namespace framefs::fs {
 
-// The decoded bytes of a frame, chunk after chunk.
+// The decoded bytes of a frame, chunk by chunk.
 class FrameView final : public View {
  public:
   explicit FrameView(std::shared_ptr<const FrameChunks> frame) : frame_(std::move(frame)) {}
@@ -16,7 +16,7 @@ class FrameView final : public View {
   [[nodiscard]] bool is_readable() const noexcept override { return frame_->frame().has_value(); }
   Result<ReadResult> read(std::uint64_t offset, std::uint64_t size, Access access) const override;
   [[nodiscard]] bool decode_ahead(ByteRange range) const override;
-  // Holes are the chunks that the index says are zero.
+  // A hole is a chunk that is zero according to the index.
   Result<std::uint64_t> seek(Seek what, std::uint64_t offset) const override;
 
  private:

@@ -8,11 +8,11 @@
 
 namespace framefs::fs {
 
-// What lseek() asks for.
+// The kind of byte that lseek() looks for.
 enum class Seek : std::uint8_t { data, hole };
 
-// The bytes of one shown file, in one state of what they come from.  When that changes, a new view is
-// made.  What cannot be opened has a view as well, whose every read fails with the reason.
+// The bytes of one shown file, in one state of its backing file. A change of that file creates a
+// new view. A file that cannot be opened also has a view; each read of it fails with the cause.
 // Threads: any number.
 class View {
  public:
@@ -21,21 +21,23 @@ class View {
   View& operator=(const View&) = delete;
   virtual ~View() = default;
 
-  // False where every read will fail.
+  // False if every read will fail.
   [[nodiscard]] virtual bool is_readable() const noexcept = 0;
 
-  // Bytes [offset, offset + size), less where the file ends before.
+  // Returns bytes [offset, offset + size), or fewer if the file ends before.
   // Errors: those of every chunk and block that the range touches.
   virtual Result<ReadResult> read(std::uint64_t offset, std::uint64_t size,
                                   Access access) const = 0;
 
-  // Decodes into the cache what a read of `range` would need and is not there, in the calling thread
-  // alone.  Whether the file goes on behind it, and decoding ahead is worth it at all.  What fails is
-  // left to those who read it.
+  // Decodes the blocks that a read of `range` would need and that the cache lacks, in the calling
+  // thread alone. Returns true if the file continues after `range` and read-ahead is useful for it.
+  // Ignores errors: the later read reports them.
   [[nodiscard]] virtual bool decode_ahead(ByteRange /*range*/) const { return false; }
 
-  // The first byte from `offset` on that lies in data, or in a hole; the end of the file is a hole.
-  // Errors: system, ENXIO, at or past the end, and where only a hole follows; those of the index.
+  // The first byte from `offset` on that lies in data, or in a hole; the end of the file counts as
+  // a hole.
+  // Errors: system, ENXIO, if `offset` is at or past the end, or if only a hole follows; those of
+  // the index.
   virtual Result<std::uint64_t> seek(Seek what, std::uint64_t offset) const = 0;
 };
 

@@ -10,7 +10,7 @@
 
 namespace framefs::fs {
 
-// Stored bytes as they are: of a file that stands, uncompressed, inside another.
+// Stored bytes, unchanged: a file that another file contains uncompressed.
 class WindowView final : public View {
  public:
   WindowView(Result<std::shared_ptr<const codec::ByteSource>> source, BufferPool& buffers)
