@@ -9,28 +9,28 @@
 namespace framefs::fs {
 namespace {
 
-// Adjacent blocks are read together up to so many stored bytes, and decoded by one thread up to so
-// many decoded ones: enough to make system calls and scheduling cheap, few enough to keep all CPUs
-// busy.
+// Limits of a run of adjacent blocks: the stored bytes of one read, and the decoded bytes of one
+// thread.  The limits are high enough to make system calls and scheduling cheap, and low enough to
+// keep all CPUs busy.
 constexpr std::uint64_t kRunStoredBytes = 128u << 10;
 constexpr std::uint64_t kRunDecodedBytes = 256u << 10;
 
-// Longer than other threads of this process usually keep one that decodes ahead from its processor,
-// which gives way to all.  After such a wait nothing is decoded ahead for so many times as long:
-// then no more is lost by it than the share that this is of all time.
+// Waits longer than this mean that the CPUs are oversubscribed: a low-priority thread that decodes
+// ahead was preempted.  After such a wait, decoding ahead pauses for kPausePerWait times as long.
+// This bounds the share of time that such waits can cost.
 constexpr std::chrono::milliseconds kLongWait{12};
 constexpr int kPausePerWait = 10;
 
-// Parts are decoded in memory that a thread keeps: of blocks up to this size.
+// Partial decoding uses memory that a thread keeps.  Larger blocks are always decoded as a whole.
 constexpr std::uint64_t kLargestBlockOfParts = 1u << 20;
-// What is asked for is a small part of the block: one of so many.
+// Only a part of at most 1/kMaxPartOfBlock of a block is decoded alone.
 constexpr std::uint64_t kMaxPartOfBlock = 8;
 
 std::uint64_t block_bytes(const BlockRequest& request) {
   return request.chunk->block_range(request.block).size;
 }
 
-// Where in the source its chunk begins.
+// The offset of the request's chunk in the source.
 std::uint64_t chunk_offset(const BlockRequest& request) {
   return request.chunk->plain_offset() - request.chunk->header().header_bytes();
 }
@@ -44,7 +44,7 @@ bool needs_first_block(const BlockRequest& request) {
 struct BlockFetcher::Context {
   codec::BlockDecoder decoder;
   codec::Scratch stored;
-  codec::Scratch plain;  // of fetch_part()
+  codec::Scratch plain;  // for fetch_part()
 
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept {
     return decoder.memory_bytes() + stored.memory_bytes() + plain.memory_bytes();
@@ -53,7 +53,7 @@ struct BlockFetcher::Context {
 
 struct BlockFetcher::Job {
   const BlockRequest& request;
-  std::size_t place;  // among the results
+  std::size_t place;  // index in the results
   ByteRange stored;
   DecodeCache::Ticket ticket;
   Block first_block;  // for the delta filter
@@ -69,9 +69,9 @@ struct BlockFetcher::Batch {
   }
 
   const std::span<const BlockRequest> requests;
-  std::vector<Block> blocks;    // the result, place by place
-  std::vector<Job> jobs;        // what is ours to decode
-  std::vector<Job*> by_offset;  // the same, for runs_of()
+  std::vector<Block> blocks;    // the results, in the order of the requests
+  std::vector<Job> jobs;        // the blocks that this fetch() decodes
+  std::vector<Job*> by_offset;  // the same jobs, for runs_of()
   std::vector<std::pair<std::size_t, std::shared_ptr<DecodeCache::Flight>>> awaited;
   std::optional<Failure> failure;
 };
@@ -123,11 +123,12 @@ void BlockFetcher::decode_run(const codec::ByteSource& source, Run run) {
   for (auto* const job : run) {
     const auto part = stored.subspan(job->stored.offset - begin, job->stored.size);
     Status status;
-    // What ends in the middle of a run still has whole blocks before it.
+    // If the run as a whole cannot be read, for example at the end of a truncated file, its first
+    // blocks may still be whole.  Each block is then read alone.
     if (!whole) status = source.read_at(job->stored.offset, part);
     if (status) status = decode_job(*context, *job, part);
     if (!status) {
-      // Of what is damaged there are no parts, in whatever order it is read.
+      // Damaged blocks are not decoded in parts, in whatever order they are read.
       touches_.note(key_of(job->request));
       job->error = status.error();
       job->ticket.fail(status.error());
@@ -135,7 +136,7 @@ void BlockFetcher::decode_run(const codec::ByteSource& source, Run run) {
   }
 }
 
-// How many of the first jobs are adjacent and make one run.
+// The number of jobs at the front that are adjacent and make one run.
 std::size_t BlockFetcher::run_length(std::span<Job* const> jobs) {
   std::uint64_t end = jobs.front()->stored.offset;
   std::uint64_t stored = 0;
@@ -294,7 +295,8 @@ bool BlockFetcher::fetch_ahead(const codec::ByteSource& source,
 
 auto BlockFetcher::fetch(const codec::ByteSource& source, std::span<const BlockRequest> requests)
     -> std::expected<std::vector<Block>, Failure> {
-  // Before anything is claimed: who waits for another's block must owe none itself.
+  // First blocks are fetched before this call claims any block: a thread that waits for another
+  // thread's block must hold no claim itself.
   auto firsts = first_blocks(source, requests);
   if (!firsts) return std::unexpected(firsts.error());
 

@@ -30,8 +30,9 @@ struct BlockRequest {
   ContentId content;  // of the chunk
 };
 
-// Brings decoded blocks: from the cache, from whoever is decoding them already, or from the file,
-// then adjacent ones in one read and all in parallel.
+// Provides decoded blocks.  A block comes from the cache, from another thread that is decoding it
+// already, or from the file.  Adjacent blocks are read from the file in one read, and all blocks
+// are decoded in parallel.
 // Threads: any number.
 class BlockFetcher {
  public:
@@ -46,45 +47,48 @@ class BlockFetcher {
     Error error;  // `at` counts from the start of `source`
     ChunkIndex chunk;
   };
-  // The blocks asked for, in that order.
-  // Errors: the first one that hit, when all that was begun has ended.
+  // Returns the requested blocks, in the order of the requests.
+  // Errors: the first error, once all work that was begun has ended.
   std::expected<std::vector<Block>, Failure> fetch(const codec::ByteSource& source,
                                                    std::span<const BlockRequest> requests);
 
-  // Brings those of the blocks into the cache that nobody else brings, in the calling thread alone,
-  // and a few at a time: who wants one of the others meanwhile decodes it himself.  What fails is
-  // left to those who fetch() it.  False where that is not wanted: the cache has no room for them
-  // beside what is in use; or others keep the processors so busy that who came to need what was
-  // being brought had to wait for it.
+  // Brings blocks into the cache ahead of their readers, except blocks that another thread is
+  // decoding.  It uses the calling thread alone and claims a few blocks at a time; a reader that
+  // wants a block that is not claimed yet decodes it itself.  A later fetch() of the block reports
+  // its error.
+  // Returns false if decoding ahead should pause.  Either the cache has no room for the blocks
+  // beside the values in use.  Or the CPUs are so busy that readers had to wait for blocks that
+  // were being decoded ahead.
   [[nodiscard]] bool fetch_ahead(const codec::ByteSource& source,
                                  std::span<const BlockRequest> requests);
 
-  // Bytes `within` of one block, decoded for this reader alone: of a block that nobody has asked
-  // for lately, and of which they take less than the whole.  Who reads here and there then neither
-  // pays for what he does not read nor fills the cache with it.  Null where fetch() is the better
-  // way, which also says what is wrong with a block.  A block may be damaged behind the part: that
-  // shows when more of it is asked for.
+  // Decodes only the bytes `within` of one block, for this reader alone and without the cache.  It
+  // does so for a small part of a block that no reader has requested lately.  A random reader then
+  // does not pay for bytes that it does not read, and does not fill the cache with them.
+  // Returns null if fetch() is the better way; fetch() also reports the error of a damaged block.
+  // Damage behind the part is not noticed until more of the block is read.
   Block fetch_part(const codec::ByteSource& source, const BlockRequest& request, ByteRange within);
 
-  // The place of a block in the cache.
+  // The key of a block in the cache.
   static CacheKey key_of(const BlockRequest& request);
 
-  // How much of the cache's budget `requests` will use at once, for DecodeCache::admit().
+  // The bytes of the cache's budget that `requests` will use at once, for DecodeCache::admit().
   [[nodiscard]] static std::uint64_t needed_bytes(std::span<const BlockRequest> requests);
 
  private:
-  struct Context;                     // what a thread needs to decode
+  struct Context;                     // the decoder and buffers of one thread
   struct Job;                         // one block to decode
   struct Batch;                       // the state of one fetch()
   using Run = std::span<Job* const>;  // jobs whose stored bytes are adjacent, in file order
-  // The decoded first blocks of chunks whose other blocks cannot be decoded without, by chunk.
+  // The decoded first blocks, by chunk, of chunks whose other blocks cannot be decoded without
+  // them.
   using FirstBlocks = std::unordered_map<std::uint64_t, Block>;
 
   std::expected<FirstBlocks, Failure> first_blocks(const codec::ByteSource& source,
                                                    std::span<const BlockRequest> requests);
   void claim(Batch& batch, FirstBlocks& firsts);
   void wait_for_others(Batch& batch, const codec::ByteSource& source);
-  // All jobs, cut into runs that one thread decodes in one go.
+  // Splits all jobs into runs, each for one thread.
   static std::vector<Run> runs_of(Batch& batch);
   void decode(Batch& batch, const codec::ByteSource& source);
   void decode_run(const codec::ByteSource& source, Run run);
@@ -96,9 +100,9 @@ class BlockFetcher {
   BufferPool& buffers_;
   WorkerPool& workers_;
   FirstTouches touches_;
-  // Nothing is brought ahead before that; nobody infers anything else from it.
+  // No block is decoded ahead before this time.  No other data depends on this value.
   std::atomic<std::chrono::steady_clock::time_point> ahead_from_{};
-  // Of larger blocks, a thread takes new memory each time.
+  // For larger blocks, a thread allocates new memory each time.
   static constexpr KeptIdle kKeptContexts{.max_bytes = 4u << 20};
   IdlePool<Context, kKeptContexts> contexts_;
 };

@@ -5,8 +5,8 @@
 namespace framefs::fs {
 namespace {
 
-// A frame's blocks are of one size, so few sizes are met at once; the list is searched from its
-// end.
+// The blocks of a frame have one size, so the pool holds few sizes at once.  take() searches the
+// list from its end.
 constexpr std::size_t kMaxBuffers = 256;
 
 }  // namespace
@@ -17,7 +17,7 @@ Bytes::Bytes(BufferPool& pool, std::size_t size)
 Bytes::~Bytes() { pool_.give_back(std::move(data_), size_); }
 
 BufferPool::BufferPool(std::uint64_t max_bytes) : most_bytes_(max_bytes) {
-  // give_back() must not fail.
+  // Reserved now, because give_back() must not fail.
   idle_.with([](Idle& idle) { idle.buffers.reserve(kMaxBuffers); });
 }
 
@@ -37,9 +37,9 @@ std::unique_ptr<std::byte[]> BufferPool::take(std::size_t size) {
 
 void BufferPool::give_back(std::unique_ptr<std::byte[]> buffer, std::size_t size) noexcept {
   if (size > most_bytes_) return;
-  std::unique_ptr<std::byte[]> dropped;  // so that the last one is freed after the lock
+  std::unique_ptr<std::byte[]> dropped;  // frees the last one after the lock
   idle_.with([&](Idle& idle) {
-    // The oldest go first: of a size that nobody asks for any more, most likely.
+    // The oldest buffers go first: their size is most likely not needed any more.
     while (!idle.buffers.empty() &&
            (size > most_bytes_ - idle.bytes || idle.buffers.size() == kMaxBuffers)) {
       idle.bytes -= idle.buffers.front().first;

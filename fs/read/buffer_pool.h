@@ -13,7 +13,7 @@ namespace framefs::fs {
 
 class BufferPool;
 
-// Bytes owned by a shared value.  Their memory goes back to the pool it came from.
+// Bytes with shared ownership.  Their memory goes back to the pool it came from.
 class Bytes {
  public:
   Bytes(BufferPool& pool, std::size_t size);
@@ -30,16 +30,16 @@ class Bytes {
   std::unique_ptr<std::byte[]> data_;
 };
 
-// Keeps a little memory that blocks were decoded to for the next blocks: a sequential reader then
-// works in the same few buffers, which stay in the CPU's caches, and the kernel need not hand out
-// and clear fresh pages for every block. Threads: any number.  Lifetime: outlives every Bytes made
-// with it.
+// Keeps a little memory of decoded blocks for the next blocks.  A sequential reader then works in
+// the same few buffers, which stay in the CPU's caches.  The kernel does not have to provide and
+// clear new pages for every block.
+// Threads: any number.  Lifetime: outlives every Bytes made with it.
 class BufferPool {
  public:
-  // Never more than `max_bytes` are kept.
+  // The pool keeps at most `max_bytes`.
   explicit BufferPool(std::uint64_t max_bytes);
 
-  // `size` bytes of undefined content.
+  // Returns `size` bytes of undefined content.
   std::unique_ptr<std::byte[]> take(std::size_t size);
   void give_back(std::unique_ptr<std::byte[]> buffer, std::size_t size) noexcept;
 

@@ -5,16 +5,17 @@
 
 namespace framefs::fs {
 
-// Names one state of the bytes of one file.  Values that the cache holds are found by it: a file that
-// changes gets a new id, no value of the new id is cached yet, and those of the old id age out.
+// Names one state of the bytes of one file.  The cache finds its values by this id.  A file that
+// changes gets a new id, under which no value is cached yet; the values of the old id are evicted
+// with time.
 struct ContentId {
-  std::uint64_t value = 0;  // 0: no state has been named
+  std::uint64_t value = 0;  // 0: no state
 
   [[nodiscard]] explicit operator bool() const noexcept { return value != 0; }
   bool operator==(const ContentId&) const = default;
 };
 
-// Hands out the ids of one mount; none twice.  Threads: any number.
+// Allocates the ids of one mount, each id once.  Threads: any number.
 class ContentIds {
  public:
   // Relaxed: an id carries no other data between threads.

@@ -26,7 +26,7 @@ std::size_t DecodeCache::KeyHash::operator()(const CacheKey& key) const noexcept
 }
 
 Guarded<DecodeCache::Shard>& DecodeCache::shard_of(const CacheKey& key) {
-  // Not the low bits: those choose the bucket inside the shard's map.
+  // The shard does not depend on the low bits: these choose the bucket inside the shard's map.
   return shards_[(KeyHash{}(key) >> 48) % kShards];
 }
 
@@ -62,7 +62,8 @@ DecodeCache::Ticket::~Ticket() {
 }
 
 void DecodeCache::Ticket::publish(Value value, std::uint64_t bytes) {
-  // All that may throw comes first, while the destructor can still tell those who wait.
+  // Everything that may throw comes first, while the destructor can still report the failure to the
+  // waiting threads.
   std::list<CacheKey> age(1, key_);
   auto& cache = *std::exchange(cache_, nullptr);
   const std::uint64_t held = bytes + kOverheadBytes;
@@ -83,7 +84,8 @@ void DecodeCache::Ticket::fail(const Error& error) {
   flight_->land(std::unexpected(error));
 }
 
-// After the map knows: who comes between finds the value ready, or makes it anew.
+// The map is updated before this call.  A thread that asks in between finds the value ready, or
+// makes it again after a failure.
 void DecodeCache::Flight::land(Result<Value> result) {
   result_.with_and_wake([&](auto& landed) { landed = std::move(result); });
 }
@@ -129,8 +131,9 @@ void DecodeCache::drop(const CacheKey& key) {
 
 void DecodeCache::make_room() {
   if (held_.load(std::memory_order_relaxed) <= budget_) return;
-  // Each shard in turn gives its oldest value; a full round without one means all are in use.  The
-  // round is this call's own: shared with others, it might never come to some of the shards.
+  // Takes the oldest value of each shard in turn.  A full round without a value means that all are
+  // in use.  Each call counts its own round: a round shared by several calls might skip a shard
+  // forever.
   auto victim = next_victim_.fetch_add(1, std::memory_order_relaxed);
   std::size_t barren = 0;
   while (held_.load(std::memory_order_relaxed) > budget_ && barren < kShards) {
@@ -139,14 +142,14 @@ void DecodeCache::make_room() {
 }
 
 bool DecodeCache::evict_one(Guarded<Shard>& guarded) {
-  // Freed after the lock: giving back a large block takes the allocator a while.
+  // Freed after the lock: freeing a large block takes the allocator a while.
   Value dropped;
   return guarded.with([&](Shard& shard) {
     auto& ages = shard.by_age;
     for (std::size_t looks = 0; looks < kMaxLooks && !ages.empty(); ++looks) {
       const auto oldest = std::prev(ages.end());
       const auto slot = shard.slots.find(*oldest);
-      // Only the cache holds it, and nobody can come by it without this lock.
+      // Only the cache holds the value, and no thread can get it without this lock.
       if (slot->second.value.use_count() == 1) {
         dropped = std::move(slot->second.value);
         held_.fetch_sub(slot->second.bytes, std::memory_order_relaxed);
@@ -154,7 +157,7 @@ bool DecodeCache::evict_one(Guarded<Shard>& guarded) {
         ages.erase(oldest);
         return true;
       }
-      // What is in use is not old, and the next call is not to come by it again.
+      // A value in use counts as recently used, so that the next call does not look at it again.
       ages.splice(ages.begin(), ages, oldest);
     }
     return false;
@@ -169,8 +172,8 @@ DecodeCache::Admission DecodeCache::admit(std::uint64_t bytes) {
   return bytes <= small_reserve_ / kSmallShare ? admit_small(bytes) : admit_large(bytes);
 }
 
-// Small requests pass the large ones that wait, and large ones that hold the budget: by the
-// reserve.
+// Small requests use the reserve, so they pass large requests that wait and large requests that
+// hold the budget.
 DecodeCache::Admission DecodeCache::admit_small(std::uint64_t bytes) {
   const auto fits_budget = [&](const Admitted& admitted) {
     return admitted.queue.empty() && admitted.has_room(bytes, budget_);
@@ -191,7 +194,7 @@ DecodeCache::Admission DecodeCache::admit_small(std::uint64_t bytes) {
       });
 }
 
-// Large ones take turns.
+// Large requests are admitted in the order of their arrival.
 DecodeCache::Admission DecodeCache::admit_large(std::uint64_t bytes) {
   const auto place = admitted_.with([](Admitted& admitted) {
     return admitted.queue.insert(admitted.queue.end(), Admitted::Waiting{});

@@ -22,7 +22,7 @@ using codec::Error;
 using codec::Result;
 using codec::Status;
 
-// What a cached value is; each kind has one C++ type, see CachedFrame.
+// The kind of a cached value.  Each kind has one C++ type, see CachedFrame.
 enum class CacheKind : std::uint8_t { block, chunk, index_window, chunk_offsets, container };
 
 struct CacheKey {
@@ -33,21 +33,22 @@ struct CacheKey {
   bool operator==(const CacheKey&) const = default;
 };
 
-// One cache for a whole mount: decoded blocks, and the tables needed to find them.
+// The one cache of a mount: decoded blocks, and the tables needed to find them.
 //
-// Whatever it holds is made at most once at a time: who asks first makes it, the others wait for
-// the result.  Failures are handed to those waiting and not kept.
+// Each value is made by at most one thread at a time.  The first thread that asks for a value makes
+// it; the others wait for the result.  A failure is reported to the waiting threads and not kept.
 //
-// The budget counts what is held, values that are still being made included.  Values in use are
-// never dropped; so that they alone cannot pass the budget, readers of blocks are admitted with an
-// estimate of what they will touch, and wait while others use up the budget.
+// The budget counts all values, also those that are still being made.  The cache never evicts
+// values in use.  So that these alone cannot exceed the budget, readers of blocks need an
+// admission: they give an estimate of the bytes they will use, and wait while others use up the
+// budget.
 //
 // Threads: any number.
 class DecodeCache {
  public:
   using Value = std::shared_ptr<const void>;
 
-  // What a value takes beside its own bytes: slot, list node, shared_ptr control block, the
+  // The memory of a value beside its own bytes: slot, list node, shared_ptr control block, the
   // allocator's share.
   static constexpr std::uint64_t kOverheadBytes = 256;
 
@@ -57,7 +58,7 @@ class DecodeCache {
 
   [[nodiscard]] static std::size_t hash_of(const CacheKey& key) noexcept { return KeyHash{}(key); }
 
-  // A value that is being made.  wait() returns it.
+  // A value that is being made.  wait() waits for it and returns it.
   class Flight {
    public:
     [[nodiscard]] Result<Value> wait();
@@ -68,7 +69,7 @@ class DecodeCache {
     Guarded<std::optional<Result<Value>>> result_;
   };
 
-  // The duty to make one value.  Dropped without publish() or fail(), it fails with ENOMEM.
+  // The duty to make one value.  A Ticket destroyed without publish() or fail() fails with ENOMEM.
   class Ticket {
    public:
     Ticket(Ticket&& other) noexcept;
@@ -92,16 +93,16 @@ class DecodeCache {
     std::uint64_t bytes_;
   };
 
-  // What asking for a value came to: exactly one of the three is set.
+  // The result of claim(): exactly one of the three is set.
   struct Claim {
     Value ready;
-    std::shared_ptr<Flight> flight;  // somebody else makes it
+    std::shared_ptr<Flight> flight;  // another thread makes it
     std::optional<Ticket> ours;      // the caller makes it
   };
-  // `bytes`: what the value will take, 0 where that shows only when it is made.
+  // `bytes` is the memory that the value will take, or 0 if that is not known before it is made.
   Claim claim(const CacheKey& key, std::uint64_t bytes);
 
-  // The value of `key`, made by make() -> Result<std::shared_ptr<const T>> where it is missing.
+  // Returns the value of `key`.  Calls make() -> Result<std::shared_ptr<const T>> if it is missing.
   // T must have memory_bytes().
   template <class T, class Make>
   Result<std::shared_ptr<const T>> get(const CacheKey& key, const Make& make) {
@@ -118,7 +119,7 @@ class DecodeCache {
       }
       if (found.flight) {
         auto landed = found.flight->wait();
-        // The request that was to make it has ended, and this one has not.
+        // The error concerns only the request that was to make the value, so this one asks again.
         if (!landed && is_of_another(landed.error())) continue;
         if (!landed) return std::unexpected(landed.error());
         found.ready = std::move(*landed);
@@ -127,17 +128,17 @@ class DecodeCache {
     }
   }
 
-  // Whether an error that Flight::wait() returned is that of another request, not of the value:
-  // this one is to ask again.
+  // Whether an error returned by Flight::wait() concerns only another request, and not the value.
+  // The caller then has to ask again.
   [[nodiscard]] static bool is_of_another(const Error& error);
 
-  // Whether there is such a value, or somebody makes it.
+  // Whether the value is in the cache or being made.
   [[nodiscard]] bool knows(const CacheKey& key);
 
-  // Lets go of a value that will not be asked for again, if it is there and ready.
+  // Evicts a value that no reader will need again, if it is in the cache and ready.
   void drop(const CacheKey& key);
 
-  // The right to use `bytes` of the budget at once, until it is destroyed.
+  // The right to use `bytes` of the budget at once.  It ends when the Admission is destroyed.
   class Admission {
    public:
     Admission() = default;
@@ -159,20 +160,22 @@ class DecodeCache {
     std::uint64_t bytes_ = 0;
     Share share_ = Share::budget;
   };
-  // Waits for the right, in turn; one that passes the whole budget is given when nobody else has
-  // any.  Small requests wait for no large one: they have a reserve beside the budget.  Gives
-  // nothing where the thread's request is cancelled meanwhile: all that it decodes will fail.  What
-  // is dropped before the Admission no longer counts; what is kept longer passes the budget.  A
-  // thread that waits here must hold neither Ticket nor Admission.
+  // Waits in turn for an Admission.  A request larger than the whole budget is admitted when no
+  // other request holds an Admission.  Small requests do not wait for large ones: they have a
+  // reserve beside the budget.
+  // Returns an empty Admission if the thread's request is cancelled meanwhile: all that it decodes
+  // will fail.
+  // A value released before the Admission no longer counts; a value held longer than the Admission
+  // exceeds the budget.  A thread that waits here must hold neither Ticket nor Admission.
   Admission admit(std::uint64_t bytes);
-  // The same without waiting, for what nobody has asked for yet: only as long as what is admitted
-  // leaves half of the budget to others.
+  // The same without waiting, for blocks decoded ahead.  Succeeds only while admitted requests
+  // leave half of the budget to others.
   std::optional<Admission> try_admit(std::uint64_t bytes);
 
-  // Large requests that wait for admission now.
+  // The number of large requests that wait for admission now.
   [[nodiscard]] std::size_t waiting_large() const;
 
-  // What is held now.  Units: bytes.
+  // The memory of all values now.  Units: bytes.
   [[nodiscard]] std::uint64_t held_bytes() const noexcept {
     return held_.load(std::memory_order_relaxed);
   }
@@ -189,14 +192,14 @@ class DecodeCache {
   };
   struct Shard {
     std::unordered_map<CacheKey, Slot, KeyHash> slots;
-    std::list<CacheKey> by_age;  // of the ready ones, latest use first
+    std::list<CacheKey> by_age;  // of the ready values, latest use first
   };
   static constexpr std::size_t kShards = 16;
-  // So many values in use, and no more, one attempt to evict passes over in a shard: while a
-  // request holds very many, attempts must not cost more and more.
+  // An attempt to evict passes over at most this number of values in use in a shard.  Hence
+  // attempts do not become slower while a request holds many values.
   static constexpr std::size_t kMaxLooks = 8;
-  // Of the reserve for small requests, beside the budget; a small request takes no more than a
-  // share.
+  // The size of the reserve for small requests, which is beside the budget.  The last constant
+  // limits the bytes of a small request.
   static constexpr std::uint64_t kMaxSmallReserve = 16u << 20;
   static constexpr std::uint64_t kReserveShare = 8;  // of the budget
   static constexpr std::uint64_t kSmallShare = 4;    // of the reserve
@@ -219,7 +222,7 @@ class DecodeCache {
 
   const std::uint64_t budget_;
   std::array<Guarded<Shard>, kShards> shards_;
-  // A running sum; nobody infers anything else from its value.
+  // A running sum; no other data depends on its value.
   std::atomic<std::uint64_t> held_{0};
   std::atomic<std::size_t> next_victim_{0};  // the shard to evict from next
   const std::uint64_t small_reserve_;

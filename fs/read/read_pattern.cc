@@ -5,15 +5,17 @@
 namespace framefs::fs {
 namespace {
 
-// What the kernel asks for at once: its read-ahead (fuse/read_ahead).
+// The size of the kernel's read-ahead window (fuse/kernel_readahead).
 constexpr std::uint64_t kKernelWindow = 4u << 20;
-// It asks for what follows while the reader is still at what came before.
+// The kernel requests the next windows while the reader still uses an earlier one.
 constexpr std::uint64_t kSlack = 2 * kKernelWindow;
-// So much without a gap shows more than one window, which is all that a fault of a mapping brings.
+// More than this without a gap is more than one window.  A fault of a mapping reads only one
+// window.
 constexpr std::uint64_t kProof = kKernelWindow;
-// So far ahead: while the reader copies one window and the kernel asks for the next, that after it.
+// The distance to decode ahead.  While the reader copies one window and the kernel requests the
+// next, the window after that is decoded.
 constexpr std::uint64_t kAhead = 2 * kKernelWindow;
-// What is taken at a time: what one thread decodes in one go (block_fetcher).
+// The bytes taken at a time: as much as one thread decodes in one run (block_fetcher).
 constexpr std::uint64_t kPiece = 256u << 10;
 
 std::uint64_t distance(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : b - a; }
@@ -36,14 +38,15 @@ Access ReadPattern::note(std::uint64_t offset, std::uint64_t size) {
     next.end = std::max(state.end, offset + size);
     next.bytes += size;
     next.ahead = std::max(state.ahead, next.end);
-    // Who jumps about in a small place, or reads the same bytes again, leaves gaps or asks for too much.
+    // A reader that jumps within a small range leaves gaps.  A reader that reads the same bytes
+    // again requests too many bytes.
     const bool goes_on = is_near && offset >= state.begin &&
                          distance(next.bytes, next.end - next.begin) <= kKernelWindow;
     if (!goes_on) {
       const auto end = offset + size;
       next = {.begin = offset, .end = end, .bytes = size, .ahead = end};
     }
-    // Never more than before: what is ahead of the reader grows by take_ahead() alone.
+    // The bytes ahead of the reader never grow here: only take_ahead() adds some.
     budget_->give_back(held - (next.ahead - next.end));
     state = next;
     return is_near ? Access::sequential : Access::random;

@@ -12,10 +12,10 @@ namespace framefs::fs {
 
 using codec::ByteRange;
 
-// How a reader goes about it, as far as the reads before this one tell.
+// The access pattern of a reader, as far as its earlier reads show it.
 enum class Access : std::uint8_t { random, sequential };
 
-// How many bytes the readers of a mount may have had decoded that they have not asked for yet.
+// Limits the bytes decoded ahead that the readers of a mount have not requested yet.
 // Threads: any number.
 class AheadBudget {
  public:
@@ -33,13 +33,13 @@ class AheadBudget {
 
  private:
   const std::uint64_t limit_;
-  std::atomic<std::uint64_t> used_{0};  // nobody infers anything else from it
+  std::atomic<std::uint64_t> used_{0};  // no other data depends on its value
 };
 
-// What the reads of one open file have been, and which bytes the next ones will want if they go on
-// like that.
-// Threads: any number; the kernel asks for what follows in several requests at a time, which do not
-// arrive in order.
+// The reads of one open file so far, and a forecast of the bytes that the next reads will want if
+// the pattern continues.
+// Threads: any number.  The kernel sends several requests at a time, and they do not arrive in
+// order.
 class ReadPattern {
  public:
   explicit ReadPattern(std::shared_ptr<AheadBudget> budget) : budget_(std::move(budget)) {}
@@ -50,18 +50,19 @@ class ReadPattern {
   // Notes a read.
   Access note(std::uint64_t offset, std::uint64_t size);
 
-  // Whether who reads is far enough into a stretch without gaps to be taken to go on, and what follows
-  // has not all been taken yet.
+  // Whether the reader is far enough into a sequential stretch to be expected to continue, and more
+  // bytes can be taken ahead.
   [[nodiscard]] bool wants_more() const;
-  // The next bytes that are worth decoding now, or nothing.  They count as decoded from then on.
+  // Returns the next bytes that are worth decoding now, or nothing.  From then on they count as
+  // decoded.
   [[nodiscard]] std::optional<ByteRange> take_ahead();
 
  private:
   struct State {
-    std::uint64_t begin = 0;  // of the stretch that is read from front to back
+    std::uint64_t begin = 0;  // of the sequential stretch
     std::uint64_t end = 0;
-    std::uint64_t bytes = 0;  // that were asked for in it
-    std::uint64_t ahead = 0;  // up to where bytes were taken, or `end`
+    std::uint64_t bytes = 0;  // requested in the stretch
+    std::uint64_t ahead = 0;  // the end of the bytes taken ahead, or `end`
     [[nodiscard]] bool wants_more() const noexcept;
   };
 

@@ -10,8 +10,9 @@
 
 namespace framefs::fs {
 
-// Blocks of which a read hands out the rest.  From then on their bytes are in the kernel's page cache,
-// and memory here is better spent on blocks that are read in parts: they leave the cache with this.
+// Blocks whose last bytes a read returns.  From then on all their bytes are in the kernel's page
+// cache, and the memory here is better used for blocks that are read in parts.  The destructor
+// evicts the blocks from the cache.
 class ServedBlocks {
  public:
   ServedBlocks() = default;
@@ -29,10 +30,12 @@ class ServedBlocks {
   std::vector<std::pair<DecodeCache*, CacheKey>> blocks_;
 };
 
-// What a read came to: bytes where they lie, without another copy, and what keeps them there.
-// Lifetime: the spans are good as long as this object is; destroy it once the reply is sent.
+// The result of a read: the bytes where they lie, without another copy, and the owners that keep
+// them in memory.
+// Lifetime: the spans are valid as long as this object lives; destroy it once the reply is sent.
 struct ReadResult {
-  // In this order: the owners let go first, then the cache, and then the next reader is admitted.
+  // The order matters for destruction: first the owners release the bytes, then the cache evicts
+  // the blocks, and then the next reader is admitted.
   DecodeCache::Admission admission;
   ServedBlocks served;
   std::vector<std::shared_ptr<const void>> owners;

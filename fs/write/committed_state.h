@@ -72,8 +72,8 @@ class CommittedState {
 
   // To be called before `head` is written to `file`, or before `file` is renamed into place.
   void begin_publish(const Head& head, const FileReader& file);
-  // To be called after that.  Index and trailer are at `tail`, and `tail_checksum` is their
-  // checksum.
+  // To be called after the write or rename.  Index and trailer are at `tail`, and `tail_checksum`
+  // is their checksum.
   void publish(const Head& head, const FileReader& file, codec::ByteRange tail,
                std::uint64_t tail_checksum);
 

@@ -189,7 +189,7 @@ codec::FrameSizes ContiguousBackend::empty_sizes(
 }
 
 // The trailer of a frame without chunks has to stand right behind the header.  The committed state
-// may have chunks there: a commit of its own first moves them away.
+// may have chunks or its tail there: a commit of its own first moves them away.
 Status ContiguousBackend::prepare_empty(std::span<const std::byte> trailer) {
   FRAMEFS_CHECK(vacate_head(trailer.size()));
   pending_ = Pending{.sizes = empty_sizes(trailer),

@@ -20,7 +20,8 @@ namespace framefs::fs {
 // Source: frame format, "Shadow commit".
 class ContiguousBackend final : public FrameBackend {
  public:
-  // `file` is open for reading and writing, and `frame` was opened from it; `entries` are its index.
+  // `file` is open for reading and writing.  `frame` was opened from it, and `entries` are the
+  // index of the frame.
   // Errors: system; those of reading the header.
   static Result<std::unique_ptr<ContiguousBackend>> open(std::shared_ptr<const FileReader> file,
                                                          const codec::Frame& frame,
