@@ -59,7 +59,7 @@ Status Attributes::set_times(const Node& node, int fd, const timespec& accessed,
   return session ? session->set_mtime(modified, set) : set();
 }
 
-// The directory that a sparse frame is; nothing for other files.
+// The directory of a sparse frame; empty for other files.
 Result<UniqueFd> Attributes::open_sparse(const Node& node) const {
   if (!node.key.shows_frame()) return UniqueFd();
   FRAMEFS_TRY(const auto fd, parts_.locator.open(node, O_PATH | O_NOFOLLOW));
@@ -68,7 +68,7 @@ Result<UniqueFd> Attributes::open_sparse(const Node& node) const {
   return reopen(fd.get(), O_RDONLY | O_DIRECTORY);
 }
 
-// Where the attributes are that a file has in SOURCE: for a sparse frame, at its index.
+// Opens the file in SOURCE that has the attributes; for a sparse frame, the index file.
 Result<UniqueFd> Attributes::open_attributes(const Node& node) const {
   FRAMEFS_TRY(auto fd, parts_.locator.open(node, O_PATH | O_NOFOLLOW));
   FRAMEFS_TRY(const auto st, stat_of(fd.get()));
@@ -79,10 +79,10 @@ Result<UniqueFd> Attributes::open_attributes(const Node& node) const {
 Result<struct stat> Attributes::set(NodeId id, const AttributeChange& change, OpenFile* file) {
   FRAMEFS_TRY(const auto node, parts_.tree.find(id));
   FRAMEFS_CHECK(parts_.tree.check_writable(*node));
-  // The directory around one entry stands for nothing in SOURCE.
+  // The directory around a single entry does not exist in SOURCE.
   if (node->key.shown_as == ShownAs::single_entry) return system_error_of(EPERM, "setattr");
   FRAMEFS_TRY(const auto fd, open_attributes(*node));
-  // In this order: a new owner takes bits of the mode away, a new size changes times.
+  // The order matters: a new owner clears bits of the mode, and a new size changes the times.
   if (change.user || change.group) FRAMEFS_CHECK(set_owner(*node, fd.get(), change));
   if (change.mode) FRAMEFS_CHECK(set_mode(*node, fd.get(), *change.mode));
   if (change.size) FRAMEFS_CHECK(parts_.contents.truncate(*node, file, *change.size));

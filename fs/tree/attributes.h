@@ -21,25 +21,25 @@
 
 namespace framefs::fs {
 
-// What setattr asks for.
+// The changes that one setattr request contains.
 struct AttributeChange {
   std::optional<uid_t> user;
   std::optional<gid_t> group;
   std::optional<mode_t> mode;  // permission bits
   std::optional<std::uint64_t> size;
-  // As utimensat(2) has them: UTIME_NOW, UTIME_OMIT.
+  // As in utimensat(2), including UTIME_NOW and UTIME_OMIT.
   std::optional<timespec> accessed;
   std::optional<timespec> modified;
 };
 
-// Owner, mode, times and extended attributes: those of the file in SOURCE, and what the mount says of
-// a frame.
-// Errors of all members: system, as the call on SOURCE failed; EROFS for changes where nothing can be
-//   changed, or in a container.
+// Owner, mode, times and extended attributes.  They are those of the file in SOURCE; for a frame,
+// the mount adds attributes that describe the frame.
+// Errors of all members: system, from the failed call on SOURCE; EROFS for a change in a read-only
+//   mount or in a container.
 // Threads: any number.
 class Attributes {
  public:
-  // Lifetime: all that is referred to outlives it.
+  // Lifetime: all referenced objects outlive the `Attributes`.
   struct Parts {
     const SourceTree& tree;
     const NodeLocator& locator;
@@ -49,16 +49,16 @@ class Attributes {
   };
   Attributes(const codec::Limits& limits, const Parts& parts) : limits_(limits), parts_(parts) {}
 
-  // `file` is the node's where it is open, or null.  Returns the attributes afterwards.
+  // `file` is an open file of the node, or null.  Returns the attributes after the change.
   Result<struct stat> set(NodeId id, const AttributeChange& change, OpenFile* file);
-  // Returns when the names in the directory would outlast a loss of power.
+  // Returns when the names in the directory would survive a power failure.
   Status sync_directory(NodeId id);
 
-  // Errors of xattr(): ENODATA where there is none.
+  // Errors of xattr(): ENODATA for an attribute that does not exist.
   Result<std::vector<std::string>> xattr_names(NodeId id);
   Result<std::vector<char>> xattr(NodeId id, const std::string& name);
-  // Errors: EPERM for what the mount says of a frame; EEXIST, ENODATA as `flags`, those of
-  //   setxattr(2), demand.
+  // Errors: EPERM for an attribute that the mount computes for a frame; EEXIST and ENODATA as
+  //   `flags`, those of setxattr(2), require.
   Status set_xattr(NodeId id, const std::string& name, std::span<const std::byte> value, int flags);
   Status remove_xattr(NodeId id, const std::string& name);
 

@@ -20,14 +20,15 @@ constexpr std::string_view kInfo = "user.framefs.info";
 constexpr std::string_view kMeta = "user.framefs.meta.";
 constexpr std::string_view kVlmeta = "user.framefs.vlmeta.";
 
-// Access control lists and security labels are rules for the kernel, which heeds none of a file in
-// SOURCE when it is used through the mount.  So the mount neither shows nor takes them.  It says so by
-// EOPNOTSUPP: after ENODATA `ls -l` would ask each file for both.
+// Access control lists and security labels are rules for the kernel.  The kernel does not apply
+// those of a file in SOURCE to accesses through the mount, so the mount neither shows nor accepts
+// them.  It answers EOPNOTSUPP: after ENODATA, `ls -l` would request both for each file.
 bool is_of_source(std::string_view name) {
   return !name.starts_with("system.") && !name.starts_with("security.");
 }
 
-// A call that takes a buffer and says how much it would need, until the two agree.
+// Repeats a call that takes a buffer and returns the size it needs, until the buffer is large
+// enough.
 template <class Call>
 Result<std::vector<char>> read_grown(const char* name, const Call& call) {
   while (true) {
@@ -35,14 +36,14 @@ Result<std::vector<char>> read_grown(const char* name, const Call& call) {
     if (size < 0) return system_error(name);
     std::vector<char> bytes(static_cast<std::size_t>(size));
     const auto got = call(bytes.data(), bytes.size());
-    if (got < 0 && errno == ERANGE) continue;  // it grew meanwhile
+    if (got < 0 && errno == ERANGE) continue;  // the value grew meanwhile
     if (got < 0) return system_error(name);
     bytes.resize(static_cast<std::size_t>(got));
     return bytes;
   }
 }
 
-// Whether a metalayer's name can stand in that of an attribute.
+// Whether a metalayer's name can be part of an attribute's name.
 bool is_attribute_name(const std::string& name) {
   return !name.empty() && name.find('\0') == std::string::npos;
 }
@@ -61,7 +62,7 @@ std::vector<char> as_chars(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-// The frame that a node shows; nothing where it shows none that can be opened.
+// The frame that a node shows; empty if the node shows no frame or the frame cannot be opened.
 Result<Attributes::OpenedFrame> Attributes::open_frame(Node& node) {
   FRAMEFS_TRY(const auto source, parts_.locator.open_file(node));
   FRAMEFS_TRY(auto origin, parts_.containers.origin_of(node, source));
@@ -70,7 +71,8 @@ Result<Attributes::OpenedFrame> Attributes::open_frame(Node& node) {
   return OpenedFrame{std::move(origin), std::move(*opened)};
 }
 
-// What the mount says of a frame; nothing where there is none that can be opened.
+// The attributes that the mount computes for a frame; empty if there is no frame that can be
+// opened.
 std::vector<std::string> Attributes::frame_xattr_names(Node& node) {
   std::vector<std::string> names;
   if (!node.key.shows_frame()) return names;
@@ -97,7 +99,7 @@ Result<std::vector<std::string>> Attributes::xattr_names(NodeId id) {
   const auto path = path_of_fd(fd.get());
   const auto stored = read_grown(
       "listxattr", [&](char* to, std::size_t size) { return ::listxattr(path.c_str(), to, size); });
-  // Where SOURCE has no attributes, the frames have theirs all the same.
+  // Frames have attributes even if SOURCE supports none.
   if (!stored && stored.error().sys != ENOTSUP) return std::unexpected(stored.error());
   if (!stored) return names;
   std::string_view rest(stored->data(), stored->size());

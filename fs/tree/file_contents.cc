@@ -14,16 +14,16 @@
 namespace framefs::fs {
 namespace {
 
-// Whether another writer has changed the frame since, and nothing was lost by that.
+// Whether another writer has changed the frame since, without loss of written data.
 bool is_superseded(const FrameWriteSession& session) {
   return session.is_lost() && !session.has_lost_bytes();
 }
 
-// Zeros are written to an array's bytes in pieces of this size.
+// Zeros are written to an array in pieces of this size.
 constexpr std::size_t kZeroBytes = 256u << 10;
 
 Result<std::uint64_t> seek_file(int fd, Seek what, std::uint64_t offset) {
-  // The position that this moves is nobody's: files are read by offset.
+  // Moving this position is harmless: files are read by offset.
   const auto found =
       ::lseek(fd, static_cast<off_t>(offset), what == Seek::data ? SEEK_DATA : SEEK_HOLE);
   if (found < 0) return system_error("lseek");
@@ -57,12 +57,12 @@ Result<FileContents::ContentNow> FileContents::content_now(const OpenFile& file)
   return parts_.writers.sessions().observe(file_key(node), look);
 }
 
-// Notes one handle more, and in which state it found the file.
+// Counts a new handle and records the state in which it found the file.
 bool FileContents::keeps_pages(Node& node, const ContentNow& now) {
   return node.state.with([&](Node::State& state) {
     ++state.open_handles;
     const bool is_known = std::exchange(state.kernel_pages, now.identity) == now.identity;
-    // A file that is being written changes by what the kernel itself has handed over.
+    // While a session writes the file, all its changes come from the kernel itself.
     const bool is_same_session =
         std::exchange(state.kernel_pages_of, now.session_id) == now.session_id;
     return is_known || (now.session_id != 0 && is_same_session);
@@ -71,7 +71,7 @@ bool FileContents::keeps_pages(Node& node, const ContentNow& now) {
 
 Result<bool> FileContents::bypasses_pages(const OpenFile& file, bool is_written) const {
   const auto& key = file.node->key;
-  // What is written by way of one view of an array is not in the pages of the other.
+  // Pages of one view of an array do not contain what was written through the other view.
   if (is_written) return arrays_ == ArrayViews::both && key.shown_as != ShownAs::frame;
   if (!key.has_view()) {
     if (!file.source.file()) return system_error_of(EISDIR, "open");
@@ -108,8 +108,7 @@ Result<OpenedFile> FileContents::open_as(std::shared_ptr<Node> node, BackingFile
 }
 
 void FileContents::close(const OpenFile& file) {
-  // The view goes with the last handle, and its descriptor with it; what the cache holds stays
-  // good.
+  // The last handle releases the view and its descriptor; the cached blocks stay valid.
   std::shared_ptr<const View> dropped;
   file.node->state.with([&](Node::State& state) {
     if (--state.open_handles == 0) dropped = std::move(state.view);
@@ -126,7 +125,7 @@ Result<ReadResult> FileContents::read(OpenFile& file, std::uint64_t offset, std:
   if (const auto session = parts_.writers.session_of(*file.node)) {
     const auto view = parts_.views.of_session(*file.node, *session);
     auto result = session->read_checked([&] { return view->read(offset, size, access); });
-    // What another writer has made of it is in the file.
+    // The file has the content that the other writer made.
     if (!session->is_lost()) return result;
   }
   FRAMEFS_TRY(const auto view, parts_.views.current(file));
@@ -146,12 +145,12 @@ Result<std::uint64_t> FileContents::seek(const OpenFile& file, Seek what, std::u
   return view->seek(what, offset);
 }
 
-// All bytes of an array are there from the beginning.
+// All bytes of an array exist from the beginning.
 Status FileContents::write_array(Node& node, FrameWriteSession& session, std::uint64_t offset,
                                  std::span<const std::byte> bytes) {
   const auto view = parts_.views.array_of(node, session);
   if (!view->is_readable()) return system_error_of(EIO, "write");
-  // A program that writes by pages of memory writes the header as well: as it is.
+  // A program that writes through a memory mapping also writes the header, unchanged.
   const auto header = view->header();
   if (offset < header.size()) {
     const auto known = header.subspan(offset);
@@ -196,7 +195,7 @@ Result<bool> FileContents::append(OpenFile& file, std::uint64_t offset,
     FRAMEFS_TRY(const auto st, stat_of(file.source.fd()));
     return static_cast<std::uint64_t>(st.st_size) == offset + bytes.size();
   }
-  // The size of an array is fixed: nothing can be appended, as the write itself says.
+  // The size of an array is fixed: nothing can be appended, and the write itself reports that.
   if (key.shown_as != ShownAs::frame) {
     FRAMEFS_CHECK(write(file, offset, bytes));
     return true;
@@ -263,7 +262,7 @@ Status FileContents::allocate_array(OpenFile& file, bool makes_zeros, bool may_g
 }
 
 Status FileContents::flush(OpenFile& file) {
-  // What cannot be stored shows while there is somebody to be told.
+  // Reports storage errors while the file still has a caller.
   const auto session = file.session.get();
   if (!session || is_superseded(*session)) return {};
   return session->flush(ChunkOverlay::Which::all);
@@ -271,7 +270,7 @@ Status FileContents::flush(OpenFile& file) {
 
 Status FileContents::sync(OpenFile& file, bool only_data) {
   if (const auto own = file.session.get()) {
-    static_cast<void>(own->check());  // is_superseded() then tells
+    static_cast<void>(own->check());  // is_superseded() reads the result
     if (!is_superseded(*own)) return own->commit(true);
   }
   if (const auto session = parts_.writers.session_of(*file.node)) return session->commit(true);

@@ -13,19 +13,19 @@
 
 namespace framefs::fs {
 
-// An open file, as the answer to an opening.
+// The result of opening a file.
 struct OpenedFile {
   std::unique_ptr<OpenFile> file;
-  bool keep_pages = false;    // what the kernel holds of the file is still right
-  bool bypass_pages = false;  // every read must come here, for it has an error to report
+  bool keep_pages = false;    // the kernel's cached pages of the file are still valid
+  bool bypass_pages = false;  // every read must reach the daemon, which has an error to report
 };
 
 // The bytes of files.
-// Errors of all members: system, as the call on SOURCE failed.
+// Errors of all members: system, from the failed call on SOURCE.
 // Threads: any number.
 class FileContents {
  public:
-  // Lifetime: all that is referred to outlives it.
+  // Lifetime: all referenced objects outlive the `FileContents`.
   struct Parts {
     SourceTree& tree;
     const NodeLocator& locator;
@@ -36,38 +36,41 @@ class FileContents {
   FileContents(const MountOptions& options, const Parts& parts)
       : arrays_(options.arrays), parts_(parts) {}
 
-  // `flags` are those of open(2).  Errors: EROFS for writing to what cannot be written to.
+  // `flags` are those of open(2).  Errors: EROFS if a read-only file is opened for writing.
   Result<OpenedFile> open(NodeId id, int flags);
-  // Opens what is open in SOURCE already; `new_file` where it was just made to become a frame.
+  // Opens a node whose backing file is already open.  `new_file` is set for a file that was just
+  // created to become a frame.
   Result<OpenedFile> open_as(std::shared_ptr<Node> node, BackingFile source, int flags,
                              const NewFile* new_file);
   void close(const OpenFile& file);
 
-  // Where NodeKey::has_view(); other files are read through OpenFile::source.
+  // For nodes with NodeKey::has_view(); other files are read through OpenFile::source.
   // Errors: those of View::read().
   Result<ReadResult> read(OpenFile& file, std::uint64_t offset, std::uint64_t size);
-  // Errors: those of View::seek(); of other files, as lseek() has them.
+  // Errors: those of View::seek(); for files without a view, those of lseek().
   Result<std::uint64_t> seek(const OpenFile& file, Seek what, std::uint64_t offset);
 
-  // The members below want a file that was opened for writing.
-  // Errors: no_space and others of storing what was written, now or before; EPERM for an array's
-  //   header and beyond its end; over_limit.
+  // The members below require a file that was opened for writing.
+  // Errors: no_space and other errors of storing this write or an earlier one; EPERM for a write to
+  //   an array's header or beyond its end; over_limit.
   Status write(OpenFile& file, std::uint64_t offset, std::span<const std::byte> bytes);
-  // Writes bytes where the file ends now.  False where that is not at `offset`, where the caller took
-  // the end to be: its pages from there on are wrong.  Errors: likewise.
+  // Appends bytes at the current end of the file.  Returns false if the end is not at `offset`,
+  // where the caller expected it; the caller's pages from `offset` on are then wrong.
+  // Errors: those of write().
   Result<bool> append(OpenFile& file, std::uint64_t offset, std::span<const std::byte> bytes);
   // `mode` is that of fallocate(2).
   Status allocate(OpenFile& file, int mode, std::uint64_t offset, std::uint64_t size);
-  // Stores what was written, so that failures to do so are known when the file is closed.
+  // Stores the written bytes, so that a failure is known when the file is closed.
   Status flush(OpenFile& file);
-  // Returns when what anybody wrote to the file would outlast a loss of power.
+  // Returns when all writes to the file, by any process, would survive a power failure.
   Status sync(OpenFile& file, bool only_data);
 
-  // `file` is the node's where it is open, or null.
+  // `file` is an open file of the node, or null.
   Status truncate(Node& node, OpenFile* file, std::uint64_t size);
 
  private:
-  // The state of an open file's content, and the session that writes it (0: none), of one moment.
+  // The state of an open file's content and the session that writes it (0: none), read at one
+  // moment.
   struct ContentNow {
     FileIdentity identity;
     std::uint64_t session_id = 0;

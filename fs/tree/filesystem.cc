@@ -10,8 +10,8 @@
 namespace framefs::fs {
 namespace {
 
-// What is kept for reuse beside the cache: enough for the blocks that are decoded at a time, little
-// beside the budget.
+// Idle buffers kept for reuse, in addition to the cache: enough for the blocks that are decoded at
+// a time, little compared with the cache budget.
 constexpr std::uint64_t kIdleBufferBytes = 16u << 20;
 constexpr std::uint64_t kIdleBufferShare = 16;
 

@@ -25,12 +25,12 @@
 
 namespace framefs::fs {
 
-// A mount without its kernel interface: the four services that answer for it, and what they share.
-// Each service has the members that it needs and knows no others.
+// A mount without its kernel interface: the four services and the objects that they share.  Each
+// service refers only to the objects that it needs.
 // Threads: any number.
 class Filesystem {
  public:
-  // `watcher` is for tests.  Errors: system, where SOURCE cannot be opened.
+  // `watcher` is for tests.  Errors: system, if SOURCE cannot be opened.
   static Result<std::unique_ptr<Filesystem>> open(const MountOptions& options, Log& log,
                                                   SourceProbe::Watcher watcher = nullptr);
 
@@ -65,13 +65,14 @@ class Filesystem {
   NodeLocator locator_;
   const OpenContainers containers_;
   const NodeViews views_;
-  // These refer to the members at the end, which are made after them and destroyed before.
+  // These members refer to the last members, which are constructed after them and destroyed before
+  // them.
   const FrameWriters writers_;
   SourceTree tree_;
   FileContents contents_;
   Namespace namespace_;
   Attributes attributes_;
-  // The last: their threads use all the others.
+  // The last members: their threads use all the others.
   WriteSessionTable sessions_;
   DecodeAhead ahead_;
 };

@@ -8,7 +8,7 @@
 namespace framefs::fs {
 namespace {
 
-// Opens once more what `fd` holds: a file, or the directory of a sparse frame.
+// Opens the object of `fd` again: a file, or the directory of a sparse frame.
 Result<UniqueFd> reopen_frame(int fd) {
   auto again = reopen(fd, O_RDWR | O_NONBLOCK);
   if (!again && again.error().sys == EISDIR) again = reopen(fd, O_RDONLY | O_DIRECTORY);
@@ -59,15 +59,15 @@ Result<BackingFile> FrameWriters::open(const Node& node, int flags) const {
   if (!fd && node.key.has_view() && fd.error().sys == EISDIR) {
     fd = parts_.locator.open(node, O_RDONLY | kAlways);  // the directory of a sparse frame
   } else if (!fd && !node.key.has_view() && fd.error().sys == EACCES) {
-    // A plain file is opened for reading too, as the kernel may want to read what surrounds the bytes
-    // that are written; where that is not allowed, it does without.
+    // A plain file is opened for reading too, because the kernel may read the bytes around a write.
+    // If reading is not allowed, the kernel does without.
     fd = parts_.locator.open(node, (flags & O_ACCMODE) | kAlways);
   }
   if (!fd) return std::unexpected(fd.error());
   return BackingFile::adopt(std::move(*fd));
 }
 
-// A frame that was never written to gets its typesize and filters with its first chunk.
+// A frame that was never written gets its typesize and filters with its first chunk.
 Result<std::shared_ptr<FrameWriteSession>> FrameWriters::make(Node& node, const BackingFile& source,
                                                               const NewFile* new_file) const {
   FRAMEFS_TRY(const auto st, source.content_stat());

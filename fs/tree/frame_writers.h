@@ -18,18 +18,18 @@
 
 namespace framefs::fs {
 
-// What a new file is made as.
+// How a new file is created.
 struct NewFile {
   std::string source_name;
-  std::optional<NewFrame> frame;   // nothing: a plain file
-  std::vector<std::byte> bytes{};  // what is in it at first
+  std::optional<NewFrame> frame;   // unset: a plain file
+  std::vector<std::byte> bytes{};  // its initial content
 };
 
 // The write sessions of nodes.
 // Threads: any number.
 class FrameWriters {
  public:
-  // Lifetime: all that is referred to outlives it.
+  // Lifetime: all referenced objects outlive the `FrameWriters`.
   struct Parts {
     const NodeLocator& locator;
     const OpenContainers& containers;
@@ -39,31 +39,32 @@ class FrameWriters {
   };
   explicit FrameWriters(const Parts& parts) : parts_(parts) {}
 
-  // Null where nobody writes the node's frame, and where another writer has changed it since.
+  // The session that writes the node's frame.  Null if no session writes it, or if another writer
+  // has changed the frame since.
   [[nodiscard]] WriteSessionTable::Session session_of(const Node& node) const;
-  // The same of a file of SOURCE.
+  // The same for a file of SOURCE.
   [[nodiscard]] WriteSessionTable::Session session_of(const FileKey& file) const;
 
-  // What is to be opened of a node for writing; of a frame, for reading too, whatever was asked for.
+  // Opens the backing file of a node for writing.  A frame is always opened for reading too.
   // `flags` are those of open(2).  Errors: system.
   [[nodiscard]] Result<BackingFile> open(const Node& node, int flags) const;
-  // Joins the session of the node's frame as one more writer; leave() ends that.  `new_file` where the
-  // file was just made to become a frame.  Errors: those of open_for_writing_frame().
+  // Joins the session of the node's frame as one more writer; leave() ends that.  `new_file` is set
+  // for a file that was just created to become a frame.  Errors: those of open_for_writing_frame().
   Result<std::shared_ptr<FrameWriteSession>> join(Node& node, const BackingFile& source,
                                                   const NewFile* new_file) const;
   void leave(const Node& node, const WriteSessionTable::Session& session) const {
     parts_.sessions.close(file_key(node), session);
   }
 
-  // A session whose frame is this process's to change.
+  // A session whose frame this process may change.
   struct Changing {
     WriteSessionTable::Session session;
     FrameWriteSession::Change change;
     FrameWriteSession* operator->() const noexcept { return session.get(); }
   };
-  // Of the session by which the file is open for writing; another one takes its place where another
-  // writer has changed the frame while this mount had nothing to commit.
-  // Errors: EBADF where it is not open for writing; EIO, EAGAIN, EBUSY as FrameWriteSession has them.
+  // Begins a change through the session by which the file is open for writing.  If another writer
+  // changed the frame while this mount had nothing to commit, a new session replaces that one.
+  // Errors: EBADF if the file is not open for writing; EIO, EAGAIN, EBUSY as for FrameWriteSession.
   Result<Changing> begin_change(OpenFile& file) const;
 
   // Runs body(session), () -> Status, as a writer of the node's frame.

@@ -7,8 +7,8 @@
 
 namespace framefs::fs {
 
-// Inode numbers for one mount out of those of the several devices that SOURCE may span.  A file of
-// SOURCE's own device keeps its number, so that numbers stay the same from mount to mount.
+// Maps the inode numbers of the devices that SOURCE spans to inode numbers of one mount.  A file on
+// SOURCE's own device keeps its number, so its number is the same in every mount.
 // Threads: any number.
 class InodeNumbers {
  public:
@@ -18,7 +18,7 @@ class InodeNumbers {
 
  private:
   const std::uint64_t root_device_;
-  Guarded<std::vector<std::uint64_t>> others_;  // devices, in the order they were met
+  Guarded<std::vector<std::uint64_t>> others_;  // devices, in the order of first use
 };
 
 }  // namespace framefs::fs

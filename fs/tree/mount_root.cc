@@ -10,8 +10,8 @@
 namespace framefs::fs {
 namespace {
 
-// What a SOURCE is taken for that is named on the command line: without a suffix that says otherwise
-// it may be any frame.
+// The content to look for in a SOURCE that is named on the command line: any frame, unless the
+// suffix says otherwise.
 Expected expected_source(const std::string& name) {
   const auto expected = expected_content(name);
   return expected == Expected::nothing ? Expected::array : expected;
@@ -35,7 +35,7 @@ Result<MountRoot> directory_root(const MountOptions& options) {
 
 Result<MountRoot> find_mount_root(const MountOptions& options) {
   FRAMEFS_TRY(auto root, SourceRoot::open_entry(options.source));
-  // "/" is the one directory that is an entry of none.
+  // "/" is the only directory that is not an entry of another directory.
   if (root.path() == ".") return directory_root(options);
   FRAMEFS_TRY(const auto folder, root.open(".", O_PATH | O_DIRECTORY));
   const auto expected = expected_source(root.path());

@@ -7,16 +7,17 @@
 
 namespace framefs::fs {
 
-// What SOURCE is, and so what the root of the mount is.
+// What SOURCE is, and hence what the root of the mount is.
 struct MountRoot {
   SourceRoot root;
   SourceEntry entry;
-  ShownAs shown_as = ShownAs::itself;     // of the root
-  Expected expected = Expected::nothing;  // what the SOURCE of one entry is taken for
+  ShownAs shown_as = ShownAs::itself;     // how the root is shown
+  Expected expected = Expected::nothing;  // the content to look for in a SOURCE of one entry
 };
 
-// Looks at SOURCE and at how it is to be mounted.
-// Errors: system, where SOURCE cannot be opened, or does not go with MOUNTPOINT; the field says why.
+// Determines the root of the mount from SOURCE and the mount options.
+// Errors: system, if SOURCE cannot be opened or does not fit MOUNTPOINT; the error's field says
+//   why.
 Result<MountRoot> find_mount_root(const MountOptions& options);
 
 }  // namespace framefs::fs

@@ -34,10 +34,10 @@ bool may_be_special(const Folder& folder, const Folder::Item& item) {
   return may_be_read && folder.expected(item.name) != Expected::nothing;
 }
 
-// A folder as it will be when some of its entries are gone.
+// A folder without some of its entries.
 class FolderWithout final : public Folder {
  public:
-  // Lifetime: both outlive it.
+  // Lifetime: both arguments outlive it.
   FolderWithout(const Folder& folder, const std::vector<std::string>& leaving)
       : folder_(folder), leaving_(leaving) {}
 
@@ -63,7 +63,7 @@ class FolderWithout final : public Folder {
   const std::vector<std::string>& leaving_;
 };
 
-// Whether the error says that there is nothing of that name.
+// Whether the error says that no entry has that name.
 bool is_absence(const Error& error) { return error.sys == ENOENT || error.sys == ENAMETOOLONG; }
 
 }  // namespace
@@ -73,27 +73,27 @@ std::vector<ShownName> NameMap::wanted(std::string_view name, const FrameSummary
   return wanted_names(name, file, arrays_);
 }
 
-// `is_taken`: whether something else is called so or would like to be.
+// `is_taken`: whether another entry has the name or wants it.
 template <class Taken>
 std::vector<ShownName> NameMap::names_of(const std::string& source, const FrameSummary& file,
                                          std::vector<ShownName> wanted_names,
                                          const Taken& is_taken) const {
   const auto is_free = [&](const ShownName& shown) {
-    // A second name can be longer than its source's, and than any name may be.
+    // A second name can be longer than the name in SOURCE, and longer than NAME_MAX.
     return shown.name.size() <= NAME_MAX && !is_taken(shown.name);
   };
   if (!wanted_names.empty() && std::ranges::all_of(wanted_names, is_free)) return wanted_names;
   auto names = full_names(source, file, arrays_);
-  // Its own name is its own; a second one gives way.
+  // An entry always keeps its own name; a second name yields to other entries.
   std::erase_if(names, [&](const auto& shown) { return shown.name != source && !is_free(shown); });
   return names;
 }
 
-// All entries of a folder, with what was found out about those that may be special.
+// All entries of a folder, with the probe results of those that may be special.
 struct NameMap::Classified {
   std::vector<Folder::Item> items;
-  std::vector<std::optional<SourceEntry>> entries;  // item by item
-  std::vector<std::vector<ShownName>> wanted;       // likewise
+  std::vector<std::optional<SourceEntry>> entries;  // one for each item
+  std::vector<std::vector<ShownName>> wanted;       // one for each item
 };
 
 Result<NameMap::Classified> NameMap::classify_all(const Folder& folder) const {
@@ -109,7 +109,7 @@ Result<NameMap::Classified> NameMap::classify_all(const Folder& folder) const {
     all.entries[i] = std::move(*entry);
     all.wanted[i] = wanted(item.name, all.entries[i]->summary);
   };
-  // A look is a system call or two: handing them out one by one would cost as much.
+  // A probe takes a system call or two: distributing probes one by one would cost as much.
   constexpr std::size_t kAtOnce = 64;
   const auto count = all.items.size();
   pool_.run(count / kAtOnce + 1, [&](std::size_t batch) {
@@ -121,7 +121,7 @@ Result<NameMap::Classified> NameMap::classify_all(const Folder& folder) const {
 
 Result<std::vector<DirectoryEntry>> NameMap::list(const Folder& folder) const {
   FRAMEFS_TRY(auto all, classify_all(folder));
-  // How many entries are called so, or would like to be.
+  // The number of entries that have or want each name.
   std::unordered_map<std::string_view, std::size_t> claims;
   claims.reserve(2 * all.items.size());
   for (const auto& item : all.items) ++claims[item.name];
@@ -149,7 +149,7 @@ Result<std::vector<DirectoryEntry>> NameMap::list(const Folder& folder) const {
   return listing;
 }
 
-// The same for one entry, by looking at those that could be in its way.
+// The same for one entry: probes only the entries that could conflict with it.
 std::vector<ShownName> NameMap::names_in(const Folder& folder, const std::string& source,
                                          const FrameSummary& file) const {
   const auto is_wanted_by_others = [&](const std::string& name) {
@@ -175,7 +175,7 @@ Result<NameMap::Found> NameMap::find(const Folder& folder, const std::string& sh
   for (const auto& source : sources) {
     if (is_hidden(source)) continue;
     auto entry = folder.probe(source);
-    // With a suffix more, a name may be too long for a file.
+    // With an added suffix, a name may be too long for a file.
     if (!entry && !is_absence(entry.error())) return std::unexpected(entry.error());
     if (!entry) continue;
     const auto names = names_in(folder, source, entry->summary);
@@ -192,7 +192,7 @@ Result<std::string> NameMap::place(const Folder& folder, const Newcomer& newcome
   int refusal = EPERM;
   for (const auto& name : candidates) {
     const auto summary = newcomer.summary(expected_content(name));
-    // What would not be shown so even if it were alone.
+    // Skips a name that would not be shown as asked even if it were alone.
     const auto alone = wanted(name, summary);
     const auto full = full_names(name, summary, arrays_);
     const auto may_be = [&](const auto& names) {

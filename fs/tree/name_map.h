@@ -11,23 +11,23 @@
 
 namespace framefs::fs {
 
-// One entry of a directory as the mount shows it: a name and an identity.  Sizes and times are not
-// part of it, since a listing is answered in pieces, between which files change.
+// One entry of a directory as the mount shows it: a name and an identity.  It has no size and no
+// times, because a listing is answered in pieces and files can change between two pieces.
 struct DirectoryEntry {
   ShownName shown;
-  Folder::Item source;  // its type is that of what is shown
+  Folder::Item source;  // its type is the shown type
 };
 
-// How names in SOURCE and names in the mount go together.  Both directions follow from nothing but
-// the folder's contents: a frame has the names that it wants unless an entry is called so, or another
-// wants the same; then it keeps its own.
+// Maps names in SOURCE to names in the mount, and back.  Both directions depend only on the
+// folder's contents.  A frame gets a name that it wants unless another entry has that name or wants
+// it too; otherwise the frame keeps its own name.
 // Threads: any number.
 class NameMap {
  public:
   NameMap(WorkerPool& pool, bool keep_suffix, ArrayViews arrays)
       : pool_(pool), keep_suffix_(keep_suffix), arrays_(arrays) {}
 
-  // All that is shown of the folder; what may be a frame is looked at in parallel.  Errors: system.
+  // All shown entries of the folder.  Possible frames are probed in parallel.  Errors: system.
   Result<std::vector<DirectoryEntry>> list(const Folder& folder) const;
 
   struct Found {
@@ -35,21 +35,21 @@ class NameMap {
     ShownAs shown_as = ShownAs::itself;
     SourceEntry entry;
   };
-  // What is shown as `shown_name`.  Errors: system, ENOENT where nothing is.
+  // The entry that is shown as `shown_name`.  Errors: system; ENOENT if there is none.
   Result<Found> find(const Folder& folder, const std::string& shown_name) const;
 
-  // What is to get a name.
+  // An entry that is to get a name.
   struct Newcomer {
     ShownName asked;          // how it must be shown
-    std::string source_name;  // its name in SOURCE now; empty where it has none
+    std::string source_name;  // its current name in SOURCE; empty if it has none
     std::function<FrameSummary(Expected)>
-        summary;                          // what it is, under a name from which that is expected
-    std::vector<std::string> leaving;     // entries of the folder that will be gone by then
-    std::optional<std::string> replaced;  // one of them, in whose place it would best come
+        summary;                          // its content, under a name that implies the given one
+    std::vector<std::string> leaving;     // entries of the folder that will be removed
+    std::optional<std::string> replaced;  // the one of `leaving` to replace if possible
   };
-  // The name in SOURCE under which it will be shown as asked.
-  // Errors: system; EPERM where it would not be, under any; EEXIST where all such names are taken;
-  //   ENAMETOOLONG where they are too long.
+  // The name in SOURCE under which `newcomer` will be shown as asked.
+  // Errors: system; EPERM if no name in SOURCE would be shown as asked; EEXIST if all such names
+  //   are taken; ENAMETOOLONG if they are too long.
   Result<std::string> place(const Folder& folder, const Newcomer& newcomer) const;
 
  private:

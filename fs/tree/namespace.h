@@ -18,19 +18,20 @@
 
 namespace framefs::fs {
 
-// The process that asks, and so the owner of a new entry, where the daemon may give it away.
+// The requesting process.  It owns a new entry if the daemon may change the entry's owner.
 struct Caller {
   uid_t user = 0;
   gid_t group = 0;
 };
 
-// Changes of names: entries are made, linked, renamed and removed.
-// Errors of all members: system; EROFS where nothing can be changed, or in a container; EPERM for a
-//   name under which SOURCE would show something else, as "x.b2frame" for what is to be shown as that.
+// Creates, links, renames and removes entries.
+// Errors of all members: system; EROFS in a read-only mount or in a container; EPERM for a name
+//   that SOURCE would show differently, such as "x.b2frame" for a file that must be shown under
+//   that name.
 // Threads: any number.
 class Namespace {
  public:
-  // Lifetime: all that is referred to outlives it.
+  // Lifetime: all referenced objects outlive the `Namespace`.
   struct Parts {
     SourceTree& tree;
     NodeLocator& locator;
@@ -43,10 +44,10 @@ class Namespace {
   Namespace(const MountOptions& options, const Parts& parts)
       : keep_suffix_(options.keep_suffix), parts_(parts) {}
 
-  // Each counts one lookup of the entry.  Modes are taken as they are, whatever the umask.
+  // Each member counts one lookup of the entry.  Modes are used as given; no umask is applied.
   Result<NodeEntry> make_directory(NodeId parent, const std::string& name, mode_t mode,
                                    const Caller& caller);
-  // A fifo, socket, device, or regular file.
+  // Creates a fifo, socket, device or regular file.
   Result<NodeEntry> make_node(NodeId parent, const std::string& name, mode_t mode, dev_t device,
                               const Caller& caller);
   Result<NodeEntry> make_symlink(NodeId parent, const std::string& name, const std::string& target,
@@ -56,8 +57,8 @@ class Namespace {
     NodeEntry entry;
     OpenedFile opened;
   };
-  // A new regular file, a frame or plain as WriteOptions say; without O_EXCL, one that is there
-  // already.  `flags` are those of open(2).
+  // Creates a regular file: a frame or a plain file, according to WriteOptions.  Without O_EXCL, an
+  // existing file is opened.  `flags` are those of open(2).
   Result<Created> create_file(NodeId parent, const std::string& name, mode_t mode, int flags,
                               const Caller& caller);
 
@@ -76,7 +77,7 @@ class Namespace {
 
     [[nodiscard]] int fd() const noexcept { return folder->fd(); }
   };
-  // One of its entries.
+  // An entry of such a directory.
   struct Member {
     const Parent& parent;
     NameMap::Found found;
@@ -91,7 +92,7 @@ class Namespace {
   // namespace_create.cc
   Result<NodeEntry> enter_new(const Parent& parent, const std::string& source_name,
                               const Caller& caller, mode_t mode);
-  // `folder` is that of `parent`.
+  // `folder` is the folder of `parent`.
   [[nodiscard]] Result<NewFile> plan_file(const Parent& parent, const Folder& folder,
                                           const std::string& name) const;
   Result<BackingFile> make_file(const Parent& parent, const NewFile& plan, mode_t mode,

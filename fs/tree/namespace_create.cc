@@ -1,4 +1,4 @@
-// New entries, and what the changes of names have in common.
+// Creation of entries, and the parts that all changes of names share.
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -22,7 +22,7 @@ Result<std::vector<std::byte>> empty_frame(const NewFrame& frame) {
   return codec::encode_empty_frame({.encode = frame.encode, .chunksize = frame.chunksize});
 }
 
-// What a frame without data will be under a name.
+// The summary that a frame without data will have under a name.
 FrameSummary summary_of_new(Expected expected) {
   FrameSummary summary;
   if (expected == Expected::frame) summary.content = Content::frame;
@@ -31,8 +31,8 @@ FrameSummary summary_of_new(Expected expected) {
 
 }  // namespace
 
-// Refuses a new name, for what is to be shown as `shown_as`, under which SOURCE would show something
-// else: such names are for those who fill SOURCE.
+// Refuses a new name if SOURCE would not show the entry as `shown_as` under it.  Such names are
+// reserved for those who write to SOURCE directly.
 Status Namespace::check_new_name(const std::string& name, ShownAs shown_as) const {
   const auto expected = expected_content(name);
   const bool is_kept =
@@ -65,7 +65,7 @@ Result<std::optional<NameMap::Found>> Namespace::find_in(const Folder& folder,
   return std::unexpected(found.error());
 }
 
-// The directory in which something is to be made that is called `new_name`.
+// Opens the directory in which the entry `new_name` is to be created.
 Result<Namespace::Parent> Namespace::open_parent_for(NodeId id, const std::string& new_name) {
   FRAMEFS_TRY(auto parent, open_parent(id));
   FRAMEFS_TRY(const auto there, find_in(*parent.folder, new_name));
@@ -74,7 +74,7 @@ Result<Namespace::Parent> Namespace::open_parent_for(NodeId id, const std::strin
   return parent;
 }
 
-// The entry that was just made, given to the caller; where that fails, it is removed.
+// Gives the new entry to the caller.  If that fails, removes the entry.
 Result<NodeEntry> Namespace::enter_new(const Parent& parent, const std::string& source_name,
                                        const Caller& caller, mode_t mode) {
   const auto finish = [&]() -> Result<NodeEntry> {
@@ -127,7 +127,7 @@ Result<NodeEntry> Namespace::make_link(NodeId id, NodeId parent, const std::stri
   FRAMEFS_TRY(const auto in, open_parent_for(parent, name));
   FRAMEFS_TRY(const auto object, parts_.locator.open(*node, O_PATH | O_NOFOLLOW));
   FRAMEFS_TRY(const auto st, stat_of(object.get()));
-  // Sparse frames are directories, which have but one name.
+  // Sparse frames are directories, which can have only one name.
   if (S_ISDIR(st.st_mode)) return system_error_of(EPERM, "link");
   const auto path = parts_.locator.nodes().path_of(*node);
   const auto summary = [&](Expected expected) {
@@ -151,8 +151,8 @@ Result<NodeEntry> Namespace::make_link(NodeId id, NodeId parent, const std::stri
   return parts_.tree.enter(in.node, source_name, node->key.shown_as, seen);
 }
 
-// Where no name that a frame could have would be shown as asked, or it would be too long, the file is
-// plain: better that than none.
+// The file is plain if no frame's name would be shown as asked, or if such a name would be too
+// long: a plain file is better than an error.
 Result<NewFile> Namespace::plan_file(const Parent& parent, const Folder& folder,
                                      const std::string& name) const {
   const auto directory = parts_.locator.nodes().path_of(*parent.node);
@@ -173,13 +173,14 @@ Result<NewFile> Namespace::plan_file(const Parent& parent, const Folder& folder,
   return plan;
 }
 
-// Makes the file and opens it for reading and writing, whatever its mode.
+// Creates the file and opens it for reading and writing, whatever its mode.
 Result<BackingFile> Namespace::make_file(const Parent& parent, const NewFile& plan, mode_t mode,
                                          const Caller& caller) {
   const auto* const name = plan.source_name.c_str();
   UniqueFd fd;
-  // A frame gets its name once it is one, where SOURCE can make files without names: a daemon that is
-  // killed in between leaves no empty file of a frame's name, which would be shown as just that.
+  // If SOURCE supports files without names, a frame gets its name after its content.  A daemon that
+  // is killed in between then leaves no empty file under a frame's name, which the mount would show
+  // as an empty file.
   if (plan.frame) {
     fd = UniqueFd(::openat(parent.fd(), ".", O_RDWR | O_TMPFILE | O_CLOEXEC, mode & kModeBits));
   }
@@ -206,8 +207,8 @@ Result<BackingFile> Namespace::make_file(const Parent& parent, const NewFile& pl
   return BackingFile::adopt(std::move(fd));
 }
 
-// Another process made the file just now.  The kernel, which truncates files by setattr, takes it for
-// new and does not.
+// Another process has just created the file.  The kernel, which truncates files by setattr, takes
+// the file for new and does not truncate it.
 Result<OpenedFile> Namespace::open_existing(NodeId id, int flags) {
   FRAMEFS_TRY(auto opened, parts_.contents.open(id, flags));
   if ((flags & O_TRUNC) == 0) return opened;
@@ -219,7 +220,7 @@ Result<OpenedFile> Namespace::open_existing(NodeId id, int flags) {
   return opened;
 }
 
-// The file that was opened, with the size and times that it has now that it is open.
+// The opened file, with its size and times after the opening.
 Result<Namespace::Created> Namespace::created(NodeId id, Result<OpenedFile> opened) {
   if (!opened) {
     parts_.tree.forget(id, 1);

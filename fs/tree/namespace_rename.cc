@@ -22,7 +22,7 @@ bool is_shown_directory(const NameMap::Found& found) {
 
 bool is_sparse(const NameMap::Found& found) { return found.entry.index_stat.has_value(); }
 
-// Frames and containers may have a lock file beside them; that of a sparse frame is in its directory.
+// Frames and containers may have a lock file beside them.  A sparse frame has it in its directory.
 bool may_have_lock_file(const NameMap::Found& found) {
   return found.shown_as != ShownAs::itself && !is_sparse(found);
 }
@@ -33,7 +33,7 @@ void remove_lock_file_of(const NameMap::Found& found, int directory) {
 
 }  // namespace
 
-// Keeps the entry for those who have it open, or as their working directory.
+// Keeps a descriptor for processes that have the entry open or as their working directory.
 Status Namespace::hold(const Member& member) {
   const auto& [parent, found] = member;
   UniqueFd fd(::openat(parent.fd(), found.source_name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
@@ -48,8 +48,8 @@ void Namespace::release_hold(const Member& member) {
   parts_.locator.nodes().hold(file_key(found.entry), {parent.node, found.source_name}, nullptr);
 }
 
-// Removes what is called `source_name` by now.  No commit may bring parts of a sparse frame back
-// meanwhile; the session of any other file goes on with what has no name.
+// Removes the entry that is now called `source_name`.  Meanwhile no commit may restore parts of a
+// sparse frame.  A session of any other file continues with the file that has lost its name.
 Status Namespace::remove_source(int parent, const std::string& source_name,
                                 const NameMap::Found& what) {
   if (!is_sparse(what)) {
@@ -82,12 +82,12 @@ Status Namespace::remove_directory(NodeId parent, const std::string& name) {
   FRAMEFS_TRY(const auto in, open_parent(parent));
   FRAMEFS_TRY(auto found, parts_.names.find(*in.folder, name));
   if (!is_shown_directory(found)) return system_error_of(ENOTDIR, "rmdir");
-  // It is full of what cannot be removed one by one.
+  // The members of a container cannot be removed one by one, so its directory is never empty.
   if (found.shown_as == ShownAs::container) return system_error_of(EPERM, "rmdir");
   return remove_member({in, std::move(found)});
 }
 
-// The name that `moved` gets in SOURCE to be shown as `new_name` in `to`.
+// The name in SOURCE under which `moved` is shown as `new_name` in `to`.
 Result<std::string> Namespace::place_of(const Member& moved, const Parent& to,
                                         const std::string& new_name,
                                         const NameMap::Found* replaced) const {
@@ -149,15 +149,16 @@ Status Namespace::rename(NodeId parent, const std::string& name, NodeId new_pare
   return replace(moved, target, new_name);
 }
 
-// Programs write a file anew, close it and give it the name of the old one.  Whatever ends the daemon or
-// the machine then, the name must lead to the old content or to the new.
+// Programs replace a file by writing a new one, closing it and renaming it over the old one.  If
+// the daemon or the machine stops at any point, the name must lead to the old content or to the
+// new.
 Status Namespace::make_durable(const Member& moved) {
   const auto& [parent, found] = moved;
   if (const auto session = parts_.writers.session_of(file_key(found.entry))) {
     return session->commit(true);
   }
   if (found.shown_as == ShownAs::itself || is_sparse(found)) return {};
-  // Its last commit may have been moments ago.
+  // Its last commit may be too recent to be on disk.
   const UniqueFd fd(::openat(parent.fd(), found.source_name.c_str(),
                              O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!fd) return errno == EACCES ? Status{} : system_error("open");
@@ -188,8 +189,8 @@ Status Namespace::replace(const Member& moved, const Member& target, const std::
   return done;
 }
 
-// For two that are called differently in SOURCE: in between, both are there, and the name is shown of
-// one of them.
+// For two entries with different names in SOURCE.  For a moment both exist, and the mount shows the
+// name for one of them.
 Status Namespace::replace_elsewhere(const Member& moved, const Member& target,
                                     const std::string& source_name) {
   const auto& to = target.parent;
@@ -205,8 +206,8 @@ Status Namespace::replace_elsewhere(const Member& moved, const Member& target,
   return {};
 }
 
-// Where one is a directory in SOURCE, or the other a full one, as sparse frames are, the two change
-// places first: so the name is never missing.
+// For the case that one of the two is a directory in SOURCE, or that the other is a non-empty
+// directory, as sparse frames are.  The two are exchanged first, so the name is never missing.
 Status Namespace::replace_by_exchange(const Member& moved, const Member& target) {
   const auto& [from, found] = moved;
   const auto& [to, there] = target;
@@ -239,7 +240,7 @@ Status Namespace::exchange_in_one_step(const Member& one, const Member& other) {
   return {};
 }
 
-// In one step where each can have the other's name in SOURCE; else one after the other.
+// Exchanges in one step if each can have the other's name in SOURCE; otherwise one after the other.
 Status Namespace::exchange(const Member& one, const std::string& one_name, const Member& other,
                            const std::string& other_name) {
   FRAMEFS_TRY(const auto one_source, place_of(one, other.parent, other_name, &other.found));

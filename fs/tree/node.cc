@@ -7,7 +7,7 @@
 namespace framefs::fs {
 
 ContentId Node::content_id(const FileIdentity& identity, ContentIds& ids) {
-  // Views of a state that is over go with their last reader.
+  // The last reader destroys the view of an old state.
   std::shared_ptr<const View> dropped;
   return state.with([&](State& now) {
     if (!now.content_id || now.identity != identity) {
@@ -64,7 +64,7 @@ void NodeTable::change_nodes_at(const FileKey& file, const Place& place, const C
 }
 
 void NodeTable::move(const FileKey& file, const Place& from, const Place& to) {
-  std::vector<std::shared_ptr<Node>> old_parents;  // let go of after the lock
+  std::vector<std::shared_ptr<Node>> old_parents;  // released after the lock
   change_nodes_at(file, from, [&](Node& node) {
     old_parents.push_back(std::exchange(node.parent_, to.parent));
     node.name_ = to.name;
@@ -99,11 +99,11 @@ std::shared_ptr<Node> NodeTable::lookup(const std::shared_ptr<Node>& parent,
       ++state.next;
     }
     auto node = state.by_id.at(known->second);
-    // A file of several names, or one that was moved: the latest place is as good as any.
-    // But never below itself, where a bind mount or snapshot shows a directory inside itself: the
-    // kernel refuses such a loop when it hears of it.
+    // A file may have several names, or may have been moved: the node takes the latest place.  A
+    // node never moves below itself, where a bind mount or snapshot shows a directory inside
+    // itself: the kernel refuses such a loop when it looks the name up.
     if (node->id != kRootNode && !is_above(*node, *parent)) {
-      // Under the name that it is losing, it may have been found just before.
+      // The node may just have been found under the name that it is losing; it then keeps `held_`.
       if (node->parent_ != parent || node->name_ != name) dropped = std::move(node->held_);
       node->parent_ = parent;
       node->name_ = name;
@@ -113,7 +113,7 @@ std::shared_ptr<Node> NodeTable::lookup(const std::shared_ptr<Node>& parent,
   });
 }
 
-// Whether `node` is `below` or one of the directories that lead there.
+// Whether `node` is `below` or one of its ancestors.
 bool NodeTable::is_above(const Node& node, const Node& below) {
   const Node* at = &below;
   while (at != nullptr && at != &node) at = at->parent_.get();
@@ -121,7 +121,7 @@ bool NodeTable::is_above(const Node& node, const Node& below) {
 }
 
 void NodeTable::forget(NodeId id, std::uint64_t lookups) {
-  // Dropped after the lock, for it may be the last to hold a view or a chain of parents.
+  // Destroyed after the lock: it may hold the last reference to a view or to a chain of parents.
   std::shared_ptr<Node> dropped;
   state_.with([&](State& state) {
     const auto at = state.by_id.find(id);

@@ -17,8 +17,8 @@ namespace framefs::fs {
 using NodeId = std::uint64_t;
 inline constexpr NodeId kRootNode = 1;  // FUSE's number for the root, too
 
-// What makes two names the same file: the source file, how it is shown, and for what is inside a
-// store, where in it.
+// The identity of a shown file: the file in SOURCE, how it is shown, and, for a member of a
+// container, its path there.  Two names with equal keys are the same file.
 struct NodeKey {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
@@ -31,7 +31,7 @@ struct NodeKey {
   [[nodiscard]] bool shows_frame() const noexcept {
     return shown_as == ShownAs::frame || shown_as == ShownAs::array || shown_as == ShownAs::npy;
   }
-  // Shown as a file whose bytes are a View's.
+  // Whether the node is shown as a file whose bytes come from a View.
   [[nodiscard]] bool has_view() const noexcept {
     return shows_frame() || (shown_as == ShownAs::itself && is_member());
   }
@@ -45,22 +45,22 @@ struct Node {
   const NodeId id;
   const NodeKey key;
 
-  // What is open of a file, and in which state its source was seen last.
+  // The view of an open file, and the state in which its backing file was last seen.
   struct State {
-    std::shared_ptr<const View> view;  // of that state; null while nothing is open
+    std::shared_ptr<const View> view;  // of the state `identity`; null while no handle is open
     std::uint64_t open_handles = 0;
-    FileIdentity identity;      // the state that `content_id` stands for
-    ContentId content_id;       // of that state
-    FileIdentity kernel_pages;  // the state whose bytes the kernel may still hold
-    // While the file is being written: how it is seen, and the ids of the sessions (0: none) whose
-    // bytes that view shows and the kernel may hold.
+    FileIdentity identity;  // the state that `content_id` stands for
+    ContentId content_id;
+    FileIdentity kernel_pages;  // the state whose bytes the kernel may still cache
+    // While the file is being written: its view, and the ids of two sessions (0: none): the session
+    // whose bytes the view shows, and the session whose bytes the kernel may cache.
     std::shared_ptr<const View> overlay_view;
     std::uint64_t overlay_view_of = 0;
     std::uint64_t kernel_pages_of = 0;
   };
   Guarded<State> state;
 
-  // The id of the state of its content that `identity` tells: a new one where it was another.
+  // The id of the content state that `identity` describes: a new id if the state has changed.
   ContentId content_id(const FileIdentity& identity, ContentIds& ids);
 
  private:
@@ -68,11 +68,11 @@ struct Node {
   // Guarded by the table.
   std::shared_ptr<Node> parent_;          // null: the root
   std::string name_;                      // in the source directory
-  std::uint64_t lookups_ = 0;             // that the kernel has not yet forgotten
-  std::shared_ptr<const UniqueFd> held_;  // what lost that name, by O_PATH
+  std::uint64_t lookups_ = 0;             // lookups that the kernel has not forgotten yet
+  std::shared_ptr<const UniqueFd> held_;  // O_PATH descriptor of the object that lost that name
 };
 
-// The file of SOURCE that a node shows; of what is in a container, the container.
+// The file of SOURCE that a node shows; for a member of a container, the container.
 inline FileKey file_key(const Node& node) { return {node.key.device, node.key.inode}; }
 
 // All nodes that the kernel knows.  Threads: any number.
@@ -81,34 +81,36 @@ class NodeTable {
   NodeTable(const NodeKey& root, std::string root_path);
 
   [[nodiscard]] std::shared_ptr<Node> root() const;
-  // The node of `key`, where there is one; null otherwise.
+  // The node of `key`, or null if there is none.
   [[nodiscard]] std::shared_ptr<Node> find(const NodeKey& key) const;
-  // Errors: system, ESTALE for a number the kernel should not know any more.
+  // Errors: system, ESTALE for a number that the kernel should have forgotten.
   Result<std::shared_ptr<Node>> find(NodeId id) const;
 
-  // The node of `key`, seen as `name` below `parent`, made where it is new; counts one lookup.
+  // The node of `key`, found as `name` below `parent`.  A new node is created.  Counts one lookup.
   std::shared_ptr<Node> lookup(const std::shared_ptr<Node>& parent, const std::string& name,
                                const NodeKey& key);
 
-  // Takes back `lookups`; a node of which none are left is dropped.
+  // Subtracts `lookups` from the node's count; removes the node at zero.
   void forget(NodeId id, std::uint64_t lookups);
 
-  // A name that a source file has.
+  // One name of a source file.
   struct Place {
     std::shared_ptr<Node> parent;
     std::string name;
   };
-  // To be called when a file has been renamed: its nodes that were seen last at `from` are at `to`.
+  // Call this after a file was renamed: its nodes that were last seen at `from` are now at `to`.
   void move(const FileKey& file, const Place& from, const Place& to);
-  // To be called before a file loses a name: its nodes that were seen last there keep `object`, an
-  // O_PATH descriptor, until they are seen under another name, or forgotten.  Null takes it back.
+  // Call this before a file loses a name: its nodes that were last seen there keep `object`, an
+  // O_PATH descriptor, until they are seen under another name or forgotten.  A null `object` undoes
+  // this.
   void hold(const FileKey& file, const Place& place, const std::shared_ptr<const UniqueFd>& object);
-  // What is kept of a node that has lost its name; null for others.
+  // The descriptor kept for a node that has lost its name; null for other nodes.
   [[nodiscard]] std::shared_ptr<const UniqueFd> held(const Node& node) const;
 
-  // Where the node was seen last, for SourceRoot::open(); of what is inside a container, where that is.
+  // The path at which the node was last seen, for SourceRoot::open(); for a member of a container,
+  // the path of the container.
   [[nodiscard]] std::string path_of(const Node& node) const;
-  // The node of the container that a member is in; null where the table knows none any more.
+  // The node of the container that a member is in; null if the table no longer has it.
   [[nodiscard]] std::shared_ptr<Node> container_of(const Node& member) const;
 
  private:

@@ -8,7 +8,7 @@
 namespace framefs::fs {
 
 bool names_source(const NodeKey& key, const struct stat& st) noexcept {
-  // The directory around one entry is the same whatever entry that is by now.
+  // The directory around a single entry stays the same if another file replaces the entry.
   if (key.shown_as == ShownAs::single_entry) return true;
   return st.st_dev == key.device && st.st_ino == key.inode;
 }
@@ -20,7 +20,7 @@ NodeLocator::NodeLocator(SourceRoot root, const NodeKey& root_key, std::string s
 
 std::string NodeLocator::name_for_log(const Node& node) const {
   std::string name = source_name_;
-  // Where the mount shows one entry, SOURCE is the path of that entry.
+  // In a mount of one entry, SOURCE is the path of that entry.
   if (root_.path() == ".") name += "/" + nodes_.path_of(node);
   if (node.key.is_member()) name += "/" + node.key.member;
   return name;
@@ -37,7 +37,7 @@ std::unexpected<Error> NodeLocator::missing(const Error& error) {
 
 Result<UniqueFd> NodeLocator::open_place(const Node& node, int flags) const {
   FRAMEFS_TRY(auto fd, root_.open(nodes_.path_of(node), flags));
-  // Another file may have taken the place since; the kernel then has to look the name up anew.
+  // Another file may have taken the place; the kernel then has to look the name up again.
   FRAMEFS_TRY(const auto st, stat_of(fd.get()));
   if (!names_source(node.key, st)) return system_error_of(ESTALE, "open");
   return fd;

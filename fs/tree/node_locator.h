@@ -10,13 +10,13 @@
 
 namespace framefs::fs {
 
-// Where nodes are in SOURCE, and opens them there.  A node is opened by the path at which it was seen
-// last.  While it is being renamed, the caller waits; once it has lost its name, it is opened by the
-// descriptor that was kept of it.
+// Locates nodes in SOURCE and opens them.  A node is opened by the path at which it was last seen.
+// While the node is being renamed, the caller waits.  After the node has lost its name, it is
+// opened by the descriptor that NodeTable keeps.
 // Threads: any number.
 class NodeLocator {
  public:
-  // `root_key` is that of the node that SOURCE itself is.
+  // `root_key` is the key of the node for SOURCE itself.
   NodeLocator(SourceRoot root, const NodeKey& root_key, std::string source_name);
 
   [[nodiscard]] NodeTable& nodes() noexcept { return nodes_; }
@@ -24,15 +24,15 @@ class NodeLocator {
   [[nodiscard]] const SourceRoot& root() const noexcept { return root_; }
   [[nodiscard]] std::string name_for_log(const Node& node) const;
 
-  // Opens what the node shows; `flags` are those of open(2).
-  // Errors: system; ESTALE where it is nowhere, at which the kernel looks its name up anew.
+  // Opens the file that the node shows; `flags` are those of open(2).
+  // Errors: system; ESTALE if the node is not found, which makes the kernel look its name up again.
   [[nodiscard]] Result<UniqueFd> open(const Node& node, int flags) const;
-  // For reading, and as `access` says (O_RDWR) for writing; of what is in a container, the container.
-  // Errors: likewise.
+  // Opens the backing file for reading, and for writing if `access` is O_RDWR.  For a member of a
+  // container, opens the container.  Errors: those of open().
   [[nodiscard]] Result<BackingFile> open_file(const Node& node, int access = 0) const;
 
-  // Runs `attempt`, which looks for a node where it was seen last, and once more where that failed
-  // while something was being renamed.
+  // Runs `attempt`, which looks for a node at its last known path.  Runs it again if it failed
+  // during a rename.
   template <class Attempt>
   auto where_it_is(const Attempt& attempt) const {
     auto found = attempt();
@@ -40,12 +40,12 @@ class NodeLocator {
     renaming_.with([](const Renaming&) {});
     return attempt();
   }
-  // Whether an error says that the node is not where it was seen last.
+  // Whether the error says that the node is not at its last known path.
   static bool is_elsewhere(const Error& error) noexcept;
-  // What is answered for a node that is nowhere.
+  // The error for a node that is not found.
   static std::unexpected<Error> missing(const Error& error);
 
-  // Runs `rename`, () -> Status, which renames something in SOURCE and tells the table of nodes.
+  // Runs `rename`, () -> Status, which renames an entry in SOURCE and updates the table of nodes.
   template <class Rename>
   Status renaming(const Rename& rename) {
     return renaming_.with([&](Renaming&) { return rename(); });
@@ -59,13 +59,13 @@ class NodeLocator {
   const std::string source_name_;  // for the log
   // Self-synchronised.
   NodeTable nodes_;
-  // Held while something is renamed in SOURCE and in `nodes_`: a thread that finds a node missing
-  // waits for it.
+  // Held during a rename in SOURCE and in `nodes_`: a thread that does not find a node waits for
+  // it.
   struct Renaming {};
   Guarded<Renaming> renaming_;
 };
 
-// Whether `st` is of the file that the key names.
+// Whether `st` describes the file that the key names.
 bool names_source(const NodeKey& key, const struct stat& st) noexcept;
 
 }  // namespace framefs::fs

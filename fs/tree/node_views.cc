@@ -35,8 +35,8 @@ Result<std::shared_ptr<const View>> NodeViews::make(const OpenFile& file, Conten
   return std::make_shared<const ArrayView>(std::move(frame), header_of(shown_as), cache_bytes_);
 }
 
-// Frames are changed under a mount, by appending or in place: comparing the file's times before each
-// read is cheap beside serving bytes of two states.
+// Other programs append to frames under a mount or change them in place.  Comparing the file's
+// times before each read costs little and prevents answers that mix two states.
 Result<std::shared_ptr<const View>> NodeViews::current(const OpenFile& file) const {
   auto& node = *file.node;
   FRAMEFS_TRY(const auto st, file.source.content_stat());
@@ -47,7 +47,7 @@ Result<std::shared_ptr<const View>> NodeViews::current(const OpenFile& file) con
   FRAMEFS_TRY(auto made, make(file, id));
   return node.state.with([&](Node::State& state) {
     if (state.content_id == id) {
-      // Another thread may have been as quick.
+      // Another thread may have stored its view first.
       if (state.view) return state.view;
       state.view = made;
     }
@@ -91,7 +91,7 @@ void NodeViews::end_session(const FileKey& file, const FileIdentity& identity) c
     node->state.with([&](Node::State& state) {
       if (state.kernel_pages_of != 0) state.kernel_pages = identity;
       state.kernel_pages_of = 0;
-      // Two states may look alike from outside.
+      // Two states may have the same identity.
       state.content_id = {};
       dropped = std::move(state.overlay_view);
       state.overlay_view_of = 0;

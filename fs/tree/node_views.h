@@ -13,12 +13,12 @@ namespace framefs::fs {
 
 class ArrayView;
 
-// How the bytes of nodes are seen: one view for each state of a node's content, and one for each
-// session that writes it.  A view belongs to its node while the file is open.
+// The views of nodes: one view for each state of a node's content, and one for each session that
+// writes it.  A node keeps its view while the file is open.
 // Threads: any number.
 class NodeViews {
  public:
-  // Lifetime: all that is referred to outlives it.
+  // Lifetime: all referenced objects outlive the `NodeViews`.
   NodeViews(const MountOptions& options, NodeTable& nodes, const OpenContainers& containers,
             const ReadServices& services)
       : cache_bytes_(options.cache_bytes),
@@ -26,17 +26,17 @@ class NodeViews {
         containers_(containers),
         services_(services) {}
 
-  // The view of an open file as it is in SOURCE now.  Errors: system; what cannot be opened as a frame
-  // has a view all the same, which says why at each read.
+  // The view of an open file in its current state in SOURCE.  A file that cannot be opened as a
+  // frame has a view too, and each read of that view reports the reason.  Errors: system.
   [[nodiscard]] Result<std::shared_ptr<const View>> current(const OpenFile& file) const;
-  // The view of the node while `session` writes it; to be read within FrameWriteSession::reading().
+  // The view of the node while `session` writes it; read it within FrameWriteSession::reading().
   [[nodiscard]] std::shared_ptr<const View> of_session(Node& node,
                                                        const FrameWriteSession& session) const;
-  // The same of a node that shows an array.
+  // The same for a node that shows an array.
   [[nodiscard]] std::shared_ptr<const ArrayView> array_of(Node& node,
                                                           const FrameWriteSession& session) const;
-  // To be told of a session's end, and of the state that it left.  What the kernel holds of the file
-  // is what was written last, and stays right.
+  // Call this when a session ends, with the state that it left.  The kernel's pages hold the bytes
+  // that were written last and stay valid.
   void end_session(const FileKey& file, const FileIdentity& identity) const;
 
  private:

@@ -30,7 +30,7 @@ Result<SourceEntry> OpenContainers::probe(OpenContainer container,
   const auto slash = member.rfind('/');
   const ContainerFolder folder(std::move(container),
                                slash == std::string::npos ? "" : member.substr(0, slash), limits_);
-  return folder.probe(member.substr(slash + 1));  // all of it where there is no slash
+  return folder.probe(member.substr(slash + 1));  // the whole path if it has no slash
 }
 
 Result<FrameOrigin> OpenContainers::origin_of(Node& node, const BackingFile& file) const {

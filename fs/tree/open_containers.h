@@ -13,7 +13,7 @@
 
 namespace framefs::fs {
 
-// The containers of a mount, each read once for each of its states; what was read lives in the cache.
+// The containers of a mount.  Each state of a container is read once and kept in the cache.
 // Threads: any number.
 class OpenContainers {
  public:
@@ -27,15 +27,17 @@ class OpenContainers {
         limits_(limits),
         source_offset_(source_offset) {}
 
-  // The container that the node is, or is a member of.  Errors: those of opening it; those of Container.
+  // The container that the node is, or is a member of.  Errors: those of opening the file; those of
+  // Container.
   Result<OpenContainer> open(Node& node) const;
-  // The same where its file is open already.
+  // The same for a node whose file is already open.
   Result<OpenContainer> read(Node& node, const BackingFile& file) const;
 
   // A member as an entry of its directory.  Errors: those of ContainerFolder::probe().
   [[nodiscard]] Result<SourceEntry> probe(OpenContainer container, const std::string& member) const;
 
-  // The bytes of a node's frame, or of a member that is no frame; `file` is what is open for the node.
+  // The bytes of a node's frame, or of a member that is not a frame.  `file` is the node's open
+  // backing file.
   // Errors: those of BackingFile::origin() and of Container::open_member().
   Result<FrameOrigin> origin_of(Node& node, const BackingFile& file) const;
 
@@ -43,7 +45,7 @@ class OpenContainers {
     return locator_.name_for_log(node);
   }
 
-  // The name of the state of a node's content that `identity` tells.
+  // The id of the content state that `identity` describes.
   ContentId content_id(Node& node, const FileIdentity& identity) const {
     return node.content_id(identity, content_ids_);
   }
@@ -54,7 +56,7 @@ class OpenContainers {
   ContentIds& content_ids_;
   Log& log_;
   const codec::Limits limits_;
-  const std::uint64_t source_offset_;  // where a frame begins in a SOURCE that is one file
+  const std::uint64_t source_offset_;  // where the frame begins if SOURCE is one file
 };
 
 }  // namespace framefs::fs

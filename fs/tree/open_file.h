@@ -12,8 +12,8 @@
 
 namespace framefs::fs {
 
-// The session by which an open file writes.  Another one takes its place where another writer has
-// changed the frame while there was nothing to commit.
+// The session through which an open file writes.  If another writer changes the frame while there
+// is nothing to commit, a new session replaces it.
 // Threads: any number.
 class CurrentSession {
  public:
@@ -29,18 +29,18 @@ class CurrentSession {
   Guarded<Session> session_;
 };
 
-// A file that somebody has open.
+// An open file.
 struct OpenFile {
   OpenFile(std::shared_ptr<Node> file_node, BackingFile file, std::shared_ptr<ReadPattern> reads)
       : node(std::move(file_node)), source(std::move(file)), pattern(std::move(reads)) {}
 
   const std::shared_ptr<Node> node;
   const BackingFile source;
-  CurrentSession session;                      // of a frame that is open for writing; else null
-  const std::shared_ptr<ReadPattern> pattern;  // of the reads by this opening
+  CurrentSession session;                      // for a frame open for writing; else null
+  const std::shared_ptr<ReadPattern> pattern;  // of the reads through this handle
 };
 
-// A directory that somebody has open.
+// An open directory.
 struct OpenFolder {
   std::shared_ptr<Node> node;
   std::unique_ptr<Folder> folder;

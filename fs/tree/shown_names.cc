@@ -25,7 +25,7 @@ bool shows_npy(const FrameSummary& file, ArrayViews arrays) {
   return file.is_numpy && arrays != ArrayViews::raw;
 }
 
-// A frame that was to hold an array and does not is shown as one all the same: its reads say why.
+// A frame that should hold an array and does not is still shown as an array: its reads report why.
 bool shows_array(const FrameSummary& file, ArrayViews arrays) {
   return !file.is_numpy || arrays != ArrayViews::npy;
 }
@@ -96,13 +96,13 @@ std::vector<std::string> source_names(const ShownName& asked, std::string_view n
   const auto npy_stem = stem_of(asked.name, kNpySuffix);
   if (asked.shown_as == ShownAs::frame) {
     add(asked.name, Expected::frame);
-    // Such a name promises an array; what had it without holding one keeps it.
+    // Such a name promises an array; an entry that already has it without an array keeps it.
     if (stem_of(now, ".b2nd")) add(asked.name, Expected::array);
   }
   if (asked.shown_as == ShownAs::array) add(asked.name, Expected::array);
   if (asked.shown_as == ShownAs::npy && npy_stem) {
     add(*npy_stem, Expected::array);
-    names.push_back(*npy_stem);  // the second name of an array that is shown under its own
+    names.push_back(*npy_stem);  // the second name of an array that is shown under its own name
   }
   names.push_back(asked.name);
   return names;

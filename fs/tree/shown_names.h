@@ -10,13 +10,13 @@
 
 namespace framefs::fs {
 
-// As what an entry of SOURCE is shown.
+// How an entry of SOURCE is shown.
 enum class ShownAs : std::uint8_t {
   itself,        // passed through
   frame,         // a file of the frame's decoded bytes
   array,         // a file of the array's bytes in C order
-  npy,           // the same behind a NumPy header
-  container,     // a directory of what is in the file
+  npy,           // the same bytes behind a NumPy header
+  container,     // a directory of the file's members
   single_entry,  // the directory of a mount that shows one entry
 };
 
@@ -26,23 +26,24 @@ struct ShownName {
   bool operator==(const ShownName&) const = default;
 };
 
-// Whether an entry that holds `file` is shown as that under some name.
+// Whether an entry with the content `file` can be shown as `shown_as` under some name.
 bool can_be_shown(const FrameSummary& file, ShownAs shown_as);
 
-// The names that an entry would have if nothing else were in its directory; none where it is shown
-// under its own name anyway.
+// The names that an entry would have if it were alone in its directory; none if it is shown under
+// its own name anyway.
 std::vector<ShownName> wanted_names(std::string_view name, const FrameSummary& file,
                                     ArrayViews arrays);
 
-// The names that it has where it cannot have those, or is to keep its suffix: first its own.
+// The names of an entry that cannot have its wanted names or must keep its suffix.  Its own name
+// comes first.
 std::vector<ShownName> full_names(std::string_view name, const FrameSummary& file,
                                   ArrayViews arrays);
 
-// The names that an entry could have in SOURCE to be shown as `asked`, those like its name now
-// (empty: it has none yet) first.
+// The names in SOURCE under which an entry could be shown as `asked`.  Names like `now`, its
+// current name (empty: it has none yet), come first.
 std::vector<std::string> source_names(const ShownName& asked, std::string_view now);
 
-// Every name that an entry could have in SOURCE for which `shown` may be among wanted_names().
+// Every name in SOURCE for which wanted_names() may contain `shown`.
 std::vector<std::string> possible_sources(std::string_view shown);
 
 }  // namespace framefs::fs

@@ -16,22 +16,23 @@
 namespace framefs::fs {
 namespace {
 
-// The root of a mount that shows one entry is not the entry, and an array's bytes are not its .npy
-// file.  Filesystems number upwards from small values: the high bits are free to tell them apart.
+// The root of a mount of one entry is not the entry, and an array's bytes are not its .npy file:
+// they need different inode numbers.  Filesystems number upwards from small values, so the high
+// bits are free to tell them apart.
 constexpr std::uint64_t kSingleEntryInode = std::uint64_t{1} << 61;
 constexpr std::uint64_t kArrayInode = std::uint64_t{1} << 62;
 
-// A file that others keep replacing while it is looked up is given up after so many looks.
+// The maximum number of probes for a file that other programs keep replacing during the lookup.
 constexpr int kMaxRounds = 100;
 
-// A chunk is the natural unit of a frame, within what tools use as a buffer.
+// A chunk is the natural block of a frame, within the buffer sizes that tools use.
 blksize_t shown_block_size(std::uint64_t chunksize) {
   constexpr std::uint64_t kMin = 4u << 10;
   constexpr std::uint64_t kMax = 1u << 20;
   return static_cast<blksize_t>(std::clamp(chunksize, kMin, kMax));
 }
 
-// A user who may read a container may look into it.
+// A user who may read a container may search it as a directory.
 mode_t directory_mode(mode_t file_mode) {
   const mode_t readable = file_mode & (S_IRUSR | S_IRGRP | S_IROTH);
   return S_IFDIR | readable | (readable >> 2U);
@@ -64,7 +65,7 @@ Status SourceTree::check_writable(const Node& node) const {
   return {};
 }
 
-// A folder of what is shown in a directory.
+// The folder of the entries that a directory shows.
 Result<std::unique_ptr<Folder>> SourceTree::open_folder(Node& node) const {
   if (node.key.shown_as == ShownAs::container) {
     FRAMEFS_TRY(auto opened, containers_.open(node));
@@ -137,8 +138,8 @@ struct stat SourceTree::shown(const Seen& seen, ShownAs shown_as) const {
   return st;
 }
 
-// Of what is in a container, the key is the container's with the path in it.  The path follows the
-// names in the container, so that it stays the same whatever else is in there.
+// The key of a container's member is the container's key with the member's path in it.  The path
+// consists of names in the container, so that it does not depend on other members.
 NodeKey SourceTree::key_of(const Node& parent, const std::string& source_name, ShownAs shown_as,
                            const SourceEntry& entry) {
   if (parent.key.shown_as != ShownAs::container) {
@@ -153,14 +154,14 @@ NodeKey SourceTree::key_of(const Node& parent, const std::string& source_name, S
 NodeEntry SourceTree::enter(const std::shared_ptr<Node>& parent, const std::string& source_name,
                             ShownAs shown_as, const Seen& seen) {
   const auto key = key_of(*parent, source_name, shown_as, seen.entry);
-  // What is the only one in its directory is where the mount itself was told to look.
+  // A single entry is SOURCE itself, so it has the path of SOURCE.
   const bool is_single = parent->key.shown_as == ShownAs::single_entry;
   const auto& name = is_single ? locator_.root().path() : source_name;
   const auto node = locator_.nodes().lookup(parent, name, key);
   return {node->id, shown(seen, key.shown_as)};
 }
 
-// What is shown as `name`, as it is now.
+// The entry that is shown as `name`, in its current state.
 Result<SourceTree::Located> SourceTree::locate(const Node& parent, const Folder& folder,
                                                const std::string& name) const {
   for (int round = 0; round < kMaxRounds; ++round) {
@@ -194,14 +195,14 @@ Result<NodeEntry> SourceTree::lookup(const OpenFolder& directory, const Director
     return enter(node, name, entry.shown.shown_as, {.entry = std::move(member), .written = {}});
   }
   FRAMEFS_TRY(const auto seen, see({node->key.device, entry.source.inode}, probe));
-  // It may have another name by now, which the kernel finds when it looks the name up.
+  // The file may be shown under another name by now; the kernel finds it by looking the name up.
   if (!can_be_shown(seen.entry.summary, entry.shown.shown_as)) {
     return system_error_of(ESTALE, "lookup");
   }
   return enter(node, name, entry.shown.shown_as, seen);
 }
 
-// What the entry at a path in SOURCE is taken for.
+// The content to look for at a path in SOURCE.
 Expected SourceTree::expected_at(const std::string& path) const {
   return path == locator_.root().path() ? expected_ : expected_content(name_part(path));
 }
@@ -229,7 +230,7 @@ Result<SourceEntry> SourceTree::probe_place(const Node& node) const {
   return entry;
 }
 
-// The same of what is open for the node.
+// The same for the node's open backing file.
 Result<SourceEntry> SourceTree::probe_file(const Node& node, const BackingFile& file) const {
   SourceEntry entry;
   FRAMEFS_TRY(entry.stat, probe_.stat_open(file.fd()));
@@ -275,7 +276,7 @@ Status SourceTree::check_access(NodeId id, int mask) const {
   FRAMEFS_TRY(const auto node, find(id));
   if ((mask & W_OK) != 0) FRAMEFS_CHECK(check_writable(*node));
   FRAMEFS_TRY(const auto file, locator_.open(*node, O_PATH | O_NOFOLLOW));
-  // A directory that is a file in SOURCE may be searched by those who may read the file.
+  // A directory that is a file in SOURCE may be searched by users who may read the file.
   const bool is_container = node->key.shown_as == ShownAs::container || node->key.is_member();
   if (is_container && (mask & X_OK) != 0) mask = (mask & ~X_OK) | R_OK;
   if (::faccessat(file.get(), "", mask, AT_EMPTY_PATH | AT_EACCESS) != 0) {

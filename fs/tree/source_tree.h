@@ -20,24 +20,25 @@
 
 namespace framefs::fs {
 
-// A node and its attributes, as the answer to a lookup.
+// A node and its attributes: the result of a lookup.
 struct NodeEntry {
   NodeId id = 0;
   struct stat stat{};
 };
 
-// The shown tree for those who look at it: names, attributes, directories.
+// The readers' part of the mounted tree: names, attributes, directories.
 //
-// Every size, time and state that is answered is made by see().  It looks for the file's write
-// session first, then at SOURCE, then takes what the session has, and does so again where a session
-// of the file has begun or ended meanwhile.  An entry that was probed earlier serves to find names
-// only.
+// see() produces every size, time and state in an answer.  It first looks for the file's write
+// session, then probes SOURCE, then takes the state of the session.  It repeats this if a session
+// of the file began or ended meanwhile.  An entry that was probed earlier serves only to find
+// names.
 //
-// Errors of all members: system, as the call on SOURCE failed; ESTALE for a node that is nowhere.
+// Errors of all members: system, from the failed call on SOURCE; ESTALE for a node that is not
+//   found.
 // Threads: any number.
 class SourceTree {
  public:
-  // Lifetime: all that is referred to outlives the tree.
+  // Lifetime: all referenced objects outlive the tree.
   struct Parts {
     NodeLocator& locator;
     const OpenContainers& containers;
@@ -45,12 +46,12 @@ class SourceTree {
     const NameMap& names;
     const WriteSessionTable& sessions;
   };
-  // `expected` is what a SOURCE of one entry is taken for.
+  // `expected` is the content to look for in a SOURCE of one entry.
   SourceTree(const MountOptions& options, Expected expected, const Parts& parts);
 
-  // Whether nothing can be changed: so asked for, or SOURCE allows no changes.
+  // Whether the mount is read-only: by option, or because SOURCE allows no changes.
   [[nodiscard]] bool is_read_only() const noexcept { return read_only_; }
-  // Errors: EROFS; what is in a container is never writable.
+  // Errors: EROFS; a member of a container is never writable.
   [[nodiscard]] Status check_writable(const Node& node) const;
 
   // Each counts one lookup of the node found.
@@ -69,20 +70,20 @@ class SourceTree {
   Result<struct statvfs> stat_filesystem() const;
 
   Result<std::unique_ptr<OpenFolder>> open_directory(NodeId id) const;
-  // Names and identities; sizes and times come with lookup().
+  // Names and identities; lookup() returns sizes and times.
   Result<std::vector<DirectoryEntry>> list(const OpenFolder& directory) const;
-  // The inode number to show for an entry whose attributes nobody asked for.
+  // The inode number to show for an entry of a listing that contains no attributes.
   std::uint64_t shown_inode(const OpenFolder& directory, const DirectoryEntry& entry);
 
-  // An entry of SOURCE and, where it is being written, what its session has: both of one moment.
+  // An entry of SOURCE and, if it is being written, the state of its session, read at one moment.
   struct Seen {
     SourceEntry entry;
     std::optional<FrameWriteSession::Shown> written;
   };
-  // `probe` looks at SOURCE; `guess` is the file that it is likely to find.
+  // `probe` reads SOURCE; `guess` is the file that it will probably find.
   using Probe = std::function<Result<SourceEntry>()>;
   Result<Seen> see(FileKey guess, const Probe& probe) const;
-  // The node that `seen` is, entered below `parent`.  Counts one lookup.
+  // Enters the node of `seen` below `parent`.  Counts one lookup.
   NodeEntry enter(const std::shared_ptr<Node>& parent, const std::string& source_name,
                   ShownAs shown_as, const Seen& seen);
 
