@@ -46,14 +46,14 @@ codec::Result<Granted> parse(std::span<const std::byte> list) {
 
 template <class Get>
 void heed_acl_of(struct stat& st, const std::string& path, const Get& get) {
-  if (S_ISLNK(st.st_mode)) return;  // which has no list
+  if (S_ISLNK(st.st_mode)) return;  // symbolic links have no list
   std::array<std::byte, 1024> buffer{};
   const auto size = get(path.c_str(), kName, buffer.data(), buffer.size());
   if (size >= 0) {
     const auto list = std::span(buffer).first(static_cast<std::size_t>(size));
     st.st_mode = mode_within_acl(st.st_mode, list);
   } else if (errno == ERANGE) {
-    st.st_mode &= ~kGroupAndOther;  // very many entries
+    st.st_mode &= ~kGroupAndOther;  // the list has too many entries for the buffer
   }
 }
 
@@ -61,7 +61,7 @@ void heed_acl_of(struct stat& st, const std::string& path, const Get& get) {
 
 mode_t mode_within_acl(mode_t mode, std::span<const std::byte> list) noexcept {
   const auto granted = parse(list);
-  // What cannot be understood grants nothing beyond the owner.
+  // A list that cannot be parsed grants rights to the owner only.
   if (!granted) return mode & ~kGroupAndOther;
   const mode_t named = granted->named & granted->mask;
   const mode_t group = granted->group_obj & granted->mask & named & S_IRWXO;

@@ -11,7 +11,7 @@
 
 namespace framefs::fs {
 
-// What is open in SOURCE for the sake of a shown file: a file, or the directory of a sparse frame.
+// The open object in SOURCE behind a shown file: a file, or the directory of a sparse frame.
 // Threads: any number.
 class BackingFile {
  public:
@@ -23,18 +23,19 @@ class BackingFile {
   [[nodiscard]] const std::shared_ptr<const FileReader>& file() const noexcept { return file_; }
   [[nodiscard]] int fd() const noexcept { return file_ ? file_->fd() : folder_->get(); }
 
-  // Of the file, or of the index file as it is now: two states differ in it.  Errors: system.
+  // The attributes of the file, or of the current index file of a sparse frame.  They differ between
+  // any two states.  Errors: system.
   [[nodiscard]] Result<struct stat> content_stat() const;
-  // The file, or the index file as it is now.  Errors: system.
+  // The file, or the current index file of a sparse frame.  Errors: system.
   [[nodiscard]] Result<std::shared_ptr<const FileReader>> open_content() const;
-  // The frame in it, from byte `offset` of a file on, as it is now.  `name` is for the log.
-  // Errors: system, where the index of a sparse frame cannot be opened.
+  // The current frame in the file, from byte `offset` of the file on.  `name` is for the log.
+  // Errors: system, if the index of a sparse frame cannot be opened.
   [[nodiscard]] Result<FrameOrigin> origin(std::uint64_t offset, std::string name) const;
 
  private:
   BackingFile() = default;
   std::shared_ptr<const FileReader> file_;
-  std::shared_ptr<const UniqueFd> folder_;  // of a sparse frame
+  std::shared_ptr<const UniqueFd> folder_;  // the directory of a sparse frame
 };
 
 }  // namespace framefs::fs

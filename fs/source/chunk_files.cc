@@ -17,16 +17,17 @@ namespace framefs::fs {
 std::string ChunkFiles::name_of(std::uint32_t id) { return fmt::format("{:08X}.chunk", id); }
 
 Result<ChunkFiles::Opened> ChunkFiles::open(std::uint32_t id) const {
-  // O_NONBLOCK: a fifo in its place must not hold a reader up.
+  // O_NONBLOCK: a fifo in place of the chunk file must not block a reader.
   auto fd = open_quietly(directory_.get(), name_of(id).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-  // The index names a chunk that is not there: damage, and nothing that a caller did wrong.
+  // The index names a chunk file that does not exist: the frame is damaged, and the
+  // caller made no error.
   const auto damaged = [id] { return codec::fail_value(Errc::bad_field, "chunk file", 0, id); };
   // ENXIO: a socket.
   const bool is_absent = errno == ENOENT || errno == ELOOP || errno == ENXIO;
   if (!fd) return is_absent ? damaged() : system_error("open");
   FRAMEFS_TRY(const auto st, stat_of(fd.get()));
   if (!S_ISREG(st.st_mode)) return damaged();
-  // The mount shows the rights to the index alone; its chunks must grant as much.
+  // The mount shows only the rights to the index, so each chunk file must grant at least those.
   struct stat index{};
   if (::fstatat(directory_.get(), std::string(kSparseIndexName).c_str(), &index,
                 AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -68,7 +69,7 @@ Status ChunkFiles::read_at(std::uint64_t offset, std::span<std::byte> out) const
 }
 
 Result<std::uint64_t> ChunkFiles::size() const {
-  return std::numeric_limits<std::uint64_t>::max();  // as far as anybody knows
+  return std::numeric_limits<std::uint64_t>::max();  // unknown
 }
 
 Result<std::uint64_t> ChunkFiles::available_from(std::uint64_t offset) const {

@@ -12,20 +12,20 @@
 
 namespace framefs::fs {
 
-// The chunk files of a sparse frame as one source of bytes; codec/frame/chunk_space.h tells where
-// each of them begins.  They are opened by name as they are needed, and a few are kept open.
-// Errors of reading: bad_field, "chunk file", where there is no such file, or no regular one.
+// The chunk files of a sparse frame as one source of bytes; codec/frame/chunk_space.h defines where
+// each file begins.  A chunk file is opened by name when it is needed, and a few stay open.
+// Errors of reading: bad_field, "chunk file", if the file does not exist or is not a regular file.
 // Threads: any number.
 class ChunkFiles final : public codec::ByteSource {
  public:
-  // `directory` is that of the frame.
+  // `directory` is the directory of the frame.
   explicit ChunkFiles(UniqueFd directory) : directory_(std::move(directory)) {}
 
   Status read_at(std::uint64_t offset, std::span<std::byte> out) const override;
   Result<std::uint64_t> size() const override;
   Result<std::uint64_t> available_from(std::uint64_t offset) const override;
 
-  // The file of that number is about to be another one.
+  // Call this before the chunk file with the number `id` is replaced.
   void forget(std::uint32_t id) const;
 
   // "0000002A.chunk".  Source: sparse frame format, "Chunk files".
@@ -36,7 +36,7 @@ class ChunkFiles final : public codec::ByteSource {
   Result<Opened> file(std::uint32_t id) const;
   Result<Opened> open(std::uint32_t id) const;
 
-  // Enough for a few readers that each go through a chunk at a time.
+  // Enough for a few readers, each of which reads one chunk at a time.
   static constexpr std::size_t kKeptOpen = 8;
   struct Kept {
     std::uint32_t id = 0;
@@ -44,7 +44,7 @@ class ChunkFiles final : public codec::ByteSource {
   };
   struct Recent {
     std::array<Kept, kKeptOpen> files;
-    std::size_t next = 0;  // to be replaced
+    std::size_t next = 0;  // the slot to replace next
   };
 
   const UniqueFd directory_;

@@ -26,7 +26,7 @@ Result<std::vector<std::byte>> read_map(const codec::ByteSource& source, const c
   return codec::Frame::read_vlmetalayer(source, *layer, limits);
 }
 
-// The suffix that a file of the same content would have.
+// The suffix that a file with the same content would have.
 std::string_view suffix_of(const FrameSummary& summary) {
   switch (summary.content) {
     case Content::array:
@@ -43,7 +43,7 @@ std::string_view suffix_of(const FrameSummary& summary) {
 
 }  // namespace
 
-// Puts a container together.
+// Builds a container.
 class Container::Builder {
  public:
   Builder(Container& container, const Source& file, std::string name, Log& log)
@@ -97,7 +97,7 @@ class Container::Builder {
   }
 
  private:
-  // A container in the archive; false where it has no nodes, or is none.
+  // Adds a container in the archive.  Returns false if it has no nodes or is not a container.
   bool add_member_container(const codec::ZipMember& member) {
     const auto within = codec::locate_member(*file_, member);
     if (!within) return false;
@@ -112,16 +112,16 @@ class Container::Builder {
     return leaves_.size() > before;
   }
 
-  // Errors: those of codec::is_work_error(); what else fails is the node's, and shows when it is
-  // read.
+  // Errors: those of codec::is_work_error().  Other errors belong to the node and are reported when
+  //   it is read.
   Result<FrameSummary> summary_of(const Source& decoded, const codec::EmbedNode& node) const {
-    // An entry of the map takes about as long as decoding so many bytes.
+    // An entry of the map takes about as long as decoding this number of bytes.
     constexpr std::uint64_t kUnitsPerNode = 1024;
     if (node.form != codec::EmbedForm::embedded) return FrameSummary{};
     FRAMEFS_CHECK(codec::spend_work(kUnitsPerNode));
     const SharedWindow bytes(decoded, node.frame);
     const auto summary = summarise(bytes, Expected::array, container_.limits_);
-    // Of what was not read because the request is over, nothing is known.
+    // summarise() stops early if the request is over; its result then says nothing about the node.
     FRAMEFS_CHECK(codec::check_work());
     return summary;
   }
@@ -214,7 +214,7 @@ std::optional<FrameSummary> Container::summary_of(const std::string& path) const
 }
 
 std::uint64_t Container::memory_bytes() const noexcept {
-  // Each path stands here and, with its part in the tree, in the tree.
+  // Each path is stored here and, with a share of the tree, in the tree.
   constexpr std::uint64_t kTreeShare = 64;
   std::uint64_t sum = sizeof(*this);
   for (const auto& member : members_) {

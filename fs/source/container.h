@@ -21,15 +21,18 @@
 
 namespace framefs::fs {
 
-// What is inside one state of a container: the members of a .b2z, the frames in a .b2e; of a .b2e
-// that is itself a member, what is in it as well, as if it were a directory.  Frames in a .b2e,
-// which have keys and no suffixes, are given those of their kind.  Holds no file: whoever wants a
-// member hands in the container's.  Immutable after open(); any number of threads may use it.
+// The contents of one state of a container: the members of a .b2z, or the frames in a .b2e.  A .b2e
+// that is a member of a .b2z is shown as a directory of its frames.  Frames in a .b2e have keys
+// without suffixes; each gets the suffix of its kind.  A `Container` holds no file: a caller that
+// opens a member passes the container's file.
+//
+// Immutable after open().
+// Threads: any number.
 class Container {
  public:
   using Source = std::shared_ptr<const codec::ByteSource>;
 
-  // What the file is, its first bytes tell; `name` is for the log.
+  // The first bytes of the file determine the kind of container; `name` is for the log.
   // Errors: those of the archive's directory, or of the frame and its map.
   static Result<std::shared_ptr<const Container>> open(const Source& file, const std::string& name,
                                                        const codec::Limits& limits, Log& log);
@@ -41,27 +44,28 @@ class Container {
     std::string name;
     bool is_directory = false;
   };
-  // Of a directory, or of a container in the container that has nothing in it.
+  // The children of a directory, or of an empty container in the container.
   // Errors: those of a container in the container that cannot be opened.
   Result<std::vector<Child>> children(const std::string& path) const;
 
-  // The bytes of a member, as they are stored.  Errors: system, ENOENT where there is no such
-  // member; unsupported for one that is compressed, or on a server; those of an archive that is
-  // damaged there.
+  // The stored bytes of a member.
+  // Errors: system, ENOENT if there is no such member; unsupported for a member that is compressed
+  //   or on a server; those of an archive that is damaged there.
   Result<Source> open_member(const Source& file, const std::string& path) const;
 
-  // What a frame of a .b2e holds, which was read for its name: it lies in decoded bytes, and is not
-  // to be decoded again for each question.  Nothing for everything else.
+  // The summary of a frame in a .b2e; empty for everything else.  open() reads each summary once to
+  // choose the frame's suffix: the frame lies in decoded bytes, which must not be decoded again for
+  // each request.
   [[nodiscard]] std::optional<FrameSummary> summary_of(const std::string& path) const;
 
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept;
 
  private:
-  // The frame of a .b2e, in whose decoded bytes the frames of its nodes are.
+  // The frame of a .b2e.  Its decoded bytes contain the frames of the nodes.
   struct Heap {
-    std::optional<codec::ByteRange> within;  // of the container's file; nothing: all of it
+    std::optional<codec::ByteRange> within;  // in the container's file; unset: all of it
     std::shared_ptr<const codec::Frame> frame;
-    std::optional<codec::ArrayLayout> array;  // where the bytes are those of an array
+    std::optional<codec::ArrayLayout> array;  // set if the bytes are those of an array
   };
   struct Node {
     std::size_t heap = 0;
@@ -75,11 +79,11 @@ class Container {
   Result<Source> open_node(const Source& file, const Node& node) const;
 
   const codec::Limits limits_;
-  std::optional<codec::ContainerTree> tree_;  // its payloads: members_, and after them nodes_
+  std::optional<codec::ContainerTree> tree_;  // its payloads: members_, followed by nodes_
   std::vector<codec::ZipMember> members_;
   std::vector<Node> nodes_;
   std::vector<Heap> heaps_;
-  std::map<std::string, Error> damaged_;  // stores in the container that cannot be opened
+  std::map<std::string, Error> damaged_;  // inner containers that cannot be opened
 };
 
 }  // namespace framefs::fs

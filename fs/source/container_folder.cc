@@ -13,7 +13,7 @@ std::string ContainerFolder::path_of(const std::string& name) const {
   return directory_.empty() ? name : directory_ + "/" + name;
 }
 
-// A number that stays the same from mount to mount, as that of a file does.
+// A number that, like that of a file, is the same in every mount.
 std::uint64_t ContainerFolder::inode_of(const std::string& path) const {
   constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15ULL;
   constexpr std::uint64_t kInsideContainer = std::uint64_t{1}
@@ -47,7 +47,7 @@ Result<SourceEntry> ContainerFolder::probe(const std::string& name) const {
   }
   st.st_mode = S_IFREG | (st.st_mode & (S_IRUSR | S_IRGRP | S_IROTH));
   const auto member = opened_.container->open_member(opened_.file, path);
-  // One that is there and cannot be read is shown all the same.
+  // An entry that exists but cannot be read is still shown.
   if (!member && member.error().sys == ENOENT) return std::unexpected(member.error());
   if (!member) return entry;
   if (const auto size = (*member)->size()) {

@@ -12,17 +12,17 @@
 
 namespace framefs::fs {
 
-// A container, and the file that it was read from.
+// A container and the file from which it was read.
 struct OpenContainer {
   std::shared_ptr<const Container> container;
   std::shared_ptr<const FileReader> file;
   struct stat stat{};
 };
 
-// A directory inside a container.  What is in there has the owner, times and rights of the container.
+// A directory inside a container.  Its entries have the owner, times and rights of the container.
 class ContainerFolder final : public Folder {
  public:
-  // `directory` is a path in the container, "" its root.
+  // `directory` is a path in the container; "" is the root.
   ContainerFolder(OpenContainer opened, std::string directory, const codec::Limits& limits)
       : opened_(std::move(opened)), directory_(std::move(directory)), limits_(limits) {}
 

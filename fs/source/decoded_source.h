@@ -13,12 +13,13 @@
 
 namespace framefs::fs {
 
-// The decoded bytes of a frame as a source, for frames that are inside it.  Decodes serially and keeps
-// nothing: it is called by the threads that decode the inner frame, which must wait for no others.
+// The decoded bytes of a frame as a source, for frames that are inside it.  It decodes serially and
+// keeps nothing: its callers are the threads that decode the inner frame, which must not wait for
+// other threads.
 // Threads: any number.
 class DecodedSource final : public codec::ByteSource {
  public:
-  // `array` where the bytes are those of the array that the frame holds.
+  // `array` is set if the bytes are those of the array in the frame.
   DecodedSource(std::shared_ptr<const codec::ByteSource> source,
                 std::shared_ptr<const codec::Frame> frame, std::optional<codec::ArrayLayout> array,
                 const codec::Limits& limits)

@@ -12,7 +12,7 @@
 namespace framefs::fs {
 namespace {
 
-// Removes the entries of a directory that has only hidden ones.  Whether there were any.
+// Removes the entries of a directory that has only hidden ones.  Returns whether there were any.
 Result<bool> remove_hidden_entries(int parent, const std::string& name) {
   const UniqueFd folder(
       ::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -34,7 +34,7 @@ std::string lock_file_of(const std::string& name) { return name + ".b2lock"; }
 Status rename_entry(int from, const std::string& name, int to, const std::string& new_name,
                     unsigned flags) {
   if (::renameat2(from, name.c_str(), to, new_name.c_str(), flags) == 0) return {};
-  // Not every filesystem knows flags; nobody was there a moment ago.
+  // Some filesystems do not support flags.  A check has just found no entry under the new name.
   const bool is_unknown = flags == RENAME_NOREPLACE && errno == EINVAL;
   if (is_unknown && ::renameat(from, name.c_str(), to, new_name.c_str()) == 0) return {};
   return system_error("rename");
@@ -63,7 +63,7 @@ void exchange_lock_files(int one, const std::string& name, int other,
                          const std::string& other_name) {
   const auto first = lock_file_of(name);
   const auto second = lock_file_of(other_name);
-  // Both are there, or either, or none.
+  // The two lock files may both exist, or one of them, or neither.
   if (::renameat2(one, first.c_str(), other, second.c_str(), RENAME_EXCHANGE) != 0 &&
       ::renameat2(one, first.c_str(), other, second.c_str(), RENAME_NOREPLACE) != 0) {
     ::renameat2(other, second.c_str(), one, first.c_str(), RENAME_NOREPLACE);

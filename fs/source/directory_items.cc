@@ -19,7 +19,8 @@ bool is_dot(std::string_view name) { return name == "." || name == ".."; }
 }  // namespace
 
 Result<std::vector<SourceItem>> directory_items(int directory) {
-  // A description of its own, so that two listings of one directory do not share a position.
+  // A separate open file description, so that two listings of one directory do not share a
+  // position.
   auto own = open_quietly(directory, ".", O_RDONLY | O_DIRECTORY);
   if (!own) return system_error("opendir");
   const std::unique_ptr<DIR, CloseDirectory> stream(::fdopendir(own.get()));

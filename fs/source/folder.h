@@ -10,8 +10,8 @@
 
 namespace framefs::fs {
 
-// The entries of a directory as they are in SOURCE, before any of them is renamed: one on disk, or one
-// that exists only inside a file.
+// The entries of a directory as they are in SOURCE, before the mount changes names.  The directory
+// is on disk, or exists only inside a file.
 // Threads: any number.
 class Folder {
  public:
@@ -24,10 +24,10 @@ class Folder {
   // Errors: system.
   virtual Result<std::vector<Item>> items() const = 0;
 
-  // Errors: system, ENOENT where there is no such entry.
+  // Errors: system, ENOENT if there is no such entry.
   virtual Result<SourceEntry> probe(const std::string& name) const = 0;
 
-  // What probe() looks for in an entry of that name.
+  // The content that probe() looks for in an entry of that name.
   [[nodiscard]] virtual Expected expected(const std::string& name) const;
 };
 
@@ -48,8 +48,9 @@ class DiskFolder final : public Folder {
   SourceProbe& probe_;
 };
 
-// A folder in which no name is looked for twice that was not there: for one request, which asks for the
-// same names several times.  Threads: one.  Lifetime: `folder` outlives it.
+// A folder that remembers which names were absent and does not look for them again.  It serves one
+// request, which asks for the same names several times.  Threads: one.  Lifetime: `folder` outlives
+// it.
 class NegativeLookupCache final : public Folder {
  public:
   explicit NegativeLookupCache(const Folder& folder) : folder_(folder) {}
@@ -65,10 +66,10 @@ class NegativeLookupCache final : public Folder {
   mutable std::vector<std::string> absent_;
 };
 
-// One entry of a directory on disk, as if it were alone there.  Lifetime: `probe` outlives it.
+// One entry of a directory on disk, as if it were the only one.  Lifetime: `probe` outlives it.
 class SingleEntryFolder final : public Folder {
  public:
-  // `expected` is what the entry is taken for, whatever its name.
+  // `expected` is the content to look for in the entry, whatever its name.
   SingleEntryFolder(UniqueFd directory, std::string name, Expected expected, SourceProbe& probe)
       : directory_(std::move(directory)),
         name_(std::move(name)),

@@ -13,14 +13,14 @@ namespace framefs::fs {
 // Where the bytes of a frame are.
 struct FrameOrigin {
   codec::FrameType type = codec::FrameType::contiguous;
-  std::shared_ptr<const codec::ByteSource> source;  // what the frame is opened from
-  std::shared_ptr<const codec::ByteSource> chunks;  // where its chunks are; see codec::Frame
+  std::shared_ptr<const codec::ByteSource> source;  // the bytes from which the frame is opened
+  std::shared_ptr<const codec::ByteSource> chunks;  // the bytes of its chunks; see codec::Frame
   std::string name;                                 // for the log
 };
 
-// Of a contiguous frame, which has both in one.
+// The origin of a contiguous frame: one source for both.
 FrameOrigin contiguous_origin(std::shared_ptr<const codec::ByteSource> source, std::string name);
-// Of the sparse frame in a directory, with its index as it is now.  Errors: system.
+// The origin of the sparse frame in a directory, with its current index.  Errors: system.
 Result<FrameOrigin> sparse_origin(int folder, std::string name);
 
 // Errors: those of codec::Frame.

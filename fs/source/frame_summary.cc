@@ -16,7 +16,7 @@
 namespace framefs::fs {
 namespace {
 
-// Reads as much as there is of the first `size` bytes.
+// Reads the first `size` bytes, or as many as there are.
 std::vector<std::byte> read_head(const codec::ByteSource& source, std::size_t size) {
   const auto available = source.available_from(0);
   std::vector<std::byte> head(available ? std::min<std::uint64_t>(size, *available) : 0);
@@ -34,7 +34,7 @@ bool is_zip(const codec::ByteSource& source) {
 
 void summarise_array(std::span<const std::byte> content, const codec::FrameHeader& header,
                      FrameSummary& summary) {
-  // Should it be damaged, its readers will hear what is wrong.
+  // If the array is damaged, its readers get the error.
   summary.content = Content::array;
   summary.array_bytes = header.nbytes;
   const auto meta = codec::parse_array_meta(content);
@@ -46,7 +46,7 @@ void summarise_array(std::span<const std::byte> content, const codec::FrameHeade
   if (summary.is_numpy) summary.npy_bytes = codec::npy_header(*meta, header.typesize).size();
 }
 
-// What the metalayers make of a frame, for the names that let expect something.
+// Reads the metalayers of a frame, for names that imply a content.
 void summarise_metalayers(const codec::ByteSource& source, const codec::FrameHeader& header,
                           Expected expected, const codec::Limits& limits, FrameSummary& summary) {
   if (header.header_len > limits.frame_header_bytes) return;

@@ -8,31 +8,31 @@
 
 namespace framefs::fs {
 
-// What a file holds, as far as the mount shows it otherwise than as it is.
+// The content of a file, if the mount shows it differently from the file itself.
 enum class Content : std::uint8_t {
   other,            // nothing of the kinds below
-  frame,            // a frame: its chunks, one after the other
+  frame,            // a frame, shown as its chunks in sequence
   array,            // a frame that holds an n-dimensional array
   embed_container,  // a frame that holds other frames, under names
   zip_container,    // an archive of such files, stored without compression
 };
 
-// What a file's name lets expect; only the expected is looked for.
+// The content that a file's name implies.  A probe looks only for that content.
 enum class Expected : std::uint8_t { nothing, frame, array, embed_container, zip_container };
 
-// What the first bytes of a file say.  Of a damaged frame, what its header still tells.
+// What the first bytes of a file say.  For a damaged frame, what its header still says.
 struct FrameSummary {
   Content content = Content::other;
-  bool is_sparse = false;          // the chunks are files of their own beside this one, the index
-  bool is_numpy = false;           // an array whose items NumPy has a name for
-  std::uint64_t nbytes = 0;        // decoded size of a frame, of an array's chunks too
-  std::uint64_t chunksize = 0;     // likewise; 0 where chunks vary
-  std::uint64_t stored_bytes = 0;  // of a sparse frame: index and chunk files
-  std::uint64_t array_bytes = 0;   // of an array in C order
-  std::uint64_t npy_bytes = 0;     // and of the header before it in a .npy file
+  bool is_sparse = false;          // this is the index; each chunk is a file beside it
+  bool is_numpy = false;           // an array whose items have a NumPy type
+  std::uint64_t nbytes = 0;        // decoded size of the frame, also of an array's chunks
+  std::uint64_t chunksize = 0;     // decoded size of a chunk; 0 if chunks vary
+  std::uint64_t stored_bytes = 0;  // sparse frame: size of index and chunk files
+  std::uint64_t array_bytes = 0;   // size of the array in C order
+  std::uint64_t npy_bytes = 0;     // size of the header before it in a .npy file
 };
 
-// Looks at the beginning of `source`.  What cannot be read is nothing special.
+// Examines the beginning of `source`.  Bytes that cannot be read count as Content::other.
 FrameSummary summarise(const codec::ByteSource& source, Expected expected,
                        const codec::Limits& limits);
 

@@ -25,7 +25,7 @@ Result<SourceStat> LocalSource::stat(const std::string& path) const {
 }
 
 Result<SourceObject> LocalSource::open(const std::string& path) const {
-  // O_NONBLOCK: a fifo must not hold the caller up.
+  // O_NONBLOCK: a fifo must not block the caller.
   FRAMEFS_TRY(auto fd, open_fd(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
   FRAMEFS_TRY(const auto st, stat_of(fd.get()));
   if (S_ISDIR(st.st_mode)) return system_error_of(EISDIR, "open");

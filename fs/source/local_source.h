@@ -9,7 +9,7 @@
 
 namespace framefs::fs {
 
-// A directory of this system as a Source, and all that only such a one can do: by descriptors.
+// A local directory as a Source, with the operations by descriptor that only a local directory has.
 class LocalSource final : public Source {
  public:
   explicit LocalSource(SourceRoot root) : root_(std::move(root)) {}

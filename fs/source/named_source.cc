@@ -29,7 +29,7 @@ Result<NamedSource> open_entry(const stdfs::path& path, std::uint64_t offset,
   FRAMEFS_TRY(const auto folder, root.open(".", O_PATH | O_DIRECTORY));
   const auto& name = root.path();
   SourceProbe probe(limits, offset);
-  // What a person calls a frame may be one under any name.
+  // A file that a user names as a frame may have any name.
   const auto expected = expected_content(name);
   FRAMEFS_TRY(const auto entry,
               probe.probe_as(folder.get(), name,
@@ -56,7 +56,7 @@ Result<NamedSource> open_entry(const stdfs::path& path, std::uint64_t offset,
   return NamedSource{path, entry, {}, std::move(*origin)};
 }
 
-// The file that a path goes through as if it were a directory.
+// The file that a path uses as if it were a directory.
 std::optional<stdfs::path> file_above(const stdfs::path& path) {
   std::error_code ignored;
   for (auto above = path.parent_path(); above != above.parent_path(); above = above.parent_path()) {

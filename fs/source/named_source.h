@@ -13,25 +13,25 @@
 
 namespace framefs::fs {
 
-// A directory of a container; "" is its root.
+// A directory of a container; "" is the root.
 struct ContainerDirectory {
   OpenContainer container;
   std::string path;
 };
 
-// What a path leads to that somebody gave a command: a file or sparse frame to be opened as a frame, a
-// store, or what is in a container, which has its path behind the container's.
+// The object at a path that a user gave to a command: a file or sparse frame to open as a frame, a
+// container, or a member of a container.  A member's path follows the container's path.
 struct NamedSource {
-  std::filesystem::path file;  // on disk; of what is in a container, the container
-  SourceEntry entry;           // that file, or the directory of a sparse frame
+  std::filesystem::path file;  // on disk; for a member, the container
+  SourceEntry entry;           // of that file, or of the directory of a sparse frame
   std::string member;          // the path in the container; empty for the container itself
   std::variant<FrameOrigin, ContainerDirectory> found;
 };
 
-// Looks at `path` and opens it.  Its frame begins at byte `offset` of the file, which must be 0 for
-// anything else.  Whether there is a frame, open_frame_at() will tell.
-// Errors: system, where there is nothing of that name, or it is a directory and no sparse frame; those
-// of Store, which are then logged.
+// Opens the object at `path`.  Its frame begins at byte `offset` of the file, which must be 0 for
+// any other object.  open_frame_at() finds out whether there is a frame.
+// Errors: system, if the path does not exist or is a directory but not a sparse frame; those of
+//   Container, which are then logged.
 Result<NamedSource> open_named_source(const std::filesystem::path& path, std::uint64_t offset,
                                       const codec::Limits& limits, Log& log);
 

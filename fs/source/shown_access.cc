@@ -10,8 +10,8 @@ constexpr unsigned kOther = 0;
 
 constexpr mode_t bits(mode_t mode, unsigned of) { return (mode >> of) & kClass; }
 
-// What a directory lets a class of users do with the files in it: nothing without the right to
-// search, and no change without the right to write.
+// The rights to files that a directory's mode leaves to a class of users: none without search
+// permission, and no changes without write permission.
 constexpr mode_t allowed_in(mode_t directory, unsigned of) {
   const auto has = bits(directory, of);
   if ((has & S_IXOTH) == 0) return 0;
@@ -34,7 +34,7 @@ void intersect_access(struct stat& content, const struct stat& directory) noexce
       joined(allowed_in(directory.st_mode, kUser), allowed_in(directory.st_mode, kGroup),
              allowed_in(directory.st_mode, kOther));
   mode_t granted = content.st_mode & in_directory & kRights;
-  // A user may be in another class of the index than of the directory.
+  // A user's class for the index file may differ from the class for the directory.
   const bool is_same_user = content.st_uid == directory.st_uid;
   const bool is_same_group = content.st_gid == directory.st_gid;
   if (!is_same_user) {

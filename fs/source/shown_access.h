@@ -4,11 +4,11 @@
 
 namespace framefs::fs {
 
-// What the mount shows of the rights to a sparse frame, which is one file there.  In SOURCE, a
-// reader needs rights to its directory and to the files in it: the mount shows only the bits that
-// both grant.  If the two have different owners, the directory's owner is shown with the bits that
-// every class of users has.  Only owner, group and mode of `content` are changed.  `content` is the
-// index file.
+// The rights that the mount shows for a sparse frame, which is one file there.  In SOURCE, a reader
+// needs rights to the frame's directory and to the files in it, so the mount shows only the bits
+// that both grant.  If the two have different owners, the mount shows the directory's owner, with
+// the bits that every class of users has.  Only owner, group and mode of `content`, the index file,
+// are changed.
 void intersect_access(struct stat& content, const struct stat& directory) noexcept;
 
 // Whether a chunk file of a sparse frame grants every right to read that its index file grants.

@@ -14,11 +14,11 @@
 namespace framefs::fs {
 namespace {
 
-// O_NONBLOCK: should the file have become a fifo since it was looked at.
+// O_NONBLOCK: the file may have been replaced by a fifo since it was examined.
 constexpr int kFileFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
 
-// Whether every change of the file from now on shows in its times.  Those have the resolution of this
-// clock: a file that changes twice in one tick looks the same after both.
+// Whether every later change of the file changes its times.  The times have the resolution of this
+// clock: a file that changes twice within one tick looks the same after both changes.
 bool is_settled(const struct stat& stat) {
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
@@ -75,11 +75,11 @@ void SourceProbe::probe_file(int directory, const std::string& name, Expected ex
     if (!fd) return;
     entry.summary = probe_open(FileReader(std::move(fd)), entry.stat, expected);
   }
-  // The index of a sparse frame is a part of it, not a frame by itself.
+  // The index of a sparse frame is part of a frame, not a frame of its own.
   if (entry.summary.is_sparse) entry.summary = {};
 }
 
-// A directory that has the index of a sparse frame in it.
+// Probes a directory that contains the index of a sparse frame.
 void SourceProbe::probe_sparse(int directory, const std::string& name, Expected expected,
                                SourceEntry& entry) {
   const UniqueFd folder(

@@ -16,14 +16,14 @@
 
 namespace framefs::fs {
 
-// An entry of SOURCE as it stands there.
+// An entry of SOURCE in its stored form.
 struct SourceEntry {
   struct stat stat{};
   FrameSummary summary;
-  // Where the bytes are, if not in the entry itself: the index file of a sparse frame.
+  // The attributes of the index file, for a sparse frame: its bytes are not in the entry itself.
   std::optional<struct stat> index_stat;
 
-  // The file whose state is the state of what is shown.
+  // The attributes of the file whose state is the state of the shown content.
   [[nodiscard]] const struct stat& content_stat() const noexcept {
     return index_stat ? *index_stat : stat;
   }
@@ -33,30 +33,30 @@ inline FileKey file_key(const SourceEntry& entry) noexcept {
   return {entry.stat.st_dev, entry.stat.st_ino};
 }
 
-// Finds out what the entries of SOURCE are, by one small read each, and remembers it for as long as
-// the file does not change.  Threads: any number.
+// Determines the content of the entries of SOURCE with one small read each, and remembers the
+// result until the file changes.  Threads: any number.
 class SourceProbe {
  public:
-  // Called whenever something has been looked at and before anybody uses what was found: a test then
-  // does what other threads or processes could do in between.
+  // Called after each probe, before the result is used.  A test then does what other threads or
+  // processes could do in between.
   using Watcher = std::function<void()>;
 
-  // Frames begin at byte `offset` of their files: other than 0 where SOURCE is one file.
+  // Frames begin at byte `offset` of their files.  It can differ from 0 only if SOURCE is one file.
   // `heeds_acls`: modes are shown within the access control lists of the files (acl_access.h).
   explicit SourceProbe(const codec::Limits& limits, std::uint64_t offset = 0,
                        Watcher watcher = nullptr, bool heeds_acls = false)
       : limits_(limits), offset_(offset), watcher_(std::move(watcher)), heeds_acls_(heeds_acls) {}
 
-  // Looks at `name` in an open directory; what is read of it is for its name to say, or for
-  // `expected`.
-  // Errors: system, where there is no such entry.  What cannot be read is nothing special.
+  // Probes `name` in an open directory.  The name, or `expected`, determines what is read.
+  // Errors: system, if there is no such entry.  A file that cannot be read counts as
+  //   Content::other.
   Result<SourceEntry> probe(int directory, const std::string& name);
   Result<SourceEntry> probe_as(int directory, const std::string& name, Expected expected);
 
-  // The attributes of an open file, as those of its entry.  Errors: system.
+  // The attributes of an open file, as probe() returns them for its entry.  Errors: system.
   [[nodiscard]] Result<struct stat> stat_open(int fd) const;
 
-  // The same for a file that is open for reading and is in the state `stat`.
+  // The same for a file that is open for reading and in the state `stat`.
   FrameSummary probe_open(const FileReader& file, const struct stat& stat, Expected expected);
 
  private:
@@ -73,7 +73,8 @@ class SourceProbe {
   void probe_file(int directory, const std::string& name, Expected expected, SourceEntry& entry);
   void probe_sparse(int directory, const std::string& name, Expected expected, SourceEntry& entry);
 
-  // So many are remembered; then all are forgotten, which costs a read each.
+  // The maximum number of remembered files.  At the maximum all are forgotten, which costs one read
+  // per file.
   static constexpr std::size_t kMaxFiles = 1u << 17;
 
   const codec::Limits limits_;

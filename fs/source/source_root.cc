@@ -12,9 +12,9 @@
 namespace framefs::fs {
 namespace {
 
-// The C library of Debian 12 has no wrapper for it.
+// The C library of Debian 12 has no wrapper for openat2().
 Result<UniqueFd> open_beneath(int directory, const char* path, int flags) {
-  // What the daemon reads does not count as an access, where the system allows that: to the owner.
+  // The daemon's reads should not count as accesses.  The system allows O_NOATIME to the owner.
   if ((flags & O_PATH) == 0) flags |= O_NOATIME;
   while (true) {
     open_how how{};
@@ -26,7 +26,7 @@ Result<UniqueFd> open_beneath(int directory, const char* path, int flags) {
       flags &= ~O_NOATIME;
       continue;
     }
-    // EAGAIN: something was renamed while the kernel made sure to stay beneath.
+    // EAGAIN: an entry was renamed while the kernel checked that the path stays beneath SOURCE.
     if (errno != EINTR && errno != EAGAIN) return system_error("open");
   }
 }
@@ -52,7 +52,7 @@ Result<UniqueFd> SourceRoot::open(const std::string& relative, int flags) const 
   UniqueFd hop;
   int from = directory_.get();
   std::string rest = relative;
-  // The kernel takes PATH_MAX bytes at once: longer paths go in stages.
+  // The kernel accepts paths below PATH_MAX bytes: longer paths are opened in stages.
   while (rest.size() >= PATH_MAX) {
     const auto cut = rest.rfind('/', PATH_MAX - 1);
     if (cut == std::string::npos) return system_error_of(ENAMETOOLONG, "open");

@@ -8,21 +8,23 @@
 namespace framefs::fs {
 
 // The SOURCE of a mount: a directory, or one entry of a directory.  Everything below is opened
-// relative to it, and never by way of a symbolic link, so that nobody who can write to SOURCE can
-// lead the daemon outside. Immutable; threads: any number.
+// relative to it, and never through a symbolic link, so that a user who can write to SOURCE cannot
+// lead the daemon outside.  Immutable.
+// Threads: any number.
 class SourceRoot {
  public:
-  // A directory, with all below it.  Errors: system.
+  // A directory and everything below it.  Errors: system.
   static Result<SourceRoot> open_directory(const std::filesystem::path& source);
-  // One entry of a directory; of "/", which is none, the directory.  Errors: system.
+  // One entry of a directory.  "/" is not an entry, so it is opened as a directory.  Errors:
+  // system.
   static Result<SourceRoot> open_entry(const std::filesystem::path& source);
 
   // The path of SOURCE itself, for open(): "." or the entry's name.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
-  // Opens what `relative` names; any length of path will do.  A symbolic link at its end can be
-  // opened with O_PATH | O_NOFOLLOW; O_CLOEXEC is implied.
-  // Errors: system; ELOOP or EXDEV where a link or ".." was met on the way.
+  // Opens the entry at the path `relative`, which may have any length.  To open a symbolic link at
+  // its end, pass O_PATH | O_NOFOLLOW; O_CLOEXEC is implied.
+  // Errors: system; ELOOP or EXDEV if the path contains a link or "..".
   [[nodiscard]] Result<UniqueFd> open(const std::string& relative, int flags) const;
 
  private:

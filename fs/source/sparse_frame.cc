@@ -27,7 +27,7 @@ Status unlink_at(int folder, const std::string& name, int flags) {
   return {};
 }
 
-// A frame that is being written gets files and loses some meanwhile; without its index, not for long.
+// A writer adds and removes chunk files meanwhile; the frame lacks its index only for a short time.
 constexpr int kMaxRounds = 100;
 
 }  // namespace
@@ -64,7 +64,7 @@ Status for_each_part(int folder, const std::function<Status(int fd, bool is_fold
   FRAMEFS_TRY(const auto parts, sparse_parts(folder));
   for (const auto& name : parts.names) {
     const UniqueFd part(::openat(folder, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-    if (!part && errno == ENOENT) continue;  // of a chunk that was just replaced
+    if (!part && errno == ENOENT) continue;  // a writer has just replaced the chunk
     if (!part) return system_error("open");
     FRAMEFS_CHECK(change(part.get(), false));
   }

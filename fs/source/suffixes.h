@@ -9,7 +9,7 @@
 
 namespace framefs::fs {
 
-// The ends of names in SOURCE, and what they let expect.
+// A suffix of names in SOURCE and the content that it implies.
 struct Suffix {
   std::string_view text;
   Expected content;
@@ -22,13 +22,13 @@ inline constexpr std::array<Suffix, 7> kSuffixes = {{{".b2frame", Expected::fram
                                                      {".b2e", Expected::embed_container},
                                                      {".b2z", Expected::zip_container}}};
 
-// What is left of `name` without `suffix`, where that is a name.
+// `name` without `suffix`, if the rest is a valid name.
 std::optional<std::string> stem_of(std::string_view name, std::string_view suffix);
 
-// What may be in a file of that name.
+// The content that a file of that name may have.
 Expected expected_content(std::string_view name);
 
-// Lock files beside frames, which no reader wants to see.
+// Whether the file is a lock file beside a frame, which the mount hides.
 bool is_hidden(std::string_view name);
 
 }  // namespace framefs::fs
