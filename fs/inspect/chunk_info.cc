@@ -12,10 +12,10 @@
 namespace framefs::fs {
 namespace {
 
-// Index entries are read so many at a time: 8 MiB of them.
+// The number of index entries to read at a time: 8 MiB of entries.
 constexpr std::uint64_t kEntriesAtOnce = 1u << 20;
 
-// Where the chunk is in the frame's source of chunks, and what is said of that.
+// The position of a chunk in the frame's source of chunks, and the number of bytes available there.
 struct Place {
   std::uint64_t at = 0;
   std::uint64_t available = 0;
@@ -41,7 +41,7 @@ std::optional<Place> place_of(const codec::Frame& frame, const FrameOrigin& orig
   return Place{*info.offset, header.cbytes - value};
 }
 
-// Of a chunk whose tables are damaged, or that this build cannot decode.
+// Reads the header of a chunk whose tables are damaged or that this build cannot decode.
 std::optional<codec::ChunkHeader> read_header(const codec::ByteSource& chunks, const Place& place) {
   std::array<std::byte, codec::kExtendedHeaderBytes> buffer{};
   const auto head =

@@ -15,24 +15,25 @@ namespace framefs::fs {
 // How one chunk of a frame is stored.
 struct ChunkInfo {
   std::uint64_t index = 0;
-  // Where it begins in `file`; nothing where it is in the frame's index alone.  Units: bytes, from the
-  // frame's start in a contiguous frame.
+  // Where the chunk begins in `file`; unset for a chunk that exists only in the frame's index.
+  // Units: bytes, from the frame's start in a contiguous frame.
   std::optional<std::uint64_t> offset;
   std::string file;  // the chunk file of a sparse frame; empty in a contiguous one
-  // Nothing where it cannot be read.
+  // Unset if the header cannot be read.
   std::optional<codec::ChunkHeader> header;
-  // Whether whole blocks are one stream for each byte of an item; nothing where that is not known.
+  // Whether each whole block has one stream per byte of an item; unset if that is not known.
   std::optional<bool> is_split;
-  std::optional<Error> error;  // what is wrong, as far as header and tables tell
+  std::optional<Error> error;  // what is wrong, according to header and tables
 };
 
-// Looks at header and tables of every chunk in turn, however many there are, for as long as `visit`
-// returns true; keeps little of it in memory.  A chunk that cannot be read is visited with its error.
+// Reads header and tables of each chunk in turn, while `visit` returns true.  Keeps only a small
+// part in memory, however many chunks there are.  A chunk that cannot be read is visited with its
+// error.
 void visit_chunks(const codec::Frame& frame, const FrameOrigin& origin, const codec::Limits& limits,
                   const std::function<bool(const ChunkInfo&)>& visit);
 
-// The codec that the blocks were compressed with: "lz4", "user codec 200"; empty where none was.  Of LZ4 and
-// LZ4HC, which write the same, a chunk does not tell which.
+// The codec of the blocks: "lz4", "user codec 200"; empty if no block is compressed.  LZ4 and LZ4HC
+// write the same format, so a chunk does not tell them apart.
 std::string chunk_codec_name(const codec::ChunkHeader& header);
 
 // "zero", "nan", "value", "uninit"; empty for chunks that are stored.

@@ -48,7 +48,7 @@ std::vector<FrameInfo::Layer> layers_of(const std::vector<codec::Metalayer>& lay
   return out;
 }
 
-// Names and dtypes are any bytes; a program that reads JSON expects UTF-8.
+// Names and dtypes may contain any bytes; a program that reads JSON expects UTF-8.
 constexpr auto kReplaceBadText = Json::error_handler_t::replace;
 
 Json layers_json(const std::vector<FrameInfo::Layer>& layers) {
