@@ -23,8 +23,8 @@ class BackingFile {
   [[nodiscard]] const std::shared_ptr<const FileReader>& file() const noexcept { return file_; }
   [[nodiscard]] int fd() const noexcept { return file_ ? file_->fd() : folder_->get(); }
 
-  // The attributes of the file, or of the current index file of a sparse frame.  They differ between
-  // any two states.  Errors: system.
+  // The attributes of the file, or of the current index file of a sparse frame.  They differ
+  // between any two states.  Errors: system.
   [[nodiscard]] Result<struct stat> content_stat() const;
   // The file, or the current index file of a sparse frame.  Errors: system.
   [[nodiscard]] Result<std::shared_ptr<const FileReader>> open_content() const;

@@ -125,7 +125,7 @@ Result<ReadResult> FileContents::read(OpenFile& file, std::uint64_t offset, std:
   if (const auto session = parts_.writers.session_of(*file.node)) {
     const auto view = parts_.views.of_session(*file.node, *session);
     auto result = session->read_checked([&] { return view->read(offset, size, access); });
-    // The file has the content that the other writer made.
+    // If another writer has changed the frame, the new content is in the file.
     if (!session->is_lost()) return result;
   }
   FRAMEFS_TRY(const auto view, parts_.views.current(file));
@@ -262,7 +262,7 @@ Status FileContents::allocate_array(OpenFile& file, bool makes_zeros, bool may_g
 }
 
 Status FileContents::flush(OpenFile& file) {
-  // Reports storage errors while the file still has a caller.
+  // Stores the bytes while there is still a caller to receive the error.
   const auto session = file.session.get();
   if (!session || is_superseded(*session)) return {};
   return session->flush(ChunkOverlay::Which::all);

@@ -45,8 +45,8 @@ class FrameWriters {
   // The same for a file of SOURCE.
   [[nodiscard]] WriteSessionTable::Session session_of(const FileKey& file) const;
 
-  // Opens the backing file of a node for writing.  A frame is always opened for reading too.
-  // `flags` are those of open(2).  Errors: system.
+  // Opens the backing file of a node for writing.  A frame is opened for reading
+  // too, whatever `flags` say.  `flags` are those of open(2).  Errors: system.
   [[nodiscard]] Result<BackingFile> open(const Node& node, int flags) const;
   // Joins the session of the node's frame as one more writer; leave() ends that.  `new_file` is set
   // for a file that was just created to become a frame.  Errors: those of open_for_writing_frame().

@@ -31,8 +31,8 @@ class NodeLocator {
   // container, opens the container.  Errors: those of open().
   [[nodiscard]] Result<BackingFile> open_file(const Node& node, int access = 0) const;
 
-  // Runs `attempt`, which looks for a node at its last known path.  Runs it again if it failed
-  // during a rename.
+  // Runs `attempt`, which looks for a node at its last known path.  If the node is not there,
+  // waits for a rename in progress and runs `attempt` again.
   template <class Attempt>
   auto where_it_is(const Attempt& attempt) const {
     auto found = attempt();
