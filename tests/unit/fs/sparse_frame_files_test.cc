@@ -1,5 +1,3 @@
-#include "fs/source/sparse_frame.h"
-
 #include <fcntl.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "fs/source/sparse_frame.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 
