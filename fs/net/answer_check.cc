@@ -29,7 +29,7 @@ bool take(std::string_view& text, std::string_view prefix) {
   return true;
 }
 
-// Whether the answer is about the version at all.
+// Checks that the answer is about this version.
 std::optional<Verdict> check_version(const HttpAnswer& answer, const ObjectVersion& version) {
   if (version.is_strong()) {
     const auto etag = answer.headers.find("etag");

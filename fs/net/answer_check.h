@@ -11,7 +11,7 @@ namespace framefs::net {
 
 using codec::ByteRange;
 
-// What Content-Range says.
+// The fields of a Content-Range header.
 struct ContentRange {
   std::optional<ByteRange> range;  // nothing in "bytes */123"
   std::optional<std::uint64_t> total;
@@ -21,15 +21,15 @@ std::optional<ContentRange> parse_content_range(std::string_view text);
 // "bytes=0-9" for the first ten bytes.
 std::string range_header(ByteRange range);
 
-// Makes a GET of `range` one that only this version answers.
+// Adds conditions to a GET of `range`, so that the server answers only for this version.
 void pin(HttpRequest& request, const ObjectVersion& version, ByteRange range);
 
-// What an answer without a body that is of use means, by its status alone.
+// The meaning of an answer whose body is of no use.  Only its status counts.
 Verdict verdict_of_status(int status);
 
-// Whether `answer` holds exactly the bytes `range` of `version`.  A server may ignore every header
-// of a request, so everything is checked.
-// Errors, of the verdict: system, ESTALE where the object is another one now; EIO.
+// Checks that `answer` holds exactly the bytes `range` of `version`.  A server may ignore every
+// header of a request, so this function checks everything.
+// Errors, in the verdict: system, with ESTALE if the server now has another version, or with EIO.
 Verdict check_range_answer(const HttpAnswer& answer, const ObjectVersion& version, ByteRange range);
 
 }  // namespace framefs::net

@@ -13,7 +13,7 @@ constexpr const char* kSecretKey = "AWS_SECRET_ACCESS_KEY";
 constexpr const char* kSessionToken = "AWS_SESSION_TOKEN";
 constexpr const char* kContainerToken = "AWS_CONTAINER_AUTHORIZATION_TOKEN";
 
-// No secret among them.
+// The variables that hold no secret.
 constexpr std::array kNames{
     "AWS_ACCESS_KEY_ID",
     "AWS_CONFIG_FILE",

@@ -18,7 +18,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
-// Without a comment at its end, which a blank divides from the value.
+// The value without the comment at its end.  A blank separates the comment from the value.
 std::string_view without_comment(std::string_view value) {
   for (const auto* const mark : {" #", " ;", "\t#", "\t;"})
     value = value.substr(0, value.find(mark));
@@ -90,7 +90,7 @@ Result<AwsProfile> AwsProfile::load(const AwsEnvironment& environment, std::stri
     found = true;
     for (auto& [key, value] : place->second) profile.settings_[key] = value;
   };
-  // The later ones win.
+  // Later settings override earlier ones.
   if (chosen == "default") add(config, "default");
   add(config, "profile " + chosen);
   add(credentials, chosen);

@@ -14,12 +14,12 @@ namespace framefs::net {
 // Source: https://docs.aws.amazon.com/sdkref/latest/guide/file-format.html
 class AwsProfile {
  public:
-  // The settings of profile `name`, or of the one that the environment names where it is empty.
-  // A file that does not exist says nothing.
-  // Errors: bad_field where a profile that was asked for by name does not exist; system.
+  // The settings of profile `name`.  If `name` is empty, the environment names the profile.
+  // A file that does not exist counts as empty.
+  // Errors: bad_field if a profile was requested by name and does not exist; system.
   static Result<AwsProfile> load(const AwsEnvironment& environment, std::string_view name);
 
-  // Nothing where it is not set.
+  // The value of a setting.  Nothing if the profile does not set it.
   [[nodiscard]] std::optional<std::string> find(std::string_view setting) const;
 
  private:
@@ -29,8 +29,8 @@ class AwsProfile {
 using IniSection = std::map<std::string, std::string, std::less<>>;
 using IniFile = std::map<std::string, IniSection, std::less<>>;
 
-// A file of `[section]` and `key = value` lines.  Settings of a nested group, which are indented,
-// are named "group.key".
+// Parses a file of `[section]` and `key = value` lines.  The settings of a nested group are
+// indented; their names become "group.key".
 IniFile parse_ini(std::string_view text);
 
 }  // namespace framefs::net

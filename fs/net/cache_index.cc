@@ -20,7 +20,7 @@ auto CacheIndex::find(const ContentKey& key, std::uint64_t offset) const -> std:
   const auto object = objects_.find(key);
   if (object == objects_.end()) return std::nullopt;
   const auto& places = object->second;
-  // None is longer, so none that begins earlier reaches `offset`.
+  // No record is longer than kMaxRecordBytes, so no record that begins earlier reaches `offset`.
   const auto earliest = offset - std::min<std::uint64_t>(offset, kMaxRecordBytes - 1);
   std::optional<Place> best;
   for (auto at = std::ranges::lower_bound(places, earliest, {}, &Place::offset);

@@ -10,7 +10,7 @@
 
 namespace framefs::net {
 
-// Where the records of the disk cache lie.
+// The positions of the records in the disk cache.
 // Threads: one at a time.
 class CacheIndex {
  public:
@@ -22,11 +22,13 @@ class CacheIndex {
     bool operator==(const Place&) const = default;
   };
 
-  // Where a record for the same offset is known that is no shorter, that one stays.
+  // Adds a record.  If the index has a record for the same offset that is at least as long, the
+  // index keeps that record instead.
   void add(const CacheRecord& record, std::uint32_t segment, std::uint32_t position);
-  // A record that holds byte `offset`; of several the one that reaches furthest.
+  // A record that holds byte `offset`.  If several records do, the result is the one that ends
+  // last.
   [[nodiscard]] std::optional<Place> find(const ContentKey& key, std::uint64_t offset) const;
-  // Where the first record behind byte `offset` begins.
+  // The offset of the first record that begins after byte `offset`.
   [[nodiscard]] std::optional<std::uint64_t> next_begin(const ContentKey& key,
                                                         std::uint64_t offset) const;
   [[nodiscard]] bool holds(const ContentKey& key, codec::ByteRange range) const;

@@ -10,8 +10,8 @@
 
 namespace framefs::net {
 
-// A record of the disk cache: a header of 48 bytes, then stored bytes of an object.  All numbers are
-// little-endian.
+// A record of the disk cache: a header of 48 bytes, then stored bytes of an object.  All numbers
+// are little-endian.
 //   0  magic "FFSCACH1"
 //   8  ContentKey, high then low (URL and version)
 //  24  offset in the object
@@ -26,17 +26,18 @@ struct CacheRecord {
 };
 
 inline constexpr std::size_t kCacheHeaderBytes = 48;
-// Longer parts become several records: a read verifies a whole one.
+// A longer part becomes several records, because a read verifies a whole record.
 inline constexpr std::uint32_t kMaxRecordBytes = 128 << 10;
 
 using CacheHeader = std::array<std::byte, kCacheHeaderBytes>;
 
 CacheHeader make_cache_header(const CacheRecord& record, std::span<const std::byte> data);
 
-// What a header says; nothing where it is none.  Whether it is right only the data tells.
+// Parses a header.  Nothing if the bytes are no header.  Only verify_cache_record() tells whether
+// the header is correct, because that needs the data.
 std::optional<CacheRecord> parse_cache_header(std::span<const std::byte> header);
 
-// Whether header and data belong together and are as they were written.
+// Checks that header and data belong together and are unchanged since they were written.
 bool verify_cache_record(std::span<const std::byte> header, std::span<const std::byte> data);
 
 }  // namespace framefs::net

@@ -9,7 +9,8 @@ std::size_t ConcurrencyLimit::prefetch_limit() const {
 }
 
 void ConcurrencyLimit::succeeded() {
-  // One more for each answer doubles it in a round trip; later, one more for each round trip.
+  // While probing, the limit grows by one per answer, which doubles it in a round trip.  Later it
+  // grows by one per round trip.
   limit_ = std::min<double>(kMax, limit_ + (is_probing_ ? 1.0 : 1.0 / limit_));
 }
 

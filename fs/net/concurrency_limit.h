@@ -5,8 +5,8 @@
 
 namespace framefs::net {
 
-// How many requests may be under way at once: more while all goes well, half as many when the server
-// says that it is too much (additive increase, multiplicative decrease).
+// The limit on concurrent requests.  The limit grows with each successful answer and is halved when
+// the server asks for fewer requests (additive increase, multiplicative decrease).
 // Threads: one at a time.
 class ConcurrencyLimit {
  public:
@@ -16,12 +16,12 @@ class ConcurrencyLimit {
   static constexpr std::size_t kMax = 128;
 
   [[nodiscard]] std::size_t limit() const { return static_cast<std::size_t>(limit_); }
-  // Prefetching leaves a quarter to readers who wait.
+  // The limit for prefetching.  It leaves a quarter of the limit to waiting readers.
   [[nodiscard]] std::size_t prefetch_limit() const;
 
   void succeeded();
-  // The server slowed down a request that was sent at `sent`.  Those that were sent before the limit
-  // was lowered last say nothing new.
+  // The server slowed down a request that was sent at `sent`.  Requests that were sent before the
+  // limit was last lowered have no effect.
   void slowed_down(Time sent, Time now);
 
  private:

@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kRelativeBase = "http://169.254.170.2";
 constexpr std::chrono::milliseconds kTimeout{5'000};
 
-// A token goes without TLS to this machine and its platform only.
+// A token may go without TLS only to this machine and its platform.
 bool may_be_plain(std::string_view host) {
   constexpr std::array<std::string_view, 6> kHosts{
       "127.0.0.1", "localhost", "[::1]", "169.254.170.2", "169.254.170.23", "[fd00:ec2::23]"};

@@ -7,7 +7,7 @@
 
 namespace framefs::net {
 
-// What tells one version of one object from all others: a hash of its URL and version.
+// The identity of one version of one object: a hash of its URL and version.
 struct ContentKey {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
@@ -18,7 +18,7 @@ struct ContentKeyHash {
   std::size_t operator()(const ContentKey& key) const noexcept { return key.low; }
 };
 
-// XXH3, of 128 bits: no two of any number of versions that a mount meets are the same.
+// The XXH3 hash of 128 bits.  A mount never meets enough versions for two equal hashes.
 ContentKey content_key(std::string_view text);
 
 }  // namespace framefs::net

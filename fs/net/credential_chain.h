@@ -11,9 +11,9 @@
 
 namespace framefs::net {
 
-// Asks the places where S3 tools look for credentials, in the order in which those do: environment,
-// web identity, shared files with credential_process, container, instance.  The first that has some
-// is asked for all later ones.
+// Asks the same places for credentials as S3 tools do, in the same order: environment, web
+// identity, shared files with credential_process, container, instance.  Each
+// fetch asks the places in this order and returns the first credentials that it finds.
 class CredentialChain final : public CredentialSource {
  public:
   struct Settings {
@@ -21,7 +21,7 @@ class CredentialChain final : public CredentialSource {
     std::string region;
   };
   // Lifetime: `transport` outlives it.
-  // Errors: as AwsProfile::load(); unsupported for a profile that needs a sign-on of a kind that is
+  // Errors: those of AwsProfile::load(); unsupported if the profile needs a kind of sign-on that is
   // not built in.
   static Result<std::unique_ptr<CredentialChain>> make(Transport& transport,
                                                        const AwsEnvironment& environment,

@@ -20,7 +20,7 @@ Result<Credentials> parse_credential_json(std::string_view json) {
   Credentials credentials;
   credentials.access_key = text_of(object, "AccessKeyId");
   credentials.secret_key = Secret(text_of(object, "SecretAccessKey"));
-  // Processes say SessionToken, endpoints Token.
+  // Processes name the field SessionToken; endpoints name it Token.
   const auto token = text_of(object, "SessionToken");
   credentials.session_token = Secret(token.empty() ? text_of(object, "Token") : token);
   if (credentials.access_key.empty() || credentials.secret_key.empty()) {

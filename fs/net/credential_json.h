@@ -6,7 +6,7 @@
 
 namespace framefs::net {
 
-// What metadata endpoints and credential processes answer with.
+// Parses the answer of a metadata endpoint or a credential process.
 // Errors: bad_field.
 Result<Credentials> parse_credential_json(std::string_view json);
 

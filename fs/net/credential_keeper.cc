@@ -13,11 +13,12 @@ namespace {
 using std::chrono::seconds;
 using Clock = std::chrono::steady_clock;
 
-// After a failure, and as the shortest time between two fetches: a source that hands out what has
-// expired already is not asked without a pause.
+// The pause after a failure, and the shortest time between two fetches.  A source may hand out
+// credentials that have already expired; the pause keeps the thread from asking it in a tight loop.
 constexpr seconds kPause{5};
 constexpr seconds kLongestPause{60};
-// How long a wait may last, so that a clock that is set meanwhile is noticed.
+// The longest wait.  The thread looks at the clock this often, because the clock may be set
+// meanwhile.
 constexpr seconds kLongestWait{60};
 
 }  // namespace

@@ -10,35 +10,35 @@
 
 namespace framefs::net {
 
-// Credentials that are always fresh: a thread fetches new ones before the old expire, and when a
+// Keeps credentials fresh.  A thread fetches new credentials before the old ones expire, and when a
 // server refuses them.
 // Threads: any number.
 class CredentialKeeper {
  public:
   using Now = std::function<UnixSeconds()>;
 
-  // Fetches the first ones.
-  // Errors: the source's; system, EACCES, where there are none.
+  // Fetches the first credentials.
+  // Errors: those of the source; system, with EACCES, if the source has no credentials.
   static Result<std::unique_ptr<CredentialKeeper>> start(std::unique_ptr<CredentialSource> source,
                                                          Now now);
-  // Signs nothing.
+  // A keeper of anonymous credentials, with which requests are not signed.
   static std::unique_ptr<CredentialKeeper> anonymous();
   ~CredentialKeeper();
 
-  // The credentials as they are, without waiting.
-  // Errors: system, EAGAIN, where they have expired and new ones are on their way.
+  // The current credentials.  Does not wait.
+  // Errors: system, with EAGAIN, if the credentials have expired and the thread fetches new ones.
   Result<Credentials> current() const;
 
-  // A server called the credentials with this key expired or unknown: new ones are fetched, unless
-  // that has happened since.
+  // A server called the credentials with this key expired or unknown.  The thread then fetches new
+  // credentials, unless it has already replaced these.
   void refuse(const std::string& access_key);
 
-  // Whether others follow the ones that expire.
+  // Whether the keeper replaces credentials that expire.
   [[nodiscard]] bool can_refresh() const {
     return state_.with([](const State& state) { return state.credentials.expires.has_value(); });
   }
 
-  // How long before they expire credentials are replaced.
+  // The thread replaces credentials this long before they expire.
   static constexpr std::chrono::seconds kAhead{300};
 
  private:
@@ -51,7 +51,7 @@ class CredentialKeeper {
 
   CredentialKeeper(std::unique_ptr<CredentialSource> source, Now now, Credentials first);
   void run();
-  // When the thread is to fetch again at the latest.
+  // The latest time at which the thread must fetch again.
   [[nodiscard]] std::chrono::steady_clock::time_point next_fetch(const State& state) const;
 
   const std::unique_ptr<CredentialSource> source_;

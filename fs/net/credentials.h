@@ -9,7 +9,7 @@
 
 namespace framefs::net {
 
-// What requests to S3 are signed with.
+// The credentials that sign requests to S3.
 struct Credentials {
   std::string access_key;  // empty: anonymous, nothing is signed
   Secret secret_key;
@@ -28,9 +28,9 @@ class CredentialSource {
   CredentialSource& operator=(const CredentialSource&) = delete;
   virtual ~CredentialSource() = default;
 
-  // The credentials as they are now; nothing where this place has none, so that the next is asked.
-  // May take seconds.
-  // Errors: this place should have had some and failed.
+  // The current credentials.  Nothing if this place has none; the chain then asks the next place.
+  // The call may take seconds.
+  // Errors: this place should have credentials but failed to supply them.
   virtual Result<std::optional<Credentials>> fetch() = 0;
 };
 

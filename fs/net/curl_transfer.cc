@@ -10,11 +10,11 @@
 namespace framefs::net {
 namespace {
 
-// What an error says about itself is kept up to here, whatever the request expects.
+// The body of an error is kept up to this size, even if the request expects a shorter body.
 constexpr std::uint64_t kErrorBodyBytes = 64 << 10;
 constexpr long kReceiveBufferBytes = 256 << 10;
 
-// libcurl takes what it is given by a variadic function; the types must be exactly these.
+// libcurl takes options through a variadic function; the types must be exactly these.
 void set(CURL* easy, CURLoption option, long value) { curl_easy_setopt(easy, option, value); }
 void set(CURL* easy, CURLoption option, const char* value) {
   curl_easy_setopt(easy, option, value);
@@ -24,7 +24,7 @@ Error error_of(CURLcode code) {
   const auto of = [](int error, const char* what) {
     return fs::system_error_of(error, what).error();
   };
-  // Only what differs in what a user or a retry does about it.
+  // The codes that are told apart are those to which a user or a retry responds differently.
   if (code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY) {
     return of(EHOSTUNREACH, "name resolution");
   }
@@ -71,7 +71,7 @@ void CurlTransfer::set_headers(const NetworkOptions& options) {
     const auto line = value.empty() ? name + ";" : name + ": " + value;
     header_list_ = curl_slist_append(header_list_, line.c_str());
   }
-  // Ranges count in what is stored, so it must come as it is.
+  // Ranges count stored bytes, so the server must not encode them.
   header_list_ = curl_slist_append(header_list_, "Accept-Encoding: identity");
   // Waiting for "100 Continue" costs a round trip.
   header_list_ = curl_slist_append(header_list_, "Expect:");
@@ -82,7 +82,7 @@ void CurlTransfer::set_headers(const NetworkOptions& options) {
 void CurlTransfer::prepare(const NetworkOptions& options) {
   url_ = request_.url.text();
   set(easy_, CURLOPT_URL, url_.c_str());
-  // Keys may have ".." in them, which is no step up there.
+  // A key may contain "..", which does not mean the parent folder there.
   set(easy_, CURLOPT_PATH_AS_IS, 1L);
   set(easy_, CURLOPT_PROTOCOLS_STR, "http,https");
   set(easy_, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
@@ -123,7 +123,7 @@ std::size_t CurlTransfer::on_body(char* bytes, std::size_t size, std::size_t cou
 
 void CurlTransfer::take_header(std::string_view line) {
   while (line.ends_with('\n') || line.ends_with('\r') || line.ends_with(' ')) line.remove_suffix(1);
-  // A status line begins an answer: one of a proxy, or "100 Continue", may have come before.
+  // A status line begins a new answer.  An answer of a proxy, or "100 Continue", may precede it.
   if (line.starts_with("HTTP/")) {
     answer_.headers.clear();
     return;

@@ -13,10 +13,10 @@
 namespace framefs::net {
 
 // One request on its way through libcurl.
-// Threads: the network thread alone.  Lifetime: stays where it is, libcurl points into it.
+// Threads: the network thread alone.  Lifetime: it must not move, because libcurl points into it.
 class CurlTransfer {
  public:
-  // `easy` is a handle that is free, of this thread's.
+  // `easy` is a free handle of the network thread.
   CurlTransfer(CURL* easy, Transport::Ticket ticket, HttpRequest request, Transport::Done done);
   CurlTransfer(const CurlTransfer&) = delete;
   CurlTransfer& operator=(const CurlTransfer&) = delete;
@@ -24,7 +24,7 @@ class CurlTransfer {
 
   // Sets the handle up.  Lifetime: `options` outlives the transfer.
   void prepare(const NetworkOptions& options);
-  // Hands the outcome to the one who asked.
+  // Hands the outcome to the caller's `done`.
   void finish(CURLcode code);
 
   [[nodiscard]] CURL* easy() const { return easy_; }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 
-// Servers choose the prefix of the namespace "DAV:".
+// The name without its prefix.  Each server chooses its own prefix for the namespace "DAV:".
 std::string_view local_name(const pugi::xml_node& node) {
   const std::string_view name = node.name();
   const auto colon = name.find(':');
@@ -26,7 +26,7 @@ pugi::xml_node child_of(const pugi::xml_node& node, std::string_view name) {
   return {};
 }
 
-// The properties that the server has, whose status is 200.
+// The properties that the server has.  Their status is 200.
 pugi::xml_node properties_of(const pugi::xml_node& response) {
   for (const auto& child : response.children()) {
     if (local_name(child) != "propstat") continue;

@@ -37,7 +37,7 @@ std::string hex(const Sha256& digest) {
 }
 
 std::string_view key_of(const Sha256& digest) {
-  // The same bytes, of the type that keys have here.
+  // These are the same bytes, in the type that keys have here.
   return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
 

@@ -23,11 +23,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What waits to be written; past that, parts are not cached.
+// The limit on parts that are queued for writing.  Parts beyond it are not cached.
 constexpr std::uint64_t kMaxPendingBytes = 32 << 20;
-// A reader waits for the index for so long after the mount: it is quicker than the server is.
+// After the mount, a reader waits this long for the index, which is faster than the server.
 constexpr std::chrono::seconds kIndexPatience{1};
-// After the disk refused to take more.
+// The pause after the disk has refused a write.
 constexpr std::chrono::seconds kWritePause{30};
 constexpr std::string_view kPrefix = "segment-";
 
@@ -75,7 +75,8 @@ Result<fs::UniqueFd> lock_folder(int folder) {
   fs::UniqueFd lock(
       ::openat(folder, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
   if (!lock) return fs::system_error("cache folder: lock");
-  // Of the open file, so that it goes over to the daemon and ends with it, however that ends.
+  // The lock belongs to the open file.  The daemon therefore inherits it, and the lock ends with
+  // the daemon, even after a crash.
   struct flock whole{};
   whole.l_type = F_WRLCK;
   whole.l_whence = SEEK_SET;
@@ -157,7 +158,7 @@ void DiskCache::build_index() {
   state_.with_and_wake([](State& state) { state.is_indexed = true; });
 }
 
-// Follows the records from header to header; behind a torn one nothing is looked for.
+// Follows the records from header to header.  It stops at a torn record.
 std::uint64_t DiskCache::index_segment(std::uint32_t number) {
   const fs::UniqueFd fd(
       ::openat(folder_.get(), segment_name(number).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
@@ -179,7 +180,7 @@ std::uint64_t DiskCache::index_segment(std::uint32_t number) {
 
 bool DiskCache::evict_one() {
   const auto victim = state_.with([](State& state) -> std::optional<Segment> {
-    // Each that was used gets a second chance, once round.
+    // Each segment that was used gets one second chance.
     for (auto left = state.segments.size(); left > 0 && state.segments.front().was_used; --left) {
       state.segments.front().was_used = false;
       state.segments.push_back(state.segments.front());
@@ -224,7 +225,7 @@ bool DiskCache::write_record(const CacheRecord& record, std::span<const std::byt
   if (!make_room(bytes) || !open_tail()) return false;
   auto header = make_cache_header(record, data);
   const auto position = tail_.bytes;
-  // Counted before it is written: the quota holds at any moment.
+  // The record is counted before it is written, so that the quota holds at any moment.
   const auto count = [&](std::uint64_t by) {
     state_.with([&](State& state) {
       state.used_bytes += by;
@@ -239,7 +240,8 @@ bool DiskCache::write_record(const CacheRecord& record, std::span<const std::byt
   const auto written = ::pwritev(tail_.fd.get(), pieces.data(), 2, static_cast<off_t>(position));
   if (written < 0 || static_cast<std::size_t>(written) != bytes) {
     const int error = written < 0 ? errno : ENOSPC;
-    // What was written of it is taken back, and the segment is left as it is.
+    // The truncation removes the incomplete record.  The cache appends no more records to this
+    // segment.
     const bool is_clean = ::ftruncate(tail_.fd.get(), static_cast<off_t>(position)) == 0;
     if (is_clean) count(~bytes + 1);
     tail_ = {};
@@ -330,7 +332,7 @@ std::vector<Part> DiskCache::find(const ContentKey& key, ByteRange range) {
     }
     auto part = read(key, *place);
     if (!part) {
-      // Another record may hold the same bytes; if not, the next round finds none.
+      // Another record may hold the same bytes.  Otherwise the next round finds no record.
       state_.with([&](State& state) { state.index.remove(key, *place); });
       continue;
     }

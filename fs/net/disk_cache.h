@@ -18,12 +18,13 @@
 
 namespace framefs::net {
 
-// Parts of objects in a folder of the local disk, for this mount and those after it.
+// Keeps parts of objects in a folder of the local disk, for this mount and later ones.
 //
-// The folder holds segments, files to which records are appended (cache_record.h) and which are
-// deleted as a whole.  No record is ever changed, each is verified whenever it is read, and none is
-// searched for at a place that a crash could have left torn; so a kill or a power cut costs at most
-// the last records.  The index is in memory; a thread makes it from the records' headers.
+// The folder holds segments.  A segment is a file to which records are appended (cache_record.h)
+// and which is deleted as a whole.  A record never changes, and each read verifies its record.  The
+// cache looks for no record behind one that a crash has torn.  A kill or a power cut therefore
+// costs at most the last records.  The index is in memory; a thread builds it from the records'
+// headers.
 // Threads: any number.
 class DiskCache final : public PartCache {
  public:
@@ -31,19 +32,19 @@ class DiskCache final : public PartCache {
     std::string folder;
     std::uint64_t quota_bytes = std::uint64_t{10} << 30;
   };
-  // Makes the folder where there is none, and locks it.
-  // Errors: system; EBUSY where another mount has it, EPERM where it is another user's.
+  // Creates the folder if it does not exist, and locks it.
+  // Errors: system; EBUSY if another mount uses the folder, EPERM if it belongs to another user.
   static Result<std::unique_ptr<DiskCache>> open(Options options, fs::Log& log);
-  // Waits for what is being written, not for what only waits to be.
+  // Waits for the write that is under way, but not for parts that are still queued.
   ~DiskCache() override;
 
   std::vector<Part> find(const ContentKey& key, ByteRange range) override;
   bool holds(const ContentKey& key, ByteRange range) const override;
   void store(const ContentKey& key, const Part& part) override;
 
-  // What the segments take on the disk.
+  // The size of all segments on the disk.
   [[nodiscard]] std::uint64_t used_bytes() const;
-  // Waits until all that was given to store() so far is written or given up.
+  // Waits until each part that store() has taken so far is written or given up.
   void flush();
 
   static constexpr std::uint64_t kMaxSegmentBytes = 64 << 20;
@@ -68,7 +69,7 @@ class DiskCache final : public PartCache {
     bool is_writing = false;
     bool stopped = false;
   };
-  // The segment that is written to; the writing thread's own.
+  // The segment to which records are appended.  It belongs to the writing thread.
   struct Tail {
     fs::UniqueFd fd;
     std::uint32_t number = 0;
@@ -82,7 +83,7 @@ class DiskCache final : public PartCache {
   void write(const Pending& pending);
   bool write_record(const CacheRecord& record, std::span<const std::byte> data);
   bool open_tail();
-  // Deletes segments until `bytes` more fit; false where they never will.
+  // Deletes segments until `bytes` more fit.  False if they can never fit.
   bool make_room(std::uint64_t bytes);
   bool evict_one();
   std::optional<Part> read(const ContentKey& key, const CacheIndex::Place& place);
@@ -97,7 +98,7 @@ class DiskCache final : public PartCache {
   const std::chrono::steady_clock::time_point opened_;
   // Guarded.
   mutable fs::Guarded<State> state_;
-  // The thread's own.
+  // Used by the writing thread alone.
   Tail tail_;
   std::uint32_t next_number_ = 1;
   std::chrono::steady_clock::time_point no_writing_until_{};

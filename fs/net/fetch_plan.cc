@@ -7,7 +7,7 @@
 namespace framefs::net {
 namespace {
 
-// Ranges in order, those that are near each other as one.
+// Sorts the ranges and merges those that are near each other.
 std::vector<ByteRange> merge(std::vector<ByteRange> missing, const FetchRules& rules,
                              const std::function<bool(ByteRange)>& may_bridge) {
   std::ranges::sort(missing);

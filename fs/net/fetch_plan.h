@@ -11,7 +11,7 @@ namespace framefs::net {
 
 using codec::ByteRange;
 
-// How ranges that are missing become requests.
+// The rules by which missing ranges become requests.
 struct FetchRules {
   std::uint64_t cheap_gap_bytes = 0;  // a gap up to here costs less than a round trip
   std::uint64_t max_part_bytes = 8 << 20;
@@ -19,11 +19,11 @@ struct FetchRules {
   std::uint64_t connections = 16;  // among which a long range is divided
 };
 
-// Of what is fetched, at most so much was not asked for: 1 / kWasteShare.
+// At most 1 / kWasteShare of the fetched bytes are bytes that no caller requested.
 inline constexpr std::uint64_t kWasteShare = 4;
 
-// The requests for `missing`: ranges that are near each other become one, long ones are divided.
-// `may_bridge(begin, end)` says whether the gap between two may be fetched with them.
+// The requests for `missing`.  Ranges that are near each other become one request; a long range is
+// divided.  `may_bridge(begin, end)` says whether the gap between two ranges may be fetched too.
 std::vector<ByteRange> plan_fetches(std::vector<ByteRange> missing, const FetchRules& rules,
                                     const std::function<bool(ByteRange)>& may_bridge);
 

@@ -13,7 +13,7 @@
 
 namespace framefs::net {
 
-// Header fields of a request or an answer, names in lower case.
+// The header fields of a request or an answer.  Their names are in lower case.
 class HttpHeaders {
  public:
   using Field = std::pair<std::string, std::string>;
@@ -31,16 +31,16 @@ class HttpHeaders {
   std::vector<Field> fields_;
 };
 
-// One request, complete: what is sent depends on nothing else.
+// One complete request.  The bytes on the wire depend on nothing else.
 struct HttpRequest {
   std::string method = "GET";
   Url url;
   HttpHeaders headers;
   std::string body;
-  // An answer with a longer body is an error, not a reason to hold all of it.
+  // An answer with a longer body is an error; the rest of the body is not kept.
   std::uint64_t max_body_bytes = 16 << 20;
   std::chrono::milliseconds timeout{60'000};
-  // Whether proxies and ~/.netrc are for this request: not for metadata endpoints.
+  // A local request, to a metadata endpoint, ignores proxies and ~/.netrc.
   bool is_local = false;
 };
 
@@ -49,7 +49,7 @@ struct HttpAnswer {
   HttpHeaders headers;
   std::vector<std::byte> body;
   bool body_too_long = false;  // longer than the request allows; `body` is its beginning
-  // How long it took until the first byte, and in all.
+  // The time until the first byte, and the total time.
   std::chrono::nanoseconds first_byte{0};
   std::chrono::nanoseconds total{0};
 

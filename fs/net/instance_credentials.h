@@ -8,7 +8,7 @@
 
 namespace framefs::net {
 
-// The metadata service of the machine (IMDS), in its second version, which wants a token.
+// The metadata service of the machine (IMDS), in its second version, which requires a token.
 // Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html
 class InstanceCredentials final : public CredentialSource {
  public:
@@ -19,7 +19,7 @@ class InstanceCredentials final : public CredentialSource {
   Result<std::optional<Credentials>> fetch() override;
 
  private:
-  // One request to the service; nothing where it is not there.
+  // Sends one request to the service.  Nothing if the machine has no such service.
   Result<std::string> ask(const char* method, const std::string& path, const std::string& token);
 
   Transport& transport_;

@@ -11,13 +11,13 @@ using std::chrono::duration;
 using std::chrono::milliseconds;
 
 constexpr double kFirstBucketS = 64e-6;
-// So many samples count; older ones fade.
+// The number of samples that count; older samples fade.
 constexpr double kRememberedSamples = 1000;
 constexpr double kFewSamples = 32;
 // A body below this says little about the rate.
 constexpr std::uint64_t kRateBytes = 64 << 10;
 constexpr duration<double> kWindow{0.25};
-// Before anything is known.
+// The rate before the first measurement.
 constexpr double kAssumedRate = 20e6;
 constexpr milliseconds kAssumedRoundTrip{10};
 constexpr milliseconds kAssumedStall{3'000};
@@ -53,7 +53,7 @@ void LatencyModel::note(std::uint64_t bytes, Duration first_byte, Duration total
   }
 
   if (now - window_begin_ > kWindow) {
-    // A window with a pause in it says less than what the one before said.
+    // A window that contains a pause says less than the window before it.
     const double rate = static_cast<double>(window_bytes_) / seconds(now - window_begin_);
     total_rate_ = std::max(rate, 0.9 * total_rate_);
     window_begin_ = now;

@@ -6,23 +6,25 @@
 
 namespace framefs::net {
 
-// What answers took lately, and what the next one should take.
+// The latency and rate of recent answers, and an estimate for the next one.
 // Threads: one at a time.
 class LatencyModel {
  public:
   using Duration = std::chrono::nanoseconds;
   using Time = std::chrono::steady_clock::time_point;
 
-  // An answer of `bytes` came whole at `now`; its first byte took `first_byte`, all of it `total`.
+  // An answer of `bytes` was complete at `now`.  Its first byte took `first_byte`; the whole answer
+  // took `total`.
   void note(std::uint64_t bytes, Duration first_byte, Duration total, Time now);
 
   // The usual time until the first byte.
   [[nodiscard]] Duration round_trip() const { return percentile(50); }
-  // Past this, a request for `bytes` has probably stalled.
+  // A request for `bytes` that takes longer than this has probably stalled.
   [[nodiscard]] Duration stall_time(std::uint64_t bytes) const;
-  // A gap of so many bytes costs less to fetch than another round trip.
+  // The longest gap that costs less to fetch than another round trip.
   [[nodiscard]] std::uint64_t cheap_gap_bytes() const;
-  // Bandwidth of all connections together times the round trip: what must be under way to use it.
+  // The bandwidth of all connections together times the round trip.  This number of bytes must be
+  // under way to use the whole bandwidth.
   [[nodiscard]] std::uint64_t pipe_bytes() const;
 
   static constexpr std::uint64_t kMaxGapBytes = 256 << 10;

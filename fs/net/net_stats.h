@@ -10,12 +10,14 @@ namespace framefs::net {
 enum class RequestKind : std::uint8_t { get, head, list };
 inline constexpr std::size_t kRequestKinds = 3;
 
-// The counters of a mount.  Threads: any number.  They are for people: relaxed, each right for
-// itself.
+// The counters of a mount, for people to read.  Each counter is correct by itself; the counters are
+// not consistent with each other (relaxed order).
+// Threads: any number.
 class NetStats {
  public:
   struct Counts {
-    // By RequestKind, and by the first digit of the status; 0 for requests without an answer.
+    // Indexed by RequestKind, then by the first digit of the status.  Digit 0 counts requests
+    // without an answer.
     std::array<std::array<std::uint64_t, 6>, kRequestKinds> answers{};
     std::uint64_t bytes_fetched = 0;
     std::uint64_t bytes_served = 0;  // to readers, from wherever
@@ -25,7 +27,7 @@ class NetStats {
     std::uint64_t disk_hits = 0;
     std::uint64_t misses = 0;
     std::uint64_t prefetched_bytes = 0;
-    // Answers by their time: bucket i holds those below 2^i ms.
+    // Answers by their time: bucket i counts answers below 2^i ms.
     std::array<std::uint64_t, 18> latencies{};
   };
 

@@ -5,12 +5,12 @@
 
 namespace framefs::net {
 
-// How a mount talks to servers.
+// The options for a mount's connections to servers.
 struct NetworkOptions {
   std::string ca_file;  // certificates to trust instead of the system's; "" for those
   std::string user_agent = "framefs";
   std::chrono::milliseconds connect_timeout{10'000};
-  // A transfer that moves nothing for so long has failed.
+  // A transfer that moves no byte for this long has failed.
   std::chrono::seconds stall_timeout{10};
 };
 

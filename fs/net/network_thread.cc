@@ -13,14 +13,14 @@ namespace {
 
 // Connections that are kept open when no request uses them.
 constexpr long kIdleConnections = 128;
-// The thread looks round so often even if nothing wakes it.
+// The thread wakes up this often even if nothing wakes it earlier.
 constexpr std::chrono::milliseconds kIdlePoll{60'000};
 // Handles are kept for reuse up to this number.
 constexpr std::size_t kSpareHandles = 128;
 
 }  // namespace
 
-// libcurl's state, in the order in which it must go.
+// The state of libcurl.  The destructor releases it in the order that libcurl requires.
 struct NetworkThread::Multi {
   CURLM* handle = nullptr;
   std::vector<CURL*> spare;
@@ -101,7 +101,7 @@ void NetworkThread::run(const std::stop_token& stop) {
     curl_multi_perform(multi_->handle, &active);
     finish_transfers();
     run_timers();
-    // What the callbacks above have posted has also woken the poll.
+    // A command that the callbacks above have posted ends this poll at once.
     curl_multi_poll(multi_->handle, nullptr, 0, poll_timeout_ms(), nullptr);
   }
   while (!running_.empty()) drop(running_.begin()->first);
@@ -178,7 +178,7 @@ int NetworkThread::poll_timeout_ms() const {
   auto wait = kIdlePoll;
   if (!timers_.empty()) {
     const auto left = timers_.begin()->first - now();
-    // Rounded up: waking a little early would only mean looking twice.
+    // The wait is rounded up, because a thread that wakes a little early must wait again.
     wait = std::clamp(std::chrono::ceil<std::chrono::milliseconds>(left),
                       std::chrono::milliseconds{0}, kIdlePoll);
   }

@@ -16,17 +16,17 @@ namespace framefs::net {
 
 class CurlTransfer;
 
-// The thread that talks to servers: all requests of a mount, over as many connections as there are
-// requests at once, each kept open for the next.
+// The thread that sends all requests of a mount.  Each concurrent request has its own connection,
+// which stays open for the next request.
 // Threads: any number.
 class NetworkThread final : public Transport {
  public:
-  // Starts the thread: not before the process has become a daemon.
+  // Starts the thread.  The process must have become a daemon before.
   // Errors: system.
   static Result<std::unique_ptr<NetworkThread>> start(NetworkOptions options);
   ~NetworkThread() override;
 
-  // Drops what is under way: nothing is called back afterwards, and nothing is sent.
+  // Drops the requests under way.  Afterwards the thread calls nothing back and sends nothing.
   void stop();
 
   Ticket submit(HttpRequest request, Done done) override;
@@ -68,7 +68,7 @@ class NetworkThread final : public Transport {
   const std::unique_ptr<Multi> multi_;
   // Guarded.
   fs::Guarded<Inbox> inbox_;
-  // The thread's own.
+  // Used by the thread alone.
   std::unordered_map<Ticket, std::unique_ptr<CurlTransfer>> running_;
   std::multimap<Clock::time_point, std::pair<Ticket, std::function<void()>>> timers_;
   std::unordered_map<Ticket, Clock::time_point> timer_of_;

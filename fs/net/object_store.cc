@@ -15,7 +15,7 @@ bool is_file_name(const std::string& name) {
 
 std::vector<RemoteEntry> tidy_listing(std::vector<RemoteEntry> entries) {
   std::erase_if(entries, [](const RemoteEntry& entry) { return !is_file_name(entry.name); });
-  // Folders before objects of the same name, so that these are the ones that go.
+  // A folder comes before an object of the same name, so that the object is the one removed.
   std::ranges::stable_sort(entries, [](const RemoteEntry& a, const RemoteEntry& b) {
     return a.name != b.name ? a.name < b.name : a.is_directory && !b.is_directory;
   });

@@ -10,7 +10,7 @@
 
 namespace framefs::net {
 
-// What a listing says about one name.
+// The facts that a listing gives about one name.
 struct RemoteEntry {
   std::string name;  // one segment, as users see it
   bool is_directory = false;
@@ -22,17 +22,17 @@ struct RemoteEntry {
   bool operator==(const RemoteEntry&) const = default;
 };
 
-// An object that was opened: pinned to the version that it had then.
+// An opened object, pinned to the version that it had at that time.
 struct RemoteOpened {
   std::shared_ptr<const RemoteObject> object;
   std::int64_t mtime_ns = 0;
   Part head;  // its first bytes, which came with the answer
 };
 
-// Where objects lie: a bucket with a prefix, a web server's folder, a DAV collection.  Paths are
-// relative to its root, "" being the root itself, with '/' between segments.
-// Errors, of all: system; ENOENT, EACCES and ENOTDIR as of files, EIO where the server fails for
-// longer than a call may take, EINTR where the operation of this thread is interrupted.
+// A place that holds objects: a bucket with a prefix, a web server's folder, a DAV collection.
+// Paths are relative to its root, with '/' between segments; "" is the root itself.
+// Errors, of all functions: system; ENOENT, EACCES and ENOTDIR as for files; EIO if the server
+// fails for longer than a call may take; EINTR if the operation of this thread is interrupted.
 // Threads: any number; all wait for the server.
 class ObjectStore {
  public:
@@ -41,11 +41,12 @@ class ObjectStore {
   ObjectStore& operator=(const ObjectStore&) = delete;
   virtual ~ObjectStore() = default;
 
-  // What lies in a folder, sorted by name.  Names that no file can have ("", ".", "..", with a slash
-  // or a zero byte) are left out; of an object and a folder with the same name the folder stays.
+  // The entries of a folder, sorted by name.  The list leaves out names that no file can have ("",
+  // ".", "..", or a name with a slash or a zero byte).  If an object and a folder have the same
+  // name, the list has only the folder.
   virtual Result<std::vector<RemoteEntry>> list(const std::string& folder) = 0;
   virtual Result<RemoteEntry> stat(const std::string& path) = 0;
-  // One request, which also brings the head.
+  // Opens an object by one request, which also fetches the head.
   virtual Result<RemoteOpened> open(const std::string& path) = 0;
 
   static constexpr std::uint64_t kHeadBytes = 64 << 10;

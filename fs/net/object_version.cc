@@ -15,7 +15,7 @@ ObjectVersion make_version(std::string_view store, std::string path, std::uint64
   version.size = size;
   version.etag = strong_etag(headers);
   version.last_modified = headers.find("last-modified").value_or("");
-  // No part of it holds a zero byte.
+  // No part of the text holds a zero byte.
   std::string text(store);
   text.append(1, '\0').append(version.path).append(1, '\0');
   text.append(version.etag).append(1, '\0').append(version.last_modified).append(1, '\0');

@@ -8,7 +8,7 @@
 
 namespace framefs::net {
 
-// One version of an object: what every answer about it must agree with.
+// One version of an object.  Every answer about the object must agree with it.
 struct ObjectVersion {
   std::string path;  // below the root of its store
   std::uint64_t size = 0;
@@ -16,13 +16,13 @@ struct ObjectVersion {
   std::string last_modified;  // as the server writes it
   ContentKey key;             // of store, path and the above
 
-  // Whether the same bytes are meant whenever the same version is: only then may they outlive the
-  // mount, and only then does the server compare for us.
+  // Whether equal versions imply equal bytes.  Only then may the bytes outlive the mount, and only
+  // then does the server compare versions for us.
   [[nodiscard]] bool is_strong() const { return !etag.empty(); }
   bool operator==(const ObjectVersion&) const = default;
 };
 
-// The header's ETag where it is a strong one; else "".
+// The ETag of the headers if it is a strong one; otherwise "".
 std::string strong_etag(const HttpHeaders& headers);
 
 // The version that an answer with these headers describes.  `store` names store and server.

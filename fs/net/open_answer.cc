@@ -17,7 +17,7 @@ std::int64_t mtime_ns_of(const HttpHeaders& headers) {
   return parse_http_date(headers.find("last-modified").value_or("")).value_or(0) * kNsPerSecond;
 }
 
-// How large the object is, where the answer says so consistently.
+// The size of the object.  Nothing if the answer has no consistent size.
 std::optional<std::uint64_t> total_of(const HttpAnswer& answer) {
   if (answer.status == 200) {
     if (answer.body_too_long) return std::nullopt;

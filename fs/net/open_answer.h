@@ -7,13 +7,13 @@
 
 namespace framefs::net {
 
-// Makes a GET the one that opens an object: it asks for the head.
+// Turns a GET into the request that opens an object.  The request asks for the head.
 void ask_for_head(HttpRequest& request);
 
-// Whether an answer to it is one that an object can be opened with.
+// Checks that an answer to this request can open an object.
 Verdict check_open_answer(const HttpAnswer& answer);
 
-// What an answer that passed the check says.  `store` names store and server.
+// The facts in an answer that passed the check.  `store` names store and server.
 struct OpenFacts {
   ObjectVersion version;
   std::int64_t mtime_ns = 0;
@@ -21,7 +21,7 @@ struct OpenFacts {
 };
 OpenFacts facts_of_open_answer(std::string_view store, const std::string& path, HttpAnswer answer);
 
-// What the answer to a HEAD says, but for the name.
+// The entry that the answer to a HEAD describes, without the name.
 RemoteEntry entry_of_head_answer(const HttpAnswer& answer);
 
 }  // namespace framefs::net

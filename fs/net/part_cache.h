@@ -6,7 +6,7 @@
 
 namespace framefs::net {
 
-// A store of parts that is slower than memory and outlives it: the disk cache, or a test's.
+// A store of parts that is slower than memory and outlives it: the disk cache, or one of a test.
 // Threads: any number.
 class PartCache {
  public:
@@ -15,10 +15,10 @@ class PartCache {
   PartCache& operator=(const PartCache&) = delete;
   virtual ~PartCache() = default;
 
-  // What there is of `range`, in order and without overlaps; each may begin before it and end behind
-  // it.  Reads files.
+  // The stored parts that overlap `range`, in order and without overlaps among them.  A part may
+  // begin before `range` and end after it.  The call reads files.
   virtual std::vector<Part> find(const ContentKey& key, ByteRange range) = 0;
-  // Whether all of `range` is there, as far as is known without reading.
+  // Whether the cache holds all of `range`, as far as it knows without reading files.
   virtual bool holds(const ContentKey& key, ByteRange range) const = 0;
   // Keeps a part if there is room; returns at once.
   virtual void store(const ContentKey& key, const Part& part) = 0;

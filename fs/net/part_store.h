@@ -16,7 +16,7 @@ namespace framefs::net {
 
 using codec::ByteRange;
 
-// Stored bytes of an object, as they came.
+// Stored bytes of an object, as the server sent them.
 struct Part {
   std::uint64_t offset = 0;
   std::shared_ptr<const std::vector<std::byte>> bytes;
@@ -24,7 +24,7 @@ struct Part {
   [[nodiscard]] std::uint64_t end() const { return offset + bytes->size(); }
 };
 
-// Parts in memory, up to a budget; what was not used for longest goes first.
+// Parts in memory, up to a budget.  The part that was least recently used is dropped first.
 // Threads: one at a time.
 class PartStore {
  public:
@@ -32,16 +32,17 @@ class PartStore {
   PartStore(const PartStore&) = delete;
   PartStore& operator=(const PartStore&) = delete;
 
-  // Where parts overlap, the one that is there stays; what is larger than the budget is not kept.
+  // Adds a part.  If it overlaps a part in the store, the stored one stays.  A part that is larger
+  // than the budget is not kept.
   void insert(const ContentKey& key, Part part);
-  // The part that holds byte `offset`, from now on the one that was used last.
+  // The part that holds byte `offset`.  It becomes the most recently used part.
   std::optional<Part> find(const ContentKey& key, std::uint64_t offset);
-  // Where the first part behind byte `offset` begins.
+  // The offset of the first part that begins after byte `offset`.
   [[nodiscard]] std::optional<std::uint64_t> next_begin(const ContentKey& key,
                                                         std::uint64_t offset) const;
   void drop(const ContentKey& key);
 
-  // Leaves `bytes` of the budget to others.
+  // Reserves `bytes` of the budget for other users.
   void reserve(std::uint64_t bytes);
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
   [[nodiscard]] std::uint64_t budget_bytes() const { return budget_bytes_; }

@@ -20,7 +20,7 @@ std::optional<unsigned> hex_digit(char c) {
   return std::nullopt;
 }
 
-// The byte that the escape at `at` stands for; nothing where there is no escape.
+// The byte that the escape at `at` stands for.  Nothing if there is no escape.
 std::optional<char> escape_at(std::string_view text, std::size_t at) {
   if (text[at] != '%' || text.size() - at < 3) return std::nullopt;
   const auto high = hex_digit(text[at + 1]);

@@ -36,7 +36,7 @@ Result<Child> start(const std::string& command) {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, writing.get(), STDOUT_FILENO);
-  // The thread that starts it has all signals blocked, which a program does not expect.
+  // The calling thread blocks all signals, which a program does not expect.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none;
@@ -56,7 +56,7 @@ Result<Child> start(const std::string& command) {
   return child;
 }
 
-// All that the child writes.  Errors: system.
+// Reads the whole output of the child.  Errors: system.
 Status read_output(int fd, std::string& output) {
   const auto end = std::chrono::steady_clock::now() + kLongest;
   while (output.size() <= kMaxOutputBytes) {

@@ -13,7 +13,7 @@ class ProcessCredentials final : public CredentialSource {
  public:
   explicit ProcessCredentials(std::string command) : command_(std::move(command)) {}
 
-  // Errors: system where the program does not start, fails or takes longer than a minute.
+  // Errors: system if the program does not start, fails or takes longer than a minute.
   Result<std::optional<Credentials>> fetch() override;
 
  private:

@@ -17,9 +17,9 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 constexpr milliseconds kInterruptPoll{50};
-// What lies ahead of a single reader on a network about which nothing is known yet.
+// The bytes to fetch ahead of a single reader before the network has been measured.
 constexpr std::uint64_t kUsualWindowBytes = 16 << 20;
-// A sequential reader that was not seen for so long has ended.
+// A sequential reader that has not read for this long has ended.
 constexpr std::chrono::seconds kActive{5};
 
 std::uint64_t end_of(ByteRange range) { return range.offset + range.size; }
@@ -31,7 +31,7 @@ struct RangeScheduler::Flight {
   explicit Flight(ByteRange of, Priority with) : range(of), priority(with) {}
 
   const ByteRange range;
-  // Under the scheduler's lock.
+  // Guarded by the scheduler's lock.
   Priority priority;
   std::optional<RequestQueue::Id> id;  // nothing until it is started
   std::uint64_t waiters = 0;
@@ -96,7 +96,7 @@ void RangeScheduler::cover_one(State& state, const ContentKey& key, const Want& 
 
 namespace {
 
-// Copies what `part` has of `want`.
+// Copies the bytes of `want` that `part` holds.
 template <class WantType>
 void deliver(const Part& part, const WantType& want) {
   if (want.out == nullptr) return;
@@ -271,7 +271,7 @@ Status RangeScheduler::read_once(const Object& object, std::span<const Want> wan
     const auto part = wait_for(flight);
     if (!part) {
       status = std::unexpected(part.error());
-      // Others' requests may have begun long before this read did.
+      // A request of another reader may have begun long before this read.
       may_retry = std::ranges::find(made, flight) == made.end() && part.error().sys == EIO;
       break;
     }
@@ -292,7 +292,7 @@ Status RangeScheduler::read(const Object& object, std::span<const Read> reads) {
     if (!out.empty()) wants.push_back({{offset, out.size()}, out.data()});
     bytes += out.size();
   }
-  // First what is read, or it would wait behind what is fetched ahead of it.
+  // The read comes first; otherwise it would wait behind the ranges that are fetched ahead of it.
   bool may_retry = false;
   auto status = read_once(object, wants, may_retry);
   if (!status && may_retry) status = read_once(object, wants, may_retry);
@@ -319,7 +319,7 @@ void RangeScheduler::expect(const Object& object, std::span<const ByteRange> ran
     return plan(state, *object, cover, Priority::prefetch);
   });
   launch(object, made);
-  // It is for a reader who comes at once.
+  // The request is for a reader who is about to read.
   std::vector<RequestQueue::Id> raised;
   state_.with([&](State&) {
     for (const auto& flight : made) {
@@ -375,7 +375,7 @@ void RangeScheduler::fetch_ahead(const Object& object, std::span<const Want> wan
       const auto found = streams.note(want.range, version.size, window);
       is_sequential = is_sequential || found.is_sequential;
       if (!found.ahead) continue;
-      // They follow each other, unless one call reads for two readers.
+      // The ranges follow each other, unless one call reads for two readers.
       if (ahead && end_of(*ahead) == found.ahead->offset) {
         ahead->size += found.ahead->size;
       } else {

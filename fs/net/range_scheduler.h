@@ -19,9 +19,9 @@
 
 namespace framefs::net {
 
-// Brings ranges of objects for all readers of a mount: from memory, from the disk cache, from a
-// request that is under way already, or by new requests, as few as the rules of fetch_plan.h make.
-// Ahead of sequential readers it fetches on its own.
+// Supplies ranges of objects to all readers of a mount: from memory, from the disk cache, from a
+// request that is already under way, or by new requests.  The rules of fetch_plan.h keep the number
+// of new requests low.  The scheduler also fetches ahead of sequential readers.
 // Threads: any number.
 class RangeScheduler {
  public:
@@ -35,27 +35,28 @@ class RangeScheduler {
   RangeScheduler(RequestQueue& queue, NetStats& stats, PartCache* disk, Options options);
   RangeScheduler(const RangeScheduler&) = delete;
   RangeScheduler& operator=(const RangeScheduler&) = delete;
-  // The transport calls back no more: it is stopped first.
+  // The transport must be stopped before, so that it calls nothing back.
   ~RangeScheduler();
 
-  // Fills all of `reads`, which lie within the object, and waits for that.
-  // Errors: of the object's calls; system, EINTR, where the operation of this thread is interrupted.
+  // Fills all of `reads`, which lie within the object, and waits until they are complete.
+  // Errors: those of the object's calls; system, with EINTR, if the operation of this thread is
+  // interrupted.
   Status read(const Object& object, std::span<const Read> reads);
 
-  // Has what is missing of `ranges` fetched with as few requests as possible; read() then waits for
-  // those.  Does not wait itself.
+  // Starts to fetch the missing parts of `ranges` with as few requests as possible, and returns at
+  // once.  A later read() waits for these requests.
   void expect(const Object& object, std::span<const ByteRange> ranges);
 
-  // Keeps bytes that came by other ways, such as with open().
+  // Keeps bytes that came by another way, such as with open().
   void keep(const ObjectVersion& version, Part part);
 
-  // Nobody reads the object any more: what is on its way for nobody is cancelled.
+  // The object has no reader any more.  The scheduler cancels the requests for which nobody waits.
   void release(const ObjectVersion& version);
 
  private:
   struct Flight;
   using FlightPtr = std::shared_ptr<Flight>;
-  // A range that a reader wants, and where it goes; nowhere for expect().
+  // A range that a reader wants, and its destination.  A range of expect() has no destination.
   struct Want {
     ByteRange range;
     std::byte* out = nullptr;
@@ -64,7 +65,7 @@ class RangeScheduler {
     Want want;
     Part part;
   };
-  // How a set of wants can be met.
+  // The ways to supply a set of wants.
   struct Cover {
     std::vector<Ready> ready;
     std::vector<Want> joined;        // met by flights
@@ -77,7 +78,7 @@ class RangeScheduler {
     PartStore parts;
     std::unordered_map<ContentKey, Flights, ContentKeyHash> flights;
     std::uint64_t flying_bytes = 0;
-    // When sequential readers were seen last, by object.
+    // The time at which each object last had a sequential reader.
     std::unordered_map<ContentKey, std::chrono::steady_clock::time_point, ContentKeyHash> active;
   };
 
@@ -88,7 +89,7 @@ class RangeScheduler {
   static FlightPtr flight_at(const State& state, const ContentKey& key, std::uint64_t offset);
 
   std::vector<Want> take_from_disk(const ContentKey& key, const std::vector<Want>& missing);
-  // Flights for what is missing; they are in `cover.flights` then.
+  // Creates the flights for the missing ranges and adds them to `cover.flights`.
   std::vector<FlightPtr> plan(State& state, const RemoteObject& object, Cover& cover,
                               Priority priority) const;
   void launch(const Object& object, const std::vector<FlightPtr>& flights);

@@ -10,7 +10,7 @@
 namespace framefs::net {
 
 // One version of an object as the codec's source of bytes.
-// Errors, of all reads: system, ESTALE, once the object is another one.
+// Errors, of all reads: system, with ESTALE, once the server has another version of the object.
 // Threads: any number.
 class RemoteFile final : public codec::ByteSource {
  public:
@@ -26,7 +26,8 @@ class RemoteFile final : public codec::ByteSource {
 
   [[nodiscard]] const ObjectVersion& version() const { return object_->version(); }
 
-  // So much of the end is fetched when any of it is read: a frame's trailer and index lie there.
+  // A read within the last kTailBytes fetches all of them, because they hold a frame's trailer and
+  // index.
   static constexpr std::uint64_t kTailBytes = 64 << 10;
 
  private:

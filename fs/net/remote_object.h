@@ -10,11 +10,11 @@
 
 namespace framefs::net {
 
-// An object at one version, as far as reading it goes.
+// An object at one version, for reading.
 // Threads: any number.
 class RemoteObject {
  public:
-  // The call that brings `range`, checked against the version.
+  // Makes the call that fetches `range` and checks the answer against the version.
   using RangeCall = std::function<Call(ByteRange range)>;
 
   RemoteObject(ObjectVersion version, RangeCall range_call)
@@ -27,7 +27,7 @@ class RemoteObject {
     call.expected_bytes = range.size;
     return call;
   }
-  // Who reads it in sequence, through whichever handle.
+  // The sequential readers of the object, through any handle.
   fs::Guarded<SequentialStreams>& streams() const { return streams_; }
 
  private:

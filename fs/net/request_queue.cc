@@ -17,14 +17,15 @@ using std::chrono::milliseconds;
 constexpr std::uint64_t kMaxDoubtfulAnswers = 3;
 constexpr milliseconds kFirstPause{50};
 constexpr milliseconds kLongestPause{5'000};
-// One in so many requests may be sent twice, or a server that is slow for all would get twice as
-// much to do.
+// The share of requests that may be sent twice.  Without this limit, a server that is slow for all
+// requests would get twice the load.
 constexpr double kHedgeShare = 0.05;
 constexpr double kMaxHedgeBudget = 8;
-// How often a wait looks whether it is interrupted.
+// The interval at which a wait checks for an interruption.
 constexpr milliseconds kInterruptPoll{50};
 
-// Doubles with each failure; the random half keeps many clients from coming back together.
+// The pause doubles with each failure.  Half of it is random, so that many clients do not come back
+// together.
 milliseconds pause_after(std::uint64_t failures) {
   thread_local std::minstd_rand random{std::random_device{}()};
   const auto doublings = std::min<std::uint64_t>(failures - 1, 10);
@@ -38,7 +39,7 @@ Verdict verdict_of(const Error& error) {
   return {final ? Verdict::Kind::failed : Verdict::Kind::retry, error};
 }
 
-// What a reader gets of a call that did not succeed in its time.
+// The error that a reader gets for a call that did not succeed in time.
 Error too_late(Error last) {
   if (last.kind == Errc::system) last.sys = EIO;
   return last;
@@ -87,7 +88,7 @@ auto RequestQueue::take_next(State& state, Time now, Id& id) -> std::shared_ptr<
       id = queue.front();
       queue.pop_front();
       const auto found = state.works.find(id);
-      // Cancelled, or raised and sent from the other queue.
+      // The work was cancelled, or was raised and sent from the other queue.
       if (found == state.works.end() || !found->second->attempts.empty()) continue;
       begin_attempt(state, *found->second, now);
       return found->second;
@@ -128,7 +129,7 @@ void RequestQueue::send(Id id, const std::shared_ptr<Work>& work, std::uint64_t 
   request->timeout = std::min(request->timeout, left);
   const auto stall = state_.with(
       [&](State& state) { return state.latency.stall_time(work->call.expected_bytes); });
-  // Before the request is on its way: its answer may set the timer for a retry.
+  // The timer is set before the request is sent, because the answer may set the timer for a retry.
   set_timer(id, now + stall, [this, id, attempt] { on_hedge_time(id, attempt); });
   const auto ticket =
       transport_.submit(std::move(*request), [this, id, attempt](Result<HttpAnswer> answer) {
@@ -151,7 +152,7 @@ void RequestQueue::note_ticket(Id id, std::uint64_t attempt, Transport::Ticket t
   if (!wanted) transport_.cancel(ticket);
 }
 
-// Replaces the timer of a work that is still there.
+// Replaces the timer of a work, if the work still exists.
 void RequestQueue::set_timer(Id id, Time when, std::function<void()> body) {
   const auto timer = transport_.call_at(when, std::move(body));
   const auto obsolete = state_.with([&](State& state) {
@@ -208,7 +209,7 @@ void RequestQueue::on_answer(Id id, std::uint64_t attempt, Result<HttpAnswer> an
     }
     if (verdict.kind == Verdict::Kind::slow_down) state.limit.slowed_down(sent, now);
     auto end_of_it = weigh(state, id, *work, verdict, now);
-    // Where two race, the other one may still succeed.
+    // If two attempts race, the other one may still succeed.
     goes_on = !end_of_it && work->attempts.empty();
     return end_of_it;
   });
@@ -289,7 +290,8 @@ void RequestQueue::raise(Id id) {
     const auto found = state.works.find(id);
     if (found == state.works.end() || found->second->call.priority == Priority::demand) return;
     found->second->call.priority = Priority::demand;
-    // Without attempts it waits in a queue or for a retry; its place in the old queue is skipped.
+    // A work without attempts waits in a queue or for a retry.  Its place in the old queue is
+    // skipped.
     if (found->second->attempts.empty() && found->second->timer == 0) state.demanded.push_back(id);
   });
   pump();

@@ -17,10 +17,11 @@
 
 namespace framefs::net {
 
-// A reader waits for what is demanded; what is prefetched gives way to it.
+// A reader waits for a request of priority `demand`.  Requests of priority `prefetch` give way to
+// it.
 enum class Priority : std::uint8_t { demand, prefetch };
 
-// What an answer means for the call.
+// The consequence of an answer for its call.
 struct Verdict {
   enum class Kind : std::uint8_t {
     done,       // it is the one that was wanted
@@ -33,47 +34,49 @@ struct Verdict {
   Error error{};  // of all but done
 };
 
-// Something that is wanted from a server, over as many attempts as that takes.
+// One call to a server, which may take several attempts.
 struct Call {
-  // The request, made anew for each attempt: signatures hold a time.  Runs on any thread and must
-  // not wait.  Errors: with EAGAIN the call is tried again later.
+  // Makes the request for each attempt anew, because signatures hold a time.  It runs on any thread
+  // and must not wait.  Errors: after EAGAIN the queue tries the call again later.
   std::function<Result<HttpRequest>()> make;
-  // Likewise.
+  // Judges an answer.  It also runs on any thread and must not wait.
   std::function<Verdict(const HttpAnswer&)> judge;
   RequestKind kind = RequestKind::get;
   Priority priority = Priority::demand;
   std::uint64_t expected_bytes = 0;
-  // For all attempts together; past it the call fails with EIO.
+  // The time for all attempts together.  After it the call fails with EIO.
   std::chrono::milliseconds time{60'000};
 };
 
-// The requests of a mount: demand before prefetch, no more at once than the server takes, again
-// where one failed in passing, and a second one beside one that seems to have stalled.
+// The requests of a mount.  The queue sends demand before prefetch, and limits concurrent requests
+// to the number that the server accepts.  It repeats a request after a transient failure, and sends
+// a second request beside one that seems to have stalled.
 // Threads: any number.
 class RequestQueue {
  public:
   using Id = std::uint64_t;
-  // Called once, on any thread, also from inside start(); not after cancel() has returned true.
+  // The queue calls this once, on any thread, possibly inside start().  It does not call this after
+  // cancel() has returned true.
   using Done = std::function<void(Result<HttpAnswer>)>;
 
   // Lifetime: both outlive it.
   RequestQueue(Transport& transport, NetStats& stats);
   RequestQueue(const RequestQueue&) = delete;
   RequestQueue& operator=(const RequestQueue&) = delete;
-  // The transport calls back no more: it is stopped first.
+  // The transport must be stopped before, so that it calls nothing back.
   ~RequestQueue();
 
   Id start(Call call, Done done);
-  // False where the call has ended, or is just ending.
+  // Cancels a call.  False if the call has ended or is just ending.
   bool cancel(Id id);
-  // A reader waits now for what was prefetched.
+  // Raises a prefetch to demand, because a reader now waits for it.
   void raise(Id id);
 
   // Starts a call and waits for its end.
-  // Errors: as the call; system, EINTR, where the operation of this thread is interrupted.
+  // Errors: those of the call; system, with EINTR, if the operation of this thread is interrupted.
   Result<HttpAnswer> run(Call call);
 
-  // As LatencyModel.
+  // See LatencyModel.
   [[nodiscard]] std::uint64_t cheap_gap_bytes() const;
   [[nodiscard]] std::uint64_t pipe_bytes() const;
   [[nodiscard]] std::size_t limit() const;
@@ -107,7 +110,7 @@ class RequestQueue {
     double hedge_budget = 2;
     Id next_id = 1;
   };
-  // What is done outside the lock after a change of state.
+  // The actions that follow a change of state, outside the lock.
   struct Ending {
     std::shared_ptr<Work> work;
     Result<HttpAnswer> result;
@@ -115,7 +118,7 @@ class RequestQueue {
   };
 
   void pump();
-  // The next work that may be sent, with an attempt begun; null where there is none.
+  // The next work that may be sent.  Its attempt has begun.  Null if there is no such work.
   static std::shared_ptr<Work> take_next(State& state, Time now, Id& id);
   void send(Id id, const std::shared_ptr<Work>& work, std::uint64_t attempt);
   void note_ticket(Id id, std::uint64_t attempt, Transport::Ticket ticket);
@@ -129,7 +132,8 @@ class RequestQueue {
   static Attempt& begin_attempt(State& state, Work& work, Time now);
   static void end_attempt(State& state, Work& work, std::uint64_t number);
   static Ending take_out(State& state, Id id, Result<HttpAnswer> result);
-  // What becomes of a work after an answer that is not the wanted one; nothing where it goes on.
+  // Decides how a work continues after an answer other than the wanted one.  Nothing if the work
+  // goes on.
   static std::optional<Ending> weigh(State& state, Id id, Work& work, const Verdict& verdict,
                                      Time now);
 

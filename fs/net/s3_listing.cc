@@ -16,11 +16,11 @@ Result<S3ListingPage> parse_s3_listing(std::string_view xml, std::string_view pr
   }
   const auto root = document.child("ListBucketResult");
   if (!root) return codec::fail(Errc::bad_field, "S3 listing: ListBucketResult");
-  // A store may ignore that names were asked for in an encoding.
+  // A store may ignore the requested encoding of names.
   const bool is_encoded = std::string_view(root.child_value("EncodingType")) == "url";
   const auto relative = [&](const char* text) {
     auto key = is_encoded ? form_decode(text) : std::string(text);
-    // What is not below the prefix becomes "", which no file is called.
+    // A key that is not below the prefix becomes "", which is no file's name.
     return key.starts_with(prefix) ? key.substr(prefix.size()) : std::string{};
   };
 
@@ -31,7 +31,7 @@ Result<S3ListingPage> parse_s3_listing(std::string_view xml, std::string_view pr
     entry.size = child.child("Size").text().as_ullong();
     entry.mtime_ns = parse_iso_time_ns(child.child_value("LastModified")).value_or(0);
     entry.etag = child.child_value("ETag");
-    // A name that ends in a slash marks a folder; relative to itself it has no name.
+    // A name that ends in a slash marks a folder.  The marker of this folder itself has no name.
     if (entry.name.ends_with('/')) continue;
     page.entries.push_back(std::move(entry));
   }

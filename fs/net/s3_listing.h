@@ -18,7 +18,7 @@ struct S3ListingPage {
 // Errors: bad_field.
 Result<S3ListingPage> parse_s3_listing(std::string_view xml, std::string_view prefix);
 
-// What S3 says about an error.
+// The body of an error answer of S3.
 struct S3Error {
   std::string code;    // "" where it says nothing
   std::string region;  // in which the bucket is, where that is the matter

@@ -15,11 +15,11 @@
 namespace framefs::net {
 namespace {
 
-// How often a call follows what the server says about region and time.
+// The number of times that a call follows the server's corrections of region and time.
 constexpr int kMaxHops = 4;
 constexpr const char* kPageKeys = "1000";
 
-// Names with dots or capitals match no certificate of AWS as part of a host name.
+// Names with dots or capitals cannot be part of a host name, because no certificate of AWS matches.
 bool fits_host_name(std::string_view bucket) {
   return std::ranges::all_of(
       bucket, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; });
@@ -35,7 +35,7 @@ Verdict failed(int error, const char* what) {
   return {Verdict::Kind::failed, fs::system_error_of(error, what).error()};
 }
 
-// What a call has learned so far.
+// The facts that a call has learned so far.
 struct Learned {
   std::string access_key;
   int hops = 0;
@@ -155,7 +155,7 @@ Verdict S3Store::judge_region(const HttpAnswer& answer, const std::string& regio
 Verdict S3Store::judge_error(const HttpAnswer& answer, CallState& state) {
   const auto error = parse_s3_error(answer.text());
   const auto& code = error.code;
-  // A HEAD has no body to say it in.
+  // The answer to a HEAD has no body, and hence no error code.
   if (code == "RequestTimeTooSkewed") return judge_skew(answer, state);
   const bool may_be_region = answer.status == 301 || answer.status == 307 ||
                              code == "AuthorizationHeaderMalformed" ||
@@ -212,7 +212,7 @@ Result<std::vector<RemoteEntry>> S3Store::list(const std::string& folder) {
 
 Result<RemoteEntry> S3Store::stat(const std::string& path) {
   const auto key = key_of(path);
-  // Of an object and a folder with the same name the folder is the one that users see.
+  // If an object and a folder have the same name, users see the folder.
   const auto prefix = key.empty() ? "" : key + "/";
   FRAMEFS_TRY(const auto listing, list_page(prefix, "", "1"));
   FRAMEFS_TRY(const auto page, parse_s3_listing(listing.text(), prefix));

@@ -22,7 +22,7 @@ class S3Store final : public ObjectStore {
     std::string region = "us-east-1";
     std::string endpoint;  // URL of another server than AWS; "" for AWS
   };
-  // Lifetime: all outlive it.
+  // Lifetime: `queue`, `keeper` and `clock` outlive it.
   // Errors: bad_field.
   static Result<std::unique_ptr<S3Store>> make(RequestQueue& queue, CredentialKeeper& keeper,
                                                ServerClock& clock, Settings settings);
@@ -49,7 +49,7 @@ class S3Store final : public ObjectStore {
   [[nodiscard]] std::string name() const;
   Call make_call(RequestKind kind, Target target, Adjust adjust, Check check);
   Result<HttpRequest> make_request(const Target& target, const Adjust& adjust, CallState& state);
-  // What an error means, and what is learned from it for the next attempt.
+  // Judges an error, and stores the facts that the next attempt needs in `state`.
   Verdict judge_error(const HttpAnswer& answer, CallState& state);
   Verdict judge_skew(const HttpAnswer& answer, CallState& state);
   Verdict judge_region(const HttpAnswer& answer, const std::string& region, CallState& state);

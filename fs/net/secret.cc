@@ -17,7 +17,7 @@ std::size_t whole_pages(std::size_t bytes) {
 
 }  // namespace
 
-// Memory of its own: the kernel leaves whole pages out of core dumps, not parts of the heap.
+// A secret has pages of its own, because the kernel leaves only whole pages out of core dumps.
 class Secret::Page {
  public:
   explicit Page(std::string_view text) : size_(text.size()), bytes_(allocate(size_)) {

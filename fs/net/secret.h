@@ -6,13 +6,13 @@
 
 namespace framefs::net {
 
-// Text that stays out of core dumps and is wiped when the last copy of the object goes.  Nothing
-// prints one; what is derived from it must not be logged either.
+// Text that stays out of core dumps and is wiped when the last copy of the object is destroyed.
+// Nothing prints a secret.  Text that is derived from a secret must not be logged either.
 // Threads: as std::shared_ptr.
 class Secret {
  public:
   Secret() = default;
-  // Copies `text`; who has the original wipes it.
+  // Copies `text`.  The owner of the original must wipe it.
   explicit Secret(std::string_view text);
 
   [[nodiscard]] std::string_view reveal() const;
@@ -23,7 +23,7 @@ class Secret {
   std::shared_ptr<const Page> page_;
 };
 
-// Overwrites what a buffer of the caller's held.
+// Overwrites the content of a buffer of the caller.
 void wipe(char* bytes, std::size_t size) noexcept;
 
 }  // namespace framefs::net

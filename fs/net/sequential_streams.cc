@@ -5,9 +5,10 @@
 namespace framefs::net {
 namespace {
 
-// Blocks of no bytes, a chunk's header: small gaps are no jumps.
+// A gap up to this size is no jump.  Empty blocks and a chunk's header cause small gaps.
 constexpr std::uint64_t kProofGapBytes = 16 << 10;
-// Threads that decode beside each other read somewhat out of order, once it is clear who reads.
+// Parallel decoding threads read somewhat out of order.  This gap is allowed once a reader is known
+// to be sequential.
 constexpr std::uint64_t kDisorderBytes = 4 << 20;
 
 }  // namespace
@@ -34,7 +35,7 @@ auto SequentialStreams::note(ByteRange range, std::uint64_t size, std::uint64_t 
   if (stream.proofs < kProofs) return {};
 
   stream.ahead_to = std::max(stream.ahead_to, stream.end);
-  // More is fetched when half of the last window is read, and twice as much.
+  // When the reader has read half of the last window, the next window is twice as large.
   if (stream.window_bytes > 0 && stream.ahead_to - stream.end > stream.window_bytes / 2) {
     return {.is_sequential = true, .ahead = {}};
   }

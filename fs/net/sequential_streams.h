@@ -10,8 +10,8 @@ namespace framefs::net {
 
 using codec::ByteRange;
 
-// Finds sequential readers among the reads of one object, and says what to fetch ahead of them.
-// Several may read at several places.
+// Finds sequential readers among the reads of one object, and chooses the range to fetch ahead of
+// them.  Several readers may read at several places.
 // Threads: one at a time.
 class SequentialStreams {
  public:
@@ -20,11 +20,11 @@ class SequentialStreams {
     std::optional<ByteRange> ahead;  // what to fetch now
   };
 
-  // `range` of an object of `size` bytes is read.  `max_window_bytes` bounds what lies ahead of one
-  // reader.
+  // A caller reads `range` of an object of `size` bytes.  `max_window_bytes` limits the bytes that
+  // are fetched ahead of one reader.
   Found note(ByteRange range, std::uint64_t size, std::uint64_t max_window_bytes);
 
-  // Reads that follow each other before anything is fetched ahead.
+  // The number of consecutive reads that precede the first fetch ahead.
   static constexpr unsigned kProofs = 4;
   static constexpr std::uint64_t kFirstWindowBytes = 1 << 20;
 

@@ -7,14 +7,14 @@
 
 namespace framefs::net {
 
-// The time as the server has it, which signatures must be made for; this machine's may be wrong.
+// The time of the server, which signatures must use.  The clock of this machine may be wrong.
 // Threads: any number.
 class ServerClock {
  public:
   [[nodiscard]] UnixSeconds now() const {
     return local() + offset_.load(std::memory_order_relaxed);
   }
-  // The server just said what time it is.
+  // Sets the time that the server has just reported.
   void set(UnixSeconds server) { offset_.store(server - local(), std::memory_order_relaxed); }
 
  private:

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kAlgorithm = "AWS4-HMAC-SHA256";
 
-// Without the blanks around it, and one blank where there are several.
+// The value without the blanks around it.  Several blanks inside it become one.
 std::string trimmed(std::string_view value) {
   std::string text;
   for (const char c : value) {

@@ -10,25 +10,26 @@
 
 namespace framefs::net {
 
-// A query in the one form that both signature and URL use: sorted, everything encoded.
+// A query in the form that both signature and URL use: sorted and fully encoded.
 using QueryParameter = std::pair<std::string, std::string>;
 std::string canonical_query(std::span<const QueryParameter> parameters);
 
-// For whom and where a signature is valid.
+// The scope in which a signature is valid.
 struct SigningScope {
   std::string_view region;
   std::string_view service;
   UnixSeconds time;
 };
 
-// The Authorization header of `request`, all of whose headers are signed, and Host.
+// The Authorization header of `request`.  It signs all headers of the request, and Host.
 // Units: `payload_sha256` is hexadecimal.
-// Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
+// Source: AWS IAM User Guide, "Create a signed AWS API request"
+// (docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html)
 std::string sigv4_authorization(const HttpRequest& request, std::string_view payload_sha256,
                                 const Credentials& credentials, const SigningScope& scope);
 
-// Adds to a request without a body what S3 wants to see: x-amz-date, x-amz-content-sha256, the
-// session token and Authorization.  Anonymous credentials add nothing.
+// Adds the headers that S3 requires to a request without a body: x-amz-date, x-amz-content-sha256,
+// the session token and Authorization.  Anonymous credentials add nothing.
 void sign_for_s3(HttpRequest& request, const Credentials& credentials, const SigningScope& scope);
 
 }  // namespace framefs::net

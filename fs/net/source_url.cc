@@ -10,7 +10,7 @@ namespace {
 using codec::fail;
 
 constexpr std::string_view kS3 = "s3://";
-// Scheme of SOURCE, scheme on the wire.
+// Pairs of the scheme of SOURCE and the scheme on the wire.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kWebSchemes{{
     {"http", "http"},
     {"https", "https"},

@@ -9,7 +9,7 @@ namespace framefs::net {
 
 enum class StoreKind { s3, http, dav };
 
-// What a user names as SOURCE: `s3://bucket/prefix`, `http(s)://host/path` or `dav(s)://host/path`.
+// A remote SOURCE: `s3://bucket/prefix`, `http(s)://host/path` or `dav(s)://host/path`.
 struct SourceUrl {
   StoreKind kind = StoreKind::http;
   std::string bucket;  // s3

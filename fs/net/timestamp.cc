@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 
-// The number that the first `digits` characters make, which are taken off; nothing where they are
-// no digits.
+// Takes the first `digits` characters off `text` and returns their number.  Nothing if they are not
+// all digits.
 std::optional<int> take_number(std::string_view& text, std::size_t digits) {
   int number = 0;
   if (text.size() < digits) return std::nullopt;
@@ -70,7 +70,8 @@ std::optional<ClockTime> take_clock(std::string_view& text) {
   return ClockTime{*hour, *minute, *second};
 }
 
-// The nanoseconds of ".123", which is taken off; 0 where there is no fraction.
+// Takes a fraction such as ".123" off `text` and returns its nanoseconds.  0 if there is no
+// fraction.
 std::int64_t take_fraction_ns(std::string_view& text) {
   if (!take(text, '.')) return 0;
   std::int64_t ns = 0;
@@ -82,7 +83,7 @@ std::int64_t take_fraction_ns(std::string_view& text) {
   return ns;
 }
 
-// The seconds of "Z", "+01:00" or nothing at all.
+// The seconds of an offset: "Z", "+01:00" or an empty text.
 std::optional<std::int64_t> offset_seconds(std::string_view text) {
   if (text.empty() || text == "Z") return 0;
   const int sign = text[0] == '-' ? -1 : 1;

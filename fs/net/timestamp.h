@@ -10,14 +10,15 @@ namespace framefs::net {
 // Seconds since 1970, UTC.
 using UnixSeconds = std::int64_t;
 
-// "Wed, 21 Oct 2015 07:28:00 GMT", as HTTP headers, PROPFIND and nginx's listings have it.
+// Parses "Wed, 21 Oct 2015 07:28:00 GMT", the form of HTTP headers, PROPFIND and nginx's listings.
 std::optional<UnixSeconds> parse_http_date(std::string_view text);
 
-// "2013-05-24T00:00:00Z", with or without a fraction or an offset from UTC, in nanoseconds.
+// Parses "2013-05-24T00:00:00Z", with or without a fraction or an offset from UTC.
+// Units: nanoseconds.
 std::optional<std::int64_t> parse_iso_time_ns(std::string_view text);
 std::optional<UnixSeconds> parse_iso_time(std::string_view text);
 
-// "20130524T000000Z", of which signatures use the first eight characters as the day.
+// The form "20130524T000000Z".  Signatures use its first eight characters as the day.
 std::string amz_time(UnixSeconds time);
 
 }  // namespace framefs::net

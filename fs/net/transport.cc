@@ -7,7 +7,8 @@
 namespace framefs::net {
 
 Result<HttpAnswer> perform(Transport& transport, HttpRequest request) {
-  // Shared: the transport may still be inside set_value() when the waiter goes on.
+  // The promise is shared, because the transport may still be inside set_value() when the waiter
+  // continues.
   const auto promise = std::make_shared<std::promise<Result<HttpAnswer>>>();
   auto answer = promise->get_future();
   transport.submit(std::move(request),

@@ -54,7 +54,7 @@ void parse_path(std::string_view text, Url& url) {
   url.query = question == text.npos ? "" : percent_complete(text.substr(question + 1));
 }
 
-// Takes out "." and ".." segments (RFC 3986, 5.2.4).
+// Removes "." and ".." segments (RFC 3986, 5.2.4).
 std::string without_dot_segments(std::string_view path) {
   std::vector<std::string_view> segments;
   bool is_directory = false;

@@ -8,7 +8,7 @@
 
 namespace framefs::net {
 
-// An http or https URL in its parts, each as it goes over the wire.
+// The parts of an http or https URL, as they go over the wire.
 struct Url {
   std::string scheme;      // "http" or "https"
   std::string host;        // in lower case; an IPv6 address keeps its brackets
@@ -18,10 +18,10 @@ struct Url {
 
   bool operator==(const Url&) const = default;
 
-  // Host and, where it is not the scheme's own, port: what the Host header says.
+  // The value of the Host header: the host, and the port if it is not the scheme's own.
   [[nodiscard]] std::string authority() const;
   [[nodiscard]] std::string text() const;
-  // Whether `other` is served by the same server under the same protection.
+  // Whether the same server serves `other` under the same protection.
   [[nodiscard]] bool same_origin(const Url& other) const;
 };
 
@@ -29,7 +29,7 @@ struct Url {
 // machine could read on the command line.
 Result<Url> parse_url(std::string_view text);
 
-// The URL that `reference`, found in a document or header of `base`, leads to (RFC 3986, 5.2).
+// The URL to which `reference` leads, in a document or header of `base` (RFC 3986, 5.2).
 Result<Url> resolve_url(const Url& base, std::string_view reference);
 
 }  // namespace framefs::net

@@ -8,7 +8,7 @@
 
 namespace framefs::net {
 
-// Exchanges a token that the platform writes to a file for credentials of a role.
+// Exchanges a token for credentials of a role.  The platform writes the token to a file.
 // Source: https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRoleWithWebIdentity.html
 class WebIdentityCredentials final : public CredentialSource {
  public:

@@ -18,7 +18,7 @@ std::string text_of(const json& object, const char* name) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string{};
 }
 
-// Reads a size, or notes that there is none.
+// Reads a size, or notes that the listing has none.
 void take_size(const json& object, RemoteEntry& entry) {
   const auto found = object.find("size");
   entry.is_exact = found != object.end() && found->is_number_unsigned();
@@ -45,7 +45,7 @@ std::string with_entities_resolved(std::string text) {
 
 bool is_letter(char c, char lower) { return c == lower || c == lower - 'a' + 'A'; }
 
-// The value of the next href attribute from `at` on, which is moved behind it.
+// Finds the value of the next href attribute from `at` on, and moves `at` behind it.
 bool next_link(std::string_view html, std::size_t& at, std::string& link) {
   for (; at + 6 < html.size(); ++at) {
     const bool is_href = is_letter(html[at], 'h') && is_letter(html[at + 1], 'r') &&
@@ -75,7 +75,7 @@ Result<std::vector<RemoteEntry>> parse_json_listing(std::string_view text) {
     const auto is_dir = object.find("is_dir");
     entry.is_directory = text_of(object, "type") == "directory" ||
                          (is_dir != object.end() && is_dir->is_boolean() && is_dir->get<bool>());
-    // Caddy marks them by a slash.
+    // Caddy marks folders by a slash.
     if (entry.is_directory && entry.name.ends_with('/')) entry.name.pop_back();
     if (!entry.is_directory) take_size(object, entry);
     const auto mtime = text_of(object, "mtime");
@@ -91,7 +91,7 @@ std::vector<RemoteEntry> parse_html_listing(std::string_view html, const Url& fo
   for (std::size_t at = 0; next_link(html, at, link);) {
     const auto target = resolve_url(folder, link);
     if (!target || !target->same_origin(folder) || !target->query.empty()) continue;
-    // Servers differ in what they encode.
+    // Servers encode different sets of characters.
     const auto path = percent_decode(target->path);
     const auto base = percent_decode(folder.path);
     if (!path.starts_with(base) || path.size() == base.size()) continue;

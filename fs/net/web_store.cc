@@ -38,7 +38,7 @@ Url with_slash(Url url) {
 
 }  // namespace
 
-// Where a call has been led to so far.
+// The redirections that a call has followed so far.
 struct WebStore::CallState {
   struct Led {
     Url url;
@@ -95,7 +95,7 @@ Call WebStore::make_call(RequestKind kind, Url url, Adjust adjust, Check check,
     const auto verdict = check(answer);
     const bool is_refused = answer.status == 401 || answer.status == 403 || answer.status == 404;
     return state->led.with([&](CallState::Led& led) {
-      // A place that it was once led to may be one for a while only.
+      // An earlier redirection may have been temporary.
       if (is_refused && led.url != state->first && !std::exchange(led.is_fallback, true)) {
         led.url = state->first;
         return Verdict{Verdict::Kind::again, verdict.error};
@@ -180,7 +180,7 @@ Result<RemoteEntry> WebStore::stat_page(const std::string& path) {
   const auto end = place->with([](const Url& known) { return known; });
   RemoteEntry entry;
   if (answer) entry = entry_of_head_answer(*answer);
-  // A folder is where the server leads to a slash, or where a URL that ends in one is listed.
+  // An entry is a folder if the final URL ends in a slash, by a redirection or from the start.
   entry.is_directory = end.path.ends_with('/');
   if (!answer) {
     const bool may_be_folder = answer.error().sys == EACCES || answer.error().sys == ENOENT;

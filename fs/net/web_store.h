@@ -13,8 +13,8 @@
 
 namespace framefs::net {
 
-// A folder, or one file, of a web server.  Folders are listed by what the server shows of them, by
-// WebDAV, or by a manifest in the root (`framefs-manifest.json`).
+// A folder, or one file, of a web server.  The list of a folder comes from the server's own
+// listing, from WebDAV, or from a manifest in the root (`framefs-manifest.json`).
 class WebStore final : public ObjectStore {
  public:
   enum class Listing { page, dav };
@@ -34,7 +34,8 @@ class WebStore final : public ObjectStore {
   using Manifest = std::shared_ptr<const std::vector<ManifestFile>>;
   struct CallState;
 
-  // `place` says where an earlier call was led to in the end; "" as path for the root itself.
+  // `place` holds the final URL of an earlier call.  The new call starts there and updates it.
+  // In all functions, a `path` of "" is the root itself.
   Call make_call(RequestKind kind, Url url, Adjust adjust, Check check,
                  std::shared_ptr<fs::Guarded<Url>> place = nullptr);
   static Verdict judge_redirect(const HttpAnswer& answer, CallState& state);

@@ -20,7 +20,8 @@ enum class Content : std::uint8_t {
 // The content that a file's name implies.  A probe looks only for that content.
 enum class Expected : std::uint8_t { nothing, frame, array, embed_container, zip_container };
 
-// What the first bytes of a file say.  For a damaged frame, what its header still says.
+// The facts that the first bytes of a file give.  For a damaged frame, they come from its header
+// alone.
 struct FrameSummary {
   Content content = Content::other;
   bool is_sparse = false;          // this is the index; each chunk is a file beside it

@@ -7,7 +7,7 @@
 
 namespace framefs::fs {
 
-// What SOURCE is, and hence what the root of the mount is.
+// The kind of SOURCE, and the root of the mount that follows from it.
 struct MountRoot {
   SourceRoot root;
   SourceEntry entry;

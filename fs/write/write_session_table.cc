@@ -223,7 +223,7 @@ void WriteSessionTable::end_entry(const FileKey& key) {
   state_.with([&](State& state) {
     const auto at = state.entries.find(key);
     if (at == state.entries.end() || at->second.writers > 0) return;
-    // What could not be committed is tried again later, as long as a commit can still succeed.
+    // A failed commit is tried again later, as long as a commit can still succeed.
     if (session->is_changed() && !is_gone && !session->is_lost()) return;
     if (const auto st = session->content_stat()) identity = identity_of(*st);
     ended = std::move(at->second.session);
