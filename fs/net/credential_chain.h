@@ -12,8 +12,8 @@
 namespace framefs::net {
 
 // Asks the same places for credentials as S3 tools do, in the same order: environment, web
-// identity, shared files with credential_process, container, instance.  Each
-// fetch asks the places in this order and returns the first credentials that it finds.
+// identity, shared files with credential_process, container, instance.  Each fetch
+// returns the first credentials that it finds in this order.
 class CredentialChain final : public CredentialSource {
  public:
   struct Settings {
