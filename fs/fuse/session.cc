@@ -129,6 +129,7 @@ Status serve(Mount& mount, const fs::MountOptions& options,
     fuse_lowlevel_notify_inval_inode(session, node, static_cast<off_t>(offset), 0);
   });
   const auto served = RequestLoop(session).run();
+  mount.stale_pages.settle();
   // Must come before the announcer is joined: its request may be one that will get no answer.
   if (needs) {
     // False if another program has unmounted.

@@ -24,8 +24,13 @@ class StalePages {
   StalePages& operator=(const StalePages&) = delete;
   ~StalePages() { stop(); }
 
-  // From now on until stop(), calls of note() are passed on to `drop`.
+  // From now on until settle(), calls of note() are passed on to `drop`.
   void start(Drop drop);
+  // Must be called before the connection to the kernel is closed: `drop` uses it.  Waits until no
+  // call of `drop` is running, but not for ever: the kernel may wait for pages of a request that is
+  // no longer answered, until the connection is closed.
+  void settle();
+  // Joins the thread.
   void stop();
 
   // Must be called after the reply to the request that detected the stale pages, because that
@@ -36,6 +41,7 @@ class StalePages {
   struct State {
     std::unordered_map<fs::NodeId, std::uint64_t> wrong;  // the offset of the first stale byte
     bool is_running = false;
+    bool is_thread_done = true;
   };
   void serve(const Drop& drop);
 

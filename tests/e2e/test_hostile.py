@@ -10,7 +10,7 @@ import unittest
 import container_writer
 import hostile_frames
 from case import MountCase
-from daemon import wait_for
+from daemon import SANITIZED, wait_for
 
 READER = """
 import os, sys
@@ -45,6 +45,10 @@ def cpu_ticks(pid):
         return int(file.read().rpartition(")")[2].split()[11])
 
 
+# A sanitizer makes decoding several times slower: these tests would take minutes.
+decodes_much = unittest.skipIf(SANITIZED, "decodes gigabytes")
+
+
 class Hostile(MountCase):
     def add(self, name, content):
         (self.source / name).write_bytes(content)
@@ -74,12 +78,14 @@ class Hostile(MountCase):
             self.assertEqual(os.lseek(file.fileno(), 0, os.SEEK_HOLE), hostile_frames.MAX_CHUNKS)
             self.assertEqual(os.lseek(file.fileno(), 5, os.SEEK_DATA), 5)
 
+    @decodes_much
     def test_a_read_that_needs_gigabytes_of_decoded_blocks_is_refused(self):
         self.add("f.b2nd", hostile_frames.wide_array())
         with self.mount() as mount:
             self.assertEqual(read_at(mount.path("f.npy"), 4096, 8192), errno.EFBIG)
             self.assertIn("decoded bytes that one request may cost", mount.log())
 
+    @decodes_much
     def test_a_listing_of_a_container_is_refused_that_needs_gigabytes(self):
         nodes = {f"/node{i}": (i * 1000, 500) for i in range(8)}
         self.add("s.b2e", container_writer.embed_container_on(hostile_frames.wide_array, nodes))
@@ -88,6 +94,7 @@ class Hostile(MountCase):
             self.assertEqual(outcome(lambda: os.listdir(mount.path("s.b2e"))), errno.EFBIG)
             self.assertEqual(sorted(os.listdir(mount.mountpoint)), ["plain.txt", "s.b2e"])
 
+    @decodes_much
     def test_killed_readers_end_and_others_are_served_meanwhile(self):
         self.add("f.b2nd", hostile_frames.wide_array())
         self.add("plain.txt", b"text")
@@ -100,6 +107,7 @@ class Hostile(MountCase):
                 reader.wait(60)
             self.assertEqual(mount.path("plain.txt").read_bytes(), b"text")
 
+    @decodes_much
     def test_a_signal_that_is_handled_interrupts_no_read(self):
         data = bytes(range(256)) * 4096
         self.make_frame(data, self.source / "f.b2frame", "--chunk", "65536", "--block", "4096")
@@ -121,6 +129,7 @@ class Hostile(MountCase):
         finally:
             os.close(fd)
 
+    @decodes_much
     def test_the_daemon_ends_while_it_decodes(self):
         self.add("f.b2nd", hostile_frames.wide_array())
         with self.mount("--threads", "1") as mount:
@@ -130,6 +139,7 @@ class Hostile(MountCase):
             mount.process.send_signal(signal.SIGTERM)
             self.assertEqual(mount.process.wait(60), 0)
 
+    @decodes_much
     def test_blocks_of_one_byte_are_read(self):
         size = 1 << 20
         self.add("f.b2frame", hostile_frames.tiny_blocks(size))
