@@ -126,8 +126,8 @@ class Recorder {
   std::atomic<std::uint64_t> syncs_ = 0;
 };
 
-// The log is open before the daemon does anything, so that it counts among the files that the daemon
-// has open from the start.
+// The log is open before the daemon does anything, so that it counts among the files that are open
+// from the start.
 [[gnu::constructor]] void open_log() { Recorder::get(); }
 
 std::uint64_t inode_of(int fd) {
