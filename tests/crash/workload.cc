@@ -93,8 +93,9 @@ struct File {
 // Changes the files of one thread.
 class Worker {
  public:
-  Worker(const Options& options, const MarkLog& log, std::uint64_t number)
+  Worker(const Options& options, int folder, const MarkLog& log, std::uint64_t number)
       : options_(options),
+        folder_(folder),
         log_(log),
         number_(number),
         next_id_(number),
@@ -127,13 +128,9 @@ class Worker {
     return fmt::format("file-{}-{}-{}", options_.seed, number_, id);
   }
 
-  [[nodiscard]] std::string path_of(const std::string& name) const {
-    return options_.folder + "/" + name;
-  }
-
   [[nodiscard]] UniqueFd open(const std::string& name, int flags) const {
-    return UniqueFd(
-        ::open(path_of(name).c_str(), flags | O_CLOEXEC | (options_.direct ? O_DIRECT : 0), 0644));
+    flags |= O_CLOEXEC | (options_.direct ? O_DIRECT : 0);
+    return UniqueFd(::openat(folder_, name.c_str(), flags, 0644));
   }
 
   static bool failed(const char* what, const File& file) {
@@ -272,10 +269,18 @@ class Worker {
                 .content = {},
                 .vlmetalayers = {}};
       if (!read.fd || !read_all(read)) return failed("read", file);
-      errno = 0;
-      if (hash_of(read) != hash_of(file)) return failed("other bytes are in", file);
+      if (hash_of(read) != hash_of(file)) return report_other_bytes(file, read);
     }
     return true;
+  }
+
+  static bool report_other_bytes(const File& expected, const File& found) {
+    const auto [at, _] = std::ranges::mismatch(expected.content, found.content);
+    fmt::print(stderr, "{} has other bytes: {} of {} expected, the first at {}; {}\n", expected.name,
+               found.content.size(), expected.content.size(), at - expected.content.begin(),
+               expected.vlmetalayers == found.vlmetalayers ? "the vl-metalayers are right"
+                                                           : "other vl-metalayers");
+    return false;
   }
 
   // Renames to a new name, or over another file of the thread.
@@ -285,8 +290,9 @@ class Worker {
     const auto name = replaces ? other->name : new_name(take_id());
     log_.names(file.id, {file.name, name});
     if (replaces) log_.names(other->id, {name, History::kNoName});
-    if (::rename(path_of(file.name).c_str(), path_of(name).c_str()) != 0)
+    if (::renameat(folder_, file.name.c_str(), folder_, name.c_str()) != 0) {
       return failed("rename", file);
+    }
     log_.names(file.id, {name});
     if (replaces) log_.names(other->id, {History::kNoName});
     file.name = name;
@@ -296,7 +302,7 @@ class Worker {
 
   bool remove(File& file) {
     log_.names(file.id, {file.name, History::kNoName});
-    if (::unlink(path_of(file.name).c_str()) != 0) return failed("unlink", file);
+    if (::unlinkat(folder_, file.name.c_str(), 0) != 0) return failed("unlink", file);
     log_.names(file.id, {History::kNoName});
     std::erase_if(files_, [id = file.id](const File& f) { return f.id == id; });
     return true;
@@ -323,6 +329,7 @@ class Worker {
   }
 
   const Options& options_;
+  const int folder_;  // a path would lead below the mount once the mount has ended
   const MarkLog& log_;
   const std::uint64_t number_;
   std::uint64_t next_id_;
@@ -372,7 +379,7 @@ int run(const Options& options) {
   const UniqueFd folder(::open(options.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   std::vector<std::unique_ptr<Worker>> workers;
   for (std::uint64_t i = 0; i < options.threads; ++i) {
-    workers.push_back(std::make_unique<Worker>(options, log, i));
+    workers.push_back(std::make_unique<Worker>(options, folder.get(), log, i));
   }
   std::atomic<bool> good = true;
   std::uint64_t next = 0;

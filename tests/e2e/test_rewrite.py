@@ -7,7 +7,7 @@ import daemon
 import data
 from case import MountCase
 
-MOST_GROWTH = 3.3  # in multiples of the compacted frame
+MOST_GROWTH = 3.3  # in multiples of the largest compacted frame
 ROUNDS = 10
 CHUNK_BYTES = 256 << 10
 FILE_BYTES = (4 << 20) if daemon.SANITIZED else (16 << 20)
@@ -26,23 +26,27 @@ class Rewrite(MountCase):
 
     def compacted_bytes(self, content):
         """The size of a frame that is written only once."""
-        path = self.mountpoint / "once"
-        path.write_bytes(content)
-        fd = os.open(path, os.O_RDWR)
+        fd = os.open(self.mountpoint / "once", os.O_RDWR | os.O_CREAT | os.O_EXCL)
+        self.write_in_order(fd, content)
         os.fsync(fd)
         os.close(fd)
-        return (self.source / "once.b2frame").stat().st_size
+        size = (self.source / "once.b2frame").stat().st_size
+        (self.mountpoint / "once").unlink()
+        return size
 
     def check_growth(self, kind, write_round):
         with self.mount(*RULE):
             fd = os.open(self.mountpoint / "file", os.O_RDWR | os.O_CREAT)
-            sizes = []
+            sizes, compacted_sizes = [], []
             for number in range(ROUNDS):
                 content = self.content(kind, number)
                 write_round(fd, content)
                 sizes.append(self.sync_all(fd))
-            compacted = self.compacted_bytes(content)
-            self.assertLessEqual(max(sizes), MOST_GROWTH * compacted, f"{sizes}, compacted {compacted}")
+                compacted_sizes.append(self.compacted_bytes(content))
+            # The contents of the rounds do not compress equally well.
+            self.assertLessEqual(max(sizes), MOST_GROWTH * max(compacted_sizes),
+                                 f"{sizes}, compacted {compacted_sizes}")
+            compacted = compacted_sizes[-1]
             os.close(fd)
             # The last close returns dead space that makes up more than half.
             frame = self.source / "file.b2frame"
