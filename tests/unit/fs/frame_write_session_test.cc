@@ -1,8 +1,5 @@
 #include "fs/write/frame_write_session.h"
 
-#include <signal.h>
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -16,6 +13,7 @@
 #include <vector>
 
 #include "codec/core/byte_reader.h"
+#include "tests/support/file_size_limit.h"
 #include "tests/support/random_seed.h"
 #include "tests/support/temp_directory.h"
 #include "tests/unit/fs/write_mount.h"
@@ -24,6 +22,7 @@ namespace framefs::fs {
 namespace {
 
 using test::Bytes;
+using test::FileSizeLimit;
 using test::read_session;
 using test::read_stored;
 using test::WriteMount;
@@ -176,27 +175,6 @@ class FailingSyncs final : public FrameBackend {
 
   const std::unique_ptr<FrameBackend> backend_;
   const bool& fails_;
-};
-
-// Limits the size to which a file can grow.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(std::uint64_t bytes) {
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    handler_ = ::signal(SIGXFSZ, SIG_IGN);
-    const rlimit limit{bytes, before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-  ~FileSizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    ::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  rlimit before_{};
-  sighandler_t handler_ = SIG_DFL;
 };
 
 // A frame in its own folder, open for writing.

@@ -1,0 +1,205 @@
+#include "fs/write/frame_backend.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <random>
+#include <vector>
+
+#include "codec/chunk/chunk_encoder.h"
+#include "tests/support/file_size_limit.h"
+#include "tests/support/temp_directory.h"
+#include "tests/unit/fs/write_mount.h"
+
+namespace framefs::fs {
+namespace {
+
+using test::Bytes;
+using test::FileSizeLimit;
+using test::read_stored;
+
+constexpr std::uint32_t kChunk = 4096;
+
+Bytes noise(std::size_t size, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  Bytes bytes(size);
+  for (auto& byte : bytes) byte = std::byte(random());
+  return bytes;
+}
+
+codec::FrameParams params() {
+  return {.encode = {.codec = codec::CodecId::lz4, .typesize = 1}, .chunksize = kChunk};
+}
+
+Bytes encoded(const Bytes& plain) {
+  codec::ChunkEncoder encoder;
+  Bytes out(codec::ChunkPlan::max_bytes(plain.size()));
+  const auto size = encoder.encode(params().encode, plain, out);
+  REQUIRE(size);
+  out.resize(*size);
+  return out;
+}
+
+std::uint64_t largest_file(const std::filesystem::path& path) {
+  if (!std::filesystem::is_directory(path)) return std::filesystem::file_size(path);
+  std::uint64_t most = 0;
+  for (const auto& file : std::filesystem::directory_iterator(path)) {
+    most = std::max<std::uint64_t>(most, file.file_size());
+  }
+  return most;
+}
+
+// The backend of a frame with two committed chunks, without a session above it.
+struct OpenBackend {
+  explicit OpenBackend(bool sparse) {
+    mount.create(path, params(), sparse);
+    const auto session = mount.open(path);
+    const FrameWriteSession::Piece piece{0, plain};
+    REQUIRE(session->write(std::span(&piece, 1)));
+    REQUIRE(session->commit(true));
+    open();
+  }
+
+  void open() {
+    const bool sparse = std::filesystem::is_directory(path);
+    UniqueFd fd(::open(path.c_str(), (sparse ? O_RDONLY : O_RDWR) | O_CLOEXEC));
+    WriteTarget target{.file = nullptr, .directory = {}, .name = "the frame"};
+    if (sparse) {
+      target.directory = std::move(fd);
+    } else {
+      target.file = std::make_shared<const FileReader>(std::move(fd));
+    }
+    auto opening = open_for_writing_frame(std::move(target), ContentId{1}, {});
+    REQUIRE(opening);
+    entries = opening->entries;
+    backend = std::move(opening->backend);
+  }
+
+  // Replaces chunk 1 and appends chunk 2.  Returns the first error.
+  Status change() {
+    changed_entries = entries;
+    FRAMEFS_TRY(const auto second, backend->write_chunk(encoded(new_second)));
+    fresh.push_back(second);
+    FRAMEFS_TRY(const auto third, backend->write_chunk(encoded(new_third)));
+    fresh.push_back(third);
+    changed_entries[1] = second;
+    changed_entries.push_back(third);
+    FRAMEFS_CHECK(backend->prepare({3 * kChunk, changed_entries, {}}));
+    FRAMEFS_CHECK(backend->sync());
+    FRAMEFS_CHECK(backend->publish());
+    return backend->sync();
+  }
+  // Takes back the chunks of a change that failed.
+  void take_back() {
+    for (const auto entry : fresh) backend->drop(entry);
+    fresh.clear();
+  }
+
+  [[nodiscard]] Bytes changed() const {
+    Bytes all(plain.begin(), plain.begin() + kChunk);
+    test::append(all, new_second);
+    test::append(all, new_third);
+    return all;
+  }
+
+  const Bytes plain = noise(2 * kChunk, 1);
+  const Bytes new_second = noise(kChunk, 2);
+  const Bytes new_third = noise(kChunk, 3);
+  const test::TempDirectory folder;
+  const std::filesystem::path path = folder.path() / "x.b2frame";
+  test::WriteMount mount;
+  std::unique_ptr<FrameBackend> backend;
+  std::vector<std::int64_t> entries;
+  std::vector<std::int64_t> changed_entries;
+  std::vector<std::int64_t> fresh;
+};
+
+TEST_CASE("frame_backend: a commit replaces the state as a whole", "[fs][write][unit]") {
+  const bool sparse = GENERATE(false, true);
+  OpenBackend frame(sparse);
+  REQUIRE(frame.change());
+  CHECK(read_stored(frame.path) == frame.changed());
+  REQUIRE(frame.backend->reclaim());
+  CHECK(read_stored(frame.path) == frame.changed());
+}
+
+TEST_CASE("frame_backend: what was stored and not published changes nothing", "[fs][write][unit]") {
+  const bool sparse = GENERATE(false, true);
+  OpenBackend frame(sparse);
+  REQUIRE(frame.backend->write_chunk(encoded(frame.new_second)));
+  CHECK(read_stored(frame.path) == frame.plain);
+  REQUIRE(frame.backend->prepare({2 * kChunk, frame.entries, {}}));
+  CHECK(read_stored(frame.path) == frame.plain);
+  REQUIRE(frame.backend->check_unchanged());
+}
+
+TEST_CASE("frame_backend: a disk that is full at any byte leaves the committed state",
+          "[fs][write][unit]") {
+  const bool sparse = GENERATE(false, true);
+  const auto [first, last] = [&] {
+    OpenBackend frame(sparse);
+    const auto before = sparse ? 0 : largest_file(frame.path);
+    REQUIRE(frame.change());
+    return std::pair(before, largest_file(frame.path));
+  }();
+  REQUIRE(last > first);
+  const auto step = std::max<std::uint64_t>(1, (last - first) / 40);
+  for (auto limit = first; limit < last; limit += step) {
+    CAPTURE(sparse, limit);
+    OpenBackend frame(sparse);
+    {
+      const FileSizeLimit full(limit);
+      REQUIRE_FALSE(frame.change());
+      frame.take_back();
+    }
+    REQUIRE(read_stored(frame.path) == frame.plain);
+    REQUIRE_FALSE(frame.backend->is_lost());
+    // With space again, the same change succeeds.
+    REQUIRE(frame.change());
+    REQUIRE(read_stored(frame.path) == frame.changed());
+  }
+}
+
+TEST_CASE("frame_backend: bytes of a failed store are overwritten by the next",
+          "[fs][write][unit]") {
+  OpenBackend frame(false);
+  const auto before = std::filesystem::file_size(frame.path);
+  for (int i = 0; i < 5; ++i) {
+    const FileSizeLimit full(before + kChunk / 2);
+    REQUIRE_FALSE(frame.change());
+    frame.take_back();
+  }
+  REQUIRE(frame.change());
+  CHECK(std::filesystem::file_size(frame.path) <= before + 3 * kChunk);
+}
+
+TEST_CASE("frame_backend: compaction leaves the live chunks alone", "[fs][write][unit]") {
+  OpenBackend frame(false);
+  REQUIRE(frame.change());
+  frame.backend->drop(frame.entries[1]);
+  std::vector<std::int64_t> moved;
+  REQUIRE(frame.backend->compact({3 * kChunk, frame.changed_entries, {}},
+                                 [&](const auto& entries) { moved = entries; }));
+  CHECK(moved.size() == 3);
+  CHECK(read_stored(frame.path) == frame.changed());
+  CHECK(frame.backend->usage(moved).dead == 0);
+}
+
+TEST_CASE("frame_backend: a change by another writer is final", "[fs][write][unit]") {
+  const bool sparse = GENERATE(false, true);
+  OpenBackend frame(sparse);
+  OpenBackend& other = frame;
+  const auto victim = std::move(frame.backend);
+  other.open();
+  REQUIRE(other.change());
+
+  const auto stored = victim->write_chunk(encoded(frame.new_second));
+  REQUIRE_FALSE(stored);
+  CHECK(stored.error().sys == EIO);
+  CHECK(victim->is_lost());
+  CHECK_FALSE(victim->prepare({2 * kChunk, frame.entries, {}}));
+  CHECK(read_stored(frame.path) == frame.changed());
+}
+
+}  // namespace
+}  // namespace framefs::fs
