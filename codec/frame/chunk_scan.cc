@@ -1,0 +1,120 @@
+#include "codec/frame/chunk_scan.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <span>
+#include <utility>
+
+#include "codec/chunk/chunk.h"
+#include "codec/chunk/chunk_reader.h"
+#include "codec/core/byte_reader.h"
+
+namespace framefs::codec {
+namespace {
+
+constexpr std::uint64_t kWindowBytes = 1u << 20;
+constexpr std::uint64_t kPieceBytes = 1u << 20;
+
+// The versions that chunks of frames have.  Source: chunk format, "version".
+constexpr std::uint8_t kOldestVersion = 3;
+constexpr std::uint8_t kNewestVersion = 6;
+
+// Rejects nearly every wrong offset after a look at a few bytes.
+bool may_begin_chunk(std::span<const std::byte> head, std::uint64_t available) {
+  const auto version = std::to_integer<std::uint8_t>(head[0]);
+  if (version < kOldestVersion || version > kNewestVersion) return false;
+  const auto nbytes = load_le<std::uint32_t>(head.data() + 4);
+  const auto cbytes = load_le<std::uint32_t>(head.data() + 12);
+  return nbytes > 0 && cbytes >= kExtendedHeaderBytes && cbytes <= available;
+}
+
+Status read_plain(const ByteSource& source, const Chunk& chunk) {
+  std::vector<std::byte> piece(std::min<std::uint64_t>(chunk.nbytes(), kPieceBytes));
+  for (std::uint64_t at = 0; at < chunk.nbytes(); at += piece.size()) {
+    piece.resize(std::min<std::uint64_t>(piece.size(), chunk.nbytes() - at));
+    FRAMEFS_CHECK(source.read_at(chunk.plain_offset() + at, piece));
+  }
+  return {};
+}
+
+// Reads the file in windows, so that a look at each byte costs no system call.
+class Window {
+ public:
+  Window(const ByteSource& file, std::uint64_t size) : file_(file), size_(size) {}
+
+  // Returns the 32 bytes at `at`; the caller has checked that the file has them.
+  Result<std::span<const std::byte>> head_at(std::uint64_t at) {
+    if (at < begin_ || at - begin_ + kExtendedHeaderBytes > buffer_.size()) {
+      buffer_.resize(std::min(kWindowBytes, size_ - at));
+      begin_ = at;
+      FRAMEFS_CHECK(file_.read_at(at, buffer_));
+    }
+    return std::span<const std::byte>(buffer_).subspan(at - begin_, kExtendedHeaderBytes);
+  }
+
+ private:
+  const ByteSource& file_;
+  const std::uint64_t size_;
+  std::uint64_t begin_ = 0;
+  std::vector<std::byte> buffer_;
+};
+
+}  // namespace
+
+Status decode_whole_chunk(const ByteSource& source, std::uint64_t at, std::uint64_t available,
+                          const ChunkContext& context, const Limits& limits) {
+  FRAMEFS_TRY(const auto chunk, Chunk::open(source, at, available, context, limits));
+  if (chunk.body() == ChunkBody::special) return {};
+  if (chunk.body() == ChunkBody::plain) return read_plain(source, chunk);
+  ChunkReader reader(source, chunk);
+  std::vector<std::byte> block;
+  for (std::uint64_t i = 0; i < chunk.block_count(); ++i) {
+    block.resize(chunk.block_range({i}).size);
+    FRAMEFS_CHECK(reader.read_block({i}, block));
+  }
+  return {};
+}
+
+std::optional<FoundChunk> sound_chunk_at(const ByteSource& source, std::uint64_t at,
+                                         std::uint64_t available, const ChunkContext& context,
+                                         const Limits& limits) {
+  std::array<std::byte, kExtendedHeaderBytes> head{};
+  if (available < head.size() || !source.read_at(at, head)) return std::nullopt;
+  const auto header = parse_chunk_header(head, available);
+  if (!header || !header->extended) return std::nullopt;
+  // Special chunks, such as zeros, exist only in the index.
+  if (header->special != Special::none && header->special != Special::value) return std::nullopt;
+  const auto decoded = decode_whole_chunk(source, at, header->cbytes, context, limits);
+  if (!decoded && decoded.error().kind != Errc::unsupported) return std::nullopt;
+  return FoundChunk{.stored = {at, header->cbytes}, .header = *header};
+}
+
+std::unexpected<Error> scan_ended() noexcept {
+  return std::unexpected(Error{.kind = Errc::system, .field = "stopped", .sys = EINTR});
+}
+
+Result<std::vector<FoundChunk>> scan_for_chunks(const ByteSource& file, std::uint64_t begin,
+                                                const ChunkContext& context, const Limits& limits,
+                                                const ScanProgress& progress) {
+  FRAMEFS_TRY(const auto size, file.size());
+  std::vector<FoundChunk> found;
+  Window window(file, size);
+  std::uint64_t told = begin;
+  for (std::uint64_t at = begin; at < size && size - at >= kExtendedHeaderBytes;) {
+    FRAMEFS_TRY(const auto head, window.head_at(at));
+    std::optional<FoundChunk> chunk;
+    if (may_begin_chunk(head, size - at)) {
+      chunk = sound_chunk_at(file, at, size - at, context, limits);
+    }
+    at += chunk ? chunk->stored.size : 1;
+    if (chunk) found.push_back(*chunk);
+    if (progress && at - told >= kWindowBytes) {
+      if (!progress(at)) return scan_ended();
+      told = at;
+    }
+  }
+  return found;
+}
+
+}  // namespace framefs::codec

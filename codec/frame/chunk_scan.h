@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "codec/chunk/chunk_context.h"
+#include "codec/chunk/chunk_header.h"
+#include "codec/core/byte_source.h"
+#include "codec/core/limits.h"
+#include "codec/core/result.h"
+#include "codec/core/units.h"
+
+namespace framefs::codec {
+
+// A valid chunk that was found without an index.
+struct FoundChunk {
+  ByteRange stored;  // its place in the source
+  ChunkHeader header;
+};
+
+// Decodes every block of a chunk, without keeping the bytes.
+// Errors: those of Chunk and ChunkReader, with offsets from the chunk's start.
+Status decode_whole_chunk(const ByteSource& source, std::uint64_t at, std::uint64_t available,
+                          const ChunkContext& context, const Limits& limits);
+
+// Returns the chunk at `at`, if it is valid.  Chunks have no magic number, so a chunk is valid only
+// if it decodes.  A chunk whose codec or filter this build lacks is accepted.
+std::optional<FoundChunk> sound_chunk_at(const ByteSource& source, std::uint64_t at,
+                                         std::uint64_t available, const ChunkContext& context,
+                                         const Limits& limits);
+
+// Called with the bytes scanned so far.  Returns false to end the scan.
+using ScanProgress = std::function<bool(std::uint64_t done)>;
+
+// The error of a scan that the caller ended: system, EINTR.
+std::unexpected<Error> scan_ended() noexcept;
+
+// Returns all valid chunks from `begin` on, in file order, without chunks inside other chunks.
+// Errors: scan_ended(); those of the source.
+Result<std::vector<FoundChunk>> scan_for_chunks(const ByteSource& file, std::uint64_t begin,
+                                                const ChunkContext& context, const Limits& limits,
+                                                const ScanProgress& progress);
+
+}  // namespace framefs::codec
