@@ -73,12 +73,33 @@ class Launcher(unittest.TestCase):
     def test_arguments_and_working_directory_reach_the_program_unchanged(self):
         cwd = self.scratch / "some where"
         cwd.mkdir()
+        (cwd / "sou rce").mkdir()
+        (self.scratch / "mount*").mkdir()
         arguments = ["sou rce", "../mount*", "", "-o", "a=b c"]
         got = self.run_framefs(self.checkout, *arguments, cwd=cwd)
         self.assertEqual(got.stdout.splitlines(), [str(cwd)] + [f"<{a}>" for a in arguments])
 
     def test_no_descriptor_is_left_to_the_program(self):
         self.assertNotIn("inherited", self.run_framefs(self.checkout).stdout)
+
+    def test_paths_are_checked_before_anything_is_built(self):
+        checkout = self.make_checkout("unbuilt")
+        source = self.scratch / "here"
+        source.mkdir(exist_ok=True)
+        for arguments, wanted in (([self.scratch / "missing", source], "SOURCE does not exist"),
+                                  ([source, self.scratch / "no such"], "this command with --mkdir"),
+                                  (["mount", source, self.scratch / "no such"], "mkdir -p")):
+            got = self.run_framefs(checkout, *arguments)
+            self.assertEqual((got.returncode, got.stdout), (1, ""))
+            self.assertIn(wanted, got.stderr)
+        self.assertFalse((checkout / "build").exists())
+
+    def test_mkdir_makes_the_mountpoint_and_is_not_passed_on(self):
+        source, mountpoint = self.scratch / "here", self.scratch / "new/mount point"
+        source.mkdir(exist_ok=True)
+        got = self.run_framefs(self.checkout, source, mountpoint, "--mkdir", "-f")
+        self.assertEqual((got.returncode, got.stdout), (7, f"/\n<{source}>\n<{mountpoint}>\n<-f>\n"))
+        self.assertTrue(mountpoint.is_dir())
 
     def test_it_works_through_a_symbolic_link(self):
         link = self.scratch / "link to framefs"
