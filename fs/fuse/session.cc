@@ -85,7 +85,8 @@ std::string escaped(const std::string& value) {
 
 std::string mount_options_text(const fs::MountOptions& options, bool read_only) {
   std::string text = read_only ? "ro" : "rw";
-  text += ",subtype=framefs,fsname=" + escaped(options.source.string());
+  const auto name = options.fs_name.empty() ? options.source.string() : options.fs_name;
+  text += ",subtype=" + escaped(options.subtype) + ",fsname=" + escaped(name);
   // The daemon changes files with its own rights. With allow_other it also opens files for other
   // users. The kernel must check the rights of the callers.
   if (!read_only || options.allow_other) text += ",default_permissions";

@@ -1,24 +1,96 @@
 #include "src/cli/arguments.h"
 
+#include <algorithm>
+#include <charconv>
 #include <iostream>
 #include <utility>
-#include <vector>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "src/cli/exit_codes.h"
 #include "src/cli/size_text.h"
 
 namespace framefs {
+namespace {
+
+OptionSyntax option_syntax(const CLI::Option& option) {
+  OptionSyntax syntax;
+  for (const auto& name : option.get_snames()) syntax.names.push_back("-" + name);
+  for (const auto& name : option.get_lnames()) syntax.names.push_back("--" + name);
+  if (option.get_items_expected_max() > 0) {
+    syntax.value = option.get_option_text().empty() ? "VALUE" : option.get_option_text();
+  }
+  syntax.about = option.get_description();
+  syntax.default_value = option.get_default_str();
+  return syntax;
+}
+
+ArgumentSyntax argument_syntax(const CLI::Option& option) {
+  return {.name = option.get_name(true),
+          .about = option.get_description(),
+          .is_required = option.get_required(),
+          .is_repeated = option.get_items_expected_max() > 1};
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const auto& option : syntax_of(app).options) {
+    std::ranges::copy(option.names, std::back_inserter(names));
+  }
+  return names;
+}
+
+// CLI11's own message names its internal types.
+std::string explain(const CLI::App& app, const CLI::ParseError& error) {
+  const std::string what = error.what();
+  const auto is = [&error](CLI::ExitCodes code) {
+    return error.get_exit_code() == static_cast<int>(code);
+  };
+  if (is(CLI::ExitCodes::ExtrasError)) {
+    for (const auto& word : app.remaining()) {
+      if (!word.starts_with("-")) continue;
+      const auto name = word.substr(0, word.find('='));
+      return fmt::format("unknown option {}{}", name, suggestion(name, option_names(app)));
+    }
+    return fmt::format("unexpected argument {}", fmt::join(app.remaining(), " "));
+  }
+  if (is(CLI::ExitCodes::ArgumentMismatch)) {
+    return fmt::format("{} needs a value", what.substr(0, what.find(':')));
+  }
+  return what;
+}
+
+}  // namespace
+
+CommandSyntax syntax_of(const CLI::App& app) {
+  CommandSyntax syntax;
+  syntax.name = app.get_name();
+  syntax.about = app.get_description();
+  syntax.footer = app.get_footer();
+  for (const auto* const option : app.get_options()) {
+    if (option->get_group().empty()) continue;
+    if (option->get_positional()) {
+      syntax.arguments.push_back(argument_syntax(*option));
+    } else {
+      syntax.options.push_back(option_syntax(*option));
+    }
+  }
+  return syntax;
+}
 
 std::optional<int> parse_arguments(CLI::App& app, std::span<const std::string> arguments) {
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // CLI11's order
   try {
     app.parse(std::move(reversed));
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) return usage_error(app, error.what());
-    app.exit(error);
+  } catch (const CLI::CallForHelp&) {
+    std::cout << help_text(syntax_of(app));
     return kExitOk;
+  } catch (const CLI::CallForVersion& version) {
+    std::cout << version.what() << '\n';
+    return kExitOk;
+  } catch (const CLI::ParseError& error) {
+    return usage_error(app, explain(app, error));
   }
   return std::nullopt;
 }
@@ -31,11 +103,44 @@ int usage_error(const CLI::App& app, const std::string& what) {
 CLI::Validator size_text() {
   const auto convert = [](std::string& text) {
     const auto size = parse_size(text);
-    if (!size) return text + " is no size";
+    if (!size) return fmt::format("\"{}\" is not a size such as 4096, 64K or 2G", text);
     text = std::to_string(*size);
     return std::string();
   };
   return CLI::Validator(convert, "SIZE", "SIZE");
+}
+
+CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
+  const auto check = [least, most](std::string& text) {
+    std::uint64_t value = 0;
+    const char* const end = text.data() + text.size();
+    const auto number = std::from_chars(text.data(), end, value);
+    const bool is_number = number.ec == std::errc() && number.ptr == end;
+    if (is_number && value >= least && value <= most) return std::string();
+    return fmt::format("\"{}\" is not a whole number from {} to {}", text, least, most);
+  };
+  return CLI::Validator(check, "", "NUMBER");
+}
+
+CLI::Validator seconds_up_to(double most) {
+  const auto check = [most](std::string& text) {
+    double seconds = 0;
+    const char* const end = text.data() + text.size();
+    const auto number = std::from_chars(text.data(), end, seconds);
+    const bool is_number = number.ec == std::errc() && number.ptr == end;
+    if (is_number && seconds >= 0 && seconds <= most) return std::string();
+    return fmt::format("\"{}\" is not a number of seconds from 0 to {}", text, most);
+  };
+  return CLI::Validator(check, "", "SECONDS");
+}
+
+CLI::Validator one_of(std::vector<std::string> words) {
+  const auto check = [words = std::move(words)](std::string& text) {
+    if (std::ranges::find(words, text) != words.end()) return std::string();
+    return fmt::format("\"{}\" is not one of {}{}", text, fmt::join(words, ", "),
+                       suggestion(text, words));
+  };
+  return CLI::Validator(check, "", "WORD");
 }
 
 }  // namespace framefs

@@ -3,13 +3,20 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
+#include "src/cli/command_syntax.h"
+
 namespace framefs {
 
+// Returns the options that a parser accepts.  They are the one definition of the options: the help,
+// the completions and the words of -o are made from them.
+CommandSyntax syntax_of(const CLI::App& app);
+
 // Parses the arguments after the name of a command.  Returns the exit code if there is nothing to
-// run: after --help or a usage error.  The text of these has been printed.
+// run: after --help, --version or a usage error.  The text of these has been printed.
 std::optional<int> parse_arguments(CLI::App& app, std::span<const std::string> arguments);
 
 // Prints a usage error to standard error and returns the exit code for it.
@@ -18,5 +25,35 @@ int usage_error(const CLI::App& app, const std::string& what);
 // A validator for options that take a number of bytes, with the rules of parse_size().  CLI11's own
 // conversion accepts "-1", "M" and values above 64 bits.
 CLI::Validator size_text();
+
+// Validators for options that take a whole number, or a number of seconds, in a range.  CLI11's own
+// range check accepts "nan".
+CLI::Validator whole_number(std::uint64_t least, std::uint64_t most);
+CLI::Validator seconds_up_to(double most);
+
+// A validator for options with a fixed set of words.
+CLI::Validator one_of(std::vector<std::string> words);
+
+// Adds an option with a fixed set of names.  `choices` holds pairs of a name and a value; `to`
+// receives the value of the given name.
+template <class Choices, class Target>
+CLI::Option* add_choice(CLI::App& app, const std::string& option, const std::string& about,
+                        const Choices& choices, Target& to) {
+  std::vector<std::string> words;
+  std::string text;
+  for (const auto& choice : choices) {
+    words.emplace_back(choice.first);
+    text += (text.empty() ? "" : "|") + words.back();
+  }
+  // CLI11's own conversion also accepts the numbers of an enum, even numbers without an enumerator.
+  const auto set = [&choices, &to](const std::string& word) {
+    for (const auto& [name, value] : choices) {
+      if (name == word) to = value;
+    }
+  };
+  return app.add_option_function<std::string>(option, set, about)
+      ->check(one_of(std::move(words)))
+      ->option_text(text);
+}
 
 }  // namespace framefs

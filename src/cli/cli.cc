@@ -1,17 +1,13 @@
 #include "src/cli/cli.h"
 
-#include <algorithm>
-#include <charconv>
+#include <array>
 #include <cmath>
-#include <cstdint>
 #include <filesystem>
-#include <iostream>
-#include <map>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include <CLI/CLI.hpp>
-#include <fmt/core.h>
 
 #include "src/cli/arguments.h"
 #include "src/cli/commands.h"
@@ -27,7 +23,7 @@ constexpr const char* kHelperName = "mount.framefs";
 
 // Expands every "-o WORDS".  For mount(8)'s helper, also translates mount(8)'s flags.
 std::expected<std::vector<std::string>, std::string> expand(
-    const std::vector<std::string>& arguments, bool is_helper) {
+    const std::vector<std::string>& arguments, bool is_helper, const CommandSyntax& syntax) {
   std::vector<std::string> out;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const auto& argument = arguments[i];
@@ -38,8 +34,8 @@ std::expected<std::vector<std::string>, std::string> expand(
         if (++i == arguments.size()) return std::unexpected("-o needs options after it");
         words = arguments[i];
       }
-      auto options = expand_mount_options(words);
-      if (!options) return std::unexpected("unknown mount option: " + options.error());
+      auto options = expand_mount_options(words, syntax);
+      if (!options) return std::unexpected(options.error());
       out.insert(out.end(), options->begin(), options->end());
     } else if (is_helper && (argument == "-n" || argument == "-v" || argument == "-s")) {
       continue;  // no meaning here: no mtab, verbose, sloppy
@@ -52,21 +48,8 @@ std::expected<std::vector<std::string>, std::string> expand(
   return out;
 }
 
-// CLI11's own range check accepts "nan".
-CLI::Validator seconds_up_to(double most) {
-  const auto check = [most](std::string& text) {
-    double seconds = 0;
-    const char* const end = text.data() + text.size();
-    const auto number = std::from_chars(text.data(), end, seconds);
-    const bool is_number = number.ec == std::errc() && number.ptr == end;
-    if (is_number && seconds >= 0 && seconds <= most) return std::string();
-    return fmt::format("{} is not in 0 to {}", text, most);
-  };
-  return CLI::Validator(check, fmt::format("0 to {}", most), "SECONDS");
-}
-
-const std::map<std::string, fs::ArrayViews> kArrayViews = {
-    {"npy", fs::ArrayViews::npy}, {"raw", fs::ArrayViews::raw}, {"both", fs::ArrayViews::both}};
+constexpr std::array<std::pair<std::string_view, fs::ArrayViews>, 3> kArrayViews = {
+    {{"npy", fs::ArrayViews::npy}, {"raw", fs::ArrayViews::raw}, {"both", fs::ArrayViews::both}}};
 
 // Option values that are converted after all arguments were parsed.
 struct Given {
@@ -79,91 +62,108 @@ unsigned milliseconds(double seconds) { return static_cast<unsigned>(std::lround
 
 void add_write_options(CLI::App& app, Command& command, Given& given) {
   auto& write = command.mount.write;
-  app.add_flag("--ro,!--rw", command.mount.read_only, "Allow no changes");
+  app.add_flag("--ro,!--rw", command.mount.read_only,
+               "Allow no changes, or all that SOURCE allows");
   const auto check_rule = [&defaults = write.defaults](const std::string& text) {
     const auto rule = parse_new_file_rule(text, defaults);
     return rule ? std::string() : rule.error();
   };
-  app.add_option("--rule", given.rules, "What new files become; the first rule that matches holds")
+  app.add_option("--rule", given.rules,
+                 "GLOB:KEY=VALUE,...: how new files with such names are compressed; the first rule "
+                 "that matches applies")
       ->allow_extra_args(false)
       ->check(CLI::Validator(check_rule, ""))
-      ->type_name("GLOB:KEY=VALUE,...");
-  app.add_option("--plain", write.plain_globs, "New files of such names are no frames")
+      ->option_text("RULE");
+  app.add_option("--plain", write.plain_globs, "New files with such names stay uncompressed")
       ->allow_extra_args(false)
-      ->type_name("GLOB");
+      ->option_text("GLOB");
   app.add_flag("--writeback", command.mount.writeback,
-               "Let the kernel collect what is written before it hands it over");
-  app.add_option("--overlay-size", write.overlay_bytes, "Memory for what is written, as 64M or 2G")
+               "Let the kernel collect written data before it passes them on");
+  app.add_option("--overlay-size", write.overlay_bytes,
+                 "Memory for written data, such as 64M or 2G")
       ->transform(size_text())
+      ->option_text("SIZE")
       ->default_str("256M");
   app.add_option("--commit-interval", given.commit_interval_s,
-                 "Seconds for which what is written may be in memory only")
+                 "How long written data may stay in memory only")
       ->check(seconds_up_to(3600))
+      ->option_text("SECONDS")
       ->default_str("5");
 }
 
-// CLI11 2.5 and later would rewrap the footer, which is already wrapped.
-template <class Formatter>
-void keep_footer_lines(Formatter& formatter) {
-  if constexpr (requires { formatter.enable_footer_formatting(false); }) {
-    formatter.enable_footer_formatting(false);
-  }
+void add_view_options(CLI::App& app, Command& command, Given& given) {
+  app.add_flag("--keep-suffix", command.mount.keep_suffix, "Show frames under their full names");
+  add_choice(app, "--arrays", "Show an array as a NumPy file, as its bytes, or as both",
+             kArrayViews, command.mount.arrays)
+      ->default_str("npy");
+  app.add_option("--offset", command.mount.source_offset,
+                 "The position of the frame in SOURCE, which is one file, such as 4096 or 1M")
+      ->transform(size_text())
+      ->option_text("SIZE");
+  app.add_option("--attr-timeout", given.attr_timeout_s,
+                 "How long the kernel trusts names and attributes")
+      ->check(seconds_up_to(86400))
+      ->option_text("SECONDS")
+      ->default_str("1");
 }
 
 void add_options(CLI::App& app, Command& command, Given& given) {
-  app.add_option("SOURCE", command.mount.source, "A directory, one frame, or one store")
+  app.add_option("SOURCE", command.mount.source, "A directory, one frame, or one container")
       ->required();
   app.add_option("MOUNTPOINT", command.mount.mountpoint,
                  "A directory; for one frame, a regular file will do")
       ->required();
   app.add_flag("-f,--foreground", command.foreground, "Stay in the foreground, log to stderr");
-  app.add_flag("--keep-suffix", command.mount.keep_suffix, "Show frames under their full names");
-  // CLI11's own conversion also accepts the numbers of an enum, even numbers without an enumerator.
-  const auto set_arrays = [&](const std::string& word) {
-    command.mount.arrays = kArrayViews.at(word);
-  };
-  app.add_option_function<std::string>(
-         "--arrays", set_arrays,
-         "What is shown of an array: npy, a NumPy file; raw, its bytes; both")
-      ->check(CLI::IsMember(&kArrayViews).description(""))
-      ->type_name("npy|raw|both")
-      ->default_str("npy");
-  app.add_option("--offset", command.mount.source_offset,
-                 "Where in SOURCE, one file, its frame begins, as 4096 or 1M")
-      ->transform(size_text());
+  add_view_options(app, command, given);
   app.add_flag_callback(
       "--no-sandbox", [&command] { command.mount.sandbox = false; },
       "Keep rights that serving the mount does not need");
   app.add_flag("--io-uring", command.mount.io_uring,
-               "Take requests by io_uring, for many small reads at random");
+               "Receive requests by io_uring: faster for many small random reads");
   app.add_flag("--allow-other", command.mount.allow_other, "Let other users use the mount");
   app.add_option("--cache-size", command.mount.cache_bytes,
-                 "Memory for decoded blocks, as 64M or 2G")
+                 "Memory for decoded blocks, such as 64M or 2G")
       ->transform(size_text())
+      ->option_text("SIZE")
       ->default_str("256M");
   app.add_option("--threads", command.mount.threads, "Threads that decode; 0: one for each CPU")
-      ->check(CLI::Range(0U, 1024U));
-  app.add_option("--attr-timeout", given.attr_timeout_s,
-                 "Seconds for which the kernel trusts names and attributes")
-      ->check(seconds_up_to(86400))
-      ->default_str("1");
+      ->check(whole_number(0, 1024))
+      ->option_text("N")
+      ->default_str("0");
   add_write_options(app, command, given);
-  app.add_option("--log-file", command.log_file, "Log there; else to syslog, or stderr with -f");
+  app.add_option("--fsname", command.mount.fs_name,
+                 "The source that mount lists show; SOURCE by default")
+      ->option_text("NAME");
+  app.add_option("--subtype", command.mount.subtype,
+                 "The type that mount lists show behind \"fuse.\"")
+      ->option_text("NAME")
+      ->default_str("framefs");
+  app.add_option("--log-file", command.log_file, "Log there; else to syslog, or stderr with -f")
+      ->option_text("FILE");
   app.add_flag("-d,--debug", command.mount.debug, "Trace every request on stderr; implies -f");
   // The option that "-o noexec" becomes.  It takes one value each time; otherwise it would take the
   // paths after it as values.
   app.add_option("--vfs", command.mount.vfs_options)->allow_extra_args(false)->group("");
   app.add_flag("--check-only", command.check_only)->group("");  // mount -f becomes this
-  keep_footer_lines(*app.get_formatter());
   app.footer(
-      "-o OPTION[,OPTION]: the same as mount(8) has them, cache_size=64M for --cache-size 64M,\n"
-      "or noexec, nosuid, nodev and their like.\n\n"
+      "-o OPTION[,OPTION]: the same options as mount(8) writes them, cache_size=64M for\n"
+      "--cache-size 64M; also noexec, nosuid, nodev and the like.\n\n"
       "fusermount3 -u MOUNTPOINT unmounts.\n\n" +
       command_list());
   app.set_version_flag("-V,--version", std::string("framefs ") + kVersion);
 }
 
+constexpr const char* kAbout = "Shows Blosc2 frames as decompressed plain files.";
+
 }  // namespace
+
+CommandSyntax mount_syntax() {
+  Command command;
+  Given given;
+  CLI::App app(kAbout, "framefs");
+  add_options(app, command, given);
+  return syntax_of(app);
+}
 
 bool is_mount_helper(const std::vector<std::string>& arguments) {
   return std::filesystem::path(arguments.at(0)).filename() == kHelperName;
@@ -177,22 +177,16 @@ Parsed parse_command_line(const std::vector<std::string>& arguments) {
 
   Command command;
   Given given;
-  CLI::App app("Shows Blosc2 frames as decompressed plain files.", "framefs");
+  CLI::App app(kAbout, "framefs");
   add_options(app, command, given);
-  auto expanded = expand(rest, is_helper);
+  const auto expanded = expand(rest, is_helper, syntax_of(app));
   if (!expanded) {
-    std::cerr << fmt::format("framefs: {}\nRun framefs --help for more.\n", expanded.error());
-    return {.command = std::nullopt, .exit_code = kExitUsage};
+    return {.command = std::nullopt, .exit_code = usage_error(app, expanded.error())};
   }
-  try {
-    std::ranges::reverse(*expanded);  // CLI11 wants them reversed
-    app.parse(std::move(*expanded));
-  } catch (const CLI::ParseError& error) {
-    const bool is_answer = error.get_exit_code() == 0;  // --help or --version
-    if (!is_answer) std::cerr << "framefs: ";
-    app.exit(error);
-    return {.command = std::nullopt, .exit_code = is_answer ? kExitOk : kExitUsage};
+  if (const auto over = parse_arguments(app, *expanded)) {
+    return {.command = std::nullopt, .exit_code = *over};
   }
+  command.is_mount_helper = is_helper;
   command.foreground = command.foreground || command.mount.debug;
   command.mount.attr_timeout_ms = milliseconds(given.attr_timeout_s);
   command.mount.write.commit_interval_ms = milliseconds(given.commit_interval_s);

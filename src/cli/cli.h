@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "fs/core/mount_options.h"
+#include "src/cli/command_syntax.h"
 
 namespace framefs {
 
@@ -13,7 +14,8 @@ struct Command {
   fs::MountOptions mount;
   bool foreground = false;
   bool check_only = false;  // mount(8)'s "fake": everything but the mount itself
-  std::string log_file;     // empty: syslog in the background, stderr in the foreground
+  bool is_mount_helper = false;
+  std::string log_file;  // empty: syslog in the background, stderr in the foreground
 };
 
 // Holds a command to run, or the exit code if there is nothing to run: after --help, --version or a
@@ -26,6 +28,9 @@ struct Parsed {
 // Returns whether the program was called by the name under which mount(8) looks for a helper.
 // `arguments` includes the program's name.
 bool is_mount_helper(const std::vector<std::string>& arguments);
+
+// Returns the options of mounting.
+CommandSyntax mount_syntax();
 
 // `arguments` includes the program's name.  If that is mount.framefs, mount(8)'s options are
 // accepted.

@@ -2,15 +2,22 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <iostream>
 #include <span>
 #include <string_view>
+#include <system_error>
 
 #include <fmt/core.h>
 
+#include "src/check/cmd_check.h"
 #include "src/cli/cli.h"
+#include "src/cli/command_syntax.h"
 #include "src/cli/exit_codes.h"
+#include "src/cli/mount_option_syntax.h"
 #include "src/compact/cmd_compact.h"
+#include "src/completion/cmd_completion.h"
+#include "src/demo/cmd_demo.h"
 #include "src/info/cmd_info.h"
 #include "src/mount/cmd_mount.h"
 #include "src/pack/cmd_pack.h"
@@ -26,17 +33,52 @@ struct Subcommand {
   std::string_view name;
   std::string_view about;
   int (*run)(Arguments arguments);
+  CommandSyntax (*syntax)();
 };
+
+int print_completion(Arguments arguments);
+
 constexpr std::array kSubcommands = {
-    Subcommand{"compact", "rewrite frames without dead space", run_compact},
-    Subcommand{"info", "say what is in frames, arrays and stores", run_info},
-    Subcommand{"pack", "make frames of plain files", run_pack},
-    Subcommand{"unpack", "write frames, arrays and stores out as plain files", run_unpack},
+    Subcommand{"info", "describe frames, arrays and containers", run_info, info_syntax},
+    Subcommand{"pack", "make frames of plain files", run_pack, pack_syntax},
+    Subcommand{"unpack", "write frames, arrays and containers as plain files", run_unpack,
+               unpack_syntax},
+    Subcommand{"check", "find damage in frames; save what is left of them", run_check,
+               check_syntax},
+    Subcommand{"compact", "rewrite frames without dead space", run_compact, compact_syntax},
+    Subcommand{"demo", "make a small sample dataset to try everything on", run_demo, demo_syntax},
+    Subcommand{"completion", "print the completion script for a shell", print_completion,
+               completion_syntax},
 };
+constexpr std::string_view kMountAbout = "show frames as plain files; the word may be left out";
+
+int print_completion(Arguments arguments) {
+  CompletedProgram program;
+  program.commands.push_back({"mount", std::string(kMountAbout), mount_syntax()});
+  program.mount_words = mount_words(program.commands.front().syntax);
+  for (const auto& command : kSubcommands) {
+    program.commands.push_back(
+        {std::string(command.name), std::string(command.about), command.syntax()});
+  }
+  return run_completion(arguments, program);
+}
+
+std::vector<std::string> command_names() {
+  std::vector<std::string> names = {"mount", "help"};
+  for (const auto& command : kSubcommands) names.emplace_back(command.name);
+  return names;
+}
 
 const Subcommand* find_subcommand(std::string_view name) {
   const auto* const found = std::ranges::find(kSubcommands, name, &Subcommand::name);
   return found == kSubcommands.end() ? nullptr : found;
+}
+
+// Reports that no command has this name.
+int refuse_command(const std::string& word) {
+  std::cerr << fmt::format("framefs: no command is called {}{}\nRun framefs --help for more.\n",
+                           word, suggestion(word, command_names()));
+  return kExitUsage;
 }
 
 // `framefs help [COMMAND]` is the same as `framefs [COMMAND] --help`.
@@ -44,19 +86,25 @@ int run_help(const std::vector<std::string>& arguments) {
   const std::string flag = "--help";
   if (arguments.size() < 3 || arguments[2] == "mount") return run_mount({arguments[0], flag});
   if (const auto* const command = find_subcommand(arguments[2])) return command->run({&flag, 1});
-  std::cerr << fmt::format("framefs: no command of that name: {}\nRun framefs --help for more.\n",
-                           arguments[2]);
-  return kExitUsage;
+  return refuse_command(arguments[2]);
+}
+
+// Returns whether the only argument is a misspelt command: similar to one, and not a file.
+bool is_misspelt(const std::vector<std::string>& arguments) {
+  const auto& word = arguments[1];
+  std::error_code none;
+  return word != "mount" && !word.starts_with("-") && word.find('/') == std::string::npos &&
+         nearest_word(word, command_names()) && !std::filesystem::exists(word, none);
 }
 
 }  // namespace
 
 std::string command_list() {
-  std::string text = "Commands, of which framefs COMMAND --help says more:\n";
+  std::string text = "Commands; framefs COMMAND --help explains one:\n";
   const auto add = [&](std::string_view name, std::string_view about) {
-    text += fmt::format("  {:<26}{}\n", name, about);
+    text += fmt::format("  {:<24}{}\n", name, about);
   };
-  add("mount", "show frames as plain files; the word may be left out");
+  add("mount", kMountAbout);
   for (const auto& command : kSubcommands) add(command.name, command.about);
   return text;
 }
@@ -68,6 +116,7 @@ int run_framefs(const std::vector<std::string>& arguments) {
   if (const auto* const command = find_subcommand(word)) {
     return command->run(Arguments(arguments).subspan(2));
   }
+  if (is_misspelt(arguments)) return refuse_command(word);
   return run_mount(arguments);
 }
 

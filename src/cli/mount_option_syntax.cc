@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/core.h>
+
 namespace framefs {
 namespace {
 
@@ -11,51 +13,90 @@ constexpr std::array<std::string_view, 11> kVfsWords = {"nosuid",  "nodev", "noe
                                                         "dev",     "exec",  "sync",   "async",
                                                         "noatime", "atime", "dirsync"};
 
-// Options for mount(8), fstab(5) and systemd.  Two of them, relatime and nodiratime, change nothing
-// where the kernel keeps no access times, and libfuse does not know them.
-constexpr std::array<std::string_view, 13> kIgnoredWords = {
-    "defaults", "auto",   "noauto",  "user",   "nouser",   "users",     "owner",
-    "group",    "nofail", "_netdev", "silent", "relatime", "nodiratime"};
+// Options for mount(8), fstab(5) and systemd.  The last four have no effect, because the kernel
+// keeps no access times for FUSE; libfuse rejects them.
+constexpr std::array<std::string_view, 15> kIgnoredWords = {
+    "defaults", "auto",    "noauto", "user",     "nouser",     "users",       "owner",   "group",
+    "nofail",   "_netdev", "silent", "relatime", "nodiratime", "strictatime", "lazytime"};
 
-// framefs options without and with a value.
-constexpr std::array<std::string_view, 8> kOwnFlags = {
-    "allow_other", "keep_suffix", "debug", "io_uring", "no_sandbox", "ro", "rw", "writeback"};
-constexpr std::array<std::string_view, 10> kOwnValues = {
-    "cache_size", "threads", "log_file", "attr_timeout", "arrays",
-    "offset",     "rule",    "plain",    "overlay_size", "commit_interval"};
+// Options that make no sense in an fstab.
+constexpr std::array<std::string_view, 3> kCommandLineOnly = {"foreground", "help", "version"};
 
 template <std::size_t N>
 bool holds(const std::array<std::string_view, N>& words, std::string_view word) {
   return std::ranges::find(words, word) != words.end();
 }
 
-std::string as_option(std::string_view word) {
+// Returns the words of an option.  --ro and --rw are one option with two names.
+std::vector<std::string> words_of(const OptionSyntax& option) {
+  std::vector<std::string> words;
+  if (holds(kCommandLineOnly, option.long_name())) return words;
+  for (const auto& name : option.names) {
+    if (!name.starts_with("--")) continue;
+    auto word = name.substr(2);
+    std::ranges::replace(word, '-', '_');
+    words.push_back(std::move(word));
+  }
+  return words;
+}
+
+const OptionSyntax* find_option(const CommandSyntax& mount, std::string_view word) {
+  for (const auto& option : mount.options) {
+    const auto words = words_of(option);
+    if (std::ranges::find(words, word) != words.end()) return &option;
+  }
+  return nullptr;
+}
+
+bool is_ignored(std::string_view word) {
+  return word.empty() || holds(kIgnoredWords, word) || word.starts_with("x-") ||
+         word.starts_with("X-") || word.starts_with("comment=");
+}
+
+std::unexpected<std::string> refuse(std::string_view word, const CommandSyntax& mount) {
   const auto name = word.substr(0, word.find('='));
-  std::string option = "--" + std::string(name);
-  std::ranges::replace(option, '_', '-');
-  return option + std::string(word.substr(name.size()));
+  std::string advice;
+  if (const auto* const option = find_option(mount, name)) {
+    advice = option->takes_value() ? fmt::format(" ({}={})", name, option->value)
+                                   : fmt::format(" ({} takes no value)", name);
+  } else if (const auto nearest = nearest_word(name, mount_words(mount))) {
+    advice = fmt::format(" (did you mean {}?)", *nearest);
+  }
+  return std::unexpected(fmt::format("unknown mount option: {}{}", word, advice));
 }
 
 }  // namespace
 
-std::expected<std::vector<std::string>, std::string> expand_mount_options(std::string_view words) {
+std::expected<std::vector<std::string>, std::string> expand_mount_options(
+    std::string_view words, const CommandSyntax& mount) {
   std::vector<std::string> options;
   while (!words.empty()) {
     const auto word = words.substr(0, words.find(','));
     words.remove_prefix(std::min(words.size(), word.size() + 1));
-    const auto equals = word.find('=');
-    const bool has_value = equals != std::string_view::npos;
+    if (is_ignored(word)) continue;
     if (holds(kVfsWords, word)) {
       options.push_back("--vfs=" + std::string(word));
-    } else if ((!has_value && holds(kOwnFlags, word)) ||
-               (has_value && holds(kOwnValues, word.substr(0, equals)))) {
-      options.push_back(as_option(word));
-    } else if (!word.empty() && !holds(kIgnoredWords, word) && !word.starts_with("x-") &&
-               !word.starts_with("comment=")) {
-      return std::unexpected(std::string(word));
+      continue;
     }
+    const auto name = word.substr(0, word.find('='));
+    const auto* const option = find_option(mount, name);
+    const bool has_value = name.size() != word.size();
+    if (option == nullptr || option->takes_value() != has_value) return refuse(word, mount);
+    std::string text = "--" + std::string(name);
+    std::ranges::replace(text, '_', '-');
+    options.push_back(text + std::string(word.substr(name.size())));
   }
   return options;
+}
+
+std::vector<std::string> mount_words(const CommandSyntax& mount) {
+  std::vector<std::string> all(kVfsWords.begin(), kVfsWords.end());
+  for (const auto& option : mount.options) {
+    for (const auto& word : words_of(option))
+      all.push_back(word + (option.takes_value() ? "=" : ""));
+  }
+  std::ranges::sort(all);
+  return all;
 }
 
 }  // namespace framefs

@@ -24,10 +24,10 @@ struct CompactCommand {
 };
 
 void add_options(CLI::App& app, CompactCommand& command) {
-  app.add_option("FRAME", command.frames, "Frames: files, or directories of sparse ones")
+  app.add_option("FRAME", command.frames, "Frames: files, or directories of sparse frames")
       ->required();
   app.add_flag("-v,--verbose", command.verbose,
-               "Say what was saved; otherwise only a terminal is told");
+               "Print the saved space, also where stderr is no terminal");
 }
 
 void tell(const std::string& path, const FrameCompactor::Saving& saving) {
@@ -37,11 +37,21 @@ void tell(const std::string& path, const FrameCompactor::Saving& saving) {
                     : fmt::format("{}: {}, nothing to save\n", path, before));
 }
 
+constexpr const char* kAbout = "Rewrites Blosc2 frames without dead space.";
+constexpr const char* kName = "framefs compact";
+
 }  // namespace
+
+CommandSyntax compact_syntax() {
+  CompactCommand command;
+  CLI::App app(kAbout, kName);
+  add_options(app, command);
+  return syntax_of(app);
+}
 
 int run_compact(std::span<const std::string> arguments) {
   CompactCommand command;
-  CLI::App app("Rewrites Blosc2 frames without dead space.", "framefs compact");
+  CLI::App app(kAbout, kName);
   add_options(app, command);
   if (const auto over = parse_arguments(app, arguments)) return *over;
   const bool tells = command.verbose || ::isatty(STDERR_FILENO) == 1;

@@ -32,13 +32,15 @@ struct InfoCommand {
 
 void add_options(CLI::App& app, InfoCommand& command) {
   app.add_option("FRAME", command.frames,
-                 "Frames: files, or directories of sparse ones; stores, and what is in them as "
-                 "STORE/MEMBER")
+                 "Frames: files, or directories of sparse frames; containers, and their members as "
+                 "CONTAINER/MEMBER")
       ->required();
-  app.add_flag("--json", command.json, "One JSON array with an object for each FRAME");
-  app.add_flag("--chunks", command.chunks, "Show each chunk as well");
-  app.add_option("--offset", command.offset, "Where in its file the frame begins, as 4096 or 1M")
-      ->transform(size_text());
+  app.add_flag("--json", command.json, "Print one JSON array with an object for each FRAME");
+  app.add_flag("--chunks", command.chunks, "Describe each chunk as well");
+  app.add_option("--offset", command.offset,
+                 "The position of the frame in its file, such as 4096 or 1M")
+      ->transform(size_text())
+      ->option_text("SIZE");
 }
 
 // One run of the command.
@@ -155,11 +157,21 @@ class Info {
   bool all_ = true;  // no path has failed
 };
 
+constexpr const char* kAbout = "Says what is in Blosc2 frames.";
+constexpr const char* kName = "framefs info";
+
 }  // namespace
+
+CommandSyntax info_syntax() {
+  InfoCommand command;
+  CLI::App app(kAbout, kName);
+  add_options(app, command);
+  return syntax_of(app);
+}
 
 int run_info(std::span<const std::string> arguments) {
   InfoCommand command;
-  CLI::App app("Says what is in Blosc2 frames.", "framefs info");
+  CLI::App app(kAbout, kName);
   add_options(app, command);
   if (const auto over = parse_arguments(app, arguments)) return *over;
   return Info(command).run();

@@ -1,5 +1,8 @@
 #include "src/mount/cmd_mount.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -18,6 +21,7 @@
 #include "src/cli/cli.h"
 #include "src/cli/exit_codes.h"
 #include "src/mount/daemon.h"
+#include "src/mount/service_manager.h"
 
 namespace framefs {
 namespace {
@@ -50,6 +54,7 @@ int serve(const Command& command, std::unique_ptr<Daemon> daemon) {
     log.info(fmt::format("{} is mounted on {}", command.mount.source.string(),
                          command.mount.mountpoint.string()));
     if (daemon) daemon->ready();
+    tell_service_manager("READY=1");
   };
   const auto served = fuse::serve_mount(command.mount, log, on_ready);
   if (!served) return report(served.error());
@@ -57,7 +62,18 @@ int serve(const Command& command, std::unique_ptr<Daemon> daemon) {
   return kExitOk;
 }
 
+// mount(8) does not pass "dev" and "suid" to its helper: the absence of "nodev" and "nosuid" means
+// them.  libfuse has the opposite defaults.
+void allow_devices_and_setuid(std::vector<std::string>& words) {
+  for (const std::string word : {"dev", "suid"}) {
+    if (std::ranges::find(words, "no" + word) == words.end()) words.push_back(word);
+  }
+}
+
 int run(Command command) {
+  if (command.is_mount_helper && ::geteuid() == 0) {
+    allow_devices_and_setuid(command.mount.vfs_options);
+  }
   std::error_code none;
   command.mount.onto_file = std::filesystem::is_regular_file(command.mount.mountpoint, none);
   if (const auto possible = fuse::check_mount(command.mount); !possible) {

@@ -1,12 +1,13 @@
 #include "src/pack/cmd_pack.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <filesystem>
 #include <iostream>
-#include <map>
 #include <optional>
 #include <vector>
 
@@ -16,85 +17,108 @@
 #include "codec/chunk/codec_names.h"
 #include "codec/core/limits.h"
 #include "fs/core/error_map.h"
+#include "fs/core/file.h"
+#include "fs/source/suffixes.h"
 #include "src/cli/arguments.h"
 #include "src/cli/exit_codes.h"
 #include "src/cli/size_text.h"
+#include "src/cli/tree_walk.h"
+#include "src/mount/held_signals.h"
 #include "src/pack/pack_file.h"
+#include "src/pack/replacement_file.h"
+#include "src/pack/tree_options.h"
+#include "src/pack/tree_transfer.h"
 
 namespace framefs {
 namespace {
-
-constexpr const char* kStandardInput = "-";
-constexpr const char* kSuffix = ".b2frame";
 
 struct PackCommand {
   std::vector<std::string> files;
   std::string out;
   PackOptions options;
+  TransferOptions tree;
+  bool remove_source = false;
 };
-
-// Adds an option with a fixed set of names.  `to` receives the value of the given name.
-template <class Words, class Target>
-void add_choice(CLI::App& app, const std::string& option, const std::string& description,
-                const Words& words, Target& to) {
-  using Value = typename Words::value_type::second_type;
-  std::map<std::string, Value> choices;
-  for (const auto& [name, value] : words) choices.emplace(name, value);
-  std::vector<std::string> names;
-  for (const auto& [name, value] : choices) names.push_back(name);
-  app.add_option_function<std::string>(
-         option, [choices, &to](const std::string& name) { to = choices.at(name); }, description)
-      ->check(CLI::IsMember(names).description("NAME"));
-}
 
 void add_options(CLI::App& app, PackCommand& command) {
   auto& options = command.options;
-  app.add_option("FILE", command.files, "Files to pack; - is standard input")->required();
+  app.add_option("FILE", command.files, "Files and directories to pack; - is standard input")
+      ->required();
   app.add_option("-o,--output", command.out,
-                 "The frame to make, or a folder for the frames; FILE.b2frame otherwise");
-  add_choice(app, "--codec", "blosclz, lz4, lz4hc, zlib or zstd, which is what you get otherwise",
-             codec::kCodecWords, options.encode.codec);
-  app.add_option("--level", options.encode.clevel, "0 (plain copies) to 9; 5 unless given")
-      ->check(CLI::Range(0, 9));
+                 "The frame to make, or a directory for the frames, or - for standard output; "
+                 "FILE.b2frame by default")
+      ->option_text("OUT");
+  add_tree_options(app, command.tree);
+  app.add_flag("--verify", options.verify, "Read each frame back before it gets its name");
+  app.add_flag("--remove-source", command.remove_source,
+               "Delete each FILE whose frame is verified and synced");
+  add_choice(app, "--codec", "The codec", codec::kCodecWords, options.encode.codec)
+      ->default_str("zstd");
+  app.add_option("--level", options.encode.clevel, "From 0 (stored uncompressed) to 9")
+      ->check(whole_number(0, 9))
+      ->option_text("N")
+      ->default_str("5");
   app.add_option("--typesize", options.hints.typesize,
-                 "Bytes of an item; found out by trial unless given")
-      ->check(CLI::Range(1, 1 << 20));
-  add_choice(app, "--filter",
-             "none, shuffle, bitshuffle or bytedelta; found out by trial unless given",
-             codec::kFilterWords, options.hints.filter);
-  app.add_option("--chunk-size", options.chunksize, "Plain bytes of a chunk, as 512K or 4M")
+                 "The number of bytes in an item; chosen by trial by default")
+      ->check(whole_number(1, 1 << 20))
+      ->option_text("N");
+  add_choice(app, "--filter", "The filter; chosen by trial by default", codec::kFilterWords,
+             options.hints.filter);
+  app.add_option("--chunk-size", options.chunksize,
+                 "The decoded size of a chunk, such as 512K or 4M")
       ->transform(size_text())
-      ->check(CLI::Range(1.0, double{codec::kMaxChunkBytes}))
+      ->check(whole_number(1, codec::kMaxChunkBytes))
+      ->option_text("SIZE")
       ->default_str("4M");
   app.add_option("--block-size", options.encode.blocksize,
-                 "Plain bytes of a block; by codec and level unless given")
+                 "The decoded size of a block; depends on codec and level by default")
       ->transform(size_text())
-      ->check(CLI::Range(1.0, double{codec::kMaxBlockBytes}));
+      ->check(whole_number(1, codec::kMaxBlockBytes))
+      ->option_text("SIZE");
   app.add_option("--threads", options.threads, "Threads that compress; 0: one for each CPU")
-      ->check(CLI::Range(0U, 1024U));
-  app.add_flag("-q,--quiet", options.quiet, "Show no progress");
-  app.add_flag("-f,--force", options.may_replace, "Replace frames that are there");
+      ->check(whole_number(0, 1024))
+      ->option_text("N")
+      ->default_str("0");
+  app.add_flag("-q,--quiet", options.quiet, "Show no progress bar");
+  app.add_flag("-f,--force", options.may_replace, "Replace existing frames");
+}
+
+bool is_stream(const std::string& out) {
+  return out == kStandardStream || target_kind_of(out) == TargetKind::stream;
 }
 
 // Returns the path of the frame for a file.
 std::filesystem::path target_of(const PackCommand& command, const std::filesystem::path& file) {
+  if (command.out.empty() && file == kStandardStream) return kStandardStream;
   const std::filesystem::path out(command.out);
   const bool into_folder = !command.out.empty() && std::filesystem::is_directory(out);
   if (!command.out.empty() && !into_folder) return out;
-  auto name = into_folder ? out / file.filename() : file;
-  name += kSuffix;
-  return name;
+  return (into_folder ? out : file.parent_path()) / packed_name(file);
 }
 
 // Returns an error in the command that the parser cannot detect.
 std::optional<std::string> contradiction(const PackCommand& command) {
   const bool out_is_folder = !command.out.empty() && std::filesystem::is_directory(command.out);
   if (command.files.size() > 1 && !command.out.empty() && !out_is_folder) {
-    return fmt::format("{} is no folder, and there are several files to pack", command.out);
+    return fmt::format("{} is no directory, and there are several files to pack", command.out);
   }
-  const bool from_stdin = std::ranges::count(command.files, kStandardInput) > 0;
-  if (from_stdin && (command.out.empty() || out_is_folder)) {
-    return std::string("the frame of standard input needs a name: -o NAME");
+  for (const auto& file : command.files) {
+    if (!command.out.empty() && is_tree(file) && lies_in_tree(command.out, file)) {
+      return fmt::format("{} lies in {}, which is to be packed", command.out, file);
+    }
+  }
+  const auto inputs = std::ranges::count(command.files, kStandardStream);
+  if (inputs > 1) return std::string("standard input can be read once only");
+  if (inputs == 1 && out_is_folder) {
+    return std::string("the frame of standard input needs a name: -o NAME, or -o - for a stream");
+  }
+  const bool to_stream = command.out == kStandardStream || (command.out.empty() && inputs == 1);
+  if (to_stream && ::isatty(STDOUT_FILENO) == 1) {
+    return std::string("a frame is not written to a terminal: -o NAME, or a pipe");
+  }
+  const bool to_nowhere = to_stream || (!command.out.empty() && is_stream(command.out));
+  if (command.remove_source && (inputs == 1 || to_nowhere)) {
+    return std::string("--remove-source needs files, and frames that can be read back");
   }
   const auto typesize = command.options.hints.typesize.value_or(1);
   if (typesize > command.options.chunksize) {
@@ -113,46 +137,116 @@ void tell(const PackCommand& command, const std::filesystem::path& target, const
                            size_for_people(packed.plain), size_for_people(packed.stored), ratio);
 }
 
+// Deleting one hard link changes the ctime and the link count of the others.
+codec::Status remove_linked(const TreeEntry& entry) {
+  struct stat now{};
+  if (::lstat(entry.path.c_str(), &now) != 0) return fs::system_error("stat");
+  const bool is_same = now.st_ino == entry.stat.st_ino && now.st_size == entry.stat.st_size &&
+                       now.st_mtim.tv_sec == entry.stat.st_mtim.tv_sec &&
+                       now.st_mtim.tv_nsec == entry.stat.st_mtim.tv_nsec;
+  if (!is_same) return fs::system_error_of(ESTALE, "changed while it was packed, and is kept");
+  if (::unlink(entry.path.c_str()) != 0) return fs::system_error("unlink");
+  return {};
+}
+
+// Deletes an original if it is still in the state in which it was packed.
+codec::Status remove_original(const std::filesystem::path& file, const struct stat& packed) {
+  struct stat now{};
+  if (::lstat(file.c_str(), &now) != 0) return fs::system_error("stat");
+  if (fs::identity_of(now) != fs::identity_of(packed)) {
+    return fs::system_error_of(ESTALE, "changed while it was packed, and is kept");
+  }
+  if (::unlink(file.c_str()) != 0) return fs::system_error("unlink");
+  return {};
+}
+
+void report(const std::filesystem::path& path, const codec::Error& error) {
+  const bool is_there = error.kind == codec::Errc::system && error.sys == EEXIST;
+  std::cerr << (is_there ? fmt::format("framefs: {} is there already; --force replaces it\n",
+                                       path.string())
+                         : fmt::format("framefs: {}: {}\n", path.string(), fs::describe(error)));
+}
+
+// Packs every file of a directory.
+bool pack_tree(const PackCommand& command, const std::string& top, fs::WorkerPool& pool) {
+  const auto name = [](const TreeEntry& entry) -> codec::Result<std::optional<std::string>> {
+    const auto file = entry.path.filename().string();
+    const bool is_frame = fs::expected_content(file) != fs::Expected::nothing;
+    if (is_frame || entry.is_sparse_frame) return std::nullopt;
+    return packed_name(entry.path);
+  };
+  const auto make = [&](const TreeEntry& entry,
+                        const std::filesystem::path& target) -> codec::Result<TransferredBytes> {
+    FRAMEFS_TRY(const auto packed, pack_file(entry.path, target, command.options, pool));
+    return TransferredBytes{.before = packed.plain, .after = packed.stored};
+  };
+  const auto finish = [&](const TreeEntry& entry, const std::filesystem::path& target,
+                          bool is_new) -> codec::Status {
+    if (!command.remove_source) return {};
+    if (!is_new) FRAMEFS_CHECK(verify_packed(target, entry.path, command.options));
+    return entry.stat.st_nlink > 1 ? remove_linked(entry) : remove_original(entry.path, entry.stat);
+  };
+  const auto stop = [&] { return command.options.stop && command.options.stop(); };
+  TreeTransfer transfer(command.tree, {.name = name, .make = make, .finish = finish}, report, stop);
+  transfer.run(top, out_tree(command.out, top, command.files.size() > 1));
+  if (!command.options.quiet) {
+    std::cerr << fmt::format("{}: {}\n", top, transfer_text(transfer.count(), "packed"));
+  }
+  return transfer.count().failed == 0 && !stop();
+}
+
 bool pack_one(const PackCommand& command, const std::string& file, fs::WorkerPool& pool) {
+  if (is_tree(file)) return pack_tree(command, file, pool);
   const auto target = target_of(command, file);
+  struct stat before{};
+  const bool has_state = ::lstat(file.c_str(), &before) == 0;
   const auto packed = pack_file(file, target, command.options, pool);
   if (packed) {
     tell(command, target, *packed);
-    return true;
+    if (!command.remove_source || !has_state) return true;
+    const auto removed = remove_original(file, before);
+    if (!removed) report(file, removed.error());
+    return removed.has_value();
   }
   const auto& error = packed.error();
-  if (error.kind == codec::Errc::system && error.sys == EEXIST) {
-    std::cerr << fmt::format("framefs: {} is there already; --force replaces it\n",
-                             target.string());
-  } else {
-    std::cerr << fmt::format("framefs: {}: {}\n", file, fs::describe(error));
-  }
+  if (error.kind == codec::Errc::system && error.sys == EINTR) return false;  // a signal
+  const bool is_there = error.kind == codec::Errc::system && error.sys == EEXIST;
+  report(is_there ? target : std::filesystem::path(file), error);
   return false;
 }
 
-int usage_error(const std::string& what) {
-  std::cerr << fmt::format("framefs: {}\nRun framefs pack --help for more.\n", what);
-  return kExitUsage;
-}
+constexpr const char* kAbout = "Packs plain files into Blosc2 frames.";
+constexpr const char* kName = "framefs pack";
 
 }  // namespace
 
+CommandSyntax pack_syntax() {
+  PackCommand command;
+  CLI::App app(kAbout, kName);
+  add_options(app, command);
+  return syntax_of(app);
+}
+
 int run_pack(std::span<const std::string> arguments) {
   PackCommand command;
-  CLI::App app("Packs plain files into Blosc2 frames.", "framefs pack");
+  CLI::App app(kAbout, kName);
   add_options(app, command);
-  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // CLI11's order
-  try {
-    app.parse(std::move(reversed));
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) return usage_error(error.what());
-    app.exit(error);  // --help
-    return kExitOk;
+  if (const auto over = parse_arguments(app, arguments)) return *over;
+  if (const auto wrong = contradiction(command)) return usage_error(app, *wrong);
+  command.options.verify = command.options.verify || command.remove_source;
+  command.tree.may_replace = command.options.may_replace;
+  std::optional<HeldSignals> signals;
+  // The temporary file is removed before the process ends.  Output to a stream has none.
+  if (!is_stream(command.out)) {
+    signals.emplace();
+    command.options.stop = [&signals] { return signals->has_arrived(); };
   }
-  if (const auto wrong = contradiction(command)) return usage_error(*wrong);
   fs::WorkerPool pool(command.options.threads);
   bool all = true;
-  for (const auto& file : command.files) all = pack_one(command, file, pool) && all;
+  for (const auto& file : command.files) {
+    all = pack_one(command, file, pool) && all;
+    if (signals && signals->has_arrived()) return kExitFailure;
+  }
   return all ? kExitOk : kExitFailure;
 }
 

@@ -1,22 +1,31 @@
 #include "src/pack/cmd_unpack.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <filesystem>
-#include <map>
+#include <iostream>
 #include <optional>
+#include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include "fs/core/error_map.h"
+#include "fs/source/suffixes.h"
 #include "src/cli/arguments.h"
 #include "src/cli/collected_log.h"
 #include "src/cli/exit_codes.h"
+#include "src/cli/tree_walk.h"
 #include "src/mount/held_signals.h"
+#include "src/pack/replacement_file.h"
+#include "src/pack/tree_options.h"
+#include "src/pack/tree_transfer.h"
 #include "src/pack/unpacker.h"
 
 namespace framefs {
@@ -31,38 +40,54 @@ struct UnpackCommand {
   std::string out;
   bool out_is_directory = false;
   UnpackOptions options;
+  TransferOptions tree;
 };
 
+constexpr std::array<std::pair<std::string_view, fs::ArrayViews>, 2> kArrayViews = {
+    {{"npy", fs::ArrayViews::npy}, {"raw", fs::ArrayViews::raw}}};
+
 void add_options(CLI::App& app, UnpackCommand& command) {
-  static const std::map<std::string, fs::ArrayViews> kArrayViews = {{"npy", fs::ArrayViews::npy},
-                                                                    {"raw", fs::ArrayViews::raw}};
   auto& options = command.options;
   app.add_option("FRAME", command.frames,
-                 "Frames: files, or directories of sparse ones; stores, and what is in them as "
-                 "STORE/MEMBER")
+                 "Frames: files, or directories of sparse frames; containers, and their members as "
+                 "CONTAINER/MEMBER; directories of frames")
       ->required();
   app.add_option("-o,--output", command.out,
-                 "The file to make, or a folder for the files; - is standard output; otherwise "
-                 "beside the frame, under the name that a mount shows");
-  app.add_option("--arrays", options.arrays,
-                 "What to make of an array: npy, a NumPy file; raw, its bytes")
-      ->transform(CLI::Transformer(kArrayViews).description(""))
-      ->type_name("npy|raw")
+                 "The file to write, or a directory for the files, or - for standard output; by "
+                 "default beside the frame, under the name that a mount shows")
+      ->option_text("OUT");
+  add_tree_options(app, command.tree);
+  add_choice(app, "--arrays", "Write an array as a NumPy file, or as its bytes", kArrayViews,
+             options.arrays)
       ->default_str("npy");
-  app.add_option("--offset", options.offset, "Where in its file the frame begins, as 4096 or 1M")
-      ->transform(size_text());
+  app.add_option("--offset", options.offset,
+                 "The position of the frame in its file, such as 4096 or 1M")
+      ->transform(size_text())
+      ->option_text("SIZE");
   app.add_option("--threads", options.threads, "Threads that decode; 0: one for each CPU")
-      ->check(CLI::Range(0U, 1024U));
-  app.add_flag("-f,--force", options.may_replace, "Replace files that are there");
-  app.add_flag("-q,--quiet", options.quiet, "Show no progress");
+      ->check(whole_number(0, 1024))
+      ->option_text("N")
+      ->default_str("0");
+  app.add_flag("-f,--force", options.may_replace, "Replace existing files");
+  app.add_flag("-q,--quiet", options.quiet, "Show no progress bar");
 }
 
 // Returns an error in the command that the parser cannot detect.
 std::optional<std::string> contradiction(const UnpackCommand& command) {
-  const bool is_file =
-      !command.out.empty() && command.out != kStandardOutput && !command.out_is_directory;
+  const bool is_file = !command.out.empty() && command.out != kStandardOutput &&
+                       !command.out_is_directory &&
+                       target_kind_of(command.out) != TargetKind::stream;
   if (is_file && command.frames.size() > 1) {
-    return fmt::format("{} is no folder, and there are several frames to unpack", command.out);
+    return fmt::format("{} is no directory, and there are several frames to unpack", command.out);
+  }
+  for (const auto& frame : command.frames) {
+    if (!is_tree(frame)) continue;
+    if (!command.out.empty() && !is_file && !command.out_is_directory) {
+      return fmt::format("{} is a directory, and does not go to a stream", frame);
+    }
+    if (!command.out.empty() && lies_in_tree(command.out, frame)) {
+      return fmt::format("{} lies in {}, which is to be unpacked", command.out, frame);
+    }
   }
   return std::nullopt;
 }
@@ -72,13 +97,15 @@ class Unpack {
  public:
   explicit Unpack(const UnpackCommand& command) : command_(command) {
     // Output to a stream leaves no temporary file to remove.
-    if (command.out != kStandardOutput) signals_.emplace();
+    const bool is_stream =
+        command.out == kStandardOutput || target_kind_of(command.out) == TargetKind::stream;
+    if (!is_stream) signals_.emplace();
   }
 
   int run() {
     bool all = true;
     for (const auto& frame : command_.frames) {
-      all = unpack(frame) && all;
+      all = (is_tree(frame) ? unpack_tree(frame) : unpack(frame)) && all;
       if (is_stopped() || reader_is_gone_) return kExitFailure;
     }
     return all ? kExitOk : kExitFailure;
@@ -100,11 +127,70 @@ class Unpack {
     const auto unpacker = Unpacker::open(
         *source, command_.options, log.log(), [this] { return is_stopped(); }, report);
     if (!unpacker) return fail(log, frame, unpacker.error());
-    const bool done = *target == kStandardOutput ? unpacker->to_stream(STDOUT_FILENO)
-                      : source->is_directory     ? unpacker->to_directory(*target)
-                                                 : unpacker->to_file(*target);
+    const bool done = write_out(*unpacker, *source, *target, log);
     print_messages(log.take_lines());
     return done;
+  }
+
+  // Unpacks every frame of a directory.
+  bool unpack_tree(const std::string& top) {
+    const TreeConverter converter{
+        .name = [this](const TreeEntry& entry) { return name_in_tree(entry); },
+        .make = [this](const TreeEntry& entry,
+                       const stdfs::path& target) { return make_in_tree(entry, target); },
+        .finish = {}};
+    const auto report = [](const stdfs::path& path, const codec::Error& error) {
+      const bool is_there = error.kind == codec::Errc::system && error.sys == EEXIST;
+      print_messages({is_there
+                          ? fmt::format("{} is there already; --force replaces it", path.string())
+                          : fmt::format("{}: {}", path.string(), fs::describe(error))});
+    };
+    TreeTransfer transfer(command_.tree, converter, report, [this] { return is_stopped(); });
+    transfer.run(top, out_tree(command_.out, top, command_.frames.size() > 1));
+    if (!command_.options.quiet) {
+      std::cerr << fmt::format("{}: {}\n", top, transfer_text(transfer.count(), "unpacked"));
+    }
+    return transfer.count().failed == 0;
+  }
+
+  [[nodiscard]] codec::Result<std::optional<std::string>> name_in_tree(
+      const TreeEntry& entry) const {
+    const auto file = entry.path.filename().string();
+    if (fs::expected_content(file) == fs::Expected::nothing) return std::nullopt;
+    CollectedLog log;
+    FRAMEFS_TRY(const auto source, find_unpack_source(entry.path, command_.options, log.log()));
+    if (source.name.empty()) return std::nullopt;
+    return source.name;
+  }
+
+  [[nodiscard]] codec::Result<TransferredBytes> make_in_tree(const TreeEntry& entry,
+                                                             const stdfs::path& target) const {
+    CollectedLog log;
+    std::optional<codec::Error> first;
+    const auto report = [&](const std::string&, const codec::Error& error) {
+      if (!first) first = error;
+    };
+    FRAMEFS_TRY(const auto source, find_unpack_source(entry.path, command_.options, log.log()));
+    FRAMEFS_TRY(const auto unpacker,
+                Unpacker::open(
+                    source, command_.options, log.log(), [this] { return is_stopped(); }, report));
+    const bool done =
+        source.is_directory ? unpacker.to_directory(target) : unpacker.to_file(target);
+    print_messages(log.take_lines());
+    if (!done) return std::unexpected(first.value_or(codec::Error{}));
+    struct stat st{};
+    if (::stat(target.c_str(), &st) != 0) return fs::system_error("stat");
+    return TransferredBytes{.before = static_cast<std::uint64_t>(entry.stat.st_size),
+                            .after = static_cast<std::uint64_t>(st.st_size)};
+  }
+
+  bool write_out(const Unpacker& unpacker, const UnpackSource& source, const stdfs::path& target,
+                 CollectedLog& log) {
+    if (target == kStandardOutput) return unpacker.to_stream(STDOUT_FILENO);
+    if (source.is_directory) return unpacker.to_directory(target);
+    if (target_kind_of(target) != TargetKind::stream) return unpacker.to_file(target);
+    const auto stream = open_stream_target(target);
+    return stream ? unpacker.to_stream(stream->get()) : fail(log, target, stream.error());
   }
 
   // Returns the path of the output.  If there is no valid path, prints the reason and returns
@@ -151,16 +237,27 @@ class Unpack {
   bool reader_is_gone_ = false;
 };
 
+constexpr const char* kAbout = "Writes Blosc2 frames out as plain files.";
+constexpr const char* kName = "framefs unpack";
+
 }  // namespace
+
+CommandSyntax unpack_syntax() {
+  UnpackCommand command;
+  CLI::App app(kAbout, kName);
+  add_options(app, command);
+  return syntax_of(app);
+}
 
 int run_unpack(std::span<const std::string> arguments) {
   UnpackCommand command;
-  CLI::App app("Writes Blosc2 frames out as plain files.", "framefs unpack");
+  CLI::App app(kAbout, kName);
   add_options(app, command);
   if (const auto over = parse_arguments(app, arguments)) return *over;
   std::error_code none;
   command.out_is_directory = std::filesystem::is_directory(command.out, none);
   if (const auto wrong = contradiction(command)) return usage_error(app, *wrong);
+  command.tree.may_replace = command.options.may_replace;
   // A progress bar would be mixed with the data.
   command.options.quiet =
       command.options.quiet || (command.out == kStandardOutput && ::isatty(STDOUT_FILENO) == 1);

@@ -1,14 +1,29 @@
 #include "src/pack/pack_file.h"
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "codec/chunk/chunk_encoder.h"
 #include "codec/frame/frame_writer.h"
+#include "src/cli/collected_log.h"
 #include "src/cli/progress_bar.h"
+#include "src/cli/stream_sink.h"
+#include "src/pack/carried_attributes.h"
+#include "src/pack/compare_sink.h"
+#include "src/pack/npy_input.h"
+#include "src/pack/pack_array.h"
 #include "src/pack/pack_input.h"
 #include "src/pack/replacement_file.h"
+#include "src/pack/unpacker.h"
 
 namespace framefs {
 namespace {
@@ -87,12 +102,9 @@ std::uint32_t chunksize_for(const PackOptions& options) {
   return std::max(options.chunksize / item * item, std::uint32_t{1});
 }
 
-}  // namespace
-
-Result<Packed> pack_file(const std::filesystem::path& from, const std::filesystem::path& to,
+// Packs all of `input` into a frame in `sink`.
+Result<Packed> pack_into(PackInput& input, codec::ByteSink& sink, const std::string& name,
                          const PackOptions& options, fs::WorkerPool& pool) {
-  FRAMEFS_TRY(auto input, PackInput::open(from));
-  FRAMEFS_TRY(auto file, ReplacementFile::create(to, options.may_replace));
   const auto chunksize = chunksize_for(options);
   const auto chunks = batch_chunks(options, input.size());
   // A small file is one chunk.
@@ -107,9 +119,10 @@ Result<Packed> pack_file(const std::filesystem::path& from, const std::filesyste
 
   codec::FrameParams params{.encode = options.encode, .chunksize = chunksize};
   FRAMEFS_TRY(params.encode, choose_params(options, now));
-  FRAMEFS_TRY(auto writer, codec::FrameWriter::create(file.sink(), params));
-  ProgressBar progress(from.filename().string(), input.size(), options.quiet);
+  FRAMEFS_TRY(auto writer, codec::FrameWriter::create(sink, params));
+  ProgressBar progress(name, input.size(), options.quiet);
   while (now.front().read.size > 0) {
+    if (options.stop && options.stop()) return fs::system_error_of(EINTR, "stopped");
     // The next batch is read while this batch is encoded.
     Status read;
     pool.run(chunks + 1, [&](std::size_t task) {
@@ -125,8 +138,92 @@ Result<Packed> pack_file(const std::filesystem::path& from, const std::filesyste
     std::swap(now, next);
   }
   FRAMEFS_TRY(const auto stored, writer.finish());
-  FRAMEFS_CHECK(file.publish(input.file()));
   return Packed{.plain = writer.nbytes(), .stored = stored};
+}
+
+// The header of a frame is written last, but a stream is written in order.  So the frame is first
+// made in an unnamed file.
+Result<fs::UniqueFd> open_unnamed_file() {
+  const char* const folder = std::getenv("TMPDIR");
+  fs::UniqueFd fd(
+      ::open(folder != nullptr ? folder : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (!fd) fd = fs::UniqueFd(::memfd_create("framefs-pack", MFD_CLOEXEC));
+  if (!fd) return fs::system_error("temporary file");
+  return fd;
+}
+
+Status copy_to_stream(int from, std::uint64_t size, int to) {
+  StreamSink stream(to);
+  std::vector<std::byte> buffer(1u << 20);
+  for (std::uint64_t at = 0; at < size;) {
+    const auto piece = std::span(buffer).first(std::min<std::uint64_t>(buffer.size(), size - at));
+    FRAMEFS_CHECK(fs::read_fully(from, at, piece));
+    FRAMEFS_CHECK(stream.write_at(at, piece));
+    at += piece.size();
+  }
+  return {};
+}
+
+// Packs into the frame of an array, or of bytes.
+Result<Packed> pack_any(PackInput& input, const std::filesystem::path& from, codec::ByteSink& sink,
+                        const PackOptions& options, fs::WorkerPool& pool) {
+  const auto name = from.filename().string();
+  if (input.file() && from.extension() == ".npy") {
+    const auto header = read_npy_header(input.fd(), *input.size());
+    if (header) return pack_array(input.fd(), *header, sink, name, options, pool);
+  }
+  return pack_into(input, sink, name, options, pool);
+}
+
+Result<Packed> pack_to_stream(PackInput& input, int stream, const std::filesystem::path& from,
+                              const PackOptions& options, fs::WorkerPool& pool) {
+  FRAMEFS_TRY(auto fd, open_unnamed_file());
+  fs::FileSink sink(std::move(fd));
+  FRAMEFS_TRY(const auto packed, pack_any(input, from, sink, options, pool));
+  FRAMEFS_CHECK(copy_to_stream(sink.fd(), packed.stored, stream));
+  return packed;
+}
+
+}  // namespace
+
+Result<Packed> pack_file(const std::filesystem::path& from, const std::filesystem::path& to,
+                         const PackOptions& options, fs::WorkerPool& pool) {
+  FRAMEFS_TRY(auto input, PackInput::open(from, options.stop));
+  if (to == kStandardStream) return pack_to_stream(input, STDOUT_FILENO, from, options, pool);
+  if (target_kind_of(to) == TargetKind::stream) {
+    FRAMEFS_TRY(const auto stream, open_stream_target(to));
+    return pack_to_stream(input, stream.get(), from, options, pool);
+  }
+  FRAMEFS_TRY(auto file, ReplacementFile::create(to, options.may_replace));
+  FRAMEFS_TRY(const auto packed, pack_any(input, from, file.sink(), options, pool));
+  if (options.verify && input.file()) {
+    FRAMEFS_CHECK(verify_packed(file.temporary(), from, options));
+  }
+  if (input.file()) FRAMEFS_CHECK(carry_attributes(from, *input.file(), file.sink().fd()));
+  FRAMEFS_CHECK(file.publish(input.file()));
+  return packed;
+}
+
+std::string packed_name(const std::filesystem::path& file) {
+  return find_npy_header(file) ? file.stem().string() + ".b2nd"
+                               : file.filename().string() + ".b2frame";
+}
+
+Status verify_packed(const std::filesystem::path& frame, const std::filesystem::path& original,
+                     const PackOptions& options) {
+  fs::UniqueFd fd(::open(original.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return fs::system_error("open");
+  const auto array = find_npy_header(original);
+  // The header of a .npy file can differ from the header that a mount shows.
+  CompareSink sink(fd.get(), array ? array->data_at : 0);
+  const UnpackOptions unpacking{
+      .arrays = fs::ArrayViews::raw, .threads = options.threads, .quiet = options.quiet};
+  CollectedLog log;
+  FRAMEFS_TRY(const auto source, find_unpack_source(frame, unpacking, log.log()));
+  const auto stop = [&options] { return options.stop && options.stop(); };
+  FRAMEFS_TRY(const auto unpacker, Unpacker::open(source, unpacking, log.log(), stop,
+                                                  [](const std::string&, const codec::Error&) {}));
+  return unpacker.to_sink(sink);
 }
 
 }  // namespace framefs

@@ -2,6 +2,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
 
 #include "codec/chunk/encode_params.h"
 #include "codec/chunk/encode_trial.h"
@@ -10,13 +13,18 @@
 
 namespace framefs {
 
+// The file name that means standard input or standard output.
+inline constexpr std::string_view kStandardStream = "-";
+
 struct PackOptions {
   codec::EncodeParams encode;  // typesize and filters are chosen for each file
   codec::EncodeHints hints;
   std::uint32_t chunksize = 4u << 20;
   unsigned threads = 0;  // 0: one for each CPU
   bool may_replace = false;
+  bool verify = false;  // read the frame back before it gets its name
   bool quiet = false;
+  std::function<bool()> stop{};  // asked between batches; true ends the work with EINTR
 };
 
 // The sizes of a packed file.  Units: bytes.
@@ -26,10 +34,22 @@ struct Packed {
 };
 
 // Packs `from` into a new frame `to`, with chunks encoded in parallel on `pool`.  The `from` "-" is
-// standard input.  The frame appears complete or not at all, with the mode and time of its
-// original.  Its bytes do not depend on the number of threads.
-// Errors: those of reading and writing; EEXIST if `to` exists and may not be replaced.
+// standard input, the `to` "-" is standard output.  A .npy file becomes the frame of an
+// n-dimensional array if that frame gives back the same items.  The frame appears complete or not
+// at all, with the attributes of its original.  Its bytes do not depend on the number of threads.
+// If `to` is a FIFO or a character device, the frame is written into it.
+// Errors: those of reading and writing and of ReplacementFile; EINTR if `stop` ended the work; with
+// `verify`, those of verify_packed().
 codec::Result<Packed> pack_file(const std::filesystem::path& from, const std::filesystem::path& to,
                                 const PackOptions& options, fs::WorkerPool& pool);
+
+// Returns the name of the frame for a file: "x.npy" becomes the array "x.b2nd", any other file
+// "x.b2frame".
+std::string packed_name(const std::filesystem::path& file);
+
+// Checks that the frame at `frame` holds exactly the bytes of the file `original`; for an array,
+// its items.  Errors: checksum if it does not; those of reading either.
+codec::Status verify_packed(const std::filesystem::path& frame,
+                            const std::filesystem::path& original, const PackOptions& options);
 
 }  // namespace framefs

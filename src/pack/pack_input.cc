@@ -1,19 +1,23 @@
 #include "src/pack/pack_input.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 namespace framefs {
 
-fs::Result<PackInput> PackInput::open(const std::filesystem::path& path) {
+fs::Result<PackInput> PackInput::open(const std::filesystem::path& path,
+                                      std::function<bool()> stop) {
   // Standard input is duplicated, so that every input is closed in the same way.
   fs::UniqueFd fd(path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
                               : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (!fd) return fs::system_error("open");
   PackInput input(std::move(fd));
+  input.stop_ = std::move(stop);
   FRAMEFS_TRY(const auto st, fs::stat_of(input.fd_.get()));
   if (S_ISDIR(st.st_mode)) return fs::system_error_of(EISDIR, "open");
   // Standard input is read from its current position, so even a file is treated as a stream.
@@ -54,9 +58,20 @@ bool PackInput::is_hole(std::uint64_t end) {
   return end > at_ && end <= hole_end_;
 }
 
+// HeldSignals may block the signals that end a command, so they do not interrupt read(2).
+fs::Status PackInput::wait_for_stream() const {
+  constexpr int kBetweenQuestionsMs = 100;
+  pollfd waiting{.fd = fd_.get(), .events = POLLIN, .revents = 0};
+  while (stop_ && ::poll(&waiting, 1, kBetweenQuestionsMs) == 0) {
+    if (stop_()) return fs::system_error_of(EINTR, "stopped");
+  }
+  return {};
+}
+
 fs::Result<PackInput::Piece> PackInput::next_of_stream(std::span<std::byte> bytes) {
   Piece piece;
   while (piece.size < bytes.size()) {
+    FRAMEFS_CHECK(wait_for_stream());
     const auto got = ::read(fd_.get(), bytes.data() + piece.size, bytes.size() - piece.size);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return fs::system_error("read", at_);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -16,12 +17,14 @@ namespace framefs {
 // holes are not read, or a stream.  Threads: one.
 class PackInput {
  public:
-  // "-" is standard input.  Errors: system; EISDIR for a folder.
-  static fs::Result<PackInput> open(const std::filesystem::path& path);
+  // "-" is standard input.  `stop` is asked while a stream has nothing to read.
+  // Errors: system; EISDIR for a directory.
+  static fs::Result<PackInput> open(const std::filesystem::path& path, std::function<bool()> stop);
 
   // The attributes of the file; nothing for a stream.
   [[nodiscard]] const std::optional<struct stat>& file() const noexcept { return file_; }
   [[nodiscard]] std::optional<std::uint64_t> size() const noexcept;
+  [[nodiscard]] int fd() const noexcept { return fd_.get(); }
 
   // Reads the next piece.  Fills all of `bytes`, or less at the end of the input.  For a hole,
   // leaves `bytes` unset.
@@ -29,16 +32,18 @@ class PackInput {
     std::size_t size = 0;  // 0: end of the input
     bool is_hole = false;  // all zeros
   };
-  // Errors: truncated if the file became shorter; system.
+  // Errors: truncated if the file became shorter; system; EINTR if `stop` ended the work.
   fs::Result<Piece> next(std::span<std::byte> bytes);
 
  private:
   explicit PackInput(fs::UniqueFd fd) noexcept : fd_(std::move(fd)) {}
   fs::Result<Piece> next_of_file(std::span<std::byte> bytes);
   fs::Result<Piece> next_of_stream(std::span<std::byte> bytes);
+  [[nodiscard]] fs::Status wait_for_stream() const;
   bool is_hole(std::uint64_t end);
 
   fs::UniqueFd fd_;
+  std::function<bool()> stop_;
   std::optional<struct stat> file_;
   std::uint64_t at_ = 0;
   std::uint64_t hole_end_ = 0;  // no data from at_ up to this offset

@@ -22,6 +22,17 @@ bool is_there(const std::filesystem::path& path) {
   return ::lstat(path.c_str(), &st) == 0;
 }
 
+// A rename would replace a link or a device, such as /dev/null, by a regular file.
+fs::Status check_replaceable(const std::filesystem::path& path) {
+  struct stat st{};
+  if (::lstat(path.c_str(), &st) != 0 || S_ISREG(st.st_mode)) return {};
+  if (S_ISLNK(st.st_mode)) {
+    return fs::system_error_of(ELOOP, "is a symbolic link, which is not replaced; name its target");
+  }
+  if (S_ISDIR(st.st_mode)) return fs::system_error_of(EISDIR, "is a folder, which is not replaced");
+  return fs::system_error_of(ENOTSUP, "is a device or a socket, which is not replaced");
+}
+
 fs::Status sync_directory_of(const std::filesystem::path& path) {
   const auto parent = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
   const fs::UniqueFd folder(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -33,10 +44,24 @@ fs::Status sync_directory_of(const std::filesystem::path& path) {
 
 }  // namespace
 
+TargetKind target_kind_of(const std::filesystem::path& path) {
+  struct stat st{};
+  if (::stat(path.c_str(), &st) != 0) return TargetKind::file;
+  const bool is_stream = S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode) || S_ISSOCK(st.st_mode);
+  return is_stream ? TargetKind::stream : TargetKind::file;
+}
+
+fs::Result<fs::UniqueFd> open_stream_target(const std::filesystem::path& path) {
+  fs::UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+  if (!fd) return fs::system_error("open");
+  return fd;
+}
+
 fs::Result<ReplacementFile> ReplacementFile::create(std::filesystem::path target,
                                                     bool may_replace) {
   // An early check, before any work is done.  publish() checks again.
   if (!may_replace && is_there(target)) return fs::system_error_of(EEXIST, "target");
+  FRAMEFS_CHECK(check_replaceable(target));
   ReplacementFile file(std::move(target), may_replace);
   auto name = file.target_.parent_path() / ('.' + file.target_.filename().string() + ".XXXXXX");
   auto text = name.string();
@@ -69,6 +94,7 @@ fs::Status ReplacementFile::take_name() {
   const auto* from = temporary_.c_str();
   const auto* to = target_.c_str();
   if (may_replace_) {
+    FRAMEFS_CHECK(check_replaceable(target_));
     if (::rename(from, to) != 0) return fs::system_error("rename");
     return {};
   }

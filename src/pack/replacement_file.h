@@ -2,19 +2,33 @@
 
 #include <sys/stat.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
 
+#include "fs/core/file.h"
 #include "fs/core/file_sink.h"
 
 namespace framefs {
+
+// The kind of an existing output path.
+enum class TargetKind : std::uint8_t {
+  file,    // nothing yet, or anything that a ReplacementFile decides about
+  stream,  // a FIFO, a character device or a socket, perhaps behind links: it is written into
+};
+TargetKind target_kind_of(const std::filesystem::path& path);
+
+// Opens a target of kind `stream`.  Errors: system.
+fs::Result<fs::UniqueFd> open_stream_target(const std::filesystem::path& path);
 
 // A file that appears under its name only when it is complete.  Until then it has a temporary name
 // in the same directory.  The destructor removes an unpublished file.  Threads: one.
 class ReplacementFile {
  public:
-  // Errors: system; EEXIST if `target` exists and may not be replaced.
+  // Replaces regular files only, never a link, a device, a FIFO or a directory.
+  // Errors: system; EEXIST if `target` exists and may not be replaced; ELOOP for a symbolic link,
+  // EISDIR for a directory, ENOTSUP for a device or the like.
   static fs::Result<ReplacementFile> create(std::filesystem::path target, bool may_replace);
 
   ReplacementFile(ReplacementFile&&) noexcept = default;
@@ -22,6 +36,8 @@ class ReplacementFile {
   ~ReplacementFile();
 
   [[nodiscard]] fs::FileSink& sink() noexcept { return *sink_; }
+  // The name that the file has until publish().
+  [[nodiscard]] const std::filesystem::path& temporary() const noexcept { return temporary_; }
 
   // Gives the file its name.  After a success, the file survives a power loss.  Takes mode and
   // time of modification from `like`; without `like`, uses those of any new file.

@@ -11,6 +11,7 @@
 #include "fs/source/suffixes.h"
 #include "src/cli/progress_bar.h"
 #include "src/cli/stream_sink.h"
+#include "src/pack/carried_attributes.h"
 #include "src/pack/copy_out.h"
 #include "src/pack/replacement_file.h"
 
@@ -123,6 +124,10 @@ Status Unpacker::copy(fs::NodeId node, codec::ByteSink& sink, const std::string&
   });
 }
 
+Status Unpacker::to_sink(codec::ByteSink& sink) const {
+  return copy(root_, sink, source_.file.filename().string());
+}
+
 bool Unpacker::to_stream(int target) const {
   StreamSink sink(target);
   const auto copied = copy(root_, sink, source_.file.filename().string());
@@ -135,7 +140,9 @@ Status Unpacker::make_file(fs::NodeId node, const stdfs::path& target) const {
   FRAMEFS_CHECK(copy(node, file.sink(), target.filename().string()));
   // A mount shows members of a container as not writable.  The unpacked file is writable if the
   // container is.
-  if (source_.is_directory || !source_.member.empty()) st.st_mode |= source_.mode & 0222;
+  const bool is_member = source_.is_directory || !source_.member.empty();
+  if (is_member) st.st_mode |= source_.mode & 0222;
+  if (!is_member) FRAMEFS_CHECK(carry_attributes(source_.file, st, file.sink().fd()));
   return file.publish(st);
 }
 

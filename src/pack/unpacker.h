@@ -59,6 +59,8 @@ class Unpacker {
   bool to_file(const std::filesystem::path& target) const { return write_file(root_, target); }
   // Appends to the open descriptor `target`.
   bool to_stream(int target) const;
+  // Writes into a sink.  Errors are returned, not reported.
+  codec::Status to_sink(codec::ByteSink& sink) const;
   // Writes all members of a container into a directory.  Members that cannot be read are left out.
   bool to_directory(const std::filesystem::path& target) const;
 

@@ -276,8 +276,9 @@ class Worker {
 
   static bool report_other_bytes(const File& expected, const File& found) {
     const auto [at, _] = std::ranges::mismatch(expected.content, found.content);
-    fmt::print(stderr, "{} has other bytes: {} of {} expected, the first at {}; {}\n", expected.name,
-               found.content.size(), expected.content.size(), at - expected.content.begin(),
+    fmt::print(stderr, "{} has other bytes: {} of {} expected, the first at {}; {}\n",
+               expected.name, found.content.size(), expected.content.size(),
+               at - expected.content.begin(),
                expected.vlmetalayers == found.vlmetalayers ? "the vl-metalayers are right"
                                                            : "other vl-metalayers");
     return false;

@@ -24,6 +24,19 @@ class Words(CommandCase):
         self.assert_refused(cause="SOURCE is required")
         self.assert_refused("mount", cause="SOURCE is required")
         self.assert_refused("frobnicate", cause="MOUNTPOINT is required")
+        self.assert_refused("frobnicate", "mnt", "--help-me", cause="unknown option --help-me")
+
+
+class Demo(CommandCase):
+    def test_there_is_something_to_try(self):
+        target = self.folder / "demo"
+        self.framefs("demo", target)
+        self.framefs("check", target)
+        self.assertEqual(self.info(target / "arrays/image.b2nd")[0]["shape"], [256, 384, 3])
+        with self.mount(source=target) as mount:
+            self.assertIn(b" ERROR ", mount.path("logs/app.log").read_bytes())
+            self.assertEqual(sorted(os.listdir(mount.path("arrays"))), ["image.npy", "walk.npy"])
+        self.assert_fails("demo", target, cause="not empty")
 
 
 class Sources(MountCase):

@@ -7,6 +7,7 @@ import pathlib
 import re
 import shlex
 import signal
+import socket
 import subprocess
 import unittest
 
@@ -113,6 +114,41 @@ class Lifecycle(MountCase):
             self.assertIn(option, line.split()[5].split(","))
         self.assertEqual(unmount(self.mountpoint).returncode, 0)
         self.expect_clean_end(pid)
+
+    def mount_options(self):
+        """The per-mount options, and the type, source and options of the file system."""
+        line = next(line for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines()
+                    if str(self.mountpoint) in line)
+        fields = line.split()
+        at = fields.index("-")
+        return fields[5].split(","), fields[at + 1], fields[at + 2]
+
+    def test_mount_8_allows_devices_and_setuid_unless_told_otherwise(self):
+        """mount(8) does not pass "dev" and "suid" on: it leaves "nodev" and "nosuid" out."""
+        if os.geteuid() != 0:
+            self.skipTest("fusermount3 allows users neither")
+        for words, forbidden in (("rw", set()), ("rw,nodev", {"nodev"}), ("rw,nosuid,nodev", {"nosuid", "nodev"})):
+            with self.subTest(words):
+                self.tool(FRAMEFS.parent / "mount.framefs", self.source, self.mountpoint, "-o", words)
+                (pid,) = daemons_with(self.mountpoint)
+                self.assertEqual(set(self.mount_options()[0]) & {"nosuid", "nodev"}, forbidden)
+                self.assertEqual(unmount(self.mountpoint).returncode, 0)
+                self.expect_clean_end(pid)
+
+    def test_what_lists_of_mounts_show(self):
+        with self.mount("-o", "fsname=store,subtype=b2"):
+            self.assertEqual(self.mount_options()[1:], ("fuse.b2", "store"))
+        with self.mount("--fsname", "a,b"):
+            self.assertEqual(self.mount_options()[1:], ("fuse.framefs", "a,b"))
+
+    def test_a_service_manager_is_told(self):
+        """As systemd is, with Type=notify."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
+            listener.bind(os.fspath(self.folder / "notify"))
+            listener.settimeout(daemon.DEADLINE_S)
+            with daemon.Mount(self.source, self.mountpoint,
+                              environment={"NOTIFY_SOCKET": os.fspath(self.folder / "notify")}):
+                self.assertEqual(listener.recv(100), b"READY=1")
 
     def test_signals_end_it_cleanly(self):
         for number in (signal.SIGTERM, signal.SIGINT):

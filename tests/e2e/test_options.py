@@ -1,5 +1,5 @@
 """Checks that every list of options agrees with the program: --help, the man pages, the completion
-for bash, the words after -o, and the documents."""
+for shells, the words after -o, and the documents."""
 
 import pathlib
 import re
@@ -12,20 +12,19 @@ from command_case import CommandCase
 ROOT = daemon.ROOT
 MAN_PAGE = ROOT / "src/man/framefs.1"
 HELPER_PAGE = ROOT / "src/man/mount.framefs.8"
-COMPLETION = ROOT / "src/completions/framefs.bash"
 DOCUMENTS = ("README.md", "fs/SEMANTICS.md")
 
 # Each command, and its section of the man page.
 SECTIONS = {"mount": "MOUNTING", "info": "INFO", "unpack": "UNPACKING", "pack": "PACKING",
-            "compact": "COMPACTING"}
+            "check": "CHECKING", "compact": "COMPACTING", "demo": "DEMO", "completion": "COMPLETION"}
 HELP = {"-h", "--help"}  # every command has them; the man page lists them once
 COMMAND_LINE_ONLY = {"foreground", "version"}  # not words of mount(8)
 
 # Words of mount(8), of libfuse and of other filesystems.  The man page has those that framefs
 # accepts.
-OTHER_WORDS = """allow_root auto_unmount bg bind default_permissions diratime fg fsname=x gid=0 iversion
-    lazytime loud mand max_read=4096 nolazytime nomand norelatime nosymfollow nouser_xattr remount
-    retry=3 size=1M strictatime subtype=x uid=0 umask=022 user_id=0""".split()
+OTHER_WORDS = """allow_root auto_unmount bg bind default_permissions diratime fg gid=0 iversion
+    loud mand max_read=4096 nolazytime nomand norelatime nosymfollow nouser_xattr remount
+    retry=3 size=1M uid=0 umask=022 user_id=0""".split()
 
 # Runs the completion of `framefs WORDS...` as an interactive shell would.
 COMPLETE = r"""
@@ -48,19 +47,20 @@ def words_in(text):
 class Option:
     """One option as --help shows it."""
 
-    def __init__(self, head):
-        names, _, value = head.partition(" ")
-        self.names = set(re.sub(r"\{.*?\}", "", names).split(","))
-        self.takes_value = bool(value)
-        self.default = value.rpartition("=")[2] if re.search(r"=[\w.]+$", value) else None
+    def __init__(self, text):
+        head, _, about = text.strip().partition("  ")
+        names = re.match(r"--?[\w-]+(, --?[\w-]+)*", head)[0]
+        self.names = set(names.split(", "))
+        self.takes_value = len(head) > len(names)
+        default = re.search(r"\(default: (\S+)\)", re.sub(r"\s+", " ", about))
+        self.default = default[1] if default else None
 
 
 def options_in_help(text):
     """The Option objects of a help text.  Two spaces or a newline separate an option from its
     description."""
     listed = re.split(r"(?m)^Options:\n", text)[1].split("\n\n")[0]
-    return [Option(re.split(r"  +", line.strip())[0]) for line in listed.splitlines()
-            if line.startswith("  -")]
+    return [Option(re.sub(r"\n +", "  ", part)) for part in re.split(r"(?m)^  (?=-)", listed)[1:]]
 
 
 def roff_text(text):
@@ -122,7 +122,10 @@ class Options(CommandCase):
             self.assertEqual(self.refused_word([word]), word)
 
     def complete(self, *words):
-        result = subprocess.run(["bash", "-c", COMPLETE, "bash", COMPLETION, *words], capture_output=True,
+        script = self.folder / "framefs.bash"
+        if not script.exists():
+            script.write_bytes(self.framefs("completion", "bash").stdout)
+        result = subprocess.run(["bash", "-c", COMPLETE, "bash", script, *words], capture_output=True,
                                 text=True, timeout=daemon.DEADLINE_S, check=True)
         self.assertEqual(result.stderr, "")
         return set(result.stdout.split("\n")) - {""}
@@ -187,6 +190,7 @@ class Options(CommandCase):
     def test_the_completion_has_every_command_and_word(self):
         self.assertEqual(self.complete("") - {"a file"}, {*SECTIONS, "help"})
         self.assertEqual(self.complete("help", ""), set(SECTIONS))
+        self.assertEqual(self.complete("completion", ""), {"bash", "zsh", "fish"})
         completed = self.complete("-o", "")
         self.assertLessEqual(self.mount_words(), completed)
         self.assertIsNone(self.refused_word(sorted(completed)))
@@ -211,6 +215,29 @@ class Options(CommandCase):
                     for name in option.names:
                         self.assertFalse({word for word in self.complete(command, name, "--") if word.startswith("--")},
                                          f"{command} {name}")
+
+    def test_no_help_is_wider_than_a_terminal(self):
+        for command in SECTIONS:
+            for line in self.framefs(command, "--help").stdout.decode().splitlines():
+                self.assertLessEqual(len(line), 80, line)
+                self.assertNotRegex(line, r"TEXT|UINT|FLOAT|INT in", "types of the parser are nobody's business")
+
+    def test_a_slip_is_met_with_a_suggestion(self):
+        for arguments, wanted in ((["--cach-size", "1M", "a", "b"], "did you mean --cache-size?"),
+                                  (["-o", "kep_suffix", "a", "b"], "did you mean keep_suffix?"),
+                                  (["unpak", "x"], "did you mean unpack?"),
+                                  (["help", "cmpact"], "did you mean compact?"),
+                                  (["pack", "--codec", "zsdt", "x"], "did you mean zstd?"),
+                                  (["mount", "a", "b", "-o", "cache_size"], "cache_size=SIZE"),
+                                  (["info", "--offset"], "--offset needs a value")):
+            self.assert_refused(*arguments, cause=wanted)
+
+    def test_completion_for_other_shells(self):
+        for shell in ("zsh", "fish"):
+            script = self.framefs("completion", shell).stdout.decode()
+            for command in SECTIONS:
+                for name in self.names[command] - {"-o"}:
+                    self.assertIn(name if shell == "zsh" else name.lstrip("-"), script, (shell, command))
 
     def test_the_documents_name_real_options(self):
         known = set().union(*self.names.values()) | HELP

@@ -1,9 +1,12 @@
 """framefs pack: frames of plain files, which a mount shows as those files again."""
 
 import os
+import signal
 import stat
+import subprocess
 import unittest
 
+import daemon
 import data
 from command_case import CommandCase
 
@@ -65,6 +68,44 @@ class Pack(CommandCase):
         self.framefs("pack", "--force", path)
         self.assertEqual(self.info(frame)[0]["nbytes"], 3)
         self.assertEqual(sorted(os.listdir(self.folder)), ["log", "log.b2frame", "mnt", "source"])
+
+    def test_streams(self):
+        plain = os.urandom(300_000) + bytes(3_000_000)
+        packed = self.framefs("pack", "-", input=plain).stdout
+        frame = self.source / "piped.b2frame"
+        frame.write_bytes(packed)
+        self.assertEqual(self.framefs("unpack", frame, "-o", "-").stdout, plain)
+        again = self.framefs("pack", self.plain("x", plain), "-o", "-").stdout
+        self.assertEqual(again, packed)
+        self.framefs("pack", "-", "-o", self.folder / "named.b2frame", input=plain)
+        self.assertEqual((self.folder / "named.b2frame").read_bytes(), packed)
+        self.assert_refused("pack", "-", "-", cause="once")
+        self.assert_refused("pack", "-", "-o", self.folder, cause="-o NAME")
+
+    def test_devices_fifos_and_links_are_not_replaced(self):
+        path = self.plain("x", b"content")
+        link = self.folder / "link"
+        link.symlink_to("elsewhere")
+        self.framefs("pack", "--force", path, "-o", "/dev/null")
+        self.assertTrue(stat.S_ISCHR(os.lstat("/dev/null").st_mode))
+        self.assert_fails("pack", "--force", path, "-o", link, cause="is a symbolic link")
+        self.assertEqual(os.readlink(link), "elsewhere")
+
+    def test_a_signal_leaves_nothing_behind(self):
+        """Also while the command waits for its standard input."""
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            target = self.folder / "made/out.b2frame"
+            target.parent.mkdir(exist_ok=True)
+            with subprocess.Popen([daemon.FRAMEFS, "pack", "-", "-o", target], stdin=subprocess.PIPE,
+                                  stderr=subprocess.PIPE) as process:
+                process.stdin.write(bytes(1000))
+                process.stdin.flush()
+                daemon.wait_for(lambda: os.listdir(target.parent), "a temporary file")
+                process.send_signal(number)
+                process.wait(daemon.DEADLINE_S)
+                self.assertEqual(process.stderr.read(), b"")
+            self.assertEqual(process.returncode, -number)
+            self.assertEqual(os.listdir(target.parent), [])
 
     def test_usage_errors_and_failures(self):
         self.assert_refused("pack", "--codec", "none-such", self.plain("x", b"x"), cause="none-such")

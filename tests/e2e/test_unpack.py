@@ -183,6 +183,30 @@ class Unpack(CommandCase):
         self.assert_same_bytes(target.read_bytes(), self.plain, "replaced")
         self.assertEqual(self.left_over(), [])
 
+    def test_only_regular_files_are_ever_replaced(self):
+        """A stream is written into; any other target that is not a regular file is refused."""
+        fifo = self.folder / "fifo"
+        os.mkfifo(fifo)
+        link, dangling, folder = (self.folder / name for name in ("link", "dangling", "folder"))
+        link.symlink_to(self.write("theirs", b"theirs"))
+        dangling.symlink_to("nowhere")
+        folder.mkdir()
+        for force in ([], ["--force"]):
+            with open(self.folder / "read", "wb") as read, subprocess.Popen(["cat", fifo], stdout=read):
+                self.framefs("unpack", *force, self.frame, "-o", fifo)
+            self.assert_same_bytes((self.folder / "read").read_bytes(), self.plain, "FIFO")
+            self.assertTrue(stat.S_ISFIFO(os.lstat(fifo).st_mode))
+            self.framefs("unpack", *force, self.frame, "-o", "/dev/null")
+            self.assertTrue(stat.S_ISCHR(os.lstat("/dev/null").st_mode))
+            cause = "is a symbolic link" if force else "is there already"
+            for target in (link, dangling):
+                self.assert_fails("unpack", *force, self.frame, "-o", target, cause=cause)
+                self.assertTrue(target.is_symlink())
+        self.assertEqual((self.source / "theirs").read_bytes(), b"theirs")
+        (folder / "app.log").mkdir()
+        self.assert_fails("unpack", "--force", self.frame, "-o", folder, cause="is a folder")
+        self.assertEqual(self.left_over(), [])
+
     def test_damage_leaves_nothing_behind_and_names_the_chunk(self):
         stored, at = broken_frame()
         broken = self.write("broken.b2frame", stored)
@@ -319,10 +343,9 @@ class Unpack(CommandCase):
 
     def test_usage(self):
         self.assert_refused("unpack", cause="FRAME is required")
-        self.assert_refused("unpack", self.frame, self.frame, "-o", self.folder / "x", cause="no folder")
+        self.assert_refused("unpack", self.frame, self.frame, "-o", self.folder / "x", cause="no directory")
         self.assert_refused("unpack", self.frame, "--arrays", "both", cause="both")
         self.assert_refused("unpack", self.frame, "--threads", "many", cause="many")
-        self.assert_fails("unpack", self.folder, cause="directory")
         self.assert_fails("unpack", self.folder / "nowhere", cause="No such file")
         self.assert_fails("unpack", self.frame, "-o", self.folder / "no/where", cause="No such file")
         for arguments in (["unpack", "--help"], ["help", "unpack"]):

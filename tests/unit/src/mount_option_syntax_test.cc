@@ -1,5 +1,8 @@
 #include "src/cli/mount_option_syntax.h"
 
+#include <algorithm>
+
+#include "src/cli/cli.h"
 #include "tests/support/catch.h"
 
 namespace framefs {
@@ -8,14 +11,14 @@ namespace {
 using Options = std::vector<std::string>;
 
 Options expanded(std::string_view words) {
-  const auto options = expand_mount_options(words);
+  const auto options = expand_mount_options(words, mount_syntax());
   CAPTURE(words);
   REQUIRE(options);
   return *options;
 }
 
 std::string refused(std::string_view words) {
-  const auto options = expand_mount_options(words);
+  const auto options = expand_mount_options(words, mount_syntax());
   return options ? "nothing" : options.error();
 }
 
@@ -48,9 +51,10 @@ TEST_CASE("mount_words: words of the kernel are handed on", "[src][mount_words][
 }
 
 TEST_CASE("mount_words: words of mount(8) and fstab(5) are dropped", "[src][mount_words][unit]") {
-  for (const auto* const word : {"defaults", "auto", "noauto", "user", "nouser", "users", "owner",
-                                 "group", "nofail", "_netdev", "silent", "relatime", "nodiratime",
-                                 "x-systemd.automount", "x-gvfs-name=a", "comment=b", ""}) {
+  for (const auto* const word :
+       {"defaults", "auto", "noauto", "user", "nouser", "users", "owner", "group", "nofail",
+        "_netdev", "silent", "relatime", "nodiratime", "strictatime", "x-systemd.automount",
+        "x-gvfs-name=a", "comment=b", ""}) {
     CHECK(expanded(word).empty());
   }
 }
@@ -62,17 +66,29 @@ TEST_CASE("mount_words: words come in any number, in their order", "[src][mount_
 }
 
 TEST_CASE("mount_words: the first word that means nothing is named", "[src][mount_words][unit]") {
-  CHECK(refused("ro,frobnicate,wibble") == "frobnicate");
-  CHECK(refused("cache_size") == "cache_size");  // needs a value
-  CHECK(refused("arrays") == "arrays");
-  CHECK(refused("allow_other=yes") == "allow_other=yes");  // takes no value
-  CHECK(refused("noexec=1") == "noexec=1");
-  CHECK(refused("cache-size=1M") == "cache-size=1M");  // not the spelling of the command line
-  CHECK(refused("=5") == "=5");
-  CHECK(refused("RO") == "RO");
-  CHECK(refused("vfs=noexec") == "vfs=noexec");  // internal options
-  CHECK(refused("check_only") == "check_only");
-  CHECK(refused(" ro") == " ro");
+  CHECK(refused("ro,frobnicate,wibble") == "unknown mount option: frobnicate");
+  CHECK(refused("cache_size") == "unknown mount option: cache_size (cache_size=SIZE)");
+  CHECK(refused("arrays") == "unknown mount option: arrays (arrays=npy|raw|both)");
+  CHECK(refused("allow_other=yes") ==
+        "unknown mount option: allow_other=yes (allow_other takes no value)");
+  CHECK(refused("kep_suffix") == "unknown mount option: kep_suffix (did you mean keep_suffix?)");
+  for (const auto* const word : {"noexec=1", "cache-size=1M", "=5", "RO", " ro"}) {
+    CAPTURE(word);
+    CHECK(refused(word).starts_with(std::string("unknown mount option: ") + word));
+  }
+  // Options for a terminal and hidden options are no words of -o.
+  for (const auto* const word : {"foreground", "help", "version", "vfs=noexec", "check_only"}) {
+    CAPTURE(word);
+    CHECK(refused(word).starts_with(std::string("unknown mount option: ") + word));
+  }
+}
+
+TEST_CASE("mount_words: every option of the command line has a word", "[src][mount_words][unit]") {
+  const auto words = mount_words(mount_syntax());
+  for (const auto* const word : {"cache_size=", "fsname=", "keep_suffix", "noexec", "ro", "rw"}) {
+    CAPTURE(word);
+    CHECK(std::ranges::find(words, word) != words.end());
+  }
 }
 
 }  // namespace

@@ -143,7 +143,9 @@ TEST_CASE("pack: a command that contradicts itself is a usage error", "[src][pac
   const test::TempDirectory folder;
   const std::string file = folder.write("x", test::counting(100));
   CHECK(pack({}) == kExitUsage);
-  CHECK(pack({"-"}) == kExitUsage);
+  CHECK(pack({"-", "-"}) == kExitUsage);
+  CHECK(pack({"-", "-o", folder.path()}) == kExitUsage);
+  CHECK(pack({"-", "-o", "-", "--remove-source"}) == kExitUsage);
   CHECK(pack({file, file, "-o", folder.path() / "one"}) == kExitUsage);
   CHECK(pack({file, "--codec", "snappy"}) == kExitUsage);
   CHECK(pack({file, "--level", "10"}) == kExitUsage);

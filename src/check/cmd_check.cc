@@ -1,0 +1,322 @@
+#include "src/check/cmd_check.h"
+
+#include <cerrno>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <variant>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
+#include "fs/core/error_map.h"
+#include "fs/source/named_source.h"
+#include "fs/source/suffixes.h"
+#include "src/check/check_report.h"
+#include "src/check/frame_checker.h"
+#include "src/check/frame_rescue.h"
+#include "src/cli/arguments.h"
+#include "src/cli/collected_log.h"
+#include "src/cli/exit_codes.h"
+#include "src/cli/progress_bar.h"
+#include "src/cli/size_text.h"
+#include "src/cli/text_output.h"
+#include "src/cli/tree_walk.h"
+#include "src/info/container_listing.h"
+#include "src/mount/held_signals.h"
+
+namespace framefs {
+namespace {
+
+namespace stdfs = std::filesystem;
+
+constexpr const char* kIndexFile = "chunks.b2frame";
+
+struct CheckCommand {
+  std::vector<std::string> paths;
+  TreeFilter filter;
+  std::string out;
+  bool repair = false;
+  bool may_replace = false;
+  bool json = false;
+  bool verbose = false;
+  bool quiet = false;
+  unsigned threads = 0;
+};
+
+constexpr const char* kAbout =
+    "Decodes every chunk of frames and checks every other part against the format's rules.";
+constexpr const char* kName = "framefs check";
+
+void add_options(CLI::App& app, CheckCommand& command) {
+  app.add_option("FRAME", command.paths,
+                 "Frames, containers, and directories, of which every frame is checked")
+      ->required();
+  app.add_flag("--repair", command.repair,
+               "Save what is left of a damaged frame as a new frame, OUT; FRAME stays as it is");
+  app.add_option("-o,--output", command.out, "The frame to make, or a directory for the frames")
+      ->option_text("OUT");
+  app.add_flag("-f,--force", command.may_replace, "Replace existing frames");
+  app.add_option("--include", command.filter.include, "In directories, check only such names")
+      ->allow_extra_args(false)
+      ->option_text("GLOB");
+  app.add_option("--exclude", command.filter.exclude, "In directories, leave out such names")
+      ->allow_extra_args(false)
+      ->option_text("GLOB");
+  app.add_option("--threads", command.threads, "Threads that decode; 0: one for each CPU")
+      ->check(whole_number(0, 1024))
+      ->option_text("N")
+      ->default_str("0");
+  app.add_flag("--json", command.json, "Print one JSON array with an object for each frame");
+  app.add_flag("-v,--verbose", command.verbose, "Print a line for each sound frame as well");
+  app.add_flag("-q,--quiet", command.quiet, "Show no progress bar");
+}
+
+std::optional<std::string> contradiction(const CheckCommand& command) {
+  std::error_code none;
+  if (command.repair && command.out.empty()) {
+    return std::string("--repair needs a place for the new frame: -o OUT");
+  }
+  if (!command.repair && !command.out.empty()) return std::string("-o is for --repair");
+  const bool many = command.paths.size() > 1 || is_tree(command.paths.front());
+  if (command.repair && many && !stdfs::is_directory(command.out, none)) {
+    return fmt::format("{} is no directory, and there may be several frames to repair",
+                       command.out);
+  }
+  return std::nullopt;
+}
+
+// One run of the command.
+class Check {
+ public:
+  explicit Check(const CheckCommand& command)
+      : command_(command), pool_(command.threads), checker_(pool_) {
+    if (command.repair)
+      signals_.emplace();  // the temporary file is removed before the process ends
+  }
+
+  int run() {
+    if (command_.json) out_.put("[");
+    for (const auto& path : command_.paths) {
+      if (is_stopped()) break;
+      if (is_tree(path)) {
+        check_tree(path);
+      } else {
+        check_path(path);
+      }
+    }
+    finish();
+    if (const auto written = out_.finish(); !written) {
+      if (written.error().sys != EPIPE) {
+        print_messages({"standard output: " + fs::describe(written.error())});
+      }
+      return kExitFailure;
+    }
+    return damaged_ == 0 && !has_failed_ && !is_stopped() ? kExitOk : kExitFailure;
+  }
+
+ private:
+  [[nodiscard]] bool is_stopped() const { return signals_ && signals_->has_arrived(); }
+
+  void check_tree(const stdfs::path& top) {
+    const auto visit = [&](const TreeEntry& entry) {
+      const bool is_file = S_ISREG(entry.stat.st_mode) || entry.is_sparse_frame;
+      const bool is_frame =
+          fs::expected_content(entry.path.filename().string()) != fs::Expected::nothing;
+      if (is_file && is_frame && command_.filter.takes(entry.relative)) check_path(entry.path);
+      return !is_stopped();
+    };
+    const auto fail = [&](const stdfs::path& path, const codec::Error& error) {
+      report_failure(path, error);
+    };
+    TreeWalk(command_.filter, visit, fail).walk(top);
+  }
+
+  void check_path(const stdfs::path& path) {
+    CollectedLog log;
+    const auto named = fs::open_named_source(path, 0, limits_, log.log());
+    if (!named) {
+      if (is_frame_without_index(path)) {
+        check_without_index(path);
+      } else {
+        report_failure(path, named.error());
+      }
+      return;
+    }
+    if (const auto* const container = std::get_if<fs::ContainerDirectory>(&named->found)) {
+      check_container(path, *container);
+      return;
+    }
+    check_frame(path, std::get<fs::FrameOrigin>(named->found), named->member.empty());
+  }
+
+  void check_container(const stdfs::path& path, const fs::ContainerDirectory& directory) {
+    visit_members(directory, limits_, [&](const ContainerMember& member) {
+      const auto place = path / member.path;
+      if (member.error) {
+        report_failure(place, *member.error);
+      } else if (member.kind == "frame" || member.kind == "array") {
+        check_path(place);
+      }
+      return !is_stopped();
+    });
+  }
+
+  void check_frame(const stdfs::path& path, const fs::FrameOrigin& origin, bool is_file) {
+    std::vector<Damage> damages;
+    FrameReport report;
+    {
+      ProgressBar bar(path.filename().string(), std::nullopt, command_.quiet);
+      const auto found = [&](const Damage& damage) {
+        if (command_.json) {
+          damages.push_back(damage);
+        } else {
+          out_.put(damage_text(path, damage));
+        }
+      };
+      report = checker_.check(origin, found, [&](std::uint64_t done, std::uint64_t) {
+        bar.update(done);
+        return !is_stopped();
+      });
+    }
+    if (!is_stopped()) finish_frame(path, report, damages, is_file);
+  }
+
+  // Reports a sparse frame whose index file is missing.
+  void check_without_index(const stdfs::path& path) {
+    Damage damage;
+    damage.part = "frame";
+    damage.file = kIndexFile;
+    damage.cause = "the index file is missing";
+    if (!command_.json) out_.put(damage_text(path, damage));
+    FrameReport report;
+    report.damages = 1;
+    finish_frame(path, report, {damage}, true);
+  }
+
+  // Prints the result for a frame and repairs it if that is asked for.
+  void finish_frame(const stdfs::path& path, const FrameReport& report,
+                    const std::vector<Damage>& damages, bool is_file) {
+    ++frames_;
+    decoded_ += report.nbytes;
+    if (!report.is_sound()) ++damaged_;
+    if (!command_.json && (command_.verbose || (!report.is_sound() && !command_.repair))) {
+      out_.put(report_text(path, report));
+    }
+    std::optional<Rescued> rescued;
+    const auto to = target_of(path);
+    if (command_.repair && is_file && !report.is_sound()) rescued = repair(path, to);
+    if (!command_.json) return;
+    begin_entry();
+    out_.put(report_json(path, report, damages, to, rescued ? &rescued->plan : nullptr));
+  }
+
+  [[nodiscard]] stdfs::path target_of(const stdfs::path& path) const {
+    std::error_code none;
+    const stdfs::path out(command_.out);
+    return stdfs::is_directory(out, none) ? out / path.filename() : out;
+  }
+
+  std::optional<Rescued> repair(const stdfs::path& path, const stdfs::path& to) {
+    std::error_code none;
+    if (stdfs::equivalent(path, to, none)) {
+      has_failed_ = true;
+      print_messages(
+          {fmt::format("{} is the damaged frame itself; -o names another", to.string())});
+      return std::nullopt;
+    }
+    ProgressBar bar("searching", std::nullopt, command_.quiet);
+    const auto rescued = rescue_frame(path, to, command_.may_replace, [&](std::uint64_t done) {
+      bar.update(done);
+      return !is_stopped();
+    });
+    if (!rescued) {
+      has_failed_ = true;
+      if (is_stopped()) return std::nullopt;
+      const auto& error = rescued.error();
+      const bool is_there = error.kind == codec::Errc::system && error.sys == EEXIST;
+      print_messages(
+          {is_there ? fmt::format("{} exists; --force replaces it", to.string())
+                    : fmt::format("{}: not repaired: {}", path.string(), fs::describe(error))});
+      return std::nullopt;
+    }
+    const auto& plan = rescued->plan;
+    const bool is_whole = plan.lost().empty() && plan.order != codec::SalvageOrder::unknown &&
+                          plan.order != codec::SalvageOrder::earlier_index;
+    if (is_whole) --damaged_;
+    if (!command_.json) {
+      for (const auto& line : rescue_text(to, plan)) out_.put(line + "\n");
+    }
+    return *rescued;
+  }
+
+  void report_failure(const stdfs::path& path, const codec::Error& error) {
+    has_failed_ = true;
+    ++unreadable_;
+    if (!command_.json) {
+      print_messages({fmt::format("{}: {}", path.string(), fs::describe(error))});
+      return;
+    }
+    Damage damage;
+    damage.part = "file";
+    damage.cause = fs::describe(error);
+    FrameReport report;
+    report.damages = 1;
+    begin_entry();
+    out_.put(report_json(path, report, {damage}, {}, nullptr));
+  }
+
+  void begin_entry() {
+    out_.put(is_first_ ? "\n" : ",\n");
+    is_first_ = false;
+  }
+
+  void finish() {
+    if (command_.json) {
+      out_.put("\n]\n");
+      return;
+    }
+    const bool is_short = frames_ == 1 && damaged_ > 0;
+    const bool is_empty = frames_ == 0 && unreadable_ > 0;
+    if (is_stopped() || is_short || is_empty || (command_.verbose && frames_ == 1)) return;
+    auto text = fmt::format("{} frame{} checked, {} decoded: {}", frames_, frames_ == 1 ? "" : "s",
+                            size_for_people(decoded_),
+                            damaged_ == 0 ? "no damage" : fmt::format("{} DAMAGED", damaged_));
+    if (unreadable_ > 0) text += fmt::format("; {} COULD NOT BE CHECKED", unreadable_);
+    out_.put(text + "\n");
+  }
+
+  const CheckCommand& command_;
+  const codec::Limits limits_;
+  fs::WorkerPool pool_;
+  FrameChecker checker_;
+  TextOutput out_;
+  std::optional<HeldSignals> signals_;
+  std::uint64_t frames_ = 0;
+  std::uint64_t damaged_ = 0;     // damaged and not repaired without loss
+  std::uint64_t unreadable_ = 0;  // files that could not be checked
+  std::uint64_t decoded_ = 0;
+  bool has_failed_ = false;
+  bool is_first_ = true;
+};
+
+}  // namespace
+
+CommandSyntax check_syntax() {
+  CheckCommand command;
+  CLI::App app(kAbout, kName);
+  add_options(app, command);
+  return syntax_of(app);
+}
+
+int run_check(std::span<const std::string> arguments) {
+  CheckCommand command;
+  CLI::App app(kAbout, kName);
+  add_options(app, command);
+  if (const auto over = parse_arguments(app, arguments)) return *over;
+  if (const auto wrong = contradiction(command)) return usage_error(app, *wrong);
+  return Check(command).run();
+}
+
+}  // namespace framefs

@@ -1,0 +1,230 @@
+#include "src/check/frame_checker.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "codec/array/frame_array.h"
+#include "codec/chunk/chunk_reader.h"
+#include "fs/core/error_map.h"
+#include "fs/inspect/chunk_info.h"
+
+namespace framefs {
+namespace {
+
+using codec::Error;
+
+// The number of chunks that are decoded between two calls of the progress function.
+constexpr std::size_t kBatchChunks = 64;
+constexpr std::uint64_t kPieceBytes = 1u << 20;
+
+// A range of a chunk that cannot be decoded.
+struct BadRange {
+  codec::ByteRange range;  // within the chunk's decoded bytes
+  Error error;
+};
+
+codec::Status read_plain(const codec::ByteSource& source, const codec::Chunk& chunk) {
+  std::vector<std::byte> piece;
+  for (std::uint64_t at = 0; at < chunk.nbytes(); at += piece.size()) {
+    piece.resize(std::min<std::uint64_t>(kPieceBytes, chunk.nbytes() - at));
+    FRAMEFS_CHECK(source.read_at(chunk.plain_offset() + at, piece));
+  }
+  return {};
+}
+
+std::vector<BadRange> decode_blocks(const codec::ByteSource& source, const codec::Chunk& chunk) {
+  std::vector<BadRange> bad;
+  codec::ChunkReader reader(source, chunk);
+  std::vector<std::byte> block;
+  for (std::uint64_t i = 0; i < chunk.block_count(); ++i) {
+    const auto range = chunk.block_range({i});
+    block.resize(range.size);
+    const auto read = reader.read_block({i}, block);
+    if (read) continue;
+    const bool joins =
+        !bad.empty() && bad.back().range.offset + bad.back().range.size == range.offset;
+    if (joins) {
+      bad.back().range.size += range.size;
+    } else {
+      bad.push_back({range, read.error()});
+    }
+  }
+  return bad;
+}
+
+std::vector<BadRange> decode(const codec::ByteSource& source, const codec::Chunk& chunk) {
+  if (chunk.body() == codec::ChunkBody::special) return {};
+  if (chunk.body() == codec::ChunkBody::blocks) return decode_blocks(source, chunk);
+  const auto read = read_plain(source, chunk);
+  if (read) return {};
+  return {{{0, chunk.nbytes()}, read.error()}};
+}
+
+// The check of one frame.
+class Run {
+ public:
+  Run(const fs::FrameOrigin& origin, const codec::Frame& frame, const codec::Limits& limits,
+      fs::WorkerPool& pool, const FrameChecker::Found& found, FrameReport& report)
+      : origin_(origin),
+        frame_(frame),
+        limits_(limits),
+        pool_(pool),
+        found_(found),
+        report_(report) {}
+
+  void check_chunks(const FrameChecker::Progress& progress) {
+    std::vector<fs::ChunkInfo> batch;
+    bool goes_on = true;
+    fs::visit_chunks(frame_, origin_, limits_, [&](const fs::ChunkInfo& chunk) {
+      batch.push_back(chunk);
+      if (batch.size() == kBatchChunks) {
+        check_batch(batch);
+        batch.clear();
+        goes_on = progress(done_, frame_.nbytes());
+      }
+      return goes_on;
+    });
+    if (goes_on) check_batch(batch);
+  }
+
+  void check_layers() {
+    for (const auto& layer : frame_.vlmetalayers()) {
+      const auto content = codec::Frame::read_vlmetalayer(*origin_.source, layer, limits_);
+      if (content) continue;
+      tell({.part = fmt::format("vl-metalayer \"{}\"", layer.name),
+            .chunk = {},
+            .file = {},
+            .at = layer.content.offset,
+            .lost = {},
+            .cause = fs::describe(content.error())});
+    }
+    if (frame_.array() && !*frame_.array()) {
+      tell({.part = "array metadata",
+            .chunk = {},
+            .file = {},
+            .at = {},
+            .lost = {},
+            .cause = fs::describe(frame_.array()->error())});
+    }
+  }
+
+  // Checks that no two chunks overlap, and that no chunk overlaps the index or the trailer.
+  void check_places() {
+    if (origin_.type != codec::FrameType::contiguous) return;
+    std::ranges::sort(places_, {}, [](const Place& place) { return place.range.offset; });
+    std::uint64_t end = frame_.header().header_len;
+    std::uint64_t used = end;
+    for (const auto& [range, chunk] : places_) {
+      if (range.offset < end) {
+        tell({.part = "chunk",
+              .chunk = chunk,
+              .file = {},
+              .at = range.offset,
+              .lost = {},
+              .cause =
+                  fmt::format("it shares bytes with another chunk, which ends at byte {}", end)});
+      }
+      end = std::max(end, range.offset + range.size);
+      used += range.size;
+    }
+    used += frame_.header().frame_len - frame_.index_at();
+    if (frame_.chunk_count() > 0 && used <= report_.stored) report_.dead = report_.stored - used;
+  }
+
+ private:
+  struct Place {
+    codec::ByteRange range;
+    std::uint64_t chunk = 0;
+  };
+
+  void tell(const Damage& damage) {
+    ++report_.damages;
+    found_(damage);
+  }
+
+  // Decodes the chunks in parallel, then reports in chunk order.
+  void check_batch(const std::vector<fs::ChunkInfo>& batch) {
+    std::vector<std::vector<BadRange>> bad(batch.size());
+    pool_.run(batch.size(), [&](std::size_t i) { bad[i] = check_chunk(batch[i]); });
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      const auto& chunk = batch[i];
+      ++report_.chunks;
+      if (chunk.offset && chunk.header) {
+        places_.push_back({{*chunk.offset, chunk.header->cbytes}, chunk.index});
+        done_ += chunk.header->nbytes;
+      }
+      for (const auto& [range, error] : bad[i]) report_range(chunk, range, error);
+    }
+  }
+
+  [[nodiscard]] std::vector<BadRange> check_chunk(const fs::ChunkInfo& info) const {
+    const auto whole = [&](const Error& error) {
+      const auto nbytes = frame_.header().has_variable_chunks()
+                              ? (info.header ? info.header->nbytes : 0)
+                              : frame_.chunk_range({info.index}).size;
+      return std::vector<BadRange>{{{0, nbytes}, error}};
+    };
+    if (info.error) return whole(*info.error);
+    std::int64_t entry = 0;
+    if (const auto read = frame_.read_entries(*origin_.source, {info.index}, {&entry, 1}); !read) {
+      return whole(read.error());
+    }
+    const auto chunk = frame_.open_chunk(*origin_.chunks, {info.index}, entry, limits_);
+    return chunk ? decode(*origin_.chunks, *chunk) : whole(chunk.error());
+  }
+
+  void report_range(const fs::ChunkInfo& chunk, const codec::ByteRange& range, const Error& error) {
+    std::optional<codec::ByteRange> lost;
+    // If the chunk sizes vary, the position of all chunks after an unreadable chunk is unknown.
+    if (!frame_.header().has_variable_chunks()) {
+      lost = {frame_.chunk_range({chunk.index}).offset + range.offset, range.size};
+    }
+    report_.lost += range.size;
+    tell({.part = "chunk",
+          .chunk = chunk.index,
+          .file = chunk.file,
+          .at = chunk.offset,
+          .lost = lost,
+          .cause = fs::describe(error)});
+  }
+
+  const fs::FrameOrigin& origin_;
+  const codec::Frame& frame_;
+  const codec::Limits& limits_;
+  fs::WorkerPool& pool_;
+  const FrameChecker::Found& found_;
+  FrameReport& report_;
+  std::vector<Place> places_;
+  std::uint64_t done_ = 0;
+};
+
+}  // namespace
+
+FrameReport FrameChecker::check(const fs::FrameOrigin& origin, const Found& found,
+                                const Progress& progress) {
+  FrameReport report;
+  if (const auto size = origin.source->size()) report.stored = *size;
+  const auto frame = fs::open_frame_at(origin, limits_);
+  if (!frame) {
+    report.damages = 1;
+    const auto& error = frame.error();
+    const bool has_place = error.kind != codec::Errc::system;
+    found({.part = "frame",
+           .chunk = {},
+           .file = {},
+           .at = has_place ? std::optional(error.at) : std::nullopt,
+           .lost = {},
+           .cause = fs::describe(error)});
+    return report;
+  }
+  report.nbytes = frame->nbytes();
+  Run run(origin, *frame, limits_, pool_, found, report);
+  run.check_chunks(progress);
+  run.check_layers();
+  run.check_places();
+  return report;
+}
+
+}  // namespace framefs

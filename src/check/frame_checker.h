@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codec/core/error.h"
+#include "codec/core/limits.h"
+#include "codec/core/units.h"
+#include "codec/frame/frame.h"
+#include "fs/core/worker_pool.h"
+#include "fs/view/cached_frame.h"
+
+namespace framefs {
+
+// One damage of a frame.
+struct Damage {
+  std::string part;                      // "frame", "chunk", "vl-metalayer", "array"
+  std::optional<std::uint64_t> chunk;    // its index
+  std::string file;                      // the chunk file of a sparse frame
+  std::optional<std::uint64_t> at;       // the offset in that file, or in the frame's file
+  std::optional<codec::ByteRange> lost;  // the range of decoded bytes
+  std::string cause;
+};
+
+// The result of the check of one frame.  Units: bytes.
+struct FrameReport {
+  std::uint64_t chunks = 0;
+  std::uint64_t nbytes = 0;
+  std::uint64_t stored = 0;  // the file size of a contiguous frame
+  std::uint64_t dead = 0;    // bytes of the file outside of chunks, index and trailer
+  std::uint64_t damages = 0;
+  std::uint64_t lost = 0;  // decoded bytes that cannot be read
+  [[nodiscard]] bool is_sound() const noexcept { return damages == 0; }
+};
+
+// Decodes every chunk of a frame and checks every other part against the rules of the format.
+class FrameChecker {
+ public:
+  explicit FrameChecker(fs::WorkerPool& pool) : pool_(pool) {}
+
+  using Found = std::function<void(const Damage& damage)>;
+  // Called between batches of chunks with the number of decoded bytes so far; false ends the check.
+  using Progress = std::function<bool(std::uint64_t done, std::uint64_t total)>;
+
+  // Calls `found` for each damage, in chunk order.
+  FrameReport check(const fs::FrameOrigin& origin, const Found& found, const Progress& progress);
+
+ private:
+  fs::WorkerPool& pool_;
+  const codec::Limits limits_;
+};
+
+}  // namespace framefs

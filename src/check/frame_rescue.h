@@ -1,0 +1,23 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+
+#include "codec/core/result.h"
+#include "codec/frame/salvage.h"
+
+namespace framefs {
+
+struct Rescued {
+  codec::SalvagePlan plan;
+  std::uint64_t length = 0;  // the size of the new frame's file
+};
+
+// Salvages the frame at `from`, a file or the directory of a sparse frame, into the new contiguous
+// frame `to`.
+// Errors: those of plan_salvage() and ReplacementFile.
+codec::Result<Rescued> rescue_frame(const std::filesystem::path& from,
+                                    const std::filesystem::path& to, bool may_replace,
+                                    const codec::SalvageProgress& progress);
+
+}  // namespace framefs

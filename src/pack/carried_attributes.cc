@@ -1,0 +1,89 @@
+#include "src/pack/carried_attributes.h"
+
+#include <fcntl.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace framefs {
+namespace {
+
+// The attributes that a mount adds describe the frame, not its content.
+bool is_carried(std::string_view name) {
+  if (name.starts_with("user.framefs.")) return false;
+  return name.starts_with("user.") || name == "system.posix_acl_access" ||
+         (name.starts_with("trusted.") && ::geteuid() == 0);
+}
+
+bool is_unsupported(int error) { return error == ENOTSUP || error == EPERM || error == ENODATA; }
+
+using SetXattr = std::function<int(const char* name, const std::vector<char>& value)>;
+
+fs::Status carry_xattrs(const char* from, const SetXattr& set) {
+  const auto size = ::llistxattr(from, nullptr, 0);
+  if (size < 0 && errno == ENOTSUP) return {};
+  if (size < 0) return fs::system_error("listxattr");
+  std::vector<char> names(static_cast<std::size_t>(size));
+  const auto got = ::llistxattr(from, names.data(), names.size());
+  if (got < 0) return fs::system_error("listxattr");
+  for (std::string_view rest(names.data(), static_cast<std::size_t>(got)); !rest.empty();) {
+    const std::string name(rest.substr(0, rest.find('\0')));
+    rest.remove_prefix(std::min(rest.size(), name.size() + 1));
+    if (!is_carried(name)) continue;
+    const auto length = ::lgetxattr(from, name.c_str(), nullptr, 0);
+    std::vector<char> value(static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
+    if (length < 0 || ::lgetxattr(from, name.c_str(), value.data(), value.size()) < 0) {
+      if (is_unsupported(errno)) continue;
+      return fs::system_error("getxattr");
+    }
+    if (set(name.c_str(), value) != 0 && !is_unsupported(errno))
+      return fs::system_error("setxattr");
+  }
+  return {};
+}
+
+std::array<timespec, 2> times_of(const struct stat& st) {
+  return {timespec{.tv_sec = 0, .tv_nsec = UTIME_OMIT}, st.st_mtim};
+}
+
+// A file that cannot get its original owner loses the setuid and setgid bits.
+mode_t mode_for(const struct stat& st, bool has_owner) {
+  return st.st_mode & (has_owner ? 07777U : 0777U);
+}
+
+}  // namespace
+
+fs::Status carry_attributes(const std::filesystem::path& from, const struct stat& st, int to) {
+  const bool has_owner = ::geteuid() == 0 && ::fchown(to, st.st_uid, st.st_gid) == 0;
+  if (::fchmod(to, mode_for(st, has_owner)) != 0) return fs::system_error("chmod");
+  FRAMEFS_CHECK(carry_xattrs(from.c_str(), [to](const char* name, const std::vector<char>& value) {
+    return ::fsetxattr(to, name, value.data(), value.size(), 0);
+  }));
+  if (::futimens(to, times_of(st).data()) != 0) return fs::system_error("utimens");
+  return {};
+}
+
+fs::Status carry_attributes(const std::filesystem::path& from, const struct stat& st,
+                            const std::filesystem::path& to) {
+  const bool has_owner = ::geteuid() == 0 && ::lchown(to.c_str(), st.st_uid, st.st_gid) == 0;
+  if (!S_ISLNK(st.st_mode) && ::chmod(to.c_str(), mode_for(st, has_owner)) != 0) {
+    return fs::system_error("chmod");
+  }
+  const auto set = [&to](const char* name, const std::vector<char>& value) {
+    return ::lsetxattr(to.c_str(), name, value.data(), value.size(), 0);
+  };
+  FRAMEFS_CHECK(carry_xattrs(from.c_str(), set));
+  if (::utimensat(AT_FDCWD, to.c_str(), times_of(st).data(), AT_SYMLINK_NOFOLLOW) != 0) {
+    return fs::system_error("utimens");
+  }
+  return {};
+}
+
+}  // namespace framefs

@@ -1,0 +1,27 @@
+#include "src/pack/tree_options.h"
+
+#include <system_error>
+
+namespace framefs {
+
+void add_tree_options(CLI::App& app, TransferOptions& options) {
+  app.add_option("--include", options.filter.include, "In directories, take only such names")
+      ->allow_extra_args(false)
+      ->option_text("GLOB");
+  app.add_option("--exclude", options.filter.exclude, "In directories, leave out such names")
+      ->allow_extra_args(false)
+      ->option_text("GLOB");
+  app.add_flag("--keep-going,!--stop-on-error", options.keeps_going,
+               "In directories, go on after a failure (the default), or end with the first");
+}
+
+std::optional<std::filesystem::path> out_tree(const std::string& out, const std::string& top,
+                                              bool has_several) {
+  if (out.empty()) return std::nullopt;
+  const std::filesystem::path tree(out);
+  if (!has_several) return tree;
+  std::error_code error;
+  return tree / std::filesystem::canonical(top, error).filename();
+}
+
+}  // namespace framefs

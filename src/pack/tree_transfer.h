@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "codec/core/result.h"
+#include "src/cli/tree_walk.h"
+
+namespace framefs {
+
+// Bytes of one converted file, before and after.
+struct TransferredBytes {
+  std::uint64_t before = 0;
+  std::uint64_t after = 0;
+};
+
+// The conversion of a single file of a tree.
+struct TreeConverter {
+  // Returns the name of the result; nothing for a file that stays as it is.
+  std::function<codec::Result<std::optional<std::string>>(const TreeEntry& entry)> name;
+  // Makes the result.  It appears complete, with the original's time of modification.
+  std::function<codec::Result<TransferredBytes>(const TreeEntry& entry,
+                                                const std::filesystem::path& target)>
+      make;
+  // Called when the result exists, also if it existed before.  May be empty.
+  std::function<codec::Status(const TreeEntry& entry, const std::filesystem::path& target,
+                              bool is_new)>
+      finish;
+};
+
+struct TransferOptions {
+  TreeFilter filter;
+  bool may_replace = false;
+  bool keeps_going = true;
+};
+
+// The counts of a transfer.
+struct TransferCount {
+  std::uint64_t converted = 0;
+  std::uint64_t copied = 0;      // copied files and links
+  std::uint64_t up_to_date = 0;  // existing results of the same state of the original
+  std::uint64_t left_out = 0;    // devices, FIFOs, sockets
+  std::uint64_t failed = 0;
+  TransferredBytes bytes;
+};
+
+// Converts the files of a tree, beside the originals or into another tree.  The other tree gets the
+// whole content: other files as copies, symbolic links, hard links and directories, with owners,
+// modes, times and attributes.  A second run resumes an interrupted run: a result with the
+// original's modification time is complete and stays.
+class TreeTransfer {
+ public:
+  using Fail = std::function<void(const std::filesystem::path& path, const codec::Error& error)>;
+  using Stop = std::function<bool()>;
+
+  // Lifetime: `options` outlives it.
+  TreeTransfer(const TransferOptions& options, TreeConverter converter, Fail fail, Stop stop);
+
+  // `out` is the other tree; nothing means beside the originals.
+  void run(const std::filesystem::path& top, const std::optional<std::filesystem::path>& out);
+
+  [[nodiscard]] const TransferCount& count() const noexcept { return count_; }
+
+ private:
+  struct Directory {
+    TreeEntry entry;
+    std::filesystem::path target;
+  };
+  using FileKey = std::pair<dev_t, ino_t>;
+
+  bool visit(const TreeEntry& entry);
+  codec::Status transfer(const TreeEntry& entry);
+  codec::Status make_directory(const TreeEntry& entry);
+  codec::Status make_symlink(const TreeEntry& entry);
+  codec::Status transfer_file(const TreeEntry& entry);
+  codec::Status copy(const TreeEntry& entry, const std::filesystem::path& target);
+  codec::Result<bool> make_link(const TreeEntry& entry, const std::filesystem::path& target);
+  [[nodiscard]] std::filesystem::path directory_of(const TreeEntry& entry) const;
+  void finish_directories();
+  void fail(const std::filesystem::path& path, const codec::Error& error);
+
+  const TransferOptions& options_;
+  const TreeConverter converter_;
+  const Fail report_;
+  const Stop stop_;
+  std::optional<std::filesystem::path> out_;
+  std::filesystem::path target_;  // of the current entry
+  std::vector<Directory> directories_;
+  std::map<FileKey, std::filesystem::path> results_;  // of files with several hard links
+  TransferCount count_;
+};
+
+// "12 files packed, 34.1 MB to 8.2 MB (4.16 times smaller); 3 up to date"
+std::string transfer_text(const TransferCount& count, const std::string& verb);
+
+// Returns whether `path` is `tree` or lies below it.
+bool lies_in_tree(const std::filesystem::path& path, const std::filesystem::path& tree);
+
+}  // namespace framefs

@@ -1,0 +1,191 @@
+"""framefs pack and unpack of whole directories, and of arrays."""
+
+import os
+import socket
+import stat
+import subprocess
+import unittest
+
+import numpy
+
+import daemon
+import data
+from command_case import CommandCase
+from frame_writer import plain_frame
+
+
+def snapshot(top):
+    """Everything that a copy of a tree should keep, by relative path."""
+    found = {}
+    for parent, folders, files in os.walk(top):
+        for name in folders + files:
+            path = os.path.join(parent, name)
+            status = os.lstat(path)
+            kind = stat.S_IFMT(status.st_mode)
+            content = os.readlink(path) if stat.S_ISLNK(status.st_mode) else None
+            if stat.S_ISREG(status.st_mode):
+                with open(path, "rb") as file:
+                    content = file.read()
+            mode = None if content is None else stat.S_IMODE(status.st_mode)
+            found[os.path.relpath(path, top)] = (kind, mode, status.st_uid, status.st_mtime_ns, content)
+    return found
+
+
+class Trees(CommandCase):
+    def setUp(self):
+        self.tree = self.folder / "tree"
+        for name, content in (("a/log", data.text(3000)), ("a/b/walk", data.random_walk(50_000)), ("empty", b""),
+                              ("notes.txt", b"notes"), ("a/holes", b"")):
+            path = self.tree / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+            os.utime(path, ns=(10**18, 10**18 + len(content)))
+        os.truncate(self.tree / "a/holes", 30 << 20)
+        os.utime(self.tree / "a/holes", ns=(10**18, 10**18 + 5))
+        os.chmod(self.tree / "notes.txt", 0o640)
+        os.link(self.tree / "a/log", self.tree / "a/b/same-log")
+        os.symlink("a/log", self.tree / "link")
+        os.symlink("nowhere", self.tree / "dangling")
+        os.utime(self.tree / "a/b", ns=(10**18, 10**18 + 7))
+
+    def frames(self, top):
+        return sorted(os.path.relpath(os.path.join(parent, name), top)
+                      for parent, _, files in os.walk(top) for name in files)
+
+    def test_there_and_back(self):
+        packed, again = self.folder / "packed", self.folder / "again"
+        if os.geteuid() == 0:
+            os.chown(self.tree / "notes.txt", 1234, 1234)
+        os.setxattr(self.tree / "notes.txt", "user.origin", b"here")
+        wanted = snapshot(self.tree)
+        out = self.framefs("pack", self.tree, "-o", packed).stderr.decode()
+        self.assertRegex(out, r"tree: 5 files packed, .* times smaller\); 3 copied or linked\n")
+        self.assertEqual(self.frames(packed), ["a/b/same-log.b2frame", "a/b/walk.b2frame", "a/holes.b2frame",
+                                               "a/log.b2frame", "dangling", "empty.b2frame", "link",
+                                               "notes.txt.b2frame"])
+        self.assertEqual((packed / "a/log.b2frame").stat().st_ino, (packed / "a/b/same-log.b2frame").stat().st_ino)
+        self.assertEqual(os.readlink(packed / "link"), "a/log")
+        self.assertEqual(os.getxattr(packed / "notes.txt.b2frame", "user.origin"), b"here")
+        self.assertEqual((packed / "a/b").stat().st_mtime_ns, 10**18 + 7)
+        # The link leads to the log in a mount, and in the tree that is unpacked.
+        with self.mount(source=packed) as mount:
+            self.assert_same_bytes((mount.path("link")).read_bytes(), data.text(3000), "link")
+        self.framefs("unpack", packed, "-o", again)
+        self.assertEqual(snapshot(again), wanted)
+        self.assertEqual(os.getxattr(again / "notes.txt", "user.origin"), b"here")
+        self.assertLess((again / "a/holes").stat().st_blocks * 512, 1 << 20)
+
+    def test_in_place_and_what_is_there_stays(self):
+        out = self.framefs("pack", self.tree).stderr.decode()
+        self.assertIn("5 files packed", out)
+        before = {name: (self.tree / name).stat().st_ino for name in self.frames(self.tree) if name.endswith("2frame")}
+        out = self.framefs("pack", self.tree).stderr.decode()
+        self.assertRegex(out, r"tree: 0 files packed.*; 6 up to date\n")
+        self.assertEqual(before, {name: (self.tree / name).stat().st_ino for name in before})
+        # A changed file is not silently replaced.
+        (self.tree / "notes.txt").write_bytes(b"other notes")
+        self.assert_fails("pack", self.tree, cause="notes.txt.b2frame is there already")
+        self.framefs("pack", "--force", "--include", "notes*", self.tree)
+        self.assertEqual(self.framefs("unpack", self.tree / "notes.txt.b2frame", "-o", "-").stdout, b"other notes")
+
+    def test_include_and_exclude(self):
+        packed = self.folder / "packed"
+        self.framefs("pack", self.tree, "-o", packed, "--exclude", "b", "--include", "a/*")
+        self.assertEqual(self.frames(packed), ["a/holes.b2frame", "a/log.b2frame"])
+        self.framefs("pack", self.tree, "-o", self.folder / "other", "--include", "*.txt", "-q")
+        self.assertEqual(self.frames(self.folder / "other"), ["notes.txt.b2frame"])
+
+    def test_failures_and_what_is_left_out(self):
+        packed = self.folder / "packed"
+        os.mkfifo(self.tree / "fifo")
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(os.fspath(self.tree / "socket"))
+        (packed / "a").mkdir(parents=True)
+        (packed / "a/log.b2frame").write_bytes(b"mine")
+        result = self.assert_fails("pack", self.tree, "-o", packed, cause="a/log.b2frame is there already")
+        self.assertRegex(result.stderr.decode(), r"2 left out: devices, FIFOs or sockets; 1 FAILED")
+        self.assertEqual((packed / "a/log.b2frame").read_bytes(), b"mine")
+        self.assertTrue((packed / "notes.txt.b2frame").exists())
+        self.assert_fails("pack", self.tree, "-o", packed, "--stop-on-error", cause="is there already")
+        self.assert_refused("pack", self.tree, "-o", self.tree / "in", cause="lies in")
+        self.assert_refused("unpack", self.tree, "-o", "-", cause="does not go to a stream")
+
+    def test_sources_are_removed_when_their_frames_are_verified(self):
+        contents = {name: (self.tree / name).read_bytes() for name in ("a/log", "a/b/walk", "notes.txt")}
+        self.framefs("pack", "--remove-source", self.tree)
+        self.assertEqual([name for name in self.frames(self.tree) if not name.endswith(".b2frame")],
+                         ["dangling", "link"])
+        for name, content in contents.items():
+            self.assert_same_bytes(self.framefs("unpack", self.tree / f"{name}.b2frame", "-o", "-").stdout, content, name)
+        single = self.folder / "single"
+        single.write_bytes(data.noise(100_000))
+        self.framefs("pack", "--remove-source", single)
+        self.assertFalse(single.exists())
+        self.assert_refused("pack", "--remove-source", "-", "-o", self.folder / "x", cause="--remove-source")
+
+    def test_a_wrong_frame_removes_nothing(self):
+        """A frame of the right time and the wrong bytes is found out."""
+        frame = self.tree / "notes.txt.b2frame"
+        frame.write_bytes(plain_frame(b"NOTES"))
+        os.utime(frame, ns=(10**18, (self.tree / "notes.txt").stat().st_mtime_ns))
+        self.assert_fails("pack", "--remove-source", self.tree, cause="does not hold the bytes of its original")
+        self.assertEqual((self.tree / "notes.txt").read_bytes(), b"notes")
+
+    def test_an_interrupted_run_is_resumed(self):
+        for i in range(40):
+            (self.tree / f"big{i}").write_bytes(data.noise(1 << 20))
+        packed = self.folder / "packed"
+        with subprocess.Popen([daemon.FRAMEFS, "pack", self.tree, "-o", packed, "--threads", "1"],
+                              stderr=subprocess.PIPE) as process:
+            daemon.wait_for(lambda: packed.exists() and any(name.startswith("big") for name in os.listdir(packed)) or
+                            process.poll() is not None, "the first frames")
+            process.terminate()
+            process.wait(daemon.DEADLINE_S)
+        self.assertEqual([name for name in self.frames(packed) if "/." in name or name.startswith(".")], [])
+        self.framefs("pack", self.tree, "-o", packed)
+        self.assertEqual(len(self.frames(packed)), 48)
+        self.framefs("check", packed)
+
+
+class Arrays(CommandCase):
+    def test_an_array_keeps_shape_and_items(self):
+        rng = numpy.random.default_rng(7)
+        arrays = {"line": numpy.arange(1000, dtype="<i8"), "cube": rng.random((40, 50, 60)),
+                  "image": rng.integers(0, 255, (300, 400, 3)).astype("u1"), "wide": rng.random((3, 100_000)).astype("<f4"),
+                  "text": numpy.array([["ab", "cde"], ["", "f"]]), "one": numpy.array([5.0]), "big-endian":
+                  numpy.arange(12, dtype=">i2").reshape(3, 4), "times": numpy.arange(9).astype("<M8[ns]"),
+                  "zeros": numpy.zeros((500, 700))}
+        for name, array in arrays.items():
+            with self.subTest(name):
+                path = self.folder / f"{name}.npy"
+                numpy.save(path, array)
+                self.framefs("pack", "--verify", path, "-o", self.source, "--chunk-size", "64K")
+                info = self.info(self.source / f"{name}.b2nd")[0]
+                self.assertEqual(info["shape"], list(array.shape))
+                self.assertEqual(info["dtype"], array.dtype.str)
+                self.assertLessEqual(info["chunksize"], 64 << 10)
+        with self.mount() as mount:
+            for name, array in arrays.items():
+                shown = numpy.load(mount.path(f"{name}.npy"))
+                self.assertEqual(shown.dtype, array.dtype)
+                numpy.testing.assert_array_equal(shown, array)
+        self.framefs("check", self.source)
+
+    def test_what_an_array_would_not_give_back_is_packed_as_bytes(self):
+        records = numpy.zeros(5, dtype=[("a", "<i4"), ("b", "<f8")])
+        for name, array in (("fortran", numpy.asfortranarray(numpy.arange(6).reshape(2, 3))), ("records", records),
+                            ("none", numpy.zeros((0, 3))), ("scalar", numpy.array(3.5))):
+            with self.subTest(name):
+                path = self.folder / f"{name}.npy"
+                numpy.save(path, array)
+                self.framefs("pack", "--verify", path, "-o", self.source)
+                self.assertEqual(self.framefs("unpack", self.source / f"{name}.npy.b2frame", "-o", "-").stdout,
+                                 path.read_bytes())
+        noise = self.folder / "noise.npy"
+        noise.write_bytes(data.noise(1000))
+        self.framefs("pack", noise)
+        self.assertEqual(self.framefs("unpack", self.folder / "noise.npy.b2frame", "-o", "-").stdout, noise.read_bytes())
+
+
+if __name__ == "__main__":
+    unittest.main()
