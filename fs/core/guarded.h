@@ -109,16 +109,32 @@ class Shared {
 };
 
 // Serialises long work that does I/O, such as the commits of one file. It protects no value, only
-// the order of that work.
+// the order of that work. One thread may hold the locks of hundreds of files, and a hold may be
+// released by another thread than took it: hence it is no mutex.
 class CommitLock {
  public:
-  using Hold = std::unique_lock<std::mutex>;
-  [[nodiscard]] Hold take() { return Hold(mutex_); }
-  // The result holds no lock if another thread has it.
-  [[nodiscard]] Hold try_take() { return Hold(mutex_, std::try_to_lock); }
+  class Hold {
+   public:
+    Hold(Hold&& other) noexcept : lock_(std::exchange(other.lock_, nullptr)) {}
+    Hold& operator=(Hold&&) = delete;
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+    ~Hold() {
+      if (lock_ != nullptr) lock_->is_held_.with_and_wake([](bool& is_held) { is_held = false; });
+    }
+
+   private:
+    friend class CommitLock;
+    explicit Hold(CommitLock& lock) : lock_(&lock) {}
+    CommitLock* lock_;
+  };
+  [[nodiscard]] Hold take() {
+    is_held_.wait([](bool is_held) { return !is_held; }, [](bool& is_held) { is_held = true; });
+    return Hold(*this);
+  }
 
  private:
-  std::mutex mutex_;
+  Guarded<bool> is_held_{std::in_place, false};
 };
 
 }  // namespace framefs::fs

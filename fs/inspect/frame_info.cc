@@ -5,8 +5,8 @@
 
 #include "codec/array/array_layout.h"
 #include "codec/array/dtype.h"
-#include "codec/array/frame_array.h"
 #include "codec/core/id_names.h"
+#include "codec/frame/frame_array.h"
 #include "fs/core/error_map.h"
 
 namespace framefs::fs {

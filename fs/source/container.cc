@@ -6,8 +6,8 @@
 
 #include <fmt/core.h>
 
-#include "codec/array/frame_array.h"
 #include "codec/core/work_budget.h"
+#include "codec/frame/frame_array.h"
 #include "fs/core/shared_window.h"
 #include "fs/source/decoded_source.h"
 

@@ -8,8 +8,8 @@
 
 #include "codec/array/array_meta.h"
 #include "codec/array/dtype.h"
-#include "codec/array/frame_array.h"
 #include "codec/array/npy_header.h"
+#include "codec/frame/frame_array.h"
 #include "codec/frame/frame_header.h"
 #include "codec/frame/metalayer.h"
 

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "codec/array/block_run_cursor.h"
-#include "codec/array/frame_array.h"
 #include "codec/array/npy_header.h"
 #include "codec/array/touched_blocks.h"
+#include "codec/frame/frame_array.h"
 
 namespace framefs::fs {
 namespace {

@@ -13,11 +13,7 @@ namespace {
 
 // The number of frames in a batch with one sync: every frame of the batch waits for the whole
 // batch.
-#ifdef FRAMEFS_TSAN
-constexpr std::size_t kMaxTogether = 48;  // TSan supports at most 64 locks held by one thread
-#else
 constexpr std::size_t kMaxTogether = 256;
-#endif
 // Batching window for commits of closed files: other files may be closed right after the first.
 constexpr std::chrono::milliseconds kGathering{100};
 

@@ -120,8 +120,7 @@ class WriteSessionTable {
   // before and after its work knows that no session of its file has begun or ended in between.
   std::array<Generation, kGenerations> generations_{};
   Guarded<State> state_;
-  CommitLock
-      opening_;  // keeps make() from using a state that another session has replaced meanwhile
+  CommitLock opening_;  // keeps make() from using a state that another session has replaced
   Guarded<Work> work_;
   std::jthread thread_;
 };

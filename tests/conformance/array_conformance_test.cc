@@ -6,8 +6,8 @@
 
 #include "codec/array/array_layout.h"
 #include "codec/array/array_meta.h"
-#include "codec/array/frame_array.h"
 #include "codec/array/run_cursor.h"
+#include "codec/frame/frame_array.h"
 #include "tests/conformance/frame_fixture.h"
 #include "tests/conformance/manifest.h"
 #include "tests/conformance/verdict.h"

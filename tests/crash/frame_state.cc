@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "codec/array/array_layout.h"
-#include "codec/array/frame_array.h"
 #include "codec/array/npy_header.h"
 #include "codec/array/run_cursor.h"
 #include "codec/frame/frame.h"
+#include "codec/frame/frame_array.h"
 #include "codec/frame/frame_reader.h"
 #include "tests/support/fast_hash.h"
 #include "tests/support/memory_chunks.h"

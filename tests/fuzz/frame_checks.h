@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "codec/array/array_layout.h"
-#include "codec/array/frame_array.h"
 #include "codec/core/byte_source.h"
 #include "codec/core/limits.h"
 #include "codec/frame/frame.h"
+#include "codec/frame/frame_array.h"
 #include "codec/frame/frame_reader.h"
 #include "tests/fuzz/array_checks.h"
 #include "tests/support/decode_oracle.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "codec/array/frame_array.h"
+#include "codec/frame/frame_array.h"
 #include "codec/frame/frame_reader.h"
 #include "tests/support/catch.h"
 #include "tests/support/outcome.h"

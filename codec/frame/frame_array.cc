@@ -1,4 +1,4 @@
-#include "codec/array/frame_array.h"
+#include "codec/frame/frame_array.h"
 
 #include "codec/core/checked.h"
 
