@@ -1,6 +1,7 @@
 #include "fs/fuse/session.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -110,6 +111,12 @@ std::jthread start_announcer(const fs::MountOptions& options, const Watchdog* wa
   });
 }
 
+// Whether the mount exists and the kernel still sends its requests.
+bool is_connected(fuse_session* session) {
+  pollfd connection{.fd = fuse_session_fd(session), .events = POLLIN, .revents = 0};
+  return ::poll(&connection, 1, 0) >= 0 && (connection.revents & (POLLERR | POLLNVAL)) == 0;
+}
+
 // Closes the connection: pending requests to the mount fail. The session still owns a descriptor of
 // that number and closes it when it is destroyed.
 void disconnect(fuse_session* session) {
@@ -134,7 +141,7 @@ Status serve(Mount& mount, const fs::MountOptions& options,
   // Must come before the announcer is joined: its request may be one that will get no answer.
   if (needs) {
     // False if another program has unmounted.
-    static_cast<void>(watchdog->unmount());
+    static_cast<void>(watchdog->unmount(is_connected(session)));
     disconnect(session);
   } else {
     fuse_session_unmount(session);

@@ -49,6 +49,8 @@ constexpr unsigned kPatienceSeconds = 10;
 // The first byte of the answer to a question.
 constexpr char kDone = 1;
 constexpr char kNotDone = 0;
+// The text of Word::unmount if the kernel still sends requests.
+constexpr const char* kConnected = "connected";
 
 // ------------------------------------------------------------------------- the daemon's side
 
@@ -187,9 +189,10 @@ void clear(const Message& message) {
 }
 
 // Unmounts on request of the daemon, which has given up the right.
-bool unmount_for_daemon(const Message& message) {
+bool unmount_for_daemon(const Message& message, bool is_connected) {
   const auto top = open_path(message.mountpoint.c_str());
   if (!top || !message.mount || mount_number(top.get()) != message.mount) return false;
+  if (!is_connected && state_of(top.get(), message) == State::something_else) return false;
   return unmount(top.get(), message.mountpoint);
 }
 
@@ -220,7 +223,7 @@ Message serve_daemon(int socket) {
         answer_daemon(socket, set_readahead(text));
         continue;
       case Word::unmount:
-        answer_daemon(socket, unmount_for_daemon(message));
+        answer_daemon(socket, unmount_for_daemon(message, text == kConnected));
         continue;
     }
   }
@@ -281,7 +284,9 @@ bool Watchdog::set_readahead(dev_t device, unsigned kib) const {
   return ask(Word::readahead, fmt::format("{}:{} {}", major(device), minor(device), kib));
 }
 
-bool Watchdog::unmount() const { return ask(Word::unmount, ""); }
+bool Watchdog::unmount(bool is_connected) const {
+  return ask(Word::unmount, is_connected ? kConnected : "");
+}
 
 Watchdog::~Watchdog() {
   if (pid_ < 0) return;

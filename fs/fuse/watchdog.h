@@ -31,7 +31,9 @@ class Watchdog {
   // Sets the kernel's read-ahead of a mount. Returns whether it succeeded.
   [[nodiscard]] bool set_readahead(dev_t device, unsigned kib) const;
   // Unmounts, even if files are open. False if that failed, or if the mount no longer exists.
-  [[nodiscard]] bool unmount() const;
+  // `is_connected`: whether the kernel still sends requests. If not, the mount may already be gone,
+  // and another mount may have its place and its number; then only a dead mount is unmounted.
+  [[nodiscard]] bool unmount(bool is_connected) const;
 
   Watchdog(Watchdog&& other) noexcept
       : pid_(std::exchange(other.pid_, -1)), channel_(std::move(other.channel_)) {}

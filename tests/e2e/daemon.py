@@ -76,11 +76,16 @@ def daemons_with(argument):
 
 
 def watchdog_of(pid):
-    """The process that unmounts if this daemon dies; None if there is none, or none any more."""
+    """The process that unmounts if this daemon dies; None if there is none, or none any more.
+
+    On a busy machine the daemon can be ready before the kernel has set the command line of its child.
+    """
     for entry in pathlib.Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError):
-                if (entry / "cmdline").read_bytes() == b"fuse-watchdog\0%d\0" % pid:
+                command = (entry / "cmdline").read_bytes()
+                parent = (entry / "stat").read_text().rpartition(")")[2].split()[1]
+                if command == b"fuse-watchdog\0%d\0" % pid or (not command and parent == str(pid)):
                     return int(entry.name)
     return None
 

@@ -7,7 +7,7 @@ import signal
 import unittest
 
 from case import MountCase
-from daemon import mounts_at, unmount, wait_for, watchdog_of
+from daemon import is_running, mounts_at, unmount, wait_for, watchdog_of
 
 CONTENT = b"some content\n" * 1000
 
@@ -27,9 +27,11 @@ class Watchdog(MountCase):
 
     def kill(self, mount):
         """Kills the daemon; returns when the watchdog has ended."""
+        watchdog = watchdog_of(mount.pid)
+        self.assertIsNotNone(watchdog)
         mount.process.kill()
         mount.process.wait()
-        wait_for(lambda: not watchdog_of(mount.pid), "the watchdog to end")
+        wait_for(lambda: not is_running(watchdog), "the watchdog to end")
 
     def test_killed_in_the_foreground(self):
         mount = self.start()
@@ -100,6 +102,31 @@ class Watchdog(MountCase):
         with self.mount() as mount:
             os.kill(watchdog_of(mount.pid), signal.SIGKILL)
             self.assertEqual(mount.path("a").read_bytes(), CONTENT)
+
+    def test_a_mount_after_it_is_left_alone(self):
+        """The kernel gives the new mount the number of the old one, whose daemon has not ended yet."""
+        first = self.start()
+        os.kill(first.pid, signal.SIGSTOP)
+        self.assertEqual(unmount(self.mountpoint).returncode, 0)
+        self.start()
+        os.kill(first.pid, signal.SIGCONT)
+        wait_for(lambda: not is_running(first.pid), "the first daemon to end")
+        self.assertEqual(mounts_at(self.mountpoint), ["fuse.framefs"])
+
+    def test_a_connection_that_is_aborted_leaves_no_mount(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root mounts the filesystem of the connections")
+        mount = self.start()
+        number = os.minor(os.stat(self.mountpoint).st_dev)
+        connections = self.folder / "connections"
+        connections.mkdir()
+        self.tool("mount", "-t", "fusectl", "none", connections)
+        try:
+            (connections / str(number) / "abort").write_bytes(b"1")
+        finally:
+            self.tool("umount", connections)
+        wait_for(lambda: not is_running(mount.pid), "the daemon to end")
+        self.assertEqual(mounts_at(self.mountpoint), [])
 
     def test_a_mount_over_it_is_left_alone(self):
         if os.geteuid() != 0:
