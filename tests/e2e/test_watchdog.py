@@ -104,7 +104,7 @@ class Watchdog(MountCase):
             self.assertEqual(mount.path("a").read_bytes(), CONTENT)
 
     def test_a_mount_after_it_is_left_alone(self):
-        """The kernel gives the new mount the number of the old one, whose daemon has not ended yet."""
+        """The new mount gets the number of the old one, whose daemon has not ended yet."""
         first = self.start()
         os.kill(first.pid, signal.SIGSTOP)
         self.assertEqual(unmount(self.mountpoint).returncode, 0)
