@@ -5,7 +5,7 @@
 
 #include <fmt/core.h>
 
-#include "codec/array/frame_array.h"
+#include "codec/frame/frame_array.h"
 #include "codec/chunk/chunk_reader.h"
 #include "fs/core/error_map.h"
 #include "fs/inspect/chunk_info.h"
