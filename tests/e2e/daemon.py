@@ -78,7 +78,8 @@ def daemons_with(argument):
 def watchdog_of(pid):
     """The process that unmounts if this daemon dies; None if there is none, or none any more.
 
-    On a busy machine the daemon can be ready before the kernel has set the command line of its child.
+    On a busy machine the daemon can be ready before the kernel has set the command line of its
+    child.
     """
     for entry in pathlib.Path("/proc").iterdir():
         if entry.name.isdigit():
