@@ -13,6 +13,7 @@ import re
 import sys
 import tempfile
 
+import against
 import chart
 import data
 import disciplines
@@ -39,6 +40,8 @@ def parse_arguments():
                         help="make the data here and keep it for the next run (default: a temporary folder)")
     parser.add_argument("--reference-chroot", type=pathlib.Path, metavar="DIR",
                         help="a system with gcc and libblosc2-dev, to also measure the reference library")
+    parser.add_argument("--against", type=pathlib.Path, metavar="FRAMEFS",
+                        help="compare the figures of framefs with those of another build of it, and nothing else")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write all figures there")
     parser.add_argument("--readme", action="store_true",
                         help="put the figures into README.md, tests/bench/RESULTS.md and tests/bench/speed.svg")
@@ -71,14 +74,27 @@ def progress(text):
         print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
 
-def measure_all(args, folder):
-    build = args.build
-    programs = {"framefs": build / "framefs", "make_frame": build / "tests/framefs_make_frame",
+def programs_of(build):
+    return {"framefs": build / "framefs", "make_frame": build / "tests/framefs_make_frame",
                 "reader": build / "tests/bench/framefs_bench_reader",
                 "writer": build / "tests/bench/framefs_bench_writer",
                 "decode_rate": build / "tests/bench/framefs_decode_rate",
                 "encode_rate": build / "tests/bench/framefs_encode_rate",
                 "null_server": build / "tests/bench/framefs_null_server"}
+
+
+def compare(args, folder):
+    programs = programs_of(args.build)
+    all_data = Data(folder, args.size, programs["make_frame"])
+    progress("making the data")
+    touch_memory(16 * args.size * MIB)
+    all_data.make_plain()
+    all_data.make_frames(data.quarters(disciplines.SHARED.data, disciplines.SHARED.codec))
+    against.run(all_data, folder, programs, args.against.resolve(), args.runs, progress)
+
+
+def measure_all(args, folder):
+    programs = programs_of(args.build)
     all_data = Data(folder, args.size, programs["make_frame"])
     progress("making the data")
     touch_memory(16 * args.size * MIB)
@@ -86,7 +102,7 @@ def measure_all(args, folder):
     library = reference.build(args.reference_chroot, say)
     tasks = {} if args.writing else reading_tasks(args, folder, programs, all_data, library)
     tasks |= writing.plan(all_data, programs, folder, library)
-    told = machine(build, args.reference_chroot)
+    told = machine(args.build, args.reference_chroot)
     results = run_rounds(tasks, args.runs, progress)
     sizes = {} if args.writing else reading_scale(args, programs, all_data)
     sizes["overwrites"] = writing.overwrites(programs, all_data, folder, progress)
@@ -124,6 +140,9 @@ def main():
         folder = args.keep or pathlib.Path(stack.enter_context(
             tempfile.TemporaryDirectory(prefix="framefs-bench-", dir="/var/tmp")))
         folder.mkdir(parents=True, exist_ok=True)
+        if args.against:
+            compare(args, folder.resolve())
+            return
         document = measure_all(args, folder.resolve())
     print(report.as_text(document))
     if args.json:

@@ -1,0 +1,41 @@
+"""Compares two builds of framefs in one run: every figure of framefs, by turns with each program."""
+
+import disciplines as d
+import mounts
+import writing
+from measure import Key, run_rounds
+
+BEFORE = "before"
+
+
+def _tasks(all_data, folder, programs, who):
+    """The tasks of framefs alone, under the name `who`."""
+    size = all_data.mib * d.MIB
+    null = mounts.null_server(programs["null_server"], size, folder / "mnt-null")
+    reading = d.Disciplines(all_data, programs,
+                            framefs=mounts.framefs(programs["framefs"], all_data.frames, folder / "mnt"),
+                            null=null, small_null=null, plain=mounts.Plain(all_data.plain), peers=[],
+                            reference=None).plan()
+    tasks = reading | writing.plan(all_data, programs, folder, None)
+    return {Key(key.what, who, key.data): task for key, task in tasks.items() if key.who == d.FRAMEFS}
+
+
+def run(all_data, folder, programs, before, runs, progress):
+    """Prints a row for each figure: both medians, the ratio of the two, and the least and the most of the
+    build before, which show how much the figure varies by itself."""
+    ours = _tasks(all_data, folder, programs, d.FRAMEFS)
+    theirs = _tasks(all_data, folder, programs | {"framefs": before}, BEFORE)
+    # The two programs take turns within a round.
+    tasks = {}
+    for ours_of, theirs_of in zip(ours.items(), theirs.items(), strict=True):
+        tasks |= dict((ours_of, theirs_of))
+    results = run_rounds(tasks, runs, progress)
+    progress("")
+    print("| measured | data | before | now | now / before | before, least to most |")
+    print("|---|---|---|---|---|---|")
+    for key in ours:
+        by_rate = key.what in d.BY_READS or key.what in writing.BY_FILES
+        figure = results.rate if by_rate else results.speed
+        now, then = figure(key), figure(Key(key.what, BEFORE, key.data))
+        print(f"| {key.what} | {key.data} | {then.median:.0f} | {now.median:.0f} | {now.median / then.median:.2f} "
+              f"| {then.least:.0f} to {then.most:.0f} |")
