@@ -1,4 +1,4 @@
-"""Compares two builds of framefs in one run: every figure of framefs, by turns with each program."""
+"""Compares two builds of framefs in one run: every figure of framefs, by turns with each."""
 
 import disciplines as d
 import mounts
@@ -21,7 +21,7 @@ def _tasks(all_data, folder, programs, who):
 
 
 def run(all_data, folder, programs, before, runs, progress):
-    """Prints a row for each figure: both medians, the ratio of the two, and the least and the most of the
+    """Prints a row for each figure: both medians, their ratio, and the least and the most of the
     build before, which show how much the figure varies by itself."""
     ours = _tasks(all_data, folder, programs, d.FRAMEFS)
     theirs = _tasks(all_data, folder, programs | {"framefs": before}, BEFORE)
