@@ -70,6 +70,10 @@ struct MountOptions {
   std::uint64_t cache_bytes = 256u << 20;  // limit of decoded blocks, including those in flight
   unsigned threads = 0;                    // number of decoding threads; 0: one for each CPU
   unsigned attr_timeout_ms = 1000;         // how long the kernel caches names and attributes
+  bool list_info = false;                  // list the attributes that describe a frame
+  std::optional<unsigned> uid;             // the owner that all files show; empty: their own
+  std::optional<unsigned> gid;             // the group that all files show; empty: their own
+  unsigned mode_mask = 0;                  // mode bits that no file shows
   std::string fs_name;                     // the source in lists of mounts; empty: SOURCE
   std::string subtype = "framefs";         // the type in lists of mounts, behind "fuse."
   std::vector<std::string> vfs_options;    // for the kernel, such as noexec

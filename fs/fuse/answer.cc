@@ -13,7 +13,7 @@ constexpr std::size_t kMaxPieces = 1000;
 fuse_entry_param entry_param(const fs::NodeEntry& entry, const Mount& mount) {
   fuse_entry_param param{};
   param.ino = entry.id;
-  param.attr = entry.stat;
+  param.attr = shown(mount, entry.stat);
   param.attr_timeout = mount.attr_timeout_s;
   param.entry_timeout = mount.attr_timeout_s;
   return param;
@@ -34,7 +34,8 @@ struct Sender {
   }
 
   void operator()(AttrAnswer& answer) const {
-    fuse_reply_attr(req, &answer.stat, mount.attr_timeout_s);
+    const auto attributes = shown(mount, answer.stat);
+    fuse_reply_attr(req, &attributes, mount.attr_timeout_s);
   }
 
   void operator()(LinkAnswer& answer) const { fuse_reply_readlink(req, answer.target.c_str()); }
@@ -90,10 +91,14 @@ struct Sender {
       for (const auto span : spans) joined.insert(joined.end(), span.begin(), span.end());
       pieces.push_back(piece(joined));
     }
+    std::uint64_t size = 0;
+    for (const auto& span : spans) size += span.size();
+    mount.counters.note_read(size);
     fuse_reply_iov(req, pieces.data(), static_cast<int>(pieces.size()));
   }
 
   void operator()(FileAnswer& answer) const {
+    mount.counters.note_read(answer.size);
     fuse_bufvec source{};
     source.count = 1;
     source.buf[0].size = answer.size;
@@ -104,6 +109,7 @@ struct Sender {
   }
 
   void operator()(WrittenAnswer& answer) const {
+    mount.counters.note_written(answer.size);
     fuse_reply_write(req, answer.size);
     if (const auto& wrong = answer.misplaced) mount.stale_pages.note(wrong->node, wrong->offset);
   }
@@ -118,6 +124,14 @@ struct Sender {
 };
 
 }  // namespace
+
+struct stat shown(const Mount& mount, struct stat attributes) noexcept {
+  const auto& options = mount.options;
+  attributes.st_uid = options.uid.value_or(attributes.st_uid);
+  attributes.st_gid = options.gid.value_or(attributes.st_gid);
+  if (!S_ISLNK(attributes.st_mode)) attributes.st_mode &= ~static_cast<mode_t>(options.mode_mask);
+  return attributes;
+}
 
 void send(fuse_req_t req, Mount& mount, Answer answer) { std::visit(Sender{req, mount}, answer); }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cerrno>
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <new>
@@ -16,6 +17,7 @@
 #include "fs/core/log.h"
 #include "fs/fuse/handles.h"
 #include "fs/fuse/passthrough.h"
+#include "fs/fuse/request_counters.h"
 #include "fs/fuse/request_scope.h"
 #include "fs/fuse/stale_pages.h"
 #include "fs/tree/filesystem.h"
@@ -36,6 +38,8 @@ struct Mount {
   Passthrough passthrough;
   StalePages stale_pages;
   fuse_session* session = nullptr;  // set before the first request
+  fs::MountOptions options{};       // set before the first request
+  RequestCounters counters{};
 };
 
 // The object that FUSE's `number` stands for in `table`. Errors: system, EBADF.
@@ -102,6 +106,9 @@ using Answer = std::variant<Done, EntryAnswer, AttrAnswer, LinkAnswer, StatfsAns
                             CreateAnswer, OpendirAnswer, BytesAnswer, FileAnswer, WrittenAnswer,
                             BufferAnswer, OffsetAnswer, SizeAnswer>;
 
+// The attributes of a file as the mount shows them, with the owner and mode that the options set.
+struct stat shown(const Mount& mount, struct stat attributes) noexcept;
+
 // Sends one answer. If the caller is gone, takes back the handle or reference that it contained.
 void send(fuse_req_t req, Mount& mount, Answer answer);
 
@@ -110,13 +117,20 @@ void send(fuse_req_t req, Mount& mount, Answer answer);
 template <class Body>
 void answer(fuse_req_t req, const char* operation, Body&& body) noexcept {
   auto& mount = *static_cast<Mount*>(fuse_req_userdata(req));
+  const auto begin = std::chrono::steady_clock::now();
+  const auto count = [&](int result) {
+    mount.counters.note(operation, std::chrono::steady_clock::now() - begin, result);
+  };
   int error = EIO;
   try {
     Result<Answer> made = [&] {
       const RequestScope scope(req, mount.session, operation);
       return std::forward<Body>(body)(mount);
     }();
-    if (made) return send(req, mount, std::move(*made));
+    if (made) {
+      send(req, mount, std::move(*made));
+      return count(0);
+    }
     error = fs::errno_of(made.error());
     if (made.error().kind == codec::Errc::internal) mount.log.failure(operation, made.error());
   } catch (const std::bad_alloc&) {
@@ -125,6 +139,7 @@ void answer(fuse_req_t req, const char* operation, Body&& body) noexcept {
     mount.log.warn(std::string("BUG: ") + operation + ": " + unexpected.what());
   }
   fuse_reply_err(req, error);
+  count(error);
 }
 
 }  // namespace framefs::fuse

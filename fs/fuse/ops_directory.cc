@@ -94,7 +94,7 @@ bool add_entry_plus(Mount& mount, DirectoryBuffer& buffer, const fs::OpenFolder&
   const auto found = mount.filesystem.tree().lookup(directory, entry);
   if (found) {
     param.ino = found->id;
-    param.attr = found->stat;
+    param.attr = shown(mount, found->stat);
     param.attr_timeout = mount.attr_timeout_s;
     param.entry_timeout = mount.attr_timeout_s;
   }

@@ -1,5 +1,8 @@
+#include <unistd.h>
+
 #include <cerrno>
 #include <span>
+#include <string_view>
 
 #include "fs/fuse/answer.h"
 #include "fs/fuse/operations.h"
@@ -14,8 +17,21 @@ Result<Answer> answer_bytes(std::vector<char> bytes, std::size_t room) {
   return BufferAnswer{std::move(bytes)};
 }
 
+bool asks_for_stats(fuse_ino_t node, std::string_view name) {
+  return node == FUSE_ROOT_ID && name == kStatsAttribute;
+}
+
+// The statistics contain paths and the activity of other users.
+Result<Answer> answer_stats(fuse_req_t req, const Mount& mount, std::size_t room) {
+  const auto asker = fuse_req_ctx(req)->uid;
+  if (asker != 0 && asker != ::geteuid()) return fs::system_error_of(EPERM, "statistics");
+  const auto text = stats_json(mount.counters, mount.filesystem, mount.options);
+  return answer_bytes({text.begin(), text.end()}, room);
+}
+
 void op_getxattr(fuse_req_t req, fuse_ino_t node, const char* name, std::size_t size) {
   answer(req, "getxattr", [&](Mount& mount) -> Result<Answer> {
+    if (asks_for_stats(node, name)) return answer_stats(req, mount, size);
     FRAMEFS_TRY(auto value, mount.filesystem.attributes().xattr(node, name));
     return answer_bytes(std::move(value), size);
   });

@@ -7,11 +7,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <memory>
 #include <optional>
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include <fuse_lowlevel.h>
 
@@ -23,6 +25,7 @@
 #include "fs/fuse/operations.h"
 #include "fs/fuse/request_loop.h"
 #include "fs/fuse/sandbox.h"
+#include "fs/fuse/signal_listener.h"
 #include "fs/fuse/watchdog.h"
 #include "fs/tree/filesystem.h"
 #include "fs/tree/mount_root.h"
@@ -127,10 +130,11 @@ void disconnect(fuse_session* session) {
 // Serves inside the sandbox; `watchdog` then unmounts. `needs` is empty if there is no sandbox.
 Status serve(Mount& mount, const fs::MountOptions& options,
              const std::optional<SandboxNeeds>& needs, const Watchdog* watchdog,
-             const std::function<void()>& on_ready) {
+             SignalListener& signals, const std::function<void()>& on_ready) {
   auto* const session = mount.session;
   // Must come before any thread starts.
   if (needs) mount.log.info(enter_sandbox(*needs));
+  signals.start();
   const auto announcer = start_announcer(options, watchdog, mount.log, on_ready);
   mount.stale_pages.start([session](fs::NodeId node, std::uint64_t offset) {
     // An error is harmless: the kernel has forgotten the file meanwhile.
@@ -147,7 +151,17 @@ Status serve(Mount& mount, const fs::MountOptions& options,
     fuse_session_unmount(session);
   }
   mount.stale_pages.stop();
+  signals.stop();
   return served;
+}
+
+// Opens the log file again, for a program that has renamed it.  Inside the sandbox, only the
+// watchdog can open it.
+void replace_log(const LogFile& file, const Watchdog* watchdog, fs::Log& log) {
+  auto opened = watchdog != nullptr ? watchdog->open_log() : open_log_file(file.path);
+  if (!opened) return log.warn("the log cannot be opened again: " + fs::describe(opened.error()));
+  file.replace(std::move(*opened));
+  log.info("the log was opened again");
 }
 
 // The needs of the sandbox; empty if the mount has no sandbox.
@@ -189,7 +203,7 @@ Status check_mount(const fs::MountOptions& options) {
 }
 
 Status serve_mount(const fs::MountOptions& options, fs::Log& log,
-                   const std::function<void()>& on_ready) {
+                   const std::function<void()>& on_ready, const LogFile* log_file) {
   fs::keep_heap_small();
   const auto watchdog = Watchdog::start(options.mountpoint);
   if (!watchdog) {
@@ -198,6 +212,13 @@ Status serve_mount(const fs::MountOptions& options, fs::Log& log,
         "start: " +
         fs::describe(watchdog.error()));
   }
+  std::function<void()> report;
+  SignalListener::Actions actions{{SIGUSR1, [&report] { report(); }}};
+  if (log_file != nullptr) {
+    if (watchdog) watchdog->keep_log_path(log_file->path);
+    actions.emplace(SIGHUP, [&] { replace_log(*log_file, watchdog ? &*watchdog : nullptr, log); });
+  }
+  SignalListener signals(std::move(actions));
   FRAMEFS_TRY(const auto filesystem, fs::Filesystem::open(options, log));
   FRAMEFS_TRY(const auto needs,
               plan_sandbox(options, filesystem->is_read_only(), watchdog.has_value(), log));
@@ -210,6 +231,7 @@ Status serve_mount(const fs::MountOptions& options, fs::Log& log,
               {},
               {},
               {}};
+  mount.options = options;
   // The kernel has already applied the caller's umask.
   ::umask(0);
   auto words = mount_options_text(options, filesystem->is_read_only());
@@ -228,9 +250,10 @@ Status serve_mount(const fs::MountOptions& options, fs::Log& log,
   mount.session = session.get();
   if (fuse_set_signal_handlers(session.get()) != 0) return fs::system_error("signal handlers");
   Status served;
+  report = [&] { log.info("statistics: " + stats_json(mount.counters, *filesystem, options)); };
   if (fuse_session_mount(session.get(), options.mountpoint.c_str()) == 0) {
     if (watchdog) watchdog->mounted(options.mountpoint);
-    served = serve(mount, options, needs, watchdog ? &*watchdog : nullptr, on_ready);
+    served = serve(mount, options, needs, watchdog ? &*watchdog : nullptr, signals, on_ready);
   } else {
     served = fs::system_error_of(EPERM, "the kernel refused the mount, see the message above");
   }

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <filesystem>
 #include <functional>
 
 #include "codec/core/result.h"
+#include "fs/core/file.h"
 #include "fs/core/log.h"
 #include "fs/core/mount_options.h"
 
@@ -14,12 +16,21 @@ using codec::Status;
 // Errors: system, `field` being a sentence for the user.
 Status check_mount(const fs::MountOptions& options);
 
+// A log file that can be opened again while the daemon runs.
+struct LogFile {
+  std::filesystem::path path;  // absolute
+  // Called with the new file, on any thread.
+  std::function<void(fs::UniqueFd)> replace;
+};
+
 // Mounts; serves until the mount is unmounted or a SIGTERM, SIGINT or SIGHUP arrives; unmounts.
 // `on_ready` is called once, on a thread of its own, when the mount answers requests.
+// SIGUSR1 writes the statistics to the log.  With a `log_file`, SIGHUP opens the log again and does
+// not end the mount.
 // Threads: only one mount of a process at a time handles the signals; call it before starting
 // threads.
 // Errors: system.
 Status serve_mount(const fs::MountOptions& options, fs::Log& log,
-                   const std::function<void()>& on_ready);
+                   const std::function<void()>& on_ready, const LogFile* log_file = nullptr);
 
 }  // namespace framefs::fuse

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@
 #include <chrono>
 #include <climits>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <optional>
 #include <string>
@@ -33,6 +35,8 @@ enum class Watchdog::Word : char {
   mount_number = 'M',
   readahead = 'R',
   unmount = 'U',
+  log_path = 'L',
+  open_log = 'O',
 };
 
 namespace {
@@ -52,7 +56,39 @@ constexpr char kNotDone = 0;
 // The text of Word::unmount if the kernel still sends requests.
 constexpr const char* kConnected = "connected";
 
+// The space for one descriptor beside the text of a message.
+struct DescriptorSpace {
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> bytes{};
+};
+msghdr message_of(iovec& text, DescriptorSpace& space) {
+  msghdr message{};
+  message.msg_iov = &text;
+  message.msg_iovlen = 1;
+  message.msg_control = space.bytes.data();
+  message.msg_controllen = space.bytes.size();
+  return message;
+}
+
 // ------------------------------------------------------------------------- the daemon's side
+
+// Receives the answer to Word::open_log.
+Result<fs::UniqueFd> receive_log(int socket) {
+  char answer = 0;
+  iovec text{.iov_base = &answer, .iov_len = 1};
+  DescriptorSpace space;
+  msghdr message = message_of(text, space);
+  ssize_t got = 0;
+  do {
+    got = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+  } while (got < 0 && errno == EINTR);
+  const auto* const header = CMSG_FIRSTHDR(&message);
+  if (got != 1 || answer != kDone || header == nullptr || header->cmsg_type != SCM_RIGHTS) {
+    return fs::system_error_of(EIO, "the watchdog cannot open it");
+  }
+  int fd = -1;
+  std::memcpy(&fd, CMSG_DATA(header), sizeof(fd));
+  return fs::UniqueFd(fd);
+}
 
 // The standard streams of the watchdog: it reads from the socket, prints nothing, and has no other
 // open files.
@@ -115,9 +151,10 @@ fs::UniqueFd open_path(const char* path) { return fs::UniqueFd(::open(path, O_PA
 
 // ----------------------------------------------------------------------- the watchdog's side
 
-// The messages of the daemon so far: the mountpoint, and the number of its mount once it has one.
+// The messages of the daemon so far.
 struct Message {
   std::string mountpoint;
+  std::string log_path;
   std::optional<int> mount;
 };
 
@@ -196,6 +233,23 @@ bool unmount_for_daemon(const Message& message, bool is_connected) {
   return unmount(top.get(), message.mountpoint);
 }
 
+// Sends a descriptor of the log file, or an answer without a descriptor.
+void send_log(int socket, const std::string& path) {
+  const auto log = open_log_file(path);
+  if (!log) return answer_daemon(socket, false);
+  char answer = kDone;
+  iovec text{.iov_base = &answer, .iov_len = 1};
+  DescriptorSpace space;
+  msghdr message = message_of(text, space);
+  auto* const header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof(int));
+  const int fd = log->get();
+  std::memcpy(CMSG_DATA(header), &fd, sizeof(fd));
+  [[maybe_unused]] const auto told = ::sendmsg(socket, &message, MSG_NOSIGNAL);
+}
+
 void note_number(Message& message, std::string_view text) {
   int number = 0;
   if (std::from_chars(text.data(), text.data() + text.size(), number).ec == std::errc()) {
@@ -221,6 +275,13 @@ Message serve_daemon(int socket) {
         continue;
       case Word::readahead:
         answer_daemon(socket, set_readahead(text));
+        continue;
+      case Word::log_path:
+        // The first path counts: a daemon that was taken over cannot have other files opened.
+        if (message.log_path.empty()) message.log_path = text;
+        continue;
+      case Word::open_log:
+        send_log(socket, message.log_path);
         continue;
       case Word::unmount:
         answer_daemon(socket, unmount_for_daemon(message, text == kConnected));
@@ -284,6 +345,19 @@ bool Watchdog::set_readahead(dev_t device, unsigned kib) const {
   return ask(Word::readahead, fmt::format("{}:{} {}", major(device), minor(device), kib));
 }
 
+void Watchdog::keep_log_path(const std::filesystem::path& path) const {
+  // If the watchdog is gone, open_log() will fail.
+  say(Word::log_path, path.native());
+}
+
+Result<fs::UniqueFd> Watchdog::open_log() const {
+  const char word = static_cast<char>(Word::open_log);
+  return channel_->with([&](const fs::UniqueFd& life) -> Result<fs::UniqueFd> {
+    if (::send(life.get(), &word, 1, MSG_NOSIGNAL) < 0) return fs::system_error("send");
+    return receive_log(life.get());
+  });
+}
+
 bool Watchdog::unmount(bool is_connected) const {
   return ask(Word::unmount, is_connected ? kConnected : "");
 }
@@ -292,6 +366,13 @@ Watchdog::~Watchdog() {
   if (pid_ < 0) return;
   ::kill(pid_, SIGKILL);
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) continue;
+}
+
+Result<fs::UniqueFd> open_log_file(const std::filesystem::path& path) {
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY;
+  fs::UniqueFd log(::open(path.c_str(), kFlags, 0644));
+  if (!log) return fs::system_error("open");
+  return log;
 }
 
 bool is_watchdog(std::string_view name) noexcept { return name == kName; }

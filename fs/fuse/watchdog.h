@@ -30,6 +30,10 @@ class Watchdog {
   // The daemon confines itself (sandbox.h); the watchdog then performs the calls below for it.
   // Sets the kernel's read-ahead of a mount. Returns whether it succeeded.
   [[nodiscard]] bool set_readahead(dev_t device, unsigned kib) const;
+  // Sets the only path that open_log() opens.  Must be called before the daemon confines itself.
+  void keep_log_path(const std::filesystem::path& path) const;
+  // Opens the log file, which it creates if necessary.  Errors: system.
+  [[nodiscard]] Result<fs::UniqueFd> open_log() const;
   // Unmounts, even if files are open. False if that failed, or if the mount no longer exists.
   // `is_connected`: whether the kernel still sends requests. If not, the mount may already be gone,
   // and another mount may have its place and its number; then only a dead mount is unmounted.
@@ -56,6 +60,9 @@ class Watchdog {
   // The daemon's end of the socket. No other process has it, so it closes when the daemon dies.
   std::unique_ptr<Channel> channel_;
 };
+
+// Opens a log file for appending; creates it if necessary.  Errors: system.
+Result<fs::UniqueFd> open_log_file(const std::filesystem::path& path);
 
 // Whether a program called by `name` must act as the watchdog and do nothing else.
 bool is_watchdog(std::string_view name) noexcept;

@@ -71,6 +71,7 @@ void DecodeCache::Ticket::publish(Value value, std::uint64_t bytes) {
   cache.shard_of(key_).with([&](Shard& shard) {
     auto& slot = shard.slots.at(key_);
     shard.by_age.splice(shard.by_age.begin(), age);
+    shard.counts.made_bytes += bytes;
     slot = {.value = value, .flight = nullptr, .bytes = held, .age = shard.by_age.begin()};
   });
   flight_->land(std::move(value));
@@ -94,6 +95,7 @@ DecodeCache::Claim DecodeCache::claim(const CacheKey& key, std::uint64_t bytes) 
   const std::uint64_t reserved = bytes == 0 ? 0 : bytes + kOverheadBytes;
   auto claim = shard_of(key).with([&](Shard& shard) -> Claim {
     const auto at = shard.slots.find(key);
+    ++(at == shard.slots.end() ? shard.counts.misses : shard.counts.hits);
     if (at == shard.slots.end()) {
       auto flight = std::make_shared<Flight>();
       shard.slots.emplace(key, Slot{.value = nullptr, .flight = flight, .bytes = 0, .age = {}});
@@ -111,6 +113,17 @@ DecodeCache::Claim DecodeCache::claim(const CacheKey& key, std::uint64_t bytes) 
     make_room();
   }
   return claim;
+}
+
+DecodeCache::Counts DecodeCache::counts() {
+  Counts sum;
+  for (auto& guarded : shards_) {
+    const auto part = guarded.with([](Shard& shard) { return shard.counts; });
+    sum.hits += part.hits;
+    sum.misses += part.misses;
+    sum.made_bytes += part.made_bytes;
+  }
+  return sum;
 }
 
 bool DecodeCache::knows(const CacheKey& key) {

@@ -175,6 +175,14 @@ class DecodeCache {
   // The number of large requests that wait for admission now.
   [[nodiscard]] std::size_t waiting_large() const;
 
+  // Counts since the mount was made.
+  struct Counts {
+    std::uint64_t hits = 0;
+    std::uint64_t misses = 0;
+    std::uint64_t made_bytes = 0;  // decoded and put into the cache
+  };
+  [[nodiscard]] Counts counts();
+
   // The memory of all values now.  Units: bytes.
   [[nodiscard]] std::uint64_t held_bytes() const noexcept {
     return held_.load(std::memory_order_relaxed);
@@ -193,6 +201,7 @@ class DecodeCache {
   struct Shard {
     std::unordered_map<CacheKey, Slot, KeyHash> slots;
     std::list<CacheKey> by_age;  // of the ready values, latest use first
+    Counts counts;
   };
   static constexpr std::size_t kShards = 16;
   // An attempt to evict passes over at most this number of values in use in a shard.  Hence

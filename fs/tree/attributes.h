@@ -13,6 +13,7 @@
 
 #include "codec/core/limits.h"
 #include "codec/frame/frame.h"
+#include "fs/core/mount_options.h"
 #include "fs/source/frame_origin.h"
 #include "fs/tree/file_contents.h"
 #include "fs/tree/frame_writers.h"
@@ -47,7 +48,8 @@ class Attributes {
     const FrameWriters& writers;
     FileContents& contents;
   };
-  Attributes(const codec::Limits& limits, const Parts& parts) : limits_(limits), parts_(parts) {}
+  Attributes(const MountOptions& options, const Parts& parts)
+      : limits_(options.limits), lists_info_(options.list_info), parts_(parts) {}
 
   // `file` is an open file of the node, or null.  Returns the attributes after the change.
   Result<struct stat> set(NodeId id, const AttributeChange& change, OpenFile* file);
@@ -80,6 +82,7 @@ class Attributes {
   Result<std::vector<char>> frame_xattr(Node& node, std::string_view name);
 
   const codec::Limits limits_;
+  const bool lists_info_;  // list the attributes that describe a frame
   const Parts parts_;
 };
 

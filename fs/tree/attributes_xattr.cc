@@ -71,18 +71,21 @@ Result<Attributes::OpenedFrame> Attributes::open_frame(Node& node) {
   return OpenedFrame{std::move(origin), std::move(*opened)};
 }
 
-// The attributes that the mount computes for a frame; empty if there is no frame that can be
-// opened.
+// The attributes of a frame that are listed; empty if there is no frame that can be opened.
+// Copying tools try to set every attribute that they see, but nobody can set those that describe
+// the frame.  Hence these are listed on request only.
 std::vector<std::string> Attributes::frame_xattr_names(Node& node) {
   std::vector<std::string> names;
   if (!node.key.shows_frame()) return names;
   const auto opened = open_frame(node);
   if (!opened) return names;
-  names.emplace_back(kInfo);
+  if (lists_info_) names.emplace_back(kInfo);
   const auto add = [&](std::string_view prefix, const std::string& name) {
     if (is_attribute_name(name)) names.push_back(std::string(prefix) + name);
   };
-  for (const auto& layer : opened->frame.metalayers()) add(kMeta, layer.name);
+  if (lists_info_) {
+    for (const auto& layer : opened->frame.metalayers()) add(kMeta, layer.name);
+  }
   if (const auto session = parts_.writers.session_of(node)) {
     for (const auto& name : session->vlmeta_names()) add(kVlmeta, name);
   } else {

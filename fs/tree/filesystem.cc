@@ -74,14 +74,15 @@ Filesystem::Filesystem(const MountOptions& options, Log& log, MountRoot found,
                            .locator = locator_,
                            .probe = probe_,
                            .names = name_map_,
+                           .log = log_,
                            .new_frames = new_frames_,
                            .writers = writers_,
                            .contents = contents_}),
-      attributes_(options.limits, {.tree = tree_,
-                                   .locator = locator_,
-                                   .containers = containers_,
-                                   .writers = writers_,
-                                   .contents = contents_}),
+      attributes_(options, {.tree = tree_,
+                            .locator = locator_,
+                            .containers = containers_,
+                            .writers = writers_,
+                            .contents = contents_}),
       sessions_(overlay_, log_, std::chrono::milliseconds(options.write.commit_interval_ms),
                 [this](const FileKey& file, const FileIdentity& identity) {
                   views_.end_session(file, identity);
@@ -91,6 +92,10 @@ Filesystem::Filesystem(const MountOptions& options, Log& log, MountRoot found,
 bool Filesystem::is_being_written(NodeId id) const {
   const auto node = tree_.find(id);
   return node && writers_.session_of(**node) != nullptr;
+}
+
+Filesystem::Activity Filesystem::activity() {
+  return {.cache = cache_.counts(), .cache_held_bytes = cache_.held_bytes()};
 }
 
 }  // namespace framefs::fs

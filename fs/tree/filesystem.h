@@ -41,6 +41,13 @@ class Filesystem {
   Namespace& names() noexcept { return namespace_; }         // changes of names
   Attributes& attributes() noexcept { return attributes_; }  // changes of attributes, xattrs
 
+  // The activity since the mount was made, for statistics.  Units: bytes.
+  struct Activity {
+    DecodeCache::Counts cache;
+    std::uint64_t cache_held_bytes = 0;
+  };
+  [[nodiscard]] Activity activity();
+
   // Whether a session writes the node's frame.
   [[nodiscard]] bool is_being_written(NodeId id) const;
 

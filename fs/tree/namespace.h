@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "fs/core/log.h"
 #include "fs/core/mount_options.h"
 #include "fs/source/folder.h"
 #include "fs/tree/file_contents.h"
@@ -37,6 +38,7 @@ class Namespace {
     NodeLocator& locator;
     SourceProbe& probe;
     const NameMap& names;
+    Log& log;
     const NewFramePolicy& new_frames;
     const FrameWriters& writers;
     FileContents& contents;

@@ -32,14 +32,19 @@ FrameSummary summary_of_new(Expected expected) {
 }  // namespace
 
 // Refuses a new name if SOURCE would not show the entry as `shown_as` under it.  Such names are
-// reserved for those who write to SOURCE directly.
+// reserved for those who write to SOURCE directly; the log explains it.
 Status Namespace::check_new_name(const std::string& name, ShownAs shown_as) const {
   const auto expected = expected_content(name);
   const bool is_kept =
       shown_as == ShownAs::container ||
       (keep_suffix_ && (expected == Expected::frame || shown_as != ShownAs::itself));
   if (is_hidden(name) || (expected != Expected::nothing && !is_kept)) {
-    return system_error_of(EPERM, "name");
+    auto refused = system_error_of(
+        EPERM,
+        "a name with this suffix is not made in a mount, which compresses new files itself; copy "
+        "frames into SOURCE");
+    parts_.log.failure(name, refused.error());
+    return refused;
   }
   return {};
 }

@@ -1,13 +1,16 @@
 #include "src/cli/cli.h"
 
 #include <array>
+#include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include <CLI/CLI.hpp>
+#include <fmt/core.h>
 
 #include "src/cli/arguments.h"
 #include "src/cli/commands.h"
@@ -107,6 +110,36 @@ void add_view_options(CLI::App& app, Command& command, Given& given) {
       ->default_str("1");
 }
 
+// A validator for octal modes, with the syntax of chmod(1).
+CLI::Validator octal_mode() {
+  const auto convert = [](std::string& text) {
+    unsigned mode = 0;
+    const char* const end = text.data() + text.size();
+    const auto number = std::from_chars(text.data(), end, mode, 8);
+    const bool is_mode = number.ec == std::errc() && number.ptr == end && mode <= 0777;
+    if (!is_mode) return fmt::format("\"{}\" is not an octal mode such as 022", text);
+    text = std::to_string(mode);
+    return std::string();
+  };
+  return CLI::Validator(convert, "", "MODE");
+}
+
+void add_attribute_options(CLI::App& app, Command& command) {
+  constexpr std::uint64_t kMaxId = 4294967294;
+  auto& mount = command.mount;
+  app.add_option("--uid", mount.uid, "Show this user as the owner of all files")
+      ->check(whole_number(0, kMaxId))
+      ->option_text("ID");
+  app.add_option("--gid", mount.gid, "Show this group as that of all files")
+      ->check(whole_number(0, kMaxId))
+      ->option_text("ID");
+  app.add_option("--umask", mount.mode_mask, "Show no file with these bits of its mode")
+      ->transform(octal_mode())
+      ->option_text("MODE");
+  app.add_flag("--list-info", mount.list_info,
+               "List user.framefs.info and .meta.* among the attributes; they can always be read");
+}
+
 void add_options(CLI::App& app, Command& command, Given& given) {
   app.add_option("SOURCE", command.mount.source, "A directory, one frame, or one container")
       ->required();
@@ -131,6 +164,11 @@ void add_options(CLI::App& app, Command& command, Given& given) {
       ->option_text("N")
       ->default_str("0");
   add_write_options(app, command, given);
+  app.add_flag("--nonempty", command.allow_nonempty,
+               "Mount on a directory with files, which the mount hides");
+  app.add_flag("--replace-stale", command.replace_stale,
+               "Remove a mount at MOUNTPOINT whose daemon is gone");
+  add_attribute_options(app, command);
   app.add_option("--fsname", command.mount.fs_name,
                  "The source that mount lists show; SOURCE by default")
       ->option_text("NAME");
@@ -144,11 +182,12 @@ void add_options(CLI::App& app, Command& command, Given& given) {
   // The option that "-o noexec" becomes.  It takes one value each time; otherwise it would take the
   // paths after it as values.
   app.add_option("--vfs", command.mount.vfs_options)->allow_extra_args(false)->group("");
+  app.add_flag("--remount", command.remount)->group("");        // "-o remount" becomes this
   app.add_flag("--check-only", command.check_only)->group("");  // mount -f becomes this
   app.footer(
       "-o OPTION[,OPTION]: the same options as mount(8) writes them, cache_size=64M for\n"
       "--cache-size 64M; also noexec, nosuid, nodev and the like.\n\n"
-      "fusermount3 -u MOUNTPOINT unmounts.\n\n" +
+      "framefs umount MOUNTPOINT unmounts.\n\n" +
       command_list());
   app.set_version_flag("-V,--version", std::string("framefs ") + kVersion);
 }
@@ -197,6 +236,9 @@ Parsed parse_command_line(const std::vector<std::string>& arguments) {
   // The daemon changes its working directory, so the paths must be absolute.
   command.mount.source = std::filesystem::absolute(command.mount.source);
   command.mount.mountpoint = std::filesystem::absolute(command.mount.mountpoint);
+  if (!command.log_file.empty()) {
+    command.log_file = std::filesystem::absolute(command.log_file).string();
+  }
   return {.command = std::move(command), .exit_code = kExitOk};
 }
 

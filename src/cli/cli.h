@@ -15,7 +15,10 @@ struct Command {
   bool foreground = false;
   bool check_only = false;  // mount(8)'s "fake": everything but the mount itself
   bool is_mount_helper = false;
-  std::string log_file;  // empty: syslog in the background, stderr in the foreground
+  bool allow_nonempty = false;  // mount over a directory with files
+  bool replace_stale = false;   // first remove a mount whose daemon is gone
+  bool remount = false;         // change the existing mount
+  std::string log_file;         // empty: syslog in the background, stderr in the foreground
 };
 
 // Holds a command to run, or the exit code if there is nothing to run: after --help, --version or a

@@ -20,6 +20,9 @@
 #include "src/demo/cmd_demo.h"
 #include "src/info/cmd_info.h"
 #include "src/mount/cmd_mount.h"
+#include "src/observe/cmd_list.h"
+#include "src/observe/cmd_stats.h"
+#include "src/observe/cmd_umount.h"
 #include "src/pack/cmd_pack.h"
 #include "src/pack/cmd_unpack.h"
 
@@ -46,6 +49,9 @@ constexpr std::array kSubcommands = {
     Subcommand{"check", "find damage in frames; save what is left of them", run_check,
                check_syntax},
     Subcommand{"compact", "rewrite frames without dead space", run_compact, compact_syntax},
+    Subcommand{"list", "list mounts with their daemons", run_list, list_syntax},
+    Subcommand{"stats", "show what the daemon of a mount has done", run_stats, stats_syntax},
+    Subcommand{"umount", "unmount, and wait until all is committed", run_umount, umount_syntax},
     Subcommand{"demo", "make a small sample dataset to try everything on", run_demo, demo_syntax},
     Subcommand{"completion", "print the completion script for a shell", print_completion,
                completion_syntax},

@@ -74,6 +74,10 @@ std::expected<std::vector<std::string>, std::string> expand_mount_options(
     const auto word = words.substr(0, words.find(','));
     words.remove_prefix(std::min(words.size(), word.size() + 1));
     if (is_ignored(word)) continue;
+    if (word == "remount") {
+      options.emplace_back("--remount");
+      continue;
+    }
     if (holds(kVfsWords, word)) {
       options.push_back("--vfs=" + std::string(word));
       continue;
@@ -91,6 +95,7 @@ std::expected<std::vector<std::string>, std::string> expand_mount_options(
 
 std::vector<std::string> mount_words(const CommandSyntax& mount) {
   std::vector<std::string> all(kVfsWords.begin(), kVfsWords.end());
+  all.emplace_back("remount");
   for (const auto& option : mount.options) {
     for (const auto& word : words_of(option))
       all.push_back(word + (option.takes_value() ? "=" : ""));

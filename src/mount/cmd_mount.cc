@@ -1,8 +1,10 @@
 #include "src/mount/cmd_mount.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -10,36 +12,21 @@
 #include <utility>
 
 #include <fmt/core.h>
-#include <spdlog/sinks/basic_file_sink.h>
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/sinks/syslog_sink.h>
-#include <spdlog/spdlog.h>
 
 #include "fs/core/error_map.h"
 #include "fs/core/log.h"
 #include "fs/fuse/session.h"
 #include "src/cli/cli.h"
+#include "src/cli/collected_log.h"
 #include "src/cli/exit_codes.h"
 #include "src/mount/daemon.h"
+#include "src/mount/log_target.h"
+#include "src/mount/remount.h"
 #include "src/mount/service_manager.h"
+#include "src/observe/fusermount.h"
 
 namespace framefs {
 namespace {
-
-std::shared_ptr<spdlog::logger> make_logger(const Command& command) {
-  spdlog::sink_ptr sink;
-  if (!command.log_file.empty()) {
-    sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(command.log_file);
-  } else if (command.foreground) {
-    sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
-  } else {
-    sink = std::make_shared<spdlog::sinks::syslog_sink_mt>("framefs", LOG_PID, LOG_DAEMON, false);
-  }
-  auto logger = std::make_shared<spdlog::logger>("framefs", std::move(sink));
-  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e %l: %v");
-  logger->flush_on(spdlog::level::info);
-  return logger;
-}
 
 int report(const codec::Error& error) {
   std::cerr << "framefs: " << fs::describe(error) << '\n';
@@ -49,14 +36,24 @@ int report(const codec::Error& error) {
 // `daemon` is null if the program stays in the foreground.
 int serve(const Command& command, std::unique_ptr<Daemon> daemon) {
   allow_most_open_files();
-  fs::Log log(make_logger(command), fs::daemon_log_limits());
+  const auto target = LogTarget::open(command);
+  if (!target) {
+    std::cerr << fmt::format("framefs: {}: {}\n", command.log_file, fs::describe(target.error()));
+    return kExitFailure;
+  }
+  auto& logs = **target;
+  fs::Log log(logs.logger(), fs::daemon_log_limits());
   const auto on_ready = [&] {
     log.info(fmt::format("{} is mounted on {}", command.mount.source.string(),
                          command.mount.mountpoint.string()));
     if (daemon) daemon->ready();
     tell_service_manager("READY=1");
   };
-  const auto served = fuse::serve_mount(command.mount, log, on_ready);
+  const fuse::LogFile log_file{.path = command.log_file, .replace = [&logs](fs::UniqueFd file) {
+                                 logs.continue_in(std::move(file));
+                               }};
+  const auto served = fuse::serve_mount(command.mount, log, on_ready,
+                                        command.log_file.empty() ? nullptr : &log_file);
   if (!served) return report(served.error());
   log.info(fmt::format("{} is unmounted", command.mount.mountpoint.string()));
   return kExitOk;
@@ -70,14 +67,39 @@ void allow_devices_and_setuid(std::vector<std::string>& words) {
   }
 }
 
+// A mount of a directory over itself hides nothing: it shows the files.
+bool hides_files(const fs::MountOptions& mount) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(mount.mountpoint, error) ||
+      std::filesystem::equivalent(mount.source, mount.mountpoint, error)) {
+    return false;
+  }
+  return !std::filesystem::is_empty(mount.mountpoint, error) && !error;
+}
+
+void remove_stale_mount(const std::filesystem::path& mountpoint) {
+  struct stat st{};
+  const bool is_stale = ::stat(mountpoint.c_str(), &st) != 0 && errno == ENOTCONN;
+  if (is_stale) run_fusermount(mountpoint_path(mountpoint.string()), true);
+}
+
 int run(Command command) {
   if (command.is_mount_helper && ::geteuid() == 0) {
     allow_devices_and_setuid(command.mount.vfs_options);
   }
+  if (command.remount) return remount(command);
+  if (command.replace_stale) remove_stale_mount(command.mount.mountpoint);
   std::error_code none;
   command.mount.onto_file = std::filesystem::is_regular_file(command.mount.mountpoint, none);
   if (const auto possible = fuse::check_mount(command.mount); !possible) {
     return report(possible.error());
+  }
+  if (!command.allow_nonempty && hides_files(command.mount)) {
+    print_messages(
+        {fmt::format("{} is not empty, and the mount would hide its files; --nonempty mounts "
+                     "anyway",
+                     command.mount.mountpoint.string())});
+    return kExitFailure;
   }
   if (command.check_only) return kExitOk;
   if (command.foreground) return serve(command, nullptr);

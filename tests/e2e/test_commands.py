@@ -8,7 +8,8 @@ from case import MountCase
 from command_case import CommandCase
 from frame_writer import plain_frame
 
-COMMANDS = ["mount", "compact", "info", "pack", "unpack"]
+COMMANDS = ["mount", "check", "compact", "completion", "demo", "info", "list", "pack", "stats", "umount",
+            "unpack"]
 
 
 class Words(CommandCase):

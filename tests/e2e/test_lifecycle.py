@@ -135,6 +135,50 @@ class Lifecycle(MountCase):
                 self.assertEqual(unmount(self.mountpoint).returncode, 0)
                 self.expect_clean_end(pid)
 
+    def test_a_mount_hides_no_files_unasked(self):
+        (self.mountpoint / "mine").write_bytes(b"mine")
+        message = self.expect_refusal(self.source, self.mountpoint, mentions=["is not empty"])
+        self.assertIn("--nonempty", message)
+        with self.mount("--nonempty") as mount:
+            self.assertEqual(os.listdir(mount.path()), ["a"])
+        with self.mount("-o", "nonempty"):
+            pass
+        (self.mountpoint / "mine").unlink()
+
+    def test_a_stale_mount_is_replaced_when_asked(self):
+        self.leave_stale_mount()
+        pid = self.start_background("--replace-stale")
+        self.assertEqual(unmount(self.mountpoint).returncode, 0)
+        self.expect_clean_end(pid)
+
+    def test_remounting(self):
+        if os.geteuid() != 0:
+            self.skipTest("remounting is root's")
+        helper = FRAMEFS.parent / "mount.framefs"
+        with self.mount("-o", "noexec") as mount:
+            self.tool(helper, self.source, self.mountpoint, "-o", "remount,ro")
+            with self.assertRaises(OSError) as caught:
+                open(mount.path("a"), "ab")
+            self.assertEqual(caught.exception.errno, errno.EROFS)
+            self.tool(helper, self.source, self.mountpoint, "-o", "remount,rw")
+            with open(mount.path("a"), "ab") as file:
+                file.write(b"more")
+            self.assertIn("noexec", self.mount_options()[0])
+            self.assertEqual(mount.path("a").read_bytes(), CONTENT + b"more")
+        with self.mount("--ro"):
+            refused = self.tool(helper, self.source, self.mountpoint, "-o", "remount,rw", check=False)
+            self.assertEqual(refused.returncode, 1)
+            self.assertIn(b"was mounted read-only and stays so", refused.stderr)
+        refused = self.tool(helper, self.source, self.mountpoint, "-o", "remount,ro", check=False)
+        self.assertIn(b"is no mount of framefs", refused.stderr)
+
+    def test_owners_and_modes_as_the_options_say(self):
+        os.chmod(self.frame, 0o666)
+        with self.mount("-o", "uid=1234,gid=2345,umask=027") as mount:
+            for status in (os.stat(mount.path("a")), next(os.scandir(mount.path())).stat()):
+                self.assertEqual((status.st_uid, status.st_gid, status.st_mode & 0o777), (1234, 2345, 0o640))
+            self.assertEqual(mount.path("a").read_bytes(), CONTENT)
+
     def test_what_lists_of_mounts_show(self):
         with self.mount("-o", "fsname=store,subtype=b2"):
             self.assertEqual(self.mount_options()[1:], ("fuse.b2", "store"))

@@ -454,6 +454,7 @@ class Namespace(MountCase):
                         with self.assertRaises(OSError) as caught:
                             attempt(mount.path(name))
                         self.assertEqual(caught.exception.errno, errno.EPERM)
+            self.assertRegex(mount.messages(), r"x\.b2frame: .* copy frames into SOURCE")
             os.mkdir(mount.path(".b2frame"))  # a name may consist of just a suffix
             self.assertEqual(listing(mount.path()), [".b2frame", "f", "p"])
 

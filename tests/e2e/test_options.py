@@ -16,15 +16,16 @@ DOCUMENTS = ("README.md", "fs/SEMANTICS.md")
 
 # Each command, and its section of the man page.
 SECTIONS = {"mount": "MOUNTING", "info": "INFO", "unpack": "UNPACKING", "pack": "PACKING",
-            "check": "CHECKING", "compact": "COMPACTING", "demo": "DEMO", "completion": "COMPLETION"}
+            "check": "CHECKING", "compact": "COMPACTING", "list": "LISTING", "stats": "STATISTICS",
+            "umount": "UNMOUNTING", "demo": "DEMO", "completion": "COMPLETION"}
 HELP = {"-h", "--help"}  # every command has them; the man page lists them once
 COMMAND_LINE_ONLY = {"foreground", "version"}  # not words of mount(8)
 
 # Words of mount(8), of libfuse and of other filesystems.  The man page has those that framefs
 # accepts.
-OTHER_WORDS = """allow_root auto_unmount bg bind default_permissions diratime fg gid=0 iversion
-    loud mand max_read=4096 nolazytime nomand norelatime nosymfollow nouser_xattr remount
-    retry=3 size=1M uid=0 umask=022 user_id=0""".split()
+OTHER_WORDS = """allow_root auto_unmount bg bind default_permissions diratime fg iversion
+    loud mand max_read=4096 nolazytime nomand norelatime nosymfollow nouser_xattr
+    retry=3 size=1M user_id=0""".split()
 
 # Runs the completion of `framefs WORDS...` as an interactive shell would.
 COMPLETE = r"""

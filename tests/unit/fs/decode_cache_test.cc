@@ -74,6 +74,17 @@ TEST_CASE("decode_cache: a value is made once when many threads ask", "[fs][deco
   }
 }
 
+TEST_CASE("decode_cache: hits, misses and made bytes are counted", "[fs][decode_cache][unit]") {
+  DecodeCache cache(kMuch);
+  CHECK_FALSE(touch(cache, 1, 100));
+  CHECK_FALSE(touch(cache, 2, 50));
+  CHECK(touch(cache, 1, 100));
+  const auto counts = cache.counts();
+  CHECK(counts.hits == 1);
+  CHECK(counts.misses == 2);
+  CHECK(counts.made_bytes == 150);
+}
+
 TEST_CASE("decode_cache: keys that differ in one part are different", "[fs][decode_cache][unit]") {
   DecodeCache cache(kMuch);
   const std::vector<CacheKey> keys = {

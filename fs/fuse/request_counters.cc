@@ -1,0 +1,83 @@
+#include "fs/fuse/request_counters.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+
+#include <nlohmann/json.hpp>
+
+namespace framefs::fuse {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::size_t kind_of(std::string_view operation) noexcept {
+  std::size_t kind = 0;
+  while (kind + 1 < RequestCounters::kKinds.size() && RequestCounters::kKinds[kind] != operation) {
+    ++kind;
+  }
+  return kind;
+}
+
+Json latency_json(const fs::LatencyHistogram& latency) {
+  constexpr double kMicrosecond = 1000;
+  const auto in_us = [](std::uint64_t ns) { return static_cast<double>(ns) / kMicrosecond; };
+  return {{"count", latency.count()},
+          {"sum_us", in_us(latency.sum_ns())},
+          {"p50_us", in_us(latency.quantile_ns(0.5))},
+          {"p99_us", in_us(latency.quantile_ns(0.99))}};
+}
+
+}  // namespace
+
+const std::array<RequestCounters::NamedError, 8> RequestCounters::kErrors = {
+    {{EIO, "EIO"},
+     {EOPNOTSUPP, "EOPNOTSUPP"},
+     {EFBIG, "EFBIG"},
+     {ENOSPC, "ENOSPC"},
+     {EROFS, "EROFS"},
+     {EPERM, "EPERM"},
+     {ENOENT, "ENOENT"},
+     {ENODATA, "ENODATA"}}};
+
+void RequestCounters::note(const char* operation, std::chrono::nanoseconds took,
+                           int error) noexcept {
+  latencies_[kind_of(operation)].note(took);
+  if (error == 0) return;
+  std::size_t i = 0;
+  while (i < kErrors.size() && kErrors[i].error != error) ++i;
+  errors_[i].add();
+}
+
+std::string stats_json(const RequestCounters& requests, fs::Filesystem& filesystem,
+                       const fs::MountOptions& options) {
+  const std::chrono::duration<double> uptime = std::chrono::steady_clock::now() - requests.begin_;
+  Json kinds;
+  for (std::size_t i = 0; i < RequestCounters::kKinds.size(); ++i) {
+    kinds[std::string(RequestCounters::kKinds[i])] = latency_json(requests.latencies_[i]);
+  }
+  Json errors;
+  for (std::size_t i = 0; i < RequestCounters::kErrors.size(); ++i) {
+    errors[RequestCounters::kErrors[i].name] = requests.errors_[i].value();
+  }
+  errors["other"] = requests.errors_.back().value();
+  const auto activity = filesystem.activity();
+  const Json out{{"pid", ::getpid()},
+                 {"source", options.source.string()},
+                 {"mountpoint", options.mountpoint.string()},
+                 {"read_only", filesystem.is_read_only()},
+                 {"uptime_s", uptime.count()},
+                 {"requests", kinds},
+                 {"errors", errors},
+                 {"bytes_read", requests.read_bytes_.value()},
+                 {"bytes_written", requests.written_bytes_.value()},
+                 {"cache",
+                  {{"hits", activity.cache.hits},
+                   {"misses", activity.cache.misses},
+                   {"made_bytes", activity.cache.made_bytes},
+                   {"held_bytes", activity.cache_held_bytes},
+                   {"budget_bytes", options.cache_bytes}}}};
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace framefs::fuse

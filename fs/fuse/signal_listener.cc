@@ -1,0 +1,35 @@
+#include "fs/fuse/signal_listener.h"
+
+#include <pthread.h>
+
+#include <utility>
+
+namespace framefs::fuse {
+
+SignalListener::SignalListener(Actions actions) : actions_(std::move(actions)) {
+  ::sigemptyset(&signals_);
+  for (const auto& [signal, action] : actions_) ::sigaddset(&signals_, signal);
+  ::pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+}
+
+void SignalListener::start() {
+  thread_ = std::thread([this] { listen(); });
+}
+
+void SignalListener::stop() {
+  if (!thread_.joinable()) return;
+  is_stopping_.store(true);
+  ::pthread_kill(thread_.native_handle(), actions_.begin()->first);
+  thread_.join();
+}
+
+void SignalListener::listen() const {
+  while (true) {
+    const int signal = ::sigwaitinfo(&signals_, nullptr);
+    if (is_stopping_.load()) return;
+    const auto action = actions_.find(signal);
+    if (action != actions_.end()) action->second();
+  }
+}
+
+}  // namespace framefs::fuse

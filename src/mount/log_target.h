@@ -1,0 +1,27 @@
+#pragma once
+
+#include <memory>
+
+#include "codec/core/result.h"
+#include "fs/core/file.h"
+#include "src/cli/cli.h"
+
+namespace spdlog {
+class logger;
+}  // namespace spdlog
+
+namespace framefs {
+
+// The place of a daemon's log: a file, syslog, or standard error.  Threads: any number.
+class LogTarget {
+ public:
+  // Errors: system, if the file cannot be opened.
+  static codec::Result<std::unique_ptr<LogTarget>> open(const Command& command);
+  virtual ~LogTarget() = default;
+
+  [[nodiscard]] virtual std::shared_ptr<spdlog::logger> logger() const = 0;
+  // Continues in another file, for logrotate(8).  Has no effect if the log is not a file.
+  virtual void continue_in(fs::UniqueFd file) = 0;
+};
+
+}  // namespace framefs

@@ -1,0 +1,86 @@
+#include "src/observe/cmd_stats.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <thread>
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
+#include "fs/core/error_map.h"
+#include "src/cli/arguments.h"
+#include "src/cli/collected_log.h"
+#include "src/cli/exit_codes.h"
+#include "src/cli/text_output.h"
+#include "src/observe/mount_list.h"
+#include "src/observe/stats_text.h"
+
+namespace framefs {
+namespace {
+
+constexpr const char* kAbout = "Shows what the daemon of a mount has done since it was mounted.";
+constexpr const char* kName = "framefs stats";
+constexpr const char* kClearScreen = "\033[H\033[2J";
+
+struct StatsCommand {
+  std::string mountpoint;
+  bool json = false;
+  bool prometheus = false;
+  double watch_s = 0;
+};
+
+void add_options(CLI::App& app, StatsCommand& command) {
+  app.add_option("MOUNTPOINT", command.mountpoint, "A mount of framefs")->required();
+  auto* const json = app.add_flag("--json", command.json, "Print one JSON object");
+  app.add_flag("--prometheus", command.prometheus, "Print metrics in the text format of Prometheus")
+      ->excludes(json);
+  app.add_option("--watch", command.watch_s,
+                 "Print them again every so many seconds, until interrupted")
+      ->check(seconds_up_to(86400))
+      ->option_text("SECONDS");
+}
+
+// Prints the statistics once.
+bool print(const StatsCommand& command) {
+  const auto stats = read_stats(command.mountpoint);
+  if (!stats) {
+    const auto& error = stats.error();
+    const bool is_other = error.sys == ENODATA || error.sys == ENOTSUP;
+    print_messages({is_other ? fmt::format("{} is no mount of framefs; framefs list shows these",
+                                           command.mountpoint)
+                             : fmt::format("{}: {}", command.mountpoint, fs::describe(error))});
+    return false;
+  }
+  TextOutput out;
+  const bool is_live = command.watch_s > 0 && !command.json && ::isatty(STDOUT_FILENO) == 1;
+  if (is_live) out.put(kClearScreen);
+  out.put(command.json         ? *stats + "\n"
+          : command.prometheus ? stats_metrics(*stats)
+                               : stats_table(*stats));
+  return out.finish().has_value();
+}
+
+}  // namespace
+
+CommandSyntax stats_syntax() {
+  StatsCommand command;
+  CLI::App app(kAbout, kName);
+  add_options(app, command);
+  return syntax_of(app);
+}
+
+int run_stats(std::span<const std::string> arguments) {
+  StatsCommand command;
+  CLI::App app(kAbout, kName);
+  add_options(app, command);
+  if (const auto over = parse_arguments(app, arguments)) return *over;
+  while (print(command)) {
+    if (command.watch_s <= 0) return kExitOk;
+    std::this_thread::sleep_for(std::chrono::duration<double>(command.watch_s));
+  }
+  return kExitFailure;
+}
+
+}  // namespace framefs

@@ -1,0 +1,99 @@
+#include "src/observe/cmd_umount.h"
+
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "fs/core/file.h"
+#include "src/cli/arguments.h"
+#include "src/cli/collected_log.h"
+#include "src/cli/exit_codes.h"
+#include "src/observe/fusermount.h"
+#include "src/observe/mount_list.h"
+
+namespace framefs {
+namespace {
+
+namespace stdfs = std::filesystem;
+
+constexpr const char* kAbout =
+    "Unmounts, and returns when all that was written is committed and the daemon has ended.";
+constexpr const char* kName = "framefs umount";
+
+struct UmountCommand {
+  std::vector<std::string> mountpoints;
+  bool lazy = false;
+};
+
+void add_options(CLI::App& app, UmountCommand& command) {
+  app.add_option("MOUNTPOINT", command.mountpoints, "Mounts of framefs")->required();
+  app.add_flag("-z,--lazy", command.lazy,
+               "Unmount even if files are open; the mount goes when they are closed");
+}
+
+// Returns a pidfd of the daemon that serves a mount; empty if the daemon does not answer.
+fs::UniqueFd daemon_of(const stdfs::path& mountpoint) {
+  const auto stats = read_stats(mountpoint);
+  if (!stats) return {};
+  const auto json = nlohmann::json::parse(*stats, nullptr, false);
+  if (!json.is_object() || !json.contains("pid")) return {};
+  const auto fd = ::syscall(SYS_pidfd_open, json["pid"].get<pid_t>(), 0);
+  return fs::UniqueFd(static_cast<int>(fd));
+}
+
+void wait_for_end(const fs::UniqueFd& daemon) {
+  if (!daemon) return;
+  pollfd waiting{.fd = daemon.get(), .events = POLLIN, .revents = 0};
+  while (::poll(&waiting, 1, -1) < 0 && errno == EINTR) continue;
+}
+
+bool unmount(const std::string& path, bool lazy) {
+  const auto full = mountpoint_path(path);
+  const auto mounts = framefs_mounts();
+  if (std::ranges::find(mounts, full, &FramefsMount::mountpoint) == mounts.end()) {
+    print_messages({fmt::format("{} is no mount of framefs; framefs list shows these", path)});
+    return false;
+  }
+  const auto daemon = daemon_of(full);
+  if (!run_fusermount(full, lazy)) {
+    if (!lazy) {
+      print_messages(
+          {fmt::format("{} was not unmounted: close the files in it, which fuser -vm {} "
+                       "shows, or use --lazy",
+                       path, path)});
+    }
+    return false;
+  }
+  if (!lazy) wait_for_end(daemon);
+  return true;
+}
+
+}  // namespace
+
+CommandSyntax umount_syntax() {
+  UmountCommand command;
+  CLI::App app(kAbout, kName);
+  add_options(app, command);
+  return syntax_of(app);
+}
+
+int run_umount(std::span<const std::string> arguments) {
+  UmountCommand command;
+  CLI::App app(kAbout, kName);
+  add_options(app, command);
+  if (const auto over = parse_arguments(app, arguments)) return *over;
+  bool all = true;
+  for (const auto& mountpoint : command.mountpoints) all = unmount(mountpoint, command.lazy) && all;
+  return all ? kExitOk : kExitFailure;
+}
+
+}  // namespace framefs

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "codec/core/result.h"
+
+namespace framefs {
+
+// A mount of framefs in the kernel's list.
+struct FramefsMount {
+  std::filesystem::path mountpoint;
+  std::string source;
+  bool is_read_only = false;
+  bool was_read_only = false;  // from the start: its daemon changes nothing
+};
+
+// Returns the mounts of type fuse.framefs that this process can see, the oldest first.
+std::vector<FramefsMount> framefs_mounts();
+
+// Returns the statistics of a mount, one JSON object.
+// Errors: system: ENODATA if the path is not a mount of framefs; EPERM for a mount of another user;
+// ETIMEDOUT if the daemon does not answer.
+codec::Result<std::string> read_stats(const std::filesystem::path& mountpoint);
+
+}  // namespace framefs

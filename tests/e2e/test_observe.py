@@ -1,0 +1,114 @@
+"""Seeing what goes on: framefs list, stats and umount, and the daemon's signals."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import unittest
+
+import daemon
+import data
+from case import MountCase
+from command_case import CommandCase
+
+
+class Observe(CommandCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        MountCase.setUpClass.__func__(cls)
+
+    def setUp(self):
+        self.content = data.text(20_000)
+        self.frame = self.make_frame(self.content, self.source / "log.b2frame", "--chunk", "64K", "--block", "16K")
+
+    def stats(self):
+        return json.loads(self.framefs("stats", "--json", self.mountpoint).stdout)
+
+    def test_list(self):
+        with self.mount("-o", "ro") as mount:
+            listed = {entry["mountpoint"]: entry for entry in json.loads(self.framefs("list", "--json").stdout)}
+            self.assertEqual(listed[str(self.mountpoint)], {"mountpoint": str(self.mountpoint), "source": str(self.source),
+                                                            "read_only": True, "pid": mount.pid})
+            self.assertRegex(self.framefs("list").stdout.decode(),
+                             rf"(?m)^ *{mount.pid}  ro  {re.escape(str(self.mountpoint))} <- {re.escape(str(self.source))}$")
+        self.assertNotIn(str(self.mountpoint), self.framefs("list").stdout.decode())
+
+    def test_stats_count_what_happens(self):
+        with self.mount() as mount:
+            before = self.stats()
+            self.assertEqual((before["pid"], before["bytes_read"]), (mount.pid, 0))
+            self.assertEqual(mount.path("log").read_bytes(), self.content)
+            with self.assertRaises(FileNotFoundError):
+                os.stat(mount.path("missing"))
+            with open(mount.path("new"), "wb") as file:
+                file.write(bytes(range(256)) * 40)
+                file.flush()
+                os.fsync(file.fileno())
+            after = self.stats()
+            self.assertGreaterEqual(after["bytes_read"], len(self.content))
+            self.assertEqual(after["bytes_written"], 256 * 40)
+            self.assertGreater(after["requests"]["read"]["count"], 0)
+            self.assertGreater(after["requests"]["write"]["count"], 0)
+            self.assertLessEqual(after["requests"]["read"]["p50_us"], after["requests"]["read"]["p99_us"])
+            self.assertGreater(after["errors"]["ENOENT"], before["errors"]["ENOENT"])
+            self.assertGreater(after["cache"]["misses"], 0)
+            self.assertGreaterEqual(after["cache"]["made_bytes"], len(self.content))
+            table = self.framefs("stats", self.mountpoint).stdout.decode()
+            self.assertIn(f"pid {mount.pid}", table)
+            self.assertRegex(table, r"look-ups hit")
+            # Not among the attributes that copying tools see.
+            self.assertNotIn("user.framefs.stats", os.listxattr(mount.path()))
+
+    def test_metrics(self):
+        with self.mount():
+            text = self.framefs("stats", "--prometheus", self.mountpoint).stdout.decode()
+        for line in text.splitlines():
+            self.assertRegex(line, r'^(# (HELP|TYPE) framefs_[a-z_]+ .+'
+                                   r'|framefs_[a-z_]+\{mountpoint="[^"]+"(,[a-z]+="[^"]+")*\} [0-9.e+-]+)$')
+        self.assertIn(f'framefs_requests_total{{mountpoint="{self.mountpoint}",kind="read"}} 0', text)
+
+    def test_what_is_no_mount(self):
+        self.assert_fails("stats", self.folder, cause="is no mount of framefs")
+        self.assert_fails("stats", self.folder / "missing", cause="No such file")
+        self.assert_fails("umount", self.folder, cause="is no mount of framefs")
+
+    def test_watching_ends_with_the_mount(self):
+        with self.mount() as mount:
+            with subprocess.Popen([daemon.FRAMEFS, "stats", "--json", "--watch", "0.05", self.mountpoint],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+                lines = [json.loads(process.stdout.readline()) for _ in range(3)]
+                self.assertLess(lines[0]["uptime_s"], lines[2]["uptime_s"])
+                os.kill(mount.pid, signal.SIGTERM)
+                mount.check_ended()
+                process.stdout.read()
+                process.stderr.read()
+            self.assertEqual(process.returncode, 1)
+
+    def test_umount_returns_when_all_is_committed(self):
+        with self.mount() as mount:
+            with open(mount.path("log"), "r+b") as file:
+                file.write(b"changed")
+                held = self.framefs("umount", self.mountpoint, code=1)
+                self.assertIn("close the files in it", held.stderr.decode())
+            daemon.wait_for(lambda: self.tool(daemon.FRAMEFS, "umount", f"{self.mountpoint}/", check=False).returncode == 0,
+                            "unmounting")
+            mount.check_ended()
+        self.assertTrue(self.framefs("unpack", self.frame, "-o", "-").stdout.startswith(b"changed"))
+
+    def test_signals(self):
+        with self.mount() as mount:
+            os.kill(mount.pid, signal.SIGUSR1)
+            line = daemon.wait_for(lambda: re.search(r"statistics: (\{.*\})", mount.log()), "statistics in the log")
+            self.assertEqual(json.loads(line[1])["pid"], mount.pid)
+            old = self.folder / "old.log"
+            mount.log_path.rename(old)
+            os.kill(mount.pid, signal.SIGHUP)
+            daemon.wait_for(lambda: "was opened again" in mount.log(), "a new log")
+            self.assertNotIn("was opened again", old.read_text())
+            self.assertEqual(mount.path("log").read_bytes(), self.content)
+
+
+if __name__ == "__main__":
+    unittest.main()
