@@ -5,8 +5,8 @@
 
 #include <fmt/core.h>
 
-#include "codec/frame/frame_array.h"
 #include "codec/chunk/chunk_reader.h"
+#include "codec/frame/frame_array.h"
 #include "fs/core/error_map.h"
 #include "fs/inspect/chunk_info.h"
 
