@@ -184,7 +184,7 @@ Status check_mount(const fs::MountOptions& options) {
   if (::stat(options.mountpoint.c_str(), &at) != 0) {
     if (errno == ENOTCONN) {
       return fs::system_error_of(
-          ENOTCONN, "MOUNTPOINT holds a mount whose daemon is gone; fusermount3 -uz removes it");
+          ENOTCONN, "MOUNTPOINT holds a mount whose daemon is gone; --replace-stale removes it");
     }
     return fs::system_error("MOUNTPOINT cannot be used");
   }

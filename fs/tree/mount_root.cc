@@ -49,8 +49,8 @@ Result<MountRoot> find_mount_root(const MountOptions& options) {
     case Content::embed_container:
     case Content::zip_container:
       if (options.onto_file) {
-        return system_error_of(ENOTDIR,
-                               "MOUNTPOINT must be a directory: SOURCE is a store of many");
+        return system_error_of(
+            ENOTDIR, "MOUNTPOINT must be a directory: SOURCE is a container with several members");
       }
       return MountRoot{std::move(root), entry, ShownAs::container, expected};
     case Content::frame:

@@ -17,6 +17,7 @@
 #include "src/check/frame_checker.h"
 #include "src/check/frame_rescue.h"
 #include "src/cli/arguments.h"
+#include "src/cli/cause_text.h"
 #include "src/cli/collected_log.h"
 #include "src/cli/exit_codes.h"
 #include "src/cli/progress_bar.h"
@@ -236,9 +237,9 @@ class Check {
       if (is_stopped()) return std::nullopt;
       const auto& error = rescued.error();
       const bool is_there = error.kind == codec::Errc::system && error.sys == EEXIST;
-      print_messages(
-          {is_there ? fmt::format("{} exists; --force replaces it", to.string())
-                    : fmt::format("{}: not repaired: {}", path.string(), fs::describe(error))});
+      print_messages({is_there
+                          ? fmt::format("{} exists; --force replaces it", to.string())
+                          : fmt::format("{}: not repaired: {}", path.string(), cause_text(error))});
       return std::nullopt;
     }
     const auto& plan = rescued->plan;
@@ -255,7 +256,7 @@ class Check {
     has_failed_ = true;
     ++unreadable_;
     if (!command_.json) {
-      print_messages({fmt::format("{}: {}", path.string(), fs::describe(error))});
+      print_messages({fmt::format("{}: {}", path.string(), cause_text(error))});
       return;
     }
     Damage damage;

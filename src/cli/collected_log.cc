@@ -8,6 +8,7 @@
 #include <spdlog/sinks/ostream_sink.h>
 
 #include "fs/core/error_map.h"
+#include "src/cli/cause_text.h"
 
 namespace framefs {
 namespace {
@@ -34,7 +35,7 @@ std::vector<std::string> CollectedLog::take_lines() {
 std::vector<std::string> CollectedLog::take_failure(const std::string& path,
                                                     const codec::Error& error) {
   auto lines = take_lines();
-  if (lines.empty()) lines.push_back(fmt::format("{}: {}", path, fs::describe(error)));
+  if (lines.empty()) lines.push_back(fmt::format("{}: {}", path, cause_text(error)));
   return lines;
 }
 

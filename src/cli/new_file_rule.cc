@@ -30,6 +30,13 @@ std::optional<std::uint32_t> size_in(std::string_view text, std::uint32_t least,
   return static_cast<std::uint32_t>(*size);
 }
 
+template <class Words>
+std::string list_of(const Words& words) {
+  std::string list;
+  for (const auto& [word, value] : words) list += (list.empty() ? "" : "|") + std::string(word);
+  return list;
+}
+
 bool set_level(std::string_view text, std::optional<int>& level) {
   if (text.size() != 1 || text.front() < '0' || text.front() > '9') return false;
   level = text.front() - '0';
@@ -60,7 +67,7 @@ std::expected<fs::NewFileRule, std::string> parse_new_file_rule(
   // A glob may contain colons, values may not.
   const auto colon = text.rfind(':');
   if (colon == std::string_view::npos || colon == 0) {
-    return std::unexpected(fmt::format("{} is no rule, as GLOB:codec=lz4 is one", text));
+    return std::unexpected(fmt::format("{} is not a rule such as *.log:codec=lz4", text));
   }
   fs::NewFileRule rule{.glob = std::string(text.substr(0, colon)), .frame = defaults};
   auto rest = text.substr(colon + 1);
@@ -70,7 +77,10 @@ std::expected<fs::NewFileRule, std::string> parse_new_file_rule(
     const auto equals = word.find('=');
     const auto value = equals == std::string_view::npos ? "" : word.substr(equals + 1);
     if (!set_key(rule.frame, word.substr(0, equals), value)) {
-      return std::unexpected(fmt::format("{} is nothing that a rule can say", word));
+      return std::unexpected(
+          fmt::format("{} is not part of a rule; a rule has codec={}, clevel=0 to 9, filter={}, "
+                      "typesize=N, chunksize=SIZE, blocksize=SIZE",
+                      word, list_of(codec::kCodecWords), list_of(codec::kFilterWords)));
     }
   }
   if (rule.frame.typesize.value_or(1) > rule.frame.chunksize) {

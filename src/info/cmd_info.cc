@@ -13,6 +13,7 @@
 #include "fs/inspect/frame_info.h"
 #include "fs/source/named_source.h"
 #include "src/cli/arguments.h"
+#include "src/cli/cause_text.h"
 #include "src/cli/collected_log.h"
 #include "src/cli/exit_codes.h"
 #include "src/cli/text_output.h"
@@ -131,12 +132,11 @@ class Info {
 
   void fail(const std::string& path, const codec::Error& error) {
     all_ = false;
-    const auto cause = fs::describe(error);
     if (command_.json) {
       begin_entry();
-      out_.put(error_json(path, cause));
+      out_.put(error_json(path, fs::describe(error)));
     } else {
-      print_messages({fmt::format("{}: {}", path, cause)});
+      print_messages({fmt::format("{}: {}", path, cause_text(error))});
     }
   }
 

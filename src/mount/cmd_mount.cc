@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -30,6 +31,19 @@ namespace {
 
 int report(const codec::Error& error) {
   std::cerr << "framefs: " << fs::describe(error) << '\n';
+  return kExitFailure;
+}
+
+// Reports an error of fuse::check_mount(), whose text names SOURCE or MOUNTPOINT.
+int report(const fs::MountOptions& mount, const codec::Error& error) {
+  const bool is_source = std::string_view(error.field).starts_with("SOURCE");
+  const auto path = (is_source ? mount.source : mount.mountpoint).string();
+  auto text = fmt::format("{}: {}", path, fs::describe(error));
+  std::error_code none;
+  if (!is_source && error.sys == ENOENT && !std::filesystem::exists(mount.mountpoint, none)) {
+    text += fmt::format("; create it with mkdir -p '{}'", path);
+  }
+  print_messages({text});
   return kExitFailure;
 }
 
@@ -92,7 +106,7 @@ int run(Command command) {
   std::error_code none;
   command.mount.onto_file = std::filesystem::is_regular_file(command.mount.mountpoint, none);
   if (const auto possible = fuse::check_mount(command.mount); !possible) {
-    return report(possible.error());
+    return report(command.mount, possible.error());
   }
   if (!command.allow_nonempty && hides_files(command.mount)) {
     print_messages(

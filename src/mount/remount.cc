@@ -38,8 +38,8 @@ int remount(const Command& command) {
   const auto mounts = framefs_mounts();
   const auto mount = std::ranges::find(mounts, path, &FramefsMount::mountpoint);
   if (mount == mounts.end()) {
-    print_messages(
-        {fmt::format("{} is no mount of framefs; framefs list shows them", path.string())});
+    print_messages({fmt::format("{} is not a mount of framefs; framefs list shows the mounts",
+                                path.string())});
     return kExitFailure;
   }
   if (!command.mount.read_only && mount->was_read_only) {

@@ -48,9 +48,10 @@ bool print(const StatsCommand& command) {
   if (!stats) {
     const auto& error = stats.error();
     const bool is_other = error.sys == ENODATA || error.sys == ENOTSUP;
-    print_messages({is_other ? fmt::format("{} is no mount of framefs; framefs list shows these",
-                                           command.mountpoint)
-                             : fmt::format("{}: {}", command.mountpoint, fs::describe(error))});
+    print_messages({is_other
+                        ? fmt::format("{} is not a mount of framefs; framefs list shows the mounts",
+                                      command.mountpoint)
+                        : fmt::format("{}: {}", command.mountpoint, fs::describe(error))});
     return false;
   }
   TextOutput out;

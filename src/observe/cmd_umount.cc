@@ -60,7 +60,8 @@ bool unmount(const std::string& path, bool lazy) {
   const auto full = mountpoint_path(path);
   const auto mounts = framefs_mounts();
   if (std::ranges::find(mounts, full, &FramefsMount::mountpoint) == mounts.end()) {
-    print_messages({fmt::format("{} is no mount of framefs; framefs list shows these", path)});
+    print_messages(
+        {fmt::format("{} is not a mount of framefs; framefs list shows the mounts", path)});
     return false;
   }
   const auto daemon = daemon_of(full);

@@ -20,6 +20,7 @@
 #include "fs/core/file.h"
 #include "fs/source/suffixes.h"
 #include "src/cli/arguments.h"
+#include "src/cli/cause_text.h"
 #include "src/cli/exit_codes.h"
 #include "src/cli/size_text.h"
 #include "src/cli/tree_walk.h"
@@ -164,7 +165,7 @@ void report(const std::filesystem::path& path, const codec::Error& error) {
   const bool is_there = error.kind == codec::Errc::system && error.sys == EEXIST;
   std::cerr << (is_there ? fmt::format("framefs: {} is there already; --force replaces it\n",
                                        path.string())
-                         : fmt::format("framefs: {}: {}\n", path.string(), fs::describe(error)));
+                         : fmt::format("framefs: {}: {}\n", path.string(), cause_text(error)));
 }
 
 // Packs every file of a directory.

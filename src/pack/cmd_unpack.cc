@@ -19,6 +19,7 @@
 #include "fs/core/error_map.h"
 #include "fs/source/suffixes.h"
 #include "src/cli/arguments.h"
+#include "src/cli/cause_text.h"
 #include "src/cli/collected_log.h"
 #include "src/cli/exit_codes.h"
 #include "src/cli/tree_walk.h"
@@ -143,7 +144,7 @@ class Unpack {
       const bool is_there = error.kind == codec::Errc::system && error.sys == EEXIST;
       print_messages({is_there
                           ? fmt::format("{} is there already; --force replaces it", path.string())
-                          : fmt::format("{}: {}", path.string(), fs::describe(error))});
+                          : fmt::format("{}: {}", path.string(), cause_text(error))});
     };
     TreeTransfer transfer(command_.tree, converter, report, [this] { return is_stopped(); });
     transfer.run(top, out_tree(command_.out, top, command_.frames.size() > 1));

@@ -66,7 +66,7 @@ fs::Result<ReplacementFile> ReplacementFile::create(std::filesystem::path target
   auto name = file.target_.parent_path() / ('.' + file.target_.filename().string() + ".XXXXXX");
   auto text = name.string();
   fs::UniqueFd fd(::mkostemp(text.data(), O_CLOEXEC));
-  if (!fd) return fs::system_error("mkostemp");
+  if (!fd) return fs::system_error("the output's directory");
   file.temporary_ = text;
   file.sink_ = std::make_unique<fs::FileSink>(std::move(fd));
   return file;

@@ -28,6 +28,22 @@ class Words(CommandCase):
         self.assert_refused("frobnicate", "mnt", "--help-me", cause="unknown option --help-me")
 
 
+class Messages(CommandCase):
+    def test_a_file_that_is_no_frame(self):
+        text = self.folder / "notes.txt"
+        text.write_bytes(b"this is text\n" * 10)
+        for command in ("info", "unpack", "compact"):
+            self.assert_fails(command, text, cause=f"{text}: this is not a Blosc2 frame")
+
+    def test_a_file_that_is_missing(self):
+        for command in ("info", "unpack", "pack", "check"):
+            self.assert_fails(command, "missing", cause="framefs: missing: No such file or directory\n")
+
+    def test_a_rule_that_is_wrong(self):
+        self.assert_refused("--rule", "nonsense", "a", "b", cause="not a rule such as *.log:codec=lz4")
+        self.assert_refused("--rule", "*:codec=lz5", "a", "b", cause="codec=blosclz|lz4|lz4hc|zlib|zstd")
+
+
 class Demo(CommandCase):
     def test_there_is_something_to_try(self):
         target = self.folder / "demo"

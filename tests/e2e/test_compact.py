@@ -136,9 +136,9 @@ class Compact(CommandCase):
     def test_what_is_no_frame_of_its_own_is_refused(self):
         plain = self.folder / "plain"
         plain.write_bytes(b"no frame" * 100)
-        for path, cause in ((plain, "plain: "), (self.folder / "none", "open: No such file"),
+        for path, cause in ((plain, "plain: "), (self.folder / "none", "No such file"),
                             (self.source, "no frame: Is a directory"),
-                            (plain / "member", "open: Not a directory"),
+                            (plain / "member", "Not a directory"),
                             (pathlib.Path("/dev/null"), "neither a file nor a directory")):
             with self.subTest(path):
                 self.assert_fails("compact", path, cause=cause)

@@ -70,9 +70,9 @@ class Observe(CommandCase):
         self.assertIn(f'framefs_requests_total{{mountpoint="{self.mountpoint}",kind="read"}} 0', text)
 
     def test_what_is_no_mount(self):
-        self.assert_fails("stats", self.folder, cause="is no mount of framefs")
+        self.assert_fails("stats", self.folder, cause="is not a mount of framefs")
         self.assert_fails("stats", self.folder / "missing", cause="No such file")
-        self.assert_fails("umount", self.folder, cause="is no mount of framefs")
+        self.assert_fails("umount", self.folder, cause="is not a mount of framefs")
 
     def test_watching_ends_with_the_mount(self):
         with self.mount() as mount:

@@ -294,7 +294,7 @@ class Unpack(CommandCase):
         result = self.framefs("unpack", "--offset", "5000", path, "-o", "-")
         self.assert_same_bytes(result.stdout, self.plain, "--offset")
         self.assert_fails("unpack", "--offset", "5000", path, cause="-o NAME")
-        self.assert_fails("unpack", path, "-o", "-", cause="x.bin: bad field")
+        self.assert_fails("unpack", path, "-o", "-", cause="x.bin: this is not a Blosc2 frame")
 
     def test_memory_is_bounded(self):
         plain = self.folder / "plain"
