@@ -38,6 +38,10 @@ WorkerPool::WorkerPool(unsigned threads)
 
 WorkerPool::~WorkerPool() = default;
 
+unsigned WorkerPool::threads() const noexcept {
+  return static_cast<unsigned>(arena_->tasks.max_concurrency());
+}
+
 void WorkerPool::run(std::size_t count, const std::function<void(std::size_t)>& body) {
   if (count == 0) return;
   if (count == 1) {

@@ -16,6 +16,9 @@ class WorkerPool {
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
+  // The number of threads that run calls of one run(), the caller included.
+  [[nodiscard]] unsigned threads() const noexcept;
+
   // Calls body(0) .. body(count - 1), each once, in parallel, and returns when all are done.
   // `body` must not wait for another run(): if all workers are busy, a thread may first run calls
   // of earlier runs.

@@ -146,9 +146,9 @@ Result<std::uint64_t> FileContents::seek(const OpenFile& file, Seek what, std::u
 }
 
 // All bytes of an array exist from the beginning.
-Status FileContents::write_array(Node& node, FrameWriteSession& session, std::uint64_t offset,
-                                 std::span<const std::byte> bytes) {
-  const auto view = parts_.views.array_of(node, session);
+Status FileContents::write_array(Node& node, const WriteSessionTable::Session& session,
+                                 std::uint64_t offset, std::span<const std::byte> bytes) {
+  const auto view = parts_.views.array_of(node, *session);
   if (!view->is_readable()) return system_error_of(EIO, "write");
   // A program that writes through a memory mapping also writes the header, unchanged.
   const auto header = view->header();
@@ -169,7 +169,15 @@ Status FileContents::write_array(Node& node, FrameWriteSession& session, std::ui
                        [&](std::uint64_t place, std::uint64_t within, std::uint64_t size) {
                          pieces.push_back({place, bytes.subspan(within, size)});
                        });
-  FRAMEFS_TRY([[maybe_unused]] const bool has_full, session.write(pieces));
+  return write_pieces(session, pieces);
+}
+
+Status FileContents::write_pieces(const WriteSessionTable::Session& session,
+                                  std::span<const FrameWriteSession::Piece> pieces) const {
+  auto& sessions = parts_.writers.sessions();
+  FRAMEFS_TRY(const auto written,
+              sessions.write_with_room(*session, [&] { return session->write(pieces); }));
+  if (written.has_full) sessions.note_full(session);
   return {};
 }
 
@@ -177,14 +185,10 @@ Status FileContents::write(OpenFile& file, std::uint64_t offset, std::span<const
   auto& node = *file.node;
   if (!node.key.has_view()) return write_fully(file.source.fd(), offset, bytes);
   FRAMEFS_TRY(const auto changing, parts_.writers.begin_change(file));
-  auto& session = *changing.session;
-  auto& sessions = parts_.writers.sessions();
-  FRAMEFS_CHECK(sessions.make_room(session));
+  const auto& session = changing.session;
   if (node.key.shown_as != ShownAs::frame) return write_array(node, session, offset, bytes);
   const FrameWriteSession::Piece piece{offset, bytes};
-  FRAMEFS_TRY(const bool has_full, session.write(std::span(&piece, 1)));
-  if (has_full) sessions.note_full(changing.session);
-  return {};
+  return write_pieces(session, std::span(&piece, 1));
 }
 
 Result<bool> FileContents::append(OpenFile& file, std::uint64_t offset,
@@ -202,8 +206,8 @@ Result<bool> FileContents::append(OpenFile& file, std::uint64_t offset,
   }
   FRAMEFS_TRY(const auto changing, parts_.writers.begin_change(file));
   auto& sessions = parts_.writers.sessions();
-  FRAMEFS_CHECK(sessions.make_room(*changing.session));
-  FRAMEFS_TRY(const auto appended, changing->append(bytes));
+  FRAMEFS_TRY(const auto appended,
+              sessions.write_with_room(*changing.session, [&] { return changing->append(bytes); }));
   if (appended.has_full) sessions.note_full(changing.session);
   return appended.offset == offset;
 }
@@ -239,7 +243,10 @@ Status FileContents::allocate(OpenFile& file, int mode, std::uint64_t offset, st
   if (file.node->key.shown_as != ShownAs::frame) {
     return allocate_array(file, makes_zeros, may_grow, offset, size);
   }
-  if (makes_zeros) FRAMEFS_CHECK(session->zero(offset, size));
+  if (makes_zeros) {
+    FRAMEFS_CHECK(parts_.writers.sessions().write_with_room(
+        *session.session, [&] { return session->zero(offset, size); }));
+  }
   return may_grow ? session->extend(offset + size) : Status{};
 }
 

@@ -79,7 +79,9 @@ class FileContents {
   void leave(const OpenFile& file) const;
   static bool keeps_pages(Node& node, const ContentNow& now);
   [[nodiscard]] Result<bool> bypasses_pages(const OpenFile& file, bool is_written) const;
-  Status write_array(Node& node, FrameWriteSession& session, std::uint64_t offset,
+  Status write_pieces(const WriteSessionTable::Session& session,
+                      std::span<const FrameWriteSession::Piece> pieces) const;
+  Status write_array(Node& node, const WriteSessionTable::Session& session, std::uint64_t offset,
                      std::span<const std::byte> bytes);
   Status allocate_array(OpenFile& file, bool makes_zeros, bool may_grow, std::uint64_t offset,
                         std::uint64_t size);

@@ -83,7 +83,7 @@ Filesystem::Filesystem(const MountOptions& options, Log& log, MountRoot found,
                             .containers = containers_,
                             .writers = writers_,
                             .contents = contents_}),
-      sessions_(overlay_, log_, std::chrono::milliseconds(options.write.commit_interval_ms),
+      sessions_(log_, std::chrono::milliseconds(options.write.commit_interval_ms),
                 [this](const FileKey& file, const FileIdentity& identity) {
                   views_.end_session(file, identity);
                 }),

@@ -18,7 +18,7 @@ std::uint64_t chunks_for(std::uint64_t nbytes, std::uint32_t chunksize) {
 
 ChunkOverlay::ChunkOverlay(OverlayBudget& budget, std::uint32_t chunksize, std::uint64_t nbytes,
                            std::vector<std::int64_t> entries, ContentId content_id)
-    : budget_(&budget),
+    : account_(budget),
       chunksize_(chunksize),
       nbytes_(nbytes),
       entries_(std::move(entries)),
@@ -49,7 +49,7 @@ bool ChunkOverlay::is_zero(std::uint64_t chunk) const noexcept {
 std::shared_ptr<DirtyChunk>& ChunkOverlay::dirty_at(std::uint64_t chunk) {
   auto& dirty = dirty_[chunk];
   if (!dirty) {
-    dirty = std::make_shared<DirtyChunk>(*budget_, is_zero(chunk) ? 0 : chunk_bytes(chunk));
+    dirty = std::make_shared<DirtyChunk>(account_, is_zero(chunk) ? 0 : chunk_bytes(chunk));
   }
   return dirty;
 }
@@ -85,6 +85,38 @@ void ChunkOverlay::write(std::uint64_t offset, std::span<const std::byte> bytes)
     offset += take;
   }
   is_changed_ = true;
+}
+
+std::uint64_t ChunkOverlay::growth(std::span<const codec::ByteRange> ranges) const {
+  // Of each chunk, the part from the first to the last byte that will be written.
+  std::unordered_map<std::uint64_t, Extents::Extent> parts;
+  for (auto [offset, size] : ranges) {
+    while (size > 0) {
+      const auto begin = static_cast<std::uint32_t>(offset % chunksize_);
+      const auto take = std::min<std::uint64_t>(size, chunksize_ - begin);
+      const auto end = static_cast<std::uint32_t>(begin + take);
+      const auto [at, is_new] = parts.try_emplace(offset / chunksize_, begin, end);
+      auto& part = at->second;
+      if (!is_new) part = {std::min(part.begin, begin), std::max(part.end, end)};
+      offset += take;
+      size -= take;
+    }
+  }
+  std::uint64_t bytes = 0;
+  for (const auto& [chunk, part] : parts) {
+    bytes += DirtyChunk::growth(layers(chunk).dirty, part.begin, part.end, chunksize_);
+  }
+  return bytes;
+}
+
+std::uint64_t ChunkOverlay::growth_of_zeros(const codec::ByteRange& range) const {
+  // Whole chunks between the first and the last one become zero chunks, which take no memory.
+  const auto end = range.offset + range.size;
+  const auto first_end = std::min(end, (range.offset / chunksize_ + 1) * chunksize_);
+  std::vector<codec::ByteRange> parts{{range.offset, first_end - range.offset}};
+  const auto last_begin = std::max(first_end, end - end % chunksize_);
+  if (last_begin < end) parts.push_back({last_begin, end - last_begin});
+  return growth(parts);
 }
 
 std::vector<std::int64_t> ChunkOverlay::truncate(std::uint64_t nbytes) {
@@ -135,28 +167,28 @@ std::vector<std::int64_t> ChunkOverlay::zero(std::uint64_t offset, std::uint64_t
   return dropped;
 }
 
-std::vector<ChunkOverlay::Frozen> ChunkOverlay::freeze(Which which, std::size_t most) {
+std::vector<ChunkOverlay::Frozen> ChunkOverlay::freeze(Which which, std::uint64_t most_bytes) {
   std::vector<Frozen> taken;
+  std::uint64_t taken_bytes = 0;
   const auto take = [&](std::uint64_t chunk) {
+    const auto nbytes = chunk_bytes(chunk);
+    if (!taken.empty() && nbytes > most_bytes - std::min(most_bytes, taken_bytes)) return false;
     auto node = dirty_.extract(chunk);
-    if (node.empty()) return;
-    // The memory is reserved now, while no reader uses the chunk: the bytes that were not written
-    // are filled in later, while readers read the chunk.
-    node.mapped()->reserve(chunk_bytes(chunk), chunksize_);
-    taken.push_back({chunk, chunk_bytes(chunk), node.mapped()});
+    if (node.empty()) return true;
+    taken_bytes += nbytes;
+    taken.push_back({chunk, nbytes, node.mapped()});
     frozen_.insert(std::move(node));
+    return true;
   };
   if (which == Which::full) {
-    const auto count = std::min(most, full_.size());
-    for (std::size_t i = 0; i < count; ++i) take(full_[i]);
+    std::size_t count = 0;
+    while (count < full_.size() && take(full_[count])) ++count;
     full_.erase(full_.begin(), full_.begin() + static_cast<std::ptrdiff_t>(count));
     return taken;
   }
-  while (!dirty_.empty() && taken.size() < most) {
-    const auto chunk = dirty_.begin()->first;
-    std::erase(full_, chunk);
-    take(chunk);
+  while (!dirty_.empty() && take(dirty_.begin()->first)) {
   }
+  std::erase_if(full_, [this](std::uint64_t chunk) { return !dirty_.contains(chunk); });
   return taken;
 }
 

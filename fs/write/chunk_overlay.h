@@ -5,6 +5,7 @@
 #include <ctime>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -71,6 +72,16 @@ class ChunkOverlay {
 
   // Writes bytes, also beyond the end of the frame.  offset + bytes.size() <= max_bytes().
   void write(std::uint64_t offset, std::span<const std::byte> bytes);
+  // The most memory that writing these ranges will take.
+  [[nodiscard]] std::uint64_t growth(std::span<const codec::ByteRange> ranges) const;
+  // The same for zero().
+  [[nodiscard]] std::uint64_t growth_of_zeros(const codec::ByteRange& range) const;
+  // Room for bytes of this frame.  Call it before the write, and keep the result until after it.
+  std::optional<OverlayBudget::Reservation> reserve(std::uint64_t bytes) {
+    return account_.reserve(bytes);
+  }
+  // The memory that the written bytes take.
+  [[nodiscard]] std::uint64_t used_bytes() const { return account_.used(); }
   // Extends the frame with zeros.
   void extend(std::uint64_t nbytes);
 
@@ -87,8 +98,8 @@ class ChunkOverlay {
     std::shared_ptr<DirtyChunk> bytes;
   };
   enum class Which : std::uint8_t { full, all };
-  // Freezes at most `most` chunks.  Each frozen chunk has room for all of its bytes.
-  std::vector<Frozen> freeze(Which which, std::size_t most);
+  // Freezes chunks of `most_bytes` together, but at least one.
+  std::vector<Frozen> freeze(Which which, std::uint64_t most_bytes);
   // Records that the chunk has been stored.  Returns the entry of the chunk that was stored before.
   std::int64_t land(const Frozen& frozen, std::int64_t entry, ContentId content_id);
   // Makes the chunk dirty again, as if it had never been frozen: it could not be stored.
@@ -106,7 +117,7 @@ class ChunkOverlay {
   [[nodiscard]] bool is_zero(std::uint64_t chunk) const noexcept;
   void note_full(std::uint64_t chunk, const DirtyChunk& dirty);
 
-  OverlayBudget* budget_;
+  OverlayBudget::Account account_;
   std::uint32_t chunksize_;
   std::uint64_t nbytes_;
   std::vector<std::int64_t> entries_;

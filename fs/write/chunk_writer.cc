@@ -10,6 +10,12 @@ namespace {
 
 // A smaller single chunk is not worth the cost of several threads.
 constexpr std::size_t kMinSharedBytes = 256u << 10;
+// The blocks of a large chunk are encoded in groups of this size, so that their encoded bytes take
+// little memory beside the chunk.
+constexpr std::uint64_t kGroupBytes = 8u << 20;
+// The memory of the batches that are stored at a time.
+constexpr std::uint64_t kBatchesBytes = 8u << 20;
+constexpr std::uint64_t kBatchesBytesPerThread = 2u << 20;
 
 // The index entry of a zero chunk stores only the number of items.
 codec::EncodeParams params_for(codec::EncodeParams params, std::size_t nbytes) {
@@ -18,6 +24,13 @@ codec::EncodeParams params_for(codec::EncodeParams params, std::size_t nbytes) {
 }
 
 }  // namespace
+
+ChunkWriter::ChunkWriter(WorkerPool& workers)
+    : workers_(workers), budget_(kBatchesBytes + workers.threads() * kBatchesBytesPerThread) {}
+
+std::uint64_t ChunkWriter::memory_bytes(std::uint64_t nbytes) noexcept {
+  return codec::ChunkPlan::max_bytes(nbytes) + std::min(nbytes, kGroupBytes);
+}
 
 void ChunkWriter::write(FrameBackend& backend, const codec::EncodeParams& params,
                         std::span<Job> jobs) {
@@ -42,7 +55,8 @@ Result<std::int64_t> ChunkWriter::write_one(FrameBackend& backend,
                                             const codec::EncodeParams& params,
                                             std::span<const std::byte> plain) {
   const auto lane = lanes_.take();
-  const auto out = lane->stored.take(codec::ChunkPlan::max_bytes(plain.size()));
+  Bytes stored(buffers_, codec::ChunkPlan::max_bytes(plain.size()));
+  const auto out = stored.writable();
   FRAMEFS_TRY(const auto size, lane->chunks.encode(params_for(params, plain.size()), plain, out));
   if (size == 0) return codec::index_code(codec::Special::zero);
   return backend.write_chunk(out.first(size));
@@ -53,19 +67,26 @@ Result<std::int64_t> ChunkWriter::write_by_blocks(FrameBackend& backend,
                                                   std::span<const std::byte> plain) {
   FRAMEFS_TRY(const auto plan, codec::ChunkPlan::make(params_for(params, plain.size()), plain));
   if (plan.outcome() != codec::ChunkOutcome::blocks) return write_one(backend, params, plain);
-  std::vector<Encoded> encoded(plan.block_count());
-  workers_.run(encoded.size(), [&](std::size_t i) { encoded[i] = encode_block(plan, i, plain); });
-  std::vector<std::span<const std::byte>> blocks;
-  blocks.reserve(encoded.size());
-  for (const auto& block : encoded) {
-    FRAMEFS_TRY(const auto size, block.size);
-    blocks.push_back(block.bytes->view().first(size));
+  Bytes stored(buffers_, codec::ChunkPlan::max_bytes(plain.size()));
+  const auto out = stored.writable();
+  const auto group = std::max<std::uint64_t>(1, kGroupBytes / plan.blocksize());
+  std::size_t at = plan.blocks_begin();
+  std::vector<std::uint32_t> ends;
+  for (std::uint64_t first = 0; first < plan.block_count(); first += group) {
+    std::vector<Encoded> encoded(std::min(group, plan.block_count() - first));
+    workers_.run(encoded.size(),
+                 [&](std::size_t i) { encoded[i] = encode_block(plan, first + i, plain); });
+    for (const auto& block : encoded) {
+      FRAMEFS_TRY(const auto size, block.size);
+      if (!plan.is_worthwhile(at + size)) {
+        return backend.write_chunk(out.first(plan.write_plain(plain, out)));
+      }
+      std::ranges::copy(block.bytes->view().first(size), out.subspan(at).begin());
+      at += size;
+      ends.push_back(static_cast<std::uint32_t>(at));
+    }
   }
-  const auto lane = lanes_.take();
-  const auto out = lane->stored.take(codec::ChunkPlan::max_bytes(plain.size()));
-  const auto size = plan.assemble(plain, blocks, out);
-  if (size == 0) return codec::index_code(codec::Special::zero);
-  return backend.write_chunk(out.first(size));
+  return backend.write_chunk(out.first(plan.finish_blocks(ends, out)));
 }
 
 auto ChunkWriter::encode_block(const codec::ChunkPlan& plan, std::uint64_t block,
@@ -86,18 +107,30 @@ Result<std::int64_t> ChunkWriter::write_update(FrameBackend& backend, Job& job, 
   for (std::uint64_t block = 0; block < plan.block_count(); ++block) {
     if (!kept[block]) changed.push_back(block);
   }
-  std::vector<Encoded> encoded(changed.size());
-  const auto encode = [&](std::size_t i) {
-    encoded[i] = encode_block(plan, changed[i], job.plain);
+  // The changed blocks are encoded in groups, each when its first block is needed.
+  const auto group = std::max<std::uint64_t>(1, kGroupBytes / plan.blocksize());
+  std::vector<Encoded> encoded;
+  std::size_t used = 0;   // of `encoded`
+  std::size_t begun = 0;  // of `changed`
+  const auto next_encoded = [&]() -> const Encoded& {
+    if (used == encoded.size()) {
+      encoded = std::vector<Encoded>(std::min(group, changed.size() - begun));
+      const auto encode = [&](std::size_t i) {
+        encoded[i] = encode_block(plan, changed[begun + i], job.plain);
+      };
+      if (in_parallel) {
+        workers_.run(encoded.size(), encode);
+      } else {
+        for (std::size_t i = 0; i < encoded.size(); ++i) encode(i);
+      }
+      begun += encoded.size();
+      used = 0;
+    }
+    return encoded[used++];
   };
-  if (in_parallel) {
-    workers_.run(changed.size(), encode);
-  } else {
-    for (std::size_t i = 0; i < changed.size(); ++i) encode(i);
-  }
 
-  const auto lane = lanes_.take();
-  const auto out = lane->stored.take(codec::ChunkPlan::max_bytes(job.plain.size()));
+  Bytes assembled(buffers_, codec::ChunkPlan::max_bytes(job.plain.size()));
+  const auto out = assembled.writable();
   std::size_t at = plan.blocks_begin();
   std::vector<std::uint32_t> ends;
   // Adjacent kept blocks of the stored chunk are read at once.
@@ -107,13 +140,14 @@ Result<std::int64_t> ChunkWriter::write_update(FrameBackend& backend, Job& job, 
     run.size = 0;
     return to.empty() ? Status() : source->read_at(run.offset, to);
   };
-  auto next = encoded.begin();
   for (std::uint64_t block = 0; block < plan.block_count(); ++block) {
     codec::ByteRange place;
+    const Encoded* fresh = nullptr;
     if (kept[block]) {
       FRAMEFS_TRY(place, stored->stored_range({block}));
     } else {
-      FRAMEFS_TRY(place.size, next->size);
+      fresh = &next_encoded();
+      FRAMEFS_TRY(place.size, fresh->size);
     }
     if (!plan.is_worthwhile(at + place.size)) {
       job.needs_all_bytes = true;
@@ -124,8 +158,7 @@ Result<std::int64_t> ChunkWriter::write_update(FrameBackend& backend, Job& job, 
       if (run.size == 0) run.offset = place.offset;
       run.size += place.size;
     } else {
-      std::ranges::copy(next->bytes->view().first(place.size), out.subspan(at).begin());
-      ++next;
+      std::ranges::copy(fresh->bytes->view().first(place.size), out.subspan(at).begin());
     }
     at += place.size;
     ends.push_back(static_cast<std::uint32_t>(at));

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "codec/chunk/chunk_encoder.h"
-#include "codec/core/scratch.h"
 #include "fs/core/idle_pool.h"
 #include "fs/core/worker_pool.h"
 #include "fs/read/buffer_pool.h"
 #include "fs/write/chunk_update.h"
 #include "fs/write/frame_backend.h"
+#include "fs/write/store_budget.h"
 
 namespace framefs::fs {
 
@@ -21,8 +21,17 @@ namespace framefs::fs {
 // Threads: any number.
 class ChunkWriter {
  public:
-  // Lifetime: outlives it.
-  explicit ChunkWriter(WorkerPool& workers) : workers_(workers) {}
+  // Lifetime: `workers` outlives it.
+  explicit ChunkWriter(WorkerPool& workers);
+
+  // Admits batches of chunks, each with the memory of memory_bytes() and of its buffers.
+  [[nodiscard]] StoreBudget& budget() noexcept { return budget_; }
+  // The memory that write() takes to store a chunk of `nbytes`.
+  [[nodiscard]] static std::uint64_t memory_bytes(std::uint64_t nbytes) noexcept;
+  // Memory for the bytes of a chunk that has not enough.
+  [[nodiscard]] std::unique_ptr<Bytes> buffer(std::size_t size) {
+    return std::make_unique<Bytes>(buffers_, size);
+  }
 
   struct Job {
     std::span<const std::byte> plain;  // not empty
@@ -41,7 +50,6 @@ class ChunkWriter {
   struct Lane {
     codec::ChunkEncoder chunks;
     codec::BlockEncoder blocks;
-    codec::Scratch stored;
   };
   Result<std::int64_t> write_one(FrameBackend& backend, const codec::EncodeParams& params,
                                  std::span<const std::byte> plain);
@@ -56,9 +64,10 @@ class ChunkWriter {
                                        std::span<const std::byte> plain);
 
   // The memory kept for the encoded blocks of one chunk.
-  static constexpr std::uint64_t kKeptBytes = 8u << 20;
+  static constexpr std::uint64_t kKeptBytes = 4u << 20;
 
   WorkerPool& workers_;
+  StoreBudget budget_;
   BufferPool buffers_{kKeptBytes};
   IdlePool<Lane> lanes_;
 };

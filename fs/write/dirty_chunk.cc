@@ -5,39 +5,57 @@
 
 namespace framefs::fs {
 
-void DirtyChunk::reserve(std::uint32_t size, std::uint32_t most) {
-  if (size <= capacity_) return;
-  // A small file takes little memory.  A writer of more bytes is expected to fill the chunk.
+// A small file, or a small write within a chunk, takes little memory.  A writer of more bytes is
+// expected to fill the chunk.
+DirtyChunk::Window DirtyChunk::window_for(Window has, std::uint32_t begin, std::uint32_t end,
+                                          std::uint32_t most) noexcept {
   constexpr std::uint32_t kSmallBytes = 256u << 10;
   constexpr std::uint32_t kMinBytes = 4u << 10;
-  std::uint32_t wanted = most;
-  if (size <= kSmallBytes && size < most) {
-    wanted = std::min(std::max({kMinBytes, size, capacity_ * 4}), most);
+  const auto has_bytes = has.end - has.begin;
+  if (has_bytes > 0) {
+    begin = std::min(begin, has.begin);
+    end = std::max(end, has.end);
   }
-  auto grown = budget_.take(wanted);
-  for (const auto& [begin, end] : written_.all()) {
-    std::copy(bytes_.get() + begin, bytes_.get() + end, grown.get() + begin);
+  if (end - begin > kSmallBytes || end - begin >= most) return {0, most};
+  const auto wanted = std::min(std::max({kMinBytes, end - begin, has_bytes * 4}), most);
+  // The next write is expected behind this one.
+  begin = std::min(begin - begin % kMinBytes, most - wanted);
+  return {begin, std::max(begin + wanted, end)};
+}
+
+std::uint32_t DirtyChunk::growth(const DirtyChunk* chunk, std::uint32_t begin, std::uint32_t end,
+                                 std::uint32_t most) noexcept {
+  if (chunk != nullptr && chunk->has_memory(begin, end)) return 0;
+  const auto window = window_for(chunk != nullptr ? chunk->window_ : Window{}, begin, end, most);
+  return window.end - window.begin;
+}
+
+void DirtyChunk::reserve(std::uint32_t begin, std::uint32_t end, std::uint32_t most) {
+  if (has_memory(begin, end)) return;
+  const auto wanted = window_for(window_, begin, end, most);
+  auto grown = account_.take(wanted.end - wanted.begin);
+  for (const auto& [from, to] : written_.all()) {
+    std::ranges::copy(bytes(from, to), grown.get() + (from - wanted.begin));
   }
   replace_bytes(std::move(grown), wanted);
 }
 
-void DirtyChunk::replace_bytes(std::unique_ptr<std::byte[]> bytes,
-                               std::uint32_t capacity) noexcept {
-  if (bytes_) budget_.give_back(std::move(bytes_), capacity_);
+void DirtyChunk::replace_bytes(std::unique_ptr<std::byte[]> bytes, Window window) noexcept {
+  if (bytes_) account_.give_back(std::move(bytes_), window_.end - window_.begin);
   bytes_ = std::move(bytes);
-  capacity_ = capacity;
+  window_ = window;
 }
 
 void DirtyChunk::write(std::uint32_t offset, std::span<const std::byte> bytes, std::uint32_t most) {
   const auto end = offset + static_cast<std::uint32_t>(bytes.size());
-  reserve(end, most);
-  std::ranges::copy(bytes, bytes_.get() + offset);
+  reserve(offset, end, most);
+  std::ranges::copy(bytes, bytes_.get() + (offset - window_.begin));
   written_.add(offset, end);
 }
 
 void DirtyChunk::write_zeros(std::uint32_t offset, std::uint32_t size, std::uint32_t most) {
-  reserve(offset + size, most);
-  std::fill_n(bytes_.get() + offset, size, std::byte{0});
+  reserve(offset, offset + size, most);
+  std::fill_n(bytes_.get() + (offset - window_.begin), size, std::byte{0});
   written_.add(offset, offset + size);
 }
 
@@ -52,7 +70,7 @@ void DirtyChunk::merge_older(const DirtyChunk& older, std::uint32_t most) {
     // Bytes of the older layer beyond the base were never visible through this layer.
     if (begin >= base_bytes_) break;
     ours.for_each(begin, std::min(end, base_bytes_), [&](auto from, auto to, bool is_written) {
-      if (!is_written) write(from, older.bytes().subspan(from, to - from), most);
+      if (!is_written) write(from, older.bytes(from, to), most);
     });
   }
   base_bytes_ = std::min(base_bytes_, older.base_bytes_);

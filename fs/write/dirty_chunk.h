@@ -12,15 +12,15 @@ namespace framefs::fs {
 
 // The bytes written to one chunk and not stored yet, above the older content of the chunk.  Where
 // nothing was written, the first base_bytes() bytes are those of the layer below, and all bytes
-// after them are zeros.
+// after them are zeros.  Its memory is one window of the chunk, around what was written.
 // Threads: one may change it, or any number read it.
 class DirtyChunk {
  public:
-  DirtyChunk(OverlayBudget& budget, std::uint32_t base_bytes)
-      : budget_(budget), base_bytes_(base_bytes) {}
+  DirtyChunk(OverlayBudget::Account& account, std::uint32_t base_bytes)
+      : account_(account), base_bytes_(base_bytes) {}
   DirtyChunk(const DirtyChunk&) = delete;
   DirtyChunk& operator=(const DirtyChunk&) = delete;
-  ~DirtyChunk() { replace_bytes(nullptr, 0); }
+  ~DirtyChunk() { replace_bytes(nullptr, {}); }
 
   // `most` is the size of a whole chunk.
   void write(std::uint32_t offset, std::span<const std::byte> bytes, std::uint32_t most);
@@ -29,23 +29,37 @@ class DirtyChunk {
   void cut(std::uint32_t length);
   // Adds the bytes of `older`, the layer directly below, wherever this layer was not written.
   void merge_older(const DirtyChunk& older, std::uint32_t most);
+  // The memory that a write of [begin, end) will take, for a chunk or for null, a new chunk.
+  [[nodiscard]] static std::uint32_t growth(const DirtyChunk* chunk, std::uint32_t begin,
+                                            std::uint32_t end, std::uint32_t most) noexcept;
 
   [[nodiscard]] const Extents& written() const noexcept { return written_; }
   [[nodiscard]] std::uint32_t base_bytes() const noexcept { return base_bytes_; }
-  // As many bytes as were reserved.  Bytes that were not written are undefined.
-  [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
-    return {bytes_.get(), capacity_};
+  // Bytes that were written: all of [begin, end).
+  [[nodiscard]] std::span<const std::byte> bytes(std::uint32_t begin,
+                                                 std::uint32_t end) const noexcept {
+    return {bytes_.get() + (begin - window_.begin), end - begin};
   }
-  [[nodiscard]] std::span<std::byte> bytes() noexcept { return {bytes_.get(), capacity_}; }
-  // Makes room for `size` bytes, and for more if more writes are to be expected.
-  void reserve(std::uint32_t size, std::uint32_t most);
+  // The first `size` bytes of the chunk, if there is memory for all of them; otherwise nothing.
+  // Bytes that were not written are undefined.
+  [[nodiscard]] std::span<std::byte> whole(std::uint32_t size) noexcept {
+    if (window_.begin > 0 || window_.end < size) return {};
+    return {bytes_.get(), size};
+  }
 
  private:
-  void replace_bytes(std::unique_ptr<std::byte[]> bytes, std::uint32_t capacity) noexcept;
+  using Window = Extents::Extent;
+  [[nodiscard]] bool has_memory(std::uint32_t begin, std::uint32_t end) const noexcept {
+    return bytes_ != nullptr && begin >= window_.begin && end <= window_.end;
+  }
+  [[nodiscard]] static Window window_for(Window has, std::uint32_t begin, std::uint32_t end,
+                                         std::uint32_t most) noexcept;
+  void reserve(std::uint32_t begin, std::uint32_t end, std::uint32_t most);
+  void replace_bytes(std::unique_ptr<std::byte[]> bytes, Window window) noexcept;
 
-  OverlayBudget& budget_;
+  OverlayBudget::Account& account_;
   std::unique_ptr<std::byte[]> bytes_;
-  std::uint32_t capacity_ = 0;
+  Window window_;  // of the chunk; `bytes_` holds it
   Extents written_;
   std::uint32_t base_bytes_;
 };

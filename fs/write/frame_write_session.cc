@@ -22,8 +22,8 @@ namespace {
 
 // For a frame that was written without a chunk size, because its first chunk never came.
 constexpr std::uint32_t kDefaultChunksize = 4u << 20;
-// The number of chunks stored at a time without a commit.  A commit waits for no more than these.
-constexpr std::size_t kFlushedChunks = 8;
+// The chunks stored at a time without a commit.  A commit waits for no more than these.
+constexpr std::uint64_t kFlushedBytes = 8u << 20;
 // With more of them, the reference library refuses to write to the frame.  Source: frame format,
 // "Trailer".
 constexpr std::size_t kMaxVlmetalayers = 16;
@@ -260,27 +260,45 @@ Status FrameWriteSession::check_size(const ChunkOverlay& overlay, std::uint64_t 
   return codec::fail(Errc::over_limit, "size of the file", offset);
 }
 
-Result<bool> FrameWriteSession::write(std::span<const Piece> pieces) {
-  return overlay_.write([&](ChunkOverlay& overlay) -> Result<bool> {
+Result<FrameWriteSession::Written> FrameWriteSession::write(std::span<const Piece> pieces) {
+  return overlay_.write([&](ChunkOverlay& overlay) -> Result<Written> {
     FRAMEFS_CHECK(backend_->check_usable());
+    std::vector<codec::ByteRange> ranges;
+    ranges.reserve(pieces.size());
     for (const auto& [offset, bytes] : pieces) {
       FRAMEFS_CHECK(check_size(overlay, offset, bytes.size()));
+      ranges.push_back({offset, bytes.size()});
     }
+    const auto needed = overlay.growth(ranges);
+    const auto room = overlay.reserve(needed);
+    if (!room) return Written{.missing_room = needed};
     for (const auto& [offset, bytes] : pieces) overlay.write(offset, bytes);
     overlay.mtime = now();
-    return overlay.has_full_chunks();
+    return Written{.has_full = overlay.has_full_chunks()};
   });
 }
 
-Result<FrameWriteSession::Appended> FrameWriteSession::append(std::span<const std::byte> bytes) {
-  return overlay_.write([&](ChunkOverlay& overlay) -> Result<Appended> {
+Result<FrameWriteSession::Written> FrameWriteSession::append(std::span<const std::byte> bytes) {
+  return overlay_.write([&](ChunkOverlay& overlay) -> Result<Written> {
     FRAMEFS_CHECK(backend_->check_usable());
     const auto end = overlay.nbytes();
     FRAMEFS_CHECK(check_size(overlay, end, bytes.size()));
+    const std::array<codec::ByteRange, 1> range{{{end, bytes.size()}}};
+    const auto needed = overlay.growth(range);
+    const auto room = overlay.reserve(needed);
+    if (!room) return Written{.missing_room = needed};
     overlay.write(end, bytes);
     overlay.mtime = now();
-    return Appended{.offset = end, .has_full = overlay.has_full_chunks()};
+    return Written{.has_full = overlay.has_full_chunks(), .offset = end};
   });
+}
+
+std::uint64_t FrameWriteSession::used_bytes() const {
+  return overlay_.read([](const ChunkOverlay& overlay) { return overlay.used_bytes(); });
+}
+
+bool FrameWriteSession::has_room(std::uint64_t bytes) {
+  return overlay_.write([&](ChunkOverlay& overlay) { return overlay.reserve(bytes).has_value(); });
 }
 
 Status FrameWriteSession::extend(std::uint64_t nbytes) {
@@ -345,26 +363,32 @@ Status FrameWriteSession::truncate(std::uint64_t nbytes) {
   return change_locked([&](ChunkOverlay& overlay) { return overlay.truncate(nbytes); });
 }
 
-Status FrameWriteSession::zero(std::uint64_t offset, std::uint64_t size) {
-  return change_locked([&](ChunkOverlay& overlay) {
+Result<FrameWriteSession::Written> FrameWriteSession::zero(std::uint64_t offset,
+                                                           std::uint64_t size) {
+  Written written;
+  FRAMEFS_CHECK(change_locked([&](ChunkOverlay& overlay) -> std::vector<std::int64_t> {
     const auto end = overlay.nbytes();
-    if (offset >= end) return std::vector<std::int64_t>{};
-    return overlay.zero(offset, std::min(size, end - offset));
-  });
+    if (offset >= end) return {};
+    const auto within = std::min(size, end - offset);
+    const auto needed = overlay.growth_of_zeros({offset, within});
+    const auto room = overlay.reserve(needed);
+    if (!room) {
+      written.missing_room = needed;
+      return {};
+    }
+    return overlay.zero(offset, within);
+  }));
+  return written;
 }
 
 // The first chunk that is not all zeros determines how it and all later chunks are encoded.
-Status FrameWriteSession::choose_params_from(std::span<const ChunkOverlay::Frozen> frozen) {
+Status FrameWriteSession::choose_params_from(std::span<const OverlayFrame::Storing> chunks) {
   if (!choose_params_) return {};
-  const auto plain_of = [](const ChunkOverlay::Frozen& chunk) {
-    return std::span<const std::byte>(chunk.bytes->bytes()).first(chunk.nbytes);
-  };
-  const auto first = std::ranges::find_if(frozen, [&](const ChunkOverlay::Frozen& chunk) {
-    return std::ranges::any_of(plain_of(chunk),
-                               [](std::byte byte) { return byte != std::byte{0}; });
+  const auto first = std::ranges::find_if(chunks, [&](const OverlayFrame::Storing& chunk) {
+    return std::ranges::any_of(chunk.plain, [](std::byte byte) { return byte != std::byte{0}; });
   });
-  if (first == frozen.end()) return {};
-  FRAMEFS_TRY(params_, choose_params_(plain_of(*first)));
+  if (first == chunks.end()) return {};
+  FRAMEFS_TRY(params_, choose_params_(first->plain));
   choose_params_ = nullptr;
   const auto chunksize =
       overlay_.read([](const ChunkOverlay& overlay) { return overlay.chunksize(); });
@@ -374,48 +398,99 @@ Status FrameWriteSession::choose_params_from(std::span<const ChunkOverlay::Froze
   return {};
 }
 
+// Chunks that are stored at a time, and the memory for that.
+struct FrameWriteSession::Batch {
+  std::span<const ChunkOverlay::Frozen> chunks;
+  std::uint64_t bytes = 0;
+};
+
+FrameWriteSession::Batch FrameWriteSession::next_batch(
+    std::span<const ChunkOverlay::Frozen> frozen) const {
+  const auto most = services_.chunk_writer.budget().batch_bytes();
+  Batch batch;
+  std::size_t count = 0;
+  for (const auto& chunk : frozen) {
+    const auto buffer = chunk.bytes->whole(chunk.nbytes).empty() ? chunk.nbytes : 0;
+    const auto bytes = buffer + ChunkWriter::memory_bytes(chunk.nbytes);
+    if (count > 0 && batch.bytes + bytes > most) break;
+    batch.bytes += bytes;
+    ++count;
+  }
+  batch.chunks = frozen.first(count);
+  return batch;
+}
+
+// Stores the chunks in batches: a frozen chunk has memory for little more than its written bytes,
+// and storing it takes memory for all of them.
 Status FrameWriteSession::write_frozen(std::vector<ChunkOverlay::Frozen> frozen) {
+  Status status;
+  std::span<ChunkOverlay::Frozen> left(frozen);
+  while (!left.empty() && status) {
+    const auto batch = next_batch(left);
+    status = write_batch(batch);
+    for (auto& chunk : left.first(batch.chunks.size())) chunk.bytes.reset();
+    left = left.subspan(batch.chunks.size());
+  }
+  if (left.empty()) return status;
+  overlay_.write([&](ChunkOverlay& overlay) {
+    for (const auto& chunk : left) overlay.thaw(chunk);
+  });
+  return status;
+}
+
+// Afterwards each chunk of the batch is either stored or dirty again.
+Status FrameWriteSession::write_batch(const Batch& batch) {
+  const auto share = services_.chunk_writer.budget().take(batch.bytes);
+  std::vector<std::unique_ptr<Bytes>> buffers;
+  std::vector<OverlayFrame::Storing> chunks;
+  for (const auto& frozen : batch.chunks) {
+    auto plain = frozen.bytes->whole(frozen.nbytes);
+    if (plain.empty()) {
+      buffers.push_back(services_.chunk_writer.buffer(frozen.nbytes));
+      plain = buffers.back()->writable();
+    }
+    chunks.push_back({frozen, plain});
+  }
   std::vector<ChunkWriter::Job> jobs;
-  std::vector<std::optional<ChunkUpdate>> updates(frozen.size());
-  const auto complete = [&](const ChunkOverlay::Frozen& chunk) {
+  std::vector<std::optional<ChunkUpdate>> updates(chunks.size());
+  const auto complete = [&](const OverlayFrame::Storing& chunk) {
     return reading([&] { return overlay_frame_->complete(chunk); });
   };
   auto status = [&]() -> Status {
-    for (std::size_t i = 0; i < frozen.size(); ++i) {
+    for (std::size_t i = 0; i < chunks.size(); ++i) {
       // The parameters of a new frame are not chosen yet, and the choice needs all bytes of its
       // first chunk.
       if (!choose_params_) {
         FRAMEFS_TRY(updates[i],
-                    reading([&] { return overlay_frame_->plan_update(frozen[i], params_); }));
+                    reading([&] { return overlay_frame_->plan_update(chunks[i], params_); }));
       }
-      if (!updates[i]) FRAMEFS_CHECK(complete(frozen[i]));
+      if (!updates[i]) FRAMEFS_CHECK(complete(chunks[i]));
     }
     // The bytes that were read must belong to the frame that is written.
     FRAMEFS_CHECK(backend_->check_unchanged());
-    FRAMEFS_CHECK(choose_params_from(frozen));
-    for (std::size_t i = 0; i < frozen.size(); ++i) {
-      jobs.push_back({.plain = frozen[i].bytes->bytes().first(frozen[i].nbytes),
-                      .update = updates[i] ? &*updates[i] : nullptr});
+    FRAMEFS_CHECK(choose_params_from(chunks));
+    for (std::size_t i = 0; i < chunks.size(); ++i) {
+      jobs.push_back({.plain = chunks[i].plain, .update = updates[i] ? &*updates[i] : nullptr});
     }
     services_.chunk_writer.write(*backend_, params_, jobs);
-    for (std::size_t i = 0; i < frozen.size(); ++i) {
+    for (std::size_t i = 0; i < chunks.size(); ++i) {
       if (!jobs[i].needs_all_bytes) continue;
-      FRAMEFS_CHECK(complete(frozen[i]));
+      FRAMEFS_CHECK(complete(chunks[i]));
       jobs[i] = {.plain = jobs[i].plain};
       services_.chunk_writer.write(*backend_, params_, std::span(&jobs[i], 1));
     }
     return {};
   }();
-  jobs.resize(frozen.size());
+  jobs.resize(chunks.size());
   std::vector<std::int64_t> dropped;
   overlay_.write([&](ChunkOverlay& overlay) {
-    for (std::size_t i = 0; i < frozen.size(); ++i) {
+    for (std::size_t i = 0; i < chunks.size(); ++i) {
       if (status && jobs[i].entry) {
         const auto id = services_.content_ids.next();
-        const auto old = overlay.land(frozen[i], *jobs[i].entry, id);
+        const auto old = overlay.land(chunks[i].frozen, *jobs[i].entry, id);
         if (old >= 0) dropped.push_back(old);
       } else {
-        overlay.thaw(frozen[i]);
+        overlay.thaw(chunks[i].frozen);
       }
     }
   });
@@ -430,8 +505,8 @@ Status FrameWriteSession::flush_locked(ChunkOverlay::Which which) {
   if (is_removed_) return {};
   FRAMEFS_CHECK(backend_->check_usable());
   while (true) {
-    auto frozen = overlay_.write(
-        [&](ChunkOverlay& overlay) { return overlay.freeze(which, kFlushedChunks); });
+    auto frozen =
+        overlay_.write([&](ChunkOverlay& overlay) { return overlay.freeze(which, kFlushedBytes); });
     if (frozen.empty()) return {};
     FRAMEFS_CHECK(note_lost(write_frozen(std::move(frozen))));
   }
@@ -446,7 +521,9 @@ Status FrameWriteSession::flush(ChunkOverlay::Which which) {
 Result<std::int64_t> FrameWriteSession::write_last_zeros(std::uint64_t nbytes) {
   const auto chunksize =
       overlay_.read([](const ChunkOverlay& overlay) { return overlay.chunksize(); });
-  const std::vector<std::byte> zeros(nbytes % chunksize);
+  const auto size = nbytes % chunksize;
+  const auto share = services_.chunk_writer.budget().take(size + ChunkWriter::memory_bytes(size));
+  const std::vector<std::byte> zeros(size);
   std::array<ChunkWriter::Job, 1> job{ChunkWriter::Job{zeros}};
   services_.chunk_writer.write(*backend_, params_, job);
   if (job[0].entry) committed_only_ = *job[0].entry;
@@ -463,7 +540,7 @@ Status FrameWriteSession::prepare_locked() {
   auto state = overlay_.write([](ChunkOverlay& overlay) {
     overlay.begin_commit();
     return Snapshot{
-        overlay.freeze(ChunkOverlay::Which::all, std::numeric_limits<std::size_t>::max()),
+        overlay.freeze(ChunkOverlay::Which::all, std::numeric_limits<std::uint64_t>::max()),
         overlay.nbytes(), overlay.chunk_count(), overlay.vlmetalayers};
   });
   FRAMEFS_CHECK(write_frozen(std::move(state.frozen)));

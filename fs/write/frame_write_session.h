@@ -127,22 +127,27 @@ class FrameWriteSession {
     std::uint64_t offset = 0;
     std::span<const std::byte> bytes;
   };
-  // Writes bytes, also beyond the end of the frame.  All pieces of one call are in the same commit.
-  // Returns true if chunks are ready to be stored.
-  // Errors: over_limit past ChunkOverlay::max_bytes().
-  Result<bool> write(std::span<const Piece> pieces);
-  struct Appended {
-    std::uint64_t offset = 0;  // where the bytes were written: the end of the frame before
-    bool has_full = false;     // the result of write()
+  struct Written {
+    // If not 0, nothing was written: the overlay has no room for this number of bytes.
+    std::uint64_t missing_room = 0;
+    bool has_full = false;     // chunks are ready to be stored
+    std::uint64_t offset = 0;  // for append(): the end of the frame before
   };
+  // Writes bytes, also beyond the end of the frame.  All pieces of one call are in the same commit.
+  // Errors: over_limit past ChunkOverlay::max_bytes().
+  Result<Written> write(std::span<const Piece> pieces);
   // Writes bytes at the current end, which other writers may have moved.  Errors: as write().
-  Result<Appended> append(std::span<const std::byte> bytes);
+  Result<Written> append(std::span<const std::byte> bytes);
   // Errors: as write().
   Status truncate(std::uint64_t nbytes);
   // Extends the frame with zeros if it is shorter.  Errors: as write().
   Status extend(std::uint64_t nbytes);
   // Replaces bytes by zeros, up to the end of the frame.
-  Status zero(std::uint64_t offset, std::uint64_t size);
+  Result<Written> zero(std::uint64_t offset, std::uint64_t size);
+  // The memory that the written bytes take.
+  [[nodiscard]] std::uint64_t used_bytes() const;
+  // Whether the overlay has room for `bytes` more of this frame.
+  [[nodiscard]] bool has_room(std::uint64_t bytes);
   enum class Existing : std::uint8_t { any, must, must_not };
   // Without `content`: removes the vl-metalayer.
   // Errors: system: ENODATA, EEXIST, ENAMETOOLONG, ENOSPC for more than other writers accept.
@@ -213,8 +218,11 @@ class FrameWriteSession {
   void release_ownership() noexcept;
   [[nodiscard]] Result<bool> are_large(std::span<const codec::NamedContent> vlmetalayers) const;
   static Status check_size(const ChunkOverlay& overlay, std::uint64_t offset, std::uint64_t size);
+  struct Batch;
+  [[nodiscard]] Batch next_batch(std::span<const ChunkOverlay::Frozen> frozen) const;
   Status write_frozen(std::vector<ChunkOverlay::Frozen> frozen);
-  Status choose_params_from(std::span<const ChunkOverlay::Frozen> frozen);
+  Status write_batch(const Batch& batch);
+  Status choose_params_from(std::span<const OverlayFrame::Storing> chunks);
   Status flush_locked(ChunkOverlay::Which which);
   Status prepare_locked();
   Status commit_locked(bool durably);

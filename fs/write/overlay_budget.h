@@ -1,43 +1,89 @@
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 
+#include "fs/core/guarded.h"
 #include "fs/read/buffer_pool.h"
 
 namespace framefs::fs {
 
-// Counts and limits the memory of a whole mount for written bytes that are not stored yet.  Keeps a
-// little memory for the next bytes; that memory is not part of the limit.
+// Counts and limits the memory of a whole mount for written bytes that are not stored yet.  The
+// limit includes a little memory that is kept for the next bytes.
+//
+// A part of the limit is reserved for frames that use little of it: a small write to one frame
+// finds room while other frames fill theirs.
 // Threads: any number.
 class OverlayBudget {
  public:
-  explicit OverlayBudget(std::uint64_t limit_bytes) : limit_(limit_bytes) {}
+  explicit OverlayBudget(std::uint64_t limit_bytes);
+  OverlayBudget(const OverlayBudget&) = delete;
+  OverlayBudget& operator=(const OverlayBudget&) = delete;
 
-  // Returns `size` bytes of undefined content, which count until they are given back.
-  std::unique_ptr<std::byte[]> take(std::size_t size) {
-    used_.fetch_add(size, std::memory_order_relaxed);
-    return kept_.take(size);
-  }
-  void give_back(std::unique_ptr<std::byte[]> bytes, std::size_t size) noexcept {
-    used_.fetch_sub(size, std::memory_order_relaxed);
-    kept_.give_back(std::move(bytes), size);
-  }
-  [[nodiscard]] bool is_full() const noexcept {
-    return used_.load(std::memory_order_relaxed) >= limit_;
-  }
+  // Bytes that are promised to a writer and not taken yet.
+  class Reservation {
+   public:
+    Reservation(OverlayBudget& budget, std::uint64_t bytes) noexcept
+        : budget_(&budget), bytes_(bytes) {}
+    Reservation(Reservation&& other) noexcept
+        : budget_(std::exchange(other.budget_, nullptr)), bytes_(other.bytes_) {}
+    Reservation& operator=(Reservation&&) = delete;
+    Reservation(const Reservation&) = delete;
+    Reservation& operator=(const Reservation&) = delete;
+    ~Reservation() {
+      if (budget_ != nullptr) budget_->release(bytes_);
+    }
+
+   private:
+    OverlayBudget* budget_;
+    std::uint64_t bytes_;
+  };
+
+  // The bytes of one frame.  Lifetime: the budget outlives it.
+  class Account {
+   public:
+    explicit Account(OverlayBudget& budget) noexcept : budget_(budget) {}
+    Account(const Account&) = delete;
+    Account& operator=(const Account&) = delete;
+    ~Account() = default;
+
+    // Returns `size` bytes of undefined content, which count until they are given back.
+    std::unique_ptr<std::byte[]> take(std::size_t size);
+    void give_back(std::unique_ptr<std::byte[]> bytes, std::size_t size) noexcept;
+    // Nothing if there is no room for `bytes` more.  A request of more than half of the limit finds
+    // room while no other such request holds its bytes: a chunk may exceed the limit alone.
+    std::optional<Reservation> reserve(std::uint64_t bytes);
+    [[nodiscard]] std::uint64_t used() const;
+
+   private:
+    friend class OverlayBudget;
+    OverlayBudget& budget_;
+    std::uint64_t used_ = 0;  // guarded by the budget's lock
+  };
+
+  // All bytes that are taken or reserved.
+  [[nodiscard]] std::uint64_t used() const;
 
  private:
-  // Memory for the chunks being stored, two or three for each CPU that encodes them.
-  static constexpr std::uint64_t kKeptBytes = 16u << 20;
+  struct State {
+    std::uint64_t used = 0;    // without the oversized ones
+    std::uint64_t frames = 0;  // that have taken bytes
+    std::uint64_t oversized = 0;
+    std::uint64_t oversized_bytes = 0;
+  };
+  [[nodiscard]] bool is_oversized(std::uint64_t bytes) const noexcept { return bytes > limit_ / 2; }
+  [[nodiscard]] bool has_room(const State& now, std::uint64_t own, std::uint64_t bytes) const;
+  void add(State& now, std::uint64_t bytes) const noexcept;
+  void remove(State& now, std::uint64_t bytes) const noexcept;
+  void release(std::uint64_t bytes) noexcept;
 
-  const std::uint64_t limit_;
-  BufferPool kept_{kKeptBytes};
-  // A running sum; no other data depends on its value.
-  std::atomic<std::uint64_t> used_{0};
+  const std::uint64_t kept_bytes_;
+  const std::uint64_t limit_;  // without the memory that is kept
+  BufferPool kept_;
+  Guarded<State> state_;
 };
 
 }  // namespace framefs::fs

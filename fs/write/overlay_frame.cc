@@ -71,7 +71,7 @@ Status OverlayFrame::read_layer(const DirtyChunk& layer, std::uint64_t offset,
   layer.written().for_each(begin, end, [&](std::uint32_t from, std::uint32_t to, bool is_written) {
     auto part = out.subspan(from - begin, to - from);
     if (is_written) {
-      std::ranges::copy(layer.bytes().subspan(from, to - from), part.begin());
+      std::ranges::copy(layer.bytes(from, to), part.begin());
       return;
     }
     const auto base = std::min(to, std::max(from, layer.base_bytes())) - from;
@@ -100,27 +100,34 @@ Status OverlayFrame::read_plain(const codec::Chunk& chunk, ChunkIndex index, std
                                  : frozen(offset, out);
 }
 
-Status OverlayFrame::complete(const ChunkOverlay::Frozen& frozen) const {
-  return complete_range(frozen, {0, frozen.nbytes});
+Status OverlayFrame::complete(const Storing& chunk) const {
+  return complete_range(chunk, {0, chunk.frozen.nbytes});
 }
 
-Status OverlayFrame::complete_range(const ChunkOverlay::Frozen& frozen, ByteRange range) const {
-  auto& chunk = *frozen.bytes;
+Status OverlayFrame::complete_range(const Storing& storing, ByteRange range) const {
+  const auto& chunk = *storing.frozen.bytes;
   const auto begin = static_cast<std::uint32_t>(range.offset);
   const auto end = static_cast<std::uint32_t>(range.offset + range.size);
   Status status;
   chunk.written().for_each(begin, end, [&](auto from, auto to, bool is_written) {
-    if (is_written || !status) return;
-    const auto part = chunk.bytes().subspan(from, to - from);
+    if (!status) return;
+    const auto part = storing.plain.subspan(from, to - from);
+    if (is_written) {
+      const auto written = chunk.bytes(from, to);
+      // Readers of the chunk read the written bytes meanwhile, so these are not written again.
+      if (written.data() != part.data()) std::ranges::copy(written, part.begin());
+      return;
+    }
     const auto base = std::min(to, std::max(from, chunk.base_bytes())) - from;
     std::ranges::fill(part.subspan(base), std::byte{0});
-    if (base > 0) status = read_stored({frozen.chunk}, from, part.first(base));
+    if (base > 0) status = read_stored({storing.frozen.chunk}, from, part.first(base));
   });
   return status;
 }
 
 Result<std::optional<ChunkUpdate>> OverlayFrame::plan_update(
-    const ChunkOverlay::Frozen& frozen, const codec::EncodeParams& params) const {
+    const Storing& storing, const codec::EncodeParams& params) const {
+  const auto& frozen = storing.frozen;
   const auto& written = frozen.bytes->written();
   const auto base = frozen.bytes->base_bytes();
   if (base == 0 || written.covers(0, frozen.nbytes)) return std::nullopt;
@@ -145,7 +152,7 @@ Result<std::optional<ChunkUpdate>> OverlayFrame::plan_update(
   // blocks.
   if (kept_bytes <= kMaxRunBytes * kept_streams) return std::nullopt;
   for (codec::BlockIndex block; block.value < kept.size(); ++block.value) {
-    if (!kept[block.value]) FRAMEFS_CHECK(complete_range(frozen, plan->block_range(block)));
+    if (!kept[block.value]) FRAMEFS_CHECK(complete_range(storing, plan->block_range(block)));
   }
   return ChunkUpdate{std::move(*plan), std::move(stored), origin_.chunks.get(), std::move(kept)};
 }

@@ -52,18 +52,23 @@ class OverlayFrame final : public FrameChunks {
     log_frame_failure(services_.log, origin_.name, error, chunk);
   }
 
-  // Fills the bytes of a frozen chunk that were not written from the chunk stored below.  The
-  // encoder then has all bytes of the chunk.
-  Status complete(const ChunkOverlay::Frozen& frozen) const;
-  // Plans how to store a frozen chunk without encoding the blocks that were not written.  Fills in
-  // the missing bytes of the other blocks.  Returns nothing if all of the chunk has to be encoded;
-  // the caller then has to call complete().
-  Result<std::optional<ChunkUpdate>> plan_update(const ChunkOverlay::Frozen& frozen,
+  // A frozen chunk, and where the encoder gets its bytes: the chunk's own memory, or other memory
+  // of that size if the chunk has not enough.
+  struct Storing {
+    const ChunkOverlay::Frozen& frozen;
+    std::span<std::byte> plain;
+  };
+  // Makes `plain` the bytes of the chunk: those that were written, and those stored below.
+  Status complete(const Storing& chunk) const;
+  // Plans how to store a frozen chunk without encoding the blocks that were not written.  Makes the
+  // bytes of the other blocks.  Returns nothing if all of the chunk has to be encoded; the caller
+  // then has to call complete().
+  Result<std::optional<ChunkUpdate>> plan_update(const Storing& chunk,
                                                  const codec::EncodeParams& params) const;
 
  private:
   Result<std::shared_ptr<const codec::Chunk>> stored_chunk(ChunkIndex index) const;
-  Status complete_range(const ChunkOverlay::Frozen& frozen, ByteRange range) const;
+  Status complete_range(const Storing& chunk, ByteRange range) const;
   Status read_stored(ChunkIndex index, std::uint64_t offset, std::span<std::byte> out) const;
   Status read_blocks(const std::shared_ptr<const codec::Chunk>& chunk, ChunkIndex index,
                      std::uint64_t offset, std::span<std::byte> out) const;

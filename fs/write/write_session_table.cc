@@ -41,9 +41,9 @@ bool is_unlinked(const FrameWriteSession& session) {
 
 }  // namespace
 
-WriteSessionTable::WriteSessionTable(OverlayBudget& overlay, Log& log,
-                                     std::chrono::milliseconds commit_interval, OnEnd on_end)
-    : overlay_(overlay), log_(log), interval_(commit_interval), on_end_(std::move(on_end)) {}
+WriteSessionTable::WriteSessionTable(Log& log, std::chrono::milliseconds commit_interval,
+                                     OnEnd on_end)
+    : log_(log), interval_(commit_interval), on_end_(std::move(on_end)) {}
 
 WriteSessionTable::~WriteSessionTable() {
   work_.with_and_wake([](Work& work) { work.is_ending = true; });
@@ -159,18 +159,32 @@ void WriteSessionTable::note_full(const Session& session) {
   });
 }
 
-Status WriteSessionTable::make_room(FrameWriteSession& session) {
-  if (!overlay_.is_full()) return {};
+Status WriteSessionTable::make_room(FrameWriteSession& session, std::uint64_t needed,
+                                    unsigned attempt) {
   // The bytes of this session come first: a writer of many bytes pays for them.
   FRAMEFS_CHECK(session.flush(ChunkOverlay::Which::all));
-  Status status;
-  for (const auto& other : all()) {
-    if (!overlay_.is_full()) return {};
-    if (const auto flushed = other->flush(ChunkOverlay::Which::all); !flushed) status = flushed;
+  // Then those of the others, the frames with the most bytes first.
+  std::vector<std::pair<std::uint64_t, Session>> others;
+  for (auto& other : all()) {
+    const auto used = other->used_bytes();
+    if (used > 0) others.emplace_back(used, std::move(other));
   }
-  if (!overlay_.is_full()) return {};
-  if (session.is_removed()) return codec::fail(codec::Errc::no_space, "overlay of a removed frame");
-  return status;
+  std::ranges::sort(others, std::ranges::greater{}, [](const auto& other) { return other.first; });
+  Status status;
+  std::uint64_t removed_bytes = 0;
+  for (const auto& [used, other] : others) {
+    if (session.has_room(needed)) return {};
+    if (const auto flushed = other->flush(ChunkOverlay::Which::all); !flushed) status = flushed;
+    if (other->is_removed()) removed_bytes += used;
+  }
+  if (session.has_room(needed)) return {};
+  FRAMEFS_CHECK(status);
+  // Other writers have used the room that was made.  The bytes of removed frames never make room.
+  constexpr unsigned kMaxAttempts = 100;
+  if (removed_bytes > 0 && (session.is_removed() || attempt >= kMaxAttempts)) {
+    return codec::fail(codec::Errc::no_space, "overlay of a removed frame");
+  }
+  return {};
 }
 
 // Runs one sync for all frames of a batch before it publishes any of them.  Failures are logged,

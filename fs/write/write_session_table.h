@@ -27,8 +27,7 @@ class WriteSessionTable {
  public:
   // Called when a frame is no longer being written, with the state in which it was left.
   using OnEnd = std::function<void(const FileKey&, const FileIdentity&)>;
-  WriteSessionTable(OverlayBudget& overlay, Log& log, std::chrono::milliseconds commit_interval,
-                    OnEnd on_end);
+  WriteSessionTable(Log& log, std::chrono::milliseconds commit_interval, OnEnd on_end);
   // Commits everything, durably.
   ~WriteSessionTable();
   WriteSessionTable(const WriteSessionTable&) = delete;
@@ -65,9 +64,18 @@ class WriteSessionTable {
 
   // To be called when chunks of the session are complete.
   void note_full(const Session& session);
-  // Stores written bytes, of this frame or of others, until there is room for more.
-  // Errors: those of storing, when that leaves no room.
-  Status make_room(FrameWriteSession& session);
+  // Runs write(), () -> Result<FrameWriteSession::Written>, and stores written bytes, of this frame
+  // or of others, until the overlay has room for it.
+  // Errors: those of write(); those of storing, when that leaves no room.
+  template <class Write>
+  Result<FrameWriteSession::Written> write_with_room(FrameWriteSession& session,
+                                                     const Write& write) {
+    for (unsigned attempt = 0;; ++attempt) {
+      auto written = write();
+      if (!written || written->missing_room == 0) return written;
+      FRAMEFS_CHECK(make_room(session, written->missing_room, attempt));
+    }
+  }
 
  private:
   struct Entry {
@@ -102,6 +110,7 @@ class WriteSessionTable {
   // `state` proves that the caller holds its lock.
   void note_change(const State& state, const FileKey& key);
 
+  Status make_room(FrameWriteSession& session, std::uint64_t needed, unsigned attempt);
   static bool close_lost(State& state, const Session& session);
   void serve();
   void end_closed(const std::vector<FileKey>& keys);
@@ -109,7 +118,6 @@ class WriteSessionTable {
   [[nodiscard]] std::vector<Session> all() const;
   void commit_together(std::vector<Session> sessions);
 
-  OverlayBudget& overlay_;
   Log& log_;
   const std::chrono::milliseconds interval_;
   const OnEnd on_end_;

@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
+#include "fs/core/memory_limit.h"
 #include "src/cli/arguments.h"
 #include "src/cli/commands.h"
 #include "src/cli/exit_codes.h"
@@ -215,6 +216,8 @@ Parsed parse_command_line(const std::vector<std::string>& arguments) {
   if (!is_helper && !rest.empty() && rest.front() == "mount") rest.erase(rest.begin());
 
   Command command;
+  command.mount.cache_bytes = fs::default_buffer_bytes(fs::memory_limit());
+  command.mount.write.overlay_bytes = command.mount.cache_bytes;
   Given given;
   CLI::App app(kAbout, "framefs");
   add_options(app, command, given);

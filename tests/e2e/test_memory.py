@@ -4,9 +4,11 @@ import os
 import pathlib
 import random
 import re
+import threading
 import unittest
 
 import daemon
+import data
 from case import MountCase
 
 MIB = 1 << 20
@@ -17,6 +19,15 @@ BLOCKS_KIB = (16, 40, 64, 72, 128, 136, 256, 320, 512)
 def resident_mib(pid):
     status = pathlib.Path(f"/proc/{pid}/status").read_text()
     return int(re.search(r"VmRSS:\s+(\d+) kB", status)[1]) / 1024
+
+
+def peak_mib(pid):
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) / 1024
+
+
+def promised_mib(cache_mib, overlay_mib, chunk_mib):
+    return cache_mib + overlay_mib + 64 + 4 * os.cpu_count() + 2 * chunk_mib
 
 
 @unittest.skipIf(daemon.SANITIZED, "what a sanitizer keeps is not the daemon's")
@@ -46,6 +57,55 @@ class Memory(MountCase):
             grown = resident_mib(mount.pid) - before
             self.assertGreater(grown, CACHE_MIB / 2)
             self.assertLess(grown, CACHE_MIB + 20)
+
+    def write_with_little_memory(self, write, chunk_mib):
+        """Runs write(mount) with an overlay of 16 MiB, and checks the daemon's peak memory."""
+        with self.mount("--cache-size", "16M", "--overlay-size", "16M", "--rule",
+                        f"*:chunksize={chunk_mib}M") as mount:
+            write(mount)
+            self.assertLess(peak_mib(mount.pid), promised_mib(16, 16, chunk_mib))
+
+    def test_tiny_writes_far_apart(self):
+        """A dirty chunk with a few written bytes takes little memory, and a commit needs all of its
+        bytes."""
+        count = 700
+
+        def write(mount):
+            for what in (b"first", b"second"):  # into holes, then into stored chunks
+                with open(mount.path("x"), "r+b" if what == b"second" else "w+b", buffering=0) as file:
+                    for i in range(count):
+                        os.pwrite(file.fileno(), what, i * MIB)
+                    os.fsync(file.fileno())
+                    for i in (0, 1, count - 1):
+                        self.assertEqual(os.pread(file.fileno(), len(what), i * MIB), what)
+
+        self.write_with_little_memory(write, 1)
+
+    def test_writers_of_large_chunks(self):
+        """Several files with chunks that are larger than the overlay, written at once."""
+        noise = data.noise(80 * MIB)
+
+        def write_one(path, pieces):
+            with open(path, "wb", buffering=0) as file:
+                for at, size in pieces:
+                    os.pwrite(file.fileno(), noise[at:at + size], at)
+
+        def write(mount):
+            sequential = [(at, MIB) for at in range(0, len(noise), MIB)]
+            plans = [sequential, sequential[40:50], [(60 * MIB, 100)], [(61 * MIB, 100)], [(5, 100)]]
+            threads = [threading.Thread(target=write_one, args=(mount.path(f"x{i}"), plan))
+                       for i, plan in enumerate(plans)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            for i, plan in enumerate(plans):
+                with open(mount.path(f"x{i}"), "rb", buffering=0) as file:
+                    for at, size in plan:
+                        self.assert_same_bytes(os.pread(file.fileno(), size, at), noise[at:at + size],
+                                               f"x{i} at {at}")
+
+        self.write_with_little_memory(write, 64)
 
 
 if __name__ == "__main__":

@@ -538,14 +538,76 @@ TEST_CASE("frame_edit: not a byte is stored into a frame that another writer has
 TEST_CASE("frame_edit: what is lost gives its memory back", "[fs][frame_edit][unit]") {
   const test::TempDirectory folder;
   const auto path = folder.path() / "x.b2frame";
-  WriteMount mount(1u << 20);
+  WriteMount mount;
   mount.create(path, params_of(codec::CodecId::lz4, 1, 65536), false);
   const auto session = mount.open(path);
   write_at(*session, 0, noise(2u << 20, 1));
-  REQUIRE(mount.overlay().is_full());
+  REQUIRE(mount.overlay().used() >= 2u << 20);
   kInterferences[0].run(path, false);
   CHECK_FALSE(session->commit(false));
-  CHECK_FALSE(mount.overlay().is_full());
+  CHECK(mount.overlay().used() == 0);
+}
+
+// The parameters of a new frame are chosen while a commit has frozen all of its chunks.
+TEST_CASE("frame_edit: a commit of many chunks with few written bytes takes little memory",
+          "[fs][frame_edit][unit]") {
+  constexpr std::uint64_t kChunk = 1u << 20;
+  constexpr std::uint64_t kCount = 40;
+  const test::TempDirectory folder;
+  const auto path = folder.path() / "x.b2frame";
+  WriteMount mount;
+  mount.create(path, params_of(codec::CodecId::lz4, 1, kChunk), false);
+  std::uint64_t used = 0;
+  const auto session = mount.open(path, [&](std::span<const std::byte>) {
+    used = mount.overlay().used();
+    return Result<codec::EncodeParams>(codec::EncodeParams{.codec = codec::CodecId::lz4});
+  });
+  test::Bytes plain(kCount * kChunk);
+  const auto write_into_each = [&](std::uint64_t offset, unsigned seed) {
+    for (std::uint64_t i = 0; i < kCount; ++i) {
+      const auto bytes = noise(100, seed + static_cast<unsigned>(i));
+      const auto at = i * kChunk + offset;
+      write_at(*session, at, bytes);
+      std::ranges::copy(bytes, plain.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+    plain.resize(session->nbytes());
+  };
+  write_into_each(700'000, 1);
+  REQUIRE(session->commit(false));
+  CHECK(used > 0);
+  CHECK(used <= kCount * 8192);
+  CHECK(mount.overlay().used() == 0);
+  CHECK(read_stored(path) == plain);
+  write_into_each(300'000, 1000);  // above stored chunks
+  CHECK(mount.overlay().used() <= kCount * 8192);
+  REQUIRE(session->commit(false));
+  CHECK(read_stored(path) == plain);
+}
+
+TEST_CASE("frame_edit: a write without room changes nothing", "[fs][frame_edit][unit]") {
+  const test::TempDirectory folder;
+  const auto path = folder.path() / "x.b2frame";
+  WriteMount mount(1u << 20);
+  mount.create(path, params_of(codec::CodecId::lz4, 1, 65536), false);
+  const auto session = mount.open(path);
+  const auto bytes = noise(65536, 1);
+  std::uint64_t written = 0;
+  std::uint64_t missing = 0;
+  while (missing == 0 && written < 1u << 20) {
+    const auto done = session->append(bytes);
+    REQUIRE(done);
+    missing = done->missing_room;
+    if (missing == 0) written += bytes.size();
+  }
+  CHECK(missing == bytes.size());
+  CHECK(session->nbytes() == written);
+  const FrameWriteSession::Piece piece{written, bytes};
+  CHECK(session->write(std::span(&piece, 1))->missing_room == bytes.size());
+  CHECK(session->nbytes() == written);
+  REQUIRE(session->truncate(written + 65536));
+  REQUIRE(session->flush(ChunkOverlay::Which::all));
+  CHECK(session->append(bytes)->missing_room == 0);
+  CHECK(session->nbytes() == written + 2 * 65536);
 }
 
 TEST_CASE("frame_edit: a read notices another writer; where nothing was written, nothing is lost",

@@ -34,8 +34,7 @@ class Written {
  public:
   std::unique_ptr<WriteSessionTable> make_table() {
     return std::make_unique<WriteSessionTable>(
-        mount_.overlay(), log_.log(), 1h,
-        [this](const FileKey&, const FileIdentity&) { ++ended_; });
+        log_.log(), 1h, [this](const FileKey&, const FileIdentity&) { ++ended_; });
   }
   stdfs::path create(const std::string& name) {
     auto path = folder_.path() / name;

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <sstream>
 
+#include "fs/core/memory_limit.h"
 #include "src/cli/exit_codes.h"
 #include "tests/support/catch.h"
 
@@ -78,7 +79,7 @@ TEST_CASE("cli: two paths are enough, and the rest has its defaults", "[src][cli
   CHECK_FALSE(command.mount.onto_file);
   CHECK_FALSE(command.mount.allow_other);
   CHECK_FALSE(command.mount.debug);
-  CHECK(command.mount.cache_bytes == 256u << 20);
+  CHECK(command.mount.cache_bytes == fs::default_buffer_bytes(fs::memory_limit()));
   CHECK(command.mount.threads == 0);
   CHECK(command.mount.attr_timeout_ms == 1000);
   CHECK(command.mount.vfs_options.empty());
@@ -130,7 +131,7 @@ TEST_CASE("cli: what is written is treated as the options say", "[src][cli][unit
   CHECK_FALSE(plain.writeback);
   CHECK(plain.write.rules.empty());
   CHECK(plain.write.plain_globs.empty());
-  CHECK(plain.write.overlay_bytes == 256u << 20);
+  CHECK(plain.write.overlay_bytes == fs::default_buffer_bytes(fs::memory_limit()));
   CHECK(plain.write.commit_interval_ms == 5000);
   CHECK(command_of({"/s", "/m", "-o", "ro"}).mount.read_only);
   CHECK(command_of({"/s", "/m", "--ro"}).mount.read_only);
