@@ -271,14 +271,18 @@ Status FileContents::allocate_array(OpenFile& file, bool makes_zeros, bool may_g
 Status FileContents::flush(OpenFile& file) {
   // Stores the bytes while there is still a caller to receive the error.
   const auto session = file.session.get();
-  if (!session || is_superseded(*session)) return {};
-  return session->flush(ChunkOverlay::Which::all);
+  if (!session) return {};
+  auto flushed = session->flush(ChunkOverlay::Which::all);
+  // The writes of this handle are in an earlier commit if nothing else was lost.
+  return is_superseded(*session) ? Status{} : flushed;
 }
 
 Status FileContents::sync(OpenFile& file, bool only_data) {
   if (const auto own = file.session.get()) {
     static_cast<void>(own->check());  // is_superseded() reads the result
-    if (!is_superseded(*own)) return own->commit(true);
+    auto committed = own->commit(true);
+    // Another writer may have changed the frame after an earlier commit, also during this one.
+    if (committed || !is_superseded(*own)) return committed;
   }
   if (const auto session = parts_.writers.session_of(*file.node)) return session->commit(true);
   if (file.node->key.has_view() && !file.source.file()) return {};

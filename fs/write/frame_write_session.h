@@ -184,8 +184,8 @@ class FrameWriteSession {
   [[nodiscard]] bool is_changed() const;
   // Nothing can be committed any more.  Every further write, sync and commit reports it.
   [[nodiscard]] bool is_lost() const noexcept { return backend_->is_lost(); }
-  // For a session that is_lost(): whether written bytes were not committed.  If there are none,
-  // another session of the frame can take the place of this one.
+  // For a session that is_lost() or has ended: whether written bytes were not committed.  If there
+  // are none, another session of the frame can take the place of this one.
   [[nodiscard]] bool has_lost_bytes() const { return has_uncommitted(); }
   // Writes the frame without dead space, in place and by commits of its own.  It does so if the
   // dead space is at least as large as the rest of the frame, or if there is any and `always` is

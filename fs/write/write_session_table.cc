@@ -241,7 +241,7 @@ void WriteSessionTable::end_entry(const FileKey& key) {
     note_change(state, key);
   });
   if (!ended) return;
-  if ((ended->is_changed() || ended->is_lost()) && !is_gone) {
+  if (ended->has_lost_bytes() && !is_gone) {
     log_.warn(ended->name() + ": what was written last is lost");
   }
   on_end_(key, identity);

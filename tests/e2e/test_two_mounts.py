@@ -2,8 +2,10 @@
 
 import contextlib
 import os
+import random
 import unittest
 
+import contention
 import daemon
 from case import MountCase
 
@@ -34,6 +36,8 @@ class TwoMounts(MountCase):
             for mount in mounts:
                 # A mount trusts the size that it has seen for --attr-timeout.
                 daemon.wait_for(lambda mount=mount: mount.path("log").read_bytes() == self.records(), "all records")
+        for mount in mounts:
+            self.assertNotIn("lost", mount.log())
         self.assertEqual(self.unpacked("log.b2frame"), self.records())
 
     def test_both_have_it_open(self):
@@ -47,6 +51,13 @@ class TwoMounts(MountCase):
             for fd in handles:
                 os.close(fd)
         self.assertEqual(self.unpacked("data.b2frame"), self.records())
+
+    def test_contention(self):
+        """A sample of scripts/contend."""
+        folder = self.folder / "contention"
+        folder.mkdir()
+        seed = random.randrange(1 << 30)
+        print(contention.Contention(folder, seed, frames=2, writers=2).run(seconds=6))
 
     def unpacked(self, name):
         out = self.folder / "unpacked"
