@@ -22,7 +22,8 @@ import daemon
 RECORD = 512
 MAX_RECORDS = 6  # of one write
 UNPACK_ATTEMPTS = 50
-# These errors say that another writer has the frame for too long, or replaced the state that was read.
+# These errors say that another writer has the frame for too long, or replaced the state that was
+# read.
 CONTENDED = (errno.EBUSY, errno.ESTALE, errno.EAGAIN)
 
 
