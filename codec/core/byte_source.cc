@@ -1,8 +1,31 @@
 #include "codec/core/byte_source.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace framefs::codec {
+
+Status ByteWindow::read_ranges(std::span<const Read> reads) const {
+  std::vector<Read> moved;
+  moved.reserve(reads.size());
+  for (const auto& [offset, out] : reads) {
+    if (offset > size_ || out.size() > size_ - offset) {
+      return fail(Errc::truncated, "byte window", offset);
+    }
+    moved.push_back({begin_ + offset, out});
+  }
+  return whole_.read_ranges(moved);
+}
+
+void ByteWindow::expect(std::span<const ByteRange> ranges) const {
+  std::vector<ByteRange> moved;
+  moved.reserve(ranges.size());
+  for (const auto& range : ranges) {
+    const auto offset = std::min(range.offset, size_);
+    moved.push_back({begin_ + offset, std::min(range.size, size_ - offset)});
+  }
+  whole_.expect(moved);
+}
 
 Status MemorySource::read_at(std::uint64_t offset, std::span<std::byte> out) const {
   if (offset > bytes_.size() || out.size() > bytes_.size() - offset) {

@@ -35,6 +35,10 @@ class ByteSource {
     return {};
   }
 
+  // Whether a read may take as long as a network takes.  Shared threads, such as those that decode,
+  // then do not read: their caller reads all stored bytes before, by one read_ranges().
+  [[nodiscard]] virtual bool is_far() const noexcept { return false; }
+
   // Says that these ranges will be read soon, one after the other.  A far source brings them now,
   // all at once, so that the reads need not wait for a round trip each; others do nothing.
   virtual void expect(std::span<const ByteRange> ranges) const { static_cast<void>(ranges); }
@@ -64,6 +68,9 @@ class ByteWindow final : public ByteSource {
     }
     return whole_.read_at(begin_ + offset, out);
   }
+  Status read_ranges(std::span<const Read> reads) const override;
+  [[nodiscard]] bool is_far() const noexcept override { return whole_.is_far(); }
+  void expect(std::span<const ByteRange> ranges) const override;
   Result<std::uint64_t> size() const override { return size_; }
 
  private:

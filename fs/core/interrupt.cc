@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "codec/core/work_budget.h"
+
 namespace framefs::fs {
 namespace {
 
@@ -15,6 +17,10 @@ InterruptScope::InterruptScope(Asked asked)
 
 InterruptScope::~InterruptScope() { current = outer_; }
 
-bool interrupted() { return current != nullptr && (*current)(); }
+bool interrupted() {
+  if (current != nullptr && (*current)()) return true;
+  auto* const budget = codec::current_work_budget();
+  return budget != nullptr && budget->is_cancelled();
+}
 
 }  // namespace framefs::fs

@@ -22,7 +22,8 @@ class InterruptScope {
   const Asked* const outer_;
 };
 
-// Whether the caller of this thread's operation has cancelled it. False outside scopes.
+// Whether the caller of this thread's operation has cancelled it: by a scope, or by the work budget
+// of the request (codec/core/work_budget.h). False outside both.
 [[nodiscard]] bool interrupted();
 
 }  // namespace framefs::fs

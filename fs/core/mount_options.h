@@ -52,6 +52,18 @@ struct WriteOptions {
   unsigned commit_interval_ms = 5000;        // maximum age of data that is only in memory
 };
 
+// How a SOURCE that is a URL is reached.
+struct RemoteOptions {
+  std::string endpoint;  // of an S3 server other than AWS
+  std::string region;
+  std::string profile;  // of ~/.aws/config
+  bool anonymous = false;
+  std::string ca_file;                                       // certificates to trust
+  std::string cache_folder;                                  // empty: no disk cache
+  std::uint64_t cache_disk_bytes = std::uint64_t{10} << 30;  // limit of the disk cache
+  std::uint64_t memory_bytes = std::uint64_t{128} << 20;     // limit of stored bytes in memory
+};
+
 // The options of one mount.
 struct MountOptions {
   std::filesystem::path source;
@@ -77,6 +89,7 @@ struct MountOptions {
   std::string fs_name;                     // the source in lists of mounts; empty: SOURCE
   std::string subtype = "framefs";         // the type in lists of mounts, behind "fuse."
   std::vector<std::string> vfs_options;    // for the kernel, such as noexec
+  RemoteOptions remote;
   codec::Limits limits;
 };
 

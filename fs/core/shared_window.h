@@ -18,6 +18,11 @@ class SharedWindow final : public codec::ByteSource {
   codec::Status read_at(std::uint64_t offset, std::span<std::byte> out) const override {
     return window_.read_at(offset, out);
   }
+  codec::Status read_ranges(std::span<const Read> reads) const override {
+    return window_.read_ranges(reads);
+  }
+  [[nodiscard]] bool is_far() const noexcept override { return window_.is_far(); }
+  void expect(std::span<const codec::ByteRange> ranges) const override { window_.expect(ranges); }
   codec::Result<std::uint64_t> size() const override { return window_.size(); }
 
  private:

@@ -26,22 +26,6 @@ namespace framefs::fuse {
 
 using codec::Result;
 
-// The state that all operations share; FUSE passes it as user data. Lifetime: the session's.
-struct Mount {
-  fs::Filesystem& filesystem;
-  fs::Log& log;
-  bool writeback;         // as MountOptions::writeback
-  bool io_uring;          // as MountOptions::io_uring
-  double attr_timeout_s;  // how long the kernel may trust names and attributes
-  HandleTable<fs::OpenFile> files;
-  HandleTable<FolderHandle> directories;
-  Passthrough passthrough;
-  StalePages stale_pages;
-  fuse_session* session = nullptr;  // set before the first request
-  fs::MountOptions options{};       // set before the first request
-  RequestCounters counters{};
-};
-
 // The object that FUSE's `number` stands for in `table`. Errors: system, EBADF.
 template <class T>
 Result<std::shared_ptr<T>> find_handle(const HandleTable<T>& table, std::uint64_t number) {
@@ -106,24 +90,55 @@ using Answer = std::variant<Done, EntryAnswer, AttrAnswer, LinkAnswer, StatfsAns
                             CreateAnswer, OpendirAnswer, BytesAnswer, FileAnswer, WrittenAnswer,
                             BufferAnswer, OffsetAnswer, SizeAnswer>;
 
+// The state that all operations share; FUSE passes it as user data. Lifetime: the session's.
+struct Mount {
+  using Answer = fuse::Answer;
+  [[nodiscard]] fs::SourceTree& tree() const { return filesystem.tree(); }
+  [[nodiscard]] fs::Attributes& attributes() const { return filesystem.attributes(); }
+
+  fs::Filesystem& filesystem;
+  fs::Log& log;
+  bool writeback;         // as MountOptions::writeback
+  bool io_uring;          // as MountOptions::io_uring
+  double attr_timeout_s;  // how long the kernel may trust names and attributes
+  HandleTable<fs::OpenFile> files;
+  HandleTable<FolderHandle> directories;
+  Passthrough passthrough;
+  StalePages stale_pages;
+  fuse_session* session = nullptr;  // set before the first request
+  fs::MountOptions options{};       // set before the first request
+  RequestCounters counters{};
+};
+
 // The attributes of a file as the mount shows them, with the owner and mode that the options set.
-struct stat shown(const Mount& mount, struct stat attributes) noexcept;
+template <class MountType>
+struct stat shown(const MountType& mount, struct stat attributes) noexcept {
+  const auto& options = mount.options;
+  attributes.st_uid = options.uid.value_or(attributes.st_uid);
+  attributes.st_gid = options.gid.value_or(attributes.st_gid);
+  if (!S_ISLNK(attributes.st_mode)) attributes.st_mode &= ~static_cast<mode_t>(options.mode_mask);
+  return attributes;
+}
 
 // Sends one answer. If the caller is gone, takes back the handle or reference that it contained.
 void send(fuse_req_t req, Mount& mount, Answer answer);
 
-// Runs `body`, () -> Result<Answer>, and sends exactly one reply, with no lock held. Only this
-// function maps filesystem errors to errnos and catches exceptions of libraries.
-template <class Body>
-void answer(fuse_req_t req, const char* operation, Body&& body) noexcept {
-  auto& mount = *static_cast<Mount*>(fuse_req_userdata(req));
+template <class MountType>
+using AnswerOf = Result<typename MountType::Answer>;
+
+// Runs `body`, (MountType&) -> Result<MountType::Answer>, and sends exactly one reply, with no lock
+// held. Only this function maps filesystem errors to errnos and catches exceptions of libraries.
+// `MountType` is Mount or RemoteMount.
+template <class MountType, class Body>
+void answer_for(fuse_req_t req, const char* operation, Body&& body) noexcept {
+  auto& mount = *static_cast<MountType*>(fuse_req_userdata(req));
   const auto begin = std::chrono::steady_clock::now();
   const auto count = [&](int result) {
     mount.counters.note(operation, std::chrono::steady_clock::now() - begin, result);
   };
   int error = EIO;
   try {
-    Result<Answer> made = [&] {
+    AnswerOf<MountType> made = [&] {
       const RequestScope scope(req, mount.session, operation);
       return std::forward<Body>(body)(mount);
     }();
@@ -140,6 +155,11 @@ void answer(fuse_req_t req, const char* operation, Body&& body) noexcept {
   }
   fuse_reply_err(req, error);
   count(error);
+}
+
+template <class Body>
+void answer(fuse_req_t req, const char* operation, Body&& body) noexcept {
+  answer_for<Mount>(req, operation, std::forward<Body>(body));
 }
 
 }  // namespace framefs::fuse

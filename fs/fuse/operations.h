@@ -12,4 +12,11 @@ void add_directory_operations(fuse_lowlevel_ops& table);  // opendir, readdir, r
 void add_xattr_operations(fuse_lowlevel_ops& table);
 void add_name_operations(fuse_lowlevel_ops& table);  // create, mkdir, rename, setattr, ...
 
+// The same for the mount of a remote SOURCE. Such a mount is read-only, so the kernel refuses all
+// other operations.
+void add_remote_node_operations(fuse_lowlevel_ops& table);
+void add_remote_directory_operations(fuse_lowlevel_ops& table);
+void add_remote_file_operations(fuse_lowlevel_ops& table);
+void add_remote_xattr_operations(fuse_lowlevel_ops& table);
+
 }  // namespace framefs::fuse

@@ -4,6 +4,7 @@
 
 #include "fs/fuse/answer.h"
 #include "fs/fuse/operations.h"
+#include "fs/fuse/remote_mount.h"
 
 namespace framefs::fuse {
 namespace {
@@ -12,16 +13,18 @@ namespace {
 constexpr std::size_t kDots = 2;
 constexpr std::array<const char*, kDots> kDotNames = {".", ".."};
 
+template <class MountType>
 void op_opendir(fuse_req_t req, fuse_ino_t node, fuse_file_info* info) {
-  answer(req, "opendir", [&](Mount& mount) -> Result<Answer> {
+  answer_for<MountType>(req, "opendir", [&](MountType& mount) -> AnswerOf<MountType> {
     auto handle = std::make_shared<FolderHandle>();
-    FRAMEFS_TRY(handle->directory, mount.filesystem.tree().open_directory(node));
+    FRAMEFS_TRY(handle->directory, mount.tree().open_directory(node));
     return OpendirAnswer{std::move(handle), *info};
   });
 }
 
+template <class MountType>
 void op_releasedir(fuse_req_t req, fuse_ino_t, fuse_file_info* info) {
-  answer(req, "releasedir", [&](Mount& mount) -> Result<Answer> {
+  answer_for<MountType>(req, "releasedir", [&](MountType& mount) -> AnswerOf<MountType> {
     mount.directories.remove(info->fh);
     return Done{};
   });
@@ -30,12 +33,13 @@ void op_releasedir(fuse_req_t req, fuse_ino_t, fuse_file_info* info) {
 using Listing = std::shared_ptr<const std::vector<fs::DirectoryEntry>>;
 
 // Offset 0 takes a new listing, as rewinddir() promises.
-Result<Listing> listing_at(Mount& mount, FolderHandle& handle, std::size_t offset) {
+template <class MountType>
+Result<Listing> listing_at(MountType& mount, FolderHandle& handle, std::size_t offset) {
   if (offset > 0) {
     auto known = handle.listing.with([](const auto& listing) { return listing; });
     if (known) return known;
   }
-  FRAMEFS_TRY(auto entries, mount.filesystem.tree().list(*handle.directory));
+  FRAMEFS_TRY(auto entries, mount.tree().list(*handle.directory));
   auto fresh = std::make_shared<const std::vector<fs::DirectoryEntry>>(std::move(entries));
   handle.listing.with([&](auto& listing) { listing = fresh; });
   return fresh;
@@ -81,17 +85,19 @@ struct stat brief_stat(std::uint64_t inode, unsigned char type) {
   return st;
 }
 
-bool add_entry(Mount& mount, DirectoryBuffer& buffer, const fs::OpenFolder& directory,
+template <class MountType>
+bool add_entry(MountType& mount, DirectoryBuffer& buffer, const fs::OpenFolder& directory,
                const fs::DirectoryEntry& entry, std::size_t next) {
-  const auto inode = mount.filesystem.tree().shown_inode(directory, entry);
+  const auto inode = mount.tree().shown_inode(directory, entry);
   return buffer.add(entry.shown.name.c_str(), brief_stat(inode, entry.source.type), next);
 }
 
-bool add_entry_plus(Mount& mount, DirectoryBuffer& buffer, const fs::OpenFolder& directory,
+template <class MountType>
+bool add_entry_plus(MountType& mount, DirectoryBuffer& buffer, const fs::OpenFolder& directory,
                     const fs::DirectoryEntry& entry, std::size_t next) {
   fuse_entry_param param{};  // number 0: the kernel looks the name up when needed
-  param.attr = brief_stat(mount.filesystem.tree().shown_inode(directory, entry), entry.source.type);
-  const auto found = mount.filesystem.tree().lookup(directory, entry);
+  param.attr = brief_stat(mount.tree().shown_inode(directory, entry), entry.source.type);
+  const auto found = mount.tree().lookup(directory, entry);
   if (found) {
     param.ino = found->id;
     param.attr = shown(mount, found->stat);
@@ -99,13 +105,13 @@ bool add_entry_plus(Mount& mount, DirectoryBuffer& buffer, const fs::OpenFolder&
     param.entry_timeout = mount.attr_timeout_s;
   }
   if (buffer.add_plus(entry.shown.name.c_str(), param, next)) return true;
-  if (found) mount.filesystem.tree().forget(found->id, 1);
+  if (found) mount.tree().forget(found->id, 1);
   return false;
 }
 
-template <class AddDot, class AddEntry>
-Result<Answer> read_directory(fuse_req_t req, Mount& mount, FolderHandle& handle, std::size_t size,
-                              off_t from, AddDot add_dot, AddEntry add) {
+template <class MountType, class AddDot, class AddEntry>
+AnswerOf<MountType> read_directory(fuse_req_t req, MountType& mount, FolderHandle& handle,
+                                   std::size_t size, off_t from, AddDot add_dot, AddEntry add) {
   auto at = static_cast<std::size_t>(from);
   FRAMEFS_TRY(const auto listing, listing_at(mount, handle, at));
   DirectoryBuffer buffer(req, size);
@@ -118,37 +124,45 @@ Result<Answer> read_directory(fuse_req_t req, Mount& mount, FolderHandle& handle
   return BufferAnswer{buffer.take()};
 }
 
+template <class MountType>
 void op_readdir(fuse_req_t req, fuse_ino_t, std::size_t size, off_t offset, fuse_file_info* info) {
-  answer(req, "readdir", [&](Mount& mount) -> Result<Answer> {
+  answer_for<MountType>(req, "readdir", [&](MountType& mount) -> AnswerOf<MountType> {
     FRAMEFS_TRY(const auto handle, find_handle(mount.directories, info->fh));
     const auto inode = handle->directory->node->key.inode;
     const auto add_dot = [&](DirectoryBuffer& buffer, const char* name, std::size_t next) {
       return buffer.add(name, brief_stat(inode, DT_DIR), next);
     };
-    return read_directory(req, mount, *handle, size, offset, add_dot, add_entry);
+    return read_directory(req, mount, *handle, size, offset, add_dot, add_entry<MountType>);
   });
 }
 
+template <class MountType>
 void op_readdirplus(fuse_req_t req, fuse_ino_t, std::size_t size, off_t offset,
                     fuse_file_info* info) {
-  answer(req, "readdirplus", [&](Mount& mount) -> Result<Answer> {
+  answer_for<MountType>(req, "readdirplus", [&](MountType& mount) -> AnswerOf<MountType> {
     FRAMEFS_TRY(const auto handle, find_handle(mount.directories, info->fh));
     fuse_entry_param dot{};
     dot.attr = brief_stat(handle->directory->node->key.inode, DT_DIR);
     const auto add_dot = [&](DirectoryBuffer& buffer, const char* name, std::size_t next) {
       return buffer.add_plus(name, dot, next);
     };
-    return read_directory(req, mount, *handle, size, offset, add_dot, add_entry_plus);
+    return read_directory(req, mount, *handle, size, offset, add_dot, add_entry_plus<MountType>);
   });
+}
+
+template <class MountType>
+void add_operations(fuse_lowlevel_ops& table) {
+  table.opendir = op_opendir<MountType>;
+  table.readdir = op_readdir<MountType>;
+  table.readdirplus = op_readdirplus<MountType>;
+  table.releasedir = op_releasedir<MountType>;
 }
 
 }  // namespace
 
-void add_directory_operations(fuse_lowlevel_ops& table) {
-  table.opendir = op_opendir;
-  table.readdir = op_readdir;
-  table.readdirplus = op_readdirplus;
-  table.releasedir = op_releasedir;
+void add_directory_operations(fuse_lowlevel_ops& table) { add_operations<Mount>(table); }
+void add_remote_directory_operations(fuse_lowlevel_ops& table) {
+  add_operations<RemoteMount>(table);
 }
 
 }  // namespace framefs::fuse

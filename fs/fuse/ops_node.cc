@@ -2,26 +2,29 @@
 
 #include "fs/fuse/answer.h"
 #include "fs/fuse/operations.h"
+#include "fs/fuse/remote_mount.h"
 
 namespace framefs::fuse {
 namespace {
 
+template <class MountType>
 void op_lookup(fuse_req_t req, fuse_ino_t parent, const char* name) {
-  answer(req, "lookup", [&](Mount& mount) -> Result<Answer> {
-    FRAMEFS_TRY(auto entry, mount.filesystem.tree().lookup(parent, name));
+  answer_for<MountType>(req, "lookup", [&](MountType& mount) -> AnswerOf<MountType> {
+    FRAMEFS_TRY(auto entry, mount.tree().lookup(parent, name));
     return EntryAnswer{entry};
   });
 }
 
+template <class MountType>
 void op_forget(fuse_req_t req, fuse_ino_t node, std::uint64_t lookups) {
-  static_cast<Mount*>(fuse_req_userdata(req))->filesystem.tree().forget(node, lookups);
+  static_cast<MountType*>(fuse_req_userdata(req))->tree().forget(node, lookups);
   fuse_reply_none(req);
 }
 
+template <class MountType>
 void op_forget_multi(fuse_req_t req, std::size_t count, fuse_forget_data* forgets) {
-  auto& filesystem = static_cast<Mount*>(fuse_req_userdata(req))->filesystem;
-  for (const auto& [node, lookups] : std::span(forgets, count))
-    filesystem.tree().forget(node, lookups);
+  auto& tree = static_cast<MountType*>(fuse_req_userdata(req))->tree();
+  for (const auto& [node, lookups] : std::span(forgets, count)) tree.forget(node, lookups);
   fuse_reply_none(req);
 }
 
@@ -60,12 +63,21 @@ void op_statfs(fuse_req_t req, fuse_ino_t) {
   });
 }
 
+template <class MountType>
+void add_common_operations(fuse_lowlevel_ops& table) {
+  table.lookup = op_lookup<MountType>;
+  table.forget = op_forget<MountType>;
+  table.forget_multi = op_forget_multi<MountType>;
+}
+
 }  // namespace
 
+void add_remote_node_operations(fuse_lowlevel_ops& table) {
+  add_common_operations<RemoteMount>(table);
+}
+
 void add_node_operations(fuse_lowlevel_ops& table) {
-  table.lookup = op_lookup;
-  table.forget = op_forget;
-  table.forget_multi = op_forget_multi;
+  add_common_operations<Mount>(table);
   table.getattr = op_getattr;
   table.readlink = op_readlink;
   table.access = op_access;

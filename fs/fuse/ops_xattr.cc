@@ -3,15 +3,18 @@
 #include <cerrno>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 #include "fs/fuse/answer.h"
 #include "fs/fuse/operations.h"
+#include "fs/fuse/remote_mount.h"
 
 namespace framefs::fuse {
 namespace {
 
 // A caller that passes no buffer (`room` 0) gets the size that its buffer needs.
-Result<Answer> answer_bytes(std::vector<char> bytes, std::size_t room) {
+template <class MountType>
+AnswerOf<MountType> answer_bytes(std::vector<char> bytes, std::size_t room) {
   if (room == 0) return SizeAnswer{bytes.size()};
   if (bytes.size() > room) return fs::system_error_of(ERANGE, "xattr");
   return BufferAnswer{std::move(bytes)};
@@ -26,26 +29,30 @@ Result<Answer> answer_stats(fuse_req_t req, const Mount& mount, std::size_t room
   const auto asker = fuse_req_ctx(req)->uid;
   if (asker != 0 && asker != ::geteuid()) return fs::system_error_of(EPERM, "statistics");
   const auto text = stats_json(mount.counters, mount.filesystem, mount.options);
-  return answer_bytes({text.begin(), text.end()}, room);
+  return answer_bytes<Mount>({text.begin(), text.end()}, room);
 }
 
+template <class MountType>
 void op_getxattr(fuse_req_t req, fuse_ino_t node, const char* name, std::size_t size) {
-  answer(req, "getxattr", [&](Mount& mount) -> Result<Answer> {
-    if (asks_for_stats(node, name)) return answer_stats(req, mount, size);
-    FRAMEFS_TRY(auto value, mount.filesystem.attributes().xattr(node, name));
-    return answer_bytes(std::move(value), size);
+  answer_for<MountType>(req, "getxattr", [&](MountType& mount) -> AnswerOf<MountType> {
+    if constexpr (std::is_same_v<MountType, Mount>) {
+      if (asks_for_stats(node, name)) return answer_stats(req, mount, size);
+    }
+    FRAMEFS_TRY(auto value, mount.attributes().xattr(node, name));
+    return answer_bytes<MountType>(std::move(value), size);
   });
 }
 
+template <class MountType>
 void op_listxattr(fuse_req_t req, fuse_ino_t node, std::size_t size) {
-  answer(req, "listxattr", [&](Mount& mount) -> Result<Answer> {
-    FRAMEFS_TRY(const auto names, mount.filesystem.attributes().xattr_names(node));
+  answer_for<MountType>(req, "listxattr", [&](MountType& mount) -> AnswerOf<MountType> {
+    FRAMEFS_TRY(const auto names, mount.attributes().xattr_names(node));
     std::vector<char> list;
     for (const auto& name : names) {
       list.insert(list.end(), name.begin(), name.end());
       list.push_back('\0');
     }
-    return answer_bytes(std::move(list), size);
+    return answer_bytes<MountType>(std::move(list), size);
   });
 }
 
@@ -68,10 +75,15 @@ void op_removexattr(fuse_req_t req, fuse_ino_t node, const char* name) {
 }  // namespace
 
 void add_xattr_operations(fuse_lowlevel_ops& table) {
-  table.getxattr = op_getxattr;
-  table.listxattr = op_listxattr;
+  table.getxattr = op_getxattr<Mount>;
+  table.listxattr = op_listxattr<Mount>;
   table.setxattr = op_setxattr;
   table.removexattr = op_removexattr;
+}
+
+void add_remote_xattr_operations(fuse_lowlevel_ops& table) {
+  table.getxattr = op_getxattr<RemoteMount>;
+  table.listxattr = op_listxattr<RemoteMount>;
 }
 
 }  // namespace framefs::fuse

@@ -26,10 +26,8 @@
 namespace framefs::fuse {
 namespace {
 
-// The limit of operations that run concurrently; one more thread receives requests.
-constexpr std::size_t kMaxServing = 10;
-// The limit of bytes of requests that wait for one of those threads. Further requests stay in the
-// kernel until there is room.
+// The limit of bytes of requests that wait for a thread that runs operations. Further requests stay
+// in the kernel until there is room.
 constexpr std::size_t kMaxWaitingBytes = 32u << 20;
 
 // The signal that interrupts a thread that waits for a request; it has no other use.
@@ -77,7 +75,8 @@ void ignore(int) {}
 }  // namespace
 
 struct RequestLoop::Threads {
-  explicit Threads(fuse_session* serving) : session(serving), ended(::eventfd(0, EFD_CLOEXEC)) {}
+  Threads(fuse_session* serving, std::size_t most)
+      : session(serving), max_serving(most), ended(::eventfd(0, EFD_CLOEXEC)) {}
 
   struct Thread {
     std::atomic<bool> is_receiving{true};
@@ -99,17 +98,19 @@ struct RequestLoop::Threads {
   void stop();
 
   fuse_session* const session;
-  const fs::UniqueFd ended;  // becomes readable when the session has ended by itself
+  const std::size_t max_serving;  // one more thread receives requests
+  const fs::UniqueFd ended;       // becomes readable when the session has ended by itself
   fs::Guarded<State> state;
 };
 
-RequestLoop::RequestLoop(fuse_session* session) : threads_(std::make_unique<Threads>(session)) {}
+RequestLoop::RequestLoop(fuse_session* session, std::size_t max_serving)
+    : threads_(std::make_unique<Threads>(session, max_serving)) {}
 RequestLoop::~RequestLoop() = default;
 
 // If the system allows no more threads, the existing threads serve all requests.
 void RequestLoop::Threads::start() {
   state.with([this](State& now) {
-    if (now.receiving > 0 || now.threads.size() > kMaxServing) return;
+    if (now.receiving > 0 || now.threads.size() > max_serving) return;
     auto& fresh = now.threads.emplace_back();
     try {
       fresh.thread = fs::background_thread([this, &fresh](const std::stop_token&) {
@@ -154,7 +155,7 @@ void RequestLoop::Threads::receive(Thread& self) {
 // thread. Waits while the queue is full.
 bool RequestLoop::Threads::take(fuse_buf& request) {
   const auto decide = [&](State& now) {
-    if (now.serving < kMaxServing) {
+    if (now.serving < max_serving) {
       ++now.serving;
       --now.receiving;
       return true;
@@ -165,8 +166,8 @@ bool RequestLoop::Threads::take(fuse_buf& request) {
     return false;
   };
   return state.wait_unless([this] { return fuse_session_exited(session) != 0; },
-                           [](const State& now) {
-                             return now.serving < kMaxServing ||
+                           [this](const State& now) {
+                             return now.serving < max_serving ||
                                     now.waiting_bytes < kMaxWaitingBytes;
                            },
                            decide);

@@ -17,8 +17,11 @@ using codec::Status;
 // forget requests must not wait for it.
 class RequestLoop {
  public:
+  // The limit of operations that run concurrently, if they need processors.
+  static constexpr std::size_t kMaxServing = 10;
+
   // Lifetime: `session` outlives it.
-  explicit RequestLoop(fuse_session* session);
+  explicit RequestLoop(fuse_session* session, std::size_t max_serving = kMaxServing);
   RequestLoop(const RequestLoop&) = delete;
   RequestLoop& operator=(const RequestLoop&) = delete;
   ~RequestLoop();

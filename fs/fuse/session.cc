@@ -17,14 +17,13 @@
 
 #include <fuse_lowlevel.h>
 
-#include "fs/core/background_thread.h"
 #include "fs/core/heap.h"
 #include "fs/fuse/answer.h"
 #include "fs/fuse/io_uring.h"
-#include "fs/fuse/kernel_readahead.h"
 #include "fs/fuse/operations.h"
 #include "fs/fuse/request_loop.h"
 #include "fs/fuse/sandbox.h"
+#include "fs/fuse/session_parts.h"
 #include "fs/fuse/signal_listener.h"
 #include "fs/fuse/watchdog.h"
 #include "fs/tree/filesystem.h"
@@ -35,20 +34,6 @@ namespace {
 
 // The limit of requests in flight for which no caller waits, such as read-ahead.
 constexpr unsigned kMaxBackground = 64;
-
-struct CloseSession {
-  void operator()(fuse_session* session) const { fuse_session_destroy(session); }
-};
-using SessionPtr = std::unique_ptr<fuse_session, CloseSession>;
-
-struct Arguments {
-  Arguments() = default;
-  Arguments(const Arguments&) = delete;
-  Arguments& operator=(const Arguments&) = delete;
-  ~Arguments() { fuse_opt_free_args(&list); }
-  bool add(const std::string& argument) { return fuse_opt_add_arg(&list, argument.c_str()) == 0; }
-  fuse_args list = FUSE_ARGS_INIT(0, nullptr);
-};
 
 void op_init(void* data, fuse_conn_info* connection) {
   auto& mount = *static_cast<Mount*>(data);
@@ -77,41 +62,9 @@ fuse_lowlevel_ops operations() {
   return table;
 }
 
-// A comma or a backslash would end the option's value.
-std::string escaped(const std::string& value) {
-  std::string out;
-  for (const char c : value) {
-    if (c == ',' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out;
-}
-
-std::string mount_options_text(const fs::MountOptions& options, bool read_only) {
-  std::string text = read_only ? "ro" : "rw";
-  const auto name = options.fs_name.empty() ? options.source.string() : options.fs_name;
-  text += ",subtype=" + escaped(options.subtype) + ",fsname=" + escaped(name);
-  // The daemon changes files with its own rights. With allow_other it also opens files for other
-  // users. The kernel must check the rights of the callers.
-  if (!read_only || options.allow_other) text += ",default_permissions";
-  if (options.allow_other) text += ",allow_other";
-  for (const auto& option : options.vfs_options) text += "," + option;
-  return text;
-}
-
 bool lies_below(const std::filesystem::path& path, const std::filesystem::path& root) {
   const auto [end, unused] = std::mismatch(root.begin(), root.end(), path.begin(), path.end());
   return end == root.end() && path != root;
-}
-
-// Calls `on_ready` as soon as the mount answers requests.
-std::jthread start_announcer(const fs::MountOptions& options, const Watchdog* watchdog,
-                             fs::Log& log, const std::function<void()>& on_ready) {
-  return fs::background_thread([&options, watchdog, &log, &on_ready](const std::stop_token&) {
-    // Waits for the answer to a first request.
-    raise_kernel_readahead(options.mountpoint, watchdog, log);
-    on_ready();
-  });
 }
 
 // Whether the mount exists and the kernel still sends its requests.
@@ -205,18 +158,13 @@ Status check_mount(const fs::MountOptions& options) {
 Status serve_mount(const fs::MountOptions& options, fs::Log& log,
                    const std::function<void()>& on_ready, const LogFile* log_file) {
   fs::keep_heap_small();
-  const auto watchdog = Watchdog::start(options.mountpoint);
-  if (!watchdog) {
-    log.warn(
-        "should this daemon be killed, its mount will stay behind, as its watchdog did not "
-        "start: " +
-        fs::describe(watchdog.error()));
-  }
+  const auto watchdog = start_watchdog(options, log);
+  const auto* const dog = watchdog ? &*watchdog : nullptr;
   std::function<void()> report;
   SignalListener::Actions actions{{SIGUSR1, [&report] { report(); }}};
   if (log_file != nullptr) {
-    if (watchdog) watchdog->keep_log_path(log_file->path);
-    actions.emplace(SIGHUP, [&] { replace_log(*log_file, watchdog ? &*watchdog : nullptr, log); });
+    if (dog != nullptr) dog->keep_log_path(log_file->path);
+    actions.emplace(SIGHUP, [&] { replace_log(*log_file, dog, log); });
   }
   SignalListener signals(std::move(actions));
   FRAMEFS_TRY(const auto filesystem, fs::Filesystem::open(options, log));
@@ -239,26 +187,12 @@ Status serve_mount(const fs::MountOptions& options, fs::Log& log,
     FRAMEFS_TRY(const auto word, io_uring_option());
     words += word;
   }
-  Arguments arguments;
-  if (!arguments.add("framefs") || !arguments.add("-o") || !arguments.add(words) ||
-      (options.debug && !arguments.add("-d"))) {
-    return fs::system_error_of(ENOMEM, "mount");
-  }
-  const auto table = operations();
-  const SessionPtr session(fuse_session_new(&arguments.list, &table, sizeof(table), &mount));
-  if (!session) return fs::system_error_of(EINVAL, "mount options");
-  mount.session = session.get();
-  if (fuse_set_signal_handlers(session.get()) != 0) return fs::system_error("signal handlers");
-  Status served;
   report = [&] { log.info("statistics: " + stats_json(mount.counters, *filesystem, options)); };
-  if (fuse_session_mount(session.get(), options.mountpoint.c_str()) == 0) {
-    if (watchdog) watchdog->mounted(options.mountpoint);
-    served = serve(mount, options, needs, watchdog ? &*watchdog : nullptr, signals, on_ready);
-  } else {
-    served = fs::system_error_of(EPERM, "the kernel refused the mount, see the message above");
-  }
-  fuse_remove_signal_handlers(session.get());
-  return served;
+  const MountPlan plan{options, std::move(words), operations(), &mount, dog};
+  return with_mount(plan, [&](fuse_session* session) {
+    mount.session = session;
+    return serve(mount, options, needs, dog, signals, on_ready);
+  });
 }
 
 }  // namespace framefs::fuse

@@ -7,6 +7,7 @@
 #include "fs/core/file.h"
 #include "fs/core/log.h"
 #include "fs/core/mount_options.h"
+#include "fs/net/aws_environment.h"
 
 namespace framefs::fuse {
 
@@ -32,5 +33,10 @@ struct LogFile {
 // Errors: system.
 Status serve_mount(const fs::MountOptions& options, fs::Log& log,
                    const std::function<void()>& on_ready, const LogFile* log_file = nullptr);
+
+// The same for a SOURCE that is a URL. check_mount() is for paths only. `environment` was taken
+// while the process had one thread.
+Status serve_remote_mount(const fs::MountOptions& options, const net::AwsEnvironment& environment,
+                          fs::Log& log, const std::function<void()>& on_ready);
 
 }  // namespace framefs::fuse

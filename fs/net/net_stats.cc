@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <string_view>
+
+#include <fmt/format.h>
 
 namespace framefs::net {
 
@@ -33,6 +36,25 @@ NetStats::Counts NetStats::counts() const {
   counts.misses = value(misses_);
   counts.prefetched_bytes = value(prefetched_bytes_);
   return counts;
+}
+
+std::string to_json(const NetStats::Counts& counts) {
+  constexpr std::array<std::string_view, kRequestKinds> kKinds = {"get", "head", "list"};
+  std::string text = "{";
+  for (std::size_t kind = 0; kind < kRequestKinds; ++kind) {
+    const auto& answers = counts.answers[kind];
+    text += fmt::format("\"{}_none\":{},", kKinds[kind], answers[0]);
+    for (std::size_t digit = 1; digit < answers.size(); ++digit) {
+      text += fmt::format("\"{}_{}xx\":{},", kKinds[kind], digit, answers[digit]);
+    }
+  }
+  text += fmt::format(
+      "\"bytes_fetched\":{},\"bytes_served\":{},\"prefetched_bytes\":{},\"retries\":{},"
+      "\"hedges\":{},\"memory_hits\":{},\"disk_hits\":{},\"misses\":{},\"latency_ms\":[{}]}}",
+      counts.bytes_fetched, counts.bytes_served, counts.prefetched_bytes, counts.retries,
+      counts.hedges, counts.memory_hits, counts.disk_hits, counts.misses,
+      fmt::join(counts.latencies, ","));
+  return text;
 }
 
 }  // namespace framefs::net

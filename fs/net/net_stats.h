@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <string>
 
 namespace framefs::net {
 
@@ -59,5 +60,10 @@ class NetStats {
   Counter misses_{0};
   Counter prefetched_bytes_{0};
 };
+
+// The counters as one JSON object.  The key of a request is its kind and the class of its status,
+// as in "get_2xx"; "get_none" counts requests without an answer.  "latency_ms" has one number for
+// each bucket.
+std::string to_json(const NetStats::Counts& counts);
 
 }  // namespace framefs::net

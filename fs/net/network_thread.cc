@@ -71,13 +71,18 @@ void NetworkThread::stop() {
   thread_.request_stop();
   curl_multi_wakeup(multi_->handle);
   thread_.join();
+  const auto left = inbox_.with([](Inbox& inbox) {
+    inbox.is_stopped = true;
+    return std::exchange(inbox.commands, {});
+  });
 }
 
 auto NetworkThread::post(std::variant<Submission, Timer, Cancellation> what, Ticket ticket)
     -> Ticket {
   const auto number = inbox_.with([&](Inbox& inbox) {
     const auto chosen = ticket != 0 ? ticket : inbox.next_ticket++;
-    inbox.commands.push_back({chosen, std::move(what)});
+    // After stop(), the command is dropped and its callback is not called.
+    if (!inbox.is_stopped) inbox.commands.push_back({chosen, std::move(what)});
     return chosen;
   });
   curl_multi_wakeup(multi_->handle);

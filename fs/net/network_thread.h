@@ -51,6 +51,7 @@ class NetworkThread final : public Transport {
   struct Inbox {
     std::vector<Command> commands;
     Ticket next_ticket = 1;
+    bool is_stopped = false;
   };
 
   NetworkThread(NetworkOptions options, std::unique_ptr<Multi> multi);

@@ -1,9 +1,19 @@
 #include "fs/net/object_store.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "fs/core/file.h"
+#include "fs/core/guarded.h"
+#include "fs/core/interrupt.h"
 
 namespace framefs::net {
 namespace {
+
+constexpr std::chrono::milliseconds kInterruptPoll{50};
 
 bool is_file_name(const std::string& name) {
   constexpr std::size_t kMaxNameBytes = 255;
@@ -22,6 +32,22 @@ std::vector<RemoteEntry> tidy_listing(std::vector<RemoteEntry> entries) {
   const auto again = std::ranges::unique(entries, {}, &RemoteEntry::name);
   entries.erase(again.begin(), again.end());
   return entries;
+}
+
+Result<RemoteOpened> ObjectStore::open(const std::string& path, std::uint64_t head_bytes) {
+  using Landed = fs::Guarded<std::optional<Result<RemoteOpened>>>;
+  const auto landed = std::make_shared<Landed>();
+  start_open(path, head_bytes, [landed](Result<RemoteOpened> opened) {
+    landed->with_and_wake([&](auto& value) { value = std::move(opened); });
+  });
+  while (true) {
+    auto opened = landed->wait_until(
+        std::chrono::steady_clock::now() + kInterruptPoll,
+        [](const auto& value) { return value.has_value(); },
+        [](auto& value) { return std::exchange(value, std::nullopt); });
+    if (opened) return std::move(*opened);
+    if (fs::interrupted()) return fs::system_error_of(EINTR, "remote open");
+  }
 }
 
 std::string join_path(const std::string& folder, const std::string& name) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -46,8 +47,12 @@ class ObjectStore {
   // name, the list has only the folder.
   virtual Result<std::vector<RemoteEntry>> list(const std::string& folder) = 0;
   virtual Result<RemoteEntry> stat(const std::string& path) = 0;
-  // Opens an object by one request, which also fetches the head.
-  virtual Result<RemoteOpened> open(const std::string& path) = 0;
+  // Opens an object by one request, which also fetches the first `head_bytes`.  Does not wait: the
+  // store calls `done` once, on any thread.  `done` must not wait either.
+  using OpenDone = std::function<void(Result<RemoteOpened>)>;
+  virtual void start_open(const std::string& path, std::uint64_t head_bytes, OpenDone done) = 0;
+  // The same; returns when the answer is here.
+  Result<RemoteOpened> open(const std::string& path, std::uint64_t head_bytes = kHeadBytes);
 
   static constexpr std::uint64_t kHeadBytes = 64 << 10;
 };

@@ -18,27 +18,31 @@ std::int64_t mtime_ns_of(const HttpHeaders& headers) {
 }
 
 // The size of the object.  Nothing if the answer has no consistent size.
-std::optional<std::uint64_t> total_of(const HttpAnswer& answer) {
+std::optional<std::uint64_t> total_of(const HttpAnswer& answer, std::uint64_t head_bytes) {
   if (answer.status == 200) {
     if (answer.body_too_long) return std::nullopt;
     return answer.body.size();
   }
-  const auto sent = parse_content_range(answer.headers.find("content-range").value_or(""));
+  const auto place = answer.headers.find("content-range");
+  // No range that begins at byte 0 lies behind the end, except in an empty object. S3 servers send
+  // no Content-Range with this answer.
+  if (answer.status == 416 && !place) return 0;
+  const auto sent = parse_content_range(place.value_or(""));
   if (!sent || !sent->total) return std::nullopt;
   if (answer.status == 416) return *sent->total == 0 ? sent->total : std::nullopt;
-  const auto expected = std::min(*sent->total, ObjectStore::kHeadBytes);
+  const auto expected = std::min(*sent->total, head_bytes);
   const bool fits = sent->range == ByteRange{0, expected} && answer.body.size() == expected;
   return fits ? sent->total : std::nullopt;
 }
 
 }  // namespace
 
-void ask_for_head(HttpRequest& request) {
-  request.headers.set("range", range_header({0, ObjectStore::kHeadBytes}));
-  request.max_body_bytes = ObjectStore::kHeadBytes;
+void ask_for_head(HttpRequest& request, std::uint64_t head_bytes) {
+  request.headers.set("range", range_header({0, head_bytes}));
+  request.max_body_bytes = head_bytes;
 }
 
-Verdict check_open_answer(const HttpAnswer& answer) {
+Verdict check_open_answer(const HttpAnswer& answer, std::uint64_t head_bytes) {
   const auto doubtful = [](const char* what) {
     return Verdict{Verdict::Kind::doubtful, fs::system_error_of(EIO, what).error()};
   };
@@ -50,13 +54,14 @@ Verdict check_open_answer(const HttpAnswer& answer) {
   if (answer.status == 200 && answer.body_too_long) {
     return doubtful("remote server answers no ranges");
   }
-  if (!total_of(answer)) return doubtful("answer is another range");
+  if (!total_of(answer, head_bytes)) return doubtful("answer is another range");
   return {};
 }
 
-OpenFacts facts_of_open_answer(std::string_view store, const std::string& path, HttpAnswer answer) {
+OpenFacts facts_of_open_answer(std::string_view store, const std::string& path, HttpAnswer answer,
+                               std::uint64_t head_bytes) {
   OpenFacts facts;
-  const auto size = total_of(answer).value_or(0);
+  const auto size = total_of(answer, head_bytes).value_or(0);
   facts.version = make_version(store, path, size, answer.headers);
   facts.mtime_ns = mtime_ns_of(answer.headers);
   // The body of a 416 explains the error.

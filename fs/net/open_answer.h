@@ -7,11 +7,11 @@
 
 namespace framefs::net {
 
-// Turns a GET into the request that opens an object.  The request asks for the head.
-void ask_for_head(HttpRequest& request);
+// Turns a GET into the request that opens an object: it asks for the first `head_bytes`.
+void ask_for_head(HttpRequest& request, std::uint64_t head_bytes);
 
 // Checks that an answer to this request can open an object.
-Verdict check_open_answer(const HttpAnswer& answer);
+Verdict check_open_answer(const HttpAnswer& answer, std::uint64_t head_bytes);
 
 // The facts in an answer that passed the check.  `store` names store and server.
 struct OpenFacts {
@@ -19,7 +19,8 @@ struct OpenFacts {
   std::int64_t mtime_ns = 0;
   Part head;
 };
-OpenFacts facts_of_open_answer(std::string_view store, const std::string& path, HttpAnswer answer);
+OpenFacts facts_of_open_answer(std::string_view store, const std::string& path, HttpAnswer answer,
+                               std::uint64_t head_bytes);
 
 // The entry that the answer to a HEAD describes, without the name.
 RemoteEntry entry_of_head_answer(const HttpAnswer& answer);

@@ -21,6 +21,7 @@ class RemoteFile final : public codec::ByteSource {
 
   Status read_at(std::uint64_t offset, std::span<std::byte> out) const override;
   Status read_ranges(std::span<const Read> reads) const override;
+  [[nodiscard]] bool is_far() const noexcept override { return true; }
   void expect(std::span<const ByteRange> ranges) const override;
   Result<std::uint64_t> size() const override { return object_->version().size; }
 

@@ -234,23 +234,29 @@ Result<RemoteEntry> S3Store::stat(const std::string& path) {
   return entry;
 }
 
-Result<RemoteOpened> S3Store::open(const std::string& path) {
+void S3Store::start_open(const std::string& path, std::uint64_t head_bytes, OpenDone done) {
   const auto key = key_of(path);
-  FRAMEFS_TRY(auto answer, queue_.run(make_call(RequestKind::get, {"GET", key, {}}, &ask_for_head,
-                                                &check_open_answer)));
-  auto facts = facts_of_open_answer(name(), key, std::move(answer));
-  const auto version = std::make_shared<const ObjectVersion>(facts.version);
-  auto range_call = [this, key, version](ByteRange range) {
-    return make_call(
-        RequestKind::get, {"GET", key, {}},
-        [version, range](HttpRequest& request) { pin(request, *version, range); },
-        [version, range](const HttpAnswer& got) {
-          return check_range_answer(got, *version, range);
-        });
-  };
-  return RemoteOpened{
-      std::make_shared<const RemoteObject>(std::move(facts.version), std::move(range_call)),
-      facts.mtime_ns, std::move(facts.head)};
+  auto call = make_call(
+      RequestKind::get, {"GET", key, {}},
+      [head_bytes](HttpRequest& request) { ask_for_head(request, head_bytes); },
+      [head_bytes](const HttpAnswer& answer) { return check_open_answer(answer, head_bytes); });
+  queue_.start(
+      std::move(call), [this, key, head_bytes, done = std::move(done)](Result<HttpAnswer> answer) {
+        if (!answer) return done(std::unexpected(answer.error()));
+        auto facts = facts_of_open_answer(name(), key, std::move(*answer), head_bytes);
+        const auto version = std::make_shared<const ObjectVersion>(facts.version);
+        auto range_call = [this, key, version](ByteRange range) {
+          return make_call(
+              RequestKind::get, {"GET", key, {}},
+              [version, range](HttpRequest& request) { pin(request, *version, range); },
+              [version, range](const HttpAnswer& got) {
+                return check_range_answer(got, *version, range);
+              });
+        };
+        done(RemoteOpened{
+            std::make_shared<const RemoteObject>(std::move(facts.version), std::move(range_call)),
+            facts.mtime_ns, std::move(facts.head)});
+      });
 }
 
 }  // namespace framefs::net

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "codec/core/scratch.h"
+#include "fs/read/fetched_runs.h"
 
 namespace framefs::fs {
 namespace {
@@ -114,6 +115,16 @@ Status BlockFetcher::decode_job(Context& context, Job& job, std::span<const std:
   return {};
 }
 
+// The stored bytes of each run.
+std::vector<ByteRange> BlockFetcher::ranges_of(std::span<const Run> runs) {
+  std::vector<ByteRange> ranges;
+  for (const auto& run : runs) {
+    const auto begin = run.front()->stored.offset;
+    ranges.push_back({begin, run.back()->stored.offset - begin + run.back()->stored.size});
+  }
+  return ranges;
+}
+
 void BlockFetcher::decode_run(const codec::ByteSource& source, Run run) {
   const auto context = contexts_.take();
   const std::uint64_t begin = run.front()->stored.offset;
@@ -170,7 +181,13 @@ auto BlockFetcher::runs_of(Batch& batch) -> std::vector<Run> {
 void BlockFetcher::decode(Batch& batch, const codec::ByteSource& source) {
   if (batch.jobs.empty()) return;
   const auto runs = runs_of(batch);
-  workers_.run(runs.size(), [&](std::size_t i) { decode_run(source, runs[i]); });
+  if (source.is_far()) {
+    // All readers share the threads that decode, so this thread waits for the network.
+    const FetchedRuns fetched(source, ranges_of(runs));
+    workers_.run(runs.size(), [&](std::size_t i) { decode_run(fetched, runs[i]); });
+  } else {
+    workers_.run(runs.size(), [&](std::size_t i) { decode_run(source, runs[i]); });
+  }
   for (auto& job : batch.jobs) {
     if (job.error) batch.note(job.place, *job.error);
     batch.blocks[job.place] = std::move(job.decoded);
@@ -265,7 +282,8 @@ void BlockFetcher::wait_for_others(Batch& batch, const codec::ByteSource& source
     }
   }
   const auto end = std::chrono::steady_clock::now();
-  if (end - begin > kLongWait) {
+  // A wait for the network does not mean that the CPUs are oversubscribed.
+  if (end - begin > kLongWait && !source.is_far()) {
     ahead_from_.store(end + kPausePerWait * (end - begin), std::memory_order_relaxed);
   }
 }

@@ -88,6 +88,8 @@ class BlockFetcher {
                                                    std::span<const BlockRequest> requests);
   void claim(Batch& batch, FirstBlocks& firsts);
   void wait_for_others(Batch& batch, const codec::ByteSource& source);
+  // The stored bytes of each run.
+  static std::vector<ByteRange> ranges_of(std::span<const Run> runs);
   // Splits all jobs into runs, each for one thread.
   static std::vector<Run> runs_of(Batch& batch);
   void decode(Batch& batch, const codec::ByteSource& source);

@@ -13,28 +13,52 @@
 #include "fs/source/shown_access.h"
 
 namespace framefs::fs {
+namespace {
 
-std::string ChunkFiles::name_of(std::uint32_t id) { return fmt::format("{:08X}.chunk", id); }
+// Enough for a few readers, each of which reads one chunk at a time.
+constexpr std::size_t kKeptOpen = 8;
+// An object costs no descriptor, and opening it costs a round trip.
+constexpr std::size_t kKeptOpenFar = 64;
 
-Result<ChunkFiles::Opened> ChunkFiles::open(std::uint32_t id) const {
+Result<ChunkFiles::Opened> open_in(int directory, std::uint32_t id) {
   // O_NONBLOCK: a fifo in place of the chunk file must not block a reader.
-  auto fd = open_quietly(directory_.get(), name_of(id).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-  // The index names a chunk file that does not exist: the frame is damaged, and the
-  // caller made no error.
-  const auto damaged = [id] { return codec::fail_value(Errc::bad_field, "chunk file", 0, id); };
+  auto fd =
+      open_quietly(directory, ChunkFiles::name_of(id).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   // ENXIO: a socket.
   const bool is_absent = errno == ENOENT || errno == ELOOP || errno == ENXIO;
-  if (!fd) return is_absent ? damaged() : system_error("open");
+  if (!fd) return is_absent ? ChunkFiles::damaged(id) : system_error("open");
   FRAMEFS_TRY(const auto st, stat_of(fd.get()));
-  if (!S_ISREG(st.st_mode)) return damaged();
+  if (!S_ISREG(st.st_mode)) return ChunkFiles::damaged(id);
   // The mount shows only the rights to the index, so each chunk file must grant at least those.
   struct stat index{};
-  if (::fstatat(directory_.get(), std::string(kSparseIndexName).c_str(), &index,
-                AT_SYMLINK_NOFOLLOW) == 0 &&
+  if (::fstatat(directory, std::string(kSparseIndexName).c_str(), &index, AT_SYMLINK_NOFOLLOW) ==
+          0 &&
       !grants_reading(st, index)) {
     return system_error_of(EACCES, "chunk file");
   }
   return std::make_shared<const FileReader>(std::move(fd));
+}
+
+}  // namespace
+
+ChunkFiles::ChunkFiles(Open open, std::size_t kept_open, bool is_far)
+    : open_(std::move(open)), is_far_(is_far) {
+  recent_.with([&](Recent& recent) { recent.files.resize(kept_open); });
+}
+
+ChunkFiles::ChunkFiles(UniqueFd directory)
+    : ChunkFiles([folder = std::make_shared<const UniqueFd>(std::move(directory))](
+                     std::uint32_t id) { return open_in(folder->get(), id); },
+                 kKeptOpen, false) {}
+
+std::shared_ptr<const ChunkFiles> ChunkFiles::far(Open open) {
+  return std::shared_ptr<const ChunkFiles>(new ChunkFiles(std::move(open), kKeptOpenFar, true));
+}
+
+std::string ChunkFiles::name_of(std::uint32_t id) { return fmt::format("{:08X}.chunk", id); }
+
+std::unexpected<Error> ChunkFiles::damaged(std::uint32_t id) {
+  return codec::fail_value(Errc::bad_field, "chunk file", 0, id);
 }
 
 Result<ChunkFiles::Opened> ChunkFiles::file(std::uint32_t id) const {
@@ -44,10 +68,10 @@ Result<ChunkFiles::Opened> ChunkFiles::file(std::uint32_t id) const {
     return at == recent.files.end() ? nullptr : at->file;
   });
   if (known) return known;
-  FRAMEFS_TRY(auto opened, open(id));
+  FRAMEFS_TRY(auto opened, open_(id));
   Opened dropped;  // closed after the lock
   recent_.with([&](Recent& recent) {
-    auto& place = recent.files[recent.next++ % kKeptOpen];
+    auto& place = recent.files[recent.next++ % recent.files.size()];
     dropped = std::exchange(place, {id, opened}).file;
   });
   return opened;

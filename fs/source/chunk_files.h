@@ -1,9 +1,10 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "codec/core/byte_source.h"
 #include "fs/core/file.h"
@@ -18,36 +19,46 @@ namespace framefs::fs {
 // Threads: any number.
 class ChunkFiles final : public codec::ByteSource {
  public:
+  using Opened = std::shared_ptr<const codec::ByteSource>;
+  // Opens the file of a chunk.  Errors: damaged(id) if there is no such file; system.
+  using Open = std::function<Result<Opened>(std::uint32_t id)>;
+
   // `directory` is the directory of the frame.
-  explicit ChunkFiles(UniqueFd directory) : directory_(std::move(directory)) {}
+  explicit ChunkFiles(UniqueFd directory);
+  // Files that a network brings: `open` and the reads may wait for it.
+  static std::shared_ptr<const ChunkFiles> far(Open open);
 
   Status read_at(std::uint64_t offset, std::span<std::byte> out) const override;
   Result<std::uint64_t> size() const override;
   Result<std::uint64_t> available_from(std::uint64_t offset) const override;
+  [[nodiscard]] bool is_far() const noexcept override { return is_far_; }
 
   // Call this before the chunk file with the number `id` is replaced.
   void forget(std::uint32_t id) const;
 
   // "0000002A.chunk".  Source: sparse frame format, "Chunk files".
   static std::string name_of(std::uint32_t id);
+  // The error for a chunk file that does not exist: the index names it, so the frame is damaged,
+  // and the caller made no error.
+  static std::unexpected<Error> damaged(std::uint32_t id);
 
  private:
-  using Opened = std::shared_ptr<const FileReader>;
+  ChunkFiles(Open open, std::size_t kept_open, bool is_far);
   Result<Opened> file(std::uint32_t id) const;
-  Result<Opened> open(std::uint32_t id) const;
 
-  // Enough for a few readers, each of which reads one chunk at a time.
-  static constexpr std::size_t kKeptOpen = 8;
   struct Kept {
     std::uint32_t id = 0;
     Opened file;
   };
   struct Recent {
-    std::array<Kept, kKeptOpen> files;
+    std::vector<Kept> files;
     std::size_t next = 0;  // the slot to replace next
   };
 
-  const UniqueFd directory_;
+  // Constant after construction.
+  const Open open_;
+  const bool is_far_;
+  // Guarded.
   mutable Guarded<Recent> recent_;
 };
 

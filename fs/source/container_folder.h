@@ -15,7 +15,7 @@ namespace framefs::fs {
 // A container and the file from which it was read.
 struct OpenContainer {
   std::shared_ptr<const Container> container;
-  std::shared_ptr<const FileReader> file;
+  std::shared_ptr<const codec::ByteSource> file;
   struct stat stat{};
 };
 

@@ -27,6 +27,7 @@ class DecodedSource final : public codec::ByteSource {
 
   codec::Status read_at(std::uint64_t offset, std::span<std::byte> out) const override;
   codec::Result<std::uint64_t> size() const override;
+  [[nodiscard]] bool is_far() const noexcept override { return source_->is_far(); }
 
  private:
   const std::shared_ptr<const codec::ByteSource> source_;

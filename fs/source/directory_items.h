@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "fs/source/source.h"
+#include "fs/source/folder.h"
 
 namespace framefs::fs {
 

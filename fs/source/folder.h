@@ -5,13 +5,31 @@
 #include <vector>
 
 #include "fs/core/file.h"
-#include "fs/source/source.h"
 #include "fs/source/source_probe.h"
 
 namespace framefs::fs {
 
-// The entries of a directory as they are in SOURCE, before the mount changes names.  The directory
-// is on disk, or exists only inside a file.
+// An entry of a listing.
+struct SourceItem {
+  std::string name;
+  std::uint64_t inode = 0;  // as in SourceEntry::stat; 0 if the listing does not have it
+  unsigned char type = 0;   // DT_REG etc.; DT_UNKNOWN if the listing does not have it
+};
+
+// The entries of a directory as they are in SOURCE, before the mount changes names.  This interface
+// hides where a SOURCE lies from the naming rules: the directory is on disk, on a server
+// (fs/remote), or exists only inside a file.
+//
+// An implementation guarantees:
+// - items() returns all entries once each, in any order.  Entries that appear or disappear
+//   meanwhile may be in the result or not.  If the keys of an object store make "a" an object and
+//   "a/b" another, "a" is listed once.
+// - probe() answers for every name.  ENOENT says that there is no such entry now; a connection
+//   error must not look like ENOENT.
+// - The identity (st_dev, st_ino) of an entry stays the same while the entry exists under its name
+//   and, as far as the implementation can tell, from mount to mount.  Two entries that exist at the
+//   same time have different identities, unless they are two names of one file.
+//
 // Threads: any number.
 class Folder {
  public:
@@ -26,6 +44,12 @@ class Folder {
 
   // Errors: system, ENOENT if there is no such entry.
   virtual Result<SourceEntry> probe(const std::string& name) const = 0;
+
+  // Prepares probe() for all entries that may be frames or containers, in the calling thread.  A
+  // folder whose probes wait for a network runs them here, all at once, because the threads that
+  // probe afterwards are shared and must not wait.
+  // Errors: system, if the kind of an entry cannot be found out.
+  [[nodiscard]] virtual Status prepare_probes() const { return {}; }
 
   // The content that probe() looks for in an entry of that name.
   [[nodiscard]] virtual Expected expected(const std::string& name) const;

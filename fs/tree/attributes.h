@@ -12,10 +12,9 @@
 #include <vector>
 
 #include "codec/core/limits.h"
-#include "codec/frame/frame.h"
 #include "fs/core/mount_options.h"
-#include "fs/source/frame_origin.h"
 #include "fs/tree/file_contents.h"
+#include "fs/tree/frame_attributes.h"
 #include "fs/tree/frame_writers.h"
 #include "fs/tree/open_containers.h"
 #include "fs/tree/source_tree.h"
@@ -73,10 +72,6 @@ class Attributes {
   [[nodiscard]] Result<UniqueFd> open_attributes(const Node& node) const;
 
   // attributes_xattr.cc
-  struct OpenedFrame {
-    FrameOrigin origin;
-    codec::Frame frame;
-  };
   Result<OpenedFrame> open_frame(Node& node);
   std::vector<std::string> frame_xattr_names(Node& node);
   Result<std::vector<char>> frame_xattr(Node& node, std::string_view name);

@@ -5,27 +5,16 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <span>
 #include <string_view>
 #include <utility>
 
-#include "fs/inspect/frame_info.h"
 #include "fs/tree/attributes.h"
+#include "fs/tree/frame_attributes.h"
 
 namespace framefs::fs {
 namespace {
-
-constexpr std::string_view kOwn = "user.framefs.";
-constexpr std::string_view kInfo = "user.framefs.info";
-constexpr std::string_view kMeta = "user.framefs.meta.";
-constexpr std::string_view kVlmeta = "user.framefs.vlmeta.";
-
-// Access control lists and security labels are rules for the kernel.  The kernel does not apply
-// those of a file in SOURCE to accesses through the mount, so the mount neither shows nor accepts
-// them.  It answers EOPNOTSUPP: after ENODATA, `ls -l` would request both for each file.
-bool is_of_source(std::string_view name) {
-  return !name.starts_with("system.") && !name.starts_with("security.");
-}
 
 // Repeats a call that takes a buffer and returns the size it needs, until the buffer is large
 // enough.
@@ -43,17 +32,6 @@ Result<std::vector<char>> read_grown(const char* name, const Call& call) {
   }
 }
 
-// Whether a metalayer's name can be part of an attribute's name.
-bool is_attribute_name(const std::string& name) {
-  return !name.empty() && name.find('\0') == std::string::npos;
-}
-
-const codec::Metalayer* find_layer(const std::vector<codec::Metalayer>& layers,
-                                   std::string_view name) {
-  const auto at = std::ranges::find(layers, name, &codec::Metalayer::name);
-  return at == layers.end() ? nullptr : &*at;
-}
-
 std::vector<char> as_chars(std::span<const std::byte> bytes) {
   std::vector<char> out(bytes.size());
   std::ranges::transform(bytes, out.begin(), [](std::byte b) { return static_cast<char>(b); });
@@ -63,7 +41,7 @@ std::vector<char> as_chars(std::span<const std::byte> bytes) {
 }  // namespace
 
 // The frame that a node shows; empty if the node shows no frame or the frame cannot be opened.
-Result<Attributes::OpenedFrame> Attributes::open_frame(Node& node) {
+Result<OpenedFrame> Attributes::open_frame(Node& node) {
   FRAMEFS_TRY(const auto source, parts_.locator.open_file(node));
   FRAMEFS_TRY(auto origin, parts_.containers.origin_of(node, source));
   auto opened = open_frame_at(origin, limits_);
@@ -75,22 +53,20 @@ Result<Attributes::OpenedFrame> Attributes::open_frame(Node& node) {
 // Copying tools try to set every attribute that they see, but nobody can set those that describe
 // the frame.  Hence these are listed on request only.
 std::vector<std::string> Attributes::frame_xattr_names(Node& node) {
-  std::vector<std::string> names;
-  if (!node.key.shows_frame()) return names;
+  if (!node.key.shows_frame()) return {};
   const auto opened = open_frame(node);
-  if (!opened) return names;
-  if (lists_info_) names.emplace_back(kInfo);
-  const auto add = [&](std::string_view prefix, const std::string& name) {
-    if (is_attribute_name(name)) names.push_back(std::string(prefix) + name);
-  };
-  if (lists_info_) {
-    for (const auto& layer : opened->frame.metalayers()) add(kMeta, layer.name);
-  }
+  if (!opened) return {};
+  auto names = lists_info_ ? frame_attribute_names(opened->frame) : std::vector<std::string>{};
+  std::vector<std::string> others;
   if (const auto session = parts_.writers.session_of(node)) {
-    for (const auto& name : session->vlmeta_names()) add(kVlmeta, name);
+    for (const auto& layer : session->vlmeta_names()) {
+      auto name = attribute_of_layer(kVlmetaAttributes, layer);
+      if (!name.empty()) others.push_back(std::move(name));
+    }
   } else {
-    for (const auto& layer : opened->frame.vlmetalayers()) add(kVlmeta, layer.name);
+    others = vlmeta_attribute_names(opened->frame);
   }
+  std::ranges::move(others, std::back_inserter(names));
   return names;
 }
 
@@ -109,7 +85,7 @@ Result<std::vector<std::string>> Attributes::xattr_names(NodeId id) {
   while (!rest.empty()) {
     const auto name = rest.substr(0, rest.find('\0'));
     rest.remove_prefix(std::min(rest.size(), name.size() + 1));
-    if (is_of_source(name) && !name.starts_with(kOwn)) names.emplace_back(name);
+    if (is_shown_attribute(name) && !name.starts_with(kOwnAttributes)) names.emplace_back(name);
   }
   return names;
 }
@@ -118,36 +94,19 @@ Result<std::vector<char>> Attributes::frame_xattr(Node& node, std::string_view n
   const auto missing = system_error_of(ENODATA, "getxattr");
   if (!node.key.shows_frame()) return missing;
   FRAMEFS_TRY(const auto opened, open_frame(node));
-  const auto& [origin, frame] = opened;
-  if (name == kInfo) {
-    const auto text = to_json(describe_frame(frame));
-    return std::vector<char>(text.begin(), text.end());
+  const auto session = parts_.writers.session_of(node);
+  if (!session || !name.starts_with(kVlmetaAttributes)) {
+    return frame_attribute(opened, name, limits_);
   }
-  if (name.starts_with(kMeta)) {
-    const auto* const layer = find_layer(frame.metalayers(), name.substr(kMeta.size()));
-    if (layer == nullptr) return missing;
-    FRAMEFS_TRY(const auto content, codec::Frame::read_metalayer(*origin.source, *layer));
-    return as_chars(content);
-  }
-  if (const auto session = parts_.writers.session_of(node); session && name.starts_with(kVlmeta)) {
-    FRAMEFS_TRY(const auto content, session->vlmeta(name.substr(kVlmeta.size())));
-    if (!content) return missing;
-    return as_chars(*content);
-  }
-  if (name.starts_with(kVlmeta)) {
-    const auto* const layer = find_layer(frame.vlmetalayers(), name.substr(kVlmeta.size()));
-    if (layer == nullptr) return missing;
-    FRAMEFS_TRY(const auto content,
-                codec::Frame::read_vlmetalayer(*origin.source, *layer, limits_));
-    return as_chars(content);
-  }
-  return missing;
+  FRAMEFS_TRY(const auto content, session->vlmeta(name.substr(kVlmetaAttributes.size())));
+  if (!content) return missing;
+  return as_chars(*content);
 }
 
 Result<std::vector<char>> Attributes::xattr(NodeId id, const std::string& name) {
   FRAMEFS_TRY(const auto node, parts_.tree.find(id));
-  if (name.starts_with(kOwn)) return frame_xattr(*node, name);
-  if (!is_of_source(name)) return system_error_of(EOPNOTSUPP, "getxattr");
+  if (name.starts_with(kOwnAttributes)) return frame_xattr(*node, name);
+  if (!is_shown_attribute(name)) return system_error_of(EOPNOTSUPP, "getxattr");
   if (node->key.is_member()) return system_error_of(ENODATA, "getxattr");
   FRAMEFS_TRY(const auto fd, open_attributes(*node));
   const auto path = path_of_fd(fd.get());
@@ -160,17 +119,17 @@ Status Attributes::set_xattr(NodeId id, const std::string& name, std::span<const
                              int flags) {
   FRAMEFS_TRY(const auto node, parts_.tree.find(id));
   FRAMEFS_CHECK(parts_.tree.check_writable(*node));
-  if (name.starts_with(kVlmeta) && node->key.shows_frame()) {
+  if (name.starts_with(kVlmetaAttributes) && node->key.shows_frame()) {
     const bool is_there = frame_xattr(*node, name).has_value();
     if (is_there && (flags & XATTR_CREATE) != 0) return system_error_of(EEXIST, "setxattr");
     if (!is_there && (flags & XATTR_REPLACE) != 0) return system_error_of(ENODATA, "setxattr");
     return parts_.writers.with_session(*node, [&](FrameWriteSession& session) {
-      return session.set_vlmeta(std::string_view(name).substr(kVlmeta.size()), value,
+      return session.set_vlmeta(std::string_view(name).substr(kVlmetaAttributes.size()), value,
                                 FrameWriteSession::Existing::any);
     });
   }
-  if (name.starts_with(kOwn)) return system_error_of(EPERM, "setxattr");
-  if (!is_of_source(name)) return system_error_of(EOPNOTSUPP, "setxattr");
+  if (name.starts_with(kOwnAttributes)) return system_error_of(EPERM, "setxattr");
+  if (!is_shown_attribute(name)) return system_error_of(EOPNOTSUPP, "setxattr");
   FRAMEFS_TRY(const auto fd, open_attributes(*node));
   if (::setxattr(path_of_fd(fd.get()).c_str(), name.c_str(), value.data(), value.size(), flags) !=
       0) {
@@ -182,15 +141,15 @@ Status Attributes::set_xattr(NodeId id, const std::string& name, std::span<const
 Status Attributes::remove_xattr(NodeId id, const std::string& name) {
   FRAMEFS_TRY(const auto node, parts_.tree.find(id));
   FRAMEFS_CHECK(parts_.tree.check_writable(*node));
-  if (name.starts_with(kOwn)) {
+  if (name.starts_with(kOwnAttributes)) {
     FRAMEFS_TRY([[maybe_unused]] const auto value, frame_xattr(*node, name));
-    if (!name.starts_with(kVlmeta)) return system_error_of(EPERM, "removexattr");
+    if (!name.starts_with(kVlmetaAttributes)) return system_error_of(EPERM, "removexattr");
     return parts_.writers.with_session(*node, [&](FrameWriteSession& session) {
-      return session.set_vlmeta(std::string_view(name).substr(kVlmeta.size()), std::nullopt,
-                                FrameWriteSession::Existing::must);
+      return session.set_vlmeta(std::string_view(name).substr(kVlmetaAttributes.size()),
+                                std::nullopt, FrameWriteSession::Existing::must);
     });
   }
-  if (!is_of_source(name)) return system_error_of(EOPNOTSUPP, "removexattr");
+  if (!is_shown_attribute(name)) return system_error_of(EOPNOTSUPP, "removexattr");
   FRAMEFS_TRY(const auto fd, open_attributes(*node));
   if (::removexattr(path_of_fd(fd.get()).c_str(), name.c_str()) != 0) {
     return system_error("removexattr");

@@ -99,6 +99,7 @@ struct NameMap::Classified {
 Result<NameMap::Classified> NameMap::classify_all(const Folder& folder) const {
   Classified all;
   FRAMEFS_TRY(all.items, folder.items());
+  FRAMEFS_CHECK(folder.prepare_probes());
   all.entries.resize(all.items.size());
   all.wanted.resize(all.items.size());
   const auto look_at = [&](std::size_t i) {

@@ -16,23 +16,25 @@ ArrayView::Header header_of(ShownAs shown_as) {
 
 }  // namespace
 
+std::shared_ptr<const View> make_view(ShownAs shown_as, FrameOrigin origin, ContentId content,
+                                      const ReadServices& services, std::uint64_t cache_bytes) {
+  if (shown_as == ShownAs::itself) {
+    return std::make_shared<const WindowView>(std::move(origin.source), services.buffers);
+  }
+  auto frame = std::make_shared<const CachedFrame>(std::move(origin), content, services);
+  if (shown_as == ShownAs::frame) return std::make_shared<const FrameView>(std::move(frame));
+  return std::make_shared<const ArrayView>(std::move(frame), header_of(shown_as), cache_bytes);
+}
+
 Result<std::shared_ptr<const View>> NodeViews::make(const OpenFile& file, ContentId content) const {
   auto origin = containers_.origin_of(*file.node, file.source);
   const auto shown_as = file.node->key.shown_as;
-  if (shown_as == ShownAs::itself) {
-    Result<std::shared_ptr<const codec::ByteSource>> bytes;
-    if (origin) {
-      bytes = origin->source;
-    } else {
-      services_.log.failure(containers_.name_for_log(*file.node), origin.error());
-      bytes = std::unexpected(origin.error());
-    }
-    return std::make_shared<const WindowView>(std::move(bytes), services_.buffers);
+  if (!origin && shown_as == ShownAs::itself) {
+    services_.log.failure(containers_.name_for_log(*file.node), origin.error());
+    return std::make_shared<const WindowView>(std::unexpected(origin.error()), services_.buffers);
   }
   if (!origin) return std::unexpected(origin.error());
-  auto frame = std::make_shared<const CachedFrame>(std::move(*origin), content, services_);
-  if (shown_as == ShownAs::frame) return std::make_shared<const FrameView>(std::move(frame));
-  return std::make_shared<const ArrayView>(std::move(frame), header_of(shown_as), cache_bytes_);
+  return make_view(shown_as, std::move(*origin), content, services_, cache_bytes_);
 }
 
 // Other programs append to frames under a mount or change them in place.  Comparing the file's

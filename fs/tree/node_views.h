@@ -13,6 +13,12 @@ namespace framefs::fs {
 
 class ArrayView;
 
+// A view of the bytes at `origin`, shown as a file.  `content` is the id of their state.
+// Lifetime: `services` outlive the view.
+[[nodiscard]] std::shared_ptr<const View> make_view(ShownAs shown_as, FrameOrigin origin,
+                                                    ContentId content, const ReadServices& services,
+                                                    std::uint64_t cache_bytes);
+
 // The views of nodes: one view for each state of a node's content, and one for each session that
 // writes it.  A node keeps its view while the file is open.
 // Threads: any number.

@@ -10,40 +10,14 @@
 #include <utility>
 
 #include "fs/source/container_folder.h"
-#include "fs/source/shown_access.h"
 #include "fs/source/suffixes.h"
+#include "fs/tree/shown_stat.h"
 
 namespace framefs::fs {
 namespace {
 
-// The root of a mount of one entry is not the entry, and an array's bytes are not its .npy file:
-// they need different inode numbers.  Filesystems number upwards from small values, so the high
-// bits are free to tell them apart.
-constexpr std::uint64_t kSingleEntryInode = std::uint64_t{1} << 61;
-constexpr std::uint64_t kArrayInode = std::uint64_t{1} << 62;
-
 // The maximum number of probes for a file that other programs keep replacing during the lookup.
 constexpr int kMaxRounds = 100;
-
-// A chunk is the natural block of a frame, within the buffer sizes that tools use.
-blksize_t shown_block_size(std::uint64_t chunksize) {
-  constexpr std::uint64_t kMin = 4u << 10;
-  constexpr std::uint64_t kMax = 1u << 20;
-  return static_cast<blksize_t>(std::clamp(chunksize, kMin, kMax));
-}
-
-// A user who may read a container may search it as a directory.
-mode_t directory_mode(mode_t file_mode) {
-  const mode_t readable = file_mode & (S_IRUSR | S_IRGRP | S_IROTH);
-  return S_IFDIR | readable | (readable >> 2U);
-}
-
-std::string directory_part(const std::string& path) {
-  const auto slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash);
-}
-
-std::string name_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace
 
@@ -107,34 +81,10 @@ Result<SourceTree::Seen> SourceTree::see_node(Node& node) const {
 
 struct stat SourceTree::shown(const Seen& seen, ShownAs shown_as) const {
   const auto& [entry, written] = seen;
-  struct stat st = entry.content_stat();
-  const auto& summary = entry.summary;
-  st.st_ino = inodes_.shown(entry.stat.st_dev, entry.stat.st_ino);
+  auto st =
+      shown_stat(entry, shown_as, arrays_, inodes_.shown(entry.stat.st_dev, entry.stat.st_ino));
   if (written && shown_as != ShownAs::itself) st.st_mtim = written->mtime;
-  if (entry.index_stat) intersect_access(st, entry.stat);
-  if (entry.index_stat) st.st_blocks = static_cast<blkcnt_t>((summary.stored_bytes + 511) / 512);
-  switch (shown_as) {
-    case ShownAs::itself:
-      return st;
-    case ShownAs::frame:
-      st.st_size = static_cast<off_t>(written ? written->nbytes : summary.nbytes);
-      break;
-    case ShownAs::array:
-      st.st_size = static_cast<off_t>(summary.array_bytes);
-      if (arrays_ == ArrayViews::both) st.st_ino ^= kArrayInode;
-      break;
-    case ShownAs::npy:
-      st.st_size = static_cast<off_t>(summary.npy_bytes + summary.array_bytes);
-      break;
-    case ShownAs::single_entry:
-      st.st_ino ^= kSingleEntryInode;
-      [[fallthrough]];
-    case ShownAs::container:
-      st.st_mode = directory_mode(st.st_mode);
-      st.st_size = 0;
-      return st;
-  }
-  st.st_blksize = shown_block_size(summary.chunksize);
+  if (written && shown_as == ShownAs::frame) st.st_size = static_cast<off_t>(written->nbytes);
   return st;
 }
 
@@ -222,8 +172,9 @@ Result<SourceEntry> SourceTree::probe_node(const Node& node) const {
 
 Result<SourceEntry> SourceTree::probe_place(const Node& node) const {
   const auto path = locator_.nodes().path_of(node);
+  const auto above = directory_part(path);
   FRAMEFS_TRY(const auto directory,
-              locator_.root().open(directory_part(path), O_PATH | O_DIRECTORY));
+              locator_.root().open(above.empty() ? "." : above, O_PATH | O_DIRECTORY));
   FRAMEFS_TRY(const auto entry,
               probe_.probe_as(directory.get(), name_part(path), expected_at(path)));
   if (!names_source(node.key, entry.stat)) return system_error_of(ESTALE, "stat");
@@ -304,8 +255,7 @@ Result<std::vector<DirectoryEntry>> SourceTree::list(const OpenFolder& directory
 
 std::uint64_t SourceTree::shown_inode(const OpenFolder& directory, const DirectoryEntry& entry) {
   const auto number = inodes_.shown(directory.node->key.device, entry.source.inode);
-  const bool is_second = entry.shown.shown_as == ShownAs::array && arrays_ == ArrayViews::both;
-  return is_second ? number ^ kArrayInode : number;
+  return shown_inode_of(number, entry.shown.shown_as, arrays_);
 }
 
 }  // namespace framefs::fs

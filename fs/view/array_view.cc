@@ -113,19 +113,21 @@ bool ArrayView::decode_ahead(ByteRange range) const {
   const auto stop = range.offset + std::min(range.size, end - range.offset);
   const auto begin = std::max<std::uint64_t>(range.offset, header.size());
   if (begin >= stop) return true;
-  std::vector<BlockRequest> requests;
-  Status planned;
+  std::vector<Block> touched;
   codec::TouchedBlocks(layout, {begin - header.size(), stop - begin})
       .for_each([&](ChunkIndex index, BlockIndex block) {
-        if (!planned || requests.size() > kMaxBlocksAtOnce) return;
-        auto chunk = open_chunk(index);
-        if (!chunk) {
-          planned = std::unexpected(chunk.error());
-        } else if ((*chunk)->body() == codec::ChunkBody::blocks) {
-          requests.push_back(frame_->request(std::move(*chunk), index, block));
-        }
+        if (touched.size() <= kMaxBlocksAtOnce) touched.push_back({index, block});
       });
-  return planned && requests.size() <= kMaxBlocksAtOnce && frame_->fetch_ahead(requests);
+  if (touched.size() > kMaxBlocksAtOnce) return false;
+  expect(touched);
+  std::vector<BlockRequest> requests;
+  for (const auto& [index, block] : touched) {
+    auto chunk = open_chunk(index);
+    if (!chunk) return false;
+    if ((*chunk)->body() != codec::ChunkBody::blocks) continue;
+    requests.push_back(frame_->request(std::move(*chunk), index, block));
+  }
+  return frame_->fetch_ahead(requests);
 }
 
 // Splits the range until each batch needs no more blocks than a read may pin.
@@ -146,9 +148,27 @@ Status ArrayView::fill(ReadResult& result, ByteRange range, std::span<std::byte>
   return fill(result, {range.offset + half, range.size - half}, out.subspan(half), access);
 }
 
+// Announces the blocks of a read to a frame that lies far away.
+void ArrayView::expect(std::span<const Block> blocks) const {
+  if (!frame_->is_far()) return;
+  const auto block_bytes = array_->layout.block_bytes();
+  std::vector<FrameChunks::Touch> touches;
+  for (const auto& [chunk, block] : blocks) {
+    const ByteRange within{block.value * block_bytes, block_bytes};
+    if (!touches.empty() && touches.back().chunk == chunk &&
+        touches.back().within.offset + touches.back().within.size == within.offset) {
+      touches.back().within.size += block_bytes;
+    } else {
+      touches.push_back({chunk, frame_->frame()->header().chunksize, within});
+    }
+  }
+  frame_->expect(touches);
+}
+
 Status ArrayView::fill_batch(ReadResult& result, std::span<const Block> blocks, ByteRange range,
                              std::span<std::byte> out, Access access) const {
   Batch batch{.range = range, .out = out, .blocks = {}, .requests = {}};
+  expect(blocks);
   for (const auto& block : blocks) FRAMEFS_CHECK(plan_block(batch, block));
   if (batch.requests.empty()) return {};
   const auto admission = frame_->services().cache.admit(BlockFetcher::needed_bytes(batch.requests));

@@ -61,6 +61,7 @@ class ArrayView final : public View {
   // Opens the chunk of a block. The chunk must be split into blocks as the array is.
   Result<std::shared_ptr<const codec::Chunk>> open_chunk(ChunkIndex index) const;
   Status fill(ReadResult& result, ByteRange range, std::span<std::byte> out, Access access) const;
+  void expect(std::span<const Block> blocks) const;
   Status fill_batch(ReadResult& result, std::span<const Block> blocks, ByteRange range,
                     std::span<std::byte> out, Access access) const;
   Status plan_block(Batch& batch, Block block) const;

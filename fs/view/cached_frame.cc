@@ -1,6 +1,7 @@
 #include "fs/view/cached_frame.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <fmt/core.h>
@@ -8,7 +9,6 @@
 #include "codec/frame/chunk_space.h"
 
 namespace framefs::fs {
-namespace {}  // namespace
 
 struct CachedFrame::IndexWindow {
   std::vector<std::int64_t> entries;
@@ -85,17 +85,53 @@ Result<std::shared_ptr<const codec::ChunkOffsets>> CachedFrame::chunk_offsets() 
   return begins;
 }
 
+// The place of a stored chunk, up to the next chunk or to the index.
+std::optional<ByteRange> CachedFrame::stored_bound(ChunkIndex chunk) const {
+  const auto most = frame_->window_entries();
+  const auto window = index_window(chunk.value / most);
+  if (!window) return std::nullopt;
+  const auto& entries = (*window)->entries;
+  const auto entry = entries[chunk.value % most];
+  const auto& header = frame_->header();
+  if (entry < 0 || std::cmp_greater_equal(entry, header.cbytes)) return std::nullopt;
+  auto end = header.cbytes;
+  for (const auto other : entries) {
+    if (other > entry) end = std::min(end, static_cast<std::uint64_t>(other));
+  }
+  const auto offset = static_cast<std::uint64_t>(entry);
+  return ByteRange{header.header_len + offset, end - offset};
+}
+
+void CachedFrame::expect(std::span<const Touch> touches) const {
+  // Each chunk of a sparse frame is an object of its own, and opening it fetches its head.
+  if (!is_far() || !frame_ || origin_.type == codec::FrameType::sparse) return;
+  const auto shape = shape_.with([](const ChunkShape& known) { return known; });
+  std::vector<ByteRange> ranges;
+  for (const auto& [chunk, nbytes, within] : touches) {
+    if (services_.cache.knows(chunk_key(chunk))) continue;
+    const auto stored = stored_bound(chunk);
+    if (!stored) continue;
+    std::ranges::copy(first_touch_ranges({*stored, nbytes, within}, shape),
+                      std::back_inserter(ranges));
+  }
+  if (!ranges.empty()) origin_.chunks->expect(ranges);
+}
+
 Result<std::shared_ptr<const codec::Chunk>> CachedFrame::chunk(ChunkIndex index,
                                                                std::uint64_t nbytes) const {
-  const CacheKey key{.content = content_id_, .chunk = index.value, .kind = CacheKind::chunk};
   const auto make = [&]() -> Result<std::shared_ptr<const codec::Chunk>> {
     FRAMEFS_TRY(const auto entry, index_entry(index));
     FRAMEFS_TRY(auto opened, frame_->open_chunk(*origin_.chunks, index, entry, services_.limits));
     // If chunks vary in size, the header was read before, and the file may have changed since.
     FRAMEFS_CHECK(check_nbytes(opened, nbytes, origin_.type));
+    if (is_far() && opened.body() == codec::ChunkBody::blocks && !opened.header().vl_blocks) {
+      const auto& header = opened.header();
+      const auto tables = header.header_bytes() + std::uint64_t{header.nblocks} * 4;
+      shape_.with([&](ChunkShape& shape) { shape = {tables, header.blocksize}; });
+    }
     return std::make_shared<const codec::Chunk>(std::move(opened));
   };
-  auto found = services_.cache.get<codec::Chunk>(key, make);
+  auto found = services_.cache.get<codec::Chunk>(chunk_key(index), make);
   if (!found) log_failure(found.error(), index);
   return found;
 }

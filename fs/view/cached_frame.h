@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "fs/core/guarded.h"
 #include "fs/source/frame_origin.h"
+#include "fs/view/first_touch.h"
 #include "fs/view/frame_chunks.h"
 
 namespace framefs::fs {
@@ -38,6 +40,8 @@ class CachedFrame final : public FrameChunks {
   [[nodiscard]] std::uint64_t nbytes() const override { return frame_->nbytes(); }
   [[nodiscard]] std::uint64_t chunk_count() const override { return frame_->chunk_count(); }
   Result<std::shared_ptr<const codec::ChunkOffsets>> chunk_offsets() const override;
+  [[nodiscard]] bool is_far() const override { return origin_.chunks->is_far(); }
+  void expect(std::span<const Touch> touches) const override;
   Result<std::shared_ptr<const codec::Chunk>> chunk(ChunkIndex index,
                                                     std::uint64_t nbytes) const override;
   [[nodiscard]] BlockRequest request(std::shared_ptr<const codec::Chunk> chunk, ChunkIndex index,
@@ -67,11 +71,16 @@ class CachedFrame final : public FrameChunks {
   struct IndexWindow;
   Result<std::shared_ptr<const IndexWindow>> index_window(std::uint64_t window) const;
   Result<std::int64_t> index_entry(ChunkIndex chunk) const;
+  [[nodiscard]] CacheKey chunk_key(ChunkIndex chunk) const {
+    return {.content = content_id_, .chunk = chunk.value, .kind = CacheKind::chunk};
+  }
+  [[nodiscard]] std::optional<ByteRange> stored_bound(ChunkIndex chunk) const;
 
   const FrameOrigin origin_;
   const ContentId content_id_;
   const ReadServices services_;
   const Result<codec::Frame> frame_;
+  mutable Guarded<ChunkShape> shape_;  // of the last chunk that was opened, if the frame is far
 };
 
 }  // namespace framefs::fs

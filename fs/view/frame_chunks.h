@@ -46,6 +46,17 @@ class FrameChunks {
   [[nodiscard]] virtual std::uint64_t chunk_count() const = 0;
   // The offsets of the chunks in the frame's decoded bytes.
   virtual Result<std::shared_ptr<const codec::ChunkOffsets>> chunk_offsets() const = 0;
+  // A range of a chunk's decoded bytes.
+  struct Touch {
+    ChunkIndex chunk;
+    std::uint64_t nbytes = 0;  // of the chunk
+    ByteRange within;
+  };
+  // Whether expect() shortens the reads that follow it.
+  [[nodiscard]] virtual bool is_far() const { return false; }
+  // Says that these ranges are about to be read. A frame that lies far away then fetches the tables
+  // of chunks that were not read before and the probable places of their blocks at once.
+  virtual void expect(std::span<const Touch> /*touches*/) const {}
   // The chunk's header and tables; the chunk must have `nbytes`.
   virtual Result<std::shared_ptr<const codec::Chunk>> chunk(ChunkIndex index,
                                                             std::uint64_t nbytes) const = 0;

@@ -107,8 +107,21 @@ Status FrameView::for_each_chunk(ByteRange wanted, const Body& body) const {
   return {};
 }
 
+// Announces the chunks of a read to a frame that lies far away.
+void FrameView::expect(ByteRange wanted) const {
+  if (!frame_->is_far()) return;
+  std::vector<FrameChunks::Touch> touches;
+  // An error is reported by the read itself.
+  static_cast<void>(for_each_chunk(wanted, [&](const auto& place, ByteRange within) {
+    touches.push_back({place.chunk, place.range.size, within});
+    return Result<bool>(touches.size() < kMaxPieces);
+  }));
+  frame_->expect(touches);
+}
+
 // Reads the first part of `wanted`, up to the limit of pieces in a reply.
 Result<FrameView::Plan> FrameView::read_some(ByteRange wanted) const {
+  expect(wanted);
   Plan plan;
   const auto plan_next = [&](const auto& place, ByteRange within) -> Result<bool> {
     FRAMEFS_CHECK(plan_chunk(plan, place, within));
@@ -155,6 +168,7 @@ Result<ReadResult> FrameView::read_joined(ByteRange wanted, Plan first) const {
 
 bool FrameView::decode_ahead(ByteRange range) const {
   if (!frame_->frame() || range.offset >= frame_->nbytes()) return false;
+  expect(range);
   std::vector<BlockRequest> requests;
   std::size_t chunks = 0;
   const auto is_many = [&] { return requests.size() + chunks > kMaxBlocksAhead; };

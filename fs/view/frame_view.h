@@ -24,6 +24,7 @@ class FrameView final : public View {
   template <class Body>
   Status for_each_chunk(ByteRange wanted, const Body& body) const;
   Result<Plan> read_some(ByteRange wanted) const;
+  void expect(ByteRange wanted) const;
   Result<ReadResult> read_joined(ByteRange wanted, Plan first) const;
   Status plan_chunk(Plan& plan, const codec::ChunkOffsets::Place& place, ByteRange wanted) const;
   Status plan_without_decoding(Plan& plan, const codec::Chunk& chunk, ChunkIndex index,

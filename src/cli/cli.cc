@@ -13,6 +13,7 @@
 #include <fmt/core.h>
 
 #include "fs/core/memory_limit.h"
+#include "fs/net/source_url.h"
 #include "src/cli/arguments.h"
 #include "src/cli/commands.h"
 #include "src/cli/exit_codes.h"
@@ -141,8 +142,27 @@ void add_attribute_options(CLI::App& app, Command& command) {
                "List user.framefs.info and .meta.* among the attributes; they can always be read");
 }
 
+void add_remote_options(CLI::App& app, Command& command) {
+  auto& remote = command.mount.remote;
+  app.add_option("--endpoint", remote.endpoint, "An S3 server other than AWS")->option_text("URL");
+  app.add_option("--region", remote.region, "The region of an S3 bucket")->option_text("NAME");
+  app.add_option("--profile", remote.profile, "A profile of ~/.aws/config")->option_text("NAME");
+  app.add_flag("--anonymous", remote.anonymous, "Do not sign requests to S3");
+  app.add_option("--cacert", remote.ca_file, "Certificates to trust instead of the system's")
+      ->option_text("FILE");
+  app.add_option("--cache-dir", remote.cache_folder,
+                 "Keep compressed data of a URL in this directory, also for later mounts")
+      ->option_text("DIR");
+  app.add_option("--cache-disk", remote.cache_disk_bytes,
+                 "The size limit of that directory, such as 500M or 20G")
+      ->transform(size_text())
+      ->option_text("SIZE")
+      ->default_str("10G");
+}
+
 void add_options(CLI::App& app, Command& command, Given& given) {
-  app.add_option("SOURCE", command.mount.source, "A directory, one frame, or one container")
+  app.add_option("SOURCE", command.mount.source,
+                 "A directory, one frame, one container, or a URL: s3://, http(s)://, dav(s)://")
       ->required();
   app.add_option("MOUNTPOINT", command.mount.mountpoint,
                  "A directory; for one frame, a regular file will do")
@@ -170,6 +190,7 @@ void add_options(CLI::App& app, Command& command, Given& given) {
   app.add_flag("--replace-stale", command.replace_stale,
                "Remove a mount at MOUNTPOINT whose daemon is gone");
   add_attribute_options(app, command);
+  add_remote_options(app, command);
   app.add_option("--fsname", command.mount.fs_name,
                  "The source that mount lists show; SOURCE by default")
       ->option_text("NAME");
@@ -237,7 +258,11 @@ Parsed parse_command_line(const std::vector<std::string>& arguments) {
     if (auto rule = parse_new_file_rule(text, write.defaults)) write.rules.push_back(*rule);
   }
   // The daemon changes its working directory, so the paths must be absolute.
-  command.mount.source = std::filesystem::absolute(command.mount.source);
+  const bool is_url = net::is_source_url(command.mount.source.string());
+  if (!is_url) command.mount.source = std::filesystem::absolute(command.mount.source);
+  for (auto* const path : {&command.mount.remote.cache_folder, &command.mount.remote.ca_file}) {
+    if (!path->empty()) *path = std::filesystem::absolute(*path);
+  }
   command.mount.mountpoint = std::filesystem::absolute(command.mount.mountpoint);
   if (!command.log_file.empty()) {
     command.log_file = std::filesystem::absolute(command.log_file).string();

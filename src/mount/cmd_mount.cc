@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -17,6 +18,8 @@
 #include "fs/core/error_map.h"
 #include "fs/core/log.h"
 #include "fs/fuse/session.h"
+#include "fs/net/aws_environment.h"
+#include "fs/net/source_url.h"
 #include "src/cli/cli.h"
 #include "src/cli/collected_log.h"
 #include "src/cli/exit_codes.h"
@@ -47,8 +50,10 @@ int report(const fs::MountOptions& mount, const codec::Error& error) {
   return kExitFailure;
 }
 
-// `daemon` is null if the program stays in the foreground.
-int serve(const Command& command, std::unique_ptr<Daemon> daemon) {
+// `daemon` is null if the program stays in the foreground; `environment` is null unless SOURCE is a
+// URL.
+int serve(const Command& command, std::unique_ptr<Daemon> daemon,
+          const net::AwsEnvironment* environment) {
   allow_most_open_files();
   const auto target = LogTarget::open(command);
   if (!target) {
@@ -66,8 +71,10 @@ int serve(const Command& command, std::unique_ptr<Daemon> daemon) {
   const fuse::LogFile log_file{.path = command.log_file, .replace = [&logs](fs::UniqueFd file) {
                                  logs.continue_in(std::move(file));
                                }};
-  const auto served = fuse::serve_mount(command.mount, log, on_ready,
-                                        command.log_file.empty() ? nullptr : &log_file);
+  const auto served = environment == nullptr
+                          ? fuse::serve_mount(command.mount, log, on_ready,
+                                              command.log_file.empty() ? nullptr : &log_file)
+                          : fuse::serve_remote_mount(command.mount, *environment, log, on_ready);
   if (!served) return report(served.error());
   log.info(fmt::format("{} is unmounted", command.mount.mountpoint.string()));
   return kExitOk;
@@ -105,7 +112,13 @@ int run(Command command) {
   if (command.replace_stale) remove_stale_mount(command.mount.mountpoint);
   std::error_code none;
   command.mount.onto_file = std::filesystem::is_regular_file(command.mount.mountpoint, none);
-  if (const auto possible = fuse::check_mount(command.mount); !possible) {
+  std::optional<net::AwsEnvironment> environment;
+  if (net::is_source_url(command.mount.source.string())) {
+    environment = net::AwsEnvironment::take();
+    if (const auto source = net::parse_source_url(command.mount.source.string()); !source) {
+      return report(source.error());
+    }
+  } else if (const auto possible = fuse::check_mount(command.mount); !possible) {
     return report(command.mount, possible.error());
   }
   if (!command.allow_nonempty && hides_files(command.mount)) {
@@ -115,11 +128,12 @@ int run(Command command) {
                      command.mount.mountpoint.string())});
     return kExitFailure;
   }
+  const auto* const remote = environment ? &*environment : nullptr;
   if (command.check_only) return kExitOk;
-  if (command.foreground) return serve(command, nullptr);
+  if (command.foreground) return serve(command, nullptr, remote);
   auto forked = Daemon::fork();
   if (!forked.child) return forked.parent_exit_code;
-  return serve(command, std::move(forked.child));
+  return serve(command, std::move(forked.child), remote);
 }
 
 }  // namespace

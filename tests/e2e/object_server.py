@@ -299,7 +299,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             return self._s3_list({name: values[0] for name, values in query.items()})
         if key not in self.owner.objects:
             return self._error(404, "NoSuchKey")
-        return self._object(self.owner.objects[key])
+        return self._object(self.owner.objects[key], is_s3=True)
 
     def _s3_list(self, query):
         prefix, delimiter = query.get("prefix", ""), query.get("delimiter", "")
@@ -409,7 +409,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     # Bytes
 
-    def _object(self, found):
+    def _object(self, found, is_s3=False):
         headers = {"ETag": found.etag, "Accept-Ranges": "bytes",
                    "Last-Modified": email.utils.formatdate(found.mtime, usegmt=True)}
         if_match = self.headers.get("If-Match")
@@ -419,6 +419,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         wanted = self.headers.get("Range", "")
         if wanted.startswith("bytes=") and not self.changes.get("ignore_range"):
             first, last = (int(number) for number in wanted[6:].split("-"))
+            if first >= len(content) and is_s3:
+                return self._error(416, "InvalidRange")  # without Content-Range, as AWS and Ceph
             if first >= len(content):
                 return self._send(416, b"", {"Content-Range": f"bytes */{len(content)}"})
             first += self.changes.get("shift", 0)

@@ -106,6 +106,19 @@ TEST_CASE("s3_store: small and empty objects", "[net][s3][unit]") {
   CHECK(server.requests().size() == 2);
 }
 
+// AWS and Ceph answer so: no byte of an empty object is in any range.
+TEST_CASE("s3_store: an empty object when the server sends no Content-Range", "[net][s3][unit]") {
+  HttpServer server([&](const ServedRequest&) {
+    return served(416, "<Error><Code>InvalidRange</Code></Error>");
+  });
+  Net net;
+  const auto store = net.s3(server.url());
+  const auto empty = store->open("empty");
+  REQUIRE(empty);
+  CHECK(empty->object->version().size == 0);
+  CHECK(empty->head.bytes->empty());
+}
+
 TEST_CASE("s3_store: listings of many pages", "[net][s3][unit]") {
   HttpServer server([&](const ServedRequest& request) {
     if (!request.target.contains("prefix=d%2F")) return served(404);

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <memory>
+#include <variant>
+
+#include <fuse_lowlevel.h>
+
+#include "fs/core/log.h"
+#include "fs/fuse/answer.h"
+#include "fs/fuse/handles.h"
+#include "fs/remote/remote_tree.h"
+
+namespace framefs::fuse {
+
+struct RemoteOpenAnswer {
+  fs::RemoteTree::Opened opened;
+  fs::NodeId node;
+  fuse_file_info info;
+};
+using RemoteAnswer =
+    std::variant<Done, EntryAnswer, AttrAnswer, StatfsAnswer, RemoteOpenAnswer, OpendirAnswer,
+                 BytesAnswer, BufferAnswer, OffsetAnswer, SizeAnswer>;
+
+// As Mount, for a remote SOURCE. Lifetime: the session's.
+struct RemoteMount {
+  using Answer = RemoteAnswer;
+  [[nodiscard]] fs::RemoteTree& tree() const { return source; }
+  [[nodiscard]] fs::RemoteTree& attributes() const { return source; }
+
+  fs::RemoteTree& source;
+  fs::Log& log;
+  double attr_timeout_s;  // how long the kernel may trust names and attributes
+  HandleTable<const fs::RemoteOpenFile> files;
+  HandleTable<FolderHandle> directories;
+  fs::MountOptions options;
+  RequestCounters counters{};
+  fuse_session* session = nullptr;  // set before the first request
+};
+
+// As send() for Mount.
+void send(fuse_req_t req, RemoteMount& mount, RemoteAnswer answer);
+
+}  // namespace framefs::fuse

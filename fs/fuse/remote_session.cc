@@ -1,0 +1,64 @@
+#include <csignal>
+#include <functional>
+
+#include <fuse_lowlevel.h>
+
+#include "fs/core/heap.h"
+#include "fs/fuse/operations.h"
+#include "fs/fuse/remote_mount.h"
+#include "fs/fuse/request_loop.h"
+#include "fs/fuse/session.h"
+#include "fs/fuse/session_parts.h"
+#include "fs/fuse/signal_listener.h"
+#include "fs/remote/remote_tree.h"
+
+namespace framefs::fuse {
+namespace {
+
+// Operations wait for the network rather than for a processor, so that many run concurrently.
+constexpr std::size_t kMaxServing = 128;
+// The limit of requests in flight for which no caller waits, such as read-ahead.
+constexpr unsigned kMaxBackground = 128;
+
+void op_init(void*, fuse_conn_info* connection) {
+  connection->want |= connection->capable & (FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_ASYNC_READ);
+  connection->max_background = kMaxBackground;
+  connection->congestion_threshold = kMaxBackground * 3 / 4;
+}
+
+fuse_lowlevel_ops operations() {
+  fuse_lowlevel_ops table{};
+  table.init = op_init;
+  add_remote_node_operations(table);
+  add_remote_directory_operations(table);
+  add_remote_file_operations(table);
+  add_remote_xattr_operations(table);
+  return table;
+}
+
+}  // namespace
+
+Status serve_remote_mount(const fs::MountOptions& options, const net::AwsEnvironment& environment,
+                          fs::Log& log, const std::function<void()>& on_ready) {
+  fs::keep_heap_small();
+  const auto watchdog = start_watchdog(options, log);
+  const auto* const dog = watchdog ? &*watchdog : nullptr;
+  std::function<void()> report;
+  SignalListener signals(SignalListener::Actions{{SIGUSR1, [&report] { report(); }}});
+  FRAMEFS_TRY(const auto tree, fs::RemoteTree::open(options, environment, log));
+  report = [&] { log.info("statistics: " + tree->counters()); };
+  RemoteMount mount{*tree, log, options.attr_timeout_ms / 1000.0, {}, {}, options};
+  const MountPlan plan{options, mount_options_text(options, true), operations(), &mount, dog};
+  return with_mount(plan, [&](fuse_session* session) {
+    mount.session = session;
+    const auto announcer = start_announcer(options, dog, log, on_ready);
+    signals.start();
+    const auto served = RequestLoop(session, kMaxServing).run();
+    signals.stop();
+    // Must come before the announcer is joined: its request may be one that will get no answer.
+    fuse_session_unmount(session);
+    return served;
+  });
+}
+
+}  // namespace framefs::fuse

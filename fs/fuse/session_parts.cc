@@ -1,0 +1,93 @@
+#include "fs/fuse/session_parts.h"
+
+#include <cerrno>
+#include <memory>
+#include <utility>
+
+#include "fs/core/background_thread.h"
+#include "fs/core/error_map.h"
+#include "fs/fuse/kernel_readahead.h"
+
+namespace framefs::fuse {
+namespace {
+
+struct CloseSession {
+  void operator()(fuse_session* session) const { fuse_session_destroy(session); }
+};
+using SessionPtr = std::unique_ptr<fuse_session, CloseSession>;
+
+struct Arguments {
+  Arguments() = default;
+  Arguments(const Arguments&) = delete;
+  Arguments& operator=(const Arguments&) = delete;
+  ~Arguments() { fuse_opt_free_args(&list); }
+  bool add(const std::string& argument) { return fuse_opt_add_arg(&list, argument.c_str()) == 0; }
+  fuse_args list = FUSE_ARGS_INIT(0, nullptr);
+};
+
+// A comma or a backslash would end the option's value.
+std::string escaped(const std::string& value) {
+  std::string out;
+  for (const char c : value) {
+    if (c == ',' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<Watchdog> start_watchdog(const fs::MountOptions& options, fs::Log& log) {
+  auto watchdog = Watchdog::start(options.mountpoint);
+  if (!watchdog) {
+    log.warn(
+        "should this daemon be killed, its mount will stay behind, as its watchdog did not "
+        "start: " +
+        fs::describe(watchdog.error()));
+  }
+  return watchdog;
+}
+
+std::string mount_options_text(const fs::MountOptions& options, bool read_only) {
+  std::string text = read_only ? "ro" : "rw";
+  const auto name = options.fs_name.empty() ? options.source.string() : options.fs_name;
+  text += ",subtype=" + escaped(options.subtype) + ",fsname=" + escaped(name);
+  // The daemon changes files with its own rights. With allow_other it also opens files for other
+  // users. The kernel must check the rights of the callers.
+  if (!read_only || options.allow_other) text += ",default_permissions";
+  if (options.allow_other) text += ",allow_other";
+  for (const auto& option : options.vfs_options) text += "," + option;
+  return text;
+}
+
+Status with_mount(const MountPlan& plan, const std::function<Status(fuse_session*)>& serve) {
+  Arguments arguments;
+  if (!arguments.add("framefs") || !arguments.add("-o") || !arguments.add(plan.words) ||
+      (plan.options.debug && !arguments.add("-d"))) {
+    return fs::system_error_of(ENOMEM, "mount");
+  }
+  const SessionPtr session(
+      fuse_session_new(&arguments.list, &plan.operations, sizeof(plan.operations), plan.user_data));
+  if (!session) return fs::system_error_of(EINVAL, "mount options");
+  if (fuse_set_signal_handlers(session.get()) != 0) return fs::system_error("signal handlers");
+  Status served;
+  if (fuse_session_mount(session.get(), plan.options.mountpoint.c_str()) == 0) {
+    if (plan.watchdog != nullptr) plan.watchdog->mounted(plan.options.mountpoint);
+    served = serve(session.get());
+  } else {
+    served = fs::system_error_of(EPERM, "the kernel refused the mount, see the message above");
+  }
+  fuse_remove_signal_handlers(session.get());
+  return served;
+}
+
+std::jthread start_announcer(const fs::MountOptions& options, const Watchdog* watchdog,
+                             fs::Log& log, const std::function<void()>& on_ready) {
+  return fs::background_thread([&options, watchdog, &log, &on_ready](const std::stop_token&) {
+    // Waits for the answer to a first request.
+    raise_kernel_readahead(options.mountpoint, watchdog, log);
+    on_ready();
+  });
+}
+
+}  // namespace framefs::fuse

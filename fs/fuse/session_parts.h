@@ -1,0 +1,43 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <thread>
+
+#include <fuse_lowlevel.h>
+
+#include "fs/core/file.h"
+#include "fs/core/log.h"
+#include "fs/core/mount_options.h"
+#include "fs/fuse/watchdog.h"
+
+namespace framefs::fuse {
+
+using codec::Status;
+
+// The parts of a session that do not depend on the kind of SOURCE.
+
+// Starts the watchdog of a mount. If that fails, logs what the user loses.
+Result<Watchdog> start_watchdog(const fs::MountOptions& options, fs::Log& log);
+
+// The value of -o for libfuse and the kernel.
+std::string mount_options_text(const fs::MountOptions& options, bool read_only);
+
+// How a mount is made.
+struct MountPlan {
+  const fs::MountOptions& options;
+  std::string words;  // from mount_options_text()
+  fuse_lowlevel_ops operations;
+  void* user_data;           // of the operations
+  const Watchdog* watchdog;  // null: none
+};
+// Mounts, and runs serve(session), which also unmounts. `serve` runs in the calling thread, with
+// handlers for the signals that end a daemon.
+// Errors: system, if the kernel refuses the mount; those of `serve`.
+Status with_mount(const MountPlan& plan, const std::function<Status(fuse_session*)>& serve);
+
+// Calls `on_ready` as soon as the mount answers requests.
+std::jthread start_announcer(const fs::MountOptions& options, const Watchdog* watchdog,
+                             fs::Log& log, const std::function<void()>& on_ready);
+
+}  // namespace framefs::fuse

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "codec/core/byte_source.h"
+#include "codec/core/units.h"
+
+namespace framefs::fs {
+
+// Ranges of a far source that were read by one call.  Threads that decode them need not wait.
+// Threads: any number, after construction.
+class FetchedRuns final : public codec::ByteSource {
+ public:
+  // Waits for the source.  If that fails, every read fails with the reason.
+  FetchedRuns(const codec::ByteSource& source, std::span<const codec::ByteRange> ranges);
+
+  // Errors: those of the source; internal for bytes that lie in no range.
+  codec::Status read_at(std::uint64_t offset, std::span<std::byte> out) const override;
+  codec::Result<std::uint64_t> size() const override;
+
+ private:
+  struct Piece {
+    codec::ByteRange range;
+    std::vector<std::byte> bytes;
+  };
+  std::vector<Piece> pieces_;  // by offset
+  codec::Status status_;
+};
+
+}  // namespace framefs::fs

@@ -1,0 +1,298 @@
+#include "fs/remote/remote_directories.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "fs/core/interrupt.h"
+#include "fs/source/chunk_files.h"
+#include "fs/source/suffixes.h"
+
+namespace framefs::fs {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+// No file of a local filesystem has such a number; see also ContainerFolder.
+constexpr std::uint64_t kRemoteInode = std::uint64_t{1} << 60;
+constexpr std::chrono::milliseconds kInterruptPoll{50};
+
+timespec time_of(std::int64_t ns) {
+  return {.tv_sec = ns / kNsPerSecond, .tv_nsec = ns % kNsPerSecond};
+}
+
+// The first bytes of an object.  It notes whether a reader asked for bytes behind them.
+class Head final : public codec::ByteSource {
+ public:
+  Head(const net::Part& part, std::uint64_t size) : bytes_(*part.bytes), size_(size) {}
+
+  codec::Status read_at(std::uint64_t offset, std::span<std::byte> out) const override {
+    if (offset <= bytes_.size() && out.size() <= bytes_.size() - offset) {
+      std::ranges::copy(std::span(bytes_).subspan(offset, out.size()), out.begin());
+      return {};
+    }
+    is_short_ = is_short_ || offset + out.size() <= size_;
+    return codec::fail(codec::Errc::truncated, "head", offset);
+  }
+  codec::Result<std::uint64_t> size() const override { return size_; }
+  [[nodiscard]] bool is_short() const { return is_short_; }
+
+ private:
+  const std::vector<std::byte>& bytes_;
+  const std::uint64_t size_;
+  mutable bool is_short_ = false;
+};
+
+// Whether two states of the entry differ in the listing.
+bool has_version(const net::RemoteEntry& entry) { return !entry.is_directory && entry.is_exact; }
+
+// Whether the server has answered: there is no such object, or no right to read it.  Such an entry
+// is shown as itself.
+bool is_answer(const Error& error) { return error.sys == ENOENT || error.sys == EACCES; }
+
+bool may_be_sparse(Expected expected) {
+  return expected == Expected::frame || expected == Expected::array;
+}
+
+}  // namespace
+
+// Probes that are under way together.
+struct RemoteDirectories::Probing {
+  struct Short {  // the head did not suffice
+    std::string name;
+    std::string path;
+    Expected expected = Expected::nothing;
+    net::RemoteOpened opened;
+  };
+  struct Found {
+    std::string name;
+    RemoteProbe probe;
+  };
+  struct State {
+    std::size_t left = 0;
+    std::optional<Error> error;  // the first
+    std::vector<Short> shorts;
+    std::vector<Found> unversioned;
+  };
+  Guarded<State> state;
+};
+
+net::RemoteEntry entry_of(const net::RemoteOpened& opened) {
+  net::RemoteEntry entry;
+  entry.size = opened.object->version().size;
+  entry.mtime_ns = opened.mtime_ns;
+  return entry;
+}
+
+struct stat RemoteDirectories::stat_of(const std::string& path, const net::RemoteEntry& entry) {
+  struct stat st{};
+  const auto name = entry.is_directory ? path + "/" : path;
+  st.st_ino = (net::content_key(name).low & (kRemoteInode - 1)) | kRemoteInode;
+  st.st_mode = entry.is_directory ? S_IFDIR | 0555U : S_IFREG | 0444U;
+  st.st_nlink = 1;
+  st.st_uid = ::geteuid();
+  st.st_gid = ::getegid();
+  st.st_size = static_cast<off_t>(entry.size);
+  st.st_blocks = static_cast<blkcnt_t>((entry.size + 511) / 512);
+  st.st_mtim = st.st_ctim = st.st_atim = time_of(entry.mtime_ns);
+  return st;
+}
+
+Result<RemoteDirectories::Listing> RemoteDirectories::list(const std::string& path) {
+  const auto oldest = Clock::now() - kListingAge;
+  auto recent = listings_.with([&](const auto& listings) -> Listing {
+    const auto found = listings.find(path);
+    return found != listings.end() && found->second->taken >= oldest ? found->second : nullptr;
+  });
+  if (recent) return recent;
+  auto listing = std::make_shared<RemoteListing>();
+  listing->taken = Clock::now();
+  FRAMEFS_TRY(auto entries, store_.objects().list(path));
+  for (auto& entry : entries) {
+    auto name = entry.name;
+    listing->entries.emplace(std::move(name), std::move(entry));
+  }
+  listings_.with([&](auto& listings) {
+    if (listings.size() >= kMaxListings) {
+      std::erase_if(listings, [&](const auto& known) { return known.second->taken < oldest; });
+    }
+    if (listings.size() < kMaxListings) listings[path] = listing;
+  });
+  return listing;
+}
+
+void RemoteDirectories::forget(const std::string& path) {
+  listings_.with([&](auto& listings) { listings.erase(path); });
+}
+
+Result<RemoteDirectories::Listing> RemoteDirectories::list_single(const std::string& name) {
+  FRAMEFS_TRY(auto entry, store_.objects().stat(""));
+  if (entry.is_directory) return system_error_of(ENOENT, "remote object");
+  auto listing = std::make_shared<RemoteListing>();
+  listing->taken = Clock::now();
+  entry.name = name;
+  listing->entries.emplace(name, std::move(entry));
+  return listing;
+}
+
+net::ContentKey RemoteDirectories::key_of(const std::string& path, const net::RemoteEntry& entry,
+                                          Expected expected) {
+  std::string text = path;
+  text.append(1, '\0').append(entry.etag).append(1, '\0').append(std::to_string(entry.size));
+  text.append(1, '\0').append(std::to_string(entry.mtime_ns)).append(1, '\0');
+  text.append(1, static_cast<char>(expected));
+  return net::content_key(text);
+}
+
+std::optional<RemoteProbe> RemoteDirectories::recall(const net::ContentKey& key) const {
+  return probes_.with([&](const auto& probes) -> std::optional<RemoteProbe> {
+    const auto found = probes.find(key);
+    if (found == probes.end()) return std::nullopt;
+    return found->second;
+  });
+}
+
+void RemoteDirectories::remember(const net::ContentKey& key, const RemoteProbe& probe) {
+  probes_.with([&](auto& probes) {
+    if (probes.size() >= kMaxProbes) probes.clear();
+    probes.insert_or_assign(key, probe);
+  });
+}
+
+bool RemoteDirectories::may_be_special(const net::RemoteEntry& entry, Expected expected) {
+  return entry.is_directory ? may_be_sparse(expected) : expected != Expected::nothing;
+}
+
+std::optional<RemoteProbe> RemoteDirectories::known(RemoteListing& listing, const std::string& name,
+                                                    const std::string& path, Expected expected) {
+  const auto& entry = listing.entries.at(name);
+  if (has_version(entry)) return recall(key_of(path, entry, expected));
+  return listing.unversioned.with([&](const auto& probes) -> std::optional<RemoteProbe> {
+    const auto found = probes.find(name);
+    if (found == probes.end()) return std::nullopt;
+    return found->second;
+  });
+}
+
+void RemoteDirectories::start_probe(const std::shared_ptr<Probing>& probing, RemoteListing& listing,
+                                    const std::string& name, const std::string& path,
+                                    Expected expected) {
+  const auto& entry = listing.entries.at(name);
+  const auto is_directory = entry.is_directory;
+  const bool is_kept = has_version(entry);
+  const auto key = key_of(path, entry, expected);
+  const auto object = is_directory ? path + "/" + std::string(kSparseIndexName) : path;
+  probing->state.with([](Probing::State& state) { ++state.left; });
+  const auto take = [this, probing, name, path, object, expected, is_directory, is_kept,
+                     key](Result<net::RemoteOpened> opened) {
+    std::optional<RemoteProbe> probe;
+    std::optional<Probing::Short> rest;
+    if (opened) {
+      const Head head(opened->head, opened->object->version().size);
+      probe.emplace();
+      probe->summary = summarise(head, expected, limits_);
+      if (head.is_short()) {
+        probe.reset();
+        rest = Probing::Short{name, path, expected, std::move(*opened)};
+      } else if (is_directory) {
+        if (probe->summary.is_sparse) {
+          probe->index_stat = stat_of(object, entry_of(*opened));
+        } else {
+          probe->summary = {};
+        }
+      } else if (probe->summary.is_sparse) {
+        // The index of a sparse frame is a part of it, not a frame by itself.
+        probe->summary = {};
+      }
+    } else if (is_answer(opened.error())) {
+      probe.emplace();
+    }
+    if (probe && is_kept) remember(key, *probe);
+    probing->state.with_and_wake([&](Probing::State& state) {
+      --state.left;
+      if (!opened && !probe && !state.error) state.error = opened.error();
+      if (rest) state.shorts.push_back(std::move(*rest));
+      if (probe && !is_kept) state.unversioned.push_back({name, *probe});
+    });
+  };
+  store_.objects().start_open(object, kProbeBytes, take);
+}
+
+Status RemoteDirectories::wait_for(Probing& probing, RemoteListing& listing) {
+  bool is_done = false;
+  while (!is_done && !interrupted()) {
+    is_done = probing.state.wait_until(
+        Clock::now() + kInterruptPoll, [](const Probing::State& state) { return state.left == 0; },
+        [](const Probing::State& state) { return state.left == 0; });
+  }
+  if (!is_done) return system_error_of(EINTR, "remote probe");
+  auto [shorts, unversioned, error] = probing.state.with([](Probing::State& state) {
+    return std::tuple{std::exchange(state.shorts, {}), std::exchange(state.unversioned, {}),
+                      state.error};
+  });
+  listing.unversioned.with([&](auto& known) {
+    for (auto& found : unversioned) known.insert_or_assign(found.name, std::move(found.probe));
+  });
+  // Large metalayers are rare, so the probes that need them run one by one.
+  for (const auto& rest : shorts) {
+    RemoteProbe probe;
+    probe.summary = summarise(*store_.bytes_of(rest.opened), rest.expected, limits_);
+    const auto& entry = listing.entries.at(rest.name);
+    if (entry.is_directory && probe.summary.is_sparse) {
+      const auto index = net::join_path(rest.path, std::string(kSparseIndexName));
+      probe.index_stat = stat_of(index, entry_of(rest.opened));
+    } else if (entry.is_directory || probe.summary.is_sparse) {
+      probe.summary = {};
+    }
+    if (has_version(entry)) {
+      remember(key_of(rest.path, entry, rest.expected), probe);
+    } else {
+      listing.unversioned.with([&](auto& known) { known.insert_or_assign(rest.name, probe); });
+    }
+  }
+  if (error) return std::unexpected(*error);
+  return {};
+}
+
+Status RemoteDirectories::prepare(RemoteListing& listing, const std::string& directory) {
+  const auto probing = std::make_shared<Probing>();
+  for (const auto& [name, entry] : listing.entries) {
+    const auto expected = expected_content(name);
+    const auto path = net::join_path(directory, name);
+    if (!may_be_special(entry, expected) || known(listing, name, path, expected)) continue;
+    start_probe(probing, listing, name, path, expected);
+  }
+  return wait_for(*probing, listing);
+}
+
+Result<SourceEntry> RemoteDirectories::probe(RemoteListing& listing, const std::string& name,
+                                             const std::string& path, Expected expected) {
+  const auto found = listing.entries.find(name);
+  if (found == listing.entries.end()) return system_error_of(ENOENT, "lookup");
+  auto entry = found->second;
+  if (!entry.is_exact) {
+    FRAMEFS_TRY(entry, store_.objects().stat(path));
+  }
+  SourceEntry probed;
+  probed.stat = stat_of(path, entry);
+  if (!may_be_special(entry, expected)) return probed;
+  auto probe = known(listing, name, path, expected);
+  if (!probe) {
+    const auto probing = std::make_shared<Probing>();
+    start_probe(probing, listing, name, path, expected);
+    FRAMEFS_CHECK(wait_for(*probing, listing));
+    probe = known(listing, name, path, expected);
+  }
+  if (probe) {
+    probed.summary = probe->summary;
+    probed.index_stat = probe->index_stat;
+  }
+  return probed;
+}
+
+}  // namespace framefs::fs

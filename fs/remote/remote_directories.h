@@ -1,0 +1,98 @@
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "codec/core/limits.h"
+#include "fs/core/guarded.h"
+#include "fs/net/content_key.h"
+#include "fs/remote/remote_store.h"
+#include "fs/source/folder.h"
+
+namespace framefs::fs {
+
+// The facts that the first bytes of an entry give.
+struct RemoteProbe {
+  FrameSummary summary;
+  std::optional<struct stat> index_stat;  // the index file's, for a sparse frame
+};
+
+// A directory of a remote SOURCE, as it was at one moment.
+// Threads: any number.
+struct RemoteListing {
+  std::map<std::string, net::RemoteEntry> entries;  // by name
+  std::chrono::steady_clock::time_point taken;
+  // The probes of entries whose version the listing does not have: directories, which may be sparse
+  // frames, and the links of a page.
+  Guarded<std::map<std::string, RemoteProbe>> unversioned;
+};
+
+// The size and time of an object that was opened, as a listing says them.
+net::RemoteEntry entry_of(const net::RemoteOpened& opened);
+
+// The listings and probes of a remote SOURCE.  A listing is kept for a short time, the probe of an
+// object for as long as the object has the same version.
+// Errors of all members: those of net::ObjectStore.
+// Threads: any number.
+class RemoteDirectories {
+ public:
+  using Listing = std::shared_ptr<RemoteListing>;
+
+  // Lifetime: the store outlives it.
+  RemoteDirectories(RemoteStore& store, const codec::Limits& limits)
+      : store_(store), limits_(limits) {}
+
+  // `path` is the directory's; "" for SOURCE itself.
+  Result<Listing> list(const std::string& path);
+  // Call this if an entry of the directory differs from its listing.
+  void forget(const std::string& path);
+  // A listing with the object that SOURCE is as its only entry, under the name `name`.
+  Result<Listing> list_single(const std::string& name);
+
+  // An entry of a listing; `path` is the entry's own.
+  // Errors: also system, ENOENT.
+  Result<SourceEntry> probe(RemoteListing& listing, const std::string& name,
+                            const std::string& path, Expected expected);
+
+  // Probes all entries that may be frames or containers concurrently, so that probe() need not wait
+  // for each of them.  `directory` is the path of the directory.
+  Status prepare(RemoteListing& listing, const std::string& directory);
+
+  // The attributes of an entry before the mount changes them.  The inode number is a hash of the
+  // path and the type.
+  static struct stat stat_of(const std::string& path, const net::RemoteEntry& entry);
+
+  // The maximum age of a listing that is used.
+  static constexpr std::chrono::seconds kListingAge{2};
+  // The size of a probe.
+  static constexpr std::uint64_t kProbeBytes = 4096;
+
+ private:
+  struct Probing;
+
+  static net::ContentKey key_of(const std::string& path, const net::RemoteEntry& entry,
+                                Expected expected);
+  [[nodiscard]] std::optional<RemoteProbe> recall(const net::ContentKey& key) const;
+  void remember(const net::ContentKey& key, const RemoteProbe& probe);
+  std::optional<RemoteProbe> known(RemoteListing& listing, const std::string& name,
+                                   const std::string& path, Expected expected);
+  void start_probe(const std::shared_ptr<Probing>& probing, RemoteListing& listing,
+                   const std::string& name, const std::string& path, Expected expected);
+  Status wait_for(Probing& probing, RemoteListing& listing);
+  static bool may_be_special(const net::RemoteEntry& entry, Expected expected);
+
+  // The maximum number of remembered probes.  At the maximum all are forgotten.
+  static constexpr std::size_t kMaxProbes = 1U << 17;
+  static constexpr std::size_t kMaxListings = 1024;
+
+  RemoteStore& store_;
+  const codec::Limits limits_;
+  Guarded<std::map<std::string, Listing>> listings_;
+  Guarded<std::unordered_map<net::ContentKey, RemoteProbe, net::ContentKeyHash>> probes_;
+};
+
+}  // namespace framefs::fs

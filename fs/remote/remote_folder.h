@@ -1,0 +1,49 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fs/remote/remote_directories.h"
+#include "fs/source/folder.h"
+
+namespace framefs::fs {
+
+// A directory of a remote SOURCE at the moment of its listing.
+// Lifetime: `directories` outlives it.
+class RemoteFolder final : public Folder {
+ public:
+  // `path` is the directory's.
+  RemoteFolder(RemoteDirectories& directories, RemoteDirectories::Listing listing, std::string path)
+      : directories_(directories), listing_(std::move(listing)), path_(std::move(path)) {}
+
+  Result<std::vector<Item>> items() const override;
+  Result<SourceEntry> probe(const std::string& name) const override;
+  [[nodiscard]] Status prepare_probes() const override {
+    return directories_.prepare(*listing_, path_);
+  }
+
+ private:
+  RemoteDirectories& directories_;
+  const RemoteDirectories::Listing listing_;
+  const std::string path_;
+};
+
+// A SOURCE that is one object, shown as a directory that contains only this object.
+class RemoteSingleFolder final : public Folder {
+ public:
+  RemoteSingleFolder(RemoteDirectories& directories, RemoteDirectories::Listing listing,
+                     Expected expected)
+      : directories_(directories), listing_(std::move(listing)), expected_(expected) {}
+
+  Result<std::vector<Item>> items() const override;
+  Result<SourceEntry> probe(const std::string& name) const override;
+  [[nodiscard]] Expected expected(const std::string&) const override { return expected_; }
+
+ private:
+  RemoteDirectories& directories_;
+  const RemoteDirectories::Listing listing_;
+  const Expected expected_;
+};
+
+}  // namespace framefs::fs

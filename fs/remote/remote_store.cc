@@ -1,0 +1,93 @@
+#include "fs/remote/remote_store.h"
+
+#include <sys/prctl.h>
+
+#include <utility>
+
+#include "fs/net/aws_profile.h"
+#include "fs/net/credential_chain.h"
+#include "fs/net/remote_file.h"
+#include "fs/net/s3_store.h"
+#include "fs/net/source_url.h"
+#include "fs/net/web_store.h"
+
+namespace framefs::fs {
+
+RemoteStore::RemoteStore(std::unique_ptr<net::NetworkThread> network,
+                         std::unique_ptr<net::DiskCache> disk, std::uint64_t memory_bytes)
+    : network_(std::move(network)),
+      disk_(std::move(disk)),
+      queue_(*network_, stats_),
+      scheduler_(queue_, stats_, disk_.get(), {.memory_bytes = memory_bytes}) {}
+
+// The callbacks of the network thread use all other members.
+RemoteStore::~RemoteStore() { stop(); }
+
+void RemoteStore::stop() { network_->stop(); }
+
+Status RemoteStore::open_s3(const MountOptions& options, const net::AwsEnvironment& environment,
+                            const std::string& bucket, const std::string& prefix) {
+  const auto& remote = options.remote;
+  FRAMEFS_TRY(const auto profile, net::AwsProfile::load(environment, remote.profile));
+  const auto first = [](const std::string& given,
+                        std::initializer_list<std::optional<std::string>> others) {
+    if (!given.empty()) return given;
+    for (const auto& other : others) {
+      if (other) return *other;
+    }
+    return std::string{};
+  };
+  const auto region =
+      first(remote.region, {environment.find("AWS_REGION"), environment.find("AWS_DEFAULT_REGION"),
+                            profile.find("region"), "us-east-1"});
+  if (remote.anonymous) {
+    keeper_ = net::CredentialKeeper::anonymous();
+  } else {
+    // A core dump must not contain keys.
+    ::prctl(PR_SET_DUMPABLE, 0);
+    FRAMEFS_TRY(auto chain, net::CredentialChain::make(*network_, environment, profile,
+                                                       {remote.profile, region}));
+    FRAMEFS_TRY(keeper_,
+                net::CredentialKeeper::start(std::move(chain), [this] { return clock_.now(); }));
+  }
+  const auto endpoint =
+      first(remote.endpoint, {environment.find("AWS_ENDPOINT_URL_S3"),
+                              environment.find("AWS_ENDPOINT_URL"), profile.find("endpoint_url")});
+  FRAMEFS_TRY(objects_,
+              net::S3Store::make(
+                  queue_, *keeper_, clock_,
+                  {.bucket = bucket, .prefix = prefix, .region = region, .endpoint = endpoint}));
+  return {};
+}
+
+Result<std::unique_ptr<RemoteStore>> RemoteStore::open(const MountOptions& options,
+                                                       const net::AwsEnvironment& environment,
+                                                       Log& log) {
+  FRAMEFS_TRY(const auto source, net::parse_source_url(options.source.string()));
+  std::unique_ptr<net::DiskCache> disk;
+  if (!options.remote.cache_folder.empty()) {
+    FRAMEFS_TRY(disk, net::DiskCache::open({.folder = options.remote.cache_folder,
+                                            .quota_bytes = options.remote.cache_disk_bytes},
+                                           log));
+  }
+  net::NetworkOptions network_options;
+  network_options.ca_file = options.remote.ca_file;
+  FRAMEFS_TRY(auto network, net::NetworkThread::start(std::move(network_options)));
+  std::unique_ptr<RemoteStore> store(
+      new RemoteStore(std::move(network), std::move(disk), options.remote.memory_bytes));
+  if (source.kind == net::StoreKind::s3) {
+    FRAMEFS_CHECK(store->open_s3(options, environment, source.bucket, source.prefix));
+  } else {
+    const auto listing = source.kind == net::StoreKind::dav ? net::WebStore::Listing::dav
+                                                            : net::WebStore::Listing::page;
+    store->objects_ = std::make_unique<net::WebStore>(store->queue_, source.url, listing);
+  }
+  return store;
+}
+
+std::shared_ptr<const codec::ByteSource> RemoteStore::bytes_of(const net::RemoteOpened& opened) {
+  scheduler_.keep(opened.object->version(), opened.head);
+  return std::make_shared<const net::RemoteFile>(scheduler_, opened.object);
+}
+
+}  // namespace framefs::fs

@@ -1,0 +1,339 @@
+#include "fs/remote/remote_tree.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include "fs/net/remote_file.h"
+#include "fs/source/chunk_files.h"
+#include "fs/source/suffixes.h"
+#include "fs/tree/node_views.h"
+#include "fs/tree/shown_stat.h"
+
+namespace framefs::fs {
+namespace {
+
+constexpr std::uint64_t kIdleBufferBytes = 16U << 20;
+constexpr std::uint64_t kIdleBufferShare = 16;
+constexpr std::string_view kCountersAttribute = "user.framefs.remote";
+
+// The last segment of SOURCE's URL.
+std::string last_name(const std::string& source) {
+  auto path = source.substr(0, source.find('?'));
+  while (path.ends_with('/')) path.pop_back();
+  return name_part(path);
+}
+
+// The version as the identity of a state, by which nodes tell versions apart.
+FileIdentity identity_of(const net::ObjectVersion& version) {
+  return {.device = version.key.high,
+          .inode = version.key.low,
+          .size = static_cast<std::int64_t>(version.size),
+          .mtime_ns = 0,
+          .ctime_ns = 0};
+}
+
+NodeKey key_of(const SourceEntry& entry, ShownAs shown_as) {
+  return {entry.stat.st_dev, entry.stat.st_ino, shown_as, {}};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RemoteTree>> RemoteTree::open(const MountOptions& options,
+                                                     const net::AwsEnvironment& environment,
+                                                     Log& log) {
+  FRAMEFS_TRY(auto store, RemoteStore::open(options, environment, log));
+  FRAMEFS_TRY(auto root, find_root(options, *store));
+  return std::unique_ptr<RemoteTree>(
+      new RemoteTree(options, log, std::move(store), std::move(root)));
+}
+
+RemoteTree::RemoteTree(const MountOptions& options, Log& log, std::unique_ptr<RemoteStore> store,
+                       Root root)
+    : options_(options),
+      root_(std::move(root)),
+      log_(log),
+      store_(std::move(store)),
+      directories_(*store_, options.limits),
+      workers_(options.threads),
+      buffers_(std::min(kIdleBufferBytes, options.cache_bytes / kIdleBufferShare)),
+      cache_(options.cache_bytes),
+      blocks_(cache_, buffers_, workers_),
+      names_(workers_, options.keep_suffix, options.arrays),
+      nodes_(root_.key, ""),
+      stop_(*store_),
+      ahead_(options.threads, options.cache_bytes) {}
+
+Result<RemoteTree::Root> RemoteTree::find_root(const MountOptions& options, RemoteStore& store) {
+  FRAMEFS_TRY(auto at, store.objects().stat(""));
+  SourceEntry entry;
+  entry.stat = RemoteDirectories::stat_of("", at);
+  Root root{.key = key_of(entry, ShownAs::itself), .single_name = {}};
+  if (!at.is_directory) {
+    root.single_name = last_name(options.source.string());
+    const auto expected = expected_content(root.single_name);
+    root.expected = expected == Expected::nothing ? Expected::array : expected;
+    RemoteDirectories directories(store, options.limits);
+    FRAMEFS_TRY(auto listing, directories.list_single(root.single_name));
+    FRAMEFS_TRY(entry, directories.probe(*listing, root.single_name, "", root.expected));
+    const auto names = full_names(root.single_name, entry.summary, options.arrays);
+    const auto shown_as = names.empty() ? ShownAs::itself : names.front().shown_as;
+    const bool is_one_file = options.onto_file || shown_as == ShownAs::container;
+    root.key.shown_as = is_one_file ? shown_as : ShownAs::single_entry;
+  }
+  const auto shown_as = root.key.shown_as;
+  const bool is_directory =
+      at.is_directory || shown_as == ShownAs::single_entry || shown_as == ShownAs::container;
+  if (options.onto_file && is_directory) {
+    return system_error_of(ENOTDIR, "MOUNTPOINT must be a directory, as SOURCE is one");
+  }
+  return root;
+}
+
+// A SOURCE that is one object is the root of its store.
+std::string RemoteTree::path_of(const Node& node) const {
+  return is_single() ? "" : nodes_.path_of(node);
+}
+
+std::string RemoteTree::name_for_log(const Node& node) const {
+  auto name = options_.source.string();
+  const auto path = path_of(node);
+  if (!path.empty()) name += (name.ends_with('/') ? "" : "/") + path;
+  if (node.key.is_member()) name += "/" + node.key.member;
+  return name;
+}
+
+NodeEntry RemoteTree::enter(const std::shared_ptr<Node>& parent, const std::string& name,
+                            ShownAs shown_as, const SourceEntry& entry) {
+  auto key = key_of(entry, shown_as);
+  if (parent->key.shown_as == ShownAs::container) {
+    if (S_ISDIR(entry.stat.st_mode)) key.shown_as = ShownAs::container;
+    key.device = parent->key.device;
+    key.inode = parent->key.inode;
+    key.member = net::join_path(parent->key.member, name);
+  }
+  const auto node = nodes_.lookup(parent, name, key);
+  return {node->id, shown_stat(entry, key.shown_as, options_.arrays, entry.stat.st_ino)};
+}
+
+Result<OpenContainer> RemoteTree::open_container(Node& node) {
+  const auto above = node.key.is_member() ? nodes_.container_of(node) : nullptr;
+  Node& host = above ? *above : node;
+  const auto path = path_of(host);
+  FRAMEFS_TRY(const auto opened, store_->objects().open(path));
+  OpenContainer container;
+  container.file = store_->bytes_of(opened);
+  container.stat = RemoteDirectories::stat_of(path, entry_of(opened));
+  const auto version = identity_of(opened.object->version());
+  const CacheKey key{.content = host.content_id(version, content_ids_),
+                     .kind = CacheKind::container};
+  FRAMEFS_TRY(container.container, cache_.get<Container>(key, [&] {
+    return Container::open(container.file, name_for_log(host), options_.limits, log_);
+  }));
+  return container;
+}
+
+Result<std::unique_ptr<Folder>> RemoteTree::open_folder(Node& node) {
+  if (node.key.shown_as == ShownAs::container) {
+    FRAMEFS_TRY(auto opened, open_container(node));
+    return std::make_unique<ContainerFolder>(std::move(opened), node.key.member, options_.limits);
+  }
+  if (node.key.shown_as == ShownAs::single_entry) {
+    FRAMEFS_TRY(auto listing, directories_.list_single(root_.single_name));
+    return std::make_unique<RemoteSingleFolder>(directories_, std::move(listing), root_.expected);
+  }
+  // The directory of a sparse frame is shown as a file.
+  if (node.key.shown_as != ShownAs::itself) return system_error_of(ENOTDIR, "opendir");
+  const auto path = path_of(node);
+  FRAMEFS_TRY(auto listing, directories_.list(path));
+  return std::make_unique<RemoteFolder>(directories_, std::move(listing), path);
+}
+
+Result<SourceEntry> RemoteTree::probe_node(Node& node) {
+  if (node.key.is_member()) {
+    FRAMEFS_TRY(auto opened, open_container(node));
+    const ContainerFolder folder(std::move(opened), directory_part(node.key.member),
+                                 options_.limits);
+    return folder.probe(name_part(node.key.member));
+  }
+  if (is_single()) {
+    FRAMEFS_TRY(auto listing, directories_.list_single(root_.single_name));
+    return directories_.probe(*listing, root_.single_name, "", root_.expected);
+  }
+  const auto path = path_of(node);
+  if (path.empty()) {
+    SourceEntry entry;
+    entry.stat = RemoteDirectories::stat_of("", {.name = {}, .is_directory = true, .etag = {}});
+    return entry;
+  }
+  const auto name = name_part(path);
+  FRAMEFS_TRY(const auto listing, directories_.list(directory_part(path)));
+  FRAMEFS_TRY(auto entry, directories_.probe(*listing, name, path, expected_content(name)));
+  // An object in the place of a directory, or the reverse, is another node.
+  if (entry.stat.st_ino != node.key.inode) return system_error_of(ESTALE, "stat");
+  return entry;
+}
+
+Result<NodeEntry> RemoteTree::lookup(NodeId parent, const std::string& name) {
+  FRAMEFS_TRY(const auto node, nodes_.find(parent));
+  FRAMEFS_TRY(const auto folder, open_folder(*node));
+  FRAMEFS_TRY(const auto found, names_.find(*folder, name));
+  return enter(node, found.source_name, found.shown_as, found.entry);
+}
+
+Result<NodeEntry> RemoteTree::lookup(const OpenFolder& directory, const DirectoryEntry& entry) {
+  const auto& name = entry.source.name;
+  FRAMEFS_TRY(const auto probed, directory.folder->probe(name));
+  return enter(directory.node, name, entry.shown.shown_as, probed);
+}
+
+Result<struct stat> RemoteTree::stat_node(NodeId id) {
+  FRAMEFS_TRY(const auto node, nodes_.find(id));
+  FRAMEFS_TRY(const auto entry, probe_node(*node));
+  return shown_stat(entry, node->key.shown_as, options_.arrays, entry.stat.st_ino);
+}
+
+Result<std::unique_ptr<OpenFolder>> RemoteTree::open_directory(NodeId id) {
+  FRAMEFS_TRY(auto node, nodes_.find(id));
+  FRAMEFS_TRY(auto folder, open_folder(*node));
+  return std::make_unique<OpenFolder>(OpenFolder{std::move(node), std::move(folder)});
+}
+
+std::uint64_t RemoteTree::shown_inode(const OpenFolder&, const DirectoryEntry& entry) const {
+  return shown_inode_of(entry.source.inode, entry.shown.shown_as, options_.arrays);
+}
+
+Result<RemoteTree::Origin> RemoteTree::open_member(Node& node) {
+  FRAMEFS_TRY(const auto opened, open_container(node));
+  FRAMEFS_TRY(auto member, opened.container->open_member(opened.file, node.key.member));
+  Origin origin;
+  if (const auto* const file = dynamic_cast<const net::RemoteFile*>(opened.file.get())) {
+    origin.version = identity_of(file->version());
+  }
+  origin.frame = contiguous_origin(std::move(member), name_for_log(node));
+  return origin;
+}
+
+Result<std::shared_ptr<const codec::ByteSource>> RemoteTree::open_chunk_file(
+    const std::string& directory, std::uint32_t id) const {
+  const auto opened = store_->objects().open(directory + "/" + ChunkFiles::name_of(id));
+  if (!opened && opened.error().sys == ENOENT) return ChunkFiles::damaged(id);
+  if (!opened) return std::unexpected(opened.error());
+  return store_->bytes_of(*opened);
+}
+
+Result<RemoteTree::Origin> RemoteTree::open_origin(Node& node) {
+  if (node.key.is_member()) return open_member(node);
+  FRAMEFS_TRY(const auto entry, probe_node(node));
+  const auto shown_as = node.key.shown_as;
+  if (!node.key.has_view() && (shown_as != ShownAs::itself || !S_ISREG(entry.stat.st_mode))) {
+    return system_error_of(EISDIR, "open");
+  }
+  const auto path = path_of(node);
+  const bool is_sparse = entry.index_stat.has_value();
+  const auto object = is_sparse ? net::join_path(path, std::string(kSparseIndexName)) : path;
+  FRAMEFS_TRY(const auto opened, store_->objects().open(object));
+  Origin origin;
+  origin.version = identity_of(opened.object->version());
+  const auto& listed = entry.content_stat();
+  const auto found = RemoteDirectories::stat_of(object, entry_of(opened));
+  // The answer for an empty object may have no time.
+  const bool has_time = opened.mtime_ns != 0;
+  origin.is_newer = listed.st_size != found.st_size ||
+                    (has_time && listed.st_mtim.tv_sec != found.st_mtim.tv_sec);
+  if (origin.is_newer) directories_.forget(directory_part(path));
+  auto bytes = store_->bytes_of(opened);
+  if (!is_sparse) {
+    origin.frame = contiguous_origin(std::move(bytes), name_for_log(node));
+    return origin;
+  }
+  origin.frame = {.type = codec::FrameType::sparse,
+                  .source = std::move(bytes),
+                  .chunks = ChunkFiles::far(
+                      [this, path](std::uint32_t id) { return open_chunk_file(path, id); }),
+                  .name = name_for_log(node)};
+  return origin;
+}
+
+Result<OpenedFrame> RemoteTree::open_frame(Node& node) {
+  FRAMEFS_TRY(auto origin, open_origin(node));
+  FRAMEFS_TRY(auto frame, open_frame_at(origin.frame, options_.limits));
+  return OpenedFrame{std::move(origin.frame), std::move(frame)};
+}
+
+Result<std::vector<std::string>> RemoteTree::xattr_names(NodeId id) {
+  FRAMEFS_TRY(const auto node, nodes_.find(id));
+  std::vector<std::string> names;
+  if (!node->key.shows_frame()) return names;
+  const auto opened = open_frame(*node);
+  if (!opened) return names;
+  if (options_.list_info) names = frame_attribute_names(opened->frame);
+  std::ranges::move(vlmeta_attribute_names(opened->frame), std::back_inserter(names));
+  return names;
+}
+
+Result<std::vector<char>> RemoteTree::xattr(NodeId id, const std::string& name) {
+  FRAMEFS_TRY(const auto node, nodes_.find(id));
+  if (!is_shown_attribute(name)) return system_error_of(EOPNOTSUPP, "getxattr");
+  if (node->id == kRootNode && name == kCountersAttribute) {
+    const auto text = counters();
+    return std::vector<char>(text.begin(), text.end());
+  }
+  if (!node->key.shows_frame() || !name.starts_with(kOwnAttributes)) {
+    return system_error_of(ENODATA, "getxattr");
+  }
+  FRAMEFS_TRY(const auto opened, open_frame(*node));
+  return frame_attribute(opened, name, options_.limits);
+}
+
+Result<RemoteTree::Opened> RemoteTree::open_file(NodeId id, int flags) {
+  if ((flags & O_ACCMODE) != O_RDONLY) return system_error_of(EROFS, "open");
+  FRAMEFS_TRY(const auto node, nodes_.find(id));
+  FRAMEFS_TRY(auto origin, open_origin(*node));
+  const auto content = node->content_id(origin.version, content_ids_);
+  auto view = node->state.with(
+      [&](const Node::State& state) { return state.content_id == content ? state.view : nullptr; });
+  if (!view) {
+    view = make_view(node->key.shown_as, std::move(origin.frame), content, services(),
+                     options_.cache_bytes);
+  }
+  Opened opened;
+  std::shared_ptr<const View> dropped;  // destroyed after the lock
+  node->state.with([&](Node::State& state) {
+    if (state.content_id == content) dropped = std::exchange(state.view, view);
+    const bool is_known = state.kernel_pages == origin.version;
+    // The kernel's pages belong to the file, and open handles of another version read them too.
+    opened.bypass_pages = !is_known && state.open_handles > 0;
+    // Pages of an earlier version go when the kernel receives the reply to the open that found the
+    // new one.  Replies overtake each other, so every open that reads pages drops them.
+    opened.keep_pages = opened.bypass_pages;
+    if (!opened.bypass_pages) state.kernel_pages = origin.version;
+    ++state.open_handles;
+  });
+  opened.is_newer = origin.is_newer;
+  opened.bypass_pages = opened.bypass_pages || !view->is_readable();
+  opened.file =
+      std::make_shared<const RemoteOpenFile>(RemoteOpenFile{node, view, ahead_.new_pattern()});
+  return opened;
+}
+
+void RemoteTree::close(const RemoteOpenFile& file) {
+  std::shared_ptr<const View> dropped;  // destroyed after the lock
+  file.node->state.with([&](Node::State& state) {
+    if (--state.open_handles == 0) dropped = std::move(state.view);
+  });
+}
+
+Result<ReadResult> RemoteTree::read(const RemoteOpenFile& file, std::uint64_t offset,
+                                    std::uint64_t size) {
+  const auto access = file.pattern->note(offset, size);
+  auto result = file.view->read(offset, size, access);
+  if (result) ahead_.follow(file.pattern, file.view);
+  return result;
+}
+
+}  // namespace framefs::fs

@@ -1,0 +1,146 @@
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fs/core/mount_options.h"
+#include "fs/read/block_fetcher.h"
+#include "fs/read/buffer_pool.h"
+#include "fs/read/content_id.h"
+#include "fs/read/decode_cache.h"
+#include "fs/remote/remote_directories.h"
+#include "fs/remote/remote_folder.h"
+#include "fs/source/container_folder.h"
+#include "fs/source/frame_origin.h"
+#include "fs/tree/frame_attributes.h"
+#include "fs/tree/name_map.h"
+#include "fs/tree/node.h"
+#include "fs/tree/open_file.h"
+#include "fs/tree/source_tree.h"
+#include "fs/view/decode_ahead.h"
+#include "fs/view/frame_chunks.h"
+
+namespace framefs::fs {
+
+// An open file of a remote SOURCE.  It shows the version of its object that it was opened with.
+struct RemoteOpenFile {
+  std::shared_ptr<Node> node;
+  std::shared_ptr<const View> view;
+  std::shared_ptr<ReadPattern> pattern;
+};
+
+// The tree that a mount of a remote SOURCE shows.  It is read-only.  Names, nodes, frames, arrays
+// and containers are those of Filesystem, which shows a local SOURCE.
+//
+// When the object of an open file is replaced, reads of the file fail with ESTALE, and the next
+// open shows the new version.
+//
+// Errors of all members: those of net::ObjectStore; EROFS for opening to write; ESTALE for a node
+// that the kernel should have forgotten.
+// Threads: any number; all may wait for the network.
+class RemoteTree {
+ public:
+  // Starts threads.  Errors: those of RemoteStore::open(); ENOENT if there is nothing at the URL.
+  static Result<std::unique_ptr<RemoteTree>> open(const MountOptions& options,
+                                                  const net::AwsEnvironment& environment, Log& log);
+
+  // Each counts one lookup of the node found.
+  Result<NodeEntry> lookup(NodeId parent, const std::string& name);
+  Result<NodeEntry> lookup(const OpenFolder& directory, const DirectoryEntry& entry);
+  void forget(NodeId id, std::uint64_t lookups) { nodes_.forget(id, lookups); }
+  Result<struct stat> stat_node(NodeId id);
+
+  Result<std::unique_ptr<OpenFolder>> open_directory(NodeId id);
+  Result<std::vector<DirectoryEntry>> list(const OpenFolder& directory) const {
+    return names_.list(*directory.folder);
+  }
+  // The inode number to show for an entry of a listing that contains no attributes.
+  [[nodiscard]] std::uint64_t shown_inode(const OpenFolder& directory,
+                                          const DirectoryEntry& entry) const;
+
+  // As in Attributes.  The root also has `user.framefs.remote`: the counters of the network, in
+  // JSON.
+  Result<std::vector<std::string>> xattr_names(NodeId id);
+  Result<std::vector<char>> xattr(NodeId id, const std::string& name);
+
+  // The counters of the network, as JSON.
+  [[nodiscard]] std::string counters() const { return net::to_json(store_->counts()); }
+
+  struct Opened {
+    std::shared_ptr<const RemoteOpenFile> file;
+    bool keep_pages = false;    // the kernel's cached pages of the file are still valid
+    bool bypass_pages = false;  // every read must reach the daemon, which has an error to report
+    bool is_newer = false;      // the kernel's attributes are those of another version
+  };
+  // `flags` are those of open(2).
+  Result<Opened> open_file(NodeId id, int flags);
+  void close(const RemoteOpenFile& file);
+  Result<ReadResult> read(const RemoteOpenFile& file, std::uint64_t offset, std::uint64_t size);
+
+ private:
+  // The root of the tree: a directory, or one object.
+  struct Root {
+    NodeKey key;
+    std::string single_name;                // of the object that SOURCE is; "" for a directory
+    Expected expected = Expected::nothing;  // the content to look for in that object
+  };
+  RemoteTree(const MountOptions& options, Log& log, std::unique_ptr<RemoteStore> store, Root root);
+  static Result<Root> find_root(const MountOptions& options, RemoteStore& store);
+
+  [[nodiscard]] bool is_single() const noexcept { return !root_.single_name.empty(); }
+  [[nodiscard]] std::string path_of(const Node& node) const;
+  [[nodiscard]] std::string name_for_log(const Node& node) const;
+  [[nodiscard]] ReadServices services() {
+    return {options_.limits, buffers_, cache_, blocks_, log_};
+  }
+
+  NodeEntry enter(const std::shared_ptr<Node>& parent, const std::string& name, ShownAs shown_as,
+                  const SourceEntry& entry);
+  Result<std::unique_ptr<Folder>> open_folder(Node& node);
+  Result<SourceEntry> probe_node(Node& node);
+  Result<OpenContainer> open_container(Node& node);
+
+  // The bytes behind a node, and the version that they have.
+  struct Origin {
+    FrameOrigin frame;
+    FileIdentity version;
+    bool is_newer = false;  // than the listing says
+  };
+  Result<Origin> open_origin(Node& node);
+  Result<OpenedFrame> open_frame(Node& node);
+  Result<Origin> open_member(Node& node);
+  [[nodiscard]] Result<std::shared_ptr<const codec::ByteSource>> open_chunk_file(
+      const std::string& directory, std::uint32_t id) const;
+
+  // Constant after construction.
+  const MountOptions options_;
+  const Root root_;
+  // Self-synchronised.
+  Log& log_;
+  const std::unique_ptr<RemoteStore> store_;
+  RemoteDirectories directories_;
+  WorkerPool workers_;
+  BufferPool buffers_;
+  DecodeCache cache_;
+  BlockFetcher blocks_;
+  const NameMap names_;
+  ContentIds content_ids_;
+  NodeTable nodes_;
+  // Stops the network thread, whose callbacks use the members above.
+  struct NetworkStop {
+    explicit NetworkStop(RemoteStore& of) : store(of) {}
+    NetworkStop(const NetworkStop&) = delete;
+    NetworkStop& operator=(const NetworkStop&) = delete;
+    ~NetworkStop() { store.stop(); }
+    RemoteStore& store;
+  };
+  const NetworkStop stop_;
+  // The last member: its threads use all the others.
+  DecodeAhead ahead_;
+};
+
+}  // namespace framefs::fs

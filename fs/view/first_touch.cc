@@ -1,0 +1,46 @@
+#include "fs/view/first_touch.h"
+
+#include <algorithm>
+
+namespace framefs::fs {
+namespace {
+
+// A chunk of this size is fetched whole: a second request costs more than its bytes.
+constexpr std::uint64_t kWholeBytes = 64 << 10;
+// Chunk::open() reads this much at once.
+constexpr std::uint64_t kMinTableBytes = 1024;
+constexpr std::uint64_t kMaxTableBytes = 64 << 10;
+// The block size to assume before the first chunk of a frame has been opened.
+constexpr std::uint64_t kUsualBlockBytes = 64 << 10;
+// Blocks compress to different sizes, so that the estimated place is wrong by some of them.
+constexpr std::uint64_t kMinSlackBytes = 4 << 10;
+
+// a * b / c without overflow of the product.
+std::uint64_t scaled(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
+  return static_cast<std::uint64_t>(static_cast<double>(a) * static_cast<double>(b) /
+                                    static_cast<double>(c));
+}
+
+}  // namespace
+
+std::vector<ByteRange> first_touch_ranges(const FirstTouch& touch, const ChunkShape& shape) {
+  const auto& [stored, nbytes, within] = touch;
+  if (stored.size <= kWholeBytes || nbytes == 0) {
+    return {{stored.offset, std::min(stored.size, kWholeBytes)}};
+  }
+  const auto fetched = std::clamp(shape.table_bytes, kMinTableBytes, kMaxTableBytes);
+  const auto table =
+      std::min(shape.table_bytes == 0 ? kMinTableBytes : shape.table_bytes, stored.size);
+  const auto data = stored.size - table;
+  const auto block = shape.block_bytes == 0 ? kUsualBlockBytes : shape.block_bytes;
+  const auto first = within.offset / block * block;
+  const auto last = std::min(nbytes, (within.offset + within.size + block - 1) / block * block);
+  const auto slack = std::max(kMinSlackBytes, scaled(data, std::min(block, nbytes), nbytes) / 2);
+  const auto begin = std::min(data, scaled(data, std::min(first, nbytes), nbytes));
+  const auto end = std::min(data, scaled(data, last, nbytes));
+  const auto from = begin - std::min(begin, slack);
+  const auto to = end + std::min(data - end, slack);
+  return {{stored.offset, fetched}, {stored.offset + table + from, to - std::min(from, to)}};
+}
+
+}  // namespace framefs::fs

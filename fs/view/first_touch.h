@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "codec/core/units.h"
+
+namespace framefs::fs {
+
+using codec::ByteRange;
+
+// The shape of a chunk.  All chunks of a frame usually have the same.
+struct ChunkShape {
+  std::uint64_t table_bytes = 0;  // of header and tables, up to the first block; 0 if not known
+  std::uint64_t block_bytes = 0;  // decoded size of a block; 0 if not known
+};
+
+// A read of a chunk whose header and tables have not been read yet.
+struct FirstTouch {
+  ByteRange stored;          // where the chunk is stored; the size may be an upper bound
+  std::uint64_t nbytes = 0;  // decoded size of the chunk
+  ByteRange within;          // what is read of the decoded bytes
+};
+
+// Guesses the stored bytes that the read needs: header and tables, and a window around the place
+// where the blocks probably are.  A source that is far away fetches both in one round trip.
+// `shape` is the shape of another chunk of the frame.
+std::vector<ByteRange> first_touch_ranges(const FirstTouch& touch, const ChunkShape& shape);
+
+}  // namespace framefs::fs
