@@ -48,8 +48,11 @@ def hole(path):
 
 
 def attributes(path):
+    """The values of the extended attributes.  Which ones are listed is a choice of each build."""
+    listed = os.listxattr(path, follow_symlinks=False)
+    names = {name for name in listed if not name.startswith("user.framefs.meta.")} | {"user.framefs.info"}
     return {name: outcome(lambda name=name: os.getxattr(path, name, follow_symlinks=False).hex())
-            for name in sorted(os.listxattr(path, follow_symlinks=False))}
+            for name in sorted(names)}
 
 
 def describe(path):
