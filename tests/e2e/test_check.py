@@ -119,7 +119,7 @@ class Check(Base):
                          r"4 frames checked, .*: 1 DAMAGED\n")
 
     def test_fixtures(self):
-        """The check passes every good fixture and finds damage in every bad one."""
+        """The check finds no damage in a sound fixture."""
         entries = [entry for entry in fixtures.sample()
                    if not entry.get("offset") and not fixtures.is_huge(entry) and not fixtures.needs_plugin(entry)]
         checked = 0
@@ -133,7 +133,7 @@ class Check(Base):
                 if fixtures.is_sound(entry) and report:  # containers are reported by their members
                     self.assertTrue(report["sound"], (path, report["damages"]))
                     checked += 1
-        self.assertGreater(checked, 100)
+        self.assertGreater(checked, len(entries) // 4)
 
 
 class Repair(Base):
