@@ -247,6 +247,8 @@ class Lifecycle(MountCase):
         if os.geteuid() != 0:
             self.skipTest("umount is root's")
         with self.mount() as mount:
+            # Until it is ready, the daemon looks at its own mountpoint, which is then busy.
+            wait_for(lambda: "is mounted on" in mount.log(), "the daemon to be ready")
             self.tool("umount", self.mountpoint)
             mount.check_ended(exit_code=0)
 
