@@ -101,6 +101,10 @@ Status serve(Mount& mount, const fs::MountOptions& options,
     static_cast<void>(watchdog->unmount(is_connected(session)));
     disconnect(session);
   } else {
+    // libfuse leaves a mount whose connection was aborted.
+    if (watchdog != nullptr && !is_connected(session)) {
+      static_cast<void>(watchdog->unmount(false));
+    }
     fuse_session_unmount(session);
   }
   mount.stale_pages.stop();
