@@ -1,5 +1,7 @@
 #pragma once
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <chrono>
 #include <exception>
@@ -32,6 +34,14 @@ Result<std::shared_ptr<T>> find_handle(const HandleTable<T>& table, std::uint64_
   auto object = table.find(number);
   if (!object) return fs::system_error_of(EBADF, "handle");
   return object;
+}
+
+// What lseek() looks for from `offset` on. Errors: system, EINVAL, ENXIO.
+inline Result<fs::Seek> seek_kind(off_t offset, int whence) {
+  // The kernel answers all other values of whence itself.
+  if (whence != SEEK_DATA && whence != SEEK_HOLE) return fs::system_error_of(EINVAL, "lseek");
+  if (offset < 0) return fs::system_error_of(ENXIO, "lseek");
+  return whence == SEEK_DATA ? fs::Seek::data : fs::Seek::hole;
 }
 
 // The kinds of answer that an operation can give.

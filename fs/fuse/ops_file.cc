@@ -30,11 +30,8 @@ void op_lseek(fuse_req_t req, fuse_ino_t, off_t offset, int whence, fuse_file_in
     // With writeback, dirty pages are invisible to the daemon; ENOSYS makes the kernel treat
     // everything as data.
     if (mount.writeback) return fs::system_error_of(ENOSYS, "lseek");
-    // The kernel answers all other values of whence itself.
-    if (whence != SEEK_DATA && whence != SEEK_HOLE) return fs::system_error_of(EINVAL, "lseek");
-    if (offset < 0) return fs::system_error_of(ENXIO, "lseek");
+    FRAMEFS_TRY(const auto what, seek_kind(offset, whence));
     FRAMEFS_TRY(const auto file, find_handle(mount.files, info->fh));
-    const auto what = whence == SEEK_DATA ? fs::Seek::data : fs::Seek::hole;
     FRAMEFS_TRY(const auto found,
                 mount.filesystem.contents().seek(*file, what, static_cast<std::uint64_t>(offset)));
     return OffsetAnswer{static_cast<off_t>(found)};

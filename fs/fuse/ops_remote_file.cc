@@ -64,10 +64,8 @@ void op_read(fuse_req_t req, fuse_ino_t, std::size_t size, off_t offset, fuse_fi
 
 void op_lseek(fuse_req_t req, fuse_ino_t, off_t offset, int whence, fuse_file_info* info) {
   answer_for<RemoteMount>(req, "lseek", [&](RemoteMount& mount) -> Result<RemoteAnswer> {
-    if (whence != SEEK_DATA && whence != SEEK_HOLE) return fs::system_error_of(EINVAL, "lseek");
-    if (offset < 0) return fs::system_error_of(ENXIO, "lseek");
+    FRAMEFS_TRY(const auto what, seek_kind(offset, whence));
     FRAMEFS_TRY(const auto file, find_handle(mount.files, info->fh));
-    const auto what = whence == SEEK_DATA ? fs::Seek::data : fs::Seek::hole;
     FRAMEFS_TRY(const auto found, file->view->seek(what, static_cast<std::uint64_t>(offset)));
     return OffsetAnswer{static_cast<off_t>(found)};
   });

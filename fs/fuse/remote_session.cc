@@ -17,13 +17,11 @@ namespace {
 
 // Operations wait for the network rather than for a processor, so that many run concurrently.
 constexpr std::size_t kMaxServing = 128;
-// The limit of requests in flight for which no caller waits, such as read-ahead.
 constexpr unsigned kMaxBackground = 128;
 
 void op_init(void*, fuse_conn_info* connection) {
   connection->want |= connection->capable & (FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_ASYNC_READ);
-  connection->max_background = kMaxBackground;
-  connection->congestion_threshold = kMaxBackground * 3 / 4;
+  limit_background(*connection, kMaxBackground);
 }
 
 fuse_lowlevel_ops operations() {
@@ -56,7 +54,7 @@ Status serve_remote_mount(const fs::MountOptions& options, const net::AwsEnviron
     const auto served = RequestLoop(session, kMaxServing).run();
     signals.stop();
     // Must come before the announcer is joined: its request may be one that will get no answer.
-    fuse_session_unmount(session);
+    unmount_session(session, dog);
     return served;
   });
 }

@@ -1,7 +1,6 @@
 #include "fs/fuse/session.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -32,7 +31,6 @@
 namespace framefs::fuse {
 namespace {
 
-// The limit of requests in flight for which no caller waits, such as read-ahead.
 constexpr unsigned kMaxBackground = 64;
 
 void op_init(void* data, fuse_conn_info* connection) {
@@ -46,8 +44,7 @@ void op_init(void* data, fuse_conn_info* connection) {
   connection->want &= ~unsigned{FUSE_CAP_HANDLE_KILLPRIV | FUSE_CAP_ATOMIC_O_TRUNC};
   mount.passthrough.negotiate(*connection, mount.writeback);
   if (mount.io_uring) check_io_uring(*connection, mount.log);
-  connection->max_background = kMaxBackground;
-  connection->congestion_threshold = kMaxBackground * 3 / 4;
+  limit_background(*connection, kMaxBackground);
 }
 
 fuse_lowlevel_ops operations() {
@@ -65,12 +62,6 @@ fuse_lowlevel_ops operations() {
 bool lies_below(const std::filesystem::path& path, const std::filesystem::path& root) {
   const auto [end, unused] = std::mismatch(root.begin(), root.end(), path.begin(), path.end());
   return end == root.end() && path != root;
-}
-
-// Whether the mount exists and the kernel still sends its requests.
-bool is_connected(fuse_session* session) {
-  pollfd connection{.fd = fuse_session_fd(session), .events = POLLIN, .revents = 0};
-  return ::poll(&connection, 1, 0) >= 0 && (connection.revents & (POLLERR | POLLNVAL)) == 0;
 }
 
 // Closes the connection: pending requests to the mount fail. The session still owns a descriptor of
@@ -101,11 +92,7 @@ Status serve(Mount& mount, const fs::MountOptions& options,
     static_cast<void>(watchdog->unmount(is_connected(session)));
     disconnect(session);
   } else {
-    // libfuse leaves a mount whose connection was aborted.
-    if (watchdog != nullptr && !is_connected(session)) {
-      static_cast<void>(watchdog->unmount(false));
-    }
-    fuse_session_unmount(session);
+    unmount_session(session, watchdog);
   }
   mount.stale_pages.stop();
   signals.stop();

@@ -1,5 +1,7 @@
 #include "fs/fuse/session_parts.h"
 
+#include <poll.h>
+
 #include <cerrno>
 #include <memory>
 #include <utility>
@@ -79,6 +81,22 @@ Status with_mount(const MountPlan& plan, const std::function<Status(fuse_session
   }
   fuse_remove_signal_handlers(session.get());
   return served;
+}
+
+bool is_connected(fuse_session* session) {
+  pollfd connection{.fd = fuse_session_fd(session), .events = POLLIN, .revents = 0};
+  return ::poll(&connection, 1, 0) >= 0 && (connection.revents & (POLLERR | POLLNVAL)) == 0;
+}
+
+void unmount_session(fuse_session* session, const Watchdog* watchdog) {
+  // libfuse leaves a mount whose connection was aborted.
+  if (watchdog != nullptr && !is_connected(session)) static_cast<void>(watchdog->unmount(false));
+  fuse_session_unmount(session);
+}
+
+void limit_background(fuse_conn_info& connection, unsigned most) {
+  connection.max_background = most;
+  connection.congestion_threshold = most * 3 / 4;
 }
 
 std::jthread start_announcer(const fs::MountOptions& options, const Watchdog* watchdog,

@@ -36,6 +36,15 @@ struct MountPlan {
 // Errors: system, if the kernel refuses the mount; those of `serve`.
 Status with_mount(const MountPlan& plan, const std::function<Status(fuse_session*)>& serve);
 
+// Whether the mount exists and the kernel still sends its requests.
+bool is_connected(fuse_session* session);
+
+// Unmounts what with_mount() has mounted. A daemon in the sandbox has no right to call it.
+void unmount_session(fuse_session* session, const Watchdog* watchdog);
+
+// Sets the limit of requests in flight for which no caller waits, such as read-ahead.
+void limit_background(fuse_conn_info& connection, unsigned most);
+
 // Calls `on_ready` as soon as the mount answers requests.
 std::jthread start_announcer(const fs::MountOptions& options, const Watchdog* watchdog,
                              fs::Log& log, const std::function<void()>& on_ready);

@@ -46,10 +46,6 @@ struct CheckCommand {
   unsigned threads = 0;
 };
 
-constexpr const char* kAbout =
-    "Decodes every chunk of frames and checks every other part against the format's rules.";
-constexpr const char* kName = "framefs check";
-
 void add_options(CLI::App& app, CheckCommand& command) {
   app.add_option("FRAME", command.paths,
                  "Frames, containers, and directories, of which every frame is checked")
@@ -302,21 +298,21 @@ class Check {
   bool is_first_ = true;
 };
 
+constexpr CommandLine<CheckCommand> kCommandLine{
+    .name = "framefs check",
+    .about =
+        "Decodes every chunk of frames and checks every other part against the format's rules.",
+    .add_options = add_options,
+    .contradiction = contradiction};
+
 }  // namespace
 
-CommandSyntax check_syntax() {
-  CheckCommand command;
-  CLI::App app(kAbout, kName);
-  add_options(app, command);
-  return syntax_of(app);
-}
+CommandSyntax check_syntax() { return kCommandLine.syntax(); }
 
 int run_check(std::span<const std::string> arguments) {
-  CheckCommand command;
-  CLI::App app(kAbout, kName);
-  add_options(app, command);
-  if (const auto over = parse_arguments(app, arguments)) return *over;
-  if (const auto wrong = contradiction(command)) return usage_error(app, *wrong);
+  auto parsed = kCommandLine.parse(arguments);
+  if (!parsed) return parsed.error();
+  auto& command = *parsed;
   return Check(command).run();
 }
 

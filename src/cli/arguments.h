@@ -1,5 +1,6 @@
 #pragma once
 
+#include <expected>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,6 +22,40 @@ std::optional<int> parse_arguments(CLI::App& app, std::span<const std::string> a
 
 // Prints a usage error to standard error and returns the exit code for it.
 int usage_error(const CLI::App& app, const std::string& what);
+
+// The command line of one command: its name, a sentence about it, and the options, whose values go
+// into an Options.
+template <class Options>
+struct CommandLine {
+  // Returns what is wrong with options that contradict each other; nothing if they do not.
+  using Contradiction = std::optional<std::string> (*)(const Options& options);
+
+  const char* name;  // "framefs pack"
+  const char* about;
+  void (*add_options)(CLI::App& app, Options& options);
+  Contradiction contradiction = nullptr;
+
+  [[nodiscard]] CommandSyntax syntax() const {
+    Options options{};
+    CLI::App app(about, name);
+    add_options(app, options);
+    return syntax_of(app);
+  }
+
+  // Parses the arguments after the name of the command.
+  // Error: the exit code if there is nothing to run, as parse_arguments() returns it.
+  [[nodiscard]] std::expected<Options, int> parse(std::span<const std::string> arguments) const {
+    Options options{};
+    CLI::App app(about, name);
+    add_options(app, options);
+    if (const auto over = parse_arguments(app, arguments)) return std::unexpected(*over);
+    if (contradiction == nullptr) return options;
+    if (const auto wrong = contradiction(options)) {
+      return std::unexpected(usage_error(app, *wrong));
+    }
+    return options;
+  }
+};
 
 // A validator for options that take a number of bytes, with the rules of parse_size().  CLI11's own
 // conversion accepts "-1", "M" and values above 64 bits.

@@ -37,23 +37,19 @@ void tell(const std::string& path, const FrameCompactor::Saving& saving) {
                     : fmt::format("{}: {}, nothing to save\n", path, before));
 }
 
-constexpr const char* kAbout = "Rewrites Blosc2 frames without dead space.";
-constexpr const char* kName = "framefs compact";
+constexpr CommandLine<CompactCommand> kCommandLine{
+    .name = "framefs compact",
+    .about = "Rewrites Blosc2 frames without dead space.",
+    .add_options = add_options};
 
 }  // namespace
 
-CommandSyntax compact_syntax() {
-  CompactCommand command;
-  CLI::App app(kAbout, kName);
-  add_options(app, command);
-  return syntax_of(app);
-}
+CommandSyntax compact_syntax() { return kCommandLine.syntax(); }
 
 int run_compact(std::span<const std::string> arguments) {
-  CompactCommand command;
-  CLI::App app(kAbout, kName);
-  add_options(app, command);
-  if (const auto over = parse_arguments(app, arguments)) return *over;
+  auto parsed = kCommandLine.parse(arguments);
+  if (!parsed) return parsed.error();
+  auto& command = *parsed;
   const bool tells = command.verbose || ::isatty(STDERR_FILENO) == 1;
   // A signal takes effect after the current frame: a half-compacted frame takes more space.
   const HeldSignals signals;

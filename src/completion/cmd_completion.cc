@@ -16,12 +16,14 @@ using Writer = std::string (*)(const CompletedProgram&);
 constexpr std::array<std::pair<std::string_view, Writer>, 3> kWriters = {
     {{"bash", bash_completion}, {"zsh", zsh_completion}, {"fish", fish_completion}}};
 
-constexpr const char* kAbout = "Prints the completion script for a shell: bash, zsh or fish.";
-constexpr const char* kName = "framefs completion";
-
 void add_options(CLI::App& app, Writer& writer) {
   add_choice(app, "SHELL", "bash, zsh or fish", kWriters, writer)->required();
 }
+
+constexpr CommandLine<Writer> kCommandLine{
+    .name = "framefs completion",
+    .about = "Prints the completion script for a shell: bash, zsh or fish.",
+    .add_options = add_options};
 
 }  // namespace
 
@@ -32,20 +34,13 @@ ValueKind value_kind_of(const OptionSyntax& option) {
 }
 
 int run_completion(std::span<const std::string> arguments, const CompletedProgram& program) {
-  Writer writer = nullptr;
-  CLI::App app(kAbout, kName);
-  add_options(app, writer);
-  if (const auto over = parse_arguments(app, arguments)) return *over;
+  const auto writer = kCommandLine.parse(arguments);
+  if (!writer) return writer.error();
   TextOutput out;
-  out.put(writer(program));
+  out.put((*writer)(program));
   return out.finish() ? kExitOk : kExitFailure;
 }
 
-CommandSyntax completion_syntax() {
-  Writer writer = nullptr;
-  CLI::App app(kAbout, kName);
-  add_options(app, writer);
-  return syntax_of(app);
-}
+CommandSyntax completion_syntax() { return kCommandLine.syntax(); }
 
 }  // namespace framefs

@@ -23,9 +23,6 @@ namespace {
 
 namespace stdfs = std::filesystem;
 
-constexpr const char* kAbout = "Makes a small dataset of frames to try everything on.";
-constexpr const char* kName = "framefs demo";
-
 void add_options(CLI::App& app, std::string& directory) {
   app.add_option("DIR", directory, "A directory that is empty or does not exist yet")->required();
 }
@@ -55,36 +52,34 @@ codec::Status make_file(const stdfs::path& top, const DemoFile& demo, fs::Worker
   return {};
 }
 
+constexpr CommandLine<std::string> kCommandLine{
+    .name = "framefs demo",
+    .about = "Makes a small dataset of frames to try everything on.",
+    .add_options = add_options};
+
 }  // namespace
 
-CommandSyntax demo_syntax() {
-  std::string directory;
-  CLI::App app(kAbout, kName);
-  add_options(app, directory);
-  return syntax_of(app);
-}
+CommandSyntax demo_syntax() { return kCommandLine.syntax(); }
 
 int run_demo(std::span<const std::string> arguments) {
-  std::string directory;
-  CLI::App app(kAbout, kName);
-  add_options(app, directory);
-  if (const auto over = parse_arguments(app, arguments)) return *over;
+  const auto directory = kCommandLine.parse(arguments);
+  if (!directory) return directory.error();
   std::error_code error;
-  stdfs::create_directories(directory, error);
-  const bool is_free = !error && stdfs::is_empty(directory, error) && !error;
+  stdfs::create_directories(*directory, error);
+  const bool is_free = !error && stdfs::is_empty(*directory, error) && !error;
   if (!is_free) {
     const auto why = error ? error.message() : std::string("the directory is not empty");
-    print_messages({fmt::format("{}: {}", directory, why)});
+    print_messages({fmt::format("{}: {}", *directory, why)});
     return kExitFailure;
   }
   fs::WorkerPool pool(0);
   for (const auto& file : demo_files()) {
-    if (const auto made = make_file(directory, file, pool); !made) {
-      print_messages({fmt::format("{}/{}: {}", directory, file.path, fs::describe(made.error()))});
+    if (const auto made = make_file(*directory, file, pool); !made) {
+      print_messages({fmt::format("{}/{}: {}", *directory, file.path, fs::describe(made.error()))});
       return kExitFailure;
     }
   }
-  std::cout << fmt::format("{0} is ready; {0}/README.txt says what to try\n", directory);
+  std::cout << fmt::format("{0} is ready; {0}/README.txt says what to try\n", *directory);
   return kExitOk;
 }
 

@@ -157,23 +157,17 @@ class Info {
   bool all_ = true;  // no path has failed
 };
 
-constexpr const char* kAbout = "Says what is in Blosc2 frames.";
-constexpr const char* kName = "framefs info";
+constexpr CommandLine<InfoCommand> kCommandLine{
+    .name = "framefs info", .about = "Says what is in Blosc2 frames.", .add_options = add_options};
 
 }  // namespace
 
-CommandSyntax info_syntax() {
-  InfoCommand command;
-  CLI::App app(kAbout, kName);
-  add_options(app, command);
-  return syntax_of(app);
-}
+CommandSyntax info_syntax() { return kCommandLine.syntax(); }
 
 int run_info(std::span<const std::string> arguments) {
-  InfoCommand command;
-  CLI::App app(kAbout, kName);
-  add_options(app, command);
-  if (const auto over = parse_arguments(app, arguments)) return *over;
+  auto parsed = kCommandLine.parse(arguments);
+  if (!parsed) return parsed.error();
+  auto& command = *parsed;
   return Info(command).run();
 }
 

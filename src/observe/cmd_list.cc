@@ -17,9 +17,6 @@
 namespace framefs {
 namespace {
 
-constexpr const char* kAbout = "Lists the mounts of framefs with their daemons.";
-constexpr const char* kName = "framefs list";
-
 using Json = nlohmann::ordered_json;
 
 void add_options(CLI::App& app, bool& json) {
@@ -58,23 +55,20 @@ std::string table_text(const std::vector<FramefsMount>& mounts) {
   return text;
 }
 
+constexpr CommandLine<bool> kCommandLine{.name = "framefs list",
+                                         .about = "Lists the mounts of framefs with their daemons.",
+                                         .add_options = add_options};
+
 }  // namespace
 
-CommandSyntax list_syntax() {
-  bool json = false;
-  CLI::App app(kAbout, kName);
-  add_options(app, json);
-  return syntax_of(app);
-}
+CommandSyntax list_syntax() { return kCommandLine.syntax(); }
 
 int run_list(std::span<const std::string> arguments) {
-  bool json = false;
-  CLI::App app(kAbout, kName);
-  add_options(app, json);
-  if (const auto over = parse_arguments(app, arguments)) return *over;
+  const auto json = kCommandLine.parse(arguments);
+  if (!json) return json.error();
   const auto mounts = framefs_mounts();
   TextOutput out;
-  out.put(json ? json_text(mounts) : table_text(mounts));
+  out.put(*json ? json_text(mounts) : table_text(mounts));
   return out.finish() ? kExitOk : kExitFailure;
 }
 

@@ -20,8 +20,6 @@
 namespace framefs {
 namespace {
 
-constexpr const char* kAbout = "Shows what the daemon of a mount has done since it was mounted.";
-constexpr const char* kName = "framefs stats";
 constexpr const char* kClearScreen = "\033[H\033[2J";
 
 struct StatsCommand {
@@ -37,7 +35,7 @@ void add_options(CLI::App& app, StatsCommand& command) {
   app.add_flag("--prometheus", command.prometheus, "Print metrics in the text format of Prometheus")
       ->excludes(json);
   app.add_option("--watch", command.watch_s,
-                 "Print them again every so many seconds, until interrupted")
+                 "Print again after each interval of this length, until interrupted")
       ->check(seconds_up_to(86400))
       ->option_text("SECONDS");
 }
@@ -63,20 +61,19 @@ bool print(const StatsCommand& command) {
   return out.finish().has_value();
 }
 
+constexpr CommandLine<StatsCommand> kCommandLine{
+    .name = "framefs stats",
+    .about = "Shows what the daemon of a mount has done since it was mounted.",
+    .add_options = add_options};
+
 }  // namespace
 
-CommandSyntax stats_syntax() {
-  StatsCommand command;
-  CLI::App app(kAbout, kName);
-  add_options(app, command);
-  return syntax_of(app);
-}
+CommandSyntax stats_syntax() { return kCommandLine.syntax(); }
 
 int run_stats(std::span<const std::string> arguments) {
-  StatsCommand command;
-  CLI::App app(kAbout, kName);
-  add_options(app, command);
-  if (const auto over = parse_arguments(app, arguments)) return *over;
+  auto parsed = kCommandLine.parse(arguments);
+  if (!parsed) return parsed.error();
+  auto& command = *parsed;
   while (print(command)) {
     if (command.watch_s <= 0) return kExitOk;
     std::this_thread::sleep_for(std::chrono::duration<double>(command.watch_s));

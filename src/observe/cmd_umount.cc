@@ -25,10 +25,6 @@ namespace {
 
 namespace stdfs = std::filesystem;
 
-constexpr const char* kAbout =
-    "Unmounts, and returns when all that was written is committed and the daemon has ended.";
-constexpr const char* kName = "framefs umount";
-
 struct UmountCommand {
   std::vector<std::string> mountpoints;
   bool lazy = false;
@@ -78,20 +74,20 @@ bool unmount(const std::string& path, bool lazy) {
   return true;
 }
 
+constexpr CommandLine<UmountCommand> kCommandLine{
+    .name = "framefs umount",
+    .about =
+        "Unmounts, and returns when all that was written is committed and the daemon has ended.",
+    .add_options = add_options};
+
 }  // namespace
 
-CommandSyntax umount_syntax() {
-  UmountCommand command;
-  CLI::App app(kAbout, kName);
-  add_options(app, command);
-  return syntax_of(app);
-}
+CommandSyntax umount_syntax() { return kCommandLine.syntax(); }
 
 int run_umount(std::span<const std::string> arguments) {
-  UmountCommand command;
-  CLI::App app(kAbout, kName);
-  add_options(app, command);
-  if (const auto over = parse_arguments(app, arguments)) return *over;
+  auto parsed = kCommandLine.parse(arguments);
+  if (!parsed) return parsed.error();
+  auto& command = *parsed;
   bool all = true;
   for (const auto& mountpoint : command.mountpoints) all = unmount(mountpoint, command.lazy) && all;
   return all ? kExitOk : kExitFailure;

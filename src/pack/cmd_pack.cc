@@ -216,24 +216,19 @@ bool pack_one(const PackCommand& command, const std::string& file, fs::WorkerPoo
   return false;
 }
 
-constexpr const char* kAbout = "Packs plain files into Blosc2 frames.";
-constexpr const char* kName = "framefs pack";
+constexpr CommandLine<PackCommand> kCommandLine{.name = "framefs pack",
+                                                .about = "Packs plain files into Blosc2 frames.",
+                                                .add_options = add_options,
+                                                .contradiction = contradiction};
 
 }  // namespace
 
-CommandSyntax pack_syntax() {
-  PackCommand command;
-  CLI::App app(kAbout, kName);
-  add_options(app, command);
-  return syntax_of(app);
-}
+CommandSyntax pack_syntax() { return kCommandLine.syntax(); }
 
 int run_pack(std::span<const std::string> arguments) {
-  PackCommand command;
-  CLI::App app(kAbout, kName);
-  add_options(app, command);
-  if (const auto over = parse_arguments(app, arguments)) return *over;
-  if (const auto wrong = contradiction(command)) return usage_error(app, *wrong);
+  auto parsed = kCommandLine.parse(arguments);
+  if (!parsed) return parsed.error();
+  auto& command = *parsed;
   command.options.verify = command.options.verify || command.remove_source;
   command.tree.may_replace = command.options.may_replace;
   std::optional<HeldSignals> signals;

@@ -39,7 +39,6 @@ constexpr const char* kStandardOutput = "-";
 struct UnpackCommand {
   std::vector<std::string> frames;
   std::string out;
-  bool out_is_directory = false;
   UnpackOptions options;
   TransferOptions tree;
 };
@@ -75,15 +74,16 @@ void add_options(CLI::App& app, UnpackCommand& command) {
 
 // Returns an error in the command that the parser cannot detect.
 std::optional<std::string> contradiction(const UnpackCommand& command) {
-  const bool is_file = !command.out.empty() && command.out != kStandardOutput &&
-                       !command.out_is_directory &&
+  std::error_code none;
+  const bool is_directory = stdfs::is_directory(command.out, none);
+  const bool is_file = !command.out.empty() && command.out != kStandardOutput && !is_directory &&
                        target_kind_of(command.out) != TargetKind::stream;
   if (is_file && command.frames.size() > 1) {
     return fmt::format("{} is no directory, and there are several frames to unpack", command.out);
   }
   for (const auto& frame : command.frames) {
     if (!is_tree(frame)) continue;
-    if (!command.out.empty() && !is_file && !command.out_is_directory) {
+    if (!command.out.empty() && !is_file && !is_directory) {
       return fmt::format("{} is a directory, and does not go to a stream", frame);
     }
     if (!command.out.empty() && lies_in_tree(command.out, frame)) {
@@ -97,6 +97,8 @@ std::optional<std::string> contradiction(const UnpackCommand& command) {
 class Unpack {
  public:
   explicit Unpack(const UnpackCommand& command) : command_(command) {
+    std::error_code none;
+    out_is_directory_ = stdfs::is_directory(command.out, none);
     // Output to a stream leaves no temporary file to remove.
     const bool is_stream =
         command.out == kStandardOutput || target_kind_of(command.out) == TargetKind::stream;
@@ -202,14 +204,13 @@ class Unpack {
       print_messages({fmt::format("{}: a store is a folder, and goes to no stream", frame)});
       return std::nullopt;
     }
-    if (!command_.out.empty() && !command_.out_is_directory) return checked(frame, command_.out);
+    if (!command_.out.empty() && !out_is_directory_) return checked(frame, command_.out);
     if (source.name.empty()) {
       print_messages(
           {fmt::format("{}: its name says nothing of how to call the file: -o NAME", frame)});
       return std::nullopt;
     }
-    const auto folder =
-        command_.out_is_directory ? stdfs::path(command_.out) : source.file.parent_path();
+    const auto folder = out_is_directory_ ? stdfs::path(command_.out) : source.file.parent_path();
     return checked(frame, folder / source.name);
   }
 
@@ -234,30 +235,25 @@ class Unpack {
   }
 
   const UnpackCommand& command_;
+  bool out_is_directory_ = false;
   std::optional<HeldSignals> signals_;
   bool reader_is_gone_ = false;
 };
 
-constexpr const char* kAbout = "Writes Blosc2 frames out as plain files.";
-constexpr const char* kName = "framefs unpack";
+constexpr CommandLine<UnpackCommand> kCommandLine{
+    .name = "framefs unpack",
+    .about = "Writes Blosc2 frames out as plain files.",
+    .add_options = add_options,
+    .contradiction = contradiction};
 
 }  // namespace
 
-CommandSyntax unpack_syntax() {
-  UnpackCommand command;
-  CLI::App app(kAbout, kName);
-  add_options(app, command);
-  return syntax_of(app);
-}
+CommandSyntax unpack_syntax() { return kCommandLine.syntax(); }
 
 int run_unpack(std::span<const std::string> arguments) {
-  UnpackCommand command;
-  CLI::App app(kAbout, kName);
-  add_options(app, command);
-  if (const auto over = parse_arguments(app, arguments)) return *over;
-  std::error_code none;
-  command.out_is_directory = std::filesystem::is_directory(command.out, none);
-  if (const auto wrong = contradiction(command)) return usage_error(app, *wrong);
+  auto parsed = kCommandLine.parse(arguments);
+  if (!parsed) return parsed.error();
+  auto& command = *parsed;
   command.tree.may_replace = command.options.may_replace;
   // A progress bar would be mixed with the data.
   command.options.quiet =

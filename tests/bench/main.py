@@ -83,22 +83,24 @@ def programs_of(build):
                 "null_server": build / "tests/bench/framefs_null_server"}
 
 
-def compare(args, folder):
-    programs = programs_of(args.build)
+def plain_data(args, folder, programs):
     all_data = Data(folder, args.size, programs["make_frame"])
     progress("making the data")
     touch_memory(16 * args.size * MIB)
     all_data.make_plain()
+    return all_data
+
+
+def compare(args, folder):
+    programs = programs_of(args.build)
+    all_data = plain_data(args, folder, programs)
     all_data.make_frames(data.quarters(disciplines.SHARED.data, disciplines.SHARED.codec))
     against.run(all_data, folder, programs, args.against.resolve(), args.runs, progress)
 
 
 def measure_all(args, folder):
     programs = programs_of(args.build)
-    all_data = Data(folder, args.size, programs["make_frame"])
-    progress("making the data")
-    touch_memory(16 * args.size * MIB)
-    all_data.make_plain()
+    all_data = plain_data(args, folder, programs)
     library = reference.build(args.reference_chroot, say)
     tasks = {} if args.writing else reading_tasks(args, folder, programs, all_data, library)
     tasks |= writing.plan(all_data, programs, folder, library)

@@ -219,7 +219,7 @@ class Repair(Base):
         self.assert_fails("check", path, cause="no frame")
 
     def test_after_commits_the_chunks_are_in_no_order(self):
-        """Every live chunk comes back; what is not known of their order is said."""
+        """Every live chunk comes back, and the output says if their order is unknown."""
         plain = bytearray(data.noise(8 << 16))
         path = self.packed("edited", plain, "--typesize", "1")
         for at in (1 << 16, 5 << 16, 2 << 16):

@@ -202,14 +202,20 @@ TEST_CASE("frame_space: every unit follows the rule of two commits", "[codec][fr
   }
 }
 
+// A committed state of a chunk and a tail, of which the next state does not use the chunk.
+struct RetiredChunk {
+  RetiredChunk() : space(0), chunk(space.allocate(100)), tail(space.allocate(10)) {
+    space.commit();
+    space.retire({chunk, 100});
+  }
+  FrameSpace space;
+  std::uint64_t chunk;
+  std::uint64_t tail;
+};
+
 TEST_CASE("frame_space: a retired range is allocated again after two commits",
           "[codec][frame_space][unit]") {
-  FrameSpace space(0);
-  const auto chunk = space.allocate(100);
-  const auto tail = space.allocate(10);
-  space.commit();
-
-  space.retire({chunk, 100});
+  auto [space, chunk, tail] = RetiredChunk();
   CHECK(space.allocate(100) == tail + 10);
   space.commit();  // readers may still use the state before this commit
   CHECK(space.allocate(100) == tail + 110);
@@ -219,12 +225,7 @@ TEST_CASE("frame_space: a retired range is allocated again after two commits",
 
 TEST_CASE("frame_space: retired ranges that are kept outlive a commit",
           "[codec][frame_space][unit]") {
-  FrameSpace space(0);
-  const auto chunk = space.allocate(100);
-  const auto tail = space.allocate(10);
-  space.commit();
-  space.retire({chunk, 100});
-
+  auto [space, chunk, tail] = RetiredChunk();
   const auto kept = space.take_retired();
   REQUIRE(kept.size() == 1);
   space.commit();
