@@ -36,7 +36,7 @@ Result<std::shared_ptr<T>> find_handle(const HandleTable<T>& table, std::uint64_
   return object;
 }
 
-// What lseek() looks for from `offset` on. Errors: system, EINVAL, ENXIO.
+// Translates the arguments of lseek(). Errors: system: EINVAL, ENXIO.
 inline Result<fs::Seek> seek_kind(off_t offset, int whence) {
   // The kernel answers all other values of whence itself.
   if (whence != SEEK_DATA && whence != SEEK_HOLE) return fs::system_error_of(EINVAL, "lseek");
