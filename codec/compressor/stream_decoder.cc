@@ -3,6 +3,7 @@
 #include "codec/compressor/blosclz.h"
 #include "codec/compressor/lz4_decoder.h"
 #include "codec/compressor/ndlz.h"
+#include "codec/compressor/snappy.h"
 #include "codec/compressor/zfp.h"
 
 namespace framefs::codec {
@@ -42,6 +43,8 @@ Status StreamDecoder::decode(const StreamFormat& format, std::span<const std::by
     case CodecFormat::lz4:
       if (dictionary == nullptr) return decode_lz4(in, out, {});
       return decode_lz4(in, out, dictionary->text_);
+    case CodecFormat::snappy:
+      return decode_snappy(in, out);
     case CodecFormat::zlib:
       if (!zlib_) {
         FRAMEFS_TRY(zlib_, ZlibDecoder::make());
@@ -54,7 +57,6 @@ Status StreamDecoder::decode(const StreamFormat& format, std::span<const std::by
       if (dictionary == nullptr || !dictionary->zstd_) return zstd_->decode(in, out, nullptr);
       return zstd_->decode(in, out, &*dictionary->zstd_);
     case CodecFormat::plugin:
-    case CodecFormat::snappy:
     case CodecFormat::lizard:
     case CodecFormat::superchunk:
       break;
@@ -63,7 +65,7 @@ Status StreamDecoder::decode(const StreamFormat& format, std::span<const std::by
 }
 
 bool StreamDecoder::stops_early(const StreamFormat& format, const Dictionary* dictionary) noexcept {
-  return format.codec == CodecFormat::blosclz ||
+  return format.codec == CodecFormat::blosclz || format.codec == CodecFormat::snappy ||
          (format.codec == CodecFormat::lz4 && dictionary == nullptr);
 }
 
@@ -73,8 +75,9 @@ Status StreamDecoder::decode_prefix(const StreamFormat& format, std::span<const 
   if (count == out.size() || !stops_early(format, dictionary)) {
     return decode(format, in, out, dictionary);
   }
-  return format.codec == CodecFormat::lz4 ? decode_lz4_prefix(in, out, count)
-                                          : decode_blosclz_prefix(in, out, count);
+  if (format.codec == CodecFormat::lz4) return decode_lz4_prefix(in, out, count);
+  if (format.codec == CodecFormat::snappy) return decode_snappy_prefix(in, out, count);
+  return decode_blosclz_prefix(in, out, count);
 }
 
 Status StreamDecoder::decode_plugin(const StreamFormat& format, std::span<const std::byte> in,

@@ -77,11 +77,10 @@ Status check_stream_format(const StreamFormat& format) {
   switch (format.codec) {
     case CodecFormat::blosclz:
     case CodecFormat::lz4:
+    case CodecFormat::snappy:
     case CodecFormat::zlib:
     case CodecFormat::zstd:
       return {};
-    case CodecFormat::snappy:
-      return unsupported_format(format.codec, "codec snappy");
     case CodecFormat::lizard:
       return unsupported_format(format.codec, "codec lizard");
     case CodecFormat::superchunk:

@@ -15,10 +15,10 @@ struct Named {
 
 constexpr std::string_view kCodecWord = "codec ";
 constexpr Named kCodecs[] = {
-    {0, "codec blosclz"},   {1, "codec lz4"},        {2, "codec lz4hc"},    {4, "codec zlib"},
-    {5, "codec zstd"},      {32, "codec ndlz"},      {33, "codec zfp_acc"}, {34, "codec zfp_prec"},
-    {35, "codec zfp_rate"}, {36, "codec openhtj2k"}, {37, "codec grok"},    {38, "codec openzl"},
-    {39, "codec j2k"},      {40, "codec htj2k"},
+    {0, "codec blosclz"},   {1, "codec lz4"},       {2, "codec lz4hc"},      {3, "codec snappy"},
+    {4, "codec zlib"},      {5, "codec zstd"},      {32, "codec ndlz"},      {33, "codec zfp_acc"},
+    {34, "codec zfp_prec"}, {35, "codec zfp_rate"}, {36, "codec openhtj2k"}, {37, "codec grok"},
+    {38, "codec openzl"},   {39, "codec j2k"},      {40, "codec htj2k"},
 };
 
 constexpr std::string_view kFilterWord = "filter ";

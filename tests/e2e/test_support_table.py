@@ -57,7 +57,7 @@ ROWS = {
     "ndcell, ndmean": filters_are(32, 33),
     "arrays of any dimension count": lambda e: "b2nd" in e,
     "metalayers and vl-metalayers": has("metalayers", "vlmeta"),
-    "Snappy, Lizard": lambda e: has("user-codec", "codec-lizard")(e) or "sha256_if_supported" in e,
+    "Lizard, ": lambda e: has("user-codec", "codec-lizard")(e) or "sha256_if_supported" in e,
     "frames older than": lambda e: False,  # see the test of other formats
     "special chunks in frames whose chunks vary": lambda e: e["path"].startswith("refbug/var_special"),
     "an array whose shape does not fit": lambda e: "b2nd_reference" in e,

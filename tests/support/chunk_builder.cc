@@ -43,6 +43,8 @@ std::uint8_t format_number(Codec codec) {
     case Codec::lz4:
     case Codec::lz4hc:
       return 1;
+    case Codec::snappy:
+      return 2;
     case Codec::zlib:
       return 3;
     case Codec::zstd:
@@ -253,6 +255,8 @@ std::uint8_t codec_number(Codec codec) {
       return 1;
     case Codec::lz4hc:
       return 2;
+    case Codec::snappy:
+      return 3;
     case Codec::zlib:
       return 4;
     case Codec::zstd:

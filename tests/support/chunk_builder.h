@@ -12,7 +12,7 @@
 namespace framefs::test {
 
 // The codec of a chunk.  `memcpy` means none: the body is the plain data.
-enum class Codec : std::uint8_t { memcpy, blosclz, lz4, lz4hc, zlib, zstd };
+enum class Codec : std::uint8_t { memcpy, blosclz, lz4, lz4hc, snappy, zlib, zstd };
 
 // Filters that a builder can apply.  The values are the ids in the filter slots.
 enum class Filter : std::uint8_t { shuffle = 1, bitshuffle = 2, delta = 3, bytedelta = 35 };

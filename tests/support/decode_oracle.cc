@@ -33,6 +33,7 @@ codec::ByteRange random_range(std::uint64_t size, std::mt19937& random) {
 Codec codec_of(const Chunk& chunk) {
   const auto format = chunk.header().codec;
   if (format == codec::CodecFormat::blosclz) return Codec::blosclz;
+  if (format == codec::CodecFormat::snappy) return Codec::snappy;
   if (format == codec::CodecFormat::zlib) return Codec::zlib;
   if (format == codec::CodecFormat::zstd) return Codec::zstd;
   return Codec::lz4;

@@ -108,7 +108,8 @@ std::optional<bool> set_array_option(Options& options, std::string_view name,
 bool set_option(Options& options, std::string_view name, std::string_view value) {
   static const std::map<std::string_view, Codec> kCodecs = {
       {"memcpy", Codec::memcpy}, {"blosclz", Codec::blosclz}, {"lz4", Codec::lz4},
-      {"lz4hc", Codec::lz4hc},   {"zlib", Codec::zlib},       {"zstd", Codec::zstd}};
+      {"lz4hc", Codec::lz4hc},   {"snappy", Codec::snappy},   {"zlib", Codec::zlib},
+      {"zstd", Codec::zstd}};
   static const std::map<std::string_view, std::vector<Filter>> kFilters = {
       {"none", {}},
       {"shuffle", {Filter::shuffle}},

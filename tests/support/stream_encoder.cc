@@ -1,5 +1,7 @@
 #include "tests/support/stream_encoder.h"
 
+#include <snappy-c.h>
+
 #include <memory>
 
 #include <lz4.h>
@@ -39,6 +41,15 @@ Bytes lz4hc(int level, std::span<const std::byte> plain, std::span<const std::by
   return out;
 }
 
+Bytes snappy(std::span<const std::byte> plain) {
+  std::size_t size = snappy_max_compressed_length(plain.size());
+  Bytes out(size);
+  const auto result =
+      snappy_compress(as_chars(plain.data()), plain.size(), as_chars(out.data()), &size);
+  out.resize(result == SNAPPY_OK ? size : 0);
+  return out;
+}
+
 Bytes zlib(int level, std::span<const std::byte> plain) {
   uLongf size = compressBound(plain.size());
   Bytes out(size);
@@ -73,6 +84,8 @@ Bytes compress_stream(Codec codec, int level, std::span<const std::byte> plain,
       return lz4(plain, dictionary);
     case Codec::lz4hc:
       return lz4hc(level, plain, dictionary);
+    case Codec::snappy:
+      return snappy(plain);
     case Codec::zlib:
       return zlib(level, plain);
     case Codec::zstd:

@@ -34,10 +34,10 @@ void check_names(const Names& names, const std::string& word, const Name& name,
 }
 
 TEST_CASE("id_names: codecs are named, or at least their range", "[codec][id_names][unit]") {
-  const Names names = {{0, "blosclz"},   {1, "lz4"},        {2, "lz4hc"},    {4, "zlib"},
-                       {5, "zstd"},      {32, "ndlz"},      {33, "zfp_acc"}, {34, "zfp_prec"},
-                       {35, "zfp_rate"}, {36, "openhtj2k"}, {37, "grok"},    {38, "openzl"},
-                       {39, "j2k"},      {40, "htj2k"}};
+  const Names names = {{0, "blosclz"},   {1, "lz4"},       {2, "lz4hc"},      {3, "snappy"},
+                       {4, "zlib"},      {5, "zstd"},      {32, "ndlz"},      {33, "zfp_acc"},
+                       {34, "zfp_prec"}, {35, "zfp_rate"}, {36, "openhtj2k"}, {37, "grok"},
+                       {38, "openzl"},   {39, "j2k"},      {40, "htj2k"}};
   check_names(names, "codec", codec_name, codec_label);
 }
 
