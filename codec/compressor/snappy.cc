@@ -23,7 +23,7 @@ constexpr std::size_t kShortestNearMatch = 4;
 // The size of the content: seven bits in each byte, the least significant first.
 constexpr std::uint32_t kSizeBits = 7;
 constexpr std::uint32_t kSizeGoesOn = 0x80;
-constexpr std::size_t kMostSizeBytes = 5;
+constexpr std::size_t kMaxSizeBytes = 5;
 
 class SnappyStream {
  public:
@@ -47,7 +47,7 @@ class SnappyStream {
  private:
   Result<std::uint64_t> read_size() {
     std::uint64_t size = 0;
-    for (std::size_t i = 0; i < kMostSizeBytes; ++i) {
+    for (std::size_t i = 0; i < kMaxSizeBytes; ++i) {
       if (at_ == in_.size()) return fail(Errc::truncated, "snappy decoded size", at_);
       const auto byte = u32(in_[at_++]);
       size |= std::uint64_t{byte & (kSizeGoesOn - 1)} << (kSizeBits * i);
@@ -59,23 +59,15 @@ class SnappyStream {
   Status decode_element() {
     const std::size_t begin = at_;
     const auto tag = u32(in_[at_++]);
+    const auto kind = static_cast<Kind>(tag & kKindMask);
     const std::uint32_t number = tag >> kKindBits;
-    switch (static_cast<Kind>(tag & kKindMask)) {
-      case Kind::literals:
-        return copy_literals(number, begin);
-      case Kind::match_near: {
-        FRAMEFS_TRY(const auto low, read_number(1, begin));
-        return copy(((number >> kNearLengthBits) << 8) | low,
-                    (number & kNearLengthMask) + kShortestNearMatch, begin);
-      }
-      case Kind::match: {
-        FRAMEFS_TRY(const auto distance, read_number(2, begin));
-        return copy(distance, number + 1, begin);
-      }
-      case Kind::match_far:
-        break;
+    if (kind == Kind::literals) return copy_literals(number, begin);
+    if (kind == Kind::match_near) {
+      FRAMEFS_TRY(const auto low, read_number(1, begin));
+      return copy(((number >> kNearLengthBits) << 8) | low,
+                  (number & kNearLengthMask) + kShortestNearMatch, begin);
     }
-    FRAMEFS_TRY(const auto distance, read_number(4, begin));
+    FRAMEFS_TRY(const auto distance, read_number(kind == Kind::match ? 2 : 4, begin));
     return copy(distance, number + 1, begin);
   }
 

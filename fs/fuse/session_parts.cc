@@ -94,9 +94,9 @@ void unmount_session(fuse_session* session, const Watchdog* watchdog) {
   fuse_session_unmount(session);
 }
 
-void limit_background(fuse_conn_info& connection, unsigned most) {
-  connection.max_background = most;
-  connection.congestion_threshold = most * 3 / 4;
+void limit_background(fuse_conn_info& connection, unsigned limit) {
+  connection.max_background = limit;
+  connection.congestion_threshold = limit * 3 / 4;
 }
 
 std::jthread start_announcer(const fs::MountOptions& options, const Watchdog* watchdog,

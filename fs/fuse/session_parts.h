@@ -43,7 +43,7 @@ bool is_connected(fuse_session* session);
 void unmount_session(fuse_session* session, const Watchdog* watchdog);
 
 // Sets the limit of requests in flight for which no caller waits, such as read-ahead.
-void limit_background(fuse_conn_info& connection, unsigned most);
+void limit_background(fuse_conn_info& connection, unsigned limit);
 
 // Calls `on_ready` as soon as the mount answers requests.
 std::jthread start_announcer(const fs::MountOptions& options, const Watchdog* watchdog,

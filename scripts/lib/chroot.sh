@@ -9,17 +9,17 @@ debian_mirror() {
     # Security and update archives have a dash in their release; they hold no whole suite.
     # shellcheck disable=SC2016  # apt replaces the variables
     mirror=$(apt-get indextargets --format '$(RELEASE) $(SITE)' 'Created-By: Packages' |
-      awk '$1 !~ /-/ {print $2; exit}')
+      awk '$1 !~ /-/ && !found {found = $2} END {print found}')
   fi
   [[ -n $mirror ]] || die "apt knows no mirror: set FRAMEFS_MIRROR to the URL of one"
   echo "$mirror"
 }
 
-# in_chroot CHROOT COMMAND...: with the environment of a fresh machine
-in_chroot() {
-  chroot "$1" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C \
-    DEBIAN_FRONTEND=noninteractive "${@:2}"
-}
+# Put before a command: gives it the environment of a fresh machine.
+fresh_environment=(env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C DEBIAN_FRONTEND=noninteractive)
+
+# in_chroot CHROOT COMMAND...: runs a command in that environment
+in_chroot() { chroot "$1" "${fresh_environment[@]}" "${@:2}"; }
 
 # fill_chroot SUITE CHROOT MIRROR [PACKAGE...]
 fill_chroot() {

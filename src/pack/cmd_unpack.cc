@@ -72,10 +72,14 @@ void add_options(CLI::App& app, UnpackCommand& command) {
   app.add_flag("-q,--quiet", options.quiet, "Show no progress bar");
 }
 
+bool goes_into_directory(const UnpackCommand& command) {
+  std::error_code none;
+  return stdfs::is_directory(command.out, none);
+}
+
 // Returns an error in the command that the parser cannot detect.
 std::optional<std::string> contradiction(const UnpackCommand& command) {
-  std::error_code none;
-  const bool is_directory = stdfs::is_directory(command.out, none);
+  const bool is_directory = goes_into_directory(command);
   const bool is_file = !command.out.empty() && command.out != kStandardOutput && !is_directory &&
                        target_kind_of(command.out) != TargetKind::stream;
   if (is_file && command.frames.size() > 1) {
@@ -96,9 +100,8 @@ std::optional<std::string> contradiction(const UnpackCommand& command) {
 // One run of the command.
 class Unpack {
  public:
-  explicit Unpack(const UnpackCommand& command) : command_(command) {
-    std::error_code none;
-    out_is_directory_ = stdfs::is_directory(command.out, none);
+  explicit Unpack(const UnpackCommand& command)
+      : command_(command), out_is_directory_(goes_into_directory(command)) {
     // Output to a stream leaves no temporary file to remove.
     const bool is_stream =
         command.out == kStandardOutput || target_kind_of(command.out) == TargetKind::stream;
@@ -235,7 +238,7 @@ class Unpack {
   }
 
   const UnpackCommand& command_;
-  bool out_is_directory_ = false;
+  const bool out_is_directory_;
   std::optional<HeldSignals> signals_;
   bool reader_is_gone_ = false;
 };
