@@ -17,6 +17,7 @@
 
 #include "fs/core/error_map.h"
 #include "fs/core/log.h"
+#include "fs/core/may_wait.h"
 #include "fs/fuse/handles.h"
 #include "fs/fuse/passthrough.h"
 #include "fs/fuse/request_counters.h"
@@ -137,8 +138,9 @@ template <class MountType>
 using AnswerOf = Result<typename MountType::Answer>;
 
 // Runs `body`, (MountType&) -> Result<MountType::Answer>, and sends exactly one reply, with no lock
-// held. Only this function maps filesystem errors to errnos and catches exceptions of libraries.
-// `MountType` is Mount or RemoteMount.
+// held. Within an fs::NoWaitScope, a request that would have to wait is not answered. Only this
+// function maps filesystem errors to errnos and catches exceptions of libraries. `MountType` is
+// Mount or RemoteMount.
 template <class MountType, class Body>
 void answer_for(fuse_req_t req, const char* operation, Body&& body) noexcept {
   auto& mount = *static_cast<MountType*>(fuse_req_userdata(req));
@@ -155,6 +157,10 @@ void answer_for(fuse_req_t req, const char* operation, Body&& body) noexcept {
     if (made) {
       send(req, mount, std::move(*made));
       return count(0);
+    }
+    if (fs::has_refused_to_wait()) {
+      fs::repeat_later();
+      return fuse_reply_none(req);
     }
     error = fs::errno_of(made.error());
     if (made.error().kind == codec::Errc::internal) mount.log.failure(operation, made.error());

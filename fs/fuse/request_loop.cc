@@ -22,6 +22,8 @@
 #include "fs/core/background_thread.h"
 #include "fs/core/file.h"
 #include "fs/core/guarded.h"
+#include "fs/core/may_wait.h"
+#include "fs/fuse/waiting_requests.h"
 
 namespace framefs::fuse {
 namespace {
@@ -37,17 +39,34 @@ constexpr int kWakeSignal = SIGUSR2;
 // fuse_opcode.
 enum Opcode : std::uint32_t {
   kForget = 2,
+  kSetattr = 4,
+  kUnlink = 10,
+  kRename = 12,
+  kWrite = 16,
+  kFsync = 20,
+  kSetxattr = 21,
+  kRemovexattr = 24,
+  kFlush = 25,
   kInit = 26,
+  kFsyncdir = 30,
   kInterrupt = 36,
   kDestroy = 38,
   kBatchForget = 42,
+  kFallocate = 43,
+  kRename2 = 45,
 };
 
-// Requests that are answered at once, or need no answer, and never wait.
-bool is_control(const fuse_buf& request) {
+enum class Kind : std::uint8_t {
+  control,    // answered at once, or needs no answer, and never waits
+  prompt,     // waits at most for the bytes that it asks for
+  may_wait,   // can be repeated if it would have to wait
+  long_work,  // waits for a disk, or for the commit of a frame
+};
+
+Kind kind_of(const fuse_buf& request) {
   constexpr std::size_t kOpcodeAt = 4;
   std::uint32_t opcode = 0;
-  if (request.size < kOpcodeAt + sizeof(opcode)) return false;
+  if (request.size < kOpcodeAt + sizeof(opcode)) return Kind::prompt;
   std::memcpy(&opcode, static_cast<const char*>(request.mem) + kOpcodeAt, sizeof(opcode));
   switch (opcode) {
     case kForget:
@@ -55,9 +74,22 @@ bool is_control(const fuse_buf& request) {
     case kInterrupt:
     case kDestroy:
     case kBatchForget:
-      return true;
+      return Kind::control;
+    case kSetattr:
+    case kWrite:
+    case kSetxattr:
+    case kRemovexattr:
+    case kFlush:
+      return Kind::may_wait;
+    case kUnlink:
+    case kRename:
+    case kFsync:
+    case kFsyncdir:
+    case kFallocate:
+    case kRename2:
+      return Kind::long_work;
     default:
-      return false;
+      return Kind::prompt;
   }
 }
 
@@ -76,7 +108,11 @@ void ignore(int) {}
 
 struct RequestLoop::Threads {
   Threads(fuse_session* serving, std::size_t most)
-      : session(serving), max_serving(most), ended(::eventfd(0, EFD_CLOEXEC)) {}
+      : session(serving),
+        max_serving(most),
+        ended(::eventfd(0, EFD_CLOEXEC)),
+        waiting_requests(
+            [serving](auto& request) { fuse_session_process_buf(serving, &request); }) {}
 
   struct Thread {
     std::atomic<bool> is_receiving{true};
@@ -94,6 +130,7 @@ struct RequestLoop::Threads {
   void receive(Thread& self);
   bool take(fuse_buf& request);
   void serve(fuse_buf& request);
+  void process(fuse_buf& request);
   void wait_for_end() const;
   void stop();
 
@@ -101,6 +138,7 @@ struct RequestLoop::Threads {
   const std::size_t max_serving;  // one more thread receives requests
   const fs::UniqueFd ended;       // becomes readable when the session has ended by itself
   fs::Guarded<State> state;
+  WaitingRequests waiting_requests;
 };
 
 RequestLoop::RequestLoop(fuse_session* session, std::size_t max_serving)
@@ -139,7 +177,7 @@ void RequestLoop::Threads::receive(Thread& self) {
       fuse_session_exit(session);
       break;
     }
-    if (is_control(buffer.request)) {
+    if (kind_of(buffer.request) == Kind::control) {
       fuse_session_process_buf(session, &buffer.request);
     } else if (take(buffer.request)) {
       start();  // another thread that receives
@@ -173,8 +211,22 @@ bool RequestLoop::Threads::take(fuse_buf& request) {
                            decide);
 }
 
-void RequestLoop::Threads::serve(fuse_buf& request) {
+// Serves a request, or passes it to the threads that may wait.
+void RequestLoop::Threads::process(fuse_buf& request) {
+  const auto kind = kind_of(request);
+  if (kind == Kind::long_work && waiting_requests.add(request)) return;
+  if (kind == Kind::may_wait) {
+    const fs::NoWaitScope scope;
+    fuse_session_process_buf(session, &request);
+    if (!scope.is_to_be_repeated()) return;
+    // Nothing was done and nothing answered.
+    if (waiting_requests.add(request)) return;
+  }
   fuse_session_process_buf(session, &request);
+}
+
+void RequestLoop::Threads::serve(fuse_buf& request) {
+  process(request);
   while (true) {
     auto next = state.with_and_wake([this](State& now) -> std::optional<std::vector<char>> {
       if (now.waiting.empty() || fuse_session_exited(session) != 0) {
@@ -191,7 +243,7 @@ void RequestLoop::Threads::serve(fuse_buf& request) {
     fuse_buf waited{};
     waited.size = next->size();
     waited.mem = next->data();
-    fuse_session_process_buf(session, &waited);
+    process(waited);
   }
 }
 
@@ -231,6 +283,7 @@ void RequestLoop::Threads::stop() {
     return threads;
   });
   all.clear();  // joins
+  waiting_requests.stop();
 }
 
 Status RequestLoop::run() {

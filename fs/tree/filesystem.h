@@ -61,6 +61,7 @@ class Filesystem {
   // Self-synchronised.
   Log& log_;
   WorkerPool workers_;
+  WorkerPool storing_workers_;  // encode what is stored, so that no reader waits for that
   BufferPool buffers_;
   DecodeCache cache_;
   BlockFetcher blocks_;

@@ -68,6 +68,7 @@ Status Namespace::remove_member(const Member& member) {
     return removed;
   }
   remove_lock_file_of(found, parent.fd());
+  parts_.writers.sessions().end_removed(file_key(found.entry));
   return {};
 }
 

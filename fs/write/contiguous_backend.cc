@@ -22,6 +22,8 @@ constexpr std::uint64_t kSectorBytes = 512;
 // The offset of the stored size in a chunk.  Source: chunk format, "Header".
 constexpr std::uint64_t kChunkCbytesAt = 12;
 constexpr std::uint64_t kCopyBytes = 1u << 20;
+// Copied bytes are synced in parts, so that the sync of the commit after them is short.
+constexpr std::uint64_t kMaxUnsyncedBytes = 32u << 20;
 
 bool has_vlmetalayers(std::span<const std::byte> trailer) {
   // The shortest trailer has no vl-metalayers.  Source: frame format, "Trailer".
@@ -237,9 +239,14 @@ Status ContiguousBackend::copy_chunk(std::int64_t& entry, std::uint64_t size, st
   const auto from = header_len_ + static_cast<std::uint64_t>(entry);
   std::vector<std::byte> buffer(std::min(size, kCopyBytes));
   for (std::uint64_t done = 0; done < size; done += buffer.size()) {
+    FRAMEFS_CHECK(begin_step());
     buffer.resize(std::min(size - done, kCopyBytes));
     FRAMEFS_CHECK(file_->read_at(from + done, buffer));
     FRAMEFS_CHECK(store(to + done, buffer));
+    copied_bytes_ += buffer.size();
+    if (copied_bytes_ < kMaxUnsyncedBytes) continue;
+    FRAMEFS_CHECK(sync());
+    copied_bytes_ = 0;
   }
   entry = static_cast<std::int64_t>(to - header_len_);
   return {};

@@ -93,6 +93,7 @@ class ContiguousBackend final : public FrameBackend {
   std::vector<std::int64_t> entries_at_open_;
   std::uint64_t end_at_open_ = 0;
   std::optional<Pending> pending_;
+  std::uint64_t copied_bytes_ = 0;  // by copy_chunk(), since the last sync there
   Guarded<Allocation> allocation_;
 };
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "codec/frame/frame_header.h"
@@ -108,6 +109,15 @@ class FrameBackend {
   using Moved = std::function<void(const std::vector<std::int64_t>&)>;
   virtual Status compact(const FrameContent& content, const Moved& moved) = 0;
 
+  // Ends compact() before its next step once `is_over()` returns true.  The frame is then whole,
+  // and a later compact() continues.
+  void set_interruption(std::function<bool()> is_over) { is_over_ = std::move(is_over); }
+  // Removes the function.  Returns whether it has ended compact().
+  bool take_interruption() {
+    is_over_ = nullptr;
+    return std::exchange(was_interrupted_, false);
+  }
+
   // The size of the frame's file or files, and how much of it no state needs.
   struct Usage {
     std::uint64_t total = 0;
@@ -119,6 +129,12 @@ class FrameBackend {
 
  protected:
   virtual Status sync_files() = 0;
+  // To be called before each step of compact().  Errors: ECANCELED once `is_over()` is true.
+  Status begin_step() {
+    if (!is_over_ || !is_over_()) return {};
+    was_interrupted_ = true;
+    return system_error_of(ECANCELED, "compaction");
+  }
   Status overtaken() {
     give_up();
     return system_error_of(EIO,
@@ -126,6 +142,8 @@ class FrameBackend {
   }
 
  private:
+  std::function<bool()> is_over_;
+  bool was_interrupted_ = false;
   std::atomic<bool> is_lost_{false};  // set once; nothing else is inferred from it
 };
 

@@ -20,6 +20,7 @@
 #include "fs/write/frame_backend.h"
 #include "fs/write/frame_lock.h"
 #include "fs/write/overlay_frame.h"
+#include "fs/write/session_lock.h"
 
 namespace framefs::fs {
 
@@ -157,6 +158,8 @@ class FrameWriteSession {
   Result<std::optional<std::vector<std::byte>>> vlmeta(std::string_view name) const;
   [[nodiscard]] std::vector<std::string> vlmeta_names() const;
 
+  // begin_change(), truncate() and flush() end with would_wait() where the thread must not wait.
+
   // Stores chunks without a commit: all dirty chunks, or only those written from end to end.
   // Errors: no_space and others of storing; chunks that could not be stored stay dirty.
   Status flush(ChunkOverlay::Which which);
@@ -166,20 +169,21 @@ class FrameWriteSession {
 
   // The same in two steps, so that one sync between them may serve many sessions.  begin_commit()
   // returns the argument for finish_commit(), or nothing if there is nothing to commit.
+  //
+  // No lock is held between the steps.  A thread that stores, commits or truncates meanwhile does
+  // not wait for the shared sync: it first finishes the commit by a sync of this frame alone.
   class Commit {
-   public:
-    [[nodiscard]] Status sync() const { return session_->backend_->sync(); }
-
    private:
     friend class FrameWriteSession;
-    Commit(FrameWriteSession& session, CommitLock::Hold hold)
-        : session_(&session), hold_(std::move(hold)) {}
-    FrameWriteSession* session_;
-    CommitLock::Hold hold_;
+    explicit Commit(std::uint64_t number) : number_(number) {}
+    std::uint64_t number_;
   };
   Result<std::optional<Commit>> begin_commit();
-  // `synced` is the result of the sync.  The commit is not durable when this returns.
+  // `synced` is the result of the sync.  The commit is not durable when this returns.  Does nothing
+  // if another thread has finished the commit.
   Status finish_commit(const Commit& commit, const Status& synced);
+  // The descriptor for a sync of the filesystem.
+  [[nodiscard]] int sync_fd() const noexcept { return backend_->lock_fd(); }
 
   [[nodiscard]] bool is_changed() const;
   // Nothing can be committed any more.  Every further write, sync and commit reports it.
@@ -191,7 +195,13 @@ class FrameWriteSession {
   // dead space is at least as large as the rest of the frame, or if there is any and `always` is
   // set.  It also does so if the reference library refuses the numbers that chunks of a sparse
   // frame have.
-  Status compact(bool always);
+  //
+  // Unless `always` is set, the work ends early, with a whole frame, as soon as another thread
+  // wants to change or commit the frame, or is_ending() returns true.
+  Status compact(bool always, const std::function<bool()>& is_ending = nullptr);
+  // Whether compact(false) might have work.  The answer for a frame of many chunks is true, because
+  // finding it out is work as well.
+  [[nodiscard]] bool may_want_compaction();
 
   // Runs `remove`, which removes the frame's files, while nothing is stored.  After it has
   // succeeded, nothing is stored any more: only processes that have the file open see what is
@@ -203,7 +213,7 @@ class FrameWriteSession {
   // only readers of older states can still need.
   void release_old_states();
 
-  // To be called only during a commit.
+  // To be called only while nothing is committed.
   [[nodiscard]] int content_fd() const noexcept { return backend_->content_fd(); }
   // The stat of the file whose state is the frame's; it has no links if the file was removed.
   // Errors: system.
@@ -218,6 +228,10 @@ class FrameWriteSession {
   void release_ownership() noexcept;
   [[nodiscard]] Result<bool> are_large(std::span<const codec::NamedContent> vlmetalayers) const;
   static Status check_size(const ChunkOverlay& overlay, std::uint64_t offset, std::uint64_t size);
+  [[nodiscard]] SessionLock::Hold take_commit_lock();
+  [[nodiscard]] SessionLock::Hold take_commit_lock_promptly();
+  Status finish_begun();
+  [[nodiscard]] bool is_worth_compacting(std::span<const std::int64_t> entries, bool always);
   struct Batch;
   [[nodiscard]] Batch next_batch(std::span<const ChunkOverlay::Frozen> frozen) const;
   Status write_frozen(std::vector<ChunkOverlay::Frozen> frozen);
@@ -239,12 +253,14 @@ class FrameWriteSession {
   const std::uint64_t id_;
   const codec::FrameHeader header_;
   // Guarded by `commit_lock_`.  Stored chunks change only while it is held.
-  CommitLock commit_lock_;
+  SessionLock commit_lock_;
   const std::unique_ptr<FrameBackend> backend_;
   codec::EncodeParams params_;
   ChooseParams choose_params_;
   std::optional<std::int64_t> committed_only_;  // an entry that is not in the overlay
   bool is_durable_ = false;                     // whether the state published last is durable
+  std::uint64_t begun_commit_ = 0;              // begin_commit() has prepared it; 0: none
+  std::uint64_t commits_begun_ = 0;
   // Guarded by `owning_` while the frame is not owned, by `ownership_` while it is.
   FrameLock lock_;
   struct Ownership {
@@ -253,7 +269,7 @@ class FrameWriteSession {
     std::uint64_t changes = 0;  // changes begun so far
   };
   // Self-synchronised.
-  CommitLock owning_;  // held while waiting for another process
+  SessionLock owning_;  // held while waiting for another process
   Guarded<Ownership> ownership_;
   std::atomic<bool> is_removed_{false};  // set while `commit_lock_` is held
   Shared<ChunkOverlay> overlay_;

@@ -46,8 +46,12 @@ WriteSessionTable::WriteSessionTable(Log& log, std::chrono::milliseconds commit_
     : log_(log), interval_(commit_interval), on_end_(std::move(on_end)) {}
 
 WriteSessionTable::~WriteSessionTable() {
-  work_.with_and_wake([](Work& work) { work.is_ending = true; });
-  if (thread_.joinable()) thread_.join();
+  full_.with_and_wake([](Full& now) { now.is_ending = true; });
+  closed_.with_and_wake([](Closed& now) { now.is_ending = true; });
+  compaction_.with_and_wake([](Compaction& now) { now.is_ending = true; });
+  for (auto& thread : threads_) {
+    if (thread.joinable()) thread.join();
+  }
   auto sessions = all();
   std::erase_if(sessions, [](const Session& session) { return is_unlinked(*session); });
   commit_together(sessions);
@@ -85,6 +89,18 @@ void WriteSessionTable::note_change(const State& state, const FileKey& key) {
   generations_[FileKeyHash{}(key) % kGenerations].fetch_add(1, std::memory_order_release);
 }
 
+// The threads start with the first session and not earlier: the daemon restricts itself before it
+// has threads.  The caller holds `opening_`.
+void WriteSessionTable::start_threads() {
+  if (threads_[0].joinable()) return;
+  threads_[0] = background_thread([this](const std::stop_token&) { store_full(); });
+  threads_[1] = background_thread([this](const std::stop_token&) { commit_closed(); });
+  threads_[2] = background_thread([this](const std::stop_token&) {
+    give_way();
+    compact_closed();
+  });
+}
+
 Result<WriteSessionTable::Session> WriteSessionTable::open(
     const FileKey& key, const std::function<Result<Session>()>& make) {
   const auto join = [&](State& state) -> Session {
@@ -95,10 +111,7 @@ Result<WriteSessionTable::Session> WriteSessionTable::open(
   };
   if (auto known = state_.with(join)) return known;
   const auto hold = opening_.take();
-  // The thread starts here and not earlier: the daemon restricts itself before it has threads.
-  if (!thread_.joinable()) {
-    thread_ = background_thread([this](const std::stop_token&) { serve(); });
-  }
+  start_threads();
   if (auto known = state_.with(join)) return known;
   FRAMEFS_TRY(auto made, make());
   Session before;  // destroyed after the lock
@@ -145,17 +158,19 @@ void WriteSessionTable::close(const FileKey& key, const Session& session) {
     return at != state.entries.end() && --at->second.writers == 0;
   });
   if (!is_last) return;
-  const auto waiting = work_.with([&](Work& work) {
-    work.closed.push_back(key);
-    return work.closed.size();
+  const auto waiting = closed_.with([&](Closed& now) {
+    now.files.push_back(key);
+    return now.files.size();
   });
   // The first closed file begins the batching window, and a full batch ends it.
-  if (waiting == 1 || waiting == kMaxTogether) work_.wake();
+  if (waiting == 1 || waiting == kMaxTogether) closed_.wake();
 }
 
 void WriteSessionTable::note_full(const Session& session) {
-  work_.with_and_wake([&](Work& work) {
-    if (std::ranges::find(work.full, session) == work.full.end()) work.full.push_back(session);
+  full_.with_and_wake([&](Full& now) {
+    if (std::ranges::find(now.sessions, session) == now.sessions.end()) {
+      now.sessions.push_back(session);
+    }
   });
 }
 
@@ -189,13 +204,17 @@ Status WriteSessionTable::make_room(FrameWriteSession& session, std::uint64_t ne
 
 // Runs one sync for all frames of a batch before it publishes any of them.  Failures are logged,
 // and the sessions stay.
-void WriteSessionTable::commit_together(std::vector<Session> sessions) {
-  // A thread that takes many commit locks takes them in a fixed order.
-  std::ranges::sort(sessions);
+void WriteSessionTable::commit_together(const std::vector<Session>& sessions) {
   for (std::size_t done = 0; done < sessions.size(); done += kMaxTogether) {
-    const auto count = std::min(kMaxTogether, sessions.size() - done);
+    const auto batch =
+        std::span(sessions).subspan(done, std::min(kMaxTogether, sessions.size() - done));
+    if (batch.size() == 1) {
+      if (batch[0]->is_changed()) commit_alone(*batch[0]);
+      continue;
+    }
     std::vector<std::pair<Session, FrameWriteSession::Commit>> commits;
-    for (const auto& session : std::span(sessions).subspan(done, count)) {
+    for (const auto& session : batch) {
+      if (!session->is_changed()) continue;
       const bool was_lost = session->is_lost();  // and the log has it already
       auto begun = session->begin_commit();
       if (!begun) {
@@ -203,16 +222,68 @@ void WriteSessionTable::commit_together(std::vector<Session> sessions) {
       } else if (*begun) {
         // Also commits a file whose last name is gone: processes that have it open still read it,
         // and a crash may bring the name back.
-        commits.emplace_back(session, std::move(**begun));
+        commits.emplace_back(session, **begun);
       }
     }
-    const bool is_alone = commits.size() == 1;
     FilesystemSyncs syncs;
-    for (auto& [session, commit] : commits) {
-      const auto synced = is_alone ? commit.sync() : syncs.of(session->content_fd());
+    for (const auto& [session, commit] : commits) {
+      const auto synced = syncs.of(session->sync_fd());
       const auto finished = session->finish_commit(commit, synced);
       if (!finished) log_.failure(session->name(), finished.error());
     }
+  }
+}
+
+void WriteSessionTable::commit_alone(FrameWriteSession& session) {
+  const bool was_lost = session.is_lost();
+  const auto committed = session.commit(false);
+  if (!committed && !was_lost) log_.failure(session.name(), committed.error());
+}
+
+void WriteSessionTable::end_removed(const FileKey& key) {
+  const auto session = find(key);
+  if (session && is_unlinked(*session)) end_entry(key);
+}
+
+// Ends the session of a closed file, here or after its compaction.
+void WriteSessionTable::end_or_compact(const FileKey& key) {
+  // The question below would interrupt a compaction that is under way.
+  if (compaction_.with([&](const Compaction& now) { return now.has(key); })) return;
+  const auto session = find(key);
+  if (!session) return;
+  if (is_unlinked(*session) || !session->may_want_compaction()) return end_entry(key);
+  compaction_.with_and_wake([&](Compaction& now) {
+    if (!now.has(key)) now.files.push_back(key);
+  });
+}
+
+void WriteSessionTable::compact_closed() {
+  const auto is_ending = [this] {
+    return compaction_.with([](const Compaction& now) { return now.is_ending; });
+  };
+  while (true) {
+    compaction_.with([](Compaction& now) { now.running = std::nullopt; });
+    const auto key =
+        compaction_.wait([](const Compaction& now) { return now.is_ending || !now.files.empty(); },
+                         [](Compaction& now) -> std::optional<FileKey> {
+                           if (now.is_ending) return std::nullopt;
+                           now.running = now.files.front();
+                           now.files.pop_front();
+                           return now.running;
+                         });
+    if (!key) return;
+    const auto session = state_.with([&](const State& state) -> Session {
+      const auto at = state.entries.find(*key);
+      const bool is_closed = at != state.entries.end() && at->second.writers == 0;
+      return is_closed ? at->second.session : nullptr;
+    });
+    if (!session) continue;  // the last close comes later
+    if (!session->is_changed() && !session->is_lost()) {
+      if (const auto compacted = session->compact(false, is_ending); !compacted) {
+        log_.failure(session->name(), compacted.error());
+      }
+    }
+    end_entry(*key);
   }
 }
 
@@ -220,11 +291,6 @@ void WriteSessionTable::end_entry(const FileKey& key) {
   const auto session = find(key);
   if (!session) return;
   const bool is_gone = is_unlinked(*session);
-  if (!is_gone && !session->is_changed() && !session->is_lost()) {
-    if (const auto compacted = session->compact(false); !compacted) {
-      log_.failure(session->name(), compacted.error());
-    }
-  }
   // This comes before another session of the file can begin: that session would already treat as
   // free what is removed here.
   session->release_old_states();
@@ -255,30 +321,37 @@ void WriteSessionTable::end_closed(const std::vector<FileKey>& keys) {
     if (session && std::ranges::find(sessions, session) == sessions.end())
       sessions.push_back(std::move(session));
   }
-  commit_together(std::move(sessions));
-  for (const auto& key : keys) end_entry(key);
+  commit_together(sessions);
+  for (const auto& key : keys) end_or_compact(key);
 }
 
-void WriteSessionTable::serve() {
-  auto next_round = std::chrono::steady_clock::now() + interval_;
+void WriteSessionTable::store_full() {
   while (true) {
-    const auto is_urgent = [](const Work& now) {
-      return now.is_ending || !now.full.empty() || now.closed.size() >= kMaxTogether;
-    };
-    work_.wait_until(
-        next_round, [&](const Work& now) { return is_urgent(now) || !now.closed.empty(); },
-        [](const Work&) {});
-    auto work = work_.wait_until(
-        std::min(next_round, std::chrono::steady_clock::now() + kGathering), is_urgent,
-        [](Work& now) {
-          return Work{std::exchange(now.full, {}), std::exchange(now.closed, {}), now.is_ending};
-        });
+    const auto work =
+        full_.wait([](const Full& now) { return now.is_ending || !now.sessions.empty(); },
+                   [](Full& now) { return Full{std::exchange(now.sessions, {}), now.is_ending}; });
     if (work.is_ending) return;
-    for (const auto& session : work.full) {
+    for (const auto& session : work.sessions) {
       // The next write, sync or close that needs these chunks stored reports a failure.
       static_cast<void>(session->flush(ChunkOverlay::Which::full));
     }
-    end_closed(work.closed);
+  }
+}
+
+void WriteSessionTable::commit_closed() {
+  auto next_round = std::chrono::steady_clock::now() + interval_;
+  while (true) {
+    const auto is_urgent = [](const Closed& now) {
+      return now.is_ending || now.files.size() >= kMaxTogether;
+    };
+    closed_.wait_until(
+        next_round, [&](const Closed& now) { return is_urgent(now) || !now.files.empty(); },
+        [](const Closed&) {});
+    const auto work = closed_.wait_until(
+        std::min(next_round, std::chrono::steady_clock::now() + kGathering), is_urgent,
+        [](Closed& now) { return Closed{std::exchange(now.files, {}), now.is_ending}; });
+    if (work.is_ending) return;
+    end_closed(work.files);
     if (std::chrono::steady_clock::now() < next_round) continue;
     commit_together(all());
     const auto unused = state_.with([](const State& state) {
@@ -288,7 +361,7 @@ void WriteSessionTable::serve() {
       }
       return keys;
     });
-    for (const auto& key : unused) end_entry(key);
+    for (const auto& key : unused) end_or_compact(key);
     next_round = std::chrono::steady_clock::now() + interval_;
   }
 }

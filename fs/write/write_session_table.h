@@ -1,11 +1,14 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <unordered_map>
 #include <vector>
@@ -13,13 +16,14 @@
 #include "fs/core/file.h"
 #include "fs/core/guarded.h"
 #include "fs/core/log.h"
+#include "fs/core/may_wait.h"
 #include "fs/write/frame_write_session.h"
 
 namespace framefs::fs {
 
-// All frames that are being written, and their background thread.  The thread stores chunks that
-// are complete, commits closed files in batches with one sync, and commits everything at regular
-// intervals.
+// All frames that are being written, and their background threads.  One thread stores chunks that
+// are complete.  One commits closed files in batches with one sync, and commits everything at
+// regular intervals.  One compacts frames.
 //
 // A session lives while any writer has the frame open, and until all of it is committed.
 // Threads: any number.
@@ -62,17 +66,22 @@ class WriteSessionTable {
   // If the last name of the file is gone as well, bytes that could not be committed are dropped.
   void close(const FileKey& key, const Session& session);
 
+  // To be called after a name of the file was removed.  If no name and no writer is left, the
+  // session ends, and the space of the file is free.
+  void end_removed(const FileKey& key);
+
   // To be called when chunks of the session are complete.
   void note_full(const Session& session);
   // Runs write(), () -> Result<FrameWriteSession::Written>, and stores written bytes, of this frame
   // or of others, until the overlay has room for it.
-  // Errors: those of write(); those of storing, when that leaves no room.
+  // Errors: those of write(); those of storing, when that leaves no room; would_wait().
   template <class Write>
   Result<FrameWriteSession::Written> write_with_room(FrameWriteSession& session,
                                                      const Write& write) {
     for (unsigned attempt = 0;; ++attempt) {
       auto written = write();
       if (!written || written->missing_room == 0) return written;
+      if (!may_wait()) return std::unexpected(would_wait().error());
       FRAMEFS_CHECK(make_room(session, written->missing_room, attempt));
     }
   }
@@ -87,10 +96,21 @@ class WriteSessionTable {
     // Sessions that others have replaced, while their writers still have to be told.
     std::vector<Entry> lost;
   };
-  struct Work {
-    std::vector<Session> full;
-    std::vector<FileKey> closed;
+  struct Full {
+    std::vector<Session> sessions;
     bool is_ending = false;
+  };
+  struct Closed {
+    std::vector<FileKey> files;
+    bool is_ending = false;
+  };
+  struct Compaction {
+    std::deque<FileKey> files;
+    std::optional<FileKey> running;
+    bool is_ending = false;
+    [[nodiscard]] bool has(const FileKey& key) const {
+      return running == key || std::ranges::find(files, key) != files.end();
+    }
   };
 
   // The session of a file, and the counter of sessions begun and ended.  Several files share a
@@ -112,11 +132,16 @@ class WriteSessionTable {
 
   Status make_room(FrameWriteSession& session, std::uint64_t needed, unsigned attempt);
   static bool close_lost(State& state, const Session& session);
-  void serve();
+  void start_threads();
+  void store_full();
+  void commit_closed();
+  void compact_closed();
   void end_closed(const std::vector<FileKey>& keys);
+  void end_or_compact(const FileKey& key);
   void end_entry(const FileKey& key);
   [[nodiscard]] std::vector<Session> all() const;
-  void commit_together(std::vector<Session> sessions);
+  void commit_together(const std::vector<Session>& sessions);
+  void commit_alone(FrameWriteSession& session);
 
   Log& log_;
   const std::chrono::milliseconds interval_;
@@ -129,8 +154,10 @@ class WriteSessionTable {
   std::array<Generation, kGenerations> generations_{};
   Guarded<State> state_;
   CommitLock opening_;  // keeps make() from using a state that another session has replaced
-  Guarded<Work> work_;
-  std::jthread thread_;
+  Guarded<Full> full_;
+  Guarded<Closed> closed_;
+  Guarded<Compaction> compaction_;
+  std::array<std::jthread, 3> threads_;
 };
 
 }  // namespace framefs::fs

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
@@ -13,9 +14,11 @@
 #include <vector>
 
 #include "codec/core/byte_reader.h"
+#include "fs/core/may_wait.h"
 #include "tests/support/file_size_limit.h"
 #include "tests/support/random_seed.h"
 #include "tests/support/temp_directory.h"
+#include "tests/support/threads.h"
 #include "tests/unit/fs/write_mount.h"
 
 namespace framefs::fs {
@@ -582,6 +585,111 @@ TEST_CASE("frame_edit: a commit of many chunks with few written bytes takes litt
   CHECK(mount.overlay().used() <= kCount * 8192);
   REQUIRE(session->commit(false));
   CHECK(read_stored(path) == plain);
+}
+
+// The first commit has begun and waits for a sync that it shares with other frames.
+TEST_CASE("frame_edit: a commit does not wait for a sync that another commit shares",
+          "[fs][frame_edit][race]") {
+  const bool sparse = GENERATE(false, true);
+  CAPTURE(sparse);
+  const test::TempDirectory folder;
+  const auto path = folder.path() / "x.b2frame";
+  WriteMount mount;
+  mount.create(path, params_of(codec::CodecId::lz4, 1, 4096), sparse);
+  const auto session = mount.open(path);
+  const auto first = noise(10'000, 1);
+  write_at(*session, 0, first);
+  const auto begun = session->begin_commit();
+  REQUIRE(begun);
+  REQUIRE(*begun);
+  CHECK(read_stored(path).empty());
+  auto plain = test::Bytes(first.begin(), first.end());
+  const auto second = noise(100, 2);
+  write_at(*session, 50, second);
+  std::ranges::copy(second, plain.begin() + 50);
+  bool is_committed = false;
+  test::finish_in_time("commit", [&] { is_committed = session->commit(true).has_value(); });
+  CHECK(is_committed);
+  CHECK(read_stored(path) == plain);
+  // The sync of the first commit comes too late, and its failure is not that of this frame.
+  CHECK(session->finish_commit(**begun, system_error_of(EIO, "syncfs")));
+  CHECK_FALSE(session->is_lost());
+  REQUIRE(session->truncate(200));
+  const auto again = session->begin_commit();
+  REQUIRE(again);
+  REQUIRE(*again);
+  bool is_truncated = false;
+  test::finish_in_time("truncate", [&] { is_truncated = session->truncate(100).has_value(); });
+  CHECK(is_truncated);
+  CHECK(read_stored(path).size() == 200);
+  REQUIRE(session->finish_commit(**again, {}));
+  REQUIRE(session->commit(false));
+  plain.resize(100);
+  CHECK(read_stored(path) == plain);
+}
+
+TEST_CASE("frame_edit: a compaction can be interrupted before each of its steps",
+          "[fs][frame_edit][unit]") {
+  constexpr std::uint64_t kChunk = 65536;
+  constexpr std::uint64_t kCount = 40;
+  bool is_interrupted = true;
+  for (int steps = 0; is_interrupted; ++steps) {
+    CAPTURE(steps);
+    REQUIRE(steps < 100);
+    const test::TempDirectory folder;
+    const auto path = folder.path() / "x.b2frame";
+    WriteMount mount;
+    mount.create(path, params_of(codec::CodecId::lz4, 1, kChunk), false);
+    const auto session = mount.open(path);
+    const auto content = noise(kCount * kChunk, 1);
+    auto plain = test::Bytes(content.begin(), content.end());
+    write_at(*session, 0, content);
+    REQUIRE(session->commit(true));
+    // All but some of the last chunks become holes.
+    REQUIRE(session->zero(0, (kCount - 6) * kChunk));
+    std::fill_n(plain.begin(), (kCount - 6) * kChunk, std::byte{0});
+    REQUIRE(session->commit(true));
+    CHECK(session->may_want_compaction());
+    int calls = 0;
+    REQUIRE(session->compact(false, [&] { return calls++ >= steps; }));
+    is_interrupted = calls > steps;
+    REQUIRE(read_stored(path) == plain);
+    REQUIRE(read_session(*session, 0, plain.size()) == plain);
+    const auto more = noise(kChunk, 2);
+    write_at(*session, 3 * kChunk, more);
+    std::ranges::copy(more, plain.begin() + 3 * kChunk);
+    REQUIRE(session->commit(true));
+    REQUIRE(read_stored(path) == plain);
+    REQUIRE(session->compact(true));
+    REQUIRE(read_stored(path) == plain);
+    REQUIRE(read_session(*session, 0, plain.size()) == plain);
+    CHECK(std::filesystem::file_size(path) < 8 * kChunk + 4096);
+  }
+}
+
+TEST_CASE("frame_edit: where a thread must not wait, nothing is changed",
+          "[fs][frame_edit][unit]") {
+  const test::TempDirectory folder;
+  const auto path = folder.path() / "x.b2frame";
+  WriteMount mount;
+  mount.create(path, params_of(codec::CodecId::lz4, 1, 65536), false);
+  const auto session = mount.open(path);
+  const auto other = mount.open(path);  // as another process
+  auto owned = other->begin_change();
+  REQUIRE(owned);
+  const auto bytes = noise(1u << 20, 1);
+  write_at(*session, 0, bytes);
+  const NoWaitScope scope;
+  CHECK_FALSE(scope.has_refused());
+  CHECK_FALSE(session->begin_change());
+  CHECK(scope.has_refused());
+  CHECK(session->nbytes() == bytes.size());
+  {
+    const NoWaitScope inner;
+    CHECK_FALSE(session->flush(ChunkOverlay::Which::all));
+    CHECK(inner.has_refused());
+    CHECK(session->used_bytes() >= bytes.size());
+  }
 }
 
 TEST_CASE("frame_edit: a write without room changes nothing", "[fs][frame_edit][unit]") {

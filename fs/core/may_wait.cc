@@ -1,0 +1,33 @@
+#include "fs/core/may_wait.h"
+
+#include <cerrno>
+#include <utility>
+
+#include "fs/core/file.h"
+
+namespace framefs::fs {
+namespace {
+
+// Each thread has its own, set only by scopes. Hence mounts share no state through it.
+thread_local NoWaitScope* current = nullptr;
+
+}  // namespace
+
+NoWaitScope::NoWaitScope() noexcept : outer_(std::exchange(current, this)) {}
+
+NoWaitScope::~NoWaitScope() { current = outer_; }
+
+bool may_wait() noexcept { return current == nullptr; }
+
+bool has_refused_to_wait() noexcept { return current != nullptr && current->has_refused(); }
+
+void repeat_later() noexcept {
+  if (current != nullptr) current->is_to_be_repeated_ = true;
+}
+
+codec::Status would_wait() noexcept {
+  if (current != nullptr) current->has_refused_ = true;
+  return system_error_of(EAGAIN, "an operation that would have to wait");
+}
+
+}  // namespace framefs::fs
