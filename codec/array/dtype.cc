@@ -16,7 +16,8 @@ using Kind = PythonLiteral::Kind;
 using Value = PythonLiteral::Value;
 
 constexpr std::uint64_t kMaxItemBytes = std::numeric_limits<std::int32_t>::max();
-// Of an array and its items together.  Source: NumPy before 2.0, NPY_MAXDIMS.
+// The limit on the dimensions of an array and of its items together.  Source: NumPy before 2.0,
+// NPY_MAXDIMS.
 constexpr std::size_t kNumpyMaxDims = 32;
 
 // A dtype in the form that is written.

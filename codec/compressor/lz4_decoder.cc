@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint32_t kLowHalf = 15;
 constexpr std::uint32_t kLengthGoesOn = 255;
 constexpr std::size_t kShortestMatch = 4;
-constexpr std::size_t kLongestShortMatch = 18;  // the longest that a token counts alone
+constexpr std::size_t kLongestShortMatch = 18;  // the longest whose length fits in a token
 constexpr std::size_t kDistanceBytes = 2;
 // The last match must begin and end at least this many bytes before the end of the output.  The
 // library's decoder, and therefore other readers, refuse other streams.  Source:
@@ -26,7 +26,7 @@ constexpr std::size_t kDistanceBytes = 2;
 constexpr std::size_t kLastMatchBytes = 12;
 constexpr std::size_t kLastLiterals = 5;
 
-// The number of literals that a token counts alone, copied in one move.
+// Literals whose number fits in a token are copied in one move of this size.
 constexpr std::size_t kShortLiterals = 16;
 // A token, the bytes that a copy of literals may read too far, and a distance.
 constexpr std::size_t kInputMargin = 1 + kStride + kDistanceBytes;

@@ -28,7 +28,7 @@ Result<ContainerTree> ContainerTree::make(std::vector<Leaf> leaves, const Contai
   for (NodeId id = 0; id < tree.nodes_.size(); ++id) {
     if (tree.nodes_[id].is_directory) tree.fill(id, spans[id], spans);
     if (tree.nodes_.size() > std::min(limits.tree_nodes, kMaxNodes)) {
-      return fail(Errc::over_limit, "store tree");
+      return fail(Errc::over_limit, "container tree");
     }
   }
   return tree;

@@ -12,12 +12,12 @@
 namespace framefs::codec {
 namespace {
 
-// Of nested msgpack containers.  The values that are used are three deep.
+// The limit on nested maps and arrays.  The values that are used are three deep.
 constexpr std::size_t kMaxDepth = 16;
 
-// Receives the document value by value and keeps what a node needs.  When a member function returns
-// false, the parse ends and error() has the reason.  Allocations are bounded by the bytes already
-// read.
+// Receives the document value by value and keeps the values that describe a node.  When a member
+// function returns false, the parse ends and error() has the reason.  Allocations are bounded by
+// the bytes already read.
 //
 //   {"embed_map": {"/key": {"offset": 0, "length": 832}, ...}, "current_offset": 832}
 //    ^ depth 1     ^ depth 2 ^ depth 3
@@ -65,10 +65,10 @@ class EmbedMapVisitor : public msgpack::null_visitor {
   }
 
   void parse_error(std::size_t /*parsed*/, std::size_t /*at*/) {
-    refuse(Errc::bad_field, "store metadata");
+    refuse(Errc::bad_field, "container metadata");
   }
   void insufficient_bytes(std::size_t /*parsed*/, std::size_t /*at*/) {
-    refuse(Errc::truncated, "store metadata");
+    refuse(Errc::truncated, "container metadata");
   }
 
   bool start_map(std::uint32_t /*pairs*/) {
@@ -81,7 +81,7 @@ class EmbedMapVisitor : public msgpack::null_visitor {
     return open_container();
   }
   bool start_array(std::uint32_t /*items*/) {
-    if (depth_ == 0) return refuse(Errc::bad_field, "store metadata");
+    if (depth_ == 0) return refuse(Errc::bad_field, "container metadata");
     if (depth_ == 1 && is_embed_map()) return refuse(Errc::bad_field, "embed map");
     return open_container();
   }
@@ -114,14 +114,14 @@ class EmbedMapVisitor : public msgpack::null_visitor {
   }
 
   bool scalar() {
-    if (depth_ == 0) return refuse(Errc::bad_field, "store metadata");
+    if (depth_ == 0) return refuse(Errc::bad_field, "container metadata");
     if (depth_ == 1 && is_embed_map()) return refuse(Errc::bad_field, "embed map");
     return true;
   }
 
   bool open_container() {
-    if (in_key_) return refuse(Errc::bad_field, "store metadata key");  // not from Python
-    if (depth_ == kMaxDepth) return refuse(Errc::over_limit, "store metadata nesting");
+    if (in_key_) return refuse(Errc::bad_field, "container metadata key");  // not from Python
+    if (depth_ == kMaxDepth) return refuse(Errc::over_limit, "container metadata nesting");
     ++depth_;
     return true;
   }
@@ -167,7 +167,7 @@ class EmbedMapVisitor : public msgpack::null_visitor {
   bool has_map_ = false;
 
   // The position in the document.  The string views point into the document.
-  std::size_t depth_ = 0;  // number of open msgpack containers
+  std::size_t depth_ = 0;  // number of open maps and arrays
   bool in_key_ = false;
   bool in_embed_map_ = false;
   bool node_is_map_ = false;
@@ -192,7 +192,7 @@ Result<EmbedMap> parse_embed_map(std::span<const std::byte> metadata, std::uint6
     error.at = end;
     return std::unexpected(error);
   }
-  if (end != metadata.size()) return fail(Errc::bad_field, "store metadata", end);
+  if (end != metadata.size()) return fail(Errc::bad_field, "container metadata", end);
   if (!visitor.has_map()) return fail(Errc::bad_field, "embed map", end);
   return visitor.take();
 }

@@ -5,11 +5,11 @@
 namespace framefs::codec {
 namespace {
 
-// After so much work the budget asks whether the result is still wanted: it takes about a
-// millisecond.
+// The budget asks once per this number of units, about a millisecond of work, whether the result is
+// still wanted.
 constexpr std::uint64_t kUnitsPerQuestion = 1u << 20;
 
-// Compared by address: no file's error has them.
+// Errors with these texts are recognised by address, because no error of a file has them.
 constexpr const char* kTooMuchWork = "decoded bytes that one request may cost";
 constexpr const char* kInterrupted = "interrupted request";
 

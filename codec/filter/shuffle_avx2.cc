@@ -148,7 +148,7 @@ void gather_groups(const std::byte* in, std::size_t stride, std::size_t width, s
 void write_rows_of_16(const GroupRun& left, const GroupRun& right, std::size_t n, std::byte* out,
                       std::size_t pitch) {
   for (std::size_t half = 0; half < n / 16; ++half) {
-    // Of tile half / 2: its low lanes hold elements 0..15, its high lanes elements 16..31.
+    // The tile is half / 2: its low lanes hold elements 0..15, its high lanes elements 16..31.
     const std::size_t at = half / 2 * kTile * kGroup + half % 2 * 16;
 #pragma GCC unroll 8
     for (std::size_t k = 0; k < 8; ++k) {

@@ -8,7 +8,7 @@
 namespace framefs::codec {
 namespace {
 
-// No position in the frame is then certain, so that nothing of it is read.
+// The position of no chunk is certain then, so no byte of the frame is read.
 std::unexpected<Error> sizes_disagree(const Frame& frame) {
   return fail_value(Errc::bad_field, "uncompressed_size", 30,
                     static_cast<std::int64_t>(frame.nbytes()));
@@ -27,8 +27,8 @@ Result<ChunkOffsets> ChunkOffsets::make(const Frame& frame, const ByteSource& ch
     return fail_value(Errc::over_limit, "number of chunks", 0,
                       static_cast<std::int64_t>(frame.chunk_count()));
   }
-  // Each chunk has a header of its own: more of them than fit there would be headers read many
-  // times.
+  // Each chunk has a header.  If the headers do not fit in the stored bytes, chunks share headers,
+  // which would be read many times.
   if (frame.chunk_count() > frame.header().cbytes / kShortHeaderBytes) {
     return fail_value(Errc::bad_field, "number of chunks", 0,
                       static_cast<std::int64_t>(frame.chunk_count()));

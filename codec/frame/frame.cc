@@ -33,10 +33,10 @@ constexpr std::uint8_t kIndexTypesize = 8;
 constexpr std::uint32_t kSpecialShift = 56;
 
 // Limits of an index in memory and time.  The reference library makes blocks of 32 KiB to 4 MiB
-// (stune.c), so of the longest index it writes 65,000 blocks.
+// (stune.c), so its longest index has 65,000 blocks.
 constexpr std::uint64_t kMaxIndexBlockBytes = 16u << 20;
 constexpr std::uint64_t kMaxIndexTableBytes = 1u << 20;
-// Tables of more are not held by each open frame.
+// Larger tables of an index are not kept while a frame is open.
 constexpr std::uint64_t kKeptIndexBytes = 64u << 10;
 // Entries that are decoded and kept together, at least.
 constexpr std::uint64_t kMinWindowEntries = 8192;
@@ -182,8 +182,8 @@ Status Frame::load_index(const ByteSource& source, std::uint64_t trailer_at, con
   return {};
 }
 
-// An index is decoded piece by piece, and its tables are held as long as the frame is open: neither
-// may be large because a few bytes of the file say so.
+// An index is decoded in pieces, and its tables are kept while the frame is open.  A few bytes of a
+// file must not make the pieces or the tables large.
 Result<Chunk> Frame::open_index(const ByteSource& source, const Limits& limits) const {
   Limits own = limits;
   own.block_bytes = std::min<std::uint64_t>(limits.block_bytes, kMaxIndexBlockBytes);

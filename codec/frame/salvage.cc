@@ -29,7 +29,7 @@ struct Head {
   ChunkContext context;
 };
 
-// Accepts a header of which only the magic was overwritten.
+// Accepts a header in which only the magic was overwritten.
 std::optional<FrameHeader> parse_with_magic(std::array<std::byte, kFrameFixedHeaderBytes> head) {
   constexpr std::string_view kMagic =
       "\x9e\xa8"
