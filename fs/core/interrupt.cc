@@ -7,7 +7,7 @@
 namespace framefs::fs {
 namespace {
 
-// Each thread has its own, set only by scopes. Hence mounts share no state through it.
+// Each thread has its own pointer, and only scopes set it. Hence mounts share no state through it.
 thread_local const InterruptScope::Asked* current = nullptr;
 
 }  // namespace

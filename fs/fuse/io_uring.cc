@@ -9,7 +9,7 @@ codec::Result<std::string> io_uring_option() { return ",io_uring"; }
 void check_io_uring(const fuse_conn_info& connection, fs::Log& log) {
   if ((connection.capable & FUSE_CAP_OVER_IO_URING) != 0) return;
   log.warn(
-      "requests do not come by io_uring: mount again after, as root: "
+      "the kernel does not offer io_uring; to enable it, run as root and mount again: "
       "echo Y > /sys/module/fuse/parameters/enable_uring");
 }
 

@@ -40,7 +40,7 @@ void raise_kernel_readahead(const std::filesystem::path& mountpoint, const Watch
   const auto device = ask_device(mountpoint);
   if (!device || (watchdog != nullptr && watchdog->set_readahead(*device, kReadAheadKib))) return;
   log.info(fmt::format(
-      "sequential reads are faster after, as root: echo {} > /sys/class/bdi/{}:{}/read_ahead_kb",
+      "for faster sequential reads, run as root: echo {} > /sys/class/bdi/{}:{}/read_ahead_kb",
       kReadAheadKib, major(*device), minor(*device)));
 }
 

@@ -38,7 +38,7 @@ void op_getattr(fuse_req_t req, fuse_ino_t node, fuse_file_info*) {
 
 void op_statfs(fuse_req_t req, fuse_ino_t) {
   answer_for<RemoteMount>(req, "statfs", [&](RemoteMount&) -> Result<RemoteAnswer> {
-    // A store has no free space that it could tell.
+    // A server reports no free space.
     struct statvfs st{};
     st.f_bsize = st.f_frsize = 4096;
     st.f_namemax = 255;

@@ -15,7 +15,7 @@
 namespace framefs::fuse {
 namespace {
 
-// Operations wait for the network rather than for a processor, so that many run concurrently.
+// Many operations run concurrently, because they wait for the network rather than for a processor.
 constexpr std::size_t kMaxServing = 128;
 constexpr unsigned kMaxBackground = 128;
 
@@ -53,7 +53,8 @@ Status serve_remote_mount(const fs::MountOptions& options, const net::AwsEnviron
     signals.start();
     const auto served = RequestLoop(session, kMaxServing).run();
     signals.stop();
-    // Must come before the announcer is joined: its request may be one that will get no answer.
+    // Must come before the announcer is joined, because the announcer may wait for an answer that
+    // will not come.
     unmount_session(session, dog);
     return served;
   });

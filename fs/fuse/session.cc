@@ -38,9 +38,9 @@ void op_init(void* data, fuse_conn_info* connection) {
   unsigned wanted = FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE | FUSE_CAP_PARALLEL_DIROPS;
   if (mount.writeback) wanted |= FUSE_CAP_WRITEBACK_CACHE;
   connection->want |= wanted & connection->capable;
-  // Without these flags, the kernel clears setuid and setgid bits itself when a caller writes; that
-  // decision belongs to the kernel. The kernel also truncates by setattr() alone, which clears
-  // these bits too.
+  // Without HANDLE_KILLPRIV, the kernel clears the setuid and setgid bits of a file that a caller
+  // writes; it knows the rights of the caller.  Without ATOMIC_O_TRUNC, the kernel truncates by
+  // setattr() alone, for which it clears these bits too.
   connection->want &= ~unsigned{FUSE_CAP_HANDLE_KILLPRIV | FUSE_CAP_ATOMIC_O_TRUNC};
   mount.passthrough.negotiate(*connection, mount.writeback);
   if (mount.io_uring) check_io_uring(*connection, mount.log);
@@ -86,7 +86,8 @@ Status serve(Mount& mount, const fs::MountOptions& options,
   });
   const auto served = RequestLoop(session).run();
   mount.stale_pages.settle();
-  // Must come before the announcer is joined: its request may be one that will get no answer.
+  // Must come before the announcer is joined, because the announcer may wait for an answer that
+  // will not come.
   if (needs) {
     // False if another program has unmounted.
     static_cast<void>(watchdog->unmount(is_connected(session)));

@@ -42,10 +42,8 @@ std::string escaped(const std::string& value) {
 Result<Watchdog> start_watchdog(const fs::MountOptions& options, fs::Log& log) {
   auto watchdog = Watchdog::start(options.mountpoint);
   if (!watchdog) {
-    log.warn(
-        "should this daemon be killed, its mount will stay behind, as its watchdog did not "
-        "start: " +
-        fs::describe(watchdog.error()));
+    log.warn("the watchdog did not start, so the mount stays behind if the daemon is killed: " +
+             fs::describe(watchdog.error()));
   }
   return watchdog;
 }

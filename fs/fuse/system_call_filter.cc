@@ -180,7 +180,7 @@ constexpr const char* kAllowed[] = {
     "getrlimit",
     "getsid",
     "getuid",
-    // Waiting for descriptors; the helper and the system's log, which are local sockets.
+    // Waiting for descriptors.  The watchdog and syslog, which are reached by local sockets.
     "connect",
     "epoll_create1",
     "epoll_ctl",

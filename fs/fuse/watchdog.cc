@@ -257,7 +257,8 @@ void note_number(Message& message, std::string_view text) {
   }
 }
 
-// Serves the messages of the socket until the daemon closes it. Returns what the daemon has sent.
+// Serves the messages of the socket until the daemon closes it.  Returns the messages of the
+// daemon.
 Message serve_daemon(int socket) {
   Message message;
   std::array<char, 2 * PATH_MAX> packet{};

@@ -24,7 +24,7 @@ Error error_of(CURLcode code) {
   const auto of = [](int error, const char* what) {
     return fs::system_error_of(error, what).error();
   };
-  // The codes that are told apart are those to which a user or a retry responds differently.
+  // Only those codes are distinguished that a user or a retry handles differently.
   if (code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY) {
     return of(EHOSTUNREACH, "name resolution");
   }

@@ -180,7 +180,7 @@ std::uint64_t DiskCache::index_segment(std::uint32_t number) {
 
 bool DiskCache::evict_one() {
   const auto victim = state_.with([](State& state) -> std::optional<Segment> {
-    // Each segment that was used gets one second chance.
+    // Each segment that was used since the last round gets a second chance.
     for (auto left = state.segments.size(); left > 0 && state.segments.front().was_used; --left) {
       state.segments.front().was_used = false;
       state.segments.push_back(state.segments.front());

@@ -14,7 +14,7 @@ constexpr double kFirstBucketS = 64e-6;
 // The number of samples that count; older samples fade.
 constexpr double kRememberedSamples = 1000;
 constexpr double kFewSamples = 32;
-// A body below this says little about the rate.
+// A smaller body gives no useful estimate of the rate.
 constexpr std::uint64_t kRateBytes = 64 << 10;
 constexpr duration<double> kWindow{0.25};
 // The rate before the first measurement.
@@ -53,7 +53,7 @@ void LatencyModel::note(std::uint64_t bytes, Duration first_byte, Duration total
   }
 
   if (now - window_begin_ > kWindow) {
-    // A window that contains a pause says less than the window before it.
+    // A window that contains a pause underestimates the rate; the window before it is better.
     const double rate = static_cast<double>(window_bytes_) / seconds(now - window_begin_);
     total_rate_ = std::max(rate, 0.9 * total_rate_);
     window_begin_ = now;

@@ -271,7 +271,7 @@ Status RangeScheduler::read_once(const Object& object, std::span<const Want> wan
     const auto part = wait_for(flight);
     if (!part) {
       status = std::unexpected(part.error());
-      // A request of another reader may have begun long before this read.
+      // Another reader may have sent this request long ago, so that its time was nearly over.
       may_retry = std::ranges::find(made, flight) == made.end() && part.error().sys == EIO;
       break;
     }
@@ -319,7 +319,7 @@ void RangeScheduler::expect(const Object& object, std::span<const ByteRange> ran
     return plan(state, *object, cover, Priority::prefetch);
   });
   launch(object, made);
-  // The request is for a reader who is about to read.
+  // The caller is about to read these ranges, so the requests are not mere prefetches.
   std::vector<RequestQueue::Id> raised;
   state_.with([&](State&) {
     for (const auto& flight : made) {

@@ -88,7 +88,7 @@ auto RequestQueue::take_next(State& state, Time now, Id& id) -> std::shared_ptr<
       id = queue.front();
       queue.pop_front();
       const auto found = state.works.find(id);
-      // The work was cancelled, or was raised and sent from the other queue.
+      // The call was cancelled, or was raised and sent from the other queue.
       if (found == state.works.end() || !found->second->attempts.empty()) continue;
       begin_attempt(state, *found->second, now);
       return found->second;
@@ -148,11 +148,11 @@ void RequestQueue::note_ticket(Id id, std::uint64_t attempt, Transport::Ticket t
     if (place != attempts.end()) place->ticket = ticket;
     return true;
   });
-  // The work ended while the request was being handed over.
+  // The call ended while the request was being handed over.
   if (!wanted) transport_.cancel(ticket);
 }
 
-// Replaces the timer of a work, if the work still exists.
+// Replaces the timer of a call, if the call has not ended.
 void RequestQueue::set_timer(Id id, Time when, std::function<void()> body) {
   const auto timer = transport_.call_at(when, std::move(body));
   const auto obsolete = state_.with([&](State& state) {
@@ -290,7 +290,7 @@ void RequestQueue::raise(Id id) {
     const auto found = state.works.find(id);
     if (found == state.works.end() || found->second->call.priority == Priority::demand) return;
     found->second->call.priority = Priority::demand;
-    // A work without attempts waits in a queue or for a retry.  Its place in the old queue is
+    // A call without attempts waits in a queue or for a retry.  Its place in the old queue is
     // skipped.
     if (found->second->attempts.empty() && found->second->timer == 0) state.demanded.push_back(id);
   });

@@ -16,7 +16,7 @@ Result<S3ListingPage> parse_s3_listing(std::string_view xml, std::string_view pr
   }
   const auto root = document.child("ListBucketResult");
   if (!root) return codec::fail(Errc::bad_field, "S3 listing: ListBucketResult");
-  // A store may ignore the requested encoding of names.
+  // A server may ignore the requested encoding of names.
   const bool is_encoded = std::string_view(root.child_value("EncodingType")) == "url";
   const auto relative = [&](const char* text) {
     auto key = is_encoded ? form_decode(text) : std::string(text);

@@ -202,7 +202,7 @@ Result<std::vector<RemoteEntry>> S3Store::list(const std::string& folder) {
     FRAMEFS_TRY(const auto answer, list_page(prefix, continuation, kPageKeys));
     FRAMEFS_TRY(auto page, parse_s3_listing(answer.text(), prefix));
     if (page.continuation == continuation && !continuation.empty()) {
-      return codec::fail(Errc::bad_field, "S3 listing: it does not go on");
+      return codec::fail(Errc::bad_field, "S3 listing: repeated continuation token");
     }
     std::ranges::move(page.entries, std::back_inserter(entries));
     continuation = std::move(page.continuation);

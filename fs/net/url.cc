@@ -28,7 +28,7 @@ bool is_host(std::string_view host) {
 
 Status parse_authority(std::string_view text, Url& url) {
   if (text.contains('@')) {
-    return fail(Errc::bad_field, "URL: no user or password may stand in it (use ~/.netrc)");
+    return fail(Errc::bad_field, "URL: a user name or password is not allowed (use ~/.netrc)");
   }
   auto host = text;
   const auto bracket = text.find(']');

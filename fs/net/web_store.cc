@@ -43,7 +43,7 @@ struct WebStore::CallState {
   struct Led {
     Url url;
     int redirects = 0;
-    bool is_fallback = false;  // it went back to the first place once
+    bool is_fallback = false;  // the call has gone back to its first URL
   };
   Url first;
   std::shared_ptr<fs::Guarded<Url>> place;
@@ -65,7 +65,7 @@ Url WebStore::folder_url_of(const std::string& path) const { return with_slash(u
 Verdict WebStore::judge_redirect(const HttpAnswer& answer, CallState& state) {
   return state.led.with([&](CallState::Led& led) {
     const auto target = resolve_url(led.url, answer.headers.find("location").value_or(""));
-    if (!target) return failed(EIO, "redirected to no URL of the web");
+    if (!target) return failed(EIO, "redirected to an invalid URL");
     if (led.url.scheme == "https" && target->scheme != "https") {
       return failed(EIO, "redirected from https to http");
     }

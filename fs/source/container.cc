@@ -14,7 +14,7 @@
 namespace framefs::fs {
 namespace {
 
-// Source: codec/FORMAT.md, "Stores".
+// Source: container format, "Embedded containers".
 constexpr std::string_view kMapName = "estore_metadata";
 constexpr std::string_view kEmbedSuffix = ".b2e";
 
@@ -90,8 +90,8 @@ class Container::Builder {
   Status finish() {
     FRAMEFS_TRY(container_.tree_, codec::ContainerTree::make(std::move(leaves_), {}));
     if (const auto hidden = container_.tree_->conflicts().size(); hidden > 0) {
-      log_.warn(
-          fmt::format("{}: {} members are not shown: directories have their names", name_, hidden));
+      log_.warn(fmt::format("{}: {} members are not shown, because directories have their names",
+                            name_, hidden));
     }
     return {};
   }
@@ -121,15 +121,15 @@ class Container::Builder {
     FRAMEFS_CHECK(codec::spend_work(kUnitsPerNode));
     const SharedWindow bytes(decoded, node.frame);
     const auto summary = summarise(bytes, Expected::array, container_.limits_);
-    // summarise() stops early if the request is over; its result then says nothing about the node.
+    // summarise() stops early if the request has ended; its result is then meaningless.
     FRAMEFS_CHECK(codec::check_work());
     return summary;
   }
 
   void warn_of_names(std::uint64_t refused) {
     if (refused == 0) return;
-    log_.warn(
-        fmt::format("{}: {} members are not shown: their names are no paths", name_, refused));
+    log_.warn(fmt::format("{}: {} members are not shown, because their names are not valid", name_,
+                          refused));
   }
 
   Container& container_;
@@ -186,9 +186,9 @@ Result<Container::Source> Container::open_node(const Source& file, const Node& n
     case codec::EmbedForm::embedded:
       break;
     case codec::EmbedForm::remote:
-      return codec::fail(Errc::unsupported, "node on a server");
+      return codec::fail(Errc::unsupported, "array on a server");
     case codec::EmbedForm::damaged:
-      return codec::fail(Errc::bad_field, "node of an embedded store");
+      return codec::fail(Errc::bad_field, "member of an embedded container");
   }
   return std::make_shared<const SharedWindow>(heap_bytes(file, heaps_[node.heap]), node.node.frame);
 }

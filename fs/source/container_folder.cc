@@ -13,7 +13,7 @@ std::string ContainerFolder::path_of(const std::string& name) const {
   return directory_.empty() ? name : directory_ + "/" + name;
 }
 
-// A number that, like that of a file, is the same in every mount.
+// The number is the same in every mount, like the inode number of a file.
 std::uint64_t ContainerFolder::inode_of(const std::string& path) const {
   constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15ULL;
   constexpr std::uint64_t kInsideContainer = std::uint64_t{1}

@@ -24,7 +24,7 @@ std::vector<std::byte> read_head(const codec::ByteSource& source, std::size_t si
   return head;
 }
 
-// An archive begins with a member, or is empty.  Source: codec/FORMAT.md, "Stores".
+// An archive begins with a member, or is empty.  Source: container format, "Archives".
 bool is_zip(const codec::ByteSource& source) {
   constexpr std::array kMember = {std::byte{'P'}, std::byte{'K'}, std::byte{3}, std::byte{4}};
   constexpr std::array kEmpty = {std::byte{'P'}, std::byte{'K'}, std::byte{5}, std::byte{6}};

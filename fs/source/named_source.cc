@@ -50,7 +50,7 @@ Result<NamedSource> open_entry(const stdfs::path& path, std::uint64_t offset,
   }
   auto origin = source.origin(offset, path.string());
   if (!origin && source.is_sparse() && origin.error().sys == ENOENT) {
-    return system_error_of(EISDIR, "no frame");
+    return system_error_of(EISDIR, "not a frame");
   }
   if (!origin) return std::unexpected(origin.error());
   return NamedSource{path, entry, {}, std::move(*origin)};

@@ -17,8 +17,8 @@ namespace {
 // O_NONBLOCK: the file may have been replaced by a fifo since it was examined.
 constexpr int kFileFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
 
-// Whether every later change of the file changes its times.  The times have the resolution of this
-// clock: a file that changes twice within one tick looks the same after both changes.
+// Whether every later change of the file will change its times.  File times advance with the ticks
+// of this clock: two changes within one tick leave the same times.
 bool is_settled(const struct stat& stat) {
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME_COARSE, &now);

@@ -13,7 +13,7 @@
 namespace framefs::fs {
 namespace {
 
-// Source: sparse frames, "Chunk files".
+// Source: frame format, "Sparse frames".
 bool is_chunk_file(std::string_view name) {
   constexpr std::string_view kSuffix = ".chunk";
   constexpr std::size_t kDigits = 8;

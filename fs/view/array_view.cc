@@ -15,8 +15,8 @@ namespace {
 
 using codec::ArrayLayout;
 
-// Shares of the cache's budget. The first is what one read may pin at a time. The second is what
-// may be taken by the blocks that a reader of the whole array needs again.
+// Shares of the cache's budget.  The first is for the blocks that one read pins at a time.  The
+// second is for the blocks that a reader of the whole array needs again.
 constexpr std::uint64_t kBatchShare = 4;
 constexpr std::uint64_t kBandShare = 2;
 

@@ -39,7 +39,7 @@ struct FrameView::Plan {
   [[nodiscard]] bool is_full() const noexcept { return result.spans.size() >= kMaxPieces; }
 };
 
-// Plans a chunk of which no block needs decoding.
+// Plans a chunk whose blocks need no decoding.
 Status FrameView::plan_without_decoding(Plan& plan, const codec::Chunk& chunk, ChunkIndex index,
                                         ByteRange wanted) const {
   auto& spans = plan.result.spans;
@@ -203,8 +203,8 @@ Status FrameView::fill_gaps(Plan& plan) const {
     const auto whole = blocks[i]->view();
     spans[span] = whole.subspan(within.offset, within.size);
     owners.push_back(std::move(blocks[i]));
-    // The block may be evicted: its last byte is in the reply, and the kernel's page cache has the
-    // rest or was never asked for it.
+    // The block may be evicted: its last byte is in this reply, and the kernel has read the bytes
+    // before it or does not need them.
     const bool is_end = within.offset + within.size == whole.size();
     if (is_end) frame_->release_with(served, plan.requests[i]);
   }

@@ -46,7 +46,8 @@ Result<std::unique_ptr<ContiguousBackend>> ContiguousBackend::open(
   if (!is_header_of(header, made->state_.head())) return changed_while_opening();
   made->end_at_open_ = tail_at;
   made->entries_at_open_ = std::move(entries);
-  // Bytes behind the frame may belong to the state before, and a crash may bring that state back.
+  // Bytes behind the frame may belong to the previous state, and after a crash the frame may be in
+  // that state again.
   FRAMEFS_TRY(const auto size, made->file_->size());
   made->allocation_.with([&](Allocation& all) {
     all.space = codec::FrameSpace(std::max(header.frame_len, size));

@@ -27,7 +27,8 @@ bool OverlayBudget::has_room(const State& now, std::uint64_t own, std::uint64_t 
   const auto reserved = limit_ / kReservedShare;
   if (is_oversized(bytes)) return now.oversized == 0 && now.used <= limit_ - reserved;
   if (now.used + bytes <= limit_ - reserved) return true;
-  // All frames that have bytes share the reserved part with the next frame.
+  // Each frame that has bytes gets an equal share of the reserved part, and one share stays free
+  // for the next frame.
   return now.used + bytes <= limit_ && own + bytes <= reserved / (now.frames + 1);
 }
 

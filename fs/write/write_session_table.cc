@@ -60,7 +60,7 @@ WriteSessionTable::~WriteSessionTable() {
     const auto synced = syncs.of(session->content_fd());
     if (!synced) log_.failure(session->name(), synced.error());
     if (!synced || session->is_changed()) {
-      log_.warn(session->name() + ": what was written last is lost");
+      log_.warn(session->name() + ": the latest writes are lost");
     }
   }
 }
@@ -221,7 +221,7 @@ void WriteSessionTable::commit_together(const std::vector<Session>& sessions) {
         if (!was_lost) log_.failure(session->name(), begun.error());
       } else if (*begun) {
         // Also commits a file whose last name is gone: processes that have it open still read it,
-        // and a crash may bring the name back.
+        // and after a crash the file may have its name again.
         commits.emplace_back(session, **begun);
       }
     }
@@ -291,8 +291,8 @@ void WriteSessionTable::end_entry(const FileKey& key) {
   const auto session = find(key);
   if (!session) return;
   const bool is_gone = is_unlinked(*session);
-  // This comes before another session of the file can begin: that session would already treat as
-  // free what is removed here.
+  // This comes before another session of the file can begin, because that session already treats
+  // the space as free that is released here.
   session->release_old_states();
   Session ended;  // destroyed after the lock
   FileIdentity identity;
@@ -308,7 +308,7 @@ void WriteSessionTable::end_entry(const FileKey& key) {
   });
   if (!ended) return;
   if (ended->has_lost_bytes() && !is_gone) {
-    log_.warn(ended->name() + ": what was written last is lost");
+    log_.warn(ended->name() + ": the latest writes are lost");
   }
   on_end_(key, identity);
 }
