@@ -67,8 +67,7 @@ unsigned milliseconds(double seconds) { return static_cast<unsigned>(std::lround
 
 void add_write_options(CLI::App& app, Command& command, Given& given) {
   auto& write = command.mount.write;
-  app.add_flag("--ro,!--rw", command.mount.read_only,
-               "Allow no changes, or all that SOURCE allows");
+  app.add_flag("--ro,!--rw", command.mount.read_only, "Mount read-only, or writable if SOURCE is");
   const auto check_rule = [&defaults = write.defaults](const std::string& text) {
     const auto rule = parse_new_file_rule(text, defaults);
     return rule ? std::string() : rule.error();
@@ -83,7 +82,7 @@ void add_write_options(CLI::App& app, Command& command, Given& given) {
       ->allow_extra_args(false)
       ->option_text("GLOB");
   app.add_flag("--writeback", command.mount.writeback,
-               "Let the kernel collect written data before it passes them on");
+               "Let the kernel collect written data before it sends them");
   app.add_option("--overlay-size", write.overlay_bytes,
                  "Memory for written data, such as 64M or 2G")
       ->transform(size_text())
@@ -132,10 +131,10 @@ void add_attribute_options(CLI::App& app, Command& command) {
   app.add_option("--uid", mount.uid, "Show this user as the owner of all files")
       ->check(whole_number(0, kMaxId))
       ->option_text("ID");
-  app.add_option("--gid", mount.gid, "Show this group as that of all files")
+  app.add_option("--gid", mount.gid, "Show this group as the group of all files")
       ->check(whole_number(0, kMaxId))
       ->option_text("ID");
-  app.add_option("--umask", mount.mode_mask, "Show no file with these bits of its mode")
+  app.add_option("--umask", mount.mode_mask, "Remove these bits from all modes that are shown")
       ->transform(octal_mode())
       ->option_text("MODE");
   app.add_flag("--list-info", mount.list_info,
@@ -165,7 +164,7 @@ void add_options(CLI::App& app, Command& command, Given& given) {
                  "A directory, one frame, one container, or a URL: s3://, http(s)://, dav(s)://")
       ->required();
   app.add_option("MOUNTPOINT", command.mount.mountpoint,
-                 "A directory; for one frame, a regular file will do")
+                 "A directory, or for one frame a regular file")
       ->required();
   app.add_flag("-f,--foreground", command.foreground, "Stay in the foreground, log to stderr");
   add_view_options(app, command, given);

@@ -52,7 +52,7 @@ constexpr std::array kSubcommands = {
     Subcommand{"list", "list mounts with their daemons", run_list, list_syntax},
     Subcommand{"stats", "show what the daemon of a mount has done", run_stats, stats_syntax},
     Subcommand{"umount", "unmount, and wait until all is committed", run_umount, umount_syntax},
-    Subcommand{"demo", "make a small sample dataset to try everything on", run_demo, demo_syntax},
+    Subcommand{"demo", "make a small sample dataset", run_demo, demo_syntax},
     Subcommand{"completion", "print the completion script for a shell", print_completion,
                completion_syntax},
 };

@@ -32,7 +32,7 @@ fs::Result<fs::WriteTarget> open_source(const stdfs::path& path) {
     if (!fd) return fs::system_error("open");
     struct stat st{};
     if (::fstatat(fd.get(), "chunks.b2frame", &st, AT_SYMLINK_NOFOLLOW) != 0) {
-      return fs::system_error_of(EISDIR, "no frame");
+      return fs::system_error_of(EISDIR, "not a frame");
     }
     return fs::WriteTarget{.file = nullptr, .directory = std::move(fd), .name = path.string()};
   }
@@ -88,7 +88,7 @@ fs::Status FrameCompactor::check_chunks(const stdfs::path& path,
   });
   if (wrong) return std::unexpected(*wrong);
   if (const auto shared = first_shared(std::move(places))) {
-    return codec::fail(Errc::bad_field, "two chunks in one place", *shared);
+    return codec::fail(Errc::bad_field, "overlapping chunks", *shared);
   }
   return {};
 }

@@ -52,10 +52,9 @@ codec::Status make_file(const stdfs::path& top, const DemoFile& demo, fs::Worker
   return {};
 }
 
-constexpr CommandLine<std::string> kCommandLine{
-    .name = "framefs demo",
-    .about = "Makes a small dataset of frames to try everything on.",
-    .add_options = add_options};
+constexpr CommandLine<std::string> kCommandLine{.name = "framefs demo",
+                                                .about = "Makes a small sample dataset of frames.",
+                                                .add_options = add_options};
 
 }  // namespace
 

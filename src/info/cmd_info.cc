@@ -157,8 +157,9 @@ class Info {
   bool all_ = true;  // no path has failed
 };
 
-constexpr CommandLine<InfoCommand> kCommandLine{
-    .name = "framefs info", .about = "Says what is in Blosc2 frames.", .add_options = add_options};
+constexpr CommandLine<InfoCommand> kCommandLine{.name = "framefs info",
+                                                .about = "Describes Blosc2 frames and containers.",
+                                                .add_options = add_options};
 
 }  // namespace
 

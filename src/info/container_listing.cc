@@ -79,7 +79,7 @@ class Walk {
 
 ContainerSummary summarise_container(const fs::SourceEntry& entry) {
   const bool is_archive = entry.summary.content == fs::Content::zip_container;
-  return {.kind = is_archive ? "archive" : "embedded store",
+  return {.kind = is_archive ? "archive" : "embedded container",
           .stored_bytes = static_cast<std::uint64_t>(entry.stat.st_size)};
 }
 

@@ -33,7 +33,7 @@ struct UmountCommand {
 void add_options(CLI::App& app, UmountCommand& command) {
   app.add_option("MOUNTPOINT", command.mountpoints, "Mounts of framefs")->required();
   app.add_flag("-z,--lazy", command.lazy,
-               "Unmount even if files are open; the mount goes when they are closed");
+               "Unmount even if files are open; the mount ends when they are closed");
 }
 
 // Returns a pidfd of the daemon that serves a mount; empty if the daemon does not answer.
@@ -76,8 +76,7 @@ bool unmount(const std::string& path, bool lazy) {
 
 constexpr CommandLine<UmountCommand> kCommandLine{
     .name = "framefs umount",
-    .about =
-        "Unmounts, and returns when all that was written is committed and the daemon has ended.",
+    .about = "Unmounts, and returns when all written data is committed and the daemon has ended.",
     .add_options = add_options};
 
 }  // namespace

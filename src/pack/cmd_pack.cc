@@ -163,8 +163,7 @@ codec::Status remove_original(const std::filesystem::path& file, const struct st
 
 void report(const std::filesystem::path& path, const codec::Error& error) {
   const bool is_there = error.kind == codec::Errc::system && error.sys == EEXIST;
-  std::cerr << (is_there ? fmt::format("framefs: {} is there already; --force replaces it\n",
-                                       path.string())
+  std::cerr << (is_there ? fmt::format("framefs: {} exists; --force replaces it\n", path.string())
                          : fmt::format("framefs: {}: {}\n", path.string(), cause_text(error)));
 }
 

@@ -88,7 +88,7 @@ std::optional<std::string> contradiction(const UnpackCommand& command) {
   for (const auto& frame : command.frames) {
     if (!is_tree(frame)) continue;
     if (!command.out.empty() && !is_file && !is_directory) {
-      return fmt::format("{} is a directory, and does not go to a stream", frame);
+      return fmt::format("{} is a directory, which cannot go to a stream", frame);
     }
     if (!command.out.empty() && lies_in_tree(command.out, frame)) {
       return fmt::format("{} lies in {}, which is to be unpacked", command.out, frame);
@@ -147,9 +147,8 @@ class Unpack {
         .finish = {}};
     const auto report = [](const stdfs::path& path, const codec::Error& error) {
       const bool is_there = error.kind == codec::Errc::system && error.sys == EEXIST;
-      print_messages({is_there
-                          ? fmt::format("{} is there already; --force replaces it", path.string())
-                          : fmt::format("{}: {}", path.string(), cause_text(error))});
+      print_messages({is_there ? fmt::format("{} exists; --force replaces it", path.string())
+                               : fmt::format("{}: {}", path.string(), cause_text(error))});
     };
     TreeTransfer transfer(command_.tree, converter, report, [this] { return is_stopped(); });
     transfer.run(top, out_tree(command_.out, top, command_.frames.size() > 1));
@@ -204,13 +203,14 @@ class Unpack {
   std::optional<stdfs::path> target_of(const std::string& frame, const UnpackSource& source) {
     if (command_.out == kStandardOutput) {
       if (!source.is_directory) return stdfs::path(kStandardOutput);
-      print_messages({fmt::format("{}: a store is a folder, and goes to no stream", frame)});
+      print_messages({fmt::format(
+          "{} is a container, which unpacks to a directory and not to a stream", frame)});
       return std::nullopt;
     }
     if (!command_.out.empty() && !out_is_directory_) return checked(frame, command_.out);
     if (source.name.empty()) {
       print_messages(
-          {fmt::format("{}: its name says nothing of how to call the file: -o NAME", frame)});
+          {fmt::format("{}: no file name follows from this name; -o NAME gives one", frame)});
       return std::nullopt;
     }
     const auto folder = out_is_directory_ ? stdfs::path(command_.out) : source.file.parent_path();
@@ -221,7 +221,7 @@ class Unpack {
   static std::optional<stdfs::path> checked(const std::string& frame, const stdfs::path& target) {
     std::error_code none;
     if (!stdfs::equivalent(frame, target, none)) return target;
-    print_messages({fmt::format("{}: is the frame itself", target.string())});
+    print_messages({fmt::format("{} is the frame itself", target.string())});
     return std::nullopt;
   }
 
@@ -230,7 +230,7 @@ class Unpack {
       // The reader closed the output, which is no error to report.
       reader_is_gone_ = true;
     } else if (error.kind == codec::Errc::system && error.sys == EEXIST) {
-      print_messages({fmt::format("{} is there already; --force replaces it", path)});
+      print_messages({fmt::format("{} exists; --force replaces it", path)});
     } else {
       print_messages(log.take_failure(path, error));
     }

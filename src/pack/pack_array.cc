@@ -25,7 +25,7 @@ using codec::Status;
 // Small blocks keep reads of single items cheap.
 constexpr std::uint64_t kBlockBytes = 128u << 10;
 
-// Returns the metalayer of an array.
+// The parameters of the frame of an array.
 struct ArrayPlan {
   std::vector<std::byte> metalayer;
   codec::ArrayLayout layout;

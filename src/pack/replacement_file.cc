@@ -29,16 +29,18 @@ fs::Status check_replaceable(const std::filesystem::path& path) {
   if (S_ISLNK(st.st_mode)) {
     return fs::system_error_of(ELOOP, "is a symbolic link, which is not replaced; name its target");
   }
-  if (S_ISDIR(st.st_mode)) return fs::system_error_of(EISDIR, "is a folder, which is not replaced");
+  if (S_ISDIR(st.st_mode))
+    return fs::system_error_of(EISDIR, "is a directory, which is not replaced");
   return fs::system_error_of(ENOTSUP, "is a device or a socket, which is not replaced");
 }
 
 fs::Status sync_directory_of(const std::filesystem::path& path) {
   const auto parent = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
   const fs::UniqueFd folder(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder) return fs::system_error("open of the folder");
+  if (!folder) return fs::system_error("open of the directory");
   // Some file systems cannot sync a directory (EINVAL) and need no sync.
-  if (::fsync(folder.get()) != 0 && errno != EINVAL) return fs::system_error("fsync of the folder");
+  if (::fsync(folder.get()) != 0 && errno != EINVAL)
+    return fs::system_error("fsync of the directory");
   return {};
 }
 
