@@ -1,4 +1,4 @@
-"""Compares two builds of framefs in one run: every figure of framefs, by turns with each."""
+"""Compares two builds of framefs in one run: every figure is measured with both."""
 
 import disciplines as d
 import mounts
@@ -21,8 +21,8 @@ def _tasks(all_data, folder, programs, who):
 
 
 def run(all_data, folder, programs, before, runs, progress):
-    """Prints a row for each figure: both medians, their ratio, and the least and the most of the
-    build before, which show how much the figure varies by itself."""
+    """Prints a row for each figure: both medians, their ratio, and the minimum and maximum of the
+    old build, which show how much the figure varies by itself."""
     ours = _tasks(all_data, folder, programs, d.FRAMEFS)
     theirs = _tasks(all_data, folder, programs | {"framefs": before}, BEFORE)
     # The two programs take turns within a round.

@@ -84,7 +84,7 @@ def virtual_frame(program, reader, all_data, gib, progress):
 
 
 def random_reads(program, reader, all_data, frames, progress):
-    """The memory after random reads of several frames, of which most blocks were not cached."""
+    """The memory after random reads of several frames, most of whose blocks were not cached."""
     progress("memory after random reads")
     places = all_data.offsets("uniform", 65536)
     with mounted(program, all_data.frames) as (mountpoint, pid, _):

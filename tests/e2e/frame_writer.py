@@ -13,7 +13,7 @@ def memcpyed_chunk(data, typesize=1, version=5):
 
 
 def run_chunk(nbytes, blocksize, value=0, typesize=1):
-    """A chunk of which every byte is `value`, in blocks that share one stream of five bytes."""
+    """A chunk whose bytes all are `value`, in blocks that share one stream of five bytes."""
     count = -(-nbytes // blocksize)
     stream_at = 32 + 4 * count
     stream = struct.pack("<iB", -value, 1)

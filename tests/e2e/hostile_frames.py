@@ -1,4 +1,4 @@
-"""Small files that ask for very much work: their few bytes stand for gigabytes of blocks."""
+"""Small files whose few bytes stand for gigabytes of blocks."""
 
 import struct
 
@@ -16,7 +16,7 @@ def many_chunks(index_blocksize=BLOCK):
 
 
 def wide_array(columns=256, rows=16 << 20, extra_meta=None, vlmeta=None):
-    """An array of which each row touches `columns` chunks of one large block each."""
+    """An array.  Each of its rows touches `columns` chunks, and each chunk is one large block."""
     dims = b"\x92" + b"".join(b"\xd3" + struct.pack(">q", n) for n in (rows, columns))
     chunk = b"\x92" + b"".join(b"\xd2" + struct.pack(">i", n) for n in (rows, 1))
     content = b"\x97\x00\x02" + dims + chunk + chunk + b"\x00\xdb" + struct.pack(">I", 3) + b"|u1"
@@ -31,7 +31,7 @@ def tiny_blocks(size=1 << 20):
 
 
 def damaged_chunks(count):
-    """A frame with that many chunks of one page; each chunk has another damage in its header."""
+    """A frame with `count` chunks of one page; each chunk has another damage in its header."""
     chunks = [bytearray(memcpyed_chunk(bytes(PAGE))) for _ in range(count)]
     for number, chunk in enumerate(chunks):
         struct.pack_into("<i", chunk, 12, 1_000_000_000 + number)  # cbytes

@@ -1,6 +1,6 @@
 """A server of objects for the tests of remote sources: S3, plain HTTP and WebDAV on 127.0.0.1.
 
-It keeps a ledger of all requests, and breaks the rules where a test tells it to.
+It keeps a ledger of all requests, and breaks the rules as a test demands.
 """
 
 import email.utils
@@ -65,7 +65,7 @@ def reset(after_bytes):
 
 
 def stall(event):
-    """Nothing comes until the event is set."""
+    """The answer stalls until the event is set."""
     return Fault(stall=event)
 
 
@@ -75,12 +75,12 @@ def short_body():
 
 
 def whole_for_range():
-    """200 and everything for a range."""
+    """The request for a range is answered with 200 and the whole object."""
     return Fault(ignore_range=True)
 
 
 def wrong_range():
-    """Another range than the one asked for."""
+    """The answer has another range than the request."""
     return Fault(shift=1)
 
 
@@ -185,7 +185,7 @@ class _Server(http.server.ThreadingHTTPServer):
                 pass
 
     def handle_error(self, request, client_address):
-        pass  # clients that go are no errors here
+        pass  # a client that disconnects is no error here
 
 
 def _quote(text):

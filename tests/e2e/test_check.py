@@ -1,4 +1,4 @@
-"""framefs check: every damage has its place, and what is left of a frame can be saved."""
+"""framefs check: every damage is reported with its place, and the rest of a frame can be saved."""
 
 import json
 import os
@@ -56,7 +56,7 @@ class Check(Base):
         self.assertRegex(out, r"^1 frame checked, .* decoded: no damage\n$")
         self.assertRegex(self.framefs("check", "-v", path).stdout.decode(), r"log\.b2frame: sound, \d+ chunks")
 
-    def test_each_damage_has_its_place_and_what_it_costs(self):
+    def test_each_damage_has_its_place_and_its_cost(self):
         chunks = [memcpyed_chunk(os.urandom(CHUNK)) for _ in range(5)]
         stored = bytearray(frame(chunks, CHUNK))
         second, fourth = stored.index(chunks[1]), stored.index(chunks[3])

@@ -78,7 +78,7 @@ class Sources(MountCase):
                 # mount(8) has no commands.
                 self.check(daemon.FRAMEFS.parent / "mount.framefs", name, "mnt", "-o", "ro")
 
-    def test_what_a_mount_shows_is_what_unpack_makes(self):
+    def test_unpack_makes_the_file_that_a_mount_shows(self):
         (self.source / "a.b2frame").write_bytes(plain_frame(os.urandom(300_000), 70_000))
         with self.mount():
             self.tool(daemon.FRAMEFS, "unpack", self.source / "a.b2frame", "-o", self.folder)

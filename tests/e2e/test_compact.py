@@ -92,7 +92,7 @@ class Compact(CommandCase):
         self.framefs("compact", self.frame)
         self.assert_holds(self.frame, b"new" + content[3:])
 
-    def test_what_was_saved_is_said_to_a_terminal_or_when_asked_for(self):
+    def test_saved_space_is_printed_on_a_terminal_or_on_request(self):
         self.rewrite()
         first = self.folder / "first.b2frame"
         first.write_bytes(self.frame.read_bytes())
@@ -133,7 +133,7 @@ class Compact(CommandCase):
                 self.assertLessEqual(other.stat().st_size, MOST_COMPACTED)  # the next one
         self.assert_holds(other, content)
 
-    def test_what_is_no_frame_of_its_own_is_refused(self):
+    def test_targets_that_are_not_frames_are_refused(self):
         plain = self.folder / "plain"
         plain.write_bytes(b"no frame" * 100)
         for path, cause in ((plain, "plain: "), (self.folder / "none", "No such file"),

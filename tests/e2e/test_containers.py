@@ -39,14 +39,14 @@ class Stores(MountCase):
 
     EMBEDDED_TREE = ["group/", "group/deep/", "group/deep/text", "group/wide.npy", "small.npy"]
 
-    def test_an_embedded_store_is_a_directory_of_its_keys(self):
+    def test_an_embedded_container_is_a_directory_of_its_keys(self):
         (self.source / "s.b2e").write_bytes(embedded())
         with self.mount() as mount:
             self.assertEqual(os.listdir(mount.path()), ["s.b2e"])
             self.assertEqual(tree_of(mount.path("s.b2e")), self.EMBEDDED_TREE)
             self.check_embedded(mount.path("s.b2e"))
 
-    def test_a_store_directory_shows_leaves_and_what_is_embedded(self):
+    def test_a_container_directory_shows_leaves_and_embedded_frames(self):
         (self.source / "t.b2d/group").mkdir(parents=True)
         (self.source / "t.b2d/embed.b2e").write_bytes(embedded(kind="b2tree"))
         (self.source / "t.b2d/group/leaf.b2nd").write_bytes(frame_writer.array_frame(WIDE))
@@ -78,7 +78,7 @@ class Stores(MountCase):
             self.assertEqual(mount.path("z.b2z/log").read_bytes(), TEXT)
             self.check_embedded(mount.path("z.b2z/embed.b2e"))
 
-    def test_a_store_may_be_the_source(self):
+    def test_a_container_may_be_the_source(self):
         self.archive()
         with self.mount(source=self.source / "z.b2z") as mount:
             self.assertEqual(tree_of(mount.path()), self.ARCHIVE_TREE)
@@ -97,7 +97,7 @@ class Stores(MountCase):
                              ["group", "small.b2nd"])
             self.assertEqual(mount.path("z.b2z/notes.txt").read_bytes(), members["notes.txt"])
 
-    def test_members_have_the_owner_times_and_rights_of_the_store(self):
+    def test_members_have_the_owner_times_and_rights_of_the_container(self):
         self.archive()
         path = self.source / "z.b2z"
         os.chmod(path, 0o640)
@@ -126,7 +126,7 @@ class Stores(MountCase):
                 # As with any replaced file, an open descriptor still reads the old content.
                 self.assertEqual(old.read(), TEXT)
 
-    def test_what_cannot_be_read_is_shown_and_says_why(self):
+    def test_members_that_cannot_be_read_are_shown_and_give_the_reason(self):
         container_writer.archive(self.source / "packed.b2z", {"a.b2f": frame_writer.plain_frame(TEXT)}, packed=True)
         (self.source / "broken.b2z").write_bytes(b"PK\3\4 and nothing that belongs to it")
         (self.source / "no-map.b2e").write_bytes(
@@ -146,7 +146,7 @@ class Stores(MountCase):
                 self.assertEqual(caught.exception.errno, errno.EOPNOTSUPP, name)
             self.assertEqual(mount.path("far.b2e/group/deep/text").read_bytes(), TEXT)
 
-    def test_nothing_can_be_written_in_a_store(self):
+    def test_nothing_can_be_written_in_a_container(self):
         self.archive()
         with self.mount() as mount:
             for what in (lambda: mount.path("z.b2z/new").write_bytes(b""),

@@ -1,4 +1,4 @@
-"""The kernel is never told a size of before, and appended bytes go to the true end of a file."""
+"""The kernel never gets an old size, and appended bytes go to the true end of a file."""
 
 import ctypes
 import mmap
@@ -29,7 +29,7 @@ def list_some(folder, room):
 
 
 def frame_nbytes(path):
-    """How many bytes a frame holds, by its header as it is in SOURCE."""
+    """The number of bytes in a frame, by its header in SOURCE."""
     return struct.unpack_from(">q", path.read_bytes()[:87], 30)[0]
 
 
@@ -40,7 +40,7 @@ def read_by_mmap(path, size):
 
 class FreshSizes(MountCase):
     COUNT = 300
-    # So long that a size of before, once told, would stay for the whole test.
+    # So long that an old size, once the kernel had it, would stay for the whole test.
     OPTIONS = ("--attr-timeout", "300", "--commit-interval", "0.2")
 
     def assert_content(self, path, wanted):
@@ -64,7 +64,7 @@ class FreshSizes(MountCase):
             for name in others:
                 with open(mount.path(name), "ab", buffering=0) as file:
                     file.write(more)
-            # Committed: the sizes that a listing took before have nobody who corrects them.
+            # Once all is committed, no write session corrects the sizes of an old listing.
             for name in others:
                 frame = self.source / f"{name}.b2frame"
                 daemon.wait_for(lambda frame=frame: frame_nbytes(frame) == 1500, f"{frame} to grow")
@@ -99,7 +99,7 @@ class FreshSizes(MountCase):
                     file.write(last[:60])
                     file.write(last[60:])
             wanted = grown + last
-            # The kernel hears of it right after the reply.
+            # The daemon notifies the kernel right after the reply.
             daemon.wait_for(lambda: path.read_bytes() == wanted, "the kernel to drop its pages")
             self.assert_content(path, wanted)
 

@@ -54,7 +54,7 @@ class FullDisk(MountCase):
             done = os.pwrite(fd, content, offset)
             content, offset = content[done:], offset + done
 
-    def test_a_sync_says_so_and_another_succeeds_when_there_is_room(self):
+    def test_a_sync_fails_and_another_succeeds_when_there_is_room(self):
         old, new = NOISE[:1 << 20], NOISE[1 << 20:3 << 20]
         with self.mount():
             fd = self.open("file")
@@ -73,7 +73,7 @@ class FullDisk(MountCase):
         with self.mount():
             self.assert_same_bytes((self.mountpoint / "file").read_bytes(), new, "after a new mount")
 
-    def test_a_write_says_so_when_the_overlay_is_full(self):
+    def test_a_write_fails_when_the_overlay_is_full(self):
         old = NOISE[:1 << 20]
         with self.mount("--overlay-size", "512K"):
             fd = self.open("file")
@@ -88,7 +88,7 @@ class FullDisk(MountCase):
             self.assert_same_bytes(self.stored("file")[:2 << 20], old + NOISE[:1 << 20], "the frame")
             os.close(fd)
 
-    def test_a_close_says_so(self):
+    def test_a_close_fails(self):
         with self.mount():
             self.fill(leave=100_000)
             fd = self.open("file")
@@ -101,7 +101,7 @@ class FullDisk(MountCase):
             self.assert_same_bytes(self.stored("file"), NOISE[:2 << 20], "the frame")
             os.close(fd)
 
-    def test_each_handle_hears_of_it(self):
+    def test_each_handle_gets_the_error(self):
         with self.mount():
             first, second = self.open("file"), self.open("file")
             self.write_all(first, NOISE[:1 << 20])
@@ -116,7 +116,7 @@ class FullDisk(MountCase):
             os.close(first)
             os.close(second)
 
-    def test_creating_says_so(self):
+    def test_creating_fails(self):
         with self.mount():
             (self.mountpoint / "there").write_bytes(b"x" * 1000)
             self.fill()

@@ -1,4 +1,4 @@
-"""Frames that ask for very much work.  A request has a bounded cost, and callers can be killed."""
+"""Frames that would take very much work: requests have a bounded cost, and can be killed."""
 
 import errno
 import os

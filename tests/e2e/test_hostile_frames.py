@@ -77,7 +77,7 @@ class HostileFrames(MountCase):
             os.close(fd)
 
     def check_shows_nothing(self, mount, name, secret):
-        """Each read follows one of the secret, which fills the memory that it may get to use."""
+        """Each read follows a read of the secret, whose memory it may get to use."""
         for offset in range(0, BLOCK * BLOCKS, BLOCK // 2):
             self.assertEqual(self.read_directly(mount.path("secret"), offset), secret[:PAGE])
             got = self.read_directly(mount.path(name), offset)
@@ -100,7 +100,7 @@ class HostileFrames(MountCase):
                 self.check_shows_nothing(mount, name, secret)
 
     def test_the_same_frames_decode_with_a_distance_of_1(self):
-        """The frames above are sound but for the distance: a read fails because of nothing else."""
+        """The frames above are sound except for the distance, which alone makes a read fail."""
         for typesize, shuffled in ((1, False), (4, True)):
             (self.source / f"good{typesize}.b2frame").write_bytes(crafted(1, typesize, shuffled))
         block = b"a" * (BLOCK - 64) + b"z" * 64

@@ -278,11 +278,11 @@ class Stores(CommandCase):
         self.assertEqual(len(rows), 4 + len(members))
         self.assertTrue(any(re.fullmatch(r"  array +\d+ +800  x\.b2nd", row) for row in rows), rows)
 
-    def test_an_embedded_store_by_itself(self):
+    def test_an_embedded_container_by_itself(self):
         path = self.folder / "e.b2e"
         path.write_bytes(embed_container({"/a": plain_frame(b"z" * 5000)}))
         [said] = self.info(path)
-        self.assertEqual(said["kind"], "embedded store")
+        self.assertEqual(said["kind"], "embedded container")
         self.assertEqual([member["path"] for member in said["members"]], ["a.b2frame"])
 
     def test_a_member_by_its_path(self):

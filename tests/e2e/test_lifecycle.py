@@ -19,7 +19,7 @@ CONTENT = b"some content\n" * 1000
 
 
 def close_in_vain(fd):
-    """Closes a descriptor; the daemon, which is told, may have ended."""
+    """Closes a descriptor, whose daemon may have ended."""
     with contextlib.suppress(OSError):
         os.close(fd)
 
@@ -179,7 +179,7 @@ class Lifecycle(MountCase):
                 self.assertEqual((status.st_uid, status.st_gid, status.st_mode & 0o777), (1234, 2345, 0o640))
             self.assertEqual(mount.path("a").read_bytes(), CONTENT)
 
-    def test_what_lists_of_mounts_show(self):
+    def test_lists_of_mounts(self):
         with self.mount("-o", "fsname=store,subtype=b2"):
             self.assertEqual(self.mount_options()[1:], ("fuse.b2", "store"))
         with self.mount("--fsname", "a,b"):

@@ -92,7 +92,7 @@ class Names(MountCase):
             os.unlink(self.source / "z")
             self.assertEqual(listing(mount.path()), ["z"])
 
-    def test_what_is_no_frame_keeps_its_name(self):
+    def test_a_file_that_is_not_a_frame_keeps_its_name(self):
         self.plain("text.b2frame")
         self.plain("short.b2f", b"\x9e\xa8b2fra")
         self.plain("empty.b2", b"")

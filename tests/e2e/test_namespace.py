@@ -240,7 +240,7 @@ class Namespace(MountCase):
             self.both(lambda root: renameat2(root / "d", root / "d" / "x", EXCHANGE))
             self.same_tree()
 
-    def test_what_is_removed_stays_open(self):
+    def test_a_removed_file_stays_open(self):
         self.frame("f", FRAME_DATA * 1000)
         self.plain("p")
         self.frame("g")
@@ -418,7 +418,7 @@ class Namespace(MountCase):
                         self.assertEqual(caught.exception.errno, errno.EOPNOTSUPP, attribute)
                 self.assertEqual(os.listxattr(self.source / "text"), [])
 
-    def test_what_the_mount_says_of_a_frame_is_not_for_setting(self):
+    def test_attributes_of_the_mount_cannot_be_set(self):
         self.frame("f")
         self.plain("p")
         with self.mount() as mount:
@@ -483,7 +483,7 @@ class Namespace(MountCase):
                 self.both(lambda root, n=name: os.mkdir(root / n))
                 self.both(lambda root, n=name: os.rmdir(root / n))
 
-    def test_what_lies_in_a_moved_folder_is_still_known(self):
+    def test_entries_of_a_moved_folder_are_still_known(self):
         self.directory("d")
         self.directory("d/e")
         self.frame("d/e/f", FRAME_DATA * 1000)
@@ -541,7 +541,7 @@ class OtherUsers(MountCase):
         for path in (self.source / "sticky" / "f.b2frame", self.twin / "sticky" / "f"):
             os.chmod(path, 0o644)
 
-    def test_what_they_make_is_theirs(self):
+    def test_new_files_belong_to_their_creators(self):
         script = """
             umask 027
             for d in open sticky group; do
@@ -589,7 +589,7 @@ class ReadOnlyMounts(MountCase):
             os.chmod(mount.path("lone"), 0o600)
         self.assertEqual(stat.S_IMODE(frame.stat().st_mode), 0o600)
 
-    def test_what_is_in_a_store(self):
+    def test_members_of_a_container_stay(self):
         import zipfile
         self.make_frame(FRAME_DATA, self.folder / "f.b2frame")
         with zipfile.ZipFile(self.source / "store.b2z", "w") as archive:

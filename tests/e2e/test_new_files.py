@@ -165,7 +165,7 @@ class PlainFiles(MountCase):
             self.assertEqual(mount.path("a").read_bytes(), PLAIN_DATA)
         self.assertEqual(stat.S_IMODE((self.source / "a").stat().st_mode), 0o400)
 
-    def test_what_is_removed_can_be_written(self):
+    def test_a_removed_file_can_be_written(self):
         with self.mount(*self.options) as mount:
             fd = os.open(mount.path("a"), os.O_CREAT | os.O_RDWR, 0o600)
             os.unlink(mount.path("a"))

@@ -1,4 +1,4 @@
-"""Seeing what goes on: framefs list, stats and umount, and the daemon's signals."""
+"""Observing mounts: framefs list, stats and umount, and the daemon's signals."""
 
 import json
 import os
@@ -35,7 +35,7 @@ class Observe(CommandCase):
                              rf"(?m)^ *{mount.pid}  ro  {re.escape(str(self.mountpoint))} <- {re.escape(str(self.source))}$")
         self.assertNotIn(str(self.mountpoint), self.framefs("list").stdout.decode())
 
-    def test_stats_count_what_happens(self):
+    def test_stats_count_activity(self):
         with self.mount() as mount:
             before = self.stats()
             self.assertEqual((before["pid"], before["bytes_read"]), (mount.pid, 0))
@@ -69,7 +69,7 @@ class Observe(CommandCase):
                                    r'|framefs_[a-z_]+\{mountpoint="[^"]+"(,[a-z]+="[^"]+")*\} [0-9.e+-]+)$')
         self.assertIn(f'framefs_requests_total{{mountpoint="{self.mountpoint}",kind="read"}} 0', text)
 
-    def test_what_is_no_mount(self):
+    def test_a_path_that_is_not_a_mount(self):
         self.assert_fails("stats", self.folder, cause="is not a mount of framefs")
         self.assert_fails("stats", self.folder / "missing", cause="No such file")
         self.assert_fails("umount", self.folder, cause="is not a mount of framefs")

@@ -17,7 +17,7 @@ class Pack(CommandCase):
         path.write_bytes(content)
         return path
 
-    def test_what_is_packed_is_shown_as_it_was(self):
+    def test_a_packed_file_is_shown_unchanged(self):
         contents = {"walk": data.random_walk(300_000), "log": data.text(20_000), "noise": data.noise(100_000),
                     "sparse": data.sparse(3_000_000), "empty": b"", "one": b"1"}
         for codec in ("blosclz", "lz4", "lz4hc", "zlib", "zstd"):

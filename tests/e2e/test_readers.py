@@ -75,7 +75,7 @@ class Readers(MountCase):
     def test_eight_readers(self):
         self.expect_all_equal()
 
-    def test_a_cache_smaller_than_what_is_read(self):
+    def test_a_cache_smaller_than_the_data(self):
         self.expect_all_equal("--cache-size", "64K", random_reads=30)
 
     def test_one_thread(self):

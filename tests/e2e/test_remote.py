@@ -226,8 +226,8 @@ class Remote(MountCase):
             self.assertLessEqual(server.bytes_sent, 1.02 * stored + 100_000, server.requests())
 
     def test_random_reads_take_few_round_trips(self):
-        """4 KiB at random: two requests for the first of a chunk, most of them sent together; one
-        request in a chunk that was read before; none for what was read before."""
+        """4 KiB at random: the first read in a chunk takes two requests, mostly sent
+        together; a later read in the chunk takes one; a repeated read takes none."""
         chunk, block = 2 << 20, 64 << 10
         content = data.text(850_000)[:16 * chunk]
         self.assertEqual(len(content), 16 * chunk)
@@ -293,7 +293,7 @@ class Remote(MountCase):
             self.assertLessEqual(len(server.requests()), 10, server.requests())
 
     def test_replaced_objects(self):
-        # Large enough that reading the beginning does not bring the end.
+        # Large enough that reading the beginning does not fetch the end.
         contents = [data.noise(12_000_000, seed=seed) for seed in (7, 8, 9)]
         stored = []
         for number, content in enumerate(contents):
@@ -545,7 +545,7 @@ class Remote(MountCase):
             self.assert_errno(errno.EIO, lambda: mount.path("loop").read_bytes())
         self.assertFalse(any("authorization" in r.headers for r in far.requests()))
 
-    def test_what_is_no_source(self):
+    def test_invalid_sources(self):
         server = self.serve({"x": b"content"})
         for url in (server.url + "/none", "http://user:secret@127.0.0.1/", "s3://a"):
             with self.subTest(url), self.assertRaises(AssertionError):

@@ -48,7 +48,7 @@ class Sandbox(MountCase):
         for deed in ("read inside", "read own state", "thread: read own state"):
             self.assertEqual(deeds[deed], "done", deed)
 
-    def test_what_the_sandbox_forbids_fails(self):
+    def test_forbidden_calls_fail(self):
         deeds = self.probe("rw")
         self.check_forbidden(deeds)
         for deed in ("create inside", "rename inside", "truncate inside"):

@@ -83,7 +83,7 @@ class Commits(SemanticsCase):
                 writer.write(NEW)
             daemon.wait_for(lambda: self.is_stored(NEW), "a commit")
 
-    def test_sigterm_commits_what_is_open(self):
+    def test_sigterm_commits_open_frames(self):
         with self.mount(*NEVER) as mount:
             fd = os.open(mount.path("x"), os.O_RDWR)
             os.write(fd, NEW)

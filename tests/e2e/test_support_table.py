@@ -133,7 +133,7 @@ class SupportTable(MountCase):
             self.assertIn("frame layout before 2.0.0-beta.2", mount.log())
             self.assertIn("frame format version (4)", mount.log())
 
-    def test_what_works_reads_and_what_does_not_says_so(self):
+    def test_working_rows_read_and_refused_rows_fail(self):
         verdicts = {words: next(v for what, v in table_rows() if what.startswith(words)) for words in ROWS}
         refusing = {words for words, verdict in verdicts.items() if verdict != "works"}
         seen = {}

@@ -75,7 +75,7 @@ class Trees(CommandCase):
         self.assertEqual(os.getxattr(again / "notes.txt", "user.origin"), b"here")
         self.assertLess((again / "a/holes").stat().st_blocks * 512, 1 << 20)
 
-    def test_in_place_and_what_is_there_stays(self):
+    def test_in_place_and_existing_files_stay(self):
         out = self.framefs("pack", self.tree).stderr.decode()
         self.assertIn("5 files packed", out)
         before = {name: (self.tree / name).stat().st_ino for name in self.frames(self.tree) if name.endswith("2frame")}
@@ -84,7 +84,7 @@ class Trees(CommandCase):
         self.assertEqual(before, {name: (self.tree / name).stat().st_ino for name in before})
         # A changed file is not silently replaced.
         (self.tree / "notes.txt").write_bytes(b"other notes")
-        self.assert_fails("pack", self.tree, cause="notes.txt.b2frame is there already")
+        self.assert_fails("pack", self.tree, cause="notes.txt.b2frame exists")
         self.framefs("pack", "--force", "--include", "notes*", self.tree)
         self.assertEqual(self.framefs("unpack", self.tree / "notes.txt.b2frame", "-o", "-").stdout, b"other notes")
 
@@ -95,20 +95,20 @@ class Trees(CommandCase):
         self.framefs("pack", self.tree, "-o", self.folder / "other", "--include", "*.txt", "-q")
         self.assertEqual(self.frames(self.folder / "other"), ["notes.txt.b2frame"])
 
-    def test_failures_and_what_is_left_out(self):
+    def test_failures_and_excluded_files(self):
         packed = self.folder / "packed"
         os.mkfifo(self.tree / "fifo")
         with socket.socket(socket.AF_UNIX) as server:
             server.bind(os.fspath(self.tree / "socket"))
         (packed / "a").mkdir(parents=True)
         (packed / "a/log.b2frame").write_bytes(b"mine")
-        result = self.assert_fails("pack", self.tree, "-o", packed, cause="a/log.b2frame is there already")
+        result = self.assert_fails("pack", self.tree, "-o", packed, cause="a/log.b2frame exists")
         self.assertRegex(result.stderr.decode(), r"2 left out: devices, FIFOs or sockets; 1 FAILED")
         self.assertEqual((packed / "a/log.b2frame").read_bytes(), b"mine")
         self.assertTrue((packed / "notes.txt.b2frame").exists())
-        self.assert_fails("pack", self.tree, "-o", packed, "--stop-on-error", cause="is there already")
+        self.assert_fails("pack", self.tree, "-o", packed, "--stop-on-error", cause="exists; --force")
         self.assert_refused("pack", self.tree, "-o", self.tree / "in", cause="lies in")
-        self.assert_refused("unpack", self.tree, "-o", "-", cause="does not go to a stream")
+        self.assert_refused("unpack", self.tree, "-o", "-", cause="cannot go to a stream")
 
     def test_sources_are_removed_when_their_frames_are_verified(self):
         contents = {name: (self.tree / name).read_bytes() for name in ("a/log", "a/b/walk", "notes.txt")}
@@ -124,7 +124,7 @@ class Trees(CommandCase):
         self.assert_refused("pack", "--remove-source", "-", "-o", self.folder / "x", cause="--remove-source")
 
     def test_a_wrong_frame_removes_nothing(self):
-        """A frame of the right time and the wrong bytes is found out."""
+        """A frame with the right time and the wrong bytes is detected."""
         frame = self.tree / "notes.txt.b2frame"
         frame.write_bytes(plain_frame(b"NOTES"))
         os.utime(frame, ns=(10**18, (self.tree / "notes.txt").stat().st_mtime_ns))
@@ -171,7 +171,7 @@ class Arrays(CommandCase):
                 numpy.testing.assert_array_equal(shown, array)
         self.framefs("check", self.source)
 
-    def test_what_an_array_would_not_give_back_is_packed_as_bytes(self):
+    def test_files_that_an_array_cannot_give_back_are_packed_as_bytes(self):
         records = numpy.zeros(5, dtype=[("a", "<i4"), ("b", "<f8")])
         for name, array in (("fortran", numpy.asfortranarray(numpy.arange(6).reshape(2, 3))), ("records", records),
                             ("none", numpy.zeros((0, 3))), ("scalar", numpy.array(3.5))):

@@ -67,7 +67,7 @@ class Fixtures(CommandCase):
     def is_array(self, entry):
         return "b2nd" in entry and entry.get("b2nd_reference") != "error"
 
-    def test_each_frame_unpacks_to_what_the_manifest_says(self):
+    def test_each_frame_unpacks_as_the_manifest_says(self):
         counts = {"file": 0, "none": 0, "array": 0}
         target = self.folder / "out/plain"
         target.parent.mkdir()
@@ -173,7 +173,7 @@ class Unpack(CommandCase):
 
     def test_nothing_is_replaced_unless_asked_for(self):
         target = self.write("app.log", b"mine")
-        self.assert_fails("unpack", self.frame, cause="app.log is there already; --force replaces it")
+        self.assert_fails("unpack", self.frame, cause="app.log exists; --force replaces it")
         self.assertEqual(target.read_bytes(), b"mine")
         # Neither is the frame itself, whatever the options.
         before = self.frame.read_bytes()
@@ -198,13 +198,13 @@ class Unpack(CommandCase):
             self.assertTrue(stat.S_ISFIFO(os.lstat(fifo).st_mode))
             self.framefs("unpack", *force, self.frame, "-o", "/dev/null")
             self.assertTrue(stat.S_ISCHR(os.lstat("/dev/null").st_mode))
-            cause = "is a symbolic link" if force else "is there already"
+            cause = "is a symbolic link" if force else "exists"
             for target in (link, dangling):
                 self.assert_fails("unpack", *force, self.frame, "-o", target, cause=cause)
                 self.assertTrue(target.is_symlink())
         self.assertEqual((self.source / "theirs").read_bytes(), b"theirs")
         (folder / "app.log").mkdir()
-        self.assert_fails("unpack", "--force", self.frame, "-o", folder, cause="is a folder")
+        self.assert_fails("unpack", "--force", self.frame, "-o", folder, cause="is a directory")
         self.assertEqual(self.left_over(), [])
 
     def test_damage_leaves_nothing_behind_and_names_the_chunk(self):
@@ -367,7 +367,7 @@ class Stores(CommandCase):
     def tree(self, folder):
         return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
-    def test_a_store_becomes_the_folder_that_a_mount_shows(self):
+    def test_a_container_becomes_the_folder_that_a_mount_shows(self):
         self.framefs("unpack", self.archive)
         made = self.tree(self.source / "s")
         self.assertEqual(set(made), {"x.npy", "deep/y", "readme.txt", "embed.b2e/a"})
@@ -381,9 +381,9 @@ class Stores(CommandCase):
         (self.source / "s/readme.txt").write_bytes(b"changed")
         self.framefs("unpack", "--force", self.archive)
         self.assertEqual(self.tree(self.source / "s"), made)
-        self.assert_fails("unpack", self.archive, "-o", "-", cause="a store is a folder")
+        self.assert_fails("unpack", self.archive, "-o", "-", cause="unpacks to a directory")
 
-    def test_what_is_damaged_is_left_out(self):
+    def test_damaged_members_are_left_out(self):
         self.members["bad.b2frame"] = broken_frame()[0]
         archive(self.archive, self.members)
         self.assert_fails("unpack", self.archive, "-o", self.folder / "out",

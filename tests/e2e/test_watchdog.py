@@ -90,7 +90,7 @@ class Watchdog(MountCase):
         session = (process / "stat").read_text().rpartition(")")[2].split()[3]
         self.assertEqual(session, process.name)
 
-    def test_outlives_what_ends_the_daemon_in_order(self):
+    def test_outlives_the_signals_that_end_the_daemon(self):
         """A service manager sends its signal to all processes, and later SIGKILL to the daemon."""
         mount = self.start()
         for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):

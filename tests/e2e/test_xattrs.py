@@ -16,7 +16,7 @@ class Attributes(MountCase):
     def info(self, path):
         return json.loads(os.getxattr(path, "user.framefs.info"))
 
-    def test_a_frame_tells_how_it_is_stored(self):
+    def test_an_attribute_describes_the_frame(self):
         self.make_frame(TEXT, self.source / "x.b2frame", "--codec", "zstd", "--chunk", "4096")
         with self.mount() as mount:
             info = self.info(mount.path("x"))
@@ -55,7 +55,7 @@ class Attributes(MountCase):
                 self.assertEqual(caught.exception.errno, errno.ENODATA, name)
 
     def test_tools_copy_files_with_their_attributes(self):
-        """Out of a mount and between mounts, without a word."""
+        """Out of a mount and between mounts, without a warning."""
         self.make_frame(TEXT, self.source / "x.b2frame")
         other, second = self.folder / "other", self.folder / "mnt2"
         other.mkdir()

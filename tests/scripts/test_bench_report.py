@@ -45,7 +45,7 @@ class Report(unittest.TestCase):
         self.assertTrue(after, name)
         return before, measured, after
 
-    def test_only_what_stands_between_the_marks_changes(self):
+    def test_only_the_text_between_the_marks_changes(self):
         report.put_into_documents(self.root, RESULT)
         for name in DOCUMENTS:
             (before, measured, after), (old_before, _, old_after) = self.parts(self.root, name), self.parts(ROOT, name)

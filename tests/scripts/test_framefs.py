@@ -15,7 +15,7 @@ project(stand_in LANGUAGES CXX)
 add_executable(framefs main.cc)
 """
 
-# Says where it runs, what it was given and which descriptors it was left.
+# Prints its working directory, its arguments and its inherited descriptors.
 MAIN = r"""
 #include <fcntl.h>
 #include <unistd.h>

@@ -88,7 +88,7 @@ class InstallDeps(unittest.TestCase):
         self.assertEqual((got.returncode, got.stdout, got.stderr), (0, "", ""))
         self.assertEqual(self.read("calls"), [])
 
-    def test_what_is_missing_is_installed_and_nothing_else(self):
+    def test_only_missing_packages_are_installed(self):
         self.give("installed", self.names[2:])
         got = self.run_script("build", "run")
         self.assertEqual(got.returncode, 0, got.stderr)

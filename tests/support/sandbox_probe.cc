@@ -1,9 +1,10 @@
-// Enters the sandbox of a mount and then does what it forbids, and what it allows.
+// Enters the sandbox of a mount, then makes calls that the sandbox forbids and calls that it
+// allows.
 //
 //   framefs_sandbox_probe SOURCE ro|rw OUTSIDE
 //
-// OUTSIDE is a file beside SOURCE.  One line for each deed: its name, and "done" or the errno's
-// name.
+// OUTSIDE is a file beside SOURCE.  Prints one line for each call: its name, and "done" or the
+// errno's name.
 
 #include <fcntl.h>
 #include <sched.h>

@@ -157,7 +157,7 @@ TEST_CASE("array_layout: products that wrap are refused", "[codec][array_layout]
   many.blockshape.assign(kMaxDims, 1);
   CHECK(outcome(make(many, vast)) == "bad field: chunkshape at 0");
   CHECK(outcome(make(many, {most, 0, kMaxChunks})) == "bad field: chunkshape at 0");
-  // 2^64 chunks, in a frame that claims that many.
+  // 2^64 chunks, in a frame that claims to have them.
   CHECK(outcome(make({{1ULL << 32, 1ULL << 32}, {1, 1}, {1, 1}, 1}, {most, 1, most})) ==
         "bad field: shape at 0");
   // One dimension of the maximal length: only the number of chunks decides.
@@ -220,7 +220,7 @@ void check_slab(const ArrayLayout& layout, const std::vector<test::BytePlace>& p
   if (level + 1 == layout.levels()) REQUIRE(slab.chunk_count == 1);
 }
 
-TEST_CASE("array_layout: slabs are what their chunks hold, in random arrays",
+TEST_CASE("array_layout: a slab has the bytes of its chunks, in random arrays",
           "[codec][array_layout][unit]") {
   const auto seed = test::random_seed();
   CAPTURE(seed);

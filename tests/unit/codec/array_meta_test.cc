@@ -89,7 +89,7 @@ TEST_CASE("array_meta: a caterva layer has no dtype", "[codec][array_meta][unit]
   check_round_trip(two_dims(), caterva_metalayer(two_dims()), "");
 }
 
-TEST_CASE("array_meta: markers, version and what follows are not looked at",
+TEST_CASE("array_meta: markers, version and trailing bytes are ignored",
           "[codec][array_meta][unit]") {
   const auto layer = two_dims();
   Bytes content = array_metalayer(layer);
@@ -224,7 +224,7 @@ TEST_CASE("array_meta: a wrong dtype is refused", "[codec][array_meta][corrupt]"
 }
 
 // Oracle: the guarantees in the header array_meta.h.
-TEST_CASE("array_meta: whatever bit is flipped, what is accepted keeps the promises",
+TEST_CASE("array_meta: with any bit flipped, an accepted metalayer keeps the guarantees",
           "[codec][array_meta][corrupt]") {
   const Bytes good = array_metalayer(two_dims());
   for (std::size_t bit = 0; bit < good.size() * 8; ++bit) {

@@ -106,7 +106,7 @@ TEST_CASE("beta frame: its chunks are read", "[codec][beta_frame][unit]") {
   }
 }
 
-TEST_CASE("beta frame: the fields that follow the chunk size are told from it",
+TEST_CASE("beta frame: the marker of the chunk size decides the layout",
           "[codec][beta_frame][unit]") {
   // Byte 57 decides: in today's layout it is the marker of the chunk size.
   auto bytes = build_beta_frame(sample_spec()).bytes;

@@ -125,7 +125,7 @@ TEST_CASE("block_decoder: sizes below the lowest run are refused",
   CHECK(outcome(decode_one(50, stream(-1))) == "truncated: stream token at 4");
 }
 
-TEST_CASE("block_decoder: a stream longer than what is stored is refused",
+TEST_CASE("block_decoder: a stream longer than the stored bytes is refused",
           "[codec][block_decoder][corrupt]") {
   const Bytes plain = noise(50, 1);
   CHECK(decode_one(50, raw_stream(plain)).value() == plain);
@@ -200,7 +200,7 @@ TEST_CASE("block_decoder: each byte of a split block's items has a stream of its
   CHECK(equal);
 }
 
-TEST_CASE("block_decoder: a failure in a later stream is told by its place in the block",
+TEST_CASE("block_decoder: a failure in a later stream has its place in the block",
           "[codec][block_decoder][corrupt]") {
   Bytes stored = raw_stream(noise(100, 1));
   append(stored, stream(-1, token(1)));

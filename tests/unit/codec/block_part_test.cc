@@ -87,7 +87,7 @@ std::vector<ByteRange> parts_of(std::uint64_t size, std::mt19937& random) {
 }
 
 // Oracle: the bytes that were encoded.
-TEST_CASE("block_decoder: any part of a block is what the whole has there",
+TEST_CASE("block_decoder: any part of a block equals that range of the whole block",
           "[codec][block_decoder][unit]") {
   const auto seed = test::random_seed();
   INFO("seed " << seed);

@@ -45,7 +45,7 @@ void check_blocks(const ArrayLayout& layout, const std::vector<test::BytePlace>&
   }
 }
 
-TEST_CASE("block_run_cursor: the blocks of random ranges hold what the formula puts there",
+TEST_CASE("block_run_cursor: the blocks of random ranges hold the bytes that the formula gives",
           "[codec][block_run_cursor][unit]") {
   const auto seed = test::random_seed();
   CAPTURE(seed);

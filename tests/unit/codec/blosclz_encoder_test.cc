@@ -35,7 +35,7 @@ void check_round_trip(BlosclzEncoder& encoder, int level, const Bytes& plain) {
   REQUIRE(*decoded == plain);
 }
 
-TEST_CASE("blosclz_encoder: the reference reader decodes what any level wrote",
+TEST_CASE("blosclz_encoder: the reference reader decodes streams of every level",
           "[codec][blosclz_encoder][unit]") {
   const auto seed = test::random_seed();
   CAPTURE(seed);
@@ -112,7 +112,7 @@ TEST_CASE("blosclz_encoder: gives up where the room is too small, and only there
   }
 }
 
-TEST_CASE("blosclz_encoder: what repeats gets short", "[codec][blosclz_encoder][unit]") {
+TEST_CASE("blosclz_encoder: repetitive data get short", "[codec][blosclz_encoder][unit]") {
   BlosclzEncoder encoder;
   const auto size_of = [&](int level, const Bytes& plain) {
     return encoded(encoder, level, plain, plain.size()).size();

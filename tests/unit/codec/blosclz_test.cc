@@ -202,7 +202,7 @@ TEST_CASE("blosclz: a long length at the end of the stream is refused",
 }
 
 // Oracle: the conditions of the format, each on its own.
-TEST_CASE("blosclz: what is wrong is named with its place", "[codec][blosclz][corrupt]") {
+TEST_CASE("blosclz: an error names the field and its place", "[codec][blosclz][corrupt]") {
   struct Bad {
     Bytes stream;
     std::size_t size;
@@ -239,7 +239,7 @@ TEST_CASE("blosclz: what is wrong is named with its place", "[codec][blosclz][co
 }
 
 // Oracle: as above, where the wide decoder meets the error first.
-TEST_CASE("blosclz: what is wrong in the middle is named as well", "[codec][blosclz][corrupt]") {
+TEST_CASE("blosclz: an error in the middle is named too", "[codec][blosclz][corrupt]") {
   const Bytes start = literal_run(64);  // 66 bytes
   const Bytes end = literal_run(200);
   const auto outcome = [&](std::initializer_list<unsigned> operation, std::size_t size) {
@@ -268,7 +268,7 @@ TEST_CASE("blosclz: an enormous length is refused", "[codec][blosclz][corrupt]")
 }
 
 // Oracle: a match is copied byte by byte, so a match longer than its distance repeats the bytes.
-TEST_CASE("blosclz: overlapping matches repeat what lies before", "[codec][blosclz][unit]") {
+TEST_CASE("blosclz: overlapping matches repeat the bytes before them", "[codec][blosclz][unit]") {
   std::vector<std::size_t> lengths;
   for (std::size_t length = test::kBlosclzShortestMatch; length <= 100; ++length) {
     lengths.push_back(length);
@@ -329,7 +329,8 @@ TEST_CASE("blosclz: every truncated prefix is refused", "[codec][blosclz][corrup
   }
 }
 
-TEST_CASE("blosclz: flipped bits give what the format says", "[codec][blosclz][corrupt]") {
+TEST_CASE("blosclz: flipped bits give the bytes that the format defines, or an error",
+          "[codec][blosclz][corrupt]") {
   for (const auto& sample : {test::sample_text(700, 4), test::sample_shuffled_floats(90, 4),
                              test::sample_shuffled_times(150, 4), repeated("abc", 300)}) {
     Bytes stream = test::blosclz_encode(sample);

@@ -49,7 +49,7 @@ TEST_CASE("bytedelta: nothing happens when the width exceeds the block",
 
 // Eighteen bytes per stream: a vector of sixteen, then two bytes for which filter 34 restarts the
 // sum.
-TEST_CASE("bytedelta: the older filter begins anew after the last whole vector",
+TEST_CASE("bytedelta: the older filter restarts after the last whole vector",
           "[codec][bytedelta][unit]") {
   const Bytes ones(36, std::byte{1});
   const auto whole = undone(2, ones, BytedeltaSum::whole_stream);

@@ -165,7 +165,7 @@ TEST_CASE("chunk_encoder: sizes around whole blocks are read back",
   }
 }
 
-TEST_CASE("chunk_encoder: the header says what every release since 2.0.3 reads",
+TEST_CASE("chunk_encoder: the header is one that every release since 2.0.3 reads",
           "[codec][chunk_encoder][unit]") {
   const auto plain = test::ramp(100000, 8);
   EncodeParams params{
@@ -218,7 +218,7 @@ TEST_CASE("chunk_encoder: a repeated item becomes a rule with the frame's typesi
   CHECK(encoded(params, test::plain_bytes(PlainKind::one_item, 1000, 64, 9))[31] == std::byte{0});
 }
 
-TEST_CASE("chunk_encoder: what does not get shorter is stored as it is",
+TEST_CASE("chunk_encoder: data that do not get shorter are stored uncompressed",
           "[codec][chunk_encoder][unit]") {
   for (const auto codec : kCodecs) {
     for (const bool use_dict : {false, true}) {
@@ -276,7 +276,7 @@ TEST_CASE("chunk_encoder: a dictionary is trained, stored and never split",
   CHECK(encoded(params, plain).size() > chunk.size());
 }
 
-TEST_CASE("chunk_encoder: streams of one byte are told by their size alone",
+TEST_CASE("chunk_encoder: streams of one repeated byte are stored as runs",
           "[codec][chunk_encoder][unit]") {
   // Items in which one byte varies, one is always 7 and two are zero.
   Bytes plain(40000);
@@ -293,7 +293,8 @@ TEST_CASE("chunk_encoder: streams of one byte are told by their size alone",
         std::vector{StreamForm::compressed, StreamForm::run, StreamForm::zeros, StreamForm::zeros});
 }
 
-TEST_CASE("chunk_encoder: many threads give what one gives", "[codec][chunk_encoder][race]") {
+TEST_CASE("chunk_encoder: many threads give the same bytes as one",
+          "[codec][chunk_encoder][race]") {
   constexpr std::size_t kThreads = 8;
   const auto plain = test::plain_bytes(PlainKind::mixed, 300000, 8, 4);
   for (const auto codec : kCodecs) {

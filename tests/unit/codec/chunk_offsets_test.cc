@@ -43,11 +43,11 @@ Result<ChunkOffsets> make(const ByteSource& source, const Frame& frame, const Li
 }
 
 // Oracle: the chunks laid end to end; every byte is looked up.
-void check_places(const ChunkOffsets& begins, const std::vector<std::uint32_t>& sizes) {
+void check_places(const ChunkOffsets& offsets, const std::vector<std::uint32_t>& sizes) {
   std::uint64_t begin = 0;
   for (std::size_t chunk = 0; chunk < sizes.size(); ++chunk) {
     for (std::uint64_t at = begin; at < begin + sizes[chunk]; ++at) {
-      const auto place = begins.find(at);
+      const auto place = offsets.find(at);
       REQUIRE(place);
       REQUIRE(place->chunk.value == chunk);
       REQUIRE(place->range == ByteRange{begin, sizes[chunk]});
@@ -56,8 +56,8 @@ void check_places(const ChunkOffsets& begins, const std::vector<std::uint32_t>& 
   }
 }
 
-TEST_CASE("chunk_begins: chunks of one size are found by arithmetic, nothing is read",
-          "[codec][chunk_begins][unit]") {
+TEST_CASE("chunk_offsets: chunks of one size are found by arithmetic, nothing is read",
+          "[codec][chunk_offsets][unit]") {
   FrameSpec spec;
   spec.chunksize = 100;
   for (unsigned i = 0; i < 5; ++i)
@@ -66,14 +66,14 @@ TEST_CASE("chunk_begins: chunks of one size are found by arithmetic, nothing is 
   const MemorySource memory(built.bytes);
   const auto frame = Frame::open(memory, {}).value();
   const test::RecordingSource source(memory);
-  const auto begins = make(source, frame).value();
-  check_places(begins, {100, 100, 100, 100, 1});
+  const auto offsets = make(source, frame).value();
+  check_places(offsets, {100, 100, 100, 100, 1});
   CHECK(source.reads().empty());
-  CHECK(begins.memory_bytes() == sizeof(ChunkOffsets));
+  CHECK(offsets.memory_bytes() == sizeof(ChunkOffsets));
 }
 
-TEST_CASE("chunk_begins: chunks of varying size are found, empty ones never",
-          "[codec][chunk_begins][unit]") {
+TEST_CASE("chunk_offsets: chunks of varying size are found, empty ones never",
+          "[codec][chunk_offsets][unit]") {
   for (const auto& sizes : std::vector<std::vector<std::uint32_t>>{
            {1}, {3, 50, 7}, {0, 10}, {10, 0}, {0, 0, 5, 0, 0, 0, 6, 0, 0}, {5, 5, 5}}) {
     INFO(sizes.size() << " chunks");
@@ -81,13 +81,14 @@ TEST_CASE("chunk_begins: chunks of varying size are found, empty ones never",
     const MemorySource source(built.bytes);
     const auto frame = Frame::open(source, {}).value();
     REQUIRE(frame.chunk_count() == sizes.size());
-    const auto begins = make(source, frame).value();
-    check_places(begins, sizes);
-    CHECK(begins.memory_bytes() >= sizeof(ChunkOffsets) + 8 * (sizes.size() + 1));
+    const auto offsets = make(source, frame).value();
+    check_places(offsets, sizes);
+    CHECK(offsets.memory_bytes() >= sizeof(ChunkOffsets) + 8 * (sizes.size() + 1));
   }
 }
 
-TEST_CASE("chunk_begins: only the headers of the chunks are read", "[codec][chunk_begins][unit]") {
+TEST_CASE("chunk_offsets: only the headers of the chunks are read",
+          "[codec][chunk_offsets][unit]") {
   const BuiltFrame built = build_frame(variable_spec({5000, 3000, 0, 4000}));
   const MemorySource memory(built.bytes);
   const auto frame = Frame::open(memory, {}).value();
@@ -103,8 +104,8 @@ TEST_CASE("chunk_begins: only the headers of the chunks are read", "[codec][chun
   CHECK(source.reads() == headers);
 }
 
-TEST_CASE("chunk_begins: a damaged chunk header ends what is known, not what was before",
-          "[codec][chunk_begins][corrupt]") {
+TEST_CASE("chunk_offsets: a damaged chunk header affects no earlier chunk",
+          "[codec][chunk_offsets][corrupt]") {
   const std::vector<std::uint32_t> sizes = {300, 200, 100, 400};
   for (std::size_t damaged = 0; damaged < sizes.size(); ++damaged) {
     INFO("chunk " << damaged << " is damaged");
@@ -112,33 +113,33 @@ TEST_CASE("chunk_begins: a damaged chunk header ends what is known, not what was
     built.bytes[built.chunk_at[damaged] + 3] = std::byte{0};  // typesize
     const MemorySource source(built.bytes);
     const auto frame = Frame::open(source, {}).value();
-    const auto begins = make(source, frame);
-    REQUIRE(begins);
-    check_places(*begins, {sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(damaged)});
+    const auto offsets = make(source, frame);
+    REQUIRE(offsets);
+    check_places(*offsets, {sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(damaged)});
     std::uint64_t known = 0;
     for (std::size_t i = 0; i < damaged; ++i) known += sizes[i];
     const std::string expect =
         "bad field: typesize at " + std::to_string(built.chunk_at[damaged] + 3);
     for (const std::uint64_t at : {known, known + 1, std::uint64_t{999}}) {
-      CHECK(outcome(begins->find(at)) == expect);
+      CHECK(outcome(offsets->find(at)) == expect);
     }
   }
 }
 
-TEST_CASE("chunk_begins: a special entry among varying chunks ends what is known",
-          "[codec][chunk_begins][corrupt]") {
+TEST_CASE("chunk_offsets: after a special entry among varying chunks, no offset is known",
+          "[codec][chunk_offsets][corrupt]") {
   BuiltFrame built = build_frame(variable_spec({300, 200, 100}));
   put_le(built.bytes, built.index_at + 32 + 8, test::special_index_entry(test::SpecialKind::zero));
   const MemorySource source(built.bytes);
   const auto frame = Frame::open(source, {}).value();
-  const auto begins = make(source, frame).value();
-  check_places(begins, {300});
-  CHECK(outcome(begins.find(300)) ==
+  const auto offsets = make(source, frame).value();
+  check_places(offsets, {300});
+  CHECK(outcome(offsets.find(300)) ==
         "bad field: special index entry in a frame of varying chunks at 8");
 }
 
-TEST_CASE("chunk_begins: sizes that do not sum up to the frame's are refused",
-          "[codec][chunk_begins][corrupt]") {
+TEST_CASE("chunk_offsets: sizes that do not sum up to the frame's are refused",
+          "[codec][chunk_offsets][corrupt]") {
   const BuiltFrame built = build_frame(variable_spec({300, 200, 100}));
   for (const std::int64_t nbytes :
        {std::int64_t{1}, std::int64_t{599}, std::int64_t{601}, std::int64_t{1} << 60}) {
@@ -150,8 +151,8 @@ TEST_CASE("chunk_begins: sizes that do not sum up to the frame's are refused",
   }
 }
 
-TEST_CASE("chunk_begins: a table above the limit is refused before a chunk is read",
-          "[codec][chunk_begins][corrupt]") {
+TEST_CASE("chunk_offsets: a table above the limit is refused before a chunk is read",
+          "[codec][chunk_offsets][corrupt]") {
   const BuiltFrame built = build_frame(variable_spec({1, 2, 3, 4, 5}));
   const MemorySource memory(built.bytes);
   const auto frame = Frame::open(memory, {}).value();
@@ -164,8 +165,8 @@ TEST_CASE("chunk_begins: a table above the limit is refused before a chunk is re
   CHECK(make(source, frame, limits).has_value());
 }
 
-TEST_CASE("chunk_begins: an index that cannot be read is the caller's error",
-          "[codec][chunk_begins][corrupt]") {
+TEST_CASE("chunk_offsets: an index that cannot be read is the caller's error",
+          "[codec][chunk_offsets][corrupt]") {
   const BuiltFrame built = build_frame(variable_spec({10, 20, 30}));
   const MemorySource source(built.bytes);
   const auto frame = Frame::open(source, {}).value();
@@ -178,22 +179,22 @@ TEST_CASE("chunk_begins: an index that cannot be read is the caller's error",
 }
 
 // If a header cannot be read, find() reports the error of the source.
-TEST_CASE("chunk_begins: a chunk header that cannot be fetched is reported by the bytes behind it",
-          "[codec][chunk_begins][corrupt]") {
+TEST_CASE("chunk_offsets: a chunk header that cannot be fetched is reported by the bytes behind it",
+          "[codec][chunk_offsets][corrupt]") {
   const BuiltFrame built = build_frame(variable_spec({10, 20, 30}));
   const MemorySource memory(built.bytes);
   const auto frame = Frame::open(memory, {}).value();
   const test::FailingSource source(memory, 2);
-  const auto begins = ChunkOffsets::make(
+  const auto offsets = ChunkOffsets::make(
       frame, source,
       [&](ChunkIndex chunk) {
         return static_cast<std::int64_t>(built.chunk_at.at(chunk.value) - built.header_bytes);
       },
       {});
-  REQUIRE(begins);
-  CHECK(begins->find(9).has_value());
-  CHECK(begins->find(10).error().kind == Errc::system);
-  CHECK(begins->find(10).error().sys == EIO);
+  REQUIRE(offsets);
+  CHECK(offsets->find(9).has_value());
+  CHECK(offsets->find(10).error().kind == Errc::system);
+  CHECK(offsets->find(10).error().sys == EIO);
 }
 
 }  // namespace

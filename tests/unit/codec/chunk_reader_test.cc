@@ -48,7 +48,7 @@ void check_decodes(const Bytes& bytes, const Bytes& data) {
   CHECK(test::subranges_agree(source, *chunk, data, random, 8));
 }
 
-TEST_CASE("chunk_reader: what any codec and filter wrote is read back",
+TEST_CASE("chunk_reader: chunks of every codec and filter are read back",
           "[codec][chunk_reader][unit]") {
   const std::vector<std::vector<Filter>> pipelines = {
       {},
@@ -159,7 +159,7 @@ TEST_CASE("chunk_reader: blocks stored in any order are read in theirs",
   }
 }
 
-TEST_CASE("chunk_reader: two blocks may share what is stored", "[codec][chunk_reader][unit]") {
+TEST_CASE("chunk_reader: two blocks may share stored bytes", "[codec][chunk_reader][unit]") {
   ChunkSpec spec;
   spec.blocksize = 500;
   Bytes data = noise(500, 1);
@@ -169,7 +169,7 @@ TEST_CASE("chunk_reader: two blocks may share what is stored", "[codec][chunk_re
   check_decodes(bytes, data);
 }
 
-TEST_CASE("chunk_reader: typesizes above what the header can say are read",
+TEST_CASE("chunk_reader: chunks with typesizes too large for the header are read",
           "[codec][chunk_reader][unit]") {
   ChunkSpec spec;
   spec.typesize = 300;
@@ -257,7 +257,7 @@ TEST_CASE("chunk_reader: the reference of delta is fetched once", "[codec][chunk
   CHECK(source.stayed_within(std::array{chunk.stored_range({7}).value()}));
 }
 
-TEST_CASE("chunk_reader: plain and special bodies are read without what is beside",
+TEST_CASE("chunk_reader: plain and special bodies are read without the bytes around them",
           "[codec][chunk_reader][unit]") {
   ChunkSpec spec;
   spec.codec = Codec::memcpy;

@@ -317,7 +317,7 @@ TEST_CASE("chunk: codecs and filters that are missing are named", "[codec][chunk
 }
 
 // Oracle: no read exceeds the limits, so the reader did not allocate more.
-TEST_CASE("chunk: what exceeds the limits is refused before it is read",
+TEST_CASE("chunk: a table above the limits is refused before it is read",
           "[codec][chunk][corrupt]") {
   constexpr std::uint64_t kHuge = 2147483647;
   constexpr std::int32_t kMaxNbytes = 2147483615;

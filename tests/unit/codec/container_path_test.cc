@@ -8,7 +8,7 @@
 namespace framefs::codec {
 namespace {
 
-TEST_CASE("store_path: paths below a directory are good", "[codec][store_path][unit]") {
+TEST_CASE("container_path: paths below a directory are good", "[codec][container_path][unit]") {
   for (const auto& path : std::vector<std::string>{
            "a", "a/b", "a.b2nd", "...", "..a", ".hidden", "a..", " ", "a\nb", "a\\b", "C:\\x",
            "\xff\xfe", "~", "-rf", std::string(255, 'n'), std::string(255, 'n') + "/b"}) {
@@ -17,8 +17,8 @@ TEST_CASE("store_path: paths below a directory are good", "[codec][store_path][u
   }
 }
 
-TEST_CASE("store_path: paths that lead elsewhere or nowhere are not",
-          "[codec][store_path][corrupt]") {
+TEST_CASE("container_path: paths that lead elsewhere or nowhere are not",
+          "[codec][container_path][corrupt]") {
   for (const auto& path : std::vector<std::string>{
            "", "/", "/a", "a/", "a//b", "//", ".", "..", "./a", "a/.", "a/./b", "../a", "a/..",
            "a/../b", std::string("a\0b", 3), std::string("\0", 1), std::string(256, 'n'),
@@ -28,7 +28,8 @@ TEST_CASE("store_path: paths that lead elsewhere or nowhere are not",
   }
 }
 
-TEST_CASE("store_path: a path is no longer than the system takes", "[codec][store_path][unit]") {
+TEST_CASE("container_path: a path is no longer than the system takes",
+          "[codec][container_path][unit]") {
   std::string longest = "a";
   while (longest.size() < kMaxContainerPathBytes) longest += "/a";
   REQUIRE(longest.size() == kMaxContainerPathBytes);
@@ -36,8 +37,8 @@ TEST_CASE("store_path: a path is no longer than the system takes", "[codec][stor
   CHECK_FALSE(is_container_path(longest + "a"));
 }
 
-TEST_CASE("store_path: of items with one name the last is kept, in its place",
-          "[codec][store_path][unit]") {
+TEST_CASE("container_path: of items with one name the last is kept, in its place",
+          "[codec][container_path][unit]") {
   struct Item {
     std::string name;
     int number;

@@ -43,7 +43,7 @@ std::vector<std::string> listing(const ContainerTree& tree, ContainerTree::NodeI
 
 using Lines = std::vector<std::string>;
 
-TEST_CASE("store_tree: no paths make an empty root", "[codec][store_tree][unit]") {
+TEST_CASE("container_tree: no paths make an empty root", "[codec][container_tree][unit]") {
   const auto tree = make({});
   CHECK(tree.size() == 1);
   CHECK(tree.is_directory(ContainerTree::kRoot));
@@ -53,20 +53,21 @@ TEST_CASE("store_tree: no paths make an empty root", "[codec][store_tree][unit]"
   CHECK_FALSE(tree.find("a"));
 }
 
-TEST_CASE("store_tree: directories are implied, entries sorted by name",
-          "[codec][store_tree][unit]") {
+TEST_CASE("container_tree: directories are implied, entries sorted by name",
+          "[codec][container_tree][unit]") {
   const auto tree = make({"b/z", "a", "b/y/x", "B", "b-c", "b/y/w"});
   CHECK(listing(tree) == Lines{"B=3", "a=1", "b/", "b/y/", "b/y/w=5", "b/y/x=2", "b/z=0", "b-c=4"});
   CHECK(tree.conflicts().empty());
 }
 
-TEST_CASE("store_tree: names with bytes above ASCII sort as bytes", "[codec][store_tree][unit]") {
+TEST_CASE("container_tree: names with bytes above ASCII sort as bytes",
+          "[codec][container_tree][unit]") {
   CHECK(listing(make({"\xc3\xa9", "z", "\xff/a"})) ==
         Lines{"z=1", "\xc3\xa9=0", "\xff/", "\xff/a=2"});
 }
 
-TEST_CASE("store_tree: a name that is both file and directory is the directory",
-          "[codec][store_tree][unit]") {
+TEST_CASE("container_tree: a name that is both file and directory is the directory",
+          "[codec][container_tree][unit]") {
   const auto tree = make({"a", "a/b", "c/d/e", "c/d", "c"});
   CHECK(listing(tree) == Lines{"a/", "a/b=1", "c/", "c/d/", "c/d/e=2"});
   std::map<std::string, std::size_t> conflicts;
@@ -76,11 +77,12 @@ TEST_CASE("store_tree: a name that is both file and directory is the directory",
   CHECK(conflicts == std::map<std::string, std::size_t>{{"a", 0}, {"c", 4}, {"c/d", 3}});
 }
 
-TEST_CASE("store_tree: of leaves with one path the last counts", "[codec][store_tree][unit]") {
+TEST_CASE("container_tree: of leaves with one path the last counts",
+          "[codec][container_tree][unit]") {
   CHECK(listing(make({"a", "b", "a"})) == Lines{"a=2", "b=1"});
 }
 
-TEST_CASE("store_tree: paths are found, others not", "[codec][store_tree][unit]") {
+TEST_CASE("container_tree: paths are found, others not", "[codec][container_tree][unit]") {
   const auto tree = make({"a/b/c", "a/bb", "d"});
   for (const auto* path : {"a", "a/b", "a/b/c", "a/bb", "d"}) {
     INFO(path);
@@ -93,11 +95,12 @@ TEST_CASE("store_tree: paths are found, others not", "[codec][store_tree][unit]"
   }
 }
 
-TEST_CASE("store_tree: more nodes than the limit are refused", "[codec][store_tree][corrupt]") {
+TEST_CASE("container_tree: more nodes than the limit are refused",
+          "[codec][container_tree][corrupt]") {
   const std::vector<ContainerTree::Leaf> leaves = {{"a/b/c", 0}, {"d", 1}};
   CHECK(ContainerTree::make(leaves, {.tree_nodes = 5}));
   CHECK(test::outcome(ContainerTree::make(leaves, {.tree_nodes = 4})) ==
-        "over limit: store tree at 0");
+        "over limit: container tree at 0");
   // Short paths that imply many directories.
   std::vector<ContainerTree::Leaf> deep;
   for (char c = 'a'; c <= 'z'; ++c) {
@@ -107,11 +110,12 @@ TEST_CASE("store_tree: more nodes than the limit are refused", "[codec][store_tr
   }
   CHECK(ContainerTree::make(deep, {}).value().size() == 26 * 2048 + 1);
   CHECK(test::outcome(ContainerTree::make(deep, {.tree_nodes = 10000})) ==
-        "over limit: store tree at 0");
+        "over limit: container tree at 0");
 }
 
 // Oracle: sets of paths, built prefix by prefix.
-TEST_CASE("store_tree: random paths make the tree of their prefixes", "[codec][store_tree][unit]") {
+TEST_CASE("container_tree: random paths make the tree of their prefixes",
+          "[codec][container_tree][unit]") {
   const auto seed = test::random_seed();
   CAPTURE(seed);
   std::mt19937 random(seed);

@@ -65,7 +65,7 @@ TEST_CASE("delta: a later block builds on the first", "[codec][delta][unit]") {
   CHECK(undone(4, bytes_of({1, 2, 3, 4, 5}), reference) == bytes_of({0xf1, 0xf3, 0xf1, 0xf7, 5}));
 }
 
-TEST_CASE("delta: what lies beyond a short reference stays", "[codec][delta][unit]") {
+TEST_CASE("delta: bytes beyond a short reference stay", "[codec][delta][unit]") {
   CHECK(undone(1, bytes_of({1, 2, 3}), bytes_of({0xf0})) == bytes_of({0xf1, 2, 3}));
   CHECK(undone(2, bytes_of({1, 2, 3, 4}), bytes_of({0xf0, 0xf0, 0xf0})) ==
         bytes_of({0xf1, 0xf2, 3, 4}));

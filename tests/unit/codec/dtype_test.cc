@@ -102,7 +102,7 @@ TEST_CASE("dtype: names of types are written as their codes", "[codec][dtype][un
   }
 }
 
-TEST_CASE("dtype: what is no code is refused", "[codec][dtype][corrupt]") {
+TEST_CASE("dtype: a text that is not a code is refused", "[codec][dtype][corrupt]") {
   for (const auto& text : std::vector<std::string>{
            "",
            "<",
@@ -215,7 +215,7 @@ TEST_CASE("dtype: dicts of fields become lists with the gaps filled", "[codec][d
   CHECK(descr("{'names': [], 'formats': [], 'offsets': [], 'itemsize': 20}", 20) == "'|V20'");
 }
 
-TEST_CASE("dtype: what is aligned is so in all its parts", "[codec][dtype][unit]") {
+TEST_CASE("dtype: an aligned struct is aligned in all its parts", "[codec][dtype][unit]") {
   CHECK(descr("{'names': ['a', 'b'], 'formats': ['u1', '<f8'], 'aligned': True}", 16) ==
         "[('a', '|u1'), ('', '|V7'), ('b', '<f8')]");
   // The inner list represents an aligned struct.
@@ -254,7 +254,8 @@ TEST_CASE("dtype: a type with a shape adds dimensions", "[codec][dtype][unit]") 
   check("('<f4', (2, 3))", 25, "'|V25'", {});
 }
 
-TEST_CASE("dtype: what cannot be said in a .npy file is opaque bytes", "[codec][dtype][corrupt]") {
+TEST_CASE("dtype: a type that a .npy file cannot express becomes opaque bytes",
+          "[codec][dtype][corrupt]") {
   for (const auto& stored : std::vector<std::string>{
            "",
            "zzz",

@@ -115,7 +115,7 @@ TEST_CASE("embed_map: a document in msgpack's own bytes is read", "[codec][embed
   CHECK(listing(parse(bytes).value()) == Lines{"a: 832 + 255"});
 }
 
-TEST_CASE("embed_map: remote arrays are told apart", "[codec][embed_map][unit]") {
+TEST_CASE("embed_map: remote arrays are recognised", "[codec][embed_map][unit]") {
   const auto remote = [](std::string_view urlbase) -> Pack {
     return [=](Bytes& to) {
       pack_map(to, 2);
@@ -270,7 +270,7 @@ TEST_CASE("embed_map: a document without the map is refused", "[codec][embed_map
     pack(out);
     return outcome(parse(out));
   };
-  CHECK(outcome(parse({})) == "truncated: store metadata at 0");
+  CHECK(outcome(parse({})) == "truncated: container metadata at 0");
   CHECK(with([](Bytes& to) { pack_uint(to, 1); }).starts_with("bad field: store metadata"));
   CHECK(
       with([](Bytes& to) { pack_str(to, "embed_map"); }).starts_with("bad field: store metadata"));

@@ -92,7 +92,7 @@ TEST_CASE("encode_params: the split mode overrules, but never a dictionary",
   CHECK_FALSE(splits_blocks(with_dict, 64 * kKiB));
 }
 
-TEST_CASE("encode_params: what is out of range is refused", "[codec][encode_params][corrupt]") {
+TEST_CASE("encode_params: a parameter out of range is refused", "[codec][encode_params][corrupt]") {
   const auto check = [](auto change) {
     EncodeParams made;
     change(made);

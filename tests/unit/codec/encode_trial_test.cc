@@ -11,27 +11,27 @@ namespace {
 using test::Bytes;
 
 TEST_CASE("encode_trial: the trial finds the size of the items", "[codec][encode_trial][unit]") {
-  const auto settled = [](const Bytes& sample, const EncodeHints& hints) {
+  const auto chosen = [](const Bytes& sample, const EncodeHints& hints) {
     const auto params = choose_params_by_trial({}, hints, sample);
     REQUIRE(params);
     return *params;
   };
   Bytes times;
   for (std::int64_t i = 0; i < 30000; ++i) test::append_le(times, 1'700'000'000'000 + 997 * i);
-  const auto numbers = settled(times, {});
+  const auto numbers = chosen(times, {});
   CHECK(numbers.typesize == 8);
   CHECK((numbers.filters[5].id == 1 || numbers.filters[5].id == 2));
-  const auto text = settled(test::sample_text(100000, 1), {});
+  const auto text = chosen(test::sample_text(100000, 1), {});
   CHECK(text.typesize == 1);
   CHECK(text.filters[5].id == 0);
-  CHECK(settled(times, {.typesize = 4, .filter = std::nullopt}).typesize == 4);
-  CHECK(settled(times, {.typesize = std::nullopt, .filter = FilterChoice::shuffle}).typesize == 8);
-  CHECK(settled({}, {}).typesize == 1);
+  CHECK(chosen(times, {.typesize = 4, .filter = std::nullopt}).typesize == 4);
+  CHECK(chosen(times, {.typesize = std::nullopt, .filter = FilterChoice::shuffle}).typesize == 8);
+  CHECK(chosen({}, {}).typesize == 1);
   // A sample that is too small for a trial keeps the simplest choice.
   times.resize(600);
-  CHECK(settled(times, {}).typesize == 1);
-  CHECK(settled(times, {}).filters[5].id == 0);
-  const auto shuffled = settled(times, {.typesize = 8, .filter = FilterChoice::shuffle});
+  CHECK(chosen(times, {}).typesize == 1);
+  CHECK(chosen(times, {}).filters[5].id == 0);
+  const auto shuffled = chosen(times, {.typesize = 8, .filter = FilterChoice::shuffle});
   CHECK(shuffled.typesize == 8);
   CHECK(shuffled.filters[5].id == 1);
 }

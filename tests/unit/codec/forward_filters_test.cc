@@ -71,8 +71,7 @@ TEST_CASE("shuffle: every implementation deals from wide rows to planes that lie
   SUCCEED("all agreed");
 }
 
-TEST_CASE("shuffle: a block of any length becomes what unshuffle undoes",
-          "[codec][shuffle][unit]") {
+TEST_CASE("shuffle: unshuffle reverses it for a block of any length", "[codec][shuffle][unit]") {
   for (const std::size_t width : widths_to_try()) {
     for (std::size_t size = 0; size <= 5 * width + 70; ++size) {
       const auto in = test::noise(size, static_cast<std::uint32_t>(size));

@@ -99,7 +99,7 @@ TEST_CASE("frame: of the two names, b2nd counts", "[codec][frame][unit]") {
   CHECK(opened(frame).array()->value().shape[0] == 20);
 }
 
-TEST_CASE("frame: a broken array metalayer is told, and keeps no one from the bytes",
+TEST_CASE("frame: a broken array metalayer is reported, and the bytes can still be read",
           "[codec][frame][corrupt]") {
   auto layer = sample_layer();
   layer.blockshape[1] = -1;
@@ -116,7 +116,7 @@ TEST_CASE("frame: a broken array metalayer is told, and keeps no one from the by
 }
 
 // Oracle: the bytes that went in.
-TEST_CASE("frame: chunks are told the block shape and the size of items",
+TEST_CASE("frame: chunks get the block shape and the size of items",
           "[codec][frame][ndcell][unit]") {
   for (const std::uint32_t typesize : {1U, 4U, 300U}) {
     INFO("typesize " << typesize);
@@ -140,7 +140,7 @@ TEST_CASE("frame: chunks that need the array are refused where it is missing, br
         Errc::bad_field);
 }
 
-TEST_CASE("frame: what it holds counts a long dtype", "[codec][frame][unit]") {
+TEST_CASE("frame: its memory includes a long dtype", "[codec][frame][unit]") {
   auto layer = sample_layer();
   const auto small = opened(array_frame({{"b2nd", array_metalayer(layer)}}, 4, false));
   layer.dtype = std::string(100'000, 'x');

@@ -328,7 +328,7 @@ TEST_CASE("frame: more metalayers than the format allows are refused", "[codec][
   CHECK(outcome(open_bytes(build_frame(spec).bytes)) == "ok");
 }
 
-TEST_CASE("frame: errors in a trailer are told from the frame's start", "[codec][frame][corrupt]") {
+TEST_CASE("frame: errors in a trailer count from the frame's start", "[codec][frame][corrupt]") {
   const BuiltFrame built = sample();
   Bytes bytes = built.bytes;
   bytes[built.trailer_at + 6] = std::byte{0xdf};
@@ -337,7 +337,7 @@ TEST_CASE("frame: errors in a trailer are told from the frame's start", "[codec]
 }
 
 // Another process truncates the open file after the position of a metalayer was checked.
-TEST_CASE("frame: what disappears after opening is reported by the read that misses it",
+TEST_CASE("frame: bytes that disappear after opening are reported by the read that needs them",
           "[codec][frame][corrupt]") {
   const BuiltFrame built = sample();
   const auto frame = open_bytes(built.bytes).value();

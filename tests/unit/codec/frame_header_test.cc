@@ -165,7 +165,7 @@ TEST_CASE("frame_header: numbers are taken up to their limits and refused past t
               });
 }
 
-TEST_CASE("frame_header: kinds, versions and filters outside of what exists are refused",
+TEST_CASE("frame_header: unknown kinds, versions and filters are refused",
           "[codec][frame_header][corrupt]") {
   check_cases(good_header(), {
                                  {25, 1, 0x10, "ok"},

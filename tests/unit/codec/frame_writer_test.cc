@@ -158,7 +158,7 @@ TEST_CASE("frame_writer: a frame without chunks is header and trailer",
         test::text_bytes("empty but for this"));
 }
 
-TEST_CASE("frame_writer: an empty frame in one piece is what is written in several",
+TEST_CASE("frame_writer: an empty frame has the same bytes in one piece and in several",
           "[codec][frame_writer][unit]") {
   auto params = small_params();
   CHECK(encode_empty_frame(params).value() == written(params, Bytes{}));
@@ -221,7 +221,7 @@ TEST_CASE("frame_writer: an index of equal entries takes forty bytes",
   CHECK(encode_index(zeros).value().size() == 40);
 }
 
-TEST_CASE("frame_writer: what readers would refuse is refused, and the frame goes on",
+TEST_CASE("frame_writer: a chunk that readers would refuse is refused, and the frame continues",
           "[codec][frame_writer][corrupt]") {
   const auto params = small_params();
   MemorySink sink;

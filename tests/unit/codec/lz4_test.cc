@@ -41,7 +41,7 @@ Bytes stream_of(std::initializer_list<unsigned> values) {
 }
 
 // Oracle: the bytes that the library compressed.
-TEST_CASE("lz4: what the library wrote comes back", "[codec][lz4][unit]") {
+TEST_CASE("lz4: streams of the library decode", "[codec][lz4][unit]") {
   const Bytes dictionary = test::sample_text(2000, 9);
   for (const auto& sample :
        {test::sample_text(1, 1), test::sample_text(70'000, 2),

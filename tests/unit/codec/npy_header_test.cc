@@ -32,7 +32,7 @@ std::string header_1_0(const std::string& text, std::size_t size) {
 }
 
 // Oracle: the bytes that numpy.save() of NumPy 1.24 writes before the data.
-TEST_CASE("npy_header: headers are what NumPy writes", "[codec][npy_header][unit]") {
+TEST_CASE("npy_header: headers equal those of NumPy", "[codec][npy_header][unit]") {
   CHECK(npy_header(meta({}, "<f8"), 8) ==
         header_1_0("{'descr': '<f8', 'fortran_order': False, 'shape': (), }", 128));
   CHECK(npy_header(meta({25, 19}, "<i4"), 4) ==

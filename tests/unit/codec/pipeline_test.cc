@@ -81,7 +81,7 @@ TEST_CASE("pipeline: nothing is done when no slot changes bytes", "[codec][pipel
   CHECK(made(slots_of({Filter::shuffle}), {.typesize = 1, .schunk_typesize = 1}).is_identity());
 }
 
-TEST_CASE("pipeline: each filter says what it needs", "[codec][pipeline][unit]") {
+TEST_CASE("pipeline: each filter reports its needs", "[codec][pipeline][unit]") {
   const PipelineShape shape{.typesize = 4, .schunk_typesize = 4};
   const auto shuffle = made(slots_of({Filter::shuffle}), shape);
   CHECK_FALSE(shuffle.is_identity());
@@ -149,8 +149,7 @@ TEST_CASE("pipeline: bytedelta takes the frame's typesize, shuffle the chunk's",
   CHECK(decoded(pipeline, Bytes(600, std::byte{1})) == expected);
 }
 
-TEST_CASE("pipeline: filter 34 begins its sums anew, filter 35 does not",
-          "[codec][pipeline][unit]") {
+TEST_CASE("pipeline: filter 34 restarts its sums, filter 35 does not", "[codec][pipeline][unit]") {
   const Bytes ones(18, std::byte{1});
   FilterSlots slots{};
   slots[2].id = 34;
@@ -182,7 +181,7 @@ TEST_CASE("pipeline: delta takes block 0 for a reference, and itself in block 0"
 
 // Oracle: the tests' own forward filters.  Delta is only used as the first filter, as the format
 // requires.
-TEST_CASE("pipeline: any sequence of filters gives back what went in", "[codec][pipeline][unit]") {
+TEST_CASE("pipeline: any sequence of filters is reversed", "[codec][pipeline][unit]") {
   constexpr std::uint32_t kSeed = 20240607;
   std::mt19937 random(kSeed);
   const auto pick = [&random](std::size_t below) {

@@ -124,8 +124,9 @@ TEST_CASE("plugin chunk: ndlz comes back, whole or split, and needs no frame",
   }
 }
 
-TEST_CASE("plugin chunk: what needs no codec and no filter is read whatever the header names",
-          "[codec][chunk][unit]") {
+TEST_CASE(
+    "plugin chunk: a chunk that needs no codec and no filter is read whatever the header names",
+    "[codec][chunk][unit]") {
   const Bytes data = ramp(1000, 4);
   ChunkSpec spec;
   spec.codec = Codec::memcpy;

@@ -47,7 +47,7 @@ std::vector<std::string> outcomes(const ByteSource& source, const ByteSource& ch
 
 constexpr const char* kUnfetched = "unsupported: chunk that a proxy has not fetched at 24";
 
-TEST_CASE("frame: what a proxy has not fetched cannot be read", "[codec][frame][unit]") {
+TEST_CASE("frame: a chunk that a proxy has not fetched cannot be read", "[codec][frame][unit]") {
   const Bytes bytes = build_frame(spec_with("proxy-source")).bytes;
   const MemorySource source(bytes);
   const auto frame = Frame::open(source, {}).value();
@@ -56,7 +56,8 @@ TEST_CASE("frame: what a proxy has not fetched cannot be read", "[codec][frame][
                                  {})) == kUnfetched);
 }
 
-TEST_CASE("frame: what a sparse proxy has not fetched cannot be read", "[codec][frame][unit]") {
+TEST_CASE("frame: a chunk that a sparse proxy has not fetched cannot be read",
+          "[codec][frame][unit]") {
   const auto built = test::build_sparse_frame(spec_with("proxy-source"));
   const MemorySource source(built.index_file);
   const auto frame = Frame::open_sparse(source, {}).value();

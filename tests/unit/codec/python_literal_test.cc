@@ -80,7 +80,7 @@ TEST_CASE("python_literal: strings are read as Python does", "[codec][python_lit
   CHECK(parsed("'\x7f'") == R"('\x7f')");
 }
 
-TEST_CASE("python_literal: what is no literal is refused with its place",
+TEST_CASE("python_literal: a text that is not a literal is refused with the place of the error",
           "[codec][python_literal][corrupt]") {
   struct Case {
     std::string text;

@@ -30,7 +30,7 @@ Bytes encoded(StreamEncoder& encoder, CodecId codec, int clevel, const Bytes& pl
   return out;
 }
 
-TEST_CASE("stream_encoder: every codec and level decodes to what it was given",
+TEST_CASE("stream_encoder: the stream of every codec and level decodes to the input",
           "[codec][stream_encoder][unit]") {
   const auto seed = test::random_seed();
   CAPTURE(seed);
@@ -70,7 +70,7 @@ TEST_CASE("stream_encoder: text gets shorter, noise does not fit",
   }
 }
 
-TEST_CASE("stream_encoder: what comes out does not depend on what came before",
+TEST_CASE("stream_encoder: a stream does not depend on earlier streams",
           "[codec][stream_encoder][unit]") {
   StreamEncoder used;
   for (std::uint32_t seed = 0; seed < 5; ++seed) {
@@ -85,7 +85,7 @@ TEST_CASE("stream_encoder: what comes out does not depend on what came before",
   }
 }
 
-TEST_CASE("stream_encoder: a zstd dictionary shortens what resembles its samples",
+TEST_CASE("stream_encoder: a zstd dictionary shortens data that resemble its samples",
           "[codec][stream_encoder][unit]") {
   constexpr std::size_t kSample = 512;
   const auto all = test::sample_text(400 * kSample, 9);

@@ -33,7 +33,7 @@ TEST_CASE("stream_format: formats have their numbers and names", "[codec][stream
   }
 }
 
-TEST_CASE("stream_format: formats that nobody decodes any more are named by number and name",
+TEST_CASE("stream_format: formats without a decoder are reported by number and name",
           "[codec][stream_format][unit]") {
   for (const auto format : {CodecFormat::blosclz, CodecFormat::lz4, CodecFormat::snappy,
                             CodecFormat::zlib, CodecFormat::zstd}) {
@@ -78,8 +78,7 @@ TEST_CASE("stream_format: ndlz needs a cell side and no array", "[codec][stream_
   }
 }
 
-TEST_CASE("stream_format: zfp is told apart as present or missing",
-          "[codec][stream_format][unit]") {
+TEST_CASE("stream_format: zfp is reported as present or missing", "[codec][stream_format][unit]") {
   for (const auto& [id, name] : {std::pair{kCodecZfpAccuracy, "zfp_acc"},
                                  {kCodecZfpPrecision, "zfp_prec"},
                                  {kCodecZfpRate, "zfp_rate"}}) {

@@ -35,7 +35,8 @@ TEST_CASE("work_budget: work beyond the budget is refused", "[codec][work_budget
   CHECK_FALSE(is_work_error(Error{.kind = Errc::over_limit, .field = "blocksize"}));
 }
 
-TEST_CASE("work_budget: a request that nobody waits for ends soon", "[codec][work_budget][unit]") {
+TEST_CASE("work_budget: a request without a waiting caller ends soon",
+          "[codec][work_budget][unit]") {
   bool is_wanted = true;
   WorkBudget budget(kMuch, [&] { return is_wanted; });
   CHECK(budget.spend(64u << 20));

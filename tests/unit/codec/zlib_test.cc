@@ -34,7 +34,7 @@ Decode one_decoder() {
 }
 
 // Oracle: the bytes that zlib compressed.
-TEST_CASE("zlib: what the library wrote comes back", "[codec][zlib][unit]") {
+TEST_CASE("zlib: streams of the library decode", "[codec][zlib][unit]") {
   const auto decode = one_decoder();
   for (const auto& sample :
        {Bytes{}, test::sample_text(1, 1), test::sample_text(70'000, 2),

@@ -68,7 +68,7 @@ Bytes trained_dictionary() {
 }
 
 // Oracle: the bytes that the library compressed.
-TEST_CASE("zstd: what the library wrote comes back", "[codec][zstd][unit]") {
+TEST_CASE("zstd: streams of the library decode", "[codec][zstd][unit]") {
   const auto decode = one_decoder();
   for (const auto& sample :
        {test::sample_text(1, 1), test::sample_text(300'000, 2),
@@ -110,7 +110,7 @@ TEST_CASE("zstd: frames of every form decode", "[codec][zstd][unit]") {
   REQUIRE(decode_alone(decode, skipping, sample.size()) == sample);
 }
 
-TEST_CASE("zstd: a wrong checksum is told from other damage", "[codec][zstd][corrupt]") {
+TEST_CASE("zstd: a wrong checksum has an error of its own", "[codec][zstd][corrupt]") {
   const auto decode = one_decoder();
   const Bytes sample = test::sample_text(5000, 2);
   Bytes stream = compressed_with(sample, {ZSTD_c_checksumFlag}, true);

@@ -98,7 +98,8 @@ TEST_CASE("array_view: with room for a band, each block is decoded once",
   }
 }
 
-TEST_CASE("array_view: what is decoded ahead is not decoded again", "[fs][array_view][unit]") {
+TEST_CASE("array_view: blocks that were decoded ahead are not decoded again",
+          "[fs][array_view][unit]") {
   const DecodeCounter counter(kPlane);
   for (const auto header : {ArrayView::Header::none, ArrayView::Header::npy}) {
     test::ViewMount mount(4 * kBandBytes);
@@ -128,7 +129,7 @@ TEST_CASE("array_view: an array whose header is all that is read ahead decodes n
 }
 
 // Blocks take one step along some axes, before and after those that determine the band.
-TEST_CASE("array_view: a band is what lies within the outermost axis that blocks are cut along",
+TEST_CASE("array_view: a band lies within the outermost axis along which blocks are divided",
           "[fs][array_view][unit]") {
   const ArraySpec spec{.shape = {4, 24, 20, 30},
                        .chunkshape = {2, 12, 10, 30},
@@ -165,7 +166,8 @@ TEST_CASE("array_view: with room for a part of a band, that part of it is not de
 }
 
 // Random readers leave blocks in the cache that are worth keeping.
-TEST_CASE("array_view: a random reader finds what it read before", "[fs][array_view][unit]") {
+TEST_CASE("array_view: a random reader finds the blocks that it read before",
+          "[fs][array_view][unit]") {
   const DecodeCounter counter(kPlane);
   test::ViewMount mount(kBandBytes);
   const ArrayView view(mount.open(counter.source()), ArrayView::Header::none, mount.budget());

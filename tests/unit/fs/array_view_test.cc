@@ -121,7 +121,7 @@ TEST_CASE("array_view: a NumPy file has its header before the array", "[fs][arra
   }
 }
 
-TEST_CASE("array_view: the header says what NumPy wants to know", "[fs][array_view][unit]") {
+TEST_CASE("array_view: the header has the values that NumPy needs", "[fs][array_view][unit]") {
   const ArraySpec spec{.shape = {2, 3},
                        .chunkshape = {2, 2},
                        .blockshape = {1, 2},
@@ -269,7 +269,7 @@ TEST_CASE("array_view: a chunk that a proxy has not fetched spoils its own range
   check_spoilt(mount, *view, sample.data, 800, 1200, Errc::unsupported);
 }
 
-TEST_CASE("array_view: what cannot be opened fails every read with the reason",
+TEST_CASE("array_view: if the array cannot be opened, every read fails with the reason",
           "[fs][array_view][corrupt]") {
   const auto good = slabs().frame;
   auto damaged = good;

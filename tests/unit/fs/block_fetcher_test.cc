@@ -199,7 +199,8 @@ TEST_CASE("block_fetcher: blocks are decoded once when many threads ask for them
 }
 
 // Oracle: the recorded reads.  Blocks that were fetched ahead are not read again.
-TEST_CASE("block_fetcher: what was fetched ahead is there", "[fs][block_fetcher][unit]") {
+TEST_CASE("block_fetcher: blocks that were fetched ahead are in the cache",
+          "[fs][block_fetcher][unit]") {
   Sample sample;
   sample.add(test::ramp(1u << 20, 4), spec_of(64 << 10, {test::Filter::shuffle}));
   sample.add(test::ramp(40000, 4, 3), spec_of(8192, {test::Filter::delta}));
@@ -224,7 +225,7 @@ TEST_CASE("block_fetcher: what was fetched ahead is there", "[fs][block_fetcher]
   }
 }
 
-TEST_CASE("block_fetcher: who fetches ahead waits for nobody", "[fs][block_fetcher][unit]") {
+TEST_CASE("block_fetcher: fetching ahead waits for no other thread", "[fs][block_fetcher][unit]") {
   Sample sample;
   sample.add(test::ramp(8192, 4), spec_of(1024));
   sample.open();
@@ -285,7 +286,8 @@ TEST_CASE(
   CHECK(std::chrono::steady_clock::now() - begin > std::chrono::milliseconds(200));
 }
 
-TEST_CASE("block_fetcher: what fails ahead fails for its reader", "[fs][block_fetcher][corrupt]") {
+TEST_CASE("block_fetcher: a block that failed ahead fails for its reader",
+          "[fs][block_fetcher][corrupt]") {
   Sample sample;
   sample.add(test::ramp(8192, 4), spec_of(1024));
   damage_block(sample, sample.at(0), 2);
@@ -451,7 +453,7 @@ TEST_CASE("block_fetcher: a wrong block start is named with its place in the sou
   CHECK(same(good->front(), sample.block(1, 3)));
 }
 
-TEST_CASE("block_fetcher: a damaged first block fails what depends on it and no more",
+TEST_CASE("block_fetcher: a damaged first block fails only the blocks that depend on it",
           "[fs][block_fetcher][corrupt]") {
   Sample sample;
   sample.add(test::ramp(4096, 4, 1), spec_of(1024));
@@ -469,7 +471,7 @@ TEST_CASE("block_fetcher: a damaged first block fails what depends on it and no 
 
 // The file was truncated after the chunk was opened.  Oracle: the blocks before the end are
 // correct.
-TEST_CASE("block_fetcher: a source that ends early fails only what lies behind its end",
+TEST_CASE("block_fetcher: a source that ends early fails only the blocks behind its end",
           "[fs][block_fetcher][corrupt]") {
   Sample sample;
   sample.add(test::noise(8192, 1), spec_of(1024));
@@ -492,7 +494,8 @@ TEST_CASE("block_fetcher: a source that ends early fails only what lies behind i
 }
 
 // Oracle: every thread fails, none hangs, and none gets a block.
-TEST_CASE("block_fetcher: all who wait for a damaged block are told", "[fs][block_fetcher][race]") {
+TEST_CASE("block_fetcher: all threads that wait for a damaged block get the error",
+          "[fs][block_fetcher][race]") {
   Sample sample;
   sample.add(test::ramp(65536, 4, 1), spec_of(1024));
   damage_block(sample, 0, 40);
@@ -509,7 +512,7 @@ TEST_CASE("block_fetcher: all who wait for a damaged block are told", "[fs][bloc
   }
 }
 
-TEST_CASE("block_fetcher: needed bytes are what the cache will count",
+TEST_CASE("block_fetcher: needed bytes are those that the cache will count",
           "[fs][block_fetcher][unit]") {
   Sample sample;
   sample.add(test::ramp(2500, 4), spec_of(1000));

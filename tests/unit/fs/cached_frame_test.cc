@@ -44,7 +44,7 @@ FrameOrigin sparse_origin(const test::BuiltSparseFrame& built) {
           .name = "the frame"};
 }
 
-TEST_CASE("cached_frame: a frame is opened as what it was said to be", "[fs][cached_frame][unit]") {
+TEST_CASE("cached_frame: a frame is opened as its announced type", "[fs][cached_frame][unit]") {
   ViewMount mount;
   const auto contiguous = mount.open(test::small_frame(2500));
   REQUIRE(contiguous->frame());
@@ -137,7 +137,7 @@ TEST_CASE("cached_frame: blocks come in the order of the requests", "[fs][cached
   }
 }
 
-TEST_CASE("cached_frame: a block that was released is decoded anew", "[fs][cached_frame][unit]") {
+TEST_CASE("cached_frame: a block that was released is decoded again", "[fs][cached_frame][unit]") {
   const auto source = std::make_shared<const SharedSource>(build_frame(block_frame()).bytes);
   ViewMount mount;
   const auto frame = mount.open(source);
@@ -155,8 +155,7 @@ TEST_CASE("cached_frame: a block that was released is decoded anew", "[fs][cache
   CHECK(source->take_reads().size() == 1);
 }
 
-TEST_CASE("cached_frame: states of a file do not share what is cached",
-          "[fs][cached_frame][unit]") {
+TEST_CASE("cached_frame: states of a file share no cached values", "[fs][cached_frame][unit]") {
   ViewMount mount;
   const auto one = mount.open(test::small_frame(1000, 1));
   const auto two = mount.open(test::small_frame(1000, 2));

@@ -37,7 +37,7 @@ using test::outcome;
 constexpr std::uint64_t kShare = std::uint64_t{1} << 31;  // of the addresses, per file
 
 // A directory of chunk files.
-class NameMap {
+class ChunkFolder {
  public:
   [[nodiscard]] ChunkFiles files() const {
     UniqueFd fd(::open(path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -74,7 +74,7 @@ TEST_CASE("chunk_files: names are eight upper-case digits", "[fs][chunk_files][u
 }
 
 TEST_CASE("chunk_files: each file is read at its own place", "[fs][chunk_files][unit]") {
-  const NameMap directory;
+  const ChunkFolder directory;
   const std::vector<std::uint32_t> ids = {0, 1, 9, 10, 0xab, 0x80000000, 0xfffffffe, 0xffffffff};
   for (const auto id : ids) directory.write(id, test::noise(100 + id % 7, id));
   const auto files = directory.files();
@@ -94,9 +94,9 @@ TEST_CASE("chunk_files: each file is read at its own place", "[fs][chunk_files][
   }
 }
 
-TEST_CASE("chunk_files: what is no chunk file is damage, and nothing waits for it",
+TEST_CASE("chunk_files: an entry that is not a chunk file is damage, and no reader waits for it",
           "[fs][chunk_files][corrupt]") {
-  const NameMap directory;
+  const ChunkFolder directory;
   directory.write(7, test::noise(100, 1));
   const auto expect_damage = [&](const char* what) {
     CAPTURE(what);
@@ -133,7 +133,7 @@ TEST_CASE("chunk_files: what is no chunk file is damage, and nothing waits for i
 }
 
 TEST_CASE("chunk_files: an empty file has nothing to read", "[fs][chunk_files][corrupt]") {
-  const NameMap directory;
+  const ChunkFolder directory;
   directory.write(1, {});
   const auto files = directory.files();
   CHECK(files.available_from(kShare).value() == 0);
@@ -143,7 +143,7 @@ TEST_CASE("chunk_files: an empty file has nothing to read", "[fs][chunk_files][c
 TEST_CASE("chunk_files: a file that may not be read is reported as the system does",
           "[fs][chunk_files][unit]") {
   if (::geteuid() == 0) return;  // root may read everything
-  const NameMap directory;
+  const ChunkFolder directory;
   const auto path = directory.write(1, test::noise(10, 1));
   REQUIRE(::chmod(path.c_str(), 0) == 0);
   const auto got = read(directory.files(), 1, 0, 10);
@@ -155,7 +155,7 @@ TEST_CASE("chunk_files: a file that may not be read is reported as the system do
 // Oracle: the descriptors of the process.
 TEST_CASE("chunk_files: however many files are read, few are open", "[fs][chunk_files][unit]") {
   constexpr std::uint32_t kFiles = 3000;
-  const NameMap directory;
+  const ChunkFolder directory;
   for (std::uint32_t id = 0; id < kFiles; ++id) directory.write(id, test::noise(16, id));
   const auto before = open_descriptors();
   {
@@ -175,7 +175,7 @@ TEST_CASE("chunk_files: however many files are read, few are open", "[fs][chunk_
 TEST_CASE("chunk_files: many threads read many files", "[fs][chunk_files][race]") {
   const auto seed = test::random_seed();
   CAPTURE(seed);
-  const NameMap directory;
+  const ChunkFolder directory;
   for (std::uint32_t id = 0; id < 40; ++id) directory.write(id, test::noise(1000, id));
   const auto before = open_descriptors();
   const auto files = directory.files();
@@ -197,9 +197,9 @@ TEST_CASE("chunk_files: many threads read many files", "[fs][chunk_files][race]"
 
 // Writers replace files: an open file keeps its old content, and a file opened later has the new
 // one.
-TEST_CASE("chunk_files: a file that was replaced is found anew once it was closed",
+TEST_CASE("chunk_files: a file that was replaced is found again once it was closed",
           "[fs][chunk_files][unit]") {
-  const NameMap directory;
+  const ChunkFolder directory;
   for (std::uint32_t id = 0; id < 100; ++id) directory.write(id, test::noise(16, id));
   const auto files = directory.files();
   REQUIRE(read(files, 0, 0, 16));
@@ -229,7 +229,7 @@ TEST_CASE("chunk_files: a sparse frame is read from its directory", "[fs][chunk_
     spec.chunks.push_back(test::stored_chunk(std::span(data).subspan(100 * i, 100), {}));
   }
   const auto built = test::build_sparse_frame(spec);
-  const NameMap directory;
+  const ChunkFolder directory;
   test::write_sparse_frame(directory.path(), built);
   const codec::MemorySource index(built.index_file);
   const auto frame = codec::Frame::open_sparse(index, {}).value();

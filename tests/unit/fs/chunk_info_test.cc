@@ -59,7 +59,8 @@ test::FrameSpec spec_of_all_kinds() {
   return spec;
 }
 
-TEST_CASE("chunk info: each kind of chunk is told as it was stored", "[fs][chunk_info][unit]") {
+TEST_CASE("chunk info: each kind of chunk is described as it was stored",
+          "[fs][chunk_info][unit]") {
   const Sample sample(spec_of_all_kinds());
   const auto chunks = sample.chunks();
   REQUIRE(chunks.size() == 6);

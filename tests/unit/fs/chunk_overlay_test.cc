@@ -171,7 +171,7 @@ class Model {
   Bytes plain_;
 };
 
-TEST_CASE("chunk_overlay: it shows what was written, whatever is being stored",
+TEST_CASE("chunk_overlay: it shows the written bytes, whatever is being stored",
           "[fs][write][unit]") {
   const auto seed = test::random_seed();
   CAPTURE(seed);
@@ -197,7 +197,7 @@ TEST_CASE("chunk_overlay: a commit that fails leaves the frame changed", "[fs][w
   CHECK(overlay.is_committed());
 }
 
-TEST_CASE("chunk_overlay: what was abandoned gives its memory back, also when it thaws",
+TEST_CASE("chunk_overlay: abandoned bytes give their memory back, also when they thaw",
           "[fs][write][unit]") {
   OverlayBudget budget(1);
   ChunkOverlay overlay(budget, kChunk, 0, {}, ContentId{1});

@@ -128,7 +128,7 @@ TEST_CASE("container: the members of an archive are files in directories",
   CHECK(archive.stored("dir/deep/text") == test::noise(10, 1));
   CHECK(archive.error_of("none").sys == ENOENT);
   CHECK(archive.error_of("dir").sys == ENOENT);
-  // The kind of a member of an archive is probed in its bytes, when somebody asks for it.
+  // A summary exists only for frames in a .b2e; a member of an archive is probed in its own bytes.
   CHECK_FALSE(archive.container->summary_of("a.b2frame"));
 }
 

@@ -74,7 +74,7 @@ void read_in_order(DecodeAhead& ahead, const std::shared_ptr<ReadPattern>& patte
   }
 }
 
-TEST_CASE("decode_ahead: what follows a stretch is decoded once, and the view let go",
+TEST_CASE("decode_ahead: the range after a stretch is decoded once, and the view is released",
           "[fs][decode_ahead][race]") {
   const auto view = std::make_shared<NotingView>(100 * kMiB);
   DecodeAhead ahead(2, kCacheBytes);

@@ -106,7 +106,7 @@ TEST_CASE("decode_cache: keys that differ in one part are different", "[fs][deco
   }
 }
 
-TEST_CASE("decode_cache: those who wait are handed the failure, and it is not kept",
+TEST_CASE("decode_cache: waiting threads get the failure, and it is not kept",
           "[fs][decode_cache][race]") {
   constexpr std::size_t kWaiters = 16;
   DecodeCache cache(kMuch);
@@ -132,8 +132,7 @@ TEST_CASE("decode_cache: those who wait are handed the failure, and it is not ke
   CHECK(touch(cache, 1, 100));
 }
 
-TEST_CASE("decode_cache: those who wait get the value that was published",
-          "[fs][decode_cache][unit]") {
+TEST_CASE("decode_cache: waiting threads get the published value", "[fs][decode_cache][unit]") {
   DecodeCache cache(kMuch);
   auto ours = cache.claim(key_of(1), 100);
   const auto waiter = cache.claim(key_of(1), 100);
@@ -211,7 +210,7 @@ TEST_CASE("decode_cache: a value in use is not dropped, and goes when it is free
   for (std::uint64_t i = 0; i < 4; ++i) CHECK_FALSE(has(cache, i));
 }
 
-TEST_CASE("decode_cache: a value that is let go of is made anew, unless it is just being made",
+TEST_CASE("decode_cache: a dropped value is made again, unless it is just being made",
           "[fs][decode_cache][unit]") {
   DecodeCache cache(kMuch);
   touch(cache, 1, 100);
@@ -235,7 +234,7 @@ TEST_CASE("decode_cache: a value that is let go of is made anew, unless it is ju
 
 // The cache has shards, which are evicted from in turn, each from its oldest value on.  So recently
 // used values stay, and the others are evicted roughly from the oldest to the newest.
-TEST_CASE("decode_cache: what was used least recently goes first", "[fs][decode_cache][unit]") {
+TEST_CASE("decode_cache: the least recently used value goes first", "[fs][decode_cache][unit]") {
   constexpr std::uint64_t kValues = 4096;
   constexpr std::uint64_t kBytes = 100;
   DecodeCache cache(kValues * (kBytes + kOverhead));
@@ -287,8 +286,7 @@ TEST_CASE("decode_cache: the budget is never passed by one reader", "[fs][decode
   }
 }
 
-TEST_CASE("decode_cache: half of the budget is not for what nobody waits for",
-          "[fs][decode_cache][unit]") {
+TEST_CASE("decode_cache: half of the budget is not for read-ahead", "[fs][decode_cache][unit]") {
   DecodeCache cache(1000);
   CHECK_FALSE(cache.try_admit(501));
   auto half = cache.try_admit(500);
@@ -407,7 +405,7 @@ TEST_CASE("decode_cache: the budget is not passed by many admitted readers",
 }
 
 // Oracle: the readers' own sum of admitted bytes: at most the budget, or a single reader.
-TEST_CASE("decode_cache: what is admitted at once stays within the budget, or is one alone",
+TEST_CASE("decode_cache: admissions together stay within the budget, or there is one alone",
           "[fs][decode_cache][race]") {
   const auto seed = test::random_seed();
   CAPTURE(seed);
@@ -545,8 +543,8 @@ TEST_CASE("decode_cache: an interrupted request fails no other one", "[fs][decod
   CHECK((*made)->value == 7);
 }
 
-// While all is in use, an attempt to evict costs the same however much that is.  Oracle: the time
-// would be hours if each of these claims looked at all values.
+// While all values are in use, an attempt to evict takes the same time for any number of values.
+// Oracle: the time would be hours if each of these claims looked at all values.
 TEST_CASE("decode_cache: very many values in use can be claimed", "[fs][decode_cache][unit]") {
   constexpr std::uint64_t kValues = 400'000;
   DecodeCache cache(1);

@@ -16,7 +16,7 @@ namespace {
 
 using test::Bytes;
 
-// Oracle: the chunk as optional bytes, of which those that were not written are empty.
+// Oracle: the chunk as optional bytes; those that were not written are empty.
 using Model = std::vector<std::optional<std::byte>>;
 
 Model model_of(const DirtyChunk& chunk, std::uint32_t most) {
@@ -28,7 +28,7 @@ Model model_of(const DirtyChunk& chunk, std::uint32_t most) {
   return model;
 }
 
-TEST_CASE("dirty_chunk: holds what was written, wherever it lies in the chunk",
+TEST_CASE("dirty_chunk: holds the written bytes, wherever they lie in the chunk",
           "[fs][dirty_chunk][unit]") {
   const auto seed = test::random_seed();
   CAPTURE(seed);
@@ -68,16 +68,16 @@ TEST_CASE("dirty_chunk: holds what was written, wherever it lies in the chunk",
 
 TEST_CASE("dirty_chunk: a small write takes little memory at any place of a large chunk",
           "[fs][dirty_chunk][unit]") {
-  constexpr std::uint32_t kMost = 64u << 20;
-  for (const std::uint32_t offset : {0U, 5U, 1U << 20, 40'000'000U, kMost - 100}) {
+  constexpr std::uint32_t kMax = 64u << 20;
+  for (const std::uint32_t offset : {0U, 5U, 1U << 20, 40'000'000U, kMax - 100}) {
     CAPTURE(offset);
     OverlayBudget budget(1u << 20);
     OverlayBudget::Account account(budget);
     DirtyChunk chunk(account, 0);
-    chunk.write(offset, Bytes(100, std::byte{7}), kMost);
+    chunk.write(offset, Bytes(100, std::byte{7}), kMax);
     CHECK(account.used() <= 8192);
-    CHECK(DirtyChunk::growth(nullptr, offset, offset + 100, kMost) == account.used());
-    CHECK(chunk.whole(kMost).empty());
+    CHECK(DirtyChunk::growth(nullptr, offset, offset + 100, kMax) == account.used());
+    CHECK(chunk.whole(kMax).empty());
   }
 }
 

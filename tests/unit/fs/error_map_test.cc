@@ -11,7 +11,7 @@ namespace {
 using codec::Errc;
 using codec::Error;
 
-// Oracle: the table in the README.
+// Oracle: the table "Errors" in fs/SEMANTICS.md.
 TEST_CASE("error_map: every kind has the errno of the table", "[fs][error_map][unit]") {
   struct Row {
     Errc kind;

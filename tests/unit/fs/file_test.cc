@@ -70,7 +70,7 @@ TEST_CASE("file: a released descriptor stays open", "[fs][file][unit]") {
 }
 
 // Oracle: the bytes that were written.
-TEST_CASE("file: read_fully brings the bytes asked for, or says where the file ends",
+TEST_CASE("file: read_fully returns the requested bytes, or reports the end of the file",
           "[fs][file][unit]") {
   const test::TempDirectory folder;
   const auto content = test::noise(1000, 1);
@@ -95,7 +95,7 @@ TEST_CASE("file: read_fully brings the bytes asked for, or says where the file e
   }
 }
 
-TEST_CASE("file: read_fully passes on what the system says", "[fs][file][unit]") {
+TEST_CASE("file: read_fully passes on the errno of the system", "[fs][file][unit]") {
   const test::TempDirectory folder;
   test::Bytes out(4);
   const auto directory = open_file(folder.path(), O_RDONLY | O_DIRECTORY);

@@ -452,7 +452,7 @@ TEST_CASE("filesystem: the commit of another mount shows in a file that is open 
 }
 
 // No lock protects the file: the second writer does not know framefs.
-TEST_CASE("filesystem: what cannot be committed any more is an error, then and at once",
+TEST_CASE("filesystem: bytes that cannot be committed any more are an error, at once and later",
           "[fs][filesystem][unit]") {
   Mount mount;
   const auto made = mount.fs().names().create_file(kRootNode, "x", 0644, O_RDWR, {});
@@ -483,8 +483,7 @@ TEST_CASE("filesystem: what cannot be committed any more is an error, then and a
   mount.fs().contents().close(*again->file);
 }
 
-TEST_CASE("filesystem: a rename over a file commits what was written to the new one first",
-          "[fs][filesystem][unit]") {
+TEST_CASE("filesystem: a rename over a file commits the new file first", "[fs][filesystem][unit]") {
   MountOptions options;
   options.write.commit_interval_ms = 3'600'000;
   Mount mount(std::move(options));

@@ -181,7 +181,7 @@ class Model {
 };
 
 // Oracle: the model above.  The unique content of each file identifies it.
-TEST_CASE("filesystem_names: any sequence of changes leaves what POSIX says",
+TEST_CASE("filesystem_names: any sequence of changes has the result that POSIX defines",
           "[fs][filesystem_names][unit]") {
   const auto seed = test::random_seed();
   CAPTURE(seed);

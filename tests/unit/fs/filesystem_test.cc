@@ -337,7 +337,7 @@ TEST_CASE("filesystem: a directory's entries can be looked up without their name
   CHECK(mount.fs().tree().open_directory(text).error().sys == ENOTDIR);
 }
 
-TEST_CASE("filesystem: what moved is found where it was seen last", "[fs][filesystem][unit]") {
+TEST_CASE("filesystem: a moved file is found where it was seen last", "[fs][filesystem][unit]") {
   Mount mount;
   stdfs::create_directory(mount.path("one"));
   mount.write("one/x.b2", test::small_frame(100));

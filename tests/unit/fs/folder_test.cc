@@ -87,7 +87,7 @@ TEST_CASE("folder: a directory that was removed is empty", "[fs][folder][unit]")
   CHECK(folder.probe("x").error().sys == ENOENT);
 }
 
-TEST_CASE("folder: what is no directory has no entries", "[fs][folder][unit]") {
+TEST_CASE("folder: a file that is not a directory has no entries", "[fs][folder][unit]") {
   const test::TempDirectory temp;
   const auto path = temp.write("file", "text");
   SourceProbe probe(kLimits);

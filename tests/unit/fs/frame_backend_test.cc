@@ -123,7 +123,8 @@ TEST_CASE("frame_backend: a commit replaces the state as a whole", "[fs][write][
   CHECK(read_stored(frame.path) == frame.changed());
 }
 
-TEST_CASE("frame_backend: what was stored and not published changes nothing", "[fs][write][unit]") {
+TEST_CASE("frame_backend: chunks that were stored and not published change nothing",
+          "[fs][write][unit]") {
   const bool sparse = GENERATE(false, true);
   OpenBackend frame(sparse);
   REQUIRE(frame.backend->write_chunk(encoded(frame.new_second)));

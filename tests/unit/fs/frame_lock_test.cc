@@ -93,7 +93,8 @@ TEST_CASE("frame_lock: a writer that takes the frame again and again lets others
   CHECK(other_took_it);
 }
 
-TEST_CASE("frame_lock: where there are no locks, nobody is refused", "[fs][frame_lock][unit]") {
+TEST_CASE("frame_lock: on a filesystem without locks, no writer is refused",
+          "[fs][frame_lock][unit]") {
   // A descriptor that is not open for writing cannot be locked.
   const test::TempDirectory folder;
   folder.write("x", std::span<const std::byte>());

@@ -177,11 +177,11 @@ TEST_CASE("frame_summary: a frame that was cut short stays a frame",
   }
 }
 
-TEST_CASE("frame_summary: what is expected is what is looked for", "[fs][frame_summary][unit]") {
+TEST_CASE("frame_summary: only the expected content is looked for", "[fs][frame_summary][unit]") {
   const auto array = test::small_array(10);
   auto container_spec = test::small_frame_spec(100);
   container_spec.metalayers = {{.name = "b2embed", .content = test::counting(3)}};
-  const auto store = build_frame(container_spec).bytes;
+  const auto container = build_frame(container_spec).bytes;
   const auto zip = test::text_bytes("PK\x03\x04 and more");
   const auto empty_zip = test::text_bytes(std::string_view("PK\x05\x06\0\0", 6));
   const auto text = test::text_bytes("neither of them, but of some length, which is no matter");
@@ -195,8 +195,9 @@ TEST_CASE("frame_summary: what is expected is what is looked for", "[fs][frame_s
         Row{array, Expected::array, Content::array},
         Row{array, Expected::embed_container, Content::frame},
         Row{array, Expected::zip_container, Content::other},
-        Row{store, Expected::frame, Content::frame}, Row{store, Expected::array, Content::frame},
-        Row{store, Expected::embed_container, Content::embed_container},
+        Row{container, Expected::frame, Content::frame},
+        Row{container, Expected::array, Content::frame},
+        Row{container, Expected::embed_container, Content::embed_container},
         Row{zip, Expected::zip_container, Content::zip_container},
         Row{zip, Expected::frame, Content::other},
         Row{empty_zip, Expected::zip_container, Content::zip_container},

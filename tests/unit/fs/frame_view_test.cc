@@ -296,7 +296,8 @@ TEST_CASE("frame_view: a frame that cannot be opened fails every read with the r
 }
 
 // Zeros instead would look like data.
-TEST_CASE("frame_view: what a proxy has not fetched fails to read", "[fs][frame_view][unit]") {
+TEST_CASE("frame_view: a chunk that a proxy has not fetched fails to read",
+          "[fs][frame_view][unit]") {
   auto spec = five_chunks();
   spec.chunks[3] = test::index_only_chunk(test::SpecialKind::uninit, 4000);
   spec.metalayers = {{.name = "proxy-source", .content = {}}};
@@ -346,7 +347,7 @@ TEST_CASE("frame_view: a zero frame of 4 TiB takes no memory", "[fs][frame_view]
 }
 
 // Oracle: the recorded reads.  Reading bytes that were decoded ahead adds none.
-TEST_CASE("frame_view: what was decoded ahead is there, and the end is told",
+TEST_CASE("frame_view: blocks that were decoded ahead are there, and the end is reported",
           "[fs][frame_view][unit]") {
   const auto bytes = test::build_frame(five_chunks()).bytes;
   const auto whole = decode(bytes);

@@ -177,7 +177,7 @@ TEST_CASE("fresh answers: a commit that ends beside a request hides no byte",
   }
 }
 
-TEST_CASE("fresh answers: what is written and committed beside a request is in the answer",
+TEST_CASE("fresh answers: bytes written and committed during a request are in the answer",
           "[fs][fresh_answers][race]") {
   for (const auto& request : requests()) {
     CAPTURE(request.name);
@@ -223,7 +223,7 @@ TEST_CASE("fresh answers: a listing that was taken before has the sizes of the r
   CHECK(size() == kGrown);
 }
 
-TEST_CASE("fresh answers: an entry that is no longer what was listed is left to a lookup by name",
+TEST_CASE("fresh answers: an entry that has changed since the listing is left to a lookup by name",
           "[fs][fresh_answers][unit]") {
   Fresh fresh;
   const auto directory = fresh.fs().tree().open_directory(kRootNode);
@@ -246,7 +246,7 @@ TEST_CASE("fresh answers: creating a file that is there and cutting it answers i
   fresh.fs().contents().close(*created->opened.file);
 }
 
-TEST_CASE("fresh answers: what is appended goes to the true end of the file",
+TEST_CASE("fresh answers: appended bytes go to the true end of the file",
           "[fs][fresh_answers][unit]") {
   Fresh fresh;
   auto opened = fresh.fs().contents().open(fresh.id(), O_RDWR | O_APPEND);
@@ -266,7 +266,7 @@ TEST_CASE("fresh answers: what is appended goes to the true end of the file",
   fresh.fs().contents().close(file);
 }
 
-TEST_CASE("fresh answers: what is appended to a plain file goes to its end in SOURCE",
+TEST_CASE("fresh answers: bytes appended to a plain file go to its end in SOURCE",
           "[fs][fresh_answers][unit]") {
   Mount mount;
   mount.write("text", "hello");

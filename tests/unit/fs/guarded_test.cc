@@ -55,7 +55,8 @@ TEST_CASE("guarded: wait() goes on when another thread made the condition true",
   }
 }
 
-TEST_CASE("guarded: who changes without waking can wake later", "[fs][guarded][race]") {
+TEST_CASE("guarded: a thread that changes the value without waking can wake later",
+          "[fs][guarded][race]") {
   Guarded<int> stage;
   test::on_threads(2, [&](std::size_t i) {
     if (i == 1) {

@@ -11,7 +11,7 @@
 namespace framefs::fs {
 namespace {
 
-TEST_CASE("idle_pool: what is returned is used again, the latest first", "[fs][idle_pool][unit]") {
+TEST_CASE("idle_pool: returned objects are used again, the latest first", "[fs][idle_pool][unit]") {
   IdlePool<int> pool;
   int made = 0;
   const auto make = [&] { return std::make_unique<int>(++made); };

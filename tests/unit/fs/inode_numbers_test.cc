@@ -20,7 +20,7 @@ TEST_CASE("inode_numbers: files of SOURCE's own device keep their numbers",
 }
 
 // Oracle: a set.  Realistic numbers do not collide, and do not change.
-TEST_CASE("inode_numbers: equal numbers on different devices are told apart",
+TEST_CASE("inode_numbers: equal numbers on different devices get different numbers",
           "[fs][inode_numbers][unit]") {
   InodeNumbers numbers(42);
   std::set<std::uint64_t> shown;
@@ -37,7 +37,7 @@ TEST_CASE("inode_numbers: equal numbers on different devices are told apart",
   CHECK(shown.size() == count);
 }
 
-TEST_CASE("inode_numbers: all threads are told the same", "[fs][inode_numbers][race]") {
+TEST_CASE("inode_numbers: all threads get the same numbers", "[fs][inode_numbers][race]") {
   InodeNumbers numbers(0);
   std::vector<std::vector<std::uint64_t>> shown(8);
   test::on_threads(shown.size(), [&](std::size_t thread) {

@@ -18,7 +18,7 @@ using Lines = std::vector<std::string>;
 
 const Error kDamaged{.kind = Errc::bad_field, .field = "cbytes", .at = 12, .sys = 0, .value = -1};
 
-TEST_CASE("log: a failure is told once for each place and cause", "[fs][log][unit]") {
+TEST_CASE("log: a failure is logged once for each place and cause", "[fs][log][unit]") {
   test::TestLog capture;
   auto& log = capture.log();
   for (int again = 0; again < 3; ++again) log.failure("a: chunk 1", kDamaged);

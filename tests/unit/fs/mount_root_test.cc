@@ -107,7 +107,8 @@ TEST_CASE("mount_root: every SOURCE goes onto every MOUNTPOINT, or is refused",
   }
 }
 
-TEST_CASE("mount_root: an array on a file is what is shown of arrays", "[fs][mount_root][unit]") {
+TEST_CASE("mount_root: an array on a file is shown as the option for arrays says",
+          "[fs][mount_root][unit]") {
   const Sources sources;
   auto options = sources.options("array.b2nd", true);
   options.arrays = ArrayViews::raw;

@@ -150,7 +150,7 @@ void check_rule(const Rule& rule, Tree& tree, const Folder& folder) {
 }
 
 // Oracle: the brute-force rule, and a comparison of list() with find().
-TEST_CASE("directory: list() and find() agree on random folders", "[fs][directory][unit]") {
+TEST_CASE("name_map: list() and find() agree on random folders", "[fs][name_map][unit]") {
   const auto seed = test::random_seed();
   CAPTURE(seed);
   std::mt19937 random(seed);
@@ -166,7 +166,7 @@ TEST_CASE("directory: list() and find() agree on random folders", "[fs][director
 }
 
 // The same on disk, where names and kinds are read from the folder.
-TEST_CASE("directory: list() and find() agree on random folders on disk", "[fs][directory][unit]") {
+TEST_CASE("name_map: list() and find() agree on random folders on disk", "[fs][name_map][unit]") {
   const auto seed = test::random_seed();
   CAPTURE(seed);
   std::mt19937 random(seed);

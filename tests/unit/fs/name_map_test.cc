@@ -38,8 +38,8 @@ Shown as_itself(const char* source) { return {source, ShownAs::itself}; }
 Shown as_npy(const char* source) { return {source, ShownAs::npy}; }
 Shown as_array(const char* source) { return {source, ShownAs::array}; }
 
-TEST_CASE("directory: a frame loses its suffix unless that would hide something",
-          "[fs][directory][unit]") {
+TEST_CASE("name_map: a frame loses its suffix unless that would hide something",
+          "[fs][name_map][unit]") {
   check_rows(
       {{"nothing", {}, {}},
        {"each suffix",
@@ -114,8 +114,8 @@ TEST_CASE("directory: a frame loses its suffix unless that would hide something"
       false, ArrayViews::npy);
 }
 
-TEST_CASE("directory: a sparse frame is one file, its index and chunks are no frames",
-          "[fs][directory][unit]") {
+TEST_CASE("name_map: a sparse frame is one file, its index and chunks are no frames",
+          "[fs][name_map][unit]") {
   check_rows(
       {{"each suffix",
         {{"a.b2frame", Kind::sparse_frame},
@@ -145,8 +145,8 @@ TEST_CASE("directory: a sparse frame is one file, its index and chunks are no fr
       false, ArrayViews::npy);
 }
 
-TEST_CASE("directory: an array is a NumPy file where NumPy knows its items",
-          "[fs][directory][unit]") {
+TEST_CASE("name_map: an array is a NumPy file where NumPy knows its items",
+          "[fs][name_map][unit]") {
   check_rows({{"one of each",
                {{"x.b2nd", Kind::array}, {"y.b2nd", Kind::opaque_array}, {"z.b2nd", Kind::frame}},
                {{"x.npy", as_npy("x.b2nd")}, {"y", as_array("y.b2nd")}, {"z", as_frame("z.b2nd")}}},
@@ -171,7 +171,7 @@ TEST_CASE("directory: an array is a NumPy file where NumPy knows its items",
              false, ArrayViews::npy);
 }
 
-TEST_CASE("directory: an array may be its bytes, or both", "[fs][directory][unit]") {
+TEST_CASE("name_map: an array may be its bytes, or both", "[fs][name_map][unit]") {
   check_rows(
       {{"bytes",
         {{"x.b2nd", Kind::array}, {"y.b2nd", Kind::opaque_array}, {"x.npy", Kind::text}},
@@ -209,7 +209,7 @@ TEST_CASE("directory: an array may be its bytes, or both", "[fs][directory][unit
              true, ArrayViews::both);
 }
 
-TEST_CASE("directory: names as long as names can be", "[fs][directory][unit]") {
+TEST_CASE("name_map: names as long as names can be", "[fs][name_map][unit]") {
   const std::string longest_frame = std::string(247, 'f') + ".b2frame";
   const std::string longest_short = std::string(252, 's') + ".b2";
   const std::string longest_text(255, 't');
@@ -235,7 +235,7 @@ TEST_CASE("directory: names as long as names can be", "[fs][directory][unit]") {
 }
 
 // The second name of an array is longer than the name of its file.
-TEST_CASE("directory: a second name that would be too long is given up", "[fs][directory][unit]") {
+TEST_CASE("name_map: a second name that would be too long is given up", "[fs][name_map][unit]") {
   const std::string longest = std::string(250, 'a') + ".b2nd";
   const SourceFiles source({{longest, Kind::array}, {std::string(250, 'a'), Kind::text}});
   Tree npy;
@@ -253,8 +253,8 @@ TEST_CASE("directory: a second name that would be too long is given up", "[fs][d
   CHECK(listed(both.directory, folder).contains(longest));
 }
 
-TEST_CASE("directory: keep_suffix shows every name as it is, but for lock files",
-          "[fs][directory][unit]") {
+TEST_CASE("name_map: keep_suffix shows every name as it is, but for lock files",
+          "[fs][name_map][unit]") {
   check_rows({{"all kinds",
                {{"x.b2frame", Kind::frame},
                 {"x.b2", Kind::sparse_frame},
@@ -268,7 +268,7 @@ TEST_CASE("directory: keep_suffix shows every name as it is, but for lock files"
              true, ArrayViews::npy);
 }
 
-TEST_CASE("directory: entries say what they are", "[fs][directory][unit]") {
+TEST_CASE("name_map: entries have their types", "[fs][name_map][unit]") {
   const SourceFiles source({{"frame.b2", Kind::frame},
                             {"sparse.b2", Kind::sparse_frame},
                             {"array.b2nd", Kind::array},
@@ -299,7 +299,7 @@ TEST_CASE("directory: entries say what they are", "[fs][directory][unit]") {
   CHECK(text->entry.stat.st_size == 4);
 }
 
-TEST_CASE("directory: names follow what the folder holds now", "[fs][directory][unit]") {
+TEST_CASE("name_map: names follow the current content of the folder", "[fs][name_map][unit]") {
   const SourceFiles source({{"x.b2", Kind::frame}});
   Tree tree;
   const auto folder = tree.folder(source);
@@ -316,7 +316,7 @@ TEST_CASE("directory: names follow what the folder holds now", "[fs][directory][
   CHECK(listed(tree.directory, folder).empty());
 }
 
-TEST_CASE("directory: what is no directory is refused", "[fs][directory][unit]") {
+TEST_CASE("name_map: a file that is not a directory is refused", "[fs][name_map][unit]") {
   const SourceFiles source({{"text", Kind::text}});
   Tree tree;
   const DiskFolder file(source.open("text"), tree.probe);
@@ -329,7 +329,8 @@ TEST_CASE("directory: what is no directory is refused", "[fs][directory][unit]")
 }
 
 // The only entry of a mount need not have a suffix.
-TEST_CASE("directory: one entry alone is shown for what it is taken for", "[fs][directory][unit]") {
+TEST_CASE("name_map: one entry alone is shown as the content that is expected",
+          "[fs][name_map][unit]") {
   struct LoneRow {
     std::string name;
     Kind kind;
@@ -351,8 +352,7 @@ TEST_CASE("directory: one entry alone is shown for what it is taken for", "[fs][
 }
 
 // Oracle: every thread sees the complete folder.  The threads share its descriptor.
-TEST_CASE("directory: listings at the same time do not disturb each other",
-          "[fs][directory][race]") {
+TEST_CASE("name_map: listings at the same time do not disturb each other", "[fs][name_map][race]") {
   Files files;
   for (int i = 0; i < 200; ++i) {
     files.emplace(std::to_string(i) + (i % 2 == 0 ? ".b2" : ""),

@@ -69,7 +69,7 @@ TEST_CASE("named source: an offset finds the frame behind other bytes",
   CHECK_FALSE(folder.open("x.bin", 100'000).frame);
 }
 
-TEST_CASE("named source: what is no frame opens, and the frame in it tells what is wrong",
+TEST_CASE("named source: a file that is not a frame opens, and its frame holds the error",
           "[fs][named_source][corrupt]") {
   Folder folder;
   folder.folder().write("text",

@@ -181,7 +181,8 @@ TEST_CASE("node: a renamed file is moved in all ways in which it is shown", "[fs
   CHECK(table.path_of(*npy) == "e/y.b2nd");
 }
 
-TEST_CASE("node: what loses its name is kept until it is seen under another", "[fs][node][unit]") {
+TEST_CASE("node: a file that loses its name is kept until it is seen under another",
+          "[fs][node][unit]") {
   NodeTable table(kRoot, ".");
   const auto root = root_of(table);
   const auto node = table.lookup(root, "x", key_of(10));

@@ -85,7 +85,7 @@ TEST_CASE("overlay_budget: one request beyond the limit at a time", "[fs][overla
   CHECK(other.take_one());
 }
 
-TEST_CASE("overlay_budget: what is reserved counts", "[fs][overlay_budget][unit]") {
+TEST_CASE("overlay_budget: reservations count", "[fs][overlay_budget][unit]") {
   OverlayBudget budget(16 * kMiB);
   OverlayBudget::Account one(budget);
   OverlayBudget::Account two(budget);

@@ -40,7 +40,7 @@ struct Reader {
   ReadPattern pattern;
 };
 
-TEST_CASE("read_pattern: what follows is wanted of who goes on past a window of the kernel's",
+TEST_CASE("read_pattern: a reader that continues past a window of the kernel wants more",
           "[fs][read_pattern][unit]") {
   Reader reader;
   CHECK_FALSE(reader.pattern.wants_more());
@@ -89,8 +89,7 @@ TEST_CASE("read_pattern: requests that overtake each other make no gap",
   CHECK(taken_to == 20 * kWindow + kAhead);
 }
 
-TEST_CASE("read_pattern: nothing is wanted of who reads here and there",
-          "[fs][read_pattern][unit]") {
+TEST_CASE("read_pattern: a random reader wants nothing", "[fs][read_pattern][unit]") {
   const auto seed = test::random_seed();
   CAPTURE(seed);
   std::mt19937_64 random(seed);
@@ -125,7 +124,7 @@ TEST_CASE("read_pattern: a window of the kernel's here and there is no stretch",
   }
 }
 
-TEST_CASE("read_pattern: who jumps, goes back or reads again is no longer followed",
+TEST_CASE("read_pattern: a reader that jumps, goes back or reads again is no longer sequential",
           "[fs][read_pattern][unit]") {
   for (const std::uint64_t next : {100 * kMiB, std::uint64_t{0}, 5 * kMiB}) {
     INFO("then at " << next);
@@ -140,7 +139,7 @@ TEST_CASE("read_pattern: who jumps, goes back or reads again is no longer follow
   }
 }
 
-TEST_CASE("read_pattern: what the reader has come to is not ahead of it",
+TEST_CASE("read_pattern: bytes that the reader has reached are not ahead of it",
           "[fs][read_pattern][unit]") {
   Reader reader;
   reader.read_in_order(0, 5 * kMiB);

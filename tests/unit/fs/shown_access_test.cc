@@ -64,7 +64,7 @@ TEST_CASE("shown_access: a sparse frame shows nothing that its directory or inde
   CHECK(usual.st_mode == (S_IFREG | 0644));
 }
 
-TEST_CASE("shown_access: a chunk file that grants less than the index is told apart",
+TEST_CASE("shown_access: a chunk file that grants less than the index is recognised",
           "[fs][shown_access][unit]") {
   CHECK(grants_reading(file_of(1, 1, 0644), file_of(1, 1, 0644)));
   CHECK(grants_reading(file_of(1, 1, 0444), file_of(1, 1, 0600)));
@@ -95,7 +95,7 @@ test::Bytes acl(const std::vector<AclEntry>& entries) {
   return bytes;
 }
 
-TEST_CASE("acl_access: a mode is shown without what the list does not grant to all of a class",
+TEST_CASE("acl_access: a mode is shown without rights that the list denies to some",
           "[fs][acl_access][unit]") {
   constexpr mode_t kFile = S_IFREG;
   // The group's bits of the mode are the mask: user 7 may read, the group may not.
@@ -103,7 +103,7 @@ TEST_CASE("acl_access: a mode is shown without what the list does not grant to a
         (kFile | 0600));
   CHECK(mode_within_acl(kFile | 0664, acl({{1, 6}, {2, 6, 7}, {4, 4}, {16, 6}, {32, 4}})) ==
         (kFile | 0644));
-  // User 7 is denied what all others may.
+  // User 7 is denied the rights that all others have.
   CHECK(mode_within_acl(kFile | 0644, acl({{1, 6}, {2, 0, 7}, {4, 4}, {16, 4}, {32, 4}})) ==
         (kFile | 0600));
   CHECK(mode_within_acl(kFile | 0644, acl({{1, 6}, {4, 4}, {8, 0, 9}, {16, 4}, {32, 4}})) ==

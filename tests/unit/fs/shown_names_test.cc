@@ -18,7 +18,7 @@ constexpr FrameSummary kFrame{.content = Content::frame};
 constexpr FrameSummary kNumpy{.content = Content::array, .is_numpy = true};
 constexpr FrameSummary kOpaque{.content = Content::array};
 
-TEST_CASE("shown_names: a suffix says what may be in the file", "[fs][shown_names][unit]") {
+TEST_CASE("shown_names: a suffix implies the content of the file", "[fs][shown_names][unit]") {
   struct Row {
     std::string_view name;
     Expected expected;
@@ -69,7 +69,8 @@ TEST_CASE("shown_names: a frame's suffix is taken off where something is left",
   }
 }
 
-TEST_CASE("shown_names: what is no frame wants no other name", "[fs][shown_names][unit]") {
+TEST_CASE("shown_names: a file that is not a frame wants no other name",
+          "[fs][shown_names][unit]") {
   for (const auto content : {Content::other, Content::embed_container, Content::zip_container}) {
     for (const auto name : {"x.b2"sv, "x.b2nd"sv, "x.b2e"sv, "x.b2z"sv, "x"sv}) {
       CAPTURE(name);

@@ -96,7 +96,7 @@ TEST_CASE("source_probe: only regular files with a frame's suffix and magic are 
   CHECK(missing.error().sys == ENOENT);
 }
 
-TEST_CASE("source_probe: what is looked for can be said in place of the name",
+TEST_CASE("source_probe: the expected content can be given instead of a name",
           "[fs][source_probe][unit]") {
   const OpenFolder folder;
   folder.temp.write("plain", test::small_array(10));
@@ -254,9 +254,9 @@ TEST_CASE("source_probe: a file that changed is looked at again", "[fs][source_p
   CHECK(probed(probe, folder, "x.b2").summary.content == Content::other);
 }
 
-// Oracle: the header as it is.  The file keeps its size and gets times set by hand: only the
-// time of change tells two states apart, and that has ticks.
-TEST_CASE("source_probe: states of one tick of the clock are told apart",
+// Oracle: the header as it is.  The file keeps its size and gets times set by hand: only the time
+// of change distinguishes two states, and it advances in ticks.
+TEST_CASE("source_probe: states of one tick of the clock are distinguished",
           "[fs][source_probe][race]") {
   const OpenFolder folder;
   SourceProbe probe(kLimits);

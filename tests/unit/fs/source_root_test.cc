@@ -51,7 +51,7 @@ struct Tree {
   test::TempDirectory temp;
 };
 
-TEST_CASE("source_root: what lies below a directory can be opened", "[fs][source_root][unit]") {
+TEST_CASE("source_root: entries below a directory can be opened", "[fs][source_root][unit]") {
   const Tree tree;
   const auto root = tree.root();
   CHECK(root.path() == ".");
@@ -130,7 +130,7 @@ TEST_CASE("source_root: the root of all is an entry of nothing", "[fs][source_ro
   CHECK(all->open(".", O_RDONLY | O_DIRECTORY));
 }
 
-TEST_CASE("source_root: what is not there cannot be opened", "[fs][source_root][unit]") {
+TEST_CASE("source_root: an entry that does not exist cannot be opened", "[fs][source_root][unit]") {
   const Tree tree;
   for (const auto& [path, expected] :
        std::vector<std::pair<std::string, int>>{{"missing", ENOENT}, {"outside/x", ENOTDIR}}) {

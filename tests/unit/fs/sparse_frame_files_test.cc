@@ -48,7 +48,7 @@ TEST_CASE("sparse_frame_files: chunk files and lock files are parts of the frame
   CHECK_FALSE(folder.is_there());
 }
 
-TEST_CASE("sparse_frame_files: nothing is removed beside what is not the frame's",
+TEST_CASE("sparse_frame_files: nothing is removed while files of others are there",
           "[fs][sparse_frame_files][unit]") {
   for (const auto* const other : {"notes", "0000000.chunk", "000000000.chunk", "0000abcd.chunk",
                                   "00000000.chunk2", "0000000G.chunk", "chunks.b2frame.new"}) {

@@ -56,8 +56,7 @@ void check_all(const View& view, const std::vector<bool>& holes, std::mt19937& r
   if (!holes.empty()) check_seek(view, holes, holes.size() - 1);
 }
 
-// A frame of 100-byte chunks, of which the last has 40 bytes.  Chunks of kind zero or uninit are
-// holes.
+// A frame of 100-byte chunks; the last one has 40 bytes.  Chunks of kind zero or uninit are holes.
 test::FrameSpec frame_of(const std::vector<std::optional<SpecialKind>>& kinds) {
   test::FrameSpec spec;
   spec.chunksize = 100;

@@ -60,7 +60,7 @@ TEST_CASE("window_view: it has data to its end", "[fs][window_view][unit]") {
   CHECK(empty.seek(Seek::hole, 0).error().sys == ENXIO);
 }
 
-TEST_CASE("window_view: what could not be opened fails with the reason",
+TEST_CASE("window_view: if the bytes cannot be opened, reads fail with the reason",
           "[fs][window_view][corrupt]") {
   test::ViewMount mount;
   const WindowView view(Source(codec::fail(Errc::bad_field, "member")), mount.buffers());

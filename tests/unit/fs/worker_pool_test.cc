@@ -84,7 +84,7 @@ TEST_CASE("worker_pool: one call runs on the caller's own thread", "[fs][worker_
 }
 
 // Oracle: the exception arrives, no call runs any more, and the pool still works.
-TEST_CASE("worker_pool: what a call throws reaches the caller", "[fs][worker_pool][race]") {
+TEST_CASE("worker_pool: an exception of a call reaches the caller", "[fs][worker_pool][race]") {
   WorkerPool pool(2);
   for (const std::size_t count : {1U, 2U, 100U}) {
     INFO(count << " calls");

@@ -70,8 +70,8 @@ class Written {
   std::atomic<std::size_t> ended_{0};
 };
 
-TEST_CASE("edit_table: what was closed is committed without anybody asking",
-          "[fs][edit_table][race]") {
+TEST_CASE("write_session_table: closed frames are committed without a request",
+          "[fs][write_session_table][race]") {
   // One frame; several frames; more frames than are committed together.
   for (const std::size_t count : {1U, 7U, 600U}) {
     CAPTURE(count);
@@ -92,9 +92,8 @@ TEST_CASE("edit_table: what was closed is committed without anybody asking",
 }
 
 // Oracle: the number of calls.  A session that begins or ends during a call causes one more call.
-TEST_CASE(
-    "edit_table: what is observed is looked at again where a session began or ended meanwhile",
-    "[fs][edit_table][race]") {
+TEST_CASE("write_session_table: observe() runs again if a session began or ended meanwhile",
+          "[fs][write_session_table][race]") {
   Written files;
   const auto table = files.make_table();
   const auto seen_of = [&](const FileKey& key, const std::function<void()>& meanwhile) {
@@ -132,8 +131,8 @@ TEST_CASE(
   CHECK(seen_of(key, begin_and_end) == Seen{false, false});
 }
 
-TEST_CASE("edit_table: what is open or was just closed is committed at its end",
-          "[fs][edit_table][race]") {
+TEST_CASE("write_session_table: its end commits frames that are open or were just closed",
+          "[fs][write_session_table][race]") {
   Written written;
   auto table = written.make_table();
   std::vector<stdfs::path> paths;

@@ -101,7 +101,7 @@ TEST_CASE("cli: the subcommand may be said", "[src][cli][unit]") {
   CHECK(command.foreground);
 }
 
-TEST_CASE("cli: every option does what it says", "[src][cli][unit]") {
+TEST_CASE("cli: every option has its effect", "[src][cli][unit]") {
   CHECK(command_of({"-f", "/s", "/m"}).foreground);
   CHECK(command_of({"--foreground", "/s", "/m"}).foreground);
   CHECK(command_of({"--keep-suffix", "/s", "/m"}).mount.keep_suffix);
@@ -125,7 +125,7 @@ TEST_CASE("cli: arrays are shown as NumPy files, as their bytes, or as both", "[
   }
 }
 
-TEST_CASE("cli: what is written is treated as the options say", "[src][cli][unit]") {
+TEST_CASE("cli: the options for written data have their effect", "[src][cli][unit]") {
   const auto plain = command_of({"/s", "/m"}).mount;
   CHECK_FALSE(plain.read_only);
   CHECK_FALSE(plain.writeback);
@@ -194,8 +194,7 @@ TEST_CASE("cli: numbers outside of their range are refused", "[src][cli][unit]")
   }
 }
 
-TEST_CASE("cli: attributes are trusted for so many seconds, to the nearest millisecond",
-          "[src][cli][unit]") {
+TEST_CASE("cli: the attribute timeout is taken to the nearest millisecond", "[src][cli][unit]") {
   struct Row {
     const char* text;
     unsigned ms;

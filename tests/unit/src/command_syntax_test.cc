@@ -28,7 +28,7 @@ TEST_CASE("command_syntax: a slip has a nearest word", "[src][cli][unit]") {
   CHECK(suggestion("zz", words).empty());
 }
 
-TEST_CASE("command_syntax: choices are told from other values", "[src][cli][unit]") {
+TEST_CASE("command_syntax: choices are distinguished from other values", "[src][cli][unit]") {
   OptionSyntax option{
       .names = {"-x", "--arrays"}, .value = "npy|raw", .about = {}, .default_value = {}};
   CHECK(option.long_name() == "arrays");

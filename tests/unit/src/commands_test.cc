@@ -41,7 +41,7 @@ TEST_CASE("commands: help of each is that of its name, and lists the others", "[
   CHECK(run({"help", "info"}).out != run({"help", "unpack"}).out);
 }
 
-TEST_CASE("commands: a wrong command line is told as such", "[src][cli][unit]") {
+TEST_CASE("commands: a wrong command line is reported as such", "[src][cli][unit]") {
   using Words = std::vector<std::string>;
   for (const auto& words :
        {Words{"info"}, Words{"unpack"}, Words{"info", "--frobnicate", "x"}, Words{"help", "x"},

@@ -60,7 +60,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-TEST_CASE("info table: control characters are told by number, other text is left",
+TEST_CASE("info table: control characters are shown by number, other text is left",
           "[src][info][unit]") {
   CHECK(printable("plain text") == "plain text");
   CHECK(printable("\x1b[31m\n\t\x7f") == "\\x1b[31m\\x0a\\x09\\x7f");
@@ -162,7 +162,7 @@ TEST_CASE("info json: an object that is left open is closed by the end of its li
   CHECK_FALSE(chunk.contains("error"));
 }
 
-TEST_CASE("info json: what is not known is null or left out", "[src][info][unit]") {
+TEST_CASE("info json: unknown values are null or left out", "[src][info][unit]") {
   fs::ChunkInfo chunk;
   chunk.index = 7;
   chunk.file = "0000002A.chunk";

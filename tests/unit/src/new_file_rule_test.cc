@@ -27,7 +27,7 @@ TEST_CASE("new_file_rule: every key is understood", "[src][new_file_rule][unit]"
   CHECK(semicolons.frame.clevel == 0);
 }
 
-TEST_CASE("new_file_rule: what is not told is that of the defaults", "[src][new_file_rule][unit]") {
+TEST_CASE("new_file_rule: a key that is not given has its default", "[src][new_file_rule][unit]") {
   fs::NewFrameOptions defaults;
   defaults.clevel = 7;
   defaults.typesize = 4;
@@ -43,7 +43,7 @@ TEST_CASE("new_file_rule: a glob may have colons", "[src][new_file_rule][unit]")
   CHECK(parsed("a:b:c*:clevel=1").glob == "a:b:c*");
 }
 
-TEST_CASE("new_file_rule: what means nothing is refused", "[src][new_file_rule][unit]") {
+TEST_CASE("new_file_rule: an invalid rule is refused", "[src][new_file_rule][unit]") {
   for (const auto* const text : {"",
                                  "*",
                                  ":codec=lz4",

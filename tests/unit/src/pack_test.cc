@@ -49,7 +49,7 @@ std::size_t entries_of(const std::filesystem::path& folder) {
   return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
 }
 
-TEST_CASE("pack: what is packed is read back whatever the size", "[src][pack][unit]") {
+TEST_CASE("pack: a packed file of any size is read back", "[src][pack][unit]") {
   const test::TempDirectory folder;
   for (const auto kind : test::kPlainKinds) {
     for (const std::size_t size : {0U, 1U, 31U, 32U, 4095U, 4096U, 4097U, 50000U}) {

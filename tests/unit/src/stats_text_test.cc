@@ -13,7 +13,7 @@ const std::string kStats = R"({"pid":7,"source":"/a","mountpoint":"/m \"x\"","re
   "errors":{"EIO":0,"ENOENT":3,"other":0},"bytes_read":2000,"bytes_written":0,
   "cache":{"hits":3,"misses":1,"made_bytes":4096,"held_bytes":100,"budget_bytes":1000}})";
 
-TEST_CASE("stats_text: the table names what happened", "[src][stats_text][unit]") {
+TEST_CASE("stats_text: the table names the activity", "[src][stats_text][unit]") {
   const auto table = stats_table(kStats);
   for (const char* part :
        {"pid 7, up 1 h 1 min, read-write", "< 2.1 ms", "75% of 4 look-ups hit", "ENOENT 3"}) {

@@ -76,7 +76,7 @@ TEST_CASE("unpacker: a frame becomes the file that was packed", "[src][unpack][u
   CHECK(run.names() == std::vector<std::string>{"out", "x.b2frame"});
 }
 
-TEST_CASE("unpacker: what is there stays unless it may be replaced", "[src][unpack][unit]") {
+TEST_CASE("unpacker: an existing file stays unless it may be replaced", "[src][unpack][unit]") {
   Run run;
   run.folder().write("x.b2frame", test::small_frame(100, 3));
   run.folder().write("out", std::string_view("mine"));
@@ -107,7 +107,7 @@ TEST_CASE("unpacker: a name without a frame's suffix says nothing of the plain o
   CHECK(run.name.empty());
 }
 
-TEST_CASE("unpacker: what is no frame is found out before anything is made",
+TEST_CASE("unpacker: a file that is not a frame is refused before any output is made",
           "[src][unpack][corrupt]") {
   Run run;
   test::TestLog log;
@@ -116,7 +116,7 @@ TEST_CASE("unpacker: what is no frame is found out before anything is made",
   CHECK_FALSE(find_unpack_source(run.folder().path() / "nowhere", {}, log.log()));
 }
 
-TEST_CASE("stream sink: what is not written is zeros", "[src][unpack][unit]") {
+TEST_CASE("stream sink: ranges that are not written are zeros", "[src][unpack][unit]") {
   std::array<int, 2> pipe{};
   REQUIRE(::pipe(pipe.data()) == 0);
   {

@@ -22,7 +22,7 @@ DiskFile::Change write(std::uint64_t moment, std::uint64_t offset, const Bytes& 
           .data = data};
 }
 
-TEST_CASE("disk_file: what was synced stays, whatever is lost", "[support][disk_file][unit]") {
+TEST_CASE("disk_file: synced bytes stay, whatever is lost", "[support][disk_file][unit]") {
   const Bytes old(3000, std::byte{1});
   const Bytes next(3000, std::byte{2});
   DiskFile file(old);
@@ -37,8 +37,7 @@ TEST_CASE("disk_file: what was synced stays, whatever is lost", "[support][disk_
   }
 }
 
-TEST_CASE("disk_file: a sync does not cover what was done after it began",
-          "[support][disk_file][unit]") {
+TEST_CASE("disk_file: a sync does not cover changes after it began", "[support][disk_file][unit]") {
   const Bytes data(10, std::byte{2});
   DiskFile file;
   file.add(write(5, 0, data));
@@ -127,7 +126,7 @@ TEST_CASE("disk_names: a rename is made or not, and never half", "[support][disk
   }
 }
 
-TEST_CASE("disk_names: a journal keeps the order, and a sync of one thing keeps what was before",
+TEST_CASE("disk_names: a journal keeps the order, and a sync of one node keeps all earlier changes",
           "[support][disk_names][unit]") {
   DiskNames names(true);
   names.change(1, {{.place = {DiskNames::kRoot, "a"}, .node = 1, .only_if = {}}});

@@ -106,7 +106,7 @@ TEST_CASE("operations: each request gets one answer with the errno of its error"
   CHECK(kernel.ask(FUSE_RMDIR, kRoot, "data").head.error == -ENOTDIR);
   CHECK(kernel.ask(FUSE_MKDIR, kRoot, mkdir, "folder").head.error == -EEXIST);
   CHECK(kernel.ask(FUSE_STATFS, kRoot).head.error == 0);
-  // A damaged frame has its name all the same.
+  // A damaged frame has a name too.
   CHECK(kernel.ask(FUSE_OPEN, node_of(kernel, "cut"), to_write).head.error == -EIO);
   // An operation that does not exist.
   CHECK(kernel.ask(99, kRoot).head.error == -ENOSYS);
@@ -121,7 +121,7 @@ TEST_CASE("operations: each request gets one answer with the errno of its error"
   CHECK(read_at(kernel, data, handle, 0, 10).head.error == -EBADF);
 }
 
-TEST_CASE("operations: a mount of which nothing can change says so", "[fs][fuse][unit]") {
+TEST_CASE("operations: a read-only mount refuses changes", "[fs][fuse][unit]") {
   fs::MountOptions options;
   options.read_only = true;
   Served served(options);
@@ -146,7 +146,7 @@ TEST_CASE("operations: forgetting gets no answer", "[fs][fuse][unit]") {
   CHECK(kernel.ask(FUSE_GETATTR, data, get).head.error == -ESTALE);
 }
 
-TEST_CASE("operations: an answer that finds no caller takes back what it gave",
+TEST_CASE("operations: an answer without a caller takes back its handle or reference",
           "[fs][fuse][unit]") {
   Served served;
   served.files.write("data.b2frame", test::small_frame(1000));

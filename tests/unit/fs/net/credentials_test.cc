@@ -197,7 +197,7 @@ TEST_CASE("credential_keeper: expired credentials are not handed out",
   CHECK(expired.error().sys == EAGAIN);
 }
 
-TEST_CASE("credential_keeper: what a server refuses is fetched anew, once",
+TEST_CASE("credential_keeper: credentials that a server refuses are fetched again, once",
           "[net][credential_keeper][race]") {
   std::atomic<int> count{0};
   const auto keeper = CredentialKeeper::start(std::make_unique<Numbered>(count, std::nullopt),

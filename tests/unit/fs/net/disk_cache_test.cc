@@ -33,7 +33,7 @@ bool is_right(const Part& part) {
   return *part.bytes == *part_of(part.offset, part.bytes->size()).bytes;
 }
 
-// How much of `range` the cache gives, all of it right.
+// The number of bytes of `range` that the cache returns; UINT64_MAX if one of them is wrong.
 std::uint64_t found_bytes(DiskCache& cache, ByteRange range, const ContentKey& key = kKey) {
   std::uint64_t bytes = 0;
   auto at = range.offset;
@@ -69,7 +69,7 @@ struct Cache {
   }
 };
 
-TEST_CASE("disk_cache: what is stored is found, now and after a restart",
+TEST_CASE("disk_cache: stored parts are found, now and after a restart",
           "[net][disk_cache][unit]") {
   Cache place;
   {
@@ -131,7 +131,7 @@ TEST_CASE("disk_cache: never above its quota", "[net][disk_cache][unit]") {
   CHECK(place.disk_bytes() <= kQuota / 2);
 }
 
-TEST_CASE("disk_cache: what is used stays longer", "[net][disk_cache][unit]") {
+TEST_CASE("disk_cache: used parts stay longer", "[net][disk_cache][unit]") {
   Cache place;
   const auto cache = place.open(2 << 20);
   REQUIRE(cache);
@@ -142,12 +142,12 @@ TEST_CASE("disk_cache: what is used stays longer", "[net][disk_cache][unit]") {
     (*cache)->store(kKey, part_of(i * 1'000'000, 100'000));
     (*cache)->flush();
   }
-  // Of the parts in other segments, the earlier ones have gone.
+  // The earlier parts in other segments have gone.
   CHECK(found_bytes(**cache, {8'000'000, 100'000}) == 0);
 }
 
-// Oracle: after any flip of a bit, bytes are right or not there; what no record shares with the
-// damage stays.
+// Oracle: after any bit flip, the cache returns correct bytes or none, and still has the records
+// without damage.
 TEST_CASE("disk_cache: damage is never served", "[net][disk_cache][corrupt]") {
   Cache place;
   {
@@ -185,7 +185,7 @@ TEST_CASE("disk_cache: damage is never served", "[net][disk_cache][corrupt]") {
   }
 }
 
-TEST_CASE("disk_cache: a torn end costs what was in it", "[net][disk_cache][crash]") {
+TEST_CASE("disk_cache: a torn end costs only its own records", "[net][disk_cache][crash]") {
   Cache place;
   {
     const auto cache = place.open();
@@ -205,7 +205,7 @@ TEST_CASE("disk_cache: a torn end costs what was in it", "[net][disk_cache][cras
   }
 }
 
-TEST_CASE("disk_cache: what is no segment is left alone", "[net][disk_cache][unit]") {
+TEST_CASE("disk_cache: files that are not segments are left alone", "[net][disk_cache][unit]") {
   Cache place;
   files::create_directory(place.folder);
   std::ofstream(place.folder + "/segment-x") << "x";

@@ -21,12 +21,12 @@ TEST_CASE("fetch_plan: near ranges are one request", "[net][fetch_plan][unit]") 
   CHECK(plan_fetches({{0, 4000}, {5001, 4000}}, rules, always) == Ranges{{0, 4000}, {5001, 4000}});
   CHECK(plan_fetches({{0, 100}, {50, 100}}, rules, always) == Ranges{{0, 150}});
   CHECK(plan_fetches({{7, 0}}, rules, always).empty());
-  // A quarter may be waste, no more: also when it comes little by little.
+  // At most a quarter may be waste, also if it adds up from small gaps.
   CHECK(plan_fetches({{0, 100}, {900, 100}}, rules, always).size() == 2);
   CHECK(plan_fetches({{0, 400}, {500, 100}, {700, 100}, {900, 100}}, rules, always).size() > 1);
 }
 
-TEST_CASE("fetch_plan: a gap that somebody else fetches is left out", "[net][fetch_plan][unit]") {
+TEST_CASE("fetch_plan: a gap that another request fetches is left out", "[net][fetch_plan][unit]") {
   const FetchRules rules{.cheap_gap_bytes = 1000};
   const auto never = [](ByteRange) { return false; };
   CHECK(plan_fetches({{0, 4000}, {4100, 4000}}, rules, never).size() == 2);
@@ -40,7 +40,7 @@ TEST_CASE("fetch_plan: long ranges are divided among connections", "[net][fetch_
   CHECK(plan_fetches({{0, 256 * kMiB}}, rules, always).size() == 32);  // of 8 MiB
 }
 
-// Oracle: byte by byte, what is missing is fetched once.
+// Oracle: each missing byte is fetched once.
 TEST_CASE("fetch_plan: everything is fetched, nothing twice", "[net][fetch_plan][unit]") {
   const auto seed = test::random_seed();
   INFO("seed " << seed);
@@ -91,7 +91,8 @@ TEST_CASE("sequential_streams: random readers are left alone", "[net][sequential
   }
 }
 
-// Oracle: what is fetched ahead and what is read before that make up the file, each byte once.
+// Oracle: the bytes that are fetched ahead and those that are read before make up the file, each
+// byte once.
 TEST_CASE("sequential_streams: a sequential reader has more and more before it",
           "[net][sequential][unit]") {
   SequentialStreams streams;

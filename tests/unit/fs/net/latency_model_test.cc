@@ -17,7 +17,7 @@ TEST_CASE("latency_model: the round trip is the usual one", "[net][latency_model
     const auto first = milliseconds(i % 10 == 0 ? 500 : 10);
     model.note(4096, first, first, at(milliseconds(10 * i)));
   }
-  // Within a bucket: four of them for each doubling.
+  // Exact to one bucket; there are four buckets for each doubling.
   CHECK(model.round_trip() >= milliseconds(9));
   CHECK(model.round_trip() <= milliseconds(13));
   CHECK(model.stall_time(4096) > milliseconds(500));
@@ -62,7 +62,7 @@ TEST_CASE("latency_model: the pipe is rate times round trip", "[net][latency_mod
   CHECK(model.pipe_bytes() < 8'000'000);
 }
 
-TEST_CASE("latency_model: what changes is learned", "[net][latency_model][unit]") {
+TEST_CASE("latency_model: a change of the network is learned", "[net][latency_model][unit]") {
   LatencyModel model;
   for (int i = 0; i < 2000; ++i) model.note(1, milliseconds(1), milliseconds(1), at({}));
   for (int i = 0; i < 3000; ++i) model.note(1, milliseconds(100), milliseconds(100), at({}));

@@ -46,7 +46,7 @@ TEST_CASE("s3_listing: a store that encodes nothing", "[net][listing][unit]") {
   CHECK(names(page->entries) == Names{"a+b%20"});
 }
 
-TEST_CASE("s3_listing: what is none is refused", "[net][listing][corrupt]") {
+TEST_CASE("s3_listing: a text that is not a listing is refused", "[net][listing][corrupt]") {
   const std::string good =
       "<ListBucketResult><IsTruncated>false</IsTruncated><Contents><Key>a</Key><Size>1</Size>"
       "</Contents></ListBucketResult>";
@@ -60,7 +60,7 @@ TEST_CASE("s3_listing: what is none is refused", "[net][listing][corrupt]") {
       parse_s3_listing("<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>", ""));
 }
 
-TEST_CASE("s3_listing: errors say what is the matter", "[net][listing][unit]") {
+TEST_CASE("s3_listing: errors name the cause", "[net][listing][unit]") {
   const auto error = parse_s3_error(
       "<Error><Code>AuthorizationHeaderMalformed</Code><Region>eu-west-1</Region></Error>");
   CHECK(error.code == "AuthorizationHeaderMalformed");

@@ -105,7 +105,7 @@ TEST_CASE("network_thread: requests at once have connections of their own",
   for (std::size_t i = 0; i < kRequests; ++i) CHECK(bodies[i] == "/" + std::to_string(i));
 }
 
-TEST_CASE("network_thread: what goes wrong on the way is an error", "[net][network_thread][unit]") {
+TEST_CASE("network_thread: a failed transfer is an error", "[net][network_thread][unit]") {
   const auto thread = start();
   const auto error_of = [&](ServedAnswer answer) {
     HttpServer server([&](const ServedRequest&) { return answer; });
@@ -183,7 +183,7 @@ TEST_CASE("network_thread: a cancelled request is never answered", "[net][networ
   CHECK_FALSE(answered.load());
 }
 
-TEST_CASE("network_thread: what is under way does not hold up the end",
+TEST_CASE("network_thread: requests under way do not delay the end",
           "[net][network_thread][race]") {
   HttpServer server(
       [](const ServedRequest&) { return ServedAnswer{"", ServedAnswer::Then::stall}; });

@@ -16,7 +16,7 @@ TEST_CASE("percent: every byte but the unreserved ones is encoded", "[net][perce
 }
 
 // Oracle: decoding is the inverse of encoding, for every byte.
-TEST_CASE("percent: decoding gives back what was encoded", "[net][percent][unit]") {
+TEST_CASE("percent: decoding reverses encoding", "[net][percent][unit]") {
   std::string all;
   for (int byte = 0; byte < 256; ++byte) all += static_cast<char>(byte);
   CHECK(percent_decode(percent_encode(all, Slashes::encoded)) == all);
@@ -31,7 +31,7 @@ TEST_CASE("percent: a sign that begins no escape stands for itself", "[net][perc
   CHECK(form_decode("a+b%2B") == "a b+");
 }
 
-TEST_CASE("percent: what a user typed is completed, not encoded twice", "[net][percent][unit]") {
+TEST_CASE("percent: a path as typed is completed, not encoded twice", "[net][percent][unit]") {
   CHECK(percent_complete("/a b/%20/50%/\u00e9") == "/a%20b/%20/50%25/%C3%A9");
   CHECK(percent_complete("/a?b=c&d=e+f") == "/a?b=c&d=e+f");
 }

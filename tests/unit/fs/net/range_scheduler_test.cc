@@ -51,7 +51,7 @@ class FakeDisk final : public PartCache {
   fs::Guarded<std::map<std::uint64_t, Part>> parts_;
 };
 
-// One object on a real server, and all that it takes to read it.
+// One object on a real server, and the objects that are needed to read it.
 struct Remote {
   std::string content;
   HttpServer server;
@@ -88,7 +88,7 @@ struct Remote {
   }
   ~Remote() { network->stop(); }
 
-  // The bytes as the scheduler brings them; "!errno" where it does not.
+  // The bytes that the scheduler returns, or "!errno".
   std::string read(std::uint64_t offset, std::size_t size) {
     std::string bytes(size, '\0');
     const auto status = scheduler.read(
@@ -111,7 +111,7 @@ TEST_CASE("range_scheduler: a range is fetched once", "[net][scheduler][unit]") 
   CHECK(counts.bytes_served == 2100);
 }
 
-TEST_CASE("range_scheduler: only what is missing is fetched", "[net][scheduler][unit]") {
+TEST_CASE("range_scheduler: only missing ranges are fetched", "[net][scheduler][unit]") {
   Remote remote(100'000);
   remote.read(1000, 1000);
   CHECK(remote.read(500, 2000) == remote.content.substr(500, 2000));
@@ -133,7 +133,7 @@ TEST_CASE("range_scheduler: many ranges at once", "[net][scheduler][unit]") {
   }
 }
 
-TEST_CASE("range_scheduler: what lies beyond the object is refused", "[net][scheduler][unit]") {
+TEST_CASE("range_scheduler: a read beyond the object is refused", "[net][scheduler][unit]") {
   Remote remote(1000);
   CHECK(remote.read(0, 1000) == remote.content);
   std::string out(1, '\0');
@@ -144,7 +144,7 @@ TEST_CASE("range_scheduler: what lies beyond the object is refused", "[net][sche
   CHECK(beyond.error().kind == Errc::truncated);
 }
 
-TEST_CASE("range_scheduler: who asks for what is under way waits for it",
+TEST_CASE("range_scheduler: a reader waits for a range that is under way",
           "[net][scheduler][race]") {
   constexpr std::size_t kReaders = 16;
   std::atomic<bool> open{false};
@@ -199,7 +199,7 @@ TEST_CASE("range_scheduler: bodies that break off are fetched again", "[net][sch
   CHECK(remote.requests() == 3);
 }
 
-TEST_CASE("range_scheduler: what is expected is fetched together", "[net][scheduler][unit]") {
+TEST_CASE("range_scheduler: expected ranges are fetched together", "[net][scheduler][unit]") {
   Remote remote(1'000'000);
   remote.scheduler.expect(remote.object, std::array{ByteRange{0, 1000}, ByteRange{1000, 3000},
                                                     ByteRange{999'000, 99'999}});
@@ -246,7 +246,7 @@ TEST_CASE("range_scheduler: an interrupted reader leaves, others stay", "[net][s
   CHECK(got[1] == remote.content.substr(0, 1000));
 }
 
-TEST_CASE("range_scheduler: sequential readers find what they read next",
+TEST_CASE("range_scheduler: sequential readers find the next ranges in memory",
           "[net][scheduler][unit]") {
   Remote remote(8'000'000);
   for (std::uint64_t at = 0; at < 8'000'000; at += 50'000) {
@@ -286,7 +286,7 @@ TEST_CASE("remote_file: the end is fetched in one go", "[net][remote_file][unit]
   CHECK(remote.requests() == 1);
 }
 
-TEST_CASE("part_store: what is not used goes first, and the budget holds",
+TEST_CASE("part_store: the least recently used part goes first, and the budget holds",
           "[net][part_store][unit]") {
   PartStore store(1000);
   const ContentKey key{1, 2};

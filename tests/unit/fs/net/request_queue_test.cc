@@ -41,7 +41,8 @@ Call call_for(const std::string& path, Priority priority = Priority::demand) {
   return call;
 }
 
-// A queue over a fake network; what ended is noted in `ended` as "path status" or "path !errno".
+// A queue over a fake network.  Calls that ended are noted in `ended` as "path status" or "path
+// !errno".
 struct Queue {
   test::FakeTransport transport;
   NetStats stats;
@@ -66,7 +67,7 @@ TEST_CASE("request_queue: a call ends with the answer that is wanted", "[net][qu
   CHECK(q.stats.counts().answers[0][2] == 1);
 }
 
-TEST_CASE("request_queue: what fails in passing is tried again, after a pause",
+TEST_CASE("request_queue: after a transient failure a request is sent again, after a pause",
           "[net][queue][unit]") {
   Queue q;
   q.start("/a");
@@ -83,7 +84,7 @@ TEST_CASE("request_queue: what fails in passing is tried again, after a pause",
   CHECK(q.stats.counts().retries == 2);
 }
 
-TEST_CASE("request_queue: what is refused is not tried again", "[net][queue][unit]") {
+TEST_CASE("request_queue: a refused request is not sent again", "[net][queue][unit]") {
   Queue q;
   q.start("/a");
   q.transport.answer(fake_answer(403));
@@ -130,7 +131,7 @@ TEST_CASE("request_queue: an attempt has no more time than the call", "[net][que
   CHECK(q.transport.front().timeout < milliseconds(58'100));
 }
 
-TEST_CASE("request_queue: what is demanded goes before what is prefetched", "[net][queue][unit]") {
+TEST_CASE("request_queue: demand is sent before prefetch", "[net][queue][unit]") {
   Queue q;
   for (int i = 0; i < 20; ++i) q.start("/p", Priority::prefetch);
   // A quarter of the slots is kept for readers.

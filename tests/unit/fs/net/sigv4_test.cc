@@ -97,7 +97,7 @@ TEST_CASE("sigv4: a session token is sent and signed", "[net][sigv4][unit]") {
 }
 
 // A request that is sent again is signed again.
-TEST_CASE("sigv4: signing twice gives what signing once does", "[net][sigv4][unit]") {
+TEST_CASE("sigv4: signing twice gives the same request as signing once", "[net][sigv4][unit]") {
   auto once = request_to("https://examplebucket.s3.amazonaws.com/x");
   sign_for_s3(once, example(), {"us-east-1", "s3", kExampleDay});
   auto twice = request_to("https://examplebucket.s3.amazonaws.com/x");

@@ -54,7 +54,7 @@ struct Net {
                                 WebStore::Listing listing = WebStore::Listing::page) {
     return std::make_unique<WebStore>(queue, *parse_url(url), listing);
   }
-  // The object's bytes from `offset` on; "!errno" where it cannot be read.
+  // The object's bytes from `offset` on; "!errno" if it cannot be read.
   std::string read(const RemoteOpened& opened, std::uint64_t offset, std::size_t size) {
     scheduler.keep(opened.object->version(), opened.head);
     const RemoteFile file(scheduler, opened.object);
@@ -106,7 +106,7 @@ TEST_CASE("s3_store: small and empty objects", "[net][s3][unit]") {
   CHECK(server.requests().size() == 2);
 }
 
-// AWS and Ceph answer so: no byte of an empty object is in any range.
+// This is the answer of AWS and Ceph: no range has a byte of an empty object.
 TEST_CASE("s3_store: an empty object when the server sends no Content-Range", "[net][s3][unit]") {
   HttpServer server([&](const ServedRequest&) {
     return served(416, "<Error><Code>InvalidRange</Code></Error>");
@@ -142,7 +142,7 @@ TEST_CASE("s3_store: listings of many pages", "[net][s3][unit]") {
   CHECK((*entries)[1].is_directory);
 }
 
-TEST_CASE("s3_store: a folder is seen by what lies in it", "[net][s3][unit]") {
+TEST_CASE("s3_store: a folder exists while it has entries", "[net][s3][unit]") {
   HttpServer server([&](const ServedRequest& request) {
     if (request.method == "HEAD") {
       return served(request.target == "/buck/file" ? 200 : 404, "", {{"Content-Length", "77"}});
@@ -182,7 +182,7 @@ TEST_CASE("s3_store: an object that was replaced is stale", "[net][s3][unit]") {
   CHECK(net.read(*opened, 10, 10) == content.substr(10, 10));  // from memory: still that version
 }
 
-TEST_CASE("s3_store: errno of what a server refuses", "[net][s3][unit]") {
+TEST_CASE("s3_store: refusals of a server have their errno", "[net][s3][unit]") {
   std::atomic<int> status{0};
   std::atomic<const char*> body{""};
   HttpServer server([&](const ServedRequest&) { return served(status.load(), body.load()); });
@@ -207,7 +207,7 @@ TEST_CASE("s3_store: errno of what a server refuses", "[net][s3][unit]") {
 
 TEST_CASE("s3_store: a clock that is wrong is corrected", "[net][s3][unit]") {
   HttpServer server([&](const ServedRequest& request) {
-    // The server lives in 2013.
+    // The clock of the server is in 2013.
     const bool is_right = request.header("x-amz-date").starts_with("20130524T");
     if (is_right) return served_range(request, "content", {{"ETag", "\"e\""}});
     return served(403, "<Error><Code>RequestTimeTooSkewed</Code></Error>",
@@ -330,7 +330,7 @@ TEST_CASE("web_store: redirects lead somewhere, not anywhere", "[net][web][unit]
   const auto opened = store->open("x");
   REQUIRE(opened);
   CHECK(net.read(*opened, 250'000, 100) == content.substr(250'000, 100));
-  CHECK(server.requests().size() == 1);  // the way is remembered
+  CHECK(server.requests().size() == 1);  // the redirection is remembered
   CHECK(store->open("loop").error().sys == EIO);
   CHECK(store->open("file").error().sys == EIO);
   CHECK(store->open("nowhere").error().sys == EIO);

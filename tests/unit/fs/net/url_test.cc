@@ -24,7 +24,7 @@ TEST_CASE("url: its parts", "[net][url][unit]") {
   CHECK(parse_url("http://a?q")->text() == "http://a/?q");
 }
 
-TEST_CASE("url: what is none is refused", "[net][url][unit]") {
+TEST_CASE("url: a text that is not a URL is refused", "[net][url][unit]") {
   for (const auto* const text :
        {"", "a/b", "ftp://a/", "http://", "http:///x", "http://a:0/", "http://a:99999/",
         "http://a:x/", "http://a b/", "http://user:secret@a/", "http://user@a/", "http://a\n/"}) {
