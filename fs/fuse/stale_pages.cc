@@ -9,7 +9,7 @@
 namespace framefs::fuse {
 namespace {
 
-// Longer than the kernel takes to drop pages that no request has locked.
+// Longer than the kernel needs to drop pages that no request has locked.
 constexpr std::chrono::seconds kPatience{1};
 
 }  // namespace

@@ -88,7 +88,7 @@ void ChunkOverlay::write(std::uint64_t offset, std::span<const std::byte> bytes)
 }
 
 std::uint64_t ChunkOverlay::growth(std::span<const codec::ByteRange> ranges) const {
-  // Of each chunk, the part from the first to the last byte that will be written.
+  // For each chunk, the part from the first to the last byte that will be written.
   std::unordered_map<std::uint64_t, Extents::Extent> parts;
   for (auto [offset, size] : ranges) {
     while (size > 0) {

@@ -299,7 +299,7 @@ Status ContiguousBackend::vacate_head(std::uint64_t size) {
     if (entries[i] < 0 || std::cmp_greater_equal(entries[i], size)) continue;
     FRAMEFS_TRY(sizes[i], stored_bytes(entries[i]));
   }
-  // The index tells its own length.  The trailer follows the index and ends the frame.
+  // The index contains its own length.  The trailer follows the index and ends the frame.
   constexpr std::uint64_t kTrailerLenFromEnd = 22;
   std::array<std::byte, sizeof(std::uint32_t)> length{};
   const auto frame_len = frame.header().frame_len;

@@ -216,7 +216,7 @@ class Repair(Base):
     def test_a_directory_with_the_name_of_a_frame_and_nothing_in_it(self):
         path = self.source / "empty.b2frame"
         path.mkdir()
-        self.assert_fails("check", path, cause="no frame")
+        self.assert_fails("check", path, cause="not a frame")
 
     def test_after_commits_the_chunks_are_in_no_order(self):
         """Every live chunk comes back, and the output says if their order is unknown."""

@@ -31,7 +31,7 @@ def tree_of(folder):
     return sorted(found)
 
 
-class Stores(MountCase):
+class Containers(MountCase):
     def check_embedded(self, folder):
         numpy.testing.assert_array_equal(numpy.load(folder / "small.npy"), SMALL)
         numpy.testing.assert_array_equal(numpy.load(folder / "group/wide.npy", mmap_mode="r"), WIDE)

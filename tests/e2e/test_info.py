@@ -251,7 +251,7 @@ class Info(CommandCase):
             self.assertIn(b"--chunks", self.framefs(*arguments).stdout)
 
 
-class Stores(CommandCase):
+class Containers(CommandCase):
     def setUp(self):
         self.values = numpy.arange(100, dtype="<f8")
         self.embedded = embed_container({"/a": plain_frame(b"z" * 5000), "/deep/b": array_frame(self.values)},

@@ -592,21 +592,21 @@ class ReadOnlyMounts(MountCase):
     def test_members_of_a_container_stay(self):
         import zipfile
         self.make_frame(FRAME_DATA, self.folder / "f.b2frame")
-        with zipfile.ZipFile(self.source / "store.b2z", "w") as archive:
+        with zipfile.ZipFile(self.source / "c.b2z", "w") as archive:
             archive.write(self.folder / "f.b2frame", "f.b2frame")
         with self.mount() as mount:
-            store = mount.path("store.b2z")
-            self.assertEqual(listing(store), ["f"])
-            self.assert_errno(errno.EROFS, lambda: os.mkdir(store / "d"))
-            self.assert_errno(errno.EROFS, lambda: os.unlink(store / "f"))
-            self.assert_errno(errno.EROFS, lambda: os.rename(store / "f", store / "g"))
-            self.assert_errno(errno.EROFS, lambda: os.rename(store / "f", mount.path("f")))
-            self.assert_errno(errno.EROFS, lambda: os.chmod(store / "f", 0o600))
-            self.assert_errno(errno.EROFS, lambda: os.open(store / "f", os.O_RDWR))
-            self.assert_errno(errno.EROFS, lambda: os.setxattr(store / "f", "user.x", b""))
-            self.assert_errno(errno.EPERM, lambda: os.rmdir(store))
-            self.assert_errno(errno.EPERM, lambda: os.rename(store, mount.path("folder")))
-            os.rename(store, mount.path("other.b2z"))
+            container = mount.path("c.b2z")
+            self.assertEqual(listing(container), ["f"])
+            self.assert_errno(errno.EROFS, lambda: os.mkdir(container / "d"))
+            self.assert_errno(errno.EROFS, lambda: os.unlink(container / "f"))
+            self.assert_errno(errno.EROFS, lambda: os.rename(container / "f", container / "g"))
+            self.assert_errno(errno.EROFS, lambda: os.rename(container / "f", mount.path("f")))
+            self.assert_errno(errno.EROFS, lambda: os.chmod(container / "f", 0o600))
+            self.assert_errno(errno.EROFS, lambda: os.open(container / "f", os.O_RDWR))
+            self.assert_errno(errno.EROFS, lambda: os.setxattr(container / "f", "user.x", b""))
+            self.assert_errno(errno.EPERM, lambda: os.rmdir(container))
+            self.assert_errno(errno.EPERM, lambda: os.rename(container, mount.path("folder")))
+            os.rename(container, mount.path("other.b2z"))
             self.assertEqual(mount.path("other.b2z/f").read_bytes(), FRAME_DATA)
         self.assertEqual(listing(self.source), ["other.b2z"])
         with self.mount(source=self.source / "other.b2z") as mount:

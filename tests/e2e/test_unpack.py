@@ -355,7 +355,7 @@ class Unpack(CommandCase):
             self.assertIn(b"--force", self.framefs(*arguments).stdout)
 
 
-class Stores(CommandCase):
+class Containers(CommandCase):
     def setUp(self):
         self.values = numpy.arange(100, dtype="<f8")
         embedded = embed_container({"/a": plain_frame(b"z" * 5000)})
@@ -377,7 +377,7 @@ class Stores(CommandCase):
         status = (self.source / "s/deep/y").stat()
         self.assertEqual(stat.S_IMODE(status.st_mode), stat.S_IMODE(self.archive.stat().st_mode) & 0o666)
         self.assertEqual(status.st_mtime_ns, self.archive.stat().st_mtime_ns)
-        self.assert_fails("unpack", self.archive, cause="s is there already; --force replaces it")
+        self.assert_fails("unpack", self.archive, cause="s exists; --force replaces it")
         (self.source / "s/readme.txt").write_bytes(b"changed")
         self.framefs("unpack", "--force", self.archive)
         self.assertEqual(self.tree(self.source / "s"), made)

@@ -75,7 +75,7 @@ std::vector<std::string> listing(const EmbedMap& map) {
 }
 using Lines = std::vector<std::string>;
 
-TEST_CASE("embed_map: keys lead to places in the store", "[codec][embed_map][unit]") {
+TEST_CASE("embed_map: keys lead to places in the container", "[codec][embed_map][unit]") {
   CHECK(listing(parse(metadata({})).value()).empty());
   const auto map = parse(metadata({{"/node1", place(0, 832)},
                                    {"/group/node2", place(832, 300)},
@@ -166,7 +166,7 @@ TEST_CASE("embed_map: nodes that lead nowhere are damaged, the others not",
     Pack value;
   };
   for (const auto& c : std::vector<Case>{
-           {"behind the store", place(kContainerBytes + 1, 0)},
+           {"behind the container", place(kContainerBytes + 1, 0)},
            {"past its end", place(kContainerBytes, 1)},
            {"longer than it", place(0, kContainerBytes + 1)},
            {"wrapping", place(~0ULL, 2)},
@@ -271,10 +271,13 @@ TEST_CASE("embed_map: a document without the map is refused", "[codec][embed_map
     return outcome(parse(out));
   };
   CHECK(outcome(parse({})) == "truncated: container metadata at 0");
-  CHECK(with([](Bytes& to) { pack_uint(to, 1); }).starts_with("bad field: store metadata"));
-  CHECK(
-      with([](Bytes& to) { pack_str(to, "embed_map"); }).starts_with("bad field: store metadata"));
-  CHECK(with([](Bytes& to) { test::pack_array(to, 0); }).starts_with("bad field: store metadata"));
+  CHECK(with([](Bytes& to) { pack_uint(to, 1); }).starts_with("bad field: container metadata"));
+  CHECK(with([](Bytes& to) {
+          pack_str(to, "embed_map");
+        }).starts_with("bad field: container metadata"));
+  CHECK(with([](Bytes& to) {
+          test::pack_array(to, 0);
+        }).starts_with("bad field: container metadata"));
   CHECK(with([](Bytes& to) { pack_map(to, 0); }).starts_with("bad field: embed map"));
   for (const Pack& value :
        {Pack([](Bytes& to) { test::pack_nil(to); }), Pack([](Bytes& to) { pack_str(to, "x"); }),
@@ -300,15 +303,16 @@ TEST_CASE("embed_map: a document without the map is refused", "[codec][embed_map
           pack_map(to, 1);
           pack_map(to, 0);
           pack_uint(to, 0);
-        }).starts_with("bad field: store metadata key"));
+        }).starts_with("bad field: container metadata key"));
   auto more = metadata({});
   test::pack_nil(more);
-  CHECK(outcome(parse(more)) == "bad field: store metadata at " + std::to_string(more.size() - 1));
+  CHECK(outcome(parse(more)) ==
+        "bad field: container metadata at " + std::to_string(more.size() - 1));
   CHECK(with([](Bytes& to) {
           pack_map(to, 1);
           pack_str(to, "x");
           test::pack_byte(to, 0xC1);  // never used by the format
-        }) == "bad field: store metadata at 3");
+        }) == "bad field: container metadata at 3");
 }
 
 TEST_CASE("embed_map: counts from a stranger allocate nothing", "[codec][embed_map][corrupt]") {
@@ -318,14 +322,15 @@ TEST_CASE("embed_map: counts from a stranger allocate nothing", "[codec][embed_m
     pack_str(bytes, "x");
     test::pack_byte(bytes, marker);
     test::append_be(bytes, ~0U);
-    CHECK(outcome(parse(bytes)) == "truncated: store metadata at " + std::to_string(bytes.size()));
+    CHECK(outcome(parse(bytes)) ==
+          "truncated: container metadata at " + std::to_string(bytes.size()));
   }
   for (const unsigned marker : {0xDBU, 0xC6U, 0xC9U}) {  // text, bytes, extension
     Bytes bytes;
     pack_map(bytes, 1);
     test::pack_byte(bytes, marker);
     test::append_be(bytes, ~0U);
-    CHECK(outcome(parse(bytes)).starts_with("truncated: store metadata"));
+    CHECK(outcome(parse(bytes)).starts_with("truncated: container metadata"));
   }
 }
 
@@ -341,8 +346,8 @@ TEST_CASE("embed_map: nesting and the number of nodes are bounded", "[codec][emb
     return out;
   };
   CHECK(parse(nested(15)));
-  CHECK(outcome(parse(nested(16))).starts_with("over limit: store metadata nesting"));
-  CHECK(outcome(parse(nested(1000000))).starts_with("over limit: store metadata nesting"));
+  CHECK(outcome(parse(nested(16))).starts_with("over limit: container metadata nesting"));
+  CHECK(outcome(parse(nested(1000000))).starts_with("over limit: container metadata nesting"));
   const auto three = metadata({{"/a", place(0, 1)}, {"/b", place(0, 1)}, {"/c", place(0, 1)}});
   CHECK(parse(three, {.members = 3}));
   CHECK(outcome(parse(three, {.members = 2})).starts_with("over limit: embed map"));
@@ -354,12 +359,12 @@ TEST_CASE("embed_map: every truncated prefix is refused", "[codec][embed_map][co
   for (std::size_t n = 0; n < good.size(); ++n) {
     INFO("prefix of " << n << " bytes");
     CHECK(outcome(parse(Bytes(good.begin(), good.begin() + static_cast<int>(n))))
-              .starts_with("truncated: store metadata"));
+              .starts_with("truncated: container metadata"));
   }
 }
 
 // Oracle: every embedded range is inside the container.
-TEST_CASE("embed_map: any flipped bit gives an error or nodes inside the store",
+TEST_CASE("embed_map: any flipped bit gives an error or nodes inside the container",
           "[codec][embed_map][corrupt]") {
   const auto good = metadata({{"/a", place(9999, 1)}, {"/b/c", place(832, 300)}});
   const auto probe = [](std::span<const std::byte> bytes) -> std::string {
@@ -369,7 +374,7 @@ TEST_CASE("embed_map: any flipped bit gives an error or nodes inside the store",
       if (node.form != EmbedForm::embedded) continue;
       if (node.frame.offset > kContainerBytes ||
           node.frame.size > kContainerBytes - node.frame.offset) {
-        return "outside of the store";
+        return "outside of the container";
       }
     }
     return {};

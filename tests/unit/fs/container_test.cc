@@ -147,25 +147,25 @@ TEST_CASE("container: a member that is compressed or damaged fails alone",
   CHECK(archive.stored("good") == test::noise(50, 3));
 }
 
-TEST_CASE("container: the nodes of an embedded store have the suffixes of their kinds",
+TEST_CASE("container: the nodes of an embedded container have the suffixes of their kinds",
           "[fs][container][unit]") {
   const auto frame = test::small_frame(1500);
-  const Opened store(embed_container(
+  const Opened opened(embed_container(
       {{"/frame", frame}, {"/dir/array", array_frame_bytes()}, {"/text", test::noise(100, 1)}}));
-  REQUIRE(store.container);
-  CHECK(store.names("") == Names{"dir/", "frame.b2frame", "text"});
-  CHECK(store.names("dir") == Names{"array.b2nd"});
-  CHECK(store.stored("frame.b2frame") == frame);
-  CHECK(store.stored("dir/array.b2nd") == array_frame_bytes());
-  CHECK(store.stored("text") == test::noise(100, 1));
-  REQUIRE(store.container->summary_of("frame.b2frame"));
-  CHECK(store.container->summary_of("frame.b2frame")->content == Content::frame);
-  CHECK(store.container->summary_of("dir/array.b2nd")->content == Content::array);
-  CHECK_FALSE(store.container->summary_of("text"));
-  CHECK_FALSE(store.container->summary_of("dir"));
+  REQUIRE(opened.container);
+  CHECK(opened.names("") == Names{"dir/", "frame.b2frame", "text"});
+  CHECK(opened.names("dir") == Names{"array.b2nd"});
+  CHECK(opened.stored("frame.b2frame") == frame);
+  CHECK(opened.stored("dir/array.b2nd") == array_frame_bytes());
+  CHECK(opened.stored("text") == test::noise(100, 1));
+  REQUIRE(opened.container->summary_of("frame.b2frame"));
+  CHECK(opened.container->summary_of("frame.b2frame")->content == Content::frame);
+  CHECK(opened.container->summary_of("dir/array.b2nd")->content == Content::array);
+  CHECK_FALSE(opened.container->summary_of("text"));
+  CHECK_FALSE(opened.container->summary_of("dir"));
 }
 
-TEST_CASE("container: a store inside an archive is a directory of its nodes",
+TEST_CASE("container: a container inside an archive is a directory of its nodes",
           "[fs][container][unit]") {
   const auto frame = test::small_frame(1500);
   const Opened archive(
@@ -178,7 +178,7 @@ TEST_CASE("container: a store inside an archive is a directory of its nodes",
   CHECK(archive.stored("x.b2e/n.b2frame") == frame);
 }
 
-TEST_CASE("container: a damaged store inside an archive damages its own directory",
+TEST_CASE("container: a damaged container inside an archive damages its own directory",
           "[fs][container][corrupt]") {
   auto inner = test::small_frame_spec(500);
   inner.metalayers = {{.name = "b2embed", .content = test::counting(3)}};
