@@ -28,7 +28,7 @@ KINDS = {"float": Kind(4, "shuffle"), "time": Kind(8, "shuffle"), "text": Kind(1
 
 
 def automatic_block(codec, kind):
-    """The reference library's choice at level 5.  Source: format description, I.1."""
+    """The reference library's choice at level 5.  Source: chunk format, "Encoding"."""
     if splits(codec, kind):
         return (64 << 10) * kind.typesize
     return (128 << 10) * (2 if codec in ("zlib", "zstd") else 1)

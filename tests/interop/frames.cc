@@ -213,7 +213,7 @@ std::vector<std::int64_t> parts_of(std::span<const std::int64_t> whole,
 }
 
 // The items in the order of chunks, blocks and positions in blocks; the padding is zeros.
-// Source: array format, "Element to byte".
+// Source: array format, "Layout".
 Bytes in_chunk_order(const Extents& extents, const Bytes& plain, std::size_t typesize) {
   const std::vector<std::int64_t> chunk(extents.chunk.begin(), extents.chunk.end());
   const std::vector<std::int64_t> block(extents.block.begin(), extents.block.end());

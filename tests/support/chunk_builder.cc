@@ -169,7 +169,7 @@ void append_stream(Bytes& out, const ChunkSpec& spec, std::span<const std::byte>
   append(out, raw ? plain : packed);
 }
 
-// Source: format of variable-length blocks: the decoded size, then raw or codec bytes.
+// Source: chunk format, "Variable-length blocks": the decoded size, then raw or codec bytes.
 void append_vl_block(Bytes& out, const ChunkSpec& spec, std::span<const std::byte> plain) {
   const Bytes packed = encoded(spec, plain);
   append_le<std::int32_t>(out, as_i32(plain.size()));

@@ -8,7 +8,7 @@
 namespace framefs::test {
 namespace {
 
-// msgpack markers.  Source: contiguous frame format, "Header" and "Trailer".
+// msgpack markers.  Source: frame format, "Header" and "Trailer".
 constexpr std::uint8_t kStr4 = 0xa4;
 constexpr std::uint8_t kStrBase = 0xa0;
 constexpr std::uint8_t kBin32 = 0xc6;
@@ -158,7 +158,7 @@ Bytes build_frame_header(const FrameSpec& spec, const FrameNumbers& numbers) {
 }
 
 std::int64_t special_index_entry(SpecialKind kind) {
-  // Source: contiguous frame format, index: bit 63, and the kind in bits 56-58.
+  // Source: frame format, "Index": bit 63, and the kind in bits 56-58.
   switch (kind) {
     case SpecialKind::zero:
       return static_cast<std::int64_t>(0x81ULL << 56);

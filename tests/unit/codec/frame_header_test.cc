@@ -23,9 +23,8 @@ constexpr auto kInt32Min = std::numeric_limits<std::int32_t>::min();
 constexpr auto kInt64Max = std::numeric_limits<std::int64_t>::max();
 constexpr auto kInt64Min = std::numeric_limits<std::int64_t>::min();
 
-// The fixed header of the documented smallest frame: 32 bytes in one chunk, typesize 8, 236 bytes
-// in total.
-// Source: frame format, worked example.
+// The fixed header of the smallest frame, which releases of the reference library read: 32 bytes in
+// one chunk, typesize 8, 236 bytes in total.  tests/unit/support/frame_builder_test.cc has the rest.
 Bytes good_header() {
   constexpr unsigned char kBytes[] = {
       0x9e, 0xa8, 0x62, 0x32, 0x66, 0x72, 0x61, 0x6d, 0x65, 0x00, 0xd2, 0x00, 0x00, 0x00, 0x61,
@@ -42,9 +41,8 @@ Bytes good_header() {
 
 std::string parse(const Bytes& header) { return outcome(parse_frame_header(header)); }
 
-// Oracle: the annotations of the worked example.
-TEST_CASE("frame_header: the documented smallest frame's header is read",
-          "[codec][frame_header][unit]") {
+// Oracle: the fields of the frame format, "Header".
+TEST_CASE("frame_header: the smallest frame's header is read", "[codec][frame_header][unit]") {
   const auto header = parse_frame_header(good_header()).value();
   CHECK(header.header_len == 97);
   CHECK(header.frame_len == 236);

@@ -74,8 +74,8 @@ FrameSpec sample_spec() {
   return spec;
 }
 
-// Oracle: the documented bytes and their documented content.
-TEST_CASE("frame: the documented smallest frame is read", "[codec][frame][unit]") {
+// Oracle: the meaning of the bytes in the frame format.
+TEST_CASE("frame: the smallest frame is read", "[codec][frame][unit]") {
   const std::string zeros16(32, '0');
   const Bytes bytes = hex_bytes(
       "9ea862326672616d6500d200000061cf00000000000000eca412005003d30000"

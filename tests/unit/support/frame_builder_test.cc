@@ -25,7 +25,7 @@ Bytes counting(std::size_t n) {
 }
 
 // The smallest one-chunk frame, byte by byte as a release of the reference library reads it.
-TEST_CASE("frame_builder: the smallest frame is the documented one",
+TEST_CASE("frame_builder: the smallest frame has the expected bytes",
           "[support][frame_builder][unit]") {
   ChunkSpec chunk;
   chunk.codec = Codec::memcpy;
