@@ -24,7 +24,7 @@ constexpr auto kInt64Max = std::numeric_limits<std::int64_t>::max();
 constexpr auto kInt64Min = std::numeric_limits<std::int64_t>::min();
 
 // The fixed header of the smallest frame, which releases of the reference library read: 32 bytes in
-// one chunk, typesize 8, 236 bytes in total.  tests/unit/support/frame_builder_test.cc has the rest.
+// one chunk, typesize 8, 236 bytes in total.
 Bytes good_header() {
   constexpr unsigned char kBytes[] = {
       0x9e, 0xa8, 0x62, 0x32, 0x66, 0x72, 0x61, 0x6d, 0x65, 0x00, 0xd2, 0x00, 0x00, 0x00, 0x61,
