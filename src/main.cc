@@ -2,8 +2,8 @@
 #include <iostream>
 
 #include "fs/fuse/watchdog.h"
-#include "src/cli/commands.h"
 #include "src/cli/exit_codes.h"
+#include "src/commands.h"
 #include "src/mount/daemon.h"
 
 int main(int argc, char** argv) {

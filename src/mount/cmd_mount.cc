@@ -20,11 +20,11 @@
 #include "fs/fuse/session.h"
 #include "fs/net/aws_environment.h"
 #include "fs/net/source_url.h"
-#include "src/cli/cli.h"
 #include "src/cli/collected_log.h"
 #include "src/cli/exit_codes.h"
 #include "src/mount/daemon.h"
 #include "src/mount/log_target.h"
+#include "src/mount/mount_command.h"
 #include "src/mount/remount.h"
 #include "src/mount/service_manager.h"
 #include "src/observe/fusermount.h"
@@ -52,7 +52,7 @@ int report(const fs::MountOptions& mount, const codec::Error& error) {
 
 // `daemon` is null if the program stays in the foreground; `environment` is null unless SOURCE is a
 // URL.
-int serve(const Command& command, std::unique_ptr<Daemon> daemon,
+int serve(const MountCommand& command, std::unique_ptr<Daemon> daemon,
           const net::AwsEnvironment* environment) {
   allow_most_open_files();
   const auto target = LogTarget::open(command);
@@ -104,7 +104,7 @@ void remove_stale_mount(const std::filesystem::path& mountpoint) {
   if (is_stale) run_fusermount(mountpoint_path(mountpoint.string()), true);
 }
 
-int run(Command command) {
+int run(MountCommand command) {
   if (command.is_mount_helper && ::geteuid() == 0) {
     allow_devices_and_setuid(command.mount.vfs_options);
   }
@@ -138,8 +138,8 @@ int run(Command command) {
 
 }  // namespace
 
-int run_mount(const std::vector<std::string>& arguments) {
-  auto parsed = parse_command_line(arguments);
+int run_mount(const std::vector<std::string>& arguments, const std::string& command_list) {
+  auto parsed = parse_mount_command(arguments, command_list);
   return parsed.command ? run(std::move(*parsed.command)) : parsed.exit_code;
 }
 

@@ -62,7 +62,7 @@ class Target final : public LogTarget {
 
 }  // namespace
 
-codec::Result<std::unique_ptr<LogTarget>> LogTarget::open(const Command& command) {
+codec::Result<std::unique_ptr<LogTarget>> LogTarget::open(const MountCommand& command) {
   if (!command.log_file.empty()) {
     FRAMEFS_TRY(auto opened, fuse::open_log_file(command.log_file));
     const auto file = std::make_shared<FileSink>(std::move(opened));

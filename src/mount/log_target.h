@@ -4,7 +4,7 @@
 
 #include "codec/core/result.h"
 #include "fs/core/file.h"
-#include "src/cli/cli.h"
+#include "src/mount/mount_command.h"
 
 namespace spdlog {
 class logger;
@@ -16,7 +16,7 @@ namespace framefs {
 class LogTarget {
  public:
   // Errors: system, if the file cannot be opened.
-  static codec::Result<std::unique_ptr<LogTarget>> open(const Command& command);
+  static codec::Result<std::unique_ptr<LogTarget>> open(const MountCommand& command);
   virtual ~LogTarget() = default;
 
   [[nodiscard]] virtual std::shared_ptr<spdlog::logger> logger() const = 0;

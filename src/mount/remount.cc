@@ -33,7 +33,7 @@ unsigned long kept_flags(const struct statvfs& st) {
 
 }  // namespace
 
-int remount(const Command& command) {
+int remount(const MountCommand& command) {
   const auto path = mountpoint_path(command.mount.mountpoint.string());
   const auto mounts = framefs_mounts();
   const auto mount = std::ranges::find(mounts, path, &FramefsMount::mountpoint);

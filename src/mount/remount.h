@@ -1,11 +1,11 @@
 #pragma once
 
-#include "src/cli/cli.h"
+#include "src/mount/mount_command.h"
 
 namespace framefs {
 
 // Makes the existing mount at MOUNTPOINT read-only or writable.  Returns the exit code; messages
 // have been printed.
-int remount(const Command& command);
+int remount(const MountCommand& command);
 
 }  // namespace framefs

@@ -1,10 +1,10 @@
-#include "src/cli/commands.h"
+#include "src/commands.h"
 
 #include <iostream>
 #include <sstream>
 
-#include "src/cli/cli.h"
 #include "src/cli/exit_codes.h"
+#include "src/mount/mount_command.h"
 #include "tests/support/catch.h"
 
 namespace framefs {
@@ -61,7 +61,7 @@ TEST_CASE("commands: a wrong command line is reported as such", "[src][cli][unit
 TEST_CASE("commands: behind the word mount, and for mount(8), a command's name is a path",
           "[src][cli][unit]") {
   const auto source_of = [](const std::vector<std::string>& arguments) {
-    const auto parsed = parse_command_line(arguments);
+    const auto parsed = parse_mount_command(arguments, "");
     REQUIRE(parsed.command);
     return parsed.command->mount.source.filename();
   };

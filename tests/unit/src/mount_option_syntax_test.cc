@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "src/cli/cli.h"
+#include "src/mount/mount_command.h"
 #include "tests/support/catch.h"
 
 namespace framefs {

@@ -1,4 +1,4 @@
-#include "src/cli/cli.h"
+#include "src/mount/mount_command.h"
 
 #include <array>
 #include <charconv>
@@ -15,11 +15,10 @@
 #include "fs/core/memory_limit.h"
 #include "fs/net/source_url.h"
 #include "src/cli/arguments.h"
-#include "src/cli/commands.h"
 #include "src/cli/exit_codes.h"
 #include "src/cli/mount_option_syntax.h"
 #include "src/cli/new_file_rule.h"
-#include "src/version.h"
+#include "src/cli/version.h"
 
 namespace framefs {
 namespace {
@@ -65,7 +64,7 @@ struct Given {
 
 unsigned milliseconds(double seconds) { return static_cast<unsigned>(std::lround(seconds * 1000)); }
 
-void add_write_options(CLI::App& app, Command& command, Given& given) {
+void add_write_options(CLI::App& app, MountCommand& command, Given& given) {
   auto& write = command.mount.write;
   app.add_flag("--ro,!--rw", command.mount.read_only, "Mount read-only, or writable if SOURCE is");
   const auto check_rule = [&defaults = write.defaults](const std::string& text) {
@@ -95,7 +94,7 @@ void add_write_options(CLI::App& app, Command& command, Given& given) {
       ->default_str("5");
 }
 
-void add_view_options(CLI::App& app, Command& command, Given& given) {
+void add_view_options(CLI::App& app, MountCommand& command, Given& given) {
   app.add_flag("--keep-suffix", command.mount.keep_suffix, "Show frames under their full names");
   add_choice(app, "--arrays", "Show an array as a NumPy file, as its bytes, or as both",
              kArrayViews, command.mount.arrays)
@@ -125,7 +124,7 @@ CLI::Validator octal_mode() {
   return CLI::Validator(convert, "", "MODE");
 }
 
-void add_attribute_options(CLI::App& app, Command& command) {
+void add_attribute_options(CLI::App& app, MountCommand& command) {
   constexpr std::uint64_t kMaxId = 4294967294;
   auto& mount = command.mount;
   app.add_option("--uid", mount.uid, "Show this user as the owner of all files")
@@ -141,7 +140,7 @@ void add_attribute_options(CLI::App& app, Command& command) {
                "List user.framefs.info and .meta.* among the attributes; they can always be read");
 }
 
-void add_remote_options(CLI::App& app, Command& command) {
+void add_remote_options(CLI::App& app, MountCommand& command) {
   auto& remote = command.mount.remote;
   app.add_option("--endpoint", remote.endpoint, "An S3 server other than AWS")->option_text("URL");
   app.add_option("--region", remote.region, "The region of an S3 bucket")->option_text("NAME");
@@ -159,7 +158,7 @@ void add_remote_options(CLI::App& app, Command& command) {
       ->default_str("10G");
 }
 
-void add_options(CLI::App& app, Command& command, Given& given) {
+void add_options(CLI::App& app, MountCommand& command, Given& given) {
   app.add_option("SOURCE", command.mount.source,
                  "A directory, one frame, one container, or a URL: s3://, http(s)://, dav(s)://")
       ->required();
@@ -208,8 +207,7 @@ void add_options(CLI::App& app, Command& command, Given& given) {
   app.footer(
       "-o OPTION[,OPTION]: the same options as mount(8) writes them, cache_size=64M for\n"
       "--cache-size 64M; also noexec, nosuid, nodev and the like.\n\n"
-      "framefs umount MOUNTPOINT unmounts.\n\n" +
-      command_list());
+      "framefs umount MOUNTPOINT unmounts.");
   app.set_version_flag("-V,--version", std::string("framefs ") + kVersion);
 }
 
@@ -218,7 +216,7 @@ constexpr const char* kAbout = "Shows Blosc2 frames as decompressed plain files.
 }  // namespace
 
 CommandSyntax mount_syntax() {
-  Command command;
+  MountCommand command;
   Given given;
   CLI::App app(kAbout, "framefs");
   add_options(app, command, given);
@@ -229,18 +227,20 @@ bool is_mount_helper(const std::vector<std::string>& arguments) {
   return std::filesystem::path(arguments.at(0)).filename() == kHelperName;
 }
 
-Parsed parse_command_line(const std::vector<std::string>& arguments) {
+ParsedMountCommand parse_mount_command(const std::vector<std::string>& arguments,
+                                       const std::string& command_list) {
   std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
   // mount(8) passes a SOURCE first, never a command.
   const bool is_helper = is_mount_helper(arguments);
   if (!is_helper && !rest.empty() && rest.front() == "mount") rest.erase(rest.begin());
 
-  Command command;
+  MountCommand command;
   command.mount.cache_bytes = fs::default_buffer_bytes(fs::memory_limit());
   command.mount.write.overlay_bytes = command.mount.cache_bytes;
   Given given;
   CLI::App app(kAbout, "framefs");
   add_options(app, command, given);
+  app.footer(app.get_footer() + "\n\n" + command_list);
   const auto expanded = expand(rest, is_helper, syntax_of(app));
   if (!expanded) {
     return {.command = std::nullopt, .exit_code = usage_error(app, expanded.error())};

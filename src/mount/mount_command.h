@@ -9,8 +9,8 @@
 
 namespace framefs {
 
-// The command line, parsed.
-struct Command {
+// The command line of mounting, parsed.
+struct MountCommand {
   fs::MountOptions mount;
   bool foreground = false;
   bool check_only = false;  // mount(8)'s "fake": everything but the mount itself
@@ -23,8 +23,8 @@ struct Command {
 
 // Holds a command to run, or the exit code if there is nothing to run: after --help, --version or a
 // usage error.  The text of these has been printed.
-struct Parsed {
-  std::optional<Command> command;
+struct ParsedMountCommand {
+  std::optional<MountCommand> command;
   int exit_code = 0;
 };
 
@@ -36,7 +36,8 @@ bool is_mount_helper(const std::vector<std::string>& arguments);
 CommandSyntax mount_syntax();
 
 // `arguments` includes the program's name.  If that is mount.framefs, mount(8)'s options are
-// accepted.
-Parsed parse_command_line(const std::vector<std::string>& arguments);
+// accepted.  `command_list`, the list of all commands, ends the text of --help.
+ParsedMountCommand parse_mount_command(const std::vector<std::string>& arguments,
+                                       const std::string& command_list);
 
 }  // namespace framefs

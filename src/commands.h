@@ -10,7 +10,4 @@ namespace framefs {
 // "mount".  Returns the exit code; all messages have been printed.
 int run_framefs(const std::vector<std::string>& arguments);
 
-// The list of commands for the end of --help: one line for each.
-std::string command_list();
-
 }  // namespace framefs

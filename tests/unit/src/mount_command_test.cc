@@ -1,4 +1,4 @@
-#include "src/cli/cli.h"
+#include "src/mount/mount_command.h"
 
 #include <filesystem>
 #include <iostream>
@@ -34,7 +34,7 @@ class Captured {
 };
 
 struct Run {
-  Parsed parsed;
+  ParsedMountCommand parsed;
   std::string out;
   std::string err;
 };
@@ -42,11 +42,11 @@ struct Run {
 Run run_as(const std::string& program, Words words) {
   words.insert(words.begin(), program);
   const Captured captured;
-  auto parsed = parse_command_line(words);
+  auto parsed = parse_mount_command(words, "");
   return {std::move(parsed), captured.out(), captured.err()};
 }
 
-Command command_of(const Words& words, const std::string& program = "/usr/bin/framefs") {
+MountCommand command_of(const Words& words, const std::string& program = "/usr/bin/framefs") {
   auto run = run_as(program, words);
   INFO(run.err);
   REQUIRE(run.parsed.command);

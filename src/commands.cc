@@ -1,4 +1,4 @@
-#include "src/cli/commands.h"
+#include "src/commands.h"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,6 @@
 #include <fmt/core.h>
 
 #include "src/check/cmd_check.h"
-#include "src/cli/cli.h"
 #include "src/cli/command_syntax.h"
 #include "src/cli/exit_codes.h"
 #include "src/cli/mount_option_syntax.h"
@@ -20,6 +19,7 @@
 #include "src/demo/cmd_demo.h"
 #include "src/info/cmd_info.h"
 #include "src/mount/cmd_mount.h"
+#include "src/mount/mount_command.h"
 #include "src/observe/cmd_list.h"
 #include "src/observe/cmd_stats.h"
 #include "src/observe/cmd_umount.h"
@@ -87,10 +87,25 @@ int refuse_command(const std::string& word) {
   return kExitUsage;
 }
 
+// The list of commands for the end of --help: one line for each.
+std::string command_list() {
+  std::string text = "Commands; framefs COMMAND --help explains one:\n";
+  const auto add = [&](std::string_view name, std::string_view about) {
+    text += fmt::format("  {:<24}{}\n", name, about);
+  };
+  add("mount", kMountAbout);
+  for (const auto& command : kSubcommands) add(command.name, command.about);
+  return text;
+}
+
+int mount(const std::vector<std::string>& arguments) {
+  return run_mount(arguments, command_list());
+}
+
 // `framefs help [COMMAND]` is the same as `framefs [COMMAND] --help`.
 int run_help(const std::vector<std::string>& arguments) {
   const std::string flag = "--help";
-  if (arguments.size() < 3 || arguments[2] == "mount") return run_mount({arguments[0], flag});
+  if (arguments.size() < 3 || arguments[2] == "mount") return mount({arguments[0], flag});
   if (const auto* const command = find_subcommand(arguments[2])) return command->run({&flag, 1});
   return refuse_command(arguments[2]);
 }
@@ -105,25 +120,15 @@ bool is_misspelt(const std::vector<std::string>& arguments) {
 
 }  // namespace
 
-std::string command_list() {
-  std::string text = "Commands; framefs COMMAND --help explains one:\n";
-  const auto add = [&](std::string_view name, std::string_view about) {
-    text += fmt::format("  {:<24}{}\n", name, about);
-  };
-  add("mount", kMountAbout);
-  for (const auto& command : kSubcommands) add(command.name, command.about);
-  return text;
-}
-
 int run_framefs(const std::vector<std::string>& arguments) {
-  if (arguments.size() < 2 || is_mount_helper(arguments)) return run_mount(arguments);
+  if (arguments.size() < 2 || is_mount_helper(arguments)) return mount(arguments);
   const auto& word = arguments[1];
   if (word == "help") return run_help(arguments);
   if (const auto* const command = find_subcommand(word)) {
     return command->run(Arguments(arguments).subspan(2));
   }
   if (is_misspelt(arguments)) return refuse_command(word);
-  return run_mount(arguments);
+  return mount(arguments);
 }
 
 }  // namespace framefs
