@@ -1,5 +1,6 @@
 #include "fs/core/worker_pool.h"
 
+#include <atomic>
 #include <optional>
 
 #include <tbb/global_control.h>
@@ -20,7 +21,8 @@ const char* __tsan_default_suppressions() { return "called_from_lib:libtbb.so"; 
 namespace framefs::fs {
 
 struct WorkerPool::Arena {
-  explicit Arena(int threads) : tasks(threads) {
+  // Callers have places of their own beside the workers.
+  explicit Arena(int count) : threads(count), tasks(2 * count - 1, static_cast<unsigned>(count)) {
     // Without this control, the library limits the arena to the number of CPUs and prints a warning
     // on stderr. If several pools set the control, the smallest value applies.
     if (threads > tbb::info::default_concurrency()) {
@@ -28,24 +30,48 @@ struct WorkerPool::Arena {
                     static_cast<std::size_t>(threads));
     }
   }
+  const int threads;
+  std::atomic<int> callers{0};  // relaxed: a count that no other data depends on
   std::optional<tbb::global_control> leave;
   tbb::task_arena tasks;
 };
 
+namespace {
+
+// Counts a caller for as long as it lives.
+class CallerCount {
+ public:
+  explicit CallerCount(std::atomic<int>& count) noexcept
+      : count_(count), before_(count.fetch_add(1, std::memory_order_relaxed)) {}
+  CallerCount(const CallerCount&) = delete;
+  CallerCount& operator=(const CallerCount&) = delete;
+  ~CallerCount() { count_.fetch_sub(1, std::memory_order_relaxed); }
+  [[nodiscard]] int before() const noexcept { return before_; }
+
+ private:
+  std::atomic<int>& count_;
+  const int before_;
+};
+
+}  // namespace
+
 WorkerPool::WorkerPool(unsigned threads)
-    : arena_(std::make_unique<Arena>(threads == 0 ? tbb::task_arena::automatic
+    : arena_(std::make_unique<Arena>(threads == 0 ? tbb::info::default_concurrency()
                                                   : static_cast<int>(threads))) {}
 
 WorkerPool::~WorkerPool() = default;
 
-unsigned WorkerPool::threads() const noexcept {
-  return static_cast<unsigned>(arena_->tasks.max_concurrency());
-}
+unsigned WorkerPool::threads() const noexcept { return static_cast<unsigned>(arena_->threads); }
 
 void WorkerPool::run(std::size_t count, const std::function<void(std::size_t)>& body) {
   if (count == 0) return;
   if (count == 1) {
     body(0);
+    return;
+  }
+  const CallerCount caller(arena_->callers);
+  if (caller.before() >= arena_->threads) {
+    for (std::size_t i = 0; i < count; ++i) body(i);
     return;
   }
   auto* const budget = codec::current_work_budget();

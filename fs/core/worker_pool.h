@@ -6,8 +6,9 @@
 
 namespace framefs::fs {
 
-// The decoding threads. The caller of run() takes part in the work.
-// Threads: any number of threads may call run() at once; they share the workers.
+// The threads that decode or encode. The caller of run() takes part in the work.
+// Threads: any number of threads may call run() at once; they share the workers. No caller waits
+// for another one: if many run at once, further ones do all of their work themselves.
 class WorkerPool {
  public:
   // 0 threads: one for each CPU.
@@ -20,8 +21,7 @@ class WorkerPool {
   [[nodiscard]] unsigned threads() const noexcept;
 
   // Calls body(0) .. body(count - 1), each once, in parallel, and returns when all are done.
-  // `body` must not wait for another run(): if all workers are busy, a thread may first run calls
-  // of earlier runs.
+  // `body` must not wait for another run().
   // All calls count towards the caller's request: codec::current_work_budget().
   // `body` reports failures through its captures. If it throws because memory is short, the
   // exception reaches the caller after the calls in flight have ended; some indexes are then never

@@ -27,6 +27,10 @@ constexpr std::array<std::string_view, 10> kBounded = {
     "lookup",  "getattr", "open",        "read",     "lseek",
     "opendir", "readdir", "readdirplus", "getxattr", "listxattr"};
 
+bool is_bounded(std::string_view operation) {
+  return std::ranges::find(kBounded, operation) != kBounded.end();
+}
+
 constexpr std::uint64_t bit_of(int signal) { return std::uint64_t{1} << (signal - 1); }
 
 // Signals that do not end a process unless it handles them.
@@ -45,11 +49,12 @@ std::uint64_t field_of(std::string_view status, std::string_view name) {
 
 // Whether a signal is about to end the thread. If a signal ends a process, the kernel marks each of
 // its threads with a pending SIGKILL (complete_signal()).
+// Returns `if_hidden` if the system does not show the thread.
 // Source: proc(5), /proc/pid/status.
-bool is_dying(pid_t thread) {
+bool is_dying(pid_t thread, bool if_hidden) {
   const auto path = fmt::format("/proc/{}/status", thread);
   const fs::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return errno == ENOENT;
+  if (!file) return errno == ENOENT && if_hidden;
   std::array<char, 8192> buffer{};
   const auto got = ::read(file.get(), buffer.data(), buffer.size());
   if (got <= 0) return true;  // the thread has ended meanwhile
@@ -68,9 +73,16 @@ RequestScope::RequestScope(fuse_req_t req, fuse_session* session, std::string_vi
     : budget_(kUnitsPerRequest,
               [req, session] {
                 if (fuse_session_exited(session) != 0) return false;
-                return fuse_req_interrupted(req) == 0 || !is_dying(fuse_req_ctx(req)->pid);
+                return fuse_req_interrupted(req) == 0 || !is_dying(fuse_req_ctx(req)->pid, true);
               }),
-      scope_(std::ranges::find(kBounded, operation) == kBounded.end() ? nullptr : &budget_) {}
+      scope_(is_bounded(operation) ? &budget_ : nullptr) {
+  if (is_bounded(operation)) return;
+  waits_.emplace([req, session] {
+    if (fuse_session_exited(session) != 0) return true;
+    // If the request is served a second time, the interrupt may have come during the first time.
+    return is_dying(fuse_req_ctx(req)->pid, fuse_req_interrupted(req) != 0);
+  });
+}
 
 void allow_read(std::size_t size) { codec::allow_work(size * kUnitsPerByte); }
 

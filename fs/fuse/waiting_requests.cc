@@ -1,11 +1,6 @@
 #include "fs/fuse/waiting_requests.h"
 
-#include <optional>
-#include <stop_token>
-#include <system_error>
-#include <utility>
-
-#include "fs/core/background_thread.h"
+#include <vector>
 
 namespace framefs::fuse {
 namespace {
@@ -17,55 +12,28 @@ constexpr std::size_t kMaxBytes = 32u << 20;
 
 }  // namespace
 
-void WaitingRequests::start_thread(State& now) {
-  try {
-    now.threads.push_back(fs::background_thread([this](const std::stop_token&) { run(); }));
-  } catch (const std::system_error&) {
-    // The existing threads serve all requests.
-  }
-}
+WaitingRequests::WaitingRequests(Serve serve) : serve_(std::move(serve)), threads_(kMaxThreads) {}
 
 bool WaitingRequests::add(const fuse_buf& request) {
-  const bool is_taken = state_.with([&](State& now) {
-    if (now.is_ending || request.size > kMaxBytes - now.bytes) return false;
-    if (now.requests.size() >= now.idle && now.threads.size() < kMaxThreads) start_thread(now);
-    if (now.threads.empty()) return false;
-    const auto* const begin = static_cast<const char*>(request.mem);
-    now.requests.emplace_back(begin, begin + request.size);
-    now.bytes += request.size;
+  const auto size = request.size;
+  const bool has_room = bytes_.with([&](std::size_t& bytes) {
+    if (size > kMaxBytes - bytes) return false;
+    bytes += size;
     return true;
   });
-  if (is_taken) state_.wake();
+  if (!has_room) return false;
+  const auto release = [this, size] { bytes_.with([&](std::size_t& bytes) { bytes -= size; }); };
+  const auto* const begin = static_cast<const char*>(request.mem);
+  const bool is_taken =
+      threads_.add([this, release, bytes = std::vector<char>(begin, begin + size)]() mutable {
+        fuse_buf copy{};
+        copy.size = bytes.size();
+        copy.mem = bytes.data();
+        serve_(copy);
+        release();
+      });
+  if (!is_taken) release();
   return is_taken;
-}
-
-void WaitingRequests::run() {
-  while (true) {
-    state_.with([](State& now) { ++now.idle; });
-    auto bytes =
-        state_.wait([](const State& now) { return now.is_ending || !now.requests.empty(); },
-                    [](State& now) -> std::optional<std::vector<char>> {
-                      --now.idle;
-                      if (now.is_ending) return std::nullopt;
-                      auto first = std::move(now.requests.front());
-                      now.requests.pop_front();
-                      return first;
-                    });
-    if (!bytes) return;
-    fuse_buf request{};
-    request.size = bytes->size();
-    request.mem = bytes->data();
-    serve_(request);
-    state_.with([&](State& now) { now.bytes -= bytes->size(); });
-  }
-}
-
-void WaitingRequests::stop() {
-  auto threads = state_.with_and_wake([](State& now) {
-    now.is_ending = true;
-    return std::move(now.threads);
-  });
-  threads.clear();  // joins
 }
 
 }  // namespace framefs::fuse

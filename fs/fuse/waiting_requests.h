@@ -1,14 +1,13 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
 #include <functional>
-#include <thread>
-#include <vector>
+#include <utility>
 
 #include <fuse_lowlevel.h>
 
 #include "fs/core/guarded.h"
+#include "fs/core/task_threads.h"
 
 namespace framefs::fuse {
 
@@ -20,30 +19,18 @@ class WaitingRequests {
  public:
   using Serve = std::function<void(fuse_buf&)>;
   // serve(request) answers a request; it runs on the threads of this object.
-  explicit WaitingRequests(Serve serve) : serve_(std::move(serve)) {}
-  WaitingRequests(const WaitingRequests&) = delete;
-  WaitingRequests& operator=(const WaitingRequests&) = delete;
-  ~WaitingRequests() { stop(); }
+  explicit WaitingRequests(Serve serve);
 
   // Copies a request, to be served by one of the threads. Returns false if too many bytes wait
   // already, or if there can be no thread: the caller then serves the request itself.
   bool add(const fuse_buf& request);
   // Returns when all threads have ended. Drops the requests that none of them has begun.
-  void stop();
+  void stop() { threads_.stop(); }
 
  private:
-  struct State {
-    std::deque<std::vector<char>> requests;
-    std::size_t bytes = 0;  // of these and of the requests being served
-    std::vector<std::jthread> threads;
-    std::size_t idle = 0;
-    bool is_ending = false;
-  };
-  void start_thread(State& now);
-  void run();
-
   const Serve serve_;
-  fs::Guarded<State> state_;
+  fs::Guarded<std::size_t> bytes_;  // of the requests that wait or are being served
+  fs::TaskThreads threads_;
 };
 
 }  // namespace framefs::fuse

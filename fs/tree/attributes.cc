@@ -56,7 +56,9 @@ Status Attributes::set_times(const Node& node, int fd, const timespec& accessed,
     return {};
   };
   const auto session = modified.tv_nsec == UTIME_OMIT ? nullptr : parts_.writers.session_of(node);
-  return session ? session->set_mtime(modified, set) : set();
+  FRAMEFS_CHECK(session ? session->set_mtime(modified, set) : set());
+  parts_.writers.note_attributes(file_key(node));
+  return {};
 }
 
 // The directory of a sparse frame; empty for other files.
@@ -85,6 +87,7 @@ Result<struct stat> Attributes::set(NodeId id, const AttributeChange& change, Op
   // The order matters: a new owner clears bits of the mode, and a new size changes the times.
   if (change.user || change.group) FRAMEFS_CHECK(set_owner(*node, fd.get(), change));
   if (change.mode) FRAMEFS_CHECK(set_mode(*node, fd.get(), *change.mode));
+  if (change.user || change.group || change.mode) parts_.writers.note_attributes(file_key(*node));
   if (change.size) FRAMEFS_CHECK(parts_.contents.truncate(*node, file, *change.size));
   if (change.accessed || change.modified) {
     constexpr timespec kSame{.tv_sec = 0, .tv_nsec = UTIME_OMIT};

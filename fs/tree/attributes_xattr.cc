@@ -135,6 +135,7 @@ Status Attributes::set_xattr(NodeId id, const std::string& name, std::span<const
       0) {
     return system_error("setxattr");
   }
+  parts_.writers.note_attributes(file_key(*node));
   return {};
 }
 
@@ -154,6 +155,7 @@ Status Attributes::remove_xattr(NodeId id, const std::string& name) {
   if (::removexattr(path_of_fd(fd.get()).c_str(), name.c_str()) != 0) {
     return system_error("removexattr");
   }
+  parts_.writers.note_attributes(file_key(*node));
   return {};
 }
 

@@ -247,7 +247,9 @@ Status FileContents::allocate(OpenFile& file, int mode, std::uint64_t offset, st
     FRAMEFS_CHECK(parts_.writers.sessions().write_with_room(
         *session.session, [&] { return session->zero(offset, size); }));
   }
-  return may_grow ? session->extend(offset + size) : Status{};
+  if (may_grow) return session->extend(offset + size);
+  session->note_attributes();
+  return {};
 }
 
 Status FileContents::allocate_array(OpenFile& file, bool makes_zeros, bool may_grow,

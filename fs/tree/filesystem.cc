@@ -84,10 +84,14 @@ Filesystem::Filesystem(const MountOptions& options, Log& log, MountRoot found,
                             .containers = containers_,
                             .writers = writers_,
                             .contents = contents_}),
-      sessions_(log_, std::chrono::milliseconds(options.write.commit_interval_ms),
-                [this](const FileKey& file, const FileIdentity& identity) {
-                  views_.end_session(file, identity);
-                }),
+      sessions_(
+          log_, std::chrono::milliseconds(options.write.commit_interval_ms),
+          [this](const FileKey& file, const FileIdentity& identity) {
+            views_.end_session(file, identity);
+          },
+          [this](const FileKey& file, const FileIdentity& identity, const timespec& ctime) {
+            views_.keep_ctime(file, identity, ctime);
+          }),
       ahead_(options.threads, options.cache_bytes) {}
 
 bool Filesystem::is_being_written(NodeId id) const {

@@ -85,6 +85,7 @@ Result<std::shared_ptr<FrameWriteSession>> FrameWriters::make(Node& node, const 
     reads.log.failure(name, opening.error());
     return std::unexpected(opening.error());
   }
+  opening->ctime = node.kept_ctime(identity_of(st));
   std::optional<NewFrame> planned;
   if (new_file != nullptr) {
     planned = new_file->frame;

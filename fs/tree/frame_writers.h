@@ -45,6 +45,11 @@ class FrameWriters {
   // The same for a file of SOURCE.
   [[nodiscard]] WriteSessionTable::Session session_of(const FileKey& file) const;
 
+  // To be called after the attributes of a file of SOURCE, or its names, were changed.
+  void note_attributes(const FileKey& file) const {
+    if (const auto session = parts_.sessions.find(file)) session->note_attributes();
+  }
+
   // Opens the backing file of a node for writing.  A frame is opened for reading
   // too, whatever `flags` say.  `flags` are those of open(2).  Errors: system.
   [[nodiscard]] Result<BackingFile> open(const Node& node, int flags) const;

@@ -151,6 +151,7 @@ Result<NodeEntry> Namespace::make_link(NodeId id, NodeId parent, const std::stri
                AT_SYMLINK_FOLLOW) != 0) {
     return system_error("link");
   }
+  parts_.writers.note_attributes(file_key(*node));
   FRAMEFS_TRY(const auto seen,
               parts_.tree.see(file_key(*node), [&] { return in.folder->probe(source_name); }));
   return parts_.tree.enter(in.node, source_name, node->key.shown_as, seen);

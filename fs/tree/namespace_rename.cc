@@ -68,6 +68,7 @@ Status Namespace::remove_member(const Member& member) {
     return removed;
   }
   remove_lock_file_of(found, parent.fd());
+  parts_.writers.note_attributes(file_key(found.entry));
   parts_.writers.sessions().end_removed(file_key(found.entry));
   return {};
 }
@@ -120,6 +121,7 @@ Status Namespace::rename_source(const Member& moved, const Parent& to,
     return {};
   });
   FRAMEFS_CHECK(renamed);
+  parts_.writers.note_attributes(file_key(found.entry));
   if (may_have_lock_file(found)) {
     rename_lock_file(from.fd(), found.source_name, to.fd(), source_name);
   }
@@ -235,6 +237,8 @@ Status Namespace::exchange_in_one_step(const Member& one, const Member& other) {
     return {};
   });
   FRAMEFS_CHECK(exchanged);
+  parts_.writers.note_attributes(file_key(one.found.entry));
+  parts_.writers.note_attributes(file_key(other.found.entry));
   if (may_have_lock_file(one.found) || may_have_lock_file(other.found)) {
     exchange_lock_files(one.parent.fd(), one_name, other.parent.fd(), other_name);
   }

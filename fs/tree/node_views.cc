@@ -85,12 +85,25 @@ std::shared_ptr<const ArrayView> NodeViews::array_of(Node& node,
   return std::static_pointer_cast<const ArrayView>(of_session(node, session));
 }
 
-void NodeViews::end_session(const FileKey& file, const FileIdentity& identity) const {
+template <class Body>
+void NodeViews::for_each_node(const FileKey& file, const Body& body) const {
   for (const auto shown_as : {ShownAs::frame, ShownAs::array, ShownAs::npy}) {
     const auto node = nodes_.find(NodeKey{file.device, file.inode, shown_as, {}});
-    if (!node) continue;
+    if (node) body(*node);
+  }
+}
+
+void NodeViews::keep_ctime(const FileKey& file, const FileIdentity& identity,
+                           const timespec& ctime) const {
+  for_each_node(file, [&](Node& node) {
+    node.state.with([&](Node::State& state) { state.last_change = {identity, ctime}; });
+  });
+}
+
+void NodeViews::end_session(const FileKey& file, const FileIdentity& identity) const {
+  for_each_node(file, [&](Node& node) {
     std::shared_ptr<const View> dropped;  // destroyed after the lock
-    node->state.with([&](Node::State& state) {
+    node.state.with([&](Node::State& state) {
       if (state.kernel_pages_of != 0) state.kernel_pages = identity;
       state.kernel_pages_of = 0;
       // Two states may have the same identity.
@@ -98,7 +111,7 @@ void NodeViews::end_session(const FileKey& file, const FileIdentity& identity) c
       dropped = std::move(state.overlay_view);
       state.overlay_view_of = 0;
     });
-  }
+  });
 }
 
 }  // namespace framefs::fs

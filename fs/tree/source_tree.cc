@@ -79,12 +79,19 @@ Result<SourceTree::Seen> SourceTree::see_node(Node& node) const {
   return Seen{.entry = std::move(entry), .written = {}};
 }
 
-struct stat SourceTree::shown(const Seen& seen, ShownAs shown_as) const {
+struct stat SourceTree::shown(const Seen& seen, const Node& node) const {
   const auto& [entry, written] = seen;
+  const auto shown_as = node.key.shown_as;
   auto st =
       shown_stat(entry, shown_as, arrays_, inodes_.shown(entry.stat.st_dev, entry.stat.st_ino));
-  if (written && shown_as != ShownAs::itself) st.st_mtim = written->mtime;
-  if (written && shown_as == ShownAs::frame) st.st_size = static_cast<off_t>(written->nbytes);
+  if (!node.key.shows_frame() || node.key.is_member()) return st;
+  if (!written) {
+    st.st_ctim = node.kept_ctime(identity_of(entry.content_stat())).value_or(st.st_ctim);
+    return st;
+  }
+  st.st_mtim = written->mtime;
+  st.st_ctim = written->ctime;
+  if (shown_as == ShownAs::frame) st.st_size = static_cast<off_t>(written->nbytes);
   return st;
 }
 
@@ -108,7 +115,7 @@ NodeEntry SourceTree::enter(const std::shared_ptr<Node>& parent, const std::stri
   const bool is_single = parent->key.shown_as == ShownAs::single_entry;
   const auto& name = is_single ? locator_.root().path() : source_name;
   const auto node = locator_.nodes().lookup(parent, name, key);
-  return {node->id, shown(seen, key.shown_as)};
+  return {node->id, shown(seen, *node)};
 }
 
 // The entry that is shown as `name`, in its current state.
@@ -195,7 +202,7 @@ Result<SourceEntry> SourceTree::probe_file(const Node& node, const BackingFile& 
 
 Result<struct stat> SourceTree::stat_node(Node& node) const {
   FRAMEFS_TRY(const auto seen, see_node(node));
-  return shown(seen, node.key.shown_as);
+  return shown(seen, node);
 }
 
 Result<struct stat> SourceTree::stat_node(NodeId id) const {
@@ -208,10 +215,10 @@ Result<struct stat> SourceTree::stat_file(const OpenFile& file) const {
   if (node.key.is_member()) {
     FRAMEFS_TRY(auto container, containers_.read(node, file.source));
     FRAMEFS_TRY(auto member, containers_.probe(std::move(container), node.key.member));
-    return shown({.entry = std::move(member), .written = {}}, node.key.shown_as);
+    return shown({.entry = std::move(member), .written = {}}, node);
   }
   FRAMEFS_TRY(const auto seen, see(file_key(node), [&] { return probe_file(node, file.source); }));
-  return shown(seen, node.key.shown_as);
+  return shown(seen, node);
 }
 
 Result<std::string> SourceTree::read_link(NodeId id) const {

@@ -101,7 +101,7 @@ class SourceTree {
   Result<SourceEntry> probe_node(const Node& node) const;
   Result<SourceEntry> probe_place(const Node& node) const;
   Result<SourceEntry> probe_file(const Node& node, const BackingFile& file) const;
-  struct stat shown(const Seen& seen, ShownAs shown_as) const;
+  struct stat shown(const Seen& seen, const Node& node) const;
 
   // Constant after construction.
   const bool read_only_;

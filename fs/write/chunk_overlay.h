@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
@@ -82,6 +83,10 @@ class ChunkOverlay {
   }
   // The memory that the written bytes take.
   [[nodiscard]] std::uint64_t used_bytes() const { return account_.used(); }
+  // The size of all dirty chunks together, in full.
+  [[nodiscard]] std::uint64_t unstored_bytes() const noexcept {
+    return std::min(nbytes_, dirty_.size() * chunksize_);
+  }
   // Extends the frame with zeros.
   void extend(std::uint64_t nbytes);
 
@@ -108,8 +113,10 @@ class ChunkOverlay {
   // Gives all chunks new entries with the same content.  Call it only when no chunk is frozen.
   void replace_entries(std::vector<std::int64_t> entries, ContentId content_id);
 
-  // The time of the last change of the content, as users see it.
+  // The times of the last change of the content, and of the last change at all, as users see them.
   timespec mtime{};
+  timespec ctime{};
+  void touch(const timespec& time) noexcept { mtime = ctime = time; }
   std::vector<codec::NamedContent> vlmetalayers;  // contents as chunks
 
  private:

@@ -108,7 +108,8 @@ Status FrameWriteSession::commit(bool durably) {
 }
 
 Result<std::optional<FrameWriteSession::Commit>> FrameWriteSession::begin_commit() {
-  const auto hold = take_commit_lock();
+  const auto hold = take_commit_lock_promptly();
+  if (!hold) return std::unexpected(would_wait().error());
   if (is_removed_) return std::nullopt;
   FRAMEFS_CHECK(backend_->check_usable());
   if (!is_changed()) return std::nullopt;
@@ -132,6 +133,13 @@ Status FrameWriteSession::finish_commit(const Commit& commit, const Status& sync
   auto status = synced ? finish_locked(false) : synced;
   end_commit(status.has_value());
   return note_lost(status);
+}
+
+Status FrameWriteSession::finish_commit(const Commit& commit) {
+  const auto hold = commit_lock_.take();
+  if (begun_commit_ != commit.number_) return {};
+  const auto finished = finish_begun();
+  return is_removed_ ? Status() : finished;
 }
 
 // Finishes the commit that begin_commit() has prepared, by a sync of this frame alone.
@@ -166,9 +174,10 @@ bool FrameWriteSession::is_worth_compacting(std::span<const std::int64_t> entrie
   return is_worth_it || is_refused || (always && dead > 0);
 }
 
-bool FrameWriteSession::may_want_compaction() {
+Result<bool> FrameWriteSession::may_want_compaction() {
   constexpr std::size_t kManyChunks = 1024;
-  const auto hold = take_commit_lock();
+  const auto hold = take_commit_lock_promptly();
+  if (!hold) return std::unexpected(would_wait().error());
   if (is_removed_ || is_lost() || committed_only_ || has_uncommitted()) return false;
   const auto entries = overlay_.read([](const ChunkOverlay& overlay) { return overlay.entries(); });
   return entries.size() > kManyChunks || is_worth_compacting(entries, false);
@@ -221,9 +230,11 @@ Status FrameWriteSession::remove(const std::function<Status()>& remove) {
   return removed;
 }
 
-void FrameWriteSession::release_old_states() {
-  const auto hold = take_commit_lock();
+bool FrameWriteSession::release_old_states() {
+  const auto hold = take_commit_lock_promptly();
+  if (!hold) return would_wait().has_value();
   if (!is_changed() && !is_lost() && !is_removed_) backend_->release_old_states();
+  return true;
 }
 
 }  // namespace framefs::fs

@@ -1,5 +1,6 @@
 #include <cerrno>
 
+#include "fs/core/interrupt.h"
 #include "fs/core/may_wait.h"
 #include "fs/write/frame_write_session.h"
 
@@ -32,13 +33,14 @@ Result<FrameWriteSession::Change> FrameWriteSession::begin_change(
   };
   FRAMEFS_CHECK(backend_->check_usable());
   if (ownership_.with(join)) return Change(*this);
-  const auto hold = may_wait() ? owning_.take() : owning_.try_take();
-  if (!hold) return std::unexpected(would_wait().error());
+  const auto hold = may_wait() ? owning_.take_unless(interrupted) : owning_.try_take();
+  if (!hold && !may_wait()) return std::unexpected(would_wait().error());
+  if (!hold) return system_error_of(EINTR, "lock");
   if (ownership_.with(join)) return Change(*this);
   if (!may_wait()) patience = std::chrono::milliseconds(0);
   if (const auto taken = lock_.take(patience); !taken) {
     if (!may_wait() && taken.error().sys == EBUSY) return std::unexpected(would_wait().error());
-    services_.reads.log.failure(name(), taken.error());
+    if (taken.error().sys != EINTR) services_.reads.log.failure(name(), taken.error());
     return std::unexpected(taken.error());
   }
   // While another process owned the frame, that process may have changed it.

@@ -132,8 +132,13 @@ Result<FrameWriteSession::Opening> open_for_writing_frame(WriteTarget source, Co
 Result<std::shared_ptr<FrameWriteSession>> FrameWriteSession::make(Opening opening,
                                                                    const WriteServices& services) {
   FRAMEFS_TRY(const auto st, stat_of(opening.backend->content_fd()));
+  const auto ctime = opening.ctime.value_or(st.st_ctim);
   std::shared_ptr<FrameWriteSession> made(new FrameWriteSession(std::move(opening), services));
-  FRAMEFS_CHECK(made->set_mtime(st.st_mtim, [] { return Status(); }));
+  made->overlay_.write([&](ChunkOverlay& overlay) {
+    overlay.mtime = st.st_mtim;
+    overlay.ctime = ctime;
+  });
+  made->backend_->note_times();
   return made;
 }
 
@@ -156,17 +161,22 @@ FrameWriteSession::FrameWriteSession(Opening opening, const WriteServices& servi
 
 FrameWriteSession::Shown FrameWriteSession::shown() const {
   return overlay_.read([](const ChunkOverlay& overlay) {
-    return Shown{.nbytes = overlay.nbytes(), .mtime = overlay.mtime};
+    return Shown{.nbytes = overlay.nbytes(), .mtime = overlay.mtime, .ctime = overlay.ctime};
   });
 }
 
 Status FrameWriteSession::set_mtime(const timespec& time, const std::function<Status()>& set) {
   return overlay_.write([&](ChunkOverlay& overlay) -> Status {
     FRAMEFS_CHECK(set());
-    overlay.mtime = time.tv_nsec == UTIME_NOW ? now() : time;
+    overlay.ctime = now();
+    overlay.mtime = time.tv_nsec == UTIME_NOW ? overlay.ctime : time;
     backend_->note_times();
     return {};
   });
+}
+
+void FrameWriteSession::note_attributes() {
+  overlay_.write([](ChunkOverlay& overlay) { overlay.ctime = now(); });
 }
 
 bool FrameWriteSession::is_changed() const {
@@ -192,7 +202,7 @@ Result<FrameWriteSession::Written> FrameWriteSession::write(std::span<const Piec
     const auto room = overlay.reserve(needed);
     if (!room) return Written{.missing_room = needed};
     for (const auto& [offset, bytes] : pieces) overlay.write(offset, bytes);
-    overlay.mtime = now();
+    overlay.touch(now());
     return Written{.has_full = overlay.has_full_chunks()};
   });
 }
@@ -207,13 +217,17 @@ Result<FrameWriteSession::Written> FrameWriteSession::append(std::span<const std
     const auto room = overlay.reserve(needed);
     if (!room) return Written{.missing_room = needed};
     overlay.write(end, bytes);
-    overlay.mtime = now();
+    overlay.touch(now());
     return Written{.has_full = overlay.has_full_chunks(), .offset = end};
   });
 }
 
 std::uint64_t FrameWriteSession::used_bytes() const {
   return overlay_.read([](const ChunkOverlay& overlay) { return overlay.used_bytes(); });
+}
+
+std::uint64_t FrameWriteSession::unstored_bytes() const {
+  return overlay_.read([](const ChunkOverlay& overlay) { return overlay.unstored_bytes(); });
 }
 
 bool FrameWriteSession::has_room(std::uint64_t bytes) {
@@ -226,7 +240,7 @@ Status FrameWriteSession::extend(std::uint64_t nbytes) {
     FRAMEFS_CHECK(check_size(overlay, nbytes, 0));
     const bool grows = nbytes > overlay.nbytes();
     overlay.extend(nbytes);
-    overlay.mtime = now();
+    overlay.touch(now());
     return grows;
   }));
   if (is_longer) return {};
@@ -245,7 +259,7 @@ Status FrameWriteSession::change_locked(
               overlay_.write([&](ChunkOverlay& overlay) -> Result<std::vector<std::int64_t>> {
                 FRAMEFS_CHECK(backend_->check_usable());
                 auto entries = change(overlay);
-                overlay.mtime = now();
+                overlay.touch(now());
                 return entries;
               }));
   drop(dropped);
@@ -326,6 +340,7 @@ Status FrameWriteSession::set_vlmeta(std::string_view name,
     }
     overlay.vlmetalayers = std::move(layers);
     overlay.set_changed(true);
+    overlay.ctime = now();
     return {};
   });
 }

@@ -56,6 +56,8 @@ class FrameWriteSession {
     std::uint32_t chunksize = 0;
     codec::EncodeParams params;
     ChooseParams choose_params = nullptr;  // set for a new frame
+    // The time of the last change that users see, if it is not that of the file.
+    std::optional<timespec> ctime{};
   };
   // Errors: system.
   static Result<std::shared_ptr<FrameWriteSession>> make(Opening opening,
@@ -115,6 +117,7 @@ class FrameWriteSession {
   struct Shown {
     std::uint64_t nbytes = 0;
     timespec mtime{};
+    timespec ctime{};
   };
   [[nodiscard]] Shown shown() const;
   [[nodiscard]] std::uint64_t nbytes() const { return shown().nbytes; }
@@ -122,6 +125,9 @@ class FrameWriteSession {
   // Sets the time of the last change to `time`, or to the current time for UTIME_NOW, after `set`
   // has set the time of the file.  No commit will change it.  Errors: those of `set`.
   Status set_mtime(const timespec& time, const std::function<Status()>& set);
+
+  // To be called after a change of attributes or names that did not go through the session.
+  void note_attributes();
 
   // Bytes to be written at one offset of the frame.
   struct Piece {
@@ -158,11 +164,16 @@ class FrameWriteSession {
   Result<std::optional<std::vector<std::byte>>> vlmeta(std::string_view name) const;
   [[nodiscard]] std::vector<std::string> vlmeta_names() const;
 
-  // begin_change(), truncate() and flush() end with would_wait() where the thread must not wait.
+  // Where the thread must not wait, these end with would_wait() instead: begin_change(),
+  // truncate(), zero(), flush(), flush_some(), begin_commit(), may_want_compaction().
 
   // Stores chunks without a commit: all dirty chunks, or only those written from end to end.
   // Errors: no_space and others of storing; chunks that could not be stored stay dirty.
   Status flush(ChunkOverlay::Which which);
+  // Stores some of these chunks.  Returns true if there were none.  Errors: as flush().
+  Result<bool> flush_some(ChunkOverlay::Which which);
+  // The size of the chunks that a commit would have to store.
+  [[nodiscard]] std::uint64_t unstored_bytes() const;
 
   // Commits everything that was written; durably if asked.
   Status commit(bool durably);
@@ -182,10 +193,14 @@ class FrameWriteSession {
   // `synced` is the result of the sync.  The commit is not durable when this returns.  Does nothing
   // if another thread has finished the commit.
   Status finish_commit(const Commit& commit, const Status& synced);
+  // The same, with a sync of this frame alone.
+  Status finish_commit(const Commit& commit);
   // The descriptor for a sync of the filesystem.
   [[nodiscard]] int sync_fd() const noexcept { return backend_->lock_fd(); }
 
   [[nodiscard]] bool is_changed() const;
+  // The same, and true also while a commit of all changes is under way.
+  [[nodiscard]] bool has_uncommitted() const;
   // Nothing can be committed any more.  Every further write, sync and commit reports it.
   [[nodiscard]] bool is_lost() const noexcept { return backend_->is_lost(); }
   // For a session that is_lost() or has ended: whether written bytes were not committed.  If there
@@ -201,7 +216,7 @@ class FrameWriteSession {
   Status compact(bool always, const std::function<bool()>& is_ending = nullptr);
   // Whether compact(false) might have work.  The answer for a frame of many chunks is true, because
   // finding it out is work as well.
-  [[nodiscard]] bool may_want_compaction();
+  [[nodiscard]] Result<bool> may_want_compaction();
 
   // Runs `remove`, which removes the frame's files, while nothing is stored.  After it has
   // succeeded, nothing is stored any more: only processes that have the file open see what is
@@ -210,8 +225,9 @@ class FrameWriteSession {
   [[nodiscard]] bool is_removed() const noexcept { return is_removed_; }
 
   // To be called when no process seems to write any more.  If everything is committed, frees what
-  // only readers of older states can still need.
-  void release_old_states();
+  // only readers of older states can still need.  Returns false, and does nothing, where the thread
+  // must not wait and would have to.
+  bool release_old_states();
 
   // To be called only while nothing is committed.
   [[nodiscard]] int content_fd() const noexcept { return backend_->content_fd(); }
@@ -223,7 +239,6 @@ class FrameWriteSession {
  private:
   FrameWriteSession(Opening opening, const WriteServices& services);
   Status note_lost(Status status);
-  [[nodiscard]] bool has_uncommitted() const;
   void end_change() noexcept;
   void release_ownership() noexcept;
   [[nodiscard]] Result<bool> are_large(std::span<const codec::NamedContent> vlmetalayers) const;
@@ -237,7 +252,6 @@ class FrameWriteSession {
   Status write_frozen(std::vector<ChunkOverlay::Frozen> frozen);
   Status write_batch(const Batch& batch);
   Status choose_params_from(std::span<const OverlayFrame::Storing> chunks);
-  Status flush_locked(ChunkOverlay::Which which);
   Status prepare_locked();
   Status commit_locked(bool durably);
   Status finish_locked(bool durably);

@@ -8,7 +8,8 @@
 namespace framefs::fs {
 namespace {
 
-// The chunks stored at a time without a commit.  A commit waits for no more than these.
+// The chunks stored at a time without a commit.  A commit that waits for the lock waits for no more
+// than these.
 constexpr std::uint64_t kFlushedBytes = 8u << 20;
 // A thread that must not wait stores no more than this.
 constexpr std::uint64_t kPromptBytes = 256u << 10;
@@ -135,21 +136,26 @@ Status FrameWriteSession::write_batch(const Batch& batch) {
   return status;
 }
 
-Status FrameWriteSession::flush_locked(ChunkOverlay::Which which) {
-  if (is_removed_) return {};
-  FRAMEFS_CHECK(backend_->check_usable());
-  while (true) {
-    auto frozen =
-        overlay_.write([&](ChunkOverlay& overlay) { return overlay.freeze(which, kFlushedBytes); });
-    if (frozen.empty()) return {};
-    FRAMEFS_CHECK(note_lost(write_frozen(std::move(frozen))));
+Status FrameWriteSession::flush(ChunkOverlay::Which which) {
+  bool is_done = false;
+  while (!is_done) {
+    FRAMEFS_TRY(is_done, flush_some(which));
   }
+  return {};
 }
 
-Status FrameWriteSession::flush(ChunkOverlay::Which which) {
+Result<bool> FrameWriteSession::flush_some(ChunkOverlay::Which which) {
   const auto hold = take_commit_lock_promptly();
-  if (!hold || (!may_wait() && used_bytes() > kPromptBytes)) return would_wait();
-  return flush_locked(which);
+  if (!hold || (!may_wait() && used_bytes() > kPromptBytes)) {
+    return std::unexpected(would_wait().error());
+  }
+  if (is_removed_) return true;
+  FRAMEFS_CHECK(backend_->check_usable());
+  auto frozen =
+      overlay_.write([&](ChunkOverlay& overlay) { return overlay.freeze(which, kFlushedBytes); });
+  if (frozen.empty()) return true;
+  FRAMEFS_CHECK(note_lost(write_frozen(std::move(frozen))));
+  return false;
 }
 
 // An index entry cannot express that the last item of a zero chunk is truncated.

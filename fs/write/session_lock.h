@@ -1,5 +1,8 @@
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+#include <deque>
 #include <utility>
 
 #include "fs/core/guarded.h"
@@ -7,7 +10,7 @@
 namespace framefs::fs {
 
 // Serialises the stores and commits of one frame.  It protects no value, only the order of that
-// work.  Any thread may release it.
+// work.  Threads get it in the order in which they asked.  Any thread may release it.
 // Threads: any number.
 class SessionLock {
  public:
@@ -31,29 +34,58 @@ class SessionLock {
   };
 
   [[nodiscard]] Hold take() {
-    state_.with([](State& now) { ++now.waiting; });
-    state_.wait([](const State& now) { return !now.is_held; },
-                [](State& now) {
-                  --now.waiting;
-                  now.is_held = true;
-                });
+    const auto self = enqueue();
+    state_.wait([&](const State& now) { return now.is_next(self); },
+                [](State& now) { now.hold_next(); });
     return Hold(this);
   }
-  // The result holds no lock if another thread has it.
-  [[nodiscard]] Hold try_take() {
-    const bool was_held = state_.with([](State& now) { return std::exchange(now.is_held, true); });
-    return Hold(was_held ? nullptr : this);
+  // The same, but gives up when over() returns true.  The result then holds no lock.
+  template <class Over>
+  [[nodiscard]] Hold take_unless(const Over& over) {
+    const auto self = enqueue();
+    const bool is_taken = state_.wait_unless(
+        over, [&](const State& now) { return now.is_next(self); },
+        [&](State& now) {
+          if (now.is_next(self)) {
+            now.hold_next();
+            return true;
+          }
+          std::erase(now.waiting, self);
+          return false;
+        });
+    return Hold(is_taken ? this : nullptr);
   }
-  // Whether a thread waits in take().  The holder can then end its work early.
+  // The result holds no lock if another thread has it or waits for it.
+  [[nodiscard]] Hold try_take() {
+    const bool is_taken = state_.with([](State& now) {
+      if (now.is_held || !now.waiting.empty()) return false;
+      return now.is_held = true;
+    });
+    return Hold(is_taken ? this : nullptr);
+  }
+  // Whether a thread waits for the lock.  The holder can then end its work early.
   [[nodiscard]] bool is_wanted() const {
-    return state_.with([](const State& now) { return now.waiting > 0; });
+    return state_.with([](const State& now) { return !now.waiting.empty(); });
   }
 
  private:
   struct State {
     bool is_held = false;
-    unsigned waiting = 0;
+    std::deque<std::uint64_t> waiting;  // a number for each thread, in their order
+    std::uint64_t next_number = 0;
+
+    [[nodiscard]] bool is_next(std::uint64_t number) const {
+      return !is_held && waiting.front() == number;
+    }
+    void hold_next() {
+      waiting.pop_front();
+      is_held = true;
+    }
   };
+  [[nodiscard]] std::uint64_t enqueue() {
+    return state_.with([](State& now) { return now.waiting.emplace_back(now.next_number++); });
+  }
+
   Guarded<State> state_;
 };
 

@@ -19,9 +19,9 @@
 namespace framefs::fs {
 namespace {
 
-// For more files than this, one sync of the whole filesystem costs less than one sync for each
-// file.
-constexpr std::size_t kMaxSingleSyncs = 16;
+// A compaction commits after this many chunks or bytes.
+constexpr std::size_t kMaxPartChunks = 16;
+constexpr std::uint64_t kMaxPartBytes = 32u << 20;
 constexpr mode_t kChunkFileMode = 0666;
 const char* const kIndexName = kSparseIndexName.data();
 const char* const kNextIndexName = kNextSparseIndexName.data();
@@ -217,25 +217,34 @@ Status SparseBackend::prepare(const FrameContent& content) {
   return {};
 }
 
-// Syncs the new files and their names, to which the new index will refer.
+// Syncs the new files and their names, to which the new index will refer.  It does so file by file:
+// a sync of the filesystem would wait for the data of all other files.
 Status SparseBackend::sync_files() {
   const auto ids = numbers_.with([](const Numbers& numbers) {
     std::vector<std::uint32_t> fresh;
     for (const auto& [id, size] : numbers.fresh) fresh.push_back(id);
     return fresh;
   });
-  if (ids.size() > kMaxSingleSyncs) {
-    if (::syncfs(directory_.get()) != 0) return system_error("syncfs");
-    return {};
+  // All writes begin before the first wait, so that the filesystem can join them.
+  if (ids.size() > 1) {
+    for (const auto id : ids) {
+      FRAMEFS_TRY(const auto file, open_chunk_file(id));
+      ::sync_file_range(file.get(), 0, 0, SYNC_FILE_RANGE_WRITE);
+    }
   }
   for (const auto id : ids) {
-    UniqueFd fd(::openat(directory_.get(), ChunkFiles::name_of(id).c_str(),
-                         O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-    if (!fd) return system_error("open");
-    FRAMEFS_CHECK(sync_file(fd.get()));
+    FRAMEFS_TRY(const auto file, open_chunk_file(id));
+    FRAMEFS_CHECK(sync_file(file.get()));
   }
   if (next_index_) FRAMEFS_CHECK(sync_file(next_index_->fd()));
   return sync_file(directory_.get());
+}
+
+Result<UniqueFd> SparseBackend::open_chunk_file(std::uint32_t id) const {
+  UniqueFd fd(::openat(directory_.get(), ChunkFiles::name_of(id).c_str(),
+                       O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!fd) return system_error("open");
+  return fd;
 }
 
 Status SparseBackend::publish() {
@@ -275,16 +284,14 @@ FrameBackend::Usage SparseBackend::usage(std::span<const std::int64_t> entries) 
 }
 
 // Stores the same chunk under the lowest free number.
-Result<std::int64_t> SparseBackend::store_again(std::int64_t entry) {
-  const UniqueFd fd(::openat(directory_.get(),
-                             ChunkFiles::name_of(static_cast<std::uint32_t>(entry)).c_str(),
-                             O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (!fd) return system_error("open");
+auto SparseBackend::store_again(std::size_t place, std::int64_t entry) -> Result<StoredAgain> {
+  FRAMEFS_TRY(const auto fd, open_chunk_file(static_cast<std::uint32_t>(entry)));
   FRAMEFS_TRY(const auto st, stat_of(fd.get()));
   std::vector<std::byte> chunk(
       std::min<std::uint64_t>(static_cast<std::uint64_t>(st.st_size), codec::kMaxChunkBytes));
   FRAMEFS_CHECK(read_fully(fd.get(), 0, chunk));
-  return write_chunk(chunk);
+  FRAMEFS_TRY(const auto again, write_chunk(chunk));
+  return StoredAgain{place, again, chunk.size()};
 }
 
 Status SparseBackend::commit_durably(const FrameContent& content) {
@@ -295,21 +302,48 @@ Status SparseBackend::commit_durably(const FrameContent& content) {
   return reclaim();
 }
 
+// Stores the next refused chunks of `entries` again.  `at` is where the search begins and ended.
+// Returns the old entries.  After an error nothing has changed.
+Result<std::vector<std::int64_t>> SparseBackend::store_some_again(
+    std::vector<std::int64_t>& entries, std::size_t& at) {
+  std::vector<StoredAgain> stored;
+  std::uint64_t bytes = 0;
+  const auto store = [&](std::size_t place) -> Status {
+    FRAMEFS_CHECK(begin_step());
+    FRAMEFS_TRY(const auto again, store_again(place, entries[place]));
+    stored.push_back(again);
+    bytes += again.bytes;
+    return {};
+  };
+  for (; at < entries.size() && stored.size() < kMaxPartChunks && bytes < kMaxPartBytes; ++at) {
+    if (!is_refused(entries[at])) continue;
+    if (const auto done = store(at); !done) {
+      for (const auto& again : stored) drop(again.entry);
+      return std::unexpected(done.error());
+    }
+  }
+  std::vector<std::int64_t> left;
+  for (const auto& again : stored) {
+    left.push_back(std::exchange(entries[again.place], again.entry));
+  }
+  return left;
+}
+
+// Each part of the work ends with a commit.
 Status SparseBackend::compact(const FrameContent& content, const Moved& moved) {
+  FRAMEFS_CHECK(begin_step());
   // The same state is committed once more: then the numbers of the chunks dropped last are free.
   FRAMEFS_CHECK(commit_durably(content));
   std::vector<std::int64_t> entries(content.entries.begin(), content.entries.end());
-  std::vector<std::int64_t> left;
-  for (auto& entry : entries) {
-    if (!is_refused(entry)) continue;
-    FRAMEFS_TRY(const auto again, store_again(entry));
-    left.push_back(std::exchange(entry, again));
+  for (std::size_t at = 0;;) {
+    FRAMEFS_TRY(const auto left, store_some_again(entries, at));
+    if (left.empty()) return {};
+    // `moved` comes before the old chunks are dropped: if the commit fails, the next one has the
+    // new entries as well.
+    moved(entries);
+    for (const auto entry : left) drop(entry);
+    FRAMEFS_CHECK(commit_durably({content.nbytes, entries, content.vlmetalayers}));
   }
-  // `moved` comes before the old chunks are dropped: if the commit fails, the next one has the new
-  // entries as well.
-  moved(entries);
-  for (const auto entry : left) drop(entry);
-  return commit_durably({content.nbytes, entries, content.vlmetalayers});
 }
 
 Status SparseBackend::reclaim() {

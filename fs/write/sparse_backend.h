@@ -66,7 +66,15 @@ class SparseBackend final : public FrameBackend {
       : directory_(std::move(directory)), files_(std::move(files)) {}
   Status sync_files() override;
   [[nodiscard]] bool is_refused(std::int64_t entry) const noexcept;
-  Result<std::int64_t> store_again(std::int64_t entry);
+  [[nodiscard]] Result<UniqueFd> open_chunk_file(std::uint32_t id) const;
+  struct StoredAgain {
+    std::size_t place = 0;  // in the index
+    std::int64_t entry = 0;
+    std::uint64_t bytes = 0;
+  };
+  Result<StoredAgain> store_again(std::size_t place, std::int64_t entry);
+  Result<std::vector<std::int64_t>> store_some_again(std::vector<std::int64_t>& entries,
+                                                     std::size_t& at);
   Status commit_durably(const FrameContent& content);
   [[nodiscard]] Result<std::shared_ptr<const FileReader>> open_index() const;
   Result<std::uint32_t> take_number(std::size_t size);

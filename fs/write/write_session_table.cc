@@ -14,6 +14,15 @@ namespace {
 // The number of frames in a batch with one sync: every frame of the batch waits for the whole
 // batch.
 constexpr std::size_t kMaxTogether = 256;
+// The size of the chunks that a batch may have to store.
+constexpr std::uint64_t kMaxBatchBytes = 16u << 20;
+// The commit of a frame that has to store more is not part of a batch.
+constexpr std::uint64_t kMaxSmallBytes = 2u << 20;
+// For no more frames than this, one sync for each frame replaces the sync of the whole filesystem,
+// which waits for all of its data.
+constexpr std::size_t kMaxSingleSyncs = 4;
+// The limit of frames that are committed on threads of their own at a time.
+constexpr std::size_t kMaxAlone = 8;
 // Batching window for commits of closed files: other files may be closed right after the first.
 constexpr std::chrono::milliseconds kGathering{100};
 
@@ -42,21 +51,27 @@ bool is_unlinked(const FrameWriteSession& session) {
 }  // namespace
 
 WriteSessionTable::WriteSessionTable(Log& log, std::chrono::milliseconds commit_interval,
-                                     OnEnd on_end)
-    : log_(log), interval_(commit_interval), on_end_(std::move(on_end)) {}
+                                     OnEnd on_end, OnEnding on_ending)
+    : log_(log),
+      interval_(commit_interval),
+      on_end_(std::move(on_end)),
+      on_ending_(std::move(on_ending)),
+      alone_threads_(kMaxAlone) {}
 
 WriteSessionTable::~WriteSessionTable() {
   full_.with_and_wake([](Full& now) { now.is_ending = true; });
   closed_.with_and_wake([](Closed& now) { now.is_ending = true; });
   compaction_.with_and_wake([](Compaction& now) { now.is_ending = true; });
+  is_ending_.with_and_wake([](bool& is_ending) { is_ending = true; });
   for (auto& thread : threads_) {
     if (thread.joinable()) thread.join();
   }
-  auto sessions = all();
-  std::erase_if(sessions, [](const Session& session) { return is_unlinked(*session); });
-  commit_together(sessions);
+  alone_threads_.stop();
+  auto files = all();
+  std::erase_if(files, [](const File& file) { return is_unlinked(*file.session); });
+  for (const auto& [key, session] : commit_small(files)) commit_alone(*session);
   FilesystemSyncs syncs;
-  for (const auto& session : sessions) {
+  for (const auto& [key, session] : files) {
     const auto synced = syncs.of(session->content_fd());
     if (!synced) log_.failure(session->name(), synced.error());
     if (!synced || session->is_changed()) {
@@ -65,11 +80,11 @@ WriteSessionTable::~WriteSessionTable() {
   }
 }
 
-std::vector<WriteSessionTable::Session> WriteSessionTable::all() const {
+std::vector<WriteSessionTable::File> WriteSessionTable::all() const {
   return state_.with([](const State& state) {
-    std::vector<Session> sessions;
-    for (const auto& [key, entry] : state.entries) sessions.push_back(entry.session);
-    return sessions;
+    std::vector<File> files;
+    for (const auto& [key, entry] : state.entries) files.push_back({key, entry.session});
+    return files;
   });
 }
 
@@ -95,7 +110,8 @@ void WriteSessionTable::start_threads() {
   if (threads_[0].joinable()) return;
   threads_[0] = background_thread([this](const std::stop_token&) { store_full(); });
   threads_[1] = background_thread([this](const std::stop_token&) { commit_closed(); });
-  threads_[2] = background_thread([this](const std::stop_token&) {
+  threads_[2] = background_thread([this](const std::stop_token&) { commit_at_intervals(); });
+  threads_[3] = background_thread([this](const std::stop_token&) {
     give_way();
     compact_closed();
   });
@@ -180,7 +196,7 @@ Status WriteSessionTable::make_room(FrameWriteSession& session, std::uint64_t ne
   FRAMEFS_CHECK(session.flush(ChunkOverlay::Which::all));
   // Then those of the others, the frames with the most bytes first.
   std::vector<std::pair<std::uint64_t, Session>> others;
-  for (auto& other : all()) {
+  for (auto& [key, other] : all()) {
     const auto used = other->used_bytes();
     if (used > 0) others.emplace_back(used, std::move(other));
   }
@@ -202,35 +218,57 @@ Status WriteSessionTable::make_room(FrameWriteSession& session, std::uint64_t ne
   return {};
 }
 
-// Runs one sync for all frames of a batch before it publishes any of them.  Failures are logged,
-// and the sessions stay.
-void WriteSessionTable::commit_together(const std::vector<Session>& sessions) {
-  for (std::size_t done = 0; done < sessions.size(); done += kMaxTogether) {
-    const auto batch =
-        std::span(sessions).subspan(done, std::min(kMaxTogether, sessions.size() - done));
-    if (batch.size() == 1) {
-      if (batch[0]->is_changed()) commit_alone(*batch[0]);
-      continue;
-    }
-    std::vector<std::pair<Session, FrameWriteSession::Commit>> commits;
-    for (const auto& session : batch) {
-      if (!session->is_changed()) continue;
-      const bool was_lost = session->is_lost();  // and the log has it already
-      auto begun = session->begin_commit();
-      if (!begun) {
-        if (!was_lost) log_.failure(session->name(), begun.error());
-      } else if (*begun) {
-        // Also commits a file whose last name is gone: processes that have it open still read it,
-        // and after a crash the file may have its name again.
-        commits.emplace_back(session, **begun);
-      }
-    }
-    FilesystemSyncs syncs;
-    for (const auto& [session, commit] : commits) {
-      const auto synced = syncs.of(session->sync_fd());
-      const auto finished = session->finish_commit(commit, synced);
-      if (!finished) log_.failure(session->name(), finished.error());
-    }
+// Commits that have begun and wait for a sync.
+struct WriteSessionTable::Batch {
+  std::vector<std::pair<Session, FrameWriteSession::Commit>> commits;
+  std::uint64_t bytes = 0;
+  [[nodiscard]] bool is_full() const {
+    return commits.size() >= kMaxTogether || bytes >= kMaxBatchBytes;
+  }
+};
+
+// Begins the commit of a small frame.  Returns false, and does nothing, if the frame is large, or
+// if the thread would have to wait for it.  Failures are logged, and the session stays.
+bool WriteSessionTable::add_to_batch(const Session& session, Batch& batch) {
+  const auto bytes = session->unstored_bytes();
+  if (bytes > kMaxSmallBytes) return false;
+  const bool was_lost = session->is_lost();  // and the log has it already
+  const NoWaitScope scope;
+  const auto begun = session->begin_commit();
+  if (scope.has_refused()) return false;
+  if (!begun) {
+    if (!was_lost) log_.failure(session->name(), begun.error());
+  } else if (*begun) {
+    // Also commits a file whose last name is gone: processes that have it open still read it, and
+    // after a crash the file may have its name again.
+    batch.commits.emplace_back(session, **begun);
+    batch.bytes += bytes;
+  }
+  return true;
+}
+
+// Commits small frames in batches, and returns the other frames that have changed.
+std::vector<WriteSessionTable::File> WriteSessionTable::commit_small(
+    const std::vector<File>& files) {
+  std::vector<File> left;
+  Batch batch;
+  for (const auto& file : files) {
+    if (!file.session->is_changed()) continue;
+    if (!add_to_batch(file.session, batch)) left.push_back(file);
+    if (batch.is_full()) finish_batch(std::exchange(batch, {}));
+  }
+  finish_batch(batch);
+  return left;
+}
+
+// Runs one sync for all frames of a batch before it publishes any of them.
+void WriteSessionTable::finish_batch(const Batch& batch) {
+  const bool has_few = batch.commits.size() <= kMaxSingleSyncs;
+  FilesystemSyncs syncs;
+  for (const auto& [session, commit] : batch.commits) {
+    const auto finished = has_few ? session->finish_commit(commit)
+                                  : session->finish_commit(commit, syncs.of(session->sync_fd()));
+    if (!finished) log_.failure(session->name(), finished.error());
   }
 }
 
@@ -245,13 +283,30 @@ void WriteSessionTable::end_removed(const FileKey& key) {
   if (session && is_unlinked(*session)) end_entry(key);
 }
 
+bool WriteSessionTable::is_closed(const FileKey& key) const {
+  return state_.with([&](const State& state) {
+    const auto at = state.entries.find(key);
+    return at != state.entries.end() && at->second.writers == 0;
+  });
+}
+
+// Returns false, and does nothing, if it would have to wait.
+bool WriteSessionTable::end_promptly(const FileKey& key) {
+  const NoWaitScope scope;
+  end_or_compact(key);
+  return !scope.has_refused();
+}
+
 // Ends the session of a closed file, here or after its compaction.
 void WriteSessionTable::end_or_compact(const FileKey& key) {
   // The question below would interrupt a compaction that is under way.
   if (compaction_.with([&](const Compaction& now) { return now.has(key); })) return;
   const auto session = find(key);
   if (!session) return;
-  if (is_unlinked(*session) || !session->may_want_compaction()) return end_entry(key);
+  if (is_unlinked(*session)) return end_entry(key);
+  const auto may_want_compaction = session->may_want_compaction();
+  if (!may_want_compaction) return;
+  if (!*may_want_compaction) return end_entry(key);
   compaction_.with_and_wake([&](Compaction& now) {
     if (!now.has(key)) now.files.push_back(key);
   });
@@ -293,14 +348,19 @@ void WriteSessionTable::end_entry(const FileKey& key) {
   const bool is_gone = is_unlinked(*session);
   // This comes before another session of the file can begin, because that session already treats
   // the space as free that is released here.
-  session->release_old_states();
+  if (!session->release_old_states()) return;
+  if (const auto st = session->content_stat(); st && !session->is_lost()) {
+    on_ending_(key, identity_of(*st), session->shown().ctime);
+  }
   Session ended;  // destroyed after the lock
   FileIdentity identity;
   state_.with([&](State& state) {
     const auto at = state.entries.find(key);
-    if (at == state.entries.end() || at->second.writers > 0) return;
-    // A failed commit is tried again later, as long as a commit can still succeed.
-    if (session->is_changed() && !is_gone && !session->is_lost()) return;
+    if (at == state.entries.end() || at->second.session != session) return;
+    if (at->second.writers > 0) return;
+    // Another thread commits the frame.  Or a commit failed: it is tried again later, as long as it
+    // can still succeed.
+    if (session->has_uncommitted() && !is_gone && !session->is_lost()) return;
     if (const auto st = session->content_stat()) identity = identity_of(*st);
     ended = std::move(at->second.session);
     state.entries.erase(at);
@@ -313,16 +373,50 @@ void WriteSessionTable::end_entry(const FileKey& key) {
   on_end_(key, identity);
 }
 
-void WriteSessionTable::end_closed(const std::vector<FileKey>& keys) {
-  // A file may have been opened and closed several times meanwhile.
-  std::vector<Session> sessions;
-  for (const auto& key : keys) {
-    auto session = find(key);
-    if (session && std::ranges::find(sessions, session) == sessions.end())
-      sessions.push_back(std::move(session));
+// Commits files, and ends the sessions of the closed ones.  Where that takes long, or has to wait
+// for the work of another thread on the same file, it is left to another thread.
+void WriteSessionTable::settle(const std::vector<File>& files) {
+  auto left = commit_small(files);
+  std::ranges::sort(left, std::ranges::less{},
+                    [](const File& file) { return file.session->unstored_bytes(); });
+  for (const auto& file : left) settle_alone(file.key);
+  for (const auto& file : files) {
+    const bool is_left = std::ranges::find(left, file.key, &File::key) != left.end();
+    if (is_left || !is_closed(file.key)) continue;
+    if (!end_promptly(file.key)) settle_alone(file.key);
   }
-  commit_together(sessions);
-  for (const auto& key : keys) end_or_compact(key);
+}
+
+// Settles a file on a thread of its own.
+void WriteSessionTable::settle_alone(const FileKey& key) {
+  const bool is_new = alone_.with([&](Alone& now) {
+    const auto [at, is_first] = now.try_emplace(key, false);
+    at->second = !is_first;
+    return is_first;
+  });
+  if (!is_new) return;
+  const auto must_repeat = [this, key] {
+    return alone_.with([&](Alone& now) {
+      const auto at = now.find(key);
+      if (std::exchange(at->second, false)) return true;
+      now.erase(at);
+      return false;
+    });
+  };
+  const auto work = [this, key, must_repeat] {
+    do {
+      settle_waiting(key);
+    } while (must_repeat());
+  };
+  // Without a thread, the next round settles the file, or the end of the mount.
+  if (!alone_threads_.add(work)) alone_.with([&](Alone& now) { now.erase(key); });
+}
+
+void WriteSessionTable::settle_waiting(const FileKey& key) {
+  const auto session = find(key);
+  if (!session) return;
+  if (session->is_changed()) commit_alone(*session);
+  if (is_closed(key)) end_or_compact(key);
 }
 
 void WriteSessionTable::store_full() {
@@ -333,36 +427,40 @@ void WriteSessionTable::store_full() {
     if (work.is_ending) return;
     for (const auto& session : work.sessions) {
       // The next write, sync or close that needs these chunks stored reports a failure.
-      static_cast<void>(session->flush(ChunkOverlay::Which::full));
+      const auto is_done = session->flush_some(ChunkOverlay::Which::full);
+      // The others come first: a frame whose writer is fast always has more.
+      if (is_done && !*is_done) note_full(session);
     }
   }
 }
 
 void WriteSessionTable::commit_closed() {
-  auto next_round = std::chrono::steady_clock::now() + interval_;
   while (true) {
     const auto is_urgent = [](const Closed& now) {
       return now.is_ending || now.files.size() >= kMaxTogether;
     };
-    closed_.wait_until(
-        next_round, [&](const Closed& now) { return is_urgent(now) || !now.files.empty(); },
-        [](const Closed&) {});
+    closed_.wait([&](const Closed& now) { return is_urgent(now) || !now.files.empty(); },
+                 [](const Closed&) {});
     const auto work = closed_.wait_until(
-        std::min(next_round, std::chrono::steady_clock::now() + kGathering), is_urgent,
+        std::chrono::steady_clock::now() + kGathering, is_urgent,
         [](Closed& now) { return Closed{std::exchange(now.files, {}), now.is_ending}; });
     if (work.is_ending) return;
-    end_closed(work.files);
-    if (std::chrono::steady_clock::now() < next_round) continue;
-    commit_together(all());
-    const auto unused = state_.with([](const State& state) {
-      std::vector<FileKey> keys;
-      for (const auto& [key, entry] : state.entries) {
-        if (entry.writers == 0) keys.push_back(key);
-      }
-      return keys;
-    });
-    for (const auto& key : unused) end_or_compact(key);
+    std::vector<File> files;
+    for (const auto& key : work.files) {
+      // A file may have been opened and closed several times meanwhile.
+      const bool is_known = std::ranges::find(files, key, &File::key) != files.end();
+      if (auto session = is_known ? nullptr : find(key)) files.push_back({key, std::move(session)});
+    }
+    settle(files);
+  }
+}
+
+void WriteSessionTable::commit_at_intervals() {
+  auto next_round = std::chrono::steady_clock::now() + interval_;
+  const auto is_ending = [](bool is_over) { return is_over; };
+  while (!is_ending_.wait_until(next_round, is_ending, is_ending)) {
     next_round = std::chrono::steady_clock::now() + interval_;
+    settle(all());
   }
 }
 

@@ -11,19 +11,22 @@
 #include <optional>
 #include <thread>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "fs/core/file.h"
 #include "fs/core/guarded.h"
 #include "fs/core/log.h"
 #include "fs/core/may_wait.h"
+#include "fs/core/task_threads.h"
 #include "fs/write/frame_write_session.h"
 
 namespace framefs::fs {
 
 // All frames that are being written, and their background threads.  One thread stores chunks that
-// are complete.  One commits closed files in batches with one sync, and commits everything at
-// regular intervals.  One compacts frames.
+// are complete.  One commits closed files in batches with one sync, and one commits everything at
+// regular intervals.  Frames whose commit takes long are committed on threads of their own.  One
+// thread compacts frames.
 //
 // A session lives while any writer has the frame open, and until all of it is committed.
 // Threads: any number.
@@ -31,7 +34,12 @@ class WriteSessionTable {
  public:
   // Called when a frame is no longer being written, with the state in which it was left.
   using OnEnd = std::function<void(const FileKey&, const FileIdentity&)>;
-  WriteSessionTable(Log& log, std::chrono::milliseconds commit_interval, OnEnd on_end);
+  // Called before that, with the state that the frame has if it is not written any more, and the
+  // time of the last change that users see.
+  using OnEnding = std::function<void(const FileKey&, const FileIdentity&, const timespec& ctime)>;
+  WriteSessionTable(
+      Log& log, std::chrono::milliseconds commit_interval, OnEnd on_end,
+      OnEnding on_ending = [](const auto&...) {});
   // Commits everything, durably.
   ~WriteSessionTable();
   WriteSessionTable(const WriteSessionTable&) = delete;
@@ -100,10 +108,17 @@ class WriteSessionTable {
     std::vector<Session> sessions;
     bool is_ending = false;
   };
+  struct File {
+    FileKey key;
+    Session session;
+  };
   struct Closed {
     std::vector<FileKey> files;
     bool is_ending = false;
   };
+  // The files that are being settled on threads of their own, and whether each must be settled once
+  // more afterwards.
+  using Alone = std::unordered_map<FileKey, bool, FileKeyHash>;
   struct Compaction {
     std::deque<FileKey> files;
     std::optional<FileKey> running;
@@ -135,17 +150,26 @@ class WriteSessionTable {
   void start_threads();
   void store_full();
   void commit_closed();
+  void commit_at_intervals();
   void compact_closed();
-  void end_closed(const std::vector<FileKey>& keys);
+  void settle(const std::vector<File>& files);
+  void settle_alone(const FileKey& key);
+  void settle_waiting(const FileKey& key);
+  std::vector<File> commit_small(const std::vector<File>& files);
+  void commit_alone(FrameWriteSession& session);
+  struct Batch;
+  bool add_to_batch(const Session& session, Batch& batch);
+  void finish_batch(const Batch& batch);
+  [[nodiscard]] bool is_closed(const FileKey& key) const;
+  bool end_promptly(const FileKey& key);
   void end_or_compact(const FileKey& key);
   void end_entry(const FileKey& key);
-  [[nodiscard]] std::vector<Session> all() const;
-  void commit_together(const std::vector<Session>& sessions);
-  void commit_alone(FrameWriteSession& session);
+  [[nodiscard]] std::vector<File> all() const;
 
   Log& log_;
   const std::chrono::milliseconds interval_;
   const OnEnd on_end_;
+  const OnEnding on_ending_;
   // The number of entries.  A thread that reads 0 needs no lock to know that there is none.  A
   // writer's own open() has returned before any thread can expect to find its session.
   std::atomic<std::size_t> count_{0};
@@ -157,7 +181,10 @@ class WriteSessionTable {
   Guarded<Full> full_;
   Guarded<Closed> closed_;
   Guarded<Compaction> compaction_;
-  std::array<std::jthread, 3> threads_;
+  Guarded<bool> is_ending_{std::in_place, false};  // for commit_at_intervals()
+  Guarded<Alone> alone_;
+  std::array<std::jthread, 4> threads_;
+  TaskThreads alone_threads_;
 };
 
 }  // namespace framefs::fs

@@ -3,6 +3,8 @@
 import fcntl
 import os
 import struct
+import subprocess
+import sys
 import threading
 import time
 import unittest
@@ -75,6 +77,23 @@ class Stalls(MountCase):
             changed = content[:50] + b"changed" + content[57:]
             for name in names:
                 self.assert_same_bytes((self.mountpoint / name).read_bytes(), changed, name)
+
+    def test_a_killed_writer(self):
+        """A writer that waits for the owner of a frame ends when it is killed."""
+        content = data.noise(100_000)
+        frame = self.make_frame(content, self.source / "x.b2frame")
+        script = "import os, sys; os.pwrite(os.open(sys.argv[1], os.O_RDWR), b'changed', 50)"
+        with self.mount() as mount:
+            owner = os.open(frame, os.O_RDWR)
+            fcntl.fcntl(owner, F_OFD_SETLK, one_byte(fcntl.F_WRLCK, OWNER_AT))
+            writer = subprocess.Popen([sys.executable, "-c", script, self.mountpoint / "x"])
+            self.wait_for(lambda: is_locked(owner, OWNER_AT + 1), "the writer does not wait")
+            writer.kill()
+            writer.wait(timeout=daemon.DEADLINE_S)
+            # The daemon logs it if the wait ends because it has lasted too long.
+            self.assertNotIn("another framefs process", mount.log())
+            os.close(owner)
+            self.assert_same_bytes((self.mountpoint / "x").read_bytes(), content, "x")
 
     def test_many_writers_over_budget(self):
         """Twelve writers of incompressible data fill a small overlay, beside small files."""

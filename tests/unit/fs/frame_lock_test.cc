@@ -7,10 +7,14 @@
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <thread>
+#include <utility>
 
+#include "fs/core/interrupt.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
+#include "tests/support/threads.h"
 #include "tests/unit/fs/write_mount.h"
 
 namespace framefs::fs {
@@ -91,6 +95,53 @@ TEST_CASE("frame_lock: a writer that takes the frame again and again lets others
     }
   }
   CHECK(other_took_it);
+}
+
+TEST_CASE("frame_lock: a wait ends when its caller gives up", "[fs][frame_lock][race]") {
+  const TwoWriters writers(GENERATE(false, true));
+  const auto one_fd = writers.open();
+  const auto other_fd = writers.open();
+  FrameLock one(one_fd.get());
+  REQUIRE(one.take(0ms));
+  FrameLock other(other_fd.get());
+  int asked = 0;
+  const InterruptScope scope([&] { return ++asked > 2; });
+  const auto taken = other.take(24h);
+  REQUIRE_FALSE(taken);
+  CHECK(taken.error().sys == EINTR);
+}
+
+// Of two writers of one mount, the first waits for another process, and the second for the first.
+TEST_CASE("frame_lock: a writer that waits for another writer's wait can give up as well",
+          "[fs][frame_lock][race]") {
+  const test::TempDirectory folder;
+  const auto path = folder.path() / "x.b2frame";
+  test::WriteMount mount;
+  mount.create(path, {.encode = {}, .chunksize = 1000}, false);
+  const auto owner = mount.open(path);
+  const auto session = mount.open(path);
+  std::optional<FrameWriteSession::Change> owned(std::move(*owner->begin_change(0ms)));
+  std::atomic<bool> is_waiting{false};
+  bool did_first_get_it = false;
+  std::jthread first([&] {
+    const InterruptScope scope([&] {
+      is_waiting = true;
+      return false;
+    });
+    did_first_get_it = session->begin_change(kPatience).has_value();
+  });
+  REQUIRE(test::comes_true([&] { return is_waiting.load(); }));
+  int error = 0;
+  test::finish_in_time("second writer", [&] {
+    const InterruptScope scope([] { return true; });
+    const auto begun = session->begin_change(24h);
+    error = begun ? 0 : begun.error().sys;
+  });
+  CHECK(error == EINTR);
+  owned.reset();
+  first.join();
+  CHECK(did_first_get_it);
+  CHECK(mount.lines().empty());
 }
 
 TEST_CASE("frame_lock: on a filesystem without locks, no writer is refused",

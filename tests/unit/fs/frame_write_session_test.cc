@@ -19,6 +19,7 @@
 #include "tests/support/random_seed.h"
 #include "tests/support/temp_directory.h"
 #include "tests/support/threads.h"
+#include "tests/unit/fs/forwarding_backend.h"
 #include "tests/unit/fs/write_mount.h"
 
 namespace framefs::fs {
@@ -138,46 +139,31 @@ class Model {
 };
 
 // A disk whose syncs fail while `fails` is set.
-class FailingSyncs final : public FrameBackend {
+class FailingSyncs final : public test::ForwardingBackend {
  public:
   FailingSyncs(std::unique_ptr<FrameBackend> backend, const bool& fails)
-      : backend_(std::move(backend)), fails_(fails) {}
-
-  Status check_unchanged() override {
-    FRAMEFS_CHECK(check_usable());
-    return backend_->check_unchanged();
-  }
-  void note_times() override { backend_->note_times(); }
-  Result<std::int64_t> write_chunk(std::span<const std::byte> chunk) override {
-    return backend_->write_chunk(chunk);
-  }
-  void drop(std::int64_t entry) override { backend_->drop(entry); }
-  Status prepare(const FrameContent& content) override { return backend_->prepare(content); }
-  Status publish() override { return backend_->publish(); }
-  [[nodiscard]] bool wants_reclaim() const override { return backend_->wants_reclaim(); }
-  Status reclaim() override { return backend_->reclaim(); }
-  [[nodiscard]] std::uint64_t max_empty_trailer() const noexcept override {
-    return backend_->max_empty_trailer();
-  }
-  void release_old_states() override { backend_->release_old_states(); }
-  void set_params(const codec::FrameHeader& header) override { backend_->set_params(header); }
-  [[nodiscard]] int content_fd() const noexcept override { return backend_->content_fd(); }
-  [[nodiscard]] int lock_fd() const noexcept override { return backend_->lock_fd(); }
-  [[nodiscard]] Result<struct stat> content_stat() const override {
-    return backend_->content_stat();
-  }
-  Status compact(const FrameContent& content, const Moved& moved) override {
-    return backend_->compact(content, moved);
-  }
-  Usage usage(std::span<const std::int64_t> entries) override { return backend_->usage(entries); }
+      : ForwardingBackend(std::move(backend)), fails_(fails) {}
 
  private:
   Status sync_files() override {
-    return fails_ ? system_error_of(EIO, "fdatasync") : backend_->sync();
+    return fails_ ? system_error_of(EIO, "fdatasync") : ForwardingBackend::sync_files();
   }
 
-  const std::unique_ptr<FrameBackend> backend_;
   const bool& fails_;
+};
+
+// Calls on_store() before each chunk that is stored.
+class WatchedStores final : public test::ForwardingBackend {
+ public:
+  WatchedStores(std::unique_ptr<FrameBackend> backend, std::function<void()> on_store)
+      : ForwardingBackend(std::move(backend)), on_store_(std::move(on_store)) {}
+  Result<std::int64_t> write_chunk(std::span<const std::byte> chunk) override {
+    on_store_();
+    return ForwardingBackend::write_chunk(chunk);
+  }
+
+ private:
+  const std::function<void()> on_store_;
 };
 
 // A frame in its own folder, open for writing.
@@ -322,7 +308,10 @@ TEST_CASE("frame_edit: chunks of a sparse frame get numbers that the reference l
   const WrittenFile file(128, true);
   const auto& [folder, path, mount, session] = file;
   auto plain = noise(128 * 400, 1);
-  write_at(*session, 0, plain);
+  // Several threads store chunks, in any order.  The last chunks come after all others.
+  write_at(*session, 0, std::span(plain).first(128 * 398));
+  REQUIRE(session->flush(ChunkOverlay::Which::all));
+  write_at(*session, 128 * 398, std::span(plain).subspan(128 * 398));
   REQUIRE(session->commit(true));
   REQUIRE(session->zero(0, 128 * 398));
   std::fill_n(plain.begin(), 128 * 398, std::byte{0});
@@ -441,43 +430,73 @@ TEST_CASE("frame_edit: a compaction for which there is no room leaves nothing be
   CHECK(std::filesystem::file_size(path) < size - 3 * 4096 + 200);
 }
 
-// A commit after a failed compaction must not depend on data that the compaction abandoned.
+// A frame of which all but the last chunks have become holes.  A sparse frame then has chunk files
+// with numbers that are too high.
+struct HollowFrame {
+  HollowFrame(bool is_sparse, std::uint64_t contiguous_chunk)
+      : chunk(is_sparse ? 16 : contiguous_chunk),
+        count(is_sparse ? 130 : 40),
+        kept(is_sparse ? 3 : 6) {
+    mount.create(path, params_of(codec::CodecId::lz4, 1, static_cast<std::uint32_t>(chunk)),
+                 is_sparse);
+    session = mount.open(path);
+    plain = noise(count * chunk, 1);
+    const auto hole = (count - kept) * chunk;
+    // Several threads store chunks, in any order.  The last chunks come after all others.
+    write_at(*session, 0, std::span(plain).first(hole));
+    REQUIRE(session->flush(ChunkOverlay::Which::all));
+    write_at(*session, hole, std::span(plain).subspan(hole));
+    REQUIRE(session->commit(true));
+    REQUIRE(session->zero(0, hole));
+    std::fill_n(plain.begin(), hole, std::byte{0});
+    REQUIRE(session->commit(true));
+  }
+  [[nodiscard]] bool is_whole() const {
+    return read_stored(path) == plain && read_session(*session, 0, plain.size()) == plain;
+  }
+  void overwrite(std::uint64_t offset, std::uint64_t seed) {
+    const auto more = noise(chunk, seed);
+    write_at(*session, offset, more);
+    std::ranges::copy(more, plain.begin() + static_cast<std::ptrdiff_t>(offset));
+  }
+
+  const std::uint64_t chunk;
+  const std::uint64_t count;
+  const std::uint64_t kept;
+  const test::TempDirectory folder;
+  const std::filesystem::path path = folder.path() / "x.b2frame";
+  WriteMount mount;
+  std::shared_ptr<FrameWriteSession> session;
+  test::Bytes plain;
+};
+
+// A commit after a failed compaction must not depend on data that the compaction abandoned.  The
+// disk gets a little more room each time, until the compaction succeeds.
 TEST_CASE("frame_edit: after a compaction that failed midway, commits go on",
           "[fs][frame_edit][unit]") {
   const bool sparse = GENERATE(false, true);
-  constexpr std::size_t kChunk = 128;
-  const std::size_t chunks = sparse ? 500 : 40;
+  const std::uint64_t step = sparse ? 40 : 15;
   std::size_t failures = 0;
-  for (std::uint64_t room = 0; room < 2400; room += 60) {
+  bool has_failed = true;
+  for (std::uint64_t room = 0; has_failed; room += step) {
     CAPTURE(sparse, room);
-    const WrittenFile file(kChunk, sparse);
-    const auto& [folder, path, mount, session] = file;
-    auto plain = noise(kChunk * chunks, 1);
-    write_at(*session, 0, plain);
-    REQUIRE(session->commit(true));
-    // Zeroes all but the last chunks.  In a sparse frame, the numbers of these chunks are then too
-    // high.
-    const auto zeros = kChunk * (sparse ? chunks - 3 : chunks - 8);
-    REQUIRE(session->zero(0, zeros));
-    std::fill_n(plain.begin(), zeros, std::byte{0});
-    REQUIRE(session->commit(true));
+    REQUIRE(room < 10'000);
+    HollowFrame frame(sparse, 128);
+    const auto& session = frame.session;
     {
-      const FileSizeLimit limit(sparse ? room : std::filesystem::file_size(path) + room);
-      if (!session->compact(true)) ++failures;
+      const FileSizeLimit limit(sparse ? room : std::filesystem::file_size(frame.path) + room);
+      has_failed = !session->compact(true);
     }
+    if (has_failed) ++failures;
     if (session->is_lost()) FAIL("a disk that is full loses nothing");
     for (std::uint64_t round = 0; round < 4; ++round) {
-      const auto at = kChunk * (chunks - 2) + round;
-      const auto bytes = noise(kChunk, round);
-      write_at(*session, at, bytes);
-      std::ranges::copy(bytes, plain.begin() + static_cast<std::ptrdiff_t>(at));
+      frame.overwrite(frame.chunk * (frame.count - 2) + round, round);
       REQUIRE(session->commit(round % 2 == 0));
-      REQUIRE(read_stored(path) == plain);
-      REQUIRE(read_session(*session, 0, plain.size()) == plain);
+      REQUIRE(frame.is_whole());
     }
     REQUIRE(session->compact(true));
     session->release_old_states();
-    REQUIRE(read_stored(path) == plain);
+    REQUIRE(read_stored(frame.path) == frame.plain);
   }
   CHECK(failures > 2);
 }
@@ -628,43 +647,62 @@ TEST_CASE("frame_edit: a commit does not wait for a sync that another commit sha
   CHECK(read_stored(path) == plain);
 }
 
+// The writer is as fast as the flush: there is always one more complete chunk.
+TEST_CASE("frame_edit: a commit gets its turn between the parts of a flush",
+          "[fs][frame_edit][race]") {
+  constexpr std::uint64_t kChunk = 4096;
+  FrameWriteSession* writer = nullptr;  // set before the first store
+  std::atomic<bool> is_writing{true};
+  std::atomic<std::uint64_t> next{2};
+  const auto chunk = noise(kChunk, 1);
+  const auto write_more = [&] {
+    const FrameWriteSession::Piece piece{kChunk * next++, chunk};
+    if (is_writing) static_cast<void>(writer->write(std::span(&piece, 1)));
+  };
+  const WrittenFile file(kChunk, false, [&](FrameWriteSession::Opening& opening) {
+    opening.backend = std::make_unique<WatchedStores>(std::move(opening.backend), write_more);
+  });
+  const auto& [folder, path, mount, session] = file;
+  writer = session.get();
+  write_at(*session, 0, chunk);
+  write_at(*session, kChunk, chunk);
+  std::thread flusher([&] { static_cast<void>(session->flush(ChunkOverlay::Which::full)); });
+  CHECK(test::comes_true([&] { return next > 10; }));
+  bool is_committed = false;
+  test::finish_in_time("commit", [&] { is_committed = session->commit(false).has_value(); });
+  is_writing = false;
+  flusher.join();
+  CHECK(is_committed);
+  CHECK(read_stored(path).size() >= 2 * kChunk);
+}
+
 TEST_CASE("frame_edit: a compaction can be interrupted before each of its steps",
           "[fs][frame_edit][unit]") {
-  constexpr std::uint64_t kChunk = 65536;
-  constexpr std::uint64_t kCount = 40;
+  const bool sparse = GENERATE(false, true);
+  int most_calls = 0;
   bool is_interrupted = true;
   for (int steps = 0; is_interrupted; ++steps) {
-    CAPTURE(steps);
+    CAPTURE(sparse, steps);
     REQUIRE(steps < 100);
-    const test::TempDirectory folder;
-    const auto path = folder.path() / "x.b2frame";
-    WriteMount mount;
-    mount.create(path, params_of(codec::CodecId::lz4, 1, kChunk), false);
-    const auto session = mount.open(path);
-    const auto content = noise(kCount * kChunk, 1);
-    auto plain = test::Bytes(content.begin(), content.end());
-    write_at(*session, 0, content);
-    REQUIRE(session->commit(true));
-    // All but some of the last chunks become holes.
-    REQUIRE(session->zero(0, (kCount - 6) * kChunk));
-    std::fill_n(plain.begin(), (kCount - 6) * kChunk, std::byte{0});
-    REQUIRE(session->commit(true));
-    CHECK(session->may_want_compaction());
+    HollowFrame frame(sparse, 65536);
+    const auto& session = frame.session;
+    REQUIRE(session->may_want_compaction());
+    CHECK(*session->may_want_compaction());
     int calls = 0;
     REQUIRE(session->compact(false, [&] { return calls++ >= steps; }));
     is_interrupted = calls > steps;
-    REQUIRE(read_stored(path) == plain);
-    REQUIRE(read_session(*session, 0, plain.size()) == plain);
-    const auto more = noise(kChunk, 2);
-    write_at(*session, 3 * kChunk, more);
-    std::ranges::copy(more, plain.begin() + 3 * kChunk);
+    most_calls = std::max(most_calls, calls);
+    REQUIRE(frame.is_whole());
+    frame.overwrite(3 * frame.chunk, 2);
     REQUIRE(session->commit(true));
-    REQUIRE(read_stored(path) == plain);
+    REQUIRE(frame.is_whole());
     REQUIRE(session->compact(true));
-    REQUIRE(read_stored(path) == plain);
-    REQUIRE(read_session(*session, 0, plain.size()) == plain);
-    CHECK(std::filesystem::file_size(path) < 8 * kChunk + 4096);
+    REQUIRE(frame.is_whole());
+    CHECK_FALSE(*session->may_want_compaction());
+    if (sparse) continue;
+    CHECK(std::filesystem::file_size(frame.path) < 8 * frame.chunk + 4096);
   }
+  CHECK(most_calls > 3);
 }
 
 TEST_CASE("frame_edit: where a thread must not wait, nothing is changed",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <latch>
 #include <new>
 #include <thread>
 #include <vector>
@@ -74,6 +75,23 @@ TEST_CASE("worker_pool: a caller runs no other caller's calls while it waits for
   });
   CHECK(ran == 6u * 200 * 16);
   CHECK(strays == 0);
+}
+
+// Each call waits until calls of all callers run.
+TEST_CASE("worker_pool: no caller waits for the calls of another one", "[fs][worker_pool][race]") {
+  for (const unsigned threads : {1U, 2U}) {
+    CAPTURE(threads);
+    WorkerPool pool(threads);
+    constexpr std::size_t kCallers = 12;
+    std::latch all_run(kCallers);
+    test::on_threads(kCallers, [&](std::size_t) {
+      std::atomic<bool> is_first{true};
+      pool.run(3, [&](std::size_t) {
+        if (is_first.exchange(false)) all_run.arrive_and_wait();
+      });
+    });
+    CHECK(all_run.try_wait());
+  }
 }
 
 TEST_CASE("worker_pool: one call runs on the caller's own thread", "[fs][worker_pool][unit]") {

@@ -7,13 +7,17 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <random>
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
+#include "tests/support/threads.h"
+#include "tests/unit/fs/forwarding_backend.h"
 #include "tests/unit/fs/write_mount.h"
 
 namespace framefs::fs {
@@ -29,12 +33,57 @@ FileKey key_of(const stdfs::path& path) {
   return {st.st_dev, st.st_ino};
 }
 
-// New frames that are written through a table.  The table's commit interval is too long to elapse.
+// While it is closed, stores wait.
+class Gate {
+ public:
+  void open() {
+    is_open_.with_and_wake([](bool& is_open) { is_open = true; });
+  }
+  void pass() {
+    ++waiting_;
+    is_open_.wait([](bool is_open) { return is_open; }, [](bool) {});
+  }
+  [[nodiscard]] bool has_waiting() const { return waiting_ > 0; }
+
+ private:
+  Guarded<bool> is_open_{std::in_place, false};
+  std::atomic<int> waiting_{0};
+};
+
+class GatedStores final : public test::ForwardingBackend {
+ public:
+  GatedStores(std::unique_ptr<FrameBackend> backend, Gate& gate)
+      : ForwardingBackend(std::move(backend)), gate_(gate) {}
+  Result<std::int64_t> write_chunk(std::span<const std::byte> chunk) override {
+    gate_.pass();
+    return ForwardingBackend::write_chunk(chunk);
+  }
+
+ private:
+  Gate& gate_;
+};
+
+Bytes noise(std::size_t size) {
+  std::mt19937_64 random(1);
+  Bytes bytes(size);
+  for (auto& byte : bytes) byte = std::byte(random());
+  return bytes;
+}
+
+// New frames that are written through a table.  By default, the table's commit interval is too long
+// to elapse.
 class Written {
  public:
-  std::unique_ptr<WriteSessionTable> make_table() {
+  std::unique_ptr<WriteSessionTable> make_table(std::chrono::milliseconds interval = 1h) {
     return std::make_unique<WriteSessionTable>(
-        log_.log(), 1h, [this](const FileKey&, const FileIdentity&) { ++ended_; });
+        log_.log(), interval, [this](const FileKey&, const FileIdentity&) { ++ended_; });
+  }
+  // The stores of frames that are joined from now on wait at the gate; null: they do not.
+  void gate_stores(Gate* gate) {
+    mount_.change_opening = [gate](FrameWriteSession::Opening& opening) {
+      if (gate == nullptr) return;
+      opening.backend = std::make_unique<GatedStores>(std::move(opening.backend), *gate);
+    };
   }
   stdfs::path create(const std::string& name) {
     auto path = folder_.path() / name;
@@ -129,6 +178,47 @@ TEST_CASE("write_session_table: observe() runs again if a session began or ended
     CHECK(files.end(2));
   };
   CHECK(seen_of(key, begin_and_end) == Seen{false, false});
+}
+
+// The stores of one frame take as long as the test.  Oracle: the other frame is committed
+// meanwhile.
+TEST_CASE("write_session_table: no commit waits for the stores of another frame",
+          "[fs][write_session_table][race]") {
+  const bool is_large = GENERATE(true, false);
+  const bool is_closed = GENERATE(true, false);
+  CAPTURE(is_large, is_closed);
+  Gate gate;
+  Written files;
+  auto table = files.make_table(is_closed ? std::chrono::milliseconds(1h) : 20ms);
+  const auto close = [&](const stdfs::path& path) {
+    if (is_closed) table->close(key_of(path), table->find(key_of(path)));
+  };
+  files.gate_stores(&gate);
+  const auto slow_bytes = noise(is_large ? 3u << 20 : 500);
+  const auto slow = files.write(*table, "slow", slow_bytes);
+  files.gate_stores(nullptr);
+  std::jthread flusher;
+  if (!is_large) {
+    // The commit of a small frame waits for a thread that stores it already.
+    flusher = std::jthread([session = table->find(key_of(slow))] {
+      static_cast<void>(session->flush(ChunkOverlay::Which::all));
+    });
+    REQUIRE(test::comes_true([&] { return gate.has_waiting(); }));
+  }
+  close(slow);
+  if (is_large) REQUIRE(test::comes_true([&] { return gate.has_waiting(); }));
+  const auto fast_bytes = noise(700);
+  const auto fast = files.write(*table, "fast", fast_bytes);
+  close(fast);
+  const bool is_committed = test::comes_true(
+      [&] { return stdfs::file_size(fast) > 700 && test::read_stored(fast) == fast_bytes; });
+  const bool was_waiting = test::read_stored(slow).empty();
+  gate.open();
+  CHECK(is_committed);
+  CHECK(was_waiting);
+  table.reset();
+  CHECK(test::read_stored(slow) == slow_bytes);
+  CHECK(files.lines().empty());
 }
 
 TEST_CASE("write_session_table: its end commits frames that are open or were just closed",
