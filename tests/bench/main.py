@@ -21,6 +21,7 @@ import mounts
 import reference
 import report
 import scale
+import stalls
 import writing
 from data import MIB, Data
 from goals import Goals
@@ -36,6 +37,9 @@ def parse_arguments():
                         help="MiB of each kind of plain data, a multiple of 16 (256)")
     parser.add_argument("--runs", type=int, default=5, help="runs of each measurement (5)")
     parser.add_argument("--writing", action="store_true", help="measure writing only")
+    parser.add_argument("--stalls", action="store_true",
+                        help="measure only how long calls take beside heavy work on other files")
+    parser.add_argument("--seconds", type=int, default=15, help="with --stalls: the time beside each load (15)")
     parser.add_argument("--keep", type=pathlib.Path, metavar="FOLDER",
                         help="make the data here and keep it for the next run (default: a temporary folder)")
     parser.add_argument("--reference-chroot", type=pathlib.Path, metavar="DIR",
@@ -142,6 +146,13 @@ def main():
         folder = args.keep or pathlib.Path(stack.enter_context(
             tempfile.TemporaryDirectory(prefix="framefs-bench-", dir="/var/tmp")))
         folder.mkdir(parents=True, exist_ok=True)
+        if args.stalls:
+            results = stalls.measure(programs_of(args.build)["framefs"], folder.resolve(), args.seconds, progress)
+            progress("")
+            print(stalls.as_text(results))
+            if args.json:
+                args.json.write_text(json.dumps(results, indent=1) + "\n")
+            return
         if args.against:
             compare(args, folder.resolve())
             return
