@@ -71,6 +71,19 @@ Status for_each_part(int folder, const std::function<Status(int fd, bool is_fold
   return change(folder, true);
 }
 
+Status sync_sparse_frame(int folder) {
+  FRAMEFS_TRY(const auto items, directory_items(folder));
+  for (const auto& item : items) {
+    if (!is_chunk_file(item.name) && item.name != kSparseIndexName) continue;
+    const auto part = open_quietly(folder, item.name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    if (!part && errno == ENOENT) continue;  // a writer has just replaced the chunk
+    if (!part) return system_error("open");
+    if (::fsync(part.get()) != 0) return system_error("fsync");
+  }
+  if (::fsync(folder) != 0) return system_error("fsync");
+  return {};
+}
+
 mode_t sparse_folder_mode(mode_t mode) {
   const mode_t readable = mode & (S_IRUSR | S_IRGRP | S_IROTH);
   const mode_t allowed =

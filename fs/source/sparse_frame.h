@@ -41,6 +41,11 @@ Status for_each_part(int folder, const std::function<Status(int fd, bool is_fold
 // search its directory in SOURCE.
 mode_t sparse_folder_mode(mode_t mode);
 
+// Returns when all files of the frame, and their names, would survive a power failure.  `folder` is
+// open for reading.
+// Errors: system.
+Status sync_sparse_frame(int folder);
+
 // Removes the sparse frame `name`.  The index is removed first: without it, the directory is not a
 // frame.
 // Errors: system; ENOTEMPTY if the directory contains other files; then nothing is removed.

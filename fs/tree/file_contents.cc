@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fs/core/file_sink.h"
+#include "fs/source/sparse_frame.h"
 #include "fs/view/array_view.h"
 
 namespace framefs::fs {
@@ -287,7 +288,7 @@ Status FileContents::sync(OpenFile& file, bool only_data) {
     if (committed || !is_superseded(*own)) return committed;
   }
   if (const auto session = parts_.writers.session_of(*file.node)) return session->commit(true);
-  if (file.node->key.has_view() && !file.source.file()) return {};
+  if (file.source.is_sparse()) return sync_sparse_frame(file.source.fd());
   const int fd = file.source.fd();
   if ((only_data ? ::fdatasync(fd) : ::fsync(fd)) != 0) return system_error("fsync");
   return {};
