@@ -42,6 +42,8 @@ enum Opcode : std::uint32_t {
   kSetattr = 4,
   kUnlink = 10,
   kRename = 12,
+  kOpen = 14,
+  kRead = 15,
   kWrite = 16,
   kFsync = 20,
   kSetxattr = 21,
@@ -54,6 +56,7 @@ enum Opcode : std::uint32_t {
   kBatchForget = 42,
   kFallocate = 43,
   kRename2 = 45,
+  kLseek = 46,
 };
 
 enum class Kind : std::uint8_t {
@@ -76,6 +79,9 @@ Kind kind_of(const fuse_buf& request) {
     case kBatchForget:
       return Kind::control;
     case kSetattr:
+    case kOpen:
+    case kRead:
+    case kLseek:
     case kWrite:
     case kSetxattr:
     case kRemovexattr:

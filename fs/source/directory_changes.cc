@@ -6,6 +6,7 @@
 
 #include <cerrno>
 
+#include "fs/source/blosc2_lock.h"
 #include "fs/source/directory_items.h"
 #include "fs/source/suffixes.h"
 
@@ -26,8 +27,6 @@ Result<bool> remove_hidden_entries(int parent, const std::string& name) {
   }
   return !items.empty();
 }
-
-std::string lock_file_of(const std::string& name) { return name + ".b2lock"; }
 
 }  // namespace
 
@@ -56,7 +55,10 @@ Status remove_entry(int parent, const std::string& name, bool is_directory) {
 }
 
 void rename_lock_file(int from, const std::string& name, int to, const std::string& new_name) {
-  ::renameat(from, lock_file_of(name).c_str(), to, lock_file_of(new_name).c_str());
+  const auto before = lock_file_of(name);
+  const bool moved =
+      ::renameat2(from, before.c_str(), to, lock_file_of(new_name).c_str(), RENAME_NOREPLACE) == 0;
+  if (!moved && errno == EEXIST) ::unlinkat(from, before.c_str(), 0);
 }
 
 void exchange_lock_files(int one, const std::string& name, int other,

@@ -44,6 +44,7 @@ class Attributes {
     const SourceTree& tree;
     const NodeLocator& locator;
     const OpenContainers& containers;
+    const LockFiles& lock_files;
     const FrameWriters& writers;
     FileContents& contents;
   };
@@ -72,7 +73,11 @@ class Attributes {
   [[nodiscard]] Result<UniqueFd> open_attributes(const Node& node) const;
 
   // attributes_xattr.cc
-  Result<OpenedFrame> open_frame(Node& node);
+  struct SharedFrame {
+    Blosc2Lock lock;
+    OpenedFrame opened;
+  };
+  Result<SharedFrame> open_frame(Node& node);
   std::vector<std::string> frame_xattr_names(Node& node);
   Result<std::vector<char>> frame_xattr(Node& node, std::string_view name);
 

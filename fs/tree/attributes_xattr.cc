@@ -40,13 +40,14 @@ std::vector<char> as_chars(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-// The frame that a node shows; empty if the node shows no frame or the frame cannot be opened.
-Result<OpenedFrame> Attributes::open_frame(Node& node) {
+// The frame that a node shows.
+Result<Attributes::SharedFrame> Attributes::open_frame(Node& node) {
   FRAMEFS_TRY(const auto source, parts_.locator.open_file(node));
+  FRAMEFS_TRY(auto lock, parts_.lock_files.share(node, source, true));
   FRAMEFS_TRY(auto origin, parts_.containers.origin_of(node, source));
   auto opened = open_frame_at(origin, limits_);
   if (!opened) return std::unexpected(opened.error());
-  return OpenedFrame{std::move(origin), std::move(*opened)};
+  return SharedFrame{std::move(lock), {std::move(origin), std::move(*opened)}};
 }
 
 // The attributes of a frame that are listed; empty if there is no frame that can be opened.
@@ -54,9 +55,10 @@ Result<OpenedFrame> Attributes::open_frame(Node& node) {
 // the frame.  Hence these are listed on request only.
 std::vector<std::string> Attributes::frame_xattr_names(Node& node) {
   if (!node.key.shows_frame()) return {};
-  const auto opened = open_frame(node);
-  if (!opened) return {};
-  auto names = lists_info_ ? frame_attribute_names(opened->frame) : std::vector<std::string>{};
+  const auto shared = open_frame(node);
+  if (!shared) return {};
+  const auto& opened = shared->opened;
+  auto names = lists_info_ ? frame_attribute_names(opened.frame) : std::vector<std::string>{};
   std::vector<std::string> others;
   if (const auto session = parts_.writers.session_of(node)) {
     for (const auto& layer : session->vlmeta_names()) {
@@ -64,7 +66,7 @@ std::vector<std::string> Attributes::frame_xattr_names(Node& node) {
       if (!name.empty()) others.push_back(std::move(name));
     }
   } else {
-    others = vlmeta_attribute_names(opened->frame);
+    others = vlmeta_attribute_names(opened.frame);
   }
   std::ranges::move(others, std::back_inserter(names));
   return names;
@@ -93,10 +95,10 @@ Result<std::vector<std::string>> Attributes::xattr_names(NodeId id) {
 Result<std::vector<char>> Attributes::frame_xattr(Node& node, std::string_view name) {
   const auto missing = system_error_of(ENODATA, "getxattr");
   if (!node.key.shows_frame()) return missing;
-  FRAMEFS_TRY(const auto opened, open_frame(node));
+  FRAMEFS_TRY(const auto shared, open_frame(node));
   const auto session = parts_.writers.session_of(node);
   if (!session || !name.starts_with(kVlmetaAttributes)) {
-    return frame_attribute(opened, name, limits_);
+    return frame_attribute(shared.opened, name, limits_);
   }
   FRAMEFS_TRY(const auto content, session->vlmeta(name.substr(kVlmetaAttributes.size())));
   if (!content) return missing;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fs/core/file_sink.h"
+#include "fs/core/may_wait.h"
 #include "fs/source/sparse_frame.h"
 #include "fs/view/array_view.h"
 
@@ -78,8 +79,9 @@ Result<bool> FileContents::bypasses_pages(const OpenFile& file, bool is_written)
     if (!file.source.file()) return system_error_of(EISDIR, "open");
     return false;
   }
-  FRAMEFS_TRY(const auto view, parts_.views.current(file));
-  return !view->is_readable();
+  return reading(file, [](const std::shared_ptr<const View>& view, const void*) -> Result<bool> {
+    return !view->is_readable();
+  });
 }
 
 Result<OpenedFile> FileContents::open_as(std::shared_ptr<Node> node, BackingFile source, int flags,
@@ -121,29 +123,56 @@ void FileContents::leave(const OpenFile& file) const {
   if (const auto session = file.session.get()) parts_.writers.leave(*file.node, session);
 }
 
+Result<Blosc2Lock> FileContents::share(const OpenFile& file) const {
+  auto shared = parts_.lock_files.share(*file.node, file.source);
+  if (!shared && !has_refused_to_wait())
+    parts_.writers.log().failure(parts_.locator.name_for_log(*file.node), shared.error());
+  return shared;
+}
+
+template <class Body>
+auto FileContents::reading(const OpenFile& file, const Body& body) const
+    -> decltype(body(std::shared_ptr<const View>(), nullptr)) {
+  auto& node = *file.node;
+  constexpr int kMaxAttempts = 8;
+  for (int attempt = 1;; ++attempt) {
+    FRAMEFS_TRY(auto shared, share(file));
+    if (const auto session = parts_.writers.session_of(node)) {
+      const auto view = parts_.views.of_session(node, *session);
+      auto result = session->read_checked([&] { return body(view, session.get()); });
+      // If another writer has changed the frame, the new content is in the file.
+      if (!session->is_lost()) return result;
+    }
+    // A session that owned the frame has just ended.
+    const bool is_unlocked = !shared.is_held() && LockFiles::has_lock_file(node);
+    if (is_unlocked && attempt < kMaxAttempts) continue;
+    FRAMEFS_TRY(auto view, parts_.views.current(file));
+    if (!shared.is_held() && LockFiles::is_due(node)) {
+      FRAMEFS_TRY(shared, share(file));
+      if (shared.is_held()) {
+        FRAMEFS_TRY(view, parts_.views.current(file));
+      }
+    }
+    auto result = body(view, nullptr);
+    const bool is_done = shared.is_held() || attempt > 1;
+    if (is_done || !parts_.lock_files.has_appeared(node, file.source)) return result;
+  }
+}
+
 Result<ReadResult> FileContents::read(OpenFile& file, std::uint64_t offset, std::uint64_t size) {
   const auto access = file.pattern->note(offset, size);
-  if (const auto session = parts_.writers.session_of(*file.node)) {
-    const auto view = parts_.views.of_session(*file.node, *session);
-    auto result = session->read_checked([&] { return view->read(offset, size, access); });
-    // If another writer has changed the frame, the new content is in the file.
-    if (!session->is_lost()) return result;
-  }
-  FRAMEFS_TRY(const auto view, parts_.views.current(file));
-  auto result = view->read(offset, size, access);
-  if (result) parts_.ahead.follow(file.pattern, view);
-  return result;
+  return reading(file, [&](const std::shared_ptr<const View>& view, const void* session) {
+    auto result = view->read(offset, size, access);
+    if (result && session == nullptr) parts_.ahead.follow(file.pattern, view);
+    return result;
+  });
 }
 
 Result<std::uint64_t> FileContents::seek(const OpenFile& file, Seek what, std::uint64_t offset) {
   if (!file.node->key.has_view()) return seek_file(file.source.fd(), what, offset);
-  if (const auto session = parts_.writers.session_of(*file.node)) {
-    const auto view = parts_.views.of_session(*file.node, *session);
-    auto found = session->read_checked([&] { return view->seek(what, offset); });
-    if (!session->is_lost()) return found;
-  }
-  FRAMEFS_TRY(const auto view, parts_.views.current(file));
-  return view->seek(what, offset);
+  return reading(file, [&](const std::shared_ptr<const View>& view, const void*) {
+    return view->seek(what, offset);
+  });
 }
 
 // All bytes of an array exist from the beginning.

@@ -29,6 +29,7 @@ class FileContents {
   struct Parts {
     SourceTree& tree;
     const NodeLocator& locator;
+    const LockFiles& lock_files;
     const NodeViews& views;
     const FrameWriters& writers;
     DecodeAhead& ahead;
@@ -78,6 +79,12 @@ class FileContents {
   [[nodiscard]] Result<ContentNow> content_now(const OpenFile& file) const;
   void leave(const OpenFile& file) const;
   static bool keeps_pages(Node& node, const ContentNow& now);
+  // Runs body(view, session) for the current content of an open file; `session` is the session that
+  // writes it, or null.  Errors: those of LockFiles::share(), NodeViews::current() and the body.
+  template <class Body>
+  [[nodiscard]] auto reading(const OpenFile& file, const Body& body) const
+      -> decltype(body(std::shared_ptr<const View>(), nullptr));
+  [[nodiscard]] Result<Blosc2Lock> share(const OpenFile& file) const;
   [[nodiscard]] Result<bool> bypasses_pages(const OpenFile& file, bool is_written) const;
   Status write_pieces(const WriteSessionTable::Session& session,
                       std::span<const FrameWriteSession::Piece> pieces) const;

@@ -11,6 +11,7 @@
 #include "fs/tree/attributes.h"
 #include "fs/tree/file_contents.h"
 #include "fs/tree/frame_writers.h"
+#include "fs/tree/lock_files.h"
 #include "fs/tree/mount_root.h"
 #include "fs/tree/name_map.h"
 #include "fs/tree/namespace.h"
@@ -73,6 +74,7 @@ class Filesystem {
   NodeLocator locator_;
   const OpenContainers containers_;
   const NodeViews views_;
+  const LockFiles lock_files_;
   // These members refer to the last members, which are constructed after them and destroyed before
   // them.
   const FrameWriters writers_;

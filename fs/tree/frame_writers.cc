@@ -5,14 +5,17 @@
 #include <cerrno>
 #include <utility>
 
+#include "fs/core/may_wait.h"
+
 namespace framefs::fs {
 namespace {
 
 // Opens the object of `fd` again: a file, or the directory of a sparse frame.
-Result<UniqueFd> reopen_frame(int fd) {
+Result<BackingFile> reopen_source(int fd) {
   auto again = reopen(fd, O_RDWR | O_NONBLOCK);
   if (!again && again.error().sys == EISDIR) again = reopen(fd, O_RDONLY | O_DIRECTORY);
-  return again;
+  if (!again) return std::unexpected(again.error());
+  return BackingFile::adopt(std::move(*again));
 }
 
 }  // namespace
@@ -31,15 +34,24 @@ Result<FrameWriters::Changing> FrameWriters::begin_change(Node& node,
                                                           WriteSessionTable::Session session,
                                                           int fd) const {
   constexpr int kMaxAttempts = 8;
-  const auto make_anew = [&]() -> Result<WriteSessionTable::Session> {
-    FRAMEFS_TRY(auto again, reopen_frame(fd));
-    FRAMEFS_TRY(const auto source, BackingFile::adopt(std::move(again)));
-    return make(node, source, nullptr);
-  };
   for (int i = 0; i < kMaxAttempts; ++i) {
-    auto begun = session->begin_change();
+    std::unique_ptr<FrameOwnership> ownership;
+    auto begun = session->begin_change(FrameWriteSession::kPatience, &ownership);
     if (begun) return Changing{std::move(session), std::move(*begun)};
     if (!session->is_lost() || session->has_lost_bytes()) return std::unexpected(begun.error());
+    // The frame is read as no other program changes it.
+    Blosc2Lock shared;
+    if (!ownership) {
+      FRAMEFS_TRY(const auto source, reopen_source(fd));
+      FRAMEFS_TRY(shared, parts_.lock_files.share(node, source, true));
+    }
+    const auto make_anew = [&]() -> Result<WriteSessionTable::Session> {
+      if (!ownership && !shared.is_held()) {
+        FRAMEFS_TRY(const auto source, reopen_source(fd));
+        FRAMEFS_TRY(shared, parts_.lock_files.share(node, source, true));
+      }
+      return make_successor(node, fd, std::move(ownership));
+    };
     FRAMEFS_TRY(session, parts_.sessions.renew(file_key(node), session, make_anew));
   }
   return system_error_of(EAGAIN, "a frame that another writer keeps changing");
@@ -67,12 +79,28 @@ Result<BackingFile> FrameWriters::open(const Node& node, int flags) const {
   return BackingFile::adopt(std::move(*fd));
 }
 
+// A session for a frame that another program has changed.
+Result<std::shared_ptr<FrameWriteSession>> FrameWriters::make_successor(
+    Node& node, int fd, std::unique_ptr<FrameOwnership> ownership) const {
+  FRAMEFS_TRY(const auto source, reopen_source(fd));
+  FRAMEFS_TRY(const auto st, source.content_stat());
+  if (st.st_nlink == 0 && !parts_.locator.nodes().held(node)) {
+    return system_error_of(EIO, "another program has removed or replaced the frame");
+  }
+  return make(node, source, nullptr, std::move(ownership));
+}
+
 // A frame that was never written gets its typesize and filters with its first chunk.
-Result<std::shared_ptr<FrameWriteSession>> FrameWriters::make(Node& node, const BackingFile& source,
-                                                              const NewFile* new_file) const {
+Result<std::shared_ptr<FrameWriteSession>> FrameWriters::make(
+    Node& node, const BackingFile& source, const NewFile* new_file,
+    std::unique_ptr<FrameOwnership> ownership) const {
   FRAMEFS_TRY(const auto st, source.content_stat());
   auto name = parts_.locator.name_for_log(node);
-  WriteTarget target{.file = source.file(), .directory = {}, .name = name};
+  WriteTarget target{.file = source.file(),
+                     .directory = {},
+                     .name = name,
+                     .lock_file = parts_.lock_files.of(node, source.is_sparse()),
+                     .ownership = std::move(ownership)};
   if (new_file != nullptr) target.bytes = new_file->bytes;
   if (source.is_sparse()) {
     target.directory = UniqueFd(::fcntl(source.fd(), F_DUPFD_CLOEXEC, 0));
@@ -97,12 +125,27 @@ Result<std::shared_ptr<FrameWriteSession>> FrameWriters::make(Node& node, const 
       return codec::choose_params_by_trial(chosen.encode, chosen.hints, first);
     };
   }
-  return FrameWriteSession::make(std::move(*opening), parts_.services);
+  FRAMEFS_TRY(auto session, FrameWriteSession::make(std::move(*opening), parts_.services));
+  if (parts_.locator.nodes().held(node)) session->expect_removal();
+  return session;
 }
 
 Result<std::shared_ptr<FrameWriteSession>> FrameWriters::join(Node& node, const BackingFile& source,
                                                               const NewFile* new_file) const {
-  return parts_.sessions.open(file_key(node), [&] { return make(node, source, new_file); });
+  Blosc2Lock shared;
+  if (new_file == nullptr) {
+    auto locked = parts_.lock_files.share(node, source, true);
+    if (!locked && !has_refused_to_wait())
+      log().failure(parts_.locator.name_for_log(node), locked.error());
+    FRAMEFS_TRY(shared, std::move(locked));
+  }
+  return parts_.sessions.open(file_key(node), [&]() -> Result<WriteSessionTable::Session> {
+    // A session that owned the frame may have just ended.
+    if (new_file == nullptr && !shared.is_held()) {
+      FRAMEFS_TRY(shared, parts_.lock_files.share(node, source, true));
+    }
+    return make(node, source, new_file);
+  });
 }
 
 }  // namespace framefs::fs

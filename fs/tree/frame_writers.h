@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "fs/tree/lock_files.h"
 #include "fs/tree/node_locator.h"
 #include "fs/tree/open_containers.h"
 #include "fs/tree/open_file.h"
@@ -32,6 +33,7 @@ class FrameWriters {
   // Lifetime: all referenced objects outlive the `FrameWriters`.
   struct Parts {
     const NodeLocator& locator;
+    const LockFiles& lock_files;
     const OpenContainers& containers;
     const NewFramePolicy& new_frames;
     WriteSessionTable& sessions;
@@ -83,13 +85,17 @@ class FrameWriters {
     return done;
   }
 
+  [[nodiscard]] Log& log() const noexcept { return parts_.services.reads.log; }
   [[nodiscard]] WriteSessionTable& sessions() const noexcept { return parts_.sessions; }
 
  private:
   // `fd` is open in SOURCE.
   Result<Changing> begin_change(Node& node, WriteSessionTable::Session session, int fd) const;
-  Result<std::shared_ptr<FrameWriteSession>> make(Node& node, const BackingFile& source,
-                                                  const NewFile* new_file) const;
+  Result<std::shared_ptr<FrameWriteSession>> make(
+      Node& node, const BackingFile& source, const NewFile* new_file,
+      std::unique_ptr<FrameOwnership> ownership = nullptr) const;
+  Result<std::shared_ptr<FrameWriteSession>> make_successor(
+      Node& node, int fd, std::unique_ptr<FrameOwnership> ownership) const;
 
   const Parts parts_;
 };

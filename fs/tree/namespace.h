@@ -40,6 +40,7 @@ class Namespace {
     const NameMap& names;
     Log& log;
     const NewFramePolicy& new_frames;
+    const LockFiles& lock_files;
     const FrameWriters& writers;
     FileContents& contents;
   };
@@ -113,6 +114,8 @@ class Namespace {
   Status rename_source(const Member& moved, const Parent& to, const std::string& source_name,
                        unsigned flags);
   Status make_durable(const Member& moved);
+  struct Owned;
+  Result<Owned> own_replaced(const Member& target) const;
   Status replace(const Member& moved, const Member& target, const std::string& new_name);
   Status replace_elsewhere(const Member& moved, const Member& target,
                            const std::string& source_name);

@@ -40,6 +40,10 @@ Status Namespace::hold(const Member& member) {
   if (!fd) return system_error("open");
   parts_.locator.nodes().hold(file_key(found.entry), {parent.node, found.source_name},
                               std::make_shared<const UniqueFd>(std::move(fd)));
+  // A session that begins after this line sees the descriptor.
+  if (const auto session = parts_.writers.sessions().find(file_key(found.entry))) {
+    session->expect_removal();
+  }
   return {};
 }
 
@@ -169,6 +173,43 @@ Status Namespace::make_durable(const Member& moved) {
   return {};
 }
 
+// The ownership of a frame, by the session that writes it or without one.
+struct Namespace::Owned {
+  WriteSessionTable::Session session;
+  std::optional<FrameWriteSession::Change> change;
+  std::unique_ptr<FrameOwnership> ownership;
+};
+
+// No other program is in the middle of a change of a frame while it is replaced.
+Result<Namespace::Owned> Namespace::own_replaced(const Member& target) const {
+  const auto& [parent, found] = target;
+  Owned owned;
+  const bool is_frame = found.shown_as != ShownAs::itself && found.shown_as != ShownAs::container;
+  if (!is_frame) return owned;
+  owned.session = parts_.writers.sessions().find(file_key(found.entry));
+  if (owned.session) {
+    auto change = owned.session->begin_change();
+    if (change) {
+      owned.change.emplace(std::move(*change));
+      return owned;
+    }
+    if (!owned.session->is_lost()) return std::unexpected(change.error());
+  }
+  const int flags = is_sparse(found) ? O_RDONLY | O_DIRECTORY : O_RDWR | O_NONBLOCK;
+  auto file = std::make_shared<const UniqueFd>(
+      ::openat(parent.fd(), found.source_name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC));
+  if (!*file) return owned;  // a file that may not be changed can still be replaced
+  FRAMEFS_TRY(const auto st, stat_of(file->get()));
+  auto lock_file = is_sparse(found)
+                       ? parts_.lock_files.in(file->get(), kSparseLockFile, st)
+                       : parts_.lock_files.in(parent.fd(), lock_file_of(found.source_name), st);
+  const int fd = file->get();
+  owned.ownership = std::make_unique<FrameOwnership>(
+      FrameOwnership::Frame{.fd = fd, .keeper = std::move(file)}, std::move(lock_file));
+  FRAMEFS_CHECK(owned.ownership->take(FrameWriteSession::kPatience));
+  return owned;
+}
+
 Status Namespace::replace(const Member& moved, const Member& target, const std::string& new_name) {
   const auto& there = target.found;
   const bool is_directory = is_shown_directory(moved.found);
@@ -178,6 +219,7 @@ Status Namespace::replace(const Member& moved, const Member& target, const std::
   if (there.shown_as == ShownAs::container) return system_error_of(EPERM, "rename");
   FRAMEFS_TRY(const auto source_name, place_of(moved, target.parent, new_name, &there));
   FRAMEFS_CHECK(make_durable(moved));
+  FRAMEFS_TRY(const auto owned, own_replaced(target));
   FRAMEFS_CHECK(hold(target));
   Status done;
   if (source_name != there.source_name) {

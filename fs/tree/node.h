@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <ctime>
 #include <memory>
@@ -65,6 +66,13 @@ struct Node {
       timespec ctime{};
     };
     LastChange last_change;
+    // The lock file of the frame, as LockFiles found it last: whether there is one, its counter,
+    // and the content for which it was looked for.
+    bool has_lock_file = false;
+    std::uint64_t lock_counter = 0;
+    ContentId lock_looked_for;
+    // After a wait in vain for the lock file, readers do not wait until then.
+    std::chrono::steady_clock::time_point lock_busy_until;
   };
   Guarded<State> state;
 

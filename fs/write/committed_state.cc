@@ -74,6 +74,7 @@ Status CommittedState::learn(const FileReader& file, std::uint64_t header_len,
   FRAMEFS_CHECK(file.read_at(0, state.head));
   state.device = st.st_dev;
   state.inode = st.st_ino;
+  state.keeps_name = st.st_nlink > 0;
   state.header_len = header_len;
   state.tail = tail;
   const auto layers_at = state.head.size();
@@ -95,6 +96,8 @@ CommittedState::Head CommittedState::head() const {
 bool CommittedState::looks_like(const State& state, const Head& head, const struct stat& st) {
   const auto end = static_cast<std::uint64_t>(st.st_size);
   if (st.st_dev != state.device) return false;
+  // Another program has removed the file, or renamed another file over it.
+  if (state.keeps_name && st.st_nlink == 0) return false;
   const bool is_committed = head == state.head && st.st_ino == state.inode;
   const bool is_next = state.next && head == state.next->first && st.st_ino == state.next->second;
   if (is_next && state.next->second != state.inode) return true;  // its size is not known
@@ -190,6 +193,10 @@ void CommittedState::publish(const Head& head, const FileReader& file, codec::By
     }
     if (state.storing == 0) state.changed = st->st_mtim;
   });
+}
+
+void CommittedState::expect_removal() {
+  state_.with([](State& state) { state.keeps_name = false; });
 }
 
 void CommittedState::begin_truncate(std::uint64_t end) {

@@ -77,6 +77,9 @@ class CommittedState {
   void publish(const Head& head, const FileReader& file, codec::ByteRange tail,
                std::uint64_t tail_checksum);
 
+  // Before this call, holds() returns false when a file that had names has none left.
+  void expect_removal();
+
   // To be called before and after the file is truncated to `end`.
   void begin_truncate(std::uint64_t end);
   void truncated(const FileReader& file, std::uint64_t end);
@@ -89,6 +92,7 @@ class CommittedState {
     Head head{};
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
+    bool keeps_name = false;
     std::optional<std::pair<Head, std::uint64_t>> next;  // head and inode
     std::uint64_t header_len = 0;
     codec::ByteRange tail;

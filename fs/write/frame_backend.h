@@ -50,6 +50,10 @@ class FrameBackend {
   // changed the frame, the error is final: the frame then is_lost().
   // Errors: EIO for such a change; system.  Threads: any number, beside all others.
   virtual Status check_unchanged() = 0;
+  // To be called before this mount removes a name of the frame.  Otherwise check_unchanged() fails
+  // when the file has no name left: another program has removed or replaced it.  Threads: any
+  // number, beside all others.
+  virtual void expect_removal() {}
   // To be called after the times of content_fd() were set.  Threads: any number, beside all others.
   virtual void note_times() = 0;
 

@@ -94,7 +94,8 @@ Status FrameWriteSession::commit_locked(bool durably) {
     is_durable_ = true;
     return {};
   }
-  auto status = prepare_locked();
+  auto status = take_new_lock_file();
+  if (status) status = prepare_locked();
   if (status) status = backend_->sync();
   if (status) status = finish_locked(durably);
   // The next commit includes what this one could not store.
@@ -113,7 +114,9 @@ Result<std::optional<FrameWriteSession::Commit>> FrameWriteSession::begin_commit
   if (is_removed_) return std::nullopt;
   FRAMEFS_CHECK(backend_->check_usable());
   if (!is_changed()) return std::nullopt;
-  if (const auto prepared = prepare_locked(); !prepared) {
+  auto prepared = take_new_lock_file();
+  if (prepared) prepared = prepare_locked();
+  if (!prepared) {
     end_commit(false);
     return std::unexpected(note_lost(prepared).error());
   }
@@ -184,11 +187,12 @@ Result<bool> FrameWriteSession::may_want_compaction() {
 }
 
 Status FrameWriteSession::compact(bool always, const std::function<bool()>& is_ending) {
-  const auto change = begin_change(always ? kPatience : std::chrono::milliseconds(0));
+  const auto change =
+      always ? begin_change() : try_begin_change(std::chrono::milliseconds(0), nullptr);
   if (!change) {
-    // The other process compacts the frame if that is needed.
-    const bool is_busy = change.error().sys == EBUSY;
-    return is_busy && !always ? Status{} : std::unexpected(change.error());
+    // The other program compacts the frame if that is needed.
+    const bool is_others = change.error().sys == EBUSY || (is_lost() && !has_lost_bytes());
+    return is_others && !always ? Status{} : std::unexpected(change.error());
   }
   const auto hold = take_commit_lock();
   FRAMEFS_CHECK(commit_locked(false));

@@ -117,15 +117,33 @@ Result<FrameWriteSession::Opening> open_once(const WriteTarget& source, ContentI
 
 }  // namespace
 
+Result<std::unique_ptr<FrameOwnership>> ownership_of(WriteTarget& target) {
+  FrameOwnership::Frame frame;
+  if (target.file) {
+    frame = {target.file->fd(), target.file};
+  } else {
+    UniqueFd directory(::fcntl(target.directory.get(), F_DUPFD_CLOEXEC, 0));
+    if (!directory) return system_error("dup");
+    auto keeper = std::make_shared<const UniqueFd>(std::move(directory));
+    frame = {keeper->get(), keeper};
+  }
+  return std::make_unique<FrameOwnership>(std::move(frame), std::move(target.lock_file));
+}
+
 // The frame may look damaged for a moment while another writer changes it.
 Result<FrameWriteSession::Opening> open_for_writing_frame(WriteTarget source, ContentId content_id,
                                                           const codec::Limits& limits) {
   constexpr int kMaxAttempts = 8;
+  auto ownership = std::move(source.ownership);
+  if (!ownership) {
+    FRAMEFS_TRY(ownership, ownership_of(source));
+  }
   auto opened = open_once(source, content_id, limits);
   for (int i = 1; i < kMaxAttempts && !opened && opened.error().sys == ESTALE; ++i) {
     source.bytes = {};
     opened = open_once(source, content_id, limits);
   }
+  if (opened) opened->ownership = std::move(ownership);
   return opened;
 }
 
@@ -149,7 +167,7 @@ FrameWriteSession::FrameWriteSession(Opening opening, const WriteServices& servi
       backend_(std::move(opening.backend)),
       params_(opening.params),
       choose_params_(std::move(opening.choose_params)),
-      lock_(backend_->lock_fd()),
+      lock_(std::move(opening.ownership)),
       overlay_(std::in_place, services.overlay, opening.chunksize, opening.frame.nbytes(),
                std::move(opening.entries), opening.content_id) {
   overlay_.write([&](ChunkOverlay& overlay) {

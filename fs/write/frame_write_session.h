@@ -18,7 +18,7 @@
 #include "fs/write/chunk_overlay.h"
 #include "fs/write/chunk_writer.h"
 #include "fs/write/frame_backend.h"
-#include "fs/write/frame_lock.h"
+#include "fs/write/frame_ownership.h"
 #include "fs/write/overlay_frame.h"
 #include "fs/write/session_lock.h"
 
@@ -58,6 +58,7 @@ class FrameWriteSession {
     ChooseParams choose_params = nullptr;  // set for a new frame
     // The time of the last change that users see, if it is not that of the file.
     std::optional<timespec> ctime{};
+    std::unique_ptr<FrameOwnership> ownership = nullptr;  // made before the frame was read
   };
   // Errors: system.
   static Result<std::shared_ptr<FrameWriteSession>> make(Opening opening,
@@ -102,8 +103,19 @@ class FrameWriteSession {
   // How long a writer waits for another process.  The other process commits every few seconds.
   static constexpr std::chrono::milliseconds kPatience{15'000};
   // To be called before each change.  Only the first change since a commit has to wait.
-  // Errors: as check(); those of FrameLock::take().
-  Result<Change> begin_change(std::chrono::milliseconds patience = kPatience);
+  // If another program has changed the frame, and this session has nothing to commit, `successor`
+  // gets the ownership: the session that is opened next then cannot be overtaken again.
+  // Errors: as check(); those of FrameOwnership::take().
+  Result<Change> begin_change(std::chrono::milliseconds patience = kPatience,
+                              std::unique_ptr<FrameOwnership>* successor = nullptr);
+  // Whether this process owns the frame now.
+  [[nodiscard]] bool is_owned() const;
+  // To be called with the counter of the frame's lock file, by a thread that has locked it.  If
+  // another program has changed the frame since, the session is_lost().
+  void note_counter(std::uint64_t counter);
+  // To be called before this mount removes a name of the frame's file.  Otherwise a file without
+  // names means that another program has removed or replaced it.
+  void expect_removal() noexcept { backend_->expect_removal(); }
 
   // For views.  Views read it only within reading().
   [[nodiscard]] std::shared_ptr<const OverlayFrame> chunks() const noexcept {
@@ -240,6 +252,12 @@ class FrameWriteSession {
   FrameWriteSession(Opening opening, const WriteServices& services);
   Status note_lost(Status status);
   void end_change() noexcept;
+  Status take_ownership(std::chrono::milliseconds patience);
+  Result<Change> try_begin_change(std::chrono::milliseconds patience,
+                                  std::unique_ptr<FrameOwnership>* successor);
+  [[nodiscard]] std::optional<Change> join_change();
+  std::unique_ptr<FrameOwnership> give_away_ownership();
+  Status take_new_lock_file();
   void release_ownership() noexcept;
   [[nodiscard]] Result<bool> are_large(std::span<const codec::NamedContent> vlmetalayers) const;
   static Status check_size(const ChunkOverlay& overlay, std::uint64_t offset, std::uint64_t size);
@@ -276,7 +294,7 @@ class FrameWriteSession {
   std::uint64_t begun_commit_ = 0;              // begin_commit() has prepared it; 0: none
   std::uint64_t commits_begun_ = 0;
   // Guarded by `owning_` while the frame is not owned, by `ownership_` while it is.
-  FrameLock lock_;
+  std::unique_ptr<FrameOwnership> lock_;  // null after a session that is lost gave it away
   struct Ownership {
     bool is_owned = false;
     unsigned changers = 0;
@@ -296,7 +314,12 @@ struct WriteTarget {
   UniqueFd directory;                      // for a sparse frame
   std::string name;                        // for the log
   std::span<const std::byte> bytes{};      // all bytes of the file, if they are known
+  Blosc2Lock lock_file{};                  // the lock file of the frame
+  std::unique_ptr<FrameOwnership> ownership = nullptr;  // of an owner of the frame
 };
+
+// The ownership of the frame, not taken yet.  Moves `lock_file` out of the target.  Errors: system.
+Result<std::unique_ptr<FrameOwnership>> ownership_of(WriteTarget& target);
 
 // Errors: unsupported for frames whose chunks vary in size and for frames of the beta versions;
 // those of a damaged header or index; system.

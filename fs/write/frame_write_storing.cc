@@ -151,6 +151,7 @@ Result<bool> FrameWriteSession::flush_some(ChunkOverlay::Which which) {
   }
   if (is_removed_) return true;
   FRAMEFS_CHECK(backend_->check_usable());
+  FRAMEFS_CHECK(note_lost(take_new_lock_file()));
   auto frozen =
       overlay_.write([&](ChunkOverlay& overlay) { return overlay.freeze(which, kFlushedBytes); });
   if (frozen.empty()) return true;

@@ -51,6 +51,7 @@ Result<std::unique_ptr<SparseBackend>> SparseBackend::open(
   FRAMEFS_CHECK(made->state_.learn(*made->index_, header.header_len,
                                    {header.header_len, size - header.header_len}));
   if (!is_header_of(header, made->state_.head())) return changed_while_opening();
+  made->state_.expect_removal();  // each commit replaces the index file
   made->next_head_.resize(header.header_len);
   FRAMEFS_CHECK(made->index_->read_at(0, made->next_head_));
   made->cbytes_ = header.cbytes;

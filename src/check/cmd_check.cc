@@ -39,7 +39,7 @@ struct CheckCommand {
   TreeFilter filter;
   std::string out;
   bool repair = false;
-  bool may_replace = false;
+  RescueOptions rescue;
   bool json = false;
   bool verbose = false;
   bool quiet = false;
@@ -54,7 +54,8 @@ void add_options(CLI::App& app, CheckCommand& command) {
                "Save what is left of a damaged frame as a new frame, OUT; FRAME stays as it is");
   app.add_option("-o,--output", command.out, "The frame to make, or a directory for the frames")
       ->option_text("OUT");
-  app.add_flag("-f,--force", command.may_replace, "Replace existing frames");
+  app.add_flag("-f,--force", command.rescue.may_replace, "Replace existing frames");
+  app.add_flag("--locking", command.rescue.locking, kLockingHelp);
   app.add_option("--include", command.filter.include, "In directories, check only such names")
       ->allow_extra_args(false)
       ->option_text("GLOB");
@@ -224,7 +225,7 @@ class Check {
       return std::nullopt;
     }
     ProgressBar bar("searching", std::nullopt, command_.quiet);
-    const auto rescued = rescue_frame(path, to, command_.may_replace, [&](std::uint64_t done) {
+    const auto rescued = rescue_frame(path, to, command_.rescue, [&](std::uint64_t done) {
       bar.update(done);
       return !is_stopped();
     });

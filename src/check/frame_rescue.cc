@@ -58,8 +58,8 @@ Result<fs::UniqueFd> open_frame_file(const stdfs::path& from, bool is_sparse) {
 
 }  // namespace
 
-Result<Rescued> rescue_frame(const stdfs::path& from, const stdfs::path& to, bool may_replace,
-                             const codec::SalvageProgress& progress) {
+Result<Rescued> rescue_frame(const stdfs::path& from, const stdfs::path& to,
+                             const RescueOptions& options, const codec::SalvageProgress& progress) {
   const codec::Limits limits;
   std::error_code none;
   const bool is_sparse = stdfs::is_directory(from, none);
@@ -70,7 +70,8 @@ Result<Rescued> rescue_frame(const stdfs::path& from, const stdfs::path& to, boo
   Rescued rescued;
   if (!is_sparse) {
     FRAMEFS_TRY(rescued.plan, codec::plan_salvage(file, limits, progress));
-    FRAMEFS_TRY(auto target, ReplacementFile::create(to, may_replace));
+    FRAMEFS_TRY(auto target, ReplacementFile::create(to, options.may_replace));
+    target.replaces_frame(options.locking);
     FRAMEFS_TRY(rescued.length, codec::write_salvaged(rescued.plan, file, target.sink()));
     FRAMEFS_CHECK(target.publish(st));
     return rescued;
@@ -79,7 +80,8 @@ Result<Rescued> rescue_frame(const stdfs::path& from, const stdfs::path& to, boo
   const fs::ChunkFiles chunks(std::move(folder));
   const auto ids = chunk_numbers(from);
   FRAMEFS_TRY(rescued.plan, codec::plan_sparse_salvage(file, chunks, ids, limits, progress));
-  FRAMEFS_TRY(auto target, ReplacementFile::create(to, may_replace));
+  FRAMEFS_TRY(auto target, ReplacementFile::create(to, options.may_replace));
+  target.replaces_frame(options.locking);
   FRAMEFS_TRY(rescued.length, codec::write_salvaged(rescued.plan, chunks, target.sink()));
   FRAMEFS_CHECK(target.publish(S_ISREG(st.st_mode) ? std::optional(st) : std::nullopt));
   return rescued;

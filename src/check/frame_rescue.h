@@ -8,6 +8,11 @@
 
 namespace framefs {
 
+struct RescueOptions {
+  bool may_replace = false;
+  bool locking = false;  // create the lock file of a frame that is replaced
+};
+
 struct Rescued {
   codec::SalvagePlan plan;
   std::uint64_t length = 0;  // the size of the new frame's file
@@ -17,7 +22,7 @@ struct Rescued {
 // frame `to`.
 // Errors: those of plan_salvage() and ReplacementFile.
 codec::Result<Rescued> rescue_frame(const std::filesystem::path& from,
-                                    const std::filesystem::path& to, bool may_replace,
+                                    const std::filesystem::path& to, const RescueOptions& options,
                                     const codec::SalvageProgress& progress);
 
 }  // namespace framefs

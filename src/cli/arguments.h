@@ -12,6 +12,10 @@
 
 namespace framefs {
 
+// The help of --locking, which several commands have.
+inline constexpr const char* kLockingHelp =
+    "Create the lock file (.b2lock) of each frame that is changed";
+
 // Returns the options that a parser accepts.  They are the one definition of the options: the help,
 // the completions and the words of -o are made from them.
 CommandSyntax syntax_of(const CLI::App& app);

@@ -20,12 +20,14 @@ namespace {
 
 struct CompactCommand {
   std::vector<std::string> frames;
+  bool locking = false;
   bool verbose = false;
 };
 
 void add_options(CLI::App& app, CompactCommand& command) {
   app.add_option("FRAME", command.frames, "Frames: files, or directories of sparse frames")
       ->required();
+  app.add_flag("--locking", command.locking, kLockingHelp);
   app.add_flag("-v,--verbose", command.verbose,
                "Print the saved space, also where stderr is no terminal");
 }
@@ -54,7 +56,7 @@ int run_compact(std::span<const std::string> arguments) {
   // A signal takes effect after the current frame: a half-compacted frame takes more space.
   const HeldSignals signals;
   CollectedLog log;
-  FrameCompactor compactor(log.log());
+  FrameCompactor compactor(log.log(), command.locking);
   bool all = true;
   for (const auto& path : command.frames) {
     const auto saving = compactor.compact(path);

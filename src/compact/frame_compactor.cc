@@ -68,7 +68,8 @@ fs::Status set_times(int fd, const struct stat& st) {
 
 }  // namespace
 
-FrameCompactor::FrameCompactor(fs::Log& log) : log_(log), kit_(log, {}) {}
+FrameCompactor::FrameCompactor(fs::Log& log, bool creates_lock_file)
+    : log_(log), creates_lock_file_(creates_lock_file), kit_(log, {}) {}
 
 // The compacted frame keeps as many bytes of a chunk as the chunk's header states, so the stated
 // sizes must be right.
@@ -96,6 +97,11 @@ fs::Status FrameCompactor::check_chunks(const stdfs::path& path,
 fs::Result<FrameCompactor::Saving> FrameCompactor::compact(const stdfs::path& path) {
   FRAMEFS_TRY(auto source, open_source(path));
   const auto file = source.file;
+  source.lock_file = fs::Blosc2Lock(fs::lock_file_opener(path.string(), !file), creates_lock_file_);
+  // The frame is read as it will be compacted.
+  FRAMEFS_TRY(source.ownership, fs::ownership_of(source));
+  FRAMEFS_CHECK(source.ownership->take(fs::FrameWriteSession::kPatience));
+  source.ownership->forget_change();
   struct stat before{};
   if (file) {
     FRAMEFS_TRY(before, fs::stat_of(file->fd()));

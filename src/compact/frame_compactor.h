@@ -14,17 +14,19 @@ namespace framefs {
 // the file stay.
 class FrameCompactor {
  public:
-  explicit FrameCompactor(fs::Log& log);
+  // `creates_lock_file`: as for fs::Blosc2Lock.
+  FrameCompactor(fs::Log& log, bool creates_lock_file);
 
   struct Saving {
     std::uint64_t before = 0;  // bytes of the file
     std::uint64_t after = 0;
     bool is_sparse = false;  // a sparse frame: one file for each chunk, so no dead space
   };
-  // The frame stays complete and its content is the same at every moment, also after a failure.  No
-  // other process may write to the frame meanwhile.
-  // Errors: those of open_for_writing_frame(); the error of a chunk whose stored size cannot be
-  // relied on (the log then has the chunk's number); no_space, system.
+  // The frame stays complete and its content is the same at every moment, also after a failure.
+  // Other framefs processes, and programs that respect the frame's lock file, wait meanwhile; a
+  // change by any other program ends the compaction.
+  // Errors: those of open_for_writing_frame() and of FrameOwnership::take(); the error of a chunk
+  // whose stored size cannot be relied on (the log then has the chunk's number); no_space, system.
   fs::Result<Saving> compact(const std::filesystem::path& path);
 
  private:
@@ -32,6 +34,7 @@ class FrameCompactor {
                           const fs::FrameWriteSession::Opening& opening);
 
   fs::Log& log_;
+  const bool creates_lock_file_;
   fs::StandaloneWriteContext kit_;
 };
 

@@ -80,6 +80,7 @@ void add_write_options(CLI::App& app, MountCommand& command, Given& given) {
   app.add_option("--plain", write.plain_globs, "New files with such names stay uncompressed")
       ->allow_extra_args(false)
       ->option_text("GLOB");
+  app.add_flag("--locking", command.mount.locking, kLockingHelp);
   app.add_flag("--writeback", command.mount.writeback,
                "Let the kernel collect written data before it sends them");
   app.add_option("--overlay-size", write.overlay_bytes,

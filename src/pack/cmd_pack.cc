@@ -82,6 +82,7 @@ void add_options(CLI::App& app, PackCommand& command) {
       ->default_str("0");
   app.add_flag("-q,--quiet", options.quiet, "Show no progress bar");
   app.add_flag("-f,--force", options.may_replace, "Replace existing frames");
+  app.add_flag("--locking", options.locking, kLockingHelp);
 }
 
 bool is_stream(const std::string& out) {

@@ -195,6 +195,7 @@ Result<Packed> pack_file(const std::filesystem::path& from, const std::filesyste
     return pack_to_stream(input, stream.get(), from, options, pool);
   }
   FRAMEFS_TRY(auto file, ReplacementFile::create(to, options.may_replace));
+  file.replaces_frame(options.locking);
   FRAMEFS_TRY(const auto packed, pack_any(input, from, file.sink(), options, pool));
   if (options.verify && input.file()) {
     FRAMEFS_CHECK(verify_packed(file.temporary(), from, options));

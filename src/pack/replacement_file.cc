@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "src/pack/replaced_frame.h"
+
 namespace framefs {
 namespace {
 
@@ -97,6 +99,10 @@ fs::Status ReplacementFile::take_name() {
   const auto* to = target_.c_str();
   if (may_replace_) {
     FRAMEFS_CHECK(check_replaceable(target_));
+    std::unique_ptr<fs::FrameOwnership> owned;
+    if (creates_lock_file_) {
+      FRAMEFS_TRY(owned, own_replaced_frame(target_, *creates_lock_file_));
+    }
     if (::rename(from, to) != 0) return fs::system_error("rename");
     return {};
   }

@@ -35,13 +35,17 @@ class ReplacementFile {
   ReplacementFile& operator=(ReplacementFile&&) = delete;
   ~ReplacementFile();
 
+  // To be called if a frame may be replaced: publish() then waits for programs that change it.
+  // `creates_lock_file`: as for fs::Blosc2Lock.
+  void replaces_frame(bool creates_lock_file) noexcept { creates_lock_file_ = creates_lock_file; }
+
   [[nodiscard]] fs::FileSink& sink() noexcept { return *sink_; }
   // The name that the file has until publish().
   [[nodiscard]] const std::filesystem::path& temporary() const noexcept { return temporary_; }
 
   // Gives the file its name.  After a success, the file survives a power loss.  Takes mode and
   // time of modification from `like`; without `like`, uses those of any new file.
-  // Errors: as create(); no_space.
+  // Errors: as create(); no_space; after replaces_frame(), those of own_replaced_frame().
   fs::Status publish(const std::optional<struct stat>& like);
 
  private:
@@ -53,6 +57,7 @@ class ReplacementFile {
   std::filesystem::path temporary_;
   std::unique_ptr<fs::FileSink> sink_;  // null after publish() or a move
   bool may_replace_;
+  std::optional<bool> creates_lock_file_;  // set if a frame may be replaced
 };
 
 }  // namespace framefs

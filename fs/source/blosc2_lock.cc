@@ -1,0 +1,170 @@
+#include "fs/source/blosc2_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <memory>
+#include <string_view>
+#include <thread>
+
+#include "codec/core/byte_reader.h"
+#include "codec/core/byte_writer.h"
+#include "fs/core/file_sink.h"
+#include "fs/core/interrupt.h"
+
+namespace framefs::fs {
+namespace {
+
+constexpr std::string_view kSuffix = ".b2lock";
+constexpr std::uint64_t kCounterAt = 8;
+
+constexpr std::chrono::milliseconds kFirstPause{1};
+constexpr std::chrono::milliseconds kLongestPause{20};
+
+using CounterBytes = std::array<std::byte, sizeof(std::uint64_t)>;
+
+Result<std::uint64_t> read_counter(int fd) {
+  CounterBytes bytes{};
+  const auto read = read_fully(fd, kCounterAt, bytes);
+  if (read) return codec::load_le<std::uint64_t>(bytes.data());
+  if (read.error().kind == Errc::truncated) return 0;  // no change yet
+  return std::unexpected(read.error());
+}
+
+Status write_counter(int fd, std::uint64_t counter) {
+  CounterBytes bytes{};
+  codec::store_le(bytes.data(), counter);
+  return write_fully(fd, kCounterAt, bytes);
+}
+
+bool is_no_file(const Error& error) {
+  // A link, a directory or a socket of that name is no lock file: the library cannot open it.
+  constexpr std::array kNone = {ENOENT, ENOTDIR, ELOOP, EISDIR, ENXIO, ENAMETOOLONG, EXDEV};
+  return error.kind == Errc::system && std::ranges::find(kNone, error.sys) != kNone.end();
+}
+
+bool is_denied(const Error& error) {
+  return error.kind == Errc::system &&
+         (error.sys == EACCES || error.sys == EPERM || error.sys == EROFS);
+}
+
+// Returns nothing where there is no lock file.
+Result<UniqueFd> open_existing(const Blosc2Lock::Open& open, int flags) {
+  auto fd = open(flags | O_NOFOLLOW | O_NONBLOCK);
+  if (!fd && is_no_file(fd.error())) return UniqueFd();
+  if (!fd) return fd;
+  FRAMEFS_TRY(const auto st, stat_of(fd->get()));
+  if (!S_ISREG(st.st_mode)) return UniqueFd();
+  return fd;
+}
+
+enum class Attempt : std::uint8_t { taken, busy, removed, unsupported };
+
+Attempt try_lock(int fd, int operation) {
+  while (::flock(fd, operation | LOCK_NB) != 0) {
+    if (errno == EINTR) continue;
+    return errno == EWOULDBLOCK ? Attempt::busy : Attempt::unsupported;
+  }
+  // A program that removes a frame removes the lock file too, and the next frame of that name gets
+  // another.
+  const auto st = stat_of(fd);
+  return st && st->st_nlink == 0 ? Attempt::removed : Attempt::taken;
+}
+
+}  // namespace
+
+Status Blosc2Lock::lock(int flags, int operation, std::chrono::milliseconds patience,
+                        const IsOver& is_over) {
+  release();
+  counter_ = 0;
+  if (!open_) return {};
+  const auto end = std::chrono::steady_clock::now() + patience;
+  UniqueFd file;
+  for (auto pause = kFirstPause;; pause = std::min(pause * 2, kLongestPause)) {
+    if (!file) {
+      FRAMEFS_TRY(file, open_existing(open_, flags));
+    }
+    if (!file) return {};
+    const auto attempt = try_lock(file.get(), operation);
+    if (attempt == Attempt::unsupported) return {};
+    if (attempt == Attempt::taken) break;
+    if (attempt == Attempt::removed) file = UniqueFd();
+    if (is_over && is_over()) return {};
+    if (interrupted()) return system_error_of(EINTR, "lock");
+    if (std::chrono::steady_clock::now() >= end) {
+      return system_error_of(EBUSY, "a program with the Blosc2 library has locked the frame");
+    }
+    std::this_thread::sleep_for(pause);
+  }
+  FRAMEFS_TRY(counter_, read_counter(file.get()));
+  file_ = std::move(file);
+  return {};
+}
+
+Status Blosc2Lock::share(std::chrono::milliseconds patience, const IsOver& is_over) {
+  const auto locked = lock(O_RDONLY, LOCK_SH, patience, is_over);
+  // The frame may be read although its lock file may not.
+  if (!locked && is_denied(locked.error())) return {};
+  return locked;
+}
+
+Status Blosc2Lock::own(std::chrono::milliseconds patience) {
+  const auto locked = lock(creates_ ? O_RDWR | O_CREAT : O_RDWR, LOCK_EX, patience, nullptr);
+  if (!locked && is_denied(locked.error())) {
+    return system_error_of(EACCES, "the frame's lock file (.b2lock) cannot be written");
+  }
+  FRAMEFS_CHECK(locked);
+  if (!is_held()) return {};
+  // This comes before the change itself: the next program with the lock must not trust what it
+  // knows of the frame, even if the change ends halfway.
+  const auto advanced = write_counter(file_.get(), counter_ + 1);
+  if (!advanced) release();
+  return advanced;
+}
+
+std::uint64_t Blosc2Lock::peek() const {
+  if (!open_) return 0;
+  const auto file = open_existing(open_, O_RDONLY);
+  if (!file || !*file) return 0;
+  return read_counter(file->get()).value_or(0);
+}
+
+std::string lock_file_of(const std::string& name) { return name + std::string(kSuffix); }
+
+std::string lock_file_of(const std::string& path, bool is_sparse) {
+  return is_sparse ? path + "/" + kSparseLockFile : lock_file_of(path);
+}
+
+Result<UniqueFd> open_lock_file(int directory, const std::string& name, int flags,
+                                const struct stat& frame) {
+  const bool may_create = (flags & O_CREAT) != 0;
+  flags = (flags & ~O_CREAT) | O_CLOEXEC;
+  while (true) {
+    UniqueFd fd(::openat(directory, name.c_str(), flags));
+    if (fd) return fd;
+    if (errno != ENOENT || !may_create) return system_error("open");
+    constexpr mode_t kReadAndWrite = 0666;
+    const mode_t mode = frame.st_mode & kReadAndWrite;
+    fd = UniqueFd(::openat(directory, name.c_str(), flags | O_CREAT | O_EXCL, mode));
+    if (!fd && errno == EEXIST) continue;
+    if (!fd) return system_error("open");
+    // Only root may give a file away.  Programs of the frame's owner have to open it too.
+    static_cast<void>(::fchown(fd.get(), frame.st_uid, frame.st_gid));
+    if (::fchmod(fd.get(), mode) != 0) return system_error("chmod");
+    return fd;
+  }
+}
+
+Blosc2Lock::Open lock_file_opener(const std::string& path, bool is_sparse) {
+  return [path, name = lock_file_of(path, is_sparse)](int flags) -> Result<UniqueFd> {
+    struct stat st{};
+    if (::stat(path.c_str(), &st) != 0) return system_error("stat");
+    return open_lock_file(AT_FDCWD, name, flags, st);
+  };
+}
+
+}  // namespace framefs::fs

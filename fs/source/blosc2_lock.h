@@ -1,0 +1,76 @@
+#pragma once
+
+#include <sys/stat.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "fs/core/file.h"
+
+namespace framefs::fs {
+
+// The lock file by which programs that use the Blosc2 library share a frame: `x.b2frame.b2lock`
+// beside a file, `.b2lock` in the directory of a sparse frame.  It is locked by flock(2), and holds
+// a counter that every change of the frame advances.  Programs that do not ask for it are not kept
+// out.  Where there is no lock file, taking the lock succeeds and gives no protection.
+// Source: file locks.
+// Threads: one at a time.
+class Blosc2Lock {
+ public:
+  // Opens the lock file; `flags` are those of open(2).  Errors: system; ENOENT if there is none.
+  using Open = std::function<Result<UniqueFd>(int flags)>;
+  // Whether the caller does not need the lock any more.
+  using IsOver = std::function<bool()>;
+
+  // A lock that is never held.
+  Blosc2Lock() = default;
+  // With `creates`, own() creates the lock file where there is none.
+  explicit Blosc2Lock(Open open, bool creates = false)
+      : open_(std::move(open)), creates_(creates) {}
+  Blosc2Lock(Blosc2Lock&&) noexcept = default;
+  Blosc2Lock& operator=(Blosc2Lock&&) noexcept = default;
+  ~Blosc2Lock() = default;
+
+  // Takes the lock together with other readers.  Succeeds without the lock if `is_over` returns
+  // true during the wait, or if the lock file may not be read.
+  // Errors: EBUSY if a program still changes the frame after `patience`; EINTR if the caller has
+  // given up; system.
+  Status share(std::chrono::milliseconds patience, const IsOver& is_over = nullptr);
+  // Takes the lock alone and advances the counter.
+  // Errors: as share(); EACCES if the lock file may not be written.
+  Status own(std::chrono::milliseconds patience);
+  void release() noexcept { file_ = UniqueFd(); }
+  [[nodiscard]] bool is_held() const noexcept { return static_cast<bool>(file_); }
+
+  // The counter when the lock was taken last, before own() advanced it; 0 without a lock file.
+  [[nodiscard]] std::uint64_t counter() const noexcept { return counter_; }
+  // The counter as it is now, which may be changing; 0 without a lock file.
+  [[nodiscard]] std::uint64_t peek() const;
+
+ private:
+  // Closing the descriptor releases the lock: no other descriptor shares its description.
+  Status lock(int flags, int operation, std::chrono::milliseconds patience, const IsOver& is_over);
+
+  Open open_;
+  bool creates_ = false;
+  UniqueFd file_;
+  std::uint64_t counter_ = 0;
+};
+
+// The name of a sparse frame's lock file, in the frame's directory.
+inline constexpr const char* kSparseLockFile = ".b2lock";
+// The name of a file's lock file, in the same directory.
+std::string lock_file_of(const std::string& name);
+// The path of a frame's lock file.
+std::string lock_file_of(const std::string& path, bool is_sparse);
+
+// Opens the lock file `name` in `directory`, for Blosc2Lock::Open.  A new lock file gets the
+// owner and the rights of the frame, `frame`: programs that may open the frame may lock it.
+Result<UniqueFd> open_lock_file(int directory, const std::string& name, int flags,
+                                const struct stat& frame);
+// The same for the frame at a path, for programs without a mount.
+Blosc2Lock::Open lock_file_opener(const std::string& path, bool is_sparse);
+
+}  // namespace framefs::fs

@@ -1,0 +1,134 @@
+#include "fs/tree/lock_files.h"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "fs/core/may_wait.h"
+
+namespace framefs::fs {
+namespace {
+
+// How long a reader waits for a program that changes the frame.
+constexpr std::chrono::milliseconds kPatience{15'000};
+// How long readers do not wait after such a wait in vain.
+constexpr std::chrono::milliseconds kAfterWait{1'000};
+
+using Clock = std::chrono::steady_clock;
+
+// Only frames and containers have lock files.
+bool may_have_lock_file(const Node& node) {
+  return node.key.has_view() || node.key.shown_as == ShownAs::container;
+}
+
+// Forgets what is known of a node's content: another program has changed it, perhaps within the
+// granularity of the file's times.
+void drop_content(Node& node, std::uint64_t counter) {
+  std::shared_ptr<const View> dropped;  // destroyed after the lock
+  node.state.with([&](Node::State& state) {
+    if (std::exchange(state.lock_counter, counter) == counter) return;
+    state.content_id = {};
+    state.kernel_pages = {};
+    dropped = std::move(state.view);
+  });
+}
+
+}  // namespace
+
+// Opens the lock file of the frame at a path in SOURCE.
+Result<UniqueFd> LockFiles::open(const std::string& frame, bool is_sparse, int flags) const {
+  const auto& root = locator_.root();
+  const auto path = lock_file_of(frame, is_sparse);
+  if ((flags & O_CREAT) == 0) return root.open(path, flags);
+  const auto slash = path.rfind('/');
+  const auto directory = slash == std::string::npos ? "." : path.substr(0, slash);
+  FRAMEFS_TRY(const auto in, root.open(directory, O_PATH | O_DIRECTORY));
+  FRAMEFS_TRY(const auto file, root.open(frame, O_PATH | O_NOFOLLOW));
+  FRAMEFS_TRY(const auto st, stat_of(file.get()));
+  return open_lock_file(in.get(), path.substr(slash + 1), flags, st);
+}
+
+Blosc2Lock LockFiles::of(const Node& node, bool is_sparse) const {
+  const auto& nodes = locator_.nodes();
+  return Blosc2Lock(
+      [this, known = nodes.find(node.key), path = nodes.path_of(node), is_sparse](int flags) {
+        return open(known ? locator_.nodes().path_of(*known) : path, is_sparse, flags);
+      },
+      creates_);
+}
+
+Blosc2Lock LockFiles::in(int directory, const std::string& name, const struct stat& frame) const {
+  return Blosc2Lock(
+      [directory, name, frame](int flags) { return open_lock_file(directory, name, flags, frame); },
+      creates_);
+}
+
+Result<Blosc2Lock> LockFiles::share(Node& node, const BackingFile& source, bool always) const {
+  if (!may_have_lock_file(node)) return Blosc2Lock();
+  ContentId content;
+  const bool is_needed = node.state.with([&](const Node::State& state) {
+    content = state.content_id;
+    return state.has_lock_file || state.lock_looked_for != content || always;
+  });
+  if (!is_needed) return Blosc2Lock();
+  const auto owns_frame = [&] {
+    const auto session = sessions_.find(file_key(node));
+    return session && session->is_owned();
+  };
+  if (owns_frame()) return Blosc2Lock();
+  Blosc2Lock lock(
+      [&](int flags) { return open(locator_.nodes().path_of(node), source.is_sparse(), flags); });
+  bool is_owner = false;
+  const auto is_over = [&] { return is_owner = owns_frame(); };
+  // The kernel repeats a read that failed, page by page.
+  const bool is_busy = node.state.with(
+      [](const Node::State& state) { return Clock::now() < state.lock_busy_until; });
+  const bool waits = may_wait() && !is_busy;
+  const auto shared = lock.share(waits ? kPatience : std::chrono::milliseconds(0), is_over);
+  if (!shared && shared.error().sys == EBUSY) {
+    if (!may_wait() && !is_busy) return std::unexpected(would_wait().error());
+    if (waits) {
+      node.state.with(
+          [](Node::State& state) { state.lock_busy_until = Clock::now() + kAfterWait; });
+    }
+  }
+  FRAMEFS_CHECK(shared);
+  node.state.with([&](Node::State& state) {
+    state.has_lock_file = lock.is_held() || is_owner;
+    state.lock_looked_for = content;
+  });
+  if (!lock.is_held()) return lock;
+  drop_content(node, lock.counter());
+  if (node.key.is_member()) {
+    const auto host = locator_.nodes().container_of(node);
+    if (host) drop_content(*host, lock.counter());
+  }
+  if (const auto session = sessions_.find(file_key(node))) session->note_counter(lock.counter());
+  return lock;
+}
+
+bool LockFiles::is_due(const Node& node) {
+  if (!may_have_lock_file(node)) return false;
+  return node.state.with(
+      [](const Node::State& state) { return state.lock_looked_for != state.content_id; });
+}
+
+bool LockFiles::has_appeared(Node& node, const BackingFile& source) const {
+  if (!may_have_lock_file(node)) return false;
+  const auto st = source.content_stat();
+  if (!st) return false;
+  const auto now = identity_of(*st);
+  const bool is_same =
+      node.state.with([&](const Node::State& state) { return state.identity == now; });
+  if (is_same) return false;
+  const auto file =
+      open(locator_.nodes().path_of(node), source.is_sparse(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  if (!file) return false;
+  node.state.with([](Node::State& state) { state.has_lock_file = true; });
+  return true;
+}
+
+}  // namespace framefs::fs

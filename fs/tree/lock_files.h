@@ -1,0 +1,52 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "fs/source/blosc2_lock.h"
+#include "fs/tree/node_locator.h"
+#include "fs/write/write_session_table.h"
+
+namespace framefs::fs {
+
+// The lock files of the frames and containers of a mount.
+// Threads: any number.
+class LockFiles {
+ public:
+  // Lifetime: all referenced objects outlive the `LockFiles`.
+  LockFiles(const NodeLocator& locator, const WriteSessionTable& sessions, bool creates)
+      : locator_(locator), sessions_(sessions), creates_(creates) {}
+
+  // The lock of a node's frame, for a writer.  It follows the node when that is renamed.
+  [[nodiscard]] Blosc2Lock of(const Node& node, bool is_sparse) const;
+  // The lock of the frame `frame` with the lock file `name` in a directory that is open in SOURCE.
+  // Lifetime: the directory stays open.
+  [[nodiscard]] Blosc2Lock in(int directory, const std::string& name,
+                              const struct stat& frame) const;
+
+  // Locks the frame of a node for one read, if it has a lock file and this mount does not own the
+  // frame.  `source` is the node's open backing file.  After a change by another program, the next
+  // view of the node is a new one.
+  // Looks for a lock file where the node's content is new, or `always`; see also has_appeared().
+  // Errors: EBUSY if a program changes the frame for too long; EINTR; system.
+  [[nodiscard]] Result<Blosc2Lock> share(Node& node, const BackingFile& source,
+                                         bool always = false) const;
+  // Whether the node had a lock file when share() looked for it last.
+  [[nodiscard]] static bool has_lock_file(const Node& node) {
+    return node.state.with([](const Node::State& state) { return state.has_lock_file; });
+  }
+  // Whether share() should be called once more, because the node's content is new.
+  [[nodiscard]] static bool is_due(const Node& node);
+  // For a read without the lock: whether another program changed the frame meanwhile and has a lock
+  // file by now.
+  [[nodiscard]] bool has_appeared(Node& node, const BackingFile& source) const;
+
+ private:
+  [[nodiscard]] Result<UniqueFd> open(const std::string& frame, bool is_sparse, int flags) const;
+
+  const NodeLocator& locator_;
+  const WriteSessionTable& sessions_;
+  const bool creates_;
+};
+
+}  // namespace framefs::fs

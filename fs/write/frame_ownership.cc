@@ -1,0 +1,38 @@
+#include "fs/write/frame_ownership.h"
+
+#include <algorithm>
+
+namespace framefs::fs {
+
+using Clock = std::chrono::steady_clock;
+
+Status FrameOwnership::own_lock_file(std::chrono::milliseconds patience) {
+  FRAMEFS_CHECK(lock_file_.own(patience));
+  if (!lock_file_.is_held()) return {};
+  if (lock_file_.counter() != known_counter_) is_overtaken_ = true;
+  known_counter_ = lock_file_.counter() + 1;
+  return {};
+}
+
+Status FrameOwnership::take(std::chrono::milliseconds patience) {
+  if (is_held()) return {};
+  const auto end = Clock::now() + patience;
+  is_overtaken_ = false;
+  FRAMEFS_CHECK(frame_lock_.take(patience));
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now());
+  auto owned = own_lock_file(std::max(left, std::chrono::milliseconds(0)));
+  if (!owned) frame_lock_.release();
+  return owned;
+}
+
+Status FrameOwnership::take_new_lock_file(std::chrono::milliseconds patience) {
+  if (lock_file_.is_held()) return {};
+  return own_lock_file(patience);
+}
+
+void FrameOwnership::release() noexcept {
+  lock_file_.release();
+  frame_lock_.release();
+}
+
+}  // namespace framefs::fs
