@@ -37,7 +37,7 @@ class ChunkReader {
   BlockDecoder decoder_;
   std::vector<std::byte> stored_;
   std::vector<std::byte> first_block_;
-  std::vector<std::byte> partial_;  // a block of which only a part was asked for
+  std::vector<std::byte> partial_;  // a block of which a caller wanted only a part
   std::optional<BlockIndex> partial_block_;
 };
 

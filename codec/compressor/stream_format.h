@@ -23,7 +23,8 @@ enum class CodecFormat : std::uint8_t {
 
 const char* codec_format_name(CodecFormat format) noexcept;
 
-// Ids of the plugin codecs that framefs decodes.  Source: format ids; codecs-registry.h.
+// Ids of the plugin codecs that framefs decodes.  Source: chunk format, "Plugin codecs";
+// codecs-registry.h.
 inline constexpr std::uint8_t kCodecNdlz = 32;
 inline constexpr std::uint8_t kCodecZfpAccuracy = 33;
 inline constexpr std::uint8_t kCodecZfpPrecision = 34;

@@ -15,7 +15,7 @@ namespace framefs::codec {
 
 // The tree of directories and files that a list of paths implies.  A directory exists because some
 // path leads through it.  If a path is both a file and a directory, the tree has the directory;
-// conflicts() lists the file, and the caller shows it under another name.
+// conflicts() lists the file, which the caller reports.
 // Immutable after make(); any number of threads may use it.
 class ContainerTree {
  public:

@@ -23,8 +23,8 @@ constexpr std::size_t kMaxDepth = 16;
 //    ^ depth 1     ^ depth 2 ^ depth 3
 class EmbedMapVisitor : public msgpack::null_visitor {
  public:
-  EmbedMapVisitor(std::uint64_t store_bytes, const ContainerLimits& limits)
-      : store_bytes_(store_bytes), limits_(limits) {}
+  EmbedMapVisitor(std::uint64_t container_bytes, const ContainerLimits& limits)
+      : container_bytes_(container_bytes), limits_(limits) {}
 
   [[nodiscard]] const Error& error() const { return error_; }
   [[nodiscard]] bool has_map() const { return has_map_; }
@@ -150,7 +150,8 @@ class EmbedMapVisitor : public msgpack::null_visitor {
     const bool has_place = offset_ && length_;
     if (has_urlbase_ || (has_path_ && !has_place)) {
       node.form = EmbedForm::remote;
-    } else if (has_place && *offset_ <= store_bytes_ && *length_ <= store_bytes_ - *offset_) {
+    } else if (has_place && *offset_ <= container_bytes_ &&
+               *length_ <= container_bytes_ - *offset_) {
       node.form = EmbedForm::embedded;
       node.frame = {*offset_, *length_};
     } else {
@@ -160,7 +161,7 @@ class EmbedMapVisitor : public msgpack::null_visitor {
     return true;
   }
 
-  const std::uint64_t store_bytes_;
+  const std::uint64_t container_bytes_;
   const ContainerLimits limits_;
   EmbedMap map_;
   Error error_;
@@ -181,9 +182,9 @@ class EmbedMapVisitor : public msgpack::null_visitor {
 
 }  // namespace
 
-Result<EmbedMap> parse_embed_map(std::span<const std::byte> metadata, std::uint64_t store_bytes,
+Result<EmbedMap> parse_embed_map(std::span<const std::byte> metadata, std::uint64_t container_bytes,
                                  const ContainerLimits& limits) {
-  EmbedMapVisitor visitor(store_bytes, limits);
+  EmbedMapVisitor visitor(container_bytes, limits);
   // char may alias any object.
   const auto* const bytes = reinterpret_cast<const char*>(metadata.data());
   std::size_t end = 0;

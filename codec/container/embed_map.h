@@ -31,11 +31,11 @@ struct EmbedMap {
 };
 
 // Parses the decoded vl-metalayer "estore_metadata" of an embedded container (.b2e).  It maps keys
-// to ranges of the decoded bytes of the container's frame, which has `store_bytes` of them.
+// to ranges of the decoded bytes of the container's frame, which has `container_bytes` of them.
 // Errors: truncated, bad_field, over_limit, with offsets in `metadata`.  An error in a single node
 // makes only that node damaged.
-// Source: container format, "Embedded stores"; MessagePack specification.
-Result<EmbedMap> parse_embed_map(std::span<const std::byte> metadata, std::uint64_t store_bytes,
+// Source: container format, "Embedded containers"; MessagePack specification.
+Result<EmbedMap> parse_embed_map(std::span<const std::byte> metadata, std::uint64_t container_bytes,
                                  const ContainerLimits& limits);
 
 }  // namespace framefs::codec

@@ -39,8 +39,8 @@ class ZipDirectory {
   // archive; errors of `archive`.
   static Result<ZipDirectory> read(const ByteSource& archive, const ContainerLimits& limits);
 
-  // In the order of the directory.  Of several members with one name, the last one counts, as in
-  // other ZIP readers.
+  // In the order of the directory.  If several members have the same name, the last one counts, as
+  // in other ZIP readers.
   [[nodiscard]] const std::vector<ZipMember>& members() const noexcept { return members_; }
 
   // The number of entries that were left out because is_container_path() refuses their name.

@@ -23,24 +23,25 @@ class ByteSource {
   // Errors: truncated where the source ends before `out` does (`at` = offset); system.
   virtual Status read_at(std::uint64_t offset, std::span<std::byte> out) const = 0;
 
-  // One of several reads that are asked for together.
+  // One of the reads of a read_ranges().
   struct Read {
     std::uint64_t offset = 0;
     std::span<std::byte> out;
   };
-  // All of `reads`, as read_at() each; a source for which that is quicker brings them at once.
-  // Errors: the first one that hit; what `out` holds is then unspecified.
+  // Performs all of `reads`, each as by read_at().  A source may fetch their bytes concurrently.
+  // Errors: that of one failed read; the content of all `out` is then unspecified.
   virtual Status read_ranges(std::span<const Read> reads) const {
     for (const auto& read : reads) FRAMEFS_CHECK(read_at(read.offset, read.out));
     return {};
   }
 
-  // Whether a read may take as long as a network takes.  Shared threads, such as those that decode,
-  // then do not read: their caller reads all stored bytes before, by one read_ranges().
+  // Whether a read may wait for a network.  Shared threads, such as those that decode, must not
+  // read from such a source: their caller reads all stored bytes first, by one read_ranges().
   [[nodiscard]] virtual bool is_far() const noexcept { return false; }
 
-  // Says that these ranges will be read soon, one after the other.  A far source brings them now,
-  // all at once, so that the reads need not wait for a round trip each; others do nothing.
+  // Announces that these ranges will be read soon, one after the other.  A far source fetches them
+  // now, all at once, so that the reads do not wait for a round trip each.  Other sources do
+  // nothing.
   virtual void expect(std::span<const ByteRange> ranges) const { static_cast<void>(ranges); }
 
   // The current size in bytes.  It may change between calls if other processes write to the file.

@@ -5,7 +5,7 @@
 
 namespace framefs::codec {
 
-// The format's own maxima.  Source: format limits, blosc2.h (BLOSC2_MAX_BUFFERSIZE, MAXBLOCKSIZE,
+// The format's own maxima.  Source: blosc2.h (BLOSC2_MAX_BUFFERSIZE, MAXBLOCKSIZE,
 // BLOSC2_MAX_METALAYERS, BLOSC2_MAX_VLMETALAYERS, BLOSC2_METALAYER_NAME_MAXLEN); b2nd.h
 // (B2ND_MAX_DIM, 8 before release 2.21.3).
 inline constexpr std::uint32_t kMaxChunkBytes = 2147483615;

@@ -9,14 +9,14 @@
 
 namespace framefs::codec {
 
-// The cost that one request may have.  A few hundred bytes of a stranger's file can stand for
-// gigabytes of decoded blocks.  So each request has a budget, which also asks now and then whether
-// anybody still waits for the result.
+// Limits the work of one request.  A few hundred bytes of an untrusted file can stand for gigabytes
+// of decoded blocks.  The budget also asks at intervals whether a caller still waits for the
+// result.
 // Threads: any number, which share the budget.
 class WorkBudget {
  public:
   // Units: decoded bytes, or steps that take as long as decoding a byte.
-  // `is_wanted` says whether somebody still waits for the result; it may be called by any thread.
+  // `is_wanted` returns whether a caller still waits for the result; any thread may call it.
   WorkBudget(std::uint64_t units, std::function<bool()> is_wanted)
       : left_(units), is_wanted_(std::move(is_wanted)) {}
   WorkBudget(const WorkBudget&) = delete;
@@ -27,7 +27,7 @@ class WorkBudget {
   // The error of a spend() that failed.
   Status check() const;
   void allow(std::uint64_t units) { left_.fetch_add(units, std::memory_order_relaxed); }
-  // Whether nobody waits for the result any more.
+  // Whether no caller waits for the result any more.
   [[nodiscard]] bool is_cancelled();
 
  private:
@@ -39,18 +39,18 @@ class WorkBudget {
   const std::function<bool()> is_wanted_;
 };
 
-// The budget of the request for which the calling thread works; null where nobody has set one: then
-// work is not bounded.  It is a property of the thread, because work is spent below interfaces that
-// know of no requests, such as ByteSource.
+// The budget of the request for which the calling thread works; null if no WorkScope has set one:
+// the work is then unlimited.  It is a property of the thread, because work is spent below
+// interfaces that know of no requests, such as ByteSource.
 [[nodiscard]] WorkBudget* current_work_budget() noexcept;
 
 // Spends from current_work_budget().  Errors: those of is_work_error().
 Status spend_work(std::uint64_t units);
 
-// Whether current_work_budget() has been exceeded or cancelled: for those who have gone on without
-// what failed.  Errors: those of is_work_error().
+// The error of current_work_budget() if it is exceeded or cancelled.  For callers that have ignored
+// the failure of a part of their work.  Errors: those of is_work_error().
 Status check_work();
-// Adds to current_work_budget(), which is made before it is known what is asked for.
+// Adds to current_work_budget().  The budget is made before the size of the request is known.
 void allow_work(std::uint64_t units);
 
 // Sets current_work_budget() until it is destroyed.  Lifetime: `budget` outlives it.
@@ -65,8 +65,8 @@ class WorkScope {
   WorkBudget* const before_;
 };
 
-// Errors of the request, and of no file: it was interrupted (system, EINTR), or would have cost too
-// much (over_limit).  Another request for the same bytes may succeed.
+// Whether an error belongs to the request and not to a file: the request was interrupted (system,
+// EINTR), or exceeded its budget (over_limit).  Another request for the same bytes may succeed.
 [[nodiscard]] bool is_work_error(const Error& error) noexcept;
 [[nodiscard]] bool is_interrupt(const Error& error) noexcept;
 std::unexpected<Error> interrupted() noexcept;

@@ -9,7 +9,7 @@ namespace framefs::codec {
 // a single ByteSource.  Each chunk of a sparse frame is a file named after a 32-bit id.  The file
 // of an id begins at address chunk_file_at(id); addresses after the end of a file have no bytes.  A
 // chunk always fits in its part of the address space, because its size is a signed 32-bit number.
-// Source: sparse frame format; chunk format, "cbytes".
+// Source: frame format, "Sparse frames"; chunk format, "cbytes".
 inline constexpr std::uint64_t kMaxChunkFileId = std::numeric_limits<std::uint32_t>::max();
 inline constexpr unsigned kChunkFileShift = 31;
 

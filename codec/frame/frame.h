@@ -52,8 +52,8 @@ class Frame {
   // sizes.
   [[nodiscard]] ByteRange chunk_range(ChunkIndex chunk) const;
 
-  // How many entries of the index are best read together, from a multiple of that number on: they
-  // are then decoded once.
+  // The number of index entries to read together.  If every read starts at a multiple of this
+  // number, no entry is decoded twice.
   [[nodiscard]] std::uint64_t window_entries() const noexcept { return window_entries_; }
 
   // Reads the index entries of the chunks from `first` on.  first + out.size() <= chunk_count().
@@ -127,8 +127,8 @@ class Frame {
   std::uint64_t index_at_ = 0;
   std::uint64_t window_entries_ = 1;
   std::uint64_t index_available_ = 0;  // bytes that the index chunk may take
-  // Absent where there are no chunks, and where its tables are large: then they are read when
-  // needed.
+  // Nothing if there are no chunks, or if the tables of the index are large; these are read when
+  // they are needed.
   std::optional<Chunk> index_;
   std::vector<Metalayer> metalayers_;
   std::vector<Metalayer> vlmetalayers_;

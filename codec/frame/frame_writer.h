@@ -45,7 +45,7 @@ Result<std::vector<std::byte>> encode_empty_frame(const FrameParams& params);
 // Writes a new frame, from its first chunk to its last.  The sink holds no valid frame before
 // finish() succeeds.  After an error, the writer refuses all further use (internal).
 // Threads: one.  Lifetime: sink and files outlive the writer.
-// Source: frame format; sparse frames.
+// Source: frame format, also "Sparse frames".
 class FrameWriter {
  public:
   // A contiguous frame that starts at the sink's first byte.

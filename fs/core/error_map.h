@@ -6,7 +6,8 @@
 
 namespace framefs::fs {
 
-// The errno that a caller of the mount sees. This is the only such table; the README repeats it.
+// The errno that a caller of the mount sees. This is the only such table; fs/SEMANTICS.md,
+// "Errors", repeats it for users.
 int errno_of(const codec::Error& error) noexcept;
 
 // "bad field: cbytes (-1) at byte 1234", for log lines and messages.

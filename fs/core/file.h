@@ -62,7 +62,7 @@ UniqueFd open_quietly(int directory, const char* path, int flags) noexcept;
 Result<UniqueFd> reopen(int fd, int flags);
 
 // Fills `out` with the bytes from `offset` on; retries interrupted and short reads.
-// Errors: truncated at the end of the file, `at` being the offset asked for; system.
+// Errors: truncated at the end of the file, with `at` the requested offset; system.
 Status read_fully(int fd, std::uint64_t offset, std::span<std::byte> out);
 
 // Identifies a file independently of its names.

@@ -45,8 +45,8 @@ class Guarded {
     return std::forward<F>(body)(value_);
   }
 
-  // As wait(), but calls `over()` at intervals, without the lock. When it returns true, the wait
-  // ends and `body` runs although the value is not ready.
+  // As wait(), but also calls `over()` at intervals, without the lock.  If `over()` returns true,
+  // the wait ends and `body` runs although the value is not ready.
   template <class Over, class Ready, class F>
   auto wait_unless(Over&& over, Ready&& ready, F&& body) {
     constexpr std::chrono::milliseconds kBetweenQuestions{20};
@@ -108,9 +108,9 @@ class Shared {
   T value_;
 };
 
-// Serialises long work that does I/O, such as the commits of one file. It protects no value, only
-// the order of that work. One thread may hold the locks of hundreds of files, and a hold may be
-// released by another thread than took it: hence it is no mutex.
+// Serialises long work that does I/O, such as the commits of one file.  It protects no value, only
+// the order of that work.  It is not a mutex, because one thread may hold the locks of hundreds of
+// files, and may release a lock that another thread has taken.
 class CommitLock {
  public:
   class Hold {

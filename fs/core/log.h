@@ -44,7 +44,8 @@ class Log {
   void warn(std::string_view text);
 
   // Logs a failure to serve part of a file, once for each place and cause, because many readers
-  // meet the same damaged chunk. `file` or `place` is the path; `part` is the chunk or similar.
+  // meet the same damaged chunk.  `file` or `place` is a path; `part` names a part of the file,
+  // such as a chunk.
   void failure(const std::string& file, std::string_view part, const codec::Error& error);
   void failure(const std::string& place, const codec::Error& error) { failure(place, "", error); }
 

@@ -54,9 +54,9 @@ struct WriteOptions {
 
 // How a SOURCE that is a URL is reached.
 struct RemoteOptions {
-  std::string endpoint;  // of an S3 server other than AWS
+  std::string endpoint;  // the URL of an S3 server other than AWS
   std::string region;
-  std::string profile;  // of ~/.aws/config
+  std::string profile;  // a profile of ~/.aws/config
   bool anonymous = false;
   std::string ca_file;                                       // certificates to trust
   std::string cache_folder;                                  // empty: no disk cache

@@ -10,7 +10,7 @@
 namespace framefs::fuse {
 
 // The kernel passes requests by io_uring instead of by read() and write() of /dev/fuse. A request
-// then takes fewer system calls, and its caller waits less. This takes libfuse 3.18 and a kernel
+// then takes fewer system calls, and its caller waits less. This needs libfuse 3.18 and a kernel
 // (6.14) in which an administrator has enabled it. libfuse serves each ring in a thread of its own;
 // operations run and reply in that thread. CMake compiles io_uring.cc or io_uring_none.cc.
 

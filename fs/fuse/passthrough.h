@@ -10,9 +10,9 @@
 
 namespace framefs::fuse {
 
-// Makes the kernel read, write and map plain files in SOURCE itself. The kernel then does not ask
-// the daemon and does not cache their pages twice. This takes libfuse 3.17, Linux 6.9 and a daemon
-// with CAP_SYS_ADMIN; otherwise the daemon serves plain files as it serves all others. CMake
+// Makes the kernel read, write and map plain files in SOURCE itself.  The kernel then does not ask
+// the daemon and does not cache their pages twice.  This needs libfuse 3.17, Linux 6.9 and a daemon
+// with CAP_SYS_ADMIN; otherwise the daemon serves plain files as it serves all others.  CMake
 // compiles passthrough.cc or passthrough_none.cc.
 // Threads: any number, after negotiate().
 class Passthrough {

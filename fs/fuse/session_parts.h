@@ -17,7 +17,7 @@ using codec::Status;
 
 // The parts of a session that do not depend on the kind of SOURCE.
 
-// Starts the watchdog of a mount. If that fails, logs what the user loses.
+// Starts the watchdog of a mount.  If that fails, logs the consequence.
 Result<Watchdog> start_watchdog(const fs::MountOptions& options, fs::Log& log);
 
 // The value of -o for libfuse and the kernel.
@@ -28,7 +28,7 @@ struct MountPlan {
   const fs::MountOptions& options;
   std::string words;  // from mount_options_text()
   fuse_lowlevel_ops operations;
-  void* user_data;           // of the operations
+  void* user_data;           // passed to the operations
   const Watchdog* watchdog;  // null: none
 };
 // Mounts, and runs serve(session), which also unmounts. `serve` runs in the calling thread, with

@@ -24,7 +24,7 @@ std::string range_header(ByteRange range);
 // Adds conditions to a GET of `range`, so that the server answers only for this version.
 void pin(HttpRequest& request, const ObjectVersion& version, ByteRange range);
 
-// The meaning of an answer whose body is of no use.  Only its status counts.
+// Judges an answer by its status alone, without its body.
 Verdict verdict_of_status(int status);
 
 // Checks that `answer` holds exactly the bytes `range` of `version`.  A server may ignore every

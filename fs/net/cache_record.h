@@ -16,7 +16,7 @@ namespace framefs::net {
 //   8  ContentKey, high then low (URL and version)
 //  24  offset in the object
 //  32  length of the bytes (32 bits), then zero (32 bits)
-//  40  XXH3 of bytes 8 to 39 and of what follows the header
+//  40  XXH3 of bytes 8 to 39 and of the bytes after the header
 struct CacheRecord {
   ContentKey key;
   std::uint64_t offset = 0;

@@ -17,7 +17,7 @@ namespace framefs::net {
 class CredentialChain final : public CredentialSource {
  public:
   struct Settings {
-    std::string profile;  // as the user named it; the environment's own keys are then left aside
+    std::string profile;  // chosen by the user; keys in the environment are then ignored
     std::string region;
   };
   // Lifetime: `transport` outlives it.

@@ -53,7 +53,7 @@ class DiskCache final : public PartCache {
   struct Segment {
     std::uint32_t number = 0;
     std::uint64_t bytes = 0;
-    bool was_used = false;  // since the clock's hand was here
+    bool was_used = false;  // since the clock's hand last passed
   };
   struct Pending {
     ContentKey key;

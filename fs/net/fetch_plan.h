@@ -13,10 +13,10 @@ using codec::ByteRange;
 
 // The rules by which missing ranges become requests.
 struct FetchRules {
-  std::uint64_t cheap_gap_bytes = 0;  // a gap up to here costs less than a round trip
+  std::uint64_t cheap_gap_bytes = 0;  // fetching a gap of this size costs less than a round trip
   std::uint64_t max_part_bytes = 8 << 20;
   std::uint64_t min_part_bytes = 1 << 20;
-  std::uint64_t connections = 16;  // among which a long range is divided
+  std::uint64_t connections = 16;  // a long range is divided among them
 };
 
 // At most 1 / kWasteShare of the fetched bytes are bytes that no caller requested.

@@ -21,7 +21,7 @@ class NetStats {
     // without an answer.
     std::array<std::array<std::uint64_t, 6>, kRequestKinds> answers{};
     std::uint64_t bytes_fetched = 0;
-    std::uint64_t bytes_served = 0;  // to readers, from wherever
+    std::uint64_t bytes_served = 0;  // to readers, from server, memory or disk
     std::uint64_t retries = 0;
     std::uint64_t hedges = 0;
     std::uint64_t memory_hits = 0;

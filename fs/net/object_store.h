@@ -15,10 +15,10 @@ namespace framefs::net {
 struct RemoteEntry {
   std::string name;  // one segment, as users see it
   bool is_directory = false;
-  bool is_exact = true;  // size, time and ETag are right; else stat() says them
+  bool is_exact = true;  // size, time and ETag are exact; otherwise only stat() knows them
   std::uint64_t size = 0;
   std::int64_t mtime_ns = 0;
-  std::string etag;  // strong; "" where there is none
+  std::string etag;  // strong; "" if there is none
 
   bool operator==(const RemoteEntry&) const = default;
 };
@@ -34,7 +34,7 @@ struct RemoteOpened {
 // Paths are relative to its root, with '/' between segments; "" is the root itself.
 // Errors, of all functions: system; ENOENT, EACCES and ENOTDIR as for files; EIO if the server
 // fails for longer than a call may take; EINTR if the operation of this thread is interrupted.
-// Threads: any number; all wait for the server.
+// Threads: any number; each call waits for the server.
 class ObjectStore {
  public:
   ObjectStore() = default;

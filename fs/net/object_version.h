@@ -12,9 +12,9 @@ namespace framefs::net {
 struct ObjectVersion {
   std::string path;  // below the root of its store
   std::uint64_t size = 0;
-  std::string etag;           // strong, with its quotes; "" where the server has none
+  std::string etag;           // strong, with its quotes; "" if the server has none
   std::string last_modified;  // as the server writes it
-  ContentKey key;             // of store, path and the above
+  ContentKey key;             // hash of the store, the path and the fields above
 
   // Whether equal versions imply equal bytes.  Only then may the bytes outlive the mount, and only
   // then does the server compare versions for us.
@@ -25,7 +25,7 @@ struct ObjectVersion {
 // The ETag of the headers if it is a strong one; otherwise "".
 std::string strong_etag(const HttpHeaders& headers);
 
-// The version that an answer with these headers describes.  `store` names store and server.
+// The version that an answer with these headers describes.  `store` identifies server and root.
 ObjectVersion make_version(std::string_view store, std::string path, std::uint64_t size,
                            const HttpHeaders& headers);
 

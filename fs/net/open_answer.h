@@ -13,7 +13,7 @@ void ask_for_head(HttpRequest& request, std::uint64_t head_bytes);
 // Checks that an answer to this request can open an object.
 Verdict check_open_answer(const HttpAnswer& answer, std::uint64_t head_bytes);
 
-// The facts in an answer that passed the check.  `store` names store and server.
+// The facts in an answer that passed the check.  `store` identifies server and root.
 struct OpenFacts {
   ObjectVersion version;
   std::int64_t mtime_ns = 0;

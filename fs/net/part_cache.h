@@ -6,7 +6,8 @@
 
 namespace framefs::net {
 
-// A store of parts that is slower than memory and outlives it: the disk cache, or one of a test.
+// A cache of parts that is slower than memory and outlives the process: the disk cache, or a fake
+// in a test.
 // Threads: any number.
 class PartCache {
  public:

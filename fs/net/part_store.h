@@ -42,7 +42,7 @@ class PartStore {
                                                         std::uint64_t offset) const;
   void drop(const ContentKey& key);
 
-  // Reserves `bytes` of the budget for other users.
+  // Reserves `bytes` of the budget for data outside the store, such as requests under way.
   void reserve(std::uint64_t bytes);
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
   [[nodiscard]] std::uint64_t budget_bytes() const { return budget_bytes_; }

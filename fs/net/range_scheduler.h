@@ -50,7 +50,8 @@ class RangeScheduler {
   // Keeps bytes that came by another way, such as with open().
   void keep(const ObjectVersion& version, Part part);
 
-  // The object has no reader any more.  The scheduler cancels the requests for which nobody waits.
+  // The object has no reader any more.  The scheduler cancels the requests for which no reader
+  // waits.
   void release(const ObjectVersion& version);
 
  private:
@@ -68,8 +69,8 @@ class RangeScheduler {
   // The ways to supply a set of wants.
   struct Cover {
     std::vector<Ready> ready;
-    std::vector<Want> joined;        // met by flights
-    std::vector<FlightPtr> flights;  // each once
+    std::vector<Want> joined;        // supplied by flights
+    std::vector<FlightPtr> flights;  // the flights of `joined`, each once
     std::vector<Want> missing;
   };
   using Flights = std::map<std::uint64_t, FlightPtr>;  // by offset

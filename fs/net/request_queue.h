@@ -21,22 +21,22 @@ namespace framefs::net {
 // it.
 enum class Priority : std::uint8_t { demand, prefetch };
 
-// The consequence of an answer for its call.
+// The next step of a call after an answer.
 struct Verdict {
   enum class Kind : std::uint8_t {
-    done,       // it is the one that was wanted
-    again,      // another request is to be made at once: the server named another place
-    retry,      // the same request may bring another answer, after a pause
-    slow_down,  // likewise, but the server has too much to do
-    doubtful,   // it breaks the rules; a few more attempts, for it may have been a stray proxy
+    done,       // the answer is the wanted one
+    again,      // send another request at once: the server named another place
+    retry,      // send the same request again after a pause: the failure may pass
+    slow_down,  // as `retry`, and lower the limit: the server is overloaded
+    doubtful,   // the answer is invalid; try a few times, a proxy may have caused it
     failed,     // trying again is useless
   } kind = Kind::done;
-  Error error{};  // of all but done
+  Error error{};  // set for all kinds but `done`
 };
 
 // One call to a server, which may take several attempts.
 struct Call {
-  // Makes the request for each attempt anew, because signatures hold a time.  It runs on any thread
+  // Makes a new request for each attempt, because signatures hold a time.  It runs on any thread
   // and must not wait.  Errors: after EAGAIN the queue tries the call again later.
   std::function<Result<HttpRequest>()> make;
   // Judges an answer.  It also runs on any thread and must not wait.
@@ -87,7 +87,7 @@ class RequestQueue {
     std::uint64_t number;
     Time sent;
     Transport::Ticket ticket = 0;  // 0 until the transport has it
-    Priority priority;             // under which it counts
+    Priority priority;             // the priority under which the attempt counts
   };
   struct Work {
     Call call;
@@ -101,8 +101,8 @@ class RequestQueue {
   using Works = std::unordered_map<Id, std::shared_ptr<Work>>;
   struct State {
     Works works;
-    std::deque<Id> demanded;    // which wait for a slot
-    std::deque<Id> prefetched;  // likewise
+    std::deque<Id> demanded;    // calls that wait for a slot
+    std::deque<Id> prefetched;  // prefetches that wait for a slot
     std::size_t active = 0;
     std::size_t active_prefetches = 0;
     ConcurrencyLimit limit;
@@ -118,7 +118,7 @@ class RequestQueue {
   };
 
   void pump();
-  // The next work that may be sent.  Its attempt has begun.  Null if there is no such work.
+  // The next call that may be sent, with a new attempt.  Null if there is no such call.
   static std::shared_ptr<Work> take_next(State& state, Time now, Id& id);
   void send(Id id, const std::shared_ptr<Work>& work, std::uint64_t attempt);
   void note_ticket(Id id, std::uint64_t attempt, Transport::Ticket ticket);
@@ -132,8 +132,8 @@ class RequestQueue {
   static Attempt& begin_attempt(State& state, Work& work, Time now);
   static void end_attempt(State& state, Work& work, std::uint64_t number);
   static Ending take_out(State& state, Id id, Result<HttpAnswer> result);
-  // Decides how a work continues after an answer other than the wanted one.  Nothing if the work
-  // goes on.
+  // Decides how a call continues after an answer other than the wanted one.  Nothing if the call
+  // continues.
   static std::optional<Ending> weigh(State& state, Id id, Work& work, const Verdict& verdict,
                                      Time now);
 

@@ -20,8 +20,8 @@ Result<S3ListingPage> parse_s3_listing(std::string_view xml, std::string_view pr
 
 // The body of an error answer of S3.
 struct S3Error {
-  std::string code;    // "" where it says nothing
-  std::string region;  // in which the bucket is, where that is the matter
+  std::string code;    // "" if the answer has none
+  std::string region;  // the region of the bucket, if the request went to another
 };
 S3Error parse_s3_error(std::string_view xml);
 

@@ -17,7 +17,7 @@ class SequentialStreams {
  public:
   struct Found {
     bool is_sequential = false;
-    std::optional<ByteRange> ahead;  // what to fetch now
+    std::optional<ByteRange> ahead;  // the range to fetch now
   };
 
   // A caller reads `range` of an object of `size` bytes.  `max_window_bytes` limits the bytes that
@@ -30,8 +30,8 @@ class SequentialStreams {
 
  private:
   struct Stream {
-    std::uint64_t end = 0;       // of what was read
-    std::uint64_t ahead_to = 0;  // end of what was fetched ahead
+    std::uint64_t end = 0;       // of the bytes that were read
+    std::uint64_t ahead_to = 0;  // the end of the bytes that were fetched ahead
     std::uint64_t window_bytes = 0;
     unsigned proofs = 0;
     std::uint64_t used = 0;  // the note() that used it last

@@ -24,7 +24,7 @@ class ServerClock {
         .count();
   }
 
-  std::atomic<UnixSeconds> offset_{0};  // a hint: nothing else is ordered by it
+  std::atomic<UnixSeconds> offset_{0};  // relaxed: no other data depends on it
 };
 
 }  // namespace framefs::net

@@ -13,7 +13,7 @@ enum class StoreKind { s3, http, dav };
 struct SourceUrl {
   StoreKind kind = StoreKind::http;
   std::string bucket;  // s3
-  std::string prefix;  // s3: the key, as it is, of one object or above many; "" for all
+  std::string prefix;  // s3: the key of one object, or the prefix of many, not encoded; "" for all
   Url url;             // http and dav
 
   bool operator==(const SourceUrl&) const = default;

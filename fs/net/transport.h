@@ -13,8 +13,8 @@ namespace framefs::net {
 class Transport {
  public:
   // Runs on the transport's own thread and must not wait for anything, least of all for an answer.
-  // Errors, in the result: system, with the errno that comes nearest.  EPROTO means that another
-  // attempt is useless, such as for a certificate that does not verify.
+  // Errors, in the result: system, with the nearest errno.  EPROTO means that another attempt is
+  // useless, such as for a certificate that does not verify.
   using Done = std::function<void(Result<HttpAnswer>)>;
   using Ticket = std::uint64_t;
   using Clock = std::chrono::steady_clock;

@@ -12,7 +12,7 @@ namespace framefs::net {
 struct Url {
   std::string scheme;      // "http" or "https"
   std::string host;        // in lower case; an IPv6 address keeps its brackets
-  std::uint16_t port = 0;  // 0: the scheme's own
+  std::uint16_t port = 0;  // 0: the default of the scheme
   std::string path = "/";  // percent-encoded
   std::string query;       // percent-encoded, without the question mark
 

@@ -207,8 +207,8 @@ class DecodeCache {
   // An attempt to evict passes over at most this number of values in use in a shard.  Hence
   // attempts do not become slower while a request holds many values.
   static constexpr std::size_t kMaxLooks = 8;
-  // The size of the reserve for small requests, which is beside the budget.  The last constant
-  // limits the bytes of a small request.
+  // Small requests have a reserve beside the budget: a share of the budget, up to this size.  A
+  // request is small if it needs at most a share of the reserve.
   static constexpr std::uint64_t kMaxSmallReserve = 16u << 20;
   static constexpr std::uint64_t kReserveShare = 8;  // of the budget
   static constexpr std::uint64_t kSmallShare = 4;    // of the reserve

@@ -9,8 +9,8 @@ namespace {
 constexpr std::uint64_t kKernelWindow = 4u << 20;
 // The kernel requests the next windows while the reader still uses an earlier one.
 constexpr std::uint64_t kSlack = 2 * kKernelWindow;
-// More than this without a gap is more than one window.  A fault of a mapping reads only one
-// window.
+// A stretch longer than this spans more than one window of the kernel.  A page fault in a mapping
+// reads only one window.
 constexpr std::uint64_t kProof = kKernelWindow;
 // The distance to decode ahead.  While the reader copies one window and the kernel requests the
 // next, the window after that is decoded.

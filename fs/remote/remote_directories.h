@@ -18,7 +18,7 @@ namespace framefs::fs {
 // The facts that the first bytes of an entry give.
 struct RemoteProbe {
   FrameSummary summary;
-  std::optional<struct stat> index_stat;  // the index file's, for a sparse frame
+  std::optional<struct stat> index_stat;  // of the index file of a sparse frame
 };
 
 // A directory of a remote SOURCE, as it was at one moment.
@@ -31,7 +31,7 @@ struct RemoteListing {
   Guarded<std::map<std::string, RemoteProbe>> unversioned;
 };
 
-// The size and time of an object that was opened, as a listing says them.
+// The size and time of an object that was opened, in the form of a listing.
 net::RemoteEntry entry_of(const net::RemoteOpened& opened);
 
 // The listings and probes of a remote SOURCE.  A listing is kept for a short time, the probe of an

@@ -108,7 +108,7 @@ class RemoteTree {
   struct Origin {
     FrameOrigin frame;
     FileIdentity version;
-    bool is_newer = false;  // than the listing says
+    bool is_newer = false;  // newer than the version in the listing
   };
   Result<Origin> open_origin(Node& node);
   Result<OpenedFrame> open_frame(Node& node);

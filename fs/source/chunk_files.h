@@ -25,7 +25,7 @@ class ChunkFiles final : public codec::ByteSource {
 
   // `directory` is the directory of the frame.
   explicit ChunkFiles(UniqueFd directory);
-  // Files that a network brings: `open` and the reads may wait for it.
+  // For files on a server: `open` and the reads may wait for the network.
   static std::shared_ptr<const ChunkFiles> far(Open open);
 
   Status read_at(std::uint64_t offset, std::span<std::byte> out) const override;
@@ -36,7 +36,7 @@ class ChunkFiles final : public codec::ByteSource {
   // Call this before the chunk file with the number `id` is replaced.
   void forget(std::uint32_t id) const;
 
-  // "0000002A.chunk".  Source: sparse frame format, "Chunk files".
+  // "0000002A.chunk".  Source: frame format, "Sparse frames".
   static std::string name_of(std::uint32_t id);
   // The error for a chunk file that does not exist: the index names it, so the frame is damaged,
   // and the caller made no error.

@@ -24,7 +24,7 @@ struct SourceItem {
 // - items() returns all entries once each, in any order.  Entries that appear or disappear
 //   meanwhile may be in the result or not.  If the keys of an object store make "a" an object and
 //   "a/b" another, "a" is listed once.
-// - probe() answers for every name.  ENOENT says that there is no such entry now; a connection
+// - probe() answers for every name.  ENOENT means that there is no such entry now; a connection
 //   error must not look like ENOENT.
 // - The identity (st_dev, st_ino) of an entry stays the same while the entry exists under its name
 //   and, as far as the implementation can tell, from mount to mount.  Two entries that exist at the
@@ -48,7 +48,7 @@ class Folder {
   // Prepares probe() for all entries that may be frames or containers, in the calling thread.  A
   // folder whose probes wait for a network runs them here, all at once, because the threads that
   // probe afterwards are shared and must not wait.
-  // Errors: system, if the kind of an entry cannot be found out.
+  // Errors: system, if the kind of an entry cannot be determined.
   [[nodiscard]] virtual Status prepare_probes() const { return {}; }
 
   // The content that probe() looks for in an entry of that name.

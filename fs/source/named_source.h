@@ -29,7 +29,7 @@ struct NamedSource {
 };
 
 // Opens the object at `path`.  Its frame begins at byte `offset` of the file, which must be 0 for
-// any other object.  open_frame_at() finds out whether there is a frame.
+// any other object.  open_frame_at() determines whether there is a frame.
 // Errors: system, if the path does not exist or is a directory but not a sparse frame; those of
 //   Container, which are then logged.
 Result<NamedSource> open_named_source(const std::filesystem::path& path, std::uint64_t offset,

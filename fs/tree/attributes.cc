@@ -100,7 +100,7 @@ Result<struct stat> Attributes::set(NodeId id, const AttributeChange& change, Op
 Status Attributes::sync_directory(NodeId id) {
   FRAMEFS_TRY(const auto node, parts_.tree.find(id));
   if (!parts_.tree.check_writable(*node) || node->key.shown_as != ShownAs::itself)
-    return {};  // nothing to be lost
+    return {};  // no names that could be lost
   FRAMEFS_TRY(const auto fd, parts_.locator.open(*node, O_RDONLY | O_DIRECTORY));
   if (::fsync(fd.get()) != 0) return system_error("fsync");
   return {};

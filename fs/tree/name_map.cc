@@ -102,7 +102,7 @@ Result<NameMap::Classified> NameMap::classify_all(const Folder& folder) const {
   FRAMEFS_CHECK(folder.prepare_probes());
   all.entries.resize(all.items.size());
   all.wanted.resize(all.items.size());
-  const auto look_at = [&](std::size_t i) {
+  const auto probe_item = [&](std::size_t i) {
     const auto& item = all.items[i];
     if (!may_be_special(folder, item)) return;
     auto entry = folder.probe(item.name);
@@ -115,7 +115,7 @@ Result<NameMap::Classified> NameMap::classify_all(const Folder& folder) const {
   const auto count = all.items.size();
   pool_.run(count / kAtOnce + 1, [&](std::size_t batch) {
     const auto end = std::min(count, (batch + 1) * kAtOnce);
-    for (auto i = batch * kAtOnce; i < end; ++i) look_at(i);
+    for (auto i = batch * kAtOnce; i < end; ++i) probe_item(i);
   });
   return all;
 }

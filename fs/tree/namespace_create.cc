@@ -41,8 +41,8 @@ Status Namespace::check_new_name(const std::string& name, ShownAs shown_as) cons
   if (is_hidden(name) || (expected != Expected::nothing && !is_kept)) {
     auto refused = system_error_of(
         EPERM,
-        "a name with this suffix is not made in a mount, which compresses new files itself; copy "
-        "frames into SOURCE");
+        "names with this suffix cannot be created in the mount, which compresses new files itself; "
+        "copy frames into SOURCE");
     parts_.log.failure(name, refused.error());
     return refused;
   }

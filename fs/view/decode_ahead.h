@@ -35,7 +35,7 @@ class DecodeAhead {
 
   // Must be called after each read of `view`. Keeps the view until there is nothing left to decode
   // for it.
-  // Lifetime: what the view needs outlives this object.
+  // Lifetime: the objects that the view refers to outlive this object.
   void follow(const std::shared_ptr<ReadPattern>& pattern, const std::shared_ptr<const View>& view);
 
  private:

@@ -9,7 +9,7 @@ namespace framefs::fs {
 
 using codec::ByteRange;
 
-// The shape of a chunk.  All chunks of a frame usually have the same.
+// The shape of a chunk.  All chunks of a frame usually have the same shape.
 struct ChunkShape {
   std::uint64_t table_bytes = 0;  // of header and tables, up to the first block; 0 if not known
   std::uint64_t block_bytes = 0;  // decoded size of a block; 0 if not known
@@ -19,7 +19,7 @@ struct ChunkShape {
 struct FirstTouch {
   ByteRange stored;          // where the chunk is stored; the size may be an upper bound
   std::uint64_t nbytes = 0;  // decoded size of the chunk
-  ByteRange within;          // what is read of the decoded bytes
+  ByteRange within;          // the decoded bytes that the read wants
 };
 
 // Guesses the stored bytes that the read needs: header and tables, and a window around the place

@@ -134,7 +134,7 @@ std::vector<std::int64_t> ChunkOverlay::truncate(std::uint64_t nbytes) {
   std::erase_if(full_, [count](std::uint64_t chunk) { return chunk >= count; });
   const bool is_partial = nbytes % chunksize_ != 0;
   if (is_partial && !(is_zero(count - 1) && !dirty_.contains(count - 1))) {
-    dirty_at(count - 1)->cut(static_cast<std::uint32_t>(nbytes % chunksize_));
+    dirty_at(count - 1)->truncate(static_cast<std::uint32_t>(nbytes % chunksize_));
     std::erase(full_, count - 1);
   }
   entries_.resize(count);

@@ -28,7 +28,7 @@ class ChunkWriter {
   [[nodiscard]] StoreBudget& budget() noexcept { return budget_; }
   // The memory that write() takes to store a chunk of `nbytes`.
   [[nodiscard]] static std::uint64_t memory_bytes(std::uint64_t nbytes) noexcept;
-  // Memory for the bytes of a chunk that has not enough.
+  // Memory for the bytes of a chunk whose own memory is too small.
   [[nodiscard]] std::unique_ptr<Bytes> buffer(std::size_t size) {
     return std::make_unique<Bytes>(buffers_, size);
   }

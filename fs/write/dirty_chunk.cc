@@ -59,9 +59,9 @@ void DirtyChunk::write_zeros(std::uint32_t offset, std::uint32_t size, std::uint
   written_.add(offset, offset + size);
 }
 
-void DirtyChunk::cut(std::uint32_t length) {
+void DirtyChunk::truncate(std::uint32_t length) {
   base_bytes_ = std::min(base_bytes_, length);
-  written_.cut(length);
+  written_.truncate(length);
 }
 
 void DirtyChunk::merge_older(const DirtyChunk& older, std::uint32_t most) {

@@ -12,7 +12,7 @@ namespace framefs::fs {
 
 // The bytes written to one chunk and not stored yet, above the older content of the chunk.  Where
 // nothing was written, the first base_bytes() bytes are those of the layer below, and all bytes
-// after them are zeros.  Its memory is one window of the chunk, around what was written.
+// after them are zeros.  Its memory is one window of the chunk, around the written bytes.
 // Threads: one may change it, or any number read it.
 class DirtyChunk {
  public:
@@ -26,7 +26,7 @@ class DirtyChunk {
   void write(std::uint32_t offset, std::span<const std::byte> bytes, std::uint32_t most);
   void write_zeros(std::uint32_t offset, std::uint32_t size, std::uint32_t most);
   // Truncates the chunk to `length`.
-  void cut(std::uint32_t length);
+  void truncate(std::uint32_t length);
   // Adds the bytes of `older`, the layer directly below, wherever this layer was not written.
   void merge_older(const DirtyChunk& older, std::uint32_t most);
   // The memory that a write of [begin, end) will take, for a chunk or for null, a new chunk.

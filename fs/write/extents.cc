@@ -16,7 +16,7 @@ void Extents::add(std::uint32_t begin, std::uint32_t end) {
   extents_.insert(at, {begin, end});
 }
 
-void Extents::cut(std::uint32_t end) {
+void Extents::truncate(std::uint32_t end) {
   std::erase_if(extents_, [end](const Extent& extent) { return extent.begin >= end; });
   if (!extents_.empty()) extents_.back().end = std::min(extents_.back().end, end);
 }

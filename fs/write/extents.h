@@ -18,7 +18,7 @@ class Extents {
   // begin < end.
   void add(std::uint32_t begin, std::uint32_t end);
   // Removes everything from `end` on.
-  void cut(std::uint32_t end);
+  void truncate(std::uint32_t end);
 
   // Whether all of [begin, end) has been added.
   [[nodiscard]] bool covers(std::uint32_t begin, std::uint32_t end) const noexcept;

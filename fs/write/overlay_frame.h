@@ -53,7 +53,7 @@ class OverlayFrame final : public FrameChunks {
   }
 
   // A frozen chunk, and where the encoder gets its bytes: the chunk's own memory, or other memory
-  // of that size if the chunk has not enough.
+  // of that size if the chunk has too little.
   struct Storing {
     const ChunkOverlay::Frozen& frozen;
     std::span<std::byte> plain;

@@ -13,7 +13,7 @@ struct FramefsMount {
   std::filesystem::path mountpoint;
   std::string source;
   bool is_read_only = false;
-  bool was_read_only = false;  // from the start: its daemon changes nothing
+  bool was_read_only = false;  // mounted read-only, so that its daemon changes nothing
 };
 
 // Returns the mounts of type fuse.framefs that this process can see, the oldest first.

@@ -57,7 +57,7 @@ struct ChunkSpec {
 
 // Encodes `data` as one chunk.  Aborts the process if the spec contradicts itself, because the test
 // is then wrong.
-// Source: chunk format; format of variable-length blocks.
+// Source: chunk format, also "Variable-length blocks".
 Bytes build_chunk(std::span<const std::byte> data, const ChunkSpec& spec);
 
 // Builds a chunk whose `nbytes` follow from a rule.  `value` is the repeated item of

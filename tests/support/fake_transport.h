@@ -43,10 +43,10 @@ class FakeTransport final : public net::Transport {
   }
   [[nodiscard]] std::size_t cancelled() const { return cancelled_; }
   [[nodiscard]] std::size_t timers() const { return timers_.size(); }
-  // The oldest one that waits.
+  // The oldest request that waits.
   [[nodiscard]] const net::HttpRequest& front() const { return pending_.begin()->second.request; }
 
-  // Answers the request of that path that waits longest, or the longest waiting of all.
+  // Answers the oldest waiting request for that path, or the oldest of all.
   void answer(net::Result<net::HttpAnswer> answer, std::string_view path = "") {
     for (auto place = pending_.begin(); place != pending_.end(); ++place) {
       if (!path.empty() && place->second.request.url.path != path) continue;
@@ -56,7 +56,7 @@ class FakeTransport final : public net::Transport {
     }
   }
 
-  // Lets time pass, with all that happens in it.
+  // Moves the clock forward, and runs the callbacks that become due.
   void advance(std::chrono::nanoseconds time) {
     const auto end = now_ + time;
     while (true) {

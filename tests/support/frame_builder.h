@@ -63,7 +63,7 @@ struct FrameNumbers {
   bool is_sparse = false;
 };
 
-// Source: contiguous frame format.
+// Source: frame format.
 BuiltFrame build_frame(const FrameSpec& spec);
 
 // The same for any header and trailer.  The header from `header_of` must have the same length for

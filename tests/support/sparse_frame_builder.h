@@ -23,7 +23,7 @@ struct BuiltSparseFrame {
 };
 
 // The stored chunks get `ids` in the order of the spec, or 0, 1, 2, ... if `ids` is empty.
-// Source: sparse frame format.
+// Source: frame format, "Sparse frames".
 BuiltSparseFrame build_sparse_frame(const FrameSpec& spec, std::span<const std::uint32_t> ids = {});
 
 // The index file, for a writer that streams chunks to files.  `entries` are ids, or rules.

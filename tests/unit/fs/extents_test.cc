@@ -44,7 +44,7 @@ TEST_CASE("extents: they say the same as one flag for each byte", "[fs][write][u
       const auto begin = pick(kBytes);
       const auto end = begin + 1 + pick(kBytes - begin);
       if (pick(6) == 0) {
-        extents.cut(begin);
+        extents.truncate(begin);
         std::fill(flags.begin() + begin, flags.end(), false);
       } else {
         extents.add(begin, end);

@@ -26,7 +26,7 @@ class ViewMount {
         pool_(2),
         blocks_(cache_, buffers_, pool_) {}
 
-  // Opens a frame of which nothing is in the cache.
+  // Opens a frame that has nothing in the cache.
   std::shared_ptr<const fs::CachedFrame> open(fs::FrameOrigin origin) {
     const fs::ReadServices services{limits_, buffers_, cache_, blocks_, log_.log()};
     return std::make_shared<const fs::CachedFrame>(std::move(origin), content_ids_.next(),

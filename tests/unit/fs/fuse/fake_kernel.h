@@ -129,7 +129,8 @@ class FakeKernel {
     return bytes;
   }
 
-  // The number of answers to come that find no request any more: its caller was interrupted.
+  // The number of next answers whose requests no longer exist, because their callers were
+  // interrupted.
   unsigned lost_answers = 0;
 
  private:
