@@ -373,22 +373,22 @@ void WriteSessionTable::end_entry(const FileKey& key) {
   on_end_(key, identity);
 }
 
-// Commits files, and ends the sessions of the closed ones.  Where that takes long, or has to wait
-// for the work of another thread on the same file, it is left to another thread.
-void WriteSessionTable::settle(const std::vector<File>& files) {
+// Finishes files: commits them, and ends the sessions of the closed ones.  A file is left to a
+// thread of its own if its commit takes long, or has to wait for another thread's work on it.
+void WriteSessionTable::finish(const std::vector<File>& files) {
   auto left = commit_small(files);
   std::ranges::sort(left, std::ranges::less{},
                     [](const File& file) { return file.session->unstored_bytes(); });
-  for (const auto& file : left) settle_alone(file.key);
+  for (const auto& file : left) finish_alone(file.key);
   for (const auto& file : files) {
     const bool is_left = std::ranges::find(left, file.key, &File::key) != left.end();
     if (is_left || !is_closed(file.key)) continue;
-    if (!end_promptly(file.key)) settle_alone(file.key);
+    if (!end_promptly(file.key)) finish_alone(file.key);
   }
 }
 
-// Settles a file on a thread of its own.
-void WriteSessionTable::settle_alone(const FileKey& key) {
+// Finishes a file on a thread of its own.
+void WriteSessionTable::finish_alone(const FileKey& key) {
   const bool is_new = alone_.with([&](Alone& now) {
     const auto [at, is_first] = now.try_emplace(key, false);
     at->second = !is_first;
@@ -405,14 +405,14 @@ void WriteSessionTable::settle_alone(const FileKey& key) {
   };
   const auto work = [this, key, must_repeat] {
     do {
-      settle_waiting(key);
+      finish_waiting(key);
     } while (must_repeat());
   };
-  // Without a thread, the next round settles the file, or the end of the mount.
+  // Without a thread, the next round or the end of the mount finishes the file.
   if (!alone_threads_.add(work)) alone_.with([&](Alone& now) { now.erase(key); });
 }
 
-void WriteSessionTable::settle_waiting(const FileKey& key) {
+void WriteSessionTable::finish_waiting(const FileKey& key) {
   const auto session = find(key);
   if (!session) return;
   if (session->is_changed()) commit_alone(*session);
@@ -451,7 +451,7 @@ void WriteSessionTable::commit_closed() {
       const bool is_known = std::ranges::find(files, key, &File::key) != files.end();
       if (auto session = is_known ? nullptr : find(key)) files.push_back({key, std::move(session)});
     }
-    settle(files);
+    finish(files);
   }
 }
 
@@ -460,7 +460,7 @@ void WriteSessionTable::commit_at_intervals() {
   const auto is_ending = [](bool is_over) { return is_over; };
   while (!is_ending_.wait_until(next_round, is_ending, is_ending)) {
     next_round = std::chrono::steady_clock::now() + interval_;
-    settle(all());
+    finish(all());
   }
 }
 

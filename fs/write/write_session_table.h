@@ -116,8 +116,8 @@ class WriteSessionTable {
     std::vector<FileKey> files;
     bool is_ending = false;
   };
-  // The files that are being settled on threads of their own, and whether each must be settled once
-  // more afterwards.
+  // The files that are being finished on threads of their own, and whether each must be finished
+  // once more afterwards.
   using Alone = std::unordered_map<FileKey, bool, FileKeyHash>;
   struct Compaction {
     std::deque<FileKey> files;
@@ -152,9 +152,9 @@ class WriteSessionTable {
   void commit_closed();
   void commit_at_intervals();
   void compact_closed();
-  void settle(const std::vector<File>& files);
-  void settle_alone(const FileKey& key);
-  void settle_waiting(const FileKey& key);
+  void finish(const std::vector<File>& files);
+  void finish_alone(const FileKey& key);
+  void finish_waiting(const FileKey& key);
   std::vector<File> commit_small(const std::vector<File>& files);
   void commit_alone(FrameWriteSession& session);
   struct Batch;
