@@ -94,7 +94,7 @@ struct BufferAnswer {
 struct OffsetAnswer {  // of lseek()
   off_t offset;
 };
-struct SizeAnswer {  // of an extended attribute, for a caller that passes no buffer
+struct SizeAnswer {  // the size of an extended attribute, for a caller without a buffer
   std::size_t size;
 };
 using Answer = std::variant<Done, EntryAnswer, AttrAnswer, LinkAnswer, StatfsAnswer, OpenAnswer,

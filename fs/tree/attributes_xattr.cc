@@ -51,8 +51,8 @@ Result<Attributes::SharedFrame> Attributes::open_frame(Node& node) {
 }
 
 // The attributes of a frame that are listed; empty if there is no frame that can be opened.
-// Copying tools try to set every attribute that they see, but nobody can set those that describe
-// the frame.  Hence these are listed on request only.
+// Copying tools try to set every attribute that they see, but those that describe the frame cannot
+// be set.  Hence these are listed on request only.
 std::vector<std::string> Attributes::frame_xattr_names(Node& node) {
   if (!node.key.shows_frame()) return {};
   const auto shared = open_frame(node);

@@ -73,7 +73,7 @@ bool FileContents::keeps_pages(Node& node, const ContentNow& now) {
 
 Result<bool> FileContents::bypasses_pages(const OpenFile& file, bool is_written) const {
   const auto& key = file.node->key;
-  // Pages of one view of an array do not contain what was written through the other view.
+  // Pages of one view of an array do not contain the bytes that were written through the other.
   if (is_written) return arrays_ == ArrayViews::both && key.shown_as != ShownAs::frame;
   if (!key.has_view()) {
     if (!file.source.file()) return system_error_of(EISDIR, "open");
@@ -305,7 +305,8 @@ Status FileContents::flush(OpenFile& file) {
   const auto session = file.session.get();
   if (!session) return {};
   auto flushed = session->flush(ChunkOverlay::Which::all);
-  // The writes of this handle are in an earlier commit if nothing else was lost.
+  // If another writer has replaced the session without loss, the writes of this handle were
+  // committed before.
   return is_superseded(*session) ? Status{} : flushed;
 }
 

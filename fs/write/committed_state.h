@@ -112,7 +112,7 @@ class CommittedState {
   static bool looks_like(const State& state, const Head& head, const struct stat& st);
   static Result<bool> has_same_rest(const State& state, const FileReader& file);
 
-  // Mutable: where the content turns out to be unchanged, holds() records the new time.
+  // Mutable: if the content turns out to be unchanged, holds() records the new time.
   mutable Guarded<State> state_;
 };
 

@@ -98,7 +98,7 @@ Status FrameWriteSession::commit_locked(bool durably) {
   if (status) status = prepare_locked();
   if (status) status = backend_->sync();
   if (status) status = finish_locked(durably);
-  // The next commit includes what this one could not store.
+  // The next commit includes the bytes that this one could not store.
   end_commit(status.has_value());
   return note_lost(status);
 }

@@ -77,7 +77,7 @@ std::uint32_t chunksize_of(const codec::FrameHeader& header) {
   return std::max(kDefaultChunksize - kDefaultChunksize % header.typesize, header.typesize);
 }
 
-// Errors: also ESTALE where another writer changed the frame meanwhile.
+// Errors: also ESTALE if another writer changed the frame meanwhile.
 Result<FrameWriteSession::Opening> open_once(const WriteTarget& source, ContentId content_id,
                                              const codec::Limits& limits) {
   FRAMEFS_TRY(auto origin, origin_of(source));

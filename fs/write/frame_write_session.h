@@ -32,7 +32,7 @@ struct WriteServices {
   ContentIds& content_ids;
 };
 
-// A frame that is being written: its overlay, and the commits that bring the written bytes into the
+// A frame that is being written: its overlay, and the commits that store the written bytes in the
 // file.  Each file has one session, however many writers have the file open.
 //
 // A commit stores one state of the whole frame: everything that was written before the commit
@@ -231,14 +231,14 @@ class FrameWriteSession {
   [[nodiscard]] Result<bool> may_want_compaction();
 
   // Runs `remove`, which removes the frame's files, while nothing is stored.  After it has
-  // succeeded, nothing is stored any more: only processes that have the file open see what is
-  // written.  Errors: those of `remove`.
+  // succeeded, nothing is stored any more: only processes that have the file open see the written
+  // bytes.  Errors: those of `remove`.
   Status remove(const std::function<Status()>& remove);
   [[nodiscard]] bool is_removed() const noexcept { return is_removed_; }
 
-  // To be called when no process seems to write any more.  If everything is committed, frees what
-  // only readers of older states can still need.  Returns false, and does nothing, where the thread
-  // must not wait and would have to.
+  // To be called when no process seems to write any more.  If everything is committed, frees the
+  // space that only readers of older states can still need.  Returns false, and does nothing, where
+  // the thread must not wait and would have to.
   bool release_old_states();
 
   // To be called only while nothing is committed.

@@ -21,7 +21,7 @@ namespace framefs::fs {
 // A sparse frame.  Each new chunk is a file whose number no committed state uses.  A commit
 // replaces the index file by a new one with the same owner, mode and attributes.  Chunk files that
 // no state needs are removed when the commit after is durable.
-// Source: sparse frame format; frame format, "Shadow commit".
+// Source: frame format, "Sparse frames" and "Shadow commit".
 class SparseBackend final : public FrameBackend {
  public:
   // `directory` is the frame's directory, and `files` are its chunk files as readers open them.

@@ -101,7 +101,7 @@ class WriteSessionTable {
   };
   struct State {
     std::unordered_map<FileKey, Entry, FileKeyHash> entries;
-    // Sessions that others have replaced, while their writers still have to be told.
+    // Sessions that others have replaced, and whose writers do not know it yet.
     std::vector<Entry> lost;
   };
   struct Full {
