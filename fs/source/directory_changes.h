@@ -22,10 +22,9 @@ Status remove_empty_directory(int parent, const std::string& name);
 Status remove_entry(int parent, const std::string& name, bool is_directory);
 
 // A lock file beside a frame or container moves with it.  Usually there is none.  Failures are
-// ignored: a lock file protects nothing while no process holds it.
+// ignored: a lock file protects nothing while no process holds it.  A lock file that the new name
+// already has stays, because programs may have it open.
 // Source: file locks.
-
-// A lock file that the new name already has stays, because programs may have it open.
 void rename_lock_file(int from, const std::string& name, int to, const std::string& new_name);
 void exchange_lock_files(int one, const std::string& name, int other,
                          const std::string& other_name);

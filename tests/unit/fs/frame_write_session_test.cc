@@ -269,8 +269,8 @@ const Interference kInterferences[] = {
 
 }  // namespace
 
-TEST_CASE("frame_edit: after a sync that failed, no commit pretends to succeed",
-          "[fs][frame_edit][unit]") {
+TEST_CASE("frame_write_session: after a sync that failed, no commit pretends to succeed",
+          "[fs][frame_write_session][unit]") {
   bool fails = false;
   const WrittenFile file(4096, GENERATE(false, true), [&](FrameWriteSession::Opening& opening) {
     opening.backend = std::make_unique<FailingSyncs>(std::move(opening.backend), fails);
@@ -303,8 +303,9 @@ TEST_CASE("frame_edit: after a sync that failed, no commit pretends to succeed",
   CHECK(read_stored(path) == first);
 }
 
-TEST_CASE("frame_edit: chunks of a sparse frame get numbers that the reference library takes",
-          "[fs][frame_edit][unit]") {
+TEST_CASE(
+    "frame_write_session: chunks of a sparse frame get numbers that the reference library takes",
+    "[fs][frame_write_session][unit]") {
   const WrittenFile file(128, true);
   const auto& [folder, path, mount, session] = file;
   auto plain = noise(128 * 400, 1);
@@ -329,8 +330,8 @@ TEST_CASE("frame_edit: chunks of a sparse frame get numbers that the reference l
   CHECK(names == std::vector<std::string>{"00000000.chunk", "00000001.chunk", "chunks.b2frame"});
 }
 
-TEST_CASE("frame_edit: a sparse frame that was removed does not come back",
-          "[fs][frame_edit][unit]") {
+TEST_CASE("frame_write_session: a sparse frame that was removed does not come back",
+          "[fs][frame_write_session][unit]") {
   const WrittenFile file(4096, true);
   const auto& [folder, path, mount, session] = file;
   write_at(*session, 0, noise(20000, 1));
@@ -353,8 +354,8 @@ TEST_CASE("frame_edit: a sparse frame that was removed does not come back",
   CHECK(read_session(*session, 1000, 3000) == written);
 }
 
-TEST_CASE("frame_edit: what a frame is emptied for does not reach into what it was",
-          "[fs][frame_edit][unit]") {
+TEST_CASE("frame_write_session: emptying a frame does not touch the bytes of the old state",
+          "[fs][frame_write_session][unit]") {
   const WrittenFile file(4096, false);
   const auto& [folder, path, mount, session] = file;
   const auto plain = noise(60, 1);
@@ -369,7 +370,8 @@ TEST_CASE("frame_edit: what a frame is emptied for does not reach into what it w
   CHECK(read_stored(path).empty());
 }
 
-TEST_CASE("frame_edit: a frame of no bytes keeps large vl-metalayers", "[fs][frame_edit][unit]") {
+TEST_CASE("frame_write_session: a frame of no bytes keeps large vl-metalayers",
+          "[fs][frame_write_session][unit]") {
   const WrittenFile file(4096, false);
   const auto& [folder, path, mount, session] = file;
   write_at(*session, 0, noise(60, 1));
@@ -390,7 +392,8 @@ TEST_CASE("frame_edit: a frame of no bytes keeps large vl-metalayers", "[fs][fra
   CHECK(session->vlmeta("layer").value() == layer);
 }
 
-TEST_CASE("frame_edit: times that are set are not undone by commits", "[fs][frame_edit][unit]") {
+TEST_CASE("frame_write_session: times that are set are not undone by commits",
+          "[fs][frame_write_session][unit]") {
   const WrittenFile file(4096, false);
   const auto& [folder, path, mount, session] = file;
   write_at(*session, 0, noise(20000, 1));
@@ -405,8 +408,8 @@ TEST_CASE("frame_edit: times that are set are not undone by commits", "[fs][fram
   CHECK(st.st_mtim.tv_nsec == time.tv_nsec);
 }
 
-TEST_CASE("frame_edit: a compaction for which there is no room leaves nothing behind",
-          "[fs][frame_edit][unit]") {
+TEST_CASE("frame_write_session: a compaction for which there is no room leaves nothing behind",
+          "[fs][frame_write_session][unit]") {
   const WrittenFile file(4096, false);
   const auto& [folder, path, mount, session] = file;
   auto plain = noise(4096 * 20, 1);
@@ -472,8 +475,8 @@ struct HollowFrame {
 
 // A commit after a failed compaction must not depend on data that the compaction abandoned.  The
 // disk gets a little more room each time, until the compaction succeeds.
-TEST_CASE("frame_edit: after a compaction that failed midway, commits go on",
-          "[fs][frame_edit][unit]") {
+TEST_CASE("frame_write_session: after a compaction that failed midway, commits go on",
+          "[fs][frame_write_session][unit]") {
   const bool sparse = GENERATE(false, true);
   const std::uint64_t step = sparse ? 40 : 15;
   std::size_t failures = 0;
@@ -501,8 +504,8 @@ TEST_CASE("frame_edit: after a compaction that failed midway, commits go on",
   CHECK(failures > 2);
 }
 
-TEST_CASE("frame_edit: not a byte is stored into a frame that another writer has changed",
-          "[fs][frame_edit][unit]") {
+TEST_CASE("frame_write_session: not a byte is stored into a frame that another writer has changed",
+          "[fs][frame_write_session][unit]") {
   const bool sparse = GENERATE(false, true);
   const auto interference =
       GENERATE(from_range(std::begin(kInterferences), std::end(kInterferences)));
@@ -557,7 +560,8 @@ TEST_CASE("frame_edit: not a byte is stored into a frame that another writer has
   CHECK(files_of(path) == after);
 }
 
-TEST_CASE("frame_edit: what is lost gives its memory back", "[fs][frame_edit][unit]") {
+TEST_CASE("frame_write_session: lost bytes give their memory back",
+          "[fs][frame_write_session][unit]") {
   const test::TempDirectory folder;
   const auto path = folder.path() / "x.b2frame";
   WriteMount mount;
@@ -571,8 +575,8 @@ TEST_CASE("frame_edit: what is lost gives its memory back", "[fs][frame_edit][un
 }
 
 // The parameters of a new frame are chosen while a commit has frozen all of its chunks.
-TEST_CASE("frame_edit: a commit of many chunks with few written bytes takes little memory",
-          "[fs][frame_edit][unit]") {
+TEST_CASE("frame_write_session: a commit of many chunks with few written bytes takes little memory",
+          "[fs][frame_write_session][unit]") {
   constexpr std::uint64_t kChunk = 1u << 20;
   constexpr std::uint64_t kCount = 40;
   const test::TempDirectory folder;
@@ -607,8 +611,8 @@ TEST_CASE("frame_edit: a commit of many chunks with few written bytes takes litt
 }
 
 // The first commit has begun and waits for a sync that it shares with other frames.
-TEST_CASE("frame_edit: a commit does not wait for a sync that another commit shares",
-          "[fs][frame_edit][race]") {
+TEST_CASE("frame_write_session: a commit does not wait for a sync that another commit shares",
+          "[fs][frame_write_session][race]") {
   const bool sparse = GENERATE(false, true);
   CAPTURE(sparse);
   const test::TempDirectory folder;
@@ -648,8 +652,8 @@ TEST_CASE("frame_edit: a commit does not wait for a sync that another commit sha
 }
 
 // The writer is as fast as the flush: there is always one more complete chunk.
-TEST_CASE("frame_edit: a commit gets its turn between the parts of a flush",
-          "[fs][frame_edit][race]") {
+TEST_CASE("frame_write_session: a commit gets its turn between the parts of a flush",
+          "[fs][frame_write_session][race]") {
   constexpr std::uint64_t kChunk = 4096;
   FrameWriteSession* writer = nullptr;  // set before the first store
   std::atomic<bool> is_writing{true};
@@ -676,8 +680,8 @@ TEST_CASE("frame_edit: a commit gets its turn between the parts of a flush",
   CHECK(read_stored(path).size() >= 2 * kChunk);
 }
 
-TEST_CASE("frame_edit: a compaction can be interrupted before each of its steps",
-          "[fs][frame_edit][unit]") {
+TEST_CASE("frame_write_session: a compaction can be interrupted before each of its steps",
+          "[fs][frame_write_session][unit]") {
   const bool sparse = GENERATE(false, true);
   int most_calls = 0;
   bool is_interrupted = true;
@@ -705,8 +709,8 @@ TEST_CASE("frame_edit: a compaction can be interrupted before each of its steps"
   CHECK(most_calls > 3);
 }
 
-TEST_CASE("frame_edit: where a thread must not wait, nothing is changed",
-          "[fs][frame_edit][unit]") {
+TEST_CASE("frame_write_session: where a thread must not wait, nothing is changed",
+          "[fs][frame_write_session][unit]") {
   const test::TempDirectory folder;
   const auto path = folder.path() / "x.b2frame";
   WriteMount mount;
@@ -730,7 +734,8 @@ TEST_CASE("frame_edit: where a thread must not wait, nothing is changed",
   }
 }
 
-TEST_CASE("frame_edit: a write without room changes nothing", "[fs][frame_edit][unit]") {
+TEST_CASE("frame_write_session: a write without room changes nothing",
+          "[fs][frame_write_session][unit]") {
   const test::TempDirectory folder;
   const auto path = folder.path() / "x.b2frame";
   WriteMount mount(1u << 20);
@@ -756,8 +761,10 @@ TEST_CASE("frame_edit: a write without room changes nothing", "[fs][frame_edit][
   CHECK(session->nbytes() == written + 2 * 65536);
 }
 
-TEST_CASE("frame_edit: a read notices another writer; where nothing was written, nothing is lost",
-          "[fs][frame_edit][unit]") {
+TEST_CASE(
+    "frame_write_session: a read notices another writer; where nothing was written, nothing is "
+    "lost",
+    "[fs][frame_write_session][unit]") {
   const bool sparse = GENERATE(false, true);
   const auto interference =
       GENERATE(from_range(std::begin(kInterferences), std::end(kInterferences)));
@@ -779,8 +786,8 @@ TEST_CASE("frame_edit: a read notices another writer; where nothing was written,
   CHECK_FALSE(session->begin_change());
 }
 
-TEST_CASE("frame_edit: times, modes and links of the file are nobody's change",
-          "[fs][frame_edit][unit]") {
+TEST_CASE("frame_write_session: a change of times, mode or links is no change of the frame",
+          "[fs][frame_write_session][unit]") {
   const bool sparse = GENERATE(false, true);
   const WrittenFile file(4096, sparse);
   const auto& [folder, path, mount, session] = file;
@@ -798,8 +805,8 @@ TEST_CASE("frame_edit: times, modes and links of the file are nobody's change",
   CHECK(read_stored(path) == plain);
 }
 
-TEST_CASE("frame_edit: readers never take a commit for another writer's",
-          "[fs][frame_edit][race]") {
+TEST_CASE("frame_write_session: readers never take a commit for another writer's",
+          "[fs][frame_write_session][race]") {
   const bool sparse = GENERATE(false, true);
   const WrittenFile file(4096, sparse);
   const auto& [folder, path, mount, session] = file;
@@ -831,8 +838,8 @@ TEST_CASE("frame_edit: readers never take a commit for another writer's",
   CHECK(failures == 0);
 }
 
-TEST_CASE("frame_edit: is what was written, after any sequence of changes",
-          "[fs][frame_edit][unit]") {
+TEST_CASE("frame_write_session: holds the written bytes, after any sequence of changes",
+          "[fs][frame_write_session][unit]") {
   const auto seed = test::random_seed();
   CAPTURE(seed);
   std::mt19937_64 random(seed);
