@@ -9,6 +9,12 @@ namespace {
 struct Sender : CommonSender<Mount> {
   using CommonSender<Mount>::operator();
 
+  void operator()(BytesAnswer& answer) const {
+    CommonSender<Mount>::operator()(answer);
+    if (!answer.pushed_file) return;
+    mount.filesystem.pages().offer(std::move(answer.pushed_file), std::move(*answer.bytes.hot));
+  }
+
   void operator()(LinkAnswer& answer) const { fuse_reply_readlink(req, answer.target.c_str()); }
 
   // Registers the handle, then calls `reply` to send it.

@@ -73,6 +73,8 @@ struct OpendirAnswer {
 };
 struct BytesAnswer {  // from the cache
   fs::ReadResult bytes;
+  // The file, if the kernel's page cache is to get the hot block of the read.
+  std::shared_ptr<const fs::OpenFile> pushed_file = nullptr;
 };
 struct FileAnswer {  // from a plain file, by splice where the kernel can
   std::shared_ptr<const fs::FileReader> source;

@@ -21,7 +21,9 @@ void op_read(fuse_req_t req, fuse_ino_t, std::size_t size, off_t offset, fuse_fi
     if (!file->node->key.has_view()) return FileAnswer{file->source.file(), from, size};
     allow_read(size);
     FRAMEFS_TRY(auto bytes, mount.filesystem.contents().read(*file, from, size));
-    return BytesAnswer{std::move(bytes)};
+    // A reader with O_DIRECT reads past the page cache.
+    const bool is_pushed = bytes.hot && (info->flags & O_DIRECT) == 0;
+    return BytesAnswer{std::move(bytes), is_pushed ? file : nullptr};
   });
 }
 

@@ -76,6 +76,7 @@ std::string stats_json(const RequestCounters& requests, fs::Filesystem& filesyst
                    {"misses", activity.cache.misses},
                    {"made_bytes", activity.cache.made_bytes},
                    {"held_bytes", activity.cache_held_bytes},
+                   {"pushed_bytes", activity.pushed_bytes},
                    {"budget_bytes", options.cache_bytes}}}};
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

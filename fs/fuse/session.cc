@@ -71,6 +71,29 @@ void disconnect(fuse_session* session) {
   if (null) ::dup3(null.get(), fuse_session_fd(session), O_CLOEXEC);
 }
 
+// With writeback, the kernel may have newer bytes than the daemon.  With io_uring, one thread
+// answers all requests of a CPU, so that a request must not wait for a store.
+void start_page_pusher(Mount& mount) {
+  if (mount.writeback || mount.io_uring) return;
+  auto* const session = mount.session;
+  // An error is harmless: the kernel has forgotten the file meanwhile, or has no memory to spare.
+  const auto store = [session](fs::NodeId node, std::uint64_t offset,
+                               std::span<const std::byte> bytes) {
+    fuse_bufvec pages{};
+    pages.count = 1;
+    pages.buf[0].size = bytes.size();
+    // libfuse only reads the bytes.
+    pages.buf[0].mem = const_cast<std::byte*>(bytes.data());
+    fuse_lowlevel_notify_store(session, node, static_cast<off_t>(offset), &pages,
+                               FUSE_BUF_NO_SPLICE);
+  };
+  const auto drop = [session](fs::NodeId node, std::uint64_t offset, std::uint64_t size) {
+    fuse_lowlevel_notify_inval_inode(session, node, static_cast<off_t>(offset),
+                                     static_cast<off_t>(size));
+  };
+  mount.filesystem.pages().start({.store = store, .drop = drop});
+}
+
 // Serves inside the sandbox; `watchdog` then unmounts. `needs` is empty if there is no sandbox.
 Status serve(Mount& mount, const fs::MountOptions& options,
              const std::optional<SandboxNeeds>& needs, const Watchdog* watchdog,
@@ -84,8 +107,10 @@ Status serve(Mount& mount, const fs::MountOptions& options,
     // An error is harmless: the kernel has forgotten the file meanwhile.
     fuse_lowlevel_notify_inval_inode(session, node, static_cast<off_t>(offset), 0);
   });
+  start_page_pusher(mount);
   const auto served = RequestLoop(session).run();
   mount.stale_pages.settle();
+  mount.filesystem.pages().settle();
   // Must come before the announcer is joined, because the announcer may wait for an answer that
   // will not come.
   if (needs) {
@@ -96,6 +121,7 @@ Status serve(Mount& mount, const fs::MountOptions& options,
     unmount_session(session, watchdog);
   }
   mount.stale_pages.stop();
+  mount.filesystem.pages().stop();
   signals.stop();
   return served;
 }

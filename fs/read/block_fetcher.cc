@@ -26,6 +26,12 @@ constexpr int kPausePerWait = 10;
 constexpr std::uint64_t kLargestBlockOfParts = 1u << 20;
 // Only a part of at most 1/kMaxPartOfBlock of a block is decoded alone.
 constexpr std::uint64_t kMaxPartOfBlock = 8;
+// The number of reads of small parts that makes a block hot.  To store a block in the kernel's page
+// cache takes the CPU time of about two reads.
+constexpr std::uint64_t kHotTouches = 4;
+static_assert(kHotTouches <= FirstTouches::kMaxCount);
+// A read of at most 1/kMaxTouchOfBlock of a block is likely to be followed by reads of other parts.
+constexpr std::uint64_t kMaxTouchOfBlock = 2;
 
 std::uint64_t block_bytes(const BlockRequest& request) {
   return request.chunk->block_range(request.block).size;
@@ -241,26 +247,29 @@ bool BlockFetcher::is_worth_a_part(const BlockRequest& request, ByteRange within
   const auto size = block_bytes(request);
   if (size > kLargestBlockOfParts || within.size > size / kMaxPartOfBlock) return false;
   if (!codec::BlockDecoder::has_parts(*request.chunk)) return false;
-  const auto key = key_of(request);
-  return touches_.note(key) && !cache_.knows(key);
+  return !cache_.knows(key_of(request));
 }
 
-BlockFetcher::Block BlockFetcher::fetch_part(const codec::ByteSource& source,
-                                             const BlockRequest& request, ByteRange within) {
-  if (!is_worth_a_part(request, within)) return nullptr;
+auto BlockFetcher::fetch_part(const codec::ByteSource& source, const BlockRequest& request,
+                              ByteRange within) -> Part {
+  if (within.size > block_bytes(request) / kMaxTouchOfBlock) return {};
+  const auto key = key_of(request);
+  const auto touches = touches_.note(key, kHotTouches);
+  if (touches > 1) return {.bytes = nullptr, .is_hot = touches == kHotTouches};
+  if (!is_worth_a_part(request, within)) return {};
   const auto place = request.chunk->stored_range(request.block);
-  if (!place) return nullptr;
+  if (!place) return {};
   const auto lease = contexts_.take();
   Context& context = *lease;
   const auto stored = context.stored.take(place->size);
-  if (!source.read_at(place->offset, stored)) return nullptr;
+  if (!source.read_at(place->offset, stored)) return {};
   const auto whole = context.plain.take(block_bytes(request));
   if (!context.decoder.decode_part(*request.chunk, request.block, stored, whole, within)) {
-    return nullptr;
+    return {};
   }
   auto bytes = std::make_shared<Bytes>(buffers_, within.size);
   std::ranges::copy(whole.subspan(within.offset, within.size), bytes->writable().begin());
-  return bytes;
+  return {.bytes = std::move(bytes)};
 }
 
 void BlockFetcher::wait_for_others(Batch& batch, const codec::ByteSource& source) {

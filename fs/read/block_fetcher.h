@@ -65,9 +65,14 @@ class BlockFetcher {
   // Decodes only the bytes `within` of one block, for this reader alone and without the cache.  It
   // does so for a small part of a block that no reader has requested lately.  A random reader then
   // does not pay for bytes that it does not read, and does not fill the cache with them.
-  // Returns null if fetch() is the better way; fetch() also reports the error of a damaged block.
   // Damage behind the part is not noticed until more of the block is read.
-  Block fetch_part(const codec::ByteSource& source, const BlockRequest& request, ByteRange within);
+  struct Part {
+    Block bytes;  // null if fetch() is the better way; fetch() also reports a damaged block
+    // Whether many small parts were read lately: the other parts are worth having in the kernel's
+    // page cache.  Not every later read of a part tells this again.
+    bool is_hot = false;
+  };
+  Part fetch_part(const codec::ByteSource& source, const BlockRequest& request, ByteRange within);
 
   // The key of a block in the cache.
   static CacheKey key_of(const BlockRequest& request);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -9,20 +10,31 @@
 
 namespace framefs::fs {
 
-// Remembers which blocks were requested lately, in a table of fixed size.  Two blocks with the same
-// place in the table overwrite each other.  The table is only a hint which blocks are worth
-// keeping.
+// Counts the latest requests for blocks, in a table of fixed size.  Two blocks with the same place
+// in the table overwrite each other.  The table is only a hint which blocks are worth keeping.
 // Threads: any number.
 class FirstTouches {
  public:
-  // Notes a request for the block.  Returns whether it is the first one in a while.
-  bool note(const CacheKey& key) noexcept {
-    const std::uint64_t mark = DecodeCache::hash_of(key) | 1;  // 0: empty place
-    // Relaxed: no other data depends on it.
-    return places_[mark / 2 % kPlaces].exchange(mark, std::memory_order_relaxed) != mark;
+  static constexpr std::uint64_t kMaxCount = 8;
+
+  // Notes a request for the block.  Returns how many there were lately, this one included: 1 to
+  // `most`, which is at least 2 and at most kMaxCount.  After `most`, the next result is 2.
+  std::uint64_t note(const CacheKey& key, std::uint64_t most = kMaxCount) noexcept {
+    const auto mark = mark_of(key);
+    auto& place = places_[mark / (kCounts + 1) % kPlaces];
+    // Relaxed: no other data depends on it.  A request that another one overtakes is not counted.
+    const auto before = place.load(std::memory_order_relaxed);
+    const auto count = (before & ~kCounts) == mark ? (before & kCounts) + 1 : 1;
+    place.store(mark | (count < most ? count : 1), std::memory_order_relaxed);
+    return std::min(count, most);
   }
 
  private:
+  // The bits of a place that hold the count; the others tell blocks apart.
+  static constexpr std::uint64_t kCounts = kMaxCount - 1;
+  static std::uint64_t mark_of(const CacheKey& key) noexcept {
+    return DecodeCache::hash_of(key) & ~kCounts;
+  }
   // 128 KiB: enough places for several times the blocks that a cache of usual size holds.
   static constexpr std::size_t kPlaces = 1u << 14;
   std::array<std::atomic<std::uint64_t>, kPlaces> places_{};

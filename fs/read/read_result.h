@@ -1,11 +1,15 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "fs/read/buffer_pool.h"
+#include "fs/read/content_id.h"
 #include "fs/read/decode_cache.h"
 
 namespace framefs::fs {
@@ -30,6 +34,14 @@ class ServedBlocks {
   std::vector<std::pair<DecodeCache*, CacheKey>> blocks_;
 };
 
+// A decoded block of which readers read one small part after the other.  The kernel is better off
+// with all of its bytes.
+struct HotBlock {
+  ContentId content;
+  std::uint64_t offset = 0;  // of the block in the shown file
+  std::shared_ptr<const Bytes> bytes;
+};
+
 // The result of a read: the bytes where they lie, without another copy, and the owners that keep
 // them in memory.
 // Lifetime: the spans are valid as long as this object lives; destroy it once the reply is sent.
@@ -40,6 +52,7 @@ struct ReadResult {
   ServedBlocks served;
   std::vector<std::shared_ptr<const void>> owners;
   std::vector<std::span<const std::byte>> spans;
+  std::optional<HotBlock> hot;
 };
 
 }  // namespace framefs::fs

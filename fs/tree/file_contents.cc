@@ -101,6 +101,8 @@ Result<OpenedFile> FileContents::open_as(std::shared_ptr<Node> node, BackingFile
     return std::unexpected(now.error());
   }
   opened.keep_pages = keeps_pages(*file.node, *now);
+  // The kernel drops its pages with the reply; no page of an earlier state may follow.
+  if (!opened.keep_pages) parts_.pages.drain(file_key(*file.node));
   const auto bypasses = bypasses_pages(file, now->session_id != 0);
   if (!bypasses) {
     close(file);

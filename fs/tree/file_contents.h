@@ -8,6 +8,7 @@
 #include "fs/tree/frame_writers.h"
 #include "fs/tree/node_views.h"
 #include "fs/tree/open_file.h"
+#include "fs/tree/page_pusher.h"
 #include "fs/tree/source_tree.h"
 #include "fs/view/decode_ahead.h"
 
@@ -33,6 +34,7 @@ class FileContents {
     const NodeViews& views;
     const FrameWriters& writers;
     DecodeAhead& ahead;
+    PagePusher& pages;
   };
   FileContents(const MountOptions& options, const Parts& parts)
       : arrays_(options.arrays), parts_(parts) {}

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -61,6 +62,7 @@ Filesystem::Filesystem(const MountOptions& options, Log& log, MountRoot found,
                 .containers = containers_,
                 .new_frames = new_frames_,
                 .sessions = sessions_,
+                .pages = pages_,
                 .services = {reads(), chunk_writer_, overlay_, content_ids_}}),
       tree_(options, found.expected,
             {.locator = locator_,
@@ -73,7 +75,8 @@ Filesystem::Filesystem(const MountOptions& options, Log& log, MountRoot found,
                           .lock_files = lock_files_,
                           .views = views_,
                           .writers = writers_,
-                          .ahead = ahead_}),
+                          .ahead = ahead_,
+                          .pages = pages_}),
       namespace_(options, {.tree = tree_,
                            .locator = locator_,
                            .probe = probe_,
@@ -97,6 +100,11 @@ Filesystem::Filesystem(const MountOptions& options, Log& log, MountRoot found,
           [this](const FileKey& file, const FileIdentity& identity, const timespec& ctime) {
             views_.keep_ctime(file, identity, ctime);
           }),
+      pages_(
+          [this](const OpenFile& file, ContentId content) {
+            return !sessions_.find(file_key(*file.node)) && views_.is_settled(file, content);
+          },
+          static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))),
       ahead_(options.threads, options.cache_bytes) {}
 
 bool Filesystem::is_being_written(NodeId id) const {
@@ -105,7 +113,9 @@ bool Filesystem::is_being_written(NodeId id) const {
 }
 
 Filesystem::Activity Filesystem::activity() {
-  return {.cache = cache_.counts(), .cache_held_bytes = cache_.held_bytes()};
+  return {.cache = cache_.counts(),
+          .cache_held_bytes = cache_.held_bytes(),
+          .pushed_bytes = pages_.pushed_bytes()};
 }
 
 }  // namespace framefs::fs

@@ -18,6 +18,7 @@
 #include "fs/tree/node_locator.h"
 #include "fs/tree/node_views.h"
 #include "fs/tree/open_containers.h"
+#include "fs/tree/page_pusher.h"
 #include "fs/tree/source_tree.h"
 #include "fs/view/decode_ahead.h"
 #include "fs/write/chunk_writer.h"
@@ -41,11 +42,13 @@ class Filesystem {
   FileContents& contents() noexcept { return contents_; }    // bytes
   Namespace& names() noexcept { return namespace_; }         // changes of names
   Attributes& attributes() noexcept { return attributes_; }  // changes of attributes, xattrs
+  PagePusher& pages() noexcept { return pages_; }            // the kernel's page cache
 
   // The activity since the mount was made, for statistics.  Units: bytes.
   struct Activity {
     DecodeCache::Counts cache;
     std::uint64_t cache_held_bytes = 0;
+    std::uint64_t pushed_bytes = 0;
   };
   [[nodiscard]] Activity activity();
 
@@ -84,6 +87,7 @@ class Filesystem {
   Attributes attributes_;
   // The last members: their threads use all the others.
   WriteSessionTable sessions_;
+  PagePusher pages_;
   DecodeAhead ahead_;
 };
 

@@ -139,13 +139,18 @@ Result<std::shared_ptr<FrameWriteSession>> FrameWriters::join(Node& node, const 
       log().failure(parts_.locator.name_for_log(node), locked.error());
     FRAMEFS_TRY(shared, std::move(locked));
   }
-  return parts_.sessions.open(file_key(node), [&]() -> Result<WriteSessionTable::Session> {
+  const auto open = [&]() -> Result<WriteSessionTable::Session> {
     // A session that owned the frame may have just ended.
     if (new_file == nullptr && !shared.is_held()) {
       FRAMEFS_TRY(shared, parts_.lock_files.share(node, source, true));
     }
     return make(node, source, new_file);
-  });
+  };
+  const auto file = file_key(node);
+  FRAMEFS_TRY(auto session, parts_.sessions.open(file, open));
+  shared = {};
+  parts_.pages.drain(file);
+  return session;
 }
 
 }  // namespace framefs::fs

@@ -14,6 +14,7 @@
 #include "fs/tree/node_locator.h"
 #include "fs/tree/open_containers.h"
 #include "fs/tree/open_file.h"
+#include "fs/tree/page_pusher.h"
 #include "fs/write/new_frame_policy.h"
 #include "fs/write/write_session_table.h"
 
@@ -37,6 +38,7 @@ class FrameWriters {
     const OpenContainers& containers;
     const NewFramePolicy& new_frames;
     WriteSessionTable& sessions;
+    PagePusher& pages;
     WriteServices services;
   };
   explicit FrameWriters(const Parts& parts) : parts_(parts) {}
@@ -56,7 +58,8 @@ class FrameWriters {
   // too, whatever `flags` say.  `flags` are those of open(2).  Errors: system.
   [[nodiscard]] Result<BackingFile> open(const Node& node, int flags) const;
   // Joins the session of the node's frame as one more writer; leave() ends that.  `new_file` is set
-  // for a file that was just created to become a frame.  Errors: those of open_for_writing_frame().
+  // for a file that was just created to become a frame.  On return, no block of the frame is being
+  // stored in the kernel's page cache.  Errors: those of open_for_writing_frame().
   Result<std::shared_ptr<FrameWriteSession>> join(Node& node, const BackingFile& source,
                                                   const NewFile* new_file) const;
   void leave(const Node& node, const WriteSessionTable::Session& session) const {

@@ -57,6 +57,15 @@ Result<std::shared_ptr<const View>> NodeViews::current(const OpenFile& file) con
   });
 }
 
+bool NodeViews::is_settled(const OpenFile& file, ContentId content) const {
+  const auto st = file.source.content_stat();
+  if (!st) return false;
+  const auto identity = identity_of(*st);
+  if (containers_.content_id(*file.node, identity) != content) return false;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return now - std::chrono::nanoseconds(identity.ctime_ns) > settling_;
+}
+
 std::shared_ptr<const View> NodeViews::of_session(Node& node,
                                                   const FrameWriteSession& session) const {
   auto known = node.state.with([&](const Node::State& state) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 
 #include "fs/core/mount_options.h"
@@ -28,6 +29,7 @@ class NodeViews {
   NodeViews(const MountOptions& options, NodeTable& nodes, const OpenContainers& containers,
             const ReadServices& services)
       : cache_bytes_(options.cache_bytes),
+        settling_(2 * std::chrono::milliseconds(options.attr_timeout_ms) + kClockTicks),
         nodes_(nodes),
         containers_(containers),
         services_(services) {}
@@ -35,6 +37,9 @@ class NodeViews {
   // The view of an open file in its current state in SOURCE.  A file that cannot be opened as a
   // frame has a view too, and each read of that view reports the reason.  Errors: system.
   [[nodiscard]] Result<std::shared_ptr<const View>> current(const OpenFile& file) const;
+  // Whether an open file has that content, and has had it for longer than the kernel trusts
+  // attributes.  The kernel then knows the size.
+  [[nodiscard]] bool is_settled(const OpenFile& file, ContentId content) const;
   // The view of the node while `session` writes it; read it within FrameWriteSession::reading().
   [[nodiscard]] std::shared_ptr<const View> of_session(Node& node,
                                                        const FrameWriteSession& session) const;
@@ -49,6 +54,9 @@ class NodeViews {
   void end_session(const FileKey& file, const FileIdentity& identity) const;
 
  private:
+  // Longer than two changes of a file can have the same times.
+  static constexpr std::chrono::milliseconds kClockTicks{50};
+
   template <class Body>
   void for_each_node(const FileKey& file, const Body& body) const;
   [[nodiscard]] Result<std::shared_ptr<const View>> make(const OpenFile& file,
@@ -56,6 +64,7 @@ class NodeViews {
 
   // Constant after construction.
   const std::uint64_t cache_bytes_;
+  const std::chrono::nanoseconds settling_;
   // Self-synchronised.
   NodeTable& nodes_;
   const OpenContainers& containers_;

@@ -55,8 +55,8 @@ class CachedFrame final : public FrameChunks {
   [[nodiscard]] bool fetch_ahead(std::span<const BlockRequest> requests) const override {
     return services_.blocks.fetch_ahead(*origin_.chunks, requests);
   }
-  [[nodiscard]] BlockFetcher::Block fetch_part(const BlockRequest& request,
-                                               ByteRange within) const override {
+  [[nodiscard]] BlockFetcher::Part fetch_part(const BlockRequest& request,
+                                              ByteRange within) const override {
     return services_.blocks.fetch_part(*origin_.chunks, request, within);
   }
   Status read_plain(const codec::Chunk& chunk, ChunkIndex index, std::uint64_t offset,

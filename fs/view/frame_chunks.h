@@ -71,10 +71,11 @@ class FrameChunks {
   [[nodiscard]] virtual bool fetch_ahead(std::span<const BlockRequest> /*requests*/) const {
     return false;
   }
-  // The bytes `within` of a block, if it is better to decode them without the rest; otherwise null.
-  [[nodiscard]] virtual BlockFetcher::Block fetch_part(const BlockRequest& /*request*/,
-                                                       ByteRange /*within*/) const {
-    return nullptr;
+  // The bytes `within` of a block, if it is better to decode them without the rest.  A frame that
+  // changes has no parts and no hot blocks.
+  [[nodiscard]] virtual BlockFetcher::Part fetch_part(const BlockRequest& /*request*/,
+                                                      ByteRange /*within*/) const {
+    return {};
   }
   // Reads bytes that the chunk stores uncompressed.
   virtual Status read_plain(const codec::Chunk& chunk, ChunkIndex index, std::uint64_t offset,

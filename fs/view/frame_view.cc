@@ -128,7 +128,7 @@ Result<FrameView::Plan> FrameView::read_some(ByteRange wanted) const {
     return !plan.is_full();
   };
   FRAMEFS_CHECK(for_each_chunk(wanted, plan_next));
-  FRAMEFS_CHECK(fill_gaps(plan));
+  FRAMEFS_CHECK(fill_gaps(plan, wanted));
   return plan;
 }
 
@@ -185,15 +185,21 @@ bool FrameView::decode_ahead(ByteRange range) const {
   return planned && !is_many() && frame_->fetch_ahead(requests);
 }
 
-Status FrameView::fill_gaps(Plan& plan) const {
+Status FrameView::fill_gaps(Plan& plan, ByteRange wanted) const {
   if (plan.requests.empty()) return {};
-  auto& [admission, served, owners, spans] = plan.result;
+  auto& [admission, served, owners, spans, hot] = plan.result;
   if (plan.requests.size() == 1) {
     const auto [span, within] = plan.gaps.front();
-    if (auto part = frame_->fetch_part(plan.requests.front(), within)) {
-      spans[span] = part->view();
-      owners.push_back(std::move(part));
+    auto part = frame_->fetch_part(plan.requests.front(), within);
+    if (part.bytes) {
+      spans[span] = part.bytes->view();
+      owners.push_back(std::move(part.bytes));
       return {};
+    }
+    if (part.is_hot && spans.size() == 1) {
+      hot = {.content = plan.requests.front().content,
+             .offset = wanted.offset - within.offset,
+             .bytes = nullptr};
     }
   }
   admission = frame_->services().cache.admit(BlockFetcher::needed_bytes(plan.requests));
@@ -202,6 +208,7 @@ Status FrameView::fill_gaps(Plan& plan) const {
     const auto [span, within] = plan.gaps[i];
     const auto whole = blocks[i]->view();
     spans[span] = whole.subspan(within.offset, within.size);
+    if (hot) hot->bytes = blocks[i];
     owners.push_back(std::move(blocks[i]));
     // The block may be evicted: its last byte is in this reply, and the kernel has read the bytes
     // before it or does not need them.

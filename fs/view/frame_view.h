@@ -29,7 +29,8 @@ class FrameView final : public View {
   Status plan_chunk(Plan& plan, const codec::ChunkOffsets::Place& place, ByteRange wanted) const;
   Status plan_without_decoding(Plan& plan, const codec::Chunk& chunk, ChunkIndex index,
                                ByteRange wanted) const;
-  Status fill_gaps(Plan& plan) const;
+  // `wanted` is the range that was planned.
+  Status fill_gaps(Plan& plan, ByteRange wanted) const;
 
   const std::shared_ptr<const FrameChunks> frame_;
 };

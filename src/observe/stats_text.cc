@@ -143,6 +143,8 @@ std::string stats_metrics(const std::string& json) {
   metrics.add_one("cache_misses_total", "counter", "Look-ups that did not.", cache["misses"]);
   metrics.add_one("decoded_bytes_total", "counter", "Bytes decoded into the cache.",
                   cache["made_bytes"]);
+  metrics.add_one("pushed_bytes_total", "counter", "Decoded bytes stored in the page cache.",
+                  cache["pushed_bytes"]);
   metrics.add_one("cache_bytes", "gauge", "Bytes in the cache.", cache["held_bytes"]);
   return metrics.take();
 }

@@ -152,6 +152,13 @@ class Data:
         elif pattern == "hot":  # 100 ranges of 64 KiB, read repeatedly
             starts = rng.integers(0, (size - 65536) // 4096, 100)
             places = (rng.choice(starts, RANDOM_READS * 4) + rng.integers(0, 16, RANDOM_READS * 4)) * 4096
+        elif pattern == "dense":  # each block three times on average
+            places = rng.integers(0, (size - piece) // 4096, 3 * size // PEER_BLOCK) * 4096
+        elif pattern == "zipf":  # few blocks often, most blocks once or never
+            ranks = rng.permutation(size // PEER_BLOCK)
+            weights = 1 / numpy.arange(1, len(ranks) + 1)
+            blocks = rng.choice(ranks, RANDOM_READS * 4, p=weights / weights.sum())
+            places = blocks * PEER_BLOCK + rng.integers(0, (PEER_BLOCK - piece) // 4096 + 1, len(blocks)) * 4096
         else:  # each in a different block, and within it
             blocks = rng.permutation(size // PEER_BLOCK)[:RANDOM_READS]
             places = blocks * PEER_BLOCK + rng.integers(0, (PEER_BLOCK - piece) // 4096 + 1, len(blocks)) * 4096

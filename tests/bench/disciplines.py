@@ -18,6 +18,8 @@ BLOCKS_4K = "random 4 KiB, cold, each in another block"
 UNIFORM_4K = "random 4 KiB, cold, uniform"
 UNIFORM_64K = "random 64 KiB, cold, uniform"
 HOT_4K = "random 4 KiB, cold, a hot set"
+DENSE_4K = "random 4 KiB, cold, each block three times"
+ZIPF_4K = "random 4 KiB, cold, zipfian"
 MAP = "mmap, cold"
 MAP_WARM = "mmap, warm"
 DECODE = "decode, 1 thread"
@@ -25,7 +27,7 @@ DECODE_2 = "decode, 2 threads"
 FILTER_DECODE = "decode by filter, 1 thread"
 
 # The figure of these disciplines is reads per second; the others have MB/s.
-BY_READS = (BLOCKS_4K, UNIFORM_4K, UNIFORM_64K, HOT_4K)
+BY_READS = (BLOCKS_4K, UNIFORM_4K, UNIFORM_64K, HOT_4K, DENSE_4K, ZIPF_4K)
 
 FRAMEFS, NULL, PLAIN, OURS, REFERENCE = "framefs", "null server", "plain file", "our codec", "reference library"
 
@@ -122,13 +124,14 @@ class Disciplines:
 
     def _random(self):
         for what, pattern, piece in ((BLOCKS_4K, "blocks", 4096), (UNIFORM_4K, "uniform", 4096),
-                                     (UNIFORM_64K, "uniform", 65536), (HOT_4K, "hot", 4096)):
+                                     (UNIFORM_64K, "uniform", 65536), (HOT_4K, "hot", 4096),
+                                     (DENSE_4K, "dense", 4096), (ZIPF_4K, "zipf", 4096)):
             places = self.data.offsets(pattern, piece)
             if what == BLOCKS_4K:
                 self._add(what, NULL, "", self.null, [], ["offsets", piece, places, ("file", "data")])
             for frame in DETAILED:
                 self._add_frame(what, frame, ["offsets", piece, places])
-                if what == BLOCKS_4K:
+                if what in (BLOCKS_4K, DENSE_4K):
                     self._add_peers(what, frame, ["offsets", piece, places])
                 if what == BLOCKS_4K and self.reference:
                     self.tasks[Key(what, REFERENCE, label(frame))] = self._slices(piece, places, frame)

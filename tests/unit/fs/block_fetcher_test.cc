@@ -604,9 +604,9 @@ TEST_CASE(
   const auto request = sample.request(0, 2);
   const ByteRange within{100, 64};
   const auto part = fetching.fetcher.fetch_part(sample.source(), request, within);
-  CHECK(same(part, sample.block(0, 2).subspan(within.offset, within.size)));
+  CHECK(same(part.bytes, sample.block(0, 2).subspan(within.offset, within.size)));
   CHECK(fetching.cache.held_bytes() == 0);
-  CHECK(fetching.fetcher.fetch_part(sample.source(), request, within) == nullptr);
+  CHECK(fetching.fetcher.fetch_part(sample.source(), request, within).bytes == nullptr);
   CHECK(fetching.cache.held_bytes() == 0);
 }
 
@@ -617,8 +617,10 @@ TEST_CASE("block_fetcher: there are no parts of blocks that are known, nor large
   sample.open();
   Fetching fetching;
   REQUIRE(fetching.fetch(sample, sample.requests(0, 0, 1)));
-  CHECK(fetching.fetcher.fetch_part(sample.source(), sample.request(0, 0), {0, 8}) == nullptr);
-  CHECK(fetching.fetcher.fetch_part(sample.source(), sample.request(0, 1), {0, 200}) == nullptr);
+  CHECK(fetching.fetcher.fetch_part(sample.source(), sample.request(0, 0), {0, 8}).bytes ==
+        nullptr);
+  CHECK(fetching.fetcher.fetch_part(sample.source(), sample.request(0, 1), {0, 200}).bytes ==
+        nullptr);
 }
 
 TEST_CASE("block_fetcher: there are no parts of blocks that are damaged or have failed",
@@ -628,7 +630,8 @@ TEST_CASE("block_fetcher: there are no parts of blocks that are damaged or have 
   damage_block(sample, sample.at(0), 1);
   sample.open();
   Fetching fetching;
-  CHECK(fetching.fetcher.fetch_part(sample.source(), sample.request(0, 1), {0, 8}) == nullptr);
+  CHECK(fetching.fetcher.fetch_part(sample.source(), sample.request(0, 1), {0, 8}).bytes ==
+        nullptr);
   // The source is cut within the last block; the first bytes of that block are complete.
   Fetching another;
   const auto last = sample.stored(0, 3);
@@ -637,7 +640,7 @@ TEST_CASE("block_fetcher: there are no parts of blocks that are damaged or have 
       sample.bytes().begin() + static_cast<std::ptrdiff_t>(last.offset + last.size / 2)));
   const std::vector<BlockRequest> requests{sample.request(0, 3)};
   REQUIRE_FALSE(another.fetcher.fetch(cut, requests));
-  CHECK(another.fetcher.fetch_part(sample.source(), requests[0], {0, 8}) == nullptr);
+  CHECK(another.fetcher.fetch_part(sample.source(), requests[0], {0, 8}).bytes == nullptr);
 }
 
 }  // namespace

@@ -368,6 +368,37 @@ TEST_CASE("frame_view: blocks that were decoded ahead are there, and the end is 
 }
 
 // Oracle: the bytes themselves, after all other holders of them are destroyed.
+// Oracle: the data.
+TEST_CASE("frame_view: a block of which small parts are read again is hot",
+          "[fs][frame_view][unit]") {
+  const auto bytes = test::build_frame(five_chunks()).bytes;
+  const auto whole = decode(bytes);
+  Mount mount;
+  const auto view = mount.view(bytes);
+  const auto hot_at = [&](std::uint64_t offset, std::uint64_t size) {
+    const auto got = view->read(offset, size, Access::random);
+    REQUIRE(got);
+    CHECK(std::ranges::equal(joined(*got), std::span(whole).subspan(offset, size)));
+    return got->hot;
+  };
+  CHECK_FALSE(hot_at(4510, 20));  // in the block from 4500 to 5000
+  CHECK_FALSE(hot_at(4600, 20));
+  CHECK_FALSE(hot_at(4700, 20));
+  const auto hot = hot_at(4900, 100);
+  REQUIRE(hot);
+  CHECK(hot->offset == 4500);
+  CHECK(hot->content);
+  CHECK(std::ranges::equal(hot->bytes->view(), std::span(whole).subspan(4500, 500)));
+  CHECK_FALSE(hot_at(4510, 20));
+  CHECK_FALSE(hot_at(4510, 20));
+  CHECK(hot_at(4510, 20));
+  // Larger parts, and parts of several blocks, do not count.
+  for (int i = 0; i < 4; ++i) {
+    CHECK_FALSE(hot_at(8500, 251));
+    CHECK_FALSE(hot_at(8990, 20));
+  }
+}
+
 TEST_CASE("frame_view: a result stays good without view and cache", "[fs][frame_view][unit]") {
   const auto bytes = test::build_frame(five_chunks()).bytes;
   const auto whole = decode(bytes);

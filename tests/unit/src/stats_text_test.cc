@@ -11,7 +11,7 @@ const std::string kStats = R"({"pid":7,"source":"/a","mountpoint":"/m \"x\"","re
   "uptime_s":3700.5,
   "requests":{"read":{"count":10,"sum_us":20.0,"p50_us":1.024,"p99_us":2097.152}},
   "errors":{"EIO":0,"ENOENT":3,"other":0},"bytes_read":2000,"bytes_written":0,
-  "cache":{"hits":3,"misses":1,"made_bytes":4096,"held_bytes":100,"budget_bytes":1000}})";
+  "cache":{"hits":3,"misses":1,"made_bytes":4096,"held_bytes":100,"pushed_bytes":512,"budget_bytes":1000}})";
 
 TEST_CASE("stats_text: the table names the activity", "[src][stats_text][unit]") {
   const auto table = stats_table(kStats);

@@ -1,0 +1,111 @@
+#include "fs/tree/page_pusher.h"
+
+#include <utility>
+
+#include "fs/core/background_thread.h"
+
+namespace framefs::fs {
+namespace {
+
+// Larger blocks are not stored: their pages would take longer than the reads that they save.
+constexpr std::uint64_t kMaxBlockBytes = 1u << 20;
+// The blocks that wait are in memory beside the cache's budget.
+constexpr std::uint64_t kMaxWaitingBytes = 4u << 20;
+// Longer than the kernel takes to store a block whose pages no request has locked.
+constexpr std::chrono::seconds kPatience{3};
+
+}  // namespace
+
+void PagePusher::start(Kernel kernel) {
+  state_.with([](State& state) {
+    state.is_running = true;
+    state.is_thread_done = false;
+  });
+  thread_ = background_thread(
+      [this, kernel = std::move(kernel)](const std::stop_token&) { serve(kernel); });
+}
+
+void PagePusher::settle() {
+  const auto dropped = state_.with_and_wake([](State& state) {
+    state.is_running = false;
+    state.waiting_bytes = 0;
+    return std::exchange(state.waiting, {});
+  });
+  state_.wait_until(
+      std::chrono::steady_clock::now() + kPatience,
+      [](const State& state) { return state.is_thread_done; }, [](const State&) {});
+}
+
+void PagePusher::stop() {
+  settle();
+  if (thread_.joinable()) thread_.join();
+}
+
+// The kernel takes a page as read only if all of it is stored at once.
+auto PagePusher::whole_pages(std::shared_ptr<const OpenFile> file, HotBlock block) const -> Push {
+  const auto bytes = block.bytes->view();
+  const auto skipped = (page_bytes_ - block.offset % page_bytes_) % page_bytes_;
+  std::span<const std::byte> pages;
+  if (skipped < bytes.size()) {
+    const auto rest = bytes.subspan(skipped);
+    pages = rest.first(rest.size() - rest.size() % page_bytes_);
+  }
+  return {.file = std::move(file),
+          .content = block.content,
+          .block = std::move(block.bytes),
+          .offset = block.offset + skipped,
+          .pages = pages};
+}
+
+void PagePusher::offer(std::shared_ptr<const OpenFile> file, HotBlock block) {
+  auto one = whole_pages(std::move(file), std::move(block));
+  const auto size = one.block->view().size();
+  if (one.pages.empty() || size > kMaxBlockBytes) return;
+  const bool is_taken = state_.with([&](State& state) {
+    if (!state.is_running || state.waiting_bytes + size > kMaxWaitingBytes) return false;
+    state.waiting.push_back(std::move(one));
+    state.waiting_bytes += size;
+    return true;
+  });
+  if (is_taken) state_.wake();
+}
+
+void PagePusher::drain(const FileKey& file) {
+  state_.wait_until(
+      std::chrono::steady_clock::now() + kPatience,
+      [&](const State& state) { return state.storing != file; }, [](const State&) {});
+}
+
+void PagePusher::serve(const Kernel& kernel) {
+  // Threads that answer requests go first.  If they leave no CPU time, offers are ignored.
+  give_way();
+  while (true) {
+    // Destroyed without the lock: it may hold the last reference to the file.
+    const auto one =
+        state_.wait([](const State& state) { return !state.is_running || !state.waiting.empty(); },
+                    [](State& state) -> std::optional<Push> {
+                      if (!state.is_running) return std::nullopt;
+                      auto first = std::move(state.waiting.front());
+                      state.waiting.pop_front();
+                      state.waiting_bytes -= first.block->view().size();
+                      // Before the content is compared: if a drain() misses this mark, the
+                      // comparison sees the change that the drain() follows.
+                      state.storing = file_key(*first.file->node);
+                      return first;
+                    });
+    if (!one) break;
+    push(kernel, *one);
+    state_.with_and_wake([](State& state) { state.storing.reset(); });
+  }
+  state_.with_and_wake([](State& state) { state.is_thread_done = true; });
+}
+
+void PagePusher::push(const Kernel& kernel, const Push& one) {
+  const auto node = one.file->node->id;
+  if (!is_current_(*one.file, one.content)) return;
+  kernel.store(node, one.offset, one.pages);
+  pushed_bytes_.add(one.pages.size());
+  if (!is_current_(*one.file, one.content)) kernel.drop(node, one.offset, one.pages.size());
+}
+
+}  // namespace framefs::fs

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <thread>
+
+#include "fs/core/counters.h"
+#include "fs/core/guarded.h"
+#include "fs/read/read_result.h"
+#include "fs/tree/open_file.h"
+
+namespace framefs::fs {
+
+// Gives hot blocks to the kernel's page cache, so that later reads of their bytes do not reach the
+// daemon.  The kernel waits for pages that reads in flight have locked before it stores bytes in
+// them.  Hence a separate thread does this: a thread that answers requests would wait for itself.
+//
+// A block is stored only while its content is the current one.  The content is compared before and
+// after; if it has changed meanwhile, the kernel drops the stored pages.  A caller that makes old
+// bytes wrong to show calls drain() after its change can be seen, and before it answers.
+//
+// Threads: any number.
+class PagePusher {
+ public:
+  // The kernel's side.  The pusher's thread calls it.
+  struct Kernel {
+    std::function<void(NodeId, std::uint64_t offset, std::span<const std::byte>)> store;
+    std::function<void(NodeId, std::uint64_t offset, std::uint64_t size)> drop;
+  };
+  // Whether `content` is the current content of the file, and the kernel knows its size.
+  using IsCurrent = std::function<bool(const OpenFile&, ContentId)>;
+
+  PagePusher(IsCurrent is_current, std::uint64_t page_bytes)
+      : is_current_(std::move(is_current)), page_bytes_(page_bytes) {}
+  PagePusher(const PagePusher&) = delete;
+  PagePusher& operator=(const PagePusher&) = delete;
+  ~PagePusher() { stop(); }
+
+  // From now on until settle(), offered blocks are stored.  Without this call, they are ignored.
+  void start(Kernel kernel);
+  // Must be called before the connection to the kernel is closed.  Waits until no call of the
+  // kernel's side is running, but not for ever: the kernel may wait for pages of a request that is
+  // no longer answered, until the connection is closed.
+  void settle();
+  // Joins the thread.
+  void stop();
+
+  // Offers a block.  The offer is ignored if many bytes wait already, or if the block is large.
+  // Call this after the reply to the read that found the block hot.
+  void offer(std::shared_ptr<const OpenFile> file, HotBlock block);
+
+  // Waits until no block of the file's earlier contents is being stored.  The wait has a limit,
+  // because all threads that answer requests may be here while the kernel waits for an answer; the
+  // pages are dropped nevertheless when the store ends.
+  void drain(const FileKey& file);
+
+  // Bytes stored since start().
+  [[nodiscard]] std::uint64_t pushed_bytes() const noexcept { return pushed_bytes_.value(); }
+
+ private:
+  struct Push {
+    std::shared_ptr<const OpenFile> file;
+    ContentId content;
+    std::shared_ptr<const Bytes> block;
+    std::uint64_t offset = 0;          // in the file
+    std::span<const std::byte> pages;  // whole pages of the block
+  };
+  struct State {
+    std::deque<Push> waiting;
+    std::uint64_t waiting_bytes = 0;
+    std::optional<FileKey> storing;  // the file of the block that is being stored
+    bool is_running = false;
+    bool is_thread_done = true;
+  };
+  [[nodiscard]] Push whole_pages(std::shared_ptr<const OpenFile> file, HotBlock block) const;
+  void serve(const Kernel& kernel);
+  void push(const Kernel& kernel, const Push& one);
+
+  const IsCurrent is_current_;
+  const std::uint64_t page_bytes_;
+  Counter pushed_bytes_;
+  Guarded<State> state_;
+  std::jthread thread_;
+};
+
+}  // namespace framefs::fs
