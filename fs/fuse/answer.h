@@ -19,6 +19,7 @@
 #include "fs/core/log.h"
 #include "fs/core/may_wait.h"
 #include "fs/fuse/handles.h"
+#include "fs/fuse/looked_up.h"
 #include "fs/fuse/passthrough.h"
 #include "fs/fuse/request_counters.h"
 #include "fs/fuse/request_scope.h"
@@ -121,6 +122,7 @@ struct Mount {
   fuse_session* session = nullptr;  // set before the first request
   fs::MountOptions options{};       // set before the first request
   RequestCounters counters{};
+  LookedUp looked_up{};
 };
 
 // The attributes of a file as the mount shows them, with the owner and mode that the options set.

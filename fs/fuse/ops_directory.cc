@@ -92,6 +92,27 @@ bool add_entry(MountType& mount, DirectoryBuffer& buffer, const fs::OpenFolder& 
   return buffer.add(entry.shown.name.c_str(), brief_stat(inode, entry.source.type), next);
 }
 
+// Whether the kernel is to get the attributes of the entries from `offset` on. They are worth their
+// cost if the caller looks at the attributes of most entries. A small directory is always answered
+// with attributes. For a large directory, earlier lookups tell: many programs read many names
+// before they look at the first attributes.
+template <class MountType>
+bool has_attributes(const MountType& mount, const fs::OpenFolder& directory, off_t offset) {
+  if constexpr (requires { mount.looked_up; }) {
+    return offset == 0 || mount.looked_up.has_many(directory.node->id);
+  }
+  return true;  // the kernel has asked for them
+}
+
+// Adds an entry without attributes. Its number 0 makes the kernel look the name up when needed.
+template <class MountType>
+bool add_entry_brief(MountType& mount, DirectoryBuffer& buffer, const fs::OpenFolder& directory,
+                     const fs::DirectoryEntry& entry, std::size_t next) {
+  fuse_entry_param param{};
+  param.attr = brief_stat(mount.tree().shown_inode(directory, entry), entry.source.type);
+  return buffer.add_plus(entry.shown.name.c_str(), param, next);
+}
+
 template <class MountType>
 bool add_entry_plus(MountType& mount, DirectoryBuffer& buffer, const fs::OpenFolder& directory,
                     const fs::DirectoryEntry& entry, std::size_t next) {
@@ -146,7 +167,9 @@ void op_readdirplus(fuse_req_t req, fuse_ino_t, std::size_t size, off_t offset,
     const auto add_dot = [&](DirectoryBuffer& buffer, const char* name, std::size_t next) {
       return buffer.add_plus(name, dot, next);
     };
-    return read_directory(req, mount, *handle, size, offset, add_dot, add_entry_plus<MountType>);
+    const auto add = has_attributes(mount, *handle->directory, offset) ? add_entry_plus<MountType>
+                                                                       : add_entry_brief<MountType>;
+    return read_directory(req, mount, *handle, size, offset, add_dot, add);
   });
 }
 

@@ -11,6 +11,7 @@ template <class MountType>
 void op_lookup(fuse_req_t req, fuse_ino_t parent, const char* name) {
   answer_for<MountType>(req, "lookup", [&](MountType& mount) -> AnswerOf<MountType> {
     FRAMEFS_TRY(auto entry, mount.tree().lookup(parent, name));
+    if constexpr (requires { mount.looked_up; }) mount.looked_up.note(parent);
     return EntryAnswer{entry};
   });
 }

@@ -42,6 +42,9 @@ void op_init(void* data, fuse_conn_info* connection) {
   // writes; it knows the rights of the caller.  Without ATOMIC_O_TRUNC, the kernel truncates by
   // setattr() alone, for which it clears these bits too.
   connection->want &= ~unsigned{FUSE_CAP_HANDLE_KILLPRIV | FUSE_CAP_ATOMIC_O_TRUNC};
+  // Without this flag, the kernel requests every listing with attributes, and the daemon decides
+  // whether to fill them in (ops_directory).
+  connection->want &= ~unsigned{FUSE_CAP_READDIRPLUS_AUTO};
   mount.passthrough.negotiate(*connection, mount.writeback);
   if (mount.io_uring) check_io_uring(*connection, mount.log);
   limit_background(*connection, kMaxBackground);

@@ -1,5 +1,6 @@
 """A folder of ten thousand small frames."""
 
+import json
 import os
 import unittest
 
@@ -32,6 +33,23 @@ class Many(MountCase):
             self.assert_same_output(["sh", "-c", "cat * | sha256sum"], self.plain, mount.mountpoint)
             self.assert_same_output(["sh", "-c", "grep -rlx 'frame 777 of 10000' ."],
                                     self.plain, mount.mountpoint)
+
+    def test_attributes_come_with_the_names_once_they_are_looked_up(self):
+        def lookups():
+            return json.loads(os.getxattr(mount.path(), "user.framefs.stats"))["requests"]["lookup"]["count"]
+
+        with self.mount("--attr-timeout", "300") as mount:
+            names = os.listdir(mount.path())
+            before = lookups()
+            # The first names have their attributes anyway.
+            for name in names[-200:]:
+                os.stat(mount.path(name))
+            self.assertGreaterEqual(lookups() - before, 100)
+            before = lookups()
+            self.assertEqual(os.listdir(mount.path()), names)
+            for name in names:
+                self.assertEqual(os.stat(mount.path(name)).st_size, len(content(int(name[6:11]))))
+            self.assertLess(lookups() - before, FRAMES // 10)
 
     def test_a_listing_read_in_small_pieces(self):
         """A listing does not depend on the size of the kernel's reads, or on a second reader."""
