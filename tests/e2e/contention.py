@@ -176,7 +176,10 @@ class Contention:
     def unpack(self, _mountpoint, _number, draw):
         frame = draw.choice(self.frames)
         synced = frame.synced_now()
-        for _ in range(UNPACK_ATTEMPTS):
+        attempts_alone = 0
+        while attempts_alone < UNPACK_ATTEMPTS:
+            # Other programs have ended by then, or soon will have.
+            attempts_alone += time.monotonic() > self.end
             with contextlib.suppress(subprocess.CalledProcessError):
                 content = self.unpacked(frame)
                 break

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
-#include <optional>
+#include <memory>
 #include <thread>
 #include <utility>
 
@@ -120,7 +120,7 @@ TEST_CASE("frame_lock: a writer that waits for another writer's wait can give up
   mount.create(path, {.encode = {}, .chunksize = 1000}, false);
   const auto owner = mount.open(path);
   const auto session = mount.open(path);
-  std::optional<FrameWriteSession::Change> owned(std::move(*owner->begin_change(0ms)));
+  auto owned = std::make_unique<FrameWriteSession::Change>(std::move(*owner->begin_change(0ms)));
   std::atomic<bool> is_waiting{false};
   bool did_first_get_it = false;
   std::jthread first([&] {
