@@ -1,9 +1,13 @@
 #include "fs/core/file.h"
 
 #include <fcntl.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <cstdint>
 #include <limits>
 #include <string>
 
@@ -81,6 +85,13 @@ FileIdentity identity_of(const struct stat& st) noexcept {
           .size = st.st_size,
           .mtime_ns = nanoseconds(st.st_mtim),
           .ctime_ns = nanoseconds(st.st_ctim)};
+}
+
+std::chrono::nanoseconds age_of(const struct stat& st) noexcept {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  const auto age = nanoseconds(now) - nanoseconds(st.st_ctim);
+  return std::chrono::nanoseconds(std::max<std::int64_t>(age, 0));
 }
 
 Result<std::uint64_t> FileReader::size() const {

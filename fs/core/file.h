@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -88,6 +89,9 @@ struct FileIdentity {
   bool operator==(const FileIdentity&) const = default;
 };
 FileIdentity identity_of(const struct stat& st) noexcept;
+// The time since the last change of a file.  File times advance with the ticks of a coarse clock:
+// only a file whose age is not 0 certainly gets another identity from its next change.
+std::chrono::nanoseconds age_of(const struct stat& st) noexcept;
 
 // An open file as the codec's source of bytes. Threads: any number.
 class FileReader final : public codec::ByteSource {

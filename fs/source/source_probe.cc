@@ -1,9 +1,9 @@
 #include "fs/source/source_probe.h"
 
 #include <fcntl.h>
-#include <time.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <functional>
 #include <utility>
 
@@ -17,14 +17,16 @@ namespace {
 // O_NONBLOCK: the file may have been replaced by a fifo since it was examined.
 constexpr int kFileFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
 
-// Whether every later change of the file will change its times.  File times advance with the ticks
-// of this clock: two changes within one tick leave the same times.
-bool is_settled(const struct stat& stat) {
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
-  const auto& changed = stat.st_ctim;
-  return changed.tv_sec < now.tv_sec ||
-         (changed.tv_sec == now.tv_sec && changed.tv_nsec < now.tv_nsec);
+// The maximum number of attempts to probe a name that other programs keep replacing.
+constexpr int kMaxRounds = 100;
+
+// Whether another object has taken the name of the one that `stat` describes.  `opened` is the
+// result of opening the name; the caller has not changed errno since.
+bool is_replaced(const UniqueFd& opened, const struct stat& stat) {
+  // Errors of opening a file or a directory for reading that another object of the name causes.
+  if (!opened) return errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENXIO;
+  const auto now = stat_of(opened.get());
+  return now && (now->st_dev != stat.st_dev || now->st_ino != stat.st_ino);
 }
 
 }  // namespace
@@ -56,7 +58,7 @@ FrameSummary SourceProbe::probe_open(const FileReader& file, const struct stat& 
   auto known = recall(key);
   if (!known) {
     known.emplace();
-    const bool may_be_kept = is_settled(stat);  // before the file is read
+    const bool may_be_kept = age_of(stat).count() > 0;  // before the file is read
     if (const auto rest = file.available_from(offset_)) {
       known = summarise(codec::ByteWindow(file, offset_, *rest), expected, limits_);
     }
@@ -66,33 +68,37 @@ FrameSummary SourceProbe::probe_open(const FileReader& file, const struct stat& 
   return *known;
 }
 
-void SourceProbe::probe_file(int directory, const std::string& name, Expected expected,
-                             SourceEntry& entry) {
+auto SourceProbe::probe_file(int directory, const std::string& name, Expected expected,
+                             SourceEntry& entry) -> Probed {
   if (const auto known = recall({identity_of(entry.stat), expected})) {
     entry.summary = *known;
   } else {
     auto fd = open_quietly(directory, name.c_str(), kFileFlags);
-    if (!fd) return;
+    if (is_replaced(fd, entry.stat)) return Probed::replaced;
+    if (!fd) return Probed::same;
     entry.summary = probe_open(FileReader(std::move(fd)), entry.stat, expected);
   }
   // The index of a sparse frame is part of a frame, not a frame of its own.
   if (entry.summary.is_sparse) entry.summary = {};
+  return Probed::same;
 }
 
 // Probes a directory that contains the index of a sparse frame.
-void SourceProbe::probe_sparse(int directory, const std::string& name, Expected expected,
-                               SourceEntry& entry) {
+auto SourceProbe::probe_sparse(int directory, const std::string& name, Expected expected,
+                               SourceEntry& entry) -> Probed {
   const UniqueFd folder(
       ::openat(directory, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!folder) return;
+  if (is_replaced(folder, entry.stat)) return Probed::replaced;
+  if (!folder) return Probed::same;
   auto fd = open_sparse_index(folder.get(), kFileFlags);
-  if (!fd) return;
+  if (!fd) return Probed::same;
   const auto stat = stat_open(fd->get());
-  if (!stat || !S_ISREG(stat->st_mode)) return;
+  if (!stat || !S_ISREG(stat->st_mode)) return Probed::same;
   const auto summary = probe_open(FileReader(std::move(*fd)), *stat, expected);
-  if (!summary.is_sparse) return;
+  if (!summary.is_sparse) return Probed::same;
   entry.summary = summary;
   entry.index_stat = *stat;
+  return Probed::same;
 }
 
 Result<struct stat> SourceProbe::stat_open(int fd) const {
@@ -107,19 +113,24 @@ Result<SourceEntry> SourceProbe::probe(int directory, const std::string& name) {
 
 Result<SourceEntry> SourceProbe::probe_as(int directory, const std::string& name,
                                           Expected expected) {
-  SourceEntry entry;
-  if (::fstatat(directory, name.c_str(), &entry.stat, AT_SYMLINK_NOFOLLOW) != 0) {
-    return system_error("stat");
+  for (int round = 0; round < kMaxRounds; ++round) {
+    SourceEntry entry;
+    if (::fstatat(directory, name.c_str(), &entry.stat, AT_SYMLINK_NOFOLLOW) != 0) {
+      return system_error("stat");
+    }
+    if (heeds_acls_) heed_acl(entry.stat, directory, name);
+    if (expected == Expected::nothing) return entry;
+    const bool may_be_sparse = expected == Expected::frame || expected == Expected::array;
+    auto probed = Probed::same;
+    if (S_ISREG(entry.stat.st_mode)) {
+      probed = probe_file(directory, name, expected, entry);
+    } else if (S_ISDIR(entry.stat.st_mode) && may_be_sparse) {
+      probed = probe_sparse(directory, name, expected, entry);
+    }
+    if (watcher_) watcher_();
+    if (probed == Probed::same) return entry;
   }
-  if (heeds_acls_) heed_acl(entry.stat, directory, name);
-  if (expected == Expected::nothing) return entry;
-  if (S_ISREG(entry.stat.st_mode)) probe_file(directory, name, expected, entry);
-  const bool may_be_sparse = expected == Expected::frame || expected == Expected::array;
-  if (S_ISDIR(entry.stat.st_mode) && may_be_sparse) {
-    probe_sparse(directory, name, expected, entry);
-  }
-  if (watcher_) watcher_();
-  return entry;
+  return system_error_of(ESTALE, "an entry that is replaced again and again");
 }
 
 }  // namespace framefs::fs

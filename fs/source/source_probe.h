@@ -48,8 +48,9 @@ class SourceProbe {
       : limits_(limits), offset_(offset), watcher_(std::move(watcher)), heeds_acls_(heeds_acls) {}
 
   // Probes `name` in an open directory.  The name, or `expected`, determines what is read.
-  // Errors: system, if there is no such entry.  A file that cannot be read counts as
-  //   Content::other.
+  // Attributes and content are those of one object, also while programs replace it.
+  // Errors: system, if there is no such entry; ESTALE if other programs replace it all the time.  A
+  //   file that cannot be read counts as Content::other.
   Result<SourceEntry> probe(int directory, const std::string& name);
   Result<SourceEntry> probe_as(int directory, const std::string& name, Expected expected);
 
@@ -70,8 +71,12 @@ class SourceProbe {
   };
   std::optional<FrameSummary> recall(const Key& key) const;
   void remember(const Key& key, const FrameSummary& summary);
-  void probe_file(int directory, const std::string& name, Expected expected, SourceEntry& entry);
-  void probe_sparse(int directory, const std::string& name, Expected expected, SourceEntry& entry);
+  // Whether attributes and content are those of one object.  A program may replace the object
+  // between two system calls.
+  enum class Probed : std::uint8_t { same, replaced };
+  Probed probe_file(int directory, const std::string& name, Expected expected, SourceEntry& entry);
+  Probed probe_sparse(int directory, const std::string& name, Expected expected,
+                      SourceEntry& entry);
 
   // The maximum number of remembered files.  At the maximum all are forgotten, which costs one read
   // per file.

@@ -4,9 +4,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "fs/source/suffixes.h"
@@ -65,6 +69,37 @@ TEST_CASE("source_probe: a frame's header tells its sizes", "[fs][source_probe][
     CHECK(S_ISREG(entry.stat.st_mode));
     CHECK(entry.content_stat().st_ino == entry.stat.st_ino);
   }
+}
+
+TEST_CASE("source_probe: attributes and content are of one file while a name is replaced",
+          "[fs][source_probe][unit]") {
+  const OpenFolder folder;
+  folder.temp.write("one.b2frame", test::small_frame(2500));
+  folder.temp.write("other.b2frame", test::small_frame(100));
+  const auto one = stat_file(folder.path("one.b2frame"));
+  std::atomic<bool> is_over = false;
+  // The name leads to one file, to the other, or to none.
+  const std::jthread replacing([&] {
+    while (!is_over) {
+      for (const auto* const name : {"one.b2frame", "other.b2frame"}) {
+        stdfs::rename(folder.path(name), folder.path("x.b2frame"));
+        stdfs::rename(folder.path("x.b2frame"), folder.path(name));
+      }
+    }
+  });
+  std::size_t found = 0;
+  std::size_t wrong = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    SourceProbe probe(kLimits);  // which knows nothing yet
+    const auto entry = probe.probe(folder.fd.get(), "x.b2frame");
+    if (!entry) continue;
+    ++found;
+    const std::uint64_t expected = entry->stat.st_ino == one.st_ino ? 2500 : 100;
+    if (entry->summary.nbytes != expected) ++wrong;
+  }
+  is_over = true;
+  CHECK(found > 0);
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("source_probe: only regular files with a frame's suffix and magic are frames",
