@@ -148,16 +148,19 @@ auto FileContents::reading(const OpenFile& file, const Body& body) const
     // A session that owned the frame has just ended.
     const bool is_unlocked = !shared.is_held() && LockFiles::has_lock_file(node);
     if (is_unlocked && attempt < kMaxAttempts) continue;
-    FRAMEFS_TRY(auto view, parts_.views.current(file));
+    FRAMEFS_TRY(auto now, parts_.views.current(file));
     if (!shared.is_held() && LockFiles::is_due(node)) {
       FRAMEFS_TRY(shared, share(file));
       if (shared.is_held()) {
-        FRAMEFS_TRY(view, parts_.views.current(file));
+        FRAMEFS_TRY(now, parts_.views.current(file));
       }
     }
-    auto result = body(view, nullptr);
-    const bool is_done = shared.is_held() || attempt > 1;
-    if (is_done || !parts_.lock_files.has_appeared(node, file.source)) return result;
+    auto result = body(now.view, nullptr);
+    // A program that does not lock the frame may have changed it during the read.
+    if (parts_.views.is_current(file, now.content)) return result;
+    if (attempt >= kMaxAttempts) {
+      return system_error_of(ESTALE, "a frame that another program changes all the time");
+    }
   }
 }
 

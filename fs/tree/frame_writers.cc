@@ -107,10 +107,11 @@ Result<std::shared_ptr<FrameWriteSession>> FrameWriters::make(
     if (!target.directory) return system_error("dup");
   }
   const auto& reads = parts_.services.reads;
-  auto opening = open_for_writing_frame(
-      std::move(target), parts_.containers.content_id(node, identity_of(st)), reads.limits);
+  // Blocks that readers have cached may belong to an earlier state than the one opened here.
+  auto opening =
+      open_for_writing_frame(std::move(target), parts_.services.content_ids.next(), reads.limits);
   if (!opening) {
-    reads.log.failure(name, opening.error());
+    if (!has_refused_to_wait()) reads.log.failure(name, opening.error());
     return std::unexpected(opening.error());
   }
   opening->ctime = node.kept_ctime(identity_of(st));

@@ -12,7 +12,6 @@
 
 #include "fs/tree/lock_files.h"
 #include "fs/tree/node_locator.h"
-#include "fs/tree/open_containers.h"
 #include "fs/tree/open_file.h"
 #include "fs/tree/page_pusher.h"
 #include "fs/write/new_frame_policy.h"
@@ -35,7 +34,6 @@ class FrameWriters {
   struct Parts {
     const NodeLocator& locator;
     const LockFiles& lock_files;
-    const OpenContainers& containers;
     const NewFramePolicy& new_frames;
     WriteSessionTable& sessions;
     PagePusher& pages;

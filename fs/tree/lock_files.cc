@@ -116,19 +116,4 @@ bool LockFiles::is_due(const Node& node) {
       [](const Node::State& state) { return state.lock_looked_for != state.content_id; });
 }
 
-bool LockFiles::has_appeared(Node& node, const BackingFile& source) const {
-  if (!may_have_lock_file(node)) return false;
-  const auto st = source.content_stat();
-  if (!st) return false;
-  const auto now = identity_of(*st);
-  const bool is_same =
-      node.state.with([&](const Node::State& state) { return state.identity == now; });
-  if (is_same) return false;
-  const auto file =
-      open(locator_.nodes().path_of(node), source.is_sparse(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-  if (!file) return false;
-  node.state.with([](Node::State& state) { state.has_lock_file = true; });
-  return true;
-}
-
 }  // namespace framefs::fs

@@ -27,7 +27,7 @@ class LockFiles {
   // Locks the frame of a node for one read, if it has a lock file and this mount does not own the
   // frame.  `source` is the node's open backing file.  After a change by another program, the next
   // view of the node is a new one.
-  // Looks for a lock file where the node's content is new, or `always`; see also has_appeared().
+  // Looks for a lock file where the node's content is new, or `always`.
   // Errors: EBUSY if a program changes the frame for too long; EINTR; system.
   [[nodiscard]] Result<Blosc2Lock> share(Node& node, const BackingFile& source,
                                          bool always = false) const;
@@ -37,9 +37,6 @@ class LockFiles {
   }
   // Whether share() should be called once more, because the node's content is new.
   [[nodiscard]] static bool is_due(const Node& node);
-  // For a read without the lock: whether another program changed the frame meanwhile and has a lock
-  // file by now.
-  [[nodiscard]] bool has_appeared(Node& node, const BackingFile& source) const;
 
  private:
   [[nodiscard]] Result<UniqueFd> open(const std::string& frame, bool is_sparse, int flags) const;

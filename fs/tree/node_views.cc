@@ -38,32 +38,39 @@ Result<std::shared_ptr<const View>> NodeViews::make(const OpenFile& file, Conten
 }
 
 // Other programs append to frames under a mount or change them in place.  Comparing the file's
-// times before each read costs little and prevents answers that mix two states.
-Result<std::shared_ptr<const View>> NodeViews::current(const OpenFile& file) const {
+// times before and after each read costs little and prevents answers that mix two states.
+Result<NodeViews::Current> NodeViews::current(const OpenFile& file) const {
   auto& node = *file.node;
   FRAMEFS_TRY(const auto st, file.source.content_stat());
   const auto id = containers_.content_id(node, identity_of(st));
   const auto known = node.state.with(
       [&](const Node::State& state) { return state.content_id == id ? state.view : nullptr; });
-  if (known) return known;
+  if (known) return Current{known, id};
   FRAMEFS_TRY(auto made, make(file, id));
   return node.state.with([&](Node::State& state) {
     if (state.content_id == id) {
       // Another thread may have stored its view first.
-      if (state.view) return state.view;
+      if (state.view) return Current{state.view, id};
       state.view = made;
     }
-    return std::shared_ptr<const View>(std::move(made));
+    return Current{std::move(made), id};
   });
 }
 
-bool NodeViews::is_settled(const OpenFile& file, ContentId content) const {
+std::optional<std::chrono::nanoseconds> NodeViews::age_with(const OpenFile& file,
+                                                            ContentId content) const {
   const auto st = file.source.content_stat();
-  if (!st) return false;
-  const auto identity = identity_of(*st);
-  if (containers_.content_id(*file.node, identity) != content) return false;
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return now - std::chrono::nanoseconds(identity.ctime_ns) > settling_;
+  if (!st || containers_.content_id(*file.node, identity_of(*st)) != content) return std::nullopt;
+  return age_of(*st);
+}
+
+bool NodeViews::is_current(const OpenFile& file, ContentId content) const {
+  return age_with(file, content).has_value();
+}
+
+bool NodeViews::is_settled(const OpenFile& file, ContentId content) const {
+  const auto age = age_with(file, content);
+  return age && *age > settling_;
 }
 
 std::shared_ptr<const View> NodeViews::of_session(Node& node,

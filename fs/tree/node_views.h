@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 
 #include "fs/core/mount_options.h"
 #include "fs/tree/open_containers.h"
@@ -34,9 +35,16 @@ class NodeViews {
         containers_(containers),
         services_(services) {}
 
+  struct Current {
+    std::shared_ptr<const View> view;
+    ContentId content;  // of the state of the file
+  };
   // The view of an open file in its current state in SOURCE.  A file that cannot be opened as a
   // frame has a view too, and each read of that view reports the reason.  Errors: system.
-  [[nodiscard]] Result<std::shared_ptr<const View>> current(const OpenFile& file) const;
+  [[nodiscard]] Result<Current> current(const OpenFile& file) const;
+  // Whether an open file still has that content.  If not, what was read through the view may belong
+  // to several states.
+  [[nodiscard]] bool is_current(const OpenFile& file, ContentId content) const;
   // Whether an open file has that content, and has had it for longer than the kernel trusts
   // attributes.  The kernel then knows the size.
   [[nodiscard]] bool is_settled(const OpenFile& file, ContentId content) const;
@@ -57,6 +65,9 @@ class NodeViews {
   // Longer than two changes of a file can have the same times.
   static constexpr std::chrono::milliseconds kClockTicks{50};
 
+  // The time since the last change of an open file, if it has that content.
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> age_with(const OpenFile& file,
+                                                                 ContentId content) const;
   template <class Body>
   void for_each_node(const FileKey& file, const Body& body) const;
   [[nodiscard]] Result<std::shared_ptr<const View>> make(const OpenFile& file,

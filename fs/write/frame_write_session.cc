@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <limits>
+#include <thread>
 
 #include "codec/core/limits.h"
 #include "codec/frame/frame_index.h"
@@ -77,6 +78,16 @@ std::uint32_t chunksize_of(const codec::FrameHeader& header) {
   return std::max(kDefaultChunksize - kDefaultChunksize % header.typesize, header.typesize);
 }
 
+// The attributes of the file whose state is the frame's.
+Result<struct stat> content_stat(const WriteTarget& source) {
+  if (source.file) return stat_of(source.file->fd());
+  struct stat st{};
+  const bool is_there =
+      ::fstatat(source.directory.get(), kSparseIndexName.data(), &st, AT_SYMLINK_NOFOLLOW) == 0;
+  if (!is_there) return system_error("stat");
+  return st;
+}
+
 // Errors: also ESTALE if another writer changed the frame meanwhile.
 Result<FrameWriteSession::Opening> open_once(const WriteTarget& source, ContentId content_id,
                                              const codec::Limits& limits) {
@@ -130,21 +141,35 @@ Result<std::unique_ptr<FrameOwnership>> ownership_of(WriteTarget& target) {
   return std::make_unique<FrameOwnership>(std::move(frame), std::move(target.lock_file));
 }
 
-// The frame may look damaged for a moment while another writer changes it.
+// An error of an attempt during which another writer changed the frame says nothing about the
+// frame: the parts that were read may belong to several states.
 Result<FrameWriteSession::Opening> open_for_writing_frame(WriteTarget source, ContentId content_id,
                                                           const codec::Limits& limits) {
-  constexpr int kMaxAttempts = 8;
+  constexpr int kMaxAttempts = 10;
+  constexpr std::chrono::milliseconds kPause{5};  // multiplied by the number of the attempt
+  // Programs that change a frame in place leave it damaged for longer than this only if they end.
+  // All pauses together are longer.
+  constexpr std::chrono::milliseconds kLongestChange{100};
   auto ownership = std::move(source.ownership);
   if (!ownership) {
     FRAMEFS_TRY(ownership, ownership_of(source));
   }
-  auto opened = open_once(source, content_id, limits);
-  for (int i = 1; i < kMaxAttempts && !opened && opened.error().sys == ESTALE; ++i) {
+  for (int attempt = 1;; ++attempt) {
+    const auto before = content_stat(source);
+    auto opened = open_once(source, content_id, limits);
+    if (opened) {
+      opened->ownership = std::move(ownership);
+      return opened;
+    }
+    const auto after = content_stat(source);
+    const bool is_same = before && after && identity_of(*before) == identity_of(*after) &&
+                         age_of(*before) > kLongestChange && opened.error().sys != ESTALE;
+    if (is_same) return opened;
+    if (attempt == kMaxAttempts) return changed_while_opening();
+    if (!may_wait()) return std::unexpected(would_wait().error());
+    std::this_thread::sleep_for(attempt * kPause);
     source.bytes = {};
-    opened = open_once(source, content_id, limits);
   }
-  if (opened) opened->ownership = std::move(ownership);
-  return opened;
 }
 
 Result<std::shared_ptr<FrameWriteSession>> FrameWriteSession::make(Opening opening,

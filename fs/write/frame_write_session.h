@@ -322,7 +322,8 @@ struct WriteTarget {
 Result<std::unique_ptr<FrameOwnership>> ownership_of(WriteTarget& target);
 
 // Errors: unsupported for frames whose chunks vary in size and for frames of the beta versions;
-// those of a damaged header or index; system.
+// those of a damaged header or index; system, ESTALE if other programs change the frame all the
+// time.
 Result<FrameWriteSession::Opening> open_for_writing_frame(WriteTarget source, ContentId content_id,
                                                           const codec::Limits& limits);
 

@@ -22,6 +22,7 @@ import daemon
 RECORD = 512
 MAX_RECORDS = 6  # of one write
 UNPACK_ATTEMPTS = 50
+PATIENCE = 10.0  # seconds
 # These errors say that another writer has the frame for too long, or replaced the state that was
 # read.
 CONTENDED = (errno.EBUSY, errno.ESTALE, errno.EAGAIN)
@@ -45,6 +46,22 @@ def records_in(content, where):
             raise AssertionError(f"{where}: no record at {at}: {stored[:40]}")
         found.append((int(parts[0]), int(parts[1])))
     return found
+
+
+def whole_records(content):
+    return content[:len(content) - len(content) % RECORD]
+
+
+def read_past_pages(path):
+    """The content of a file without the kernel's page cache."""
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECT)
+    try:
+        parts = []
+        while part := os.read(fd, 1 << 20):
+            parts.append(part)
+        return b"".join(parts)
+    finally:
+        os.close(fd)
 
 
 class Frame:
@@ -150,15 +167,30 @@ class Contention:
         synced = frame.synced_now()
         time.sleep(1.5)
         try:
-            content = (mountpoint / frame.name).read_bytes()
+            # A reader may see the size of one moment and the bytes of a later one.
+            content = whole_records(read_past_pages(mountpoint / frame.name))
+            frame.check(content, synced, f"{mountpoint.name}, without the page cache")
+            self.read_pages(mountpoint / frame.name, frame, synced)
         except OSError as error:
             if error.errno not in CONTENDED:
                 raise
             self.counts["reads refused"] += 1
             return
-        # A reader may see the size of one moment and the bytes of a later one.
-        frame.check(content[:len(content) - len(content) % RECORD], synced, mountpoint.name)
         self.counts["reads"] += 1
+
+    def read_pages(self, path, frame, synced):
+        """A write appends at the true end.  Until the daemon has corrected the kernel, a moment after the write, the
+        kernel shows the bytes where it expected the end."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            content = whole_records(path.read_bytes())
+            try:
+                frame.check(content, synced, path.parent.name)
+                return
+            except AssertionError:
+                if time.monotonic() > end:
+                    raise
+            self.counts["reads of pages repeated"] += 1
 
     def compact(self, _mountpoint, _number, draw):
         frame = draw.choice(self.frames)

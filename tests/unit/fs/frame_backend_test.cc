@@ -1,9 +1,17 @@
 #include "fs/write/frame_backend.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <random>
+#include <thread>
+#include <tuple>
 #include <vector>
 
 #include "codec/chunk/chunk_encoder.h"
@@ -60,7 +68,7 @@ struct OpenBackend {
     open();
   }
 
-  void open() {
+  [[nodiscard]] Result<FrameWriteSession::Opening> try_open() const {
     const bool sparse = std::filesystem::is_directory(path);
     UniqueFd fd(::open(path.c_str(), (sparse ? O_RDONLY : O_RDWR) | O_CLOEXEC));
     WriteTarget target{.file = nullptr, .directory = {}, .name = "the frame"};
@@ -69,7 +77,11 @@ struct OpenBackend {
     } else {
       target.file = std::make_shared<const FileReader>(std::move(fd));
     }
-    auto opening = open_for_writing_frame(std::move(target), ContentId{1}, {});
+    return open_for_writing_frame(std::move(target), ContentId{1}, {});
+  }
+
+  void open() {
+    auto opening = try_open();
     REQUIRE(opening);
     entries = opening->entries;
     backend = std::move(opening->backend);
@@ -200,6 +212,29 @@ TEST_CASE("frame_backend: a change by another writer is final", "[fs][write][uni
   CHECK(victim->is_lost());
   CHECK_FALSE(victim->prepare({2 * kChunk, frame.entries, {}}));
   CHECK(read_stored(frame.path) == frame.changed());
+}
+
+TEST_CASE("frame_backend: a frame is not taken for damaged while another program changes it",
+          "[fs][write][unit]") {
+  const OpenBackend frame(false);
+  const UniqueFd file(::open(frame.path.c_str(), O_RDWR | O_CLOEXEC));
+  Bytes whole(std::filesystem::file_size(frame.path));
+  REQUIRE(read_fully(file.get(), 0, whole));
+  std::atomic<bool> is_over = false;
+  const std::jthread changing([&] {
+    while (!is_over) {
+      std::ignore = ::ftruncate(file.get(), static_cast<off_t>(whole.size() / 2));
+      std::ignore = ::pwrite(file.get(), whole.data(), whole.size(), 0);
+    }
+  });
+  std::size_t opened = 0;
+  for (int i = 0; i < 12; ++i) {
+    const auto opening = frame.try_open();
+    if (opening) ++opened;
+    if (!opening) CHECK(opening.error().sys == ESTALE);
+  }
+  is_over = true;
+  CHECK(opened > 0);
 }
 
 }  // namespace
