@@ -179,8 +179,8 @@ class Contention:
         self.counts["reads"] += 1
 
     def read_pages(self, path, frame, synced):
-        """A write appends at the true end.  Until the daemon has corrected the kernel, a moment after the write, the
-        kernel shows the bytes where it expected the end."""
+        """A write appends at the true end.  Until the daemon has corrected the kernel, a moment
+        after the write, the kernel shows the bytes where it expected the end."""
         end = time.monotonic() + PATIENCE
         while True:
             content = whole_records(path.read_bytes())
