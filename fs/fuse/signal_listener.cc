@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "fs/core/background_thread.h"
+
 namespace framefs::fuse {
 
 SignalListener::SignalListener(Actions actions) : actions_(std::move(actions)) {
@@ -13,7 +15,9 @@ SignalListener::SignalListener(Actions actions) : actions_(std::move(actions)) {
 }
 
 void SignalListener::start() {
-  thread_ = std::thread([this] { listen(); });
+  // All signals are blocked there.  A signal that ends the daemon must reach the thread that waits
+  // for the end of the session.
+  thread_ = fs::background_thread([this](const std::stop_token&) { listen(); });
 }
 
 void SignalListener::stop() {

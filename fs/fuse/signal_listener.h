@@ -31,7 +31,7 @@ class SignalListener {
   const Actions actions_;
   sigset_t signals_{};
   std::atomic<bool> is_stopping_{false};  // set before the signal that wakes the thread
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace framefs::fuse

@@ -204,6 +204,19 @@ class Lifecycle(MountCase):
         os.kill(pid, signal.SIGTERM)
         self.expect_clean_end(pid)
 
+    def test_only_the_first_thread_gets_the_signals_that_end_it(self):
+        """Another thread would take the signal, and the first would go on waiting."""
+        with self.mount() as mount:
+            self.assertEqual(mount.path("a").read_bytes(), CONTENT)
+            threads = [int(name) for name in os.listdir(f"/proc/{mount.pid}/task")]
+            self.assertGreater(len(threads), 1)
+            for thread in set(threads) - {mount.pid}:
+                with contextlib.suppress(FileNotFoundError):  # a thread that has ended
+                    status = pathlib.Path(f"/proc/{mount.pid}/task/{thread}/status").read_text(encoding="ascii")
+                    blocked = int(re.search(r"^SigBlk:\s*(\w+)", status, re.MULTILINE).group(1), 16)
+                    for number in (signal.SIGTERM, signal.SIGINT):
+                        self.assertTrue(blocked >> (number - 1) & 1, f"thread {thread} takes {number.name}")
+
     def test_io_uring(self):
         """If the kernel does not offer io_uring, the mount works without it."""
         version = re.search(r"(\d+)\.(\d+)", self.tool("fusermount3", "-V").stdout.decode())
