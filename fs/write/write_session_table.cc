@@ -376,10 +376,12 @@ void WriteSessionTable::end_entry(const FileKey& key) {
 // Finishes files: commits them, and ends the sessions of the closed ones.  A file is left to a
 // thread of its own if its commit takes long, or has to wait for another thread's work on it.
 void WriteSessionTable::finish(const std::vector<File>& files) {
-  auto left = commit_small(files);
-  std::ranges::sort(left, std::ranges::less{},
-                    [](const File& file) { return file.session->unstored_bytes(); });
-  for (const auto& file : left) finish_alone(file.key);
+  const auto left = commit_small(files);
+  // Writers change the sizes meanwhile, and a sort needs keys that stay the same.
+  std::vector<std::pair<std::uint64_t, FileKey>> by_size;
+  for (const auto& file : left) by_size.emplace_back(file.session->unstored_bytes(), file.key);
+  std::ranges::sort(by_size, std::ranges::less{}, [](const auto& each) { return each.first; });
+  for (const auto& [bytes, key] : by_size) finish_alone(key);
   for (const auto& file : files) {
     const bool is_left = std::ranges::find(left, file.key, &File::key) != left.end();
     if (is_left || !is_closed(file.key)) continue;
