@@ -22,6 +22,10 @@ constexpr std::uint64_t kSectorBytes = 512;
 // The offset of the stored size in a chunk.  Source: chunk format, "Header".
 constexpr std::uint64_t kChunkCbytesAt = 12;
 constexpr std::uint64_t kCopyBytes = 1u << 20;
+// Finding dead space takes one read for each chunk.  A writer does not wait for more reads than this.
+constexpr std::size_t kMaxSizesRead = 1u << 16;
+// The sizes that a step of a compaction reads.
+constexpr std::size_t kSizesPerStep = 1024;
 // Copied bytes are synced in parts, so that the sync of the commit after them is short.
 constexpr std::uint64_t kMaxUnsyncedBytes = 32u << 20;
 
@@ -45,7 +49,8 @@ Result<std::unique_ptr<ContiguousBackend>> ContiguousBackend::open(
   FRAMEFS_CHECK(made->state_.learn(*made->file_, made->header_len_, made->tail_));
   if (!is_header_of(header, made->state_.head())) return changed_while_opening();
   made->end_at_open_ = tail_at;
-  made->entries_at_open_ = std::move(entries);
+  made->has_unknown_space_ = entries.size() > kMaxSizesRead;
+  if (!made->has_unknown_space_) made->entries_at_open_ = std::move(entries);
   // Bytes behind the frame may belong to the previous state, and after a crash the frame may be in
   // that state again.
   FRAMEFS_TRY(const auto size, made->file_->size());
@@ -335,6 +340,7 @@ Status ContiguousBackend::compact(const FrameContent& content, const Moved& move
   std::uint64_t live = 0;
   for (std::size_t i = 0; i < now.size(); ++i) {
     if (now[i] < 0) continue;
+    if (i % kSizesPerStep == 0) FRAMEFS_CHECK(begin_step());
     FRAMEFS_TRY(sizes[i], stored_bytes(now[i]));
     compacted[i] = static_cast<std::int64_t>(live);
     live += sizes[i];
@@ -372,6 +378,7 @@ Status ContiguousBackend::compact(const FrameContent& content, const Moved& move
     return committed;
   }
   entries_at_open_.clear();
+  has_unknown_space_ = false;
   allocation_.with([&](Allocation& all) { all.space = codec::FrameSpace(header_len_ + end); });
   moved(compacted);
   return reclaim();
@@ -409,7 +416,10 @@ Status ContiguousBackend::publish() {
   });
   is_empty_ = next.sizes.nbytes == 0;
   tail_ = is_empty_ ? ByteRange{header_len_, next.sizes.frame_len - header_len_} : next.tail;
-  if (is_empty_) entries_at_open_.clear();
+  if (is_empty_) {
+    entries_at_open_.clear();
+    has_unknown_space_ = false;
+  }
   state_.publish(head, *file_, tail_, next.tail_checksum);
   pending_.reset();
   return {};
@@ -438,11 +448,27 @@ void ContiguousBackend::set_params(const codec::FrameHeader& header) {
   next_head_ = head;
 }
 
-FrameBackend::Usage ContiguousBackend::usage(std::span<const std::int64_t>) {
+Result<std::uint64_t> ContiguousBackend::live_bytes(std::span<const std::int64_t> entries) {
+  auto live = header_len_ + tail_.size;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (i % kSizesPerStep == 0) FRAMEFS_CHECK(begin_step());
+    if (entries[i] < 0) continue;
+    FRAMEFS_TRY(const auto size, stored_bytes(entries[i]));
+    live += size;
+  }
+  return live;
+}
+
+FrameBackend::Usage ContiguousBackend::usage(std::span<const std::int64_t> entries) {
   find_dead_space();
-  return allocation_.with([](const Allocation& all) {
+  auto usage = allocation_.with([](const Allocation& all) {
     return Usage{.total = all.space.end(), .dead = all.space.dead_bytes()};
   });
+  if (!has_unknown_space_) return usage;
+  // If a size cannot be read, the space that is not known to be dead counts as used.
+  const auto live = live_bytes(entries);
+  if (live) usage.dead = std::max(usage.dead, usage.total - std::min(usage.total, *live));
+  return usage;
 }
 
 }  // namespace framefs::fs

@@ -81,6 +81,8 @@ class ContiguousBackend final : public FrameBackend {
   [[nodiscard]] Result<std::uint64_t> stored_bytes(std::int64_t entry);
   Result<std::uint64_t> end_of_chunks(std::span<const std::int64_t> entries);
   void find_dead_space();
+  // The bytes that the committed state needs.  Errors: those of begin_step() and of reading.
+  Result<std::uint64_t> live_bytes(std::span<const std::int64_t> entries);
   void forget_pending();
 
   const std::shared_ptr<const FileReader> file_;
@@ -90,9 +92,11 @@ class ContiguousBackend final : public FrameBackend {
   std::optional<Head> next_head_;  // set if the parameters change as well
   bool is_empty_ = false;          // whether the committed state is empty
   codec::ByteRange tail_;          // index and trailer of the committed state, to its end
-  // The chunks at opening and where they end, until find_dead_space() has used both.
+  // The chunks at opening and where they end, until find_dead_space() has used both.  Empty for a
+  // frame of many chunks: its writers reuse only the space of chunks that they have replaced.
   std::vector<std::int64_t> entries_at_open_;
   std::uint64_t end_at_open_ = 0;
+  bool has_unknown_space_ = false;  // the frame had many chunks when it was opened
   std::optional<Pending> pending_;
   std::uint64_t copied_bytes_ = 0;  // by copy_chunk(), since the last sync there
   Guarded<Allocation> allocation_;

@@ -208,15 +208,18 @@ Status FrameWriteSession::compact(bool always, const std::function<bool()>& is_e
   });
   // A writer has begun to write again, or the last chunk is stored for the committed state only.
   if (state.is_changed || committed_only_) return {};
-  if (!is_worth_compacting(state.entries, always)) return {};
-  const auto moved = [this](const std::vector<std::int64_t>& entries) {
-    const auto id = services_.content_ids.next();
-    overlay_.write([&](ChunkOverlay& overlay) { overlay.replace_entries(entries, id); });
-  };
   const auto is_over = [&] {
     return commit_lock_.is_wanted() || is_changed() || (is_ending && is_ending());
   };
   if (!always) backend_->set_interruption(is_over);
+  if (!is_worth_compacting(state.entries, always)) {
+    backend_->take_interruption();
+    return {};
+  }
+  const auto moved = [this](const std::vector<std::int64_t>& entries) {
+    const auto id = services_.content_ids.next();
+    overlay_.write([&](ChunkOverlay& overlay) { overlay.replace_entries(entries, id); });
+  };
   const auto compacted =
       backend_->compact({state.nbytes, state.entries, state.vlmetalayers}, moved);
   const bool was_interrupted = backend_->take_interruption();

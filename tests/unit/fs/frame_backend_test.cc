@@ -9,7 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <random>
+#include <string>
 #include <thread>
 #include <tuple>
 #include <vector>
@@ -196,6 +198,49 @@ TEST_CASE("frame_backend: compaction leaves the live chunks alone", "[fs][write]
   CHECK(moved.size() == 3);
   CHECK(read_stored(frame.path) == frame.changed());
   CHECK(frame.backend->usage(moved).dead == 0);
+}
+
+// The calls of read(2) and pread(2) that this process has made.
+std::uint64_t count_reads() {
+  std::ifstream io("/proc/self/io");
+  std::string name;
+  std::uint64_t value = 0;
+  while (io >> name >> value) {
+    if (name == "syscr:") return value;
+  }
+  return 0;
+}
+
+TEST_CASE("frame_backend: the first commit of a frame with many chunks does not read them all",
+          "[fs][write][unit]") {
+  constexpr std::uint32_t kSmallChunk = 16;
+  constexpr std::size_t kChunks = 70'000;
+  const test::TempDirectory folder;
+  const auto path = folder.path() / "x.b2frame";
+  test::WriteMount mount;
+  mount.create(path, {.encode = {.codec = codec::CodecId::lz4}, .chunksize = kSmallChunk}, false);
+  const auto plain = noise(kChunks * kSmallChunk, 1);
+  const auto write = [](FrameWriteSession& session, std::span<const std::byte> bytes) {
+    const FrameWriteSession::Piece piece{0, bytes};
+    REQUIRE(session.write(std::span(&piece, 1)));
+    REQUIRE(session.commit(false));
+  };
+  write(*mount.open(path), plain);
+
+  const auto session = mount.open(path);
+  const auto before = count_reads();
+  const auto first = noise(kSmallChunk, 2);
+  write(*session, first);
+  CHECK(count_reads() - before < 1000);
+
+  // What is dead is found by the compaction.
+  write(*session, plain);
+  const auto size = std::filesystem::file_size(path);
+  const auto again = mount.open(path);
+  REQUIRE(again->compact(true));
+  CHECK(std::filesystem::file_size(path) < size * 2 / 3);
+  const bool is_same = read_stored(path) == plain;
+  CHECK(is_same);
 }
 
 TEST_CASE("frame_backend: a change by another writer is final", "[fs][write][unit]") {
