@@ -11,12 +11,15 @@ namespace framefs::fs {
 
 Result<BackingFile> BackingFile::adopt(UniqueFd fd) {
   FRAMEFS_TRY(const auto st, stat_of(fd.get()));
+  if (!S_ISDIR(st.st_mode)) return adopt_file(std::move(fd));
   BackingFile opened;
-  if (S_ISDIR(st.st_mode)) {
-    opened.folder_ = std::make_shared<const UniqueFd>(std::move(fd));
-  } else {
-    opened.file_ = std::make_shared<const FileReader>(std::move(fd));
-  }
+  opened.folder_ = std::make_shared<const UniqueFd>(std::move(fd));
+  return opened;
+}
+
+BackingFile BackingFile::adopt_file(UniqueFd fd) {
+  BackingFile opened;
+  opened.file_ = std::make_shared<const FileReader>(std::move(fd));
   return opened;
 }
 

@@ -17,6 +17,8 @@ class BackingFile {
  public:
   // `fd` is open for reading.  Errors: system.
   static Result<BackingFile> adopt(UniqueFd fd);
+  // The same for a descriptor that is known to be a regular file.
+  static BackingFile adopt_file(UniqueFd fd);
 
   [[nodiscard]] bool is_sparse() const noexcept { return folder_ != nullptr; }
   // The file; null for a sparse frame.

@@ -95,7 +95,11 @@ Result<OpenedFile> FileContents::open_as(std::shared_ptr<Node> node, BackingFile
     FRAMEFS_TRY(auto joined, parts_.writers.join(*file.node, file.source, new_file));
     file.session.set(std::move(joined));
   }
-  const auto now = content_now(file);
+  // The session of a new file has just been made: no other program needs to be looked for yet.
+  const auto session = file.session.get();
+  const auto now = new_file == nullptr
+                       ? content_now(file)
+                       : ContentNow{identity_of(new_file->stat), session ? session->id() : 0};
   if (!now) {
     leave(file);
     return std::unexpected(now.error());

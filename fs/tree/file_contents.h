@@ -42,7 +42,7 @@ class FileContents {
   // `flags` are those of open(2).  Errors: EROFS if a read-only file is opened for writing.
   Result<OpenedFile> open(NodeId id, int flags);
   // Opens a node whose backing file is already open.  `new_file` is set for a file that was just
-  // created to become a frame.
+  // created.
   Result<OpenedFile> open_as(std::shared_ptr<Node> node, BackingFile source, int flags,
                              const NewFile* new_file);
   void close(const OpenFile& file);

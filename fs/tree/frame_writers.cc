@@ -94,14 +94,15 @@ Result<std::shared_ptr<FrameWriteSession>> FrameWriters::make_successor(
 Result<std::shared_ptr<FrameWriteSession>> FrameWriters::make(
     Node& node, const BackingFile& source, const NewFile* new_file,
     std::unique_ptr<FrameOwnership> ownership) const {
-  FRAMEFS_TRY(const auto st, source.content_stat());
   auto name = parts_.locator.name_for_log(node);
   WriteTarget target{.file = source.file(),
                      .directory = {},
                      .name = name,
                      .lock_file = parts_.lock_files.of(node, source.is_sparse()),
                      .ownership = std::move(ownership)};
-  if (new_file != nullptr) target.bytes = new_file->bytes;
+  if (new_file != nullptr && new_file->stat_at_link) {
+    target.made = MadeFile{new_file->bytes, *new_file->stat_at_link};
+  }
   if (source.is_sparse()) {
     target.directory = UniqueFd(::fcntl(source.fd(), F_DUPFD_CLOEXEC, 0));
     if (!target.directory) return system_error("dup");
@@ -114,7 +115,7 @@ Result<std::shared_ptr<FrameWriteSession>> FrameWriters::make(
     if (!has_refused_to_wait()) reads.log.failure(name, opening.error());
     return std::unexpected(opening.error());
   }
-  opening->ctime = node.kept_ctime(identity_of(st));
+  opening->ctime = node.kept_ctime(identity_of(opening->stat));
   std::optional<NewFrame> planned;
   if (new_file != nullptr) {
     planned = new_file->frame;
@@ -126,7 +127,7 @@ Result<std::shared_ptr<FrameWriteSession>> FrameWriters::make(
       return codec::choose_params_by_trial(chosen.encode, chosen.hints, first);
     };
   }
-  FRAMEFS_TRY(auto session, FrameWriteSession::make(std::move(*opening), parts_.services));
+  auto session = FrameWriteSession::make(std::move(*opening), parts_.services);
   if (parts_.locator.nodes().held(node)) session->expect_removal();
   return session;
 }

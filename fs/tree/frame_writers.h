@@ -24,6 +24,9 @@ struct NewFile {
   std::string source_name;
   std::optional<NewFrame> frame;   // unset: a plain file
   std::vector<std::byte> bytes{};  // its initial content
+  // Its attributes when it got its name.  Unset if it had the name before it had its content.
+  std::optional<struct stat> stat_at_link{};
+  struct stat stat{};  // its attributes since
 };
 
 // The write sessions of nodes.
@@ -56,7 +59,7 @@ class FrameWriters {
   // too, whatever `flags` say.  `flags` are those of open(2).  Errors: system.
   [[nodiscard]] Result<BackingFile> open(const Node& node, int flags) const;
   // Joins the session of the node's frame as one more writer; leave() ends that.  `new_file` is set
-  // for a file that was just created to become a frame.  On return, no block of the frame is being
+  // for a file that was just created.  On return, no block of the frame is being
   // stored in the kernel's page cache.  Errors: those of open_for_writing_frame().
   Result<std::shared_ptr<FrameWriteSession>> join(Node& node, const BackingFile& source,
                                                   const NewFile* new_file) const;

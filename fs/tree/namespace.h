@@ -98,10 +98,10 @@ class Namespace {
   // `folder` is the folder of `parent`.
   [[nodiscard]] Result<NewFile> plan_file(const Parent& parent, const Folder& folder,
                                           const std::string& name) const;
-  Result<BackingFile> make_file(const Parent& parent, const NewFile& plan, mode_t mode,
+  Result<BackingFile> make_file(const Parent& parent, NewFile& plan, mode_t mode,
                                 const Caller& caller);
   Result<OpenedFile> open_existing(NodeId id, int flags);
-  Result<Created> created(NodeId id, Result<OpenedFile> opened);
+  Result<Created> opened_existing(NodeId id, Result<OpenedFile> opened);
 
   // namespace_rename.cc
   [[nodiscard]] Result<std::string> place_of(const Member& moved, const Parent& to,

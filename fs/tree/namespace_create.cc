@@ -22,11 +22,9 @@ Result<std::vector<std::byte>> empty_frame(const NewFrame& frame) {
   return codec::encode_empty_frame({.encode = frame.encode, .chunksize = frame.chunksize});
 }
 
-// The summary that a frame without data will have under a name.
-FrameSummary summary_of_new(Expected expected) {
-  FrameSummary summary;
-  if (expected == Expected::frame) summary.content = Content::frame;
-  return summary;
+// The summary of a frame without data, as a probe would find it.
+FrameSummary summary_of_new(const NewFrame& frame) {
+  return {.content = Content::frame, .chunksize = frame.chunksize};
 }
 
 }  // namespace
@@ -111,7 +109,7 @@ Result<NodeEntry> Namespace::make_node(NodeId parent, const std::string& name, m
                                        dev_t device, const Caller& caller) {
   FRAMEFS_TRY(const auto in, open_parent_for(parent, name));
   if (S_ISREG(mode)) {
-    FRAMEFS_TRY(const auto plan, plan_file(in, *in.folder, name));
+    FRAMEFS_TRY(auto plan, plan_file(in, *in.folder, name));
     FRAMEFS_CHECK(make_file(in, plan, mode, caller));
     return enter_new(in, plan.source_name, caller, mode);
   }
@@ -165,9 +163,12 @@ Result<NewFile> Namespace::plan_file(const Parent& parent, const Folder& folder,
   const auto path = directory == "." ? name : directory + "/" + name;
   NewFile plan{.source_name = name, .frame = parts_.new_frames.frame_for(path)};
   if (!plan.frame) return plan;
+  const auto summary = [&](Expected expected) {
+    return expected == Expected::frame ? summary_of_new(*plan.frame) : FrameSummary{};
+  };
   auto placed = parts_.names.place(folder, {.asked = {name, ShownAs::frame},
                                             .source_name = {},
-                                            .summary = summary_of_new,
+                                            .summary = summary,
                                             .leaving = {},
                                             .replaced = {}});
   if (placed) {
@@ -179,8 +180,8 @@ Result<NewFile> Namespace::plan_file(const Parent& parent, const Folder& folder,
   return plan;
 }
 
-// Creates the file and opens it for reading and writing, whatever its mode.
-Result<BackingFile> Namespace::make_file(const Parent& parent, const NewFile& plan, mode_t mode,
+// Creates the file and opens it for reading and writing, whatever its mode.  Completes `plan`.
+Result<BackingFile> Namespace::make_file(const Parent& parent, NewFile& plan, mode_t mode,
                                          const Caller& caller) {
   const auto* const name = plan.source_name.c_str();
   UniqueFd fd;
@@ -200,17 +201,22 @@ Result<BackingFile> Namespace::make_file(const Parent& parent, const NewFile& pl
     FRAMEFS_CHECK(give_new_entry(fd.get(), parent.stat, caller.user, caller.group));
     FRAMEFS_CHECK(write_fully(fd.get(), 0, plan.bytes));
     FRAMEFS_CHECK(set_special_bits(fd.get(), mode));
-    if (!has_name && ::linkat(AT_FDCWD, path_of_fd(fd.get()).c_str(), parent.fd(), name,
-                              AT_SYMLINK_FOLLOW) != 0) {
-      return system_error("create");
+    if (!has_name) {
+      FRAMEFS_TRY(plan.stat_at_link, stat_of(fd.get()));
+      plan.stat_at_link->st_nlink = 1;
+      if (::linkat(AT_FDCWD, path_of_fd(fd.get()).c_str(), parent.fd(), name, AT_SYMLINK_FOLLOW) !=
+          0) {
+        return system_error("create");
+      }
     }
+    FRAMEFS_TRY(plan.stat, parts_.probe.stat_open(fd.get()));
     return {};
   };
   if (const auto filled = fill(); !filled) {
     if (has_name) ::unlinkat(parent.fd(), name, 0);
     return std::unexpected(filled.error());
   }
-  return BackingFile::adopt(std::move(fd));
+  return BackingFile::adopt_file(std::move(fd));
 }
 
 // Another process has just created the file.  The kernel, which truncates files by setattr, takes
@@ -227,7 +233,7 @@ Result<OpenedFile> Namespace::open_existing(NodeId id, int flags) {
 }
 
 // The opened file, with its size and times after the opening.
-Result<Namespace::Created> Namespace::created(NodeId id, Result<OpenedFile> opened) {
+Result<Namespace::Created> Namespace::opened_existing(NodeId id, Result<OpenedFile> opened) {
   if (!opened) {
     parts_.tree.forget(id, 1);
     return std::unexpected(opened.error());
@@ -251,17 +257,23 @@ Result<Namespace::Created> Namespace::create_file(NodeId parent, const std::stri
     if ((flags & O_EXCL) != 0) return system_error_of(EEXIST, "create");
     const NodeKey key{there->entry.stat.st_dev, there->entry.stat.st_ino, there->shown_as, {}};
     const auto id = nodes.lookup(in.node, there->source_name, key)->id;
-    return created(id, open_existing(id, flags));
+    return opened_existing(id, open_existing(id, flags));
   }
   FRAMEFS_CHECK(check_new_name(name, ShownAs::itself));
-  FRAMEFS_TRY(const auto plan, plan_file(in, folder, name));
+  FRAMEFS_TRY(auto plan, plan_file(in, folder, name));
   FRAMEFS_TRY(auto source, make_file(in, plan, mode, caller));
-  FRAMEFS_TRY(const auto st, stat_of(source.fd()));
   const auto shown_as = plan.frame ? ShownAs::frame : ShownAs::itself;
-  const auto node =
-      nodes.lookup(in.node, plan.source_name, NodeKey{st.st_dev, st.st_ino, shown_as, {}});
-  return created(node->id, parts_.contents.open_as(node, std::move(source), flags,
-                                                   plan.frame ? &plan : nullptr));
+  const auto node = nodes.lookup(in.node, plan.source_name,
+                                 NodeKey{plan.stat.st_dev, plan.stat.st_ino, shown_as, {}});
+  auto opened = parts_.contents.open_as(node, std::move(source), flags, &plan);
+  if (!opened) {
+    nodes.forget(node->id, 1);
+    return std::unexpected(opened.error());
+  }
+  SourceEntry entry{.stat = plan.stat, .summary = {}, .index_stat = {}};
+  if (plan.frame) entry.summary = summary_of_new(*plan.frame);
+  return Created{.entry = {node->id, parts_.tree.stat_new(*opened->file, entry)},
+                 .opened = std::move(*opened)};
 }
 
 }  // namespace framefs::fs

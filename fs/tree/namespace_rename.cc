@@ -204,8 +204,10 @@ Result<Namespace::Owned> Namespace::own_replaced(const Member& target) const {
                        ? parts_.lock_files.in(file->get(), kSparseLockFile, st)
                        : parts_.lock_files.in(parent.fd(), lock_file_of(found.source_name), st);
   const int fd = file->get();
+  const auto kind = is_sparse(found) ? FrameLock::Kind::directory : FrameLock::Kind::file;
   owned.ownership = std::make_unique<FrameOwnership>(
-      FrameOwnership::Frame{.fd = fd, .keeper = std::move(file)}, std::move(lock_file));
+      FrameOwnership::Frame{.fd = fd, .kind = kind, .keeper = std::move(file)},
+      std::move(lock_file));
   FRAMEFS_CHECK(owned.ownership->take(FrameWriteSession::kPatience));
   return owned;
 }

@@ -221,6 +221,12 @@ Result<struct stat> SourceTree::stat_file(const OpenFile& file) const {
   return shown(seen, node);
 }
 
+struct stat SourceTree::stat_new(const OpenFile& file, const SourceEntry& entry) const {
+  Seen seen{.entry = entry, .written = {}};
+  if (const auto session = file.session.get()) seen.written = session->shown();
+  return shown(seen, *file.node);
+}
+
 Result<std::string> SourceTree::read_link(NodeId id) const {
   FRAMEFS_TRY(const auto node, find(id));
   FRAMEFS_TRY(const auto link, locator_.open(*node, O_PATH | O_NOFOLLOW));

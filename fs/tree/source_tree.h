@@ -65,6 +65,8 @@ class SourceTree {
   Result<struct stat> stat_node(NodeId id) const;
   Result<struct stat> stat_node(Node& node) const;
   Result<struct stat> stat_file(const OpenFile& file) const;
+  // The same for a file that was just created, whose `entry` is known.
+  struct stat stat_new(const OpenFile& file, const SourceEntry& entry) const;
   Result<std::string> read_link(NodeId id) const;
   Status check_access(NodeId id, int mask) const;
   Result<struct statvfs> stat_filesystem() const;

@@ -68,8 +68,13 @@ class ChunkOverlay {
   [[nodiscard]] bool is_committed() const noexcept { return !is_changed_ && !is_committing_; }
   // Drops all uncommitted bytes and gives their memory back.
   void abandon();
+  enum class Which : std::uint8_t { full, all };
   // Whether there are chunks that were written from end to end.  These can be stored already.
   [[nodiscard]] bool has_full_chunks() const noexcept { return !full_.empty(); }
+  // Whether freeze() would freeze a chunk.
+  [[nodiscard]] bool has_unstored(Which which) const noexcept {
+    return which == Which::full ? has_full_chunks() : !dirty_.empty();
+  }
 
   // Writes bytes, also beyond the end of the frame.  offset + bytes.size() <= max_bytes().
   void write(std::uint64_t offset, std::span<const std::byte> bytes);
@@ -102,7 +107,6 @@ class ChunkOverlay {
     std::uint32_t nbytes = 0;
     std::shared_ptr<DirtyChunk> bytes;
   };
-  enum class Which : std::uint8_t { full, all };
   // Freezes chunks of `most_bytes` together, but at least one.
   std::vector<Frozen> freeze(Which which, std::uint64_t most_bytes);
   // Records that the chunk has been stored.  Returns the entry of the chunk that was stored before.

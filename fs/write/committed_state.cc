@@ -14,7 +14,7 @@ bool is_same_time(const timespec& one, const timespec& other) {
   return one.tv_sec == other.tv_sec && one.tv_nsec == other.tv_nsec;
 }
 
-Result<std::uint64_t> checksum_of(const FileReader& file, codec::ByteRange range,
+Result<std::uint64_t> checksum_of(const codec::ByteSource& file, codec::ByteRange range,
                                   std::uint64_t seed) {
   std::vector<std::byte> bytes(std::min(range.size, kReadBytes));
   while (range.size > 0) {
@@ -25,6 +25,12 @@ Result<std::uint64_t> checksum_of(const FileReader& file, codec::ByteRange range
     range.size -= bytes.size();
   }
   return seed;
+}
+
+std::optional<struct stat> stat_if(const FileReader* file) {
+  if (file == nullptr) return std::nullopt;
+  const auto st = stat_of(file->fd());
+  return st ? std::optional(*st) : std::nullopt;
 }
 
 // A read beyond the end means that another writer has truncated the file.
@@ -67,11 +73,10 @@ std::uint64_t CommittedState::checksum(std::span<const std::byte> bytes,
   return sum;
 }
 
-Status CommittedState::learn(const FileReader& file, std::uint64_t header_len,
-                             codec::ByteRange tail) {
+Status CommittedState::learn(const struct stat& st, const codec::ByteSource& bytes,
+                             std::uint64_t header_len, codec::ByteRange tail) {
   State state;
-  FRAMEFS_TRY(const auto st, stat_of(file.fd()));
-  FRAMEFS_CHECK(file.read_at(0, state.head));
+  FRAMEFS_CHECK(bytes.read_at(0, state.head));
   state.device = st.st_dev;
   state.inode = st.st_ino;
   state.keeps_name = st.st_nlink > 0;
@@ -79,8 +84,8 @@ Status CommittedState::learn(const FileReader& file, std::uint64_t header_len,
   state.tail = tail;
   const auto layers_at = state.head.size();
   FRAMEFS_TRY(state.layers_checksum,
-              checksum_of(file, {layers_at, header_len - std::min(header_len, layers_at)}, 0));
-  FRAMEFS_TRY(state.tail_checksum, checksum_of(file, tail, 0));
+              checksum_of(bytes, {layers_at, header_len - std::min(header_len, layers_at)}, 0));
+  FRAMEFS_TRY(state.tail_checksum, checksum_of(bytes, tail, 0));
   state.least_end = static_cast<std::uint64_t>(st.st_size);
   state.most_end = state.least_end;
   // This time was taken before the reads.  A change since then leads to another time.
@@ -104,7 +109,7 @@ bool CommittedState::looks_like(const State& state, const Head& head, const stru
   return (is_committed || is_next) && end >= state.least_end && end <= state.most_end;
 }
 
-Result<bool> CommittedState::has_same_rest(const State& state, const FileReader& file) {
+Result<bool> CommittedState::has_same_rest(const State& state, const codec::ByteSource& file) {
   const auto layers_at = state.head.size();
   const auto layers_size = state.header_len - std::min<std::uint64_t>(state.header_len, layers_at);
   const auto layers = checksum_of(file, {layers_at, layers_size}, 0);
@@ -168,17 +173,17 @@ void CommittedState::note_times(const FileReader& file) {
   });
 }
 
-void CommittedState::begin_publish(const Head& head, const FileReader& file) {
-  const auto st = stat_of(file.fd());
+void CommittedState::begin_publish(const Head& head, const FileReader* next_file) {
+  const auto st = stat_if(next_file);
   state_.with([&](State& state) {
     ++state.turns;
     state.next.emplace(head, st ? st->st_ino : state.inode);
   });
 }
 
-void CommittedState::publish(const Head& head, const FileReader& file, codec::ByteRange tail,
-                             std::uint64_t tail_checksum) {
-  const auto st = stat_of(file.fd());
+void CommittedState::publish(const Head& head, codec::ByteRange tail, std::uint64_t tail_checksum,
+                             const FileReader* next_file) {
+  const auto st = stat_if(next_file);
   state_.with([&](State& state) {
     ++state.turns;
     state.head = head;

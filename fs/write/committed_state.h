@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "codec/core/byte_source.h"
 #include "codec/core/units.h"
 #include "codec/frame/frame_header.h"
 #include "fs/core/file.h"
@@ -36,10 +37,11 @@ class CommittedState {
   // A checksum that can be continued: pass the result for one piece as the `seed` of the next.
   static std::uint64_t checksum(std::span<const std::byte> bytes, std::uint64_t seed = 0) noexcept;
 
-  // Records the state that `file` holds: the header ends at `header_len`, index and trailer are
-  // `tail`.
-  // Errors: those of reading it.
-  Status learn(const FileReader& file, std::uint64_t header_len, codec::ByteRange tail);
+  // Records the state of a file whose content is `bytes`: the header ends at `header_len`, index
+  // and trailer are `tail`.  `st` holds the attributes that the file had before `bytes` were read.
+  // Errors: those of reading `bytes`.
+  Status learn(const struct stat& st, const codec::ByteSource& bytes, std::uint64_t header_len,
+               codec::ByteRange tail);
   // The header that was learned or published last.  Threads: not beside learn() and publish().
   [[nodiscard]] Head head() const;
 
@@ -70,12 +72,13 @@ class CommittedState {
     bool is_done_ = false;
   };
 
-  // To be called before `head` is written to `file`, or before `file` is renamed into place.
-  void begin_publish(const Head& head, const FileReader& file);
-  // To be called after the write or rename.  Index and trailer are at `tail`, and `tail_checksum`
-  // is their checksum.
-  void publish(const Head& head, const FileReader& file, codec::ByteRange tail,
-               std::uint64_t tail_checksum);
+  // To be called before `head` is written to the file, or before `next_file`, which has that head,
+  // is renamed over it.
+  void begin_publish(const Head& head, const FileReader* next_file = nullptr);
+  // To be called after the write or rename, with the same arguments.  Index and trailer are at
+  // `tail`, and `tail_checksum` is their checksum.
+  void publish(const Head& head, codec::ByteRange tail, std::uint64_t tail_checksum,
+               const FileReader* next_file = nullptr);
 
   // Before this call, holds() returns false when a file that had names has none left.
   void expect_removal();
@@ -110,7 +113,7 @@ class CommittedState {
     return state_.with([](const State& state) { return state; });
   }
   static bool looks_like(const State& state, const Head& head, const struct stat& st);
-  static Result<bool> has_same_rest(const State& state, const FileReader& file);
+  static Result<bool> has_same_rest(const State& state, const codec::ByteSource& file);
 
   // Mutable: if the content turns out to be unchanged, holds() records the new time.
   mutable Guarded<State> state_;

@@ -38,22 +38,22 @@ bool has_vlmetalayers(std::span<const std::byte> trailer) {
 }  // namespace
 
 Result<std::unique_ptr<ContiguousBackend>> ContiguousBackend::open(
-    std::shared_ptr<const FileReader> file, const codec::Frame& frame,
-    std::vector<std::int64_t> entries, const codec::Limits& limits) {
+    std::shared_ptr<const FileReader> file, const struct stat& st, const codec::ByteSource& bytes,
+    const codec::Frame& frame, std::vector<std::int64_t> entries, const codec::Limits& limits) {
   std::unique_ptr<ContiguousBackend> made(new ContiguousBackend(std::move(file), limits));
   const auto& header = frame.header();
   made->header_len_ = header.header_len;
   made->is_empty_ = header.nbytes == 0;
   const auto tail_at = made->is_empty_ ? header.header_len : header.header_len + header.cbytes;
   made->tail_ = {tail_at, header.frame_len - tail_at};
-  FRAMEFS_CHECK(made->state_.learn(*made->file_, made->header_len_, made->tail_));
+  FRAMEFS_CHECK(made->state_.learn(st, bytes, made->header_len_, made->tail_));
   if (!is_header_of(header, made->state_.head())) return changed_while_opening();
   made->end_at_open_ = tail_at;
   made->has_unknown_space_ = entries.size() > kMaxSizesRead;
   if (!made->has_unknown_space_) made->entries_at_open_ = std::move(entries);
   // Bytes behind the frame may belong to the previous state, and after a crash the frame may be in
   // that state again.
-  FRAMEFS_TRY(const auto size, made->file_->size());
+  const auto size = static_cast<std::uint64_t>(st.st_size);
   made->allocation_.with([&](Allocation& all) {
     all.space = codec::FrameSpace(std::max(header.frame_len, size));
     if (size > header.frame_len) all.space.add_dead({header.frame_len, size - header.frame_len});
@@ -163,13 +163,19 @@ void ContiguousBackend::forget_pending() {
 
 Status ContiguousBackend::prepare(const FrameContent& content) {
   forget_pending();
-  FRAMEFS_CHECK(check_unchanged());
   FRAMEFS_TRY(const auto trailer, codec::encode_trailer(content.vlmetalayers));
-  if (content.nbytes == 0) return is_empty_ ? rewrite_empty(trailer) : prepare_empty(trailer);
+  if (content.nbytes == 0) {
+    FRAMEFS_CHECK(check_unchanged());  // before the committed state is read
+    return is_empty_ ? rewrite_empty(trailer) : prepare_empty(trailer);
+  }
   FRAMEFS_TRY(const auto index, codec::encode_index(content.entries));
-  FRAMEFS_TRY(const auto from, end_of_chunks(content.entries));
+  const auto from = end_of_chunks(content.entries);
+  if (!from) {
+    FRAMEFS_CHECK(check_unchanged());  // another writer may have changed the size that was read
+    return std::unexpected(from.error());
+  }
   const auto at = allocation_.with([&](Allocation& all) {
-    return all.space.allocate_from(from, index.size() + trailer.size());
+    return all.space.allocate_from(*from, index.size() + trailer.size());
   });
   return write_tail(at, content.nbytes, index, trailer);
 }
@@ -397,7 +403,7 @@ Status ContiguousBackend::publish() {
   codec::patch_frame_header(next.sizes, head);
   std::vector<std::byte> bytes(head.begin(), head.end());
   bytes.insert(bytes.end(), next.rest.begin(), next.rest.end());
-  state_.begin_publish(head, *file_);
+  state_.begin_publish(head);
   {
     CommittedState::Store store(state_, *file_, bytes.size());
     FRAMEFS_CHECK(write_fully(file_->fd(), 0, bytes));
@@ -420,7 +426,7 @@ Status ContiguousBackend::publish() {
     entries_at_open_.clear();
     has_unknown_space_ = false;
   }
-  state_.publish(head, *file_, tail_, next.tail_checksum);
+  state_.publish(head, tail_, next.tail_checksum);
   pending_.reset();
   return {};
 }

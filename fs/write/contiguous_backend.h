@@ -20,13 +20,13 @@ namespace framefs::fs {
 // Source: frame format, "Shadow commit".
 class ContiguousBackend final : public FrameBackend {
  public:
-  // `file` is open for reading and writing.  `frame` was opened from it, and `entries` are the
-  // index of the frame.
+  // `file` is open for reading and writing.  `bytes` is its content: the file itself, or bytes that
+  // are known to be in it.  `st` holds the attributes that the file had before `frame` and
+  // `entries`, its index, were read from `bytes`.
   // Errors: system; those of reading the header.
-  static Result<std::unique_ptr<ContiguousBackend>> open(std::shared_ptr<const FileReader> file,
-                                                         const codec::Frame& frame,
-                                                         std::vector<std::int64_t> entries,
-                                                         const codec::Limits& limits);
+  static Result<std::unique_ptr<ContiguousBackend>> open(
+      std::shared_ptr<const FileReader> file, const struct stat& st, const codec::ByteSource& bytes,
+      const codec::Frame& frame, std::vector<std::int64_t> entries, const codec::Limits& limits);
 
   Status check_unchanged() override;
   void expect_removal() override { state_.expect_removal(); }

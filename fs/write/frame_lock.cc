@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,11 +28,6 @@ struct flock one_byte(std::int64_t at, int type) {
   lock.l_start = at;
   lock.l_len = 1;
   return lock;
-}
-
-bool is_directory(int fd) {
-  struct stat st{};
-  return ::fstat(fd, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 }  // namespace
@@ -67,7 +61,6 @@ Status FrameLock::busy() const {
 
 Status FrameLock::take(std::chrono::milliseconds patience) {
   if (is_held_) return {};
-  is_flock_ = is_directory(fd_);
   const auto end = std::chrono::steady_clock::now() + patience;
   FRAMEFS_CHECK(wait_for(kNextAt, end));
   const auto taken = wait_for(kOwnerAt, end);

@@ -15,8 +15,9 @@ namespace framefs::fs {
 // Threads: one at a time.  Lifetime: the descriptor outlives it; duplicates of it share the lock.
 class FrameLock {
  public:
-  // `fd` is open for writing, or is a directory.
-  explicit FrameLock(int fd) noexcept : fd_(fd) {}
+  enum class Kind : std::uint8_t { file, directory };
+  // `fd` is a file that is open for writing, or a directory.
+  FrameLock(int fd, Kind kind) noexcept : fd_(fd), is_flock_(kind == Kind::directory) {}
   FrameLock(const FrameLock&) = delete;
   FrameLock& operator=(const FrameLock&) = delete;
   ~FrameLock() { release(); }
@@ -35,8 +36,8 @@ class FrameLock {
   [[nodiscard]] Status busy() const;
 
   const int fd_;
+  const bool is_flock_;
   bool is_held_ = false;
-  bool is_flock_ = false;
 };
 
 }  // namespace framefs::fs

@@ -20,15 +20,17 @@ class FrameOwnership {
   // keeps `fd` open.
   struct Frame {
     int fd = -1;
+    FrameLock::Kind kind;
     std::shared_ptr<const void> keeper;
+    bool is_new = false;  // no program has counted a change of the frame in a lock file yet
   };
   // Reads the counter of the lock file.  Create this object before the frame is read: take() then
   // notices changes since.
   FrameOwnership(Frame frame, Blosc2Lock lock_file)
       : frame_(std::move(frame)),
-        frame_lock_(frame_.fd),
+        frame_lock_(frame_.fd, frame_.kind),
         lock_file_(std::move(lock_file)),
-        known_counter_(lock_file_.peek()) {}
+        known_counter_(frame_.is_new ? 0 : lock_file_.peek()) {}
 
   // Waits no longer than `patience`.
   // Errors: EBUSY if another program still owns the frame; EINTR; EACCES and others of Blosc2Lock.

@@ -80,6 +80,7 @@ std::uint32_t chunksize_of(const codec::FrameHeader& header) {
 
 // The attributes of the file whose state is the frame's.
 Result<struct stat> content_stat(const WriteTarget& source) {
+  if (source.made) return source.made->stat;
   if (source.file) return stat_of(source.file->fd());
   struct stat st{};
   const bool is_there =
@@ -88,19 +89,21 @@ Result<struct stat> content_stat(const WriteTarget& source) {
   return st;
 }
 
+// `st` is the content_stat() before.
 // Errors: also ESTALE if another writer changed the frame meanwhile.
-Result<FrameWriteSession::Opening> open_once(const WriteTarget& source, ContentId content_id,
-                                             const codec::Limits& limits) {
+Result<FrameWriteSession::Opening> open_once(const WriteTarget& source, const struct stat& st,
+                                             ContentId content_id, const codec::Limits& limits) {
   FRAMEFS_TRY(auto origin, origin_of(source));
-  FRAMEFS_TRY(auto frame, source.bytes.empty()
-                              ? open_frame_at(origin, limits)
-                              : codec::Frame::open(codec::MemorySource(source.bytes), limits));
+  auto content = origin;
+  if (source.made) content.source = std::make_shared<codec::MemorySource>(source.made->bytes);
+  FRAMEFS_TRY(auto frame, open_frame_at(content, limits));
   FRAMEFS_CHECK(check_writable_frame(frame));
   std::vector<std::int64_t> entries(frame.chunk_count());
-  FRAMEFS_CHECK(frame.read_entries(*origin.source, {0}, entries));
+  FRAMEFS_CHECK(frame.read_entries(*content.source, {0}, entries));
   std::unique_ptr<FrameBackend> backend;
   if (source.file) {
-    FRAMEFS_TRY(backend, ContiguousBackend::open(source.file, frame, entries, limits));
+    FRAMEFS_TRY(backend,
+                ContiguousBackend::open(source.file, st, *content.source, frame, entries, limits));
   } else {
     auto files = std::static_pointer_cast<const ChunkFiles>(origin.chunks);
     UniqueFd directory(::fcntl(source.directory.get(), F_DUPFD_CLOEXEC, 0));
@@ -108,9 +111,9 @@ Result<FrameWriteSession::Opening> open_once(const WriteTarget& source, ContentI
     FRAMEFS_TRY(backend,
                 SparseBackend::open(std::move(directory), std::move(files), frame, entries));
   }
-  FRAMEFS_TRY(auto vlmetalayers, read_vlmetalayers(origin, frame));
-  // All parts that were read belong to one state.
-  if (const auto checked = backend->check_unchanged(); !checked) {
+  FRAMEFS_TRY(auto vlmetalayers, read_vlmetalayers(content, frame));
+  // All parts that were read from the file belong to one state.
+  if (const auto checked = source.made ? Status() : backend->check_unchanged(); !checked) {
     if (!backend->is_lost()) return std::unexpected(checked.error());
     return changed_while_opening();
   }
@@ -122,6 +125,7 @@ Result<FrameWriteSession::Opening> open_once(const WriteTarget& source, ContentI
                                     .frame = std::move(frame),
                                     .entries = std::move(entries),
                                     .vlmetalayers = std::move(vlmetalayers),
+                                    .stat = st,
                                     .chunksize = chunksize,
                                     .params = params};
 }
@@ -129,14 +133,17 @@ Result<FrameWriteSession::Opening> open_once(const WriteTarget& source, ContentI
 }  // namespace
 
 Result<std::unique_ptr<FrameOwnership>> ownership_of(WriteTarget& target) {
-  FrameOwnership::Frame frame;
+  FrameOwnership::Frame frame{};
   if (target.file) {
-    frame = {target.file->fd(), target.file};
+    frame = {.fd = target.file->fd(),
+             .kind = FrameLock::Kind::file,
+             .keeper = target.file,
+             .is_new = target.made.has_value()};
   } else {
     UniqueFd directory(::fcntl(target.directory.get(), F_DUPFD_CLOEXEC, 0));
     if (!directory) return system_error("dup");
     auto keeper = std::make_shared<const UniqueFd>(std::move(directory));
-    frame = {keeper->get(), keeper};
+    frame = {.fd = keeper->get(), .kind = FrameLock::Kind::directory, .keeper = keeper};
   }
   return std::make_unique<FrameOwnership>(std::move(frame), std::move(target.lock_file));
 }
@@ -156,7 +163,8 @@ Result<FrameWriteSession::Opening> open_for_writing_frame(WriteTarget source, Co
   }
   for (int attempt = 1;; ++attempt) {
     const auto before = content_stat(source);
-    auto opened = open_once(source, content_id, limits);
+    auto opened =
+        before ? open_once(source, *before, content_id, limits) : std::unexpected(before.error());
     if (opened) {
       opened->ownership = std::move(ownership);
       return opened;
@@ -168,21 +176,13 @@ Result<FrameWriteSession::Opening> open_for_writing_frame(WriteTarget source, Co
     if (attempt == kMaxAttempts) return changed_while_opening();
     if (!may_wait()) return std::unexpected(would_wait().error());
     std::this_thread::sleep_for(attempt * kPause);
-    source.bytes = {};
+    source.made.reset();
   }
 }
 
-Result<std::shared_ptr<FrameWriteSession>> FrameWriteSession::make(Opening opening,
-                                                                   const WriteServices& services) {
-  FRAMEFS_TRY(const auto st, stat_of(opening.backend->content_fd()));
-  const auto ctime = opening.ctime.value_or(st.st_ctim);
-  std::shared_ptr<FrameWriteSession> made(new FrameWriteSession(std::move(opening), services));
-  made->overlay_.write([&](ChunkOverlay& overlay) {
-    overlay.mtime = st.st_mtim;
-    overlay.ctime = ctime;
-  });
-  made->backend_->note_times();
-  return made;
+std::shared_ptr<FrameWriteSession> FrameWriteSession::make(Opening opening,
+                                                           const WriteServices& services) {
+  return std::shared_ptr<FrameWriteSession>(new FrameWriteSession(std::move(opening), services));
 }
 
 FrameWriteSession::FrameWriteSession(Opening opening, const WriteServices& services)
@@ -197,6 +197,8 @@ FrameWriteSession::FrameWriteSession(Opening opening, const WriteServices& servi
                std::move(opening.entries), opening.content_id) {
   overlay_.write([&](ChunkOverlay& overlay) {
     overlay.vlmetalayers = std::move(opening.vlmetalayers);
+    overlay.mtime = opening.stat.st_mtim;
+    overlay.ctime = opening.ctime.value_or(opening.stat.st_ctim);
     overlay_frame_ = std::make_shared<const OverlayFrame>(
         std::move(opening.origin), std::move(opening.frame), services.reads, overlay);
   });

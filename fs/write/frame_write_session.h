@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/stat.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -53,6 +55,7 @@ class FrameWriteSession {
     codec::Frame frame;
     std::vector<std::int64_t> entries;
     std::vector<codec::NamedContent> vlmetalayers;
+    struct stat stat{};  // of the file whose state is the frame's, before it was read
     std::uint32_t chunksize = 0;
     codec::EncodeParams params;
     ChooseParams choose_params = nullptr;  // set for a new frame
@@ -60,9 +63,7 @@ class FrameWriteSession {
     std::optional<timespec> ctime{};
     std::unique_ptr<FrameOwnership> ownership = nullptr;  // made before the frame was read
   };
-  // Errors: system.
-  static Result<std::shared_ptr<FrameWriteSession>> make(Opening opening,
-                                                         const WriteServices& services);
+  static std::shared_ptr<FrameWriteSession> make(Opening opening, const WriteServices& services);
 
   // Runs body(const OverlayFrame&) while no writer changes the overlay.
   template <class Body>
@@ -182,7 +183,7 @@ class FrameWriteSession {
   // Stores chunks without a commit: all dirty chunks, or only those written from end to end.
   // Errors: no_space and others of storing; chunks that could not be stored stay dirty.
   Status flush(ChunkOverlay::Which which);
-  // Stores some of these chunks.  Returns true if there were none.  Errors: as flush().
+  // Stores some of these chunks.  Returns true if there are none left.  Errors: as flush().
   Result<bool> flush_some(ChunkOverlay::Which which);
   // The size of the chunks that a commit would have to store.
   [[nodiscard]] std::uint64_t unstored_bytes() const;
@@ -308,13 +309,20 @@ class FrameWriteSession {
   std::shared_ptr<const OverlayFrame> overlay_frame_;
 };
 
+// The state of a file when the process that made it gave it its first name.  Until then no other
+// program could change it.
+struct MadeFile {
+  std::span<const std::byte> bytes;
+  struct stat stat{};
+};
+
 // The place of a frame to be written.
 struct WriteTarget {
   std::shared_ptr<const FileReader> file;  // open for reading and writing; null for a sparse frame
   UniqueFd directory;                      // for a sparse frame
   std::string name;                        // for the log
-  std::span<const std::byte> bytes{};      // all bytes of the file, if they are known
-  Blosc2Lock lock_file{};                  // the lock file of the frame
+  std::optional<MadeFile> made{};  // of a file that this process has just made, which is not read
+  Blosc2Lock lock_file{};          // the lock file of the frame
   std::unique_ptr<FrameOwnership> ownership = nullptr;  // of an owner of the frame
 };
 

@@ -101,8 +101,6 @@ Status FrameWriteSession::write_batch(const Batch& batch) {
       }
       if (!updates[i]) FRAMEFS_CHECK(complete(chunks[i]));
     }
-    // The bytes that were read must belong to the frame that is written.
-    FRAMEFS_CHECK(backend_->check_unchanged());
     FRAMEFS_CHECK(choose_params_from(chunks));
     for (std::size_t i = 0; i < chunks.size(); ++i) {
       jobs.push_back({.plain = chunks[i].plain, .update = updates[i] ? &*updates[i] : nullptr});
@@ -156,7 +154,7 @@ Result<bool> FrameWriteSession::flush_some(ChunkOverlay::Which which) {
       overlay_.write([&](ChunkOverlay& overlay) { return overlay.freeze(which, kFlushedBytes); });
   if (frozen.empty()) return true;
   FRAMEFS_CHECK(note_lost(write_frozen(std::move(frozen))));
-  return false;
+  return overlay_.read([&](const ChunkOverlay& overlay) { return !overlay.has_unstored(which); });
 }
 
 // An index entry cannot express that the last item of a zero chunk is truncated.

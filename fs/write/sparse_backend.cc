@@ -46,9 +46,10 @@ Result<std::unique_ptr<SparseBackend>> SparseBackend::open(
   std::unique_ptr<SparseBackend> made(new SparseBackend(std::move(directory), std::move(files)));
   FRAMEFS_TRY(made->index_, made->open_index());
   const auto& header = frame.header();
-  FRAMEFS_TRY(const auto size, made->index_->size());
+  FRAMEFS_TRY(const auto st, stat_of(made->index_->fd()));
+  const auto size = static_cast<std::uint64_t>(st.st_size);
   if (size < header.header_len) return changed_while_opening();
-  FRAMEFS_CHECK(made->state_.learn(*made->index_, header.header_len,
+  FRAMEFS_CHECK(made->state_.learn(st, *made->index_, header.header_len,
                                    {header.header_len, size - header.header_len}));
   if (!is_header_of(header, made->state_.head())) return changed_while_opening();
   made->state_.expect_removal();  // each commit replaces the index file
@@ -253,13 +254,13 @@ Status SparseBackend::publish() {
   FRAMEFS_CHECK(check_unchanged());
   CommittedState::Head head{};
   std::copy_n(next_head_.begin(), head.size(), head.begin());
-  state_.begin_publish(head, *next_index_);
+  state_.begin_publish(head, next_index_.get());
   if (::renameat(directory_.get(), kNextIndexName, directory_.get(), kIndexName) != 0) {
     return system_error("rename");
   }
   index_ = std::exchange(next_index_, nullptr);
   const auto header_len = next_head_.size();
-  state_.publish(head, *index_, {header_len, next_len_ - header_len}, next_checksum_);
+  state_.publish(head, {header_len, next_len_ - header_len}, next_checksum_, index_.get());
   cbytes_ = next_cbytes_;
   removable_.insert(removable_.end(), dead_.begin(), dead_.end());
   dead_ = std::exchange(retired_, {});

@@ -38,8 +38,7 @@ class StandaloneWriteContext {
   Result<FrameWriteSession::Opening> begin(WriteTarget source) {
     return open_for_writing_frame(std::move(source), content_ids_.next(), limits_);
   }
-  // Errors: those of FrameWriteSession::make().
-  Result<std::shared_ptr<FrameWriteSession>> make(FrameWriteSession::Opening opening) {
+  std::shared_ptr<FrameWriteSession> make(FrameWriteSession::Opening opening) {
     return FrameWriteSession::make(
         std::move(opening),
         WriteServices{

@@ -109,7 +109,7 @@ fs::Result<FrameCompactor::Saving> FrameCompactor::compact(const stdfs::path& pa
   const auto done = [&]() -> fs::Status {
     FRAMEFS_TRY(auto opening, kit_.begin(std::move(source)));
     FRAMEFS_CHECK(check_chunks(path, opening));
-    FRAMEFS_TRY(const auto session, kit_.make(std::move(opening)));
+    const auto session = kit_.make(std::move(opening));
     FRAMEFS_CHECK(session->compact(true));
     session->release_old_states();
     return {};

@@ -30,7 +30,8 @@ fs::Result<std::unique_ptr<fs::FrameOwnership>> own_replaced_frame(
     if (!*file) return nullptr;
     const int fd = file->get();
     auto owned = std::make_unique<fs::FrameOwnership>(
-        fs::FrameOwnership::Frame{.fd = fd, .keeper = std::move(file)},
+        fs::FrameOwnership::Frame{
+            .fd = fd, .kind = fs::FrameLock::Kind::file, .keeper = std::move(file)},
         fs::Blosc2Lock(fs::lock_file_opener(path.string(), false), creates_lock_file));
     FRAMEFS_CHECK(owned->take(fs::FrameWriteSession::kPatience));
     // Another program may have replaced the file during the wait; the lock is then that of a file

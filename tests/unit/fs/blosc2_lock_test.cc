@@ -90,7 +90,9 @@ struct WrittenFrame {
       const auto fd = std::make_shared<const UniqueFd>(
           ::open(path.c_str(), (sparse ? O_RDONLY : O_RDWR) | O_CLOEXEC));
       opening.ownership = std::make_unique<FrameOwnership>(
-          FrameOwnership::Frame{.fd = fd->get(), .keeper = fd},
+          FrameOwnership::Frame{.fd = fd->get(),
+                                .kind = sparse ? FrameLock::Kind::directory : FrameLock::Kind::file,
+                                .keeper = fd},
           Blosc2Lock(lock_file_opener(path.string(), sparse), creates));
     };
     return mount.open(path);
@@ -393,6 +395,24 @@ TEST_CASE("frame_ownership: a frame that another program replaced or removed is 
   CHECK(committed.has_value() == is_expected);
   CHECK(session->is_lost() != is_expected);
   if (is_replaced) CHECK(test::read_stored(given.path).empty());
+}
+
+TEST_CASE("frame_ownership: a lock file that was there before a new frame does not stop its writer",
+          "[fs][frame_ownership][unit]") {
+  Mount mount;
+  const Library library(mount.path("x.b2frame.b2lock"));
+  library.set_counter(7);
+  const auto created = mount.fs().names().create_file(kRootNode, "x", 0640, O_RDWR, {});
+  REQUIRE(created);
+  auto& file = *created->opened.file;
+  REQUIRE(mount.fs().contents().write(file, 0, content_of('e', 5000)));
+  CHECK_FALSE(library.try_lock(LOCK_SH));
+  CHECK(library.counter() > 7);
+  REQUIRE(mount.fs().contents().sync(file, false));
+  CHECK(library.try_lock(LOCK_EX));
+  library.unlock();
+  mount.fs().contents().close(file);
+  CHECK(test::read_stored(mount.path("x.b2frame")) == content_of('e', 5000));
 }
 
 TEST_CASE("lock_files: a reader drops what it knows when the counter is new",

@@ -97,7 +97,9 @@ class Model {
   void freeze() {
     if (!frozen_.empty()) return;
     const auto which = pick(2) == 0 ? ChunkOverlay::Which::full : ChunkOverlay::Which::all;
+    const bool has_some = overlay_.has_unstored(which);
     frozen_ = overlay_.freeze(which, (1 + pick(4)) * kChunk);
+    REQUIRE(frozen_.empty() != has_some);
     std::set<std::uint64_t> chunks;
     for (const auto& chunk : frozen_) {
       REQUIRE(chunks.insert(chunk.chunk).second);

@@ -452,6 +452,45 @@ TEST_CASE("filesystem: the commit of another mount shows in a file that is open 
 }
 
 // No lock protects the file: the second writer does not know framefs.
+// Nothing of a new frame is read, because its creator knows it.
+TEST_CASE("filesystem: a new frame that another program changes is not taken for the one created",
+          "[fs][filesystem][unit]") {
+  Mount mount;
+  auto& fs = mount.fs();
+  const auto made = fs.names().create_file(kRootNode, "new", 0644, O_RDWR, {});
+  REQUIRE(made);
+  CHECK(made->entry.stat.st_size == 0);
+  CHECK(made->entry.stat.st_blksize == fs.tree().stat_file(*made->opened.file)->st_blksize);
+  CHECK(made->entry.stat.st_ino == mount.stat("new.b2frame").st_ino);
+  CHECK(made->entry.stat.st_nlink == 1);
+  auto& file = *made->opened.file;
+  const auto session = file.session.get();
+  const auto change = GENERATE(0, 1, 2);
+  CAPTURE(change);
+  const FileReader source(UniqueFd(::open(mount.path("new.b2frame").c_str(), O_RDONLY)));
+  test::Bytes bytes(source.size().value());
+  REQUIRE(source.read_at(0, bytes));
+  test::Bytes expected(2000);
+  if (change == 0) mount.touch("new.b2frame");  // the same bytes at another time
+  if (change == 1) {
+    mount.write("new.b2frame", test::small_frame(3000, 1));
+    expected = test::noise(3000, 1);
+    expected.resize(2000);
+  }
+  if (change == 2) {
+    // The fingerprint at the end of the trailer, which no reader compares: only the checksum of the
+    // trailer tells the two states apart.
+    bytes.back() ^= std::byte{1};
+    mount.write("new.b2frame", bytes);
+  }
+  test::append(expected, test::noise(1000, 2));
+  REQUIRE(fs.contents().write(file, 2000, test::noise(1000, 2)));
+  CHECK((file.session.get() == session) == (change == 0));
+  REQUIRE(fs.contents().sync(file, false));
+  CHECK(mount.read(file, 0, 10000).value() == expected);
+  fs.contents().close(file);
+}
+
 TEST_CASE("filesystem: bytes that cannot be committed any more are an error, at once and later",
           "[fs][filesystem][unit]") {
   Mount mount;

@@ -35,6 +35,9 @@ class TwoWriters {
       folder_.write("x", std::span<const std::byte>());
     }
   }
+  [[nodiscard]] FrameLock::Kind kind() const {
+    return is_directory_ ? FrameLock::Kind::directory : FrameLock::Kind::file;
+  }
   [[nodiscard]] UniqueFd open() const {
     return UniqueFd(
         ::open(path_.c_str(), (is_directory_ ? O_RDONLY | O_DIRECTORY : O_RDWR) | O_CLOEXEC));
@@ -53,12 +56,12 @@ TEST_CASE("frame_lock: one of two writers has the frame, until it gives it up",
   const TwoWriters writers(GENERATE(false, true));
   const auto one_fd = writers.open();
   auto other_fd = writers.open();
-  FrameLock one(one_fd.get());
+  FrameLock one(one_fd.get(), writers.kind());
   REQUIRE(one.take(0ms));
   CHECK(one.is_held());
   CHECK(one.take(0ms));
   {
-    FrameLock other(other_fd.get());
+    FrameLock other(other_fd.get(), writers.kind());
     const auto refused = other.take(30ms);
     REQUIRE_FALSE(refused);
     CHECK(refused.error().sys == EBUSY);
@@ -80,13 +83,13 @@ TEST_CASE("frame_lock: a writer that takes the frame again and again lets others
   const TwoWriters writers(false);
   const auto one_fd = writers.open();
   const auto other_fd = writers.open();
-  FrameLock one(one_fd.get());
+  FrameLock one(one_fd.get(), writers.kind());
   REQUIRE(one.take(0ms));
   std::atomic<bool> other_took_it{false};  // the only thing that the threads share
   bool one_took_all = true;
   {
     std::jthread waiting([&] {
-      FrameLock other(other_fd.get());
+      FrameLock other(other_fd.get(), writers.kind());
       other_took_it = other.take(kPatience).has_value();
     });
     for (int i = 0; one_took_all && i < 1'000'000; ++i) {
@@ -101,9 +104,9 @@ TEST_CASE("frame_lock: a wait ends when its caller gives up", "[fs][frame_lock][
   const TwoWriters writers(GENERATE(false, true));
   const auto one_fd = writers.open();
   const auto other_fd = writers.open();
-  FrameLock one(one_fd.get());
+  FrameLock one(one_fd.get(), writers.kind());
   REQUIRE(one.take(0ms));
-  FrameLock other(other_fd.get());
+  FrameLock other(other_fd.get(), writers.kind());
   int asked = 0;
   const InterruptScope scope([&] { return ++asked > 2; });
   const auto taken = other.take(24h);
@@ -152,8 +155,8 @@ TEST_CASE("frame_lock: on a filesystem without locks, no writer is refused",
   const auto path = folder.path() / "x";
   const UniqueFd one_fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   const UniqueFd other_fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  FrameLock one(one_fd.get());
-  FrameLock other(other_fd.get());
+  FrameLock one(one_fd.get(), FrameLock::Kind::file);
+  FrameLock other(other_fd.get(), FrameLock::Kind::file);
   CHECK(one.take(0ms));
   CHECK(other.take(0ms));
 }

@@ -61,9 +61,7 @@ class WriteMount {
     REQUIRE(opening);
     opening->choose_params = std::move(choose_params);
     change_opening(*opening);
-    auto session = kit_.make(std::move(*opening));
-    REQUIRE(session);
-    return *session;
+    return kit_.make(std::move(*opening));
   }
 
   [[nodiscard]] std::vector<std::string> lines() const { return log_.lines(); }
