@@ -172,7 +172,7 @@ Result<FrameWriteSession::Opening> open_for_writing_frame(WriteTarget source, Co
     const auto after = content_stat(source);
     const bool is_same = before && after && identity_of(*before) == identity_of(*after) &&
                          age_of(*before) > kLongestChange && opened.error().sys != ESTALE;
-    if (is_same) return opened;
+    if (is_same || !before) return opened;
     if (attempt == kMaxAttempts) return changed_while_opening();
     if (!may_wait()) return std::unexpected(would_wait().error());
     std::this_thread::sleep_for(attempt * kPause);
