@@ -35,6 +35,18 @@ std::uint64_t hash_of(const FrameFiles& files) {
   return hash.value();
 }
 
+// Finds the entry of a directory that is shown as `name`.  A plain file hides a frame.
+std::optional<std::pair<DiskNames::Node, bool>> find_shown(
+    const std::map<std::string, DiskNames::Node>& entries, const std::string& name) {
+  if (const auto plain = entries.find(name); plain != entries.end()) {
+    return std::pair(plain->second, false);
+  }
+  for (const auto& [entry, node] : entries) {
+    if (shown_frame_name(entry) == name) return std::pair(node, true);
+  }
+  return std::nullopt;
+}
+
 // Losses differ from file to file.
 std::uint64_t seed_for(std::uint64_t seed, DiskNames::Node node) {
   FastHash hash;
@@ -64,13 +76,9 @@ bool CrashCheck::bind(std::uint64_t id, const std::string& name) {
   const auto slash = name.rfind('/') + 1;
   const auto place = disk_.names().place_of(name);
   if (!place) return false;
-  for (const auto& [entry, node] : disk_.names().tree().at(place->directory)) {
-    const bool is_frame = shown_frame_name(entry) == name.substr(slash);
-    if (!is_frame && entry != name.substr(slash)) continue;
-    shown_[id] = {node, is_frame};
-    return true;
-  }
-  return false;
+  const auto found = find_shown(disk_.names().tree().at(place->directory), name.substr(slash));
+  if (found) shown_[id] = {.node = found->first, .is_frame = found->second};
+  return found.has_value();
 }
 
 FrameFiles CrashCheck::files_of(Node node, const DiskNames::Tree& tree,
@@ -106,7 +114,8 @@ std::string CrashCheck::check_file(std::uint64_t id, const DiskNames::Tree& tree
   // For a file that was never synced, POSIX guarantees nothing after a loss of power.  If only the
   // daemon was killed, the file must have its latest state; its first state is the empty frame.
   const bool is_removed = std::ranges::find(file.names, History::kNoName) != file.names.end();
-  const bool is_promised = (file.synced || variant.loss == Loss::nothing) && !is_removed;
+  const auto promise = file.promise.of(shown.is_frame);
+  const bool is_promised = (promise || variant.loss == Loss::nothing) && !is_removed;
   if (!is_named) {
     if (is_promised) return "it is gone";
     ++counts_.never_synced;
@@ -118,9 +127,32 @@ std::string CrashCheck::check_file(std::uint64_t id, const DiskNames::Tree& tree
     ++counts_.never_synced;
     return {};
   }
-  const auto verdict = judge(file, file.synced.value_or(0), *state);
+  const auto verdict = judge(file, promise.value_or(0), *state);
   ++(verdict.is_latest ? counts_.latest : counts_.older);
   return verdict.is_allowed || !is_promised ? "" : verdict.text;
+}
+
+std::string CrashCheck::check_name(const std::string& name, const History::Holders& holders,
+                                   const DiskNames::Tree& tree, const Variant& variant) {
+  ++counts_.names;
+  const bool is_killed = variant.loss == Loss::nothing;
+  const auto found = find_shown(tree.at(DiskNames::kRoot), name);
+  if (!found) {
+    const bool was_durable = std::ranges::any_of(holders, &History::Holder::is_name_synced);
+    return is_killed || was_durable ? "it is gone" : "";
+  }
+  const auto held = is_killed ? holders.end() - 2 : holders.begin();
+  const auto holder = std::ranges::find_if(held, holders.end(), [&](const auto& each) {
+    return shown_.at(each.id).node == found->first;
+  });
+  if (holder == holders.end()) return "it leads to a file that it never had";
+  const auto& shown = shown_.at(holder->id);
+  const auto promise = holder->promise.of(shown.is_frame);
+  if (!promise && !is_killed) return {};
+  const auto state = state_of(shown, files_of(shown.node, tree, variant));
+  if (!state) return "it cannot be read: " + fs::describe(state.error());
+  const auto verdict = judge(history_.files().at(holder->id), promise.value_or(0), *state);
+  return verdict.is_allowed ? "" : verdict.text;
 }
 
 std::vector<std::string> CrashCheck::check(const Variant& variant) {
@@ -137,6 +169,11 @@ std::vector<std::string> CrashCheck::check(const Variant& variant) {
     if (!text.empty()) {
       wrong.push_back(fmt::format("{} (file {}): {}", history_.files().at(id).name, id, text));
     }
+  }
+  for (const auto& [name, holders] : history_.replaced()) {
+    auto text = check_name(name, holders, tree, variant);
+    if (text.empty()) continue;
+    wrong.push_back(fmt::format("{}, renamed over {} times: {}", name, holders.size() - 1, text));
   }
   return wrong;
 }

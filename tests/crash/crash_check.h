@@ -28,6 +28,7 @@ struct CheckCounts {
   std::uint64_t latest = 0;        // in their latest state
   std::uint64_t older = 0;         // in an allowed older state
   std::uint64_t never_synced = 0;  // created, and lost or truncated
+  std::uint64_t names = 0;         // names over which files were renamed
 };
 
 // Follows a log.  For an image of the disk, checks that every frame is in an allowed state.
@@ -57,6 +58,9 @@ class CrashCheck {
   };
 
   bool bind(std::uint64_t id, const std::string& name);
+  // The error of a name over which files were renamed; empty if there is none.
+  std::string check_name(const std::string& name, const History::Holders& holders,
+                         const DiskNames::Tree& tree, const Variant& variant);
   // The error of a file of the workload in an image; empty if there is none.
   std::string check_file(std::uint64_t id, const DiskNames::Tree& tree, bool is_named,
                          const Variant& variant);

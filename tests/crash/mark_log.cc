@@ -37,6 +37,16 @@ void MarkLog::state(std::uint64_t id, std::optional<std::uint64_t> hash) const {
 
 void MarkLog::synced(std::uint64_t id) const { write(fmt::format("synced {}", id)); }
 
+void MarkLog::replaces(std::uint64_t id, std::uint64_t other, const std::string& name) const {
+  write(fmt::format("replaces {} {} {}", id, other, name));
+}
+
+void MarkLog::replaced(std::uint64_t id) const { write(fmt::format("replaced {}", id)); }
+
+void MarkLog::leaves(std::uint64_t id, const std::string& name) const {
+  write(fmt::format("leaves {} {}", id, name));
+}
+
 void MarkLog::names(std::uint64_t id, std::initializer_list<std::string> names) const {
   write(fmt::format("names {} {}", id, fmt::join(names, " ")));
 }

@@ -19,6 +19,9 @@ class MarkLog {
   void file(std::uint64_t id, const std::string& name, std::uint64_t hash) const;
   void state(std::uint64_t id, std::optional<std::uint64_t> hash) const;  // nothing: any
   void synced(std::uint64_t id) const;
+  void replaces(std::uint64_t id, std::uint64_t other, const std::string& name) const;
+  void replaced(std::uint64_t id) const;
+  void leaves(std::uint64_t id, const std::string& name) const;
   void names(std::uint64_t id, std::initializer_list<std::string> names) const;
 
  private:

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -58,7 +59,24 @@ class Recorder {
   }
 
   // Held during a change and its record, so that the log has the changes in their true order.
-  [[nodiscard]] std::unique_lock<std::mutex> hold() { return std::unique_lock(mutex_); }
+  class Held {
+   public:
+    explicit Held(Recorder& recorder) : log_(recorder.log_), lock_(recorder.mutex_) {
+      while (log_ >= 0 && call(SYS_flock, log_, LOCK_EX) != 0 && errno == EINTR) {
+      }
+    }
+    Held(const Held&) = delete;
+    Held& operator=(const Held&) = delete;
+    ~Held() {
+      const KeptErrno kept;
+      if (log_ >= 0) call(SYS_flock, log_, LOCK_UN);
+    }
+
+   private:
+    const int log_;  // its lock excludes other processes, the mutex other threads
+    const std::unique_lock<std::mutex> lock_;
+  };
+  [[nodiscard]] Held hold() { return Held(*this); }
 
   // The path relative to SOURCE; nothing for a path outside it.
   [[nodiscard]] std::optional<std::string> below_source(const std::string& path) const {
@@ -99,7 +117,11 @@ class Recorder {
     if (size != static_cast<long>(all.size())) ::abort();
   }
 
-  [[nodiscard]] std::uint64_t next_sync() { return ++syncs_; }
+  // Unique among the processes that write to the log.
+  [[nodiscard]] std::uint64_t next_sync() {
+    constexpr int kCountBits = 32;
+    return wide(::getpid()) << kCountBits | ++syncs_;
+  }
 
  private:
   Recorder() {

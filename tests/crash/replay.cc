@@ -133,9 +133,9 @@ class Replay {
     fmt::print(
         "{} records, {} cuts, {} images, {} frames in them ({} different): {} as they were last, "
         "{} as they "
-        "had been, {} never synced and lost\n",
+        "had been, {} never synced and lost; {} replaced names\n",
         records.size(), cuts.size(), counts.images, counts.frames, counts.decoded, counts.latest,
-        counts.older, counts.never_synced);
+        counts.older, counts.never_synced, counts.names);
     return failures_ == 0;
   }
 

@@ -3,8 +3,9 @@
 //   framefs_crash_verify LOG SOURCE [--plain]
 //
 // LOG has the marks of framefs_crash_workload.  Each of its files must be in SOURCE, in the state
-// of its last sync or a later one; otherwise the exit code is 1.  With --plain, files may also be
-// plain files, in which a killed daemon may leave its last write incomplete.
+// of its last sync or a later one, and each name over which files were renamed must lead to the old
+// or the new file; otherwise the exit code is 1.  With --plain, files may also be plain files, in
+// which a killed daemon may leave its last write incomplete.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -36,12 +37,12 @@ struct Entry {
   bool is_frame = false;
 };
 
-// Finds the entry that is shown under a name.
+// Finds the entry that is shown under a name.  A plain file hides a frame.
 std::optional<Entry> find_entry(const stdfs::path& source, const std::string& name) {
+  if (stdfs::is_regular_file(source / name)) return Entry{source / name, false};
   for (const auto& entry : stdfs::directory_iterator(source)) {
-    const auto stored = entry.path().filename().string();
-    if (shown_frame_name(stored) == name) return Entry{entry.path(), true};
-    if (stored == name && entry.is_regular_file()) return Entry{entry.path(), false};
+    if (shown_frame_name(entry.path().filename().string()) == name)
+      return Entry{entry.path(), true};
   }
   return std::nullopt;
 }
@@ -73,10 +74,28 @@ std::string check(const stdfs::path& source, const History::File& file, bool may
       text = fmt::format("{} cannot be read: {}", name, fs::describe(state.error()));
       continue;
     }
-    const auto verdict = judge(file, file.synced.value_or(0), *state);
+    const auto verdict = judge(file, file.promise.of(entry->is_frame).value_or(0), *state);
     is_latest = verdict.is_latest;
     if (verdict.is_allowed) return {};
     text = verdict.text;
+  }
+  return text;
+}
+
+// The same for a name over which files were renamed: it leads to one of the last two files.
+std::string check_name(const stdfs::path& source, const std::string& name, const History& history,
+                       const History::Holders& holders, bool may_be_plain) {
+  const auto entry = find_entry(source, name);
+  if (!entry) return "it is gone";
+  if (may_be_plain && !entry->is_frame) return {};
+  const auto state = state_of(*entry);
+  if (!state) return fmt::format("it cannot be read: {}", fs::describe(state.error()));
+  std::string text;
+  for (auto holder = holders.rbegin(); holder != holders.rbegin() + 2; ++holder) {
+    const auto oldest = holder->promise.of(entry->is_frame).value_or(0);
+    const auto verdict = judge(history.files().at(holder->id), oldest, *state);
+    if (verdict.is_allowed) return {};
+    text += fmt::format("{}file {}: {}", text.empty() ? "" : "; ", holder->id, verdict.text);
   }
   return text;
 }
@@ -104,11 +123,18 @@ bool run(const std::string& log_path, const stdfs::path& source, bool may_be_pla
     latest += is_latest ? 1 : 0;
     if (text.empty()) continue;
     ++wrong;
+    const auto& promised = file.promise.frame;
     fmt::print(stderr, "{} (file {}, {} states, synced {}): {}\n", fmt::join(file.names, " or "),
-               id, file.states.size(), file.synced ? std::to_string(*file.synced) : "never", text);
+               id, file.states.size(), promised ? std::to_string(*promised) : "never", text);
   }
-  fmt::print("{} files, {} in their latest state, {} wrong\n", history.files().size(), latest,
-             wrong);
+  for (const auto& [name, holders] : history.replaced()) {
+    const auto text = check_name(source, name, history, holders, may_be_plain);
+    if (text.empty()) continue;
+    ++wrong;
+    fmt::print(stderr, "{}, renamed over {} times: {}\n", name, holders.size() - 1, text);
+  }
+  fmt::print("{} files, {} in their latest state, {} replaced names, {} wrong\n",
+             history.files().size(), latest, history.replaced().size(), wrong);
   return wrong == 0;
 }
 

@@ -20,7 +20,7 @@ class Replay(MountCase):
         print(f"seed {SEED}", flush=True)
         folder = self.folder / "replay"
         folder.mkdir()
-        crash_runs.replay(plan, folder, SEED, operations=300, cuts=60)
+        print(crash_runs.replay(plan, folder, SEED, operations=300, cuts=60))
 
     def test_contiguous_frames(self):
         self.replay("frames that were there")
@@ -33,6 +33,15 @@ class Replay(MountCase):
 
     def test_sparse_frames(self):
         self.replay("sparse frames")
+
+    def test_files_renamed_over_others(self):
+        self.replay("files renamed over others")
+
+    def test_two_mounts(self):
+        self.replay("two mounts")
+
+    def test_compacted_beside_the_mount(self):
+        self.replay("compacted beside the mount")
 
     def test_plain_files_show_that_the_replay_can_fail(self):
         """A folder without framefs: losing the last changes leaves old states, but torn writes do
