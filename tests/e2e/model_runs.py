@@ -3,6 +3,7 @@
 scripts/model runs this at length, test_model.py briefly.
 """
 
+import contextlib
 import dataclasses
 import pathlib
 import shutil
@@ -24,6 +25,7 @@ class Setting:
     frame: tuple = ()  # options for framefs_make_frame, if the frames exist before
     model: tuple = ()  # options
     files: int = 1  # per thread
+    mounts: int = 1  # of the same SOURCE, used in turn
 
     @property
     def is_array(self):
@@ -32,6 +34,7 @@ class Setting:
 
 SMALL = ("--size", "60000", "--write", "20000")
 MANY = ("--size", "9000", "--write", "5000")
+TWO_MOUNTS = ("--attr-timeout", "0")
 LARGE = ("--size", "8000000", "--write", "2000000")
 
 SETTINGS = (
@@ -59,6 +62,20 @@ SETTINGS = (
     Setting("sparse arrays", (), ("--sparse", "--shape", "1000,300", "--chunkshape", "300,100", "--blockshape",
                                   "100,50", "--dtype", "<i4", "--typesize", "4", "--codec", "lz4"),
             ("--header", str(NPY_HEADER_BYTES))),
+    Setting("two mounts", (*rule(chunksize="16K"), *TWO_MOUNTS), mounts=2),
+    Setting("two mounts that commit all the time", (*rule(chunksize="8K"), "--attr-timeout", "0", "--commit-interval",
+                                                    "0"), mounts=2, model=SMALL),
+    Setting("two mounts, plain files", ("--plain", "*", *TWO_MOUNTS), mounts=2),
+    Setting("two mounts, many files", (*rule(chunksize="4K"), *TWO_MOUNTS), model=MANY, files=30, mounts=2),
+    Setting("two mounts, frames that were there", TWO_MOUNTS,
+            ("--chunk", "33K", "--block", "5K", "--codec", "zlib", "--typesize", "4", "--filter", "shuffle"), mounts=2),
+    Setting("two mounts, sparse frames", TWO_MOUNTS,
+            ("--sparse", "--chunk", "20000", "--block", "5000", "--codec", "snappy"),
+            ("--size", "300000", "--write", "50000"), mounts=2),
+    Setting("two mounts, arrays", TWO_MOUNTS, ("--shape", "300,200,5", "--chunkshape", "64,100,5", "--blockshape",
+                                               "16,32,5", "--dtype", "<i4", "--typesize", "4", "--codec", "zstd",
+                                               "--filter", "shuffle"),
+            ("--header", str(NPY_HEADER_BYTES)), mounts=2),
 )
 
 
@@ -69,8 +86,9 @@ class ModelRun:
         self.setting = setting
         self.threads = threads
         self.folder = pathlib.Path(folder)
-        self.source, self.mountpoint, self.plain = (self.folder / name for name in ("source", "mnt", "plain"))
-        for made in (self.source, self.mountpoint, self.plain):
+        self.source, self.plain = (self.folder / name for name in ("source", "plain"))
+        self.mountpoints = [self.folder / f"mnt{number}" for number in range(setting.mounts)]
+        for made in (self.source, self.plain, *self.mountpoints):
             made.mkdir()
         if setting.frame:
             for thread in range(threads):
@@ -85,15 +103,19 @@ class ModelRun:
                         self.source / (name + suffix)], check=True)
 
     def one_mount(self, seed, operations):
-        """Changes files in a mount, then checks the stored frames."""
-        with daemon.Mount(self.source, self.mountpoint, *self.setting.mount) as mount:
-            for shown in self.mountpoint.iterdir():
+        """Changes files in a mount, or in several at a time, then checks the stored frames."""
+        with contextlib.ExitStack() as stack:
+            mounts = [stack.enter_context(daemon.Mount(self.source, mountpoint, *self.setting.mount))
+                      for mountpoint in self.mountpoints]
+            for shown in self.mountpoints[0].iterdir():
                 if not (self.plain / shown.name).exists():
                     shutil.copyfile(shown, self.plain / shown.name)
-            check([PROGRAMS / "framefs_model", self.mountpoint, self.plain, "--seed", str(seed),
+            also = [word for mountpoint in self.mountpoints[1:] for word in ("--also", mountpoint)]
+            check([PROGRAMS / "framefs_model", self.mountpoints[0], self.plain, *also, "--seed", str(seed),
                    "--operations", str(operations), "--threads", str(self.threads),
                    "--files", str(self.setting.files), *self.setting.model])
-            mount.check_open_files()
+            for mount in mounts:
+                mount.check_open_files()
         self.check_stored()
 
     def check_stored(self):

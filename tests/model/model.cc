@@ -5,6 +5,9 @@
 // TESTED and PLAIN are folders with the same files.  Existing files are used and must be equal at
 // first.
 //
+//   --also FOLDER    another mount of TESTED's SOURCE.  The operations on a file go through the
+//                    mounts in turn, a few through each.  The file is synced in between, because a
+//                    mount shows other mounts' changes once they are committed.
 //   --operations N   total                              (10000)
 //   --threads N      each has its own files             (1)
 //   --files N        per thread                         (1)
@@ -40,9 +43,11 @@
 namespace framefs::test {
 namespace {
 
+// How many operations on a file go through one mount, on average.
+constexpr std::uint64_t kTurn = 4;
+
 struct Options {
-  std::string tested;
-  std::string plain;
+  PairedFolders folders;
   std::uint64_t operations = 10000;
   std::uint64_t threads = 1;
   std::uint64_t files = 1;
@@ -70,8 +75,7 @@ class Thread {
     for (std::uint64_t i = 0; i < options_.files; ++i) {
       const auto name =
           fmt::format("file-{}-{}{}", number_, i, options_.pair.header_bytes > 0 ? ".npy" : "");
-      files_.push_back(std::make_unique<PairedFile>(options_.tested + "/" + name,
-                                                    options_.plain + "/" + name, options_.pair));
+      files_.push_back(std::make_unique<PairedFile>(options_.folders, name, options_.pair));
       auto found = files_.back()->open();
       if (!found) found = files_.back()->check_all(0);
       if (found) return report(*files_.back(), *found);
@@ -90,6 +94,9 @@ class Thread {
  private:
   bool step(std::uint64_t count) {
     auto& file = *files_[operations_.draw(files_.size())];
+    if (options_.folders.tested.size() > 1 && operations_.draw(kTurn) == 0) {
+      if (const auto found = file.change_mount()) return report(file, *found);
+    }
     const auto operation = operations_.next(file.size());
     constexpr std::size_t kKept = 60;
     if (last_.size() == kKept) last_.pop_front();
@@ -102,20 +109,18 @@ class Thread {
 
   // Renames to another name and back, so that a second run finds the files; or over a third file.
   Finding rename(PairedFile& file, std::uint32_t seed) const {
-    const auto tested = file.tested_path();
-    const auto name = tested.substr(tested.rfind('/') + 1);
+    const auto name = file.name();
     const auto other = fmt::format("other-{}", name);
     if (seed % 2 == 0) {
-      PairedFile target(options_.tested + "/" + other, options_.plain + "/" + other, options_.pair);
+      PairedFile target(options_.folders, other, options_.pair);
       if (auto found = target.open()) return found;
       const Operation write{.kind = OperationKind::write, .offset = 0, .size = 5000, .seed = seed};
       if (auto found = target.perform(write)) return found;
       if (auto found = target.close()) return found;
     }
-    if (auto found = file.rename(options_.tested + "/" + other, options_.plain + "/" + other))
-      return found;
+    if (auto found = file.rename(other)) return found;
     if (auto found = file.check_all(seed)) return found;
-    return file.rename(tested, options_.plain + "/" + name);
+    return file.rename(name);
   }
 
   bool report(const PairedFile& file, const std::string& text) const {
@@ -166,7 +171,9 @@ std::optional<Options> parse_arguments(std::span<char* const> arguments) {
     }
     if (++i == arguments.size()) return std::nullopt;
     const std::string_view value = arguments[i];
-    if (argument == "--only" || argument == "--but") {
+    if (argument == "--also") {
+      options.folders.tested.emplace_back(value);
+    } else if (argument == "--only" || argument == "--but") {
       if (!parse_kinds(value, argument == "--only", options.shares)) return std::nullopt;
     } else if (const auto number = numbers.find(argument); number != numbers.end()) {
       std::from_chars(value.data(), value.data() + value.size(), *number->second);
@@ -175,8 +182,8 @@ std::optional<Options> parse_arguments(std::span<char* const> arguments) {
     }
   }
   if (names.size() != 2 || options.threads == 0) return std::nullopt;
-  options.tested = names[0];
-  options.plain = names[1];
+  options.folders.tested.insert(options.folders.tested.begin(), names[0]);
+  options.folders.plain = names[1];
   return options;
 }
 

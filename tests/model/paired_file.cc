@@ -11,6 +11,7 @@
 #include <cstring>
 #include <memory>
 #include <system_error>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -90,17 +91,38 @@ AlignedMemory aligned_memory(std::uint64_t size) {
 
 Finding PairedFile::open() {
   constexpr mode_t kMode = 0644;
-  tested_ = UniqueFd(::open(tested_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kMode));
-  if (!tested_) return failed("open");
-  plain_ = UniqueFd(::open(plain_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kMode));
+  mounted() = UniqueFd(::open(tested_path().c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kMode));
+  if (!mounted()) return failed("open");
+  for (std::size_t i = 0; i < tested_.size(); ++i) {
+    if (tested_[i]) continue;
+    const auto path = folders_.tested[i] + "/" + name_;
+    tested_[i] = UniqueFd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    if (!tested_[i]) return failed("open in another mount");
+  }
+  plain_ = UniqueFd(::open(plain_path().c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kMode));
   if (!plain_) return failed("open of the plain file");
   return compare_sizes();
 }
 
-Finding PairedFile::close() {
-  const auto found = on_both("close", tested_, plain_, [](int fd) { return ::close(fd); });
-  std::ignore = tested_.release();
+// Other mounts see what has been committed.
+Finding PairedFile::change_mount() {
+  if (::fsync(mounted().get()) != 0) return failed("fsync before another mount is used");
+  mount_ = (mount_ + 1) % tested_.size();
+  return compare_sizes();
+}
+
+Finding PairedFile::close_once() {
+  const auto found = on_both("close", mounted(), plain_, [](int fd) { return ::close(fd); });
+  std::ignore = mounted().release();
   std::ignore = plain_.release();
+  return found;
+}
+
+Finding PairedFile::close() {
+  auto found = close_once();
+  for (auto& fd : tested_) {
+    if (fd && ::close(fd.release()) != 0 && !found) found = failed("close in another mount");
+  }
   return found;
 }
 
@@ -150,7 +172,7 @@ Finding PairedFile::write(const Operation& operation) {
   }
   Bytes data(size);
   fill_data(data, seed);
-  auto found = on_both("write", tested_, plain_,
+  auto found = on_both("write", mounted(), plain_,
                        [&](int fd) { return ::pwrite(fd, data.data(), data.size(), off(offset)); });
   size_ = std::max(size_, offset + size);
   return found;
@@ -158,8 +180,8 @@ Finding PairedFile::write(const Operation& operation) {
 
 // Appends through a separate descriptor.
 Finding PairedFile::append(const Operation& operation) {
-  const UniqueFd tested(::open(tested_path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
-  const UniqueFd plain(::open(plain_path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  const UniqueFd tested(::open(tested_path().c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  const UniqueFd plain(::open(plain_path().c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   if (!tested || !plain) return failed("open to append");
   Bytes data(operation.size);
   fill_data(data, operation.seed);
@@ -174,7 +196,7 @@ Finding PairedFile::write_mapped(const Operation& operation) {
   if (offset >= size_) return {};
   Bytes data(std::min(operation.size, size_ - offset));
   fill_data(data, operation.seed);
-  const Mapping mapping(tested_.get(), offset, data.size(), PROT_READ | PROT_WRITE);
+  const Mapping mapping(mounted().get(), offset, data.size(), PROT_READ | PROT_WRITE);
   if (!mapping) return failed("mmap");
   std::memcpy(mapping.bytes().data(), data.data(), data.size());
   if (::pwrite(plain_.get(), data.data(), data.size(), off(offset)) !=
@@ -188,7 +210,7 @@ Finding PairedFile::write_mapped(const Operation& operation) {
 Finding PairedFile::write_direct(const Operation& operation) {
   const auto offset = operation.offset / kPage * kPage;
   const auto size = (operation.size + kPage - 1) / kPage * kPage;
-  const UniqueFd tested(::open(tested_path_.c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC));
+  const UniqueFd tested(::open(tested_path().c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC));
   if (!tested) return failed("open with O_DIRECT");
   const auto memory = aligned_memory(size);
   const std::span data(memory.get(), size);
@@ -204,11 +226,11 @@ Finding PairedFile::write_direct(const Operation& operation) {
 
 Finding PairedFile::truncate(const Operation& operation) {
   auto found = operation.seed % 2 == 0
-                   ? on_both("ftruncate", tested_, plain_,
+                   ? on_both("ftruncate", mounted(), plain_,
                              [&](int fd) { return ::ftruncate(fd, off(operation.offset)); })
                    : Finding();
-  if (operation.seed % 2 != 0 && (::truncate(tested_path_.c_str(), off(operation.offset)) != 0 ||
-                                  ::truncate(plain_path_.c_str(), off(operation.offset)) != 0)) {
+  if (operation.seed % 2 != 0 && (::truncate(tested_path().c_str(), off(operation.offset)) != 0 ||
+                                  ::truncate(plain_path().c_str(), off(operation.offset)) != 0)) {
     found = failed("truncate");
   }
   size_ = operation.offset;
@@ -216,7 +238,7 @@ Finding PairedFile::truncate(const Operation& operation) {
 }
 
 Finding PairedFile::allocate(const Operation& operation, int mode) {
-  auto found = on_both("fallocate", tested_, plain_, [&](int fd) {
+  auto found = on_both("fallocate", mounted(), plain_, [&](int fd) {
     return ::fallocate(fd, mode, off(operation.offset), off(operation.size));
   });
   if ((mode & FALLOC_FL_KEEP_SIZE) == 0) size_ = std::max(size_, operation.offset + operation.size);
@@ -224,7 +246,8 @@ Finding PairedFile::allocate(const Operation& operation, int mode) {
 }
 
 Finding PairedFile::sync(const Operation& operation) {
-  const int result = operation.seed % 2 == 0 ? ::fsync(tested_.get()) : ::fdatasync(tested_.get());
+  const int result =
+      operation.seed % 2 == 0 ? ::fsync(mounted().get()) : ::fdatasync(mounted().get());
   if (result != 0) return failed("sync");
   return check_all(operation.seed);
 }
@@ -232,31 +255,40 @@ Finding PairedFile::sync(const Operation& operation) {
 Finding PairedFile::reopen(const Operation& operation) {
   // Sometimes another descriptor stays open until the first is closed and opened again.
   UniqueFd other;
-  if (operation.seed % 3 == 0) other = UniqueFd(::open(tested_path_.c_str(), O_RDONLY | O_CLOEXEC));
-  if (auto found = close()) return found;
+  if (operation.seed % 3 == 0)
+    other = UniqueFd(::open(tested_path().c_str(), O_RDONLY | O_CLOEXEC));
+  if (auto found = close_once()) return found;
   if (operation.seed % 16 == 1 && options_.header_bytes == 0) {
-    tested_ = UniqueFd(::open(tested_path_.c_str(), O_RDWR | O_TRUNC | O_CLOEXEC));
-    plain_ = UniqueFd(::open(plain_path_.c_str(), O_RDWR | O_TRUNC | O_CLOEXEC));
+    mounted() = UniqueFd(::open(tested_path().c_str(), O_RDWR | O_TRUNC | O_CLOEXEC));
+    plain_ = UniqueFd(::open(plain_path().c_str(), O_RDWR | O_TRUNC | O_CLOEXEC));
     size_ = 0;
-    if (!tested_ || !plain_) return failed("open with O_TRUNC");
+    if (!mounted() || !plain_) return failed("open with O_TRUNC");
     return check_all(operation.seed);
   }
   if (auto found = open()) return found;
   return operation.seed % 4 == 0 ? check_all(operation.seed) : Finding();
 }
 
-Finding PairedFile::rename(const std::string& tested, const std::string& plain) {
-  if (::rename(tested_path_.c_str(), tested.c_str()) != 0) return failed("rename");
-  if (::rename(plain_path_.c_str(), plain.c_str()) != 0) return failed("rename of the plain file");
-  tested_path_ = tested;
-  plain_path_ = plain;
+Finding PairedFile::rename(const std::string& name) {
+  const auto tested = tested_path();
+  const auto plain = plain_path();
+  const auto old = std::exchange(name_, name);
+  if (::rename(tested.c_str(), tested_path().c_str()) != 0) return failed("rename");
+  if (::rename(plain.c_str(), plain_path().c_str()) != 0) return failed("rename of the plain file");
+  for (const auto& folder : folders_.tested) {
+    struct stat st{};
+    if (::stat((folder + "/" + name).c_str(), &st) != 0) return failed("stat of the new name");
+    if (::stat((folder + "/" + old).c_str(), &st) == 0 || errno != ENOENT) {
+      return fmt::format("the old name {} is still in {}", old, folder);
+    }
+  }
   return {};
 }
 
 Finding PairedFile::read(const Operation& operation) {
   if (operation.offset >= size_) {
     std::byte one{};
-    return on_both("read behind the end", tested_, plain_,
+    return on_both("read behind the end", mounted(), plain_,
                    [&](int fd) { return ::pread(fd, &one, 1, off(operation.offset)); });
   }
   return compare(operation.offset, std::min(operation.size, size_ - operation.offset),
@@ -267,8 +299,8 @@ Finding PairedFile::read(const Operation& operation) {
 // have no data.
 Finding PairedFile::seek(const Operation& operation) {
   const auto at = off(operation.offset);
-  const auto data = answer_of([&] { return ::lseek(tested_.get(), at, SEEK_DATA); });
-  const auto hole = answer_of([&] { return ::lseek(tested_.get(), at, SEEK_HOLE); });
+  const auto data = answer_of([&] { return ::lseek(mounted().get(), at, SEEK_DATA); });
+  const auto hole = answer_of([&] { return ::lseek(mounted().get(), at, SEEK_HOLE); });
   if (operation.offset >= size_) {
     if (data.error == ENXIO && hole.error == ENXIO) return {};
     return fmt::format("a seek behind the end gave {} and {}", data.result, hole.result);
@@ -296,7 +328,7 @@ Finding PairedFile::check_refusals(const Operation& operation) {
     if (answer.error == EPERM) return {};
     return fmt::format("{} gave {} ({}), not EPERM", what, answer.result, error_text(answer.error));
   };
-  const auto fd = tested_.get();
+  const auto fd = mounted().get();
   const std::byte one{'x'};
   switch (operation.seed / 8 % 4) {
     case 0:
@@ -326,14 +358,14 @@ PairedFile::ReadBy PairedFile::draw_way(std::uint32_t seed) const {
 }
 
 Finding PairedFile::read_mapped(std::uint64_t offset, Bytes& out) const {
-  const Mapping mapping(tested_.get(), offset, out.size(), PROT_READ);
+  const Mapping mapping(mounted().get(), offset, out.size(), PROT_READ);
   if (!mapping) return failed("mmap");
   std::ranges::copy(mapping.bytes(), out.begin());
   return {};
 }
 
 Finding PairedFile::read_direct(std::uint64_t offset, Bytes& out) const {
-  const UniqueFd direct(::open(tested_path_.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC));
+  const UniqueFd direct(::open(tested_path().c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC));
   if (!direct) return failed("open with O_DIRECT");
   const auto skip = offset % kPage;
   const auto size = (skip + out.size() + kPage - 1) / kPage * kPage;
@@ -352,8 +384,8 @@ Finding PairedFile::read_tested(ReadBy way, std::uint64_t offset, Bytes& out) co
   if (way == ReadBy::mapped) return read_mapped(offset, out);
   if (way == ReadBy::direct) return read_direct(offset, out);
   // Otherwise the kernel would return the written bytes from its own cache.
-  if (way == ReadBy::uncached) ::posix_fadvise(tested_.get(), 0, 0, POSIX_FADV_DONTNEED);
-  if (!fs::read_fully(tested_.get(), offset, out)) return failed("read");
+  if (way == ReadBy::uncached) ::posix_fadvise(mounted().get(), 0, 0, POSIX_FADV_DONTNEED);
+  if (!fs::read_fully(mounted().get(), offset, out)) return failed("read");
   return {};
 }
 
@@ -381,7 +413,7 @@ Finding PairedFile::compare_sizes() {
   struct stat tested{};
   struct stat plain{};
   if (::fstat(plain_.get(), &plain) != 0) return failed("fstat of the plain file");
-  if (::fstat(tested_.get(), &tested) != 0) return failed("fstat");
+  if (::fstat(mounted().get(), &tested) != 0) return failed("fstat");
   size_ = static_cast<std::uint64_t>(plain.st_size);
   if (tested.st_size == plain.st_size) return {};
   return fmt::format("the size is {}, not {}", tested.st_size, plain.st_size);

@@ -20,30 +20,49 @@ struct PairOptions {
   bool direct = true;  // whether O_DIRECT may be used
 };
 
+// The folders with the two files of each pair.
+struct PairedFolders {
+  std::vector<std::string> tested;  // mounts of one SOURCE
+  std::string plain;
+};
+
 // Applies the same operations to a file in a mount and to a plain file, and compares the answers
 // and the contents.
 // Threads: one.
 class PairedFile {
  public:
-  PairedFile(std::string tested, std::string plain, const PairOptions& options)
-      : tested_path_(std::move(tested)), plain_path_(std::move(plain)), options_(options) {}
+  // `folders` outlives the file.
+  PairedFile(const PairedFolders& folders, std::string name, const PairOptions& options)
+      : folders_(folders),
+        name_(std::move(name)),
+        options_(options),
+        tested_(folders.tested.size()) {}
 
-  // Opens both files, and creates those that do not exist.
+  // Opens both files, and creates those that do not exist.  The file is opened in each mount.
   Finding open();
+  // Makes the changes known to the next mount, which is used from then on.
+  Finding change_mount();
   // Performs the operation on both files and compares them.
   Finding perform(const Operation& operation);
   // Compares all bytes and the sizes; the bytes are read in one of several ways.
   Finding check_all(std::uint32_t seed);
   Finding close();
-  // Gives both files new names.
-  Finding rename(const std::string& tested, const std::string& plain);
+  // Gives both files a new name.
+  Finding rename(const std::string& name);
 
   [[nodiscard]] std::uint64_t size() const { return size_; }
-  [[nodiscard]] const std::string& tested_path() const { return tested_path_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
+  // In the mount that is used.
+  [[nodiscard]] std::string tested_path() const { return folders_.tested[mount_] + "/" + name_; }
 
  private:
   enum class ReadBy : std::uint8_t { cached, uncached, mapped, direct };
 
+  [[nodiscard]] std::string plain_path() const { return folders_.plain + "/" + name_; }
+  [[nodiscard]] fs::UniqueFd& mounted() { return tested_[mount_]; }
+  [[nodiscard]] const fs::UniqueFd& mounted() const { return tested_[mount_]; }
+  // Closes both files, in the mount that is used.
+  Finding close_once();
   Finding write(const Operation& operation);
   Finding append(const Operation& operation);
   Finding write_mapped(const Operation& operation);
@@ -64,10 +83,11 @@ class PairedFile {
   Finding compare(std::uint64_t offset, std::uint64_t size, ReadBy way) const;
   Finding compare_sizes();
 
-  std::string tested_path_;
-  std::string plain_path_;
+  const PairedFolders& folders_;
+  std::string name_;
   const PairOptions options_;
-  fs::UniqueFd tested_;
+  std::size_t mount_ = 0;  // the one that is used
+  std::vector<fs::UniqueFd> tested_;
   fs::UniqueFd plain_;
   std::uint64_t size_ = 0;
 };
