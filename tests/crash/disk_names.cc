@@ -56,7 +56,10 @@ void DiskNames::sync(std::uint64_t moment, const Wanted& wanted) {
   std::erase_if(pending_, [&](const Change& change) {
     if (!is_due(change) && !(journal_ && change.moment <= last)) return false;
     make(durable_, change);
-    for (const auto& setting : change.settings) durable_since_[setting.place] = change.moment;
+    for (const auto& setting : change.settings) {
+      auto& since = durable_since_[setting.place];
+      since = std::max(since, change.moment);
+    }
     return true;
   });
 }

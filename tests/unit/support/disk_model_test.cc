@@ -145,12 +145,17 @@ TEST_CASE("disk_names: without a journal an older change does not undo a newer o
           "[support][disk_names][unit]") {
   DiskNames names(false);
   names.add_durable({DiskNames::kRoot, "x"}, 1);
-  names.change(1, {{.place = {DiskNames::kRoot, "y"}, .node = 2, .only_if = {}}});
-  names.change(2, moved("x", "y", 1));
-  names.sync_node(1, 3);
+  names.change(1, {{.place = {DiskNames::kRoot, "y"}, .node = 3, .only_if = {}}});
+  names.change(2, {{.place = {DiskNames::kRoot, "y"}, .node = 2, .only_if = {}}});
+  names.change(3, moved("x", "y", 1));
+  names.sync_node(1, 4);
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     CHECK(names.tree_after(Loss::sectors, seed).at(DiskNames::kRoot).at("y") == 1);
   }
+  // Also if the older changes are synced later.
+  names.sync_node(3, 4);
+  names.sync_node(2, 4);
+  CHECK(names.tree_after(Loss::all, 0).at(DiskNames::kRoot).at("y") == 1);
 }
 
 TEST_CASE("disk_model: a sync that has not ended promises nothing", "[support][disk_model][unit]") {
