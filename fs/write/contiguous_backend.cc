@@ -22,7 +22,8 @@ constexpr std::uint64_t kSectorBytes = 512;
 // The offset of the stored size in a chunk.  Source: chunk format, "Header".
 constexpr std::uint64_t kChunkCbytesAt = 12;
 constexpr std::uint64_t kCopyBytes = 1u << 20;
-// Finding dead space takes one read for each chunk.  A writer does not wait for more reads than this.
+// Finding dead space takes one read for each chunk.  A writer does not wait for more reads than
+// this.
 constexpr std::size_t kMaxSizesRead = 1u << 16;
 // The sizes that a step of a compaction reads.
 constexpr std::size_t kSizesPerStep = 1024;

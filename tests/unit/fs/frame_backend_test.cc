@@ -233,7 +233,7 @@ TEST_CASE("frame_backend: the first commit of a frame with many chunks does not 
   write(*session, first);
   CHECK(count_reads() - before < 1000);
 
-  // What is dead is found by the compaction.
+  // The compaction finds the dead space.
   write(*session, plain);
   const auto size = std::filesystem::file_size(path);
   const auto again = mount.open(path);
