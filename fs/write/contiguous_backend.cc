@@ -226,7 +226,7 @@ Result<bool> ContiguousBackend::has_trailer(std::span<const std::byte> trailer) 
 }
 
 // A frame that stays empty has no second place for a changed trailer.  Header and trailer are
-// written in one write, which is safe within one sector.
+// written in one write, which is safe within one sector of a file that is long enough before.
 Status ContiguousBackend::rewrite_empty(std::span<const std::byte> trailer) {
   if (trailer.size() > max_empty_trailer()) {
     FRAMEFS_TRY(const bool is_same, has_trailer(trailer));
@@ -236,6 +236,10 @@ Status ContiguousBackend::rewrite_empty(std::span<const std::byte> trailer) {
                        .tail_checksum = CommittedState::checksum(trailer)};
     return {};
   }
+  // The sector may reach the disk before a new size of the file does.
+  FRAMEFS_TRY(const auto size, file_->size());
+  const auto end = header_len_ + trailer.size();
+  if (size < end) FRAMEFS_CHECK(store(size, std::vector<std::byte>(end - size)));
   Pending next{.sizes = empty_sizes(trailer),
                .tail = {},
                .tail_checksum = CommittedState::checksum(trailer),

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "codec/chunk/chunk_encoder.h"
+#include "codec/frame/frame_trailer.h"
 #include "tests/support/file_size_limit.h"
 #include "tests/support/temp_directory.h"
 #include "tests/unit/fs/write_mount.h"
@@ -241,6 +242,31 @@ TEST_CASE("frame_backend: the first commit of a frame with many chunks does not 
   CHECK(std::filesystem::file_size(path) < size * 2 / 3);
   const bool is_same = read_stored(path) == plain;
   CHECK(is_same);
+}
+
+TEST_CASE("frame_backend: a frame without chunks is long enough before its header changes",
+          "[fs][write][unit]") {
+  const test::TempDirectory folder;
+  const auto path = folder.path() / "x.b2frame";
+  test::WriteMount mount;
+  mount.create(path, params(), false);
+  WriteTarget target{.file = nullptr, .directory = {}, .name = "the frame"};
+  target.file =
+      std::make_shared<const FileReader>(UniqueFd(::open(path.c_str(), O_RDWR | O_CLOEXEC)));
+  const auto opening = open_for_writing_frame(std::move(target), ContentId{1}, {});
+  REQUIRE(opening);
+  const auto content = codec::encode_vlmetalayer(Bytes(100));
+  REQUIRE(content);
+  std::vector<codec::NamedContent> layers(1);
+  layers[0].name = "note";
+  layers[0].content = *content;
+  auto& backend = *opening->backend;
+  REQUIRE(backend.prepare({0, {}, layers}));
+  const auto prepared = std::filesystem::file_size(path);
+  REQUIRE(backend.sync());
+  REQUIRE(backend.publish());
+  CHECK(std::filesystem::file_size(path) == prepared);
+  CHECK(read_stored(path).empty());
 }
 
 TEST_CASE("frame_backend: a change by another writer is final", "[fs][write][unit]") {
