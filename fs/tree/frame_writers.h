@@ -59,8 +59,8 @@ class FrameWriters {
   // too, whatever `flags` say.  `flags` are those of open(2).  Errors: system.
   [[nodiscard]] Result<BackingFile> open(const Node& node, int flags) const;
   // Joins the session of the node's frame as one more writer; leave() ends that.  `new_file` is set
-  // for a file that was just created.  On return, no block of the frame is being
-  // stored in the kernel's page cache.  Errors: those of open_for_writing_frame().
+  // for a file that was just created.  On return, no block of the frame is being stored in the
+  // kernel's page cache.  Errors: those of open_for_writing_frame().
   Result<std::shared_ptr<FrameWriteSession>> join(Node& node, const BackingFile& source,
                                                   const NewFile* new_file) const;
   void leave(const Node& node, const WriteSessionTable::Session& session) const {

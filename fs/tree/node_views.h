@@ -42,8 +42,8 @@ class NodeViews {
   // The view of an open file in its current state in SOURCE.  A file that cannot be opened as a
   // frame has a view too, and each read of that view reports the reason.  Errors: system.
   [[nodiscard]] Result<Current> current(const OpenFile& file) const;
-  // Whether an open file still has that content.  If not, what was read through the view may belong
-  // to several states.
+  // Whether an open file still has that content.  If not, the bytes that were read through the view
+  // may belong to several states.
   [[nodiscard]] bool is_current(const OpenFile& file, ContentId content) const;
   // Whether an open file has that content, and has had it for longer than the kernel trusts
   // attributes.  The kernel then knows the size.

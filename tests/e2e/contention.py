@@ -64,6 +64,15 @@ def read_past_pages(path):
         os.close(fd)
 
 
+def run_threads(body, tasks):
+    """Calls body(*task) for each task on a thread of its own, and waits for all of them."""
+    threads = [threading.Thread(target=body, args=task) for task in tasks]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
 class Frame:
     """The records that writers have appended to one frame."""
 
@@ -118,11 +127,7 @@ class Contention:
             tasks = [(self.write, mountpoints[number % 2], number) for number in range(2 * self.writers)]
             tasks += [(self.read, mountpoint, 0) for mountpoint in mountpoints]
             tasks += [(self.compact, None, 0), (self.unpack, None, 0)]
-            threads = [threading.Thread(target=self.guarded, args=task) for task in tasks]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
+            run_threads(self.guarded, tasks)
         for frame in self.frames:
             if not self.errors:
                 frame.check(self.unpacked(frame), frame.synced, "at the end")

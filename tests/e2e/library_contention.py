@@ -28,7 +28,7 @@ import threading
 import time
 
 import daemon
-from contention import CONTENDED, RECORD, record, records_in
+from contention import CONTENDED, RECORD, record, records_in, run_threads
 
 CHUNK = 16 * RECORD
 APPENDED_BY_LIBRARY = 100  # added to the number of a program in the records that it appends
@@ -159,11 +159,7 @@ class LibraryContention:
                 tasks += [(self.compact, None, 0)]
             else:
                 tasks += [(self.overwrite, mountpoints[0], writer) for writer in range(self.writers)]
-            threads = [threading.Thread(target=self.guarded, args=task) for task in tasks]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
+            run_threads(self.guarded, tasks)
             for fd in self.failed:
                 with contextlib.suppress(OSError):
                     os.close(fd)
