@@ -5,6 +5,8 @@
 
 #include <fmt/core.h>
 
+#include "fs/core/lock_holder.h"
+
 namespace framefs::fs {
 
 using codec::Errc;
@@ -30,7 +32,9 @@ int errno_of(const codec::Error& error) noexcept {
 
 std::string describe(const codec::Error& error) {
   if (error.kind == Errc::system) {
-    return fmt::format("{}: {}", error.field, std::generic_category().message(error.sys));
+    auto text = fmt::format("{}: {}", error.field, std::generic_category().message(error.sys));
+    if (error.value) text += fmt::format(": {}", process_text(*error.value));
+    return text;
   }
   auto text = fmt::format("{}: {}", codec::errc_name(error.kind), error.field);
   if (error.value) text += fmt::format(" ({})", *error.value);

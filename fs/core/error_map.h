@@ -10,7 +10,8 @@ namespace framefs::fs {
 // "Errors", repeats it for users.
 int errno_of(const codec::Error& error) noexcept;
 
-// "bad field: cbytes (-1) at byte 1234", for log lines and messages.
+// "bad field: cbytes (-1) at byte 1234", for log lines and messages.  The value of a system error
+// is the process that holds what the caller waited for, as lock_error() sets it.
 std::string describe(const codec::Error& error);
 
 }  // namespace framefs::fs

@@ -15,12 +15,15 @@
 #include "codec/core/byte_writer.h"
 #include "fs/core/file_sink.h"
 #include "fs/core/interrupt.h"
+#include "fs/core/lock_holder.h"
 
 namespace framefs::fs {
 namespace {
 
 constexpr std::string_view kSuffix = ".b2lock";
 constexpr std::uint64_t kCounterAt = 8;
+
+constexpr const char* kBusy = "a program with the Blosc2 library has locked the frame";
 
 constexpr std::chrono::milliseconds kFirstPause{1};
 constexpr std::chrono::milliseconds kLongestPause{20};
@@ -96,7 +99,9 @@ Status Blosc2Lock::lock(int flags, int operation, std::chrono::milliseconds pati
     if (is_over && is_over()) return {};
     if (interrupted()) return system_error_of(EINTR, "lock");
     if (std::chrono::steady_clock::now() >= end) {
-      return system_error_of(EBUSY, "a program with the Blosc2 library has locked the frame");
+      // A caller that does not wait asks again.
+      if (!file || patience.count() == 0) return system_error_of(EBUSY, kBusy);
+      return lock_error(kBusy, file.get(), std::nullopt);
     }
     std::this_thread::sleep_for(pause);
   }

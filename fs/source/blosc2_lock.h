@@ -35,8 +35,8 @@ class Blosc2Lock {
 
   // Takes the lock together with other readers.  Succeeds without the lock if `is_over` returns
   // true during the wait, or if the lock file may not be read.
-  // Errors: EBUSY if a program still changes the frame after `patience`; EINTR if the caller has
-  // given up; system.
+  // Errors: EBUSY if a program still changes the frame after `patience` (after a wait, the error of
+  // lock_error()); EINTR if the caller has given up; system.
   Status share(std::chrono::milliseconds patience, const IsOver& is_over = nullptr);
   // Takes the lock alone and advances the counter.
   // Errors: as share(); EACCES if the lock file may not be written.

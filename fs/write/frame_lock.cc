@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "fs/core/interrupt.h"
+#include "fs/core/lock_holder.h"
 
 namespace framefs::fs {
 namespace {
@@ -17,6 +18,8 @@ namespace {
 // that releases the ownership and wants it again queues behind the next owner.
 constexpr std::int64_t kOwnerAt = std::int64_t{1} << 62;
 constexpr std::int64_t kNextAt = kOwnerAt + 1;
+
+constexpr const char* kBusy = "another framefs process is writing to the frame";
 
 constexpr std::chrono::milliseconds kFirstPause{1};
 constexpr std::chrono::milliseconds kLongestPause{20};
@@ -50,22 +53,25 @@ Status FrameLock::wait_for(std::int64_t at, std::chrono::steady_clock::time_poin
   for (auto pause = kFirstPause;; pause = std::min(pause * 2, kLongestPause)) {
     if (try_lock(at, F_WRLCK) != Attempt::busy) return {};
     if (interrupted()) return system_error_of(EINTR, "lock");
-    if (std::chrono::steady_clock::now() >= end) return busy();
+    if (std::chrono::steady_clock::now() >= end) return system_error_of(EBUSY, kBusy);
     std::this_thread::sleep_for(pause);
   }
-}
-
-Status FrameLock::busy() const {
-  return system_error_of(EBUSY, "another framefs process is writing to the frame");
 }
 
 Status FrameLock::take(std::chrono::milliseconds patience) {
   if (is_held_) return {};
   const auto end = std::chrono::steady_clock::now() + patience;
-  FRAMEFS_CHECK(wait_for(kNextAt, end));
-  const auto taken = wait_for(kOwnerAt, end);
-  static_cast<void>(try_lock(kNextAt, F_UNLCK));
+  auto taken = wait_for(kNextAt, end);
+  if (taken) {
+    taken = wait_for(kOwnerAt, end);
+    static_cast<void>(try_lock(kNextAt, F_UNLCK));
+  }
   is_held_ = taken.has_value();
+  // A caller that does not wait asks again.
+  if (!taken && taken.error().sys == EBUSY && patience.count() > 0) {
+    return lock_error(kBusy, fd_,
+                      is_flock_ ? std::nullopt : std::optional<std::uint64_t>(kOwnerAt));
+  }
   return taken;
 }
 

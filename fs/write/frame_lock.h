@@ -24,7 +24,8 @@ class FrameLock {
 
   // Waits no longer than `patience`.  A process that takes the lock again and again lets other
   // processes have it in between.
-  // Errors: system, EBUSY if another process still has the lock, EINTR if the caller has given up.
+  // Errors: system, EBUSY if another process still has the lock (after a wait, the error of
+  // lock_error()), EINTR if the caller has given up.
   Status take(std::chrono::milliseconds patience);
   void release() noexcept;
   [[nodiscard]] bool is_held() const noexcept { return is_held_; }
@@ -33,7 +34,6 @@ class FrameLock {
   enum class Attempt : std::uint8_t { taken, busy, unsupported };
   [[nodiscard]] Attempt try_lock(std::int64_t at, int type) const;
   Status wait_for(std::int64_t at, std::chrono::steady_clock::time_point end);
-  [[nodiscard]] Status busy() const;
 
   const int fd_;
   const bool is_flock_;

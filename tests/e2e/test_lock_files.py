@@ -4,6 +4,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import pathlib
 import stat
 import struct
 import subprocess
@@ -45,6 +46,20 @@ class LockFile:
 
     def waits(self, how):
         daemon.wait_for(lambda: self.try_lock(how), "the lock file")
+
+
+def process(pid):
+    """A process as error messages name it."""
+    name = pathlib.Path(f"/proc/{pid}/comm").read_text().rstrip("\n")
+    return f"process {pid} ({name})"
+
+
+def may_inspect(pid):
+    """Whether the system tells this user which locks the process has."""
+    try:
+        return bool(os.listdir(f"/proc/{pid}/fdinfo"))
+    except PermissionError:
+        return False
 
 
 @contextlib.contextmanager
@@ -111,9 +126,27 @@ class LockFiles(MountCase):
             with self.assertRaises(OSError) as refused:
                 mount.path("x").read_bytes()
             self.assertEqual(refused.exception.errno, errno.EBUSY)
-            self.assertIn("x.b2frame: a program with the Blosc2 library has locked the frame", mount.log())
+            self.assertIn("x.b2frame: a program with the Blosc2 library has locked the frame: "
+                          f"Device or resource busy: {process(os.getpid())}", mount.log())
             library.unlock()
             self.assertEqual(mount.path("x").read_bytes(), CONTENT)
+
+    def test_a_command_that_is_refused_names_the_process_that_owns_the_frame(self):
+        plain = self.folder / "y"
+        plain.write_bytes(CHANGE)
+        commands = (("compact", self.frame), ("pack", "-f", plain, "-o", self.frame))
+        with self.mount(*NEVER) as mount, opened(mount.path("x"), os.O_RDWR) as fd, \
+                contextlib.ExitStack() as stack:
+            os.pwrite(fd, CHANGE, 0)
+            holder = f": {process(mount.pid)}\n" if may_inspect(mount.pid) else "\n"
+            refused = [stack.enter_context(subprocess.Popen(
+                [daemon.FRAMEFS, *map(os.fspath, command)], stderr=subprocess.PIPE, text=True,
+                env={**os.environ, "LC_ALL": "C"})) for command in commands]
+            for command in refused:
+                said = command.communicate(timeout=4 * daemon.DEADLINE_S)[1]
+                self.assertEqual(command.returncode, 1)
+                self.assertIn("another framefs process is writing to the frame: Device or resource busy" + holder, said)
+        self.assertEqual(self.stored(), CHANGE + CONTENT[len(CHANGE):])
 
     def test_a_waiting_reader_can_be_killed(self):
         with LockFile(self.lock_path) as library, self.mount() as mount:

@@ -153,6 +153,10 @@ TEST_CASE("blosc2_lock: readers share the lock, a writer has it alone", "[fs][bl
   const auto refused = given.lock().own(30ms);
   REQUIRE_FALSE(refused);
   CHECK(refused.error().sys == EBUSY);
+  CHECK(refused.error().value == ::getpid());
+  const auto at_once = given.lock().own(0ms);
+  REQUIRE_FALSE(at_once);
+  CHECK_FALSE(at_once.error().value);  // nothing is searched for without a wait
   one.release();
   CHECK_FALSE(library.try_lock(LOCK_EX));
   other.release();

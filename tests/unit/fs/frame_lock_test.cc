@@ -65,6 +65,10 @@ TEST_CASE("frame_lock: one of two writers has the frame, until it gives it up",
     const auto refused = other.take(30ms);
     REQUIRE_FALSE(refused);
     CHECK(refused.error().sys == EBUSY);
+    CHECK(refused.error().value == ::getpid());
+    const auto at_once = other.take(0ms);
+    REQUIRE_FALSE(at_once);
+    CHECK_FALSE(at_once.error().value);  // nothing is searched for without a wait
     CHECK_FALSE(other.is_held());
     one.release();
     CHECK_FALSE(one.is_held());
