@@ -60,6 +60,16 @@ Result<ChunkPlan> ChunkPlan::make(const EncodeParams& params, std::span<const st
   return plan;
 }
 
+Result<ChunkPlan> ChunkPlan::make_blocks(const EncodeParams& params, std::uint32_t nbytes) {
+  if (params.use_dict || params.clevel == 0) return fail(Errc::bad_field, "parameters", 0);
+  FRAMEFS_TRY(auto plan, make_header(params, nbytes));
+  if (!plan.is_worthwhile(plan.blocks_begin())) {
+    return fail_value(Errc::bad_field, "nbytes", 4, nbytes);
+  }
+  plan.outcome_ = ChunkOutcome::blocks;
+  return plan;
+}
+
 Result<std::optional<ChunkPlan>> ChunkPlan::make_update(const EncodeParams& params,
                                                         std::uint32_t nbytes, const Chunk& stored) {
   const auto& old = stored.header();

@@ -39,6 +39,10 @@ class ChunkPlan {
   // out.
   static Result<ChunkPlan> make(const EncodeParams& params, std::span<const std::byte> plain);
 
+  // A plan for a chunk whose outcome is `blocks`, whatever its bytes are.
+  // Errors: as make(); bad_field for parameters that need all bytes, or too few bytes for blocks.
+  static Result<ChunkPlan> make_blocks(const EncodeParams& params, std::uint32_t nbytes);
+
   // A plan for the next version of `stored`, in which some blocks keep their encoded bytes.  The
   // outcome is `blocks`, whatever the bytes are.  Nothing if no block of `stored` can be kept: the
   // chunk was encoded with other parameters, or its blocks depend on each other.

@@ -6,13 +6,25 @@
 #include "codec/filter/filter_ids.h"
 
 namespace framefs::codec {
-namespace {
 
-constexpr std::uint32_t kEntryBytes = sizeof(std::int64_t);
-// Readers look up single entries, so the block to decode for one entry is kept small.
-constexpr std::uint32_t kIndexBlockBytes = 16384;
+EncodeParams index_params() {
+  EncodeParams params{.codec = CodecId::blosclz,
+                      .clevel = 5,
+                      .typesize = kIndexEntryBytes,
+                      .blocksize = kIndexBlockBytes,
+                      .split = SplitMode::never,
+                      .omit_zero_chunks = false};
+  params.filters.back().id = filter_id::kShuffle;
+  return params;
+}
 
-}  // namespace
+void store_entries(std::span<const std::int64_t> entries, std::span<std::byte> to) noexcept {
+  std::byte* at = to.data();
+  for (const auto entry : entries) {
+    store_le(at, entry);
+    at += kIndexEntryBytes;
+  }
+}
 
 std::int64_t index_code(Special rule) noexcept {
   constexpr int kShift = 56;
@@ -29,22 +41,11 @@ Result<std::vector<std::byte>> encode_index(std::span<const std::int64_t> entrie
     return fail_value(Errc::over_limit, "number of chunks", 0,
                       static_cast<std::int64_t>(entries.size()));
   }
-  std::vector<std::byte> plain(entries.size() * kEntryBytes);
-  std::byte* to = plain.data();
-  for (const auto entry : entries) {
-    store_le(to, entry);
-    to += kEntryBytes;
-  }
-  EncodeParams params{.codec = CodecId::blosclz,
-                      .clevel = 5,
-                      .typesize = kEntryBytes,
-                      .blocksize = kIndexBlockBytes,
-                      .split = SplitMode::never,
-                      .omit_zero_chunks = false};
-  params.filters.back().id = filter_id::kShuffle;
+  std::vector<std::byte> plain(entries.size() * kIndexEntryBytes);
+  store_entries(entries, plain);
   std::vector<std::byte> out(ChunkPlan::max_bytes(plain.size()));
   ChunkEncoder encoder;
-  FRAMEFS_TRY(const auto size, encoder.encode(params, plain, out));
+  FRAMEFS_TRY(const auto size, encoder.encode(index_params(), plain, out));
   out.resize(size);
   return out;
 }

@@ -91,7 +91,7 @@ Result<std::int64_t> ChunkWriter::write_by_blocks(FrameBackend& backend,
 
 auto ChunkWriter::encode_block(const codec::ChunkPlan& plan, std::uint64_t block,
                                std::span<const std::byte> plain) -> Encoded {
-  const codec::BlockIndex index{block};
+  const BlockIndex index{block};
   const auto [at, size] = plan.block_range(index);
   Encoded encoded;
   encoded.bytes = std::make_unique<Bytes>(buffers_, plan.max_block_bytes(index));
@@ -102,17 +102,17 @@ auto ChunkWriter::encode_block(const codec::ChunkPlan& plan, std::uint64_t block
 }
 
 Result<std::int64_t> ChunkWriter::write_update(FrameBackend& backend, Job& job, bool in_parallel) {
-  const auto& [plan, stored, source, kept] = *job.update;
+  const auto& plan = job.update->plan;
   std::vector<std::uint64_t> changed;
   for (std::uint64_t block = 0; block < plan.block_count(); ++block) {
-    if (!kept[block]) changed.push_back(block);
+    if (!job.update->kept[block]) changed.push_back(block);
   }
   // The changed blocks are encoded in groups, each when its first block is needed.
   const auto group = std::max<std::uint64_t>(1, kGroupBytes / plan.blocksize());
   std::vector<Encoded> encoded;
   std::size_t used = 0;   // of `encoded`
   std::size_t begun = 0;  // of `changed`
-  const auto next_encoded = [&]() -> const Encoded& {
+  const auto next_encoded = [&](BlockIndex) -> Result<std::span<const std::byte>> {
     if (used == encoded.size()) {
       encoded = std::vector<Encoded>(std::min(group, changed.size() - begun));
       const auto encode = [&](std::size_t i) {
@@ -126,45 +126,16 @@ Result<std::int64_t> ChunkWriter::write_update(FrameBackend& backend, Job& job, 
       begun += encoded.size();
       used = 0;
     }
-    return encoded[used++];
+    const auto& block = encoded[used++];
+    FRAMEFS_TRY(const auto size, block.size);
+    return block.bytes->view().first(size);
   };
-
   Bytes assembled(buffers_, codec::ChunkPlan::max_bytes(job.plain.size()));
   const auto out = assembled.writable();
-  std::size_t at = plan.blocks_begin();
-  std::vector<std::uint32_t> ends;
-  // Adjacent kept blocks of the stored chunk are read at once.
-  codec::ByteRange run;
-  const auto read_run = [&]() -> Status {
-    const auto to = out.subspan(at - run.size, run.size);
-    run.size = 0;
-    return to.empty() ? Status() : source->read_at(run.offset, to);
-  };
-  for (std::uint64_t block = 0; block < plan.block_count(); ++block) {
-    codec::ByteRange place;
-    const Encoded* fresh = nullptr;
-    if (kept[block]) {
-      FRAMEFS_TRY(place, stored->stored_range({block}));
-    } else {
-      fresh = &next_encoded();
-      FRAMEFS_TRY(place.size, fresh->size);
-    }
-    if (!plan.is_worthwhile(at + place.size)) {
-      job.needs_all_bytes = true;
-      return 0;
-    }
-    if (!kept[block] || place.offset != run.offset + run.size) FRAMEFS_CHECK(read_run());
-    if (kept[block]) {
-      if (run.size == 0) run.offset = place.offset;
-      run.size += place.size;
-    } else {
-      std::ranges::copy(fresh->bytes->view().first(place.size), out.subspan(at).begin());
-    }
-    at += place.size;
-    ends.push_back(static_cast<std::uint32_t>(at));
-  }
-  FRAMEFS_CHECK(read_run());
-  return backend.write_chunk(out.first(plan.finish_blocks(ends, out)));
+  FRAMEFS_TRY(const auto size, codec::assemble_update(*job.update, next_encoded, out));
+  job.needs_all_bytes = size == 0;
+  if (size == 0) return 0;
+  return backend.write_chunk(out.first(size));
 }
 
 }  // namespace framefs::fs

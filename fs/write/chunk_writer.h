@@ -7,14 +7,17 @@
 #include <vector>
 
 #include "codec/chunk/chunk_encoder.h"
+#include "codec/chunk/chunk_update.h"
 #include "fs/core/idle_pool.h"
 #include "fs/core/worker_pool.h"
 #include "fs/read/buffer_pool.h"
-#include "fs/write/chunk_update.h"
 #include "fs/write/frame_backend.h"
 #include "fs/write/store_budget.h"
 
 namespace framefs::fs {
+
+using codec::BlockIndex;
+using codec::ChunkUpdate;
 
 // Encodes chunks on all CPUs and stores them.  The stored bytes do not depend on the number of
 // CPUs.

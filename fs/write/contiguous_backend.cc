@@ -8,7 +8,6 @@
 
 #include "codec/chunk/chunk_header.h"
 #include "codec/core/byte_reader.h"
-#include "codec/frame/frame_index.h"
 #include "codec/frame/frame_trailer.h"
 #include "fs/core/file_sink.h"
 
@@ -30,10 +29,10 @@ constexpr std::size_t kSizesPerStep = 1024;
 // Copied bytes are synced in parts, so that the sync of the commit after them is short.
 constexpr std::uint64_t kMaxUnsyncedBytes = 32u << 20;
 
-bool has_vlmetalayers(std::span<const std::byte> trailer) {
+bool has_vlmetalayers(std::size_t trailer_bytes) {
   // The shortest trailer has no vl-metalayers.  Source: frame format, "Trailer".
   constexpr std::size_t kMinTrailerBytes = 35;
-  return trailer.size() > kMinTrailerBytes;
+  return trailer_bytes > kMinTrailerBytes;
 }
 
 }  // namespace
@@ -50,6 +49,7 @@ Result<std::unique_ptr<ContiguousBackend>> ContiguousBackend::open(
   FRAMEFS_CHECK(made->state_.learn(st, bytes, made->header_len_, made->tail_));
   if (!is_header_of(header, made->state_.head())) return changed_while_opening();
   made->end_at_open_ = tail_at;
+  made->index_.set_stored(made->tail_, codec::IndexEncoder::digests_of(entries));
   made->has_unknown_space_ = entries.size() > kMaxSizesRead;
   if (!made->has_unknown_space_) made->entries_at_open_ = std::move(entries);
   // Bytes behind the frame may belong to the previous state, and after a crash the frame may be in
@@ -150,10 +150,11 @@ void ContiguousBackend::find_dead_space() {
 }
 
 Result<std::uint64_t> ContiguousBackend::end_of_chunks(std::span<const std::int64_t> entries) {
-  const auto last = std::ranges::max_element(entries);
-  if (last == entries.end() || *last < 0) return header_len_;
-  FRAMEFS_TRY(const auto size, stored_bytes(*last));
-  return header_len_ + static_cast<std::uint64_t>(*last) + size;
+  std::int64_t last = -1;
+  for (const auto entry : entries) last = std::max(last, entry);
+  if (last < 0) return header_len_;
+  FRAMEFS_TRY(const auto size, stored_bytes(last));
+  return header_len_ + static_cast<std::uint64_t>(last) + size;
 }
 
 void ContiguousBackend::forget_pending() {
@@ -169,30 +170,27 @@ Status ContiguousBackend::prepare(const FrameContent& content) {
     FRAMEFS_CHECK(check_unchanged());  // before the committed state is read
     return is_empty_ ? rewrite_empty(trailer) : prepare_empty(trailer);
   }
-  FRAMEFS_TRY(const auto index, codec::encode_index(content.entries));
+  FRAMEFS_TRY(auto tail, index_.encode(content.entries, trailer, *file_));
   const auto from = end_of_chunks(content.entries);
   if (!from) {
     FRAMEFS_CHECK(check_unchanged());  // another writer may have changed the size that was read
     return std::unexpected(from.error());
   }
-  const auto at = allocation_.with([&](Allocation& all) {
-    return all.space.allocate_from(*from, index.size() + trailer.size());
-  });
-  return write_tail(at, content.nbytes, index, trailer);
+  const auto at =
+      allocation_.with([&](Allocation& all) { return all.space.allocate_from(*from, tail.size); });
+  return write_tail(at, content.nbytes, std::move(tail));
 }
 
 Status ContiguousBackend::write_tail(std::uint64_t at, std::uint64_t nbytes,
-                                     std::span<const std::byte> index,
-                                     std::span<const std::byte> trailer) {
-  std::vector<std::byte> tail(index.begin(), index.end());
-  tail.insert(tail.end(), trailer.begin(), trailer.end());
-  pending_ = Pending{.sizes = {.frame_len = at + tail.size(),
+                                     codec::IndexEncoder::Encoded tail) {
+  pending_ = Pending{.sizes = {.frame_len = at + tail.size,
                                .nbytes = nbytes,
                                .cbytes = at - header_len_,
-                               .has_vlmetalayers = has_vlmetalayers(trailer)},
-                     .tail = {at, tail.size()},
-                     .tail_checksum = CommittedState::checksum(tail)};
-  return store(at, tail);
+                               .has_vlmetalayers = has_vlmetalayers(tail.size - tail.index_size)},
+                     .tail = {at, tail.size},
+                     .tail_checksum = CommittedState::checksum(tail.bytes()),
+                     .index_digests = std::move(tail.digests)};
+  return store(at, tail.bytes());
 }
 
 codec::FrameSizes ContiguousBackend::empty_sizes(
@@ -200,7 +198,7 @@ codec::FrameSizes ContiguousBackend::empty_sizes(
   return {.frame_len = header_len_ + trailer.size(),
           .nbytes = 0,
           .cbytes = 0,
-          .has_vlmetalayers = has_vlmetalayers(trailer)};
+          .has_vlmetalayers = has_vlmetalayers(trailer.size())};
 }
 
 // The trailer of a frame without chunks has to stand right behind the header.  The committed state
@@ -273,10 +271,9 @@ Status ContiguousBackend::copy_chunk(std::int64_t& entry, std::uint64_t size, st
 Status ContiguousBackend::prepare_at_end(std::uint64_t nbytes,
                                          std::span<const std::int64_t> entries,
                                          std::span<const std::byte> trailer) {
-  FRAMEFS_TRY(const auto index, codec::encode_index(entries));
-  const auto at = allocation_.with(
-      [&](Allocation& all) { return all.space.append(index.size() + trailer.size()); });
-  return write_tail(at, nbytes, index, trailer);
+  FRAMEFS_TRY(auto tail, index_.encode(entries, trailer, *file_));
+  const auto at = allocation_.with([&](Allocation& all) { return all.space.append(tail.size); });
+  return write_tail(at, nbytes, std::move(tail));
 }
 
 // Prepares the committed state with some chunks moved: those whose size in `sizes` is not 0.  The
@@ -356,9 +353,9 @@ Status ContiguousBackend::compact(const FrameContent& content, const Moved& move
     compacted[i] = static_cast<std::int64_t>(live);
     live += sizes[i];
   }
-  FRAMEFS_TRY(const auto index, codec::encode_index(compacted));
   FRAMEFS_TRY(const auto trailer, codec::encode_trailer(content.vlmetalayers));
-  const auto end = live + index.size() + trailer.size();
+  FRAMEFS_TRY(auto tail, index_.encode(compacted, trailer, *file_));
+  const auto end = live + tail.size;
   auto in_the_way = sizes;  // 0 for chunks that are not in the way
   for (std::size_t i = 0; i < now.size(); ++i) {
     if (now[i] == compacted[i] || std::cmp_greater_equal(now[i], end)) in_the_way[i] = 0;
@@ -382,7 +379,7 @@ Status ContiguousBackend::compact(const FrameContent& content, const Moved& move
     const auto to = header_len_ + static_cast<std::uint64_t>(compacted[i]);
     FRAMEFS_CHECK(copy_chunk(now[i], sizes[i], to));
   }
-  auto committed = write_tail(header_len_ + live, content.nbytes, index, trailer);
+  auto committed = write_tail(header_len_ + live, content.nbytes, std::move(tail));
   if (committed) committed = commit_prepared();
   if (!committed) {
     pending_.reset();  // its space was never allocated
@@ -431,6 +428,7 @@ Status ContiguousBackend::publish() {
     entries_at_open_.clear();
     has_unknown_space_ = false;
   }
+  index_.set_stored(tail_, std::move(next.index_digests));
   state_.publish(head, tail_, next.tail_checksum);
   pending_.reset();
   return {};

@@ -8,6 +8,7 @@
 #include "codec/core/limits.h"
 #include "codec/frame/frame.h"
 #include "codec/frame/frame_space.h"
+#include "codec/frame/index_encoder.h"
 #include "fs/core/guarded.h"
 #include "fs/write/committed_state.h"
 #include "fs/write/frame_backend.h"
@@ -56,6 +57,7 @@ class ContiguousBackend final : public FrameBackend {
     codec::FrameSizes sizes;
     codec::ByteRange tail;
     std::uint64_t tail_checksum = 0;
+    std::vector<codec::IndexEncoder::Digest> index_digests{};
     bool in_one_write = false;  // with the bytes of `rest`, which follow the fixed header
     std::vector<std::byte> rest{};
   };
@@ -76,8 +78,7 @@ class ContiguousBackend final : public FrameBackend {
                        std::span<const std::byte> trailer);
   [[nodiscard]] Result<bool> has_trailer(std::span<const std::byte> trailer) const;
   Status commit_prepared();
-  Status write_tail(std::uint64_t at, std::uint64_t nbytes, std::span<const std::byte> index,
-                    std::span<const std::byte> trailer);
+  Status write_tail(std::uint64_t at, std::uint64_t nbytes, codec::IndexEncoder::Encoded tail);
   [[nodiscard]] Result<std::uint64_t> stored_bytes(std::int64_t entry);
   Result<std::uint64_t> end_of_chunks(std::span<const std::int64_t> entries);
   void find_dead_space();
@@ -92,6 +93,7 @@ class ContiguousBackend final : public FrameBackend {
   std::optional<Head> next_head_;  // set if the parameters change as well
   bool is_empty_ = false;          // whether the committed state is empty
   codec::ByteRange tail_;          // index and trailer of the committed state, to its end
+  codec::IndexEncoder index_;      // knows the index of the committed state
   // The chunks at opening and where they end, until find_dead_space() has used both.  Empty for a
   // frame of many chunks: its writers reuse only the space of chunks that they have replaced.
   std::vector<std::int64_t> entries_at_open_;

@@ -6,12 +6,14 @@
 #include <span>
 #include <vector>
 
+#include "codec/chunk/chunk_update.h"
 #include "fs/view/cached_frame.h"
 #include "fs/view/frame_chunks.h"
 #include "fs/write/chunk_overlay.h"
-#include "fs/write/chunk_update.h"
 
 namespace framefs::fs {
+
+using codec::ChunkUpdate;
 
 // A frame that is being written, as views read it: layers of written bytes above the stored chunks.
 // A chunk with such layers looks like a chunk that is stored as plain bytes.

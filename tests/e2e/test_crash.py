@@ -25,6 +25,9 @@ class Replay(MountCase):
     def test_contiguous_frames(self):
         self.replay("frames that were there")
 
+    def test_a_frame_with_a_long_index(self):
+        self.replay("a long index")
+
     def test_new_frames(self):
         self.replay("new files")
 

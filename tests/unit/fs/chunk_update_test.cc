@@ -1,4 +1,4 @@
-#include "fs/write/chunk_update.h"
+#include "codec/chunk/chunk_update.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "codec/chunk/chunk_encoder.h"
+#include "codec/frame/frame_index.h"
 #include "codec/frame/frame_trailer.h"
 #include "tests/support/file_size_limit.h"
 #include "tests/support/temp_directory.h"
@@ -242,6 +243,71 @@ TEST_CASE("frame_backend: the first commit of a frame with many chunks does not 
   CHECK(std::filesystem::file_size(path) < size * 2 / 3);
   const bool is_same = read_stored(path) == plain;
   CHECK(is_same);
+}
+
+TEST_CASE("frame_backend: a long index is the same whatever the commits before it were",
+          "[fs][write][unit]") {
+  constexpr std::size_t kChunks = 50'000;
+  OpenBackend frame(false);
+  // Most chunks are special, so that the frame needs no more chunks than it has.
+  std::mt19937 random(1);
+  constexpr codec::Special kSpecials[] = {codec::Special::zero, codec::Special::nan,
+                                          codec::Special::uninit};
+  while (frame.entries.size() < kChunks) {
+    frame.entries.push_back(codec::index_code(kSpecials[random() % 3]));
+  }
+  const auto stored_index = [&] {
+    const FileReader file(UniqueFd(::open(frame.path.c_str(), O_RDONLY | O_CLOEXEC)));
+    const auto opened = codec::Frame::open(file, {});
+    REQUIRE(opened);
+    const auto at = opened->header().header_len + opened->header().cbytes;
+    const auto wanted = codec::encode_index(frame.entries).value();
+    Bytes bytes(wanted.size());
+    REQUIRE(file.read_at(at, bytes));
+    return std::pair(bytes == wanted, opened->chunk_count());
+  };
+  const auto prepare = [&] {
+    return frame.backend->prepare({frame.entries.size() * kChunk, frame.entries, {}});
+  };
+  const auto commit = [&] {
+    REQUIRE(prepare());
+    REQUIRE(frame.backend->sync());
+    REQUIRE(frame.backend->publish());
+    const auto [is_whole, count] = stored_index();
+    CHECK(is_whole);
+    CHECK(count == frame.entries.size());
+  };
+  const auto change = [&] {
+    auto& entry = frame.entries[2 + random() % (kChunks - 2)];
+    entry =
+        codec::index_code(entry == codec::index_code(kSpecials[0]) ? kSpecials[1] : kSpecials[0]);
+  };
+  commit();
+  for (int round = 0; round < 3; ++round) {
+    change();
+    commit();
+    // Commits that are prepared and never published.
+    const auto kept = frame.entries;
+    change();
+    REQUIRE(prepare());
+    {
+      change();
+      const FileSizeLimit full(std::filesystem::file_size(frame.path));
+      static_cast<void>(prepare());
+    }
+    frame.entries = kept;
+    change();
+    commit();
+    frame.open();
+    change();
+    commit();
+    REQUIRE(frame.backend->compact({frame.entries.size() * kChunk, frame.entries, {}},
+                                   [&](const auto& entries) { frame.entries = entries; }));
+    change();
+    commit();
+  }
+  const auto session = frame.mount.open(frame.path);
+  CHECK(test::read_session(*session, 0, 2 * kChunk) == frame.plain);
 }
 
 TEST_CASE("frame_backend: a frame without chunks is long enough before its header changes",
