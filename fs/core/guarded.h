@@ -108,33 +108,4 @@ class Shared {
   T value_;
 };
 
-// Serialises long work that does I/O, such as the commits of one file.  It protects no value, only
-// the order of that work.  It is not a mutex, because one thread may hold the locks of hundreds of
-// files, and may release a lock that another thread has taken.
-class CommitLock {
- public:
-  class Hold {
-   public:
-    Hold(Hold&& other) noexcept : lock_(std::exchange(other.lock_, nullptr)) {}
-    Hold& operator=(Hold&&) = delete;
-    Hold(const Hold&) = delete;
-    Hold& operator=(const Hold&) = delete;
-    ~Hold() {
-      if (lock_ != nullptr) lock_->is_held_.with_and_wake([](bool& is_held) { is_held = false; });
-    }
-
-   private:
-    friend class CommitLock;
-    explicit Hold(CommitLock& lock) : lock_(&lock) {}
-    CommitLock* lock_;
-  };
-  [[nodiscard]] Hold take() {
-    is_held_.wait([](bool is_held) { return !is_held; }, [](bool& is_held) { is_held = true; });
-    return Hold(*this);
-  }
-
- private:
-  Guarded<bool> is_held_{std::in_place, false};
-};
-
 }  // namespace framefs::fs

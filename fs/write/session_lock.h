@@ -9,8 +9,10 @@
 
 namespace framefs::fs {
 
-// Serialises the stores and commits of one frame.  It protects no value, only the order of that
-// work.  Threads get it in the order in which they asked.  Any thread may release it.
+// Serialises long work that does I/O, such as the stores and commits of one frame.  It protects no
+// value, only the order of that work.  Threads get it in the order in which they asked.  It is not
+// a mutex, because one thread may hold the locks of hundreds of files, and any thread may release
+// it.
 // Threads: any number.
 class SessionLock {
  public:

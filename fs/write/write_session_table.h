@@ -20,6 +20,7 @@
 #include "fs/core/may_wait.h"
 #include "fs/core/task_threads.h"
 #include "fs/write/frame_write_session.h"
+#include "fs/write/session_lock.h"
 
 namespace framefs::fs {
 
@@ -177,7 +178,7 @@ class WriteSessionTable {
   // before and after its work knows that no session of its file has begun or ended in between.
   std::array<Generation, kGenerations> generations_{};
   Guarded<State> state_;
-  CommitLock opening_;  // keeps make() from using a state that another session has replaced
+  SessionLock opening_;  // keeps make() from using a state that another session has replaced
   Guarded<Full> full_;
   Guarded<Closed> closed_;
   Guarded<Compaction> compaction_;
