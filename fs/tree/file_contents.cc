@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "fs/core/file_sink.h"
-#include "fs/core/may_wait.h"
 #include "fs/source/sparse_frame.h"
 #include "fs/view/array_view.h"
 
@@ -129,20 +128,13 @@ void FileContents::leave(const OpenFile& file) const {
   if (const auto session = file.session.get()) parts_.writers.leave(*file.node, session);
 }
 
-Result<Blosc2Lock> FileContents::share(const OpenFile& file) const {
-  auto shared = parts_.lock_files.share(*file.node, file.source);
-  if (!shared && !has_refused_to_wait())
-    parts_.writers.log().failure(parts_.locator.name_for_log(*file.node), shared.error());
-  return shared;
-}
-
 template <class Body>
 auto FileContents::reading(const OpenFile& file, const Body& body) const
     -> decltype(body(std::shared_ptr<const View>(), nullptr)) {
   auto& node = *file.node;
   constexpr int kMaxAttempts = 8;
   for (int attempt = 1;; ++attempt) {
-    FRAMEFS_TRY(auto shared, share(file));
+    FRAMEFS_TRY(auto shared, parts_.lock_files.share(node, file.source));
     if (const auto session = parts_.writers.session_of(node)) {
       const auto view = parts_.views.of_session(node, *session);
       auto result = session->read_checked([&] { return body(view, session.get()); });
@@ -154,7 +146,7 @@ auto FileContents::reading(const OpenFile& file, const Body& body) const
     if (is_unlocked && attempt < kMaxAttempts) continue;
     FRAMEFS_TRY(auto now, parts_.views.current(file));
     if (!shared.is_held() && LockFiles::is_due(node)) {
-      FRAMEFS_TRY(shared, share(file));
+      FRAMEFS_TRY(shared, parts_.lock_files.share(node, file.source));
       if (shared.is_held()) {
         FRAMEFS_TRY(now, parts_.views.current(file));
       }

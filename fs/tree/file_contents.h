@@ -86,7 +86,6 @@ class FileContents {
   template <class Body>
   [[nodiscard]] auto reading(const OpenFile& file, const Body& body) const
       -> decltype(body(std::shared_ptr<const View>(), nullptr));
-  [[nodiscard]] Result<Blosc2Lock> share(const OpenFile& file) const;
   [[nodiscard]] Result<bool> bypasses_pages(const OpenFile& file, bool is_written) const;
   Status write_pieces(const WriteSessionTable::Session& session,
                       std::span<const FrameWriteSession::Piece> pieces) const;

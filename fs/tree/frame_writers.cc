@@ -39,17 +39,17 @@ Result<FrameWriters::Changing> FrameWriters::begin_change(Node& node,
     auto begun = session->begin_change(FrameWriteSession::kPatience, &ownership);
     if (begun) return Changing{std::move(session), std::move(*begun)};
     if (!session->is_lost() || session->has_lost_bytes()) return std::unexpected(begun.error());
-    // The frame is read as no other program changes it.
+    // The frame is read while no other program changes it.
     Blosc2Lock shared;
-    if (!ownership) {
+    const auto keep_out = [&]() -> Status {
+      if (ownership || shared.is_held()) return {};
       FRAMEFS_TRY(const auto source, reopen_source(fd));
       FRAMEFS_TRY(shared, parts_.lock_files.share(node, source, true));
-    }
+      return {};
+    };
+    FRAMEFS_CHECK(keep_out());
     const auto make_anew = [&]() -> Result<WriteSessionTable::Session> {
-      if (!ownership && !shared.is_held()) {
-        FRAMEFS_TRY(const auto source, reopen_source(fd));
-        FRAMEFS_TRY(shared, parts_.lock_files.share(node, source, true));
-      }
+      FRAMEFS_CHECK(keep_out());
       return make_successor(node, fd, std::move(ownership));
     };
     FRAMEFS_TRY(session, parts_.sessions.renew(file_key(node), session, make_anew));
@@ -135,17 +135,15 @@ Result<std::shared_ptr<FrameWriteSession>> FrameWriters::make(
 Result<std::shared_ptr<FrameWriteSession>> FrameWriters::join(Node& node, const BackingFile& source,
                                                               const NewFile* new_file) const {
   Blosc2Lock shared;
-  if (new_file == nullptr) {
-    auto locked = parts_.lock_files.share(node, source, true);
-    if (!locked && !has_refused_to_wait())
-      log().failure(parts_.locator.name_for_log(node), locked.error());
-    FRAMEFS_TRY(shared, std::move(locked));
-  }
+  const auto keep_out = [&]() -> Status {
+    if (new_file != nullptr || shared.is_held()) return {};
+    FRAMEFS_TRY(shared, parts_.lock_files.share(node, source, true));
+    return {};
+  };
+  FRAMEFS_CHECK(keep_out());
   const auto open = [&]() -> Result<WriteSessionTable::Session> {
-    // A session that owned the frame may have just ended.
-    if (new_file == nullptr && !shared.is_held()) {
-      FRAMEFS_TRY(shared, parts_.lock_files.share(node, source, true));
-    }
+    // Once more: a session that owned the frame may have just ended.
+    FRAMEFS_CHECK(keep_out());
     return make(node, source, new_file);
   };
   const auto file = file_key(node);

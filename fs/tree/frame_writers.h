@@ -89,7 +89,6 @@ class FrameWriters {
     return done;
   }
 
-  [[nodiscard]] Log& log() const noexcept { return parts_.services.reads.log; }
   [[nodiscard]] WriteSessionTable& sessions() const noexcept { return parts_.sessions; }
 
  private:

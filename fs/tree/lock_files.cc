@@ -13,7 +13,7 @@ namespace framefs::fs {
 namespace {
 
 // How long a reader waits for a program that changes the frame.
-constexpr std::chrono::milliseconds kPatience{15'000};
+constexpr std::chrono::milliseconds kLockPatience{15'000};
 // How long readers do not wait after such a wait in vain.
 constexpr std::chrono::milliseconds kAfterWait{1'000};
 
@@ -68,6 +68,12 @@ Blosc2Lock LockFiles::in(int directory, const std::string& name, const struct st
 
 Result<Blosc2Lock> LockFiles::share(Node& node, const BackingFile& source, bool always) const {
   if (!may_have_lock_file(node)) return Blosc2Lock();
+  auto shared = try_share(node, source, always);
+  if (!shared && !has_refused_to_wait()) log_.failure(locator_.name_for_log(node), shared.error());
+  return shared;
+}
+
+Result<Blosc2Lock> LockFiles::try_share(Node& node, const BackingFile& source, bool always) const {
   ContentId content;
   const bool is_needed = node.state.with([&](const Node::State& state) {
     content = state.content_id;
@@ -87,7 +93,7 @@ Result<Blosc2Lock> LockFiles::share(Node& node, const BackingFile& source, bool 
   const bool is_busy = node.state.with(
       [](const Node::State& state) { return Clock::now() < state.lock_busy_until; });
   const bool waits = may_wait() && !is_busy;
-  const auto shared = lock.share(waits ? kPatience : std::chrono::milliseconds(0), is_over);
+  const auto shared = lock.share(waits ? kLockPatience : std::chrono::milliseconds(0), is_over);
   if (!shared && shared.error().sys == EBUSY) {
     if (!may_wait() && !is_busy) return std::unexpected(would_wait().error());
     if (waits) {

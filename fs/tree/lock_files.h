@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "fs/core/log.h"
 #include "fs/source/blosc2_lock.h"
 #include "fs/tree/node_locator.h"
 #include "fs/write/write_session_table.h"
@@ -14,8 +15,8 @@ namespace framefs::fs {
 class LockFiles {
  public:
   // Lifetime: all referenced objects outlive the `LockFiles`.
-  LockFiles(const NodeLocator& locator, const WriteSessionTable& sessions, bool creates)
-      : locator_(locator), sessions_(sessions), creates_(creates) {}
+  LockFiles(const NodeLocator& locator, const WriteSessionTable& sessions, Log& log, bool creates)
+      : locator_(locator), sessions_(sessions), log_(log), creates_(creates) {}
 
   // The lock of a node's frame, for a writer.  It follows the node when that is renamed.
   [[nodiscard]] Blosc2Lock of(const Node& node, bool is_sparse) const;
@@ -28,7 +29,7 @@ class LockFiles {
   // frame.  `source` is the node's open backing file.  After a change by another program, the next
   // view of the node is a new one.
   // Looks for a lock file where the node's content is new, or `always`.
-  // Errors: EBUSY if a program changes the frame for too long; EINTR; system.
+  // Errors, which are logged: EBUSY if a program changes the frame for too long; EINTR; system.
   [[nodiscard]] Result<Blosc2Lock> share(Node& node, const BackingFile& source,
                                          bool always = false) const;
   // Whether the node had a lock file when share() looked for it last.
@@ -40,9 +41,12 @@ class LockFiles {
 
  private:
   [[nodiscard]] Result<UniqueFd> open(const std::string& frame, bool is_sparse, int flags) const;
+  [[nodiscard]] Result<Blosc2Lock> try_share(Node& node, const BackingFile& source,
+                                             bool always) const;
 
   const NodeLocator& locator_;
   const WriteSessionTable& sessions_;
+  Log& log_;
   const bool creates_;
 };
 
