@@ -10,8 +10,6 @@
 namespace framefs::net {
 namespace {
 
-constexpr std::int64_t kNsPerSecond = 1'000'000'000;
-
 // The name without its prefix.  Each server chooses its own prefix for the namespace "DAV:".
 std::string_view local_name(const pugi::xml_node& node) {
   const std::string_view name = node.name();

@@ -13,8 +13,6 @@
 namespace framefs::net {
 namespace {
 
-constexpr std::chrono::milliseconds kInterruptPoll{50};
-
 bool is_file_name(const std::string& name) {
   constexpr std::size_t kMaxNameBytes = 255;
   return !name.empty() && name != "." && name != ".." && name.size() <= kMaxNameBytes &&
@@ -40,14 +38,11 @@ Result<RemoteOpened> ObjectStore::open(const std::string& path, std::uint64_t he
   start_open(path, head_bytes, [landed](Result<RemoteOpened> opened) {
     landed->with_and_wake([&](auto& value) { value = std::move(opened); });
   });
-  while (true) {
-    auto opened = landed->wait_until(
-        std::chrono::steady_clock::now() + kInterruptPoll,
-        [](const auto& value) { return value.has_value(); },
-        [](auto& value) { return std::exchange(value, std::nullopt); });
-    if (opened) return std::move(*opened);
-    if (fs::interrupted()) return fs::system_error_of(EINTR, "remote open");
-  }
+  auto opened = landed->wait_unless(
+      fs::interrupted, [](const auto& value) { return value.has_value(); },
+      [](auto& value) { return std::exchange(value, std::nullopt); });
+  if (!opened) return fs::system_error_of(EINTR, "remote open");
+  return std::move(*opened);
 }
 
 std::string join_path(const std::string& folder, const std::string& name) {

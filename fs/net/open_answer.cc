@@ -11,8 +11,6 @@
 namespace framefs::net {
 namespace {
 
-constexpr std::int64_t kNsPerSecond = 1'000'000'000;
-
 std::int64_t mtime_ns_of(const HttpHeaders& headers) {
   return parse_http_date(headers.find("last-modified").value_or("")).value_or(0) * kNsPerSecond;
 }

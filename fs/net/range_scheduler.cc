@@ -16,7 +16,6 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr milliseconds kInterruptPoll{50};
 // The bytes to fetch ahead of a single reader before the network has been measured.
 constexpr std::uint64_t kUsualWindowBytes = 16 << 20;
 // A sequential reader that has not read for this long has ended.
@@ -201,13 +200,11 @@ void RangeScheduler::land(const Object& object, const FlightPtr& flight,
 }
 
 Result<Part> RangeScheduler::wait_for(const FlightPtr& flight) {
-  while (true) {
-    auto landed = flight->landed.wait_until(
-        Clock::now() + kInterruptPoll, [](const auto& value) { return value.has_value(); },
-        [](const auto& value) { return value; });
-    if (landed) return std::move(*landed);
-    if (fs::interrupted()) return fs::system_error_of(EINTR, "remote read");
-  }
+  auto landed = flight->landed.wait_unless(
+      fs::interrupted, [](const auto& value) { return value.has_value(); },
+      [](const auto& value) { return value; });
+  if (!landed) return fs::system_error_of(EINTR, "remote read");
+  return std::move(*landed);
 }
 
 void RangeScheduler::leave(const ContentKey& key, const std::vector<FlightPtr>& flights) {

@@ -21,8 +21,6 @@ constexpr milliseconds kLongestPause{5'000};
 // requests would get twice the load.
 constexpr double kHedgeShare = 0.05;
 constexpr double kMaxHedgeBudget = 8;
-// The interval at which a wait checks for an interruption.
-constexpr milliseconds kInterruptPoll{50};
 
 // The pause doubles with each failure.  Half of it is random, so that many clients do not come back
 // together.
@@ -303,14 +301,12 @@ Result<HttpAnswer> RequestQueue::run(Call call) {
   const auto id = start(std::move(call), [landed](Result<HttpAnswer> result) {
     landed->with_and_wake([&](auto& value) { value = std::move(result); });
   });
-  while (true) {
-    auto result = landed->wait_until(
-        std::chrono::steady_clock::now() + kInterruptPoll,
-        [](const auto& value) { return value.has_value(); },
-        [](auto& value) { return std::exchange(value, std::nullopt); });
-    if (result) return std::move(*result);
-    if (fs::interrupted() && cancel(id)) return fs::system_error_of(EINTR, "remote request");
-  }
+  auto result = landed->wait_unless(
+      [&] { return fs::interrupted() && cancel(id); },
+      [](const auto& value) { return value.has_value(); },
+      [](auto& value) { return std::exchange(value, std::nullopt); });
+  if (!result) return fs::system_error_of(EINTR, "remote request");
+  return std::move(*result);
 }
 
 std::uint64_t RequestQueue::cheap_gap_bytes() const {

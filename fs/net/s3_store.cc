@@ -35,16 +35,15 @@ Verdict failed(int error, const char* what) {
   return {Verdict::Kind::failed, fs::system_error_of(error, what).error()};
 }
 
-// The facts that a call has learned so far.
-struct Learned {
-  std::string access_key;
-  int hops = 0;
-  bool is_clock_set = false;
-};
-
 }  // namespace
 
 struct S3Store::CallState {
+  // The facts that a call has learned so far.
+  struct Learned {
+    std::string access_key;
+    int hops = 0;
+    bool is_clock_set = false;
+  };
   fs::Guarded<Learned> learned;
 };
 
@@ -107,7 +106,7 @@ Result<HttpRequest> S3Store::make_request(const Target& target, const Adjust& ad
   request.url = url_of(target, region);
   if (adjust) adjust(request);
   sign_for_s3(request, credentials, {region, "s3", clock_.now()});
-  state.learned.with([&](Learned& learned) { learned.access_key = credentials.access_key; });
+  state.learned.with([&](auto& learned) { learned.access_key = credentials.access_key; });
   return request;
 }
 
@@ -131,7 +130,7 @@ Call S3Store::make_call(RequestKind kind, Target target, Adjust adjust, Check ch
 Verdict S3Store::judge_skew(const HttpAnswer& answer, CallState& state) {
   const auto date = parse_http_date(answer.headers.find("date").value_or(""));
   const bool is_first = state.learned.with(
-      [](Learned& learned) { return !std::exchange(learned.is_clock_set, true); });
+      [](auto& learned) { return !std::exchange(learned.is_clock_set, true); });
   if (!date || !is_first) return failed(EACCES, "S3: the clocks differ too much");
   clock_.set(*date);
   return {Verdict::Kind::again, fs::system_error_of(EACCES, "S3: clock").error()};
@@ -145,7 +144,7 @@ Verdict S3Store::judge_region(const HttpAnswer& answer, const std::string& regio
     value = wanted;
     return true;
   });
-  const int hops = state.learned.with([](Learned& learned) { return ++learned.hops; });
+  const int hops = state.learned.with([](auto& learned) { return ++learned.hops; });
   if ((!is_new && wanted.empty()) || hops > kMaxHops) {
     return failed(EIO, "S3: redirected to another server");
   }
@@ -166,7 +165,7 @@ Verdict S3Store::judge_error(const HttpAnswer& answer, CallState& state) {
   constexpr std::array kRefreshable{"ExpiredToken", "ExpiredTokenException", "InvalidToken",
                                     "InvalidAccessKeyId", "TokenRefreshRequired"};
   if (std::ranges::find(kRefreshable, code) != kRefreshable.end()) {
-    keeper_.refuse(state.learned.with([](const Learned& learned) { return learned.access_key; }));
+    keeper_.refuse(state.learned.with([](const auto& learned) { return learned.access_key; }));
     const bool is_expiry = code.starts_with("Expired") && keeper_.can_refresh();
     return {is_expiry ? Verdict::Kind::retry : Verdict::Kind::doubtful,
             fs::system_error_of(EACCES, "S3: credentials expired or unknown").error()};

@@ -9,8 +9,6 @@
 namespace framefs::net {
 namespace {
 
-constexpr std::int64_t kNsPerSecond = 1'000'000'000;
-
 // Takes the first `digits` characters off `text` and returns their number.  Nothing if they are not
 // all digits.
 std::optional<int> take_number(std::string_view& text, std::size_t digits) {

@@ -9,6 +9,7 @@ namespace framefs::net {
 
 // Seconds since 1970, UTC.
 using UnixSeconds = std::int64_t;
+inline constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 
 // Parses "Wed, 21 Oct 2015 07:28:00 GMT", the form of HTTP headers, PROPFIND and nginx's listings.
 std::optional<UnixSeconds> parse_http_date(std::string_view text);

@@ -11,8 +11,6 @@ namespace framefs::net {
 namespace {
 
 using nlohmann::json;
-constexpr std::int64_t kNsPerSecond = 1'000'000'000;
-
 std::string text_of(const json& object, const char* name) {
   const auto found = object.find(name);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string{};

@@ -18,7 +18,7 @@ namespace {
 constexpr int kFileFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
 
 // The maximum number of attempts to probe a name that other programs keep replacing.
-constexpr int kMaxRounds = 100;
+constexpr int kMaxProbes = 100;
 
 // Whether another object has taken the name of the one that `stat` describes.  `opened` is the
 // result of opening the name; the caller has not changed errno since.
@@ -113,7 +113,7 @@ Result<SourceEntry> SourceProbe::probe(int directory, const std::string& name) {
 
 Result<SourceEntry> SourceProbe::probe_as(int directory, const std::string& name,
                                           Expected expected) {
-  for (int round = 0; round < kMaxRounds; ++round) {
+  for (int round = 0; round < kMaxProbes; ++round) {
     SourceEntry entry;
     if (::fstatat(directory, name.c_str(), &entry.stat, AT_SYMLINK_NOFOLLOW) != 0) {
       return system_error("stat");

@@ -28,7 +28,7 @@ Status unlink_at(int folder, const std::string& name, int flags) {
 }
 
 // A writer adds and removes chunk files meanwhile; the frame lacks its index only for a short time.
-constexpr int kMaxRounds = 100;
+constexpr int kMaxRemovals = 100;
 
 }  // namespace
 
@@ -99,7 +99,7 @@ Status remove_sparse_frame(int parent, const std::string& name) {
   if (parts.has_others) return system_error_of(ENOTEMPTY, "unlink");
   FRAMEFS_CHECK(unlink_at(folder.get(), std::string(kSparseIndexName), 0));
   Status removed;
-  for (int round = 0; round < kMaxRounds; ++round) {
+  for (int round = 0; round < kMaxRemovals; ++round) {
     FRAMEFS_TRY(const auto left, sparse_parts(folder.get()));
     for (const auto& part : left.names) {
       const auto gone = unlink_at(folder.get(), part, 0);

@@ -9,7 +9,7 @@ namespace framefs {
 namespace {
 
 // Escapes a text for single quotes.
-std::string in_quotes(std::string_view text) {
+std::string in_fish_quotes(std::string_view text) {
   std::string out;
   for (const char c : text) {
     if (c == '\'' || c == '\\') out += '\\';
@@ -51,7 +51,7 @@ std::string fish_completion(const CompletedProgram& program) {
   std::string text = "# Completion of framefs for fish, made by \"framefs completion fish\".\n\n";
   for (const auto& command : program.commands) {
     text += fmt::format("complete -c framefs -n __fish_use_subcommand -a {} -d '{}'\n",
-                        command.name, in_quotes(command.about));
+                        command.name, in_fish_quotes(command.about));
   }
   text += "complete -c framefs -n __fish_use_subcommand -a help -d 'explain a command'\n";
   text += fmt::format(
@@ -65,7 +65,7 @@ std::string fish_completion(const CompletedProgram& program) {
     text += "\n";
     for (const auto& option : command.syntax.options) {
       text += fmt::format("complete -c framefs -n '{}'{}{} -d '{}'\n", when, names_of(option),
-                          value_of(option), in_quotes(option.about));
+                          value_of(option), in_fish_quotes(option.about));
     }
     if (command.name == "mount") {
       text += fmt::format(

@@ -9,7 +9,7 @@ namespace framefs {
 namespace {
 
 // Escapes a text for single quotes, within brackets or after a colon.
-std::string in_quotes(std::string_view text) {
+std::string in_zsh_quotes(std::string_view text) {
   std::string out;
   for (const char c : text) {
     if (c == '\'') {
@@ -31,7 +31,7 @@ std::string specification(const OptionSyntax& option) {
     if (kind == ValueKind::choices) value += fmt::format("({})", fmt::join(option.choices(), " "));
     if (kind == ValueKind::files) value += "_files";
   }
-  const auto about = in_quotes(option.about);
+  const auto about = in_zsh_quotes(option.about);
   if (option.names.size() == 1) {
     return fmt::format("'{}[{}]{}'", option.names.front(), about, value);
   }
@@ -49,7 +49,7 @@ std::string zsh_completion(const CompletedProgram& program) {
       "  local -a commands mount_words\n"
       "  commands=(\n";
   for (const auto& command : program.commands) {
-    text += fmt::format("    '{}:{}'\n", command.name, in_quotes(command.about));
+    text += fmt::format("    '{}:{}'\n", command.name, in_zsh_quotes(command.about));
   }
   text += "    'help:explain a command'\n  )\n";
   text += fmt::format("  mount_words=({})\n", fmt::join(program.mount_words, " "));

@@ -8,7 +8,7 @@
 namespace framefs {
 namespace {
 
-constexpr std::size_t kPieceBytes = 1u << 20;
+constexpr std::size_t kCompareBytes = 1u << 20;
 
 codec::Status differs(std::uint64_t at) {
   return codec::fail(codec::Errc::checksum, "the frame does not hold the bytes of its original",
@@ -20,7 +20,7 @@ codec::Status differs(std::uint64_t at) {
 codec::Status CompareSink::expect_zeros_until(std::uint64_t offset) {
   std::vector<std::byte> piece;
   while (end_ < offset) {
-    piece.resize(std::min<std::uint64_t>(kPieceBytes, offset - end_));
+    piece.resize(std::min<std::uint64_t>(kCompareBytes, offset - end_));
     FRAMEFS_CHECK(fs::read_fully(fd_, begin_ + end_, piece));
     const bool is_zero = std::ranges::all_of(piece, [](std::byte b) { return b == std::byte{0}; });
     if (!is_zero) return differs(end_);
@@ -33,7 +33,7 @@ codec::Status CompareSink::write_at(std::uint64_t offset, std::span<const std::b
   FRAMEFS_CHECK(expect_zeros_until(offset));
   std::vector<std::byte> piece;
   while (!bytes.empty()) {
-    piece.resize(std::min(kPieceBytes, bytes.size()));
+    piece.resize(std::min(kCompareBytes, bytes.size()));
     FRAMEFS_CHECK(fs::read_fully(fd_, begin_ + end_, piece));
     if (!std::ranges::equal(piece, bytes.first(piece.size()))) return differs(end_);
     bytes = bytes.subspan(piece.size());

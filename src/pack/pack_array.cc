@@ -78,7 +78,7 @@ Status read_chunk(int fd, const NpyHeader& header, const codec::ArrayLayout& lay
 }
 
 // The buffers of one chunk.
-struct Lane {
+struct ArrayLane {
   std::vector<std::byte> plain;
   std::vector<std::byte> stored;
   codec::ChunkEncoder encoder;
@@ -87,12 +87,12 @@ struct Lane {
 
 Result<std::size_t> read_and_encode(int fd, const NpyHeader& header, const ArrayPlan& plan,
                                     const codec::EncodeParams& params, std::uint64_t chunk,
-                                    Lane& lane) {
+                                    ArrayLane& lane) {
   FRAMEFS_CHECK(read_chunk(fd, header, plan.layout, chunk, lane.plain));
   return lane.encoder.encode(params, lane.plain, lane.stored);
 }
 
-Status append(codec::FrameWriter& writer, const ArrayPlan& plan, const Lane& lane) {
+Status append(codec::FrameWriter& writer, const ArrayPlan& plan, const ArrayLane& lane) {
   FRAMEFS_TRY(const auto size, lane.stored_bytes);
   if (size == 0) return writer.append_special(codec::Special::zero, plan.chunk_bytes);
   return writer.append_chunk(std::span(lane.stored).first(size));
@@ -107,7 +107,7 @@ Result<Packed> pack_array(int fd, const NpyHeader& header, codec::ByteSink& sink
   const auto chunks = plan.layout.chunk_count();
   const std::size_t threads =
       options.threads != 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
-  std::vector<Lane> lanes(std::min<std::uint64_t>(chunks, threads));
+  std::vector<ArrayLane> lanes(std::min<std::uint64_t>(chunks, threads));
   for (auto& lane : lanes) {
     lane.plain.resize(plan.chunk_bytes);
     lane.stored.resize(codec::ChunkPlan::max_bytes(plan.chunk_bytes));

@@ -40,7 +40,7 @@ struct Piece {
 using Batch = std::vector<Piece>;
 
 // The encoder of one chunk of a batch, and its output.
-struct Lane {
+struct FileLane {
   codec::ChunkEncoder encoder;
   std::vector<std::byte> stored;
   Result<std::size_t> stored_bytes = 0;
@@ -55,7 +55,7 @@ Status fill(PackInput& input, Batch& batch) {
   return {};
 }
 
-void encode(const codec::EncodeParams& params, Piece& piece, Lane& lane) {
+void encode(const codec::EncodeParams& params, Piece& piece, FileLane& lane) {
   lane.stored_bytes = 0;
   const auto [size, is_hole] = piece.read;
   // A hole whose size is no multiple of the item size must be stored as data.
@@ -65,7 +65,7 @@ void encode(const codec::EncodeParams& params, Piece& piece, Lane& lane) {
   lane.stored_bytes = lane.encoder.encode(params, plain, lane.stored);
 }
 
-Status append(codec::FrameWriter& writer, const Batch& batch, const std::vector<Lane>& lanes) {
+Status append(codec::FrameWriter& writer, const Batch& batch, const std::vector<FileLane>& lanes) {
   for (std::size_t i = 0; i < batch.size() && batch[i].read.size > 0; ++i) {
     FRAMEFS_TRY(const auto size, lanes[i].stored_bytes);
     if (size == 0) {
@@ -113,7 +113,7 @@ Result<Packed> pack_into(PackInput& input, codec::ByteSink& sink, const std::str
   Batch now(chunks);
   for (auto& piece : now) piece.plain.resize(room);
   auto next = now;
-  std::vector<Lane> lanes(chunks);
+  std::vector<FileLane> lanes(chunks);
   for (auto& lane : lanes) lane.stored.resize(codec::ChunkPlan::max_bytes(room));
   FRAMEFS_CHECK(fill(input, now));
 
