@@ -5,8 +5,12 @@
 #   FRAMEFS_X86_64  whether the processor is an x86-64
 #   framefs_simd_sources(TARGET)
 #                   sets the compiler flags of files that are named after an instruction set
+#   FRAMEFS_SANITIZED
+#                   whether the compiler flags ask for a sanitizer
 #   framefs_precompile(TARGET [HEADER...])
 #                   precompiles headers that nearly every file includes, where that is faster
+#   framefs_unoptimised_if_sanitized(TARGET)
+#                   for code whose speed does not matter, and which takes long to optimise
 
 include(CheckCXXSourceCompiles)
 include(CMakePushCheckState)
@@ -75,6 +79,12 @@ if(FRAMEFS_FUZZ)
   target_compile_options(framefs_house INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
+if("${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_RELWITHDEBINFO}" MATCHES "-fsanitize=")
+  set(FRAMEFS_SANITIZED ON)
+else()
+  set(FRAMEFS_SANITIZED OFF)
+endif()
+
 # Whether this build includes files that are named after an instruction set (*_avx2.cc ...).
 string(TOLOWER "${CMAKE_SYSTEM_PROCESSOR}" framefs_processor)
 if(framefs_processor MATCHES "^(x86_64|amd64)$")
@@ -122,5 +132,13 @@ function(framefs_precompile target)
       <unordered_map>
       <utility>
       <vector>)
+  endif()
+endfunction()
+
+# The compiler spends three quarters of its time on the optimisation of the checks that sanitizers
+# insert.
+function(framefs_unoptimised_if_sanitized target)
+  if(FRAMEFS_SANITIZED)
+    target_compile_options(${target} PRIVATE -O0)
   endif()
 endfunction()

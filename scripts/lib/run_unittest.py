@@ -3,10 +3,11 @@
     run_unittest.py FOLDER [PATTERN...]      PATTERN: as for `python3 -m unittest -k`
 
 The last line is `counts: PASSED FAILED SKIPPED`.  A test with several failed subtests counts once.  An
-error outside of any test (an import, setUpClass) counts as one failure.  Exit code: 0; 1 if a test failed
-or none was found; 77 if all tests were skipped.
+error outside of any test (an import, setUpClass) counts as one failure.  Exit code: 0; 1 if a test failed,
+none was found, or none matches one of the patterns; 77 if all tests were skipped.
 """
 
+import fnmatch
 import sys
 import unittest
 
@@ -43,12 +44,25 @@ class CountingResult(unittest.TextTestResult):
         self.failed_ids.add(test.id())
 
 
+def tests_in(suite):
+    for item in suite:
+        if isinstance(item, unittest.TestSuite):
+            yield from tests_in(item)
+        else:
+            yield item
+
+
 def main():
     folder, *patterns = sys.argv[1:]
     loader = unittest.TestLoader()
+    patterns = [p if "*" in p else f"*{p}*" for p in patterns]
     if patterns:
-        loader.testNamePatterns = [p if "*" in p else f"*{p}*" for p in patterns]
+        loader.testNamePatterns = patterns
     suite = loader.discover(folder)
+    ids = [test.id() for test in tests_in(suite)]
+    for pattern in patterns:
+        if not fnmatch.filter(ids, pattern):
+            sys.exit(f"no test matches {pattern}")
     result = unittest.TextTestRunner(verbosity=2, resultclass=CountingResult).run(suite)
     passed, failed, skipped = result.passed, len(result.failed_ids), len(result.skipped)
     print(f"counts: {passed} {failed} {skipped}", file=sys.stderr)

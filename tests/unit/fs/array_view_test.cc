@@ -56,7 +56,7 @@ void check_ranges(const ArrayView& view, const Bytes& whole, std::mt19937& rando
   }
 }
 
-TEST_CASE("array_view: any range of any array is the array's", "[fs][array_view][unit]") {
+TEST_CASE("array_view: any range of any array is the array's", "[fs][array_view][unit][long]") {
   const auto seed = test::random_seed();
   CAPTURE(seed);
   std::mt19937 random(seed);

@@ -77,7 +77,7 @@ TEST_CASE("decoded_source: a frame's bytes are a source", "[fs][decoded_source][
   check_ranges(*decoded(test::small_frame(0)), {}, random);
 }
 
-TEST_CASE("decoded_source: so are an array's, in C order", "[fs][decoded_source][unit]") {
+TEST_CASE("decoded_source: so are an array's, in C order", "[fs][decoded_source][unit][long]") {
   const auto seed = test::random_seed();
   CAPTURE(seed);
   std::mt19937 random(seed);

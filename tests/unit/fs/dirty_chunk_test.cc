@@ -29,7 +29,7 @@ Model model_of(const DirtyChunk& chunk, std::uint32_t most) {
 }
 
 TEST_CASE("dirty_chunk: holds the written bytes, wherever they lie in the chunk",
-          "[fs][dirty_chunk][unit]") {
+          "[fs][dirty_chunk][unit][long]") {
   const auto seed = test::random_seed();
   CAPTURE(seed);
   std::mt19937_64 random(seed);

@@ -182,7 +182,7 @@ class Model {
 
 // Oracle: the model above.  The unique content of each file identifies it.
 TEST_CASE("filesystem_names: any sequence of changes has the result that POSIX defines",
-          "[fs][filesystem_names][unit]") {
+          "[fs][filesystem_names][unit][long]") {
   const auto seed = test::random_seed();
   CAPTURE(seed);
   std::mt19937 random(seed);

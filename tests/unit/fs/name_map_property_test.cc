@@ -150,7 +150,7 @@ void check_rule(const Rule& rule, Tree& tree, const Folder& folder) {
 }
 
 // Oracle: the brute-force rule, and a comparison of list() with find().
-TEST_CASE("name_map: list() and find() agree on random folders", "[fs][name_map][unit]") {
+TEST_CASE("name_map: list() and find() agree on random folders", "[fs][name_map][unit][long]") {
   const auto seed = test::random_seed();
   CAPTURE(seed);
   std::mt19937 random(seed);
