@@ -301,10 +301,9 @@ Result<HttpAnswer> RequestQueue::run(Call call) {
   const auto id = start(std::move(call), [landed](Result<HttpAnswer> result) {
     landed->with_and_wake([&](auto& value) { value = std::move(result); });
   });
-  auto result = landed->wait_unless(
-      [&] { return fs::interrupted() && cancel(id); },
-      [](const auto& value) { return value.has_value(); },
-      [](auto& value) { return std::exchange(value, std::nullopt); });
+  auto result = landed->wait_unless([&] { return fs::interrupted() && cancel(id); },
+                                    [](const auto& value) { return value.has_value(); },
+                                    [](auto& value) { return std::exchange(value, std::nullopt); });
   if (!result) return fs::system_error_of(EINTR, "remote request");
   return std::move(*result);
 }

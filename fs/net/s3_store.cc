@@ -129,8 +129,8 @@ Call S3Store::make_call(RequestKind kind, Target target, Adjust adjust, Check ch
 
 Verdict S3Store::judge_skew(const HttpAnswer& answer, CallState& state) {
   const auto date = parse_http_date(answer.headers.find("date").value_or(""));
-  const bool is_first = state.learned.with(
-      [](auto& learned) { return !std::exchange(learned.is_clock_set, true); });
+  const bool is_first =
+      state.learned.with([](auto& learned) { return !std::exchange(learned.is_clock_set, true); });
   if (!date || !is_first) return failed(EACCES, "S3: the clocks differ too much");
   clock_.set(*date);
   return {Verdict::Kind::again, fs::system_error_of(EACCES, "S3: clock").error()};

@@ -43,7 +43,7 @@ ContentId ChunkOverlay::content_id(std::uint64_t chunk) const noexcept {
 
 // Whether the chunk is stored as zeros only.  The length of such a chunk follows that of the frame.
 bool ChunkOverlay::is_zero(std::uint64_t chunk) const noexcept {
-  return entries_[chunk] == kZeroEntry && !frozen_.contains(chunk);
+  return entry(chunk) == kZeroEntry && !frozen_.contains(chunk);
 }
 
 std::shared_ptr<DirtyChunk>& ChunkOverlay::dirty_at(std::uint64_t chunk) {
@@ -65,8 +65,9 @@ void ChunkOverlay::extend(std::uint64_t nbytes) {
   // The frame grows past the stored end of its last chunk.  The stored chunk does not hold the new
   // bytes, so the chunk becomes dirty.
   const bool is_partial = nbytes_ % chunksize_ != 0;
-  if (is_partial && !is_zero(entries_.size() - 1)) dirty_at(entries_.size() - 1);
-  entries_.resize(chunks_for(nbytes, chunksize_), kZeroEntry);
+  if (is_partial && !is_zero(chunk_count() - 1)) dirty_at(chunk_count() - 1);
+  const auto count = chunks_for(nbytes, chunksize_);
+  if (count != chunk_count()) entries_.change().resize(count, kZeroEntry);
   nbytes_ = nbytes;
   is_changed_ = true;
 }
@@ -126,8 +127,8 @@ std::vector<std::int64_t> ChunkOverlay::truncate(std::uint64_t nbytes) {
     return dropped;
   }
   const auto count = chunks_for(nbytes, chunksize_);
-  for (auto chunk = count; chunk < entries_.size(); ++chunk) {
-    if (entries_[chunk] >= 0) dropped.push_back(entries_[chunk]);
+  for (auto chunk = count; chunk < chunk_count(); ++chunk) {
+    if (entry(chunk) >= 0) dropped.push_back(entry(chunk));
     content_ids_.erase(chunk);
   }
   dirty_.erase(dirty_.lower_bound(count), dirty_.end());
@@ -137,7 +138,7 @@ std::vector<std::int64_t> ChunkOverlay::truncate(std::uint64_t nbytes) {
     dirty_at(count - 1)->truncate(static_cast<std::uint32_t>(nbytes % chunksize_));
     std::erase(full_, count - 1);
   }
-  entries_.resize(count);
+  entries_.change().resize(count);
   nbytes_ = nbytes;
   is_changed_ = true;
   return dropped;
@@ -151,8 +152,8 @@ std::vector<std::int64_t> ChunkOverlay::zero(std::uint64_t offset, std::uint64_t
     const auto whole = chunk_bytes(chunk);
     const auto take = static_cast<std::uint32_t>(std::min<std::uint64_t>(size, whole - within));
     if (take == whole) {
-      if (entries_[chunk] >= 0) dropped.push_back(entries_[chunk]);
-      entries_[chunk] = kZeroEntry;
+      if (entry(chunk) >= 0) dropped.push_back(entry(chunk));
+      entries_.change()[chunk] = kZeroEntry;
       content_ids_.erase(chunk);
       dirty_.erase(chunk);
       std::erase(full_, chunk);
@@ -195,14 +196,15 @@ std::vector<ChunkOverlay::Frozen> ChunkOverlay::freeze(Which which, std::uint64_
 std::int64_t ChunkOverlay::land(const Frozen& frozen, std::int64_t entry, ContentId content_id) {
   frozen_.erase(frozen.chunk);
   content_ids_[frozen.chunk] = content_id;
-  return std::exchange(entries_[frozen.chunk], entry);
+  return std::exchange(entries_.change()[frozen.chunk], entry);
 }
 
 void ChunkOverlay::replace_entries(std::vector<std::int64_t> entries, ContentId content_id) {
   // A writer may have made the frame longer meanwhile.
-  entries.insert(entries.end(), entries_.begin() + static_cast<std::ptrdiff_t>(entries.size()),
-                 entries_.end());
-  entries_ = std::move(entries);
+  const auto& all = entries_.get();
+  entries.insert(entries.end(), all.begin() + static_cast<std::ptrdiff_t>(entries.size()),
+                 all.end());
+  entries_ = SharedEntries(std::move(entries));
   content_ids_.clear();
   content_id_ = content_id;
 }

@@ -16,6 +16,7 @@
 #include "codec/frame/metalayer.h"
 #include "fs/read/content_id.h"
 #include "fs/write/dirty_chunk.h"
+#include "fs/write/shared_entries.h"
 
 namespace framefs::fs {
 
@@ -37,7 +38,7 @@ class ChunkOverlay {
 
   [[nodiscard]] std::uint32_t chunksize() const noexcept { return chunksize_; }
   [[nodiscard]] std::uint64_t nbytes() const noexcept { return nbytes_; }
-  [[nodiscard]] std::uint64_t chunk_count() const noexcept { return entries_.size(); }
+  [[nodiscard]] std::uint64_t chunk_count() const noexcept { return entries_.get().size(); }
   // The current decoded size of a chunk.
   [[nodiscard]] std::uint32_t chunk_bytes(std::uint64_t chunk) const noexcept;
   // The largest size that the frame can have.
@@ -52,8 +53,11 @@ class ChunkOverlay {
   };
   [[nodiscard]] Layers layers(std::uint64_t chunk) const noexcept;
   // The index entry of the stored chunk, and the CacheKey::content of the chunk in the cache.
-  [[nodiscard]] std::int64_t entry(std::uint64_t chunk) const noexcept { return entries_[chunk]; }
-  [[nodiscard]] const std::vector<std::int64_t>& entries() const noexcept { return entries_; }
+  [[nodiscard]] std::int64_t entry(std::uint64_t chunk) const noexcept {
+    return entries_.get()[chunk];
+  }
+  // The entries of all chunks.  Changes of the overlay do not show in them.
+  [[nodiscard]] SharedEntries::Snapshot entries() const { return entries_.snapshot(); }
   [[nodiscard]] ContentId content_id(std::uint64_t chunk) const noexcept;
 
   // Whether there are changes that are neither committed nor part of the commit under way.
@@ -131,7 +135,7 @@ class ChunkOverlay {
   OverlayBudget::Account account_;
   std::uint32_t chunksize_;
   std::uint64_t nbytes_;
-  std::vector<std::int64_t> entries_;
+  SharedEntries entries_;
   ContentId content_id_;                                      // of the chunks at the beginning
   std::unordered_map<std::uint64_t, ContentId> content_ids_;  // of chunks stored since
   std::map<std::uint64_t, std::shared_ptr<DirtyChunk>> dirty_;

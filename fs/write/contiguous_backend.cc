@@ -39,7 +39,7 @@ bool has_vlmetalayers(std::size_t trailer_bytes) {
 
 Result<std::unique_ptr<ContiguousBackend>> ContiguousBackend::open(
     std::shared_ptr<const FileReader> file, const struct stat& st, const codec::ByteSource& bytes,
-    const codec::Frame& frame, std::vector<std::int64_t> entries, const codec::Limits& limits) {
+    const codec::Frame& frame, std::span<const std::int64_t> entries, const codec::Limits& limits) {
   std::unique_ptr<ContiguousBackend> made(new ContiguousBackend(std::move(file), limits));
   const auto& header = frame.header();
   made->header_len_ = header.header_len;
@@ -51,7 +51,7 @@ Result<std::unique_ptr<ContiguousBackend>> ContiguousBackend::open(
   made->end_at_open_ = tail_at;
   made->index_.set_stored(made->tail_, codec::IndexEncoder::digests_of(entries));
   made->has_unknown_space_ = entries.size() > kMaxSizesRead;
-  if (!made->has_unknown_space_) made->entries_at_open_ = std::move(entries);
+  if (!made->has_unknown_space_) made->entries_at_open_.assign(entries.begin(), entries.end());
   // Bytes behind the frame may belong to the previous state, and after a crash the frame may be in
   // that state again.
   const auto size = static_cast<std::uint64_t>(st.st_size);

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -25,9 +26,12 @@ class ContiguousBackend final : public FrameBackend {
   // are known to be in it.  `st` holds the attributes that the file had before `frame` and
   // `entries`, its index, were read from `bytes`.
   // Errors: system; those of reading the header.
-  static Result<std::unique_ptr<ContiguousBackend>> open(
-      std::shared_ptr<const FileReader> file, const struct stat& st, const codec::ByteSource& bytes,
-      const codec::Frame& frame, std::vector<std::int64_t> entries, const codec::Limits& limits);
+  static Result<std::unique_ptr<ContiguousBackend>> open(std::shared_ptr<const FileReader> file,
+                                                         const struct stat& st,
+                                                         const codec::ByteSource& bytes,
+                                                         const codec::Frame& frame,
+                                                         std::span<const std::int64_t> entries,
+                                                         const codec::Limits& limits);
 
   Status check_unchanged() override;
   void expect_removal() override { state_.expect_removal(); }

@@ -57,17 +57,18 @@ Status FrameWriteSession::prepare_locked() {
   });
   FRAMEFS_CHECK(write_frozen(std::move(state.frozen)));
   // Only the holder of `commit_lock_` changes entries, but writers may have appended more of them.
-  auto entries = overlay_.read([&](const ChunkOverlay& overlay) {
-    const auto& all = overlay.entries();
-    return std::vector(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(state.chunk_count));
-  });
+  const auto all = overlay_.read([](const ChunkOverlay& overlay) { return overlay.entries(); });
+  auto entries = all.entries().first(state.chunk_count);
+  std::vector<std::int64_t> with_last_zeros;
   if (committed_only_) backend_->drop(*std::exchange(committed_only_, std::nullopt));
   if (!entries.empty() && state.nbytes % params_.typesize != 0 &&
       overlay_frame_->frame()->is_zero_entry(entries.back())) {
     const auto chunksize =
         overlay_.read([](const ChunkOverlay& overlay) { return overlay.chunksize(); });
     if (state.nbytes % chunksize != 0) {
-      FRAMEFS_TRY(entries.back(), write_last_zeros(state.nbytes));
+      with_last_zeros.assign(entries.begin(), entries.end());
+      FRAMEFS_TRY(with_last_zeros.back(), write_last_zeros(state.nbytes));
+      entries = with_last_zeros;
     }
   }
   return backend_->prepare({state.nbytes, entries, state.vlmetalayers});
@@ -182,8 +183,8 @@ Result<bool> FrameWriteSession::may_want_compaction() {
   const auto hold = take_commit_lock_promptly();
   if (!hold) return std::unexpected(would_wait().error());
   if (is_removed_ || is_lost() || committed_only_ || has_uncommitted()) return false;
-  const auto entries = overlay_.read([](const ChunkOverlay& overlay) { return overlay.entries(); });
-  return entries.size() > kManyChunks || is_worth_compacting(entries, false);
+  const auto all = overlay_.read([](const ChunkOverlay& overlay) { return overlay.entries(); });
+  return all.entries().size() > kManyChunks || is_worth_compacting(all.entries(), false);
 }
 
 Status FrameWriteSession::compact(bool always, const std::function<bool()>& is_ending) {
@@ -199,7 +200,7 @@ Status FrameWriteSession::compact(bool always, const std::function<bool()>& is_e
   if (is_removed_) return {};
   struct State {
     std::uint64_t nbytes = 0;
-    std::vector<std::int64_t> entries;
+    SharedEntries::Snapshot entries;
     std::vector<codec::NamedContent> vlmetalayers;
     bool is_changed = false;
   };
@@ -212,7 +213,7 @@ Status FrameWriteSession::compact(bool always, const std::function<bool()>& is_e
     return commit_lock_.is_wanted() || is_changed() || (is_ending && is_ending());
   };
   if (!always) backend_->set_interruption(is_over);
-  if (!is_worth_compacting(state.entries, always)) {
+  if (!is_worth_compacting(state.entries.entries(), always)) {
     backend_->take_interruption();
     return {};
   }
@@ -221,7 +222,7 @@ Status FrameWriteSession::compact(bool always, const std::function<bool()>& is_e
     overlay_.write([&](ChunkOverlay& overlay) { overlay.replace_entries(entries, id); });
   };
   const auto compacted =
-      backend_->compact({state.nbytes, state.entries, state.vlmetalayers}, moved);
+      backend_->compact({state.nbytes, state.entries.entries(), state.vlmetalayers}, moved);
   const bool was_interrupted = backend_->take_interruption();
   is_durable_ = false;
   if (!compacted && !was_interrupted) return note_lost(compacted);

@@ -545,7 +545,8 @@ TEST_CASE("decode_cache: an interrupted request fails no other one", "[fs][decod
 
 // While all values are in use, an attempt to evict takes the same time for any number of values.
 // Oracle: the time would be an hour if each of these claims looked at all values.
-TEST_CASE("decode_cache: very many values in use can be claimed", "[fs][decode_cache][unit][long]") {
+TEST_CASE("decode_cache: very many values in use can be claimed",
+          "[fs][decode_cache][unit][long]") {
   constexpr std::uint64_t kValues = 100'000;
   DecodeCache cache(1);
   std::vector<DecodeCache::Value> pinned;
