@@ -11,7 +11,6 @@ namespace framefs::codec {
 namespace {
 
 constexpr std::uint8_t kVersion = 5;                     // what every release since 2.0.3 reads
-constexpr std::uint32_t kLargestTypesizeInHeader = 255;  // for larger ones, the header has 1
 constexpr std::size_t kShortestBlocksChunk = 32;       // releases store smaller chunks uncompressed
 constexpr std::size_t kStart = sizeof(std::uint32_t);  // of a block start and a dictionary size
 

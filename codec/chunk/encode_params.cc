@@ -11,7 +11,6 @@ namespace framefs::codec {
 namespace {
 
 constexpr std::uint32_t kKiB = 1024;
-constexpr std::uint32_t kLargestTypesizeInHeader = 255;
 
 // Codecs that compress better with larger blocks.
 bool wants_large_blocks(CodecId codec) {

@@ -17,6 +17,9 @@ enum class SplitMode : std::uint8_t {
   forward_compatible = 4
 };
 
+// Chunk headers have the typesize 1 in place of larger ones.
+inline constexpr std::uint32_t kLargestTypesizeInHeader = 255;
+
 // Parameters for encoding a chunk.
 struct EncodeParams {
   CodecId codec = CodecId::zstd;

@@ -10,6 +10,7 @@
 #include "codec/core/checked.h"
 #include "codec/core/work_budget.h"
 #include "codec/frame/chunk_space.h"
+#include "codec/frame/frame_trailer.h"
 
 namespace framefs::codec {
 namespace {
@@ -18,8 +19,6 @@ namespace {
 // end.
 constexpr std::uint64_t kTrailerTailBytes = 23;
 constexpr std::uint64_t kMinTrailerBytes = 25;
-constexpr std::uint8_t kMarkerUint32 = 0xCE;
-constexpr std::size_t kTrailerMapAt = 2;
 
 // The betas' trailer has a single chunk of user data.  Here it gets a name.
 // Source: codec/FORMAT.md, "Frames of the betas".

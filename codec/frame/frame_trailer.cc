@@ -11,7 +11,6 @@ namespace {
 
 constexpr std::uint8_t kMarkerArray4 = 0x94;
 constexpr std::uint8_t kTrailerVersion = 1;
-constexpr std::uint8_t kMarkerUint32 = 0xCE;
 constexpr std::uint8_t kMarkerFixext16 = 0xD8;
 constexpr std::size_t kFingerprintBytes = 16;
 // The trailer's length with its marker, then the fingerprint with its marker and type.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -8,6 +9,11 @@
 #include "codec/frame/metalayer.h"
 
 namespace framefs::codec {
+
+// Where the map of metalayers begins in a trailer.
+inline constexpr std::size_t kTrailerMapAt = 2;
+// The msgpack marker before the trailer's length.
+inline constexpr std::uint8_t kMarkerUint32 = 0xCE;
 
 // Encodes the content of a vl-metalayer as a chunk.
 // Errors: over_limit if the content exceeds the largest chunk; system, if memory runs out.

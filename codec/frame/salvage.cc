@@ -13,13 +13,12 @@
 #include "codec/frame/chunk_scan.h"
 #include "codec/frame/chunk_space.h"
 #include "codec/frame/frame.h"
+#include "codec/frame/frame_trailer.h"
 #include "codec/frame/index_search.h"
 #include "codec/frame/metalayer.h"
 
 namespace framefs::codec {
 namespace {
-
-constexpr std::size_t kTrailerMapAt = 2;
 
 // The parts of the header that can be read.
 struct Head {

@@ -3,19 +3,9 @@
 #include <algorithm>
 #include <ranges>
 
+#include "fs/net/lower_case.h"
+
 namespace framefs::net {
-namespace {
-
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return lower;
-}
-
-}  // namespace
-
 void HttpHeaders::add(std::string_view name, std::string_view value) {
   fields_.emplace_back(lower_case(name), std::string(value));
 }

@@ -4,20 +4,13 @@
 #include <charconv>
 #include <vector>
 
+#include "fs/net/lower_case.h"
 #include "fs/net/percent.h"
 
 namespace framefs::net {
 namespace {
 
 using codec::fail;
-
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return lower;
-}
 
 bool is_host(std::string_view host) {
   constexpr std::string_view kOthers = "-._~%[]:";

@@ -32,12 +32,6 @@ Result<std::vector<char>> read_grown(const char* name, const Call& call) {
   }
 }
 
-std::vector<char> as_chars(std::span<const std::byte> bytes) {
-  std::vector<char> out(bytes.size());
-  std::ranges::transform(bytes, out.begin(), [](std::byte b) { return static_cast<char>(b); });
-  return out;
-}
-
 }  // namespace
 
 // The frame that a node shows.
@@ -102,7 +96,7 @@ Result<std::vector<char>> Attributes::frame_xattr(Node& node, std::string_view n
   }
   FRAMEFS_TRY(const auto content, session->vlmeta(name.substr(kVlmetaAttributes.size())));
   if (!content) return missing;
-  return as_chars(*content);
+  return attribute_value(*content);
 }
 
 Result<std::vector<char>> Attributes::xattr(NodeId id, const std::string& name) {

@@ -15,12 +15,6 @@ const codec::Metalayer* find_layer(const std::vector<codec::Metalayer>& layers,
   return at == layers.end() ? nullptr : &*at;
 }
 
-std::vector<char> as_chars(std::span<const std::byte> bytes) {
-  std::vector<char> out(bytes.size());
-  std::ranges::transform(bytes, out.begin(), [](std::byte b) { return static_cast<char>(b); });
-  return out;
-}
-
 std::vector<std::string> names_of(const std::vector<codec::Metalayer>& layers,
                                   std::string_view prefix) {
   std::vector<std::string> names;
@@ -32,6 +26,12 @@ std::vector<std::string> names_of(const std::vector<codec::Metalayer>& layers,
 }
 
 }  // namespace
+
+std::vector<char> attribute_value(std::span<const std::byte> bytes) {
+  std::vector<char> out(bytes.size());
+  std::ranges::transform(bytes, out.begin(), [](std::byte b) { return static_cast<char>(b); });
+  return out;
+}
 
 bool is_shown_attribute(std::string_view name) {
   return !name.starts_with("system.") && !name.starts_with("security.");
@@ -63,7 +63,7 @@ Result<std::vector<char>> frame_attribute(const OpenedFrame& opened, std::string
     const auto* const layer = find_layer(frame.metalayers(), name.substr(kMetaAttributes.size()));
     if (layer != nullptr) {
       FRAMEFS_TRY(const auto content, codec::Frame::read_metalayer(*origin.source, *layer));
-      return as_chars(content);
+      return attribute_value(content);
     }
   }
   if (name.starts_with(kVlmetaAttributes)) {
@@ -72,7 +72,7 @@ Result<std::vector<char>> frame_attribute(const OpenedFrame& opened, std::string
     if (layer != nullptr) {
       FRAMEFS_TRY(const auto content,
                   codec::Frame::read_vlmetalayer(*origin.source, *layer, limits));
-      return as_chars(content);
+      return attribute_value(content);
     }
   }
   return system_error_of(ENODATA, "getxattr");

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +24,9 @@ inline constexpr std::string_view kVlmetaAttributes = "user.framefs.vlmeta.";
 // accesses through the mount.  For them a mount answers EOPNOTSUPP: after ENODATA, `ls -l` would
 // request both for each file.
 bool is_shown_attribute(std::string_view name);
+
+// Bytes in the type that the values of attributes have.
+std::vector<char> attribute_value(std::span<const std::byte> bytes);
 
 // A frame, and where its bytes are.
 struct OpenedFrame {
