@@ -4,6 +4,14 @@
 
 namespace framefs::codec {
 
+void append_range(std::vector<ByteRange>& ranges, ByteRange range) {
+  if (!ranges.empty() && ranges.back().offset + ranges.back().size == range.offset) {
+    ranges.back().size += range.size;
+  } else {
+    ranges.push_back(range);
+  }
+}
+
 std::uint64_t FrameSpace::dead_bytes() const noexcept {
   std::uint64_t sum = 0;
   for (const auto& [at, size] : free_) sum += size;

@@ -10,6 +10,10 @@
 
 namespace framefs::codec {
 
+// Appends a range.  If it begins where the last one ends, that one becomes longer instead: a
+// compaction lists the places of millions of chunks.
+void append_range(std::vector<ByteRange>& ranges, ByteRange range);
+
 // Tracks the free bytes of a frame's file, so that commits can reuse them.
 //
 // Invariant: bytes that a committed state refers to are never allocated.  Readers may still use the
@@ -43,7 +47,7 @@ class FrameSpace {
   // Returns an allocation that was never committed.
   void take_back(ByteRange range);
   // Marks a range of the committed state that the next state will not use.
-  void retire(ByteRange range) { retired_.push_back(range); }
+  void retire(ByteRange range) { append_range(retired_, range); }
   // Removes and returns the ranges that were retired since the last commit.
   std::vector<ByteRange> take_retired() { return std::exchange(retired_, {}); }
   // Adds a range that was found dead.  Since the time of its death is unknown, the next commit

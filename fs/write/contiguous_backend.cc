@@ -81,7 +81,7 @@ Status ContiguousBackend::store(std::uint64_t at, std::span<const std::byte> byt
 Result<std::int64_t> ContiguousBackend::write_chunk(std::span<const std::byte> chunk) {
   const auto at = allocation_.with([&](Allocation& all) {
     const auto begin = all.space.allocate(chunk.size());
-    all.fresh.emplace(begin, chunk.size());
+    all.fresh.emplace(begin, static_cast<std::uint32_t>(chunk.size()));
     return begin;
   });
   if (const auto written = store(at, chunk); !written) {
@@ -91,16 +91,16 @@ Result<std::int64_t> ContiguousBackend::write_chunk(std::span<const std::byte> c
   return static_cast<std::int64_t>(at - header_len_);
 }
 
-Result<std::uint64_t> ContiguousBackend::stored_bytes(std::int64_t entry) {
+Result<std::uint32_t> ContiguousBackend::stored_bytes(std::int64_t entry) {
   const auto at = header_len_ + static_cast<std::uint64_t>(entry);
-  const auto fresh = allocation_.with([&](const Allocation& all) -> std::uint64_t {
+  const auto fresh = allocation_.with([&](const Allocation& all) -> std::uint32_t {
     const auto found = all.fresh.find(at);
     return found == all.fresh.end() ? 0 : found->second;
   });
   if (fresh != 0) return fresh;
   std::array<std::byte, sizeof(std::uint32_t)> bytes{};
   FRAMEFS_CHECK(file_->read_at(at + kChunkCbytesAt, bytes));
-  const std::uint64_t size = codec::load_le<std::uint32_t>(bytes.data());
+  const auto size = codec::load_le<std::uint32_t>(bytes.data());
   // A damaged size must not reach into bytes outside the chunk.
   if (size < codec::kShortHeaderBytes || size > tail_.offset - std::min(tail_.offset, at)) {
     return codec::fail_value(Errc::bad_field, "cbytes", at + kChunkCbytesAt,
@@ -280,7 +280,7 @@ Status ContiguousBackend::prepare_at_end(std::uint64_t nbytes,
 // new places are behind everything else and behind the first `least` bytes after the header.  If
 // that fails, all of it is undone.
 Status ContiguousBackend::prepare_aside(std::uint64_t nbytes, std::span<std::int64_t> entries,
-                                        std::span<const std::uint64_t> sizes, std::uint64_t least,
+                                        std::span<const std::uint32_t> sizes, std::uint64_t least,
                                         std::span<const std::byte> trailer) {
   allocation_.with([&](Allocation& all) { all.space.raise_end(header_len_ + least); });
   std::vector<ByteRange> copies;
@@ -288,7 +288,7 @@ Status ContiguousBackend::prepare_aside(std::uint64_t nbytes, std::span<std::int
     for (std::size_t i = 0; i < entries.size(); ++i) {
       if (sizes[i] == 0) continue;
       const auto to = allocation_.with([&](Allocation& all) { return all.space.append(sizes[i]); });
-      copies.push_back({to, sizes[i]});
+      codec::append_range(copies, {to, sizes[i]});
       FRAMEFS_CHECK(copy_chunk(entries[i], sizes[i], to));
     }
     return prepare_at_end(nbytes, entries, trailer);
@@ -307,7 +307,7 @@ Status ContiguousBackend::vacate_head(std::uint64_t size) {
   FRAMEFS_TRY(const auto frame, codec::Frame::open(*file_, limits_));
   std::vector<std::int64_t> entries(frame.chunk_count());
   FRAMEFS_CHECK(frame.read_entries(*file_, {0}, entries));
-  std::vector<std::uint64_t> sizes(entries.size());  // 0 for chunks that may stay
+  std::vector<std::uint32_t> sizes(entries.size());  // 0 for chunks that may stay
   for (std::size_t i = 0; i < entries.size(); ++i) {
     if (entries[i] < 0 || std::cmp_greater_equal(entries[i], size)) continue;
     FRAMEFS_TRY(sizes[i], stored_bytes(entries[i]));
@@ -344,7 +344,7 @@ Status ContiguousBackend::compact(const FrameContent& content, const Moved& move
   std::vector<std::int64_t> compacted = now;
   forget_pending();
   FRAMEFS_CHECK(check_unchanged());
-  std::vector<std::uint64_t> sizes(now.size());
+  std::vector<std::uint32_t> sizes(now.size());
   std::uint64_t live = 0;
   for (std::size_t i = 0; i < now.size(); ++i) {
     if (now[i] < 0) continue;

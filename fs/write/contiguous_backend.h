@@ -55,7 +55,7 @@ class ContiguousBackend final : public FrameBackend {
   using Head = CommittedState::Head;
   struct Allocation {
     codec::FrameSpace space{0};
-    std::unordered_map<std::uint64_t, std::uint64_t> fresh;  // stored since the last commit
+    std::unordered_map<std::uint64_t, std::uint32_t> fresh;  // stored since the last commit
   };
   struct Pending {  // the frame after publish()
     codec::FrameSizes sizes;
@@ -78,12 +78,12 @@ class ContiguousBackend final : public FrameBackend {
   Status prepare_at_end(std::uint64_t nbytes, std::span<const std::int64_t> entries,
                         std::span<const std::byte> trailer);
   Status prepare_aside(std::uint64_t nbytes, std::span<std::int64_t> entries,
-                       std::span<const std::uint64_t> sizes, std::uint64_t least,
+                       std::span<const std::uint32_t> sizes, std::uint64_t least,
                        std::span<const std::byte> trailer);
   [[nodiscard]] Result<bool> has_trailer(std::span<const std::byte> trailer) const;
   Status commit_prepared();
   Status write_tail(std::uint64_t at, std::uint64_t nbytes, codec::IndexEncoder::Encoded tail);
-  [[nodiscard]] Result<std::uint64_t> stored_bytes(std::int64_t entry);
+  [[nodiscard]] Result<std::uint32_t> stored_bytes(std::int64_t entry);
   Result<std::uint64_t> end_of_chunks(std::span<const std::int64_t> entries);
   void find_dead_space();
   // The bytes that the committed state needs.  Errors: those of begin_step() and of reading.

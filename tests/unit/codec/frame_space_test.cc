@@ -213,6 +213,17 @@ struct RetiredChunk {
   std::uint64_t tail;
 };
 
+TEST_CASE("frame_space: ranges that follow each other are one range",
+          "[codec][frame_space][unit]") {
+  std::vector<ByteRange> ranges;
+  append_range(ranges, {100, 10});
+  append_range(ranges, {110, 5});
+  append_range(ranges, {116, 4});
+  append_range(ranges, {90, 10});
+  append_range(ranges, {100, 10});
+  CHECK(ranges == std::vector<ByteRange>{{100, 15}, {116, 4}, {90, 20}});
+}
+
 TEST_CASE("frame_space: a retired range is allocated again after two commits",
           "[codec][frame_space][unit]") {
   auto [space, chunk, tail] = RetiredChunk();
