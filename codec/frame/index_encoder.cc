@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include <xxhash.h>
+
 #include "codec/chunk/block_encoder.h"
 #include "codec/chunk/chunk_update.h"
 #include "codec/core/checked.h"
@@ -17,21 +19,9 @@ constexpr std::size_t kBlockEntries = kIndexBlockBytes / kIndexEntryBytes;
 // Encoding a shorter index takes less time than reading the stored one.
 constexpr std::size_t kMinEntries = 16 * kBlockEntries;
 
-// Each step maps different sums to different sums, and different words to different sums.
 IndexEncoder::Digest digest_of(std::span<const std::int64_t> entries) noexcept {
-  // An odd constant that mixes bits well: the golden ratio.
-  constexpr std::uint64_t kMultiplier = 0x9e3779b97f4a7c15ULL;
-  IndexEncoder::Digest sums{1, 2, 3, 4};
-  const auto mix = [&](std::size_t lane, std::int64_t entry) {
-    const auto sum = (sums[lane] ^ static_cast<std::uint64_t>(entry)) * kMultiplier;
-    sums[lane] = sum ^ (sum >> 32U);
-  };
-  std::size_t i = 0;
-  for (; i + sums.size() <= entries.size(); i += sums.size()) {
-    for (std::size_t lane = 0; lane < sums.size(); ++lane) mix(lane, entries[i + lane]);
-  }
-  for (; i < entries.size(); ++i) mix(i % sums.size(), entries[i]);
-  return sums;
+  const auto hash = XXH3_128bits(entries.data(), entries.size_bytes());
+  return {hash.low64, hash.high64};
 }
 
 // Such an index is stored as one repeated value.

@@ -20,9 +20,9 @@ namespace framefs::codec {
 // Source: frame format, "Index".
 class IndexEncoder {
  public:
-  // Identifies the entries of a block of the index.  Two blocks that differ in one entry always
-  // have different digests.
-  using Digest = std::array<std::uint64_t, 4>;
+  // The XXH3 hash of 128 bits of the entries of a block of the index.  A mount never writes enough
+  // blocks for two equal hashes.
+  using Digest = std::array<std::uint64_t, 2>;
 
   // The end of a frame: its index, then its trailer.
   struct Encoded {
