@@ -15,11 +15,6 @@
 namespace framefs::fs {
 namespace {
 
-// Whether another writer has changed the frame since, without loss of written data.
-bool is_superseded(const FrameWriteSession& session) {
-  return session.is_lost() && !session.has_lost_bytes();
-}
-
 // Zeros are written to an array in pieces of this size.
 constexpr std::size_t kZeroBytes = 256u << 10;
 
@@ -308,7 +303,7 @@ Status FileContents::flush(OpenFile& file) {
   auto flushed = session->flush(ChunkOverlay::Which::all);
   // If another writer has replaced the session without loss, the writes of this handle were
   // committed before.
-  return is_superseded(*session) ? Status{} : flushed;
+  return session->is_superseded() ? Status{} : flushed;
 }
 
 Status FileContents::sync(OpenFile& file, bool only_data) {
@@ -316,7 +311,7 @@ Status FileContents::sync(OpenFile& file, bool only_data) {
     static_cast<void>(own->check());  // is_superseded() reads the result
     auto committed = own->commit(true);
     // Another writer may have changed the frame after an earlier commit, also during this one.
-    if (committed || !is_superseded(*own)) return committed;
+    if (committed || !own->is_superseded()) return committed;
   }
   if (const auto session = parts_.writers.session_of(*file.node)) return session->commit(true);
   if (file.source.is_sparse()) return sync_sparse_frame(file.source.fd());

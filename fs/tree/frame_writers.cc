@@ -38,7 +38,7 @@ Result<FrameWriters::Changing> FrameWriters::begin_change(Node& node,
     std::unique_ptr<FrameOwnership> ownership;
     auto begun = session->begin_change(FrameWriteSession::kPatience, &ownership);
     if (begun) return Changing{std::move(session), std::move(*begun)};
-    if (!session->is_lost() || session->has_lost_bytes()) return std::unexpected(begun.error());
+    if (!session->is_superseded()) return std::unexpected(begun.error());
     // The frame is read while no other program changes it.
     Blosc2Lock shared;
     const auto keep_out = [&]() -> Status {

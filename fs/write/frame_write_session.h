@@ -2,7 +2,6 @@
 
 #include <sys/stat.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <ctime>
@@ -15,14 +14,15 @@
 #include <utility>
 #include <vector>
 
-#include "codec/chunk/encode_params.h"
 #include "fs/core/guarded.h"
 #include "fs/write/chunk_overlay.h"
 #include "fs/write/chunk_writer.h"
 #include "fs/write/frame_backend.h"
-#include "fs/write/frame_ownership.h"
+#include "fs/write/frame_write_opening.h"
 #include "fs/write/overlay_frame.h"
-#include "fs/write/session_lock.h"
+#include "fs/write/serial_committer.h"
+#include "fs/write/session_state.h"
+#include "fs/write/vlmeta_change.h"
 
 namespace framefs::fs {
 
@@ -44,25 +44,8 @@ struct WriteServices {
 // Threads: any number.
 class FrameWriteSession {
  public:
-  // Completes the parameters of a new frame according to its first chunk.
-  using ChooseParams =
-      std::function<Result<codec::EncodeParams>(std::span<const std::byte> first_chunk)>;
-
-  struct Opening {
-    FrameOrigin origin;    // as readers open it
-    ContentId content_id;  // of the frame's state
-    std::unique_ptr<FrameBackend> backend;
-    codec::Frame frame;
-    std::vector<std::int64_t> entries;
-    std::vector<codec::NamedContent> vlmetalayers;
-    struct stat stat{};  // of the file whose state is the frame's, before it was read
-    std::uint32_t chunksize = 0;
-    codec::EncodeParams params;
-    ChooseParams choose_params = nullptr;  // set for a new frame
-    // The time of the last change that users see, if it is not that of the file.
-    std::optional<timespec> ctime{};
-    std::unique_ptr<FrameOwnership> ownership = nullptr;  // made before the frame was read
-  };
+  using ChooseParams = fs::ChooseParams;
+  using Opening = FrameWriteOpening;
   static std::shared_ptr<FrameWriteSession> make(Opening opening, const WriteServices& services);
 
   // Runs body(const OverlayFrame&) while no writer changes the overlay.
@@ -82,25 +65,11 @@ class FrameWriteSession {
   // Whether the frame is still the one that this session has opened or committed.  If not, the
   // session is_lost().
   // Errors: EIO for such a change; system.
-  Status check();
+  Status check() { return state_.check(); }
 
   // This process owns the frame as long as a Change lives and until all written bytes are
   // committed: no other framefs process writes to the frame.
-  class Change {
-   public:
-    Change(Change&& other) noexcept : session_(std::exchange(other.session_, nullptr)) {}
-    Change& operator=(Change&&) = delete;
-    Change(const Change&) = delete;
-    Change& operator=(const Change&) = delete;
-    ~Change() {
-      if (session_ != nullptr) session_->end_change();
-    }
-
-   private:
-    friend class FrameWriteSession;
-    explicit Change(FrameWriteSession& session) : session_(&session) {}
-    FrameWriteSession* session_;
-  };
+  using Change = SharedOwnership::Change;
   // How long a writer waits for another process.  The other process commits every few seconds.
   static constexpr std::chrono::milliseconds kPatience{15'000};
   // To be called before each change.  Only the first change since a commit has to wait.
@@ -110,10 +79,10 @@ class FrameWriteSession {
   Result<Change> begin_change(std::chrono::milliseconds patience = kPatience,
                               std::unique_ptr<FrameOwnership>* successor = nullptr);
   // Whether this process owns the frame now.
-  [[nodiscard]] bool is_owned() const;
+  [[nodiscard]] bool is_owned() const { return state_.ownership().is_owned(); }
   // To be called with the counter of the frame's lock file, by a thread that has locked it.  If
   // another program has changed the frame since, the session is_lost().
-  void note_counter(std::uint64_t counter);
+  void note_counter(std::uint64_t counter) { state_.note_counter(counter); }
   // To be called before this mount removes a name of the frame's file.  Otherwise a file without
   // names means that another program has removed or replaced it.
   void expect_removal() noexcept { backend_->expect_removal(); }
@@ -168,7 +137,7 @@ class FrameWriteSession {
   [[nodiscard]] std::uint64_t used_bytes() const;
   // Whether the overlay has room for `bytes` more of this frame.
   [[nodiscard]] bool has_room(std::uint64_t bytes);
-  enum class Existing : std::uint8_t { any, must, must_not };
+  using Existing = ExistingVlmeta;
   // Without `content`: removes the vl-metalayer.
   // Errors: system: ENODATA, EEXIST, ENAMETOOLONG, ENOSPC for more than other writers accept.
   Status set_vlmeta(std::string_view name, std::optional<std::span<const std::byte>> content,
@@ -196,12 +165,7 @@ class FrameWriteSession {
   //
   // No lock is held between the steps.  A thread that stores, commits or truncates meanwhile does
   // not wait for the shared sync: it first finishes the commit by a sync of this frame alone.
-  class Commit {
-   private:
-    friend class FrameWriteSession;
-    explicit Commit(std::uint64_t number) : number_(number) {}
-    std::uint64_t number_;
-  };
+  using Commit = FrameCommitter::Commit;
   Result<std::optional<Commit>> begin_commit();
   // `synced` is the result of the sync.  The commit is not durable when this returns.  Does nothing
   // if another thread has finished the commit.
@@ -211,14 +175,15 @@ class FrameWriteSession {
   // The descriptor for a sync of the filesystem.
   [[nodiscard]] int sync_fd() const noexcept { return backend_->lock_fd(); }
 
-  [[nodiscard]] bool is_changed() const;
-  // The same, and true also while a commit of all changes is under way.
-  [[nodiscard]] bool has_uncommitted() const;
+  [[nodiscard]] bool is_changed() const { return state_.is_changed(); }
+  // The same, and true also while a commit of all changes is under way.  For a session that
+  // is_lost() or has ended: whether written bytes are lost.
+  [[nodiscard]] bool has_uncommitted() const { return state_.has_uncommitted(); }
   // Nothing can be committed any more.  Every further write, sync and commit reports it.
-  [[nodiscard]] bool is_lost() const noexcept { return backend_->is_lost(); }
-  // For a session that is_lost() or has ended: whether written bytes were not committed.  If there
-  // are none, another session of the frame can take the place of this one.
-  [[nodiscard]] bool has_lost_bytes() const { return has_uncommitted(); }
+  [[nodiscard]] bool is_lost() const noexcept { return state_.is_lost(); }
+  // The session is_lost(), but no written bytes are lost: another session of the frame can take the
+  // place of this one.
+  [[nodiscard]] bool is_superseded() const { return state_.is_superseded(); }
   // Writes the frame without dead space, in place and by commits of its own.  It does so if the
   // dead space is at least as large as the rest of the frame, or if there is any and `always` is
   // set.  It also does so if the reference library refuses the numbers that chunks of a sparse
@@ -235,7 +200,7 @@ class FrameWriteSession {
   // succeeded, nothing is stored any more: only processes that have the file open see the written
   // bytes.  Errors: those of `remove`.
   Status remove(const std::function<Status()>& remove);
-  [[nodiscard]] bool is_removed() const noexcept { return is_removed_; }
+  [[nodiscard]] bool is_removed() const noexcept { return state_.is_removed(); }
 
   // To be called when no process seems to write any more.  If everything is committed, frees the
   // space that only readers of older states can still need.  Returns false, and does nothing, where
@@ -251,88 +216,20 @@ class FrameWriteSession {
 
  private:
   FrameWriteSession(Opening opening, const WriteServices& services);
-  Status note_lost(Status status);
-  void end_change() noexcept;
-  Status take_ownership(std::chrono::milliseconds patience);
-  Result<Change> try_begin_change(std::chrono::milliseconds patience,
-                                  std::unique_ptr<FrameOwnership>* successor);
-  [[nodiscard]] std::optional<Change> join_change();
-  std::unique_ptr<FrameOwnership> give_away_ownership();
-  Status take_new_lock_file();
-  void release_ownership() noexcept;
   [[nodiscard]] Result<bool> are_large(std::span<const codec::NamedContent> vlmetalayers) const;
   static Status check_size(const ChunkOverlay& overlay, std::uint64_t offset, std::uint64_t size);
-  [[nodiscard]] SessionLock::Hold take_commit_lock();
-  [[nodiscard]] SessionLock::Hold take_commit_lock_promptly();
-  Status finish_begun();
-  [[nodiscard]] bool is_worth_compacting(std::span<const std::int64_t> entries, bool always);
-  struct Batch;
-  [[nodiscard]] Batch next_batch(std::span<const ChunkOverlay::Frozen> frozen) const;
-  Status write_frozen(std::vector<ChunkOverlay::Frozen> frozen);
-  Status write_batch(const Batch& batch);
-  Status choose_params_from(std::span<const OverlayFrame::Storing> chunks);
-  Status prepare_locked();
-  Status commit_locked(bool durably);
-  Status finish_locked(bool durably);
-  Result<std::int64_t> write_last_zeros(std::uint64_t nbytes);
-  void drop(std::span<const std::int64_t> entries);
-  void restore_mtime() const;
-  void keep_mtime_uncommitted() const;
-  void end_commit(bool is_committed);
-  Status change_locked(const std::function<std::vector<std::int64_t>(ChunkOverlay&)>& change);
+  Status change_stored(const std::function<std::vector<std::int64_t>(ChunkOverlay&)>& change);
 
   // Constant after construction.
   const WriteServices services_;
   const std::uint64_t id_;
-  const codec::FrameHeader header_;
-  // Guarded by `commit_lock_`.  Stored chunks change only while it is held.
-  SessionLock commit_lock_;
+  // Self-synchronised, but for the functions that `commits_` alone calls.
   const std::unique_ptr<FrameBackend> backend_;
-  codec::EncodeParams params_;
-  ChooseParams choose_params_;
-  std::optional<std::int64_t> committed_only_;  // an entry that is not in the overlay
-  bool is_durable_ = false;                     // whether the state published last is durable
-  std::uint64_t begun_commit_ = 0;              // begin_commit() has prepared it; 0: none
-  std::uint64_t commits_begun_ = 0;
-  // Guarded by `owning_` while the frame is not owned, by `ownership_` while it is.
-  std::unique_ptr<FrameOwnership> lock_;  // null after a session that is lost gave it away
-  struct Ownership {
-    bool is_owned = false;
-    unsigned changers = 0;
-    std::uint64_t changes = 0;  // changes begun so far
-  };
   // Self-synchronised.
-  SessionLock owning_;  // held while waiting for another process
-  Guarded<Ownership> ownership_;
-  std::atomic<bool> is_removed_{false};  // set while `commit_lock_` is held
   Shared<ChunkOverlay> overlay_;
-  std::shared_ptr<const OverlayFrame> overlay_frame_;
+  const std::shared_ptr<const OverlayFrame> overlay_frame_;
+  SessionState state_;
+  SerialCommitter commits_;
 };
-
-// The state of a file when the process that made it gave it its first name.  Until then no other
-// program could change it.
-struct MadeFile {
-  std::span<const std::byte> bytes;
-  struct stat stat{};
-};
-
-// The place of a frame to be written.
-struct WriteTarget {
-  std::shared_ptr<const FileReader> file;  // open for reading and writing; null for a sparse frame
-  UniqueFd directory;                      // for a sparse frame
-  std::string name;                        // for the log
-  std::optional<MadeFile> made{};  // of a file that this process has just made, which is not read
-  Blosc2Lock lock_file{};          // the lock file of the frame
-  std::unique_ptr<FrameOwnership> ownership = nullptr;  // of an owner of the frame
-};
-
-// The ownership of the frame, not taken yet.  Moves `lock_file` out of the target.  Errors: system.
-Result<std::unique_ptr<FrameOwnership>> ownership_of(WriteTarget& target);
-
-// Errors: unsupported for frames whose chunks vary in size and for frames of the beta versions;
-// those of a damaged header or index; system, ESTALE if other programs change the frame all the
-// time.
-Result<FrameWriteSession::Opening> open_for_writing_frame(WriteTarget source, ContentId content_id,
-                                                          const codec::Limits& limits);
 
 }  // namespace framefs::fs

@@ -1,6 +1,11 @@
 #pragma once
 
+#include <cstddef>
+#include <functional>
+#include <span>
+
 #include "codec/chunk/encode_params.h"
+#include "codec/core/result.h"
 #include "codec/frame/frame_header.h"
 
 namespace framefs::fs {
@@ -10,5 +15,9 @@ namespace framefs::fs {
 // apply wrongly, are left out: each chunk stores its own filters.  Codecs that framefs can only
 // read are replaced by zstd.
 codec::EncodeParams write_params(const codec::FrameHeader& header);
+
+// Completes the parameters of a new frame according to its first chunk.
+using ChooseParams =
+    std::function<codec::Result<codec::EncodeParams>(std::span<const std::byte> first_chunk)>;
 
 }  // namespace framefs::fs

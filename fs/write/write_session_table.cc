@@ -133,7 +133,7 @@ Result<WriteSessionTable::Session> WriteSessionTable::open(
   Session before;  // destroyed after the lock
   return state_.with([&](State& state) {
     auto& entry = state.entries[key];
-    if (entry.session && entry.session->has_lost_bytes() && entry.writers > 0) {
+    if (entry.session && entry.session->has_uncommitted() && entry.writers > 0) {
       state.lost.push_back(std::exchange(entry, {}));
     }
     before = std::exchange(entry.session, made);
@@ -367,7 +367,7 @@ void WriteSessionTable::end_entry(const FileKey& key) {
     note_change(state, key);
   });
   if (!ended) return;
-  if (ended->has_lost_bytes() && !is_gone) {
+  if (ended->has_uncommitted() && !is_gone) {
     log_.warn(ended->name() + ": the latest writes are lost");
   }
   on_end_(key, identity);

@@ -16,6 +16,7 @@
 #include "fs/write/frame_ownership.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
+#include "tests/unit/fs/blosc2_library.h"
 #include "tests/unit/fs/test_mount.h"
 #include "tests/unit/fs/write_mount.h"
 
@@ -24,37 +25,10 @@ namespace {
 
 using namespace std::chrono_literals;
 namespace stdfs = std::filesystem;
+using test::Library;
 
 // Longer than any wait in these tests.
 constexpr std::chrono::milliseconds kPatience = 60s;
-
-// A program with the Blosc2 library that has a lock file open.
-class Library {
- public:
-  explicit Library(stdfs::path lock_file)
-      : fd_(::open(lock_file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
-    REQUIRE(fd_);
-  }
-  [[nodiscard]] bool try_lock(int operation) const {
-    return ::flock(fd_.get(), operation | LOCK_NB) == 0;
-  }
-  void unlock() const { REQUIRE(::flock(fd_.get(), LOCK_UN) == 0); }
-  [[nodiscard]] std::uint64_t counter() const {
-    std::uint64_t value = 0;
-    return ::pread(fd_.get(), &value, sizeof(value), 8) == sizeof(value) ? value : 0;
-  }
-  void set_counter(std::uint64_t value) const {
-    REQUIRE(::pwrite(fd_.get(), &value, sizeof(value), 8) == sizeof(value));
-  }
-  [[nodiscard]] std::uint64_t size() const {
-    struct stat st{};
-    REQUIRE(::fstat(fd_.get(), &st) == 0);
-    return static_cast<std::uint64_t>(st.st_size);
-  }
-
- private:
-  const UniqueFd fd_;
-};
 
 // A file and its lock, and the name of its lock file.
 struct Locked {
@@ -319,7 +293,7 @@ TEST_CASE("frame_ownership: a new counter means that the frame was changed",
   REQUIRE_FALSE(refused);
   CHECK(refused.error().sys == EIO);
   CHECK(session->is_lost());
-  CHECK_FALSE(session->has_lost_bytes());
+  CHECK_FALSE(session->has_uncommitted());
   // The successor owns the frame while it is opened.
   REQUIRE(ownership);
   CHECK_FALSE(library.try_lock(LOCK_SH));

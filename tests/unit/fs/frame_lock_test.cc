@@ -193,7 +193,7 @@ TEST_CASE("frame_lock: a frame is its writer's from the first change to the comm
   REQUIRE_FALSE(late);
   CHECK(late.error().sys == EIO);
   CHECK(other->is_lost());
-  CHECK_FALSE(other->has_lost_bytes());
+  CHECK_FALSE(other->has_uncommitted());
   CHECK(mount.open(path)->begin_change(0ms));
   CHECK(one->begin_change(0ms));
   // The log states the reason for the refusal.

@@ -548,7 +548,7 @@ TEST_CASE("frame_write_session: not a byte is stored into a frame that another w
   REQUIRE_FALSE(status);
   CHECK(status.error().sys == EIO);
   CHECK(session->is_lost());
-  CHECK(session->has_lost_bytes());
+  CHECK(session->has_uncommitted());
   begun.reset();
   session->release_old_states();
   CHECK(files_of(path) == after);
@@ -781,7 +781,7 @@ TEST_CASE(
     return 1;
   }));
   CHECK(session->is_lost());
-  CHECK_FALSE(session->has_lost_bytes());
+  CHECK_FALSE(session->has_uncommitted());
   CHECK_FALSE(read());
   CHECK_FALSE(session->begin_change());
 }

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "codec/chunk/encode_params.h"
+#include "fs/core/guarded.h"
+#include "fs/read/content_id.h"
+#include "fs/write/chunk_overlay.h"
+#include "fs/write/chunk_writer.h"
+#include "fs/write/frame_backend.h"
+#include "fs/write/overlay_frame.h"
+#include "fs/write/write_params.h"
+
+namespace framefs::fs {
+
+// The parts of a session that stores and commits work on.  `overlay_frame` reads `overlay`.
+struct WriteParts {
+  FrameBackend& backend;
+  Shared<ChunkOverlay>& overlay;
+  const OverlayFrame& overlay_frame;
+  ChunkWriter& chunk_writer;
+  ContentIds& content_ids;
+};
+
+// How the chunks of a frame are encoded.
+struct ChunkEncoding {
+  codec::EncodeParams params;
+  ChooseParams choose_params;  // set for a new frame, until its first chunk is stored
+};
+
+// Stores chunks that the overlay has frozen, without a commit.
+//
+// Invariant: after each call, every chunk of the call is either stored or dirty again.
+//
+// Threads: one at a time, while writers change the overlay.  Lifetime: the parts outlive it.
+class ChunkFlusher {
+ public:
+  ChunkFlusher(const WriteParts& parts, ChunkEncoding encoding)
+      : backend_(parts.backend),
+        overlay_(parts.overlay),
+        overlay_frame_(parts.overlay_frame),
+        chunk_writer_(parts.chunk_writer),
+        content_ids_(parts.content_ids),
+        params_(encoding.params),
+        choose_params_(std::move(encoding.choose_params)) {}
+
+  // Errors: those of reading the stored chunks, of encoding and of FrameBackend::write_chunk().
+  Status store(std::vector<ChunkOverlay::Frozen> frozen);
+  // Stores the zeros of the last chunk of a frame of `nbytes`, which ends within an item.  Returns
+  // the entry, which the overlay does not have.  Errors: as store().
+  Result<std::int64_t> store_last_zeros(std::uint64_t nbytes);
+  [[nodiscard]] bool ends_within_item(std::uint64_t nbytes) const noexcept {
+    return nbytes % params_.typesize != 0;
+  }
+
+ private:
+  struct Batch;
+  [[nodiscard]] Batch next_batch(std::span<const ChunkOverlay::Frozen> frozen) const;
+  Status store_batch(const Batch& batch);
+  Status choose_params_from(std::span<const OverlayFrame::Storing> chunks);
+  [[nodiscard]] std::uint32_t chunksize() const {
+    return overlay_.read([](const ChunkOverlay& overlay) { return overlay.chunksize(); });
+  }
+
+  // Constant after construction.
+  FrameBackend& backend_;
+  Shared<ChunkOverlay>& overlay_;
+  const OverlayFrame& overlay_frame_;
+  ChunkWriter& chunk_writer_;
+  ContentIds& content_ids_;
+  // Changed by store().
+  codec::EncodeParams params_;
+  ChooseParams choose_params_;
+};
+
+}  // namespace framefs::fs

@@ -1,0 +1,236 @@
+#include "fs/write/frame_committer.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <cerrno>
+#include <limits>
+#include <utility>
+
+#include "fs/core/may_wait.h"
+
+namespace framefs::fs {
+namespace {
+
+// Less dead space is not worth a compaction.
+constexpr std::uint64_t kMinCompactedBytes = 1u << 20;
+// The chunks stored at a time without a commit.  A commit that waits for the lock waits for no more
+// than these.
+constexpr std::uint64_t kFlushedBytes = 8u << 20;
+// A thread that must not wait stores no more than this.
+constexpr std::uint64_t kPromptBytes = 256u << 10;
+
+}  // namespace
+
+void FrameCommitter::end_commit(bool is_committed) {
+  overlay_.write([&](ChunkOverlay& overlay) { overlay.end_commit(is_committed); });
+  state_.ownership().release_unneeded();
+}
+
+// The file shows the time of the write, not the time at which the bytes were stored.  A process
+// that may write to the file is not always allowed to set its times.  That error is ignored,
+// because the commit matters more.
+void FrameCommitter::restore_mtime() const {
+  overlay_.read([&](const ChunkOverlay& overlay) {
+    const std::array<timespec, 2> times{timespec{.tv_sec = 0, .tv_nsec = UTIME_OMIT},
+                                        overlay.mtime};
+    static_cast<void>(::futimens(backend_.content_fd(), times.data()));
+    backend_.note_times();
+  });
+}
+
+// If only the time has changed, no commit follows that would set it.
+void FrameCommitter::keep_mtime() const {
+  if (!state_.is_changed() && !state_.is_removed()) restore_mtime();
+}
+
+Result<bool> FrameCommitter::flush_some(ChunkOverlay::Which which) {
+  const auto used = overlay_.read([](const ChunkOverlay& overlay) { return overlay.used_bytes(); });
+  if (!may_wait() && used > kPromptBytes) return std::unexpected(would_wait().error());
+  if (state_.is_removed()) return true;
+  FRAMEFS_CHECK(backend_.check_usable());
+  FRAMEFS_CHECK(state_.note_lost(state_.ownership().take_new_lock_file()));
+  auto frozen =
+      overlay_.write([&](ChunkOverlay& overlay) { return overlay.freeze(which, kFlushedBytes); });
+  if (frozen.empty()) return true;
+  FRAMEFS_CHECK(state_.note_lost(flusher_.store(std::move(frozen))));
+  return overlay_.read([&](const ChunkOverlay& overlay) { return !overlay.has_unstored(which); });
+}
+
+Status FrameCommitter::prepare() {
+  struct Snapshot {
+    std::vector<ChunkOverlay::Frozen> frozen;
+    std::uint64_t nbytes = 0;
+    std::uint64_t chunk_count = 0;
+    std::vector<codec::NamedContent> vlmetalayers;
+  };
+  auto snapshot = overlay_.write([](ChunkOverlay& overlay) {
+    overlay.begin_commit();
+    return Snapshot{
+        overlay.freeze(ChunkOverlay::Which::all, std::numeric_limits<std::uint64_t>::max()),
+        overlay.nbytes(), overlay.chunk_count(), overlay.vlmetalayers};
+  });
+  FRAMEFS_CHECK(flusher_.store(std::move(snapshot.frozen)));
+  // Only this object changes entries, but writers may have appended more of them.
+  const auto all = overlay_.read([](const ChunkOverlay& overlay) { return overlay.entries(); });
+  auto entries = all.entries().first(snapshot.chunk_count);
+  std::vector<std::int64_t> with_last_zeros;
+  if (committed_only_) backend_.drop(*std::exchange(committed_only_, std::nullopt));
+  if (!entries.empty() && flusher_.ends_within_item(snapshot.nbytes) &&
+      overlay_frame_.frame()->is_zero_entry(entries.back())) {
+    const auto chunksize =
+        overlay_.read([](const ChunkOverlay& overlay) { return overlay.chunksize(); });
+    if (snapshot.nbytes % chunksize != 0) {
+      with_last_zeros.assign(entries.begin(), entries.end());
+      FRAMEFS_TRY(with_last_zeros.back(), flusher_.store_last_zeros(snapshot.nbytes));
+      committed_only_ = with_last_zeros.back();
+      entries = with_last_zeros;
+    }
+  }
+  return backend_.prepare({snapshot.nbytes, entries, snapshot.vlmetalayers});
+}
+
+Status FrameCommitter::publish(bool durably) {
+  FRAMEFS_CHECK(backend_.publish());
+  is_durable_ = false;
+  if (durably || backend_.wants_reclaim()) {
+    FRAMEFS_CHECK(backend_.sync());
+    is_durable_ = true;
+    FRAMEFS_CHECK(backend_.reclaim());
+  }
+  restore_mtime();
+  return {};
+}
+
+Status FrameCommitter::commit(bool durably) {
+  if (state_.is_removed()) return {};
+  FRAMEFS_CHECK(backend_.check_usable());
+  if (!state_.is_changed()) {
+    if (!durably || is_durable_) return {};
+    FRAMEFS_CHECK(backend_.sync());
+    is_durable_ = true;
+    return {};
+  }
+  auto status = state_.ownership().take_new_lock_file();
+  if (status) status = prepare();
+  if (status) status = backend_.sync();
+  if (status) status = publish(durably);
+  // The next commit includes the bytes that this one could not store.
+  end_commit(status.has_value());
+  return state_.note_lost(status);
+}
+
+Result<std::optional<FrameCommitter::Commit>> FrameCommitter::begin_commit() {
+  if (state_.is_removed()) return std::nullopt;
+  FRAMEFS_CHECK(backend_.check_usable());
+  if (!state_.is_changed()) return std::nullopt;
+  auto prepared = state_.ownership().take_new_lock_file();
+  if (prepared) prepared = prepare();
+  if (!prepared) {
+    end_commit(false);
+    return std::unexpected(state_.note_lost(prepared).error());
+  }
+  begun_ = ++commits_begun_;
+  return Commit(begun_);
+}
+
+Status FrameCommitter::finish_commit(const Commit& commit, const Status& synced) {
+  if (begun_ != commit.number_) return {};
+  begun_ = 0;
+  if (state_.is_removed()) {
+    end_commit(false);
+    return {};
+  }
+  if (!synced) backend_.give_up();
+  auto status = synced ? publish(false) : synced;
+  end_commit(status.has_value());
+  return state_.note_lost(status);
+}
+
+Status FrameCommitter::finish_commit(const Commit& commit) {
+  if (begun_ != commit.number_) return {};
+  const auto finished = finish_begun();
+  return state_.is_removed() ? Status() : finished;
+}
+
+// Finishes the commit that begin_commit() has prepared, by a sync of this frame alone.
+Status FrameCommitter::finish_begun() {
+  if (std::exchange(begun_, 0) == 0) return {};
+  auto status = state_.is_removed() ? system_error_of(ENOENT, "a removed frame") : backend_.sync();
+  if (status) status = publish(false);
+  end_commit(status.has_value());
+  return state_.note_lost(status);
+}
+
+Status FrameCommitter::change_stored(
+    const std::function<std::vector<std::int64_t>(ChunkOverlay&)>& change) {
+  FRAMEFS_TRY(const auto dropped,
+              overlay_.write([&](ChunkOverlay& overlay) -> Result<std::vector<std::int64_t>> {
+                FRAMEFS_CHECK(backend_.check_usable());
+                return change(overlay);
+              }));
+  for (const auto entry : dropped) backend_.drop(entry);
+  keep_mtime();
+  return {};
+}
+
+bool FrameCommitter::is_worth_compacting(std::span<const std::int64_t> entries, bool always) {
+  const auto [total, dead, is_refused] = backend_.usage(entries);
+  const bool is_worth_it = dead >= kMinCompactedBytes && dead >= total - dead;
+  return is_worth_it || is_refused || (always && dead > 0);
+}
+
+bool FrameCommitter::may_want_compaction() {
+  constexpr std::size_t kManyChunks = 1024;
+  if (state_.is_removed() || state_.is_lost()) return false;
+  if (committed_only_ || state_.has_uncommitted()) return false;
+  const auto all = overlay_.read([](const ChunkOverlay& overlay) { return overlay.entries(); });
+  return all.entries().size() > kManyChunks || is_worth_compacting(all.entries(), false);
+}
+
+Status FrameCommitter::compact(bool always, const std::function<bool()>& is_over) {
+  FRAMEFS_CHECK(commit(false));
+  if (state_.is_removed()) return {};
+  struct State {
+    std::uint64_t nbytes = 0;
+    SharedEntries::Snapshot entries;
+    std::vector<codec::NamedContent> vlmetalayers;
+    bool is_changed = false;
+  };
+  const auto committed = overlay_.read([](const ChunkOverlay& overlay) {
+    return State{overlay.nbytes(), overlay.entries(), overlay.vlmetalayers, overlay.is_changed()};
+  });
+  // A writer has begun to write again, or the last chunk is stored for the committed state only.
+  if (committed.is_changed || committed_only_) return {};
+  if (!always) backend_.set_interruption(is_over);
+  if (!is_worth_compacting(committed.entries.entries(), always)) {
+    backend_.take_interruption();
+    return {};
+  }
+  const auto moved = [this](const std::vector<std::int64_t>& entries) {
+    const auto id = content_ids_.next();
+    overlay_.write([&](ChunkOverlay& overlay) { overlay.replace_entries(entries, id); });
+  };
+  const auto compacted = backend_.compact(
+      {committed.nbytes, committed.entries.entries(), committed.vlmetalayers}, moved);
+  const bool was_interrupted = backend_.take_interruption();
+  is_durable_ = false;
+  if (!compacted && !was_interrupted) return state_.note_lost(compacted);
+  is_durable_ = compacted.has_value();
+  restore_mtime();
+  return state_.note_lost({});
+}
+
+Status FrameCommitter::remove(const std::function<Status()>& remove) {
+  auto removed = remove();
+  if (removed) state_.set_removed();
+  return removed;
+}
+
+void FrameCommitter::release_old_states() {
+  if (state_.is_changed() || state_.is_lost() || state_.is_removed()) return;
+  backend_.release_old_states();
+}
+
+}  // namespace framefs::fs

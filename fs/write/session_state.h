@@ -1,0 +1,68 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "fs/core/guarded.h"
+#include "fs/write/chunk_overlay.h"
+#include "fs/write/frame_backend.h"
+#include "fs/write/shared_ownership.h"
+
+namespace framefs::fs {
+
+// Whether the frame of a write session can still be committed, whether it has to be, and whether
+// this process owns it.
+//
+// Invariant: once a loss of the frame is noted, the overlay holds no bytes that wait for a commit,
+// and the frame is owned only as long as a Change lives.
+//
+// Threads: any number.  Lifetime: backend and overlay outlive it.
+class SessionState final : private SharedOwnership::Frame {
+ public:
+  SessionState(FrameBackend& backend, Shared<ChunkOverlay>& overlay,
+               std::unique_ptr<FrameOwnership> ownership)
+      : backend_(backend), overlay_(overlay), ownership_(*this, std::move(ownership)) {}
+
+  [[nodiscard]] SharedOwnership& ownership() noexcept { return ownership_; }
+  [[nodiscard]] const SharedOwnership& ownership() const noexcept { return ownership_; }
+
+  // Whether there are changes that are neither committed nor part of the commit under way.
+  [[nodiscard]] bool is_changed() const;
+  // The same, and true also while a commit of all changes is under way.
+  [[nodiscard]] bool has_uncommitted() const;
+  // See FrameBackend::is_lost().
+  [[nodiscard]] bool is_lost() const noexcept { return backend_.is_lost(); }
+  [[nodiscard]] bool is_superseded() const override { return is_lost() && !has_uncommitted(); }
+
+  // Whether the frame is still the one that the session has opened or committed.  Notes a loss.
+  // Errors: EIO for a change; system.  A removed frame has no errors.
+  Status check() override;
+  // Notes the loss of the frame if there was one.  Returns `status`.  To be called after each
+  // failure that may be a loss.
+  Status note_lost(Status status);
+  // To be called with the counter of the frame's lock file, by a thread that has locked it.  If
+  // another program has changed the frame since, the frame is lost.
+  void note_counter(std::uint64_t counter);
+
+  // Whether the files of the frame were removed: nothing is stored any more.
+  [[nodiscard]] bool is_removed() const noexcept { return is_removed_; }
+  // To be called by the holder of the commit lock.
+  void set_removed() noexcept { is_removed_ = true; }
+
+ private:
+  [[nodiscard]] Status check_usable() const override { return backend_.check_usable(); }
+  void give_up() noexcept override { backend_.give_up(); }
+  [[nodiscard]] bool needs_owner() const override {
+    return !is_lost() && !is_removed() && has_uncommitted();
+  }
+
+  // Constant after construction.
+  FrameBackend& backend_;
+  Shared<ChunkOverlay>& overlay_;
+  // Self-synchronised.
+  std::atomic<bool> is_removed_{false};
+  SharedOwnership ownership_;
+};
+
+}  // namespace framefs::fs
