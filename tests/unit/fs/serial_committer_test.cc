@@ -1,0 +1,117 @@
+#include "fs/write/serial_committer.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <thread>
+#include <utility>
+
+#include "tests/support/catch.h"
+#include "tests/support/sample_data.h"
+#include "tests/support/temp_directory.h"
+#include "tests/support/threads.h"
+#include "tests/unit/fs/forwarding_backend.h"
+#include "tests/unit/fs/write_mount.h"
+#include "tests/unit/fs/written_file.h"
+
+namespace framefs::fs {
+namespace {
+
+using test::frame_params;
+using test::noise;
+using test::read_stored;
+using test::write_at;
+using test::WriteMount;
+using test::WrittenFile;
+
+// Calls on_store() before each chunk that is stored.
+class WatchedStores final : public test::ForwardingBackend {
+ public:
+  WatchedStores(std::unique_ptr<FrameBackend> backend, std::function<void()> on_store)
+      : ForwardingBackend(std::move(backend)), on_store_(std::move(on_store)) {}
+  Result<std::int64_t> write_chunk(std::span<const std::byte> chunk) override {
+    on_store_();
+    return ForwardingBackend::write_chunk(chunk);
+  }
+
+ private:
+  const std::function<void()> on_store_;
+};
+
+}  // namespace
+
+// The first commit has begun and waits for a sync that it shares with other frames.
+TEST_CASE("serial_committer: a commit does not wait for a sync that another commit shares",
+          "[fs][serial_committer][race]") {
+  const bool sparse = GENERATE(false, true);
+  CAPTURE(sparse);
+  const test::TempDirectory folder;
+  const auto path = folder.path() / "x.b2frame";
+  WriteMount mount;
+  mount.create(path, frame_params(codec::CodecId::lz4, 1, 4096), sparse);
+  const auto session = mount.open(path);
+  const auto first = noise(10'000, 1);
+  write_at(*session, 0, first);
+  const auto begun = session->begin_commit();
+  REQUIRE(begun);
+  REQUIRE(*begun);
+  CHECK(read_stored(path).empty());
+  auto plain = test::Bytes(first.begin(), first.end());
+  const auto second = noise(100, 2);
+  write_at(*session, 50, second);
+  std::ranges::copy(second, plain.begin() + 50);
+  bool is_committed = false;
+  test::finish_in_time("commit", [&] { is_committed = session->commit(true).has_value(); });
+  CHECK(is_committed);
+  CHECK(read_stored(path) == plain);
+  // The sync of the first commit comes too late, and its failure is not that of this frame.
+  CHECK(session->finish_commit(**begun, system_error_of(EIO, "syncfs")));
+  CHECK_FALSE(session->is_lost());
+  REQUIRE(session->truncate(200));
+  const auto again = session->begin_commit();
+  REQUIRE(again);
+  REQUIRE(*again);
+  bool is_truncated = false;
+  test::finish_in_time("truncate", [&] { is_truncated = session->truncate(100).has_value(); });
+  CHECK(is_truncated);
+  CHECK(read_stored(path).size() == 200);
+  REQUIRE(session->finish_commit(**again, {}));
+  REQUIRE(session->commit(false));
+  plain.resize(100);
+  CHECK(read_stored(path) == plain);
+}
+
+// The writer is as fast as the flush: there is always one more complete chunk.
+TEST_CASE("serial_committer: a commit gets its turn between the parts of a flush",
+          "[fs][serial_committer][race]") {
+  constexpr std::uint64_t kChunk = 4096;
+  FrameWriteSession* writer = nullptr;  // set before the first store
+  std::atomic<bool> is_writing{true};
+  std::atomic<std::uint64_t> next{2};
+  const auto chunk = noise(kChunk, 1);
+  const auto write_more = [&] {
+    const FrameWriteSession::Piece piece{kChunk * next++, chunk};
+    if (is_writing) static_cast<void>(writer->write(std::span(&piece, 1)));
+  };
+  const WrittenFile file(kChunk, false, [&](FrameWriteSession::Opening& opening) {
+    opening.backend = std::make_unique<WatchedStores>(std::move(opening.backend), write_more);
+  });
+  const auto& [folder, path, mount, session] = file;
+  writer = session.get();
+  write_at(*session, 0, chunk);
+  write_at(*session, kChunk, chunk);
+  std::thread flusher([&] { static_cast<void>(session->flush(ChunkOverlay::Which::full)); });
+  CHECK(test::comes_true([&] { return next > 10; }));
+  bool is_committed = false;
+  test::finish_in_time("commit", [&] { is_committed = session->commit(false).has_value(); });
+  is_writing = false;
+  flusher.join();
+  CHECK(is_committed);
+  CHECK(read_stored(path).size() >= 2 * kChunk);
+}
+
+}  // namespace framefs::fs
