@@ -11,13 +11,6 @@
 #include "codec/core/work_budget.h"
 #include "fs/core/thread_annotations.h"
 
-#ifdef FRAMEFS_TSAN
-// The library clears its own memory through the sanitizer's memset(). The sanitizer then reports a
-// race between threads that used that memory one after the other.
-extern "C" const char* __tsan_default_suppressions();  // NOLINT: the sanitizer's own name
-const char* __tsan_default_suppressions() { return "called_from_lib:libtbb.so"; }  // NOLINT
-#endif
-
 namespace framefs::fs {
 
 struct WorkerPool::Arena {
