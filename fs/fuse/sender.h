@@ -21,7 +21,7 @@ fuse_entry_param entry_param(const fs::NodeEntry& entry, const MountType& mount)
   param.ino = entry.id;
   param.attr = shown(mount, entry.stat);
   param.attr_timeout = mount.attr_timeout_s;
-  param.entry_timeout = mount.attr_timeout_s;
+  param.entry_timeout = entry.is_listed ? mount.attr_timeout_s : 0;
   return param;
 }
 

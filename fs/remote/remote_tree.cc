@@ -182,7 +182,9 @@ Result<NodeEntry> RemoteTree::lookup(NodeId parent, const std::string& name) {
   FRAMEFS_TRY(const auto node, nodes_.find(parent));
   FRAMEFS_TRY(const auto folder, open_folder(*node));
   FRAMEFS_TRY(const auto found, names_.find(*folder, name));
-  return enter(node, found.source_name, found.shown_as, found.entry);
+  auto entry = enter(node, found.source_name, found.shown_as, found.entry);
+  entry.is_listed = found.is_listed;
+  return entry;
 }
 
 Result<NodeEntry> RemoteTree::lookup(const OpenFolder& directory, const DirectoryEntry& entry) {

@@ -182,6 +182,11 @@ Result<NameMap::Found> NameMap::find(const Folder& folder, const std::string& sh
     const auto names = names_in(folder, source, entry->summary);
     const auto shown = std::ranges::find(names, shown_name, &ShownName::name);
     if (shown != names.end()) return Found{source, shown->shown_as, std::move(*entry)};
+    // No other entry can be shown under the name of an entry.
+    if (source == shown_name) {
+      const auto shown_as = full_names(source, entry->summary, arrays_).front().shown_as;
+      return Found{source, shown_as, std::move(*entry), false};
+    }
   }
   return system_error_of(ENOENT, "lookup");
 }

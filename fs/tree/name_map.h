@@ -34,8 +34,10 @@ class NameMap {
     std::string source_name;
     ShownAs shown_as = ShownAs::itself;
     SourceEntry entry;
+    bool is_listed = true;  // false: the frame is listed under a shorter name
   };
-  // The entry that is shown as `shown_name`.  Errors: system; ENOENT if there is none.
+  // The entry that is shown as `shown_name`, or the frame that has this full name in SOURCE: links
+  // in SOURCE lead to full names.  Errors: system; ENOENT if there is none.
   Result<Found> find(const Folder& folder, const std::string& shown_name) const;
 
   // An entry that is to get a name.

@@ -28,7 +28,7 @@ struct Caller {
 // Creates, links, renames and removes entries.
 // Errors of all members: system; EROFS in a read-only mount or in a container; EPERM for a name
 //   that SOURCE would show differently, such as "x.b2frame" for a file that must be shown under
-//   that name.
+//   that name, and for changes of a name that is not listed (NameMap::Found).
 // Threads: any number.
 class Namespace {
  public:
@@ -91,6 +91,7 @@ class Namespace {
   [[nodiscard]] Result<std::optional<NameMap::Found>> find_in(const Folder& folder,
                                                               const std::string& name) const;
   [[nodiscard]] Status check_new_name(const std::string& name, ShownAs shown_as) const;
+  [[nodiscard]] Status check_listed(const std::string& name, const NameMap::Found& found) const;
 
   // namespace_create.cc
   Result<NodeEntry> enter_new(const Parent& parent, const std::string& source_name,

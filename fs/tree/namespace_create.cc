@@ -47,6 +47,17 @@ Status Namespace::check_new_name(const std::string& name, ShownAs shown_as) cons
   return {};
 }
 
+// Refuses to change the full name of a frame that is listed under a shorter one.  The full name
+// exists only for links in SOURCE that lead to it.
+Status Namespace::check_listed(const std::string& name, const NameMap::Found& found) const {
+  if (found.is_listed) return {};
+  auto refused = system_error_of(
+      EPERM,
+      "a frame cannot be renamed, replaced or removed by its full name; use the listed name");
+  parts_.log.failure(name, refused.error());
+  return refused;
+}
+
 Result<Namespace::Parent> Namespace::open_parent(NodeId id) {
   Parent parent;
   FRAMEFS_TRY(parent.node, parts_.tree.find(id));

@@ -80,6 +80,7 @@ Status Namespace::remove_member(const Member& member) {
 Status Namespace::remove_file(NodeId parent, const std::string& name) {
   FRAMEFS_TRY(const auto in, open_parent(parent));
   FRAMEFS_TRY(auto found, parts_.names.find(*in.folder, name));
+  FRAMEFS_CHECK(check_listed(name, found));
   if (is_shown_directory(found)) return system_error_of(EISDIR, "unlink");
   return remove_member({in, std::move(found)});
 }
@@ -141,6 +142,7 @@ Status Namespace::rename(NodeId parent, const std::string& name, NodeId new_pare
   FRAMEFS_TRY(const auto from, open_parent(parent));
   FRAMEFS_TRY(const auto to, open_parent(new_parent));
   FRAMEFS_TRY(auto found, parts_.names.find(*from.folder, name));
+  FRAMEFS_CHECK(check_listed(name, found));
   const Member moved{from, std::move(found)};
   FRAMEFS_TRY(auto there, find_in(*to.folder, new_name));
   if (!there) {
@@ -150,6 +152,7 @@ Status Namespace::rename(NodeId parent, const std::string& name, NodeId new_pare
     return rename_source(moved, to, source_name, RENAME_NOREPLACE);
   }
   if ((flags & RENAME_NOREPLACE) != 0) return system_error_of(EEXIST, "rename");
+  FRAMEFS_CHECK(check_listed(new_name, *there));
   if (file_key(moved.found.entry) == file_key(there->entry)) return {};  // two names of one file
   const Member target{to, std::move(*there)};
   if ((flags & RENAME_EXCHANGE) != 0) return exchange(moved, name, target, new_name);

@@ -140,7 +140,10 @@ Result<NodeEntry> SourceTree::lookup(NodeId parent, const std::string& name) {
   FRAMEFS_TRY(const auto node, find(parent));
   FRAMEFS_TRY(const auto folder, open_folder(*node));
   FRAMEFS_TRY(const auto located, locate(*node, *folder, name));
-  return enter(node, located.found.source_name, located.found.shown_as, located.seen);
+  const auto& found = located.found;
+  auto entry = enter(node, found.source_name, found.shown_as, located.seen);
+  entry.is_listed = found.is_listed;
+  return entry;
 }
 
 Result<NodeEntry> SourceTree::lookup(const OpenFolder& directory, const DirectoryEntry& entry) {

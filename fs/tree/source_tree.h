@@ -24,6 +24,9 @@ namespace framefs::fs {
 struct NodeEntry {
   NodeId id = 0;
   struct stat stat{};
+  // False for a full name that is found but not listed.  The kernel must not keep such a name,
+  // because it does not learn that the name goes when the entry loses the listed one.
+  bool is_listed = true;
 };
 
 // The readers' part of the mounted tree: names, attributes, directories.

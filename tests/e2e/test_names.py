@@ -44,8 +44,7 @@ class Names(MountCase):
                 self.assertEqual(mount.path(name).read_bytes(), FRAME_DATA, name)
             for name in ("f.B2FRAME", "frame-without-suffix"):
                 self.assertEqual(mount.path(name).read_bytes(), (self.source / name).read_bytes(), name)
-            # The full name is not shown as well.
-            for name in ("a.b2frame", "b.b2f", "e", "e.b2frame.b2frame", "nothing"):
+            for name in ("e", "a.b2", "a.b2frame.b2frame", "nothing"):
                 self.assertFalse(os.path.lexists(mount.path(name)), name)
 
     def test_only_a_suffix_is_no_name(self):
@@ -165,6 +164,29 @@ class Names(MountCase):
         with self.mount() as mount:
             self.assertIn("alias.b2frame", listing(mount.path()))
             self.assertEqual(os.readlink(mount.path("alias.b2frame")), "real.b2frame")
+
+    def test_links_lead_to_frames_by_their_full_names(self):
+        self.frame("run42.csv.b2frame")
+        self.frame("run43.csv.b2f", FRAME_DATA * 2)
+        (self.source / "folder").mkdir()
+        (self.source / "latest").symlink_to("run42.csv.b2frame")
+        (self.source / "folder" / "up").symlink_to("../latest")
+        (self.source / "wrong").symlink_to("run42.csv.b2f")
+        with self.mount("--attr-timeout", "3600") as mount:
+            self.assertEqual(listing(mount.path()), ["folder", "latest", "run42.csv", "run43.csv", "wrong"])
+            self.assertEqual(os.readlink(mount.path("latest")), "run42.csv.b2frame")
+            for path in (mount.path("latest"), mount.path("folder/up"), mount.path("run42.csv.b2frame")):
+                self.assertEqual(path.read_bytes(), FRAME_DATA, path)
+                self.assertTrue(path.samefile(mount.path("run42.csv")), path)
+            self.assertFalse(mount.path("wrong").exists())
+            # A link in the mount may be changed to lead to another frame.
+            os.unlink(mount.path("latest"))
+            os.symlink("run43.csv.b2f", mount.path("latest"))
+            self.assertEqual(mount.path("latest").read_bytes(), FRAME_DATA * 2)
+            # The kernel does not keep a full name beyond its frame, however long it keeps others.
+            os.unlink(mount.path("run43.csv"))
+            self.assertFalse(mount.path("latest").exists())
+            self.assertEqual(listing(mount.path()), ["folder", "latest", "run42.csv", "wrong"])
 
     def test_deep_folders(self):
         path = self.source

@@ -458,6 +458,37 @@ class Namespace(MountCase):
             os.mkdir(mount.path(".b2frame"))  # a name may consist of just a suffix
             self.assertEqual(listing(mount.path()), [".b2frame", "f", "p"])
 
+    def test_the_full_name_of_a_frame_is_no_name_to_change(self):
+        self.frame("x")
+        self.plain("p")
+        before = listing(self.source)
+        with self.mount() as mount:
+            full, other = mount.path("x.b2frame"), mount.path("p")
+            refused = {
+                "unlink": (errno.EPERM, lambda: os.unlink(full)),
+                "rename": (errno.EPERM, lambda: os.rename(full, mount.path("y"))),
+                "rename over it": (errno.EPERM, lambda: os.rename(other, full)),
+                "rmdir": (errno.ENOTDIR, lambda: os.rmdir(full)),
+                "create": (errno.EEXIST, lambda: os.open(full, os.O_CREAT | os.O_EXCL | os.O_WRONLY)),
+                "mkdir": (errno.EEXIST, lambda: os.mkdir(full)),
+                "symlink": (errno.EEXIST, lambda: os.symlink("p", full)),
+                "link": (errno.EEXIST, lambda: os.link(other, full)),
+            }
+            for what, (error, attempt) in refused.items():
+                with self.subTest(what):
+                    with self.assertRaises(OSError) as caught:
+                        attempt()
+                    self.assertEqual(caught.exception.errno, error)
+            self.assertRegex(mount.messages(), r"x\.b2frame: .* use the listed name")
+            os.rename(mount.path("x"), full)  # two names of one file: nothing happens
+            self.assertEqual(listing(mount.path()), ["p", "x"])
+            self.assertEqual(listing(self.source), before)
+            # Programs write to the file behind a link, so the file can be opened for writing.
+            full.write_bytes(b"written by the full name")
+            self.assertEqual(mount.path("x").read_bytes(), b"written by the full name")
+            os.rename(mount.path("x"), mount.path("y"))
+            self.assertFalse(full.exists())
+
     def test_a_frame_under_its_full_name(self):
         self.frame("x")
         (self.source / "x").write_bytes(PLAIN_DATA)

@@ -42,7 +42,11 @@ TEST_CASE("filesystem: files are looked up by their shown names", "[fs][filesyst
   CHECK(mount.lookup("y", sub.id).stat.st_size == 700);
   CHECK(mount.read_all("x") == test::noise(2500, 1));
 
-  CHECK(mount.lookup_error("x.b2frame") == ENOENT);
+  const auto full = mount.lookup("x.b2frame");
+  CHECK(full.id == frame.id);
+  CHECK_FALSE(full.is_listed);
+  CHECK(frame.is_listed);
+  CHECK(mount.lookup_error("x.b2") == ENOENT);
   CHECK(mount.lookup_error("absent") == ENOENT);
   CHECK(mount.lookup_error("x", text.id) == ENOTDIR);
   CHECK(mount.lookup_error("x", 12345) == ESTALE);

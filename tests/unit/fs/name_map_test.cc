@@ -224,8 +224,10 @@ TEST_CASE("name_map: names as long as names can be", "[fs][name_map][unit]") {
   for (const auto& [name, shown] : expected) {
     CHECK(found(tree.directory, folder, name) == shown);
   }
-  for (const auto& absent : {longest_frame, std::string(248, 'x'), std::string(253, 'x'),
-                             std::string(255, 'x'), std::string(251, 'x') + ".npy"}) {
+  CHECK(found(tree.directory, folder, longest_frame, false) ==
+        Shown{longest_frame, ShownAs::frame});
+  for (const auto& absent : {std::string(248, 'x'), std::string(253, 'x'), std::string(255, 'x'),
+                             std::string(251, 'x') + ".npy"}) {
     CAPTURE(absent.size());
     CHECK(found(tree.directory, folder, absent).source.empty());
   }
@@ -310,7 +312,7 @@ TEST_CASE("name_map: names follow the current content of the folder", "[fs][name
   CHECK(found(tree.directory, folder, "x") == as_itself("x"));
   REQUIRE(stdfs::remove(source.path() / "x"));
   CHECK(found(tree.directory, folder, "x") == as_frame("x.b2"));
-  CHECK(found(tree.directory, folder, "x.b2") == Shown{});
+  CHECK(found(tree.directory, folder, "x.b2", false) == as_frame("x.b2"));
   REQUIRE(stdfs::remove(source.path() / "x.b2"));
   CHECK(found(tree.directory, folder, "x") == Shown{});
   CHECK(listed(tree.directory, folder).empty());
