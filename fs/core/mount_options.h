@@ -83,6 +83,7 @@ struct MountOptions {
   std::uint64_t cache_bytes = 256u << 20;  // limit of decoded blocks, including those in flight
   unsigned threads = 0;                    // number of decoding threads; 0: one for each CPU
   unsigned attr_timeout_ms = 1000;         // how long the kernel caches names and attributes
+  unsigned idle_ms = 0;                    // unmount after this time without use; 0: never
   bool list_info = false;                  // list the attributes that describe a frame
   std::optional<unsigned> uid;             // the owner that all files show; empty: their own
   std::optional<unsigned> gid;             // the group that all files show; empty: their own

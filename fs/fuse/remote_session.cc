@@ -51,7 +51,11 @@ Status serve_remote_mount(const fs::MountOptions& options, const net::AwsEnviron
     mount.session = session;
     const auto announcer = start_announcer(options, dog, log, on_ready);
     signals.start();
+    auto idle = unmount_when_idle(options, dog, log,
+                                  {.requests = [&mount] { return mount.counters.requests(); },
+                                   .has_written_data = [] { return false; }});
     const auto served = RequestLoop(session, kMaxServing).run();
+    idle.reset();
     signals.stop();
     // Must come before the announcer is joined, because the announcer may wait for an answer that
     // will not come.

@@ -49,6 +49,12 @@ void RequestCounters::note(const char* operation, std::chrono::nanoseconds took,
   errors_[i].add();
 }
 
+std::uint64_t RequestCounters::requests() const noexcept {
+  std::uint64_t sum = 0;
+  for (const auto& latency : latencies_) sum += latency.count();
+  return sum;
+}
+
 std::string stats_json(const RequestCounters& requests, fs::Filesystem& filesystem,
                        const fs::MountOptions& options) {
   const std::chrono::duration<double> uptime = std::chrono::steady_clock::now() - requests.begin_;

@@ -20,6 +20,8 @@ class RequestCounters {
                                                              "other"};
   // `error` is the errno of the answer, 0 for success.
   void note(const char* operation, std::chrono::nanoseconds took, int error) noexcept;
+  // The number of requests so far.
+  [[nodiscard]] std::uint64_t requests() const noexcept;
   void note_read(std::uint64_t bytes) noexcept { read_bytes_.add(bytes); }
   void note_written(std::uint64_t bytes) noexcept { written_bytes_.add(bytes); }
 

@@ -111,7 +111,12 @@ Status serve(Mount& mount, const fs::MountOptions& options,
     fuse_lowlevel_notify_inval_inode(session, node, static_cast<off_t>(offset), 0);
   });
   start_page_pusher(mount);
+  auto idle = unmount_when_idle(
+      options, watchdog, mount.log,
+      {.requests = [&mount] { return mount.counters.requests(); },
+       .has_written_data = [&mount] { return mount.filesystem.has_write_sessions(); }});
   const auto served = RequestLoop(session).run();
+  idle.reset();
   mount.stale_pages.settle();
   mount.filesystem.pages().settle();
   // Must come before the announcer is joined, because the announcer may wait for an answer that

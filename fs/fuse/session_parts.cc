@@ -3,8 +3,11 @@
 #include <poll.h>
 
 #include <cerrno>
+#include <chrono>
 #include <memory>
 #include <utility>
+
+#include <fmt/core.h>
 
 #include "fs/core/background_thread.h"
 #include "fs/core/error_map.h"
@@ -104,6 +107,25 @@ std::jthread start_announcer(const fs::MountOptions& options, const Watchdog* wa
     raise_kernel_readahead(options.mountpoint, watchdog, log);
     on_ready();
   });
+}
+
+std::unique_ptr<IdleUnmount> unmount_when_idle(const fs::MountOptions& options,
+                                               const Watchdog* watchdog, fs::Log& log,
+                                               MountUse use) {
+  if (options.idle_ms == 0) return nullptr;
+  if (watchdog == nullptr) {
+    log.warn("the mount does not end when it is idle, because it has no watchdog");
+    return nullptr;
+  }
+  const std::chrono::milliseconds time(options.idle_ms);
+  const auto unmount = [watchdog, time, &log] {
+    if (!watchdog->unmount_if_unused()) return false;
+    log.info(fmt::format("unmounted after {} s without use",
+                         std::chrono::duration<double>(time).count()));
+    return true;
+  };
+  return std::make_unique<IdleUnmount>(
+      time, IdleUnmount::Mount{std::move(use.requests), std::move(use.has_written_data), unmount});
 }
 
 }  // namespace framefs::fuse

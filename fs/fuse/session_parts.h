@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 
@@ -9,6 +11,7 @@
 #include "fs/core/file.h"
 #include "fs/core/log.h"
 #include "fs/core/mount_options.h"
+#include "fs/fuse/idle_unmount.h"
 #include "fs/fuse/watchdog.h"
 
 namespace framefs::fuse {
@@ -48,5 +51,16 @@ void limit_background(fuse_conn_info& connection, unsigned limit);
 // Calls `on_ready` as soon as the mount answers requests.
 std::jthread start_announcer(const fs::MountOptions& options, const Watchdog* watchdog,
                              fs::Log& log, const std::function<void()>& on_ready);
+
+// The use of a mount, for MountOptions::idle_ms.
+struct MountUse {
+  std::function<std::uint64_t()> requests;  // their number so far
+  std::function<bool()> has_written_data;
+};
+// Unmounts as soon as the mount was not in use for the time of the option. Returns null without
+// that option. Lifetime: all arguments outlive the result.
+std::unique_ptr<IdleUnmount> unmount_when_idle(const fs::MountOptions& options,
+                                               const Watchdog* watchdog, fs::Log& log,
+                                               MountUse use);
 
 }  // namespace framefs::fuse

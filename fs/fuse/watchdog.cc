@@ -12,7 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -24,6 +23,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -35,6 +35,7 @@ enum class Watchdog::Word : char {
   mount_number = 'M',
   readahead = 'R',
   unmount = 'U',
+  unmount_if_unused = 'I',
   log_path = 'L',
   open_log = 'O',
 };
@@ -194,10 +195,12 @@ State state_of(int top, const Message& message) {
   return errno == ECONNABORTED ? State::dying : State::something_else;
 }
 
-bool run_fusermount(const std::string& mountpoint) {
-  std::array<std::string, 5> words = {"fusermount3", "-u", "-z", "--", mountpoint};
-  std::array<char*, words.size() + 1> arguments{};
-  std::ranges::transform(words, arguments.begin(), [](std::string& word) { return word.data(); });
+bool run_fusermount(const std::string& mountpoint, bool lazy) {
+  std::vector<std::string> words = {"fusermount3", "-u", "--", mountpoint};
+  if (lazy) words.insert(words.begin() + 1, "-z");
+  std::vector<char*> arguments;
+  for (auto& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
   pid_t child = 0;
   if (::posix_spawnp(&child, words[0].c_str(), nullptr, nullptr, arguments.data(), environ) != 0) {
     return false;
@@ -212,7 +215,7 @@ bool run_fusermount(const std::string& mountpoint) {
 // theirs.
 bool unmount(int top, const std::string& mountpoint) {
   const auto path = fmt::format("/proc/self/fd/{}", top);
-  return ::umount2(path.c_str(), MNT_DETACH) == 0 || run_fusermount(mountpoint);
+  return ::umount2(path.c_str(), MNT_DETACH) == 0 || run_fusermount(mountpoint, true);
 }
 
 void clear(const Message& message) {
@@ -231,6 +234,15 @@ bool unmount_for_daemon(const Message& message, bool is_connected) {
   if (!top || !message.mount || mount_number(top.get()) != message.mount) return false;
   if (!is_connected && state_of(top.get(), message) == State::something_else) return false;
   return unmount(top.get(), message.mountpoint);
+}
+
+// Unmounts by the path, because a descriptor of the mount would keep it busy.
+bool unmount_if_unused(const Message& message) {
+  const bool is_on_top =
+      message.mount && mount_number(open_path(message.mountpoint.c_str()).get()) == message.mount;
+  if (!is_on_top) return false;
+  if (::umount2(message.mountpoint.c_str(), UMOUNT_NOFOLLOW) == 0) return true;
+  return errno == EPERM && run_fusermount(message.mountpoint, false);
 }
 
 // Sends a descriptor of the log file, or an answer without a descriptor.
@@ -286,6 +298,9 @@ Message serve_daemon(int socket) {
         continue;
       case Word::unmount:
         answer_daemon(socket, unmount_for_daemon(message, text == kConnected));
+        continue;
+      case Word::unmount_if_unused:
+        answer_daemon(socket, unmount_if_unused(message));
         continue;
     }
   }
@@ -362,6 +377,8 @@ Result<fs::UniqueFd> Watchdog::open_log() const {
 bool Watchdog::unmount(bool is_connected) const {
   return ask(Word::unmount, is_connected ? kConnected : "");
 }
+
+bool Watchdog::unmount_if_unused() const { return ask(Word::unmount_if_unused, ""); }
 
 Watchdog::~Watchdog() {
   if (pid_ < 0) return;

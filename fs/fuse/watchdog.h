@@ -38,6 +38,9 @@ class Watchdog {
   // `is_connected`: whether the kernel still sends requests. If not, the mount may already be gone,
   // and another mount may have its place and its number; then only a dead mount is unmounted.
   [[nodiscard]] bool unmount(bool is_connected) const;
+  // Unmounts as umount(8) does. False if that failed, because a file is open in the mount or a
+  // process works there, or if the mount no longer exists.
+  [[nodiscard]] bool unmount_if_unused() const;
 
   Watchdog(Watchdog&& other) noexcept
       : pid_(std::exchange(other.pid_, -1)), channel_(std::move(other.channel_)) {}

@@ -54,6 +54,8 @@ class Filesystem {
 
   // Whether a session writes the node's frame.
   [[nodiscard]] bool is_being_written(NodeId id) const;
+  // Whether any frame is being written, or has written data that is not stored.
+  [[nodiscard]] bool has_write_sessions() const noexcept { return !sessions_.is_empty(); }
 
  private:
   Filesystem(const MountOptions& options, Log& log, MountRoot found, SourceProbe::Watcher watcher);

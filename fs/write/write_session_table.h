@@ -49,6 +49,8 @@ class WriteSessionTable {
   using Session = std::shared_ptr<FrameWriteSession>;
   // Null if the file is not being written.
   [[nodiscard]] Session find(const FileKey& key) const { return look(key).session; }
+  // Whether no file is being written.
+  [[nodiscard]] bool is_empty() const noexcept { return count_.load() == 0; }
   // Runs body(session), with null if the file is not being written.  Runs it again if a session of
   // the file has begun or ended meanwhile.  Hence all that the body finds in SOURCE and all that it
   // takes from the session belong to one moment.  Every size, time and state that the daemon

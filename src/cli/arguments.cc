@@ -10,6 +10,7 @@
 
 #include "src/cli/exit_codes.h"
 #include "src/cli/size_text.h"
+#include "src/cli/time_text.h"
 
 namespace framefs {
 namespace {
@@ -123,15 +124,16 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
 }
 
 CLI::Validator seconds_up_to(double most) {
-  const auto check = [most](std::string& text) {
-    double seconds = 0;
-    const char* const end = text.data() + text.size();
-    const auto number = std::from_chars(text.data(), end, seconds);
-    const bool is_number = number.ec == std::errc() && number.ptr == end;
-    if (is_number && seconds >= 0 && seconds <= most) return std::string();
-    return fmt::format("\"{}\" is not a number of seconds from 0 to {}", text, most);
+  const auto convert = [most](std::string& text) {
+    const auto seconds = parse_seconds(text);
+    if (!seconds || *seconds < 0 || *seconds > most) {
+      return fmt::format("\"{}\" is not a time such as 90, 0.5 or 10m, from 0 to {} seconds", text,
+                         most);
+    }
+    text = fmt::format("{}", *seconds);
+    return std::string();
   };
-  return CLI::Validator(check, "", "SECONDS");
+  return CLI::Validator(convert, "", "SECONDS");
 }
 
 CLI::Validator one_of(std::vector<std::string> words) {

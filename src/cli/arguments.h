@@ -65,9 +65,12 @@ struct CommandLine {
 // conversion accepts "-1", "M" and values above 64 bits.
 CLI::Validator size_text();
 
-// Validators for options that take a whole number, or a number of seconds, in a range.  CLI11's own
-// range check accepts "nan".
+// A validator for options that take a whole number in a range.  CLI11's own range check accepts
+// "nan".
 CLI::Validator whole_number(std::uint64_t least, std::uint64_t most);
+
+// A validator for options that take a time of 0 to `most` seconds, with the rules of
+// parse_seconds().  It converts the text to a number of seconds.
 CLI::Validator seconds_up_to(double most);
 
 // A validator for options with a fixed set of words.

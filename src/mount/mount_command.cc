@@ -59,6 +59,7 @@ constexpr std::array<std::pair<std::string_view, fs::ArrayViews>, 3> kArrayViews
 struct Given {
   double attr_timeout_s = 1;
   double commit_interval_s = 5;
+  double idle_s = 0;
   std::vector<std::string> rules;
 };
 
@@ -90,7 +91,7 @@ void add_write_options(CLI::App& app, MountCommand& command, Given& given) {
       ->default_str("256M");
   app.add_option("--commit-interval", given.commit_interval_s,
                  "How long written data may stay in memory only")
-      ->check(seconds_up_to(3600))
+      ->transform(seconds_up_to(3600))
       ->option_text("SECONDS")
       ->default_str("5");
 }
@@ -106,7 +107,7 @@ void add_view_options(CLI::App& app, MountCommand& command, Given& given) {
       ->option_text("SIZE");
   app.add_option("--attr-timeout", given.attr_timeout_s,
                  "How long the kernel trusts names and attributes")
-      ->check(seconds_up_to(86400))
+      ->transform(seconds_up_to(86400))
       ->option_text("SECONDS")
       ->default_str("1");
 }
@@ -184,6 +185,12 @@ void add_options(CLI::App& app, MountCommand& command, Given& given) {
       ->option_text("N")
       ->default_str("0");
   add_write_options(app, command, given);
+  constexpr double kMaxIdle = 30 * 86400.0;
+  app.add_option("--idle", given.idle_s,
+                 "Unmount after this time without use, such as 10m; 0: never")
+      ->transform(seconds_up_to(kMaxIdle))
+      ->option_text("TIME")
+      ->default_str("0");
   app.add_flag("--nonempty", command.allow_nonempty,
                "Mount on a directory with files, which the mount hides");
   app.add_flag("--replace-stale", command.replace_stale,
@@ -252,6 +259,7 @@ ParsedMountCommand parse_mount_command(const std::vector<std::string>& arguments
   command.is_mount_helper = is_helper;
   command.foreground = command.foreground || command.mount.debug;
   command.mount.attr_timeout_ms = milliseconds(given.attr_timeout_s);
+  command.mount.idle_ms = milliseconds(given.idle_s);
   command.mount.write.commit_interval_ms = milliseconds(given.commit_interval_s);
   auto& write = command.mount.write;
   for (const auto& text : given.rules) {

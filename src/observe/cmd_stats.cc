@@ -36,7 +36,7 @@ void add_options(CLI::App& app, StatsCommand& command) {
       ->excludes(json);
   app.add_option("--watch", command.watch_s,
                  "Print again after each interval of this length, until interrupted")
-      ->check(seconds_up_to(86400))
+      ->transform(seconds_up_to(86400))
       ->option_text("SECONDS");
 }
 

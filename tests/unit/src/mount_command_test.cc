@@ -199,11 +199,19 @@ TEST_CASE("cli: the attribute timeout is taken to the nearest millisecond", "[sr
     const char* text;
     unsigned ms;
   };
-  for (const auto& row : {Row{"0", 0}, Row{"1", 1000}, Row{"0.5", 500}, Row{"0.001", 1},
-                          Row{"1.001", 1001}, Row{"0.29", 290}, Row{"86400", 86'400'000}}) {
+  for (const auto& row :
+       {Row{"0", 0}, Row{"1", 1000}, Row{"0.5", 500}, Row{"0.001", 1}, Row{"1.001", 1001},
+        Row{"0.29", 290}, Row{"86400", 86'400'000}, Row{"2m", 120'000}}) {
     CAPTURE(row.text);
     CHECK(command_of({"/s", "/m", "--attr-timeout", row.text}).mount.attr_timeout_ms == row.ms);
   }
+}
+
+TEST_CASE("cli: a mount ends by itself only if asked to", "[src][cli][unit]") {
+  CHECK(command_of({"/s", "/m"}).mount.idle_ms == 0);
+  CHECK(command_of({"/s", "/m", "--idle", "10m"}).mount.idle_ms == 600'000);
+  CHECK(command_of({"/s", "/m", "-o", "idle=30d"}).mount.idle_ms == 2'592'000'000);
+  check_refused({"/s", "/m", "--idle=31d"});
 }
 
 TEST_CASE("cli: -o takes the words of mount(8)", "[src][cli][unit]") {
