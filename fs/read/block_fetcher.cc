@@ -34,7 +34,13 @@ static_assert(kHotTouches <= FirstTouches::kMaxCount);
 constexpr std::uint64_t kMaxTouchOfBlock = 2;
 
 std::uint64_t block_bytes(const BlockRequest& request) {
+  if (request.group) return request.group->nbytes();
   return request.chunk->block_range(request.block).size;
+}
+
+codec::Result<ByteRange> stored_range(const BlockRequest& request) {
+  if (request.group) return request.group->stored();
+  return request.chunk->stored_range(request.block);
 }
 
 // The offset of the request's chunk in the source.
@@ -43,7 +49,7 @@ std::uint64_t chunk_offset(const BlockRequest& request) {
 }
 
 bool needs_first_block(const BlockRequest& request) {
-  return request.block.value != 0 && request.chunk->needs_first_block();
+  return !request.group && request.block.value != 0 && request.chunk->needs_first_block();
 }
 
 }  // namespace
@@ -52,9 +58,11 @@ struct BlockFetcher::Context {
   codec::BlockDecoder decoder;
   codec::Scratch stored;
   codec::Scratch plain;  // for fetch_part()
+  codec::Scratch apart;  // stored bytes of a group that are not next to the others
 
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept {
-    return decoder.memory_bytes() + stored.memory_bytes() + plain.memory_bytes();
+    return decoder.memory_bytes() + stored.memory_bytes() + plain.memory_bytes() +
+           apart.memory_bytes();
   }
 };
 
@@ -91,7 +99,7 @@ CacheKey BlockFetcher::key_of(const BlockRequest& request) {
   return {.content = request.content,
           .chunk = request.chunk_index.value,
           .block = static_cast<std::uint32_t>(request.block.value),
-          .kind = CacheKind::block};
+          .kind = request.group ? CacheKind::chunk_group : CacheKind::block};
 }
 
 std::uint64_t BlockFetcher::needed_bytes(std::span<const BlockRequest> requests) {
@@ -105,12 +113,16 @@ std::uint64_t BlockFetcher::needed_bytes(std::span<const BlockRequest> requests)
   return sum;
 }
 
-Status BlockFetcher::decode_job(Context& context, Job& job, std::span<const std::byte> stored) {
+Status BlockFetcher::decode_job(const codec::ByteSource& source, Context& context, Job& job,
+                                std::span<const std::byte> stored) {
   const auto& request = job.request;
   auto block = std::make_shared<Bytes>(buffers_, block_bytes(request));
   const auto first = job.first_block ? job.first_block->view() : std::span<const std::byte>{};
   auto decoded =
-      context.decoder.decode(*request.chunk, request.block, stored, block->writable(), first);
+      request.group
+          ? request.group->decode(source, stored, context.decoder, context.apart, block->writable())
+          : context.decoder.decode(*request.chunk, request.block, stored, block->writable(), first);
+  if (!decoded && request.group) return decoded;
   if (!decoded) {
     auto error = decoded.error();
     error.at += error.kind == codec::Errc::unsupported ? chunk_offset(request) : job.stored.offset;
@@ -143,7 +155,7 @@ void BlockFetcher::decode_run(const codec::ByteSource& source, Run run) {
     // If the run as a whole cannot be read, for example at the end of a truncated file, its first
     // blocks may still be whole.  Each block is then read alone.
     if (!whole) status = source.read_at(job->stored.offset, part);
-    if (status) status = decode_job(*context, *job, part);
+    if (status) status = decode_job(source, *context, *job, part);
     if (!status) {
       // Damaged blocks are not decoded in parts, in whatever order they are read.
       touches_.note(key_of(job->request));
@@ -223,7 +235,7 @@ auto BlockFetcher::first_blocks(const codec::ByteSource& source,
 void BlockFetcher::claim(Batch& batch, FirstBlocks& firsts) {
   for (std::size_t i = 0; i < batch.requests.size(); ++i) {
     const auto& request = batch.requests[i];
-    const auto stored = request.chunk->stored_range(request.block);
+    const auto stored = stored_range(request);
     if (!stored) {
       auto error = stored.error();
       error.at += chunk_offset(request);

@@ -12,6 +12,7 @@
 #include "codec/chunk/block_decoder.h"
 #include "codec/chunk/chunk.h"
 #include "codec/core/byte_source.h"
+#include "codec/frame/chunk_group.h"
 #include "fs/core/guarded.h"
 #include "fs/core/idle_pool.h"
 #include "fs/core/worker_pool.h"
@@ -22,12 +23,13 @@
 
 namespace framefs::fs {
 
-// One block that a read needs.
+// One block that a read needs; or a group of small chunks, which is fetched and kept like a block.
 struct BlockRequest {
-  std::shared_ptr<const codec::Chunk> chunk;
-  ChunkIndex chunk_index;
+  std::shared_ptr<const codec::Chunk> chunk;  // null for a group
+  ChunkIndex chunk_index;                     // of a group: its first chunk
   BlockIndex block;
   ContentId content;  // of the chunk
+  std::shared_ptr<const codec::ChunkGroup> group = nullptr;
 };
 
 // Provides decoded blocks.  A block comes from the cache, from another thread that is decoding it
@@ -72,6 +74,7 @@ class BlockFetcher {
     // page cache.  Not every later read of a part tells this again.
     bool is_hot = false;
   };
+  // `request` is for a block, not for a group.
   Part fetch_part(const codec::ByteSource& source, const BlockRequest& request, ByteRange within);
 
   // The key of a block in the cache.
@@ -101,7 +104,8 @@ class BlockFetcher {
   void decode_run(const codec::ByteSource& source, Run run);
   static std::size_t run_length(std::span<Job* const> jobs);
   [[nodiscard]] bool is_worth_a_part(const BlockRequest& request, ByteRange within);
-  Status decode_job(Context& context, Job& job, std::span<const std::byte> stored);
+  Status decode_job(const codec::ByteSource& source, Context& context, Job& job,
+                    std::span<const std::byte> stored);
 
   DecodeCache& cache_;
   BufferPool& buffers_;

@@ -23,7 +23,14 @@ using codec::Result;
 using codec::Status;
 
 // The kind of a cached value.  Each kind has one C++ type, see CachedFrame.
-enum class CacheKind : std::uint8_t { block, chunk, index_window, chunk_offsets, container };
+enum class CacheKind : std::uint8_t {
+  block,
+  chunk_group,
+  chunk,
+  index_window,
+  chunk_offsets,
+  container
+};
 
 struct CacheKey {
   ContentId content;

@@ -37,6 +37,8 @@ Result<std::vector<BlockFetcher::Block>> fetch_blocks(const FrameOrigin& origin,
   auto blocks = services.blocks.fetch(*origin.chunks, requests);
   if (blocks) return std::move(*blocks);
   auto [error, chunk] = blocks.error();
+  const auto is_group = [](const BlockRequest& request) { return request.group != nullptr; };
+  if (std::ranges::any_of(requests, is_group)) return std::unexpected(error);
   // Only the codec sees chunk files as one sequence; convert the place to an offset in the file.
   if (origin.type == codec::FrameType::sparse) {
     error.at = codec::chunk_file_place(error.at).offset;
@@ -49,7 +51,9 @@ CachedFrame::CachedFrame(FrameOrigin origin, ContentId content_id, const ReadSer
     : origin_(std::move(origin)),
       content_id_(content_id),
       services_(services),
-      frame_(open_frame_at(origin_, services_.limits)) {
+      frame_(open_frame_at(origin_, services_.limits)),
+      // The chunks of a far frame are announced and fetched one by one: see expect().
+      chunks_per_group_(frame_ && !is_far() ? codec::ChunkGroup::chunks_per_group(*frame_) : 0) {
   if (!frame_) log_failure(frame_.error(), std::nullopt);
 }
 
@@ -134,6 +138,28 @@ Result<std::shared_ptr<const codec::Chunk>> CachedFrame::chunk(ChunkIndex index,
   auto found = services_.cache.get<codec::Chunk>(chunk_key(index), make);
   if (!found) log_failure(found.error(), index);
   return found;
+}
+
+bool CachedFrame::knows_group(ChunkIndex first) const {
+  return services_.cache.knows(
+      {.content = content_id_, .chunk = first.value, .kind = CacheKind::chunk_group});
+}
+
+Result<BlockRequest> CachedFrame::group_request(ChunkIndex first) const {
+  const auto most = frame_->window_entries();
+  const auto end = std::min(first.value + chunks_per_group_, frame_->chunk_count());
+  std::vector<std::int64_t> entries;
+  entries.reserve(end - first.value);
+  for (auto next = first.value; next < end;) {
+    FRAMEFS_TRY(const auto window, index_window(next / most));
+    const auto some = std::span(window->entries).subspan(next % most);
+    const auto taken = some.first(std::min<std::uint64_t>(some.size(), end - next));
+    entries.insert(entries.end(), taken.begin(), taken.end());
+    next += taken.size();
+  }
+  auto group = std::make_shared<const codec::ChunkGroup>(*frame_, services_.limits, first,
+                                                         std::move(entries));
+  return BlockRequest{nullptr, first, {}, content_id_, std::move(group)};
 }
 
 Status CachedFrame::read_plain(const codec::Chunk& chunk, ChunkIndex index, std::uint64_t offset,

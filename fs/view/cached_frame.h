@@ -22,7 +22,8 @@ void log_frame_failure(Log& log, const std::string& name, const Error& error,
 // Errors: bad_field, with the place in the file.
 Status check_nbytes(const codec::Chunk& chunk, std::uint64_t nbytes, codec::FrameType type);
 
-// Returns decoded blocks of a frame's chunks, in the order of the requests; logs failures.
+// Returns decoded blocks of a frame's chunks, in the order of the requests; logs failures, but not
+// those of groups.
 Result<std::vector<BlockFetcher::Block>> fetch_blocks(const FrameOrigin& origin,
                                                       const ReadServices& services,
                                                       std::span<const BlockRequest> requests);
@@ -48,6 +49,9 @@ class CachedFrame final : public FrameChunks {
                                      BlockIndex block) const override {
     return {std::move(chunk), index, block, content_id_};
   }
+  [[nodiscard]] std::uint64_t chunks_per_group() const override { return chunks_per_group_; }
+  [[nodiscard]] bool knows_group(ChunkIndex first) const override;
+  Result<BlockRequest> group_request(ChunkIndex first) const override;
   Result<std::vector<BlockFetcher::Block>> fetch(
       std::span<const BlockRequest> requests) const override {
     return fetch_blocks(origin_, services_, requests);
@@ -80,6 +84,7 @@ class CachedFrame final : public FrameChunks {
   const ContentId content_id_;
   const ReadServices services_;
   const Result<codec::Frame> frame_;
+  const std::uint64_t chunks_per_group_;
   mutable Guarded<ChunkShape> shape_;  // of the last chunk that was opened, if the frame is far
 };
 

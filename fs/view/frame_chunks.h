@@ -63,7 +63,17 @@ class FrameChunks {
   // The request that fetch() needs for a block of a chunk from chunk().
   [[nodiscard]] virtual BlockRequest request(std::shared_ptr<const codec::Chunk> chunk,
                                              ChunkIndex index, BlockIndex block) const = 0;
-  // Returns decoded blocks, in the order of the requests.
+  // The number of chunks that can be requested together, at a multiple of this number; 0 if each
+  // must be requested by itself.
+  [[nodiscard]] virtual std::uint64_t chunks_per_group() const { return 0; }
+  // Whether the group of chunks from `first` on is decoded already or being decoded.
+  [[nodiscard]] virtual bool knows_group(ChunkIndex /*first*/) const { return false; }
+  // The request for the group of chunks from `first` on.  It is valid as long as this object.
+  virtual Result<BlockRequest> group_request(ChunkIndex first) const {
+    return codec::fail(codec::Errc::internal, "group of chunks", first.value);
+  }
+  // Returns decoded blocks, in the order of the requests.  If one of them is a group, errors are
+  // not logged: the caller then reads the chunks one by one.
   virtual Result<std::vector<BlockFetcher::Block>> fetch(
       std::span<const BlockRequest> requests) const = 0;
   // Decodes blocks into the cache, as BlockFetcher::fetch_ahead(); does nothing for a frame that

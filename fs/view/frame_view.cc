@@ -20,6 +20,13 @@ constexpr std::size_t kMaxPieces = 1000;
 // With more blocks, read-ahead costs more than it saves.
 constexpr std::size_t kMaxBlocksAhead = 4096;
 
+// The limit of small chunks that are requested together.  It bounds the memory of their index
+// entries.
+constexpr std::uint64_t kMaxGroupedChunks = 1u << 16;
+// A shorter read decodes its chunks one by one, if they are not decoded yet: it may be one of many
+// at random, which need only a small part of each group.
+constexpr std::uint64_t kMinGroupedBytes = 64u << 10;
+
 // The limit of index entries that one seek examines.
 constexpr std::uint64_t kMaxProbedChunks = 1u << 22;
 
@@ -37,19 +44,28 @@ struct FrameView::Plan {
   std::vector<Gap> gaps;    // one for each request
   std::uint64_t bytes = 0;  // total of the spans, gaps included
   [[nodiscard]] bool is_full() const noexcept { return result.spans.size() >= kMaxPieces; }
+  // Adds as many zeros as fit.
+  void add_zeros(std::uint64_t size) {
+    while (size > 0 && !is_full()) {
+      const auto take = std::min<std::uint64_t>(size, kZeroBytes);
+      result.spans.push_back(std::span(kZeros).first(take));
+      bytes += take;
+      size -= take;
+    }
+  }
+  void add_gap(BlockRequest request, ByteRange within) {
+    gaps.push_back({result.spans.size(), within});
+    bytes += within.size;
+    requests.push_back(std::move(request));
+    result.spans.emplace_back();
+  }
 };
 
 // Plans a chunk whose blocks need no decoding.
 Status FrameView::plan_without_decoding(Plan& plan, const codec::Chunk& chunk, ChunkIndex index,
                                         ByteRange wanted) const {
-  auto& spans = plan.result.spans;
   if (chunk.body() == codec::ChunkBody::special && chunk.is_zero()) {
-    while (wanted.size > 0 && !plan.is_full()) {
-      const auto take = std::min<std::uint64_t>(wanted.size, kZeroBytes);
-      spans.push_back(std::span(kZeros).first(take));
-      plan.bytes += take;
-      wanted.size -= take;
-    }
+    plan.add_zeros(wanted.size);
     return {};
   }
   auto bytes = std::make_shared<Bytes>(frame_->services().buffers, wanted.size);
@@ -58,7 +74,7 @@ Status FrameView::plan_without_decoding(Plan& plan, const codec::Chunk& chunk, C
   } else {
     FRAMEFS_CHECK(frame_->read_plain(chunk, index, wanted.offset, bytes->writable()));
   }
-  spans.push_back(bytes->view());
+  plan.result.spans.push_back(bytes->view());
   plan.bytes += wanted.size;
   plan.result.owners.push_back(std::move(bytes));
   return {};
@@ -72,10 +88,7 @@ Status FrameView::plan_chunk(Plan& plan, const codec::ChunkOffsets::Place& place
   }
   for (BlockPieces pieces(*opened, wanted); !plan.is_full() && pieces.next();) {
     const auto& piece = pieces.piece();
-    plan.gaps.push_back({plan.result.spans.size(), piece.within});
-    plan.bytes += piece.within.size;
-    plan.requests.push_back(frame_->request(opened, place.chunk, piece.block));
-    plan.result.spans.emplace_back();
+    plan.add_gap(frame_->request(opened, place.chunk, piece.block), piece.within);
   }
   return {};
 }
@@ -121,6 +134,11 @@ void FrameView::expect(ByteRange wanted) const {
 
 // Reads the first part of `wanted`, up to the limit of pieces in a reply.
 Result<FrameView::Plan> FrameView::read_some(ByteRange wanted) const {
+  if (is_worth_groups(wanted)) {
+    auto grouped = read_groups(wanted);
+    if (grouped || codec::is_work_error(grouped.error())) return grouped;
+    // One chunk may be damaged.  The others are read, and the damaged one is reported, below.
+  }
   expect(wanted);
   Plan plan;
   const auto plan_next = [&](const auto& place, ByteRange within) -> Result<bool> {
@@ -129,6 +147,58 @@ Result<FrameView::Plan> FrameView::read_some(ByteRange wanted) const {
   };
   FRAMEFS_CHECK(for_each_chunk(wanted, plan_next));
   FRAMEFS_CHECK(fill_gaps(plan, wanted));
+  return plan;
+}
+
+// Calls body(first, within) -> Result<bool> for the groups that `wanted` touches, until the frame
+// ends or body() returns false.  `first` is the first chunk of the group, `within` a range of its
+// decoded bytes.
+template <class Body>
+Status FrameView::for_each_group(ByteRange wanted, const Body& body) const {
+  const auto nbytes = frame_->nbytes();
+  const auto chunks = frame_->chunks_per_group();
+  const auto group_bytes = chunks * frame_->frame()->header().chunksize;
+  auto offset = std::min(wanted.offset, nbytes);
+  auto left = std::min(wanted.size, nbytes - offset);
+  while (left > 0) {
+    const auto skip = offset % group_bytes;
+    const auto take = std::min(group_bytes - skip, left);
+    FRAMEFS_TRY(const bool goes_on,
+                body(ChunkIndex{offset / group_bytes * chunks}, ByteRange{skip, take}));
+    if (!goes_on) return {};
+    offset += take;
+    left -= take;
+  }
+  return {};
+}
+
+bool FrameView::is_worth_groups(ByteRange wanted) const {
+  if (frame_->chunks_per_group() == 0) return false;
+  if (wanted.size >= kMinGroupedBytes) return true;
+  bool knows_all = true;
+  const auto ask = [&](ChunkIndex first, ByteRange) -> Result<bool> {
+    knows_all = frame_->knows_group(first);
+    return knows_all;
+  };
+  return for_each_group(wanted, ask) && knows_all;
+}
+
+// As read_some(), but without the first part of a read if a later part fails.
+Result<FrameView::Plan> FrameView::read_groups(ByteRange wanted) const {
+  Plan plan;
+  std::uint64_t chunks = 0;
+  const auto plan_next = [&](ChunkIndex first, ByteRange within) -> Result<bool> {
+    FRAMEFS_TRY(auto request, frame_->group_request(first));
+    if (request.group->is_zero()) {
+      plan.add_zeros(within.size);
+    } else {
+      plan.add_gap(std::move(request), within);
+    }
+    chunks += frame_->chunks_per_group();
+    return chunks < kMaxGroupedChunks && !plan.is_full();
+  };
+  FRAMEFS_CHECK(for_each_group(wanted, plan_next));
+  FRAMEFS_CHECK(fetch_gaps(plan));
   return plan;
 }
 
@@ -168,6 +238,7 @@ Result<ReadResult> FrameView::read_joined(ByteRange wanted, Plan first) const {
 
 bool FrameView::decode_ahead(ByteRange range) const {
   if (!frame_->frame() || range.offset >= frame_->nbytes()) return false;
+  if (frame_->chunks_per_group() != 0) return groups_ahead(range);
   expect(range);
   std::vector<BlockRequest> requests;
   std::size_t chunks = 0;
@@ -185,8 +256,20 @@ bool FrameView::decode_ahead(ByteRange range) const {
   return planned && !is_many() && frame_->fetch_ahead(requests);
 }
 
+bool FrameView::groups_ahead(ByteRange range) const {
+  std::vector<BlockRequest> requests;
+  std::uint64_t chunks = 0;
+  const auto planned = for_each_group(range, [&](ChunkIndex first, ByteRange) -> Result<bool> {
+    chunks += frame_->chunks_per_group();
+    if (frame_->knows_group(first)) return true;
+    FRAMEFS_TRY(auto request, frame_->group_request(first));
+    if (!request.group->is_zero()) requests.push_back(std::move(request));
+    return chunks < kMaxGroupedChunks;
+  });
+  return planned && chunks < kMaxGroupedChunks && frame_->fetch_ahead(requests);
+}
+
 Status FrameView::fill_gaps(Plan& plan, ByteRange wanted) const {
-  if (plan.requests.empty()) return {};
   auto& [admission, served, owners, spans, hot] = plan.result;
   if (plan.requests.size() == 1) {
     const auto [span, within] = plan.gaps.front();
@@ -202,6 +285,12 @@ Status FrameView::fill_gaps(Plan& plan, ByteRange wanted) const {
              .bytes = nullptr};
     }
   }
+  return fetch_gaps(plan);
+}
+
+Status FrameView::fetch_gaps(Plan& plan) const {
+  if (plan.requests.empty()) return {};
+  auto& [admission, served, owners, spans, hot] = plan.result;
   admission = frame_->services().cache.admit(BlockFetcher::needed_bytes(plan.requests));
   FRAMEFS_TRY(auto blocks, frame_->fetch(plan.requests));
   for (std::size_t i = 0; i < blocks.size(); ++i) {

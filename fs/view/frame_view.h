@@ -24,6 +24,12 @@ class FrameView final : public View {
   template <class Body>
   Status for_each_chunk(ByteRange wanted, const Body& body) const;
   Result<Plan> read_some(ByteRange wanted) const;
+  // Groups of small chunks: see FrameChunks::chunks_per_group().
+  template <class Body>
+  Status for_each_group(ByteRange wanted, const Body& body) const;
+  [[nodiscard]] bool is_worth_groups(ByteRange wanted) const;
+  Result<Plan> read_groups(ByteRange wanted) const;
+  [[nodiscard]] bool groups_ahead(ByteRange range) const;
   void expect(ByteRange wanted) const;
   Result<ReadResult> read_joined(ByteRange wanted, Plan first) const;
   Status plan_chunk(Plan& plan, const codec::ChunkOffsets::Place& place, ByteRange wanted) const;
@@ -31,6 +37,7 @@ class FrameView final : public View {
                                ByteRange wanted) const;
   // `wanted` is the range that was planned.
   Status fill_gaps(Plan& plan, ByteRange wanted) const;
+  Status fetch_gaps(Plan& plan) const;
 
   const std::shared_ptr<const FrameChunks> frame_;
 };

@@ -45,6 +45,7 @@ class Frame(NamedTuple):
     codec: str
     block: int
     part: int | None = None
+    chunk: int = CHUNK
 
     @property
     def plain(self):
@@ -52,7 +53,7 @@ class Frame(NamedTuple):
 
     @property
     def name(self):
-        return f"{self.plain}-{self.codec}-{self.block >> 10}K"
+        return f"{self.plain}-{self.codec}-{size_text(self.block)}" + ("" if self.chunk == CHUNK else "-chunks")
 
 
 def all_frames():
@@ -63,6 +64,15 @@ def all_frames():
             for block in sorted({PEER_BLOCK, automatic_block(codec, kind)}):
                 frames.append(Frame(data, codec, block))
     return frames
+
+
+def size_text(size):
+    return f"{size >> 10}K" if size >= 1 << 10 else f"{size}"
+
+
+def small_chunks():
+    """Frames in which the work per chunk outweighs the decoding."""
+    return [Frame("float", "lz4", size, chunk=size) for size in (512, 4096)]
 
 
 def quarters(data, codec):
@@ -108,15 +118,15 @@ class Data:
         self.frames.mkdir(exist_ok=True)
         self.filters.mkdir(exist_ok=True)
         jobs = [(self.plain / f.plain, self.frame_path(f), f.codec, KINDS[f.data].filter,
-                 KINDS[f.data].typesize, f.block) for f in [*all_frames(), *more]]
-        jobs += [(self.plain / "float.0", self.filter_path(codec, name), codec, name, 4, PEER_BLOCK)
+                 KINDS[f.data].typesize, f.block, f.chunk) for f in [*all_frames(), *more]]
+        jobs += [(self.plain / "float.0", self.filter_path(codec, name), codec, name, 4, PEER_BLOCK, CHUNK)
                  for codec in CODECS for name in FILTERS]
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             list(pool.map(lambda job: make(job[1], lambda path: self._pack(path, *job)), jobs))
 
-    def _pack(self, path, plain, _, codec, filter_name, typesize, block):
+    def _pack(self, path, plain, _, codec, filter_name, typesize, block, chunk):
         split = ["--split"] if splits(codec, Kind(typesize, filter_name)) else []
-        run(self.make_frame, "--codec", codec, "--level", LEVEL, "--typesize", typesize, "--chunk", CHUNK,
+        run(self.make_frame, "--codec", codec, "--level", LEVEL, "--typesize", typesize, "--chunk", chunk,
             "--block", block, "--filter", filter_name, *split, plain, path)
 
     def make_virtual(self, gib):

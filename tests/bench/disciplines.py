@@ -11,6 +11,7 @@ from mounts import read_into_memory
 
 SEQUENTIAL = "sequential, cold, 1 MiB"
 SMALLER = "sequential, cold, 64 KiB"
+SMALL_CHUNKS = "sequential, cold, small chunks"
 SAME_FILE = "4 readers of one file, cold"
 FOUR_FILES = "4 readers of 4 files, cold"
 WARM = "sequential, warm, 1 MiB"
@@ -38,7 +39,7 @@ SHARED = Frame("float", "lz4", PEER_BLOCK)
 
 
 def label(frame):
-    return f"{frame.data} {frame.codec} {frame.block >> 10}K"
+    return f"{frame.data} {frame.codec} {data.size_text(frame.block)}"
 
 
 class Disciplines:
@@ -107,6 +108,8 @@ class Disciplines:
                 self._add_peers(SEQUENTIAL, Frame(kind, codec, PEER_BLOCK), whole)
         for frame in DETAILED:
             self._add_frame(SMALLER, frame, ["sequential", 64 << 10, 1])
+        for frame in data.small_chunks():
+            self._add_frame(SMALL_CHUNKS, frame, whole)
 
     def _several_readers(self):
         readers = ["sequential", MIB, QUARTERS]

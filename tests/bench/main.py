@@ -98,7 +98,7 @@ def plain_data(args, folder, programs):
 def compare(args, folder):
     programs = programs_of(args.build)
     all_data = plain_data(args, folder, programs)
-    all_data.make_frames(data.quarters(disciplines.SHARED.data, disciplines.SHARED.codec))
+    all_data.make_frames([*data.quarters(disciplines.SHARED.data, disciplines.SHARED.codec), *data.small_chunks()])
     against.run(all_data, folder, programs, args.against.resolve(), args.runs, progress)
 
 
@@ -118,7 +118,7 @@ def measure_all(args, folder):
 
 
 def reading_tasks(args, folder, programs, all_data, library):
-    all_data.make_frames(data.quarters(disciplines.SHARED.data, disciplines.SHARED.codec))
+    all_data.make_frames([*data.quarters(disciplines.SHARED.data, disciplines.SHARED.codec), *data.small_chunks()])
     peers = mounts.make_peers(all_data.plain, folder, args.size, say)
     size = args.size * MIB
     return disciplines.Disciplines(

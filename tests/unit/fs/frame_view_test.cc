@@ -12,13 +12,13 @@
 #include <string>
 #include <vector>
 
-#include "codec/frame/frame_reader.h"
 #include "tests/support/catch.h"
 #include "tests/support/frame_builder.h"
 #include "tests/support/random_seed.h"
 #include "tests/support/sample_data.h"
 #include "tests/support/temp_directory.h"
 #include "tests/support/threads.h"
+#include "tests/unit/fs/random_chunks.h"
 #include "tests/unit/fs/view_mount.h"
 
 namespace framefs::fs {
@@ -26,6 +26,7 @@ namespace {
 
 using codec::Errc;
 
+using test::decode;
 using test::joined;
 using test::read;
 
@@ -37,48 +38,6 @@ class Mount : public test::ViewMount {
   }
 };
 
-// Decodes a frame with the codec's serial reader, which shares no code with the view.
-test::Bytes decode(const test::Bytes& bytes) {
-  const codec::MemorySource source(bytes);
-  const codec::Limits limits;
-  const auto frame = codec::Frame::open(source, limits);
-  REQUIRE(frame);
-  test::Bytes all(frame->nbytes());
-  REQUIRE(codec::FrameReader(source, *frame, limits).read(0, all));
-  return all;
-}
-
-test::ChunkSpec random_chunk_spec(std::mt19937& random, std::uint32_t typesize) {
-  using test::Filter;
-  constexpr std::array kCodecs = {test::Codec::memcpy, test::Codec::lz4, test::Codec::zlib,
-                                  test::Codec::zstd};
-  const std::vector<std::vector<Filter>> kFilters = {
-      {}, {Filter::shuffle}, {Filter::bitshuffle}, {Filter::delta, Filter::shuffle}};
-  test::ChunkSpec spec;
-  spec.codec = kCodecs[random() % kCodecs.size()];
-  spec.typesize = typesize;
-  spec.blocksize = typesize * (test::draw(random) % 100 + 1);
-  spec.filters = kFilters[random() % kFilters.size()];
-  return spec;
-}
-
-// A chunk of `nbytes` of a random kind: stored, repeated values, or a rule in the index.
-test::FrameChunk random_chunk(std::mt19937& random, std::uint32_t typesize, std::uint32_t nbytes,
-                              bool rules) {
-  const auto kind = random() % 8;
-  if (kind == 0 && rules) return test::index_only_chunk(test::SpecialKind::zero, nbytes);
-  if (kind == 1 && rules) return test::index_only_chunk(test::SpecialKind::nan, nbytes);
-  if (kind == 2 && rules) return test::index_only_chunk(test::SpecialKind::uninit, nbytes);
-  if (kind == 3) {
-    const auto value = test::noise(typesize, test::draw(random));
-    return {.stored = test::build_special_chunk(test::SpecialKind::value, nbytes, typesize, value),
-            .special = std::nullopt,
-            .nbytes = nbytes};
-  }
-  return test::stored_chunk(test::ramp(nbytes, typesize, test::draw(random)),
-                            random_chunk_spec(random, typesize));
-}
-
 test::Bytes random_frame(std::mt19937& random) {
   test::FrameSpec spec;
   spec.typesize = random() % 2 == 0 ? 4 : 8;
@@ -89,7 +48,7 @@ test::Bytes random_frame(std::mt19937& random) {
     const bool may_differ = varies || left == 1;
     const auto nbytes =
         may_differ ? spec.typesize * (test::draw(random) % (most / spec.typesize) + 1) : most;
-    spec.chunks.push_back(random_chunk(random, spec.typesize, nbytes, !varies));
+    spec.chunks.push_back(test::random_chunk(random, spec.typesize, nbytes, !varies));
   }
   spec.index = random() % 2 == 0 ? test::IndexForm::memcpyed : test::IndexForm::zstd;
   spec.dead_bytes_before_chunks = random() % 100;
