@@ -120,9 +120,19 @@ static int compare_head(blosc2_schunk *schunk, const uint8_t *plain, int64_t siz
   return 0;
 }
 
+/* Makes a chunk of the bytes, as large as `room` at most.  Gives 0 if the library (3.3.5) could not
+   read the chunk: it is memcpyed and has the flag of a dictionary (codec/ERRATA.md). */
+static int make_chunk(blosc2_schunk *schunk, const uint8_t *bytes, int32_t size, uint8_t *chunk,
+                      int32_t room) {
+  const int made = blosc2_compress_ctx(schunk->cctx, bytes, size, chunk, room);
+  const int is_memcpyed = made > 31 && (chunk[2] & 2) != 0;
+  return is_memcpyed && (chunk[31] & 1) != 0 ? 0 : made;
+}
+
 /* Appends, updates or deletes a chunk, or changes the vl-metalayers. */
 static int change(blosc2_schunk *schunk, uint8_t *plain, int64_t *size) {
   uint8_t fresh[1 << 16];
+  uint8_t chunk[sizeof fresh + BLOSC2_MAX_OVERHEAD];
   for (size_t i = 0; i < sizeof fresh; ++i) fresh[i] = (uint8_t)(below(3) ? i / 9 : below(256));
   const char *name = "added later";
   const int32_t chunksize = schunk->chunksize;
@@ -130,6 +140,7 @@ static int change(blosc2_schunk *schunk, uint8_t *plain, int64_t *size) {
   switch (below(4)) {
     case 0: /* append; only if the last chunk is full, or the frame would change its kind */
       if (!whole || chunksize > (int32_t)sizeof fresh) break;
+      if (make_chunk(schunk, fresh, chunksize, chunk, sizeof chunk) == 0) break;
       DEMAND(blosc2_schunk_append_buffer(schunk, fresh, chunksize) > 0, "append");
       memcpy(plain + *size, fresh, (size_t)chunksize);
       *size += chunksize;
@@ -138,12 +149,10 @@ static int change(blosc2_schunk *schunk, uint8_t *plain, int64_t *size) {
       const int64_t full = chunksize > 0 ? *size / chunksize : 0;
       if (full == 0 || chunksize > (int32_t)sizeof fresh) break;
       const int64_t at = below((uint32_t)full);
-      uint8_t *chunk = malloc((size_t)chunksize + BLOSC2_MAX_OVERHEAD);
-      const int bytes = blosc2_compress_ctx(schunk->cctx, fresh, chunksize, chunk,
-                                            chunksize + BLOSC2_MAX_OVERHEAD);
+      const int bytes = make_chunk(schunk, fresh, chunksize, chunk, sizeof chunk);
+      if (bytes == 0) break;
       DEMAND(bytes > 0, "compress gives %d", bytes);
       DEMAND(blosc2_schunk_update_chunk(schunk, at, chunk, true) >= 0, "update");
-      free(chunk);
       memcpy(plain + at * chunksize, fresh, (size_t)chunksize);
       return 0;
     }
