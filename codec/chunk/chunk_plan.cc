@@ -10,7 +10,7 @@
 namespace framefs::codec {
 namespace {
 
-constexpr std::uint8_t kVersion = 5;                     // what every release since 2.0.3 reads
+constexpr std::uint8_t kVersion = 5;                   // what every release since 2.0.3 reads
 constexpr std::size_t kShortestBlocksChunk = 32;       // releases store smaller chunks uncompressed
 constexpr std::size_t kStart = sizeof(std::uint32_t);  // of a block start and a dictionary size
 

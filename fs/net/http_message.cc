@@ -6,6 +6,7 @@
 #include "fs/net/lower_case.h"
 
 namespace framefs::net {
+
 void HttpHeaders::add(std::string_view name, std::string_view value) {
   fields_.emplace_back(lower_case(name), std::string(value));
 }

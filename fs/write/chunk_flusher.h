@@ -53,8 +53,9 @@ class ChunkFlusher {
   // Stores the zeros of the last chunk of a frame of `nbytes`, which ends within an item.  Returns
   // the entry, which the overlay does not have.  Errors: as store().
   Result<std::int64_t> store_last_zeros(std::uint64_t nbytes);
-  [[nodiscard]] bool ends_within_item(std::uint64_t nbytes) const noexcept {
-    return nbytes % params_.typesize != 0;
+  // Whether the last chunk of a frame of `nbytes` is short and its last item is truncated.
+  [[nodiscard]] bool ends_within_item(std::uint64_t nbytes) const {
+    return nbytes % params_.typesize != 0 && nbytes % chunksize() != 0;
   }
 
  private:

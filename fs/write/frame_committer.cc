@@ -79,14 +79,10 @@ Status FrameCommitter::prepare() {
   if (committed_only_) backend_.drop(*std::exchange(committed_only_, std::nullopt));
   if (!entries.empty() && flusher_.ends_within_item(snapshot.nbytes) &&
       overlay_frame_.frame()->is_zero_entry(entries.back())) {
-    const auto chunksize =
-        overlay_.read([](const ChunkOverlay& overlay) { return overlay.chunksize(); });
-    if (snapshot.nbytes % chunksize != 0) {
-      with_last_zeros.assign(entries.begin(), entries.end());
-      FRAMEFS_TRY(with_last_zeros.back(), flusher_.store_last_zeros(snapshot.nbytes));
-      committed_only_ = with_last_zeros.back();
-      entries = with_last_zeros;
-    }
+    with_last_zeros.assign(entries.begin(), entries.end());
+    FRAMEFS_TRY(with_last_zeros.back(), flusher_.store_last_zeros(snapshot.nbytes));
+    committed_only_ = with_last_zeros.back();
+    entries = with_last_zeros;
   }
   return backend_.prepare({snapshot.nbytes, entries, snapshot.vlmetalayers});
 }
