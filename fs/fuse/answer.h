@@ -18,6 +18,7 @@
 #include "fs/core/error_map.h"
 #include "fs/core/log.h"
 #include "fs/core/may_wait.h"
+#include "fs/fuse/generation.h"
 #include "fs/fuse/handles.h"
 #include "fs/fuse/looked_up.h"
 #include "fs/fuse/passthrough.h"
@@ -123,6 +124,7 @@ struct Mount {
   fs::MountOptions options{};       // set before the first request
   RequestCounters counters{};
   LookedUp looked_up{};
+  std::uint32_t generation = new_generation();
 };
 
 // The attributes of a file as the mount shows them, with the owner and mode that the options set.

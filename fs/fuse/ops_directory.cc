@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "fs/fuse/answer.h"
+#include "fs/fuse/entry_param.h"
 #include "fs/fuse/operations.h"
 #include "fs/fuse/remote_mount.h"
 
@@ -119,12 +120,7 @@ bool add_entry_plus(MountType& mount, DirectoryBuffer& buffer, const fs::OpenFol
   fuse_entry_param param{};  // number 0: the kernel looks the name up when needed
   param.attr = brief_stat(mount.tree().shown_inode(directory, entry), entry.source.type);
   const auto found = mount.tree().lookup(directory, entry);
-  if (found) {
-    param.ino = found->id;
-    param.attr = shown(mount, found->stat);
-    param.attr_timeout = mount.attr_timeout_s;
-    param.entry_timeout = mount.attr_timeout_s;
-  }
+  if (found) param = entry_param(*found, mount);
   if (buffer.add_plus(entry.shown.name.c_str(), param, next)) return true;
   if (found) mount.tree().forget(found->id, 1);
   return false;

@@ -1,4 +1,5 @@
 #include <span>
+#include <string_view>
 
 #include "fs/fuse/answer.h"
 #include "fs/fuse/operations.h"
@@ -7,9 +8,17 @@
 namespace framefs::fuse {
 namespace {
 
+// With FUSE_CAP_EXPORT_SUPPORT, the kernel looks up "." in a node that it knows from a file handle
+// alone, which may be any number, and ".." in a directory that it found this way.
 template <class MountType>
 void op_lookup(fuse_req_t req, fuse_ino_t parent, const char* name) {
   answer_for<MountType>(req, "lookup", [&](MountType& mount) -> AnswerOf<MountType> {
+    const std::string_view wanted(name);
+    if (wanted == "." || wanted == "..") {
+      FRAMEFS_TRY(auto entry, wanted == "." ? mount.tree().lookup_number(parent)
+                                            : mount.tree().lookup_parent(parent));
+      return EntryAnswer{entry};
+    }
     FRAMEFS_TRY(auto entry, mount.tree().lookup(parent, name));
     if constexpr (requires { mount.looked_up; }) mount.looked_up.note(parent);
     return EntryAnswer{entry};

@@ -35,6 +35,7 @@ struct RemoteMount {
   fs::MountOptions options;
   RequestCounters counters{};
   fuse_session* session = nullptr;  // set before the first request
+  std::uint32_t generation = new_generation();
 };
 
 // As send() for Mount.

@@ -20,7 +20,8 @@ constexpr std::size_t kMaxServing = 128;
 constexpr unsigned kMaxBackground = 128;
 
 void op_init(void*, fuse_conn_info* connection) {
-  connection->want |= connection->capable & (FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_ASYNC_READ);
+  connection->want |= connection->capable &
+                      (FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_ASYNC_READ | FUSE_CAP_EXPORT_SUPPORT);
   limit_background(*connection, kMaxBackground);
 }
 

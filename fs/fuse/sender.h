@@ -12,18 +12,9 @@
 #include <fuse_lowlevel.h>
 
 #include "fs/fuse/answer.h"
+#include "fs/fuse/entry_param.h"
 
 namespace framefs::fuse {
-
-template <class MountType>
-fuse_entry_param entry_param(const fs::NodeEntry& entry, const MountType& mount) {
-  fuse_entry_param param{};
-  param.ino = entry.id;
-  param.attr = shown(mount, entry.stat);
-  param.attr_timeout = mount.attr_timeout_s;
-  param.entry_timeout = entry.is_listed ? mount.attr_timeout_s : 0;
-  return param;
-}
 
 // Sends the kinds of answer that mounts of a local and of a remote SOURCE have in common: one
 // overload for each kind.

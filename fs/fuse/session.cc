@@ -35,7 +35,8 @@ constexpr unsigned kMaxBackground = 64;
 
 void op_init(void* data, fuse_conn_info* connection) {
   auto& mount = *static_cast<Mount*>(data);
-  unsigned wanted = FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE | FUSE_CAP_PARALLEL_DIROPS;
+  unsigned wanted = FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE | FUSE_CAP_PARALLEL_DIROPS |
+                    FUSE_CAP_EXPORT_SUPPORT;
   if (mount.writeback) wanted |= FUSE_CAP_WRITEBACK_CACHE;
   connection->want |= wanted & connection->capable;
   // Without HANDLE_KILLPRIV, the kernel clears the setuid and setgid bits of a file that a caller

@@ -193,6 +193,19 @@ Result<NodeEntry> RemoteTree::lookup(const OpenFolder& directory, const Director
   return enter(directory.node, name, entry.shown.shown_as, probed);
 }
 
+Result<NodeEntry> RemoteTree::lookup_number(NodeId id) {
+  FRAMEFS_TRY(const auto node, nodes_.recall(id));
+  const auto st = stat_node(id);
+  if (st) return NodeEntry{id, *st};
+  forget(id, 1);
+  return std::unexpected(st.error());
+}
+
+Result<NodeEntry> RemoteTree::lookup_parent(NodeId id) {
+  FRAMEFS_TRY(const auto node, nodes_.find(id));
+  return lookup_number(nodes_.parent_of(*node));
+}
+
 Result<struct stat> RemoteTree::stat_node(NodeId id) {
   FRAMEFS_TRY(const auto node, nodes_.find(id));
   FRAMEFS_TRY(const auto entry, probe_node(*node));

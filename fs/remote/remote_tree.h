@@ -51,6 +51,9 @@ class RemoteTree {
   // Each counts one lookup of the node found.
   Result<NodeEntry> lookup(NodeId parent, const std::string& name);
   Result<NodeEntry> lookup(const OpenFolder& directory, const DirectoryEntry& entry);
+  // As in SourceTree.
+  Result<NodeEntry> lookup_number(NodeId id);
+  Result<NodeEntry> lookup_parent(NodeId id);
   void forget(NodeId id, std::uint64_t lookups) { nodes_.forget(id, lookups); }
   Result<struct stat> stat_node(NodeId id);
 

@@ -19,7 +19,7 @@ ContentId Node::content_id(const FileIdentity& identity, ContentIds& ids) {
   });
 }
 
-std::size_t NodeTable::KeyHash::operator()(const NodeKey& key) const noexcept {
+std::size_t NodeKeyHash::operator()(const NodeKey& key) const noexcept {
   const std::hash<std::uint64_t> hash;
   const auto place = hash(key.inode * 0x9e3779b97f4a7c15ULL + key.device * 8 +
                           static_cast<std::uint64_t>(key.shown_as));
@@ -95,8 +95,9 @@ std::shared_ptr<Node> NodeTable::lookup(const std::shared_ptr<Node>& parent,
   return state_.with([&](State& state) {
     const auto [known, fresh] = state.by_key.try_emplace(key, state.next);
     if (fresh) {
-      state.by_id.emplace(state.next, std::make_shared<Node>(state.next, key));
-      ++state.next;
+      const auto before = state.forgotten.take(key, parent->id, name);
+      known->second = before ? *before : state.next++;
+      state.by_id.emplace(known->second, std::make_shared<Node>(known->second, key));
     }
     auto node = state.by_id.at(known->second);
     // A file may have several names, or may have been moved: the node takes the latest place.  A
@@ -111,6 +112,49 @@ std::shared_ptr<Node> NodeTable::lookup(const std::shared_ptr<Node>& parent,
     ++node->lookups_;
     return node;
   });
+}
+
+// The node of that number as it was when it was forgotten, with new objects for those of its
+// parents that the kernel has forgotten as well.  Null if one of them is not remembered.
+std::shared_ptr<Node> NodeTable::remembered(State& state, NodeId id) {
+  std::vector<std::pair<std::shared_ptr<Node>, std::string>> chain;  // from the node upwards
+  std::shared_ptr<Node> parent;
+  while (!parent) {
+    if (const auto live = state.by_id.find(id); live != state.by_id.end()) {
+      parent = live->second;
+      continue;
+    }
+    const auto* const known = state.forgotten.find(id);
+    // A chain that is longer than the list would be a loop.
+    if (known == nullptr || chain.size() > state.forgotten.size()) return nullptr;
+    chain.emplace_back(std::make_shared<Node>(id, known->key), known->name);
+    id = known->parent;
+  }
+  for (auto at = chain.rbegin(); at != chain.rend(); ++at) {
+    at->first->parent_ = std::exchange(parent, at->first);
+    at->first->name_ = at->second;
+  }
+  return parent;
+}
+
+Result<std::shared_ptr<Node>> NodeTable::recall(NodeId id) {
+  auto node = state_.with([&](State& state) {
+    auto found = remembered(state, id);
+    // A file that has lost its name is forgotten for good; the kernel's FORGET may be on its way.
+    if (!found || found->held_) return std::shared_ptr<Node>();
+    if (state.by_id.emplace(id, found).second) {
+      state.by_key.emplace(found->key, id);
+      state.forgotten.remove(id);
+    }
+    ++found->lookups_;
+    return found;
+  });
+  if (!node) return system_error_of(ESTALE, "lookup");
+  return node;
+}
+
+NodeId NodeTable::parent_of(const Node& node) const {
+  return state_.with([&](const State&) { return node.parent_ ? node.parent_->id : kRootNode; });
 }
 
 // Whether `node` is `below` or one of its ancestors.
@@ -130,6 +174,8 @@ void NodeTable::forget(NodeId id, std::uint64_t lookups) {
     node.lookups_ -= std::min(lookups, node.lookups_);
     if (node.lookups_ > 0) return;
     state.by_key.erase(node.key);
+    // The inode of a file that has lost its name may soon be another file's.
+    if (!node.held_) state.forgotten.add({id, node.key, node.parent_->id, node.name_});
     dropped = std::move(at->second);
     state.by_id.erase(at);
   });

@@ -11,33 +11,11 @@
 #include "fs/core/file.h"
 #include "fs/core/guarded.h"
 #include "fs/read/content_id.h"
-#include "fs/tree/shown_names.h"
+#include "fs/tree/forgotten_nodes.h"
+#include "fs/tree/node_key.h"
 #include "fs/view/view.h"
 
 namespace framefs::fs {
-
-using NodeId = std::uint64_t;
-inline constexpr NodeId kRootNode = 1;  // FUSE's number for the root, too
-
-// The identity of a shown file: the file in SOURCE, how it is shown, and, for a member of a
-// container, its path there.  Two names with equal keys are the same file.
-struct NodeKey {
-  std::uint64_t device = 0;
-  std::uint64_t inode = 0;
-  ShownAs shown_as = ShownAs::itself;
-  std::string
-      member;  // the path in the container that the source file is; empty for the file itself
-  bool operator==(const NodeKey&) const = default;
-
-  [[nodiscard]] bool is_member() const noexcept { return !member.empty(); }
-  [[nodiscard]] bool shows_frame() const noexcept {
-    return shown_as == ShownAs::frame || shown_as == ShownAs::array || shown_as == ShownAs::npy;
-  }
-  // Whether the node is shown as a file whose bytes come from a View.
-  [[nodiscard]] bool has_view() const noexcept {
-    return shows_frame() || (shown_as == ShownAs::itself && is_member());
-  }
-};
 
 // A file that the kernel knows.
 struct Node {
@@ -99,7 +77,7 @@ struct Node {
 // The file of SOURCE that a node shows; for a member of a container, the container.
 inline FileKey file_key(const Node& node) { return {node.key.device, node.key.inode}; }
 
-// All nodes that the kernel knows.  Threads: any number.
+// All nodes that the kernel knows, and some that it has forgotten.  Threads: any number.
 class NodeTable {
  public:
   NodeTable(const NodeKey& root, std::string root_path);
@@ -110,9 +88,16 @@ class NodeTable {
   // Errors: system, ESTALE for a number that the kernel should have forgotten.
   Result<std::shared_ptr<Node>> find(NodeId id) const;
 
-  // The node of `key`, found as `name` below `parent`.  A new node is created.  Counts one lookup.
+  // The node of `key`, found as `name` below `parent`.  Creates the node if there is none; a node
+  // that the kernel has forgotten gets its number again.  Counts one lookup.
   std::shared_ptr<Node> lookup(const std::shared_ptr<Node>& parent, const std::string& name,
                                const NodeKey& key);
+
+  // The node of that number, also if the kernel has forgotten it lately.  Counts one lookup.
+  // Errors: system, ESTALE, also for a file that has lost its name.
+  Result<std::shared_ptr<Node>> recall(NodeId id);
+  // The number of the directory in which the node was last seen; for the root, the root's.
+  [[nodiscard]] NodeId parent_of(const Node& node) const;
 
   // Subtracts `lookups` from the node's count; removes the node at zero.
   void forget(NodeId id, std::uint64_t lookups);
@@ -138,14 +123,13 @@ class NodeTable {
   [[nodiscard]] std::shared_ptr<Node> container_of(const Node& member) const;
 
  private:
-  struct KeyHash {
-    std::size_t operator()(const NodeKey& key) const noexcept;
-  };
   struct State {
     std::unordered_map<NodeId, std::shared_ptr<Node>> by_id;
-    std::unordered_map<NodeKey, NodeId, KeyHash> by_key;
+    std::unordered_map<NodeKey, NodeId, NodeKeyHash> by_key;
     NodeId next = kRootNode + 1;
+    ForgottenNodes forgotten;
   };
+  static std::shared_ptr<Node> remembered(State& state, NodeId id);
   static bool is_above(const Node& node, const Node& below);
   template <class Change>
   void change_nodes_at(const FileKey& file, const Place& place, const Change& change);

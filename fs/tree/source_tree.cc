@@ -162,6 +162,22 @@ Result<NodeEntry> SourceTree::lookup(const OpenFolder& directory, const Director
   return enter(node, name, entry.shown.shown_as, seen);
 }
 
+Result<NodeEntry> SourceTree::lookup_number(NodeId id) {
+  FRAMEFS_TRY(const auto node, locator_.nodes().recall(id));
+  const auto seen = see_node(*node);
+  if (seen && can_be_shown(seen->entry.summary, node->key.shown_as)) {
+    return NodeEntry{id, shown(*seen, *node)};
+  }
+  forget(id, 1);
+  if (!seen) return std::unexpected(seen.error());
+  return system_error_of(ESTALE, "lookup");
+}
+
+Result<NodeEntry> SourceTree::lookup_parent(NodeId id) {
+  FRAMEFS_TRY(const auto node, find(id));
+  return lookup_number(locator_.nodes().parent_of(*node));
+}
+
 // The content to look for at a path in SOURCE.
 Expected SourceTree::expected_at(const std::string& path) const {
   return path == locator_.root().path() ? expected_ : expected_content(name_part(path));

@@ -60,6 +60,10 @@ class SourceTree {
   // Each counts one lookup of the node found.
   Result<NodeEntry> lookup(NodeId parent, const std::string& name);
   Result<NodeEntry> lookup(const OpenFolder& directory, const DirectoryEntry& entry);
+  // The node of a number from a file handle, also if the kernel has forgotten it, and its parent.
+  // Errors: ESTALE if the file is not where it was last seen, or is shown as something else.
+  Result<NodeEntry> lookup_number(NodeId id);
+  Result<NodeEntry> lookup_parent(NodeId id);
   void forget(NodeId id, std::uint64_t lookups) { locator_.nodes().forget(id, lookups); }
   [[nodiscard]] Result<std::shared_ptr<Node>> find(NodeId id) const {
     return locator_.nodes().find(id);

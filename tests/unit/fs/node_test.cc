@@ -51,12 +51,62 @@ TEST_CASE("node: a node lives for as many lookups as were counted", "[fs][node][
   CHECK(knows(table, id));
   table.forget(id, 1);
   CHECK_FALSE(knows(table, id));
-  // The id is not used again.
-  const auto anew = table.lookup(root_of(table), "x", key_of(10))->id;
-  CHECK(anew != id);
-  table.forget(anew, 1000);  // more than there were lookups
-  CHECK_FALSE(knows(table, anew));
-  table.forget(anew, 1);  // the node no longer exists
+  // The id is used again for the same file alone.
+  CHECK(table.lookup(root_of(table), "y", key_of(11))->id != id);
+  CHECK(table.lookup(root_of(table), "x", key_of(10))->id == id);
+  table.forget(id, 1000);  // more than there were lookups
+  CHECK_FALSE(knows(table, id));
+  table.forget(id, 1);  // the node no longer exists
+}
+
+TEST_CASE("node: a forgotten node is recalled by its number", "[fs][node][unit]") {
+  NodeTable table(kRoot, ".");
+  const auto error_of = [&](NodeId id) {
+    const auto node = table.recall(id);
+    return node ? 0 : node.error().sys;
+  };
+  const auto a = table.lookup(root_of(table), "a", key_of(10))->id;
+  const auto b = table.lookup(*table.find(a), "b", key_of(11))->id;
+  const auto c = table.lookup(*table.find(b), "c", key_of(12, ShownAs::frame))->id;
+  for (const auto id : {c, b, a}) table.forget(id, 1);
+  const auto node = table.recall(c);
+  REQUIRE(node);
+  CHECK((*node)->id == c);
+  CHECK((*node)->key == key_of(12, ShownAs::frame));
+  CHECK(table.path_of(**node) == "a/b/c");
+  CHECK(table.parent_of(**node) == b);
+  CHECK(*table.find(c) == *node);
+  CHECK_FALSE(knows(table, b));  // the kernel has not asked for it
+  CHECK(*table.recall(c) == *node);
+  CHECK(table.lookup((*node), "x", key_of(12, ShownAs::frame)) == *node);
+  table.forget(c, 2);
+  CHECK(knows(table, c));
+  table.forget(c, 1);
+  CHECK_FALSE(knows(table, c));
+  CHECK(*table.recall(kRootNode) == root_of(table));
+  CHECK(table.parent_of(*root_of(table)) == kRootNode);
+  CHECK(error_of(c + 1) == ESTALE);
+  CHECK(error_of(0) == ESTALE);
+}
+
+TEST_CASE("node: a number is not given to another file with the same inode", "[fs][node][unit]") {
+  NodeTable table(kRoot, ".");
+  const auto root = root_of(table);
+  // The file was removed through the mount.
+  const auto removed = table.lookup(root, "x", key_of(10))->id;
+  table.hold({1, 10}, {root, "x"}, std::make_shared<const UniqueFd>());
+  CHECK_FALSE(table.recall(removed));
+  table.forget(removed, 1);
+  CHECK_FALSE(table.recall(removed));
+  CHECK(table.lookup(root, "x", key_of(10))->id != removed);
+  // The file was removed, or renamed, in SOURCE.
+  const auto gone = table.lookup(root, "y", key_of(11))->id;
+  table.forget(gone, 1);
+  const auto fresh = table.lookup(root, "z", key_of(11))->id;
+  CHECK(fresh != gone);
+  CHECK_FALSE(table.recall(gone));
+  table.forget(fresh, 1);
+  CHECK(table.recall(fresh));
 }
 
 TEST_CASE("node: names of one file are one node, each way to show it is another",

@@ -65,6 +65,49 @@ Reply release(FakeKernel& kernel, std::uint64_t node, std::uint64_t handle) {
   return kernel.ask(FUSE_RELEASE, node, release);
 }
 
+TEST_CASE("operations: a forgotten node is found by its number", "[fs][fuse][unit]") {
+  Served served;
+  std::filesystem::create_directory(served.files.path("folder"));
+  served.files.write("folder/x.b2frame", test::small_frame(1000));
+  FakeKernel kernel(served.mount());
+  const auto entry_of = [](const Reply& reply) {
+    REQUIRE(reply.head.error == 0);
+    return reply.as<fuse_entry_out>();
+  };
+  const auto forget = [&](std::uint64_t node) {
+    fuse_forget_in one{.nlookup = 1};
+    CHECK(kernel.send(FUSE_FORGET, node, std::as_bytes(std::span(&one, 1))).empty());
+  };
+  const auto folder = entry_of(kernel.ask(FUSE_LOOKUP, kRoot, "folder"));
+  const auto file = entry_of(kernel.ask(FUSE_LOOKUP, folder.nodeid, "x"));
+  CHECK(file.generation != 0);
+  forget(file.nodeid);
+  forget(folder.nodeid);
+  const auto again = entry_of(kernel.ask(FUSE_LOOKUP, file.nodeid, "."));
+  CHECK(again.nodeid == file.nodeid);
+  CHECK(again.generation == file.generation);
+  CHECK(again.attr.ino == file.attr.ino);
+  CHECK(again.attr.size == 1000);
+  CHECK(read_at(kernel, again.nodeid, open_file(kernel, again.nodeid), 0, 4096).body.size() ==
+        1000);
+  CHECK(entry_of(kernel.ask(FUSE_LOOKUP, file.nodeid, "..")).nodeid == folder.nodeid);
+  const auto root = entry_of(kernel.ask(FUSE_LOOKUP, folder.nodeid, ".."));
+  CHECK(root.nodeid == kRoot);
+  CHECK(root.generation == 0);
+  for (const std::uint64_t unknown :
+       {std::uint64_t{0}, std::uint64_t{1} << 40, ~std::uint64_t{0}}) {
+    CHECK(kernel.ask(FUSE_LOOKUP, unknown, ".").head.error == -ESTALE);
+    CHECK(kernel.ask(FUSE_LOOKUP, unknown, "..").head.error == -ESTALE);
+  }
+  // The file is not where it was, or is no frame any more.
+  served.files.write("folder/x.b2frame", "text");
+  CHECK(kernel.ask(FUSE_LOOKUP, file.nodeid, ".").head.error == -ESTALE);
+  std::filesystem::remove(served.files.path("folder/x.b2frame"));
+  CHECK(kernel.ask(FUSE_LOOKUP, file.nodeid, ".").head.error == -ESTALE);
+  const auto other = Served{}.mount().generation;
+  CHECK(other != file.generation);
+}
+
 TEST_CASE("operations: each request gets one answer with the errno of its error",
           "[fs][fuse][unit]") {
   Served served;

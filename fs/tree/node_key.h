@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "fs/tree/shown_names.h"
+
+namespace framefs::fs {
+
+using NodeId = std::uint64_t;
+inline constexpr NodeId kRootNode = 1;  // FUSE's number for the root, too
+
+// The identity of a shown file: the file in SOURCE, how it is shown, and, for a member of a
+// container, its path there.  Two names with equal keys are the same file.
+struct NodeKey {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  ShownAs shown_as = ShownAs::itself;
+  std::string
+      member;  // the path in the container that the source file is; empty for the file itself
+  bool operator==(const NodeKey&) const = default;
+
+  [[nodiscard]] bool is_member() const noexcept { return !member.empty(); }
+  [[nodiscard]] bool shows_frame() const noexcept {
+    return shown_as == ShownAs::frame || shown_as == ShownAs::array || shown_as == ShownAs::npy;
+  }
+  // Whether the node is shown as a file whose bytes come from a View.
+  [[nodiscard]] bool has_view() const noexcept {
+    return shows_frame() || (shown_as == ShownAs::itself && is_member());
+  }
+};
+
+struct NodeKeyHash {
+  std::size_t operator()(const NodeKey& key) const noexcept;
+};
+
+}  // namespace framefs::fs
