@@ -39,9 +39,13 @@ void raise_kernel_readahead(const std::filesystem::path& mountpoint, const Watch
                             fs::Log& log) {
   const auto device = ask_device(mountpoint);
   if (!device || (watchdog != nullptr && watchdog->set_readahead(*device, kReadAheadKib))) return;
+  suggest_kernel_readahead(*device, log);
+}
+
+void suggest_kernel_readahead(dev_t device, fs::Log& log) {
   log.info(fmt::format(
       "for faster sequential reads, run as root: echo {} > /sys/class/bdi/{}:{}/read_ahead_kb",
-      kReadAheadKib, major(*device), minor(*device)));
+      kReadAheadKib, major(device), minor(device)));
 }
 
 }  // namespace framefs::fuse

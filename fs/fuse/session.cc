@@ -18,6 +18,7 @@
 
 #include "fs/core/heap.h"
 #include "fs/fuse/answer.h"
+#include "fs/fuse/inherited_mount.h"
 #include "fs/fuse/io_uring.h"
 #include "fs/fuse/operations.h"
 #include "fs/fuse/request_loop.h"
@@ -68,13 +69,6 @@ bool lies_below(const std::filesystem::path& path, const std::filesystem::path& 
   return end == root.end() && path != root;
 }
 
-// Closes the connection: pending requests to the mount fail. The session still owns a descriptor of
-// that number and closes it when it is destroyed.
-void disconnect(fuse_session* session) {
-  const fs::UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  if (null) ::dup3(null.get(), fuse_session_fd(session), O_CLOEXEC);
-}
-
 // With writeback, the kernel may have newer bytes than the daemon.  With io_uring, one thread
 // answers all requests of a CPU, so that a request must not wait for a store.
 void start_page_pusher(Mount& mount) {
@@ -123,7 +117,7 @@ Status serve(Mount& mount, const fs::MountOptions& options,
   // Must come before the announcer is joined, because the announcer may wait for an answer that
   // will not come.
   if (needs) {
-    // False if another program has unmounted.
+    // False if another program has unmounted, or will.
     static_cast<void>(watchdog->unmount(is_connected(session)));
     disconnect(session);
   } else {
@@ -154,21 +148,38 @@ Result<std::optional<SandboxNeeds>> plan_sandbox(const fs::MountOptions& options
   return sandbox_needs(options, read_only);
 }
 
-}  // namespace
-
-Status check_mount(const fs::MountOptions& options) {
-  std::error_code error;
-  const auto source = std::filesystem::canonical(options.source, error);
-  if (error) return fs::system_error_of(error.value(), "SOURCE cannot be opened");
+// The canonical path of a MOUNTPOINT that is not mounted yet.
+Result<std::filesystem::path> usable_mountpoint(const std::filesystem::path& path) {
   struct stat at{};
-  if (::stat(options.mountpoint.c_str(), &at) != 0) {
+  if (::stat(path.c_str(), &at) != 0) {
     if (errno == ENOTCONN) {
       return fs::system_error_of(
           ENOTCONN, "MOUNTPOINT holds a mount whose daemon is gone; --replace-stale removes it");
     }
     return fs::system_error("MOUNTPOINT cannot be used");
   }
-  const auto mountpoint = std::filesystem::canonical(options.mountpoint, error);
+  std::error_code error;
+  auto canonical = std::filesystem::canonical(path, error);
+  if (error) return fs::system_error_of(error.value(), "MOUNTPOINT cannot be used");
+  return canonical;
+}
+
+}  // namespace
+
+Status check_mount(const fs::MountOptions& options) {
+  // Compared as text, because a path in the mount cannot be accessed before the daemon serves.
+  const bool is_inherited = inherited_descriptor(options.mountpoint).has_value();
+  auto mountpoint = path_of_mount(options.mountpoint);
+  const auto given = options.source.lexically_normal();
+  if (is_inherited && (given == mountpoint || lies_below(given, mountpoint))) {
+    return fs::system_error_of(ELOOP, "SOURCE lies in the mount");
+  }
+  std::error_code error;
+  const auto source = std::filesystem::canonical(options.source, error);
+  if (error) return fs::system_error_of(error.value(), "SOURCE cannot be opened");
+  if (!is_inherited) {
+    FRAMEFS_TRY(mountpoint, usable_mountpoint(mountpoint));
+  }
   if (lies_below(mountpoint, source)) {
     return fs::system_error_of(ELOOP, "MOUNTPOINT lies inside SOURCE");
   }
@@ -207,6 +218,7 @@ Status serve_mount(const fs::MountOptions& options, fs::Log& log,
               {},
               {}};
   mount.options = options;
+  mount.options.mountpoint = path_of_mount(options.mountpoint);
   // The kernel has already applied the caller's umask.
   ::umask(0);
   auto words = mount_options_text(options, filesystem->is_read_only());
@@ -214,7 +226,9 @@ Status serve_mount(const fs::MountOptions& options, fs::Log& log,
     FRAMEFS_TRY(const auto word, io_uring_option());
     words += word;
   }
-  report = [&] { log.info("statistics: " + stats_json(mount.counters, *filesystem, options)); };
+  report = [&] {
+    log.info("statistics: " + stats_json(mount.counters, *filesystem, mount.options));
+  };
   const MountPlan plan{options, std::move(words), operations(), &mount, dog};
   return with_mount(plan, [&](fuse_session* session) {
     mount.session = session;

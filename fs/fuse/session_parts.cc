@@ -1,6 +1,8 @@
 #include "fs/fuse/session_parts.h"
 
+#include <fcntl.h>
 #include <poll.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
@@ -11,6 +13,7 @@
 
 #include "fs/core/background_thread.h"
 #include "fs/core/error_map.h"
+#include "fs/fuse/inherited_mount.h"
 #include "fs/fuse/kernel_readahead.h"
 
 namespace framefs::fuse {
@@ -43,8 +46,9 @@ std::string escaped(const std::string& value) {
 }  // namespace
 
 Result<Watchdog> start_watchdog(const fs::MountOptions& options, fs::Log& log) {
-  auto watchdog = Watchdog::start(options.mountpoint);
-  if (!watchdog) {
+  const bool is_inherited = inherited_descriptor(options.mountpoint).has_value();
+  auto watchdog = Watchdog::start(is_inherited ? std::filesystem::path() : options.mountpoint);
+  if (!watchdog && !is_inherited) {
     log.warn("the watchdog did not start, so the mount stays behind if the daemon is killed: " +
              fs::describe(watchdog.error()));
   }
@@ -74,8 +78,12 @@ Status with_mount(const MountPlan& plan, const std::function<Status(fuse_session
   if (!session) return fs::system_error_of(EINVAL, "mount options");
   if (fuse_set_signal_handlers(session.get()) != 0) return fs::system_error("signal handlers");
   Status served;
-  if (fuse_session_mount(session.get(), plan.options.mountpoint.c_str()) == 0) {
-    if (plan.watchdog != nullptr) plan.watchdog->mounted(plan.options.mountpoint);
+  const auto& mountpoint = plan.options.mountpoint;
+  // libfuse serves /dev/fd/N as it is.
+  if (fuse_session_mount(session.get(), mountpoint.c_str()) == 0) {
+    if (plan.watchdog != nullptr && !inherited_descriptor(mountpoint)) {
+      plan.watchdog->mounted(mountpoint);
+    }
     served = serve(session.get());
   } else {
     served = fs::system_error_of(EPERM, "the kernel refused the mount, see the message above");
@@ -89,10 +97,17 @@ bool is_connected(fuse_session* session) {
   return ::poll(&connection, 1, 0) >= 0 && (connection.revents & (POLLERR | POLLNVAL)) == 0;
 }
 
+void disconnect(fuse_session* session) {
+  const fs::UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (null) ::dup3(null.get(), fuse_session_fd(session), O_CLOEXEC);
+}
+
 void unmount_session(fuse_session* session, const Watchdog* watchdog) {
   // libfuse leaves a mount whose connection was aborted.
   if (watchdog != nullptr && !is_connected(session)) static_cast<void>(watchdog->unmount(false));
   fuse_session_unmount(session);
+  // libfuse keeps the descriptor of a mount that it has not made.
+  if (fuse_session_fd(session) >= 0) disconnect(session);
 }
 
 void limit_background(fuse_conn_info& connection, unsigned limit) {
@@ -103,8 +118,13 @@ void limit_background(fuse_conn_info& connection, unsigned limit) {
 std::jthread start_announcer(const fs::MountOptions& options, const Watchdog* watchdog,
                              fs::Log& log, const std::function<void()>& on_ready) {
   return fs::background_thread([&options, watchdog, &log, &on_ready](const std::stop_token&) {
-    // Waits for the answer to a first request.
-    raise_kernel_readahead(options.mountpoint, watchdog, log);
+    if (const auto fd = inherited_descriptor(options.mountpoint)) {
+      const auto mount = find_inherited_mount(*fd);
+      if (mount) suggest_kernel_readahead(mount->device, log);
+    } else {
+      // Waits for the answer to a first request.
+      raise_kernel_readahead(options.mountpoint, watchdog, log);
+    }
     on_ready();
   });
 }

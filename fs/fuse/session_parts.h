@@ -20,7 +20,8 @@ using codec::Status;
 
 // The parts of a session that do not depend on the kind of SOURCE.
 
-// Starts the watchdog of a mount.  If that fails, logs the consequence.
+// Starts the watchdog of a mount.  If that fails, logs the consequence.  The watchdog of a mount
+// that another process has made unmounts nothing.
 Result<Watchdog> start_watchdog(const fs::MountOptions& options, fs::Log& log);
 
 // The value of -o for libfuse and the kernel.
@@ -34,21 +35,27 @@ struct MountPlan {
   void* user_data;           // passed to the operations
   const Watchdog* watchdog;  // null: none
 };
-// Mounts, and runs serve(session), which also unmounts. `serve` runs in the calling thread, with
-// handlers for the signals that end a daemon.
+// Mounts, unless the mount exists already, and runs serve(session), which also unmounts. `serve`
+// runs in the calling thread, with handlers for the signals that end a daemon.
 // Errors: system, if the kernel refuses the mount; those of `serve`.
 Status with_mount(const MountPlan& plan, const std::function<Status(fuse_session*)>& serve);
 
 // Whether the mount exists and the kernel still sends its requests.
 bool is_connected(fuse_session* session);
 
+// Closes the connection: pending requests to the mount fail. The session still owns a descriptor of
+// that number and closes it when it is destroyed.
+void disconnect(fuse_session* session);
+
 // Unmounts what with_mount() has mounted. A daemon in the sandbox has no right to call it.
+// Disconnects from a mount that another process has made.
 void unmount_session(fuse_session* session, const Watchdog* watchdog);
 
 // Sets the limit of requests in flight for which no caller waits, such as read-ahead.
 void limit_background(fuse_conn_info& connection, unsigned limit);
 
-// Calls `on_ready` as soon as the mount answers requests.
+// Calls `on_ready` as soon as the mount answers requests. A mount that another process has made is
+// not asked: if its daemon ends early, the answer may never come.
 std::jthread start_announcer(const fs::MountOptions& options, const Watchdog* watchdog,
                              fs::Log& log, const std::function<void()>& on_ready);
 

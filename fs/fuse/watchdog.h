@@ -20,7 +20,7 @@ using codec::Result;
 // Threads: any number, once mounted() has returned.
 class Watchdog {
  public:
-  // `mountpoint` is absolute.  Errors: system.
+  // `mountpoint` is absolute.  If it is empty, the watchdog never unmounts.  Errors: system.
   static Result<Watchdog> start(const std::filesystem::path& mountpoint);
 
   // Must be called once the mount is made, while it is the topmost mount on the mountpoint. Before

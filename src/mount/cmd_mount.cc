@@ -17,6 +17,7 @@
 
 #include "fs/core/error_map.h"
 #include "fs/core/log.h"
+#include "fs/fuse/inherited_mount.h"
 #include "fs/fuse/session.h"
 #include "fs/net/aws_environment.h"
 #include "fs/net/source_url.h"
@@ -37,7 +38,7 @@ int report(const codec::Error& error) {
   return kExitFailure;
 }
 
-// Reports an error of fuse::check_mount(), whose text names SOURCE or MOUNTPOINT.
+// Reports an error of fuse::check_mount() or adopt_mount(), whose text names SOURCE or MOUNTPOINT.
 int report(const fs::MountOptions& mount, const codec::Error& error) {
   const bool is_source = std::string_view(error.field).starts_with("SOURCE");
   const auto path = (is_source ? mount.source : mount.mountpoint).string();
@@ -62,9 +63,9 @@ int serve(const MountCommand& command, std::unique_ptr<Daemon> daemon,
   }
   auto& logs = **target;
   fs::Log log(logs.logger(), fs::daemon_log_limits());
+  const auto place = fuse::path_of_mount(command.mount.mountpoint).string();
   const auto on_ready = [&] {
-    log.info(fmt::format("{} is mounted on {}", command.mount.source.string(),
-                         command.mount.mountpoint.string()));
+    log.info(fmt::format("{} is mounted on {}", command.mount.source.string(), place));
     if (daemon) daemon->ready();
     tell_service_manager("READY=1");
   };
@@ -76,7 +77,7 @@ int serve(const MountCommand& command, std::unique_ptr<Daemon> daemon,
                                               command.log_file.empty() ? nullptr : &log_file)
                           : fuse::serve_remote_mount(command.mount, *environment, log, on_ready);
   if (!served) return report(served.error());
-  log.info(fmt::format("{} is unmounted", command.mount.mountpoint.string()));
+  log.info(fmt::format("{} is unmounted", place));
   return kExitOk;
 }
 
@@ -109,9 +110,16 @@ int run(MountCommand command) {
     allow_devices_and_setuid(command.mount.vfs_options);
   }
   if (command.remount) return remount(command);
-  if (command.replace_stale) remove_stale_mount(command.mount.mountpoint);
-  std::error_code none;
-  command.mount.onto_file = std::filesystem::is_regular_file(command.mount.mountpoint, none);
+  const bool is_inherited = fuse::inherited_descriptor(command.mount.mountpoint).has_value();
+  if (is_inherited) {
+    if (const auto adopted = fuse::adopt_mount(command.mount); !adopted) {
+      return report(command.mount, adopted.error());
+    }
+  } else {
+    if (command.replace_stale) remove_stale_mount(command.mount.mountpoint);
+    std::error_code none;
+    command.mount.onto_file = std::filesystem::is_regular_file(command.mount.mountpoint, none);
+  }
   std::optional<net::AwsEnvironment> environment;
   if (net::is_source_url(command.mount.source.string())) {
     environment = net::AwsEnvironment::take();
@@ -121,7 +129,7 @@ int run(MountCommand command) {
   } else if (const auto possible = fuse::check_mount(command.mount); !possible) {
     return report(command.mount, possible.error());
   }
-  if (!command.allow_nonempty && hides_files(command.mount)) {
+  if (!is_inherited && !command.allow_nonempty && hides_files(command.mount)) {
     print_messages(
         {fmt::format("{} is not empty, and the mount would hide its files; --nonempty mounts "
                      "anyway",

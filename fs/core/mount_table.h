@@ -1,0 +1,33 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace framefs::fs {
+
+// A mount in the kernel's table.
+struct MountTableEntry {
+  dev_t device = 0;  // as in stat::st_dev of its files
+  std::filesystem::path mountpoint;
+  std::string options;  // of this mount, separated by commas
+  std::string type;     // such as fuse.framefs
+  std::string source;
+  std::string filesystem_options;  // of the filesystem, common to all its mounts
+};
+
+// Reads one line of /proc/self/mountinfo; empty if it has another form.
+// Source: proc_pid_mountinfo(5).
+std::optional<MountTableEntry> parse_mount_line(const std::string& line);
+
+// The mounts that this process can see, the oldest first.  Sends no request to any of them.
+std::vector<MountTableEntry> mount_table();
+
+// Whether `options`, a list separated by commas, contains `word`.
+bool has_mount_option(std::string_view options, std::string_view word);
+
+}  // namespace framefs::fs

@@ -1,0 +1,49 @@
+#include "fs/core/mount_table.h"
+
+#include <sys/sysmacros.h>
+
+#include "tests/support/catch.h"
+
+namespace framefs::fs {
+namespace {
+
+TEST_CASE("mount_table: a line has device, path, options and source", "[fs][mount_table][unit]") {
+  const auto mount = parse_mount_line(
+      "42 27 0:39 / /mnt/with\\040blank rw,nosuid master:1 propagate_from:2 - fuse.framefs "
+      "s3://b\\134c ro,user_id=0,default_permissions");
+  REQUIRE(mount);
+  CHECK(mount->device == makedev(0, 39));
+  CHECK(mount->mountpoint == "/mnt/with blank");
+  CHECK(mount->options == "rw,nosuid");
+  CHECK(mount->type == "fuse.framefs");
+  CHECK(mount->source == "s3://b\\c");
+  CHECK(mount->filesystem_options == "ro,user_id=0,default_permissions");
+}
+
+TEST_CASE("mount_table: a line of another form is skipped", "[fs][mount_table][unit]") {
+  for (const auto* const line :
+       {"", "42", "42 27 0:39 / /mnt rw", "42 27 0:39 / /mnt rw - ", "42 27 0:39 / /mnt rw - fuse",
+        "42 27 device / /mnt rw - fuse source rw", "42 27 0:39 / /mnt rw fuse source rw"}) {
+    INFO(line);
+    CHECK_FALSE(parse_mount_line(line));
+  }
+  CHECK(parse_mount_line("42 27 0:39 / /mnt rw - fuse source")->filesystem_options.empty());
+}
+
+TEST_CASE("mount_table: an option is a whole word of the list", "[fs][mount_table][unit]") {
+  CHECK(has_mount_option("ro", "ro"));
+  CHECK(has_mount_option("user_id=0,ro", "ro"));
+  CHECK(has_mount_option("ro,user_id=0", "ro"));
+  CHECK_FALSE(has_mount_option("rox,no_ro,ro=1", "ro"));
+  CHECK_FALSE(has_mount_option("", "ro"));
+}
+
+TEST_CASE("mount_table: the root of this process is in its table", "[fs][mount_table][unit]") {
+  const auto mounts = mount_table();
+  bool has_root = false;
+  for (const auto& mount : mounts) has_root = has_root || mount.mountpoint == "/";
+  CHECK(has_root);
+}
+
+}  // namespace
+}  // namespace framefs::fs
