@@ -17,6 +17,7 @@
 #include "src/compact/cmd_compact.h"
 #include "src/completion/cmd_completion.h"
 #include "src/demo/cmd_demo.h"
+#include "src/index/cmd_index.h"
 #include "src/info/cmd_info.h"
 #include "src/mount/cmd_mount.h"
 #include "src/mount/mount_command.h"
@@ -49,6 +50,7 @@ constexpr std::array kSubcommands = {
     Subcommand{"check", "find damage in frames; save what is left of them", run_check,
                check_syntax},
     Subcommand{"compact", "rewrite frames without dead space", run_compact, compact_syntax},
+    Subcommand{"index", "make the manifest of a bucket or web server", run_index, index_syntax},
     Subcommand{"list", "list mounts with their daemons", run_list, list_syntax},
     Subcommand{"stats", "show what the daemon of a mount has done", run_stats, stats_syntax},
     Subcommand{"umount", "unmount, and wait until all is committed", run_umount, umount_syntax},

@@ -11,15 +11,11 @@
 #include "fs/core/interrupt.h"
 
 namespace framefs::net {
-namespace {
-
-bool is_file_name(const std::string& name) {
+bool is_file_name(std::string_view name) {
   constexpr std::size_t kMaxNameBytes = 255;
   return !name.empty() && name != "." && name != ".." && name.size() <= kMaxNameBytes &&
-         name.find('/') == std::string::npos && name.find('\0') == std::string::npos;
+         name.find('/') == name.npos && name.find('\0') == name.npos;
 }
-
-}  // namespace
 
 std::vector<RemoteEntry> tidy_listing(std::vector<RemoteEntry> entries) {
   std::erase_if(entries, [](const RemoteEntry& entry) { return !is_file_name(entry.name); });

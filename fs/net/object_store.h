@@ -1,9 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fs/net/part_store.h"
@@ -19,6 +21,8 @@ struct RemoteEntry {
   std::uint64_t size = 0;
   std::int64_t mtime_ns = 0;
   std::string etag;  // strong; "" if there is none
+  // The first bytes of the object, if the listing has them.
+  std::shared_ptr<const std::vector<std::byte>> head = nullptr;
 
   bool operator==(const RemoteEntry&) const = default;
 };
@@ -56,6 +60,9 @@ class ObjectStore {
 
   static constexpr std::uint64_t kHeadBytes = 64 << 10;
 };
+
+// Whether a file can have this name: it is not "", "." or "..", and has no slash or zero byte.
+bool is_file_name(std::string_view name);
 
 // Brings entries into the form that list() promises.
 std::vector<RemoteEntry> tidy_listing(std::vector<RemoteEntry> entries);

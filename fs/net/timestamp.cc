@@ -52,6 +52,13 @@ std::optional<int> take_month(std::string_view& text) {
   return std::nullopt;
 }
 
+std::tm parts_of(UnixSeconds time) {
+  const std::time_t seconds = time;
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  return parts;
+}
+
 struct ClockTime {
   int hour;
   int minute;
@@ -133,10 +140,28 @@ std::optional<UnixSeconds> parse_iso_time(std::string_view text) {
   return *ns / kNsPerSecond;
 }
 
+std::int64_t time_of(std::string_view text) {
+  if (const auto ns = parse_iso_time_ns(text)) return *ns;
+  return parse_http_date(text).value_or(0) * kNsPerSecond;
+}
+
+std::string iso_time_ns(std::int64_t ns) {
+  auto seconds = ns / kNsPerSecond;
+  auto fraction_ns = ns % kNsPerSecond;
+  if (fraction_ns < 0) {
+    --seconds;
+    fraction_ns += kNsPerSecond;
+  }
+  const auto parts = parts_of(seconds);
+  auto text =
+      fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", parts.tm_year + 1900, parts.tm_mon + 1,
+                  parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
+  if (fraction_ns != 0) text += fmt::format(".{:09}", fraction_ns);
+  return text + "Z";
+}
+
 std::string amz_time(UnixSeconds time) {
-  const std::time_t seconds = time;
-  std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
+  const auto parts = parts_of(time);
   return fmt::format("{:04}{:02}{:02}T{:02}{:02}{:02}Z", parts.tm_year + 1900, parts.tm_mon + 1,
                      parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
 }

@@ -1,7 +1,5 @@
 #include "fs/net/web_listing.h"
 
-#include <algorithm>
-
 #include <nlohmann/json.hpp>
 
 #include "fs/net/percent.h"
@@ -21,11 +19,6 @@ void take_size(const json& object, RemoteEntry& entry) {
   const auto found = object.find("size");
   entry.is_exact = found != object.end() && found->is_number_unsigned();
   if (entry.is_exact) entry.size = found->get<std::uint64_t>();
-}
-
-std::int64_t time_of(const std::string& text) {
-  if (const auto ns = parse_iso_time_ns(text)) return *ns;
-  return parse_http_date(text).value_or(0) * kNsPerSecond;
 }
 
 std::string with_entities_resolved(std::string text) {
@@ -101,44 +94,6 @@ std::vector<RemoteEntry> parse_html_listing(std::string_view html, const Url& fo
     entries.push_back(std::move(entry));
   }
   return entries;
-}
-
-Result<std::vector<ManifestFile>> parse_manifest(std::string_view text) {
-  const auto manifest = json::parse(text, nullptr, false);
-  const bool is_one = manifest.is_object() && manifest.contains("framefs-manifest") &&
-                      manifest["framefs-manifest"] == 1 && manifest.contains("files") &&
-                      manifest["files"].is_array();
-  if (!is_one) return codec::fail(Errc::bad_field, "manifest");
-  std::vector<ManifestFile> files;
-  for (const auto& object : manifest["files"]) {
-    if (!object.is_object()) return codec::fail(Errc::bad_field, "manifest: file");
-    ManifestFile file;
-    file.path = text_of(object, "path");
-    take_size(object, file.entry);
-    file.entry.mtime_ns = time_of(text_of(object, "mtime"));
-    file.entry.etag = text_of(object, "etag");
-    files.push_back(std::move(file));
-  }
-  return files;
-}
-
-std::vector<RemoteEntry> manifest_folder(const std::vector<ManifestFile>& files,
-                                         const std::string& folder) {
-  const auto prefix = folder.empty() ? "" : folder + "/";
-  std::vector<RemoteEntry> entries;
-  for (const auto& file : files) {
-    if (!file.path.starts_with(prefix)) continue;
-    auto entry = file.entry;
-    entry.name = file.path.substr(prefix.size());
-    const auto slash = entry.name.find('/');
-    if (slash != std::string::npos) {
-      entry = {};
-      entry.name = file.path.substr(prefix.size(), slash);
-      entry.is_directory = true;
-    }
-    entries.push_back(std::move(entry));
-  }
-  return tidy_listing(std::move(entries));
 }
 
 }  // namespace framefs::net

@@ -17,19 +17,4 @@ Result<std::vector<RemoteEntry>> parse_json_listing(std::string_view json);
 // people, so stat() asks the server for them.
 std::vector<RemoteEntry> parse_html_listing(std::string_view html, const Url& folder);
 
-// A file of a manifest.  A manifest lists all files below a root, for servers that list nothing:
-//   {"framefs-manifest": 1,
-//    "files": [{"path": "a/b", "size": 1, "mtime": "2024-...", "etag": "..."}]}
-// If a file has no size, stat() asks the server.
-struct ManifestFile {
-  std::string path;
-  RemoteEntry entry;
-};
-// Errors: bad_field.
-Result<std::vector<ManifestFile>> parse_manifest(std::string_view json);
-
-// The entries of a manifest that lie directly in `folder`.
-std::vector<RemoteEntry> manifest_folder(const std::vector<ManifestFile>& files,
-                                         const std::string& folder);
-
 }  // namespace framefs::net

@@ -9,6 +9,7 @@
 #include "fs/net/dav_listing.h"
 #include "fs/net/open_answer.h"
 #include "fs/net/percent.h"
+#include "fs/net/web_listing.h"
 
 namespace framefs::net {
 namespace {
@@ -113,7 +114,7 @@ auto WebStore::manifest() -> Result<Manifest> {
   if (auto known = manifest_.with([](const Manifest& value) { return value; })) return known;
   const auto answer = queue_.run(make_call(
       RequestKind::list, url_of(kManifestName),
-      [](HttpRequest& request) { request.max_body_bytes = 1 << 30; }, &check_ok));
+      [](HttpRequest& request) { request.max_body_bytes = kMaxManifestBytes; }, &check_ok));
   if (!answer) return std::unexpected(answer.error());
   FRAMEFS_TRY(auto files, parse_manifest(answer->text()));
   auto parsed = std::make_shared<const std::vector<ManifestFile>>(std::move(files));

@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "fs/core/guarded.h"
+#include "fs/net/manifest.h"
 #include "fs/net/object_store.h"
 #include "fs/net/request_queue.h"
-#include "fs/net/web_listing.h"
 
 namespace framefs::net {
 
 // A folder, or one file, of a web server.  The list of a folder comes from the server's own
-// listing, from WebDAV, or from a manifest in the root (`framefs-manifest.json`).
+// listing, from WebDAV, or from a manifest in the root (manifest.h).
 class WebStore final : public ObjectStore {
  public:
   enum class Listing { page, dav };
@@ -25,8 +25,6 @@ class WebStore final : public ObjectStore {
   Result<std::vector<RemoteEntry>> list(const std::string& folder) override;
   Result<RemoteEntry> stat(const std::string& path) override;
   void start_open(const std::string& path, std::uint64_t head_bytes, OpenDone done) override;
-
-  static constexpr const char* kManifestName = "framefs-manifest.json";
 
  private:
   using Adjust = std::function<void(HttpRequest&)>;

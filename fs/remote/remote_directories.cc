@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "fs/core/interrupt.h"
+#include "fs/remote/object_head.h"
 #include "fs/source/chunk_files.h"
 #include "fs/source/suffixes.h"
+#include "fs/tree/shown_stat.h"
 
 namespace framefs::fs {
 namespace {
@@ -25,28 +27,6 @@ constexpr std::chrono::milliseconds kInterruptPoll{50};
 timespec time_of(std::int64_t ns) {
   return {.tv_sec = ns / kNsPerSecond, .tv_nsec = ns % kNsPerSecond};
 }
-
-// The first bytes of an object.  It notes whether a reader asked for bytes behind them.
-class Head final : public codec::ByteSource {
- public:
-  Head(const net::Part& part, std::uint64_t size) : bytes_(*part.bytes), size_(size) {}
-
-  codec::Status read_at(std::uint64_t offset, std::span<std::byte> out) const override {
-    if (offset <= bytes_.size() && out.size() <= bytes_.size() - offset) {
-      std::ranges::copy(std::span(bytes_).subspan(offset, out.size()), out.begin());
-      return {};
-    }
-    is_short_ = is_short_ || offset + out.size() <= size_;
-    return codec::fail(codec::Errc::truncated, "head", offset);
-  }
-  codec::Result<std::uint64_t> size() const override { return size_; }
-  [[nodiscard]] bool is_short() const { return is_short_; }
-
- private:
-  const std::vector<std::byte>& bytes_;
-  const std::uint64_t size_;
-  mutable bool is_short_ = false;
-};
 
 // Whether two states of the entry differ in the listing.
 bool has_version(const net::RemoteEntry& entry) { return !entry.is_directory && entry.is_exact; }
@@ -115,6 +95,8 @@ Result<RemoteDirectories::Listing> RemoteDirectories::list(const std::string& pa
   FRAMEFS_TRY(auto entries, store_.objects().list(path));
   for (auto& entry : entries) {
     auto name = entry.name;
+    if (entry.head) learn(net::join_path(path, name), entry);
+    entry.head = nullptr;
     listing->entries.emplace(std::move(name), std::move(entry));
   }
   listings_.with([&](auto& listings) {
@@ -144,7 +126,9 @@ net::ContentKey RemoteDirectories::key_of(const std::string& path, const net::Re
                                           Expected expected) {
   std::string text = path;
   text.append(1, '\0').append(entry.etag).append(1, '\0').append(std::to_string(entry.size));
-  text.append(1, '\0').append(std::to_string(entry.mtime_ns)).append(1, '\0');
+  // Equal ETags imply equal bytes, even if the object was copied since.
+  const auto mtime_ns = entry.etag.empty() ? entry.mtime_ns : 0;
+  text.append(1, '\0').append(std::to_string(mtime_ns)).append(1, '\0');
   text.append(1, static_cast<char>(expected));
   return net::content_key(text);
 }
@@ -158,10 +142,41 @@ std::optional<RemoteProbe> RemoteDirectories::recall(const net::ContentKey& key)
 }
 
 void RemoteDirectories::remember(const net::ContentKey& key, const RemoteProbe& probe) {
-  probes_.with([&](auto& probes) {
-    if (probes.size() >= kMaxProbes) probes.clear();
+  const bool is_full = probes_.with([&](auto& probes) {
+    const bool at_maximum = probes.size() >= kMaxProbes;
+    if (at_maximum) probes.clear();
     probes.insert_or_assign(key, probe);
+    return at_maximum;
   });
+  if (is_full) manifest_.forget();
+}
+
+void RemoteDirectories::learn(const std::string& path, const net::RemoteEntry& entry) {
+  const auto expected = expected_content(name_part(path));
+  if (expected == Expected::nothing || !has_version(entry)) return;
+  const ObjectHead head(entry.head, entry.size);
+  RemoteProbe probe;
+  probe.summary = summarise(head, expected, limits_);
+  if (head.is_short()) return;
+  // The index of a sparse frame is a part of it, not a frame by itself.
+  if (probe.summary.is_sparse) probe.summary = {};
+  const auto key = key_of(path, entry, expected);
+  probes_.with([&](auto& probes) {
+    if (probes.size() < kMaxProbes) probes.insert_or_assign(key, probe);
+  });
+}
+
+void RemoteDirectories::learn_from_manifest() {
+  const auto known = listings_.with([](const auto& listings) -> Listing {
+    const auto found = listings.find("");
+    return found == listings.end() ? nullptr : found->second;
+  });
+  const auto root = known ? Result<Listing>(known) : list("");
+  if (!root) return;
+  const auto found = (*root)->entries.find(net::kManifestName);
+  if (found == (*root)->entries.end() || !has_version(found->second)) return;
+  manifest_.load(found->second,
+                 [this](const net::ManifestFile& file) { learn(file.path, file.entry); });
 }
 
 bool RemoteDirectories::may_be_special(const net::RemoteEntry& entry, Expected expected) {
@@ -193,7 +208,7 @@ void RemoteDirectories::start_probe(const std::shared_ptr<Probing>& probing, Rem
     std::optional<RemoteProbe> probe;
     std::optional<Probing::Short> rest;
     if (opened) {
-      const Head head(opened->head, opened->object->version().size);
+      const ObjectHead head(opened->head.bytes, opened->object->version().size);
       probe.emplace();
       probe->summary = summarise(head, expected, limits_);
       if (head.is_short()) {
@@ -259,13 +274,28 @@ Status RemoteDirectories::wait_for(Probing& probing, RemoteListing& listing) {
   return {};
 }
 
-Status RemoteDirectories::prepare(RemoteListing& listing, const std::string& directory) {
-  const auto probing = std::make_shared<Probing>();
+std::vector<std::string> RemoteDirectories::unknown(RemoteListing& listing,
+                                                    const std::string& directory) {
+  std::vector<std::string> names;
   for (const auto& [name, entry] : listing.entries) {
     const auto expected = expected_content(name);
-    const auto path = net::join_path(directory, name);
-    if (!may_be_special(entry, expected) || known(listing, name, path, expected)) continue;
-    start_probe(probing, listing, name, path, expected);
+    const bool is_wanted = may_be_special(entry, expected);
+    if (is_wanted && !known(listing, name, net::join_path(directory, name), expected)) {
+      names.push_back(name);
+    }
+  }
+  return names;
+}
+
+Status RemoteDirectories::prepare(RemoteListing& listing, const std::string& directory) {
+  auto names = unknown(listing, directory);
+  if (names.size() >= kMinForManifest) {
+    learn_from_manifest();
+    names = unknown(listing, directory);
+  }
+  const auto probing = std::make_shared<Probing>();
+  for (const auto& name : names) {
+    start_probe(probing, listing, name, net::join_path(directory, name), expected_content(name));
   }
   return wait_for(*probing, listing);
 }

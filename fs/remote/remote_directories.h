@@ -6,10 +6,12 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "codec/core/limits.h"
 #include "fs/core/guarded.h"
 #include "fs/net/content_key.h"
+#include "fs/remote/remote_manifest.h"
 #include "fs/remote/remote_store.h"
 #include "fs/source/folder.h"
 
@@ -42,9 +44,9 @@ class RemoteDirectories {
  public:
   using Listing = std::shared_ptr<RemoteListing>;
 
-  // Lifetime: the store outlives it.
-  RemoteDirectories(RemoteStore& store, const codec::Limits& limits)
-      : store_(store), limits_(limits) {}
+  // Lifetime: store and log outlive it.
+  RemoteDirectories(RemoteStore& store, const codec::Limits& limits, Log& log)
+      : store_(store), limits_(limits), manifest_(store, log) {}
 
   // `path` is the directory's; "" for SOURCE itself.
   Result<Listing> list(const std::string& path);
@@ -59,7 +61,8 @@ class RemoteDirectories {
                             const std::string& path, Expected expected);
 
   // Probes all entries that may be frames or containers concurrently, so that probe() need not wait
-  // for each of them.  `directory` is the path of the directory.
+  // for each of them.  `directory` is the path of the directory.  The manifest of SOURCE saves the
+  // probes of the entries whose version it has.
   Status prepare(RemoteListing& listing, const std::string& directory);
 
   // The attributes of an entry before the mount changes them.  The inode number is a hash of the
@@ -78,6 +81,12 @@ class RemoteDirectories {
                                 Expected expected);
   [[nodiscard]] std::optional<RemoteProbe> recall(const net::ContentKey& key) const;
   void remember(const net::ContentKey& key, const RemoteProbe& probe);
+  // Remembers the probe of an entry with a head, if there is room for it.
+  void learn(const std::string& path, const net::RemoteEntry& entry);
+  // Does this for the files of the manifest, if SOURCE has one.
+  void learn_from_manifest();
+  // The names of the entries that must be probed.
+  std::vector<std::string> unknown(RemoteListing& listing, const std::string& directory);
   std::optional<RemoteProbe> known(RemoteListing& listing, const std::string& name,
                                    const std::string& path, Expected expected);
   void start_probe(const std::shared_ptr<Probing>& probing, RemoteListing& listing,
@@ -88,11 +97,14 @@ class RemoteDirectories {
   // The maximum number of remembered probes.  At the maximum all are forgotten.
   static constexpr std::size_t kMaxProbes = 1U << 17;
   static constexpr std::size_t kMaxListings = 1024;
+  // A manifest is loaded for this number of probes: it can be large.
+  static constexpr std::size_t kMinForManifest = 8;
 
   RemoteStore& store_;
   const codec::Limits limits_;
   Guarded<std::map<std::string, Listing>> listings_;
   Guarded<std::unordered_map<net::ContentKey, RemoteProbe, net::ContentKeyHash>> probes_;
+  RemoteManifest manifest_;
 };
 
 }  // namespace framefs::fs

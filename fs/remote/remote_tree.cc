@@ -47,7 +47,7 @@ Result<std::unique_ptr<RemoteTree>> RemoteTree::open(const MountOptions& options
                                                      const net::AwsEnvironment& environment,
                                                      Log& log) {
   FRAMEFS_TRY(auto store, RemoteStore::open(options, environment, log));
-  FRAMEFS_TRY(auto root, find_root(options, *store));
+  FRAMEFS_TRY(auto root, find_root(options, *store, log));
   return std::unique_ptr<RemoteTree>(
       new RemoteTree(options, log, std::move(store), std::move(root)));
 }
@@ -58,7 +58,7 @@ RemoteTree::RemoteTree(const MountOptions& options, Log& log, std::unique_ptr<Re
       root_(std::move(root)),
       log_(log),
       store_(std::move(store)),
-      directories_(*store_, options.limits),
+      directories_(*store_, options.limits, log),
       workers_(options.threads),
       buffers_(std::min(kIdleBufferBytes, options.cache_bytes / kIdleBufferShare)),
       cache_(options.cache_bytes),
@@ -68,7 +68,8 @@ RemoteTree::RemoteTree(const MountOptions& options, Log& log, std::unique_ptr<Re
       stop_(*store_),
       ahead_(options.threads, options.cache_bytes) {}
 
-Result<RemoteTree::Root> RemoteTree::find_root(const MountOptions& options, RemoteStore& store) {
+Result<RemoteTree::Root> RemoteTree::find_root(const MountOptions& options, RemoteStore& store,
+                                               Log& log) {
   FRAMEFS_TRY(auto at, store.objects().stat(""));
   SourceEntry entry;
   entry.stat = RemoteDirectories::stat_of("", at);
@@ -77,7 +78,7 @@ Result<RemoteTree::Root> RemoteTree::find_root(const MountOptions& options, Remo
     root.single_name = last_name(options.source.string());
     const auto expected = expected_content(root.single_name);
     root.expected = expected == Expected::nothing ? Expected::array : expected;
-    RemoteDirectories directories(store, options.limits);
+    RemoteDirectories directories(store, options.limits, log);
     FRAMEFS_TRY(auto listing, directories.list_single(root.single_name));
     FRAMEFS_TRY(entry, directories.probe(*listing, root.single_name, "", root.expected));
     const auto names = full_names(root.single_name, entry.summary, options.arrays);

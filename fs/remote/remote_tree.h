@@ -92,7 +92,7 @@ class RemoteTree {
     Expected expected = Expected::nothing;  // the content to look for in that object
   };
   RemoteTree(const MountOptions& options, Log& log, std::unique_ptr<RemoteStore> store, Root root);
-  static Result<Root> find_root(const MountOptions& options, RemoteStore& store);
+  static Result<Root> find_root(const MountOptions& options, RemoteStore& store, Log& log);
 
   [[nodiscard]] bool is_single() const noexcept { return !root_.single_name.empty(); }
   [[nodiscard]] std::string path_of(const Node& node) const;

@@ -18,6 +18,7 @@
 #include "src/cli/exit_codes.h"
 #include "src/cli/mount_option_syntax.h"
 #include "src/cli/new_file_rule.h"
+#include "src/cli/remote_access.h"
 #include "src/cli/version.h"
 
 namespace framefs {
@@ -144,12 +145,7 @@ void add_attribute_options(CLI::App& app, MountCommand& command) {
 
 void add_remote_options(CLI::App& app, MountCommand& command) {
   auto& remote = command.mount.remote;
-  app.add_option("--endpoint", remote.endpoint, "An S3 server other than AWS")->option_text("URL");
-  app.add_option("--region", remote.region, "The region of an S3 bucket")->option_text("NAME");
-  app.add_option("--profile", remote.profile, "A profile of ~/.aws/config")->option_text("NAME");
-  app.add_flag("--anonymous", remote.anonymous, "Do not sign requests to S3");
-  app.add_option("--cacert", remote.ca_file, "Certificates to trust instead of the system's")
-      ->option_text("FILE");
+  add_remote_access_options(app, remote);
   app.add_option("--cache-dir", remote.cache_folder,
                  "Keep compressed data of a URL in this directory, also for later mounts")
       ->option_text("DIR");

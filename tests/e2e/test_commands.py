@@ -8,7 +8,7 @@ from case import MountCase
 from command_case import CommandCase
 from frame_writer import plain_frame
 
-COMMANDS = ["mount", "check", "compact", "completion", "demo", "info", "list", "pack", "stats", "umount",
+COMMANDS = ["mount", "check", "compact", "completion", "demo", "index", "info", "list", "pack", "stats", "umount",
             "unpack"]
 
 

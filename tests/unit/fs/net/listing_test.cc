@@ -1,6 +1,7 @@
 #include <string>
 
 #include "fs/net/dav_listing.h"
+#include "fs/net/manifest.h"
 #include "fs/net/s3_listing.h"
 #include "fs/net/web_listing.h"
 #include "tests/support/catch.h"

@@ -30,6 +30,19 @@ TEST_CASE("timestamp: ISO 8601", "[net][timestamp][unit]") {
   }
 }
 
+TEST_CASE("timestamp: the text of a time is read back exactly", "[net][timestamp][unit]") {
+  CHECK(iso_time_ns(1369353600000000000) == "2013-05-24T00:00:00Z");
+  CHECK(iso_time_ns(1369353600250000001) == "2013-05-24T00:00:00.250000001Z");
+  for (const std::int64_t ns :
+       {std::int64_t{0}, std::int64_t{1}, std::int64_t{1709251199999999999}}) {
+    INFO(ns);
+    CHECK(parse_iso_time_ns(iso_time_ns(ns)) == ns);
+  }
+  CHECK(time_of("2013-05-24T00:00:00.25Z") == 1369353600250000000);
+  CHECK(time_of("Fri, 24 May 2013 00:00:00 GMT") == 1369353600000000000);
+  CHECK(time_of("yesterday") == 0);
+}
+
 TEST_CASE("timestamp: as signatures have it", "[net][timestamp][unit]") {
   CHECK(amz_time(1369353600) == "20130524T000000Z");
   CHECK(amz_time(1709251199) == "20240229T235959Z");

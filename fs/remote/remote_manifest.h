@@ -1,0 +1,42 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "fs/core/guarded.h"
+#include "fs/core/log.h"
+#include "fs/net/manifest.h"
+#include "fs/remote/remote_store.h"
+
+namespace framefs::fs {
+
+// Loads the manifest of a remote SOURCE, whose heads save a request for each frame.
+// Threads: any number.
+class RemoteManifest {
+ public:
+  // Called for each file of the manifest that has a head.
+  using Learn = std::function<void(const net::ManifestFile& file)>;
+
+  // Lifetime: both outlive it.
+  RemoteManifest(RemoteStore& store, Log& log) : store_(store), log_(log) {}
+
+  // Loads the manifest, unless this version of it was loaded before.  `entry` is the manifest in
+  // the listing of SOURCE.  Returns when this or another thread has loaded it.  A manifest that
+  // cannot be read changes nothing; the log says why, once for each version.
+  void load(const net::RemoteEntry& entry, const Learn& learn);
+  // The next load() loads the manifest again.
+  void forget();
+
+ private:
+  struct State {
+    bool is_loading = false;
+    std::string version;  // of the manifest that was loaded last
+  };
+  Status read(const Learn& learn);
+
+  RemoteStore& store_;
+  Log& log_;
+  Guarded<State> state_;
+};
+
+}  // namespace framefs::fs

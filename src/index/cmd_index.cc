@@ -1,0 +1,141 @@
+#include "src/index/cmd_index.h"
+
+#include <cerrno>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
+#include "fs/net/aws_environment.h"
+#include "fs/net/source_url.h"
+#include "fs/remote/remote_index.h"
+#include "src/cli/arguments.h"
+#include "src/cli/cause_text.h"
+#include "src/cli/collected_log.h"
+#include "src/cli/exit_codes.h"
+#include "src/cli/progress_bar.h"
+#include "src/cli/remote_access.h"
+#include "src/cli/text_output.h"
+#include "src/pack/replacement_file.h"
+
+namespace framefs {
+namespace {
+
+struct IndexCommand {
+  std::string url;
+  std::string out = "-";
+  bool force = false;
+  bool quiet = false;
+  fs::RemoteOptions remote;
+};
+
+void add_options(CLI::App& app, IndexCommand& command) {
+  const auto is_url = [](const std::string& text) {
+    return net::is_source_url(text) ? std::string()
+                                    : text + " is not a URL: s3://, http(s)://, dav(s)://";
+  };
+  app.add_option("URL", command.url, "The SOURCE of mounts: s3://, http(s)://, dav(s)://")
+      ->check(CLI::Validator(is_url, ""))
+      ->required();
+  app.add_option("-o,--output", command.out,
+                 "Where to write the manifest; - is standard output, the default")
+      ->option_text("FILE");
+  app.add_flag("-f,--force", command.force, "Replace FILE if it exists");
+  app.add_flag("-q,--quiet", command.quiet, "Show no progress");
+  add_remote_access_options(app, command.remote);
+}
+
+constexpr CommandLine<IndexCommand> kCommandLine{
+    .name = "framefs index",
+    .about = "Makes the manifest of a bucket or web server, which saves requests in its mounts.",
+    .add_options = add_options};
+
+enum class Outcome {
+  complete,
+  partial,  // a manifest without some files, which is useful
+  failed,
+};
+
+// Writes the manifest by `put`.  Messages have been printed.
+Outcome write_index(const IndexCommand& command, const net::AwsEnvironment& environment,
+                    fs::RemoteIndex::Put put) {
+  const auto complain = [&](const std::string& path, const codec::Error& error) {
+    auto place = command.url;
+    if (!path.empty()) place += (place.ends_with('/') ? "" : "/") + path;
+    print_messages({fmt::format("{}: {}", place, cause_text(error))});
+  };
+  fs::MountOptions options;
+  options.source = command.url;
+  options.remote = command.remote;
+  CollectedLog log;
+  const auto store = fs::RemoteStore::open(options, environment, log.log());
+  print_messages(log.take_lines());
+  if (!store) {
+    complain("", store.error());
+    return Outcome::failed;
+  }
+  auto outcome = Outcome::complete;
+  fs::RemoteIndex index(**store, options.limits, std::move(put),
+                        [&](const std::string& path, const codec::Error& error) {
+                          complain(path, error);
+                          outcome = Outcome::partial;
+                        });
+  if (const auto written = index.write(); !written) {
+    complain("", written.error());
+    return Outcome::failed;
+  }
+  return outcome;
+}
+
+int index_to_stream(const IndexCommand& command, const net::AwsEnvironment& environment) {
+  TextOutput out;
+  const auto put = [&](std::string_view text) -> fs::Status {
+    return out.put(text) ? fs::Status() : out.finish();
+  };
+  const auto outcome = write_index(command, environment, put);
+  return out.finish() && outcome == Outcome::complete ? kExitOk : kExitFailure;
+}
+
+int index_to_file(const IndexCommand& command, const net::AwsEnvironment& environment) {
+  const auto complain = [&](const codec::Error& error) {
+    print_messages({error.sys == EEXIST ? fmt::format("{} exists; --force replaces it", command.out)
+                                        : fmt::format("{}: {}", command.out, cause_text(error))});
+    return kExitFailure;
+  };
+  auto file = ReplacementFile::create(command.out, command.force);
+  if (!file) return complain(file.error());
+  auto outcome = Outcome::failed;
+  {
+    ProgressBar bar(command.url, std::nullopt, command.quiet);
+    std::uint64_t end = 0;
+    const auto put = [&](std::string_view text) -> fs::Status {
+      FRAMEFS_CHECK(file->sink().write_at(end, std::as_bytes(std::span(text))));
+      bar.update(end += text.size());
+      return {};
+    };
+    outcome = write_index(command, environment, put);
+  }
+  if (outcome == Outcome::failed) return kExitFailure;
+  if (const auto published = file->publish(std::nullopt); !published) {
+    return complain(published.error());
+  }
+  return outcome == Outcome::complete ? kExitOk : kExitFailure;
+}
+
+}  // namespace
+
+CommandSyntax index_syntax() { return kCommandLine.syntax(); }
+
+int run_index(std::span<const std::string> arguments) {
+  const auto command = kCommandLine.parse(arguments);
+  if (!command) return command.error();
+  const auto environment = net::AwsEnvironment::take();
+  return command->out == "-" ? index_to_stream(*command, environment)
+                             : index_to_file(*command, environment);
+}
+
+}  // namespace framefs
