@@ -19,9 +19,11 @@
 #include <climits>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -236,13 +238,20 @@ bool unmount_for_daemon(const Message& message, bool is_connected) {
   return unmount(top.get(), message.mountpoint);
 }
 
-// Unmounts by the path, because a descriptor of the mount would keep it busy.
+// Unmounts by name in the directory around the mount: a descriptor of the mount would keep it busy,
+// and a path may lead elsewhere by then.
 bool unmount_if_unused(const Message& message) {
-  const bool is_on_top =
-      message.mount && mount_number(open_path(message.mountpoint.c_str()).get()) == message.mount;
-  if (!is_on_top) return false;
-  if (::umount2(message.mountpoint.c_str(), UMOUNT_NOFOLLOW) == 0) return true;
-  return errno == EPERM && run_fusermount(message.mountpoint, false);
+  auto top = open_path(message.mountpoint.c_str());
+  if (!top || !message.mount || mount_number(top.get()) != message.mount) return false;
+  std::error_code error;
+  const auto path = std::filesystem::read_symlink(fs::path_of_fd(top.get()), error);
+  if (error) return false;
+  const auto directory = open_path(path.parent_path().c_str());
+  if (!directory) return false;
+  top = fs::UniqueFd();
+  const auto place = fs::path_of_fd(directory.get()) + "/" + path.filename().string();
+  if (::umount2(place.c_str(), UMOUNT_NOFOLLOW) == 0) return true;
+  return errno == EPERM && run_fusermount(path.string(), false);
 }
 
 // Sends a descriptor of the log file, or an answer without a descriptor.

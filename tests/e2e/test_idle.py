@@ -43,6 +43,13 @@ class Idle(MountCase):
         with self.mount(*SHORT, "--no-sandbox") as mount:
             self.wait_for_end(mount)
 
+    def test_the_mountpoint_may_be_a_link(self):
+        link = self.folder / "link"
+        link.symlink_to("mnt")
+        self.tool(FRAMEFS, self.source, link, "--idle", "0.2")
+        wait_for(lambda: not mounts_at(self.mountpoint), "the mount to end")
+        wait_for(lambda: not daemons_with(link), "the daemon to end")
+
     def test_an_open_file_keeps_it(self):
         with self.mount(*SHORT) as mount:
             with open(mount.path("a"), "rb") as file:
