@@ -67,8 +67,10 @@ bool FileContents::keeps_pages(Node& node, const ContentNow& now) {
 
 Result<bool> FileContents::bypasses_pages(const OpenFile& file, bool is_written) const {
   const auto& key = file.node->key;
-  // Pages of one view of an array do not contain the bytes that were written through the other.
-  if (is_written) return arrays_ == ArrayViews::both && key.shown_as != ShownAs::frame;
+  // Pages of one node of a file do not contain the bytes that were written through another.
+  if (is_written) {
+    return key.by_full_name || (arrays_ == ArrayViews::both && key.shown_as != ShownAs::frame);
+  }
   if (!key.has_view()) {
     if (!file.source.file()) return system_error_of(EISDIR, "open");
     return false;

@@ -19,6 +19,10 @@ struct NodeKey {
   ShownAs shown_as = ShownAs::itself;
   std::string
       member;  // the path in the container that the source file is; empty for the file itself
+  // Found by the full name of a frame that is listed under a shorter name (NameMap::Found).  This
+  // is a node of its own so that opening it can be refused to writers: the copy of a frame into
+  // the mount would otherwise replace the decoded bytes by those of the copied file.
+  bool by_full_name = false;
   bool operator==(const NodeKey&) const = default;
 
   [[nodiscard]] bool is_member() const noexcept { return !member.empty(); }

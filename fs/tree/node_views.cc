@@ -104,8 +104,10 @@ std::shared_ptr<const ArrayView> NodeViews::array_of(Node& node,
 template <class Body>
 void NodeViews::for_each_node(const FileKey& file, const Body& body) const {
   for (const auto shown_as : {ShownAs::frame, ShownAs::array, ShownAs::npy}) {
-    const auto node = nodes_.find(NodeKey{file.device, file.inode, shown_as, {}});
-    if (node) body(*node);
+    for (const bool by_full_name : {false, true}) {
+      const auto node = nodes_.find(NodeKey{file.device, file.inode, shown_as, {}, by_full_name});
+      if (node) body(*node);
+    }
   }
 }
 

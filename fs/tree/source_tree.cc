@@ -31,12 +31,18 @@ SourceTree::SourceTree(const MountOptions& options, Expected expected, const Par
       probe_(parts.probe),
       names_(parts.names),
       sessions_(parts.sessions),
+      log_(parts.log),
       inodes_(parts.locator.nodes().root()->key.device) {}
 
 Status SourceTree::check_writable(const Node& node) const {
   const bool in_container = node.key.shown_as == ShownAs::container || node.key.is_member();
   if (read_only_ || in_container) return system_error_of(EROFS, "write");
-  return {};
+  if (!node.key.by_full_name) return {};
+  auto refused = system_error_of(EPERM,
+                                 "a frame cannot be changed by its full name; use the listed name, "
+                                 "or copy frames into SOURCE");
+  log_.failure(locator_.nodes().path_of(node), refused.error());
+  return refused;
 }
 
 // The folder of the entries that a directory shows.
@@ -109,13 +115,14 @@ NodeKey SourceTree::key_of(const Node& parent, const std::string& source_name, S
 }
 
 NodeEntry SourceTree::enter(const std::shared_ptr<Node>& parent, const std::string& source_name,
-                            ShownAs shown_as, const Seen& seen) {
-  const auto key = key_of(*parent, source_name, shown_as, seen.entry);
+                            ShownAs shown_as, const Seen& seen, bool is_listed) {
+  auto key = key_of(*parent, source_name, shown_as, seen.entry);
+  key.by_full_name = !is_listed;
   // A single entry is SOURCE itself, so it has the path of SOURCE.
   const bool is_single = parent->key.shown_as == ShownAs::single_entry;
   const auto& name = is_single ? locator_.root().path() : source_name;
   const auto node = locator_.nodes().lookup(parent, name, key);
-  return {node->id, shown(seen, *node)};
+  return {node->id, shown(seen, *node), is_listed};
 }
 
 // The entry that is shown as `name`, in its current state.
@@ -141,9 +148,7 @@ Result<NodeEntry> SourceTree::lookup(NodeId parent, const std::string& name) {
   FRAMEFS_TRY(const auto folder, open_folder(*node));
   FRAMEFS_TRY(const auto located, locate(*node, *folder, name));
   const auto& found = located.found;
-  auto entry = enter(node, found.source_name, found.shown_as, located.seen);
-  entry.is_listed = found.is_listed;
-  return entry;
+  return enter(node, found.source_name, found.shown_as, located.seen, found.is_listed);
 }
 
 Result<NodeEntry> SourceTree::lookup(const OpenFolder& directory, const DirectoryEntry& entry) {

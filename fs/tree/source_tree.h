@@ -48,13 +48,15 @@ class SourceTree {
     SourceProbe& probe;
     const NameMap& names;
     const WriteSessionTable& sessions;
+    Log& log;
   };
   // `expected` is the content to look for in a SOURCE of one entry.
   SourceTree(const MountOptions& options, Expected expected, const Parts& parts);
 
   // Whether the mount is read-only: by option, or because SOURCE allows no changes.
   [[nodiscard]] bool is_read_only() const noexcept { return read_only_; }
-  // Errors: EROFS; a member of a container is never writable.
+  // Errors: EROFS; a member of a container is never writable.  EPERM, which the log explains, for a
+  // node that was found by its full name.
   [[nodiscard]] Status check_writable(const Node& node) const;
 
   // Each counts one lookup of the node found.
@@ -94,7 +96,7 @@ class SourceTree {
   Result<Seen> see(FileKey guess, const Probe& probe) const;
   // Enters the node of `seen` below `parent`.  Counts one lookup.
   NodeEntry enter(const std::shared_ptr<Node>& parent, const std::string& source_name,
-                  ShownAs shown_as, const Seen& seen);
+                  ShownAs shown_as, const Seen& seen, bool is_listed = true);
 
  private:
   [[nodiscard]] Expected expected_at(const std::string& path) const;
@@ -123,6 +125,7 @@ class SourceTree {
   SourceProbe& probe_;
   const NameMap& names_;
   const WriteSessionTable& sessions_;
+  Log& log_;
   mutable InodeNumbers inodes_;
 };
 

@@ -4,6 +4,7 @@ import ctypes
 import errno
 import os
 import pathlib
+import shutil
 import stat
 import struct
 import unittest
@@ -480,14 +481,41 @@ class Namespace(MountCase):
                         attempt()
                     self.assertEqual(caught.exception.errno, error)
             self.assertRegex(mount.messages(), r"x\.b2frame: .* use the listed name")
-            os.rename(mount.path("x"), full)  # two names of one file: nothing happens
             self.assertEqual(listing(mount.path()), ["p", "x"])
             self.assertEqual(listing(self.source), before)
-            # Programs write to the file behind a link, so the file can be opened for writing.
-            full.write_bytes(b"written by the full name")
-            self.assertEqual(mount.path("x").read_bytes(), b"written by the full name")
             os.rename(mount.path("x"), mount.path("y"))
             self.assertFalse(full.exists())
+
+    def test_a_frame_that_is_copied_into_the_mount_replaces_no_bytes(self):
+        self.frame("x")
+        stored = (self.source / "x.b2frame").read_bytes()
+        with self.mount() as mount:
+            full = mount.path("x.b2frame")
+            for what, attempt in {
+                "open": lambda: os.open(full, os.O_WRONLY),
+                "replace": lambda: os.open(full, os.O_WRONLY | os.O_CREAT | os.O_TRUNC),
+                "truncate": lambda: os.truncate(full, 0),
+                "chmod": lambda: os.chmod(full, 0o600),
+                "setxattr": lambda: os.setxattr(full, "user.a", b"1"),
+                "link": lambda: os.link(full, mount.path("y")),
+                "copy": lambda: shutil.copyfile(self.source / "x.b2frame", full),
+            }.items():
+                with self.subTest(what):
+                    with self.assertRaises(PermissionError):
+                        attempt()
+            self.assertRegex(mount.messages(), r"x\.b2frame: .* copy frames into SOURCE")
+            self.assertEqual(mount.path("x").read_bytes(), FRAME_DATA)
+        self.assertEqual((self.source / "x.b2frame").read_bytes(), stored)
+
+    def test_readers_by_the_full_name_see_writes(self):
+        self.frame("x")
+        with self.mount() as mount:
+            with open(mount.path("x.b2frame"), "rb", buffering=0) as reader:
+                self.assertEqual(reader.read(8), FRAME_DATA[:8])
+                with open(mount.path("x"), "r+b", buffering=0) as writer:
+                    writer.write(b"written!")
+                    self.assertEqual(mount.path("x.b2frame").read_bytes()[:8], b"written!")
+                self.assertEqual(mount.path("x.b2frame").read_bytes()[:8], b"written!")
 
     def test_a_frame_under_its_full_name(self):
         self.frame("x")
