@@ -90,11 +90,12 @@ std::uint64_t ChunkGroup::chunks_per_group(const Frame& frame) noexcept {
 }
 
 ChunkGroup::ChunkGroup(const Frame& frame, const Limits& limits, ChunkIndex first,
-                       std::vector<std::int64_t> entries)
+                       std::vector<std::int64_t> entries, std::vector<ChunkChecksum> checksums)
     : frame_(frame),
       limits_(limits),
       first_(first),
       entries_(std::move(entries)),
+      checksums_(std::move(checksums)),
       nbytes_((entries_.size() - 1) * frame.header().chunksize +
               frame.chunk_range({first.value + entries_.size() - 1}).size),
       stored_(find_stored()) {}
@@ -133,12 +134,15 @@ ByteRange ChunkGroup::find_stored() const noexcept {
 Status ChunkGroup::decode(const ByteSource& chunks, std::span<const std::byte> stored,
                           BlockDecoder& decoder, Scratch& spare, std::span<std::byte> out) const {
   const PartlyLoaded source(chunks, stored_.offset, stored);
-  auto index = first_;
-  for (const auto entry : entries_) {
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const ChunkIndex index{first_.value + i};
+    const auto entry = entries_[i];
+    if (!checksums_.empty()) {
+      FRAMEFS_CHECK(verify_chunk(source, frame_.header(), entry, checksums_[i]));
+    }
     FRAMEFS_TRY(const auto chunk, frame_.open_chunk(source, index, entry, limits_));
     FRAMEFS_CHECK(decode_chunk(chunk, source, decoder, spare, out.first(chunk.nbytes())));
     out = out.subspan(chunk.nbytes());
-    ++index.value;
   }
   return {};
 }

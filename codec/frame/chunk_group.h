@@ -9,6 +9,7 @@
 #include "codec/core/limits.h"
 #include "codec/core/scratch.h"
 #include "codec/core/units.h"
+#include "codec/frame/chunk_checksums.h"
 #include "codec/frame/frame.h"
 
 namespace framefs::codec {
@@ -25,8 +26,9 @@ class ChunkGroup {
   static constexpr std::uint64_t kMaxChunks = 1024;
 
   // `entries` are the index entries of the chunks from `first` on; there is at least one.
+  // `checksums` has one for each of them, or none if they are not to be verified.
   ChunkGroup(const Frame& frame, const Limits& limits, ChunkIndex first,
-             std::vector<std::int64_t> entries);
+             std::vector<std::int64_t> entries, std::vector<ChunkChecksum> checksums = {});
 
   // The decoded size of all chunks.
   [[nodiscard]] std::uint64_t nbytes() const noexcept { return nbytes_; }
@@ -39,7 +41,7 @@ class ChunkGroup {
 
   // Decodes all chunks into `out`, which has nbytes().  `stored` holds the bytes of stored(); the
   // decoder reads others from `chunks`, by way of `spare`.
-  // Errors: those of opening and of decoding a chunk; the content of `out` is then undefined.
+  // Errors: those of verifying, opening and decoding a chunk; the content of `out` is then undefined.
   Status decode(const ByteSource& chunks, std::span<const std::byte> stored, BlockDecoder& decoder,
                 Scratch& spare, std::span<std::byte> out) const;
 
@@ -50,6 +52,7 @@ class ChunkGroup {
   const Limits& limits_;
   const ChunkIndex first_;
   const std::vector<std::int64_t> entries_;
+  const std::vector<ChunkChecksum> checksums_;
   const std::uint64_t nbytes_;
   const ByteRange stored_;
 };

@@ -145,6 +145,7 @@ Result<std::uint64_t> Frame::load_trailer(const ByteSource& source, const Limits
     }
   }
   vlmetalayers_ = std::move(*layers);
+  seal_ = seal_of(trailer);
   return at;
 }
 

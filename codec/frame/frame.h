@@ -13,6 +13,7 @@
 #include "codec/core/limits.h"
 #include "codec/core/units.h"
 #include "codec/frame/frame_header.h"
+#include "codec/frame/frame_trailer.h"
 #include "codec/frame/metalayer.h"
 
 namespace framefs::codec {
@@ -94,6 +95,8 @@ class Frame {
     return vlmetalayers_;
   }
 
+  [[nodiscard]] TrailerSeal seal() const noexcept { return seal_; }
+
   // Reads the content of one of metalayers().  Errors: errors of the source.
   static Result<std::vector<std::byte>> read_metalayer(const ByteSource& source,
                                                        const Metalayer& layer);
@@ -132,6 +135,7 @@ class Frame {
   std::optional<Chunk> index_;
   std::vector<Metalayer> metalayers_;
   std::vector<Metalayer> vlmetalayers_;
+  TrailerSeal seal_ = TrailerSeal::none;
   std::optional<Result<ArrayMeta>> array_;
   ChunkContext context_;  // of every chunk except the index and the vl-metalayers
 };

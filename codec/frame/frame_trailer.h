@@ -15,6 +15,18 @@ inline constexpr std::size_t kTrailerMapAt = 2;
 // The msgpack marker before the trailer's length.
 inline constexpr std::uint8_t kMarkerUint32 = 0xCE;
 
+// Whether the fingerprint of a trailer is a hash of the trailer.  Writers that do not know seals
+// write no fingerprint.  Source: codec/FORMAT.md, "Checksums".
+enum class TrailerSeal : std::uint8_t {
+  none,
+  valid,
+  broken,  // the trailer was sealed, and then damaged
+};
+// `trailer` is a whole trailer.
+TrailerSeal seal_of(std::span<const std::byte> trailer) noexcept;
+void seal_trailer(std::span<std::byte> trailer) noexcept;
+void remove_seal(std::span<std::byte> trailer) noexcept;
+
 // Encodes the content of a vl-metalayer as a chunk.
 // Errors: over_limit if the content exceeds the largest chunk; system, if memory runs out.
 Result<std::vector<std::byte>> encode_vlmetalayer(std::span<const std::byte> plain);

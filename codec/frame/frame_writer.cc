@@ -30,21 +30,21 @@ FrameHeader frame_header_for(const EncodeParams& encode, std::uint32_t chunksize
 
 namespace {
 
-Result<std::vector<std::byte>> trailer_of(const FrameParams& params) {
+Result<std::vector<NamedContent>> stored_layers(const FrameParams& params) {
   std::vector<NamedContent> stored;
   stored.reserve(params.vlmetalayers.size());
   for (const auto& layer : params.vlmetalayers) {
     FRAMEFS_TRY(auto content, encode_vlmetalayer(layer.content));
     stored.push_back({layer.name, std::move(content)});
   }
-  return encode_trailer(stored);
+  return stored;
 }
 
 // The parts of a frame around its chunks and index.
 struct Ends {
   FrameHeader header;           // of a frame without chunks
   std::vector<std::byte> head;  // fixed part, completed later, and metalayers
-  std::vector<std::byte> trailer;
+  std::vector<NamedContent> vlmetalayers;
 };
 
 Result<Ends> ends_of(const FrameParams& params, FrameType type) {
@@ -59,7 +59,7 @@ Result<Ends> ends_of(const FrameParams& params, FrameType type) {
   FRAMEFS_CHECK(append_metalayers(head, params.metalayers, head.size(), kMaxMetalayers));
   ends.head = std::move(head).take();
   ends.header.header_len = static_cast<std::uint32_t>(ends.head.size());
-  FRAMEFS_TRY(ends.trailer, trailer_of(params));
+  FRAMEFS_TRY(ends.vlmetalayers, stored_layers(params));
   return ends;
 }
 
@@ -68,10 +68,13 @@ Result<Ends> ends_of(const FrameParams& params, FrameType type) {
 Result<std::vector<std::byte>> encode_empty_frame(const FrameParams& params) {
   FRAMEFS_TRY(auto ends, ends_of(params, FrameType::contiguous));
   auto& bytes = ends.head;
-  ends.header.frame_len = bytes.size() + ends.trailer.size();
-  encode_frame_header(ends.header, !params.vlmetalayers.empty(),
+  FRAMEFS_TRY(const auto trailer, params.checksums
+                                      ? encode_trailer_with_checksums(ends.vlmetalayers, {}, {})
+                                      : encode_trailer(ends.vlmetalayers));
+  ends.header.frame_len = bytes.size() + trailer.size();
+  encode_frame_header(ends.header, params.checksums || !params.vlmetalayers.empty(),
                       std::span(bytes).first<kFrameFixedHeaderBytes>());
-  bytes.insert(bytes.end(), ends.trailer.begin(), ends.trailer.end());
+  bytes.insert(bytes.end(), trailer.begin(), trailer.end());
   return std::move(bytes);
 }
 
@@ -91,8 +94,8 @@ Result<FrameWriter> FrameWriter::make(ByteSink& sink, ChunkFiles* files,
   FrameWriter writer(sink, files);
   writer.header_ = ends.header;
   writer.head_ = std::move(ends.head);
-  writer.trailer_ = std::move(ends.trailer);
-  writer.has_vlmetalayers_ = !params.vlmetalayers.empty();
+  writer.vlmetalayers_ = std::move(ends.vlmetalayers);
+  writer.has_checksums_ = params.checksums;
   return writer;
 }
 
@@ -112,11 +115,16 @@ Status FrameWriter::admit(std::uint64_t nbytes) const {
       header_.nbytes > std::uint64_t{std::numeric_limits<std::int64_t>::max()} - nbytes) {
     return fail(Errc::over_limit, "number of chunks", header_.nbytes);
   }
+  if (has_checksums_ && entries_.size() == kMaxChecksums) {
+    return fail_value(Errc::over_limit, "number of chunks with checksums", header_.nbytes,
+                      static_cast<std::int64_t>(entries_.size()));
+  }
   return {};
 }
 
-void FrameWriter::note(std::int64_t entry, std::uint64_t nbytes) {
+void FrameWriter::note(std::int64_t entry, std::uint64_t nbytes, const ChunkChecksum& checksum) {
   entries_.push_back(entry);
+  if (has_checksums_) checksums_.push_back(checksum);
   header_.nbytes += nbytes;
 }
 
@@ -149,7 +157,7 @@ Status FrameWriter::append_chunk(std::span<const std::byte> chunk) {
   }
   header_.cbytes += chunk.size();
   ++stored_chunks_;
-  note(entry, header.nbytes);
+  note(entry, header.nbytes, has_checksums_ ? checksum_of(chunk) : ChunkChecksum{});
   return {};
 }
 
@@ -168,7 +176,7 @@ Status FrameWriter::append_special(Special rule, std::uint32_t nbytes) {
     return fail_value(Errc::bad_field, "nbytes of a special chunk", 4, nbytes);
   }
   FRAMEFS_CHECK(admit(nbytes));
-  note(index_code(rule), nbytes);
+  note(index_code(rule), nbytes, {});
   return {};
 }
 
@@ -186,9 +194,13 @@ Result<std::uint64_t> FrameWriter::write_end() {
     FRAMEFS_CHECK(sink_->write_at(at, index));
     at += index.size();
   }
-  FRAMEFS_CHECK(sink_->write_at(at, trailer_));
-  header_.frame_len = at + trailer_.size();
-  encode_frame_header(header_, has_vlmetalayers_, std::span(head_).first<kFrameFixedHeaderBytes>());
+  FRAMEFS_TRY(const auto trailer,
+              has_checksums_ ? encode_trailer_with_checksums(vlmetalayers_, entries_, checksums_)
+                             : encode_trailer(vlmetalayers_));
+  FRAMEFS_CHECK(sink_->write_at(at, trailer));
+  header_.frame_len = at + trailer.size();
+  encode_frame_header(header_, has_checksums_ || !vlmetalayers_.empty(),
+                      std::span(head_).first<kFrameFixedHeaderBytes>());
   FRAMEFS_CHECK(sink_->write_at(0, head_));
   FRAMEFS_CHECK(sink_->truncate(header_.frame_len));
   FRAMEFS_CHECK(sink_->sync());

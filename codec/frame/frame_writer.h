@@ -9,6 +9,7 @@
 #include "codec/chunk/encode_params.h"
 #include "codec/core/byte_sink.h"
 #include "codec/core/result.h"
+#include "codec/frame/chunk_checksums.h"
 #include "codec/frame/frame_header.h"
 #include "codec/frame/metalayer.h"
 
@@ -20,6 +21,7 @@ struct FrameParams {
   std::uint32_t chunksize = 0;  // decoded size of each chunk except the last; not 0
   std::vector<NamedContent> metalayers{};
   std::vector<NamedContent> vlmetalayers{};  // plain contents; stored as chunks
+  bool checksums = false;                    // see chunk_checksums.h
 };
 
 // The header of such a frame without chunks.  The lengths are left at 0.
@@ -81,17 +83,18 @@ class FrameWriter {
   [[nodiscard]] Status refuse_if_broken() const;
   [[nodiscard]] Status check_chunk(const ChunkHeader& chunk, std::size_t chunk_bytes) const;
   [[nodiscard]] Status admit(std::uint64_t nbytes) const;
-  void note(std::int64_t entry, std::uint64_t nbytes);
+  void note(std::int64_t entry, std::uint64_t nbytes, const ChunkChecksum& checksum);
   Status put_chunk(std::span<const std::byte> chunk);
   Result<std::uint64_t> write_end();
 
   ByteSink* sink_;
   ChunkFiles* files_;  // null for a contiguous frame
   FrameHeader header_;
-  std::vector<std::byte> head_;  // fixed part, completed by finish(), and metalayers
-  std::vector<std::byte> trailer_;
-  bool has_vlmetalayers_ = false;
+  std::vector<std::byte> head_;             // fixed part, completed by finish(), and metalayers
+  std::vector<NamedContent> vlmetalayers_;  // contents as chunks
+  bool has_checksums_ = false;
   std::vector<std::int64_t> entries_;
+  std::vector<ChunkChecksum> checksums_;  // of the chunks, if the frame has checksums
   std::uint32_t stored_chunks_ = 0;
   bool is_broken_ = false;  // broken or finished
 };

@@ -86,6 +86,7 @@ bool read_vlmetalayers(const ByteSource& file, std::uint64_t at, std::uint64_t e
   if (!layers) return false;
   bool all = true;
   for (const auto& layer : *layers) {
+    if (layer.name == kChecksumLayer) continue;  // it does not count for another frame
     auto content = Frame::read_vlmetalayer(file, layer, limits);
     all = all && content;
     if (content) to.push_back({layer.name, std::move(*content)});

@@ -27,6 +27,7 @@ struct NewFrameOptions {
   std::uint32_t blocksize = 0;         // bytes; 0: chosen by codec and level
   std::optional<std::uint32_t> typesize;
   std::optional<codec::FilterChoice> filter;
+  bool checksums = false;  // the frame has checksums
 };
 
 // The level at which a mount encodes, while a program waits for its writes. With zstd, level 2
@@ -74,7 +75,8 @@ struct MountOptions {
   bool locking = false;    // create the lock files of the Blosc2 library where there are none
   bool writeback = false;  // the kernel collects written data before it sends it
   WriteOptions write;
-  bool keep_suffix = false;  // show frames under their full names
+  bool verify_checksums = false;  // a chunk that does not have its checksum cannot be read
+  bool keep_suffix = false;       // show frames under their full names
   ArrayViews arrays = ArrayViews::npy;
   bool allow_other = false;                // allow other users; the kernel then checks modes
   bool io_uring = false;                   // receive requests by io_uring, not /dev/fuse

@@ -6,6 +6,7 @@
 #include "codec/array/array_layout.h"
 #include "codec/array/dtype.h"
 #include "codec/core/id_names.h"
+#include "codec/frame/chunk_checksums.h"
 #include "codec/frame/frame_array.h"
 #include "fs/core/error_map.h"
 
@@ -107,6 +108,9 @@ FrameInfo describe_frame(const codec::Frame& frame) {
   describe_array(frame, info);
   info.metalayers = layers_of(frame.metalayers());
   info.vlmetalayers = layers_of(frame.vlmetalayers());
+  info.has_checksums = std::erase_if(info.vlmetalayers, [](const FrameInfo::Layer& layer) {
+                         return layer.name == codec::kChecksumLayer;
+                       }) > 0;
   return info;
 }
 
@@ -140,6 +144,7 @@ std::string to_json(const FrameInfo& info) {
     out["array"] = array_json(*info.array, info.descr);
   }
   if (!info.array_damage.empty()) out["array_damage"] = info.array_damage;
+  out["checksums"] = info.has_checksums;
   out["metalayers"] = layers_json(info.metalayers);
   out["vlmetalayers"] = layers_json(info.vlmetalayers);
   return out.dump(-1, ' ', false, kReplaceBadText);

@@ -42,8 +42,9 @@ struct FrameInfo {
   std::uint64_t frame_len = 0;     // from its header to the end of its trailer
   std::uint64_t stored_bytes = 0;  // of the whole frame, including chunk files
   std::optional<codec::ArrayMeta> array;
-  std::string array_damage;  // if the frame has an array: why it cannot be shown
-  std::string descr;         // NumPy's name for the array's items
+  std::string array_damage;    // if the frame has an array: why it cannot be shown
+  std::string descr;           // NumPy's name for the array's items
+  bool has_checksums = false;  // they may be out of date
   std::vector<Layer> metalayers;
   std::vector<Layer> vlmetalayers;
 

@@ -98,7 +98,7 @@ class RemoteTree {
   [[nodiscard]] std::string path_of(const Node& node) const;
   [[nodiscard]] std::string name_for_log(const Node& node) const;
   [[nodiscard]] ReadServices services() {
-    return {options_.limits, buffers_, cache_, blocks_, log_};
+    return {options_.limits, buffers_, cache_, blocks_, log_, options_.verify_checksums};
   }
 
   NodeEntry enter(const std::shared_ptr<Node>& parent, const std::string& name, ShownAs shown_as,

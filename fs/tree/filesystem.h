@@ -59,7 +59,9 @@ class Filesystem {
 
  private:
   Filesystem(const MountOptions& options, Log& log, MountRoot found, SourceProbe::Watcher watcher);
-  [[nodiscard]] ReadServices reads() { return {options_.limits, buffers_, cache_, blocks_, log_}; }
+  [[nodiscard]] ReadServices reads() {
+    return {options_.limits, buffers_, cache_, blocks_, log_, options_.verify_checksums};
+  }
 
   // Constant after construction.
   const MountOptions options_;

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <span>
 
+#include "codec/frame/chunk_checksums.h"
 #include "fs/inspect/frame_info.h"
 
 namespace framefs::fs {
@@ -49,7 +50,9 @@ std::vector<std::string> frame_attribute_names(const codec::Frame& frame) {
 }
 
 std::vector<std::string> vlmeta_attribute_names(const codec::Frame& frame) {
-  return names_of(frame.vlmetalayers(), kVlmetaAttributes);
+  auto names = names_of(frame.vlmetalayers(), kVlmetaAttributes);
+  std::erase(names, attribute_of_layer(kVlmetaAttributes, std::string(codec::kChecksumLayer)));
+  return names;
 }
 
 Result<std::vector<char>> frame_attribute(const OpenedFrame& opened, std::string_view name,
@@ -69,7 +72,7 @@ Result<std::vector<char>> frame_attribute(const OpenedFrame& opened, std::string
   if (name.starts_with(kVlmetaAttributes)) {
     const auto* const layer =
         find_layer(frame.vlmetalayers(), name.substr(kVlmetaAttributes.size()));
-    if (layer != nullptr) {
+    if (layer != nullptr && layer->name != codec::kChecksumLayer) {
       FRAMEFS_TRY(const auto content,
                   codec::Frame::read_vlmetalayer(*origin.source, *layer, limits));
       return attribute_value(content);

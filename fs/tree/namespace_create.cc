@@ -19,7 +19,8 @@ namespace {
 constexpr mode_t kModeBits = 07777;
 
 Result<std::vector<std::byte>> empty_frame(const NewFrame& frame) {
-  return codec::encode_empty_frame({.encode = frame.encode, .chunksize = frame.chunksize});
+  return codec::encode_empty_frame(
+      {.encode = frame.encode, .chunksize = frame.chunksize, .checksums = frame.checksums});
 }
 
 // The summary of a frame without data, as a probe would find it.

@@ -51,10 +51,23 @@ CachedFrame::CachedFrame(FrameOrigin origin, ContentId content_id, const ReadSer
     : origin_(std::move(origin)),
       content_id_(content_id),
       services_(services),
-      frame_(open_frame_at(origin_, services_.limits)),
+      opened_(open(origin_, services_)),
       // The chunks of a far frame are announced and fetched one by one: see expect().
       chunks_per_group_(frame_ && !is_far() ? codec::ChunkGroup::chunks_per_group(*frame_) : 0) {
   if (!frame_) log_failure(frame_.error(), std::nullopt);
+}
+
+// A frame whose checksums are damaged cannot be verified.
+auto CachedFrame::open(const FrameOrigin& origin, const ReadServices& services) -> Opened {
+  Opened opened{open_frame_at(origin, services.limits), {}};
+  if (!opened.frame || !services.verify_checksums) return opened;
+  auto checksums = codec::read_checksums(*opened.frame, *origin.source, services.limits);
+  if (checksums) {
+    opened.checksums = std::move(*checksums);
+  } else {
+    opened.frame = std::unexpected(checksums.error());
+  }
+  return opened;
 }
 
 auto CachedFrame::index_window(std::uint64_t window) const
@@ -125,6 +138,8 @@ Result<std::shared_ptr<const codec::Chunk>> CachedFrame::chunk(ChunkIndex index,
                                                                std::uint64_t nbytes) const {
   const auto make = [&]() -> Result<std::shared_ptr<const codec::Chunk>> {
     FRAMEFS_TRY(const auto entry, index_entry(index));
+    FRAMEFS_CHECK(
+        verify_chunk(*origin_.chunks, frame_->header(), entry, opened_.checksums.of(index)));
     FRAMEFS_TRY(auto opened, frame_->open_chunk(*origin_.chunks, index, entry, services_.limits));
     // If chunks vary in size, the header was read before, and the file may have changed since.
     FRAMEFS_CHECK(check_nbytes(opened, nbytes, origin_.type));
@@ -148,8 +163,9 @@ bool CachedFrame::knows_group(ChunkIndex first) const {
 Result<BlockRequest> CachedFrame::group_request(ChunkIndex first) const {
   const auto most = frame_->window_entries();
   const auto end = std::min(first.value + chunks_per_group_, frame_->chunk_count());
+  const auto count = end - first.value;
   std::vector<std::int64_t> entries;
-  entries.reserve(end - first.value);
+  entries.reserve(count);
   for (auto next = first.value; next < end;) {
     FRAMEFS_TRY(const auto window, index_window(next / most));
     const auto some = std::span(window->entries).subspan(next % most);
@@ -158,7 +174,8 @@ Result<BlockRequest> CachedFrame::group_request(ChunkIndex first) const {
     next += taken.size();
   }
   auto group = std::make_shared<const codec::ChunkGroup>(*frame_, services_.limits, first,
-                                                         std::move(entries));
+                                                         std::move(entries),
+                                                         opened_.checksums.of(first, count));
   return BlockRequest{nullptr, first, {}, content_id_, std::move(group)};
 }
 

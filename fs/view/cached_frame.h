@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "codec/frame/chunk_checksums.h"
 #include "fs/core/guarded.h"
 #include "fs/source/frame_origin.h"
 #include "fs/view/first_touch.h"
@@ -72,6 +73,13 @@ class CachedFrame final : public FrameChunks {
   }
 
  private:
+  // The frame and, if reads are verified, its checksums.
+  struct Opened {
+    Result<codec::Frame> frame;
+    codec::FrameChecksums checksums;
+  };
+  static Opened open(const FrameOrigin& origin, const ReadServices& services);
+
   struct IndexWindow;
   Result<std::shared_ptr<const IndexWindow>> index_window(std::uint64_t window) const;
   Result<std::int64_t> index_entry(ChunkIndex chunk) const;
@@ -83,7 +91,8 @@ class CachedFrame final : public FrameChunks {
   const FrameOrigin origin_;
   const ContentId content_id_;
   const ReadServices services_;
-  const Result<codec::Frame> frame_;
+  const Opened opened_;
+  const Result<codec::Frame>& frame_ = opened_.frame;
   const std::uint64_t chunks_per_group_;
   mutable Guarded<ChunkShape> shape_;  // of the last chunk that was opened, if the frame is far
 };

@@ -23,6 +23,7 @@ struct ReadServices {
   DecodeCache& cache;
   BlockFetcher& blocks;
   Log& log;
+  bool verify_checksums = false;  // of frames that have them, for each chunk that is read
 };
 
 // The chunks of one frame, as views read them. CachedFrame is a frame that does not change;

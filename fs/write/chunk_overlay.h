@@ -42,7 +42,7 @@ class ChunkOverlay {
   // The current decoded size of a chunk.
   [[nodiscard]] std::uint32_t chunk_bytes(std::uint64_t chunk) const noexcept;
   // The largest size that the frame can have.
-  [[nodiscard]] std::uint64_t max_bytes() const noexcept { return kMaxChunks * chunksize_; }
+  [[nodiscard]] std::uint64_t max_bytes() const noexcept { return max_chunks * chunksize_; }
 
   // The layers above a stored chunk, the upper one first; null where a layer does not have the
   // chunk.
@@ -126,6 +126,7 @@ class ChunkOverlay {
   timespec ctime{};
   void touch(const timespec& time) noexcept { mtime = ctime = time; }
   std::vector<codec::NamedContent> vlmetalayers;  // contents as chunks
+  std::uint64_t max_chunks = kMaxChunks;
 
  private:
   std::shared_ptr<DirtyChunk>& dirty_at(std::uint64_t chunk);

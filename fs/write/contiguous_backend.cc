@@ -88,7 +88,9 @@ Result<std::int64_t> ContiguousBackend::write_chunk(std::span<const std::byte> c
     drop(static_cast<std::int64_t>(at - header_len_));
     return std::unexpected(written.error());
   }
-  return static_cast<std::int64_t>(at - header_len_);
+  const auto entry = static_cast<std::int64_t>(at - header_len_);
+  checksums()->note(entry, chunk);
+  return entry;
 }
 
 Result<std::uint32_t> ContiguousBackend::stored_bytes(std::int64_t entry) {
@@ -110,6 +112,7 @@ Result<std::uint32_t> ContiguousBackend::stored_bytes(std::int64_t entry) {
 }
 
 void ContiguousBackend::drop(std::int64_t entry) {
+  checksums()->forget(entry);
   const auto at = header_len_ + static_cast<std::uint64_t>(entry);
   const bool was_fresh = allocation_.with([&](Allocation& all) {
     const auto found = all.fresh.find(at);
@@ -165,7 +168,7 @@ void ContiguousBackend::forget_pending() {
 
 Status ContiguousBackend::prepare(const FrameContent& content) {
   forget_pending();
-  FRAMEFS_TRY(const auto trailer, codec::encode_trailer(content.vlmetalayers));
+  FRAMEFS_TRY(const auto trailer, encode_trailer(content));
   if (content.nbytes == 0) {
     FRAMEFS_CHECK(check_unchanged());  // before the committed state is read
     return is_empty_ ? rewrite_empty(trailer) : prepare_empty(trailer);
@@ -270,7 +273,8 @@ Status ContiguousBackend::copy_chunk(std::int64_t& entry, std::uint64_t size, st
 // Appends index and trailer behind everything else.
 Status ContiguousBackend::prepare_at_end(std::uint64_t nbytes,
                                          std::span<const std::int64_t> entries,
-                                         std::span<const std::byte> trailer) {
+                                         const TrailerOf& trailer_of) {
+  FRAMEFS_TRY(const auto trailer, trailer_of(entries));
   FRAMEFS_TRY(auto tail, index_.encode(entries, trailer, *file_));
   const auto at = allocation_.with([&](Allocation& all) { return all.space.append(tail.size); });
   return write_tail(at, nbytes, std::move(tail));
@@ -281,7 +285,7 @@ Status ContiguousBackend::prepare_at_end(std::uint64_t nbytes,
 // that fails, all of it is undone.
 Status ContiguousBackend::prepare_aside(std::uint64_t nbytes, std::span<std::int64_t> entries,
                                         std::span<const std::uint32_t> sizes, std::uint64_t least,
-                                        std::span<const std::byte> trailer) {
+                                        const TrailerOf& trailer_of) {
   allocation_.with([&](Allocation& all) { all.space.raise_end(header_len_ + least); });
   std::vector<ByteRange> copies;
   const auto prepared = [&]() -> Status {
@@ -291,7 +295,7 @@ Status ContiguousBackend::prepare_aside(std::uint64_t nbytes, std::span<std::int
       codec::append_range(copies, {to, sizes[i]});
       FRAMEFS_CHECK(copy_chunk(entries[i], sizes[i], to));
     }
-    return prepare_at_end(nbytes, entries, trailer);
+    return prepare_at_end(nbytes, entries, trailer_of);
   }();
   if (prepared) return {};
   forget_pending();
@@ -319,7 +323,12 @@ Status ContiguousBackend::vacate_head(std::uint64_t size) {
   FRAMEFS_CHECK(file_->read_at(frame_len - kTrailerLenFromEnd, length));
   std::vector<std::byte> trailer(codec::load_be<std::uint32_t>(length.data()));
   FRAMEFS_CHECK(file_->read_at(frame_len - trailer.size(), trailer));
-  FRAMEFS_CHECK(prepare_aside(frame.nbytes(), entries, sizes, size, trailer));
+  // The checksums do not count in this state, whose index is another one.
+  codec::remove_seal(trailer);
+  const auto trailer_of = [&](std::span<const std::int64_t>) -> Result<std::vector<std::byte>> {
+    return trailer;
+  };
+  FRAMEFS_CHECK(prepare_aside(frame.nbytes(), entries, sizes, size, trailer_of));
   // The state committed here still needs the retired space, which only the next state gives up.
   auto retired = allocation_.with([](Allocation& all) { return all.space.take_retired(); });
   const auto committed = commit_prepared();
@@ -353,15 +362,20 @@ Status ContiguousBackend::compact(const FrameContent& content, const Moved& move
     compacted[i] = static_cast<std::int64_t>(live);
     live += sizes[i];
   }
-  FRAMEFS_TRY(const auto trailer, codec::encode_trailer(content.vlmetalayers));
+  const auto known = checksums()->of(content.entries);
+  const auto trailer_of = [&](std::span<const std::int64_t> entries) {
+    return checksums()->encode_trailer(content.vlmetalayers, entries, known);
+  };
+  FRAMEFS_TRY(const auto trailer, trailer_of(compacted));
   FRAMEFS_TRY(auto tail, index_.encode(compacted, trailer, *file_));
   const auto end = live + tail.size;
   auto in_the_way = sizes;  // 0 for chunks that are not in the way
   for (std::size_t i = 0; i < now.size(); ++i) {
     if (now[i] == compacted[i] || std::cmp_greater_equal(now[i], end)) in_the_way[i] = 0;
   }
-  FRAMEFS_CHECK(prepare_aside(content.nbytes, now, in_the_way, end, trailer));
+  FRAMEFS_CHECK(prepare_aside(content.nbytes, now, in_the_way, end, trailer_of));
   FRAMEFS_CHECK(commit_prepared());
+  if (checksums()->are_kept()) checksums()->keep(now, known);
   moved(now);
   // From here on no reader of this session uses the old places, so the next commit may free them.
   // That commit stores the same state once more, because other readers may still use the state
@@ -372,7 +386,7 @@ Status ContiguousBackend::compact(const FrameContent& content, const Moved& move
       all.space.retire({header_len_ + static_cast<std::uint64_t>(content.entries[i]), sizes[i]});
     }
   });
-  FRAMEFS_CHECK(prepare_at_end(content.nbytes, now, trailer));
+  FRAMEFS_CHECK(prepare_at_end(content.nbytes, now, trailer_of));
   FRAMEFS_CHECK(commit_prepared());
   for (std::size_t i = 0; i < now.size(); ++i) {
     if (now[i] == compacted[i]) continue;
@@ -388,6 +402,7 @@ Status ContiguousBackend::compact(const FrameContent& content, const Moved& move
   entries_at_open_.clear();
   has_unknown_space_ = false;
   allocation_.with([&](Allocation& all) { all.space = codec::FrameSpace(header_len_ + end); });
+  if (checksums()->are_kept()) checksums()->keep(compacted, known);
   moved(compacted);
   return reclaim();
 }

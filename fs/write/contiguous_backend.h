@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -75,11 +76,14 @@ class ContiguousBackend final : public FrameBackend {
   Status rewrite_empty(std::span<const std::byte> trailer);
   Status vacate_head(std::uint64_t size);
   Status copy_chunk(std::int64_t& entry, std::uint64_t size, std::uint64_t to);
+  // Encodes the trailer for a state with these entries.
+  using TrailerOf =
+      std::function<Result<std::vector<std::byte>>(std::span<const std::int64_t> entries)>;
   Status prepare_at_end(std::uint64_t nbytes, std::span<const std::int64_t> entries,
-                        std::span<const std::byte> trailer);
+                        const TrailerOf& trailer_of);
   Status prepare_aside(std::uint64_t nbytes, std::span<std::int64_t> entries,
                        std::span<const std::uint32_t> sizes, std::uint64_t least,
-                       std::span<const std::byte> trailer);
+                       const TrailerOf& trailer_of);
   [[nodiscard]] Result<bool> has_trailer(std::span<const std::byte> trailer) const;
   Status commit_prepared();
   Status write_tail(std::uint64_t at, std::uint64_t nbytes, codec::IndexEncoder::Encoded tail);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "codec/frame/frame_header.h"
 #include "codec/frame/metalayer.h"
 #include "fs/core/file.h"
+#include "fs/write/stored_checksums.h"
 
 namespace framefs::fs {
 
@@ -19,7 +21,7 @@ namespace framefs::fs {
 struct FrameContent {
   std::uint64_t nbytes = 0;
   std::span<const std::int64_t> entries;              // the index, one for each chunk
-  std::span<const codec::NamedContent> vlmetalayers;  // contents as chunks
+  std::span<const codec::NamedContent> vlmetalayers;  // contents as chunks, without checksums
 };
 
 // For a frame that another writer changed while it was being opened.  The caller can try again.
@@ -41,7 +43,9 @@ inline std::unexpected<Error> changed_while_opening() {
 // write_chunk().
 class FrameBackend {
  public:
-  FrameBackend() = default;
+  explicit FrameBackend(
+      std::shared_ptr<StoredChecksums> checksums = std::make_shared<StoredChecksums>())
+      : checksums_(std::move(checksums)) {}
   FrameBackend(const FrameBackend&) = delete;
   FrameBackend& operator=(const FrameBackend&) = delete;
   virtual ~FrameBackend() = default;
@@ -73,6 +77,16 @@ class FrameBackend {
     return status;
   }
   virtual Status publish() = 0;
+
+  // The checksums of stored chunks, which each commit stores if the frame has them.
+  [[nodiscard]] const std::shared_ptr<StoredChecksums>& checksums() const noexcept {
+    return checksums_;
+  }
+  // The trailer of the state `content`.  Errors: those of encoding.
+  [[nodiscard]] Result<std::vector<std::byte>> encode_trailer(const FrameContent& content) const {
+    return checksums_->encode_trailer(content.vlmetalayers, content.entries,
+                                      checksums_->of(content.entries));
+  }
 
   // Whether no further commit can succeed.  There are two causes.  Another process has written to
   // the frame.  Or bytes written since the last commit did not reach the disk: the kernel reports
@@ -146,6 +160,7 @@ class FrameBackend {
   }
 
  private:
+  const std::shared_ptr<StoredChecksums> checksums_;
   std::function<bool()> is_over_;
   bool was_interrupted_ = false;
   std::atomic<bool> is_lost_{false};  // set once; nothing else is inferred from it

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "codec/core/limits.h"
+#include "codec/frame/chunk_checksums.h"
 #include "codec/frame/frame_index.h"
 #include "fs/core/may_wait.h"
 #include "fs/source/chunk_files.h"
@@ -27,6 +28,7 @@ Result<std::vector<codec::NamedContent>> read_vlmetalayers(const FrameOrigin& or
                                                            const codec::Frame& frame) {
   std::vector<codec::NamedContent> layers;
   for (const auto& layer : frame.vlmetalayers()) {
+    if (layer.name == codec::kChecksumLayer) continue;
     FRAMEFS_TRY(auto content, codec::Frame::read_metalayer(*origin.source, layer));
     layers.push_back({layer.name, std::move(content)});
   }
@@ -101,6 +103,12 @@ Result<FrameWriteOpening> open_once(const WriteTarget& source, const struct stat
                 SparseBackend::open(std::move(directory), std::move(files), frame, entries));
   }
   FRAMEFS_TRY(auto vlmetalayers, read_vlmetalayers(content, frame));
+  if (!source.renews_checksums) {
+    FRAMEFS_TRY(const auto known, codec::read_checksums(frame, *content.source, limits));
+    if (known.state != codec::FrameChecksums::State::none) {
+      backend->checksums()->keep(entries, known.chunks);
+    }
+  }
   // All parts that were read from the file belong to one state.
   if (const auto checked = source.made ? Status() : backend->check_unchanged(); !checked) {
     if (!backend->is_lost()) return std::unexpected(checked.error());

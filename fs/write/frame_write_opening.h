@@ -55,6 +55,8 @@ struct WriteTarget {
   std::optional<MadeFile> made{};  // of a file that this process has just made, which is not read
   Blosc2Lock lock_file{};          // the lock file of the frame
   std::unique_ptr<FrameOwnership> ownership = nullptr;  // of an owner of the frame
+  // The frame's checksums are about to be replaced, so those that it has do not count.
+  bool renews_checksums = false;
 };
 
 // The ownership of the frame, not taken yet.  Moves `lock_file` out of the target.  Errors: system.

@@ -33,8 +33,9 @@ FrameWriteSession::FrameWriteSession(Opening opening, const WriteServices& servi
       overlay_(std::in_place, services.overlay, opening.chunksize, opening.frame.nbytes(),
                std::move(opening.entries), opening.content_id),
       overlay_frame_(overlay_.read([&](const ChunkOverlay& overlay) {
-        return std::make_shared<const OverlayFrame>(
-            std::move(opening.origin), std::move(opening.frame), services.reads, overlay);
+        return std::make_shared<const OverlayFrame>(std::move(opening.origin),
+                                                    std::move(opening.frame), services.reads,
+                                                    overlay, backend_->checksums());
       })),
       state_(*backend_, overlay_, std::move(opening.ownership)),
       commits_(state_,
@@ -42,6 +43,7 @@ FrameWriteSession::FrameWriteSession(Opening opening, const WriteServices& servi
                {opening.params, std::move(opening.choose_params)}) {
   overlay_.write([&](ChunkOverlay& overlay) {
     overlay.vlmetalayers = std::move(opening.vlmetalayers);
+    if (backend_->checksums()->are_kept()) overlay.max_chunks = codec::kMaxChecksums;
     overlay.mtime = opening.stat.st_mtim;
     overlay.ctime = opening.ctime.value_or(opening.stat.st_ctim);
   });
@@ -78,7 +80,9 @@ void FrameWriteSession::note_attributes() {
 Status FrameWriteSession::check_size(const ChunkOverlay& overlay, std::uint64_t offset,
                                      std::uint64_t size) {
   if (offset <= overlay.max_bytes() && size <= overlay.max_bytes() - offset) return {};
-  return codec::fail(Errc::over_limit, "size of the file", offset);
+  const bool has_less = overlay.max_chunks < ChunkOverlay::kMaxChunks;
+  return codec::fail(Errc::over_limit,
+                     has_less ? "size of a file with checksums" : "size of the file", offset);
 }
 
 Result<FrameWriteSession::Written> FrameWriteSession::write(std::span<const Piece> pieces) {
@@ -154,7 +158,7 @@ Status FrameWriteSession::change_stored(
 
 // Whether the vl-metalayers are too large for a frame that already has no chunks.
 Result<bool> FrameWriteSession::are_large(std::span<const codec::NamedContent> vlmetalayers) const {
-  FRAMEFS_TRY(const auto trailer, codec::encode_trailer(vlmetalayers));
+  FRAMEFS_TRY(const auto trailer, backend_->encode_trailer({0, {}, vlmetalayers}));
   return trailer.size() > backend_->max_empty_trailer();
 }
 
@@ -198,14 +202,16 @@ Status FrameWriteSession::set_vlmeta(std::string_view name,
   if (name.empty() || name.size() > codec::kMaxMetalayerName) {
     return system_error_of(ENAMETOOLONG, "setxattr");
   }
+  if (name == codec::kChecksumLayer) return system_error_of(EPERM, "setxattr");
   std::optional<std::vector<std::byte>> stored;
   if (content) {
     FRAMEFS_TRY(stored, codec::encode_vlmetalayer(*content));
   }
   return overlay_.write([&](ChunkOverlay& overlay) -> Status {
     FRAMEFS_CHECK(backend_->check_usable());
+    const auto most = kMaxVlmetalayers - (backend_->checksums()->are_kept() ? 1 : 0);
     FRAMEFS_TRY(auto layers,
-                change_vlmeta(overlay.vlmetalayers, name, std::move(stored), existing));
+                change_vlmeta(overlay.vlmetalayers, name, std::move(stored), existing, most));
     if (overlay.nbytes() == 0) {
       FRAMEFS_TRY(const bool is_large, are_large(layers));
       if (is_large) return system_error_of(ENOSPC, "setxattr");
@@ -213,6 +219,20 @@ Status FrameWriteSession::set_vlmeta(std::string_view name,
     overlay.vlmetalayers = std::move(layers);
     overlay.set_changed(true);
     overlay.ctime = now();
+    return {};
+  });
+}
+
+Status FrameWriteSession::renew_checksums(std::span<const codec::ChunkChecksum> checksums) {
+  return overlay_.write([&](ChunkOverlay& overlay) -> Status {
+    if (overlay.vlmetalayers.size() >= kMaxVlmetalayers) {
+      return codec::fail_value(codec::Errc::over_limit,
+                               "number of vl-metalayers beside the checksums", 0,
+                               static_cast<std::int64_t>(overlay.vlmetalayers.size()));
+    }
+    const auto all = overlay.entries();
+    backend_->checksums()->keep(all.entries(), checksums);
+    overlay.set_changed(true);
     return {};
   });
 }

@@ -139,9 +139,14 @@ class FrameWriteSession {
   [[nodiscard]] bool has_room(std::uint64_t bytes);
   using Existing = ExistingVlmeta;
   // Without `content`: removes the vl-metalayer.
-  // Errors: system: ENODATA, EEXIST, ENAMETOOLONG, ENOSPC for more than other writers accept.
+  // Errors: system: ENODATA, EEXIST, ENAMETOOLONG, ENOSPC for more than other writers accept, EPERM
+  // for the checksums.
   Status set_vlmeta(std::string_view name, std::optional<std::span<const std::byte>> content,
                     Existing existing);
+  // Gives the frame these checksums, one for each chunk, with the next commit.  Call it only while
+  // nothing is written.
+  // Errors: over_limit if the frame has too many vl-metalayers for one more.
+  Status renew_checksums(std::span<const codec::ChunkChecksum> checksums);
   // The decoded content; nothing if there is no such vl-metalayer.
   Result<std::optional<std::vector<std::byte>>> vlmeta(std::string_view name) const;
   [[nodiscard]] std::vector<std::string> vlmeta_names() const;

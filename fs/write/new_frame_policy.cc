@@ -26,6 +26,7 @@ NewFrame begin(const NewFrameOptions& options) {
   // The largest typesize that framefs tries is 8.
   const std::uint32_t item = options.typesize.value_or(8);
   frame.chunksize = std::max(options.chunksize / item * item, item);
+  frame.checksums = options.checksums;
   return frame;
 }
 

@@ -15,6 +15,7 @@ struct NewFrame {
   codec::EncodeParams encode;  // the first chunk and `hints` determine typesize and filters
   codec::EncodeHints hints;
   std::uint32_t chunksize = 0;  // bytes; whole items of any typesize that may be chosen
+  bool checksums = false;
 };
 
 // Decides by the name of a new file whether it becomes a frame.  Immutable; threads: any number.

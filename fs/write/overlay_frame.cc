@@ -32,9 +32,10 @@ Result<std::shared_ptr<const codec::Chunk>> OverlayFrame::stored_chunk(ChunkInde
                                                         header.typesize));
       return std::make_shared<const codec::Chunk>(std::move(made));
     }
-    const bool is_sparse = header.type == codec::FrameType::sparse;
-    const auto at = is_sparse ? codec::chunk_file_at(static_cast<std::uint32_t>(entry))
-                              : header.header_len + static_cast<std::uint64_t>(entry);
+    const auto at = codec::stored_offset(header, entry);
+    if (services_.verify_checksums) {
+      FRAMEFS_CHECK(checksums_->verify(*origin_.chunks, header, entry));
+    }
     FRAMEFS_TRY(const auto available, origin_.chunks->available_from(at));
     FRAMEFS_TRY(auto made, codec::Chunk::open(*origin_.chunks, at, available, frame_->context(),
                                               services_.limits));
@@ -100,7 +101,20 @@ Status OverlayFrame::read_plain(const codec::Chunk& chunk, ChunkIndex index, std
                                  : frozen(offset, out);
 }
 
+// Bytes that are taken over from a stored chunk get a new checksum, so damage must be found first.
+Status OverlayFrame::verify_stored(ChunkIndex index) const {
+  const auto entry = overlay_.entry(index.value);
+  if (entry < 0) return {};
+  auto verified = checksums_->verify(*origin_.chunks, frame_->header(), entry);
+  if (!verified) log_failure(verified.error(), index);
+  return verified;
+}
+
 Status OverlayFrame::complete(const Storing& chunk) const {
+  const auto& bytes = *chunk.frozen.bytes;
+  const bool needs_stored =
+      bytes.base_bytes() > 0 && !bytes.written().covers(0, bytes.base_bytes());
+  if (needs_stored) FRAMEFS_CHECK(verify_stored({chunk.frozen.chunk}));
   return complete_range(chunk, {0, chunk.frozen.nbytes});
 }
 
@@ -131,6 +145,7 @@ Result<std::optional<ChunkUpdate>> OverlayFrame::plan_update(
   const auto& written = frozen.bytes->written();
   const auto base = frozen.bytes->base_bytes();
   if (base == 0 || written.covers(0, frozen.nbytes)) return std::nullopt;
+  FRAMEFS_CHECK(verify_stored({frozen.chunk}));
   FRAMEFS_TRY(auto stored, stored_chunk({frozen.chunk}));
   FRAMEFS_TRY(auto plan, codec::ChunkPlan::make_update(params, frozen.nbytes, *stored));
   if (!plan) return std::nullopt;

@@ -10,6 +10,7 @@
 #include "fs/view/cached_frame.h"
 #include "fs/view/frame_chunks.h"
 #include "fs/write/chunk_overlay.h"
+#include "fs/write/stored_checksums.h"
 
 namespace framefs::fs {
 
@@ -23,11 +24,12 @@ class OverlayFrame final : public FrameChunks {
  public:
   // `frame` is the frame as it was opened for writing.
   OverlayFrame(FrameOrigin origin, codec::Frame frame, const ReadServices& services,
-               const ChunkOverlay& overlay)
+               const ChunkOverlay& overlay, std::shared_ptr<const StoredChecksums> checksums)
       : origin_(std::move(origin)),
         frame_(std::move(frame)),
         services_(services),
-        overlay_(overlay) {}
+        overlay_(overlay),
+        checksums_(std::move(checksums)) {}
 
   [[nodiscard]] const Result<codec::Frame>& frame() const noexcept override { return frame_; }
   [[nodiscard]] const ReadServices& services() const noexcept override { return services_; }
@@ -71,6 +73,7 @@ class OverlayFrame final : public FrameChunks {
  private:
   Result<std::shared_ptr<const codec::Chunk>> stored_chunk(ChunkIndex index) const;
   Status complete_range(const Storing& chunk, ByteRange range) const;
+  Status verify_stored(ChunkIndex index) const;
   Status read_stored(ChunkIndex index, std::uint64_t offset, std::span<std::byte> out) const;
   Status read_blocks(const std::shared_ptr<const codec::Chunk>& chunk, ChunkIndex index,
                      std::uint64_t offset, std::span<std::byte> out) const;
@@ -83,6 +86,7 @@ class OverlayFrame final : public FrameChunks {
   const Result<codec::Frame> frame_;
   const ReadServices services_;
   const ChunkOverlay& overlay_;
+  const std::shared_ptr<const StoredChecksums> checksums_;
 };
 
 }  // namespace framefs::fs

@@ -88,7 +88,10 @@ Result<std::int64_t> SparseBackend::write_chunk(std::span<const std::byte> chunk
     auto fd = make_chunk_file(number);
     if (fd && !*fd) continue;
     const Status written = fd ? write_fully(fd->get(), 0, chunk) : std::unexpected(fd.error());
-    if (written) return std::int64_t{number};
+    if (written) {
+      checksums()->note(number, chunk);
+      return std::int64_t{number};
+    }
     drop(number);
     return std::unexpected(written.error());
   }
@@ -141,6 +144,7 @@ void SparseBackend::remove_file(std::uint32_t id) {
 }
 
 void SparseBackend::drop(std::int64_t entry) {
+  checksums()->forget(entry);
   const auto id = static_cast<std::uint32_t>(entry);
   struct stat st{};
   const bool is_known =
@@ -205,13 +209,14 @@ Status SparseBackend::prepare(const FrameContent& content) {
     FRAMEFS_TRY(const auto index, codec::encode_index(content.entries));
     bytes.insert(bytes.end(), index.begin(), index.end());
   }
-  FRAMEFS_TRY(const auto trailer, codec::encode_trailer(content.vlmetalayers));
+  FRAMEFS_TRY(const auto trailer, encode_trailer(content));
   bytes.insert(bytes.end(), trailer.begin(), trailer.end());
-  codec::patch_frame_header({.frame_len = bytes.size(),
-                             .nbytes = content.nbytes,
-                             .cbytes = next_cbytes_,
-                             .has_vlmetalayers = !content.vlmetalayers.empty()},
-                            std::span(bytes).first<codec::kFrameFixedHeaderBytes>());
+  codec::patch_frame_header(
+      {.frame_len = bytes.size(),
+       .nbytes = content.nbytes,
+       .cbytes = next_cbytes_,
+       .has_vlmetalayers = checksums()->are_kept() || !content.vlmetalayers.empty()},
+      std::span(bytes).first<codec::kFrameFixedHeaderBytes>());
   FRAMEFS_CHECK(write_index_file(bytes));
   next_len_ = bytes.size();
   next_checksum_ = CommittedState::checksum(std::span(bytes).subspan(next_head_.size()));
@@ -293,6 +298,7 @@ auto SparseBackend::store_again(std::size_t place, std::int64_t entry) -> Result
       std::min<std::uint64_t>(static_cast<std::uint64_t>(st.st_size), codec::kMaxChunkBytes));
   FRAMEFS_CHECK(read_fully(fd.get(), 0, chunk));
   FRAMEFS_TRY(const auto again, write_chunk(chunk));
+  checksums()->copy(entry, again);
   return StoredAgain{place, again, chunk.size()};
 }
 

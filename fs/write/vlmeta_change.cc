@@ -6,18 +6,11 @@
 #include <utility>
 
 namespace framefs::fs {
-namespace {
-
-// With more of them, the reference library refuses to write to the frame.  Source: frame format,
-// "Trailer".
-constexpr std::size_t kMaxVlmetalayers = 16;
-
-}  // namespace
 
 Result<std::vector<codec::NamedContent>> change_vlmeta(std::vector<codec::NamedContent> layers,
                                                        std::string_view name,
                                                        std::optional<std::vector<std::byte>> stored,
-                                                       ExistingVlmeta existing) {
+                                                       ExistingVlmeta existing, std::size_t most) {
   const auto at = std::ranges::find(layers, name, &codec::NamedContent::name);
   const bool is_there = at != layers.end();
   if (!stored && !is_there) return system_error_of(ENODATA, "removexattr");
@@ -27,7 +20,7 @@ Result<std::vector<codec::NamedContent>> change_vlmeta(std::vector<codec::NamedC
     layers.erase(at);
   } else if (is_there) {
     at->content = std::move(*stored);
-  } else if (layers.size() >= kMaxVlmetalayers) {
+  } else if (layers.size() >= most) {
     return system_error_of(ENOSPC, "setxattr");
   } else {
     layers.push_back({std::string(name), std::move(*stored)});

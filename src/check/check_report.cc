@@ -64,6 +64,13 @@ Json damage_json(const Damage& damage) {
   return out;
 }
 
+const char* checksums_name(const FrameReport& report) {
+  using State = codec::FrameChecksums::State;
+  if (!report.checksums) return "damaged";
+  if (*report.checksums == State::none) return "none";
+  return *report.checksums == State::stale ? "stale" : "valid";
+}
+
 Json rescue_json(const std::string& to, const codec::SalvagePlan& plan) {
   auto lost = Json::array();
   for (const auto& range : plan.lost()) lost.push_back(range_json(range));
@@ -95,7 +102,14 @@ std::string report_text(const std::string& path, const FrameReport& report) {
     auto text = fmt::format("{}: sound, {} chunks, {} decoded", printable(path), report.chunks,
                             size_for_people(report.nbytes));
     if (report.dead > 0) text += fmt::format(", {} dead", size_for_people(report.dead));
+    if (report.checksums == codec::FrameChecksums::State::valid) text += ", all checksums right";
     return text + "\n";
+  }
+  if (report.may_be_rehashed()) {
+    return fmt::format(
+        "{}: DAMAGED, but all of its data can be read; framefs check --rehash makes new "
+        "checksums\n",
+        printable(path));
   }
   auto text = fmt::format("{}: DAMAGED, {} of {} cannot be read", printable(path),
                           size_for_people(report.lost), size_for_people(report.nbytes));
@@ -103,7 +117,8 @@ std::string report_text(const std::string& path, const FrameReport& report) {
   return text + "; framefs check --repair -o OUT saves what is left\n";
 }
 
-std::vector<std::string> rescue_text(const std::string& to, const codec::SalvagePlan& plan) {
+std::vector<std::string> rescue_text(const std::string& to, const codec::SalvagePlan& plan,
+                                     const FrameReport& report) {
   const auto path = printable(to);
   std::vector<std::string> lines;
   lines.push_back(fmt::format("{}: saved {} chunks, {}", path, plan.entries.size(),
@@ -114,6 +129,12 @@ std::vector<std::string> rescue_text(const std::string& to, const codec::Salvage
     lines.push_back(path + ": metalayers, such as the shape of an array, were lost");
   }
   if (!plan.has_trailer) lines.push_back(path + ": vl-metalayers were lost, if there were any");
+  if (report.mismatches > 0) {
+    lines.push_back(
+        fmt::format("{}: {} chunks did not have their checksums, and were saved as "
+                    "they are; the new frame has no checksums",
+                    path, report.mismatches));
+  }
   for (const auto& range : plan.lost()) {
     lines.push_back(fmt::format("{}: {} are lost and read as zeros", path, range_text(range)));
   }
@@ -124,9 +145,21 @@ std::vector<std::string> rescue_text(const std::string& to, const codec::Salvage
   return lines;
 }
 
+std::string checksum_text(const std::string& path, const FrameReport& report, bool is_rehashed) {
+  if (is_rehashed) return fmt::format("{}: has new checksums\n", printable(path));
+  if (report.checksums == codec::FrameChecksums::State::stale) {
+    return fmt::format(
+        "{}: its checksums do not count, because a program changed the frame without them; framefs "
+        "check --rehash makes new ones\n",
+        printable(path));
+  }
+  if (report.unhashed == 0) return {};
+  return fmt::format("{}: {} chunks have no checksum; framefs check --rehash makes them\n",
+                     printable(path), report.unhashed);
+}
+
 std::string report_json(const std::string& path, const FrameReport& report,
-                        const std::vector<Damage>& damages, const std::string& to,
-                        const codec::SalvagePlan* rescued) {
+                        const std::vector<Damage>& damages, const AfterCheck& after) {
   auto list = Json::array();
   for (const auto& damage : damages) list.push_back(damage_json(damage));
   Json out{{"path", path},
@@ -136,8 +169,11 @@ std::string report_json(const std::string& path, const FrameReport& report,
            {"stored_bytes", report.stored},
            {"dead_bytes", report.dead},
            {"lost_bytes", report.lost},
+           {"checksums", checksums_name(report)},
+           {"unhashed_chunks", report.unhashed},
            {"damages", list}};
-  if (rescued != nullptr) out["repaired"] = rescue_json(to, *rescued);
+  if (after.is_rehashed) out["rehashed"] = true;
+  if (after.rescued != nullptr) out["repaired"] = rescue_json(after.to, *after.rescued);
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -12,11 +12,19 @@ namespace framefs {
 std::string damage_text(const std::string& path, const Damage& damage);
 std::string report_text(const std::string& path, const FrameReport& report);
 // Returns the result of a repair, one line for each fact.
-std::vector<std::string> rescue_text(const std::string& to, const codec::SalvagePlan& plan);
+std::vector<std::string> rescue_text(const std::string& to, const codec::SalvagePlan& plan,
+                                     const FrameReport& report);
+// Returns a line about checksums that do not count, or that are new; empty for all other frames.
+std::string checksum_text(const std::string& path, const FrameReport& report, bool is_rehashed);
 
-// Returns both as one JSON object.  `rescued` may be null.
+// The results of what was done after a check.
+struct AfterCheck {
+  std::string to{};                             // the frame that a repair makes
+  const codec::SalvagePlan* rescued = nullptr;  // null if there was no repair
+  bool is_rehashed = false;
+};
+// Returns everything as one JSON object.
 std::string report_json(const std::string& path, const FrameReport& report,
-                        const std::vector<Damage>& damages, const std::string& to,
-                        const codec::SalvagePlan* rescued);
+                        const std::vector<Damage>& damages, const AfterCheck& after);
 
 }  // namespace framefs

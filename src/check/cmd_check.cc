@@ -15,6 +15,7 @@
 #include "fs/source/suffixes.h"
 #include "src/check/check_report.h"
 #include "src/check/frame_checker.h"
+#include "src/check/frame_rehasher.h"
 #include "src/check/frame_rescue.h"
 #include "src/cli/arguments.h"
 #include "src/cli/cause_text.h"
@@ -39,6 +40,7 @@ struct CheckCommand {
   TreeFilter filter;
   std::string out;
   bool repair = false;
+  bool rehash = false;
   RescueOptions rescue;
   bool json = false;
   bool verbose = false;
@@ -52,6 +54,8 @@ void add_options(CLI::App& app, CheckCommand& command) {
       ->required();
   app.add_flag("--repair", command.repair,
                "Save what is left of a damaged frame as a new frame, OUT; FRAME stays as it is");
+  app.add_flag("--rehash", command.rehash,
+               "Give each sound frame checksums, or new ones if those that it has do not count");
   app.add_option("-o,--output", command.out, "The frame to make, or a directory for the frames")
       ->option_text("OUT");
   app.add_flag("-f,--force", command.rescue.may_replace, "Replace existing frames");
@@ -73,6 +77,9 @@ void add_options(CLI::App& app, CheckCommand& command) {
 
 std::optional<std::string> contradiction(const CheckCommand& command) {
   std::error_code none;
+  if (command.repair && command.rehash) {
+    return std::string("--repair and --rehash exclude each other");
+  }
   if (command.repair && command.out.empty()) {
     return std::string("--repair needs a place for the new frame: -o OUT");
   }
@@ -89,9 +96,12 @@ std::optional<std::string> contradiction(const CheckCommand& command) {
 class Check {
  public:
   explicit Check(const CheckCommand& command)
-      : command_(command), pool_(command.threads), checker_(pool_) {
-    if (command.repair)
-      signals_.emplace();  // the temporary file is removed before the process ends
+      : command_(command),
+        pool_(command.threads),
+        checker_(pool_),
+        rehasher_(log_.log(), command.rescue.locking) {
+    // A temporary file is removed, and a commit is finished, before the process ends.
+    if (command.repair || command.rehash) signals_.emplace();
   }
 
   int run() {
@@ -198,16 +208,38 @@ class Check {
                     const std::vector<Damage>& damages, bool is_file) {
     ++frames_;
     decoded_ += report.nbytes;
-    if (!report.is_sound()) ++damaged_;
-    if (!command_.json && (command_.verbose || (!report.is_sound() && !command_.repair))) {
-      out_.put(report_text(path, report));
-    }
+    const bool is_rehashed = command_.rehash && is_file && rehash(path, report);
+    if (!report.is_sound() && !is_rehashed) ++damaged_;
+    if (!command_.json) put_report(path, report, is_rehashed);
     std::optional<Rescued> rescued;
     const auto to = target_of(path);
-    if (command_.repair && is_file && !report.is_sound()) rescued = repair(path, to);
+    if (command_.repair && is_file && !report.is_sound()) rescued = repair(path, to, report);
     if (!command_.json) return;
     begin_entry();
-    out_.put(report_json(path, report, damages, to, rescued ? &rescued->plan : nullptr));
+    out_.put(report_json(
+        path, report, damages,
+        {.to = to, .rescued = rescued ? &rescued->plan : nullptr, .is_rehashed = is_rehashed}));
+  }
+
+  void put_report(const stdfs::path& path, const FrameReport& report, bool is_rehashed) {
+    const bool is_wanted = command_.verbose || (!report.is_sound() && !command_.repair);
+    if (is_wanted && !(is_rehashed && !report.is_sound())) out_.put(report_text(path, report));
+    out_.put(checksum_text(path, report, is_rehashed));
+  }
+
+  // Returns whether the frame got new checksums.
+  bool rehash(const stdfs::path& path, const FrameReport& report) {
+    if (!report.wants_checksums()) return false;
+    if (!report.may_be_rehashed()) {
+      print_messages({fmt::format("{}: no new checksums for a damaged frame", path.string())});
+      return false;
+    }
+    const auto done = rehasher_.rehash(path);
+    if (!done) {
+      has_failed_ = true;
+      print_messages({fmt::format("{}: {}", path.string(), cause_text(done.error()))});
+    }
+    return done.has_value();
   }
 
   [[nodiscard]] stdfs::path target_of(const stdfs::path& path) const {
@@ -216,7 +248,8 @@ class Check {
     return stdfs::is_directory(out, none) ? out / path.filename() : out;
   }
 
-  std::optional<Rescued> repair(const stdfs::path& path, const stdfs::path& to) {
+  std::optional<Rescued> repair(const stdfs::path& path, const stdfs::path& to,
+                                const FrameReport& report) {
     std::error_code none;
     if (stdfs::equivalent(path, to, none)) {
       has_failed_ = true;
@@ -240,11 +273,12 @@ class Check {
       return std::nullopt;
     }
     const auto& plan = rescued->plan;
-    const bool is_whole = plan.lost().empty() && plan.order != codec::SalvageOrder::unknown &&
+    const bool is_whole = plan.lost().empty() && report.mismatches == 0 &&
+                          plan.order != codec::SalvageOrder::unknown &&
                           plan.order != codec::SalvageOrder::earlier_index;
     if (is_whole) --damaged_;
     if (!command_.json) {
-      for (const auto& line : rescue_text(to, plan)) out_.put(line + "\n");
+      for (const auto& line : rescue_text(to, plan, report)) out_.put(line + "\n");
     }
     return *rescued;
   }
@@ -262,7 +296,7 @@ class Check {
     FrameReport report;
     report.damages = 1;
     begin_entry();
-    out_.put(report_json(path, report, {damage}, {}, nullptr));
+    out_.put(report_json(path, report, {damage}, {}));
   }
 
   void begin_entry() {
@@ -289,6 +323,8 @@ class Check {
   const codec::Limits limits_;
   fs::WorkerPool pool_;
   FrameChecker checker_;
+  CollectedLog log_;
+  FrameRehasher rehasher_;
   TextOutput out_;
   std::optional<HeldSignals> signals_;
   std::uint64_t frames_ = 0;

@@ -25,6 +25,10 @@ struct BadRange {
   Error error;
 };
 
+bool is_mismatch(const std::vector<BadRange>& bad) {
+  return bad.size() == 1 && bad[0].error.kind == codec::Errc::checksum;
+}
+
 codec::Status read_plain(const codec::ByteSource& source, const codec::Chunk& chunk) {
   std::vector<std::byte> piece;
   for (std::uint64_t at = 0; at < chunk.nbytes(); at += piece.size()) {
@@ -73,6 +77,22 @@ class Run {
         pool_(pool),
         found_(found),
         report_(report) {}
+
+  void read_checksums() {
+    auto read = codec::read_checksums(frame_, *origin_.source, limits_);
+    if (read) {
+      checksums_ = std::move(*read);
+      report_.checksums = checksums_.state;
+      return;
+    }
+    report_.checksums.reset();
+    tell({.part = "checksums",
+          .chunk = {},
+          .file = {},
+          .at = read.error().at,
+          .lost = {},
+          .cause = fs::describe(read.error())});
+  }
 
   void check_chunks(const FrameChecker::Progress& progress) {
     std::vector<fs::ChunkInfo> batch;
@@ -151,6 +171,8 @@ class Run {
     for (std::size_t i = 0; i < batch.size(); ++i) {
       const auto& chunk = batch[i];
       ++report_.chunks;
+      if (is_mismatch(bad[i])) ++report_.mismatches;
+      if (lacks_checksum(chunk)) ++report_.unhashed;
       if (chunk.offset && chunk.header) {
         places_.push_back({{*chunk.offset, chunk.header->cbytes}, chunk.index});
         done_ += chunk.header->nbytes;
@@ -172,7 +194,17 @@ class Run {
       return whole(read.error());
     }
     const auto chunk = frame_.open_chunk(*origin_.chunks, {info.index}, entry, limits_);
-    return chunk ? decode(*origin_.chunks, *chunk) : whole(chunk.error());
+    if (!chunk) return whole(chunk.error());
+    auto bad = decode(*origin_.chunks, *chunk);
+    if (!bad.empty() || entry < 0) return bad;
+    const auto verified =
+        codec::verify_chunk(*origin_.chunks, frame_.header(), entry, checksums_.of({info.index}));
+    return verified ? bad : whole(verified.error());
+  }
+
+  [[nodiscard]] bool lacks_checksum(const fs::ChunkInfo& info) const {
+    return checksums_.state == codec::FrameChecksums::State::valid && info.offset &&
+           !checksums_.of({info.index}).exists();
   }
 
   void report_range(const fs::ChunkInfo& chunk, const codec::ByteRange& range, const Error& error) {
@@ -196,6 +228,7 @@ class Run {
   fs::WorkerPool& pool_;
   const FrameChecker::Found& found_;
   FrameReport& report_;
+  codec::FrameChecksums checksums_;
   std::vector<Place> places_;
   std::uint64_t done_ = 0;
 };
@@ -221,6 +254,7 @@ FrameReport FrameChecker::check(const fs::FrameOrigin& origin, const Found& foun
   }
   report.nbytes = frame->nbytes();
   Run run(origin, *frame, limits_, pool_, found, report);
+  run.read_checksums();
   run.check_chunks(progress);
   run.check_layers();
   run.check_places();

@@ -9,6 +9,7 @@
 #include "codec/core/error.h"
 #include "codec/core/limits.h"
 #include "codec/core/units.h"
+#include "codec/frame/chunk_checksums.h"
 #include "codec/frame/frame.h"
 #include "fs/core/worker_pool.h"
 #include "fs/view/cached_frame.h"
@@ -33,10 +34,21 @@ struct FrameReport {
   std::uint64_t dead = 0;    // bytes of the file outside of chunks, index and trailer
   std::uint64_t damages = 0;
   std::uint64_t lost = 0;  // decoded bytes that cannot be read
+  // Of the frame's checksums; nothing if they are damaged.
+  std::optional<codec::FrameChecksums::State> checksums = codec::FrameChecksums::State::none;
+  std::uint64_t mismatches = 0;  // chunks that can be decoded, but do not have their checksum
+  std::uint64_t unhashed = 0;    // stored chunks without a checksum, if the frame has checksums
   [[nodiscard]] bool is_sound() const noexcept { return damages == 0; }
+  // Whether the frame lacks checksums that count, or some of them.
+  [[nodiscard]] bool wants_checksums() const noexcept {
+    return checksums != codec::FrameChecksums::State::valid || unhashed > 0 || mismatches > 0;
+  }
+  // Whether nothing but the checksums is damaged.
+  [[nodiscard]] bool may_be_rehashed() const noexcept { return damages == (checksums ? 0 : 1); }
 };
 
-// Decodes every chunk of a frame and checks every other part against the rules of the format.
+// Decodes every chunk of a frame and checks every other part against the rules of the format.  If
+// the frame has checksums that count, it compares all bytes of chunks and trailer with them.
 class FrameChecker {
  public:
   explicit FrameChecker(fs::WorkerPool& pool) : pool_(pool) {}

@@ -3,6 +3,9 @@
 #include <string_view>
 #include <system_error>
 
+#include <fmt/core.h>
+
+#include "codec/frame/chunk_checksums.h"
 #include "fs/core/error_map.h"
 
 namespace framefs {
@@ -11,6 +14,10 @@ std::string cause_text(const codec::Error& error) {
   const std::string_view field = error.field;
   if (error.kind == codec::Errc::bad_field && field == "frame magic") {
     return "this is not a Blosc2 frame (wrong magic)";
+  }
+  if (error.kind == codec::Errc::over_limit && field == "number of chunks with checksums") {
+    return fmt::format("a frame with checksums has at most {} chunks: a larger --chunk-size helps",
+                       codec::kMaxChecksums);
   }
   // The name of the call adds nothing to "No such file or directory".
   if (error.kind == codec::Errc::system && (field == "open" || field == "stat")) {

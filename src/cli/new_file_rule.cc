@@ -30,6 +30,12 @@ std::optional<std::uint32_t> size_in(std::string_view text, std::uint32_t least,
   return static_cast<std::uint32_t>(*size);
 }
 
+std::optional<bool> yes_or_no(std::string_view text) {
+  if (text == "yes") return true;
+  if (text == "no") return false;
+  return std::nullopt;
+}
+
 template <class Words>
 std::string list_of(const Words& words) {
   std::string list;
@@ -49,6 +55,11 @@ bool set_key(fs::NewFrameOptions& frame, std::string_view key, std::string_view 
   if (key == "codec") return set_word(codec::kCodecWords, value, frame.codec);
   if (key == "clevel") return set_level(value, frame.clevel);
   if (key == "filter") return set_word(codec::kFilterWords, value, frame.filter);
+  if (key == "checksums") {
+    const auto wanted = yes_or_no(value);
+    frame.checksums = wanted.value_or(false);
+    return wanted.has_value();
+  }
   if (key == "typesize") {
     frame.typesize = size_in(value, 1, kLargestTypesize);
     return frame.typesize.has_value();
@@ -79,7 +90,7 @@ std::expected<fs::NewFileRule, std::string> parse_new_file_rule(
     if (!set_key(rule.frame, word.substr(0, equals), value)) {
       return std::unexpected(
           fmt::format("{} is not part of a rule; a rule has codec={}, clevel=0 to 9, filter={}, "
-                      "typesize=N, chunksize=SIZE, blocksize=SIZE",
+                      "typesize=N, chunksize=SIZE, blocksize=SIZE, checksums=yes|no",
                       word, list_of(codec::kCodecWords), list_of(codec::kFilterWords)));
     }
   }

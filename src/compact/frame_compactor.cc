@@ -1,21 +1,17 @@
 #include "src/compact/frame_compactor.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 
-#include "codec/core/byte_source.h"
 #include "fs/core/file.h"
 #include "fs/inspect/chunk_info.h"
+#include "src/compact/frame_target.h"
 
 namespace framefs {
 namespace {
@@ -23,26 +19,6 @@ namespace {
 namespace stdfs = std::filesystem;
 using codec::Errc;
 using codec::Error;
-
-// Opens the frame at `path`: its file, or the directory of a sparse frame.
-fs::Result<fs::WriteTarget> open_source(const stdfs::path& path) {
-  fs::UniqueFd fd(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
-  if (!fd && errno == EISDIR) {
-    fd = fs::UniqueFd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!fd) return fs::system_error("open");
-    struct stat st{};
-    if (::fstatat(fd.get(), "chunks.b2frame", &st, AT_SYMLINK_NOFOLLOW) != 0) {
-      return fs::system_error_of(EISDIR, "not a frame");
-    }
-    return fs::WriteTarget{.file = nullptr, .directory = std::move(fd), .name = path.string()};
-  }
-  if (!fd) return fs::system_error("open");
-  FRAMEFS_TRY(const auto st, fs::stat_of(fd.get()));
-  if (!S_ISREG(st.st_mode)) return fs::system_error_of(EINVAL, "neither a file nor a directory");
-  return fs::WriteTarget{.file = std::make_shared<const fs::FileReader>(std::move(fd)),
-                         .directory = {},
-                         .name = path.string()};
-}
 
 // A chunk that this build cannot decode can still be copied as it is.
 bool is_movable(const fs::ChunkInfo& chunk) {
@@ -58,12 +34,6 @@ std::optional<std::uint64_t> first_shared(std::vector<codec::ByteRange> chunks) 
   });
   if (shared == chunks.end()) return std::nullopt;
   return std::next(shared)->offset;
-}
-
-fs::Status set_times(int fd, const struct stat& st) {
-  const std::array<timespec, 2> times{st.st_atim, st.st_mtim};
-  if (::futimens(fd, times.data()) != 0) return fs::system_error("utimens");
-  return {};
 }
 
 }  // namespace
@@ -95,13 +65,9 @@ fs::Status FrameCompactor::check_chunks(const stdfs::path& path,
 }
 
 fs::Result<FrameCompactor::Saving> FrameCompactor::compact(const stdfs::path& path) {
-  FRAMEFS_TRY(auto source, open_source(path));
-  const auto file = source.file;
-  source.lock_file = fs::Blosc2Lock(fs::lock_file_opener(path.string(), !file), creates_lock_file_);
   // The frame is read as it will be compacted.
-  FRAMEFS_TRY(source.ownership, fs::ownership_of(source));
-  FRAMEFS_CHECK(source.ownership->take(fs::FrameWriteSession::kPatience));
-  source.ownership->forget_change();
+  FRAMEFS_TRY(auto source, take_frame(path, creates_lock_file_));
+  const auto file = source.file;
   struct stat before{};
   if (file) {
     FRAMEFS_TRY(before, fs::stat_of(file->fd()));

@@ -141,6 +141,7 @@ std::string frame_block(const std::string& path, const fs::FrameInfo& info) {
   add_line(block, "codec", codec_line(info));
   add_line(block, "filters", filter_list(info.filters));
   add_array(block, info);
+  if (info.has_checksums) add_line(block, "checksums", "yes");
   add_layers(block, "metalayers", info.metalayers);
   add_layers(block, "vlmetalayers", info.vlmetalayers);
   return block;

@@ -79,6 +79,8 @@ void add_write_options(CLI::App& app, MountCommand& command, Given& given) {
       ->allow_extra_args(false)
       ->check(CLI::Validator(check_rule, ""))
       ->option_text("RULE");
+  app.add_flag("--checksums", write.defaults.checksums,
+               "New frames have checksums, which every change keeps up to date");
   app.add_option("--plain", write.plain_globs, "New files with such names stay uncompressed")
       ->allow_extra_args(false)
       ->option_text("GLOB");
@@ -99,6 +101,8 @@ void add_write_options(CLI::App& app, MountCommand& command, Given& given) {
 
 void add_view_options(CLI::App& app, MountCommand& command, Given& given) {
   app.add_flag("--keep-suffix", command.mount.keep_suffix, "Show frames under their full names");
+  app.add_flag("--verify-checksums", command.mount.verify_checksums,
+               "Read a chunk of a frame that has checksums only if its bytes are right");
   add_choice(app, "--arrays", "Show an array as a NumPy file, as its bytes, or as both",
              kArrayViews, command.mount.arrays)
       ->default_str("npy");

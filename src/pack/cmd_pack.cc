@@ -76,6 +76,8 @@ void add_options(CLI::App& app, PackCommand& command) {
       ->transform(size_text())
       ->check(whole_number(1, codec::kMaxBlockBytes))
       ->option_text("SIZE");
+  app.add_flag("--checksums", options.checksums,
+               "Store a checksum of each chunk, by which framefs check finds every damaged byte");
   app.add_option("--threads", options.threads, "Threads that compress; 0: one for each CPU")
       ->check(whole_number(0, 1024))
       ->option_text("N")

@@ -117,7 +117,8 @@ Result<Packed> pack_array(int fd, const NpyHeader& header, codec::ByteSink& sink
   const codec::EncodeHints hints{.typesize = header.typesize, .filter = options.hints.filter};
   FRAMEFS_CHECK(read_chunk(fd, header, plan.layout, 0, lanes.front().plain));
   FRAMEFS_TRY(encode, codec::choose_params_by_trial(encode, hints, lanes.front().plain));
-  codec::FrameParams params{.encode = encode, .chunksize = plan.chunk_bytes};
+  codec::FrameParams params{
+      .encode = encode, .chunksize = plan.chunk_bytes, .checksums = options.checksums};
   params.metalayers.push_back({codec::kB2ndMetalayer, std::move(plan.metalayer)});
   FRAMEFS_TRY(auto writer, codec::FrameWriter::create(sink, params));
   ProgressBar progress(name, chunks * plan.chunk_bytes, options.quiet);

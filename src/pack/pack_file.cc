@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "codec/chunk/chunk_encoder.h"
+#include "codec/core/checked.h"
 #include "codec/frame/frame_writer.h"
 #include "src/cli/collected_log.h"
 #include "src/cli/progress_bar.h"
@@ -102,6 +103,15 @@ std::uint32_t chunksize_for(const PackOptions& options) {
   return std::max(options.chunksize / item * item, std::uint32_t{1});
 }
 
+// A frame that would get too many checksums is refused before anything is packed.
+Status check_room_for_checksums(const PackOptions& options, std::optional<std::uint64_t> size,
+                                std::uint32_t chunksize) {
+  const auto chunks = codec::div_ceil<std::uint64_t>(size.value_or(0), chunksize);
+  if (!options.checksums || chunks <= codec::kMaxChecksums) return {};
+  return codec::fail_value(codec::Errc::over_limit, "number of chunks with checksums", 0,
+                           static_cast<std::int64_t>(chunks));
+}
+
 // Packs all of `input` into a frame in `sink`.
 Result<Packed> pack_into(PackInput& input, codec::ByteSink& sink, const std::string& name,
                          const PackOptions& options, fs::WorkerPool& pool) {
@@ -117,7 +127,9 @@ Result<Packed> pack_into(PackInput& input, codec::ByteSink& sink, const std::str
   for (auto& lane : lanes) lane.stored.resize(codec::ChunkPlan::max_bytes(room));
   FRAMEFS_CHECK(fill(input, now));
 
-  codec::FrameParams params{.encode = options.encode, .chunksize = chunksize};
+  codec::FrameParams params{
+      .encode = options.encode, .chunksize = chunksize, .checksums = options.checksums};
+  FRAMEFS_CHECK(check_room_for_checksums(options, input.size(), chunksize));
   FRAMEFS_TRY(params.encode, choose_params(options, now));
   FRAMEFS_TRY(auto writer, codec::FrameWriter::create(sink, params));
   ProgressBar progress(name, input.size(), options.quiet);

@@ -22,8 +22,9 @@ struct PackOptions {
   std::uint32_t chunksize = 4u << 20;
   unsigned threads = 0;  // 0: one for each CPU
   bool may_replace = false;
-  bool locking = false;  // create the lock file of a frame that is replaced
-  bool verify = false;   // read the frame back before it gets its name
+  bool locking = false;    // create the lock file of a frame that is replaced
+  bool verify = false;     // read the frame back before it gets its name
+  bool checksums = false;  // the frame has checksums
   bool quiet = false;
   std::function<bool()> stop{};  // asked between batches; true ends the work with EINTR
 };

@@ -14,7 +14,7 @@ namespace framefs::test {
 class ForwardingBackend : public fs::FrameBackend {
  public:
   explicit ForwardingBackend(std::unique_ptr<FrameBackend> backend)
-      : backend_(std::move(backend)) {}
+      : FrameBackend(backend->checksums()), backend_(std::move(backend)) {}
 
   fs::Status check_unchanged() override {
     FRAMEFS_CHECK(check_usable());

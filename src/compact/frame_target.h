@@ -1,0 +1,20 @@
+#pragma once
+
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "fs/write/frame_write_opening.h"
+
+namespace framefs {
+
+// Opens the frame at `path`, its file or the directory of a sparse frame, and takes its ownership:
+// other framefs processes, and programs that respect the frame's lock file, then wait.
+// `creates_lock_file`: as for fs::Blosc2Lock.
+// Errors: system; those of FrameOwnership::take().
+fs::Result<fs::WriteTarget> take_frame(const std::filesystem::path& path, bool creates_lock_file);
+
+// Sets the times of access and of the last change to those of `st`.  Errors: system.
+fs::Status set_times(int fd, const struct stat& st);
+
+}  // namespace framefs
