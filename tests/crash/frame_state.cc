@@ -8,6 +8,7 @@
 #include "codec/array/array_layout.h"
 #include "codec/array/npy_header.h"
 #include "codec/array/run_cursor.h"
+#include "codec/frame/chunk_checksums.h"
 #include "codec/frame/frame.h"
 #include "codec/frame/frame_array.h"
 #include "codec/frame/frame_reader.h"
@@ -83,9 +84,23 @@ Result<Bytes> npy_file(const Frame& frame, const codec::ArrayMeta& meta, const B
   return file;
 }
 
+// Checksums that count must be right.
+codec::Status check_checksums(const codec::ByteSource& source, const codec::ByteSource& chunks,
+                              const Frame& frame) {
+  FRAMEFS_TRY(const auto checksums, codec::read_checksums(frame, source, Limits{}));
+  std::vector<std::int64_t> entries(frame.chunk_count());
+  FRAMEFS_CHECK(frame.read_entries(source, {0}, entries));
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (entries[i] < 0) continue;
+    FRAMEFS_CHECK(verify_chunk(chunks, frame.header(), entries[i], checksums.of({i})));
+  }
+  return {};
+}
+
 Result<std::uint64_t> state_of(const codec::ByteSource& source, const codec::ByteSource& chunks,
                                const Frame& frame, bool is_sparse) {
   FRAMEFS_CHECK(check_overlaps(source, chunks, frame, is_sparse));
+  FRAMEFS_CHECK(check_checksums(source, chunks, frame));
   Bytes content(frame.nbytes());
   codec::FrameReader reader(source, chunks, frame, Limits{});
   FRAMEFS_CHECK(reader.read(0, content));
@@ -94,6 +109,7 @@ Result<std::uint64_t> state_of(const codec::ByteSource& source, const codec::Byt
   }
   std::map<std::string, Bytes> vlmetalayers;
   for (const auto& layer : frame.vlmetalayers()) {
+    if (layer.name == codec::kChecksumLayer) continue;  // no part of what the mount shows
     FRAMEFS_TRY(vlmetalayers[layer.name], Frame::read_vlmetalayer(source, layer, Limits{}));
   }
   return state_hash(content, vlmetalayers);

@@ -22,7 +22,7 @@ using FrameFiles = std::map<std::string, Bytes>;
 
 // Decodes a frame completely and checks that no two chunks share bytes.  For an array, the decoded
 // file is the .npy file.
-// Errors: errors of codec::Frame and FrameReader; bad_field, "overlap".
+// Errors: errors of codec::Frame, FrameReader and of checksums; bad_field, "overlap".
 codec::Result<std::uint64_t> frame_state(const FrameFiles& files);
 
 // The shown name of an entry of SOURCE if it is a frame and no other entry takes the name.  Nothing

@@ -55,6 +55,7 @@ PLANS = (
     Plan("frames that were there", (),
          (("--chunk", "32K", "--codec", "lz4"), ("--chunk", "12345", "--block", "1000", "--codec", "zlib"),
           ("--chunk", "64K", "--codec", "blosclz", "--typesize", "8", "--filter", "shuffle"))),
+    Plan("checksums", (*rule(chunksize="8K", checksums="yes"), "--commit-interval", "0.1", "--verify-checksums")),
     # More than 32,768 chunks: commits copy blocks of the stored index.
     Plan("a long index", (), (("--chunk", "4", "--codec", "lz4"),),
          ("--threads", "1", "--files", "1", "--size", "200000", "--write", "300", "--syncs", "30")),

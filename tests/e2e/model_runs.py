@@ -48,6 +48,7 @@ SETTINGS = (
     Setting("stored", rule(chunksize="32K", clevel=0)),
     Setting("a small overlay", (*rule(chunksize="16K"), "--overlay-size", "128K", "--cache-size", "256K")),
     Setting("commits all the time", (*rule(chunksize="8K"), "--commit-interval", "0")),
+    Setting("checksums", (*rule(chunksize="16K", checksums="yes"), "--verify-checksums", "--commit-interval", "0.1")),
     Setting("a kernel that caches", ("-o", "writeback", *rule(chunksize="16K"))),
     Setting("many files", rule(chunksize="4K"), model=MANY, files=30),
     Setting("plain files", ("--plain", "*")),
@@ -73,6 +74,7 @@ SETTINGS = (
     Setting("two mounts, sparse frames", TWO_MOUNTS,
             ("--sparse", "--chunk", "200000", "--block", "20000", "--codec", "snappy"),
             ("--size", "1500000", "--write", "50000"), mounts=2),
+    Setting("two mounts, checksums", (*rule(chunksize="16K", checksums="yes"), "--verify-checksums", *TWO_MOUNTS), mounts=2),
     Setting("two mounts, arrays", TWO_MOUNTS, ("--shape", "300,200,5", "--chunkshape", "64,100,5", "--blockshape",
                                                "16,32,5", "--dtype", "<i4", "--typesize", "4", "--codec", "zstd",
                                                "--filter", "shuffle"),
@@ -123,6 +125,8 @@ class ModelRun:
         """Checks that the frames, decoded without a mount, equal the plain files."""
         for stored in sorted(self.source.iterdir()):
             name = stored.name.removesuffix(".b2frame").removesuffix(".b2nd")
+            if name != stored.name:
+                check([daemon.FRAMEFS, "check", "-q", stored])  # also compares checksums
             if self.setting.is_array:
                 name += ".npy"
             shown = self.folder / "unpacked"
