@@ -45,6 +45,7 @@ struct Ends {
   FrameHeader header;           // of a frame without chunks
   std::vector<std::byte> head;  // fixed part, completed later, and metalayers
   std::vector<NamedContent> vlmetalayers;
+  std::vector<std::byte> trailer;  // of a frame without chunks
 };
 
 Result<Ends> ends_of(const FrameParams& params, FrameType type) {
@@ -60,6 +61,9 @@ Result<Ends> ends_of(const FrameParams& params, FrameType type) {
   ends.head = std::move(head).take();
   ends.header.header_len = static_cast<std::uint32_t>(ends.head.size());
   FRAMEFS_TRY(ends.vlmetalayers, stored_layers(params));
+  FRAMEFS_TRY(ends.trailer, params.checksums
+                                ? encode_trailer_with_checksums(ends.vlmetalayers, {}, {})
+                                : encode_trailer(ends.vlmetalayers));
   return ends;
 }
 
@@ -68,13 +72,10 @@ Result<Ends> ends_of(const FrameParams& params, FrameType type) {
 Result<std::vector<std::byte>> encode_empty_frame(const FrameParams& params) {
   FRAMEFS_TRY(auto ends, ends_of(params, FrameType::contiguous));
   auto& bytes = ends.head;
-  FRAMEFS_TRY(const auto trailer, params.checksums
-                                      ? encode_trailer_with_checksums(ends.vlmetalayers, {}, {})
-                                      : encode_trailer(ends.vlmetalayers));
-  ends.header.frame_len = bytes.size() + trailer.size();
+  ends.header.frame_len = bytes.size() + ends.trailer.size();
   encode_frame_header(ends.header, params.checksums || !params.vlmetalayers.empty(),
                       std::span(bytes).first<kFrameFixedHeaderBytes>());
-  bytes.insert(bytes.end(), trailer.begin(), trailer.end());
+  bytes.insert(bytes.end(), ends.trailer.begin(), ends.trailer.end());
   return std::move(bytes);
 }
 
