@@ -41,7 +41,7 @@ class ChunkGroup {
 
   // Decodes all chunks into `out`, which has nbytes().  `stored` holds the bytes of stored(); the
   // decoder reads others from `chunks`, by way of `spare`.
-  // Errors: those of verifying, opening and decoding a chunk; the content of `out` is then undefined.
+  // Errors: those of verifying, opening and decoding; the content of `out` is then undefined.
   Status decode(const ByteSource& chunks, std::span<const std::byte> stored, BlockDecoder& decoder,
                 Scratch& spare, std::span<std::byte> out) const;
 

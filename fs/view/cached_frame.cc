@@ -173,9 +173,8 @@ Result<BlockRequest> CachedFrame::group_request(ChunkIndex first) const {
     entries.insert(entries.end(), taken.begin(), taken.end());
     next += taken.size();
   }
-  auto group = std::make_shared<const codec::ChunkGroup>(*frame_, services_.limits, first,
-                                                         std::move(entries),
-                                                         opened_.checksums.of(first, count));
+  auto group = std::make_shared<const codec::ChunkGroup>(
+      *frame_, services_.limits, first, std::move(entries), opened_.checksums.of(first, count));
   return BlockRequest{nullptr, first, {}, content_id_, std::move(group)};
 }
 
