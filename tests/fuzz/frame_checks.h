@@ -11,6 +11,7 @@
 #include "codec/array/array_layout.h"
 #include "codec/core/byte_source.h"
 #include "codec/core/limits.h"
+#include "codec/frame/chunk_checksums.h"
 #include "codec/frame/frame.h"
 #include "codec/frame/frame_array.h"
 #include "codec/frame/frame_reader.h"
@@ -75,6 +76,8 @@ class FrameChecks {
       const auto content = codec::Frame::read_vlmetalayer(source_, layer, small_limits());
       demand(!content || content->size() <= small_limits().vlmeta_bytes);
     }
+    const auto checksums = codec::read_checksums(frame_, source_, small_limits());
+    demand(checksums || checksums.error().kind != codec::Errc::internal);
   }
 
   // For frames that are too large to read completely: reads of both ends must succeed or fail

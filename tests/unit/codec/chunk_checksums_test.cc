@@ -6,6 +6,7 @@
 
 #include "codec/chunk/chunk_encoder.h"
 #include "codec/core/byte_reader.h"
+#include "codec/core/byte_writer.h"
 #include "codec/frame/frame_trailer.h"
 #include "codec/frame/frame_writer.h"
 #include "tests/support/catch.h"
@@ -44,6 +45,15 @@ Bytes frame_of(std::size_t chunks, bool checksums = true) {
   }
   REQUIRE(writer->finish());
   return sink.bytes();
+}
+
+// The frame with another trailer.
+Bytes with_trailer(Bytes frame, std::span<const std::byte> trailer) {
+  constexpr std::size_t kLengthFromEnd = 22;
+  frame.resize(frame.size() - load_be<std::uint32_t>(frame.data() + frame.size() - kLengthFromEnd));
+  frame.insert(frame.end(), trailer.begin(), trailer.end());
+  store_be(frame.data() + 16, static_cast<std::uint64_t>(frame.size()));  // frame_len
+  return frame;
 }
 
 Result<FrameChecksums> checksums_in(const Bytes& bytes) {
@@ -128,24 +138,54 @@ TEST_CASE("chunk_checksums: an index that is not the one they were made for",
           "[codec][checksums][unit]") {
   const std::vector<std::int64_t> made_for{0, 100};
   const std::vector<ChunkChecksum> known(2);
-  const auto bytes = frame_of(2);
-  const MemorySource source(bytes);
-  const auto frame = Frame::open(source, Limits{});
-  REQUIRE(frame);
   const auto trailer = encode_trailer_with_checksums({}, made_for, known);
   REQUIRE(trailer);
   CHECK(seal_of(*trailer) == TrailerSeal::valid);
-  Bytes other(bytes.begin(), bytes.end());
-  other.resize(frame->header().frame_len);
-  // The trailer replaces that of the frame; only frame_len changes with it.
-  const auto old_length = load_be<std::uint32_t>(other.data() + other.size() - 22);
-  other.resize(other.size() - old_length);
-  other.insert(other.end(), trailer->begin(), trailer->end());
-  store_be(other.data() + 16, static_cast<std::uint64_t>(other.size()));
-  const auto read = checksums_in(other);
+  const auto read = checksums_in(with_trailer(frame_of(2), *trailer));
   REQUIRE_FALSE(read);
   CHECK(read.error().kind == Errc::checksum);
   CHECK(std::string(read.error().field) == "index");
+}
+
+// A frame of `chunks` chunks whose sealed trailer has `layer` as its checksums.
+Bytes frame_with_layer(std::size_t chunks, std::span<const std::byte> layer) {
+  auto content = encode_vlmetalayer(layer);
+  REQUIRE(content);
+  const std::vector<NamedContent> layers{{std::string(kChecksumLayer), std::move(*content)}};
+  auto trailer = encode_trailer(layers);
+  REQUIRE(trailer);
+  seal_trailer(*trailer);
+  return with_trailer(frame_of(chunks, false), *trailer);
+}
+
+TEST_CASE("chunk_checksums: any sealed layer of a stranger is read or refused",
+          "[codec][checksums][unit][corrupt]") {
+  // Sizes around those of the fields, with numbers of chunks that fit and do not fit.
+  for (const std::size_t size : {0U, 1U, 5U, 8U, 21U, 32U, 33U, 45U, 60U}) {
+    for (const std::uint32_t version : {1U, 2U}) {
+      for (const std::uint32_t count : {0U, 1U, 2U, 0xffffffffU}) {
+        Bytes layer(size, std::byte{0xff});
+        if (size >= 9) store_le(layer.data() + 5, version);
+        if (size >= 13) store_le(layer.data() + 9, count);
+        const auto read = checksums_in(frame_with_layer(1, layer));
+        INFO(size << " bytes, version " << version << ", " << count << " chunks");
+        REQUIRE_FALSE(read);
+        CHECK(read.error().kind != Errc::internal);
+      }
+    }
+  }
+}
+
+TEST_CASE("chunk_checksums: a chunk of any stated size is refused", "[codec][checksums][unit]") {
+  const auto bytes = frame_of(1);
+  const MemorySource source(bytes);
+  const auto frame = Frame::open(source, Limits{});
+  REQUIRE(frame);
+  for (const std::uint32_t cbytes : {1U, 1031U, 0x7fffffffU, 0xffffffffU}) {
+    CHECK_FALSE(verify_chunk(source, frame->header(), 0, {.cbytes = cbytes, .hash = 1}));
+  }
+  CHECK(verify_chunk(source, frame->header(), -1, {.cbytes = 100, .hash = 1}));
+  CHECK(verify_chunk(source, frame->header(), 0, {}));
 }
 
 TEST_CASE("chunk_checksums: a frame without chunks has an empty list", "[codec][checksums][unit]") {
