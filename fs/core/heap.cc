@@ -1,6 +1,10 @@
 #include "fs/core/heap.h"
 
 #include <malloc.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <memory>
 
 namespace framefs::fs {
 namespace {
@@ -21,6 +25,15 @@ void keep_heap_small() noexcept {
   ::mallopt(M_ARENA_MAX, kHeaps);
   ::mallopt(M_MMAP_THRESHOLD, kMappedBytes);
   ::mallopt(M_TRIM_THRESHOLD, kIdleBytes);
+}
+
+void prefer_large_pages(std::span<std::byte> memory) noexcept {
+  void* begin = memory.data();
+  std::size_t size = memory.size();
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  // The pages that lie in the memory as a whole.  Without large pages the memory works as well.
+  if (std::align(page, page, begin, size) == nullptr) return;
+  ::madvise(begin, size - size % page, MADV_HUGEPAGE);
 }
 
 }  // namespace framefs::fs

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstddef>
+#include <span>
+
 namespace framefs::fs {
 
 // Makes the process return freed memory to the system, or reuse it in any thread. By default,
@@ -8,5 +11,9 @@ namespace framefs::fs {
 // other block fits.
 // The setting applies to the whole process, so a program must call this when it starts.
 void keep_heap_small() noexcept;
+
+// Asks the system to back this memory, which is about to be written, with large pages where it can.
+// To write bytes that lie far apart, as rows of an array do, then takes fewer page faults.
+void prefer_large_pages(std::span<std::byte> memory) noexcept;
 
 }  // namespace framefs::fs

@@ -52,24 +52,68 @@ bool needs_first_block(const BlockRequest& request) {
   return !request.group && request.block.value != 0 && request.chunk->needs_first_block();
 }
 
+// The number of blocks at the front that are adjacent and make one run.
+template <class Stored>
+std::size_t run_length(std::span<Stored* const> blocks) {
+  std::uint64_t end = blocks.front()->stored.offset;
+  std::uint64_t stored = 0;
+  std::uint64_t decoded = 0;
+  for (std::size_t count = 0; count < blocks.size(); ++count) {
+    const auto& block = *blocks[count];
+    stored += block.stored.size;
+    decoded += block_bytes(block.request);
+    const bool too_much = stored > kRunStoredBytes || decoded > kRunDecodedBytes;
+    if (count > 0 && (too_much || block.stored.offset != end)) return count;
+    end = block.stored.offset + block.stored.size;
+  }
+  return blocks.size();
+}
+
+// Splits all blocks into runs, each for one thread.  The runs refer to `by_offset`.
+template <class Stored>
+auto runs_of(std::vector<Stored>& blocks, std::vector<Stored*>& by_offset) {
+  by_offset.reserve(blocks.size());
+  for (auto& block : blocks) by_offset.push_back(&block);
+  std::ranges::sort(by_offset, {}, [](const Stored* block) { return block->stored.offset; });
+
+  std::vector<std::span<Stored* const>> runs;
+  for (std::span<Stored* const> rest(by_offset); !rest.empty();) {
+    const auto count = run_length(rest);
+    runs.push_back(rest.first(count));
+    rest = rest.subspan(count);
+  }
+  return runs;
+}
+
+// The stored bytes of a run.
+template <class Stored>
+ByteRange range_of(std::span<Stored* const> run) {
+  const auto begin = run.front()->stored.offset;
+  return {begin, run.back()->stored.offset - begin + run.back()->stored.size};
+}
+
 }  // namespace
 
 struct BlockFetcher::Context {
   codec::BlockDecoder decoder;
   codec::Scratch stored;
   codec::Scratch plain;  // for fetch_part()
-  codec::Scratch apart;  // stored bytes of a group that are not next to the others
+  codec::Scratch apart;  // stored bytes that are not next to the others
+  codec::Scratch first;  // the decoded first block of a chunk, for decode_rows()
 
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept {
     return decoder.memory_bytes() + stored.memory_bytes() + plain.memory_bytes() +
-           apart.memory_bytes();
+           apart.memory_bytes() + first.memory_bytes();
   }
 };
 
-struct BlockFetcher::Job {
+struct BlockFetcher::StoredBlock {
   const BlockRequest& request;
   std::size_t place;  // index in the results
   ByteRange stored;
+};
+
+struct BlockFetcher::Job : StoredBlock {
   DecodeCache::Ticket ticket;
   Block first_block;  // for the delta filter
   Block decoded;
@@ -136,17 +180,13 @@ Status BlockFetcher::decode_job(const codec::ByteSource& source, Context& contex
 // The stored bytes of each run.
 std::vector<ByteRange> BlockFetcher::ranges_of(std::span<const Run> runs) {
   std::vector<ByteRange> ranges;
-  for (const auto& run : runs) {
-    const auto begin = run.front()->stored.offset;
-    ranges.push_back({begin, run.back()->stored.offset - begin + run.back()->stored.size});
-  }
+  for (const auto& run : runs) ranges.push_back(range_of(run));
   return ranges;
 }
 
 void BlockFetcher::decode_run(const codec::ByteSource& source, Run run) {
   const auto context = contexts_.take();
-  const std::uint64_t begin = run.front()->stored.offset;
-  const std::uint64_t size = run.back()->stored.offset - begin + run.back()->stored.size;
+  const auto [begin, size] = range_of(run);
   const auto stored = (*context).stored.take(size);
   const bool whole = source.read_at(begin, stored).has_value();
   for (auto* const job : run) {
@@ -165,40 +205,9 @@ void BlockFetcher::decode_run(const codec::ByteSource& source, Run run) {
   }
 }
 
-// The number of jobs at the front that are adjacent and make one run.
-std::size_t BlockFetcher::run_length(std::span<Job* const> jobs) {
-  std::uint64_t end = jobs.front()->stored.offset;
-  std::uint64_t stored = 0;
-  std::uint64_t decoded = 0;
-  for (std::size_t count = 0; count < jobs.size(); ++count) {
-    const auto& job = *jobs[count];
-    stored += job.stored.size;
-    decoded += block_bytes(job.request);
-    const bool too_much = stored > kRunStoredBytes || decoded > kRunDecodedBytes;
-    if (count > 0 && (too_much || job.stored.offset != end)) return count;
-    end = job.stored.offset + job.stored.size;
-  }
-  return jobs.size();
-}
-
-auto BlockFetcher::runs_of(Batch& batch) -> std::vector<Run> {
-  auto& by_offset = batch.by_offset;
-  by_offset.reserve(batch.jobs.size());
-  for (auto& job : batch.jobs) by_offset.push_back(&job);
-  std::ranges::sort(by_offset, {}, [](const Job* job) { return job->stored.offset; });
-
-  std::vector<Run> runs;
-  for (std::span<Job* const> rest(by_offset); !rest.empty();) {
-    const auto count = run_length(rest);
-    runs.push_back(rest.first(count));
-    rest = rest.subspan(count);
-  }
-  return runs;
-}
-
 void BlockFetcher::decode(Batch& batch, const codec::ByteSource& source) {
   if (batch.jobs.empty()) return;
-  const auto runs = runs_of(batch);
+  const auto runs = runs_of(batch.jobs, batch.by_offset);
   if (source.is_far()) {
     // All readers share the threads that decode, so this thread waits for the network.
     const FetchedRuns fetched(source, ranges_of(runs));
@@ -246,7 +255,7 @@ void BlockFetcher::claim(Batch& batch, FirstBlocks& firsts) {
     if (claim.ours) {
       auto first = needs_first_block(request) ? firsts[request.chunk_index.value] : nullptr;
       batch.jobs.push_back(
-          {request, i, *stored, std::move(*claim.ours), std::move(first), nullptr, std::nullopt});
+          {{request, i, *stored}, std::move(*claim.ours), std::move(first), nullptr, std::nullopt});
     } else if (claim.flight) {
       batch.awaited.emplace_back(i, std::move(claim.flight));
     } else {
@@ -282,6 +291,57 @@ auto BlockFetcher::fetch_part(const codec::ByteSource& source, const BlockReques
   auto bytes = std::make_shared<Bytes>(buffers_, within.size);
   std::ranges::copy(whole.subspan(within.offset, within.size), bytes->writable().begin());
   return {.bytes = std::move(bytes)};
+}
+
+Status BlockFetcher::decode_rows_of(const codec::ByteSource& source, Context& context,
+                                    const StoredBlock& block, std::span<const std::byte> stored,
+                                    ByteRange within, const Use& use) {
+  const auto& request = block.request;
+  const auto& chunk = *request.chunk;
+  const auto whole = context.plain.take(block_bytes(request));
+  if (within.size < whole.size() && codec::BlockDecoder::has_parts(chunk)) {
+    FRAMEFS_CHECK(context.decoder.decode_part(chunk, request.block, stored, whole, within));
+  } else {
+    std::span<std::byte> first;
+    if (needs_first_block(request)) {
+      FRAMEFS_TRY(const auto place, chunk.stored_range({0}));
+      const auto stored_first = context.apart.take(place.size);
+      FRAMEFS_CHECK(source.read_at(place.offset, stored_first));
+      first = context.first.take(chunk.block_range({0}).size);
+      FRAMEFS_CHECK(context.decoder.decode(chunk, {0}, stored_first, first, {}));
+    }
+    FRAMEFS_CHECK(context.decoder.decode(chunk, request.block, stored, whole, first));
+  }
+  use(block.place, whole);
+  return {};
+}
+
+Status BlockFetcher::decode_rows(const codec::ByteSource& source,
+                                 std::span<const BlockRequest> requests, ByteRange within,
+                                 const Use& use) {
+  std::vector<StoredBlock> blocks;
+  blocks.reserve(requests.size());
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    FRAMEFS_TRY(const auto stored, stored_range(requests[i]));
+    blocks.push_back({requests[i], i, stored});
+  }
+  std::vector<StoredBlock*> by_offset;
+  const auto runs = runs_of(blocks, by_offset);
+  std::vector<Status> results(runs.size());
+  const auto decode_one = [&](std::size_t i) -> Status {
+    const auto context = contexts_.take();
+    const auto [begin, size] = range_of(runs[i]);
+    const auto stored = (*context).stored.take(size);
+    FRAMEFS_CHECK(source.read_at(begin, stored));
+    for (const auto* const block : runs[i]) {
+      const auto part = stored.subspan(block->stored.offset - begin, block->stored.size);
+      FRAMEFS_CHECK(decode_rows_of(source, *context, *block, part, within, use));
+    }
+    return {};
+  };
+  workers_.run(runs.size(), [&](std::size_t i) { results[i] = decode_one(i); });
+  for (const auto& result : results) FRAMEFS_CHECK(result);
+  return {};
 }
 
 void BlockFetcher::wait_for_others(Batch& batch, const codec::ByteSource& source) {
@@ -327,7 +387,7 @@ bool BlockFetcher::fetch_ahead(const codec::ByteSource& source,
     if (!firsts) return false;
     Batch batch(some);
     claim(batch, *firsts);
-    for (const auto& run : runs_of(batch)) decode_run(source, run);
+    for (const auto& run : runs_of(batch.jobs, batch.by_offset)) decode_run(source, run);
   }
   return true;
 }

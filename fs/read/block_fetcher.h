@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <expected>
+#include <functional>
 #include <memory>
 #include <span>
 #include <unordered_map>
@@ -77,6 +78,14 @@ class BlockFetcher {
   // `request` is for a block, not for a group.
   Part fetch_part(const codec::ByteSource& source, const BlockRequest& request, ByteRange within);
 
+  // Decodes the bytes `within` of each block, which are the same range in all of them, for a caller
+  // that keeps them itself: the cache is not used.  Calls use(i, block) for request i, from several
+  // threads at once; only the bytes `within` of `block` are valid.  The source is not far.
+  // Errors: one of the errors, once all work that was begun has ended.
+  using Use = std::function<void(std::size_t, std::span<const std::byte>)>;
+  Status decode_rows(const codec::ByteSource& source, std::span<const BlockRequest> requests,
+                     ByteRange within, const Use& use);
+
   // The key of a block in the cache.
   static CacheKey key_of(const BlockRequest& request);
 
@@ -85,7 +94,8 @@ class BlockFetcher {
 
  private:
   struct Context;                     // the decoder and buffers of one thread
-  struct Job;                         // one block to decode
+  struct StoredBlock;                 // one block, and the place of its stored bytes
+  struct Job;                         // one block to decode into the cache
   struct Batch;                       // the state of one fetch()
   using Run = std::span<Job* const>;  // jobs whose stored bytes are adjacent, in file order
   // The decoded first blocks, by chunk, of chunks whose other blocks cannot be decoded without
@@ -98,11 +108,11 @@ class BlockFetcher {
   void wait_for_others(Batch& batch, const codec::ByteSource& source);
   // The stored bytes of each run.
   static std::vector<ByteRange> ranges_of(std::span<const Run> runs);
-  // Splits all jobs into runs, each for one thread.
-  static std::vector<Run> runs_of(Batch& batch);
   void decode(Batch& batch, const codec::ByteSource& source);
   void decode_run(const codec::ByteSource& source, Run run);
-  static std::size_t run_length(std::span<Job* const> jobs);
+  static Status decode_rows_of(const codec::ByteSource& source, Context& context,
+                               const StoredBlock& block, std::span<const std::byte> stored,
+                               ByteRange within, const Use& use);
   [[nodiscard]] bool is_worth_a_part(const BlockRequest& request, ByteRange within);
   Status decode_job(const codec::ByteSource& source, Context& context, Job& job,
                     std::span<const std::byte> stored);

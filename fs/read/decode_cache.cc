@@ -130,6 +130,15 @@ bool DecodeCache::knows(const CacheKey& key) {
   return shard_of(key).with([&](Shard& shard) { return shard.slots.contains(key); });
 }
 
+void DecodeCache::wait_for(const CacheKey& key) {
+  const auto flight = shard_of(key).with([&](Shard& shard) -> std::shared_ptr<Flight> {
+    const auto at = shard.slots.find(key);
+    return at == shard.slots.end() ? nullptr : at->second.flight;
+  });
+  // The caller asks for the value afterwards, and gets the error or makes the value again.
+  if (flight) static_cast<void>(flight->wait());
+}
+
 void DecodeCache::drop(const CacheKey& key) {
   Value dropped;  // freed after the lock
   shard_of(key).with([&](Shard& shard) {

@@ -29,7 +29,8 @@ enum class CacheKind : std::uint8_t {
   chunk,
   index_window,
   chunk_offsets,
-  container
+  container,
+  band_part
 };
 
 struct CacheKey {
@@ -110,11 +111,12 @@ class DecodeCache {
   Claim claim(const CacheKey& key, std::uint64_t bytes);
 
   // Returns the value of `key`.  Calls make() -> Result<std::shared_ptr<const T>> if it is missing.
-  // T must have memory_bytes().
+  // T must have memory_bytes().  `bytes` is as for claim().
   template <class T, class Make>
-  Result<std::shared_ptr<const T>> get(const CacheKey& key, const Make& make) {
+  Result<std::shared_ptr<const T>> get(const CacheKey& key, const Make& make,
+                                       std::uint64_t bytes = 0) {
     while (true) {
-      auto found = claim(key, 0);
+      auto found = claim(key, bytes);
       if (found.ours) {
         Result<std::shared_ptr<const T>> made = make();
         if (made) {
@@ -141,6 +143,10 @@ class DecodeCache {
 
   // Whether the value is in the cache or being made.
   [[nodiscard]] bool knows(const CacheKey& key);
+
+  // Waits for the value if it is being made, and for nothing else.  A reader that is about to ask
+  // for a large admission calls this first, so that it does not wait at the head of the queue.
+  void wait_for(const CacheKey& key);
 
   // Evicts a value that no reader will need again, if it is in the cache and ready.
   void drop(const CacheKey& key);

@@ -12,6 +12,8 @@ constexpr std::uint64_t kSlack = 2 * kKernelWindow;
 // A stretch longer than this spans more than one window of the kernel.  A page fault in a mapping
 // reads only one window.
 constexpr std::uint64_t kProof = kKernelWindow;
+// A reader is streaming after this many bytes without a gap.
+constexpr std::uint64_t kStream = 1u << 20;
 // The distance to decode ahead.  While the reader copies one window and the kernel requests the
 // next, the window after that is decoded.
 constexpr std::uint64_t kAhead = 2 * kKernelWindow;
@@ -49,6 +51,7 @@ Access ReadPattern::note(std::uint64_t offset, std::uint64_t size) {
     // The bytes ahead of the reader never grow here: only take_ahead() adds some.
     budget_->give_back(held - (next.ahead - next.end));
     state = next;
+    if (goes_on && state.bytes > kStream) return Access::streaming;
     return is_near ? Access::sequential : Access::random;
   });
 }

@@ -13,7 +13,11 @@ namespace framefs::fs {
 using codec::ByteRange;
 
 // The access pattern of a reader, as far as its earlier reads show it.
-enum class Access : std::uint8_t { random, sequential };
+enum class Access : std::uint8_t {
+  random,
+  sequential,  // near the earlier reads
+  streaming    // the continuation of a stretch without gaps
+};
 
 // Limits the bytes decoded ahead that the readers of a mount have not requested yet.
 // Threads: any number.

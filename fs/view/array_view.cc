@@ -8,7 +8,9 @@
 #include "codec/array/block_run_cursor.h"
 #include "codec/array/npy_header.h"
 #include "codec/array/touched_blocks.h"
+#include "codec/core/work_budget.h"
 #include "codec/frame/frame_array.h"
+#include "fs/core/heap.h"
 
 namespace framefs::fs {
 namespace {
@@ -20,19 +22,16 @@ using codec::ArrayLayout;
 constexpr std::uint64_t kBatchShare = 4;
 constexpr std::uint64_t kBandShare = 2;
 
-// The bytes of a band: the blocks that a reader in C order visits before it has finished the first
-// of them. A band contains all blocks side by side along the inner axes. These are the axes inside
-// the outermost axis along which a block has more than one step.
-std::uint64_t band_bytes(const ArrayLayout& layout) {
-  const auto axes = layout.axes();
-  const auto outer = std::ranges::find_if(axes, [](const auto& axis) { return axis.block > 1; });
-  std::uint64_t bytes = layout.block_bytes();
-  if (outer == axes.end()) return bytes;
-  for (const auto& axis : std::span(std::next(outer), axes.end())) {
-    bytes *= axis.chunks_in_array * axis.blocks_in_chunk;
-  }
-  return bytes;
+// The part of a band that is decoded at a time.  The rest of the budget is for the blocks and
+// tables of other readers.
+constexpr std::uint64_t partial_band_bytes(std::uint64_t cache_bytes) {
+  return cache_bytes / 4 * 3;
 }
+// Limits of a band that is decoded in parts: the bytes bound the time of the read that decodes
+// them, a block is the memory of a thread, and each block costs a request.
+constexpr std::uint64_t kMaxBandOfParts = 1u << 30;
+constexpr std::uint64_t kMaxBlockOfParts = 4u << 20;
+constexpr std::uint64_t kMaxBlocksOfBand = 1u << 18;
 
 // Applies even to tiny blocks, because each block costs a request, a place in the cache, and more.
 constexpr std::uint64_t kMaxBlocksAtOnce = 4096;
@@ -76,8 +75,22 @@ ArrayView::ArrayView(std::shared_ptr<const FrameChunks> frame, Header header,
     : frame_(std::move(frame)),
       array_(open(*frame_, header)),
       batch_bytes_(cache_bytes / kBatchShare),
-      kept_per_mille_(array_ ? per_mille(cache_bytes / kBandShare, band_bytes(array_->layout))
-                             : 0) {}
+      kept_per_mille_(
+          array_ ? per_mille(cache_bytes / kBandShare, BandParts::band_bytes(array_->layout)) : 0),
+      parts_(make_parts(cache_bytes)) {}
+
+std::optional<BandParts> ArrayView::make_parts(std::uint64_t cache_bytes) const {
+  if (!array_ || kept_per_mille_ == kMille || !frame_->content() || frame_->is_far()) {
+    return std::nullopt;
+  }
+  const auto& layout = array_->layout;
+  const auto band = BandParts::band_bytes(layout);
+  if (band > kMaxBandOfParts || layout.block_bytes() > kMaxBlockOfParts ||
+      band / layout.block_bytes() > kMaxBlocksOfBand) {
+    return std::nullopt;
+  }
+  return BandParts::make(layout, partial_band_bytes(cache_bytes));
+}
 
 Result<ReadResult> ArrayView::read(std::uint64_t offset, std::uint64_t size, Access access) const {
   if (!array_) return std::unexpected(array_.error());
@@ -97,8 +110,18 @@ Result<ReadResult> ArrayView::read(std::uint64_t offset, std::uint64_t size, Acc
     size -= head.size();
   }
   if (size == 0) return result;
+  const ByteRange range{offset - header.size(), size};
+  const bool by_parts = parts_ && access == Access::streaming;
+  if (by_parts) {
+    FRAMEFS_TRY(const bool is_answered, answer_from_part(result, range));
+    if (is_answered) return result;
+  }
   auto bytes = std::make_shared<Bytes>(frame_->services().buffers, size);
-  FRAMEFS_CHECK(fill(result, {offset - header.size(), size}, bytes->writable(), access));
+  if (by_parts) {
+    FRAMEFS_CHECK(fill_by_parts(result, range, bytes->writable()));
+  } else {
+    FRAMEFS_CHECK(fill(result, range, bytes->writable(), access));
+  }
   result.spans.push_back(bytes->view());
   result.owners.push_back(std::move(bytes));
   return result;
@@ -179,9 +202,110 @@ Status ArrayView::fill_batch(ReadResult& result, std::span<const Block> blocks, 
     // The block is evicted if its last byte is in the reply. It is also evicted if the cache has no
     // room to keep it until the reader reaches its last byte.
     const bool is_end = array_->layout.end_of_block(chunk, block) <= range.offset + range.size;
-    const bool is_passing = access == Access::sequential && !is_kept(batch.blocks[i]);
+    const bool is_passing = access != Access::random && !is_kept(batch.blocks[i]);
     if (is_end || is_passing) frame_->release_with(result.served, batch.requests[i]);
   }
+  return {};
+}
+
+// A decoded part of a band.
+struct ArrayView::DecodedPart {
+  std::shared_ptr<const Bytes> bytes;  // null if one of its blocks cannot be decoded
+  [[nodiscard]] std::uint64_t memory_bytes() const noexcept {
+    return sizeof(*this) + (bytes ? bytes->view().size() : 0);
+  }
+};
+
+// A part in use, and the right to have it in memory.
+struct ArrayView::UsedPart {
+  DecodeCache::Admission admission;
+  std::shared_ptr<const DecodedPart> decoded;  // pins the value in the cache
+  // Whether there are bytes; otherwise the blocks have to be read one by one.
+  [[nodiscard]] bool has_bytes() const noexcept { return decoded && decoded->bytes; }
+  [[nodiscard]] std::span<const std::byte> bytes(ByteRange within) const {
+    return decoded->bytes->view().subspan(within.offset, within.size);
+  }
+};
+
+// The part for a reader of its bytes from `from` on.
+Result<ArrayView::UsedPart> ArrayView::use_part(ByteRange part, std::uint64_t from) const {
+  auto& cache = frame_->services().cache;
+  const CacheKey key{
+      .content = frame_->content(), .chunk = part.offset, .kind = CacheKind::band_part};
+  // A part is not decoded for its end alone.  A request that another one has overtaken would evict
+  // the next part.
+  if (from > part.size / 2 && !cache.knows(key)) return UsedPart{};
+  cache.wait_for(key);
+  UsedPart used;
+  used.admission = cache.admit(part.size + DecodeCache::kOverheadBytes);
+  const auto make = [&] { return decode_part(part); };
+  FRAMEFS_TRY(used.decoded, cache.get<DecodedPart>(key, make, part.size));
+  return used;
+}
+
+Status ArrayView::fill_by_parts(ReadResult& result, ByteRange range,
+                                std::span<std::byte> out) const {
+  while (range.size > 0) {
+    const auto part = parts_->part_at(range.offset);
+    const auto skip = range.offset - part.offset;
+    const auto take = std::min(part.size - skip, range.size);
+    FRAMEFS_TRY(auto used, use_part(part, skip));
+    if (used.has_bytes()) {
+      std::copy_n(used.bytes({skip, take}).data(), take, out.data());
+    } else {
+      used = {};  // no other admission is asked for while one is held
+      FRAMEFS_CHECK(fill(result, {range.offset, take}, out.first(take), Access::sequential));
+    }
+    out = out.subspan(take);
+    range.offset += take;
+    range.size -= take;
+  }
+  return {};
+}
+
+// Answers a range that lies in one part, without a copy.  Returns false if there is no such part.
+Result<bool> ArrayView::answer_from_part(ReadResult& result, ByteRange range) const {
+  const auto part = parts_->part_at(range.offset);
+  const auto skip = range.offset - part.offset;
+  if (range.size > part.size - skip) return false;
+  FRAMEFS_TRY(auto used, use_part(part, skip));
+  if (!used.has_bytes()) return false;
+  result.admission = std::move(used.admission);
+  result.spans.push_back(used.bytes({skip, range.size}));
+  result.owners.push_back(std::move(used.decoded));
+  return true;
+}
+
+// A part with a damaged block is remembered: its readers read the blocks one by one, which reports
+// the damage, and do not decode the part again and again.
+Result<std::shared_ptr<const ArrayView::DecodedPart>> ArrayView::decode_part(ByteRange part) const {
+  auto bytes = std::make_shared<Bytes>(frame_->services().buffers, part.size);
+  prefer_large_pages(bytes->writable());
+  const auto filled = fill_part(part, bytes->writable());
+  if (!filled && codec::is_work_error(filled.error())) return std::unexpected(filled.error());
+  auto decoded = std::make_shared<DecodedPart>();
+  if (filled) decoded->bytes = std::move(bytes);
+  return decoded;
+}
+
+Status ArrayView::fill_part(ByteRange part, std::span<std::byte> out) const {
+  Batch batch{.range = part, .out = out, .blocks = {}, .requests = {}};
+  Status status;
+  codec::TouchedBlocks(array_->layout, part).for_each([&](ChunkIndex chunk, BlockIndex block) {
+    if (status) status = plan_block(batch, {chunk, block});
+    if (status && batch.requests.size() == kMaxBlocksAtOnce) status = decode_rows(batch);
+  });
+  FRAMEFS_CHECK(status);
+  return decode_rows(batch);
+}
+
+Status ArrayView::decode_rows(Batch& batch) const {
+  const auto use = [&](std::size_t i, std::span<const std::byte> block) {
+    copy_block(batch, batch.blocks[i], block);
+  };
+  FRAMEFS_CHECK(frame_->decode_rows(batch.requests, parts_->within_block(batch.range), use));
+  batch.blocks.clear();
+  batch.requests.clear();
   return {};
 }
 
@@ -252,8 +376,8 @@ void ArrayView::copy_block(const Batch& batch, Block block,
   codec::BlockRunCursor runs(array_->layout, block.chunk, block.block, batch.range);
   while (runs.next()) {
     const auto& run = runs.run();
-    std::ranges::copy(bytes.subspan(run.within, run.size),
-                      batch.out.subspan(run.offset - batch.range.offset).begin());
+    std::copy_n(bytes.subspan(run.within, run.size).data(), run.size,
+                batch.out.subspan(run.offset - batch.range.offset, run.size).data());
   }
 }
 

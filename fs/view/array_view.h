@@ -2,11 +2,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "codec/array/array_layout.h"
 #include "codec/array/run_cursor.h"
+#include "fs/view/band_parts.h"
 #include "fs/view/frame_chunks.h"
 #include "fs/view/view.h"
 
@@ -56,6 +58,8 @@ class ArrayView final : public View {
     BlockIndex block;
   };
   struct Batch;
+  struct DecodedPart;
+  struct UsedPart;
   static Result<Array> open(const FrameChunks& frame, Header header);
 
   // Opens the chunk of a block. The chunk must be split into blocks as the array is.
@@ -68,12 +72,21 @@ class ArrayView final : public View {
   Result<BlockFetcher::Block> read_plain_block(const codec::Chunk& chunk, Block block) const;
   void copy_block(const Batch& batch, Block block, std::span<const std::byte> bytes) const;
   [[nodiscard]] bool is_kept(Block block) const noexcept;
+  // Parts of bands, for a reader of an array whose bands exceed the cache: see BandParts.
+  [[nodiscard]] std::optional<BandParts> make_parts(std::uint64_t cache_bytes) const;
+  Result<bool> answer_from_part(ReadResult& result, ByteRange range) const;
+  Status fill_by_parts(ReadResult& result, ByteRange range, std::span<std::byte> out) const;
+  Result<UsedPart> use_part(ByteRange part, std::uint64_t from) const;
+  Result<std::shared_ptr<const DecodedPart>> decode_part(ByteRange part) const;
+  Status fill_part(ByteRange part, std::span<std::byte> out) const;
+  Status decode_rows(Batch& batch) const;
   Result<std::uint64_t> seek_in_array(Seek what, std::uint64_t offset) const;
 
   const std::shared_ptr<const FrameChunks> frame_;
   const Result<Array> array_;
   const std::uint64_t batch_bytes_;     // limit of the blocks that a read pins at a time
   const std::uint32_t kept_per_mille_;  // of the blocks; kept while a reader reads the whole array
+  const std::optional<BandParts> parts_;
 };
 
 }  // namespace framefs::fs

@@ -64,6 +64,11 @@ class CachedFrame final : public FrameChunks {
                                               ByteRange within) const override {
     return services_.blocks.fetch_part(*origin_.chunks, request, within);
   }
+  [[nodiscard]] ContentId content() const override { return content_id_; }
+  Status decode_rows(std::span<const BlockRequest> requests, ByteRange within,
+                     const BlockFetcher::Use& use) const override {
+    return services_.blocks.decode_rows(*origin_.chunks, requests, within, use);
+  }
   Status read_plain(const codec::Chunk& chunk, ChunkIndex index, std::uint64_t offset,
                     std::span<std::byte> out) const override;
   Result<std::uint64_t> find_chunk(bool hole, std::uint64_t first,

@@ -88,6 +88,13 @@ class FrameChunks {
                                                       ByteRange /*within*/) const {
     return {};
   }
+  // The content id of all chunks; empty if each chunk has its own, because the frame changes.
+  [[nodiscard]] virtual ContentId content() const { return {}; }
+  // BlockFetcher::decode_rows() for a frame with a content().  Errors are not logged.
+  virtual Status decode_rows(std::span<const BlockRequest> /*requests*/, ByteRange /*within*/,
+                             const BlockFetcher::Use& /*use*/) const {
+    return codec::fail(codec::Errc::internal, "rows of blocks");
+  }
   // Reads bytes that the chunk stores uncompressed.
   virtual Status read_plain(const codec::Chunk& chunk, ChunkIndex index, std::uint64_t offset,
                             std::span<std::byte> out) const = 0;

@@ -14,6 +14,7 @@ def _tasks(all_data, folder, programs, who):
     null = mounts.null_server(programs["null_server"], size, folder / "mnt-null")
     reading = d.Disciplines(all_data, programs,
                             framefs=mounts.framefs(programs["framefs"], all_data.frames, folder / "mnt"),
+                            small_cache=mounts.small_cache(programs["framefs"], all_data.frames, folder / "mnt"),
                             null=null, small_null=null, plain=mounts.Plain(all_data.plain), peers=[],
                             reference=None).plan()
     tasks = reading | writing.plan(all_data, programs, folder, None)

@@ -15,6 +15,7 @@ PEER_BLOCK = 128 << 10  # of the squashfs and EROFS images; also a block size of
 LEVEL = 5
 CODECS = ("lz4", "zstd", "blosclz", "zlib")
 FILTERS = ("none", "shuffle", "bitshuffle", "delta", "bytedelta")
+WIDE = "float-lz4-wide"  # an array
 QUARTERS = 4  # `float`, divided into this many files, for several readers
 RANDOM_READS = 2000
 
@@ -128,6 +129,17 @@ class Data:
         split = ["--split"] if splits(codec, Kind(typesize, filter_name)) else []
         run(self.make_frame, "--codec", codec, "--level", LEVEL, "--typesize", typesize, "--chunk", chunk,
             "--block", block, "--filter", filter_name, *split, plain, path)
+
+    def wide_path(self):
+        return self.frames / f"{WIDE}.b2nd"
+
+    def make_wide(self):
+        """Creates an array whose rows of 1 MiB cross 512 blocks, 64 MiB of decoded bytes."""
+        rows = min(self.mib, 64)
+        make(self.wide_path(), lambda path: run(
+            self.make_frame, "--codec", "lz4", "--typesize", 4, "--filter", "shuffle", "--split", "--dtype", "<f4",
+            "--shape", f"{self.mib},{MIB // 4}", "--chunkshape", f"{rows},16384", "--blockshape", f"{rows},512",
+            self.plain / "float", path))
 
     def make_virtual(self, gib):
         """Creates a folder with a frame that decodes to `gib` GiB and stores none of its bytes."""

@@ -12,6 +12,7 @@ from mounts import read_into_memory
 SEQUENTIAL = "sequential, cold, 1 MiB"
 SMALLER = "sequential, cold, 64 KiB"
 SMALL_CHUNKS = "sequential, cold, small chunks"
+WIDE_ARRAY = "sequential, cold, a wide array, 32 MiB of cache"
 SAME_FILE = "4 readers of one file, cold"
 FOUR_FILES = "4 readers of 4 files, cold"
 WARM = "sequential, warm, 1 MiB"
@@ -46,10 +47,11 @@ class Disciplines:
     """`programs` has the paths of reader and decode_rate.  `reference` runs its program, or is
     None."""
 
-    def __init__(self, all_data, programs, framefs, null, small_null, plain, peers, reference):
+    def __init__(self, all_data, programs, framefs, small_cache, null, small_null, plain, peers, reference):
         self.data = all_data
         self.programs = programs
         self.framefs = framefs
+        self.small_cache = small_cache  # framefs with 32 MiB of cache
         self.null = null
         self.small_null = small_null  # its files are quarters
         self.plain = plain
@@ -110,6 +112,8 @@ class Disciplines:
             self._add_frame(SMALLER, frame, ["sequential", 64 << 10, 1])
         for frame in data.small_chunks():
             self._add_frame(SMALL_CHUNKS, frame, whole)
+        self._add(WIDE_ARRAY, FRAMEFS, "float lz4", self.small_cache, [self.data.wide_path()],
+                  [*whole, ("file", f"{data.WIDE}.npy")])
 
     def _several_readers(self):
         readers = ["sequential", MIB, QUARTERS]

@@ -99,6 +99,7 @@ def compare(args, folder):
     programs = programs_of(args.build)
     all_data = plain_data(args, folder, programs)
     all_data.make_frames([*data.quarters(disciplines.SHARED.data, disciplines.SHARED.codec), *data.small_chunks()])
+    all_data.make_wide()
     against.run(all_data, folder, programs, args.against.resolve(), args.runs, progress)
 
 
@@ -119,11 +120,13 @@ def measure_all(args, folder):
 
 def reading_tasks(args, folder, programs, all_data, library):
     all_data.make_frames([*data.quarters(disciplines.SHARED.data, disciplines.SHARED.codec), *data.small_chunks()])
+    all_data.make_wide()
     peers = mounts.make_peers(all_data.plain, folder, args.size, say)
     size = args.size * MIB
     return disciplines.Disciplines(
         all_data, programs,
         framefs=mounts.framefs(programs["framefs"], all_data.frames, folder / "mnt"),
+        small_cache=mounts.small_cache(programs["framefs"], all_data.frames, folder / "mnt"),
         null=mounts.null_server(programs["null_server"], size, folder / "mnt-null"),
         small_null=mounts.null_server(programs["null_server"], size // data.QUARTERS, folder / "mnt-small-null"),
         plain=mounts.Plain(all_data.plain), peers=peers, reference=library).plan()

@@ -106,9 +106,13 @@ def reads_ahead(mountpoint, kib):
     return int(control.read_text()) == kib
 
 
-def framefs(program, source, mountpoint):
-    return Daemon("framefs", mountpoint, [program, "-f", source, mountpoint],
+def framefs(program, source, mountpoint, *options):
+    return Daemon("framefs", mountpoint, [program, "-f", *options, source, mountpoint],
                   ready=lambda: reads_ahead(mountpoint, 4096))
+
+
+def small_cache(program, source, mountpoint):
+    return framefs(program, source, mountpoint, "--cache-size", "32M")
 
 
 def null_server(program, size, mountpoint):

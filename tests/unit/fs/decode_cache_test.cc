@@ -49,6 +49,26 @@ bool has(DecodeCache& cache, std::uint64_t chunk) {
   return claim.ready != nullptr;
 }
 
+TEST_CASE("decode_cache: a thread can wait for a value without asking for it",
+          "[fs][decode_cache][race]") {
+  DecodeCache cache(kMuch);
+  cache.wait_for(key_of(1));  // neither there nor being made
+  auto claim = cache.claim(key_of(1), 100);
+  REQUIRE(claim.ours);
+  std::atomic<bool> is_published{false};
+  bool was_published = false;
+  std::thread waiting([&] {
+    cache.wait_for(key_of(1));
+    was_published = is_published;
+  });
+  is_published = true;
+  claim.ours->publish(std::make_shared<Number>(1), 100);
+  waiting.join();
+  CHECK(was_published);
+  cache.wait_for(key_of(1));  // there
+  CHECK(has(cache, 1));
+}
+
 // Oracle: the number of calls of make, and that all results are the same object.
 TEST_CASE("decode_cache: a value is made once when many threads ask", "[fs][decode_cache][race]") {
   constexpr std::size_t kThreads = 16;
