@@ -84,7 +84,9 @@ class ManifestReader final : public nlohmann::json_sax<Json> {
 
  private:
   // The depth of a value in the object, in the array of its files, and in one of these.
-  enum Depth : std::size_t { kTop = 1, kFiles = 2, kFile = 3 };
+  static constexpr std::size_t kTop = 1;
+  static constexpr std::size_t kFiles = 2;
+  static constexpr std::size_t kFile = 3;
 
   [[nodiscard]] bool is_in_file() const { return is_in_files_ && depth_ == kFile; }
   // Each file is an object.

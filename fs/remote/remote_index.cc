@@ -102,11 +102,12 @@ void RemoteIndex::read_heads(std::vector<net::ManifestFile>& files) {
   auto all = opening->wait([](const Opening& state) { return state.left == 0; },
                            [](Opening& state) { return std::exchange(state.opened, {}); });
   for (std::size_t i = 0; i < files.size(); ++i) {
-    if (!all[i]) continue;
-    if (*all[i]) {
-      files[i].entry = with_head(files[i], **all[i]);
+    const auto& opened = all[i];
+    if (!opened) continue;
+    if (opened->has_value()) {
+      files[i].entry = with_head(files[i], opened->value());
     } else {
-      report_(files[i].path, all[i]->error());
+      report_(files[i].path, opened->error());
     }
   }
 }

@@ -54,7 +54,7 @@ constexpr CommandLine<IndexCommand> kCommandLine{
     .about = "Makes the manifest of a bucket or web server, which saves requests in its mounts.",
     .add_options = add_options};
 
-enum class Outcome {
+enum class Outcome : std::uint8_t {
   complete,
   partial,  // a manifest without some files, which is useful
   failed,
