@@ -8,12 +8,12 @@
 #include "codec/array/array_layout.h"
 #include "codec/array/npy_header.h"
 #include "codec/array/run_cursor.h"
-#include "codec/frame/chunk_checksums.h"
 #include "codec/frame/frame.h"
 #include "codec/frame/frame_array.h"
 #include "codec/frame/frame_reader.h"
 #include "tests/support/fast_hash.h"
 #include "tests/support/memory_chunks.h"
+#include "tests/support/verify_checksums.h"
 
 namespace framefs::test {
 namespace {
@@ -84,23 +84,10 @@ Result<Bytes> npy_file(const Frame& frame, const codec::ArrayMeta& meta, const B
   return file;
 }
 
-// Checksums that count must be right.
-codec::Status check_checksums(const codec::ByteSource& source, const codec::ByteSource& chunks,
-                              const Frame& frame) {
-  FRAMEFS_TRY(const auto checksums, codec::read_checksums(frame, source, Limits{}));
-  std::vector<std::int64_t> entries(frame.chunk_count());
-  FRAMEFS_CHECK(frame.read_entries(source, {0}, entries));
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (entries[i] < 0) continue;
-    FRAMEFS_CHECK(verify_chunk(chunks, frame.header(), entries[i], checksums.of({i})));
-  }
-  return {};
-}
-
 Result<std::uint64_t> state_of(const codec::ByteSource& source, const codec::ByteSource& chunks,
                                const Frame& frame, bool is_sparse) {
   FRAMEFS_CHECK(check_overlaps(source, chunks, frame, is_sparse));
-  FRAMEFS_CHECK(check_checksums(source, chunks, frame));
+  FRAMEFS_CHECK(test::verify_checksums(source, chunks, frame));
   Bytes content(frame.nbytes());
   codec::FrameReader reader(source, chunks, frame, Limits{});
   FRAMEFS_CHECK(reader.read(0, content));

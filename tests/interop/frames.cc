@@ -20,13 +20,13 @@
 
 #include "codec/array/array_meta_writer.h"
 #include "codec/chunk/chunk_encoder.h"
-#include "codec/frame/chunk_checksums.h"
 #include "codec/frame/frame.h"
 #include "codec/frame/frame_reader.h"
 #include "codec/frame/frame_writer.h"
 #include "fs/core/error_map.h"
 #include "fs/core/file_sink.h"
 #include "tests/support/plain_kinds.h"
+#include "tests/support/verify_checksums.h"
 
 namespace framefs {
 namespace {
@@ -287,22 +287,11 @@ int write_all(const filesystem::path& folder, int count, std::uint32_t seed) {
   return 0;
 }
 
-// Checksums of a frame that the library has changed must not count.
-Status verify_checksums(const codec::ByteSource& source, const codec::Frame& frame) {
-  FRAMEFS_TRY(const auto checksums, codec::read_checksums(frame, source, codec::Limits{}));
-  std::vector<std::int64_t> entries(frame.chunk_count());
-  FRAMEFS_CHECK(frame.read_entries(source, {0}, entries));
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (entries[i] < 0) continue;
-    FRAMEFS_CHECK(verify_chunk(source, frame.header(), entries[i], checksums.of({i})));
-  }
-  return {};
-}
-
 Result<Bytes> read_frame(const filesystem::path& path) {
   const fs::FileReader source(fs::UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)));
   FRAMEFS_TRY(const auto frame, codec::Frame::open(source, codec::Limits{}));
-  FRAMEFS_CHECK(verify_checksums(source, frame));
+  // Checksums of a frame that the library has changed must not count.
+  FRAMEFS_CHECK(test::verify_checksums(source, source, frame));
   Bytes out(frame.nbytes());
   codec::FrameReader reader(source, frame, codec::Limits{});
   FRAMEFS_CHECK(reader.read(0, out));
