@@ -87,6 +87,7 @@ Result<Unpacker> Unpacker::open(const UnpackSource& source, const UnpackOptions&
                                 fs::Log& log, Stop stop, Report report) {
   fs::MountOptions mount;
   mount.read_only = true;
+  mount.verify_checksums = true;
   mount.source = source.file;
   mount.onto_file = !source.is_directory && source.member.empty();
   mount.source_offset = options.offset;

@@ -39,7 +39,8 @@ struct UnpackSource {
 codec::Result<UnpackSource> find_unpack_source(const std::filesystem::path& path,
                                                const UnpackOptions& options, fs::Log& log);
 
-// Unpacks one source by reading it from a filesystem that is not mounted.
+// Unpacks one source by reading it from a filesystem that is not mounted.  Chunks of a frame that
+// has checksums are verified.
 // Lifetime: the arguments of open() outlive it.
 class Unpacker {
  public:

@@ -169,6 +169,20 @@ class Check(Base):
         self.assertEqual(self.check(self.folder / "new.b2frame")["checksums"], "none")
         self.assert_refused("check", "--repair", "--rehash", path, "-o", self.folder / "x", cause="exclude")
 
+    def test_unpack_never_writes_damaged_bytes(self):
+        """Uncompressed noise, so that a damaged byte decodes to another byte."""
+        plain = os.urandom(8 * 16384)
+        path = self.packed("noise", plain, "--checksums", "--level", "0")
+        out = self.folder / "out"
+        self.framefs("unpack", path, "-o", out)
+        self.assertEqual(out.read_bytes(), plain)
+        out.unlink()
+        damage(path, path.read_bytes().index(plain[3 * 16384:3 * 16384 + 100]) + 50)
+        for arguments in ([path, "-o", out], [path, "-o", "-"], [self.source, "-o", self.folder / "tree"]):
+            stderr = self.framefs("unpack", *arguments, code=1).stderr.decode()
+            self.assertRegex(stderr, r"noise\.b2frame: chunk 3: checksum mismatch")
+        self.assertEqual([out.exists(), (self.folder / "tree" / "noise").exists()], [False, False])
+
     def test_a_frame_of_too_many_chunks_is_refused(self):
         huge = self.folder / "huge"
         with open(huge, "wb") as file:
