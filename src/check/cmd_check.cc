@@ -12,7 +12,6 @@
 
 #include "fs/core/error_map.h"
 #include "fs/source/named_source.h"
-#include "fs/source/suffixes.h"
 #include "src/check/check_report.h"
 #include "src/check/frame_checker.h"
 #include "src/check/frame_rehasher.h"
@@ -21,6 +20,7 @@
 #include "src/cli/cause_text.h"
 #include "src/cli/collected_log.h"
 #include "src/cli/exit_codes.h"
+#include "src/cli/filter_options.h"
 #include "src/cli/progress_bar.h"
 #include "src/cli/size_text.h"
 #include "src/cli/text_output.h"
@@ -60,12 +60,7 @@ void add_options(CLI::App& app, CheckCommand& command) {
       ->option_text("OUT");
   app.add_flag("-f,--force", command.rescue.may_replace, "Replace existing frames");
   app.add_flag("--locking", command.rescue.locking, kLockingHelp);
-  app.add_option("--include", command.filter.include, "In directories, check only such names")
-      ->allow_extra_args(false)
-      ->option_text("GLOB");
-  app.add_option("--exclude", command.filter.exclude, "In directories, leave out such names")
-      ->allow_extra_args(false)
-      ->option_text("GLOB");
+  add_filter_options(app, command.filter);
   app.add_option("--threads", command.threads, "Threads that decode; 0: one for each CPU")
       ->check(whole_number(0, 1024))
       ->option_text("N")
@@ -128,17 +123,14 @@ class Check {
   [[nodiscard]] bool is_stopped() const { return signals_ && signals_->has_arrived(); }
 
   void check_tree(const stdfs::path& top) {
-    const auto visit = [&](const TreeEntry& entry) {
-      const bool is_file = S_ISREG(entry.stat.st_mode) || entry.is_sparse_frame;
-      const bool is_frame =
-          fs::expected_content(entry.path.filename().string()) != fs::Expected::nothing;
-      if (is_file && is_frame && command_.filter.takes(entry.relative)) check_path(entry.path);
+    const auto visit = [&](const stdfs::path& path) {
+      check_path(path);
       return !is_stopped();
     };
     const auto fail = [&](const stdfs::path& path, const codec::Error& error) {
       report_failure(path, error);
     };
-    TreeWalk(command_.filter, visit, fail).walk(top);
+    walk_frames(command_.filter, top, visit, fail);
   }
 
   void check_path(const stdfs::path& path) {

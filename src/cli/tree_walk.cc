@@ -98,6 +98,18 @@ bool TreeWalk::directory(const stdfs::path& path, const stdfs::path& relative) c
   return true;
 }
 
+void walk_frames(const TreeFilter& filter, const stdfs::path& top,
+                 const std::function<bool(const stdfs::path& path)>& visit,
+                 const TreeWalk::Fail& fail) {
+  const auto visit_entry = [&](const TreeEntry& entry) {
+    const bool is_file = S_ISREG(entry.stat.st_mode) || entry.is_sparse_frame;
+    const bool is_frame =
+        fs::expected_content(entry.path.filename().string()) != fs::Expected::nothing;
+    return !is_file || !is_frame || !filter.takes(entry.relative) || visit(entry.path);
+  };
+  TreeWalk(filter, visit_entry, fail).walk(top);
+}
+
 bool is_tree(const stdfs::path& path) {
   std::error_code none;
   return stdfs::is_directory(path, none) && !has_frame_name(path) && !has_index(path);

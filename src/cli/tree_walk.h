@@ -53,6 +53,12 @@ class TreeWalk {
   const Fail fail_;
 };
 
+// Visits the files and sparse frames below `top` that have the names of frames or containers and
+// that the filter takes, as a TreeWalk does.  `visit` returns false to end the walk.
+void walk_frames(const TreeFilter& filter, const std::filesystem::path& top,
+                 const std::function<bool(const std::filesystem::path& path)>& visit,
+                 const TreeWalk::Fail& fail);
+
 // Returns whether a path is a directory of files.  The directory of a sparse frame is not, nor is a
 // directory with the name of a frame.
 bool is_tree(const std::filesystem::path& path);

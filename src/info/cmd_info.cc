@@ -2,6 +2,8 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <filesystem>
+#include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -16,7 +18,10 @@
 #include "src/cli/cause_text.h"
 #include "src/cli/collected_log.h"
 #include "src/cli/exit_codes.h"
+#include "src/cli/filter_options.h"
+#include "src/cli/size_text.h"
 #include "src/cli/text_output.h"
+#include "src/cli/tree_walk.h"
 #include "src/info/container_listing.h"
 #include "src/info/info_json.h"
 #include "src/info/info_table.h"
@@ -26,6 +31,7 @@ namespace {
 
 struct InfoCommand {
   std::vector<std::string> frames;
+  TreeFilter filter;
   bool json = false;
   bool chunks = false;
   std::uint64_t offset = 0;
@@ -34,14 +40,35 @@ struct InfoCommand {
 void add_options(CLI::App& app, InfoCommand& command) {
   app.add_option("FRAME", command.frames,
                  "Frames: files, or directories of sparse frames; containers, and their members as "
-                 "CONTAINER/MEMBER")
+                 "CONTAINER/MEMBER; directories, of which every frame is described")
       ->required();
-  app.add_flag("--json", command.json, "Print one JSON array with an object for each FRAME");
+  add_filter_options(app, command.filter);
+  app.add_flag("--json", command.json, "Print one JSON array with an object for each frame");
   app.add_flag("--chunks", command.chunks, "Describe each chunk as well");
   app.add_option("--offset", command.offset,
                  "The position of the frame in its file, such as 4096 or 1M")
       ->transform(size_text())
       ->option_text("SIZE");
+}
+
+// The sum over all frames that were described.
+struct InfoTotals {
+  std::uint64_t frames = 0;
+  std::uint64_t failures = 0;
+  std::uint64_t nbytes = 0;  // decoded
+  std::uint64_t stored_bytes = 0;
+};
+
+std::string totals_text(const InfoTotals& totals) {
+  auto text =
+      fmt::format("{} frame{}, {}, stored in {}", totals.frames, totals.frames == 1 ? "" : "s",
+                  size_for_people(totals.nbytes), size_for_people(totals.stored_bytes));
+  if (totals.nbytes > totals.stored_bytes && totals.stored_bytes > 0) {
+    text += fmt::format(" ({:.2f} times smaller)", static_cast<double>(totals.nbytes) /
+                                                       static_cast<double>(totals.stored_bytes));
+  }
+  if (totals.failures > 0) text += fmt::format("; {} COULD NOT BE READ", totals.failures);
+  return text + "\n";
 }
 
 // One run of the command.
@@ -51,8 +78,22 @@ class Info {
 
   int run() {
     if (command_.json) out_.put("[");
-    for (const auto& path : command_.frames) describe(path);
-    if (command_.json) out_.put("\n]\n");
+    bool has_tree = false;
+    for (const auto& path : command_.frames) {
+      const bool is_directory = is_tree(path);
+      has_tree = has_tree || is_directory;
+      if (is_directory) {
+        describe_tree(path);
+      } else {
+        describe(path);
+      }
+    }
+    if (command_.json) {
+      out_.put("\n]\n");
+    } else if (has_tree) {
+      begin_entry();
+      out_.put(totals_text(totals_));
+    }
     if (const auto written = out_.finish(); !written) {
       // EPIPE is no error to report: the reader closed the output.
       if (written.error().sys != EPIPE) {
@@ -64,6 +105,17 @@ class Info {
   }
 
  private:
+  void describe_tree(const std::string& top) {
+    const auto visit = [&](const std::filesystem::path& path) {
+      describe(path.string());
+      return true;
+    };
+    const auto fail_at = [&](const std::filesystem::path& path, const codec::Error& error) {
+      fail(path.string(), error);
+    };
+    walk_frames(command_.filter, top, visit, fail_at);
+  }
+
   void describe(const std::string& path) {
     CollectedLog log;
     const auto named = fs::open_named_source(path, command_.offset, limits_, log.log());
@@ -81,6 +133,7 @@ class Info {
   void describe_frame(const std::string& path, const codec::Frame& frame,
                       const fs::FrameOrigin& origin) {
     const auto info = fs::describe_frame(frame);
+    count(info.nbytes, info.stored_bytes);
     begin_entry();
     if (!command_.json) {
       out_.put(frame_block(path, info));
@@ -122,6 +175,9 @@ class Info {
     const char* separator = "";
     visit_members(directory, limits_, [&](const ContainerMember& member) {
       all_ = all_ && !member.error;
+      if (member.error) ++totals_.failures;
+      if (member.kind == "frame" || member.kind == "array")
+        count(member.nbytes, member.stored_bytes);
       if (!command_.json) return out_.put(member_row(member));
       const auto row = separator + member_json(member);
       separator = ",\n";
@@ -132,12 +188,19 @@ class Info {
 
   void fail(const std::string& path, const codec::Error& error) {
     all_ = false;
+    ++totals_.failures;
     if (command_.json) {
       begin_entry();
       out_.put(error_json(path, fs::describe(error)));
     } else {
       print_messages({fmt::format("{}: {}", path, cause_text(error))});
     }
+  }
+
+  void count(std::uint64_t nbytes, std::uint64_t stored_bytes) {
+    ++totals_.frames;
+    totals_.nbytes += nbytes;
+    totals_.stored_bytes += stored_bytes;
   }
 
   // Writes the separator between the entries of two paths.
@@ -153,6 +216,7 @@ class Info {
   const InfoCommand& command_;
   const codec::Limits limits_;
   TextOutput out_;
+  InfoTotals totals_;
   bool is_first_ = true;
   bool all_ = true;  // no path has failed
 };

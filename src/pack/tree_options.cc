@@ -2,15 +2,12 @@
 
 #include <system_error>
 
+#include "src/cli/filter_options.h"
+
 namespace framefs {
 
 void add_tree_options(CLI::App& app, TransferOptions& options) {
-  app.add_option("--include", options.filter.include, "In directories, take only such names")
-      ->allow_extra_args(false)
-      ->option_text("GLOB");
-  app.add_option("--exclude", options.filter.exclude, "In directories, leave out such names")
-      ->allow_extra_args(false)
-      ->option_text("GLOB");
+  add_filter_options(app, options.filter);
   app.add_flag("--keep-going,!--stop-on-error", options.keeps_going,
                "In directories, go on after a failure (the default), or end with the first");
 }

@@ -135,7 +135,8 @@ class Info(CommandCase):
     def test_several_paths_go_on_after_a_failure(self):
         text = self.folder / "text.b2frame"
         text.write_text("no frame\n" * 100)
-        paths = [self.folder / "nowhere", text, self.folder, self.good]
+        (self.folder / "empty.b2frame").mkdir()
+        paths = [self.folder / "nowhere", text, self.folder / "empty.b2frame", self.good]
         said = self.info(*paths, code=1)
         self.assertEqual([entry["path"] for entry in said], [str(path) for path in paths])
         self.assertIn("No such file", said[0]["error"])
@@ -156,6 +157,31 @@ class Info(CommandCase):
         self.assertIn("note: 132 bytes", blocks[1])
         starts = {re.match(r"  \S+ +", line).end() for line in blocks[0].splitlines()[1:]}
         self.assertEqual(len(starts), 1)
+
+    def test_directories(self):
+        """Every frame of a directory is described, and the last line sums them up."""
+        tree = self.folder / "tree"
+        (tree / "a/b").mkdir(parents=True)
+        one = plain_frame(b"1" * 5000)
+        (tree / "a/one.b2frame").write_bytes(one)
+        (tree / "a/b/two.b2frame").write_bytes(plain_frame(b"2" * 5000)[:-30])
+        (tree / "a/b/notes.txt").write_bytes(b"no frame")
+        self.make_frame(bytes(3000), tree / "a/sparse.b2frame", "--sparse", "--chunk", "1K")
+        archive(tree / "store.b2z", {"in/three.b2f": plain_frame(b"3" * 7000)})
+        names = ["a/b/two.b2frame", "a/one.b2frame", "a/sparse.b2frame", "store.b2z"]
+        said = self.info(tree, code=1)
+        self.assertEqual([entry["path"] for entry in said], [str(tree / name) for name in names])
+        self.assertEqual(["error" in entry for entry in said], [True, False, False, False])
+        self.assertEqual([entry["nbytes"] for entry in said[1:3]], [5000, 3000])
+        self.assertEqual(said[3]["members"][0]["path"], "in/three.b2f")
+        text = self.framefs("info", tree, code=1).stdout.decode()
+        self.assertRegex(text, r"\n\n3 frames, 15\.0 kB, stored in .*; 1 COULD NOT BE READ\n\Z")
+        self.assertEqual(len(self.info("--include", "one*", tree)), 1)
+        self.assertEqual(len(self.info("--exclude", "b", "--exclude", "*.b2z", tree)), 2)
+        alone = self.framefs("info", "--include", "one*", tree).stdout.decode()
+        self.assertRegex(alone, rf"\n\n1 frame, 5\.0 kB, stored in {len(one) / 1000:.1f} kB\n\Z")
+        self.assertNotIn("1 frame,", self.framefs("info", tree / "a/one.b2frame").stdout.decode())
+        self.assertEqual(self.info(tree / "a", "--include", "nothing"), [])
 
     def test_an_array(self):
         array = self.folder / "a.b2nd"
