@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 
 #include "fs/source/directory_items.h"
 #include "fs/source/suffixes.h"
@@ -15,8 +16,22 @@ Result<std::vector<Folder::Item>> DiskFolder::items() const {
   return directory_items(directory_.get());
 }
 
+bool NegativeLookupCache::is_known_absent(const std::string& name) const {
+  return std::ranges::find(absent_, name) != absent_.end();
+}
+
+void NegativeLookupCache::remove_absent(std::vector<std::string>& names) const {
+  std::erase_if(names, [this](const auto& name) { return is_known_absent(name); });
+  if (names.empty()) return;
+  const auto asked = names;
+  folder_.remove_absent(names);
+  std::ranges::copy_if(asked, std::back_inserter(absent_), [&](const auto& name) {
+    return std::ranges::find(names, name) == names.end();
+  });
+}
+
 Result<SourceEntry> NegativeLookupCache::probe(const std::string& name) const {
-  if (std::ranges::find(absent_, name) != absent_.end()) return system_error_of(ENOENT, "lookup");
+  if (is_known_absent(name)) return system_error_of(ENOENT, "lookup");
   auto entry = folder_.probe(name);
   if (!entry && entry.error().sys == ENOENT) absent_.push_back(name);
   return entry;

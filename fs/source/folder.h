@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "fs/core/file.h"
+#include "fs/source/directory_names.h"
 #include "fs/source/source_probe.h"
 
 namespace framefs::fs {
@@ -45,6 +46,10 @@ class Folder {
   // Errors: system, ENOENT if there is no such entry.
   virtual Result<SourceEntry> probe(const std::string& name) const = 0;
 
+  // Removes the names that no entry has.  May leave some of them: a folder that would have to look
+  // for each name leaves them all.
+  virtual void remove_absent(std::vector<std::string>& /*names*/) const {}
+
   // Prepares probe() for all entries that may be frames or containers, in the calling thread.  A
   // folder whose probes wait for a network runs them here, all at once, because the threads that
   // probe afterwards are shared and must not wait.
@@ -55,21 +60,28 @@ class Folder {
   [[nodiscard]] virtual Expected expected(const std::string& name) const;
 };
 
-// A directory on disk.  Lifetime: `probe` outlives it.
+// A directory on disk.  Lifetime: `probe` and `names` outlive it.
 class DiskFolder final : public Folder {
  public:
-  DiskFolder(UniqueFd directory, SourceProbe& probe)
-      : directory_(std::move(directory)), probe_(probe) {}
+  // `key` is the directory's; without `names`, all names are looked for.
+  DiskFolder(UniqueFd directory, SourceProbe& probe, const FileKey& key = {},
+             DirectoryNames* names = nullptr)
+      : directory_(std::move(directory)), probe_(probe), key_(key), names_(names) {}
 
   Result<std::vector<Item>> items() const override;
   Result<SourceEntry> probe(const std::string& name) const override {
     return probe_.probe(directory_.get(), name);
+  }
+  void remove_absent(std::vector<std::string>& names) const override {
+    if (names_ != nullptr) names_->remove_absent(directory_.get(), key_, names);
   }
   [[nodiscard]] int fd() const noexcept { return directory_.get(); }
 
  private:
   const UniqueFd directory_;
   SourceProbe& probe_;
+  const FileKey key_;
+  DirectoryNames* const names_;
 };
 
 // A folder that remembers which names were absent and does not look for them again.  It serves one
@@ -81,11 +93,14 @@ class NegativeLookupCache final : public Folder {
 
   Result<std::vector<Item>> items() const override { return folder_.items(); }
   Result<SourceEntry> probe(const std::string& name) const override;
+  void remove_absent(std::vector<std::string>& names) const override;
   [[nodiscard]] Expected expected(const std::string& name) const override {
     return folder_.expected(name);
   }
 
  private:
+  [[nodiscard]] bool is_known_absent(const std::string& name) const;
+
   const Folder& folder_;
   mutable std::vector<std::string> absent_;
 };

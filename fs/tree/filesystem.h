@@ -77,6 +77,7 @@ class Filesystem {
   ChunkWriter chunk_writer_;
   OverlayBudget overlay_;
   SourceProbe probe_;
+  DirectoryNames directory_names_;
   const NameMap name_map_;
   NodeLocator locator_;
   const OpenContainers containers_;

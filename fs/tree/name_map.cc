@@ -50,6 +50,10 @@ class FolderWithout final : public Folder {
     if (is_leaving(name)) return system_error_of(ENOENT, "lookup");
     return folder_.probe(name);
   }
+  void remove_absent(std::vector<std::string>& names) const override {
+    std::erase_if(names, [this](const auto& name) { return is_leaving(name); });
+    folder_.remove_absent(names);
+  }
   [[nodiscard]] Expected expected(const std::string& name) const override {
     return folder_.expected(name);
   }
@@ -153,17 +157,17 @@ Result<std::vector<DirectoryEntry>> NameMap::list(const Folder& folder) const {
 // The same for one entry: probes only the entries that could conflict with it.
 std::vector<ShownName> NameMap::names_in(const Folder& folder, const std::string& source,
                                          const FrameSummary& file) const {
-  const auto is_wanted_by_others = [&](const std::string& name) {
-    return std::ranges::any_of(possible_sources(name), [&](const std::string& other) {
-      if (other == source) return false;
+  return names_of(source, file, wanted(source, file), [&](const std::string& name) {
+    auto others = possible_sources(name);
+    std::erase(others, source);
+    others.insert(others.begin(), name);
+    folder.remove_absent(others);
+    return std::ranges::any_of(others, [&](const std::string& other) {
       const auto entry = folder.probe(other);
-      if (!entry) return false;
+      if (!entry || other == name) return entry.has_value();
       const auto names = wanted(other, entry->summary);
       return std::ranges::find(names, name, &ShownName::name) != names.end();
     });
-  };
-  return names_of(source, file, wanted(source, file), [&](const std::string& name) {
-    return folder.probe(name).has_value() || is_wanted_by_others(name);
   });
 }
 
@@ -173,6 +177,7 @@ Result<NameMap::Found> NameMap::find(const Folder& folder, const std::string& sh
   // The name itself, and the array whose second name it may be.
   sources.insert(sources.begin(), shown_name);
   if (shown_name.ends_with(".npy")) sources.push_back(shown_name.substr(0, shown_name.size() - 4));
+  folder.remove_absent(sources);
   for (const auto& source : sources) {
     if (is_hidden(source)) continue;
     auto entry = folder.probe(source);
@@ -209,7 +214,9 @@ Result<std::string> NameMap::place(const Folder& folder, const Newcomer& newcome
       refusal = ENAMETOOLONG;
       continue;
     }
-    if (later.probe(name)) {
+    std::vector<std::string> taken{name};
+    later.remove_absent(taken);
+    if (!taken.empty() && later.probe(name)) {
       refusal = EEXIST;
       continue;
     }

@@ -37,6 +37,7 @@ class Namespace {
     SourceTree& tree;
     NodeLocator& locator;
     SourceProbe& probe;
+    DirectoryNames& directory_names;
     const NameMap& names;
     Log& log;
     const NewFramePolicy& new_frames;

@@ -68,7 +68,8 @@ Result<Namespace::Parent> Namespace::open_parent(NodeId id) {
   if (shown_as != ShownAs::itself) return system_error_of(ENOTDIR, "directory");
   FRAMEFS_TRY(auto fd, parts_.locator.open(*parent.node, O_PATH | O_DIRECTORY));
   FRAMEFS_TRY(parent.stat, stat_of(fd.get()));
-  parent.folder = std::make_unique<DiskFolder>(std::move(fd), parts_.probe);
+  parent.folder = std::make_unique<DiskFolder>(std::move(fd), parts_.probe, file_key(*parent.node),
+                                               &parts_.directory_names);
   return parent;
 }
 

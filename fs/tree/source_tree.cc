@@ -29,6 +29,7 @@ SourceTree::SourceTree(const MountOptions& options, Expected expected, const Par
       locator_(parts.locator),
       containers_(parts.containers),
       probe_(parts.probe),
+      directory_names_(parts.directory_names),
       names_(parts.names),
       sessions_(parts.sessions),
       log_(parts.log),
@@ -59,7 +60,7 @@ Result<std::unique_ptr<Folder>> SourceTree::open_folder(Node& node) const {
   // The directory of a sparse frame is shown as a file.
   if (node.key.shown_as != ShownAs::itself) return system_error_of(ENOTDIR, "opendir");
   FRAMEFS_TRY(auto fd, locator_.open(node, O_RDONLY | O_DIRECTORY));
-  return std::make_unique<DiskFolder>(std::move(fd), probe_);
+  return std::make_unique<DiskFolder>(std::move(fd), probe_, file_key(node), &directory_names_);
 }
 
 Result<SourceTree::Seen> SourceTree::see(FileKey guess, const Probe& probe) const {
@@ -129,7 +130,7 @@ NodeEntry SourceTree::enter(const std::shared_ptr<Node>& parent, const std::stri
 Result<SourceTree::Located> SourceTree::locate(const Node& parent, const Folder& folder,
                                                const std::string& name) const {
   for (int round = 0; round < kMaxRounds; ++round) {
-    FRAMEFS_TRY(auto found, names_.find(folder, name));
+    FRAMEFS_TRY(auto found, names_.find(NegativeLookupCache(folder), name));
     if (parent.key.shown_as == ShownAs::container) {
       Seen seen{.entry = found.entry, .written = {}};  // never written
       return Located{std::move(found), std::move(seen)};

@@ -46,6 +46,7 @@ class SourceTree {
     NodeLocator& locator;
     const OpenContainers& containers;
     SourceProbe& probe;
+    DirectoryNames& directory_names;
     const NameMap& names;
     const WriteSessionTable& sessions;
     Log& log;
@@ -123,6 +124,7 @@ class SourceTree {
   NodeLocator& locator_;
   const OpenContainers& containers_;
   SourceProbe& probe_;
+  DirectoryNames& directory_names_;
   const NameMap& names_;
   const WriteSessionTable& sessions_;
   Log& log_;

@@ -1,0 +1,180 @@
+#include "fs/source/directory_names.h"
+
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
+#include <sys/inotify.h>
+#include <sys/ioctl.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <functional>
+
+#include "fs/source/directory_items.h"
+
+namespace framefs::fs {
+namespace {
+
+// A listing is worth its cost if this many names were listed for each question.
+constexpr std::size_t kNamesPerQuestion = 128;
+constexpr std::size_t kListingFactor = 8;
+
+std::uint64_t hash_of(std::string_view name) { return std::hash<std::string_view>{}(name); }
+
+// Whether inotify reports all new names of the directory, and the directory finds names only as
+// they are listed.  No other machine and no other layer changes these filesystems.
+bool reports_all_names(int directory) {
+  constexpr std::array<std::uint32_t, 4> kLocal = {EXT4_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
+                                                   F2FS_SUPER_MAGIC, TMPFS_MAGIC};
+  struct statfs filesystem{};
+  if (::fstatfs(directory, &filesystem) != 0) return false;
+  const auto type = static_cast<std::uint32_t>(filesystem.f_type);
+  if (std::ranges::find(kLocal, type) == kLocal.end()) return false;
+  const auto open = reopen(directory, O_RDONLY | O_DIRECTORY);
+  if (!open) return false;
+  // Names without regard to case, and encrypted names that change with the key.  A filesystem
+  // without flags has neither.
+  unsigned flags = 0;
+  if (::ioctl(open->get(), FS_IOC_GETFLAGS, &flags) != 0) return errno == ENOTTY;
+  return (flags & unsigned{FS_CASEFOLD_FL | FS_ENCRYPT_FL}) == 0;
+}
+
+}  // namespace
+
+DirectoryNames::Candidate& DirectoryNames::State::candidate(const FileKey& key) {
+  auto& found = candidates[FileKeyHash{}(key) % candidates.size()];
+  if (found.key != key) found = Candidate{.key = key};
+  return found;
+}
+
+// Returns the number of the watch, which no other watch gets; -1 if the directory is watched
+// already or the system does not allow it.
+int DirectoryNames::State::watch(int directory, const FileKey& key) {
+  if (directories.contains(key)) return -1;
+  if (!inotify) inotify = UniqueFd(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+  if (!inotify) return -1;
+  const int watch = ::inotify_add_watch(inotify.get(), path_of_fd(directory).c_str(),
+                                        IN_CREATE | IN_MOVED_TO | IN_ONLYDIR);
+  if (watch < 0) return -1;
+  directories[key] = {.watch = watch, .asked_at = questions};
+  by_watch[watch] = key;
+  return watch;
+}
+
+void DirectoryNames::State::add(Directory& to, std::uint64_t hash) {
+  if (to.names.insert(hash).second) ++names;
+}
+
+void DirectoryNames::State::forget(const FileKey& key) {
+  const auto at = directories.find(key);
+  if (at == directories.end()) return;
+  names -= at->second.names.size();
+  by_watch.erase(at->second.watch);
+  // Fails if the kernel has ended the watch.
+  static_cast<void>(::inotify_rm_watch(inotify.get(), at->second.watch));
+  directories.erase(at);
+}
+
+void DirectoryNames::State::forget_all() {
+  while (!directories.empty()) forget(directories.begin()->first);
+}
+
+void DirectoryNames::State::shrink() {
+  const auto by_age = [](const auto& one, const auto& other) {
+    return one.second.asked_at < other.second.asked_at;
+  };
+  while (names > bounds.names || directories.size() > bounds.directories) {
+    forget(std::ranges::min_element(directories, by_age)->first);
+  }
+}
+
+void DirectoryNames::State::take_report(int watch, std::uint32_t events, std::string_view name) {
+  if ((events & IN_Q_OVERFLOW) != 0) return forget_all();
+  const auto at = by_watch.find(watch);
+  if (at == by_watch.end()) return;
+  const auto key = at->second;
+  // The directory was removed, or its filesystem was unmounted.
+  if ((events & IN_IGNORED) != 0) return forget(key);
+  add(directories.at(key), hash_of(name));
+}
+
+// Does not wait: reports that come later are of names that came later.
+void DirectoryNames::State::take_reports() {
+  if (directories.empty()) return;
+  constexpr std::size_t kLongest = sizeof(inotify_event) + NAME_MAX + 1;
+  alignas(inotify_event) std::array<char, std::size_t{16} << 10> buffer;
+  while (true) {
+    const auto got = ::read(inotify.get(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno != EAGAIN) forget_all();
+    if (got <= 0) return;
+    const auto end = static_cast<std::size_t>(got);
+    for (std::size_t at = 0; at < end;) {
+      inotify_event event{};
+      std::memcpy(&event, buffer.data() + at, sizeof(event));
+      // The name is padded with zeros.
+      const char* const name = buffer.data() + at + sizeof(event);
+      take_report(event.wd, event.mask, {name, ::strnlen(name, event.len)});
+      at += sizeof(event) + event.len;
+    }
+    // The kernel had room for another report, and had none.
+    if (end + kLongest <= buffer.size()) return shrink();
+  }
+}
+
+std::size_t DirectoryNames::worth_listing(State& state, const FileKey& key) {
+  auto& candidate = state.candidate(key);
+  if (++candidate.asked < candidate.next_listing || candidate.is_refused) return 0;
+  candidate.next_listing *= kListingFactor;
+  return std::min(candidate.asked * kNamesPerQuestion, state.bounds.names);
+}
+
+void DirectoryNames::list(int directory, const FileKey& key, std::size_t most) {
+  const bool is_reported = reports_all_names(directory);
+  const int watch = state_.with([&](State& now) {
+    if (is_reported) return now.watch(directory, key);
+    now.candidate(key).is_refused = true;
+    return -1;
+  });
+  if (watch < 0) return;
+  // Names that appear from here on are reported.
+  std::vector<std::uint64_t> hashes;
+  const auto listed = for_each_item(directory, [&](const SourceItem& item) {
+    hashes.push_back(hash_of(item.name));
+    return hashes.size() <= most;
+  });
+  state_.with([&](State& now) {
+    const auto at = now.directories.find(key);
+    // Another thread may have forgotten the directory meanwhile, and a third one watches it again.
+    if (at == now.directories.end() || at->second.watch != watch) return;
+    if (!listed || hashes.size() > most) return now.forget(key);
+    for (const auto hash : hashes) now.add(at->second, hash);
+    at->second.is_listed = true;
+    now.shrink();
+  });
+}
+
+void DirectoryNames::remove_absent(int directory, const FileKey& key,
+                                   std::vector<std::string>& names) {
+  const auto ask = [&](State& now) -> std::size_t {
+    now.take_reports();
+    const auto at = now.directories.find(key);
+    if (at == now.directories.end()) return worth_listing(now, key);
+    if (!at->second.is_listed) return 0;
+    at->second.asked_at = ++now.questions;
+    const auto& known = at->second.names;
+    std::erase_if(names, [&](const auto& name) { return !known.contains(hash_of(name)); });
+    return 0;
+  };
+  if (const auto most = state_.with(ask); most > 0) list(directory, key, most);
+}
+
+std::size_t DirectoryNames::directories() const {
+  return state_.with([](const State& now) { return now.directories.size(); });
+}
+
+}  // namespace framefs::fs
