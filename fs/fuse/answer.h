@@ -122,6 +122,7 @@ struct Mount {
   StalePages stale_pages;
   fuse_session* session = nullptr;  // set before the first request
   fs::MountOptions options{};       // set before the first request
+  bool is_sandboxed = false;        // set before the first request
   RequestCounters counters{};
   LookedUp looked_up{};
   std::uint32_t generation = new_generation();

@@ -2,6 +2,7 @@
 
 #include "fs/fuse/answer.h"
 #include "fs/fuse/operations.h"
+#include "fs/fuse/raw_requests.h"
 
 namespace framefs::fuse {
 namespace {
@@ -100,8 +101,9 @@ void op_setattr(fuse_req_t req, fuse_ino_t node, struct stat* wanted, int which,
     if (info != nullptr) {
       FRAMEFS_TRY(file, find_handle(mount.files, info->fh));
     }
-    FRAMEFS_TRY(const auto st,
-                mount.filesystem.attributes().set(node, change_of(*wanted, which), file.get()));
+    auto change = change_of(*wanted, which);
+    change.clears_setid_bits = must_clear_setid_bits();
+    FRAMEFS_TRY(const auto st, mount.filesystem.attributes().set(node, change, file.get()));
     return AttrAnswer{st};
   });
 }

@@ -4,9 +4,12 @@
 
 #include "fs/fuse/answer.h"
 #include "fs/fuse/operations.h"
+#include "fs/fuse/raw_requests.h"
 
 namespace framefs::fuse {
 namespace {
+
+using codec::Status;
 
 // Whether the bytes are appended to the file, whatever offset the kernel passes. Pages that the
 // kernel writes back have a fixed offset; with writeback, all bytes arrive as such pages.
@@ -14,10 +17,20 @@ bool is_append(const Mount& mount, const fuse_file_info& info) {
   return (info.flags & O_APPEND) != 0 && info.writepage == 0 && !mount.writeback;
 }
 
+// The kernel may trust the old mode for a while.  Without an offset, it drops only the attributes,
+// and so it waits for no page.
+Status clear_setid_bits(const Mount& mount, fuse_ino_t node, const fs::OpenFile& file) {
+  if (!must_clear_setid_bits()) return {};
+  FRAMEFS_TRY(const bool had_bits, mount.attributes().clear_setid_bits(file));
+  if (had_bits) fuse_lowlevel_notify_inval_inode(mount.session, node, -1, 0);
+  return {};
+}
+
 void op_write(fuse_req_t req, fuse_ino_t node, const char* bytes, std::size_t size, off_t offset,
               fuse_file_info* info) {
   answer(req, "write", [&](Mount& mount) -> Result<Answer> {
     FRAMEFS_TRY(const auto file, find_handle(mount.files, info->fh));
+    FRAMEFS_CHECK(clear_setid_bits(mount, node, *file));
     const auto at = static_cast<std::uint64_t>(offset);
     const auto content = std::as_bytes(std::span(bytes, size));
     if (!is_append(mount, *info)) {
@@ -30,10 +43,11 @@ void op_write(fuse_req_t req, fuse_ino_t node, const char* bytes, std::size_t si
   });
 }
 
-void op_fallocate(fuse_req_t req, fuse_ino_t, int mode, off_t offset, off_t size,
+void op_fallocate(fuse_req_t req, fuse_ino_t node, int mode, off_t offset, off_t size,
                   fuse_file_info* info) {
   answer(req, "fallocate", [&](Mount& mount) -> Result<Answer> {
     FRAMEFS_TRY(const auto file, find_handle(mount.files, info->fh));
+    FRAMEFS_CHECK(clear_setid_bits(mount, node, *file));
     FRAMEFS_CHECK(mount.filesystem.contents().allocate(
         *file, mode, static_cast<std::uint64_t>(offset), static_cast<std::uint64_t>(size)));
     return Done{};

@@ -19,6 +19,8 @@ class Passthrough {
  public:
   // Called while the connection is made. The kernel supports passthrough or `writeback`, not both.
   void negotiate(fuse_conn_info& connection, bool writeback);
+  // Whether the kernel may be asked to serve files; that needs the privilege, too.
+  [[nodiscard]] bool is_on() const noexcept { return is_on_; }
 
   // Called before the reply to an open of a plain file; sets the fields of `info`.
   void open(fuse_req_t req, const fs::OpenFile& file, fuse_file_info& info);

@@ -23,6 +23,7 @@
 #include "fs/core/file.h"
 #include "fs/core/guarded.h"
 #include "fs/core/may_wait.h"
+#include "fs/fuse/raw_requests.h"
 #include "fs/fuse/waiting_requests.h"
 
 namespace framefs::fuse {
@@ -117,8 +118,7 @@ struct RequestLoop::Threads {
       : session(serving),
         max_serving(most),
         ended(::eventfd(0, EFD_CLOEXEC)),
-        waiting_requests(
-            [serving](auto& request) { fuse_session_process_buf(serving, &request); }) {}
+        waiting_requests([serving](auto& request) { process_request(serving, request); }) {}
 
   struct Thread {
     std::atomic<bool> is_receiving{true};
@@ -184,7 +184,7 @@ void RequestLoop::Threads::receive(Thread& self) {
       break;
     }
     if (kind_of(buffer.request) == Kind::control) {
-      fuse_session_process_buf(session, &buffer.request);
+      process_request(session, buffer.request);
     } else if (take(buffer.request)) {
       start();  // another thread that receives
       serve(buffer.request);
@@ -223,12 +223,12 @@ void RequestLoop::Threads::process(fuse_buf& request) {
   if (kind == Kind::long_work && waiting_requests.add(request)) return;
   if (kind == Kind::may_wait) {
     const fs::NoWaitScope scope;
-    fuse_session_process_buf(session, &request);
+    process_request(session, request);
     if (!scope.is_to_be_repeated()) return;
     // Nothing was done and nothing answered.
     if (waiting_requests.add(request)) return;
   }
-  fuse_session_process_buf(session, &request);
+  process_request(session, request);
 }
 
 void RequestLoop::Threads::serve(fuse_buf& request) {

@@ -21,6 +21,7 @@
 #include "fs/fuse/inherited_mount.h"
 #include "fs/fuse/io_uring.h"
 #include "fs/fuse/operations.h"
+#include "fs/fuse/raw_requests.h"
 #include "fs/fuse/request_loop.h"
 #include "fs/fuse/sandbox.h"
 #include "fs/fuse/session_parts.h"
@@ -40,14 +41,18 @@ void op_init(void* data, fuse_conn_info* connection) {
                     FUSE_CAP_EXPORT_SUPPORT;
   if (mount.writeback) wanted |= FUSE_CAP_WRITEBACK_CACHE;
   connection->want |= wanted & connection->capable;
-  // Without HANDLE_KILLPRIV, the kernel clears the setuid and setgid bits of a file that a caller
-  // writes; it knows the rights of the caller.  Without ATOMIC_O_TRUNC, the kernel truncates by
-  // setattr() alone, for which it clears these bits too.
+  // With HANDLE_KILLPRIV, the kernel would not tell which callers may keep the setuid and setgid
+  // bits of a file that they write.  Without ATOMIC_O_TRUNC, the kernel truncates by setattr()
+  // alone.
   connection->want &= ~unsigned{FUSE_CAP_HANDLE_KILLPRIV | FUSE_CAP_ATOMIC_O_TRUNC};
   // Without this flag, the kernel requests every listing with attributes, and the daemon decides
   // whether to fill them in (ops_directory).
   connection->want &= ~unsigned{FUSE_CAP_READDIRPLUS_AUTO};
   mount.passthrough.negotiate(*connection, mount.writeback);
+  // The daemon does not see the marks of requests that libfuse takes from rings, nor of writes that
+  // the kernel passes through, for which the sandbox leaves no right.
+  const bool passes_through = mount.passthrough.is_on() && !mount.is_sandboxed;
+  if (!mount.io_uring && !passes_through) promise_to_clear_setid_bits();
   if (mount.io_uring) check_io_uring(*connection, mount.log);
   limit_background(*connection, kMaxBackground);
 }
@@ -232,6 +237,7 @@ Status serve_mount(const fs::MountOptions& options, fs::Log& log,
   const MountPlan plan{options, std::move(words), operations(), &mount, dog};
   return with_mount(plan, [&](fuse_session* session) {
     mount.session = session;
+    mount.is_sandboxed = needs.has_value();
     return serve(mount, options, needs, dog, signals, on_ready);
   });
 }

@@ -25,6 +25,15 @@ Status change_mode(int fd, mode_t mode) {
   return {};
 }
 
+// As Linux does.  The setgid bit of a file that its group may not execute stands for mandatory
+// locks.
+mode_t without_setid_bits(mode_t mode) {
+  constexpr mode_t kSetgid = S_ISGID | S_IXGRP;
+  if (!S_ISREG(mode)) return mode;
+  if ((mode & kSetgid) == kSetgid) mode &= ~mode_t{S_ISGID};
+  return mode & ~mode_t{S_ISUID};
+}
+
 }  // namespace
 
 Status Attributes::set_owner(const Node& node, int fd, const AttributeChange& change) const {
@@ -44,6 +53,23 @@ Status Attributes::set_mode(const Node& node, int fd, mode_t mode) const {
     }));
   }
   return change_mode(fd, mode);
+}
+
+Result<bool> Attributes::clear_setid_bits(const Node& node, int fd) const {
+  FRAMEFS_TRY(const auto st, stat_of(fd));
+  const auto mode = without_setid_bits(st.st_mode);
+  if (mode == st.st_mode) return false;
+  constexpr mode_t kBits = 07777;
+  FRAMEFS_CHECK(set_mode(node, fd, mode & kBits));
+  parts_.writers.note_attributes(file_key(node));
+  return true;
+}
+
+Result<bool> Attributes::clear_setid_bits(const OpenFile& file) const {
+  FRAMEFS_TRY(const auto st, file.source.content_stat());
+  if (without_setid_bits(st.st_mode) == st.st_mode) return false;
+  FRAMEFS_TRY(const auto fd, open_attributes(*file.node));
+  return clear_setid_bits(*file.node, fd.get());
 }
 
 Status Attributes::set_times(const Node& node, int fd, const timespec& accessed,
@@ -87,6 +113,7 @@ Result<struct stat> Attributes::set(NodeId id, const AttributeChange& change, Op
   // The order matters: a new owner clears bits of the mode, and a new size changes the times.
   if (change.user || change.group) FRAMEFS_CHECK(set_owner(*node, fd.get(), change));
   if (change.mode) FRAMEFS_CHECK(set_mode(*node, fd.get(), *change.mode));
+  if (change.clears_setid_bits) FRAMEFS_CHECK(clear_setid_bits(*node, fd.get()));
   if (change.user || change.group || change.mode) parts_.writers.note_attributes(file_key(*node));
   if (change.size) FRAMEFS_CHECK(parts_.contents.truncate(*node, file, *change.size));
   if (change.accessed || change.modified) {

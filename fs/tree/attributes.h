@@ -30,6 +30,8 @@ struct AttributeChange {
   // As in utimensat(2), including UTIME_NOW and UTIME_OMIT.
   std::optional<timespec> accessed;
   std::optional<timespec> modified;
+  // The caller may not keep the setuid and setgid bits of a file that it changes.
+  bool clears_setid_bits = false;
 };
 
 // Owner, mode, times and extended attributes.  They are those of the file in SOURCE; for a frame,
@@ -53,6 +55,9 @@ class Attributes {
 
   // `file` is an open file of the node, or null.  Returns the attributes after the change.
   Result<struct stat> set(NodeId id, const AttributeChange& change, OpenFile* file);
+  // Clears the bits of a file that a user changes who may not keep them: the setuid bit, and the
+  // setgid bit of a file that its group may execute.  Returns whether there were any.
+  Result<bool> clear_setid_bits(const OpenFile& file) const;
   // Returns when the names in the directory would survive a power failure.
   Status sync_directory(NodeId id);
 
@@ -69,6 +74,7 @@ class Attributes {
   [[nodiscard]] Result<UniqueFd> open_sparse(const Node& node) const;
   Status set_owner(const Node& node, int fd, const AttributeChange& change) const;
   Status set_mode(const Node& node, int fd, mode_t mode) const;
+  [[nodiscard]] Result<bool> clear_setid_bits(const Node& node, int fd) const;
   Status set_times(const Node& node, int fd, const timespec& accessed, const timespec& modified);
   [[nodiscard]] Result<UniqueFd> open_attributes(const Node& node) const;
 

@@ -316,16 +316,47 @@ class Access(SemanticsCase):
     def test_writing_to_a_frame_clears_setuid(self):
         os.chmod(self.folder, 0o755)
         os.chmod(self.source, 0o755)
-        names = ("write", "append", "truncate", "cut")
+        names = ("write", "append", "truncate", "cut", "direct", "allocate")
         for name in names:
             os.chmod(self.make_frame(OLD, self.source / f"{name}.b2frame"), 0o6777)
         script = "dd if=/dev/zero of=write bs=1 count=1 conv=notrunc; echo x >> append; : > truncate; " \
-                 "truncate -s 3 cut"
+                 "truncate -s 3 cut; dd if=/dev/zero of=direct bs=4096 count=1 conv=notrunc oflag=direct; " \
+                 "fallocate -l 1000000 allocate"
         with self.mount("--allow-other") as mount:
-            self.tool("sh", "-c", script, cwd=mount.path(), user=65534, group=65534, extra_groups=[])
+            self.tool("sh", "-e", "-c", script, cwd=mount.path(), user=65534, group=65534, extra_groups=[])
             for name in names:
                 for path in (mount.path(name), self.source / f"{name}.b2frame"):
                     self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o777, path)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root to become somebody else")
+    def test_setuid_bits_that_are_cleared_are_not_shown_any_more(self):
+        os.chmod(self.folder, 0o755)
+        os.chmod(self.source, 0o755)
+        os.chmod(self.make_frame(OLD, self.source / "x.b2frame"), 0o6777)
+        with self.mount("--allow-other", "--attr-timeout", "1000") as mount:
+            self.assertEqual(stat.S_IMODE(mount.path("x").stat().st_mode), 0o6777)
+            script = "printf x | dd of=x conv=notrunc; stat -c %a x"
+            shown = self.tool("sh", "-c", script, cwd=mount.path(), user=65534, group=65534, extra_groups=[])
+            self.assertEqual(shown.stdout, b"777\n")
+            # Root may keep the bits.
+            os.chmod(mount.path("x"), 0o6777)
+            with open(mount.path("x"), "r+b") as file:
+                file.write(b"y")
+            self.assertEqual(stat.S_IMODE(mount.path("x").stat().st_mode), 0o6777)
+
+    def test_a_write_needs_no_second_request(self):
+        with self.mount() as mount, open(mount.path("log"), "ab", buffering=0) as log:
+            def requests():
+                counts = json.loads(os.getxattr(mount.path(), "user.framefs.stats"))["requests"]
+                return {kind: count["count"] for kind, count in counts.items()}
+            log.write(b"a line\n")
+            before = requests()
+            for _ in range(100):
+                log.write(b"a line\n")
+            after = requests()
+            # A request is counted after its answer; one is the question for the statistics.
+            self.assertGreater(after["write"] - before["write"], 90)
+            self.assertLess(after["other"] - before["other"], 10)
 
     def test_a_link_out_of_source_is_followed_by_the_reader_not_by_the_daemon(self):
         secret = self.folder / "secret.b2frame"

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <fuse_lowlevel.h>
+
+namespace framefs::fuse {
+
+// The parts of requests that libfuse does not pass on.
+//
+// Linux clears the setuid and setgid bits of a file that a user without CAP_FSETID writes to or
+// truncates.  The kernel's FUSE does that itself, and asks for the capabilities of the file before
+// every write(2): a second request for each write.  It does not ask a server that promises to clear
+// the bits, and marks the requests that must clear them.  libfuse 3.14 knows neither the promise
+// nor the marks.
+// Source: linux/fuse.h, FUSE_HANDLE_KILLPRIV_V2.
+
+// Passes a request to libfuse.
+void process_request(fuse_session* session, fuse_buf& request);
+
+// To be called by the operation `init`.  Makes the promise if the kernel accepts it.  Only for a
+// mount whose requests all come by process_request().
+void promise_to_clear_setid_bits() noexcept;
+
+// Whether the request that the calling thread processes must clear the bits of its file.
+[[nodiscard]] bool must_clear_setid_bits() noexcept;
+
+}  // namespace framefs::fuse
