@@ -13,8 +13,12 @@
 namespace framefs::fs {
 namespace {
 
-// Less dead space is not worth a compaction.
-constexpr std::uint64_t kMinCompactedBytes = 1u << 20;
+// Less dead space is not worth a compaction, which takes several syncs.
+constexpr std::uint64_t kMinCompactedBytes = 64u << 10;
+// A frame with less dead space is compacted only when it is not being written for a while: a
+// program that appends a line at a time, with an open and a close for each, rewrites the last chunk
+// again and again.
+constexpr std::uint64_t kMinPromptlyCompacted = 1u << 20;
 // The chunks stored at a time without a commit.  A commit that waits for the lock waits for no more
 // than these.
 constexpr std::uint64_t kFlushedBytes = 8u << 20;
@@ -171,18 +175,21 @@ Status FrameCommitter::change_stored(
   return {};
 }
 
-bool FrameCommitter::is_worth_compacting(std::span<const std::int64_t> entries, bool always) {
-  const auto [total, dead, is_refused] = backend_.usage(entries);
-  const bool is_worth_it = dead >= kMinCompactedBytes && dead >= total - dead;
-  return is_worth_it || is_refused || (always && dead > 0);
+CompactionNeed FrameCommitter::need_of(const FrameBackend::Usage& usage) {
+  if (usage.is_refused) return CompactionNeed::now;
+  if (usage.dead < kMinCompactedBytes || usage.dead < usage.total - usage.dead) {
+    return CompactionNeed::none;
+  }
+  return usage.dead < kMinPromptlyCompacted ? CompactionNeed::when_quiet : CompactionNeed::now;
 }
 
-bool FrameCommitter::may_want_compaction() {
+CompactionNeed FrameCommitter::may_want_compaction() {
   constexpr std::size_t kManyChunks = 1024;
-  if (state_.is_removed() || state_.is_lost()) return false;
-  if (committed_only_ || state_.has_uncommitted()) return false;
+  if (state_.is_removed() || state_.is_lost()) return CompactionNeed::none;
+  if (committed_only_ || state_.has_uncommitted()) return CompactionNeed::none;
   const auto all = overlay_.read([](const ChunkOverlay& overlay) { return overlay.entries(); });
-  return all.entries().size() > kManyChunks || is_worth_compacting(all.entries(), false);
+  if (all.entries().size() > kManyChunks) return CompactionNeed::now;
+  return need_of(backend_.usage(all.entries()));
 }
 
 Status FrameCommitter::compact(bool always, const std::function<bool()>& is_over) {
@@ -200,7 +207,8 @@ Status FrameCommitter::compact(bool always, const std::function<bool()>& is_over
   // A writer has begun to write again, or the last chunk is stored for the committed state only.
   if (committed.is_changed || committed_only_) return {};
   if (!always) backend_.set_interruption(is_over);
-  if (!is_worth_compacting(committed.entries.entries(), always)) {
+  const auto usage = backend_.usage(committed.entries.entries());
+  if (need_of(usage) == CompactionNeed::none && (!always || usage.dead == 0)) {
     backend_.take_interruption();
     return {};
   }

@@ -17,6 +17,9 @@
 
 namespace framefs::fs {
 
+// When a frame that no process writes any more is to be compacted.
+enum class CompactionNeed : std::uint8_t { none, when_quiet, now };
+
 // Commits a frame that is being written: stores the chunks of its overlay, and replaces the
 // committed state by the state of the overlay.  See FrameWriteSession for what a commit is.
 //
@@ -70,9 +73,9 @@ class FrameCommitter {
   // Sets the file's time of the last change where no commit follows that would set it.
   void keep_mtime() const;
 
-  // Whether compact(false) might have work.  The answer for a frame of many chunks is true, because
-  // finding it out is work as well.
-  [[nodiscard]] bool may_want_compaction();
+  // Whether compact(false) might have work.  The answer for a frame of many chunks is `now`,
+  // because finding it out is work as well.
+  [[nodiscard]] CompactionNeed may_want_compaction();
   // See FrameWriteSession::compact().  Unless `always` is set, the work ends early, with a whole
   // frame, as soon as is_over() returns true.
   Status compact(bool always, const std::function<bool()>& is_over);
@@ -88,7 +91,7 @@ class FrameCommitter {
   Status publish(bool durably);
   void end_commit(bool is_committed);
   void restore_mtime() const;
-  [[nodiscard]] bool is_worth_compacting(std::span<const std::int64_t> entries, bool always);
+  [[nodiscard]] static CompactionNeed need_of(const FrameBackend::Usage& usage);
 
   // Constant after construction.
   SessionState& state_;

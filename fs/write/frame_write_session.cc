@@ -289,7 +289,7 @@ Status FrameWriteSession::finish_commit(const Commit& commit) {
   return commits_.take_beside_begun()->finish_commit(commit);
 }
 
-Result<bool> FrameWriteSession::may_want_compaction() {
+Result<CompactionNeed> FrameWriteSession::may_want_compaction() {
   const auto commits = commits_.take_promptly();
   if (!commits) return std::unexpected(would_wait().error());
   return commits->may_want_compaction();

@@ -197,9 +197,9 @@ class FrameWriteSession {
   // Unless `always` is set, the work ends early, with a whole frame, as soon as another thread
   // wants to change or commit the frame, or is_ending() returns true.
   Status compact(bool always, const std::function<bool()>& is_ending = nullptr);
-  // Whether compact(false) might have work.  The answer for a frame of many chunks is true, because
-  // finding it out is work as well.
-  [[nodiscard]] Result<bool> may_want_compaction();
+  // Whether compact(false) might have work.  The answer for a frame of many chunks is `now`,
+  // because finding it out is work as well.
+  [[nodiscard]] Result<CompactionNeed> may_want_compaction();
 
   // Runs `remove`, which removes the frame's files, while nothing is stored.  After it has
   // succeeded, nothing is stored any more: only processes that have the file open see the written

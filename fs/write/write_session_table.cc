@@ -26,6 +26,10 @@ constexpr std::size_t kMaxAlone = 8;
 // Batching window for commits of closed files: other files may be closed right after the first.
 constexpr std::chrono::milliseconds kGathering{100};
 
+// A session that waits for its compaction keeps its file open.
+constexpr std::chrono::milliseconds kMaxQuiet{30'000};
+constexpr std::size_t kMaxWaitingForQuiet = 512;
+
 // Syncs the filesystems of the given files, each filesystem once.  Other filesystems may be mounted
 // inside SOURCE.
 class FilesystemSyncs {
@@ -171,7 +175,9 @@ void WriteSessionTable::close(const FileKey& key, const Session& session) {
   const bool is_last = state_.with([&](State& state) {
     if (close_lost(state, session)) return false;
     const auto at = state.entries.find(key);
-    return at != state.entries.end() && --at->second.writers == 0;
+    if (at == state.entries.end() || --at->second.writers > 0) return false;
+    at->second.closed_at = std::chrono::steady_clock::now();
+    return true;
   });
   if (!is_last) return;
   const auto waiting = closed_.with([&](Closed& now) {
@@ -290,6 +296,17 @@ bool WriteSessionTable::is_closed(const FileKey& key) const {
   });
 }
 
+// Whether the file has been closed for a whole commit interval.  If that is long, or if many
+// sessions would wait for it, no file waits.
+bool WriteSessionTable::is_quiet(const FileKey& key) const {
+  if (interval_ > kMaxQuiet || count_.load() > kMaxWaitingForQuiet) return true;
+  return state_.with([&](const State& state) {
+    const auto at = state.entries.find(key);
+    return at != state.entries.end() &&
+           std::chrono::steady_clock::now() - at->second.closed_at >= interval_;
+  });
+}
+
 // Returns false, and does nothing, if it would have to wait.
 bool WriteSessionTable::end_promptly(const FileKey& key) {
   const NoWaitScope scope;
@@ -304,9 +321,11 @@ void WriteSessionTable::end_or_compact(const FileKey& key) {
   const auto session = find(key);
   if (!session) return;
   if (is_unlinked(*session)) return end_entry(key);
-  const auto may_want_compaction = session->may_want_compaction();
-  if (!may_want_compaction) return;
-  if (!*may_want_compaction) return end_entry(key);
+  const auto need = session->may_want_compaction();
+  if (!need) return;
+  if (*need == CompactionNeed::none) return end_entry(key);
+  // The next round at the commit interval asks again.
+  if (*need == CompactionNeed::when_quiet && !is_quiet(key)) return;
   compaction_.with_and_wake([&](Compaction& now) {
     if (!now.has(key)) now.files.push_back(key);
   });

@@ -101,6 +101,7 @@ class WriteSessionTable {
   struct Entry {
     Session session;
     std::uint64_t writers = 0;
+    std::chrono::steady_clock::time_point closed_at{};  // by the last writer
   };
   struct State {
     std::unordered_map<FileKey, Entry, FileKeyHash> entries;
@@ -164,6 +165,7 @@ class WriteSessionTable {
   bool add_to_batch(const Session& session, Batch& batch);
   void finish_batch(const Batch& batch);
   [[nodiscard]] bool is_closed(const FileKey& key) const;
+  [[nodiscard]] bool is_quiet(const FileKey& key) const;
   bool end_promptly(const FileKey& key);
   void end_or_compact(const FileKey& key);
   void end_entry(const FileKey& key);

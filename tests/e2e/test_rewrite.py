@@ -84,6 +84,23 @@ class Rewrite(MountCase):
 
         self.check_growth("noise", write_anew)
 
+    def test_small_frames_are_compacted_when_they_are_quiet(self):
+        """Appends that are committed one by one store the last chunk again and again."""
+        content = data.noise(300_000, seed=1)
+        with self.mount("--commit-interval", "0.2"):
+            fd = os.open(self.mountpoint / "log", os.O_RDWR | os.O_CREAT)
+            for offset in range(0, len(content), 20_000):
+                os.write(fd, content[offset:offset + 20_000])
+                os.fsync(fd)
+            frame = self.source / "log.b2frame"
+            self.assertGreater(frame.stat().st_size, 2 * len(content))
+            os.close(fd)
+            daemon.wait_for(lambda: frame.stat().st_size <= 1.1 * len(content),
+                            f"a frame of {len(content)} bytes, not {frame.stat().st_size}")
+            self.assert_same_bytes((self.mountpoint / "log").read_bytes(), content, "log")
+        with self.mount():
+            self.assert_same_bytes((self.mountpoint / "log").read_bytes(), content, "log")
+
 
 if __name__ == "__main__":
     unittest.main()
