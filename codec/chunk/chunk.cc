@@ -15,7 +15,9 @@ constexpr std::uint32_t kStartBytes = 4;   // size of a block start
 constexpr std::uint32_t kRecordBytes = 5;  // length of a stream and, at most, its token
 
 // Writers of these versions knew only Blosc1's rule for items that do not fill a group of eight.
+// No writer of an earlier version had bitshuffle; the reference library applies the later rule.
 // Source: codec/ERRATA.md, "bitshuffle before 2.0.0-beta.5".
+constexpr std::uint8_t kFirstOldBitshuffleVersion = 2;
 constexpr std::uint8_t kLastOldBitshuffleVersion = 3;
 
 // Blosc1 split blocks only if it paid off, and did not record it in the header.
@@ -38,11 +40,12 @@ std::uint32_t item_bytes(const ChunkHeader& header, const ChunkContext& context)
 }
 
 PipelineShape pipeline_shape(const ChunkHeader& header, const ChunkContext& context) {
+  const bool is_old =
+      header.version >= kFirstOldBitshuffleVersion && header.version <= kLastOldBitshuffleVersion;
   return {.typesize = header.typesize,
           .schunk_typesize = item_bytes(header, context),
-          .bitshuffle_tail = header.version <= kLastOldBitshuffleVersion
-                                 ? BitshuffleTail::copy_whole_block
-                                 : BitshuffleTail::copy_partial_group,
+          .bitshuffle_tail =
+              is_old ? BitshuffleTail::copy_whole_block : BitshuffleTail::copy_partial_group,
           .block_shape = context.block_shape};
 }
 

@@ -37,6 +37,8 @@ struct ChunkHeader {
   std::uint32_t nblocks = 0;
   std::uint32_t cbytes = 0;  // stored size of the chunk, header included
 
+  bool operator==(const ChunkHeader&) const = default;
+
   [[nodiscard]] std::uint32_t header_bytes() const noexcept {
     return extended ? kExtendedHeaderBytes : kShortHeaderBytes;
   }

@@ -72,17 +72,20 @@ Result<ChunkPlan> ChunkPlan::make_blocks(const EncodeParams& params, std::uint32
 Result<std::optional<ChunkPlan>> ChunkPlan::make_update(const EncodeParams& params,
                                                         std::uint32_t nbytes, const Chunk& stored) {
   const auto& old = stored.header();
-  if (params.use_dict || params.clevel == 0 || stored.body() != ChunkBody::blocks || old.has_dict ||
-      old.vl_blocks || stored.needs_first_block() || stored.split_is_ambiguous()) {
+  if (params.use_dict || params.clevel == 0 || stored.body() != ChunkBody::blocks ||
+      stored.needs_first_block() || stored.split_is_ambiguous()) {
     return std::nullopt;
   }
   FRAMEFS_TRY(auto plan, make_header(params, nbytes));
-  const auto& header = plan.header_;
-  // A stream of an earlier version may be laid out in another way.
-  const bool is_same = old.version == header.version && old.extended && old.codec == header.codec &&
-                       old.typesize == header.typesize && old.filters == header.filters &&
-                       old.blocksize == header.blocksize && old.dont_split == header.dont_split;
-  if (!is_same || !plan.is_worthwhile(plan.blocks_begin())) return std::nullopt;
+  // A kept block must mean the same under the new header.  Only the sizes of the chunk may differ,
+  // and the fields that codecs of the library itself do not use.
+  auto same = plan.header_;
+  same.nbytes = old.nbytes;
+  same.nblocks = old.nblocks;
+  same.cbytes = old.cbytes;
+  same.codec_id = old.codec_id;
+  same.codec_meta = old.codec_meta;
+  if (old != same || !plan.is_worthwhile(plan.blocks_begin())) return std::nullopt;
   plan.outcome_ = ChunkOutcome::blocks;
   return plan;
 }

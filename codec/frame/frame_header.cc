@@ -263,4 +263,9 @@ void patch_frame_header(const FrameSizes& sizes,
   head[kAtHasVlMetalayers] = sizes.has_vlmetalayers ? kTrue : kFalse;
 }
 
+void patch_frame_chunksize(std::uint32_t chunksize,
+                           std::span<std::byte, kFrameFixedHeaderBytes> head) noexcept {
+  store_be(head.data() + kAtChunksize, chunksize);
+}
+
 }  // namespace framefs::codec

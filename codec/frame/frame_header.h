@@ -80,4 +80,8 @@ struct FrameSizes {
 void patch_frame_header(const FrameSizes& sizes,
                         std::span<std::byte, kFrameFixedHeaderBytes> head) noexcept;
 
+// Sets the size of the chunks, which a frame without chunks may leave open.  Unit: bytes.
+void patch_frame_chunksize(std::uint32_t chunksize,
+                           std::span<std::byte, kFrameFixedHeaderBytes> head) noexcept;
+
 }  // namespace framefs::codec

@@ -472,6 +472,12 @@ void ContiguousBackend::set_params(const codec::FrameHeader& header) {
   next_head_ = head;
 }
 
+void ContiguousBackend::set_chunksize(std::uint32_t chunksize) {
+  Head head = next_head_.value_or(state_.head());
+  codec::patch_frame_chunksize(chunksize, head);
+  next_head_ = head;
+}
+
 Result<std::uint64_t> ContiguousBackend::live_bytes(std::span<const std::int64_t> entries) {
   auto live = header_len_ + tail_.size;
   for (std::size_t i = 0; i < entries.size(); ++i) {

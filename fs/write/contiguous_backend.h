@@ -46,6 +46,7 @@ class ContiguousBackend final : public FrameBackend {
   [[nodiscard]] std::uint64_t max_empty_trailer() const noexcept override;
   void release_old_states() override {}
   void set_params(const codec::FrameHeader& header) override;
+  void set_chunksize(std::uint32_t chunksize) override;
   [[nodiscard]] int content_fd() const noexcept override { return file_->fd(); }
   [[nodiscard]] int lock_fd() const noexcept override { return file_->fd(); }
   [[nodiscard]] Result<struct stat> content_stat() const override { return stat_of(file_->fd()); }

@@ -113,6 +113,9 @@ class FrameBackend {
   // Sets the parameters of chunks stored from now on.  Call it only while the frame holds no chunk.
   virtual void set_params(const codec::FrameHeader& header) = 0;
 
+  // Sets the size of the chunks.  Call it only while the frame holds no chunk.  Unit: bytes.
+  virtual void set_chunksize(std::uint32_t chunksize) = 0;
+
   // The file whose times, mode and state are those of the frame.  A commit may replace it by
   // another.
   [[nodiscard]] virtual int content_fd() const noexcept = 0;

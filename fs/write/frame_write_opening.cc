@@ -114,8 +114,10 @@ Result<FrameWriteOpening> open_once(const WriteTarget& source, const struct stat
     if (!backend->is_lost()) return std::unexpected(checked.error());
     return changed_while_opening();
   }
+  // The reference library leaves the size of the chunks open in frames without chunks.
   const auto chunksize = chunksize_of(frame.header());
-  const auto params = write_params(frame.header());
+  if (chunksize != frame.header().chunksize) backend->set_chunksize(chunksize);
+  const auto params = write_params(frame);
   return FrameWriteOpening{.origin = std::move(origin),
                            .content_id = content_id,
                            .backend = std::move(backend),

@@ -372,4 +372,9 @@ void SparseBackend::set_params(const codec::FrameHeader& header) {
                              std::span(next_head_).first<codec::kFrameFixedHeaderBytes>());
 }
 
+void SparseBackend::set_chunksize(std::uint32_t chunksize) {
+  codec::patch_frame_chunksize(chunksize,
+                               std::span(next_head_).first<codec::kFrameFixedHeaderBytes>());
+}
+
 }  // namespace framefs::fs

@@ -47,6 +47,7 @@ class SparseBackend final : public FrameBackend {
   }
   void release_old_states() override;
   void set_params(const codec::FrameHeader& header) override;
+  void set_chunksize(std::uint32_t chunksize) override;
   [[nodiscard]] int content_fd() const noexcept override { return index_->fd(); }
   [[nodiscard]] int lock_fd() const noexcept override { return directory_.get(); }
   [[nodiscard]] Result<struct stat> content_stat() const override;

@@ -1,8 +1,12 @@
 #include "fs/write/write_params.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 
+#include "codec/array/array_layout.h"
 #include "codec/filter/filter_ids.h"
+#include "codec/frame/frame_array.h"
 
 namespace framefs::fs {
 namespace {
@@ -14,9 +18,19 @@ bool is_lossless(codec::FilterSlot slot) {
          slot.id == codec::filter_id::kBytedelta;
 }
 
+// Empty if the frame is no array, or one that cannot be shown as such.
+std::optional<std::uint32_t> array_block_bytes(const codec::Frame& frame) {
+  const auto& meta = frame.array();
+  if (!meta || !*meta) return std::nullopt;
+  const auto& header = frame.header();
+  const auto layout = codec::ArrayLayout::make(**meta, header.typesize, codec::extent_of(header));
+  return layout ? std::optional(layout->block_bytes()) : std::nullopt;
+}
+
 }  // namespace
 
-codec::EncodeParams write_params(const codec::FrameHeader& header) {
+codec::EncodeParams write_params(const codec::Frame& frame) {
+  const auto& header = frame.header();
   codec::EncodeParams params{.clevel = std::min<int>(header.clevel, kHighestLevel),
                              .typesize = header.typesize};
   params.codec = codec::codec_of_number(header.codec_id).value_or(params.codec);
@@ -24,6 +38,7 @@ codec::EncodeParams write_params(const codec::FrameHeader& header) {
     if (is_lossless(header.filters[i])) params.filters[i] = header.filters[i];
   }
   params.blocksize = static_cast<std::uint32_t>(std::max(header.blocksize, 0));
+  if (const auto bytes = array_block_bytes(frame)) params.blocksize = *bytes;
   if (header.splitmode != 0) params.split = static_cast<codec::SplitMode>(header.splitmode);
   params.use_dict = header.use_dict && params.codec == codec::CodecId::zstd;
   if (!codec::check_params(params)) params.filters = {};

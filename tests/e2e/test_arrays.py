@@ -297,6 +297,25 @@ class Damage(ArrayCase):
         with self.mount() as mount:
             self.check_rows(mount.path("x.npy"), 1)
 
+    def test_a_write_keeps_the_blocks_of_the_array(self):
+        """The header of the frame names another block size than the metalayer."""
+        blocksize_at = 53
+        index = self.frame / "chunks.b2frame"
+        content = bytearray(index.read_bytes())
+        self.assertEqual(struct.unpack_from(">i", content, blocksize_at)[0], 4000)
+        for blocksize in (0, 8000):
+            with self.subTest(blocksize):
+                struct.pack_into(">i", content, blocksize_at, blocksize)
+                index.write_bytes(content)
+                with self.mount() as mount:
+                    array = numpy.load(mount.path("x.npy"), mmap_mode="r+")
+                    array[60] = self.array[60]
+                    array.flush()
+                    del array
+                with self.mount() as mount:
+                    self.assertTrue((numpy.load(mount.path("x.npy")) == self.array).all())
+                content = bytearray(index.read_bytes())
+
     def test_an_array_that_makes_no_sense(self):
         layers = {"ndim": frames.array_layer((10,) * 17, (5,) * 17, (5,) * 17, "<i4"),
                   "more": frames.array_layer((1000, 400), (50, 400), (10, 100), "<i4"),

@@ -123,6 +123,45 @@ class Fixtures(MountCase):
                     self.check_frame(mount, entry, name)
         print(f"\nframes through a mount: {len(entries)}", flush=True)
 
+    def change(self, path):
+        """Overwrites the middle of a file and appends to it.  Returns the content, or the errno of
+        the refusal."""
+        content = bytearray(path.read_bytes())
+        middle, line = len(content) // 2, b"0123456789"
+        try:
+            with open(path, "r+b", buffering=0) as file:
+                for offset in (middle, max(middle + len(line), len(content))):
+                    os.pwrite(file.fileno(), line, offset)
+                    content[offset:offset + len(line)] = line
+                os.fsync(file.fileno())
+        except OSError as error:
+            return error.errno
+        return bytes(content)
+
+    def test_sound_frames_can_be_changed(self):
+        entries = [entry for entry in fixtures.entries()
+                   if fixtures.is_sound(entry) and not entry.get("offset") and not fixtures.is_huge(entry)
+                   and entry["path"].endswith(".b2frame")]
+        for i, entry in enumerate(entries):
+            path = fixtures.FIXTURES / entry["path"]
+            target = self.source / f"{i:05d}.b2frame"
+            (shutil.copytree if path.is_dir() else shutil.copyfile)(path, target)
+            for file in [target, *target.rglob("*")]:
+                file.chmod(0o755 if file.is_dir() else 0o644)
+        shown = [self.mountpoint / f"{i:05d}" for i in range(len(entries))]
+        with self.mount():
+            changed = [self.change(path) for path in shown]
+        with self.mount():
+            for path, entry, content in zip(shown, entries, changed):
+                with self.subTest(entry["path"]):
+                    if isinstance(content, int):
+                        self.assertIn(content, NOT_SUPPORTED)
+                    else:
+                        self.assert_same_bytes(path.read_bytes(), content, entry["path"])
+        refused = sum(isinstance(content, int) for content in changed)
+        self.assertLess(refused, len(entries) / 4)
+        print(f"\nframes changed through a mount: {len(entries) - refused}, refused: {refused}", flush=True)
+
     def test_arrays(self):
         entries = [entry for entry in fixtures.entries() if entry["path"].endswith(".b2nd")]
         for i, entry in enumerate(entries):

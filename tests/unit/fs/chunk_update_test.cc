@@ -94,7 +94,7 @@ struct OneChunk {
     REQUIRE(frame);
     codec::ChunkEncoder encoder;
     test::Bytes out(codec::ChunkPlan::max_bytes(plain.size()));
-    const auto size = encoder.encode(write_params(frame->header()), plain, out);
+    const auto size = encoder.encode(write_params(*frame), plain, out);
     REQUIRE(size);
     out.resize(*size);
     return out;
@@ -167,6 +167,28 @@ TEST_CASE("chunk_update: blocks that were not written are not decoded",
   file.write(12 * kBlock, noise(kBlock, 3));
   REQUIRE(file.session->commit(true));
   CHECK(test::read_stored(file.path) == file.plain);
+}
+
+// The flag says that filters were not applied.  No writer of this program sets it.
+TEST_CASE("chunk_update: blocks whose header means something else are decoded, not kept",
+          "[fs][chunk_update][unit]") {
+  constexpr auto kFlagsAt = 31;
+  constexpr auto kInstrumented = std::byte{0x80};
+  OneChunk file(codec::CodecId::lz4, slow_numbers(kChunk, 1));
+  auto flags = file_bytes(file.chunk_file())[kFlagsAt];
+  {
+    std::fstream chunk(file.chunk_file(), std::ios::binary | std::ios::in | std::ios::out);
+    chunk.seekp(kFlagsAt);
+    chunk.put(static_cast<char>(flags | kInstrumented));
+  }
+  file.session = file.mount.open(file.path);
+  auto expected = test::read_session(*file.session, 0, kChunk);
+  REQUIRE_FALSE(expected == file.plain);
+  file.write(2 * kBlock, noise(100, 2));
+  std::ranges::copy(noise(100, 2), expected.begin() + 2 * kBlock);
+  REQUIRE(file.session->commit(true));
+  const bool is_same = test::read_stored(file.path) == expected;
+  CHECK(is_same);
 }
 
 TEST_CASE("chunk_update: a chunk that no longer compresses is stored uncompressed",

@@ -37,6 +37,7 @@ class MemoryBackend final : public FrameBackend {
   [[nodiscard]] std::uint64_t max_empty_trailer() const noexcept override { return 0; }
   void release_old_states() override {}
   void set_params(const codec::FrameHeader&) override {}
+  void set_chunksize(std::uint32_t) override {}
   [[nodiscard]] int content_fd() const noexcept override { return -1; }
   [[nodiscard]] int lock_fd() const noexcept override { return -1; }
   [[nodiscard]] Result<struct stat> content_stat() const override { return {}; }

@@ -36,6 +36,7 @@ class ForwardingBackend : public fs::FrameBackend {
   }
   void release_old_states() override { backend_->release_old_states(); }
   void set_params(const codec::FrameHeader& header) override { backend_->set_params(header); }
+  void set_chunksize(std::uint32_t chunksize) override { backend_->set_chunksize(chunksize); }
   [[nodiscard]] int content_fd() const noexcept override { return backend_->content_fd(); }
   [[nodiscard]] int lock_fd() const noexcept override { return backend_->lock_fd(); }
   [[nodiscard]] fs::Result<struct stat> content_stat() const override {
