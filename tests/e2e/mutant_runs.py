@@ -1,0 +1,189 @@
+"""Mounts damaged frames, reads them through two mounts, and edits some of them through a third.
+
+Between the reads, the two mounts decode different frames.  Bytes of another file that a damaged
+frame discloses therefore differ between the mounts.
+"""
+
+import contextlib
+import errno
+import os
+import pathlib
+import shutil
+
+import daemon
+import mutant_edits
+import mutation
+import mutant_reads as reads
+from mutant_reads import Wrong
+
+MAX_ORIGINAL_BYTES = 128 << 10
+BATCH = 100
+SUFFIXES = (".b2frame", ".b2nd", ".b2z", ".b2e")
+EDITED_SHARE = 4  # one mutant of four is edited too
+
+# Two contents for the frames that are decoded between the reads.  Shuffled or not, they have no byte
+# in common.
+FILLINGS = (bytes(range(1, 127)), bytes(range(128, 254)))
+FILLING_BYTES = 1 << 20
+FILLING_CODECS = ("lz4", "zstd", "blosclz", "zlib")
+
+
+def originals(fixtures):
+    """The small frames, arrays and containers of a folder, and the folders of sparse frames."""
+    found = []
+    for path in sorted(pathlib.Path(fixtures).rglob("*")):
+        if path.suffix not in SUFFIXES or path.parent.suffix in SUFFIXES:
+            continue
+        files = [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path]
+        if files and sum(file.stat().st_size for file in files) <= MAX_ORIGINAL_BYTES:
+            found.append(path)
+    assert found, f"no frames in {fixtures}"
+    return found
+
+
+def may_waver(path):
+    """libzstd may refuse a damaged stream with a new dictionary that it accepts later, and the
+    reverse."""
+    return path.parent.name == "dict" or "dict" in path.name
+
+
+class MutantRun:
+    """Mutants of the fixtures in a folder of their own, and the mounts that show them."""
+
+    def __init__(self, fixtures, folder, rng):
+        self._folder = folder
+        self._rng = rng
+        self._originals = originals(fixtures)
+        self._mutator = mutation.Mutator(rng, [path.read_bytes() for path in self._originals
+                                               if path.is_file() and path.stat().st_size > 0])
+        self.read = 0
+        self.edited = 0
+        self._source = folder / "source"
+        self._source.mkdir()
+
+    def run(self, count, make_frame):
+        """Reads `count` mutants, and edits some of them."""
+        self._write_fillings(make_frame)
+        with contextlib.ExitStack() as stack:
+            options = ("--cache-size", "4M", "--threads", "2")
+            # The first mount shows edits at once.
+            one = stack.enter_context(self._mount("one", "--ro", "--attr-timeout", "0", *options))
+            other = stack.enter_context(self._mount("other", "--ro", *options))
+            writable = stack.enter_context(self._mount("writable", *options))
+            mounts = (one, other, writable)
+            while self.read < count:
+                self._run_batch(min(BATCH, count - self.read), mounts)
+
+    def _mount(self, name, *options):
+        mountpoint = self._folder / name
+        mountpoint.mkdir()
+        return daemon.Mount(self._source, mountpoint, *options)
+
+    def _write_fillings(self, make_frame):
+        fillings = self._source / "fillings"
+        fillings.mkdir()
+        for number, letters in enumerate(FILLINGS):
+            plain = (letters * (FILLING_BYTES // len(letters) + 1))[:FILLING_BYTES]
+            for codec in FILLING_CODECS:
+                make_frame(plain, fillings / f"{codec}-{number}.b2frame", codec)
+
+    def _decode_filling(self, mount, number):
+        path = mount.path("fillings", f"{self._rng.choice(FILLING_CODECS)}-{number}")
+        fd = reads.open_uncached(path)
+        try:
+            data = os.pread(fd, 128 << 10, self._rng.randrange(FILLING_BYTES // 2))
+        finally:
+            os.close(fd)
+        if not set(data) <= set(FILLINGS[number]):
+            raise Wrong(f"{path} has bytes of another file")
+
+    def _run_batch(self, count, mounts):
+        batch = self._source / f"batch{self.read}"
+        batch.mkdir()
+        mutants = {}
+        for number in range(count):
+            original = self._rng.choice(self._originals)
+            name = f"m{self.read + number}{original.suffix}"
+            self._write_mutant(original, batch / name)
+            mutants[name] = original
+        for name, original in mutants.items():
+            try:
+                self._check(batch.name, name, original, mounts)
+            except (Wrong, OSError) as error:
+                raise Wrong(f"{batch / name}, a mutant of {original}: {error}") from error
+            self.read += 1
+        shutil.rmtree(batch)
+
+    def _write_mutant(self, original, target):
+        if original.is_file():
+            target.write_bytes(self._mutator.mutated(original.read_bytes()))
+            return
+        shutil.copytree(original, target)
+        files = sorted(path for path in target.rglob("*") if path.is_file())
+        changed = self._rng.choice(files)
+        changed.chmod(0o644)
+        changed.write_bytes(self._mutator.mutated(changed.read_bytes()))
+
+    def _check(self, batch, name, original, mounts):
+        shown = self._shown(mounts[0], batch, name)
+        for path in shown:
+            self._check_reads([mount.path(path) for mount in mounts[:2]], mounts, may_waver(original))
+        # A file under its full name is no frame, but an edit could make it one.
+        is_frame = len(shown) == 1 and shown[0].name != name
+        if is_frame and self._rng.randrange(EDITED_SHARE) == 0:
+            self._keep_copy(self._source / batch / name)
+            mutant_edits.Edit(self._rng, mounts[2].path(shown[0])).run(mounts[0].path(shown[0]))
+            self.edited += 1
+        for mount in mounts:
+            if mount.process.poll() is not None:
+                raise Wrong(f"the daemon has ended:\n{mount.messages()[-4000:]}")
+
+    def _keep_copy(self, mutant):
+        """Keeps the state before the edit, for whoever looks into a failure."""
+        copy = self._folder / "before-the-edit"
+        if copy.is_dir():
+            shutil.rmtree(copy)
+        else:
+            copy.unlink(missing_ok=True)
+        (shutil.copytree if mutant.is_dir() else shutil.copyfile)(mutant, copy)
+
+    def _shown(self, mount, batch, name):
+        """The files as which the mount shows the mutant: one, or the members of a container."""
+        stem = name.partition(".")[0]
+        with reads.limited(f"listing {batch}"):
+            found = [entry for entry in os.scandir(mount.path(batch)) if entry.name.partition(".")[0] == stem]
+            files = []
+            for entry in found:
+                if entry.is_dir():
+                    files += self._members(pathlib.Path(entry.path))
+                else:
+                    files.append(pathlib.Path(entry.path))
+        if not found:
+            raise Wrong("it is not listed")
+        return [path.relative_to(mount.mountpoint) for path in files]
+
+    @staticmethod
+    def _members(folder):
+        files = []
+        for place, _folders, names in os.walk(folder):
+            files += [pathlib.Path(place, name) for name in names]
+        return files[:20]
+
+    def _check_reads(self, paths, mounts, is_wavering):
+        seed = self._rng.getrandbits(32)
+
+        def choose(size):
+            return reads.chosen_parts(type(self._rng)(seed), size)
+
+        views = []
+        for number, path in enumerate(paths):
+            self._decode_filling(mounts[number], number)
+            views.append(reads.view(path, choose, whole_first=number == 1))
+        if not is_wavering:
+            for seen in views:
+                reads.check_parts_of_whole(seen)
+        reads.check_same(*views, is_wavering=is_wavering)
+        with reads.limited(f"attributes of {paths[0]}"):
+            for attribute in os.listxattr(paths[0]):
+                # The kernel passes on no value above 64 KiB.
+                reads.attempt(os.getxattr, paths[0], attribute, fair=reads.FAIR_ERRORS | {errno.E2BIG})
