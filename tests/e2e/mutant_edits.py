@@ -36,9 +36,11 @@ class Edit:
             raise Wrong(f"{wrong}\nafter: {', '.join(self._log)}") from None
 
     def _pieces(self, path):
-        """The content by pieces, with a Failure for each that cannot be read; None for a file that is
-        too large or cannot be opened.  A decoder that is asked for the begin of a block does not see
-        damage behind it, so that all blocks are read as a whole first."""
+        """The content by pieces, with a Failure for each that cannot be read; None for a file that
+        is too large or cannot be opened.
+
+        A decoder that is asked for the begin of a block does not see damage behind it.  Hence all
+        blocks are read as a whole first."""
         with reads.limited(f"reading {path}"):
             fd = reads.attempt(reads.open_uncached, path)
             if isinstance(fd, Failure):
@@ -53,8 +55,7 @@ class Edit:
                 os.close(fd)
 
     def _change(self, before):
-        """Makes some changes.  Returns for each byte of the content whether it is known, and the byte:
-        a bytearray and a mask."""
+        """Makes some changes.  Returns the content, and which of its bytes are known."""
         content = bytearray()
         known = bytearray()
         for piece in before:

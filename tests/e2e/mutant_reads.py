@@ -118,7 +118,8 @@ def show_range(offset, size):
 
 
 def check_parts_of_whole(seen):
-    """A part that was read is what the whole has there; the whole fails if and only if a part does."""
+    """A part that was read is what the whole has there.  The whole fails if and only if a part
+    does."""
     if seen.whole is None:
         return
     failed = any(isinstance(data, Failure) for data in seen.parts.values())
@@ -135,8 +136,8 @@ def check_parts_of_whole(seen):
 
 
 def check_same(one, other, is_wavering=False):
-    """Two mounts show the same.  Where the whole fails, a part may be read or not: a decoder that was
-    asked for the begin of a block does not see damage behind it."""
+    """Two mounts show the same.  Where the whole fails, a part may be read or not: a decoder that
+    was asked for the begin of a block does not see damage behind it."""
     if one.open != other.open or one.size != other.size:
         raise Wrong(f"one mount shows {one.size} bytes ({one.open}), the other {other.size} ({other.open})")
     is_sound = isinstance(one.whole, bytes) and isinstance(other.whole, bytes)

@@ -21,8 +21,8 @@ BATCH = 100
 SUFFIXES = (".b2frame", ".b2nd", ".b2z", ".b2e")
 EDITED_SHARE = 4  # one mutant of four is edited too
 
-# Two contents for the frames that are decoded between the reads.  Shuffled or not, they have no byte
-# in common.
+# Two contents for the frames that are decoded between the reads.  Shuffled or not, they have no
+# byte in common.
 FILLINGS = (bytes(range(1, 127)), bytes(range(128, 254)))
 FILLING_BYTES = 1 << 20
 FILLING_CODECS = ("lz4", "zstd", "blosclz", "zlib")

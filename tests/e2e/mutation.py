@@ -16,7 +16,7 @@ MAX_CHUNKS = 256
 
 
 def chunk_starts(content):
-    """Where the chunks of a frame begin, as far as one follows the other.  Loose chunks begin at 0."""
+    """Where the chunks of a frame begin, as far as one follows the other; 0 for loose chunks."""
     at = 0
     if content[2:9] == b"b2frame" and len(content) >= FRAME_HEADER_BYTES:
         (at,) = struct.unpack_from(">i", content, 11)

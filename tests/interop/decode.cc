@@ -4,6 +4,7 @@
 //
 // Prints a line for each frame, "NAME frame ok" or "NAME frame ERROR", and one for each of its
 // first chunks, "NAME NUMBER BYTES HASH" or "NAME NUMBER ERROR".  library_decode.c prints the same.
+// "NAME NUMBER undefined" is a chunk of which the library leaves bytes as they were in memory.
 #include <fcntl.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 
 #include <fmt/core.h>
 
+#include "codec/filter/filter_ids.h"
 #include "codec/frame/frame.h"
 #include "codec/frame/frame_reader.h"
 #include "fs/core/error_map.h"
@@ -36,11 +38,23 @@ std::uint64_t hash_of(std::span<const std::byte> bytes) {
   return hash;
 }
 
+// Whether bytedelta leaves a rest of a block behind its streams.
+bool is_undefined(const codec::ChunkHeader& header, std::uint32_t item_bytes) {
+  return std::ranges::any_of(header.filters, [&](const codec::FilterSlot& slot) {
+    const auto streams = slot.meta != 0 ? slot.meta : item_bytes;
+    const bool is_bytedelta =
+        slot.id == codec::filter_id::kBytedelta || slot.id == codec::filter_id::kBytedeltaBuggy;
+    return is_bytedelta && header.blocksize > 0 &&
+           (header.blocksize % streams != 0 || header.nbytes % header.blocksize % streams != 0);
+  });
+}
+
 std::string decoded(codec::FrameReader& reader, const codec::ByteSource& source,
-                    codec::ChunkIndex index) {
+                    codec::ChunkIndex index, std::uint32_t item_bytes) {
   const auto chunk = reader.open_chunk(index);
   if (!chunk) return fs::describe(chunk.error());
   if (chunk->nbytes() > kMaxChunkBytes) return "too large for the test";
+  if (is_undefined(chunk->header(), item_bytes)) return "undefined";
   const auto plain = test::decode_whole(source, *chunk);
   if (!plain) return fs::describe(plain.error());
   return fmt::format("{} {:016x}", plain->size(), hash_of(*plain));
@@ -58,7 +72,8 @@ void decode_frame(const std::filesystem::path& path) {
   codec::FrameReader reader(source, *frame, codec::Limits{});
   const auto count = std::min(frame->chunk_count(), kMaxChunks);
   for (codec::ChunkIndex index; index.value < count; ++index.value) {
-    std::cout << name << ' ' << index.value << ' ' << decoded(reader, source, index) << '\n';
+    std::cout << name << ' ' << index.value << ' '
+              << decoded(reader, source, index, frame->header().typesize) << '\n';
   }
 }
 
