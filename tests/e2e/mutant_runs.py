@@ -18,6 +18,8 @@ from mutant_reads import Wrong
 
 MAX_ORIGINAL_BYTES = 128 << 10
 BATCH = 100
+# The daemons are replaced in time, before daemon.Mount takes them for hung.
+MUTANTS_OF_A_MOUNT = 1000
 SUFFIXES = (".b2frame", ".b2nd", ".b2z", ".b2e")
 EDITED_SHARE = 4  # one mutant of four is edited too
 
@@ -47,6 +49,16 @@ def may_waver(path):
     return path.parent.name == "dict" or "dict" in path.name
 
 
+def remove_beside_a_daemon(folder):
+    """Removes a folder from which a daemon removes files, too: old chunks of sparse frames."""
+
+    def fail_unless_gone(_function, _path, error):
+        if not isinstance(error[1], FileNotFoundError):
+            raise error[1]
+
+    shutil.rmtree(folder, onerror=fail_unless_gone)
+
+
 class MutantRun:
     """Mutants of the fixtures in a folder of their own, and the mounts that show them."""
 
@@ -64,19 +76,23 @@ class MutantRun:
     def run(self, count, make_frame):
         """Reads `count` mutants, and edits some of them."""
         self._write_fillings(make_frame)
+        while self.read < count:
+            self._run_mounts(min(count, self.read + MUTANTS_OF_A_MOUNT))
+
+    def _run_mounts(self, end):
+        """Reads mutants until `end` have been read."""
         with contextlib.ExitStack() as stack:
             options = ("--cache-size", "4M", "--threads", "2")
             # The first mount shows edits at once.
             one = stack.enter_context(self._mount("one", "--ro", "--attr-timeout", "0", *options))
             other = stack.enter_context(self._mount("other", "--ro", *options))
             writable = stack.enter_context(self._mount("writable", *options))
-            mounts = (one, other, writable)
-            while self.read < count:
-                self._run_batch(min(BATCH, count - self.read), mounts)
+            while self.read < end:
+                self._run_batch(min(BATCH, end - self.read), (one, other, writable))
 
     def _mount(self, name, *options):
         mountpoint = self._folder / name
-        mountpoint.mkdir()
+        mountpoint.mkdir(exist_ok=True)
         return daemon.Mount(self._source, mountpoint, *options)
 
     def _write_fillings(self, make_frame):
@@ -112,7 +128,7 @@ class MutantRun:
             except (Wrong, OSError) as error:
                 raise Wrong(f"{batch / name}, a mutant of {original}: {error}") from error
             self.read += 1
-        shutil.rmtree(batch)
+        remove_beside_a_daemon(batch)
 
     def _write_mutant(self, original, target):
         if original.is_file():
