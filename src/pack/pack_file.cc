@@ -20,9 +20,8 @@
 #include "src/cli/stream_sink.h"
 #include "src/pack/carried_attributes.h"
 #include "src/pack/compare_sink.h"
-#include "src/pack/npy_input.h"
-#include "src/pack/pack_array.h"
 #include "src/pack/pack_input.h"
+#include "src/pack/pack_npy.h"
 #include "src/pack/replacement_file.h"
 #include "src/pack/unpacker.h"
 
@@ -181,8 +180,8 @@ Result<Packed> pack_any(PackInput& input, const std::filesystem::path& from, cod
                         const PackOptions& options, fs::WorkerPool& pool) {
   const auto name = from.filename().string();
   if (input.file() && from.extension() == ".npy") {
-    const auto header = read_npy_header(input.fd(), *input.size());
-    if (header) return pack_array(input.fd(), *header, sink, name, options, pool);
+    FRAMEFS_TRY(const auto packed, pack_npy(input.fd(), sink, name, options, pool));
+    if (packed) return *packed;
   }
   return pack_into(input, sink, name, options, pool);
 }

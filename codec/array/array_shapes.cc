@@ -1,9 +1,9 @@
-#include "src/pack/array_shapes.h"
+#include "codec/array/array_shapes.h"
 
 #include <algorithm>
 #include <limits>
 
-namespace framefs {
+namespace framefs::codec {
 namespace {
 
 using Dims = std::vector<std::uint64_t>;
@@ -59,4 +59,4 @@ ArrayShapes choose_array_shapes(std::span<const std::uint64_t> shape, std::uint3
   return shapes;
 }
 
-}  // namespace framefs
+}  // namespace framefs::codec

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-namespace framefs {
+namespace framefs::codec {
 
 // The shapes of an array's chunks and of their blocks, in items.
 struct ArrayShapes {
@@ -18,4 +18,4 @@ struct ArrayShapes {
 ArrayShapes choose_array_shapes(std::span<const std::uint64_t> shape, std::uint32_t typesize,
                                 std::uint64_t chunk_bytes, std::uint64_t block_bytes);
 
-}  // namespace framefs
+}  // namespace framefs::codec

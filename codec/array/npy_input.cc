@@ -1,10 +1,9 @@
-#include "src/pack/npy_input.h"
-
-#include <fcntl.h>
+#include "codec/array/npy_input.h"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -14,10 +13,8 @@
 #include "codec/core/checked.h"
 #include "codec/core/limits.h"
 
-namespace framefs {
+namespace framefs::codec {
 namespace {
-
-using codec::PythonLiteral;
 
 constexpr std::size_t kVersionAt = 6;
 constexpr std::size_t kLengthAt = 8;
@@ -29,9 +26,9 @@ struct HeaderText {
   std::uint64_t data_at = 0;
 };
 
-std::optional<HeaderText> read_text(int fd) {
+std::optional<HeaderText> read_text(const ByteSource& file) {
   std::array<std::byte, 12> head{};
-  if (!fs::read_fully(fd, 0, head)) return std::nullopt;
+  if (!file.read_at(0, head)) return std::nullopt;
   const auto is_same = [](char c, std::byte b) { return static_cast<std::byte>(c) == b; };
   if (!std::ranges::equal(kMagic, std::span(head).first(kMagic.size()), is_same)) {
     return std::nullopt;
@@ -39,12 +36,11 @@ std::optional<HeaderText> read_text(int fd) {
   const auto version = std::to_integer<unsigned>(head[kVersionAt]);
   if (version < 1 || version > 3) return std::nullopt;
   const std::size_t text_at = version == 1 ? 10 : 12;
-  const std::uint64_t length = version == 1
-                                   ? codec::load_le<std::uint16_t>(head.data() + kLengthAt)
-                                   : codec::load_le<std::uint32_t>(head.data() + kLengthAt);
+  const std::uint64_t length = version == 1 ? load_le<std::uint16_t>(head.data() + kLengthAt)
+                                            : load_le<std::uint32_t>(head.data() + kLengthAt);
   if (length > PythonLiteral::kMaxTextBytes) return std::nullopt;
   std::vector<std::byte> bytes(length);
-  if (!fs::read_fully(fd, text_at, bytes)) return std::nullopt;
+  if (!file.read_at(text_at, bytes)) return std::nullopt;
   HeaderText header{.text = {}, .data_at = text_at + length};
   for (const auto byte : bytes) header.text += static_cast<char>(byte);
   return header;
@@ -71,22 +67,22 @@ std::optional<std::vector<std::uint64_t>> shape_of(const PythonLiteral::Value& v
     if (!item.is(PythonLiteral::Kind::number) || item.number() == 0) return std::nullopt;
     shape.push_back(item.number());
   }
-  if (shape.empty() || shape.size() > codec::kMaxDims) return std::nullopt;
+  if (shape.empty() || shape.size() > kMaxDims) return std::nullopt;
   return shape;
 }
 
 std::optional<std::uint64_t> bytes_of(const NpyHeader& header) {
   auto sum = std::optional<std::uint64_t>(header.typesize);
   for (const auto extent : header.shape) {
-    if (sum) sum = codec::checked_mul(*sum, extent);
+    if (sum) sum = checked_mul(*sum, extent);
   }
   return sum;
 }
 
 }  // namespace
 
-std::optional<NpyHeader> read_npy_header(int fd, std::uint64_t size) {
-  const auto text = read_text(fd);
+std::optional<NpyHeader> read_npy_header(const ByteSource& file) {
+  const auto text = read_text(file);
   if (!text) return std::nullopt;
   const auto literal = PythonLiteral::parse(text->text);
   if (!literal || !literal->root().is(PythonLiteral::Kind::dict)) return std::nullopt;
@@ -106,20 +102,14 @@ std::optional<NpyHeader> read_npy_header(int fd, std::uint64_t size) {
   header.typesize = *item;
   header.shape = std::move(*dims);
   // A mount shows the type name in the form that NumPy writes.
-  const auto shown = codec::npy_dtype(header.dtype, header.typesize);
+  const auto shown = npy_dtype(header.dtype, header.typesize);
   if (shown.descr != "'" + header.dtype + "'" || !shown.shape.empty()) return std::nullopt;
   const auto bytes = bytes_of(header);
-  if (!bytes || size < header.data_at || size - header.data_at != *bytes) return std::nullopt;
+  const auto size = file.size();
+  if (!bytes || !size || *size < header.data_at || *size - header.data_at != *bytes) {
+    return std::nullopt;
+  }
   return header;
 }
 
-std::optional<NpyHeader> find_npy_header(const std::filesystem::path& path) {
-  if (path.extension() != ".npy") return std::nullopt;
-  const fs::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd) return std::nullopt;
-  const auto st = fs::stat_of(fd.get());
-  if (!st || !S_ISREG(st->st_mode)) return std::nullopt;
-  return read_npy_header(fd.get(), static_cast<std::uint64_t>(st->st_size));
-}
-
-}  // namespace framefs
+}  // namespace framefs::codec
