@@ -28,6 +28,7 @@ struct NewFrameOptions {
   std::optional<std::uint32_t> typesize;
   std::optional<codec::FilterChoice> filter;
   bool checksums = false;  // the frame has checksums
+  bool arrays = false;     // a .npy file becomes an array; only if arrays are shown as .npy files
 };
 
 // The level at which a mount encodes, while a program waits for its writes. With zstd, level 2

@@ -105,10 +105,19 @@ Result<UniqueFd> Attributes::open_attributes(const Node& node) const {
 }
 
 Result<struct stat> Attributes::set(NodeId id, const AttributeChange& change, OpenFile* file) {
-  FRAMEFS_TRY(const auto node, parts_.tree.find(id));
+  return parts_.tree.with_node(
+      id, [&](const std::shared_ptr<Node>& node) { return set(node, change, file); });
+}
+
+Result<struct stat> Attributes::set(const std::shared_ptr<Node>& node,
+                                    const AttributeChange& change, OpenFile* file) {
   FRAMEFS_CHECK(parts_.tree.check_writable(*node));
   // The directory around a single entry does not exist in SOURCE.
   if (node->key.shown_as == ShownAs::single_entry) return system_error_of(EPERM, "setattr");
+  // Without a handle, this is truncate(2) or O_TRUNC: the kernel can look the name up again.
+  if (change.size == 0 && file == nullptr) {
+    FRAMEFS_CHECK(parts_.names.replace_truncated_array(*node));
+  }
   FRAMEFS_TRY(const auto fd, open_attributes(*node));
   // The order matters: a new owner clears bits of the mode, and a new size changes the times.
   if (change.user || change.group) FRAMEFS_CHECK(set_owner(*node, fd.get(), change));

@@ -16,6 +16,7 @@
 #include "fs/tree/file_contents.h"
 #include "fs/tree/frame_attributes.h"
 #include "fs/tree/frame_writers.h"
+#include "fs/tree/namespace.h"
 #include "fs/tree/open_containers.h"
 #include "fs/tree/source_tree.h"
 
@@ -49,6 +50,7 @@ class Attributes {
     const LockFiles& lock_files;
     const FrameWriters& writers;
     FileContents& contents;
+    Namespace& names;
   };
   Attributes(const MountOptions& options, const Parts& parts)
       : limits_(options.limits), lists_info_(options.list_info), parts_(parts) {}
@@ -71,6 +73,8 @@ class Attributes {
 
  private:
   // attributes.cc
+  Result<struct stat> set(const std::shared_ptr<Node>& node, const AttributeChange& change,
+                          OpenFile* file);
   [[nodiscard]] Result<UniqueFd> open_sparse(const Node& node) const;
   Status set_owner(const Node& node, int fd, const AttributeChange& change) const;
   Status set_mode(const Node& node, int fd, mode_t mode) const;

@@ -10,6 +10,7 @@
 
 #include "fs/core/file_sink.h"
 #include "fs/source/sparse_frame.h"
+#include "fs/tree/array_converter.h"
 #include "fs/view/array_view.h"
 
 namespace framefs::fs {
@@ -34,12 +35,13 @@ Status resize_file(int fd, std::uint64_t size) {
 }  // namespace
 
 Result<OpenedFile> FileContents::open(NodeId id, int flags) {
-  FRAMEFS_TRY(auto node, parts_.tree.find(id));
   const bool writes = (flags & O_ACCMODE) != O_RDONLY;
-  if (writes) FRAMEFS_CHECK(parts_.tree.check_writable(*node));
-  FRAMEFS_TRY(auto source,
-              writes ? parts_.writers.open(*node, flags) : parts_.locator.open_file(*node));
-  return open_as(std::move(node), std::move(source), flags, nullptr);
+  return parts_.tree.with_node(id, [&](std::shared_ptr<Node> node) -> Result<OpenedFile> {
+    if (writes) FRAMEFS_CHECK(parts_.tree.check_writable(*node));
+    FRAMEFS_TRY(auto source,
+                writes ? parts_.writers.open(*node, flags) : parts_.locator.open_file(*node));
+    return open_as(std::move(node), std::move(source), flags, nullptr);
+  });
 }
 
 Result<FileContents::ContentNow> FileContents::content_now(const OpenFile& file) const {
@@ -53,10 +55,27 @@ Result<FileContents::ContentNow> FileContents::content_now(const OpenFile& file)
   return parts_.writers.sessions().observe(file_key(node), look);
 }
 
-// Counts a new handle and records the state in which it found the file.
+// Counts a new handle.  Errors: ESTALE if another file has taken the place of this one since the
+// handle was made.
+Status FileContents::count_handle(Node& node) const {
+  const auto count = [&] {
+    return node.state.with([](Node::State& state) {
+      if (!state.is_replaced) ++state.open_handles;
+      return !state.is_replaced;
+    });
+  };
+  if (!count()) {
+    parts_.locator.wait_for_renames();  // it may fail
+    if (!count()) return system_error_of(ESTALE, "open");
+  }
+  if (!parts_.locator.nodes().is_retired(node)) return {};
+  node.state.with([](Node::State& state) { --state.open_handles; });
+  return system_error_of(ESTALE, "open");
+}
+
+// Records the state in which a new handle found the file.
 bool FileContents::keeps_pages(Node& node, const ContentNow& now) {
   return node.state.with([&](Node::State& state) {
-    ++state.open_handles;
     const bool is_known = std::exchange(state.kernel_pages, now.identity) == now.identity;
     // While a session writes the file, all its changes come from the kernel itself.
     const bool is_same_session =
@@ -100,6 +119,10 @@ Result<OpenedFile> FileContents::open_as(std::shared_ptr<Node> node, BackingFile
     leave(file);
     return std::unexpected(now.error());
   }
+  if (const auto counted = count_handle(*file.node); !counted) {
+    leave(file);
+    return std::unexpected(counted.error());
+  }
   opened.keep_pages = keeps_pages(*file.node, *now);
   // The kernel drops its pages with the reply; no page of an earlier state may follow.
   if (!opened.keep_pages) parts_.pages.drain(file_key(*file.node));
@@ -115,10 +138,15 @@ Result<OpenedFile> FileContents::open_as(std::shared_ptr<Node> node, BackingFile
 void FileContents::close(const OpenFile& file) {
   // The last handle releases the view and its descriptor; the cached blocks stay valid.
   std::shared_ptr<const View> dropped;
-  file.node->state.with([&](Node::State& state) {
-    if (--state.open_handles == 0) dropped = std::move(state.view);
+  const bool writes = file.session.get() != nullptr;
+  const bool is_end_of_writing = file.node->state.with([&](Node::State& state) {
+    state.was_written = state.was_written || writes;
+    if (--state.open_handles > 0) return false;
+    dropped = std::move(state.view);
+    return std::exchange(state.was_written, false);
   });
   leave(file);
+  if (is_end_of_writing) parts_.arrays.note(file_key(*file.node));
 }
 
 void FileContents::leave(const OpenFile& file) const {

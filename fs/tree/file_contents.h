@@ -14,6 +14,8 @@
 
 namespace framefs::fs {
 
+class ArrayConverter;
+
 // The result of opening a file.
 struct OpenedFile {
   std::unique_ptr<OpenFile> file;
@@ -35,6 +37,7 @@ class FileContents {
     const FrameWriters& writers;
     DecodeAhead& ahead;
     PagePusher& pages;
+    ArrayConverter& arrays;
   };
   FileContents(const MountOptions& options, const Parts& parts)
       : arrays_(options.arrays), parts_(parts) {}
@@ -80,6 +83,7 @@ class FileContents {
   };
   [[nodiscard]] Result<ContentNow> content_now(const OpenFile& file) const;
   void leave(const OpenFile& file) const;
+  [[nodiscard]] Status count_handle(Node& node) const;
   static bool keeps_pages(Node& node, const ContentNow& now);
   // Runs body(view, session) for the current content of an open file; `session` is the session that
   // writes it, or null.  Errors: those of LockFiles::share(), NodeViews::current() and the body.

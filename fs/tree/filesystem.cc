@@ -24,6 +24,12 @@ bool allows_no_changes(const MountOptions& options, const MountRoot& found) {
   return fd && ::fstatvfs(fd->get(), &st) == 0 && (st.f_flag & ST_RDONLY) != 0;
 }
 
+// An array that is not shown as a .npy file, or not under that name, is no place for one.
+bool makes_arrays(const MountOptions& options, const NewFramePolicy& new_frames) {
+  return new_frames.makes_arrays() && !options.read_only && !options.keep_suffix &&
+         options.arrays == ArrayViews::npy;
+}
+
 NodeKey root_key(const MountRoot& found) {
   return {found.entry.stat.st_dev, found.entry.stat.st_ino, found.shown_as, {}};
 }
@@ -77,7 +83,8 @@ Filesystem::Filesystem(const MountOptions& options, Log& log, MountRoot found,
                           .views = views_,
                           .writers = writers_,
                           .ahead = ahead_,
-                          .pages = pages_}),
+                          .pages = pages_,
+                          .arrays = arrays_}),
       namespace_(options, {.tree = tree_,
                            .locator = locator_,
                            .probe = probe_,
@@ -87,27 +94,41 @@ Filesystem::Filesystem(const MountOptions& options, Log& log, MountRoot found,
                            .new_frames = new_frames_,
                            .lock_files = lock_files_,
                            .writers = writers_,
-                           .contents = contents_}),
+                           .contents = contents_,
+                           .arrays = arrays_}),
       attributes_(options, {.tree = tree_,
                             .locator = locator_,
                             .containers = containers_,
                             .lock_files = lock_files_,
                             .writers = writers_,
-                            .contents = contents_}),
+                            .contents = contents_,
+                            .names = namespace_}),
       sessions_(
           log_, std::chrono::milliseconds(options.write.commit_interval_ms),
           [this](const FileKey& file, const FileIdentity& identity) {
             views_.end_session(file, identity);
+            arrays_.note_end(file);
           },
           [this](const FileKey& file, const FileIdentity& identity, const timespec& ctime) {
             views_.keep_ctime(file, identity, ctime);
           }),
+      arrays_(makes_arrays(options, new_frames_), {.locator = locator_,
+                                                   .containers = containers_,
+                                                   .new_frames = new_frames_,
+                                                   .sessions = sessions_,
+                                                   .names = namespace_,
+                                                   .storing_workers = storing_workers_,
+                                                   .content_ids = content_ids_,
+                                                   .log = log_,
+                                                   .reads = reads(true)}),
       pages_(
           [this](const OpenFile& file, ContentId content) {
             return !sessions_.find(file_key(*file.node)) && views_.is_settled(file, content);
           },
           static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))),
       ahead_(options.threads, options.cache_bytes) {}
+
+Filesystem::~Filesystem() { arrays_.finish(sessions_.finish()); }
 
 bool Filesystem::is_being_written(NodeId id) const {
   const auto node = tree_.find(id);

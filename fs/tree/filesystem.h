@@ -8,6 +8,7 @@
 #include "fs/read/block_fetcher.h"
 #include "fs/read/buffer_pool.h"
 #include "fs/read/decode_cache.h"
+#include "fs/tree/array_converter.h"
 #include "fs/tree/attributes.h"
 #include "fs/tree/file_contents.h"
 #include "fs/tree/frame_writers.h"
@@ -36,6 +37,11 @@ class Filesystem {
   static Result<std::unique_ptr<Filesystem>> open(const MountOptions& options, Log& log,
                                                   SourceProbe::Watcher watcher = nullptr);
 
+  // Commits all written frames, and makes arrays of those that become arrays.
+  ~Filesystem();
+  Filesystem(const Filesystem&) = delete;
+  Filesystem& operator=(const Filesystem&) = delete;
+
   [[nodiscard]] bool is_read_only() const noexcept { return tree_.is_read_only(); }
 
   SourceTree& tree() noexcept { return tree_; }              // names, attributes, directories
@@ -59,9 +65,10 @@ class Filesystem {
 
  private:
   Filesystem(const MountOptions& options, Log& log, MountRoot found, SourceProbe::Watcher watcher);
-  [[nodiscard]] ReadServices reads() {
-    return {options_.limits, buffers_, cache_, blocks_, log_, options_.verify_checksums};
+  [[nodiscard]] ReadServices reads(bool verify_checksums) {
+    return {options_.limits, buffers_, cache_, blocks_, log_, verify_checksums};
   }
+  [[nodiscard]] ReadServices reads() { return reads(options_.verify_checksums); }
 
   // Constant after construction.
   const MountOptions options_;
@@ -92,6 +99,7 @@ class Filesystem {
   Attributes attributes_;
   // The last members: their threads use all the others.
   WriteSessionTable sessions_;
+  ArrayConverter arrays_;
   PagePusher pages_;
   DecodeAhead ahead_;
 };

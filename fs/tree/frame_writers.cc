@@ -94,6 +94,14 @@ Result<std::shared_ptr<FrameWriteSession>> FrameWriters::make_successor(
 Result<std::shared_ptr<FrameWriteSession>> FrameWriters::make(
     Node& node, const BackingFile& source, const NewFile* new_file,
     std::unique_ptr<FrameOwnership> ownership) const {
+  if (new_file == nullptr) {
+    FRAMEFS_TRY(const auto st, source.content_stat());
+    // Another file has taken the place of this one since the caller opened it.
+    const auto& nodes = parts_.locator.nodes();
+    if (st.st_nlink == 0 && (!nodes.held(node) || nodes.is_retired(node))) {
+      return system_error_of(ESTALE, "open");
+    }
+  }
   auto name = parts_.locator.name_for_log(node);
   WriteTarget target{.file = source.file(),
                      .directory = {},

@@ -24,6 +24,7 @@ struct NewFile {
   std::string source_name;
   std::optional<NewFrame> frame;   // unset: a plain file
   std::vector<std::byte> bytes{};  // its initial content
+  UniqueFd original{};             // set if it gets the attributes of this file
   // Its attributes when it got its name.  Unset if it had the name before it had its content.
   std::optional<struct stat> stat_at_link{};
   struct stat stat{};  // its attributes since

@@ -77,19 +77,24 @@ std::vector<ShownName> NameMap::wanted(std::string_view name, const FrameSummary
   return wanted_names(name, file, arrays_);
 }
 
-// `is_taken`: whether another entry has the name or wants it.
+// `is_taken`: whether another entry has the name or wants it, with a preference.
 template <class Taken>
 std::vector<ShownName> NameMap::names_of(const std::string& source, const FrameSummary& file,
                                          std::vector<ShownName> wanted_names,
                                          const Taken& is_taken) const {
-  const auto is_free = [&](const ShownName& shown) {
+  const auto is_free = [&](const ShownName& shown, Prefers prefers) {
     // A second name can be longer than the name in SOURCE, and longer than NAME_MAX.
-    return shown.name.size() <= NAME_MAX && !is_taken(shown.name);
+    return shown.name.size() <= NAME_MAX && !is_taken(shown.name, prefers);
   };
-  if (!wanted_names.empty() && std::ranges::all_of(wanted_names, is_free)) return wanted_names;
+  const auto is_won = [&](const ShownName& shown) {
+    return is_free(shown, shown.shown_as == ShownAs::npy ? Prefers::array : Prefers::nothing);
+  };
+  if (!wanted_names.empty() && std::ranges::all_of(wanted_names, is_won)) return wanted_names;
   auto names = full_names(source, file, arrays_);
   // An entry always keeps its own name; a second name yields to other entries.
-  std::erase_if(names, [&](const auto& shown) { return shown.name != source && !is_free(shown); });
+  std::erase_if(names, [&](const auto& shown) {
+    return shown.name != source && !is_free(shown, Prefers::nothing);
+  });
   return names;
 }
 
@@ -126,12 +131,20 @@ Result<NameMap::Classified> NameMap::classify_all(const Folder& folder) const {
 
 Result<std::vector<DirectoryEntry>> NameMap::list(const Folder& folder) const {
   FRAMEFS_TRY(auto all, classify_all(folder));
-  // The number of entries that have or want each name.
-  std::unordered_map<std::string_view, std::size_t> claims;
+  // The number of entries that have or want each name, and of the frames of bytes among them.
+  struct Claims {
+    std::size_t all = 0;
+    std::size_t frames = 0;
+  };
+  std::unordered_map<std::string_view, Claims> claims;
   claims.reserve(2 * all.items.size());
-  for (const auto& item : all.items) ++claims[item.name];
+  for (const auto& item : all.items) ++claims[item.name].all;
   for (const auto& names : all.wanted) {
-    for (const auto& shown : names) ++claims[shown.name];
+    for (const auto& shown : names) {
+      auto& claim = claims[shown.name];
+      ++claim.all;
+      if (shown.shown_as == ShownAs::frame) ++claim.frames;
+    }
   }
   std::vector<DirectoryEntry> listing;
   listing.reserve(all.items.size());
@@ -140,10 +153,12 @@ Result<std::vector<DirectoryEntry>> NameMap::list(const Folder& folder) const {
     if (is_hidden(item.name)) continue;
     const auto& entry = all.entries[i];
     const auto& own = all.wanted[i];
-    const auto is_taken = [&](const std::string& name) {
+    const auto is_taken = [&](const std::string& name, Prefers prefers) {
       const auto claim = claims.find(name);
+      if (claim == claims.end()) return false;
       const bool is_own = std::ranges::find(own, name, &ShownName::name) != own.end();
-      return claim != claims.end() && claim->second > (is_own ? 1U : 0U);
+      const auto yielding = prefers == Prefers::array ? claim->second.frames : 0;
+      return claim->second.all - yielding > (is_own ? 1U : 0U);
     };
     for (auto& shown :
          names_of(item.name, entry ? entry->summary : FrameSummary{}, own, is_taken)) {
@@ -157,7 +172,7 @@ Result<std::vector<DirectoryEntry>> NameMap::list(const Folder& folder) const {
 // The same for one entry: probes only the entries that could conflict with it.
 std::vector<ShownName> NameMap::names_in(const Folder& folder, const std::string& source,
                                          const FrameSummary& file) const {
-  return names_of(source, file, wanted(source, file), [&](const std::string& name) {
+  const auto is_taken = [&](const std::string& name, Prefers prefers) {
     auto others = possible_sources(name);
     std::erase(others, source);
     others.insert(others.begin(), name);
@@ -166,9 +181,12 @@ std::vector<ShownName> NameMap::names_in(const Folder& folder, const std::string
       const auto entry = folder.probe(other);
       if (!entry || other == name) return entry.has_value();
       const auto names = wanted(other, entry->summary);
-      return std::ranges::find(names, name, &ShownName::name) != names.end();
+      const auto shown = std::ranges::find(names, name, &ShownName::name);
+      if (shown == names.end()) return false;
+      return prefers != Prefers::array || shown->shown_as != ShownAs::frame;
     });
-  });
+  };
+  return names_of(source, file, wanted(source, file), is_taken);
 }
 
 Result<NameMap::Found> NameMap::find(const Folder& folder, const std::string& shown_name) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -20,7 +21,9 @@ struct DirectoryEntry {
 
 // Maps names in SOURCE to names in the mount, and back.  Both directions depend only on the
 // folder's contents.  A frame gets a name that it wants unless another entry has that name or wants
-// it too; otherwise the frame keeps its own name.
+// it too; otherwise the frame keeps its own name.  If an array and frames of bytes want the name of
+// a NumPy file, the array gets it: one can take the place of the other without a moment in which
+// the name leads to nothing.
 // Threads: any number.
 class NameMap {
  public:
@@ -55,6 +58,8 @@ class NameMap {
   Result<std::string> place(const Folder& folder, const Newcomer& newcomer) const;
 
  private:
+  // Which of the entries that want a name gets it.
+  enum class Prefers : std::uint8_t { nothing, array };
   [[nodiscard]] std::vector<ShownName> wanted(std::string_view name,
                                               const FrameSummary& file) const;
   template <class Taken>

@@ -3,10 +3,13 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "fs/core/guarded.h"
 #include "fs/core/log.h"
 #include "fs/core/mount_options.h"
 #include "fs/source/folder.h"
@@ -15,9 +18,12 @@
 #include "fs/tree/name_map.h"
 #include "fs/tree/node_locator.h"
 #include "fs/tree/source_tree.h"
+#include "fs/write/frame_ownership.h"
 #include "fs/write/new_frame_policy.h"
 
 namespace framefs::fs {
+
+class ArrayConverter;
 
 // The requesting process.  It owns a new entry if the daemon may change the entry's owner.
 struct Caller {
@@ -44,6 +50,7 @@ class Namespace {
     const LockFiles& lock_files;
     const FrameWriters& writers;
     FileContents& contents;
+    ArrayConverter& arrays;
   };
   Namespace(const MountOptions& options, const Parts& parts)
       : keep_suffix_(options.keep_suffix), parts_(parts) {}
@@ -72,6 +79,19 @@ class Namespace {
   Status rename(NodeId parent, const std::string& name, NodeId new_parent,
                 const std::string& new_name, unsigned flags);
 
+  // Puts an array in the place of the frame that `node` shows as `name`.  `array` is a file without
+  // a name, which has the bytes and the attributes that the frame had in the state `from`.
+  // `has_ended`: no requests are served any more, and handles of the file do not matter.
+  // Errors: EBUSY if the frame is in use; ESTALE if it has changed, or is no longer there; EEXIST
+  //   if the array's name is taken.
+  Status put_array(const Node& node, const std::string& name, int array, const FileIdentity& from,
+                   bool has_ended);
+  // To be called before a file is truncated to no bytes by its name.  If the file is an array, and
+  // a rule makes arrays of files with its name, puts an empty frame in its place.  The kernel then
+  // looks the name up again, and truncates that frame.
+  // Errors: ESTALE after this has succeeded; EPERM if the array has other names.
+  Status replace_truncated_array(const Node& node);
+
  private:
   // A directory in which names change.
   struct Parent {
@@ -87,7 +107,14 @@ class Namespace {
     NameMap::Found found;
   };
 
+  // Runs body(), which changes names.  No array takes the place of a frame meanwhile.
+  template <class Body>
+  auto changing(const Body& body) const {
+    return changes_.read([&](const Changes&) { return body(); });
+  }
+
   Result<Parent> open_parent(NodeId id);
+  Result<Parent> open_parent(std::shared_ptr<Node> node);
   Result<Parent> open_parent_for(NodeId id, const std::string& new_name);
   [[nodiscard]] Result<std::optional<NameMap::Found>> find_in(const Folder& folder,
                                                               const std::string& name) const;
@@ -95,17 +122,22 @@ class Namespace {
   [[nodiscard]] Status check_listed(const std::string& name, const NameMap::Found& found) const;
 
   // namespace_create.cc
+  Result<Created> create_new(NodeId parent, const std::string& name, mode_t mode, int flags,
+                             const Caller& caller, std::optional<NodeId>& existing);
   Result<NodeEntry> enter_new(const Parent& parent, const std::string& source_name,
                               const Caller& caller, mode_t mode);
-  // `folder` is the folder of `parent`.
+  // `folder` is the folder of `parent`.  `leaving` are entries of it that will be removed.
   [[nodiscard]] Result<NewFile> plan_file(const Parent& parent, const Folder& folder,
-                                          const std::string& name) const;
+                                          const std::string& name,
+                                          std::vector<std::string> leaving = {}) const;
   Result<BackingFile> make_file(const Parent& parent, NewFile& plan, mode_t mode,
                                 const Caller& caller);
   Result<OpenedFile> open_existing(NodeId id, int flags);
   Result<Created> opened_existing(NodeId id, Result<OpenedFile> opened);
 
   // namespace_rename.cc
+  Status rename(const Member& moved, const std::string& name, const Parent& to,
+                const std::string& new_name, unsigned flags);
   [[nodiscard]] Result<std::string> place_of(const Member& moved, const Parent& to,
                                              const std::string& new_name,
                                              const NameMap::Found* replaced) const;
@@ -116,8 +148,14 @@ class Namespace {
   Status rename_source(const Member& moved, const Parent& to, const std::string& source_name,
                        unsigned flags);
   Status make_durable(const Member& moved);
-  struct Owned;
-  Result<Owned> own_replaced(const Member& target) const;
+  // The ownership of a frame, by the session that writes it or without one.
+  struct Owned {
+    WriteSessionTable::Session session;
+    std::optional<FrameWriteSession::Change> change;
+    std::unique_ptr<FrameOwnership> ownership;
+  };
+  Result<Owned> own_replaced(const Member& target, std::chrono::milliseconds patience =
+                                                       FrameWriteSession::kPatience) const;
   Status replace(const Member& moved, const Member& target, const std::string& new_name);
   Status replace_elsewhere(const Member& moved, const Member& target,
                            const std::string& source_name);
@@ -126,8 +164,23 @@ class Namespace {
                   const std::string& other_name);
   Status exchange_in_one_step(const Member& one, const Member& other);
 
+  // namespace_arrays.cc
+  struct NewArray {
+    int fd = -1;  // of a file without a name
+    std::string name;
+  };
+  Status exchange_for_array(const Node& node, const Member& member, const NewArray& array,
+                            const FileIdentity& from);
+  [[nodiscard]] Result<Owned> own_now(const Member& member) const;
+  Result<Member> member_of(const Parent& parent, const Node& node, const std::string& name) const;
+  Status unlink_retired(const Member& member);
+
   const bool keep_suffix_;
   const Parts parts_;
+  // Read by all that change names; written by those that put one file in the place of another
+  // without a request for it.
+  struct Changes {};
+  Shared<Changes> changes_{std::in_place};
 };
 
 }  // namespace framefs::fs

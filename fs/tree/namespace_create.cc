@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "codec/frame/frame_writer.h"
+#include "fs/core/file_attributes.h"
 #include "fs/core/file_sink.h"
 #include "fs/source/directory_changes.h"
 #include "fs/source/suffixes.h"
@@ -60,8 +61,13 @@ Status Namespace::check_listed(const std::string& name, const NameMap::Found& fo
 }
 
 Result<Namespace::Parent> Namespace::open_parent(NodeId id) {
+  FRAMEFS_TRY(auto node, parts_.tree.find(id));
+  return open_parent(std::move(node));
+}
+
+Result<Namespace::Parent> Namespace::open_parent(std::shared_ptr<Node> node) {
   Parent parent;
-  FRAMEFS_TRY(parent.node, parts_.tree.find(id));
+  parent.node = std::move(node);
   FRAMEFS_CHECK(parts_.tree.check_writable(*parent.node));
   const auto shown_as = parent.node->key.shown_as;
   if (shown_as == ShownAs::single_entry) return system_error_of(EPERM, "directory");
@@ -113,65 +119,74 @@ Result<NodeEntry> Namespace::enter_new(const Parent& parent, const std::string& 
 
 Result<NodeEntry> Namespace::make_directory(NodeId parent, const std::string& name, mode_t mode,
                                             const Caller& caller) {
-  FRAMEFS_TRY(const auto in, open_parent_for(parent, name));
-  if (::mkdirat(in.fd(), name.c_str(), mode & kModeBits) != 0) return system_error("mkdir");
-  return enter_new(in, name, caller, S_IFDIR | (mode & kModeBits));
+  return changing([&]() -> Result<NodeEntry> {
+    FRAMEFS_TRY(const auto in, open_parent_for(parent, name));
+    if (::mkdirat(in.fd(), name.c_str(), mode & kModeBits) != 0) return system_error("mkdir");
+    return enter_new(in, name, caller, S_IFDIR | (mode & kModeBits));
+  });
 }
 
 Result<NodeEntry> Namespace::make_node(NodeId parent, const std::string& name, mode_t mode,
                                        dev_t device, const Caller& caller) {
-  FRAMEFS_TRY(const auto in, open_parent_for(parent, name));
-  if (S_ISREG(mode)) {
-    FRAMEFS_TRY(auto plan, plan_file(in, *in.folder, name));
-    FRAMEFS_CHECK(make_file(in, plan, mode, caller));
-    return enter_new(in, plan.source_name, caller, mode);
-  }
-  if (::mknodat(in.fd(), name.c_str(), mode, device) != 0) return system_error("mknod");
-  return enter_new(in, name, caller, mode);
+  return changing([&]() -> Result<NodeEntry> {
+    FRAMEFS_TRY(const auto in, open_parent_for(parent, name));
+    if (S_ISREG(mode)) {
+      FRAMEFS_TRY(auto plan, plan_file(in, *in.folder, name));
+      FRAMEFS_CHECK(make_file(in, plan, mode, caller));
+      return enter_new(in, plan.source_name, caller, mode);
+    }
+    if (::mknodat(in.fd(), name.c_str(), mode, device) != 0) return system_error("mknod");
+    return enter_new(in, name, caller, mode);
+  });
 }
 
 Result<NodeEntry> Namespace::make_symlink(NodeId parent, const std::string& name,
                                           const std::string& target, const Caller& caller) {
-  FRAMEFS_TRY(const auto in, open_parent_for(parent, name));
-  if (::symlinkat(target.c_str(), in.fd(), name.c_str()) != 0) return system_error("symlink");
-  return enter_new(in, name, caller, S_IFLNK);
+  return changing([&]() -> Result<NodeEntry> {
+    FRAMEFS_TRY(const auto in, open_parent_for(parent, name));
+    if (::symlinkat(target.c_str(), in.fd(), name.c_str()) != 0) return system_error("symlink");
+    return enter_new(in, name, caller, S_IFLNK);
+  });
 }
 
 Result<NodeEntry> Namespace::make_link(NodeId id, NodeId parent, const std::string& name) {
-  FRAMEFS_TRY(const auto node, parts_.tree.find(id));
-  FRAMEFS_CHECK(parts_.tree.check_writable(*node));
-  FRAMEFS_TRY(const auto in, open_parent_for(parent, name));
-  FRAMEFS_TRY(const auto object, parts_.locator.open(*node, O_PATH | O_NOFOLLOW));
-  FRAMEFS_TRY(const auto st, stat_of(object.get()));
-  // Sparse frames are directories, which can have only one name.
-  if (S_ISDIR(st.st_mode)) return system_error_of(EPERM, "link");
-  const auto path = parts_.locator.nodes().path_of(*node);
-  const auto summary = [&](Expected expected) {
-    if (expected == Expected::nothing || !S_ISREG(st.st_mode)) return FrameSummary{};
-    auto fd = reopen(object.get(), O_RDONLY | O_NONBLOCK);
-    if (!fd) return FrameSummary{};
-    return parts_.probe.probe_open(FileReader(std::move(*fd)), st, expected);
-  };
-  FRAMEFS_TRY(const auto source_name,
-              parts_.names.place(*in.folder, {.asked = {name, node->key.shown_as},
-                                              .source_name = path.substr(path.rfind('/') + 1),
-                                              .summary = summary,
-                                              .leaving = {},
-                                              .replaced = {}}));
-  if (::linkat(AT_FDCWD, path_of_fd(object.get()).c_str(), in.fd(), source_name.c_str(),
-               AT_SYMLINK_FOLLOW) != 0) {
-    return system_error("link");
-  }
-  parts_.writers.note_attributes(file_key(*node));
-  FRAMEFS_TRY(const auto seen,
-              parts_.tree.see(file_key(*node), [&] { return in.folder->probe(source_name); }));
-  return parts_.tree.enter(in.node, source_name, node->key.shown_as, seen);
+  return changing([&]() -> Result<NodeEntry> {
+    FRAMEFS_TRY(const auto node, parts_.tree.find(id));
+    FRAMEFS_CHECK(parts_.tree.check_writable(*node));
+    FRAMEFS_TRY(const auto in, open_parent_for(parent, name));
+    FRAMEFS_TRY(const auto object, parts_.locator.open(*node, O_PATH | O_NOFOLLOW));
+    FRAMEFS_TRY(const auto st, stat_of(object.get()));
+    // Sparse frames are directories, which can have only one name.
+    if (S_ISDIR(st.st_mode)) return system_error_of(EPERM, "link");
+    const auto path = parts_.locator.nodes().path_of(*node);
+    const auto summary = [&](Expected expected) {
+      if (expected == Expected::nothing || !S_ISREG(st.st_mode)) return FrameSummary{};
+      auto fd = reopen(object.get(), O_RDONLY | O_NONBLOCK);
+      if (!fd) return FrameSummary{};
+      return parts_.probe.probe_open(FileReader(std::move(*fd)), st, expected);
+    };
+    FRAMEFS_TRY(const auto source_name,
+                parts_.names.place(*in.folder, {.asked = {name, node->key.shown_as},
+                                                .source_name = path.substr(path.rfind('/') + 1),
+                                                .summary = summary,
+                                                .leaving = {},
+                                                .replaced = {}}));
+    if (::linkat(AT_FDCWD, path_of_fd(object.get()).c_str(), in.fd(), source_name.c_str(),
+                 AT_SYMLINK_FOLLOW) != 0) {
+      return system_error("link");
+    }
+    parts_.writers.note_attributes(file_key(*node));
+    FRAMEFS_TRY(const auto seen,
+                parts_.tree.see(file_key(*node), [&] { return in.folder->probe(source_name); }));
+    return parts_.tree.enter(in.node, source_name, node->key.shown_as, seen);
+  });
 }
 
 // The file is plain if no frame's name would be shown as asked, or if such a name would be too
 // long: a plain file is better than an error.
 Result<NewFile> Namespace::plan_file(const Parent& parent, const Folder& folder,
-                                     const std::string& name) const {
+                                     const std::string& name,
+                                     std::vector<std::string> leaving) const {
   const auto directory = parts_.locator.nodes().path_of(*parent.node);
   const auto path = directory == "." ? name : directory + "/" + name;
   NewFile plan{.source_name = name, .frame = parts_.new_frames.frame_for(path)};
@@ -182,7 +197,7 @@ Result<NewFile> Namespace::plan_file(const Parent& parent, const Folder& folder,
   auto placed = parts_.names.place(folder, {.asked = {name, ShownAs::frame},
                                             .source_name = {},
                                             .summary = summary,
-                                            .leaving = {},
+                                            .leaving = std::move(leaving),
                                             .replaced = {}});
   if (placed) {
     plan.source_name = std::move(*placed);
@@ -211,7 +226,8 @@ Result<BackingFile> Namespace::make_file(const Parent& parent, NewFile& plan, mo
   }
   if (!fd) return system_error("create");
   const auto fill = [&]() -> Status {
-    FRAMEFS_CHECK(give_new_entry(fd.get(), parent.stat, caller.user, caller.group));
+    FRAMEFS_CHECK(plan.original ? copy_attributes(plan.original.get(), fd.get())
+                                : give_new_entry(fd.get(), parent.stat, caller.user, caller.group));
     FRAMEFS_CHECK(write_fully(fd.get(), 0, plan.bytes));
     FRAMEFS_CHECK(set_special_bits(fd.get(), mode));
     if (!has_name) {
@@ -235,6 +251,8 @@ Result<BackingFile> Namespace::make_file(const Parent& parent, NewFile& plan, mo
 // Another process has just created the file.  The kernel, which truncates files by setattr, takes
 // the file for new and does not truncate it.
 Result<OpenedFile> Namespace::open_existing(NodeId id, int flags) {
+  FRAMEFS_TRY(const auto node, parts_.tree.find(id));
+  if ((flags & O_TRUNC) != 0) FRAMEFS_CHECK(replace_truncated_array(*node));
   FRAMEFS_TRY(auto opened, parts_.contents.open(id, flags));
   if ((flags & O_TRUNC) == 0) return opened;
   auto& file = *opened.file;
@@ -262,6 +280,16 @@ Result<Namespace::Created> Namespace::opened_existing(NodeId id, Result<OpenedFi
 
 Result<Namespace::Created> Namespace::create_file(NodeId parent, const std::string& name,
                                                   mode_t mode, int flags, const Caller& caller) {
+  std::optional<NodeId> existing;
+  auto created = changing([&] { return create_new(parent, name, mode, flags, caller, existing); });
+  if (!existing) return created;
+  return opened_existing(*existing, open_existing(*existing, flags));
+}
+
+// If there is such an entry, it is `existing`, and the result an error.
+Result<Namespace::Created> Namespace::create_new(NodeId parent, const std::string& name,
+                                                 mode_t mode, int flags, const Caller& caller,
+                                                 std::optional<NodeId>& existing) {
   FRAMEFS_TRY(const auto in, open_parent(parent));
   const NegativeLookupCache folder(*in.folder);
   FRAMEFS_TRY(const auto there, find_in(folder, name));
@@ -269,8 +297,8 @@ Result<Namespace::Created> Namespace::create_file(NodeId parent, const std::stri
   if (there) {
     if ((flags & O_EXCL) != 0) return system_error_of(EEXIST, "create");
     const NodeKey key{there->entry.stat.st_dev, there->entry.stat.st_ino, there->shown_as, {}};
-    const auto id = nodes.lookup(in.node, there->source_name, key)->id;
-    return opened_existing(id, open_existing(id, flags));
+    existing = nodes.lookup(in.node, there->source_name, key)->id;
+    return system_error_of(EEXIST, "create");
   }
   FRAMEFS_CHECK(check_new_name(name, ShownAs::itself));
   FRAMEFS_TRY(auto plan, plan_file(in, folder, name));

@@ -10,6 +10,7 @@
 
 #include "fs/source/directory_changes.h"
 #include "fs/source/sparse_frame.h"
+#include "fs/tree/array_converter.h"
 #include "fs/tree/namespace.h"
 
 namespace framefs::fs {
@@ -78,20 +79,24 @@ Status Namespace::remove_member(const Member& member) {
 }
 
 Status Namespace::remove_file(NodeId parent, const std::string& name) {
-  FRAMEFS_TRY(const auto in, open_parent(parent));
-  FRAMEFS_TRY(auto found, parts_.names.find(*in.folder, name));
-  FRAMEFS_CHECK(check_listed(name, found));
-  if (is_shown_directory(found)) return system_error_of(EISDIR, "unlink");
-  return remove_member({in, std::move(found)});
+  return changing([&]() -> Status {
+    FRAMEFS_TRY(const auto in, open_parent(parent));
+    FRAMEFS_TRY(auto found, parts_.names.find(*in.folder, name));
+    FRAMEFS_CHECK(check_listed(name, found));
+    if (is_shown_directory(found)) return system_error_of(EISDIR, "unlink");
+    return remove_member({in, std::move(found)});
+  });
 }
 
 Status Namespace::remove_directory(NodeId parent, const std::string& name) {
-  FRAMEFS_TRY(const auto in, open_parent(parent));
-  FRAMEFS_TRY(auto found, parts_.names.find(*in.folder, name));
-  if (!is_shown_directory(found)) return system_error_of(ENOTDIR, "rmdir");
-  // The members of a container cannot be removed one by one, so its directory is never empty.
-  if (found.shown_as == ShownAs::container) return system_error_of(EPERM, "rmdir");
-  return remove_member({in, std::move(found)});
+  return changing([&]() -> Status {
+    FRAMEFS_TRY(const auto in, open_parent(parent));
+    FRAMEFS_TRY(auto found, parts_.names.find(*in.folder, name));
+    if (!is_shown_directory(found)) return system_error_of(ENOTDIR, "rmdir");
+    // The members of a container cannot be removed one by one, so its directory is never empty.
+    if (found.shown_as == ShownAs::container) return system_error_of(EPERM, "rmdir");
+    return remove_member({in, std::move(found)});
+  });
 }
 
 // The name in SOURCE under which `moved` is shown as `new_name` in `to`.
@@ -135,15 +140,24 @@ Status Namespace::rename_source(const Member& moved, const Parent& to,
 
 Status Namespace::rename(NodeId parent, const std::string& name, NodeId new_parent,
                          const std::string& new_name, unsigned flags) {
-  const bool is_unknown = (flags & ~unsigned{RENAME_NOREPLACE | RENAME_EXCHANGE}) != 0;
-  if (is_unknown || flags == (RENAME_NOREPLACE | RENAME_EXCHANGE)) {
-    return system_error_of(EINVAL, "rename");
-  }
-  FRAMEFS_TRY(const auto from, open_parent(parent));
-  FRAMEFS_TRY(const auto to, open_parent(new_parent));
-  FRAMEFS_TRY(auto found, parts_.names.find(*from.folder, name));
-  FRAMEFS_CHECK(check_listed(name, found));
-  const Member moved{from, std::move(found)};
+  return changing([&]() -> Status {
+    const bool is_unknown = (flags & ~unsigned{RENAME_NOREPLACE | RENAME_EXCHANGE}) != 0;
+    if (is_unknown || flags == (RENAME_NOREPLACE | RENAME_EXCHANGE)) {
+      return system_error_of(EINVAL, "rename");
+    }
+    FRAMEFS_TRY(const auto from, open_parent(parent));
+    FRAMEFS_TRY(const auto to, open_parent(new_parent));
+    FRAMEFS_TRY(auto found, parts_.names.find(*from.folder, name));
+    FRAMEFS_CHECK(check_listed(name, found));
+    const Member moved{from, std::move(found)};
+    FRAMEFS_CHECK(rename(moved, name, to, new_name, flags));
+    parts_.arrays.note(file_key(moved.found.entry));
+    return {};
+  });
+}
+
+Status Namespace::rename(const Member& moved, const std::string& name, const Parent& to,
+                         const std::string& new_name, unsigned flags) {
   FRAMEFS_TRY(auto there, find_in(*to.folder, new_name));
   if (!there) {
     if ((flags & RENAME_EXCHANGE) != 0) return system_error_of(ENOENT, "rename");
@@ -176,22 +190,16 @@ Status Namespace::make_durable(const Member& moved) {
   return {};
 }
 
-// The ownership of a frame, by the session that writes it or without one.
-struct Namespace::Owned {
-  WriteSessionTable::Session session;
-  std::optional<FrameWriteSession::Change> change;
-  std::unique_ptr<FrameOwnership> ownership;
-};
-
 // No other program is in the middle of a change of a frame while it is replaced.
-Result<Namespace::Owned> Namespace::own_replaced(const Member& target) const {
+Result<Namespace::Owned> Namespace::own_replaced(const Member& target,
+                                                 std::chrono::milliseconds patience) const {
   const auto& [parent, found] = target;
   Owned owned;
   const bool is_frame = found.shown_as != ShownAs::itself && found.shown_as != ShownAs::container;
   if (!is_frame) return owned;
   owned.session = parts_.writers.sessions().find(file_key(found.entry));
   if (owned.session) {
-    auto change = owned.session->begin_change();
+    auto change = owned.session->begin_change(patience);
     if (change) {
       owned.change.emplace(std::move(*change));
       return owned;
@@ -211,7 +219,7 @@ Result<Namespace::Owned> Namespace::own_replaced(const Member& target) const {
   owned.ownership = std::make_unique<FrameOwnership>(
       FrameOwnership::Frame{.fd = fd, .kind = kind, .keeper = std::move(file)},
       std::move(lock_file));
-  FRAMEFS_CHECK(owned.ownership->take(FrameWriteSession::kPatience));
+  FRAMEFS_CHECK(owned.ownership->take(patience));
   return owned;
 }
 

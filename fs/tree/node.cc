@@ -79,8 +79,47 @@ void NodeTable::hold(const FileKey& file, const Place& place,
                   [&](Node& node) { dropped.push_back(std::exchange(node.held_, object)); });
 }
 
+void NodeTable::replace(const NodeKey& from, const NodeKey& to, const Place& place) {
+  std::shared_ptr<Node> dropped;  // destroyed after the lock
+  state_.with([&](State& state) {
+    const auto at = state.by_key.find(from);
+    if (at == state.by_key.end()) return;
+    const auto id = at->second;
+    auto node = std::make_shared<Node>(id, to);
+    auto& known = state.by_id.at(id);
+    node->parent_ = place.parent;
+    node->name_ = place.name;
+    node->lookups_ = known->lookups_;
+    state.by_key.erase(at);
+    state.by_key.insert_or_assign(to, id);
+    dropped = std::exchange(known, std::move(node));
+  });
+}
+
+void NodeTable::retire(const FileKey& file, const std::shared_ptr<const UniqueFd>& object) {
+  state_.with([&](State& state) {
+    for (const auto shown_as : {ShownAs::frame, ShownAs::array, ShownAs::npy}) {
+      for (const bool by_full_name : {false, true}) {
+        const auto known = state.by_key.find({file.device, file.inode, shown_as, {}, by_full_name});
+        if (known == state.by_key.end()) continue;
+        auto& node = *state.by_id.at(known->second);
+        node.held_ = object;
+        node.is_retired_ = true;
+      }
+    }
+  });
+}
+
 std::shared_ptr<const UniqueFd> NodeTable::held(const Node& node) const {
   return state_.with([&](const State&) { return node.held_; });
+}
+
+bool NodeTable::is_retired(const Node& node) const {
+  return state_.with([&](const State&) { return node.is_retired_; });
+}
+
+NodeTable::Place NodeTable::place_of(const Node& node) const {
+  return state_.with([&](const State&) { return Place{node.parent_, node.name_}; });
 }
 
 std::shared_ptr<Node> NodeTable::find(const NodeKey& key) const {
@@ -106,7 +145,10 @@ std::shared_ptr<Node> NodeTable::lookup(const std::shared_ptr<Node>& parent,
     // itself: the kernel refuses such a loop when it looks the name up.
     if (node->id != kRootNode && !is_above(*node, *parent)) {
       // The node may just have been found under the name that it is losing; it then keeps `held_`.
-      if (node->parent_ != parent || node->name_ != name) dropped = std::move(node->held_);
+      if (node->parent_ != parent || node->name_ != name) {
+        dropped = std::move(node->held_);
+        node->is_retired_ = false;
+      }
       node->parent_ = parent;
       node->name_ = name;
     }

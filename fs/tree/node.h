@@ -51,6 +51,10 @@ struct Node {
     ContentId lock_looked_for;
     // After a wait in vain for the lock file, readers do not wait until then.
     std::chrono::steady_clock::time_point lock_busy_until;
+    bool was_written = false;  // through a handle, since the last handle was closed
+    // A file with the same bytes takes the place of the file, or has taken it: no handle of this
+    // object is opened any more.
+    bool is_replaced = false;
   };
   Guarded<State> state;
 
@@ -72,6 +76,7 @@ struct Node {
   std::string name_;                      // in the source directory
   std::uint64_t lookups_ = 0;             // lookups that the kernel has not forgotten yet
   std::shared_ptr<const UniqueFd> held_;  // O_PATH descriptor of the object that lost that name
+  bool is_retired_ = false;               // another file has taken the place of the object
 };
 
 // The file of SOURCE that a node shows; for a member of a container, the container.
@@ -113,9 +118,19 @@ class NodeTable {
   // O_PATH descriptor, until they are seen under another name or forgotten.  A null `object` undoes
   // this.
   void hold(const FileKey& file, const Place& place, const std::shared_ptr<const UniqueFd>& object);
+  // From now on, the number of the node `from` leads to a new node of the file `to`, which has, or
+  // gets, the same bytes and the place `place`.  Does nothing if there is no such node.
+  void replace(const NodeKey& from, const NodeKey& to, const Place& place);
+  // Call this after another file has taken the place of a file of one name, without the kernel
+  // knowing it: no handle of the file is opened any more, and the kernel looks the name up again.
+  // The nodes of the file keep `object`, an O_PATH descriptor.
+  void retire(const FileKey& file, const std::shared_ptr<const UniqueFd>& object);
+  [[nodiscard]] bool is_retired(const Node& node) const;
   // The descriptor kept for a node that has lost its name; null for other nodes.
   [[nodiscard]] std::shared_ptr<const UniqueFd> held(const Node& node) const;
 
+  // Where the node was last seen.  `node` is not the root.
+  [[nodiscard]] Place place_of(const Node& node) const;
   // The path at which the node was last seen, for SourceRoot::open(); for a member of a container,
   // the path of the container.
   [[nodiscard]] std::string path_of(const Node& node) const;

@@ -46,7 +46,8 @@ Result<UniqueFd> NodeLocator::open_place(const Node& node, int flags) const {
 Result<UniqueFd> NodeLocator::open(const Node& node, int flags) const {
   auto fd = where_it_is([&] { return open_place(node, flags); });
   if (fd || !is_elsewhere(fd.error())) return fd;
-  if (const auto held = nodes_.held(node)) return reopen(held->get(), flags);
+  const auto held = nodes_.is_retired(node) ? nullptr : nodes_.held(node);
+  if (held) return reopen(held->get(), flags);
   return missing(fd.error());
 }
 

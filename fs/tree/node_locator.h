@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -37,7 +39,7 @@ class NodeLocator {
   auto where_it_is(const Attempt& attempt) const {
     auto found = attempt();
     if (found || !is_elsewhere(found.error())) return found;
-    renaming_.with([](const Renaming&) {});
+    wait_for_renames();
     return attempt();
   }
   // Whether the error says that the node is not at its last known path.
@@ -45,10 +47,53 @@ class NodeLocator {
   // The error for a node that is not found.
   static std::unexpected<Error> missing(const Error& error);
 
-  // Runs `rename`, () -> Status, which renames an entry in SOURCE and updates the table of nodes.
+  // Runs `rename`, () -> Status, which renames an entry in SOURCE, or puts one in the place of
+  // another, and updates the table of nodes.
   template <class Rename>
   Status renaming(const Rename& rename) {
-    return renaming_.with([&](Renaming&) { return rename(); });
+    return renaming_.with([&](Renaming&) {
+      renames_begun_.fetch_add(1, std::memory_order_acq_rel);
+      const auto done = rename();
+      renames_ended_.fetch_add(1, std::memory_order_acq_rel);
+      return done;
+    });
+  }
+  // The number of renames that have ended.
+  [[nodiscard]] std::uint64_t renames() const noexcept {
+    return renames_ended_.load(std::memory_order_acquire);
+  }
+  // Whether no rename was under way since renames() returned `before`.
+  [[nodiscard]] bool is_steady_since(std::uint64_t before) const noexcept {
+    return renames_begun_.load(std::memory_order_acquire) == before;
+  }
+  // Runs `attempt`, which looks for a name in a folder.  If it finds nothing, and entries were
+  // renamed meanwhile, the name may have passed from one entry to another: runs it again.
+  template <class Attempt>
+  auto beside_renames(const Attempt& attempt) const {
+    constexpr int kMaxAttempts = 100;
+    for (int i = 1;; ++i) {
+      const auto before = renames();
+      auto found = attempt();
+      if (found || !is_elsewhere(found.error()) || i == kMaxAttempts) return found;
+      if (is_steady_since(before)) return found;
+      wait_for_renames();
+    }
+  }
+  // Runs `attempt`, which lists a folder.  Runs it again if entries were renamed meanwhile: a name
+  // that passes from one entry to another can be missing in a listing.
+  template <class Attempt>
+  auto between_renames(const Attempt& attempt) const {
+    constexpr int kMaxAttempts = 3;
+    for (int i = 1;; ++i) {
+      const auto before = renames();
+      auto result = attempt();
+      if (is_steady_since(before) || i == kMaxAttempts) return result;
+      wait_for_renames();
+    }
+  }
+  // Returns after the renames that are under way now.
+  void wait_for_renames() const {
+    renaming_.with([](const Renaming&) {});
   }
 
  private:
@@ -63,6 +108,9 @@ class NodeLocator {
   // it.
   struct Renaming {};
   Guarded<Renaming> renaming_;
+  // Changed under the lock of `renaming_`.
+  std::atomic<std::uint64_t> renames_begun_{0};
+  std::atomic<std::uint64_t> renames_ended_{0};
 };
 
 // Whether `st` describes the file that the key names.

@@ -129,6 +129,11 @@ NodeEntry SourceTree::enter(const std::shared_ptr<Node>& parent, const std::stri
 // The entry that is shown as `name`, in its current state.
 Result<SourceTree::Located> SourceTree::locate(const Node& parent, const Folder& folder,
                                                const std::string& name) const {
+  return locator_.beside_renames([&] { return locate_once(parent, folder, name); });
+}
+
+Result<SourceTree::Located> SourceTree::locate_once(const Node& parent, const Folder& folder,
+                                                    const std::string& name) const {
   for (int round = 0; round < kMaxRounds; ++round) {
     FRAMEFS_TRY(auto found, names_.find(NegativeLookupCache(folder), name));
     if (parent.key.shown_as == ShownAs::container) {
@@ -144,12 +149,28 @@ Result<SourceTree::Located> SourceTree::locate(const Node& parent, const Folder&
   return system_error_of(ESTALE, "lookup");
 }
 
+// Looks up a name whose file may be replaced by an array at any time.  The node that is entered is
+// then that of the file which has the name in the end.
+template <class Lookup>
+Result<NodeEntry> SourceTree::steady(const std::string& name, const Lookup& look_up) {
+  if (!name.ends_with(".npy")) return look_up();
+  for (int round = 1;; ++round) {
+    const auto before = locator_.renames();
+    auto entry = look_up();
+    if (!entry || locator_.is_steady_since(before) || round == kMaxRounds) return entry;
+    forget(entry->id, 1);
+    locator_.wait_for_renames();
+  }
+}
+
 Result<NodeEntry> SourceTree::lookup(NodeId parent, const std::string& name) {
   FRAMEFS_TRY(const auto node, find(parent));
   FRAMEFS_TRY(const auto folder, open_folder(*node));
-  FRAMEFS_TRY(const auto located, locate(*node, *folder, name));
-  const auto& found = located.found;
-  return enter(node, found.source_name, found.shown_as, located.seen, found.is_listed);
+  return steady(name, [&]() -> Result<NodeEntry> {
+    FRAMEFS_TRY(const auto located, locate(*node, *folder, name));
+    const auto& found = located.found;
+    return enter(node, found.source_name, found.shown_as, located.seen, found.is_listed);
+  });
 }
 
 Result<NodeEntry> SourceTree::lookup(const OpenFolder& directory, const DirectoryEntry& entry) {
@@ -160,12 +181,14 @@ Result<NodeEntry> SourceTree::lookup(const OpenFolder& directory, const Director
     FRAMEFS_TRY(auto member, probe());
     return enter(node, name, entry.shown.shown_as, {.entry = std::move(member), .written = {}});
   }
-  FRAMEFS_TRY(const auto seen, see({node->key.device, entry.source.inode}, probe));
-  // The file may be shown under another name by now; the kernel finds it by looking the name up.
-  if (!can_be_shown(seen.entry.summary, entry.shown.shown_as)) {
-    return system_error_of(ESTALE, "lookup");
-  }
-  return enter(node, name, entry.shown.shown_as, seen);
+  return steady(entry.shown.name, [&]() -> Result<NodeEntry> {
+    FRAMEFS_TRY(const auto seen, see({node->key.device, entry.source.inode}, probe));
+    // The file may be shown under another name by now; the kernel finds it by looking the name up.
+    if (!can_be_shown(seen.entry.summary, entry.shown.shown_as)) {
+      return system_error_of(ESTALE, "lookup");
+    }
+    return enter(node, name, entry.shown.shown_as, seen);
+  });
 }
 
 Result<NodeEntry> SourceTree::lookup_number(NodeId id) {
@@ -288,7 +311,7 @@ Result<std::unique_ptr<OpenFolder>> SourceTree::open_directory(NodeId id) const 
 }
 
 Result<std::vector<DirectoryEntry>> SourceTree::list(const OpenFolder& directory) const {
-  return names_.list(*directory.folder);
+  return locator_.between_renames([&] { return names_.list(*directory.folder); });
 }
 
 std::uint64_t SourceTree::shown_inode(const OpenFolder& directory, const DirectoryEntry& entry) {

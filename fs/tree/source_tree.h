@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -72,6 +73,21 @@ class SourceTree {
     return locator_.nodes().find(id);
   }
 
+  // Runs body(node), (std::shared_ptr<Node>) -> Result<...>.  Runs it again if it fails with ESTALE
+  // because the number leads to another node by now (NodeTable::replace()).
+  template <class Body>
+  auto with_node(NodeId id, const Body& body) const -> decltype(body(std::shared_ptr<Node>())) {
+    constexpr int kMaxAttempts = 8;
+    for (int i = 1;; ++i) {
+      FRAMEFS_TRY(const auto node, find(id));
+      auto result = body(node);
+      if (result || result.error().sys != ESTALE || i == kMaxAttempts) return result;
+      locator_.wait_for_renames();
+      const auto now = find(id);
+      if (!now || *now == node) return result;
+    }
+  }
+
   Result<struct stat> stat_node(NodeId id) const;
   Result<struct stat> stat_node(Node& node) const;
   Result<struct stat> stat_file(const OpenFile& file) const;
@@ -108,6 +124,10 @@ class SourceTree {
     Seen seen;
   };
   Result<Located> locate(const Node& parent, const Folder& folder, const std::string& name) const;
+  Result<Located> locate_once(const Node& parent, const Folder& folder,
+                              const std::string& name) const;
+  template <class Lookup>
+  Result<NodeEntry> steady(const std::string& name, const Lookup& look_up);
   Result<std::unique_ptr<Folder>> open_folder(Node& node) const;
   Result<Seen> see_node(Node& node) const;
   Result<SourceEntry> probe_node(const Node& node) const;

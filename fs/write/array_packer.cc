@@ -80,6 +80,7 @@ Result<ArrayPlan> plan_array(const NpyHeader& header, const ArrayPacking& packin
   const auto shapes =
       codec::choose_array_shapes(header.shape, header.typesize, packing.chunksize, block);
   std::vector<std::int64_t> shape;
+  shape.reserve(header.shape.size());
   for (const auto extent : header.shape) shape.push_back(static_cast<std::int64_t>(extent));
   FRAMEFS_TRY(auto metalayer,
               codec::encode_b2nd_metalayer(shape, shapes.chunk, shapes.block, header.dtype));
@@ -101,7 +102,7 @@ Result<ArrayPlan> plan_array(const NpyHeader& header, const ArrayPacking& packin
                                                      .chunk_count = chunks}));
   return ArrayPlan{.metalayer = std::move(metalayer),
                    .meta = std::move(meta),
-                   .layout = std::move(layout),
+                   .layout = layout,
                    .chunk_bytes = static_cast<std::uint32_t>(chunk_bytes)};
 }
 

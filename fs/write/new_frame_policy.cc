@@ -15,7 +15,7 @@ bool matches(const std::string& glob, const std::string& path) {
   return ::fnmatch(from_root, path.c_str(), 0) == 0;
 }
 
-NewFrame begin(const NewFrameOptions& options) {
+NewFrame begin(const NewFrameOptions& options, const std::string& path) {
   NewFrame frame;
   frame.encode.codec = options.codec;
   frame.encode.clevel = options.clevel.value_or(default_level(options.codec));
@@ -27,6 +27,7 @@ NewFrame begin(const NewFrameOptions& options) {
   const std::uint32_t item = options.typesize.value_or(8);
   frame.chunksize = std::max(options.chunksize / item * item, item);
   frame.checksums = options.checksums;
+  frame.arrays = options.arrays && path.ends_with(".npy");
   return frame;
 }
 
@@ -36,7 +37,12 @@ std::optional<NewFrame> NewFramePolicy::frame_for(const std::string& path) const
   const auto covers = [&](const std::string& glob) { return matches(glob, path); };
   if (std::ranges::any_of(options_.plain_globs, covers)) return std::nullopt;
   const auto rule = std::ranges::find_if(options_.rules, covers, &NewFileRule::glob);
-  return begin(rule == options_.rules.end() ? options_.defaults : rule->frame);
+  return begin(rule == options_.rules.end() ? options_.defaults : rule->frame, path);
+}
+
+bool NewFramePolicy::makes_arrays() const {
+  return options_.defaults.arrays ||
+         std::ranges::any_of(options_.rules, [](const auto& rule) { return rule.frame.arrays; });
 }
 
 }  // namespace framefs::fs

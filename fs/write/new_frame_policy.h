@@ -16,6 +16,7 @@ struct NewFrame {
   codec::EncodeHints hints;
   std::uint32_t chunksize = 0;  // bytes; whole items of any typesize that may be chosen
   bool checksums = false;
+  bool arrays = false;  // the frame becomes an array if it holds a .npy file
 };
 
 // Decides by the name of a new file whether it becomes a frame.  Immutable; threads: any number.
@@ -27,6 +28,9 @@ class NewFramePolicy {
   // Globs are those of fnmatch(3), where "*" matches slashes too.  A glob without a slash is
   // matched against the file's name, any other glob against the path.
   [[nodiscard]] std::optional<NewFrame> frame_for(const std::string& path) const;
+
+  // Whether any file becomes an array.
+  [[nodiscard]] bool makes_arrays() const;
 
  private:
   const WriteOptions options_;

@@ -62,7 +62,7 @@ WriteSessionTable::WriteSessionTable(Log& log, std::chrono::milliseconds commit_
       on_ending_(std::move(on_ending)),
       alone_threads_(kMaxAlone) {}
 
-WriteSessionTable::~WriteSessionTable() {
+std::vector<FileKey> WriteSessionTable::finish() {
   full_.with_and_wake([](Full& now) { now.is_ending = true; });
   closed_.with_and_wake([](Closed& now) { now.is_ending = true; });
   compaction_.with_and_wake([](Compaction& now) { now.is_ending = true; });
@@ -75,13 +75,22 @@ WriteSessionTable::~WriteSessionTable() {
   std::erase_if(files, [](const File& file) { return is_unlinked(*file.session); });
   for (const auto& [key, session] : commit_small(files)) commit_alone(*session);
   FilesystemSyncs syncs;
+  std::vector<FileKey> committed;
   for (const auto& [key, session] : files) {
     const auto synced = syncs.of(session->content_fd());
     if (!synced) log_.failure(session->name(), synced.error());
     if (!synced || session->is_changed()) {
       log_.warn(session->name() + ": the latest writes are lost");
+    } else {
+      committed.push_back(key);
     }
   }
+  // Destroyed after the lock.
+  const auto ended = state_.with([&](State& state) {
+    count_.store(0, std::memory_order_release);
+    return std::exchange(state, {});
+  });
+  return committed;
 }
 
 std::vector<WriteSessionTable::File> WriteSessionTable::all() const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -41,8 +42,7 @@ class WriteSessionTable {
   WriteSessionTable(
       Log& log, std::chrono::milliseconds commit_interval, OnEnd on_end,
       OnEnding on_ending = [](const auto&...) {});
-  // Commits everything, durably.
-  ~WriteSessionTable();
+  ~WriteSessionTable() { static_cast<void>(finish()); }
   WriteSessionTable(const WriteSessionTable&) = delete;
   WriteSessionTable& operator=(const WriteSessionTable&) = delete;
 
@@ -76,6 +76,22 @@ class WriteSessionTable {
   // Counts one writer of `session` less.  After the last writer has closed, the frame is committed.
   // If the last name of the file is gone as well, bytes that could not be committed are dropped.
   void close(const FileKey& key, const Session& session);
+
+  // Runs body(), () -> Status, while no program writes the file and none can begin to.  Does not
+  // wait.
+  // Errors: system, EBUSY if the file has a session, EAGAIN if a session is being opened; those of
+  //   the body.
+  template <class Body>
+  Status without_session(const FileKey& key, const Body& body) {
+    const auto hold = opening_.try_take();
+    if (!hold) return system_error_of(EAGAIN, "file that may be opened");
+    if (find(key)) return system_error_of(EBUSY, "file that is being written");
+    return body();
+  }
+
+  // Ends all sessions: commits everything, durably.  Returns the files that have no session any
+  // more.  No session may begin afterwards.
+  std::vector<FileKey> finish();
 
   // To be called after a name of the file was removed.  If no name and no writer is left, the
   // session ends, and the space of the file is free.

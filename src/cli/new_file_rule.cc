@@ -55,9 +55,9 @@ bool set_key(fs::NewFrameOptions& frame, std::string_view key, std::string_view 
   if (key == "codec") return set_word(codec::kCodecWords, value, frame.codec);
   if (key == "clevel") return set_level(value, frame.clevel);
   if (key == "filter") return set_word(codec::kFilterWords, value, frame.filter);
-  if (key == "checksums") {
+  if (key == "checksums" || key == "arrays") {
     const auto wanted = yes_or_no(value);
-    frame.checksums = wanted.value_or(false);
+    (key == "arrays" ? frame.arrays : frame.checksums) = wanted.value_or(false);
     return wanted.has_value();
   }
   if (key == "typesize") {
@@ -90,7 +90,7 @@ std::expected<fs::NewFileRule, std::string> parse_new_file_rule(
     if (!set_key(rule.frame, word.substr(0, equals), value)) {
       return std::unexpected(
           fmt::format("{} is not part of a rule; a rule has codec={}, clevel=0 to 9, filter={}, "
-                      "typesize=N, chunksize=SIZE, blocksize=SIZE, checksums=yes|no",
+                      "typesize=N, chunksize=SIZE, blocksize=SIZE, checksums=yes|no, arrays=yes|no",
                       word, list_of(codec::kCodecWords), list_of(codec::kFilterWords)));
     }
   }

@@ -1,5 +1,6 @@
 #include "src/mount/mount_command.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -219,6 +220,8 @@ void add_options(CLI::App& app, MountCommand& command, Given& given) {
   app.set_version_flag("-V,--version", std::string("framefs ") + kVersion);
 }
 
+bool has_arrays(const fs::NewFileRule& rule) { return rule.frame.arrays; }
+
 constexpr const char* kAbout = "Shows Blosc2 frames as decompressed plain files.";
 
 }  // namespace
@@ -264,6 +267,13 @@ ParsedMountCommand parse_mount_command(const std::vector<std::string>& arguments
   auto& write = command.mount.write;
   for (const auto& text : given.rules) {
     if (auto rule = parse_new_file_rule(text, write.defaults)) write.rules.push_back(*rule);
+  }
+  const bool shows_npy = command.mount.arrays == fs::ArrayViews::npy && !command.mount.keep_suffix;
+  if (!shows_npy && std::ranges::any_of(write.rules, &has_arrays)) {
+    return {.command = std::nullopt,
+            .exit_code = usage_error(app,
+                                     "a rule with arrays=yes needs --arrays=npy, and no "
+                                     "--keep-suffix: the files would get other names")};
   }
   // The daemon changes its working directory, so the paths must be absolute.
   const bool is_url = net::is_source_url(command.mount.source.string());

@@ -169,11 +169,11 @@ class Names(ArrayCase):
             self.check(mount, raw=["x.b2nd", "y.b2nd"], npy=["x.b2nd.npy", "y.b2nd.npy"],
                        plain=["x.npy", "y"])
 
-    def test_two_that_want_the_same(self):
+    def test_an_array_precedes_a_frame_that_wants_the_same(self):
         self.add("x.b2nd")
         self.make_frame(b"plain", self.source / "x.npy.b2frame")
         with self.mount() as mount:
-            self.check(mount, npy=["x.b2nd"], plain=["x.npy.b2frame"])
+            self.check(mount, npy=["x.npy"], plain=["x.npy.b2frame"])
 
     def test_beside_a_frame_of_its_name(self):
         self.add("x.b2nd")

@@ -90,10 +90,15 @@ struct Rule {
     if (names.size() == 1) return {{name, names.begin()->second}};
     return names;
   }
-  [[nodiscard]] bool is_free(const std::string& name, const std::string& source) const {
+  // `precedes_frames`: an array wants the name of a NumPy file.
+  [[nodiscard]] bool is_free(const std::string& name, const std::string& source,
+                             bool precedes_frames) const {
     if (files.contains(name)) return false;
     return std::ranges::none_of(files, [&](const auto& other) {
-      return other.first != source && wanted(other.first).contains(name);
+      if (other.first == source) return false;
+      const auto names = wanted(other.first);
+      const auto same = names.find(name);
+      return same != names.end() && !(precedes_frames && same->second == ShownAs::frame);
     });
   }
   [[nodiscard]] Listing listing() const {
@@ -101,10 +106,14 @@ struct Rule {
     for (const auto& [source, kind] : files) {
       if (source.ends_with(".b2lock")) continue;
       auto names = wanted(source);
-      const auto free = [&](const auto& name) { return is_free(name.first, source); };
-      if (names.empty() || !std::ranges::all_of(names, free)) {
+      const auto won = [&](const auto& name) {
+        return is_free(name.first, source, name.second == ShownAs::npy);
+      };
+      if (names.empty() || !std::ranges::all_of(names, won)) {
         names = full(source);
-        std::erase_if(names, [&](const auto& name) { return name.first != source && !free(name); });
+        std::erase_if(names, [&](const auto& name) {
+          return name.first != source && !is_free(name.first, source, false);
+        });
       }
       for (const auto& [name, shown_as] : names) shown[name] = {source, shown_as};
     }

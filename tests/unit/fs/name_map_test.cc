@@ -162,13 +162,40 @@ TEST_CASE("name_map: an array is a NumPy file where NumPy knows its items",
               {"its name is taken",
                {{"x.b2nd", Kind::array}, {"x.npy", Kind::text}},
                {{"x.b2nd", as_npy("x.b2nd")}, {"x.npy", as_itself("x.npy")}}},
-              {"a frame wants the same",
+              {"also where a frame wants the same",
                {{"x.b2nd", Kind::array}, {"x.npy.b2", Kind::frame}},
-               {{"x.b2nd", as_npy("x.b2nd")}, {"x.npy.b2", as_frame("x.npy.b2")}}},
+               {{"x.npy", as_npy("x.b2nd")}, {"x.npy.b2", as_frame("x.npy.b2")}}},
               {"an opaque array wants the same",
                {{"x.b2nd", Kind::array}, {"x.npy.b2nd", Kind::opaque_array}},
                {{"x.b2nd", as_npy("x.b2nd")}, {"x.npy.b2nd", as_array("x.npy.b2nd")}}}},
              false, ArrayViews::npy);
+}
+
+TEST_CASE("name_map: an array precedes frames of bytes that want the name of its NumPy file",
+          "[fs][name_map][unit]") {
+  check_rows(
+      {{"one frame",
+        {{"x.b2nd", Kind::array}, {"x.npy.b2frame", Kind::frame}},
+        {{"x.npy", as_npy("x.b2nd")}, {"x.npy.b2frame", as_frame("x.npy.b2frame")}}},
+       {"several frames, one of them damaged",
+        {{"x.b2nd", Kind::array}, {"x.npy.b2", Kind::damaged_frame}, {"x.npy.b2f", Kind::frame}},
+        {{"x.npy", as_npy("x.b2nd")},
+         {"x.npy.b2", as_frame("x.npy.b2")},
+         {"x.npy.b2f", as_frame("x.npy.b2f")}}},
+       {"but not a file that has the name",
+        {{"x.b2nd", Kind::array}, {"x.npy.b2frame", Kind::frame}, {"x.npy", Kind::text}},
+        {{"x.npy", as_itself("x.npy")},
+         {"x.b2nd", as_npy("x.b2nd")},
+         {"x.npy.b2frame", as_frame("x.npy.b2frame")}}},
+       {"nor another array",
+        {{"x.b2nd", Kind::array}, {"x.npy.b2nd", Kind::opaque_array}, {"x.npy.b2", Kind::frame}},
+        {{"x.b2nd", as_npy("x.b2nd")},
+         {"x.npy.b2nd", as_array("x.npy.b2nd")},
+         {"x.npy.b2", as_frame("x.npy.b2")}}},
+       {"and an array that is shown as its bytes does not",
+        {{"x.b2nd", Kind::opaque_array}, {"x.b2frame", Kind::frame}},
+        {{"x.b2nd", as_array("x.b2nd")}, {"x.b2frame", as_frame("x.b2frame")}}}},
+      false, ArrayViews::npy);
 }
 
 TEST_CASE("name_map: an array may be its bytes, or both", "[fs][name_map][unit]") {

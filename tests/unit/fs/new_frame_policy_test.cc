@@ -92,5 +92,21 @@ TEST_CASE("new_frame_policy: chunks are whole items, whatever these turn out to 
   CHECK(codec::encode_empty_frame({.encode = frame->encode, .chunksize = frame->chunksize}));
 }
 
+TEST_CASE("new_frame_policy: only files with the name of a NumPy file become arrays",
+          "[fs][new_frame_policy][unit]") {
+  WriteOptions options;
+  CHECK_FALSE(NewFramePolicy(options).makes_arrays());
+  options.rules.push_back(rule("*.raw", 1));
+  options.rules.push_back(rule("a*", 1));
+  options.rules.back().frame.arrays = true;
+  const NewFramePolicy policy(options);
+  CHECK(policy.makes_arrays());
+  CHECK(policy.frame_for("dir/a.npy")->arrays);
+  for (const auto* const path : {"a.raw", "a.npy.raw", "a", "b.npy", "a/b.npz"}) {
+    CAPTURE(path);
+    CHECK_FALSE(policy.frame_for(path)->arrays);
+  }
+}
+
 }  // namespace
 }  // namespace framefs::fs

@@ -2,7 +2,9 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <functional>
@@ -235,6 +237,40 @@ TEST_CASE("write_session_table: its end commits frames that are open or were jus
     CHECK(test::read_stored(paths[i]) == Bytes(2000 + i, std::byte(i)));
   }
   CHECK(written.lines().empty());
+}
+
+TEST_CASE("write_session_table: a file that is written is not taken away from its writers",
+          "[fs][write_session_table][unit]") {
+  Written written;
+  const auto table = written.make_table();
+  const auto path = written.write(*table, "a", noise(500));
+  const auto key = key_of(path);
+  int runs = 0;
+  const auto body = [&]() -> Status {
+    ++runs;
+    return {};
+  };
+  const auto refused = table->without_session(key, body);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().sys == EBUSY);
+  CHECK(runs == 0);
+  table->close(key, table->find(key));
+  REQUIRE(written.end(1));
+  CHECK(table->without_session(key, body));
+  CHECK(runs == 1);
+}
+
+TEST_CASE("write_session_table: its end commits the files and names them",
+          "[fs][write_session_table][unit]") {
+  Written written;
+  const auto table = written.make_table();
+  const auto bytes = noise(2500);
+  const auto path = written.write(*table, "a", bytes);
+  const auto committed = table->finish();
+  CHECK(committed == std::vector{key_of(path)});
+  CHECK(std::ranges::equal(test::read_stored(path), bytes));
+  CHECK_FALSE(table->find(key_of(path)));
+  CHECK(table->finish().empty());
 }
 
 }  // namespace

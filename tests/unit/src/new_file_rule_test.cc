@@ -39,6 +39,15 @@ TEST_CASE("new_file_rule: a key that is not given has its default", "[src][new_f
   CHECK_FALSE(parsed("a:").frame.clevel);
 }
 
+TEST_CASE("new_file_rule: checksums and arrays are asked for or not",
+          "[src][new_file_rule][unit]") {
+  CHECK_FALSE(parsed("*.npy:codec=lz4").frame.arrays);
+  CHECK(parsed("*.npy:arrays=yes").frame.arrays);
+  CHECK_FALSE(parsed("*.npy:arrays=yes").frame.checksums);
+  CHECK_FALSE(parsed("*.npy:arrays=yes,arrays=no").frame.arrays);
+  CHECK_FALSE(parse_new_file_rule("*.npy:arrays=true", {}));
+}
+
 TEST_CASE("new_file_rule: a glob may have colons", "[src][new_file_rule][unit]") {
   CHECK(parsed("a:b:c*:clevel=1").glob == "a:b:c*");
 }

@@ -1,0 +1,285 @@
+#include "fs/tree/array_converter.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "codec/array/npy_header.h"
+#include "codec/array/npy_input.h"
+#include "codec/frame/chunk_checksums.h"
+#include "fs/core/background_thread.h"
+#include "fs/core/file_attributes.h"
+#include "fs/core/file_sink.h"
+#include "fs/source/suffixes.h"
+#include "fs/tree/namespace.h"
+#include "fs/tree/shown_stat.h"
+#include "fs/view/cached_frame.h"
+#include "fs/view/frame_view.h"
+#include "fs/write/array_packer.h"
+
+namespace framefs::fs {
+namespace {
+
+// The part of a file that is decoded ahead of the packing.
+constexpr std::uint64_t kWindowBytes = 32u << 20;
+// The chunks that are encoded at a time, with their buffers.
+constexpr std::uint64_t kLaneBytes = 16u << 20;
+constexpr std::uint64_t kPieceBytes = 4u << 20;
+
+constexpr std::string_view kNpySuffix = ".npy";
+
+// The decoded bytes of a frame.
+class ViewSource final : public codec::ByteSource {
+ public:
+  ViewSource(const View& view, std::uint64_t size) : view_(view), size_(size) {}
+
+  Status read_at(std::uint64_t offset, std::span<std::byte> out) const override {
+    while (!out.empty()) {
+      FRAMEFS_TRY(const auto piece,
+                  view_.read(offset, std::min(kPieceBytes, out.size()), Access::sequential));
+      if (piece.spans.empty()) return codec::fail(Errc::truncated, "file", offset);
+      for (const auto& span : piece.spans) {
+        std::ranges::copy(span, out.begin());
+        out = out.subspan(span.size());
+        offset += span.size();
+      }
+    }
+    return {};
+  }
+  Result<std::uint64_t> size() const override { return size_; }
+
+ private:
+  const View& view_;
+  const std::uint64_t size_;
+};
+
+// The same for the packer.  Chunks of an array share blocks of the frame: the rows of chunks side
+// by side are decoded once, into memory, if they are not too large.
+class WindowItems final : public ArrayItems {
+ public:
+  explicit WindowItems(const codec::ByteSource& file) : file_(file) {}
+
+  Result<bool> prepare(codec::ByteRange range) override {
+    if (has(range.offset, range.size)) return true;
+    if (range.size > kWindowBytes) return false;
+    window_.resize(range.size);
+    begin_ = range.offset;
+    if (auto read = file_.read_at(begin_, window_); !read) {
+      window_.clear();
+      return std::unexpected(read.error());
+    }
+    return true;
+  }
+  Status read_at(std::uint64_t offset, std::span<std::byte> out) const override {
+    if (!has(offset, out.size())) return file_.read_at(offset, out);
+    std::ranges::copy(std::span(window_).subspan(offset - begin_, out.size()), out.begin());
+    return {};
+  }
+
+ private:
+  [[nodiscard]] bool has(std::uint64_t offset, std::uint64_t size) const {
+    return offset >= begin_ && size <= window_.size() && offset - begin_ <= window_.size() - size;
+  }
+
+  const codec::ByteSource& file_;
+  std::vector<std::byte> window_;
+  std::uint64_t begin_ = 0;
+};
+
+// Whether a mount shows the array with the same header.
+bool shows_same_header(const codec::ByteSource& file, const codec::NpyHeader& header,
+                       const ArrayPlan& plan) {
+  const auto shown = codec::npy_header(plan.meta, header.typesize);
+  if (shown.size() != header.data_at) return false;
+  std::vector<std::byte> written(shown.size());
+  const auto is_same = [](std::byte b, char c) { return b == static_cast<std::byte>(c); };
+  return file.read_at(0, written) && std::ranges::equal(written, shown, is_same);
+}
+
+Result<std::vector<codec::NamedContent>> vlmetalayers_of(const codec::Frame& frame,
+                                                         const codec::ByteSource& source,
+                                                         const codec::Limits& limits) {
+  std::vector<codec::NamedContent> layers;
+  for (const auto& layer : frame.vlmetalayers()) {
+    if (layer.name == codec::kChecksumLayer) continue;
+    FRAMEFS_TRY(auto content, codec::Frame::read_vlmetalayer(source, layer, limits));
+    layers.push_back({layer.name, std::move(content)});
+  }
+  return layers;
+}
+
+bool has_checksums(const codec::Frame& frame) {
+  return std::ranges::any_of(frame.vlmetalayers(),
+                             [](const auto& layer) { return layer.name == codec::kChecksumLayer; });
+}
+
+// Whether the failure says that the file is in use, or was changed or moved.  Its next close, or
+// the next rename, leads to another attempt.
+bool is_interference(const Error& error) {
+  if (error.kind != Errc::system) return false;
+  return error.sys == EBUSY || error.sys == ESTALE || error.sys == EINTR || error.sys == ENOENT;
+}
+
+}  // namespace
+
+ArrayConverter::ArrayConverter(bool is_enabled, const Parts& parts)
+    : is_enabled_(is_enabled), parts_(parts) {}
+
+std::optional<ArrayConverter::Rule> ArrayConverter::rule_for(const Node& node) const {
+  if (!is_enabled_ || node.key.is_member() || node.key.by_full_name) return std::nullopt;
+  const auto path = parts_.locator.nodes().path_of(node);
+  const auto stem = [&]() -> std::optional<std::string> {
+    for (const auto& suffix : kSuffixes) {
+      auto rest = stem_of(path, suffix.text);
+      if (!rest) continue;
+      if (node.key.shown_as == ShownAs::npy) return *rest + std::string(kNpySuffix);
+      return rest;
+    }
+    return std::nullopt;
+  }();
+  if (!stem) return std::nullopt;
+  auto frame = parts_.new_frames.frame_for(*stem);
+  if (!frame || !frame->arrays) return std::nullopt;
+  return Rule{name_part(*stem), *frame};
+}
+
+void ArrayConverter::note(const FileKey& file) {
+  if (!is_enabled_) return;
+  auto& nodes = parts_.locator.nodes();
+  const auto node = nodes.find(NodeKey{file.device, file.inode, ShownAs::frame, {}});
+  if (!node || !rule_for(*node) || !nodes.recall(node->id)) return;
+  // The number that the candidate had before: another file may have had the inode.
+  const auto before = state_.with_and_wake([&](State& now) {
+    auto& candidate = now.candidates[file];
+    candidate.is_ready = true;
+    now.has_ready = true;
+    if (!now.thread.joinable()) {
+      now.thread = background_thread([this](const std::stop_token&) {
+        give_way();
+        run();
+      });
+    }
+    return std::exchange(candidate.node, node->id);
+  });
+  if (before != 0) nodes.forget(before, 1);
+}
+
+void ArrayConverter::note_end(const FileKey& file) {
+  if (!is_enabled_) return;
+  state_.with_and_wake([&](State& now) {
+    const auto at = now.candidates.find(file);
+    if (at == now.candidates.end()) return;
+    at->second.is_ready = true;
+    now.has_ready = true;
+  });
+}
+
+void ArrayConverter::finish(const std::vector<FileKey>& committed) {
+  for (const auto& file : committed) note(file);
+  stop();
+}
+
+void ArrayConverter::stop() {
+  auto thread = state_.with_and_wake([](State& now) {
+    now.is_ending = true;
+    return std::exchange(now.thread, {});
+  });
+  if (thread.joinable()) thread.join();
+}
+
+ArrayConverter::Work ArrayConverter::State::take_ready() {
+  Work work{.files = {}, .is_ending = is_ending};
+  for (auto& [file, candidate] : candidates) {
+    const bool is_due = std::exchange(candidate.is_ready, false);
+    if (is_due) work.files.emplace_back(file, candidate.node);
+  }
+  has_ready = false;
+  return work;
+}
+
+void ArrayConverter::run() {
+  const auto has_work = [](const State& now) { return now.has_ready || now.is_ending; };
+  while (true) {
+    const auto work = state_.wait(has_work, [](State& now) { return now.take_ready(); });
+    if (work.files.empty() && work.is_ending) return;
+    for (const auto& [file, id] : work.files) look_at(file, id, work.is_ending);
+  }
+}
+
+void ArrayConverter::drop(const FileKey& file) {
+  const auto id = state_.with([&](State& now) {
+    const auto at = now.candidates.find(file);
+    // Noted again meanwhile: the next round looks at it.
+    if (at == now.candidates.end() || at->second.is_ready) return NodeId{0};
+    const auto node = at->second.node;
+    now.candidates.erase(at);
+    return node;
+  });
+  if (id != 0) parts_.locator.nodes().forget(id, 1);
+}
+
+// `has_ended`: no requests are served any more.
+void ArrayConverter::look_at(const FileKey& file, NodeId id, bool has_ended) {
+  if (parts_.sessions.find(file)) return;  // its end is noted
+  const auto node = parts_.locator.nodes().find(id);
+  const bool is_frame = node && (*node)->key.shown_as == ShownAs::frame && file_key(**node) == file;
+  const auto rule = is_frame ? rule_for(**node) : std::nullopt;
+  if (rule) {
+    const auto done = convert(**node, *rule, has_ended);
+    if (!done && !is_interference(done.error())) {
+      parts_.log.failure(parts_.locator.name_for_log(**node), "no array", done.error());
+    }
+  }
+  drop(file);
+}
+
+Status ArrayConverter::convert(Node& node, const Rule& rule, bool has_ended) {
+  FRAMEFS_TRY(const auto file, parts_.locator.open_file(node));
+  FRAMEFS_TRY(const auto st, file.content_stat());
+  if (file.is_sparse() || st.st_nlink != 1) return {};
+  const auto from = identity_of(st);
+  FRAMEFS_TRY(auto origin, parts_.containers.origin_of(node, file));
+  const auto source = origin.source;
+  const auto chunks = std::make_shared<const CachedFrame>(std::move(origin),
+                                                          parts_.content_ids.next(), parts_.reads);
+  const auto& frame = chunks->frame();
+  // The array would lack the frame's own metalayers.
+  if (!frame || !frame->metalayers().empty()) return {};
+  const FrameView view(chunks);
+  const ViewSource bytes(view, frame->nbytes());
+  const auto header = codec::read_npy_header(bytes);
+  if (!header) return {};
+  const auto& options = rule.frame;
+  ArrayPacking packing{.encode = options.encode,
+                       .hints = options.hints,
+                       .chunksize = options.chunksize,
+                       .checksums = options.checksums || has_checksums(*frame)};
+  FRAMEFS_TRY(packing.vlmetalayers, vlmetalayers_of(*frame, *source, parts_.reads.limits));
+  FRAMEFS_TRY(const auto plan, plan_array(*header, packing));
+  if (!shows_same_header(bytes, *header, plan)) return {};
+  packing.lanes = std::clamp<std::size_t>(kLaneBytes / (2 * std::size_t{plan.chunk_bytes}), 1,
+                                          parts_.storing_workers.threads());
+  const auto place = parts_.locator.nodes().place_of(node);
+  FRAMEFS_TRY(const auto folder, parts_.locator.open(*place.parent, O_PATH | O_DIRECTORY));
+  UniqueFd unnamed(::openat(folder.get(), ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600));
+  if (!unnamed) return system_error("create");
+  FileSink sink(std::move(unnamed));
+  const auto is_unused = [&](std::uint64_t) {
+    const auto now = file.content_stat();
+    const bool is_open = node.state.with([&](Node::State& state) {
+      if (state.open_handles > 0) state.was_written = true;  // its last close tries again
+      return state.open_handles > 0;
+    });
+    return now && identity_of(*now) == from && (has_ended || !is_open);
+  };
+  WindowItems items(bytes);
+  FRAMEFS_CHECK(pack_array(items, *header, plan, packing, sink, parts_.storing_workers, is_unused));
+  FRAMEFS_CHECK(copy_attributes(file.fd(), sink.fd()));
+  FRAMEFS_CHECK(sink.sync());
+  return parts_.names.put_array(node, rule.shown_name, sink.fd(), from, has_ended);
+}
+
+}  // namespace framefs::fs
