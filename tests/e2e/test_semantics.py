@@ -344,6 +344,23 @@ class Access(SemanticsCase):
                 file.write(b"y")
             self.assertEqual(stat.S_IMODE(mount.path("x").stat().st_mode), 0o6777)
 
+    @unittest.skipUnless(os.geteuid() == 0, "needs root to change owners")
+    def test_chown_clears_setuid_like_linux(self):
+        plain = self.folder / "plain"
+        plain.write_bytes(OLD)
+        self.make_frame(OLD, self.source / "x.b2frame")
+        (self.source / "y").write_bytes(OLD)
+        with self.mount() as mount:
+            for mode in (0o6777, 0o6755, 0o2745, 0o4711):
+                for owner in ((-1, -1), (-1, 7), (7, -1), (7, 7), (8, 8)):
+                    for path in (plain, mount.path("x"), mount.path("y")):
+                        os.chown(path, 7, 7)
+                        os.chmod(path, mode)
+                        os.chown(path, *owner)
+                    wanted = plain.stat().st_mode
+                    self.assertEqual(mount.path("x").stat().st_mode, wanted, (oct(mode), owner))
+                    self.assertEqual(mount.path("y").stat().st_mode, wanted, (oct(mode), owner))
+
     def test_a_write_needs_no_second_request(self):
         with self.mount() as mount, open(mount.path("log"), "ab", buffering=0) as log:
             def requests():
