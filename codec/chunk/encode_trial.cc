@@ -49,6 +49,19 @@ std::vector<std::span<const std::byte>> pieces_of(std::span<const std::byte> sam
   return pieces;
 }
 
+// Filters arrange the bytes of numbers, so that text gains next to nothing from them.
+bool is_text(std::span<const std::byte> sample) {
+  std::size_t beyond_ascii = 0;
+  for (const auto byte : sample) {
+    const auto value = std::to_integer<unsigned>(byte);
+    constexpr unsigned kDelete = 0x7f;
+    const bool is_space = value >= '\t' && value <= '\r';
+    if ((value < ' ' && !is_space) || value == kDelete) return false;
+    if (value > kDelete) ++beyond_ascii;
+  }
+  return beyond_ascii <= sample.size() / 4;
+}
+
 EncodeParams with(EncodeParams params, const Candidate& candidate) {
   params.typesize = candidate.typesize;
   params.filters = slots_of(candidate.filter);
@@ -84,6 +97,12 @@ Result<EncodeParams> choose_params_by_trial(const EncodeParams& params, const En
   // Such data takes one disk block with any filter, and says little about the data that may follow.
   constexpr std::size_t kMinSample = 1024;
   if (tried.size() == 1 || sample.size() < kMinSample) return with(params, tried.front());
+  // A trial takes ten times as long as encoding the sample, which matters where a file is no
+  // larger.
+  constexpr std::size_t kMaxSmallSample = 64u << 10;
+  if (!hints.filter && sample.size() <= kMaxSmallSample && is_text(sample)) {
+    return with(params, tried.front());
+  }
   auto trial = params;
   trial.clevel = std::clamp(params.clevel, 1, kHighestTriedLevel);
   trial.blocksize = 0;

@@ -1,6 +1,7 @@
 #include "codec/chunk/encode_trial.h"
 
 #include <cstdint>
+#include <string>
 
 #include "tests/support/catch.h"
 #include "tests/support/plain_kinds.h"
@@ -34,6 +35,31 @@ TEST_CASE("encode_trial: the trial finds the size of the items", "[codec][encode
   const auto shuffled = chosen(times, {.typesize = 8, .filter = FilterChoice::shuffle});
   CHECK(shuffled.typesize == 8);
   CHECK(shuffled.filters[5].id == 1);
+}
+
+TEST_CASE("encode_trial: small text is not tried", "[codec][encode_trial][unit]") {
+  const auto chosen = [](const Bytes& sample, const EncodeHints& hints = {}) {
+    const auto params = choose_params_by_trial({}, hints, sample);
+    REQUIRE(params);
+    return *params;
+  };
+  // Text whose trial would find items of eight bytes, and the same with one byte that is no text.
+  Bytes numbers;
+  for (int i = 0; i < 5000; ++i) {
+    for (const char digit : std::to_string(10'000'000 + i * 37)) {
+      numbers.push_back(static_cast<std::byte>(digit));
+    }
+  }
+  CHECK(chosen(numbers).filters[5].id == 0);
+  CHECK(chosen(numbers).typesize == 1);
+  CHECK(chosen(numbers, {.typesize = 8, .filter = std::nullopt}).typesize == 8);
+  CHECK(chosen(numbers, {.typesize = std::nullopt, .filter = FilterChoice::shuffle}).typesize == 8);
+  auto binary = numbers;
+  binary[100] = std::byte{0};
+  CHECK(chosen(binary).typesize == 8);
+  auto large = numbers;
+  test::append(large, numbers);
+  CHECK(chosen(large).typesize == 8);
 }
 
 }  // namespace
