@@ -10,18 +10,17 @@
 namespace framefs::codec {
 namespace {
 
-constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kAlignment = 64;
 // NumPy pads the header so that the first dimension can grow to this many digits.
 constexpr std::size_t kGrowthDigits = 21;
 
 // Magic, version, length (little endian, `length_bytes`), text, padding and a newline.
 std::string wrap(std::string_view text, std::size_t length_bytes) {
-  const auto before = kMagic.size() + 2 + length_bytes;
+  const auto before = kNpyMagic.size() + 2 + length_bytes;
   const auto unpadded = text.size() + 1;
   // 1 to 64 blanks: if the text needs no padding, NumPy adds 64.
   const auto padding = kAlignment - (before + unpadded) % kAlignment;
-  std::string out(kMagic);
+  std::string out(kNpyMagic);
   out += length_bytes == 2 ? '\x01' : '\x02';
   out += '\0';
   for (std::size_t i = 0; i < length_bytes; ++i) {
@@ -44,7 +43,8 @@ std::string npy_header(const ArrayMeta& meta, std::uint32_t typesize) {
   constexpr std::size_t kShortLength = 2;
   constexpr std::size_t kLongLength = 4;
   auto out = wrap(text, kShortLength);
-  if (out.size() - kMagic.size() - 2 - kShortLength > std::numeric_limits<std::uint16_t>::max()) {
+  if (out.size() - kNpyMagic.size() - 2 - kShortLength >
+      std::numeric_limits<std::uint16_t>::max()) {
     out = wrap(text, kLongLength);
   }
   return out;

@@ -2,10 +2,14 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "codec/array/array_meta.h"
 
 namespace framefs::codec {
+
+// The first bytes of every .npy file.
+inline constexpr std::string_view kNpyMagic = "\x93NUMPY";
 
 // The header of a .npy file, which precedes the bytes of the array in C order.  Its size is a
 // multiple of 64 bytes.  It equals the header that NumPy 1.23 and later write, unless a field name

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "codec/array/dtype.h"
+#include "codec/array/npy_header.h"
 #include "codec/array/python_literal.h"
 #include "codec/core/byte_reader.h"
 #include "codec/core/checked.h"
@@ -18,7 +19,6 @@ namespace {
 
 constexpr std::size_t kVersionAt = 6;
 constexpr std::size_t kLengthAt = 8;
-constexpr std::string_view kMagic = "\x93NUMPY";
 
 // The text of the header, and the offset of the items behind it.
 struct HeaderText {
@@ -30,7 +30,7 @@ std::optional<HeaderText> read_text(const ByteSource& file) {
   std::array<std::byte, 12> head{};
   if (!file.read_at(0, head)) return std::nullopt;
   const auto is_same = [](char c, std::byte b) { return static_cast<std::byte>(c) == b; };
-  if (!std::ranges::equal(kMagic, std::span(head).first(kMagic.size()), is_same)) {
+  if (!std::ranges::equal(kNpyMagic, std::span(head).first(kNpyMagic.size()), is_same)) {
     return std::nullopt;
   }
   const auto version = std::to_integer<unsigned>(head[kVersionAt]);

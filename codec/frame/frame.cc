@@ -10,6 +10,7 @@
 #include "codec/core/checked.h"
 #include "codec/core/work_budget.h"
 #include "codec/frame/chunk_space.h"
+#include "codec/frame/frame_index.h"
 #include "codec/frame/frame_trailer.h"
 
 namespace framefs::codec {
@@ -25,9 +26,8 @@ constexpr std::uint64_t kMinTrailerBytes = 25;
 constexpr std::size_t kUsermetaLengthAt = 3;
 constexpr const char* kUsermetaName = "usermeta";
 
-// Source: frame format, "Index".  Entries are little-endian 64-bit numbers.  Bit 63 marks a chunk
-// that is not stored; bits 56-58 are its kind.
-constexpr std::uint64_t kIndexEntryBytes = 8;
+// Source: frame format, "Index".  Bit 63 of an entry marks a chunk that is not stored; bits 56-58
+// are its kind.
 constexpr std::uint8_t kIndexTypesize = 8;
 constexpr std::uint32_t kSpecialShift = 56;
 

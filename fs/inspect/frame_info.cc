@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "codec/array/array_layout.h"
 #include "codec/array/dtype.h"
 #include "codec/core/id_names.h"
 #include "codec/frame/chunk_checksums.h"
@@ -32,7 +31,7 @@ void describe_array(const codec::Frame& frame, FrameInfo& info) {
     return;
   }
   const auto& header = frame.header();
-  const auto layout = codec::ArrayLayout::make(**array, header.typesize, codec::extent_of(header));
+  const auto layout = codec::layout_of(**array, header);
   if (!layout) {
     info.array_damage = describe(layout.error());
     return;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "fs/core/guarded.h"
+#include "fs/net/timestamp.h"
 #include "fs/remote/object_head.h"
 #include "fs/remote/remote_directories.h"
 #include "fs/source/suffixes.h"
@@ -21,7 +22,6 @@ namespace {
 constexpr std::size_t kBatch = 1000;
 // Folders of a server that invents them without end.
 constexpr std::size_t kMaxFolders = 1U << 20;
-constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 
 // Objects that are being opened.
 struct Opening {
@@ -36,7 +36,7 @@ bool is_listed_version(const net::RemoteEntry& entry, const net::RemoteOpened& o
   // The answer for an empty object may have neither ETag nor time.
   if (version.size == 0) return true;
   if (!entry.etag.empty() && version.is_strong()) return version.etag == entry.etag;
-  return opened.mtime_ns / kNsPerSecond == entry.mtime_ns / kNsPerSecond;
+  return opened.mtime_ns / net::kNsPerSecond == entry.mtime_ns / net::kNsPerSecond;
 }
 
 }  // namespace

@@ -68,9 +68,7 @@ class Container::Builder {
     Heap heap{within, std::make_shared<const codec::Frame>(std::move(frame)), std::nullopt};
     if (const auto& array = heap.frame->array()) {
       if (!*array) return std::unexpected(array->error());
-      const auto& header = heap.frame->header();
-      FRAMEFS_TRY(heap.array,
-                  codec::ArrayLayout::make(**array, header.typesize, codec::extent_of(header)));
+      FRAMEFS_TRY(heap.array, codec::layout_of(**array, heap.frame->header()));
     }
     FRAMEFS_TRY(const auto metadata, read_map(*bytes, *heap.frame, container_.limits_));
     const auto decoded = container_.heap_bytes(file_, heap);

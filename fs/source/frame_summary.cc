@@ -39,7 +39,7 @@ void summarise_array(std::span<const std::byte> content, const codec::FrameHeade
   summary.array_bytes = header.nbytes;
   const auto meta = codec::parse_array_meta(content);
   if (!meta) return;
-  const auto layout = codec::ArrayLayout::make(*meta, header.typesize, codec::extent_of(header));
+  const auto layout = codec::layout_of(*meta, header);
   if (!layout) return;
   summary.array_bytes = layout->nbytes();
   summary.is_numpy = codec::is_numpy_dtype(*meta);

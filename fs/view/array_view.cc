@@ -56,15 +56,13 @@ struct ArrayView::Batch {
 Result<ArrayView::Array> ArrayView::open(const FrameChunks& cached, Header header) {
   const auto& frame = cached.frame();
   if (!frame) return std::unexpected(frame.error());
-  const auto& typesize = frame->header().typesize;
   const auto made = [&]() -> Result<Array> {
     const auto& meta = frame->array();
     if (!meta) return codec::fail(Errc::bad_field, "array metalayer");
     if (!*meta) return std::unexpected(meta->error());
-    FRAMEFS_TRY(auto layout,
-                ArrayLayout::make(**meta, typesize, codec::extent_of(frame->header())));
+    FRAMEFS_TRY(auto layout, codec::layout_of(**meta, frame->header()));
     if (header == Header::none) return Array{layout, {}};
-    return Array{layout, codec::npy_header(**meta, typesize)};
+    return Array{layout, codec::npy_header(**meta, frame->header().typesize)};
   }();
   if (!made) cached.log_failure(made.error(), std::nullopt);
   return made;

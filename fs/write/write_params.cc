@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 
-#include "codec/array/array_layout.h"
 #include "codec/filter/filter_ids.h"
 #include "codec/frame/frame_array.h"
 
@@ -22,8 +21,7 @@ bool is_lossless(codec::FilterSlot slot) {
 std::optional<std::uint32_t> array_block_bytes(const codec::Frame& frame) {
   const auto& meta = frame.array();
   if (!meta || !*meta) return std::nullopt;
-  const auto& header = frame.header();
-  const auto layout = codec::ArrayLayout::make(**meta, header.typesize, codec::extent_of(header));
+  const auto layout = codec::layout_of(**meta, frame.header());
   return layout ? std::optional(layout->block_bytes()) : std::nullopt;
 }
 

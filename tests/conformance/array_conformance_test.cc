@@ -32,8 +32,7 @@ Result<Array> open_array(const FrameFixture& fixture) {
   if (!frame) return std::unexpected(frame.error());
   if (!frame->array()) return codec::fail(codec::Errc::bad_field, "array metalayer");
   FRAMEFS_TRY(const auto meta, *frame->array());
-  FRAMEFS_TRY(const auto layout,
-              ArrayLayout::make(meta, frame->header().typesize, codec::extent_of(frame->header())));
+  FRAMEFS_TRY(const auto layout, codec::layout_of(meta, frame->header()));
   return Array{meta, layout};
 }
 

@@ -68,11 +68,9 @@ codec::Status check_overlaps(const codec::ByteSource& source, const codec::ByteS
 
 // The .npy file of an array whose chunks have been decoded.
 Result<Bytes> npy_file(const Frame& frame, const codec::ArrayMeta& meta, const Bytes& decoded) {
-  const auto typesize = frame.header().typesize;
-  FRAMEFS_TRY(const auto layout,
-              codec::ArrayLayout::make(meta, typesize, codec::extent_of(frame.header())));
+  FRAMEFS_TRY(const auto layout, codec::layout_of(meta, frame.header()));
   Bytes file;
-  append(file, codec::npy_header(meta, typesize));
+  append(file, codec::npy_header(meta, frame.header().typesize));
   if (layout.nbytes() == 0) return file;
   codec::RunCursor cursor(layout, {0, layout.nbytes()});
   while (cursor.next()) {

@@ -94,8 +94,7 @@ class FrameChecks {
   void check_array(std::mt19937& random) const {
     const auto& meta = frame_.array();
     if (!meta || !*meta) return;
-    const auto& header = frame_.header();
-    const auto layout = codec::ArrayLayout::make(**meta, header.typesize, codec::extent_of(header));
+    const auto layout = codec::layout_of(**meta, frame_.header());
     if (layout) check_runs(*layout, random);
   }
 

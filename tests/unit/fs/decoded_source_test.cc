@@ -36,8 +36,7 @@ std::shared_ptr<const DecodedSource> decoded(Bytes bytes, bool as_array = false)
   std::optional<codec::ArrayLayout> layout;
   if (as_array) {
     const auto meta = frame->array().value().value();
-    const auto& header = frame->header();
-    layout = codec::ArrayLayout::make(meta, header.typesize, codec::extent_of(header)).value();
+    layout = codec::layout_of(meta, frame->header()).value();
   }
   return std::make_shared<const DecodedSource>(
       source, std::make_shared<const codec::Frame>(std::move(*frame)), layout, kLimits);
