@@ -1,7 +1,9 @@
 #include "fs/core/log.h"
 
 #include <algorithm>
+#include <new>
 #include <optional>
+#include <utility>
 
 #include <fmt/core.h>
 #include <spdlog/logger.h>
@@ -42,6 +44,9 @@ std::size_t printable_length(std::string_view text) {
   return form->length;
 }
 
+// The holder of this thread's failures.
+constinit thread_local HeldFailures* holding = nullptr;
+
 }  // namespace
 
 LogLimits daemon_log_limits() {
@@ -69,6 +74,10 @@ void Log::warn(std::string_view text) { write(Level::warning, text); }
 
 void Log::failure(const std::string& file, std::string_view part, const codec::Error& error) {
   if (codec::is_interrupt(error)) return;  // the caller cancelled: not a failure
+  if (holding != nullptr) {
+    holding->failures_.push_back({this, file, std::string(part), error});
+    return;
+  }
   const auto line =
       fmt::format("{}{}{}: {}", file, part.empty() ? "" : ": ", part, describe(error));
   enum class Fate : unsigned char { known, written, last, left_out };
@@ -84,6 +93,17 @@ void Log::failure(const std::string& file, std::string_view part, const codec::E
     write(is_bug ? Level::bug : Level::error, line);
   } else if (fate == Fate::last) {
     write(Level::error, file + ": more failures; they are not logged");
+  }
+}
+
+HeldFailures::HeldFailures() : outer_(std::exchange(holding, this)) {}
+
+HeldFailures::~HeldFailures() {
+  holding = outer_;
+  try {
+    for (const auto& [log, file, part, error] : failures_) log->failure(file, part, error);
+  } catch (const std::bad_alloc&) {
+    // A line is missing from the log; the reader gets the error nevertheless.
   }
 }
 

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "codec/core/error.h"
 #include "fs/core/guarded.h"
@@ -71,6 +72,32 @@ class Log {
   const LogLimits limits_;
   Guarded<Seen> seen_;
   Guarded<Rate> rate_;
+};
+
+// Holds back the failures that this thread logs, and logs them when it is destroyed.  A reader of a
+// file that another program changes may meet failures that are not damage.  Once it knows that the
+// file has changed, it forgets them.
+// Threads: the thread that constructed it destroys it.  If there are several, the last one holds.
+class HeldFailures {
+ public:
+  HeldFailures();
+  ~HeldFailures();
+  HeldFailures(const HeldFailures&) = delete;
+  HeldFailures& operator=(const HeldFailures&) = delete;
+
+  // Forgets the failures so far.
+  void forget() noexcept { failures_.clear(); }
+
+ private:
+  friend class Log;
+  struct Failure {
+    Log* log;
+    std::string file;
+    std::string part;
+    codec::Error error;
+  };
+  HeldFailures* const outer_;
+  std::vector<Failure> failures_;
 };
 
 // `text` with its control characters, and bytes that are not valid UTF-8, as \xNN.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fs/core/file_sink.h"
+#include "fs/core/log.h"
 #include "fs/source/sparse_frame.h"
 #include "fs/tree/array_converter.h"
 #include "fs/view/array_view.h"
@@ -162,12 +163,14 @@ auto FileContents::reading(const OpenFile& file, const Body& body) const
     FRAMEFS_TRY(auto shared, parts_.lock_files.share(node, file.source));
     if (const auto session = parts_.writers.session_of(node)) {
       const auto view = parts_.views.of_session(node, *session);
+    HeldFailures failures;  // until it is known that the frame did not change meanwhile
       auto result = session->read_checked([&] { return body(view, session.get()); });
       // If another writer has changed the frame, the new content is in the file.
       if (!session->is_lost()) return result;
     }
     // A session that owned the frame has just ended.
     const bool is_unlocked = !shared.is_held() && LockFiles::has_lock_file(node);
+      failures.forget();
     if (is_unlocked && attempt < kMaxAttempts) continue;
     FRAMEFS_TRY(auto now, parts_.views.current(file));
     if (!shared.is_held() && LockFiles::is_due(node)) {
@@ -182,6 +185,7 @@ auto FileContents::reading(const OpenFile& file, const Body& body) const
     if (attempt >= kMaxAttempts) {
       return system_error_of(ESTALE, "a frame that another program changes all the time");
     }
+    failures.forget();
   }
 }
 

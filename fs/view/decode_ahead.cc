@@ -10,6 +10,7 @@
 
 #include "codec/core/work_budget.h"
 #include "fs/core/background_thread.h"
+#include "fs/core/log.h"
 
 namespace framefs::fs {
 namespace {
@@ -79,8 +80,13 @@ void DecodeAhead::serve(const std::stop_token& stop) {
         });
     if (!stream) return;
     try {
+      HeldFailures failures;
       const auto range = stream->pattern->take_ahead();
-      if (!range || !stream->view->decode_ahead(*range)) continue;
+      const bool has_more = range && stream->view->decode_ahead(*range);
+      // The reader that comes to the failed bytes reads them itself, and logs the failure if the
+      // frame has not changed meanwhile.
+      failures.forget();
+      if (!has_more) continue;
       // Streams take turns.
       state_.with([&](State& state) { state.waiting.push_back(std::move(*stream)); });
     } catch (const std::bad_alloc&) {

@@ -26,6 +26,7 @@ PATIENCE = 10.0  # seconds
 # These errors say that another writer has the frame for too long, or replaced the state that was
 # read.
 CONTENDED = (errno.EBUSY, errno.ESTALE, errno.EAGAIN)
+BUSY = os.strerror(errno.EBUSY)
 
 
 def record(writer, serial):
@@ -119,8 +120,9 @@ class Contention:
         for mountpoint in mountpoints:
             mountpoint.mkdir()
         with contextlib.ExitStack() as stack:
-            for mountpoint in mountpoints:
-                stack.enter_context(daemon.Mount(self.source, mountpoint, "--rule", "*:chunksize=8K"))
+            mounts = [stack.enter_context(daemon.Mount(self.source, mountpoint, "--rule", "*:chunksize=8K",
+                                                       lifetime_s=seconds + 4 * daemon.DEADLINE_S))
+                      for mountpoint in mountpoints]
             for frame in self.frames:
                 (mountpoints[0] / frame.name).write_bytes(b"")
             self.end = time.monotonic() + seconds
@@ -128,12 +130,21 @@ class Contention:
             tasks += [(self.read, mountpoint, 0) for mountpoint in mountpoints]
             tasks += [(self.compact, None, 0), (self.unpack, None, 0)]
             run_threads(self.guarded, tasks)
+            self.check_logs(mounts)
         for frame in self.frames:
             if not self.errors:
                 frame.check(self.unpacked(frame), frame.synced, "at the end")
         if self.errors:
             raise AssertionError(f"seed {self.seed}: {self.errors[0]}")
         return ", ".join(f"{count} {what}" for what, count in sorted(self.counts.items()))
+
+    def check_logs(self, mounts):
+        """The frames are sound at any moment: a mount must not report damage of one that another
+        writer changed while it was read."""
+        for mount in mounts:
+            for line in mount.log().splitlines():
+                if " error: " in line and BUSY not in line and not self.errors:
+                    self.errors.append(f"the log of {mount.mountpoint.name} has: {line}")
 
     def guarded(self, task, mountpoint, number):
         draw = random.Random(f"{self.seed} {task.__name__} {mountpoint} {number}")

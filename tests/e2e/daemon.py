@@ -113,18 +113,21 @@ def unmount(mountpoint, lazy=False):
 class Mount:
     """A framefs in the foreground, as a context manager.
 
-    Entering waits for the mount.  Leaving unmounts, and checks that the daemon ended with exit code
-    0, left no mount, had no more files open than when it started, and logged nothing suspicious.
+    Entering waits for the mount.  A daemon that runs for longer than `lifetime_s` is killed.
+    Leaving unmounts, and checks that the daemon ended with exit code 0, left no mount, had no more
+    files open than when it started, and logged nothing suspicious.
     """
 
-    def __init__(self, source, mountpoint, *options, log=None, environment=None):
+    def __init__(self, source, mountpoint, *options, log=None, environment=None, program=FRAMEFS,
+                 lifetime_s=4 * DEADLINE_S):
         self.mountpoint = pathlib.Path(mountpoint)
         self.log_path = pathlib.Path(log) if log else \
             self.mountpoint.with_name(self.mountpoint.name + ".log")
         self.stderr_path = self.log_path.with_suffix(".stderr")
-        self.command = [os.fspath(FRAMEFS), os.fspath(source), os.fspath(mountpoint), "-f",
+        self.command = [os.fspath(program), os.fspath(source), os.fspath(mountpoint), "-f",
                         "--log-file", os.fspath(self.log_path), *options]
         self._environment = environment
+        self._lifetime_s = lifetime_s
         self.process = None
         self._watchdog = None
         self._files = []
@@ -135,7 +138,7 @@ class Mount:
                                             stdout=stderr, stderr=stderr,
                                             env={**os.environ, **(self._environment or {})})
         # A read from a hung daemon cannot be interrupted; killing the daemon ends it.
-        self._watchdog = threading.Timer(4 * DEADLINE_S, self.process.kill)
+        self._watchdog = threading.Timer(self._lifetime_s, self.process.kill)
         self._watchdog.daemon = True
         self._watchdog.start()
         try:

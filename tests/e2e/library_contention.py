@@ -145,7 +145,8 @@ class LibraryContention:
             mounts = []
             for mountpoint in mountpoints:
                 mountpoint.mkdir()
-                mounts.append(stack.enter_context(daemon.Mount(self.source, mountpoint, *options)))
+                mounts.append(stack.enter_context(daemon.Mount(
+                    self.source, mountpoint, *options, lifetime_s=seconds + 4 * daemon.DEADLINE_S)))
             for known in self.known:
                 content = b"".join(record(program, 0) * (CHUNK // RECORD) for program in range(self.programs))
                 content += b"".join(record(writer, 0) for writer in range(CHUNK // RECORD))

@@ -14,6 +14,9 @@ import data
 from crash_runs import PROGRAMS, check, rule
 
 NPY_HEADER_BYTES = 128
+# Operations in a second: with two mounts of sparse frames, each use of the other mount waits for
+# syncs.
+SLOWEST_PER_S = 20
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,7 +111,9 @@ class ModelRun:
     def one_mount(self, seed, operations):
         """Changes files in a mount, or in several at a time, then checks the stored frames."""
         with contextlib.ExitStack() as stack:
-            mounts = [stack.enter_context(daemon.Mount(self.source, mountpoint, *self.setting.mount))
+            lifetime_s = 4 * daemon.DEADLINE_S + operations / SLOWEST_PER_S
+            mounts = [stack.enter_context(daemon.Mount(self.source, mountpoint, *self.setting.mount,
+                                                       lifetime_s=lifetime_s))
                       for mountpoint in self.mountpoints]
             for shown in self.mountpoints[0].iterdir():
                 if not (self.plain / shown.name).exists():

@@ -56,6 +56,51 @@ TEST_CASE("log: one line comes of a failure that many threads meet at once", "[f
   CHECK(capture.lines().size() == 50);
 }
 
+TEST_CASE("log: held failures are logged at the end, or forgotten", "[fs][log][unit]") {
+  test::TestLog capture;
+  auto& log = capture.log();
+  {
+    HeldFailures held;
+    log.failure("a", "chunk 1", kDamaged);
+    log.info("other lines are not held");
+    held.forget();
+    log.failure("a", "chunk 2", kDamaged);
+    CHECK(capture.lines() == Lines{"info: other lines are not held"});
+  }
+  log.failure("a", "chunk 3", kDamaged);
+  CHECK(capture.lines() == Lines{"info: other lines are not held",
+                                 "error: a: chunk 2: bad field: cbytes (-1) at byte 12",
+                                 "error: a: chunk 3: bad field: cbytes (-1) at byte 12"});
+}
+
+TEST_CASE("log: an outer holder gets what an inner one logs", "[fs][log][unit]") {
+  test::TestLog capture;
+  {
+    HeldFailures outer;
+    {
+      const HeldFailures inner;
+      capture.log().failure("a", kDamaged);
+    }
+    CHECK(capture.lines().empty());
+    outer.forget();
+    const HeldFailures inner;
+    capture.log().failure("b", kDamaged);
+  }
+  CHECK(capture.lines() == Lines{"error: b: bad field: cbytes (-1) at byte 12"});
+}
+
+TEST_CASE("log: a holder holds the failures of its own thread alone", "[fs][log][race]") {
+  test::TestLog capture;
+  test::on_threads(8, [&](std::size_t thread) {
+    for (int round = 0; round < 50; ++round) {
+      HeldFailures held;
+      capture.log().failure(std::to_string(thread), kDamaged);
+      if (thread > 0) held.forget();
+    }
+  });
+  CHECK(capture.lines() == Lines{"error: 0: bad field: cbytes (-1) at byte 12"});
+}
+
 // A user who makes the daemon log must not be able to make it grow.  Oracle: a place is logged
 // again only after many other places, which shows that it was forgotten.
 TEST_CASE("log: places are forgotten when there are too many", "[fs][log][unit]") {
