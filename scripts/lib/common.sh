@@ -61,3 +61,9 @@ build() {
     flock 9 && configure "$preset" 9>&- && ninja -C "$dir" "$@" 9>&-
   } 9>"$dir/.build-lock"
 }
+
+# run_mount_tests FOLDER [NAME...]: runs tests on real mounts, with the program of the dev build.
+run_mount_tests() {
+  env PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$root/tests/e2e" FRAMEFS_REQUIRE_FUSE=1 \
+    FRAMEFS="$(build_dir dev)/framefs" "$python" "$lib/run_unittest.py" "$@"
+}

@@ -21,20 +21,26 @@ def _tasks(all_data, folder, programs, who):
     return {Key(key.what, who, key.data): task for key, task in tasks.items() if key.who == d.FRAMEFS}
 
 
-def run(all_data, folder, programs, before, runs, progress):
-    """Prints a row for each figure: both medians, their ratio, and the minimum and maximum of the
-    old build, which show how much the figure varies by itself."""
+def _is_wanted(key, only):
+    return only in f"{key.what} {key.data}"
+
+
+def run(all_data, folder, programs, before, only, runs, progress):
+    """Prints a row for each figure whose name and data contain the words `only`: both medians,
+    their ratio, and the minimum and maximum of the old build, which show how much the figure varies
+    by itself."""
     ours = _tasks(all_data, folder, programs, d.FRAMEFS)
     theirs = _tasks(all_data, folder, programs | {"framefs": before}, BEFORE)
     # The two programs take turns within a round.
     tasks = {}
     for ours_of, theirs_of in zip(ours.items(), theirs.items(), strict=True):
-        tasks |= dict((ours_of, theirs_of))
+        if _is_wanted(ours_of[0], only):
+            tasks |= dict((ours_of, theirs_of))
     results = run_rounds(tasks, runs, progress)
     progress("")
     print("| measured | data | before | now | now / before | before, least to most |")
     print("|---|---|---|---|---|---|")
-    for key in ours:
+    for key in filter(tasks.__contains__, ours):
         by_rate = key.what in d.BY_READS or key.what in writing.BY_FILES
         figure = results.rate if by_rate else results.speed
         now, then = figure(key), figure(Key(key.what, BEFORE, key.data))

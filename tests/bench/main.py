@@ -46,6 +46,8 @@ def parse_arguments():
                         help="a system with gcc and libblosc2-dev, to also measure the reference library")
     parser.add_argument("--against", type=pathlib.Path, metavar="FRAMEFS",
                         help="compare the figures of framefs with those of another build of it, and nothing else")
+    parser.add_argument("--only", default="", metavar="TEXT",
+                        help="with --against: only the figures whose name and data contain this text")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write all figures there")
     parser.add_argument("--readme", action="store_true",
                         help="put the figures into README.md, tests/bench/RESULTS.md and tests/bench/speed.svg")
@@ -100,7 +102,7 @@ def compare(args, folder):
     all_data = plain_data(args, folder, programs)
     all_data.make_frames([*data.quarters(disciplines.SHARED.data, disciplines.SHARED.codec), *data.small_chunks()])
     all_data.make_wide()
-    against.run(all_data, folder, programs, args.against.resolve(), args.runs, progress)
+    against.run(all_data, folder, programs, args.against.resolve(), args.only, args.runs, progress)
 
 
 def measure_all(args, folder):

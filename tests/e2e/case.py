@@ -14,6 +14,7 @@ import daemon
 
 MAKE_FRAME = pathlib.Path(os.environ.get("FRAMEFS_MAKE_FRAME",
                                          daemon.FRAMEFS.parent / "tests/framefs_make_frame"))
+LOG_LINES = 20  # printed of each log after a failure
 REQUIRE_FUSE = os.environ.get("FRAMEFS_REQUIRE_FUSE") == "1"
 
 
@@ -58,9 +59,9 @@ class MountCase(unittest.TestCase):
             remove_tree(self.folder)
         return result
 
-    def mount(self, *options, source=None, mountpoint=None):
+    def mount(self, *options, source=None, mountpoint=None, program=daemon.FRAMEFS):
         """A Mount of the test's source folder, or of another one, for a `with` statement."""
-        mount = daemon.Mount(source or self.source, mountpoint or self.mountpoint, *options)
+        mount = daemon.Mount(source or self.source, mountpoint or self.mountpoint, *options, program=program)
         self._commands.append(shlex.join(mount.command) + " &")
         return mount
 
@@ -132,6 +133,10 @@ class MountCase(unittest.TestCase):
         script.write_text("\n".join(lines) + "\n", errors="surrogateescape")
         script.chmod(0o755)
         print(f"\n{self.id()} failed; its files are in {self.folder}, see repro.sh there", flush=True)
+        # Another machine may have run the test: its folder is gone by the time of reading.
+        for log in sorted(self.folder.rglob("*.log")):
+            lines = log.read_text(errors="replace").splitlines()[-LOG_LINES:]
+            print(f"the end of {log.relative_to(self.folder)}:", *lines, sep="\n  ", flush=True)
 
 
 def remove_tree(folder):
