@@ -130,12 +130,14 @@ Result<bool> CommittedState::holds(const FileReader& file) const {
     if (after.turns != before.turns) continue;
     auto sizes = after;
     sizes.least_end = before.least_end;  // the end of the bytes stored by then
+    const bool had_store = before.storing > 0 || after.stores != before.stores;
     if (!read || !looks_like(sizes, head, st)) {
       // A read during the write of a header can return half of the old one and half of the new one.
-      if (after.next && after.storing > 0) continue;
+      // The write may have ended before the publication has.
+      if (after.next && had_store) continue;
       return false;
     }
-    if (before.storing > 0 || after.stores != before.stores || after.next) return true;
+    if (had_store || after.next) return true;
     if (is_same_time(st.st_mtim, after.changed)) return true;
     FRAMEFS_TRY(const bool is_same, has_same_rest(after, file));
     const bool is_current = state_.with([&](State& state) {
