@@ -46,6 +46,13 @@ class FakeDisk final : public PartCache {
   void store(const ContentKey&, const Part& part) override {
     parts_.with([&](auto& parts) { parts.emplace(part.offset, part); });
   }
+  std::uint64_t bytes() const {
+    return parts_.with([](const auto& parts) {
+      std::uint64_t sum = 0;
+      for (const auto& [offset, part] : parts) sum += part.end() - offset;
+      return sum;
+    });
+  }
 
  private:
   fs::Guarded<std::map<std::uint64_t, Part>> parts_;
@@ -248,14 +255,20 @@ TEST_CASE("range_scheduler: an interrupted reader leaves, others stay", "[net][s
 
 TEST_CASE("range_scheduler: sequential readers find the next ranges in memory",
           "[net][scheduler][unit]") {
-  Remote remote(8'000'000);
+  FakeDisk landed;
+  Remote remote(8'000'000, {}, &landed);
   for (std::uint64_t at = 0; at < 8'000'000; at += 50'000) {
     REQUIRE(remote.read(at, 50'000) == remote.content.substr(at, 50'000));
+    // A reader that is faster than the server waits for the ranges, and then they count as demand.
+    const auto next_end = std::min<std::uint64_t>(at + 100'000, 8'000'000);
+    if (at >= 500'000) REQUIRE(test::comes_true([&] { return landed.bytes() >= next_end; }));
   }
   const auto counts = remote.stats.counts();
   CHECK(counts.bytes_fetched <= 8'000'000 * 102 / 100);
   CHECK(remote.requests() <= 20);
   CHECK(counts.prefetched_bytes > 0);
+  CHECK(counts.disk_hits == 0);
+  CHECK(counts.misses <= 11);
 }
 
 // Oracle: the content itself, for any mixture of readers, with a memory that is too small for it.
