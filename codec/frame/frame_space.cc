@@ -1,5 +1,6 @@
 #include "codec/frame/frame_space.h"
 
+#include <algorithm>
 #include <iterator>
 
 namespace framefs::codec {
@@ -66,26 +67,26 @@ void FrameSpace::remove(Free::iterator free) {
 }
 
 void FrameSpace::insert(ByteRange range) {
-  if (range.size == 0) return;
-  auto next = free_.lower_bound(range.offset);
+  if (range.size == 0 || range.offset >= end_) return;
+  auto begin = range.offset;
+  auto end = range.offset + range.size;
+  auto next = free_.upper_bound(begin);
   if (next != free_.begin()) {
     const auto before = std::prev(next);
-    if (before->first + before->second == range.offset) {
-      range = {before->first, before->second + range.size};
-      remove(before);
-    }
+    if (before->first + before->second >= begin) next = before;
   }
-  if (next != free_.end() && range.offset + range.size == next->first) {
-    range.size += next->second;
-    remove(next);
+  while (next != free_.end() && next->first <= end) {
+    begin = std::min(begin, next->first);
+    end = std::max(end, next->first + next->second);
+    remove(next++);
   }
   // Free units at the end lower end_ instead of becoming a hole.
-  if (range.offset + range.size == end_) {
-    end_ = range.offset;
+  if (end >= end_) {
+    end_ = begin;
     return;
   }
-  free_.emplace(range.offset, range.size);
-  by_size_.emplace(range.size, range.offset);
+  free_.emplace(begin, end - begin);
+  by_size_.emplace(end - begin, begin);
 }
 
 void FrameSpace::take_back(ByteRange range) { insert(range); }

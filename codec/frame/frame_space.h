@@ -18,7 +18,8 @@ void append_range(std::vector<ByteRange>& ranges, ByteRange range);
 //
 // Invariant: bytes that a committed state refers to are never allocated.  Readers may still use the
 // state before the last commit.  Hence bytes that a commit retires are allocated again after the
-// next commit at the earliest.
+// next commit at the earliest.  The caller retires only bytes that no other part of the next state
+// uses.  Ranges that are freed may overlap or repeat.
 //
 // The class also tracks the chunk file numbers of a sparse frame.
 // Units: bytes, or file numbers.  Threads: one.

@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "codec/core/work_budget.h"
 #include "fs/core/lock_holder.h"
 
 namespace framefs::fs {
@@ -28,6 +29,23 @@ int errno_of(const codec::Error& error) noexcept {
       return error.sys != 0 ? error.sys : EIO;
   }
   return EIO;
+}
+
+bool is_damage(const codec::Error& error) noexcept {
+  switch (error.kind) {
+    case Errc::truncated:
+    case Errc::bad_field:
+    case Errc::checksum:
+    case Errc::unsupported:
+      return true;
+    case Errc::over_limit:
+      return !codec::is_work_error(error);
+    case Errc::internal:
+    case Errc::no_space:
+    case Errc::system:
+      return false;
+  }
+  return false;
 }
 
 std::string describe(const codec::Error& error) {

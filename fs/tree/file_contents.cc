@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "fs/core/file_sink.h"
+#include "fs/core/interrupt.h"
 #include "fs/core/log.h"
+#include "fs/core/may_wait.h"
 #include "fs/source/sparse_frame.h"
 #include "fs/tree/array_converter.h"
 #include "fs/view/array_view.h"
@@ -160,17 +162,17 @@ auto FileContents::reading(const OpenFile& file, const Body& body) const
   auto& node = *file.node;
   constexpr int kMaxAttempts = 8;
   for (int attempt = 1;; ++attempt) {
+    HeldFailures failures;  // until it is known that the frame did not change meanwhile
     FRAMEFS_TRY(auto shared, parts_.lock_files.share(node, file.source));
     if (const auto session = parts_.writers.session_of(node)) {
       const auto view = parts_.views.of_session(node, *session);
-    HeldFailures failures;  // until it is known that the frame did not change meanwhile
       auto result = session->read_checked([&] { return body(view, session.get()); });
       // If another writer has changed the frame, the new content is in the file.
       if (!session->is_lost()) return result;
+      failures.forget();
     }
     // A session that owned the frame has just ended.
     const bool is_unlocked = !shared.is_held() && LockFiles::has_lock_file(node);
-      failures.forget();
     if (is_unlocked && attempt < kMaxAttempts) continue;
     FRAMEFS_TRY(auto now, parts_.views.current(file));
     if (!shared.is_held() && LockFiles::is_due(node)) {
@@ -182,10 +184,10 @@ auto FileContents::reading(const OpenFile& file, const Body& body) const
     auto result = body(now.view, nullptr);
     // A program that does not lock the frame may have changed it during the read.
     if (parts_.views.is_current(file, now.content)) return result;
+    failures.forget();
     if (attempt >= kMaxAttempts) {
       return system_error_of(ESTALE, "a frame that another program changes all the time");
     }
-    failures.forget();
   }
 }
 
@@ -235,9 +237,15 @@ Status FileContents::write_array(Node& node, const WriteSessionTable::Session& s
 Status FileContents::write_pieces(const WriteSessionTable::Session& session,
                                   std::span<const FrameWriteSession::Piece> pieces) const {
   auto& sessions = parts_.writers.sessions();
-  FRAMEFS_TRY(const auto written,
-              sessions.write_with_room(*session, [&] { return session->write(pieces); }));
-  if (written.has_full) sessions.note_full(session);
+  WriteSteps steps(pieces, session->chunksize());
+  auto step = steps.next();
+  while (!step.empty()) {
+    FRAMEFS_TRY(const auto written,
+                sessions.write_with_room(*session, [&] { return session->write(step); }));
+    if (written.has_full) sessions.note_full(session);
+    step = steps.next();
+    if (!step.empty() && interrupted()) return system_error_of(EINTR, "write");
+  }
   return {};
 }
 
@@ -266,6 +274,14 @@ Result<bool> FileContents::append(OpenFile& file, std::uint64_t offset,
   }
   FRAMEFS_TRY(const auto changing, parts_.writers.begin_change(file));
   auto& sessions = parts_.writers.sessions();
+  if (bytes.size() / changing->chunksize() >= WriteSteps::kMaxChunks) {
+    // No other writer's bytes come between the steps.  The zeros must not be appended twice.
+    if (!may_wait()) return std::unexpected(would_wait().error());
+    FRAMEFS_TRY(const auto extended, changing->append_zeros(bytes.size()));
+    const FrameWriteSession::Piece piece{extended.offset, bytes};
+    FRAMEFS_CHECK(write_pieces(changing.session, std::span(&piece, 1)));
+    return extended.offset == offset;
+  }
   FRAMEFS_TRY(const auto appended,
               sessions.write_with_room(*changing.session, [&] { return changing->append(bytes); }));
   if (appended.has_full) sessions.note_full(changing.session);

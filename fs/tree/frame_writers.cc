@@ -117,8 +117,8 @@ Result<std::shared_ptr<FrameWriteSession>> FrameWriters::make(
   }
   const auto& reads = parts_.services.reads;
   // Blocks that readers have cached may belong to an earlier state than the one opened here.
-  auto opening =
-      open_for_writing_frame(std::move(target), parts_.services.content_ids.next(), reads.limits);
+  auto opening = open_for_writing_frame(std::move(target), parts_.services.content_ids.next(),
+                                        reads.limits, parts_.services.overlay);
   if (!opening) {
     if (!has_refused_to_wait()) reads.log.failure(name, opening.error());
     return std::unexpected(opening.error());

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "codec/frame/frame_writer.h"
+#include "fs/core/error_map.h"
 
 namespace framefs::fs {
 
@@ -49,6 +50,7 @@ ChunkFlusher::Batch ChunkFlusher::next_batch(std::span<const ChunkOverlay::Froze
 // Stores the chunks in batches: a frozen chunk has memory for little more than its written bytes,
 // and storing it takes memory for all of them.
 Status ChunkFlusher::store(std::vector<ChunkOverlay::Frozen> frozen) {
+  has_just_dropped_ = false;
   Status status;
   std::span<ChunkOverlay::Frozen> left(frozen);
   while (!left.empty() && status) {
@@ -64,7 +66,7 @@ Status ChunkFlusher::store(std::vector<ChunkOverlay::Frozen> frozen) {
   return status;
 }
 
-// Afterwards each chunk of the batch is either stored or dirty again.
+// Afterwards each chunk of the batch is stored, dirty again or dropped.
 Status ChunkFlusher::store_batch(const Batch& batch) {
   const auto share = chunk_writer_.budget().take(batch.bytes);
   std::vector<std::unique_ptr<Bytes>> buffers;
@@ -79,19 +81,26 @@ Status ChunkFlusher::store_batch(const Batch& batch) {
   }
   std::vector<ChunkWriter::Job> jobs;
   std::vector<std::optional<ChunkUpdate>> updates(chunks.size());
+  std::optional<std::size_t> damaged;  // place in `chunks`
+  const auto reading = [&](std::size_t place, const auto& read) {
+    auto done = overlay_.read([&](const auto&) { return read(chunks[place]); });
+    if (!done && is_damage(done.error())) damaged = place;
+    return done;
+  };
   const auto complete = [&](const OverlayFrame::Storing& chunk) {
-    return overlay_.read([&](const auto&) { return overlay_frame_.complete(chunk); });
+    return overlay_frame_.complete(chunk);
+  };
+  const auto plan_update = [&](const OverlayFrame::Storing& chunk) {
+    return overlay_frame_.plan_update(chunk, params_);
   };
   auto status = [&]() -> Status {
     for (std::size_t i = 0; i < chunks.size(); ++i) {
       // The parameters of a new frame are not chosen yet, and the choice needs all bytes of its
       // first chunk.
       if (!choose_params_) {
-        FRAMEFS_TRY(updates[i], overlay_.read([&](const auto&) {
-          return overlay_frame_.plan_update(chunks[i], params_);
-        }));
+        FRAMEFS_TRY(updates[i], reading(i, plan_update));
       }
-      if (!updates[i]) FRAMEFS_CHECK(complete(chunks[i]));
+      if (!updates[i]) FRAMEFS_CHECK(reading(i, complete));
     }
     FRAMEFS_CHECK(choose_params_from(chunks));
     for (std::size_t i = 0; i < chunks.size(); ++i) {
@@ -100,7 +109,7 @@ Status ChunkFlusher::store_batch(const Batch& batch) {
     chunk_writer_.write(backend_, params_, jobs);
     for (std::size_t i = 0; i < chunks.size(); ++i) {
       if (!jobs[i].needs_all_bytes) continue;
-      FRAMEFS_CHECK(complete(chunks[i]));
+      FRAMEFS_CHECK(reading(i, complete));
       jobs[i] = {.plain = jobs[i].plain};
       chunk_writer_.write(backend_, params_, std::span(&jobs[i], 1));
     }
@@ -113,7 +122,12 @@ Status ChunkFlusher::store_batch(const Batch& batch) {
       if (status && jobs[i].entry) {
         const auto id = content_ids_.next();
         const auto old = overlay.land(chunks[i].frozen, *jobs[i].entry, id);
+        if (overlay.has_many_ids()) overlay.renew_ids(content_ids_.next());
         if (old >= 0) dropped.push_back(old);
+      } else if (damaged == i && ChunkOverlay::can_drop(chunks[i].frozen)) {
+        overlay.drop(chunks[i].frozen);
+        dropped_ = status.error();
+        has_just_dropped_ = true;
       } else {
         overlay.thaw(chunks[i].frozen);
       }

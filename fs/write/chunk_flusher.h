@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -34,7 +35,9 @@ struct ChunkEncoding {
 
 // Stores chunks that the overlay has frozen, without a commit.
 //
-// Invariant: after each call, every chunk of the call is either stored or dirty again.
+// Invariant: after each call, every chunk of the call is either stored or dirty again.  The one
+// exception is a damaged chunk that was written in part: its bytes can never be stored, and would
+// take memory for ever, so they are dropped.
 //
 // Threads: one at a time, while writers change the overlay.  Lifetime: the parts outlive it.
 class ChunkFlusher {
@@ -50,6 +53,10 @@ class ChunkFlusher {
 
   // Errors: those of reading the stored chunks, of encoding and of FrameBackend::write_chunk().
   Status store(std::vector<ChunkOverlay::Frozen> frozen);
+  // The error for bytes that were dropped since the last such call.
+  std::optional<codec::Error> take_dropped() { return std::exchange(dropped_, std::nullopt); }
+  // Whether the last store() has dropped bytes.
+  [[nodiscard]] bool has_just_dropped() const noexcept { return has_just_dropped_; }
   // Stores the zeros of the last chunk of a frame of `nbytes`, which ends within an item.  Returns
   // the entry, which the overlay does not have.  Errors: as store().
   Result<std::int64_t> store_last_zeros(std::uint64_t nbytes);
@@ -76,6 +83,8 @@ class ChunkFlusher {
   // Changed by store().
   codec::EncodeParams params_;
   ChooseParams choose_params_;
+  std::optional<codec::Error> dropped_;
+  bool has_just_dropped_ = false;
 };
 
 }  // namespace framefs::fs

@@ -16,9 +16,11 @@ std::uint64_t chunks_for(std::uint64_t nbytes, std::uint32_t chunksize) {
 
 }  // namespace
 
-ChunkOverlay::ChunkOverlay(OverlayBudget& budget, std::uint32_t chunksize, std::uint64_t nbytes,
+ChunkOverlay::ChunkOverlay(OverlayBudget& budget, OverlayBudget::Index index,
+                           std::uint32_t chunksize, std::uint64_t nbytes,
                            std::vector<std::int64_t> entries, ContentId content_id)
     : account_(budget),
+      index_(std::move(index)),
       chunksize_(chunksize),
       nbytes_(nbytes),
       entries_(std::move(entries)),
@@ -55,9 +57,19 @@ std::shared_ptr<DirtyChunk>& ChunkOverlay::dirty_at(std::uint64_t chunk) {
 }
 
 void ChunkOverlay::note_full(std::uint64_t chunk, const DirtyChunk& dirty) {
-  if (dirty.written().covers(0, chunksize_) && std::ranges::find(full_, chunk) == full_.end()) {
-    full_.push_back(chunk);
-  }
+  if (dirty.written().covers(0, chunksize_)) full_.insert(chunk);
+}
+
+bool ChunkOverlay::reserve_index(std::uint64_t nbytes) {
+  return index_.try_grow(index_bytes(chunks_for(nbytes, chunksize_)));
+}
+
+void ChunkOverlay::resize_entries(std::uint64_t count) {
+  if (count == chunk_count()) return;
+  auto& entries = entries_.change();
+  entries.resize(count, kZeroEntry);
+  if (entries.capacity() > 2 * count) entries.shrink_to_fit();
+  index_.set(index_bytes(count));
 }
 
 void ChunkOverlay::extend(std::uint64_t nbytes) {
@@ -66,8 +78,7 @@ void ChunkOverlay::extend(std::uint64_t nbytes) {
   // bytes, so the chunk becomes dirty.
   const bool is_partial = nbytes_ % chunksize_ != 0;
   if (is_partial && !is_zero(chunk_count() - 1)) dirty_at(chunk_count() - 1);
-  const auto count = chunks_for(nbytes, chunksize_);
-  if (count != chunk_count()) entries_.change().resize(count, kZeroEntry);
+  resize_entries(chunks_for(nbytes, chunksize_));
   nbytes_ = nbytes;
   is_changed_ = true;
 }
@@ -127,18 +138,19 @@ std::vector<std::int64_t> ChunkOverlay::truncate(std::uint64_t nbytes) {
     return dropped;
   }
   const auto count = chunks_for(nbytes, chunksize_);
+  dropped.reserve(chunk_count() - count);
   for (auto chunk = count; chunk < chunk_count(); ++chunk) {
     if (entry(chunk) >= 0) dropped.push_back(entry(chunk));
     content_ids_.erase(chunk);
   }
   dirty_.erase(dirty_.lower_bound(count), dirty_.end());
-  std::erase_if(full_, [count](std::uint64_t chunk) { return chunk >= count; });
+  full_.erase(full_.lower_bound(count), full_.end());
   const bool is_partial = nbytes % chunksize_ != 0;
   if (is_partial && !(is_zero(count - 1) && !dirty_.contains(count - 1))) {
     dirty_at(count - 1)->truncate(static_cast<std::uint32_t>(nbytes % chunksize_));
-    std::erase(full_, count - 1);
+    full_.erase(count - 1);
   }
-  entries_.change().resize(count);
+  resize_entries(count);
   nbytes_ = nbytes;
   is_changed_ = true;
   return dropped;
@@ -146,6 +158,7 @@ std::vector<std::int64_t> ChunkOverlay::truncate(std::uint64_t nbytes) {
 
 std::vector<std::int64_t> ChunkOverlay::zero(std::uint64_t offset, std::uint64_t size) {
   std::vector<std::int64_t> dropped;
+  dropped.reserve(size / chunksize_);
   while (size > 0) {
     const auto chunk = offset / chunksize_;
     const auto within = static_cast<std::uint32_t>(offset % chunksize_);
@@ -156,7 +169,7 @@ std::vector<std::int64_t> ChunkOverlay::zero(std::uint64_t offset, std::uint64_t
       entries_.change()[chunk] = kZeroEntry;
       content_ids_.erase(chunk);
       dirty_.erase(chunk);
-      std::erase(full_, chunk);
+      full_.erase(chunk);
     } else if (!is_zero(chunk) || dirty_.contains(chunk)) {
       dirty_at(chunk)->write_zeros(within, take, chunksize_);
       note_full(chunk, *dirty_at(chunk));
@@ -173,18 +186,17 @@ std::vector<ChunkOverlay::Frozen> ChunkOverlay::freeze(Which which, std::uint64_
   std::uint64_t taken_bytes = 0;
   const auto take = [&](std::uint64_t chunk) {
     const auto nbytes = chunk_bytes(chunk);
-    if (!taken.empty() && nbytes > most_bytes - std::min(most_bytes, taken_bytes)) return false;
+    const std::uint64_t cost = std::uint64_t{nbytes} + DirtyChunk::kOverheadBytes;
+    if (!taken.empty() && cost > most_bytes - std::min(most_bytes, taken_bytes)) return false;
     auto node = dirty_.extract(chunk);
     if (node.empty()) return true;
-    taken_bytes += nbytes;
+    taken_bytes += cost;
     taken.push_back({chunk, nbytes, node.mapped()});
     frozen_.insert(std::move(node));
     return true;
   };
   if (which == Which::full) {
-    std::size_t count = 0;
-    while (count < full_.size() && take(full_[count])) ++count;
-    full_.erase(full_.begin(), full_.begin() + static_cast<std::ptrdiff_t>(count));
+    while (!full_.empty() && take(*full_.begin())) full_.erase(full_.begin());
     return taken;
   }
   while (!dirty_.empty() && take(dirty_.begin()->first)) {
@@ -199,14 +211,23 @@ std::int64_t ChunkOverlay::land(const Frozen& frozen, std::int64_t entry, Conten
   return std::exchange(entries_.change()[frozen.chunk], entry);
 }
 
+bool ChunkOverlay::has_many_ids() const noexcept {
+  constexpr std::size_t kManyIds = 1u << 16;
+  return content_ids_.size() > kManyIds;
+}
+
+void ChunkOverlay::renew_ids(ContentId content_id) {
+  content_ids_.clear();
+  content_id_ = content_id;
+}
+
 void ChunkOverlay::replace_entries(std::vector<std::int64_t> entries, ContentId content_id) {
   // A writer may have made the frame longer meanwhile.
   const auto& all = entries_.get();
   entries.insert(entries.end(), all.begin() + static_cast<std::ptrdiff_t>(entries.size()),
                  all.end());
   entries_ = SharedEntries(std::move(entries));
-  content_ids_.clear();
-  content_id_ = content_id;
+  renew_ids(content_id);
 }
 
 void ChunkOverlay::abandon() {

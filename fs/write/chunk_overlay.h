@@ -1,12 +1,14 @@
 #pragma once
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -14,6 +16,7 @@
 
 #include "codec/core/units.h"
 #include "codec/frame/metalayer.h"
+#include "fs/core/file.h"
 #include "fs/read/content_id.h"
 #include "fs/write/dirty_chunk.h"
 #include "fs/write/shared_entries.h"
@@ -21,6 +24,11 @@
 namespace framefs::fs {
 
 using codec::ChunkIndex;
+
+// For a frame whose index finds no room in the budget.
+inline std::unexpected<Error> no_room_for_index() {
+  return system_error_of(ENOMEM, "the indexes of frames that are open for writing");
+}
 
 // A frame while it is being written, as layers above the stored chunks.  The lower layer holds the
 // chunks that are just being stored ("frozen"): these no longer change.  The upper layer holds the
@@ -32,9 +40,15 @@ class ChunkOverlay {
   // The overlay refuses more chunks: the index is held in memory.
   static constexpr std::uint64_t kMaxChunks = std::uint64_t{1} << 24;
 
-  // `entries` is the index of the stored frame, `content_id` the CacheKey::content of its chunks.
-  ChunkOverlay(OverlayBudget& budget, std::uint32_t chunksize, std::uint64_t nbytes,
-               std::vector<std::int64_t> entries, ContentId content_id);
+  // `entries` is the index of the stored frame, whose memory `index` counts, and `content_id` the
+  // CacheKey::content of its chunks.
+  ChunkOverlay(OverlayBudget& budget, OverlayBudget::Index index, std::uint32_t chunksize,
+               std::uint64_t nbytes, std::vector<std::int64_t> entries, ContentId content_id);
+  // The memory of an index, with a second copy: a commit under way has its own, and an index that
+  // grows moves.
+  [[nodiscard]] static std::uint64_t index_bytes(std::uint64_t chunks) noexcept {
+    return 2 * chunks * sizeof(std::int64_t);
+  }
 
   [[nodiscard]] std::uint32_t chunksize() const noexcept { return chunksize_; }
   [[nodiscard]] std::uint64_t nbytes() const noexcept { return nbytes_; }
@@ -90,11 +104,14 @@ class ChunkOverlay {
   std::optional<OverlayBudget::Reservation> reserve(std::uint64_t bytes) {
     return account_.reserve(bytes);
   }
+  // Room for the index of a frame of `nbytes`, to be asked for before the frame grows.
+  [[nodiscard]] bool reserve_index(std::uint64_t nbytes);
   // The memory that the written bytes take.
   [[nodiscard]] std::uint64_t used_bytes() const { return account_.used(); }
-  // The size of all dirty chunks together, in full.
+  // The size of all dirty chunks together, in full, and what each of them costs beside its bytes.
   [[nodiscard]] std::uint64_t unstored_bytes() const noexcept {
-    return std::min(nbytes_, dirty_.size() * chunksize_);
+    return std::min(nbytes_, dirty_.size() * chunksize_) +
+           dirty_.size() * DirtyChunk::kOverheadBytes;
   }
   // Extends the frame with zeros.
   void extend(std::uint64_t nbytes);
@@ -111,12 +128,23 @@ class ChunkOverlay {
     std::uint32_t nbytes = 0;
     std::shared_ptr<DirtyChunk> bytes;
   };
-  // Freezes chunks of `most_bytes` together, but at least one.
+  // Freezes chunks of `most_bytes` together, but at least one.  Each also counts what it costs
+  // beside its bytes.
   std::vector<Frozen> freeze(Which which, std::uint64_t most_bytes);
   // Records that the chunk has been stored.  Returns the entry of the chunk that was stored before.
   std::int64_t land(const Frozen& frozen, std::int64_t entry, ContentId content_id);
   // Makes the chunk dirty again, as if it had never been frozen: it could not be stored.
   void thaw(const Frozen& frozen);
+  // Drops the written bytes: the chunk is as it is stored.  Only if that has the same length.
+  void drop(const Frozen& frozen) { frozen_.erase(frozen.chunk); }
+  [[nodiscard]] static bool can_drop(const Frozen& frozen) noexcept {
+    return frozen.bytes->length_below() == frozen.nbytes;
+  }
+
+  // Whether the content ids of the chunks that were stored take much memory.
+  [[nodiscard]] bool has_many_ids() const noexcept;
+  // Gives all chunks another content id.  Blocks that readers have cached are not found any more.
+  void renew_ids(ContentId content_id);
 
   // Gives all chunks new entries with the same content.  Call it only when no chunk is frozen.
   void replace_entries(std::vector<std::int64_t> entries, ContentId content_id);
@@ -132,8 +160,10 @@ class ChunkOverlay {
   std::shared_ptr<DirtyChunk>& dirty_at(std::uint64_t chunk);
   [[nodiscard]] bool is_zero(std::uint64_t chunk) const noexcept;
   void note_full(std::uint64_t chunk, const DirtyChunk& dirty);
+  void resize_entries(std::uint64_t count);
 
   OverlayBudget::Account account_;
+  OverlayBudget::Index index_;  // counts `entries_`
   std::uint32_t chunksize_;
   std::uint64_t nbytes_;
   SharedEntries entries_;
@@ -141,7 +171,7 @@ class ChunkOverlay {
   std::unordered_map<std::uint64_t, ContentId> content_ids_;  // of chunks stored since
   std::map<std::uint64_t, std::shared_ptr<DirtyChunk>> dirty_;
   std::map<std::uint64_t, std::shared_ptr<DirtyChunk>> frozen_;
-  std::vector<std::uint64_t> full_;
+  std::set<std::uint64_t> full_;
   bool is_changed_ = false;
   bool is_committing_ = false;
   bool is_abandoned_ = false;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <unordered_map>
 #include <utility>
 
 #include "codec/chunk/chunk_header.h"
@@ -51,12 +52,16 @@ Result<std::unique_ptr<ContiguousBackend>> ContiguousBackend::open(
   made->end_at_open_ = tail_at;
   made->index_.set_stored(made->tail_, codec::IndexEncoder::digests_of(entries));
   made->has_unknown_space_ = entries.size() > kMaxSizesRead;
+  made->has_unsafe_layout_ = std::ranges::any_of(entries, [&](std::int64_t entry) {
+    return std::cmp_greater_equal(entry, tail_at - header.header_len);
+  });
   if (!made->has_unknown_space_) made->entries_at_open_.assign(entries.begin(), entries.end());
   // Bytes behind the frame may belong to the previous state, and after a crash the frame may be in
   // that state again.
   const auto size = static_cast<std::uint64_t>(st.st_size);
+  made->size_at_open_ = std::max(header.frame_len, size);
   made->allocation_.with([&](Allocation& all) {
-    all.space = codec::FrameSpace(std::max(header.frame_len, size));
+    all.space = codec::FrameSpace(made->size_at_open_);
     if (size > header.frame_len) all.space.add_dead({header.frame_len, size - header.frame_len});
   });
   return made;
@@ -123,33 +128,50 @@ void ContiguousBackend::drop(std::int64_t entry) {
   });
   if (was_fresh) return;
   // A writer that replaces chunks, instead of only appending, makes dead space and can reuse it.
-  find_dead_space();
+  learn_layout();
+  // Other chunks may use the same bytes.
+  if (has_unsafe_layout_ || (has_unknown_space_ && at < size_at_open_)) return;
   // If the size of a chunk cannot be read, its space stays unused until the frame is compacted.
   if (const auto size = stored_bytes(entry)) {
     allocation_.with([&](Allocation& all) { all.space.retire({at, *size}); });
   }
 }
 
-// Finds the space between the chunks that the frame had when it was opened.  The frame still has
-// all of these chunks.
-void ContiguousBackend::find_dead_space() {
+// Finds the space between the chunks that the frame had when it was opened, and whether any of them
+// share bytes.  The index of an untrusted frame may name any place of the file, and any place
+// twice.  The frame still has all of these chunks.
+void ContiguousBackend::learn_layout() {
   auto entries = std::exchange(entries_at_open_, {});
   std::erase_if(entries, [](std::int64_t entry) { return entry < 0; });
   if (entries.empty()) return;
   std::ranges::sort(entries);
   std::vector<ByteRange> dead;
   std::uint64_t live_end = header_len_;
+  bool has_all_sizes = true;
   for (const auto entry : entries) {
     const auto at = header_len_ + static_cast<std::uint64_t>(entry);
-    if (at > live_end) dead.push_back({live_end, at - live_end});
     const auto size = stored_bytes(entry);
-    if (!size) return;  // without all sizes, no space is known to be dead
+    if (!size) {
+      has_all_sizes = false;
+      continue;
+    }
+    if (at < live_end) has_unsafe_layout_ = true;
+    if (at > live_end) dead.push_back({live_end, at - live_end});
     live_end = std::max(live_end, at + *size);
   }
+  // Without all sizes, no space is known to be dead.
+  if (!has_all_sizes || has_unsafe_layout_) return;
   if (end_at_open_ > live_end) dead.push_back({live_end, end_at_open_ - live_end});
   allocation_.with([&](Allocation& all) {
     for (const auto& range : dead) all.space.add_dead(range);
   });
+}
+
+// The frame has none of the chunks any more that it had when it was opened.
+void ContiguousBackend::forget_layout() {
+  entries_at_open_.clear();
+  has_unknown_space_ = false;
+  has_unsafe_layout_ = false;
 }
 
 Result<std::uint64_t> ContiguousBackend::end_of_chunks(std::span<const std::int64_t> entries) {
@@ -281,19 +303,27 @@ Status ContiguousBackend::prepare_at_end(std::uint64_t nbytes,
 }
 
 // Prepares the committed state with some chunks moved: those whose size in `sizes` is not 0.  The
-// new places are behind everything else and behind the first `least` bytes after the header.  If
-// that fails, all of it is undone.
+// new places are behind everything else and behind the first `least` bytes after the header.  With
+// `moves_once`, chunks at one place share the new place as well.  If that fails, all of it is
+// undone.
 Status ContiguousBackend::prepare_aside(std::uint64_t nbytes, std::span<std::int64_t> entries,
                                         std::span<const std::uint32_t> sizes, std::uint64_t least,
-                                        const TrailerOf& trailer_of) {
+                                        bool moves_once, const TrailerOf& trailer_of) {
   allocation_.with([&](Allocation& all) { all.space.raise_end(header_len_ + least); });
   std::vector<ByteRange> copies;
+  std::unordered_map<std::int64_t, std::int64_t> moved;
   const auto prepared = [&]() -> Status {
     for (std::size_t i = 0; i < entries.size(); ++i) {
       if (sizes[i] == 0) continue;
+      const auto from = entries[i];
+      if (const auto known = moved.find(from); known != moved.end()) {
+        entries[i] = known->second;
+        continue;
+      }
       const auto to = allocation_.with([&](Allocation& all) { return all.space.append(sizes[i]); });
       codec::append_range(copies, {to, sizes[i]});
       FRAMEFS_CHECK(copy_chunk(entries[i], sizes[i], to));
+      if (moves_once) moved.emplace(from, entries[i]);
     }
     return prepare_at_end(nbytes, entries, trailer_of);
   }();
@@ -312,9 +342,14 @@ Status ContiguousBackend::vacate_head(std::uint64_t size) {
   std::vector<std::int64_t> entries(frame.chunk_count());
   FRAMEFS_CHECK(frame.read_entries(*file_, {0}, entries));
   std::vector<std::uint32_t> sizes(entries.size());  // 0 for chunks that may stay
+  std::unordered_map<std::int64_t, std::uint32_t> known;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     if (entries[i] < 0 || std::cmp_greater_equal(entries[i], size)) continue;
-    FRAMEFS_TRY(sizes[i], stored_bytes(entries[i]));
+    const auto [at, is_new] = known.try_emplace(entries[i], 0);
+    if (is_new) {
+      FRAMEFS_TRY(at->second, stored_bytes(entries[i]));
+    }
+    sizes[i] = at->second;
   }
   // The index contains its own length.  The trailer follows the index and ends the frame.
   constexpr std::uint64_t kTrailerLenFromEnd = 22;
@@ -328,7 +363,7 @@ Status ContiguousBackend::vacate_head(std::uint64_t size) {
   const auto trailer_of = [&](std::span<const std::int64_t>) -> Result<std::vector<std::byte>> {
     return trailer;
   };
-  FRAMEFS_CHECK(prepare_aside(frame.nbytes(), entries, sizes, size, trailer_of));
+  FRAMEFS_CHECK(prepare_aside(frame.nbytes(), entries, sizes, size, true, trailer_of));
   // The state committed here still needs the retired space, which only the next state gives up.
   auto retired = allocation_.with([](Allocation& all) { return all.space.take_retired(); });
   const auto committed = commit_prepared();
@@ -373,7 +408,7 @@ Status ContiguousBackend::compact(const FrameContent& content, const Moved& move
   for (std::size_t i = 0; i < now.size(); ++i) {
     if (now[i] == compacted[i] || std::cmp_greater_equal(now[i], end)) in_the_way[i] = 0;
   }
-  FRAMEFS_CHECK(prepare_aside(content.nbytes, now, in_the_way, end, trailer_of));
+  FRAMEFS_CHECK(prepare_aside(content.nbytes, now, in_the_way, end, false, trailer_of));
   FRAMEFS_CHECK(commit_prepared());
   if (checksums()->are_kept()) checksums()->keep(now, known);
   moved(now);
@@ -399,8 +434,7 @@ Status ContiguousBackend::compact(const FrameContent& content, const Moved& move
     pending_.reset();  // its space was never allocated
     return committed;
   }
-  entries_at_open_.clear();
-  has_unknown_space_ = false;
+  forget_layout();
   allocation_.with([&](Allocation& all) { all.space = codec::FrameSpace(header_len_ + end); });
   if (checksums()->are_kept()) checksums()->keep(compacted, known);
   moved(compacted);
@@ -439,10 +473,7 @@ Status ContiguousBackend::publish() {
   });
   is_empty_ = next.sizes.nbytes == 0;
   tail_ = is_empty_ ? ByteRange{header_len_, next.sizes.frame_len - header_len_} : next.tail;
-  if (is_empty_) {
-    entries_at_open_.clear();
-    has_unknown_space_ = false;
-  }
+  if (is_empty_) forget_layout();
   index_.set_stored(tail_, std::move(next.index_digests));
   state_.publish(head, tail_, next.tail_checksum);
   pending_.reset();
@@ -490,14 +521,16 @@ Result<std::uint64_t> ContiguousBackend::live_bytes(std::span<const std::int64_t
 }
 
 FrameBackend::Usage ContiguousBackend::usage(std::span<const std::int64_t> entries) {
-  find_dead_space();
+  learn_layout();
   auto usage = allocation_.with([](const Allocation& all) {
     return Usage{.total = all.space.end(), .dead = all.space.dead_bytes()};
   });
+  // A compaction would store shared bytes once for each chunk.
+  if (has_unsafe_layout_) return {.total = usage.total};
   if (!has_unknown_space_) return usage;
   // If a size cannot be read, the space that is not known to be dead counts as used.
   const auto live = live_bytes(entries);
-  if (live) usage.dead = std::max(usage.dead, usage.total - std::min(usage.total, *live));
+  if (live) usage.dead = usage.total - std::min(usage.total, *live);
   return usage;
 }
 

@@ -83,14 +83,15 @@ class ContiguousBackend final : public FrameBackend {
   Status prepare_at_end(std::uint64_t nbytes, std::span<const std::int64_t> entries,
                         const TrailerOf& trailer_of);
   Status prepare_aside(std::uint64_t nbytes, std::span<std::int64_t> entries,
-                       std::span<const std::uint32_t> sizes, std::uint64_t least,
+                       std::span<const std::uint32_t> sizes, std::uint64_t least, bool moves_once,
                        const TrailerOf& trailer_of);
   [[nodiscard]] Result<bool> has_trailer(std::span<const std::byte> trailer) const;
   Status commit_prepared();
   Status write_tail(std::uint64_t at, std::uint64_t nbytes, codec::IndexEncoder::Encoded tail);
   [[nodiscard]] Result<std::uint32_t> stored_bytes(std::int64_t entry);
   Result<std::uint64_t> end_of_chunks(std::span<const std::int64_t> entries);
-  void find_dead_space();
+  void learn_layout();
+  void forget_layout();
   // The bytes that the committed state needs.  Errors: those of begin_step() and of reading.
   Result<std::uint64_t> live_bytes(std::span<const std::int64_t> entries);
   void forget_pending();
@@ -103,11 +104,17 @@ class ContiguousBackend final : public FrameBackend {
   bool is_empty_ = false;          // whether the committed state is empty
   codec::ByteRange tail_;          // index and trailer of the committed state, to its end
   codec::IndexEncoder index_;      // knows the index of the committed state
-  // The chunks at opening and where they end, until find_dead_space() has used both.  Empty for a
-  // frame of many chunks: its writers reuse only the space of chunks that they have replaced.
+  // The chunks at opening and where they end, until learn_layout() has used both.  Empty for a
+  // frame of many chunks.
   std::vector<std::int64_t> entries_at_open_;
   std::uint64_t end_at_open_ = 0;
-  bool has_unknown_space_ = false;  // the frame had many chunks when it was opened
+  // The frame had many chunks when it was opened, and it is not known whether any share bytes.  The
+  // space of chunks that the file already had is reused only after a compaction.
+  bool has_unknown_space_ = false;
+  std::uint64_t size_at_open_ = 0;  // of the file
+  // Chunks that the frame had at opening share bytes, or lie outside the place of chunks: no space
+  // of these is reused.
+  bool has_unsafe_layout_ = false;
   std::optional<Pending> pending_;
   std::uint64_t copied_bytes_ = 0;  // by copy_chunk(), since the last sync there
   Guarded<Allocation> allocation_;

@@ -27,7 +27,7 @@ std::uint32_t DirtyChunk::growth(const DirtyChunk* chunk, std::uint32_t begin, s
                                  std::uint32_t most) noexcept {
   if (chunk != nullptr && chunk->has_memory(begin, end)) return 0;
   const auto window = window_for(chunk != nullptr ? chunk->window_ : Window{}, begin, end, most);
-  return window.end - window.begin;
+  return window.end - window.begin + (chunk == nullptr ? kOverheadBytes : 0);
 }
 
 void DirtyChunk::reserve(std::uint32_t begin, std::uint32_t end, std::uint32_t most) {
@@ -74,6 +74,7 @@ void DirtyChunk::merge_older(const DirtyChunk& older, std::uint32_t most) {
     });
   }
   base_bytes_ = std::min(base_bytes_, older.base_bytes_);
+  length_below_ = older.length_below_;
 }
 
 }  // namespace framefs::fs

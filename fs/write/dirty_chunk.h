@@ -16,11 +16,20 @@ namespace framefs::fs {
 // Threads: one may change it, or any number read it.
 class DirtyChunk {
  public:
+  // The memory that a chunk takes beside its bytes: the object, its place in the overlay, and what
+  // the allocator adds.  It counts, because a chunk may have a single byte.
+  static constexpr std::uint32_t kOverheadBytes = 256;
+
   DirtyChunk(OverlayBudget::Account& account, std::uint32_t base_bytes)
-      : account_(account), base_bytes_(base_bytes) {}
+      : account_(account), base_bytes_(base_bytes), length_below_(base_bytes) {
+    account_.count(kOverheadBytes);
+  }
   DirtyChunk(const DirtyChunk&) = delete;
   DirtyChunk& operator=(const DirtyChunk&) = delete;
-  ~DirtyChunk() { replace_bytes(nullptr, {}); }
+  ~DirtyChunk() {
+    replace_bytes(nullptr, {});
+    account_.uncount(kOverheadBytes);
+  }
 
   // `most` is the size of a whole chunk.
   void write(std::uint32_t offset, std::span<const std::byte> bytes, std::uint32_t most);
@@ -35,6 +44,8 @@ class DirtyChunk {
 
   [[nodiscard]] const Extents& written() const noexcept { return written_; }
   [[nodiscard]] std::uint32_t base_bytes() const noexcept { return base_bytes_; }
+  // The length of the chunk in the layer below.
+  [[nodiscard]] std::uint32_t length_below() const noexcept { return length_below_; }
   // Bytes that were written: all of [begin, end).
   [[nodiscard]] std::span<const std::byte> bytes(std::uint32_t begin,
                                                  std::uint32_t end) const noexcept {
@@ -62,6 +73,7 @@ class DirtyChunk {
   Window window_;  // of the chunk; `bytes_` holds it
   Extents written_;
   std::uint32_t base_bytes_;
+  std::uint32_t length_below_;
 };
 
 }  // namespace framefs::fs

@@ -88,11 +88,12 @@ class FrameBackend {
                                       checksums_->of(content.entries));
   }
 
-  // Whether no further commit can succeed.  There are two causes.  Another process has written to
+  // Whether no further commit can succeed.  There are three causes.  Another process has written to
   // the frame.  Or bytes written since the last commit did not reach the disk: the kernel reports
-  // that only once, and a second sync would succeed without those bytes.
+  // that only once, and a second sync would succeed without those bytes.  Or the frame is damaged
+  // where a commit has to read it.
   [[nodiscard]] bool is_lost() const noexcept { return is_lost_.load(std::memory_order_relaxed); }
-  // To be called when a sync failed that this backend did not run.
+  // To be called when a sync failed that this backend did not run, or for a damaged frame.
   void give_up() noexcept { is_lost_.store(true, std::memory_order_relaxed); }
   // Errors: EIO when it is_lost().
   [[nodiscard]] Status check_usable() const {

@@ -58,7 +58,7 @@ Result<bool> FrameCommitter::flush_some(ChunkOverlay::Which which) {
   auto frozen =
       overlay_.write([&](ChunkOverlay& overlay) { return overlay.freeze(which, kFlushedBytes); });
   if (frozen.empty()) return true;
-  FRAMEFS_CHECK(state_.note_lost(flusher_.store(std::move(frozen))));
+  FRAMEFS_CHECK(note_stored(flusher_.store(std::move(frozen))));
   return overlay_.read([&](const ChunkOverlay& overlay) { return !overlay.has_unstored(which); });
 }
 
@@ -103,14 +103,26 @@ Status FrameCommitter::publish(bool durably) {
   return {};
 }
 
+// The bytes of a damaged chunk are dropped, and the rest can still be committed.  Other damage is
+// final.
+Status FrameCommitter::note_stored(Status status) {
+  return flusher_.has_just_dropped() ? state_.note_lost(status) : state_.note_stored(status);
+}
+
+// The result of a sync.  It also reports bytes that were dropped since the last sync.
+Status FrameCommitter::with_dropped(Status status) {
+  const auto dropped = flusher_.take_dropped();
+  return status && dropped ? std::unexpected(*dropped) : status;
+}
+
 Status FrameCommitter::commit(bool durably) {
   if (state_.is_removed()) return {};
   FRAMEFS_CHECK(backend_.check_usable());
   if (!state_.is_changed()) {
-    if (!durably || is_durable_) return {};
-    FRAMEFS_CHECK(backend_.sync());
+    if (!durably) return {};
+    if (!is_durable_) FRAMEFS_CHECK(backend_.sync());
     is_durable_ = true;
-    return {};
+    return with_dropped({});
   }
   auto status = state_.ownership().take_new_lock_file();
   if (status) status = prepare();
@@ -118,7 +130,8 @@ Status FrameCommitter::commit(bool durably) {
   if (status) status = publish(durably);
   // The next commit includes the bytes that this one could not store.
   end_commit(status.has_value());
-  return state_.note_lost(status);
+  status = note_stored(status);
+  return durably ? with_dropped(status) : status;
 }
 
 Result<std::optional<FrameCommitter::Commit>> FrameCommitter::begin_commit() {
@@ -129,7 +142,7 @@ Result<std::optional<FrameCommitter::Commit>> FrameCommitter::begin_commit() {
   if (prepared) prepared = prepare();
   if (!prepared) {
     end_commit(false);
-    return std::unexpected(state_.note_lost(prepared).error());
+    return std::unexpected(note_stored(prepared).error());
   }
   begun_ = ++commits_begun_;
   return Commit(begun_);

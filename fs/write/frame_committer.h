@@ -90,6 +90,8 @@ class FrameCommitter {
   Status prepare();
   Status publish(bool durably);
   void end_commit(bool is_committed);
+  Status note_stored(Status status);
+  Status with_dropped(Status status);
   void restore_mtime() const;
   [[nodiscard]] static CompactionNeed need_of(const FrameBackend::Usage& usage);
 

@@ -83,12 +83,18 @@ Result<struct stat> content_stat(const WriteTarget& source) {
 // `st` is the content_stat() before.
 // Errors: also ESTALE if another writer changed the frame meanwhile.
 Result<FrameWriteOpening> open_once(const WriteTarget& source, const struct stat& st,
-                                    ContentId content_id, const codec::Limits& limits) {
+                                    ContentId content_id, const codec::Limits& limits,
+                                    OverlayBudget& overlay) {
   FRAMEFS_TRY(auto origin, origin_of(source));
   auto content = origin;
   if (source.made) content.source = std::make_shared<codec::MemorySource>(source.made->bytes);
   FRAMEFS_TRY(auto frame, open_frame_at(content, limits));
   FRAMEFS_CHECK(check_writable_frame(frame));
+  // The index of a few hundred bytes may stand for millions of chunks.
+  OverlayBudget::Index index(overlay);
+  if (!index.try_grow(ChunkOverlay::index_bytes(frame.chunk_count()))) {
+    return no_room_for_index();
+  }
   std::vector<std::int64_t> entries(frame.chunk_count());
   FRAMEFS_CHECK(frame.read_entries(*content.source, {0}, entries));
   std::unique_ptr<FrameBackend> backend;
@@ -122,6 +128,7 @@ Result<FrameWriteOpening> open_once(const WriteTarget& source, const struct stat
                            .content_id = content_id,
                            .backend = std::move(backend),
                            .frame = std::move(frame),
+                           .index = std::move(index),
                            .entries = std::move(entries),
                            .vlmetalayers = std::move(vlmetalayers),
                            .stat = st,
@@ -150,7 +157,8 @@ Result<std::unique_ptr<FrameOwnership>> ownership_of(WriteTarget& target) {
 // An error of an attempt during which another writer changed the frame says nothing about the
 // frame: the parts that were read may belong to several states.
 Result<FrameWriteOpening> open_for_writing_frame(WriteTarget source, ContentId content_id,
-                                                 const codec::Limits& limits) {
+                                                 const codec::Limits& limits,
+                                                 OverlayBudget& overlay) {
   constexpr int kMaxAttempts = 10;
   constexpr std::chrono::milliseconds kPause{5};  // multiplied by the number of the attempt
   // Programs that change a frame in place leave it damaged for longer than this only if they end.
@@ -162,8 +170,8 @@ Result<FrameWriteOpening> open_for_writing_frame(WriteTarget source, ContentId c
   }
   for (int attempt = 1;; ++attempt) {
     const auto before = content_stat(source);
-    auto opened =
-        before ? open_once(source, *before, content_id, limits) : std::unexpected(before.error());
+    auto opened = before ? open_once(source, *before, content_id, limits, overlay)
+                         : std::unexpected(before.error());
     if (opened) {
       opened->ownership = std::move(ownership);
       return opened;

@@ -19,6 +19,7 @@
 #include "fs/source/frame_origin.h"
 #include "fs/write/frame_backend.h"
 #include "fs/write/frame_ownership.h"
+#include "fs/write/overlay_budget.h"
 #include "fs/write/write_params.h"
 
 namespace framefs::fs {
@@ -29,6 +30,7 @@ struct FrameWriteOpening {
   ContentId content_id;  // of the frame's state
   std::unique_ptr<FrameBackend> backend;
   codec::Frame frame;
+  OverlayBudget::Index index;  // counts the memory of `entries`
   std::vector<std::int64_t> entries;
   std::vector<codec::NamedContent> vlmetalayers;
   struct stat stat{};  // of the file whose state is the frame's, before it was read
@@ -64,8 +66,9 @@ Result<std::unique_ptr<FrameOwnership>> ownership_of(WriteTarget& target);
 
 // Errors: unsupported for frames whose chunks vary in size and for frames of the beta versions;
 // those of a damaged header or index; system, ESTALE if other programs change the frame all the
-// time.
+// time, ENOMEM if `overlay` has no room for the index.
 Result<FrameWriteOpening> open_for_writing_frame(WriteTarget source, ContentId content_id,
-                                                 const codec::Limits& limits);
+                                                 const codec::Limits& limits,
+                                                 OverlayBudget& overlay);
 
 }  // namespace framefs::fs

@@ -8,6 +8,7 @@
 
 #include "codec/core/limits.h"
 #include "codec/frame/frame_trailer.h"
+#include "fs/core/interrupt.h"
 #include "fs/core/may_wait.h"
 
 namespace framefs::fs {
@@ -30,8 +31,8 @@ FrameWriteSession::FrameWriteSession(Opening opening, const WriteServices& servi
     : services_(services),
       id_(services.content_ids.next().value),
       backend_(std::move(opening.backend)),
-      overlay_(std::in_place, services.overlay, opening.chunksize, opening.frame.nbytes(),
-               std::move(opening.entries), opening.content_id),
+      overlay_(std::in_place, services.overlay, std::move(opening.index), opening.chunksize,
+               opening.frame.nbytes(), std::move(opening.entries), opening.content_id),
       overlay_frame_(overlay_.read([&](const ChunkOverlay& overlay) {
         return std::make_shared<const OverlayFrame>(std::move(opening.origin),
                                                     std::move(opening.frame), services.reads,
@@ -77,12 +78,15 @@ void FrameWriteSession::note_attributes() {
   overlay_.write([](ChunkOverlay& overlay) { overlay.ctime = now(); });
 }
 
-Status FrameWriteSession::check_size(const ChunkOverlay& overlay, std::uint64_t offset,
-                                     std::uint64_t size) {
-  if (offset <= overlay.max_bytes() && size <= overlay.max_bytes() - offset) return {};
-  const bool has_less = overlay.max_chunks < ChunkOverlay::kMaxChunks;
-  return codec::fail(Errc::over_limit,
-                     has_less ? "size of a file with checksums" : "size of the file", offset);
+// To be called before the frame may grow to hold `size` bytes at `offset`.
+Status FrameWriteSession::prepare_size(ChunkOverlay& overlay, std::uint64_t offset,
+                                       std::uint64_t size) {
+  if (offset > overlay.max_bytes() || size > overlay.max_bytes() - offset) {
+    const bool has_less = overlay.max_chunks < ChunkOverlay::kMaxChunks;
+    return codec::fail(Errc::over_limit,
+                       has_less ? "size of a file with checksums" : "size of the file", offset);
+  }
+  return overlay.reserve_index(offset + size) ? Status{} : no_room_for_index();
 }
 
 Result<FrameWriteSession::Written> FrameWriteSession::write(std::span<const Piece> pieces) {
@@ -91,7 +95,7 @@ Result<FrameWriteSession::Written> FrameWriteSession::write(std::span<const Piec
     std::vector<codec::ByteRange> ranges;
     ranges.reserve(pieces.size());
     for (const auto& [offset, bytes] : pieces) {
-      FRAMEFS_CHECK(check_size(overlay, offset, bytes.size()));
+      FRAMEFS_CHECK(prepare_size(overlay, offset, bytes.size()));
       ranges.push_back({offset, bytes.size()});
     }
     const auto needed = overlay.growth(ranges);
@@ -107,7 +111,7 @@ Result<FrameWriteSession::Written> FrameWriteSession::append(std::span<const std
   return overlay_.write([&](ChunkOverlay& overlay) -> Result<Written> {
     FRAMEFS_CHECK(backend_->check_usable());
     const auto end = overlay.nbytes();
-    FRAMEFS_CHECK(check_size(overlay, end, bytes.size()));
+    FRAMEFS_CHECK(prepare_size(overlay, end, bytes.size()));
     const std::array<codec::ByteRange, 1> range{{{end, bytes.size()}}};
     const auto needed = overlay.growth(range);
     const auto room = overlay.reserve(needed);
@@ -115,6 +119,17 @@ Result<FrameWriteSession::Written> FrameWriteSession::append(std::span<const std
     overlay.write(end, bytes);
     overlay.touch(now());
     return Written{.has_full = overlay.has_full_chunks(), .offset = end};
+  });
+}
+
+Result<FrameWriteSession::Written> FrameWriteSession::append_zeros(std::uint64_t size) {
+  return overlay_.write([&](ChunkOverlay& overlay) -> Result<Written> {
+    FRAMEFS_CHECK(backend_->check_usable());
+    const auto end = overlay.nbytes();
+    FRAMEFS_CHECK(prepare_size(overlay, end, size));
+    overlay.extend(end + size);
+    overlay.touch(now());
+    return Written{.offset = end};
   });
 }
 
@@ -133,7 +148,7 @@ bool FrameWriteSession::has_room(std::uint64_t bytes) {
 Status FrameWriteSession::extend(std::uint64_t nbytes) {
   FRAMEFS_TRY(const bool is_longer, overlay_.write([&](ChunkOverlay& overlay) -> Result<bool> {
     FRAMEFS_CHECK(backend_->check_usable());
-    FRAMEFS_CHECK(check_size(overlay, nbytes, 0));
+    FRAMEFS_CHECK(prepare_size(overlay, nbytes, 0));
     const bool grows = nbytes > overlay.nbytes();
     overlay.extend(nbytes);
     overlay.touch(now());
@@ -147,6 +162,11 @@ Status FrameWriteSession::extend(std::uint64_t nbytes) {
 // For a change that drops stored chunks: no commit that has these chunks is then under way.
 Status FrameWriteSession::change_stored(
     const std::function<std::vector<std::int64_t>(ChunkOverlay&)>& change) {
+  // Dropping a chunk takes little time, and dropping millions of them takes seconds.
+  constexpr std::uint64_t kMaxPrompt = 1u << 16;
+  const auto count =
+      overlay_.read([](const ChunkOverlay& overlay) { return overlay.chunk_count(); });
+  if (!may_wait() && count > kMaxPrompt) return would_wait();
   const auto commits = commits_.take_promptly();
   if (!commits) return would_wait();
   return commits->change_stored([&](ChunkOverlay& overlay) {
@@ -164,7 +184,7 @@ Result<bool> FrameWriteSession::are_large(std::span<const codec::NamedContent> v
 
 Status FrameWriteSession::truncate(std::uint64_t nbytes) {
   FRAMEFS_CHECK(
-      overlay_.read([&](const ChunkOverlay& overlay) { return check_size(overlay, nbytes, 0); }));
+      overlay_.write([&](ChunkOverlay& overlay) { return prepare_size(overlay, nbytes, 0); }));
   if (nbytes == 0) {
     FRAMEFS_TRY(const bool needs_chunks,
                 overlay_.read([&](const ChunkOverlay& overlay) -> Result<bool> {
@@ -263,6 +283,7 @@ Status FrameWriteSession::flush(ChunkOverlay::Which which) {
   bool is_done = false;
   while (!is_done) {
     FRAMEFS_TRY(is_done, flush_some(which));
+    if (!is_done && interrupted()) return system_error_of(EINTR, "write");
   }
   return {};
 }

@@ -23,6 +23,7 @@
 #include "fs/write/serial_committer.h"
 #include "fs/write/session_state.h"
 #include "fs/write/vlmeta_change.h"
+#include "fs/write/write_steps.h"
 
 namespace framefs::fs {
 
@@ -111,11 +112,7 @@ class FrameWriteSession {
   // To be called after a change of attributes or names that did not go through the session.
   void note_attributes();
 
-  // Bytes to be written at one offset of the frame.
-  struct Piece {
-    std::uint64_t offset = 0;
-    std::span<const std::byte> bytes;
-  };
+  using Piece = WritePiece;
   struct Written {
     // If not 0, nothing was written: the overlay has no room for this number of bytes.
     std::uint64_t missing_room = 0;
@@ -123,10 +120,17 @@ class FrameWriteSession {
     std::uint64_t offset = 0;  // for append(): the end of the frame before
   };
   // Writes bytes, also beyond the end of the frame.  All pieces of one call are in the same commit.
-  // Errors: over_limit past ChunkOverlay::max_bytes().
+  // The memory of a call grows with the number of chunks that it touches, see WriteSteps.
+  // Errors: over_limit past ChunkOverlay::max_bytes(); ENOMEM if the longer index has no room.
   Result<Written> write(std::span<const Piece> pieces);
   // Writes bytes at the current end, which other writers may have moved.  Errors: as write().
   Result<Written> append(std::span<const std::byte> bytes);
+  // Appends zeros, to be overwritten in steps.  Errors: as write().
+  Result<Written> append_zeros(std::uint64_t size);
+  // The size of the chunks.  Unit: bytes.
+  [[nodiscard]] std::uint32_t chunksize() const {
+    return overlay_.read([](const ChunkOverlay& overlay) { return overlay.chunksize(); });
+  }
   // Errors: as write().
   Status truncate(std::uint64_t nbytes);
   // Extends the frame with zeros if it is shorter.  Errors: as write().
@@ -155,7 +159,8 @@ class FrameWriteSession {
   // truncate(), zero(), flush(), flush_some(), begin_commit(), may_want_compaction().
 
   // Stores chunks without a commit: all dirty chunks, or only those written from end to end.
-  // Errors: no_space and others of storing; chunks that could not be stored stay dirty.
+  // Errors: no_space and others of storing; chunks that could not be stored stay dirty.  EINTR
+  // where the caller is interrupted.
   Status flush(ChunkOverlay::Which which);
   // Stores some of these chunks.  Returns true if there are none left.  Errors: as flush().
   Result<bool> flush_some(ChunkOverlay::Which which);
@@ -222,7 +227,7 @@ class FrameWriteSession {
  private:
   FrameWriteSession(Opening opening, const WriteServices& services);
   [[nodiscard]] Result<bool> are_large(std::span<const codec::NamedContent> vlmetalayers) const;
-  static Status check_size(const ChunkOverlay& overlay, std::uint64_t offset, std::uint64_t size);
+  static Status prepare_size(ChunkOverlay& overlay, std::uint64_t offset, std::uint64_t size);
   Status change_stored(const std::function<std::vector<std::int64_t>(ChunkOverlay&)>& change);
 
   // Constant after construction.

@@ -15,7 +15,8 @@ namespace framefs::fs {
 // limit includes a little memory that is kept for the next bytes.
 //
 // A part of the limit is reserved for frames that use little of it: a small write to one frame
-// finds room while other frames fill theirs.
+// finds room while other frames fill theirs.  Another part is for the indexes of the frames that
+// are open for writing.  An index may be long although its frame has few bytes.
 // Threads: any number.
 class OverlayBudget {
  public:
@@ -53,6 +54,9 @@ class OverlayBudget {
     // Returns `size` bytes of undefined content, which count until they are given back.
     std::unique_ptr<std::byte[]> take(std::size_t size);
     void give_back(std::unique_ptr<std::byte[]> bytes, std::size_t size) noexcept;
+    // Counts memory that the caller has from elsewhere.
+    void count(std::size_t size) noexcept;
+    void uncount(std::size_t size) noexcept;
     // Nothing if there is no room for `bytes` more.  A request of more than half of the limit finds
     // room while no other such request holds its bytes: a chunk may exceed the limit alone.
     std::optional<Reservation> reserve(std::uint64_t bytes);
@@ -64,7 +68,32 @@ class OverlayBudget {
     std::uint64_t used_ = 0;  // guarded by the budget's lock
   };
 
-  // All bytes that are taken or reserved.
+  // The memory of one frame's index.  Lifetime: the budget outlives it.
+  // Threads: one at a time.
+  class Index {
+   public:
+    explicit Index(OverlayBudget& budget) noexcept : budget_(&budget) {}
+    Index(Index&& other) noexcept
+        : budget_(std::exchange(other.budget_, nullptr)), bytes_(other.bytes_) {}
+    Index& operator=(Index&&) = delete;
+    Index(const Index&) = delete;
+    Index& operator=(const Index&) = delete;
+    ~Index() {
+      if (budget_ != nullptr) set(0);
+    }
+
+    // Counts at least `bytes`.  Returns false, and changes nothing, if there is no room for them.
+    // An index that is longer than the part for indexes finds room while no other such index does.
+    bool try_grow(std::uint64_t bytes);
+    // Counts `bytes`, with or without room for them.
+    void set(std::uint64_t bytes) noexcept;
+
+   private:
+    OverlayBudget* budget_;
+    std::uint64_t bytes_ = 0;
+  };
+
+  // All bytes that are taken or reserved, without those of indexes.
   [[nodiscard]] std::uint64_t used() const;
 
  private:
@@ -73,9 +102,13 @@ class OverlayBudget {
     std::uint64_t frames = 0;  // that have taken bytes
     std::uint64_t oversized = 0;
     std::uint64_t oversized_bytes = 0;
+    std::uint64_t index_bytes = 0;  // without the oversized ones
+    std::uint64_t oversized_indexes = 0;
   };
   [[nodiscard]] bool is_oversized(std::uint64_t bytes) const noexcept { return bytes > limit_ / 2; }
   [[nodiscard]] bool has_room(const State& now, std::uint64_t own, std::uint64_t bytes) const;
+  [[nodiscard]] bool is_oversized_index(std::uint64_t bytes) const noexcept;
+  void replace_index(State& now, std::uint64_t before, std::uint64_t after) const noexcept;
   void add(State& now, std::uint64_t bytes) const noexcept;
   void remove(State& now, std::uint64_t bytes) const noexcept;
   void release(std::uint64_t bytes) noexcept;

@@ -1,5 +1,7 @@
 #include "fs/write/session_state.h"
 
+#include "fs/core/error_map.h"
+
 namespace framefs::fs {
 
 bool SessionState::is_changed() const {
@@ -21,6 +23,11 @@ Status SessionState::note_lost(Status status) {
   overlay_.write([](ChunkOverlay& overlay) { overlay.abandon(); });
   ownership_.release_unneeded();
   return status;
+}
+
+Status SessionState::note_stored(Status status) {
+  if (!status && is_damage(status.error())) backend_.give_up();
+  return note_lost(status);
 }
 
 void SessionState::note_counter(std::uint64_t counter) {

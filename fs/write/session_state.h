@@ -41,6 +41,10 @@ class SessionState final : private SharedOwnership::Frame {
   // Notes the loss of the frame if there was one.  Returns `status`.  To be called after each
   // failure that may be a loss.
   Status note_lost(Status status);
+  // To be called with the result of a commit.  Damage of the stored frame would let every further
+  // commit fail in the same way, and the written bytes would take memory for ever: the frame is
+  // lost.  Returns `status`.
+  Status note_stored(Status status);
   // To be called with the counter of the frame's lock file, by a thread that has locked it.  If
   // another program has changed the frame since, the frame is lost.
   void note_counter(std::uint64_t counter);

@@ -57,15 +57,18 @@ Result<std::unique_ptr<SparseBackend>> SparseBackend::open(
   FRAMEFS_CHECK(made->index_->read_at(0, made->next_head_));
   made->cbytes_ = header.cbytes;
   // A number that no chunk has is free.  A file with such a number belongs to no state.
-  std::vector<std::int64_t> ids;
-  std::ranges::copy_if(entries, std::back_inserter(ids), [](auto entry) { return entry >= 0; });
+  std::vector<std::uint32_t> ids;
+  for (const auto entry : entries) {
+    if (std::cmp_greater(entry, codec::kMaxChunkFileId)) made->has_shared_files_ = true;
+    if (entry >= 0) ids.push_back(static_cast<std::uint32_t>(entry));
+  }
   std::ranges::sort(ids);
-  const auto end = ids.empty() ? 0 : static_cast<std::uint64_t>(ids.back()) + 1;
+  if (std::ranges::adjacent_find(ids) != ids.end()) made->has_shared_files_ = true;
+  const auto end = ids.empty() ? 0 : std::uint64_t{ids.back()} + 1;
   made->numbers_.with([&](Numbers& numbers) {
     numbers.space = codec::FrameSpace(end);
     std::uint64_t next = 0;
-    for (const auto id : ids) {
-      const auto at = static_cast<std::uint64_t>(id);
+    for (const std::uint64_t at : ids) {
       if (at > next) numbers.space.add_dead({next, at - next});
       next = at + 1;
     }
@@ -152,8 +155,8 @@ void SparseBackend::drop(std::int64_t entry) {
   const bool was_fresh = numbers_.with([&](Numbers& numbers) {
     const auto found = numbers.fresh.find(id);
     if (found == numbers.fresh.end()) {
-      numbers.space.retire({id, 1});
-      if (is_known) numbers.cbytes_change -= st.st_size;
+      if (is_known && !has_shared_files_) numbers.cbytes_change -= st.st_size;
+      if (!has_shared_files_) numbers.space.retire({id, 1});
       return false;
     }
     numbers.cbytes_change -= static_cast<std::int64_t>(found->second);
@@ -164,7 +167,7 @@ void SparseBackend::drop(std::int64_t entry) {
   if (was_fresh) {
     // If another process has changed the frame, that process may use the file by now.
     if (check_unchanged()) remove_file(id);
-  } else {
+  } else if (!has_shared_files_) {
     retired_.push_back(id);
   }
 }
@@ -203,7 +206,9 @@ Status SparseBackend::prepare(const FrameContent& content) {
   next_index_ = nullptr;
   FRAMEFS_CHECK(check_unchanged());
   const auto change = numbers_.with([](const Numbers& numbers) { return numbers.cbytes_change; });
-  next_cbytes_ = cbytes_ + static_cast<std::uint64_t>(change);
+  // The header of an untrusted frame may name less than its chunks take.
+  const auto dropped = static_cast<std::uint64_t>(std::max<std::int64_t>(0, -change));
+  next_cbytes_ = dropped > cbytes_ ? 0 : cbytes_ + static_cast<std::uint64_t>(change);
   std::vector<std::byte> bytes = next_head_;
   if (content.nbytes > 0) {
     FRAMEFS_TRY(const auto index, codec::encode_index(content.entries));
@@ -285,9 +290,11 @@ bool SparseBackend::is_refused(std::int64_t entry) const noexcept {
 }
 
 FrameBackend::Usage SparseBackend::usage(std::span<const std::int64_t> entries) {
-  return {.total = cbytes_, .dead = 0, .is_refused = std::ranges::any_of(entries, [&](auto entry) {
-                                         return is_refused(entry);
-                                       })};
+  // A compaction would store shared files once for each chunk.
+  const bool has_refused = !has_shared_files_ && std::ranges::any_of(entries, [&](auto entry) {
+    return is_refused(entry);
+  });
+  return {.total = cbytes_, .dead = 0, .is_refused = has_refused};
 }
 
 // Stores the same chunk under the lowest free number.

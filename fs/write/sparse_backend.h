@@ -86,8 +86,11 @@ class SparseBackend final : public FrameBackend {
 
   const UniqueFd directory_;
   const std::shared_ptr<const ChunkFiles> files_;
-  std::shared_ptr<const FileReader> index_;       // the index file as committed
-  CommittedState state_;                          // of the index file
+  std::shared_ptr<const FileReader> index_;  // the index file as committed
+  CommittedState state_;                     // of the index file
+  // Several chunks had one file at opening, as the index of an untrusted frame may say: no file of
+  // that time is removed.
+  bool has_shared_files_ = false;
   std::vector<std::byte> next_head_;              // header and metalayers
   std::uint64_t cbytes_ = 0;                      // of the committed state
   std::uint64_t next_cbytes_ = 0;                 // of the prepared state

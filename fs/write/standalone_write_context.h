@@ -36,7 +36,7 @@ class StandaloneWriteContext {
 
   // Errors: those of open_for_writing_frame().
   Result<FrameWriteSession::Opening> begin(WriteTarget source) {
-    return open_for_writing_frame(std::move(source), content_ids_.next(), limits_);
+    return open_for_writing_frame(std::move(source), content_ids_.next(), limits_, overlay_);
   }
   std::shared_ptr<FrameWriteSession> make(FrameWriteSession::Opening opening) {
     return FrameWriteSession::make(

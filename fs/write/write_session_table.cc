@@ -242,6 +242,12 @@ struct WriteSessionTable::Batch {
   }
 };
 
+// Logs that a commit or a compaction failed.  Nothing went wrong if another writer changed a frame
+// of which this session had only committed bytes.
+void WriteSessionTable::log_failure(const FrameWriteSession& session, const codec::Error& error) {
+  if (!session.is_superseded()) log_.failure(session.name(), error);
+}
+
 // Begins the commit of a small frame.  Returns false, and does nothing, if the frame is large, or
 // if the thread would have to wait for it.  Failures are logged, and the session stays.
 bool WriteSessionTable::add_to_batch(const Session& session, Batch& batch) {
@@ -252,7 +258,7 @@ bool WriteSessionTable::add_to_batch(const Session& session, Batch& batch) {
   const auto begun = session->begin_commit();
   if (scope.has_refused()) return false;
   if (!begun) {
-    if (!was_lost) log_.failure(session->name(), begun.error());
+    if (!was_lost) log_failure(*session, begun.error());
   } else if (*begun) {
     // Also commits a file whose last name is gone: processes that have it open still read it, and
     // after a crash the file may have its name again.
@@ -283,14 +289,14 @@ void WriteSessionTable::finish_batch(const Batch& batch) {
   for (const auto& [session, commit] : batch.commits) {
     const auto finished = has_few ? session->finish_commit(commit)
                                   : session->finish_commit(commit, syncs.of(session->sync_fd()));
-    if (!finished) log_.failure(session->name(), finished.error());
+    if (!finished) log_failure(*session, finished.error());
   }
 }
 
 void WriteSessionTable::commit_alone(FrameWriteSession& session) {
   const bool was_lost = session.is_lost();
   const auto committed = session.commit(false);
-  if (!committed && !was_lost) log_.failure(session.name(), committed.error());
+  if (!committed && !was_lost) log_failure(session, committed.error());
 }
 
 void WriteSessionTable::end_removed(const FileKey& key) {
@@ -363,7 +369,7 @@ void WriteSessionTable::compact_closed() {
     if (!session) continue;  // the last close comes later
     if (!session->is_changed() && !session->is_lost()) {
       if (const auto compacted = session->compact(false, is_ending); !compacted) {
-        log_.failure(session->name(), compacted.error());
+        log_failure(*session, compacted.error());
       }
     }
     end_entry(*key);

@@ -177,6 +177,7 @@ class WriteSessionTable {
   void finish_waiting(const FileKey& key);
   std::vector<File> commit_small(const std::vector<File>& files);
   void commit_alone(FrameWriteSession& session);
+  void log_failure(const FrameWriteSession& session, const codec::Error& error);
   struct Batch;
   bool add_to_batch(const Session& session, Batch& batch);
   void finish_batch(const Batch& batch);

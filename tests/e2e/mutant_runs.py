@@ -9,11 +9,13 @@ import errno
 import os
 import pathlib
 import shutil
+import subprocess
 
 import daemon
 import mutant_edits
 import mutation
 import mutant_reads as reads
+from case import MAKE_FRAME
 from mutant_reads import Wrong
 
 MAX_ORIGINAL_BYTES = 128 << 10
@@ -73,9 +75,9 @@ class MutantRun:
         self._source = folder / "source"
         self._source.mkdir()
 
-    def run(self, count, make_frame):
+    def run(self, count):
         """Reads `count` mutants, and edits some of them."""
-        self._write_fillings(make_frame)
+        self._write_fillings()
         while self.read < count:
             self._run_mounts(min(count, self.read + MUTANTS_OF_A_MOUNT))
 
@@ -95,13 +97,15 @@ class MutantRun:
         mountpoint.mkdir(exist_ok=True)
         return daemon.Mount(self._source, mountpoint, *options)
 
-    def _write_fillings(self, make_frame):
+    def _write_fillings(self):
         fillings = self._source / "fillings"
         fillings.mkdir()
         for number, letters in enumerate(FILLINGS):
-            plain = (letters * (FILLING_BYTES // len(letters) + 1))[:FILLING_BYTES]
+            plain = self._folder / f"filling-{number}"
+            plain.write_bytes((letters * (FILLING_BYTES // len(letters) + 1))[:FILLING_BYTES])
             for codec in FILLING_CODECS:
-                make_frame(plain, fillings / f"{codec}-{number}.b2frame", codec)
+                frame = fillings / f"{codec}-{number}.b2frame"
+                subprocess.run([MAKE_FRAME, "--codec", codec, plain, frame], check=True)
 
     def _decode_filling(self, mount, number):
         path = mount.path("fillings", f"{self._rng.choice(FILLING_CODECS)}-{number}")

@@ -7,6 +7,9 @@ import struct
 FRAME_FIELDS = ((11, ">i"), (16, ">Q"), (25, ">B"), (26, ">B"), (27, ">B"), (28, ">B"), (30, ">q"),
                 (39, ">q"), (48, ">i"), (53, ">i"), (58, ">i"))
 FRAME_HEADER_BYTES = 87
+HEADER_LEN_AT = 11
+CBYTES_AT = 39
+MEMCPYED = 2  # a flag in a chunk's header
 
 # The same in a chunk's header: version, flags, typesize, sizes, filters, plugin codec, flags.
 CHUNK_FIELDS = ((0, "<B"), (2, "<B"), (3, "<B"), (4, "<i"), (8, "<i"), (12, "<i"), (16, "<B"), (21, "<B"),
@@ -50,7 +53,7 @@ class Mutator:
             content += self._rng.randbytes(CHUNK_HEADER_BYTES)
         kinds = [self._flip_bits, self._set_number_anywhere, self._copy_slice, self._insert_or_remove]
         if content[2:9] == b"b2frame" and len(content) >= FRAME_HEADER_BYTES:
-            kinds.append(self._set_frame_field)
+            kinds += [self._set_frame_field, self._repeat_index_entry]
         if starts:
             kinds += [self._set_chunk_field, self._set_block_start, self._set_stream_bytes] * 3
         kind = self._rng.choice(kinds)
@@ -76,6 +79,21 @@ class Mutator:
         (present,) = struct.unpack_from(layout, content, at)
         unsigned = layout.upper()
         struct.pack_into(unsigned, content, at, self._number(present, bits) % (1 << bits))
+
+    def _repeat_index_entry(self, content):
+        """Lets two chunks have one place, where the index is stored as it is."""
+        (header_len,) = struct.unpack_from(">i", content, HEADER_LEN_AT)
+        (cbytes,) = struct.unpack_from(">q", content, CBYTES_AT)
+        index_at = header_len + cbytes
+        if header_len < 0 or cbytes < 0 or index_at + CHUNK_HEADER_BYTES > len(content):
+            return
+        (nbytes,) = struct.unpack_from("<i", content, index_at + 4)
+        entries_at = index_at + CHUNK_HEADER_BYTES
+        if not content[index_at + 2] & MEMCPYED or not 8 <= nbytes <= len(content) - entries_at:
+            return
+        count = nbytes // 8
+        one, other = (entries_at + 8 * self._rng.randrange(count) for _ in range(2))
+        content[one:one + 8] = content[other:other + 8]
 
     def _set_frame_field(self, content):
         self._set_number(content, *self._rng.choice(FRAME_FIELDS))

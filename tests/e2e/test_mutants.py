@@ -17,7 +17,7 @@ class Mutants(MountCase):
         folder = self.folder / "run"
         folder.mkdir()
         run = mutant_runs.MutantRun(fixtures.FIXTURES, folder, random.Random(SEED))
-        run.run(MUTANTS, lambda plain, frame, codec: self.make_frame(plain, frame, "--codec", codec))
+        run.run(MUTANTS)
         self.assertGreater(run.edited, 0)
 
 

@@ -244,5 +244,25 @@ TEST_CASE("frame_space: retired ranges that are kept outlive a commit",
   CHECK(space.allocate(100) == tail + 10);
 }
 
+TEST_CASE("frame_space: ranges that overlap or repeat are freed once",
+          "[codec][frame_space][unit]") {
+  FrameSpace space(1000);
+  for (const auto& range : {ByteRange{100, 50}, {100, 50}, {120, 100}, {90, 20}, {140, 5}}) {
+    space.retire(range);
+  }
+  space.commit();
+  space.commit();
+  CHECK(space.dead_bytes() == 130);
+  CHECK(space.allocate(130) == 90);
+  CHECK(space.allocate(1) == 1000);
+  // Up to the end, twice.
+  space.retire({950, 51});
+  space.retire({900, 101});
+  space.retire({950, 51});
+  space.commit();
+  space.commit();
+  CHECK(space.end() == 900);
+}
+
 }  // namespace
 }  // namespace framefs::codec

@@ -24,7 +24,8 @@ const std::int64_t kZeroEntry = codec::index_code(codec::Special::zero);
 class Model {
  public:
   explicit Model(std::uint32_t seed)
-      : random_(seed), overlay_(budget_, kChunk, 0, {}, ContentId{1}) {}
+      : random_(seed),
+        overlay_(budget_, OverlayBudget::Index(budget_), kChunk, 0, {}, ContentId{1}) {}
 
   void step() {
     switch (pick(12)) {
@@ -186,7 +187,7 @@ TEST_CASE("chunk_overlay: it shows the written bytes, whatever is being stored",
 
 TEST_CASE("chunk_overlay: a commit that fails leaves the frame changed", "[fs][write][unit]") {
   OverlayBudget budget(1u << 20);
-  ChunkOverlay overlay(budget, kChunk, 0, {}, ContentId{1});
+  ChunkOverlay overlay(budget, OverlayBudget::Index(budget), kChunk, 0, {}, ContentId{1});
   CHECK(overlay.is_committed());
   overlay.write(0, Bytes(10));
   overlay.begin_commit();
@@ -202,7 +203,7 @@ TEST_CASE("chunk_overlay: a commit that fails leaves the frame changed", "[fs][w
 TEST_CASE("chunk_overlay: abandoned bytes give their memory back, also when they thaw",
           "[fs][write][unit]") {
   OverlayBudget budget(1);
-  ChunkOverlay overlay(budget, kChunk, 0, {}, ContentId{1});
+  ChunkOverlay overlay(budget, OverlayBudget::Index(budget), kChunk, 0, {}, ContentId{1});
   overlay.write(0, Bytes(3 * kChunk));
   auto frozen = overlay.freeze(ChunkOverlay::Which::full, 1);
   REQUIRE(frozen.size() == 1);

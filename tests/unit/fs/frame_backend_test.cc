@@ -72,7 +72,7 @@ struct OpenBackend {
     open();
   }
 
-  [[nodiscard]] Result<FrameWriteSession::Opening> try_open() const {
+  [[nodiscard]] Result<FrameWriteSession::Opening> try_open() {
     const bool sparse = std::filesystem::is_directory(path);
     UniqueFd fd(::open(path.c_str(), (sparse ? O_RDONLY : O_RDWR) | O_CLOEXEC));
     WriteTarget target{.file = nullptr, .directory = {}, .name = "the frame"};
@@ -81,7 +81,7 @@ struct OpenBackend {
     } else {
       target.file = std::make_shared<const FileReader>(std::move(fd));
     }
-    return open_for_writing_frame(std::move(target), ContentId{1}, {});
+    return open_for_writing_frame(std::move(target), ContentId{1}, {}, mount.overlay());
   }
 
   void open() {
@@ -319,7 +319,7 @@ TEST_CASE("frame_backend: a frame without chunks is long enough before its heade
   WriteTarget target{.file = nullptr, .directory = {}, .name = "the frame"};
   target.file =
       std::make_shared<const FileReader>(UniqueFd(::open(path.c_str(), O_RDWR | O_CLOEXEC)));
-  const auto opening = open_for_writing_frame(std::move(target), ContentId{1}, {});
+  const auto opening = open_for_writing_frame(std::move(target), ContentId{1}, {}, mount.overlay());
   REQUIRE(opening);
   const auto content = codec::encode_vlmetalayer(Bytes(100));
   REQUIRE(content);
@@ -353,7 +353,7 @@ TEST_CASE("frame_backend: a change by another writer is final", "[fs][write][uni
 
 TEST_CASE("frame_backend: a frame is not taken for damaged while another program changes it",
           "[fs][write][unit]") {
-  const OpenBackend frame(false);
+  OpenBackend frame(false);
   const UniqueFd file(::open(frame.path.c_str(), O_RDWR | O_CLOEXEC));
   Bytes whole(std::filesystem::file_size(frame.path));
   REQUIRE(read_fully(file.get(), 0, whole));

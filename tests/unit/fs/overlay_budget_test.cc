@@ -99,5 +99,34 @@ TEST_CASE("overlay_budget: reservations count", "[fs][overlay_budget][unit]") {
   CHECK(two.reserve(6 * kMiB));
 }
 
+TEST_CASE("overlay_budget: indexes have a part of the limit, or one index is alone",
+          "[fs][overlay_budget][unit]") {
+  OverlayBudget budget(16 * kMiB);  // 14 MiB without what is kept
+  OverlayBudget::Index one(budget);
+  OverlayBudget::Index other(budget);
+  CHECK(one.try_grow(2 * kMiB));
+  CHECK_FALSE(other.try_grow(2 * kMiB));
+  CHECK(other.try_grow(kMiB));
+  CHECK(other.try_grow(100 * kMiB));
+  CHECK_FALSE(one.try_grow(100 * kMiB));
+  CHECK(one.try_grow(3 * kMiB));  // the part of the other one is free
+  other.set(kMiB / 4);
+  CHECK(one.try_grow(100 * kMiB));
+  CHECK(budget.used() == 0);
+}
+
+TEST_CASE("overlay_budget: beside indexes, a writer gets half of the limit",
+          "[fs][overlay_budget][unit]") {
+  OverlayBudget budget(16 * kMiB);
+  OverlayBudget::Index index(budget);
+  REQUIRE(index.try_grow(7 * kMiB / 2));
+  OverlayBudget::Account writer(budget);
+  CHECK(writer.reserve(7 * kMiB));
+  OverlayBudget::Account other(budget);
+  const auto most = writer.reserve(7 * kMiB);
+  CHECK(other.reserve(kMiB));
+  CHECK_FALSE(other.reserve(4 * kMiB));
+}
+
 }  // namespace
 }  // namespace framefs::fs
