@@ -13,9 +13,10 @@
 namespace framefs::fuse {
 namespace {
 
-// With this read-ahead, the kernel sends a sequential read as several concurrent requests of the
-// largest size. The daemon then decodes many blocks in parallel.
-constexpr unsigned kReadAheadKib = 4096;
+// The kernel reads this much ahead of a sequential reader, and around a page fault of a mapping.
+// The daemon decodes ahead by itself, so that a longer read-ahead makes no sequential read faster,
+// but each random fault slower (tests/bench/RESULTS.md, "Mapped files").
+constexpr unsigned kReadAheadKib = 512;
 
 // The device number of the mount. The stat() request is answered by threads of this process. If the
 // process is killed before they answer, the kernel keeps the asking thread waiting until all

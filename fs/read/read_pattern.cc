@@ -5,18 +5,18 @@
 namespace framefs::fs {
 namespace {
 
-// The size of the kernel's read-ahead window (fuse/kernel_readahead).
-constexpr std::uint64_t kKernelWindow = 4u << 20;
-// The kernel requests the next windows while the reader still uses an earlier one.
-constexpr std::uint64_t kSlack = 2 * kKernelWindow;
-// A stretch longer than this spans more than one window of the kernel.  A page fault in a mapping
-// reads only one window.
-constexpr std::uint64_t kProof = kKernelWindow;
+// The requests of a sequential reader do not arrive in order.  Two of them are at most this far
+// apart: the kernel's read-ahead (fuse/kernel_readahead), and a read(2) of any size in parts.
+constexpr std::uint64_t kSlack = 8u << 20;
+// The bytes of a stretch that may not have been requested yet, or have been requested twice.
+constexpr std::uint64_t kMaxMismatch = 4u << 20;
 // A reader is streaming after this many bytes without a gap.
 constexpr std::uint64_t kStream = 1u << 20;
-// The distance to decode ahead.  While the reader copies one window and the kernel requests the
-// next, the window after that is decoded.
-constexpr std::uint64_t kAhead = 2 * kKernelWindow;
+// After a stretch of this many bytes, blocks are decoded ahead.  A page fault in a mapping, and
+// most slices of an array, read less.
+constexpr std::uint64_t kProof = 4u << 20;
+// The distance to decode ahead.
+constexpr std::uint64_t kAhead = 8u << 20;
 // The bytes taken at a time: as much as one thread decodes in one run (block_fetcher).
 constexpr std::uint64_t kPiece = 256u << 10;
 
@@ -43,7 +43,7 @@ Access ReadPattern::note(std::uint64_t offset, std::uint64_t size) {
     // A reader that jumps within a small range leaves gaps.  A reader that reads the same bytes
     // again requests too many bytes.
     const bool goes_on = is_near && offset >= state.begin &&
-                         distance(next.bytes, next.end - next.begin) <= kKernelWindow;
+                         distance(next.bytes, next.end - next.begin) <= kMaxMismatch;
     if (!goes_on) {
       const auto end = offset + size;
       next = {.begin = offset, .end = end, .bytes = size, .ahead = end};

@@ -99,16 +99,19 @@ class Plain:
         yield None
 
 
-def reads_ahead(mountpoint, kib):
-    """Whether the kernel's read-ahead is set to `kib`, which a daemon does soon after it mounts."""
+KERNEL_READ_AHEAD_KIB = 128
+
+
+def reads_ahead(mountpoint):
+    """Whether the kernel's read-ahead is raised, which a daemon does soon after it mounts."""
     device = os.stat(mountpoint).st_dev
     control = pathlib.Path(f"/sys/class/bdi/{os.major(device)}:{os.minor(device)}/read_ahead_kb")
-    return int(control.read_text()) == kib
+    return int(control.read_text()) > KERNEL_READ_AHEAD_KIB
 
 
 def framefs(program, source, mountpoint, *options):
     return Daemon("framefs", mountpoint, [program, "-f", *options, source, mountpoint],
-                  ready=lambda: reads_ahead(mountpoint, 4096))
+                  ready=lambda: reads_ahead(mountpoint))
 
 
 def small_cache(program, source, mountpoint):
@@ -117,7 +120,7 @@ def small_cache(program, source, mountpoint):
 
 def null_server(program, size, mountpoint):
     return Daemon("null server", mountpoint, [program, mountpoint, str(size)],
-                  ready=lambda: reads_ahead(mountpoint, 4096))
+                  ready=lambda: reads_ahead(mountpoint))
 
 
 class Peer:

@@ -29,7 +29,7 @@
 namespace {
 
 constexpr unsigned kMaxBackground = 64;
-constexpr int kReadAheadKib = 4096;
+constexpr int kReadAheadKib = 512;
 constexpr double kForeverSeconds = 1e6;
 
 struct Server {

@@ -51,7 +51,7 @@ def folder_in_memory(folder):
 
 def writable_mount(program, source, mountpoint, *options):
     return mounts.Daemon("framefs", mountpoint, [program, "-f", *options, source, mountpoint],
-                         ready=lambda: mounts.reads_ahead(mountpoint, 4096))
+                         ready=lambda: mounts.reads_ahead(mountpoint))
 
 
 def plan(all_data, programs, folder, reference):

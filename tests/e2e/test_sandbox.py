@@ -96,7 +96,7 @@ class Sandbox(MountCase):
                                    "/read_ahead_kb")
             if not os.access(control, os.W_OK):
                 self.skipTest("/sys is read-only here")
-            wait_for(lambda: control.read_text().strip() == "4096", "read-ahead")
+            wait_for(lambda: control.read_text().strip() == "512", "read-ahead")
 
 
 class Rights(MountCase):
