@@ -11,7 +11,9 @@ import pathlib
 import shutil
 import subprocess
 
+import container_writer
 import daemon
+import memory
 import mutant_edits
 import mutation
 import mutant_reads as reads
@@ -20,9 +22,14 @@ from mutant_reads import Wrong
 
 MAX_ORIGINAL_BYTES = 128 << 10
 BATCH = 100
+CACHE_MIB = 4
+THREADS = 2
 # The daemons are replaced in time, before daemon.Mount takes them for hung.
 MUTANTS_OF_A_MOUNT = 1000
-SUFFIXES = (".b2frame", ".b2nd", ".b2z", ".b2e")
+SUFFIXES = (".b2frame", ".b2nd")
+CONTAINERS = 12  # of each kind
+MAX_MEMBER_BYTES = 4 << 10
+CONTAINER_SHARE = 6  # one mutant of six is a container
 EDITED_SHARE = 4  # one mutant of four is edited too
 
 # Two contents for the frames that are decoded between the reads.  Shuffled or not, they have no
@@ -33,7 +40,7 @@ FILLING_CODECS = ("lz4", "zstd", "blosclz", "zlib")
 
 
 def originals(fixtures):
-    """The small frames, arrays and containers of a folder, and the folders of sparse frames."""
+    """The small frames and arrays of a folder, and the folders of sparse frames."""
     found = []
     for path in sorted(pathlib.Path(fixtures).rglob("*")):
         if path.suffix not in SUFFIXES or path.parent.suffix in SUFFIXES:
@@ -49,6 +56,24 @@ def may_waver(path):
     """libzstd may refuse a damaged stream with a new dictionary that it accepts later, and the
     reverse."""
     return path.parent.name == "dict" or "dict" in path.name
+
+
+def write_containers(frames, folder, rng):
+    """Writes containers of small frames: archives, and frames embedded in frames, also in one
+    another.  Returns their paths."""
+    contents = [(path.suffix, path.read_bytes()) for path in frames
+                if path.is_file() and path.stat().st_size <= MAX_MEMBER_BYTES and not may_waver(path)]
+    paths = []
+    for number in range(CONTAINERS):
+        chosen = rng.sample(contents, rng.randrange(1, 6))
+        embedded = container_writer.embed_container(
+            {f"/group{place % 2}/leaf{place}": content for place, (_, content) in enumerate(chosen)})
+        paths += [folder / f"embedded-{number}.b2e", folder / f"archive-{number}.b2z"]
+        paths[-2].write_bytes(embedded)
+        members = {f"group{place % 2}/leaf{place}{suffix}": content
+                   for place, (suffix, content) in enumerate(chosen)}
+        container_writer.archive(paths[-1], members | {"embed.b2e": embedded, "notes.txt": b"notes"})
+    return paths
 
 
 def remove_beside_a_daemon(folder):
@@ -67,11 +92,15 @@ class MutantRun:
     def __init__(self, fixtures, folder, rng):
         self._folder = folder
         self._rng = rng
-        self._originals = originals(fixtures)
-        self._mutator = mutation.Mutator(rng, [path.read_bytes() for path in self._originals
+        self._frames = originals(fixtures)
+        containers = folder / "containers"
+        containers.mkdir()
+        self._containers = write_containers(self._frames, containers, rng)
+        self._mutator = mutation.Mutator(rng, [path.read_bytes() for path in self._frames + self._containers
                                                if path.is_file() and path.stat().st_size > 0])
         self.read = 0
         self.edited = 0
+        self.peak_mib = 0.0  # of the daemons that read
         self._source = folder / "source"
         self._source.mkdir()
 
@@ -84,13 +113,22 @@ class MutantRun:
     def _run_mounts(self, end):
         """Reads mutants until `end` have been read."""
         with contextlib.ExitStack() as stack:
-            options = ("--cache-size", "4M", "--threads", "2")
+            options = ("--cache-size", f"{CACHE_MIB}M", "--threads", str(THREADS))
             # The first mount shows edits at once.
             one = stack.enter_context(self._mount("one", "--ro", "--attr-timeout", "0", *options))
             other = stack.enter_context(self._mount("other", "--ro", *options))
             writable = stack.enter_context(self._mount("writable", *options))
             while self.read < end:
                 self._run_batch(min(BATCH, end - self.read), (one, other, writable))
+            for mount in (one, other):
+                self._check_memory(mount)
+
+    def _check_memory(self, reading_mount):
+        peak = memory.peak_mib(reading_mount.pid)
+        self.peak_mib = max(self.peak_mib, peak)
+        # A sanitizer keeps memory of its own.
+        if not daemon.SANITIZED and peak > memory.promised_mib(CACHE_MIB, 0, 0, THREADS):
+            raise Wrong(f"a daemon that reads took {peak:.0f} MiB")
 
     def _mount(self, name, *options):
         mountpoint = self._folder / name
@@ -122,7 +160,8 @@ class MutantRun:
         batch.mkdir()
         mutants = {}
         for number in range(count):
-            original = self._rng.choice(self._originals)
+            is_container = self._rng.randrange(CONTAINER_SHARE) == 0
+            original = self._rng.choice(self._containers if is_container else self._frames)
             name = f"m{self.read + number}{original.suffix}"
             self._write_mutant(original, batch / name)
             mutants[name] = original

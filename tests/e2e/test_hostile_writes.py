@@ -12,8 +12,8 @@ import daemon
 import frame_writer
 import hostile_frames
 from case import MountCase
+from memory import peak_mib, promised_mib
 from test_hostile import outcome
-from test_memory import peak_mib, promised_mib
 
 MIB = 1 << 20
 MOST_CHUNKS = 1 << 24  # that a frame may have to be written

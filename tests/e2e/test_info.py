@@ -2,7 +2,6 @@
 JSON."""
 
 import json
-import pathlib
 import re
 import signal
 import struct
@@ -13,6 +12,7 @@ import numpy
 
 import daemon
 import fixtures
+import memory
 from command_case import CommandCase
 from frame_writer import array_frame, frame, memcpyed_chunk, plain_frame
 from container_writer import archive, embed_container
@@ -237,13 +237,13 @@ class Info(CommandCase):
             for _ in range(count - 1000):
                 self.assertTrue(process.stdout.readline())
             # The process waits for its reader; most of its work is done.
-            status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+            peak_mib = memory.peak_mib(process.pid)
             rest = process.stdout.read()
             self.assertEqual(process.stderr.read(), b"")
         self.assertEqual(process.returncode, 0)
         self.assertGreater(len(rest.splitlines()), 1000)
         if not daemon.SANITIZED:
-            self.assertLess(int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]), 32 << 10)
+            self.assertLess(peak_mib, 32)
 
     def test_a_reader_that_has_seen_enough_is_no_failure_to_speak_of(self):
         path = self.write("many.b2frame", frame([memcpyed_chunk(b"x")] * 50_000, 1))

@@ -1,33 +1,18 @@
 """The memory of a daemon after reads of all kinds."""
 
 import os
-import pathlib
 import random
-import re
 import threading
 import unittest
 
 import daemon
 import data
 from case import MountCase
+from memory import peak_mib, promised_mib, resident_mib
 
 MIB = 1 << 20
 CACHE_MIB = 48
 BLOCKS_KIB = (16, 40, 64, 72, 128, 136, 256, 320, 512)
-
-
-def resident_mib(pid):
-    status = pathlib.Path(f"/proc/{pid}/status").read_text()
-    return int(re.search(r"VmRSS:\s+(\d+) kB", status)[1]) / 1024
-
-
-def peak_mib(pid):
-    status = pathlib.Path(f"/proc/{pid}/status").read_text()
-    return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) / 1024
-
-
-def promised_mib(cache_mib, overlay_mib, chunk_mib):
-    return cache_mib + overlay_mib + 64 + 4 * os.cpu_count() + 2 * chunk_mib
 
 
 @unittest.skipIf(daemon.SANITIZED, "what a sanitizer keeps is not the daemon's")

@@ -34,7 +34,8 @@ def main():
     except AssertionError as error:
         print(f"FAILED after {run.read} mutants, see {folder}\n{error}", flush=True)
         return 1
-    print(f"{run.read} mutants read, {run.edited} of them edited: no failure")
+    print(f"{run.read} mutants read, {run.edited} of them edited: no failure; "
+          f"the daemons that read took up to {run.peak_mib:.0f} MiB")
     shutil.rmtree(folder)
     return 0
 
