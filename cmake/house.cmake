@@ -60,6 +60,10 @@ if(FRAMEFS_DEVELOPER_MODE)
   if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")
     target_compile_options(framefs_house INTERFACE -Werror)
   endif()
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    # clang reports the use of std::get_temporary_buffer() within the algorithms of libstdc++ 12.
+    target_compile_options(framefs_house INTERFACE -Wno-deprecated-declarations)
+  endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(framefs_house INTERFACE -Wcast-align=strict -Wduplicated-cond
                                                    -Wlogical-op)

@@ -11,7 +11,8 @@ Result<std::vector<Folder::Item>> RemoteFolder::items() const {
   items.reserve(listing_->entries.size());
   for (const auto& [name, entry] : listing_->entries) {
     const auto st = directories_.stat_of(net::join_path(path_, name), entry);
-    items.push_back({name, st.st_ino, entry.is_directory ? DT_DIR : DT_REG});
+    const unsigned char type = entry.is_directory ? DT_DIR : DT_REG;
+    items.push_back({name, st.st_ino, type});
   }
   return items;
 }
