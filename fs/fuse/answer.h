@@ -110,6 +110,10 @@ struct Mount {
   using Answer = fuse::Answer;
   [[nodiscard]] fs::SourceTree& tree() const { return filesystem.tree(); }
   [[nodiscard]] fs::Attributes& attributes() const { return filesystem.attributes(); }
+  // The statistics of the mount, as JSON.
+  [[nodiscard]] std::string stats() const {
+    return stats_json(counters, filesystem.activity(), options);
+  }
 
   fs::Filesystem& filesystem;
   fs::Log& log;

@@ -3,7 +3,6 @@
 #include <cerrno>
 #include <span>
 #include <string_view>
-#include <type_traits>
 
 #include "fs/fuse/answer.h"
 #include "fs/fuse/operations.h"
@@ -25,19 +24,18 @@ bool asks_for_stats(fuse_ino_t node, std::string_view name) {
 }
 
 // The statistics contain paths and the activity of other users.
-Result<Answer> answer_stats(fuse_req_t req, const Mount& mount, std::size_t room) {
+template <class MountType>
+AnswerOf<MountType> answer_stats(fuse_req_t req, const MountType& mount, std::size_t room) {
   const auto asker = fuse_req_ctx(req)->uid;
   if (asker != 0 && asker != ::geteuid()) return fs::system_error_of(EPERM, "statistics");
-  const auto text = stats_json(mount.counters, mount.filesystem, mount.options);
-  return answer_bytes<Mount>({text.begin(), text.end()}, room);
+  const auto text = mount.stats();
+  return answer_bytes<MountType>({text.begin(), text.end()}, room);
 }
 
 template <class MountType>
 void op_getxattr(fuse_req_t req, fuse_ino_t node, const char* name, std::size_t size) {
   answer_for<MountType>(req, "getxattr", [&](MountType& mount) -> AnswerOf<MountType> {
-    if constexpr (std::is_same_v<MountType, Mount>) {
-      if (asks_for_stats(node, name)) return answer_stats(req, mount, size);
-    }
+    if (asks_for_stats(node, name)) return answer_stats(req, mount, size);
     FRAMEFS_TRY(auto value, mount.attributes().xattr(node, name));
     return answer_bytes<MountType>(std::move(value), size);
   });

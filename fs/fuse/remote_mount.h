@@ -26,6 +26,9 @@ struct RemoteMount {
   using Answer = RemoteAnswer;
   [[nodiscard]] fs::RemoteTree& tree() const { return source; }
   [[nodiscard]] fs::RemoteTree& attributes() const { return source; }
+  [[nodiscard]] std::string stats() const {
+    return stats_json(counters, source.activity(), options, source.network_counters());
+  }
 
   fs::RemoteTree& source;
   fs::Log& log;

@@ -1,9 +1,9 @@
-#include <csignal>
 #include <functional>
 
 #include <fuse_lowlevel.h>
 
 #include "fs/core/heap.h"
+#include "fs/fuse/inherited_mount.h"
 #include "fs/fuse/operations.h"
 #include "fs/fuse/remote_mount.h"
 #include "fs/fuse/request_loop.h"
@@ -38,15 +38,17 @@ fuse_lowlevel_ops operations() {
 }  // namespace
 
 Status serve_remote_mount(const fs::MountOptions& options, const net::AwsEnvironment& environment,
-                          fs::Log& log, const std::function<void()>& on_ready) {
+                          fs::Log& log, const std::function<void()>& on_ready,
+                          const LogFile* log_file) {
   fs::keep_heap_small();
   const auto watchdog = start_watchdog(options, log);
   const auto* const dog = watchdog ? &*watchdog : nullptr;
   std::function<void()> report;
-  SignalListener signals(SignalListener::Actions{{SIGUSR1, [&report] { report(); }}});
+  SignalListener signals(signal_actions(report, log_file, dog, log));
   FRAMEFS_TRY(const auto tree, fs::RemoteTree::open(options, environment, log));
-  report = [&] { log.info("statistics: " + tree->counters()); };
   RemoteMount mount{*tree, log, options.attr_timeout_ms / 1000.0, {}, {}, options};
+  mount.options.mountpoint = path_of_mount(options.mountpoint);
+  report = [&] { log.info("statistics: " + mount.stats()); };
   const MountPlan plan{options, mount_options_text(options, true), operations(), &mount, dog};
   return with_mount(plan, [&](fuse_session* session) {
     mount.session = session;

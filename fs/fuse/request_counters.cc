@@ -55,8 +55,8 @@ std::uint64_t RequestCounters::requests() const noexcept {
   return sum;
 }
 
-std::string stats_json(const RequestCounters& requests, fs::Filesystem& filesystem,
-                       const fs::MountOptions& options) {
+std::string stats_json(const RequestCounters& requests, const fs::Activity& activity,
+                       const fs::MountOptions& options, const std::string& network) {
   const std::chrono::duration<double> uptime = std::chrono::steady_clock::now() - requests.begin_;
   Json kinds;
   for (std::size_t i = 0; i < RequestCounters::kKinds.size(); ++i) {
@@ -67,23 +67,35 @@ std::string stats_json(const RequestCounters& requests, fs::Filesystem& filesyst
     errors[RequestCounters::kErrors[i].name] = requests.errors_[i].value();
   }
   errors["other"] = requests.errors_.back().value();
-  const auto activity = filesystem.activity();
-  const Json out{{"pid", ::getpid()},
-                 {"source", options.source.string()},
-                 {"mountpoint", options.mountpoint.string()},
-                 {"read_only", filesystem.is_read_only()},
-                 {"uptime_s", uptime.count()},
-                 {"requests", kinds},
-                 {"errors", errors},
-                 {"bytes_read", requests.read_bytes_.value()},
-                 {"bytes_written", requests.written_bytes_.value()},
-                 {"cache",
-                  {{"hits", activity.cache.hits},
-                   {"misses", activity.cache.misses},
-                   {"made_bytes", activity.cache.made_bytes},
-                   {"held_bytes", activity.cache_held_bytes},
-                   {"pushed_bytes", activity.pushed_bytes},
-                   {"budget_bytes", options.cache_bytes}}}};
+  Json out{{"pid", ::getpid()},
+           {"source", options.source.string()},
+           {"mountpoint", options.mountpoint.string()},
+           {"read_only", activity.is_read_only},
+           {"uptime_s", uptime.count()},
+           {"requests", kinds},
+           {"errors", errors},
+           {"bytes_read", requests.read_bytes_.value()},
+           {"bytes_written", requests.written_bytes_.value()},
+           {"cache",
+            {{"hits", activity.cache.hits},
+             {"misses", activity.cache.misses},
+             {"made_bytes", activity.cache.made_bytes},
+             {"held_bytes", activity.cache_held_bytes},
+             {"pushed_bytes", activity.pushed_bytes},
+             {"budget_bytes", options.cache_bytes}}},
+           {"read_ahead",
+            {{"decoded_bytes", activity.ahead.decoded_bytes},
+             {"used_bytes", activity.ahead.used_bytes},
+             {"wasted_bytes", activity.ahead.wasted_bytes}}}};
+  if (!activity.is_read_only) {
+    out["writes"] = {{"dirty_bytes", activity.writes.dirty_bytes},
+                     {"budget_bytes", options.write.overlay_bytes},
+                     {"stored_bytes", activity.writes.stored_bytes},
+                     {"commits", activity.writes.commits},
+                     {"failed_commits", activity.writes.failed_commits},
+                     {"compactions", activity.writes.compactions}};
+  }
+  if (!network.empty()) out["network"] = Json::parse(network);
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -7,8 +7,9 @@
 #include <string_view>
 
 #include "fs/core/counters.h"
+#include "fs/core/mount_options.h"
 #include "fs/fuse/stats_attribute.h"
-#include "fs/tree/filesystem.h"
+#include "fs/tree/activity.h"
 
 namespace framefs::fuse {
 
@@ -16,8 +17,8 @@ namespace framefs::fuse {
 class RequestCounters {
  public:
   // The kinds of requests that are counted separately.
-  static constexpr std::array<std::string_view, 5> kKinds = {"read", "write", "lookup", "getattr",
-                                                             "other"};
+  static constexpr std::array<std::string_view, 6> kKinds = {"read",    "write", "lookup",
+                                                             "getattr", "fsync", "other"};
   // `error` is the errno of the answer, 0 for success.
   void note(const char* operation, std::chrono::nanoseconds took, int error) noexcept;
   // The number of requests so far.
@@ -26,8 +27,8 @@ class RequestCounters {
   void note_written(std::uint64_t bytes) noexcept { written_bytes_.add(bytes); }
 
  private:
-  friend std::string stats_json(const RequestCounters& requests, fs::Filesystem& filesystem,
-                                const fs::MountOptions& options);
+  friend std::string stats_json(const RequestCounters& requests, const fs::Activity& activity,
+                                const fs::MountOptions& options, const std::string& network);
   struct NamedError {
     int error;
     const char* name;
@@ -41,8 +42,8 @@ class RequestCounters {
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-// Returns all counts as one JSON object.
-std::string stats_json(const RequestCounters& requests, fs::Filesystem& filesystem,
-                       const fs::MountOptions& options);
+// Returns all counts as one JSON object.  `network`: an object for the key "network", or empty.
+std::string stats_json(const RequestCounters& requests, const fs::Activity& activity,
+                       const fs::MountOptions& options, const std::string& network = {});
 
 }  // namespace framefs::fuse

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <memory>
 #include <optional>
 #include <string>
@@ -134,15 +133,6 @@ Status serve(Mount& mount, const fs::MountOptions& options,
   return served;
 }
 
-// Opens the log file again, for a program that has renamed it.  Inside the sandbox, only the
-// watchdog can open it.
-void replace_log(const LogFile& file, const Watchdog* watchdog, fs::Log& log) {
-  auto opened = watchdog != nullptr ? watchdog->open_log() : open_log_file(file.path);
-  if (!opened) return log.warn("the log cannot be opened again: " + fs::describe(opened.error()));
-  file.replace(std::move(*opened));
-  log.info("the log was opened again");
-}
-
 // The needs of the sandbox; empty if the mount has no sandbox.
 Result<std::optional<SandboxNeeds>> plan_sandbox(const fs::MountOptions& options, bool read_only,
                                                  bool has_watchdog, fs::Log& log) {
@@ -204,12 +194,7 @@ Status serve_mount(const fs::MountOptions& options, fs::Log& log,
   const auto watchdog = start_watchdog(options, log);
   const auto* const dog = watchdog ? &*watchdog : nullptr;
   std::function<void()> report;
-  SignalListener::Actions actions{{SIGUSR1, [&report] { report(); }}};
-  if (log_file != nullptr) {
-    if (dog != nullptr) dog->keep_log_path(log_file->path);
-    actions.emplace(SIGHUP, [&] { replace_log(*log_file, dog, log); });
-  }
-  SignalListener signals(std::move(actions));
+  SignalListener signals(signal_actions(report, log_file, dog, log));
   FRAMEFS_TRY(const auto filesystem, fs::Filesystem::open(options, log));
   FRAMEFS_TRY(const auto needs,
               plan_sandbox(options, filesystem->is_read_only(), watchdog.has_value(), log));
@@ -231,9 +216,7 @@ Status serve_mount(const fs::MountOptions& options, fs::Log& log,
     FRAMEFS_TRY(const auto word, io_uring_option());
     words += word;
   }
-  report = [&] {
-    log.info("statistics: " + stats_json(mount.counters, *filesystem, mount.options));
-  };
+  report = [&] { log.info("statistics: " + mount.stats()); };
   const MountPlan plan{options, std::move(words), operations(), &mount, dog};
   return with_mount(plan, [&](fuse_session* session) {
     mount.session = session;

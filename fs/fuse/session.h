@@ -37,6 +37,7 @@ Status serve_mount(const fs::MountOptions& options, fs::Log& log,
 // The same for a SOURCE that is a URL. check_mount() is for paths only. `environment` was taken
 // while the process had one thread.
 Status serve_remote_mount(const fs::MountOptions& options, const net::AwsEnvironment& environment,
-                          fs::Log& log, const std::function<void()>& on_ready);
+                          fs::Log& log, const std::function<void()>& on_ready,
+                          const LogFile* log_file = nullptr);
 
 }  // namespace framefs::fuse

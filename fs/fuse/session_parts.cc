@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <memory>
 #include <utility>
 
@@ -43,6 +44,14 @@ std::string escaped(const std::string& value) {
   return out;
 }
 
+// Inside the sandbox, only the watchdog can open the log.
+void replace_log(const LogFile& file, const Watchdog* watchdog, fs::Log& log) {
+  auto opened = watchdog != nullptr ? watchdog->open_log() : open_log_file(file.path);
+  if (!opened) return log.warn("the log cannot be opened again: " + fs::describe(opened.error()));
+  file.replace(std::move(*opened));
+  log.info("the log was opened again");
+}
+
 }  // namespace
 
 Result<Watchdog> start_watchdog(const fs::MountOptions& options, fs::Log& log) {
@@ -53,6 +62,16 @@ Result<Watchdog> start_watchdog(const fs::MountOptions& options, fs::Log& log) {
              fs::describe(watchdog.error()));
   }
   return watchdog;
+}
+
+SignalListener::Actions signal_actions(const std::function<void()>& report, const LogFile* log_file,
+                                       const Watchdog* watchdog, fs::Log& log) {
+  SignalListener::Actions actions{{SIGUSR1, [&report] { report(); }}};
+  if (log_file != nullptr) {
+    if (watchdog != nullptr) watchdog->keep_log_path(log_file->path);
+    actions.emplace(SIGHUP, [log_file, watchdog, &log] { replace_log(*log_file, watchdog, log); });
+  }
+  return actions;
 }
 
 std::string mount_options_text(const fs::MountOptions& options, bool read_only) {

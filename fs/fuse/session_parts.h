@@ -12,6 +12,8 @@
 #include "fs/core/log.h"
 #include "fs/core/mount_options.h"
 #include "fs/fuse/idle_unmount.h"
+#include "fs/fuse/session.h"
+#include "fs/fuse/signal_listener.h"
 #include "fs/fuse/watchdog.h"
 
 namespace framefs::fuse {
@@ -26,6 +28,12 @@ Result<Watchdog> start_watchdog(const fs::MountOptions& options, fs::Log& log);
 
 // The value of -o for libfuse and the kernel.
 std::string mount_options_text(const fs::MountOptions& options, bool read_only);
+
+// The actions for signals that do not end the daemon: SIGUSR1 calls `report`.  With a `log_file`,
+// SIGHUP opens the log again, for a program that has renamed it.
+// Lifetime: all arguments outlive the result.
+SignalListener::Actions signal_actions(const std::function<void()>& report, const LogFile* log_file,
+                                       const Watchdog* watchdog, fs::Log& log);
 
 // How a mount is made.
 struct MountPlan {

@@ -1,6 +1,7 @@
 #include "fs/read/read_pattern.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace framefs::fs {
 namespace {
@@ -29,7 +30,7 @@ bool ReadPattern::State::wants_more() const noexcept {
 }
 
 ReadPattern::~ReadPattern() {
-  state_.with([&](const State& state) { budget_->give_back(state.ahead - state.end); });
+  state_.with([&](const State& state) { budget_->note_wasted(state.ahead - state.end); });
 }
 
 Access ReadPattern::note(std::uint64_t offset, std::uint64_t size) {
@@ -44,12 +45,14 @@ Access ReadPattern::note(std::uint64_t offset, std::uint64_t size) {
     // again requests too many bytes.
     const bool goes_on = is_near && offset >= state.begin &&
                          distance(next.bytes, next.end - next.begin) <= kMaxMismatch;
-    if (!goes_on) {
+    if (goes_on) {
+      // The bytes ahead of the reader never grow here: only take_ahead() adds some.
+      budget_->note_used(held - (next.ahead - next.end));
+    } else {
       const auto end = offset + size;
       next = {.begin = offset, .end = end, .bytes = size, .ahead = end};
+      budget_->note_wasted(held);
     }
-    // The bytes ahead of the reader never grow here: only take_ahead() adds some.
-    budget_->give_back(held - (next.ahead - next.end));
     state = next;
     if (goes_on && state.bytes > kStream) return Access::streaming;
     return is_near ? Access::sequential : Access::random;
@@ -66,6 +69,15 @@ std::optional<ByteRange> ReadPattern::take_ahead() {
     const ByteRange taken{state.ahead, kPiece};
     state.ahead += kPiece;
     return taken;
+  });
+}
+
+void ReadPattern::put_back(ByteRange taken) {
+  state_.with([&](State& state) {
+    // Otherwise the reader has come to the bytes, or has jumped, and they are counted.
+    if (state.ahead != taken.offset + taken.size) return;
+    const auto before = std::exchange(state.ahead, std::max(state.end, taken.offset));
+    budget_->put_back(before - state.ahead);
   });
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "codec/core/units.h"
+#include "fs/core/counters.h"
 #include "fs/core/guarded.h"
 
 namespace framefs::fs {
@@ -19,25 +20,56 @@ enum class Access : std::uint8_t {
   streaming    // the continuation of a stretch without gaps
 };
 
-// Limits the bytes decoded ahead that the readers of a mount have not requested yet.
+// Limits the bytes decoded ahead that the readers of a mount have not requested yet, and counts all
+// that were.
 // Threads: any number.
 class AheadBudget {
  public:
+  // Counts since the mount was made.  The rest of the decoded bytes is still ahead of its reader.
+  struct Counts {
+    std::uint64_t decoded_bytes = 0;
+    std::uint64_t used_bytes = 0;    // their reader has requested them since
+    std::uint64_t wasted_bytes = 0;  // their reader has jumped or ended
+  };
+
   explicit AheadBudget(std::uint64_t limit_bytes) : limit_(limit_bytes) {}
 
   [[nodiscard]] bool take(std::uint64_t bytes) noexcept {
-    const auto before = used_.fetch_add(bytes, std::memory_order_relaxed);
-    if (before <= limit_ && bytes <= limit_ - before) return true;
-    give_back(bytes);
+    const auto before = ahead_.fetch_add(bytes, std::memory_order_relaxed);
+    if (before <= limit_ && bytes <= limit_ - before) {
+      taken_.add(bytes);
+      return true;
+    }
+    ahead_.fetch_sub(bytes, std::memory_order_relaxed);
     return false;
   }
-  void give_back(std::uint64_t bytes) noexcept {
-    used_.fetch_sub(bytes, std::memory_order_relaxed);
+  // The bytes were not decoded.
+  void put_back(std::uint64_t bytes) noexcept {
+    put_back_.add(bytes);
+    ahead_.fetch_sub(bytes, std::memory_order_relaxed);
+  }
+  // Of the bytes taken, the reader has requested `bytes`, or will not request them.
+  void note_used(std::uint64_t bytes) noexcept {
+    used_.add(bytes);
+    ahead_.fetch_sub(bytes, std::memory_order_relaxed);
+  }
+  void note_wasted(std::uint64_t bytes) noexcept {
+    wasted_.add(bytes);
+    ahead_.fetch_sub(bytes, std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] Counts counts() const noexcept {
+    const auto put_back = put_back_.value();  // first, so that it is not the larger one
+    return {taken_.value() - put_back, used_.value(), wasted_.value()};
   }
 
  private:
   const std::uint64_t limit_;
-  std::atomic<std::uint64_t> used_{0};  // no other data depends on its value
+  std::atomic<std::uint64_t> ahead_{0};  // no other data depends on its value
+  Counter taken_;
+  Counter put_back_;
+  Counter used_;
+  Counter wasted_;
 };
 
 // The reads of one open file so far, and a forecast of the bytes that the next reads will want if
@@ -60,6 +92,8 @@ class ReadPattern {
   // Returns the next bytes that are worth decoding now, or nothing.  From then on they count as
   // decoded.
   [[nodiscard]] std::optional<ByteRange> take_ahead();
+  // The bytes taken last were not decoded.
+  void put_back(ByteRange taken);
 
  private:
   struct State {

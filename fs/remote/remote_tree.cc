@@ -296,7 +296,7 @@ Result<std::vector<char>> RemoteTree::xattr(NodeId id, const std::string& name) 
   FRAMEFS_TRY(const auto node, nodes_.find(id));
   if (!is_shown_attribute(name)) return system_error_of(EOPNOTSUPP, "getxattr");
   if (node->id == kRootNode && name == kCountersAttribute) {
-    const auto text = counters();
+    const auto text = network_counters();
     return std::vector<char>(text.begin(), text.end());
   }
   if (!node->key.shows_frame() || !name.starts_with(kOwnAttributes)) {
@@ -304,6 +304,13 @@ Result<std::vector<char>> RemoteTree::xattr(NodeId id, const std::string& name) 
   }
   FRAMEFS_TRY(const auto opened, open_frame(*node));
   return frame_attribute(opened, name, options_.limits);
+}
+
+Activity RemoteTree::activity() {
+  return {.cache = cache_.counts(),
+          .cache_held_bytes = cache_.held_bytes(),
+          .ahead = ahead_.counts(),
+          .writes = {}};
 }
 
 Result<RemoteTree::Opened> RemoteTree::open_file(NodeId id, int flags) {

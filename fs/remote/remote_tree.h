@@ -16,6 +16,7 @@
 #include "fs/remote/remote_folder.h"
 #include "fs/source/container_folder.h"
 #include "fs/source/frame_origin.h"
+#include "fs/tree/activity.h"
 #include "fs/tree/frame_attributes.h"
 #include "fs/tree/name_map.h"
 #include "fs/tree/node.h"
@@ -70,8 +71,10 @@ class RemoteTree {
   Result<std::vector<std::string>> xattr_names(NodeId id);
   Result<std::vector<char>> xattr(NodeId id, const std::string& name);
 
+  // For statistics.
+  [[nodiscard]] Activity activity();
   // The counters of the network, as JSON.
-  [[nodiscard]] std::string counters() const { return net::to_json(store_->counts()); }
+  [[nodiscard]] std::string network_counters() const { return net::to_json(store_->counts()); }
 
   struct Opened {
     std::shared_ptr<const RemoteOpenFile> file;

@@ -68,7 +68,7 @@ Filesystem::Filesystem(const MountOptions& options, Log& log, MountRoot found,
                 .new_frames = new_frames_,
                 .sessions = sessions_,
                 .pages = pages_,
-                .services = {reads(), chunk_writer_, overlay_, content_ids_}}),
+                .services = {reads(), chunk_writer_, overlay_, content_ids_, commits_}}),
       tree_(options, found.expected,
             {.locator = locator_,
              .containers = containers_,
@@ -135,10 +135,17 @@ bool Filesystem::is_being_written(NodeId id) const {
   return node && writers_.session_of(**node) != nullptr;
 }
 
-Filesystem::Activity Filesystem::activity() {
-  return {.cache = cache_.counts(),
+Activity Filesystem::activity() {
+  return {.is_read_only = is_read_only(),
+          .cache = cache_.counts(),
           .cache_held_bytes = cache_.held_bytes(),
-          .pushed_bytes = pages_.pushed_bytes()};
+          .pushed_bytes = pages_.pushed_bytes(),
+          .ahead = ahead_.counts(),
+          .writes = {.dirty_bytes = overlay_.used(),
+                     .stored_bytes = chunk_writer_.stored_bytes(),
+                     .commits = commits_.done.value(),
+                     .failed_commits = commits_.failed.value(),
+                     .compactions = commits_.compactions.value()}};
 }
 
 }  // namespace framefs::fs

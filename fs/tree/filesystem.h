@@ -8,6 +8,7 @@
 #include "fs/read/block_fetcher.h"
 #include "fs/read/buffer_pool.h"
 #include "fs/read/decode_cache.h"
+#include "fs/tree/activity.h"
 #include "fs/tree/array_converter.h"
 #include "fs/tree/attributes.h"
 #include "fs/tree/file_contents.h"
@@ -50,12 +51,6 @@ class Filesystem {
   Attributes& attributes() noexcept { return attributes_; }  // changes of attributes, xattrs
   PagePusher& pages() noexcept { return pages_; }            // the kernel's page cache
 
-  // The activity since the mount was made, for statistics.  Units: bytes.
-  struct Activity {
-    DecodeCache::Counts cache;
-    std::uint64_t cache_held_bytes = 0;
-    std::uint64_t pushed_bytes = 0;
-  };
   [[nodiscard]] Activity activity();
 
   // Whether a session writes the node's frame.
@@ -83,6 +78,7 @@ class Filesystem {
   ContentIds content_ids_;
   ChunkWriter chunk_writer_;
   OverlayBudget overlay_;
+  CommitCounters commits_;
   SourceProbe probe_;
   DirectoryNames directory_names_;
   const NameMap name_map_;

@@ -129,7 +129,7 @@ bool ArrayView::decode_ahead(ByteRange range) const {
   // If the cache cannot keep a whole band, read-ahead would evict blocks that are needed again.
   if (!array_ || kept_per_mille_ < kMille) return false;
   const auto& [layout, header] = *array_;
-  const std::uint64_t end = header.size() + layout.nbytes();
+  const auto end = decoded_bytes();
   if (range.offset >= end) return false;
   const auto stop = range.offset + std::min(range.size, end - range.offset);
   const auto begin = std::max<std::uint64_t>(range.offset, header.size());

@@ -23,6 +23,9 @@ class ArrayView final : public View {
   ArrayView(std::shared_ptr<const FrameChunks> frame, Header header, std::uint64_t cache_bytes);
 
   [[nodiscard]] bool is_readable() const noexcept override { return array_.has_value(); }
+  [[nodiscard]] std::uint64_t decoded_bytes() const noexcept override {
+    return is_readable() ? header().size() + array_bytes() : 0;
+  }
   Result<ReadResult> read(std::uint64_t offset, std::uint64_t size, Access access) const override;
   [[nodiscard]] bool decode_ahead(ByteRange range) const override;
   // The bytes before the array's bytes, and the number of the array's bytes. Only for a readable

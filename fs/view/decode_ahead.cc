@@ -86,6 +86,8 @@ void DecodeAhead::serve(const std::stop_token& stop) {
       // The reader that comes to the failed bytes reads them itself, and logs the failure if the
       // frame has not changed meanwhile.
       failures.forget();
+      if (range && range->offset >= stream->view->decoded_bytes())
+        stream->pattern->put_back(*range);
       if (!has_more) continue;
       // Streams take turns.
       state_.with([&](State& state) { state.waiting.push_back(std::move(*stream)); });

@@ -30,6 +30,9 @@ class DecodeAhead {
   // Waits for the decoding in flight.
   ~DecodeAhead();
 
+  // For statistics.
+  [[nodiscard]] AheadBudget::Counts counts() const noexcept { return budget_->counts(); }
+
   // The read pattern of a file that is being opened; it may outlive this object.
   [[nodiscard]] std::shared_ptr<ReadPattern> new_pattern() const;
 

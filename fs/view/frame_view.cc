@@ -237,7 +237,7 @@ Result<ReadResult> FrameView::read_joined(ByteRange wanted, Plan first) const {
 }
 
 bool FrameView::decode_ahead(ByteRange range) const {
-  if (!frame_->frame() || range.offset >= frame_->nbytes()) return false;
+  if (range.offset >= decoded_bytes()) return false;
   if (frame_->chunks_per_group() != 0) return groups_ahead(range);
   expect(range);
   std::vector<BlockRequest> requests;

@@ -14,6 +14,9 @@ class FrameView final : public View {
   explicit FrameView(std::shared_ptr<const FrameChunks> frame) : frame_(std::move(frame)) {}
 
   [[nodiscard]] bool is_readable() const noexcept override { return frame_->frame().has_value(); }
+  [[nodiscard]] std::uint64_t decoded_bytes() const noexcept override {
+    return is_readable() ? frame_->nbytes() : 0;
+  }
   Result<ReadResult> read(std::uint64_t offset, std::uint64_t size, Access access) const override;
   [[nodiscard]] bool decode_ahead(ByteRange range) const override;
   // A hole is a chunk that is zero according to the index.

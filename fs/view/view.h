@@ -29,6 +29,9 @@ class View {
   virtual Result<ReadResult> read(std::uint64_t offset, std::uint64_t size,
                                   Access access) const = 0;
 
+  // The size of the file if it must be decoded, and 0 otherwise.
+  [[nodiscard]] virtual std::uint64_t decoded_bytes() const noexcept { return 0; }
+
   // Decodes the blocks that a read of `range` would need and that the cache lacks, in the calling
   // thread alone. Returns true if the file continues after `range` and read-ahead is useful for it.
   // Ignores errors: the later read reports them.

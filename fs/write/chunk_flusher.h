@@ -12,6 +12,7 @@
 #include "fs/read/content_id.h"
 #include "fs/write/chunk_overlay.h"
 #include "fs/write/chunk_writer.h"
+#include "fs/write/commit_counters.h"
 #include "fs/write/frame_backend.h"
 #include "fs/write/overlay_frame.h"
 #include "fs/write/write_params.h"
@@ -25,6 +26,7 @@ struct WriteParts {
   const OverlayFrame& overlay_frame;
   ChunkWriter& chunk_writer;
   ContentIds& content_ids;
+  CommitCounters& counters;
 };
 
 // How the chunks of a frame are encoded.

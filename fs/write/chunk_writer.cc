@@ -51,6 +51,12 @@ void ChunkWriter::write(FrameBackend& backend, const codec::EncodeParams& params
   });
 }
 
+Result<std::int64_t> ChunkWriter::store(FrameBackend& backend, std::span<const std::byte> chunk) {
+  auto entry = backend.write_chunk(chunk);
+  if (entry) stored_bytes_.add(chunk.size());
+  return entry;
+}
+
 Result<std::int64_t> ChunkWriter::write_one(FrameBackend& backend,
                                             const codec::EncodeParams& params,
                                             std::span<const std::byte> plain) {
@@ -59,7 +65,7 @@ Result<std::int64_t> ChunkWriter::write_one(FrameBackend& backend,
   const auto out = stored.writable();
   FRAMEFS_TRY(const auto size, lane->chunks.encode(params_for(params, plain.size()), plain, out));
   if (size == 0) return codec::index_code(codec::Special::zero);
-  return backend.write_chunk(out.first(size));
+  return store(backend, out.first(size));
 }
 
 Result<std::int64_t> ChunkWriter::write_by_blocks(FrameBackend& backend,
@@ -79,14 +85,14 @@ Result<std::int64_t> ChunkWriter::write_by_blocks(FrameBackend& backend,
     for (const auto& block : encoded) {
       FRAMEFS_TRY(const auto size, block.size);
       if (!plan.is_worthwhile(at + size)) {
-        return backend.write_chunk(out.first(plan.write_plain(plain, out)));
+        return store(backend, out.first(plan.write_plain(plain, out)));
       }
       std::ranges::copy(block.bytes->view().first(size), out.subspan(at).begin());
       at += size;
       ends.push_back(static_cast<std::uint32_t>(at));
     }
   }
-  return backend.write_chunk(out.first(plan.finish_blocks(ends, out)));
+  return store(backend, out.first(plan.finish_blocks(ends, out)));
 }
 
 auto ChunkWriter::encode_block(const codec::ChunkPlan& plan, std::uint64_t block,
@@ -135,7 +141,7 @@ Result<std::int64_t> ChunkWriter::write_update(FrameBackend& backend, Job& job, 
   FRAMEFS_TRY(const auto size, codec::assemble_update(*job.update, next_encoded, out));
   job.needs_all_bytes = size == 0;
   if (size == 0) return 0;
-  return backend.write_chunk(out.first(size));
+  return store(backend, out.first(size));
 }
 
 }  // namespace framefs::fs

@@ -8,6 +8,7 @@
 
 #include "codec/chunk/chunk_encoder.h"
 #include "codec/chunk/chunk_update.h"
+#include "fs/core/counters.h"
 #include "fs/core/idle_pool.h"
 #include "fs/core/worker_pool.h"
 #include "fs/read/buffer_pool.h"
@@ -49,6 +50,9 @@ class ChunkWriter {
   // Errors of a job: those of encoding; those of FrameBackend::write_chunk().
   void write(FrameBackend& backend, const codec::EncodeParams& params, std::span<Job> jobs);
 
+  // The bytes of all chunks that were stored, for statistics.
+  [[nodiscard]] std::uint64_t stored_bytes() const noexcept { return stored_bytes_.value(); }
+
  private:
   struct Lane {
     codec::ChunkEncoder chunks;
@@ -65,6 +69,7 @@ class ChunkWriter {
                        std::span<const std::byte> plain);
   Result<std::int64_t> write_by_blocks(FrameBackend& backend, const codec::EncodeParams& params,
                                        std::span<const std::byte> plain);
+  Result<std::int64_t> store(FrameBackend& backend, std::span<const std::byte> chunk);
 
   // The memory kept for the encoded blocks of one chunk.
   static constexpr std::uint64_t kKeptBytes = 4u << 20;
@@ -73,6 +78,7 @@ class ChunkWriter {
   StoreBudget budget_;
   BufferPool buffers_{kKeptBytes};
   IdlePool<Lane> lanes_;
+  Counter stored_bytes_;
 };
 
 }  // namespace framefs::fs

@@ -30,6 +30,11 @@ constexpr std::uint64_t kPromptBytes = 256u << 10;
 void FrameCommitter::end_commit(bool is_committed) {
   overlay_.write([&](ChunkOverlay& overlay) { overlay.end_commit(is_committed); });
   state_.ownership().release_unneeded();
+  if (is_committed) {
+    counters_.done.add();
+  } else if (!state_.is_removed()) {
+    counters_.failed.add();
+  }
 }
 
 // The file shows the time of the write, not the time at which the bytes were stored.  A process
@@ -235,6 +240,7 @@ Status FrameCommitter::compact(bool always, const std::function<bool()>& is_over
   is_durable_ = false;
   if (!compacted && !was_interrupted) return state_.note_lost(compacted);
   is_durable_ = compacted.has_value();
+  if (compacted) counters_.compactions.add();
   restore_mtime();
   return state_.note_lost({});
 }

@@ -11,6 +11,7 @@
 #include "fs/read/content_id.h"
 #include "fs/write/chunk_flusher.h"
 #include "fs/write/chunk_overlay.h"
+#include "fs/write/commit_counters.h"
 #include "fs/write/frame_backend.h"
 #include "fs/write/overlay_frame.h"
 #include "fs/write/session_state.h"
@@ -38,6 +39,7 @@ class FrameCommitter {
         overlay_(parts.overlay),
         overlay_frame_(parts.overlay_frame),
         content_ids_(parts.content_ids),
+        counters_(parts.counters),
         flusher_(parts, std::move(encoding)) {}
 
   // Stores chunks without a commit.  Returns true if there are none left.
@@ -101,6 +103,7 @@ class FrameCommitter {
   Shared<ChunkOverlay>& overlay_;
   const OverlayFrame& overlay_frame_;
   ContentIds& content_ids_;
+  CommitCounters& counters_;
   // Changed by commits.
   ChunkFlusher flusher_;
   std::optional<std::int64_t> committed_only_;  // an entry that is not in the overlay

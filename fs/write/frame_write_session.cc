@@ -40,7 +40,8 @@ FrameWriteSession::FrameWriteSession(Opening opening, const WriteServices& servi
       })),
       state_(*backend_, overlay_, std::move(opening.ownership)),
       commits_(state_,
-               {*backend_, overlay_, *overlay_frame_, services.chunk_writer, services.content_ids},
+               {*backend_, overlay_, *overlay_frame_, services.chunk_writer, services.content_ids,
+                services.commits},
                {opening.params, std::move(opening.choose_params)}) {
   overlay_.write([&](ChunkOverlay& overlay) {
     overlay.vlmetalayers = std::move(opening.vlmetalayers);

@@ -17,6 +17,7 @@
 #include "fs/core/guarded.h"
 #include "fs/write/chunk_overlay.h"
 #include "fs/write/chunk_writer.h"
+#include "fs/write/commit_counters.h"
 #include "fs/write/frame_backend.h"
 #include "fs/write/frame_write_opening.h"
 #include "fs/write/overlay_frame.h"
@@ -33,6 +34,7 @@ struct WriteServices {
   ChunkWriter& chunk_writer;
   OverlayBudget& overlay;
   ContentIds& content_ids;
+  CommitCounters& commits;
 };
 
 // A frame that is being written: its overlay, and the commits that store the written bytes in the

@@ -39,10 +39,12 @@ class StandaloneWriteContext {
     return open_for_writing_frame(std::move(source), content_ids_.next(), limits_, overlay_);
   }
   std::shared_ptr<FrameWriteSession> make(FrameWriteSession::Opening opening) {
-    return FrameWriteSession::make(
-        std::move(opening),
-        WriteServices{
-            {limits_, buffers_, cache_, blocks_, log_}, chunk_writer_, overlay_, content_ids_});
+    return FrameWriteSession::make(std::move(opening),
+                                   WriteServices{{limits_, buffers_, cache_, blocks_, log_},
+                                                 chunk_writer_,
+                                                 overlay_,
+                                                 content_ids_,
+                                                 commits_});
   }
 
   [[nodiscard]] const codec::Limits& limits() const noexcept { return limits_; }
@@ -58,6 +60,7 @@ class StandaloneWriteContext {
   ChunkWriter chunk_writer_;
   OverlayBudget overlay_;
   ContentIds content_ids_;
+  CommitCounters commits_;
 };
 
 }  // namespace framefs::fs

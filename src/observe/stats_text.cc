@@ -1,6 +1,11 @@
 #include "src/observe/stats_text.h"
 
 #include <cstdint>
+#include <map>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -17,7 +22,13 @@ void add_line(std::string& text, const char* key, const std::string& value) {
   text += fmt::format("  {:<12}{}\n", key, value);
 }
 
-std::string size_of(const Json& value) { return size_for_people(value.get<std::uint64_t>()); }
+std::uint64_t number(const Json& value) { return value.get<std::uint64_t>(); }
+std::string size_of(const Json& value) { return size_for_people(number(value)); }
+
+std::string share_of(std::uint64_t part, std::uint64_t all) {
+  const double share = all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
+  return fmt::format("{:.0f}%", 100 * share);
+}
 
 std::string time_text(double us) {
   if (us < 1000) return fmt::format("{:.0f} us", us);
@@ -51,6 +62,81 @@ std::string error_list(const Json& errors) {
   return list.empty() ? "none" : list;
 }
 
+void add_cache(std::string& text, const Json& cache) {
+  const auto hits = number(cache["hits"]);
+  const auto all = hits + number(cache["misses"]);
+  add_line(text, "cache",
+           fmt::format("{} of {} in use, {} of {} look-ups hit, {} decoded",
+                       size_of(cache["held_bytes"]), size_of(cache["budget_bytes"]),
+                       share_of(hits, all), all, size_of(cache["made_bytes"])));
+}
+
+void add_read_ahead(std::string& text, const Json& ahead) {
+  add_line(text, "read-ahead",
+           fmt::format("{} decoded, {} used, {} wasted", size_of(ahead["decoded_bytes"]),
+                       size_of(ahead["used_bytes"]), size_of(ahead["wasted_bytes"])));
+}
+
+void add_writes(std::string& text, const Json& writes) {
+  add_line(text, "dirty",
+           fmt::format("{} of {} in use", size_of(writes["dirty_bytes"]),
+                       size_of(writes["budget_bytes"])));
+  add_line(text, "commits",
+           fmt::format("{}, {} failed, {} stored in chunks, {} compactions",
+                       number(writes["commits"]), number(writes["failed_commits"]),
+                       size_of(writes["stored_bytes"]), number(writes["compactions"])));
+}
+
+// The answers of servers by the class of their status, as in "2xx": the counters of all kinds of
+// requests, whose keys are as in "get_2xx".
+std::map<std::string, std::uint64_t> answers_by_class(const Json& network) {
+  std::map<std::string, std::uint64_t> answers;
+  for (const auto& [key, count] : network.items()) {
+    const auto place = key.find('_');
+    const auto status = key.substr(place + 1);
+    if (status.ends_with("xx") || status == "none") answers[status] += number(count);
+  }
+  return answers;
+}
+
+// Returns an upper bound for this share of the latencies, in seconds.
+double network_quantile(const Json& network, double share) {
+  constexpr double kMillisecond = 0.001;
+  const auto counts = network["latency_ms"].get<std::vector<std::uint64_t>>();
+  const auto all = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  std::uint64_t seen = 0;
+  double bound = kMillisecond;
+  for (const auto count : counts) {
+    seen += count;
+    if (all > 0 && static_cast<double>(seen) >= static_cast<double>(all) * share) return bound;
+    bound *= 2;
+  }
+  return 0;
+}
+
+void add_network(std::string& text, const Json& network) {
+  std::string answers;
+  for (const auto& [status, count] : answers_by_class(network)) {
+    if (count == 0) continue;
+    answers += fmt::format("{}{} {}", answers.empty() ? "" : ", ",
+                           status == "none" ? "no answer" : status, count);
+  }
+  const auto from_memory = number(network["memory_hits"]);
+  const auto from_disk = number(network["disk_hits"]);
+  const auto all = from_memory + from_disk + number(network["misses"]);
+  add_line(text, "network",
+           fmt::format("{}; {} retries, {} hedges; p50 < {}, p99 < {}",
+                       answers.empty() ? "no requests" : answers, number(network["retries"]),
+                       number(network["hedges"]), time_text(network_quantile(network, 0.5) * 1e6),
+                       time_text(network_quantile(network, 0.99) * 1e6)));
+  add_line(text, "",
+           fmt::format("{} fetched, {} of it ahead; {} served, {} of {} ranges from memory, {} "
+                       "from disk",
+                       size_of(network["bytes_fetched"]), size_of(network["prefetched_bytes"]),
+                       size_of(network["bytes_served"]), share_of(from_memory, all), all,
+                       share_of(from_disk, all)));
+}
+
 // Escapes a text for the value of a label.
 std::string quoted(const std::string& text) {
   std::string out;
@@ -78,6 +164,77 @@ class Metrics {
     begin(name, type, help);
     add(value);
   }
+
+  void add_requests(const Json& stats) {
+    begin("requests_total", "counter", "Requests of the kernel, by kind.");
+    for (const auto& [kind, latency] : stats["requests"].items()) {
+      add(latency["count"], fmt::format(",kind=\"{}\"", kind));
+    }
+    begin("request_seconds", "gauge", "Upper bounds of request latencies.");
+    for (const auto& [kind, latency] : stats["requests"].items()) {
+      for (const auto& [key, share] : {std::pair("p50_us", "0.5"), std::pair("p99_us", "0.99")}) {
+        add(latency[key].get<double>() / 1e6,
+            fmt::format(",kind=\"{}\",quantile=\"{}\"", kind, share));
+      }
+    }
+    begin("errors_total", "counter", "Requests that failed, by errno.");
+    for (const auto& [name, count] : stats["errors"].items()) {
+      add(count, fmt::format(",errno=\"{}\"", name));
+    }
+    add_one("uptime_seconds", "gauge", "Time since the mount.", stats["uptime_s"]);
+    add_one("read_bytes_total", "counter", "Bytes given to readers.", stats["bytes_read"]);
+    add_one("written_bytes_total", "counter", "Bytes taken from writers.", stats["bytes_written"]);
+  }
+
+  void add_cache(const Json& cache) {
+    add_one("cache_hits_total", "counter", "Look-ups that found a decoded value.", cache["hits"]);
+    add_one("cache_misses_total", "counter", "Look-ups that did not.", cache["misses"]);
+    add_one("decoded_bytes_total", "counter", "Bytes decoded into the cache.", cache["made_bytes"]);
+    add_one("pushed_bytes_total", "counter", "Decoded bytes stored in the page cache.",
+            cache["pushed_bytes"]);
+    add_one("cache_bytes", "gauge", "Bytes in the cache.", cache["held_bytes"]);
+  }
+
+  void add_read_ahead(const Json& ahead) {
+    add_one("read_ahead_bytes_total", "counter", "Bytes decoded ahead of readers.",
+            ahead["decoded_bytes"]);
+    add_one("read_ahead_used_bytes_total", "counter", "Those that their reader has requested.",
+            ahead["used_bytes"]);
+    add_one("read_ahead_wasted_bytes_total", "counter", "Those that no reader will request.",
+            ahead["wasted_bytes"]);
+  }
+
+  void add_writes(const Json& writes) {
+    add_one("dirty_bytes", "gauge", "Memory for written bytes.", writes["dirty_bytes"]);
+    add_one("stored_bytes_total", "counter", "Encoded bytes of stored chunks.",
+            writes["stored_bytes"]);
+    add_one("commits_total", "counter", "Commits, each of one frame.", writes["commits"]);
+    add_one("failed_commits_total", "counter", "Commits that failed.", writes["failed_commits"]);
+    add_one("compactions_total", "counter", "Compactions that have ended.", writes["compactions"]);
+  }
+
+  void add_network(const Json& network) {
+    begin("network_answers_total", "counter", "Answers of servers, by the class of their status.");
+    for (const auto& [status, count] : answers_by_class(network)) {
+      add(count, fmt::format(",status=\"{}\"", status));
+    }
+    begin("network_seconds", "gauge", "Upper bounds of the latencies of servers.");
+    for (const auto& [share, label] : {std::pair(0.5, "0.5"), std::pair(0.99, "0.99")}) {
+      add(network_quantile(network, share), fmt::format(",quantile=\"{}\"", label));
+    }
+    add_one("network_retries_total", "counter", "Requests that were sent again.",
+            network["retries"]);
+    add_one("network_hedges_total", "counter", "Requests that were sent beside a slow one.",
+            network["hedges"]);
+    add_one("fetched_bytes_total", "counter", "Bytes fetched from servers.",
+            network["bytes_fetched"]);
+    add_one("prefetched_bytes_total", "counter", "Those that were fetched ahead of readers.",
+            network["prefetched_bytes"]);
+    add_one("memory_hits_total", "counter", "Ranges found in memory.", network["memory_hits"]);
+    add_one("disk_hits_total", "counter", "Ranges found in the disk cache.", network["disk_hits"]);
+    add_one("network_misses_total", "counter", "Ranges that had to be fetched.", network["misses"]);
+  }
+
   [[nodiscard]] std::string take() { return std::move(text_); }
 
  private:
@@ -91,7 +248,6 @@ class Metrics {
 std::string stats_table(const std::string& json) {
   const auto stats = Json::parse(json, nullptr, false);
   if (!stats.is_object()) return {};
-  const auto& cache = stats["cache"];
   auto text = fmt::format("{} <- {}\n", printable(stats["mountpoint"].get<std::string>()),
                           printable(stats["source"].get<std::string>()));
   add_line(text, "daemon",
@@ -102,13 +258,10 @@ std::string stats_table(const std::string& json) {
   add_line(text, "data",
            fmt::format("{} read, {} written", size_of(stats["bytes_read"]),
                        size_of(stats["bytes_written"])));
-  const auto hits = cache["hits"].get<std::uint64_t>();
-  const auto all = hits + cache["misses"].get<std::uint64_t>();
-  const double share = all == 0 ? 0 : 100.0 * static_cast<double>(hits) / static_cast<double>(all);
-  add_line(text, "cache",
-           fmt::format("{} of {} in use, {:.0f}% of {} look-ups hit, {} decoded",
-                       size_of(cache["held_bytes"]), size_of(cache["budget_bytes"]), share, all,
-                       size_of(cache["made_bytes"])));
+  add_cache(text, stats["cache"]);
+  if (stats.contains("read_ahead")) add_read_ahead(text, stats["read_ahead"]);
+  if (stats.contains("writes")) add_writes(text, stats["writes"]);
+  if (stats.contains("network")) add_network(text, stats["network"]);
   add_line(text, "errors", error_list(stats["errors"]));
   return text;
 }
@@ -118,34 +271,11 @@ std::string stats_metrics(const std::string& json) {
   const auto stats = Json::parse(json, nullptr, false);
   if (!stats.is_object()) return {};
   Metrics metrics(quoted(stats["mountpoint"].get<std::string>()));
-  metrics.begin("requests_total", "counter", "Requests of the kernel, by kind.");
-  for (const auto& [kind, latency] : stats["requests"].items()) {
-    metrics.add(latency["count"], fmt::format(",kind=\"{}\"", kind));
-  }
-  metrics.begin("request_seconds", "gauge", "Upper bounds of request latencies.");
-  for (const auto& [kind, latency] : stats["requests"].items()) {
-    for (const auto& [key, quantile] : {std::pair("p50_us", "0.5"), std::pair("p99_us", "0.99")}) {
-      metrics.add(latency[key].get<double>() / 1e6,
-                  fmt::format(",kind=\"{}\",quantile=\"{}\"", kind, quantile));
-    }
-  }
-  metrics.begin("errors_total", "counter", "Requests that failed, by errno.");
-  for (const auto& [name, count] : stats["errors"].items()) {
-    metrics.add(count, fmt::format(",errno=\"{}\"", name));
-  }
-  const auto& cache = stats["cache"];
-  metrics.add_one("uptime_seconds", "gauge", "Time since the mount.", stats["uptime_s"]);
-  metrics.add_one("read_bytes_total", "counter", "Bytes given to readers.", stats["bytes_read"]);
-  metrics.add_one("written_bytes_total", "counter", "Bytes taken from writers.",
-                  stats["bytes_written"]);
-  metrics.add_one("cache_hits_total", "counter", "Look-ups that found a decoded value.",
-                  cache["hits"]);
-  metrics.add_one("cache_misses_total", "counter", "Look-ups that did not.", cache["misses"]);
-  metrics.add_one("decoded_bytes_total", "counter", "Bytes decoded into the cache.",
-                  cache["made_bytes"]);
-  metrics.add_one("pushed_bytes_total", "counter", "Decoded bytes stored in the page cache.",
-                  cache["pushed_bytes"]);
-  metrics.add_one("cache_bytes", "gauge", "Bytes in the cache.", cache["held_bytes"]);
+  metrics.add_requests(stats);
+  metrics.add_cache(stats["cache"]);
+  if (stats.contains("read_ahead")) metrics.add_read_ahead(stats["read_ahead"]);
+  if (stats.contains("writes")) metrics.add_writes(stats["writes"]);
+  if (stats.contains("network")) metrics.add_network(stats["network"]);
   return metrics.take();
 }
 

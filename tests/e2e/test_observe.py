@@ -55,11 +55,50 @@ class Observe(CommandCase):
             self.assertGreater(after["errors"]["ENOENT"], before["errors"]["ENOENT"])
             self.assertGreater(after["cache"]["misses"], 0)
             self.assertGreaterEqual(after["cache"]["made_bytes"], len(self.content))
+            self.assertEqual(after["requests"]["fsync"]["count"], 1)
+            self.assertEqual((after["writes"]["commits"], after["writes"]["failed_commits"]), (1, 0))
+            self.assertGreater(after["writes"]["stored_bytes"], 0)
+            self.assertGreater(after["writes"]["budget_bytes"], 0)
             table = self.framefs("stats", self.mountpoint).stdout.decode()
             self.assertIn(f"pid {mount.pid}", table)
             self.assertRegex(table, r"look-ups hit")
+            self.assertRegex(table, r"commits +1, 0 failed")
             # Not among the attributes that copying tools see.
             self.assertNotIn("user.framefs.stats", os.listxattr(mount.path()))
+
+    def test_written_bytes_are_dirty_until_their_commit(self):
+        with self.mount("--commit-interval", "60") as mount, open(mount.path("new"), "wb") as file:
+            file.write(data.noise(100_000))
+            file.flush()
+            # A process started now would close its copy of the file, which stores the bytes.
+            writes = json.loads(os.getxattr(mount.path(), "user.framefs.stats"))["writes"]
+            self.assertGreaterEqual(writes["dirty_bytes"], 100_000)
+            self.assertEqual(writes["commits"], 0)
+            os.fsync(file.fileno())
+            writes = json.loads(os.getxattr(mount.path(), "user.framefs.stats"))["writes"]
+            self.assertLess(writes["dirty_bytes"], 100_000)
+            self.assertEqual(writes["commits"], 1)
+
+    def test_read_ahead_is_counted(self):
+        content = data.noise(48 << 20)
+        self.make_frame(content, self.source / "big.b2frame", "--chunk", "1M", "--codec", "lz4")
+        with self.mount("-o", "ro") as mount:
+            with open(mount.path("big"), "rb") as file:
+                for _ in range(24):
+                    file.read(1 << 20)
+            ahead = self.stats()["read_ahead"]
+            self.assertGreater(ahead["decoded_bytes"], 0)
+            self.assertLessEqual(ahead["used_bytes"] + ahead["wasted_bytes"], ahead["decoded_bytes"])
+            self.assertNotIn("writes", self.stats())
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root to become another user")
+    def test_other_users_get_no_statistics(self):
+        self.folder.chmod(0o755)
+        script = "import os, sys; os.getxattr(sys.argv[1], 'user.framefs.stats')"
+        with self.mount("--allow-other") as mount:
+            asked = self.tool("python3", "-c", script, mount.path(), check=False, user=65534, group=65534,
+                              extra_groups=[])
+            self.assertIn(b"Operation not permitted", asked.stderr)
 
     def test_metrics(self):
         with self.mount():

@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -210,6 +211,30 @@ class Remote(RemoteCase):
             self.assertGreater(after["get_2xx"], before["get_2xx"])
             self.assertEqual(after["get_5xx"], 0)
             self.assertGreater(sum(after["latency_ms"]), sum(before["latency_ms"]))
+
+    def test_statistics_and_signals(self):
+        self.make_source()
+        server = self.serve_source()
+        with self.mount_s3(server) as mount:
+            content = mount.path("sub/noise").read_bytes()
+            text = mount.path("text").read_bytes()
+            stats = json.loads(self.tool(daemon.FRAMEFS, "stats", "--json", self.mountpoint).stdout)
+            self.assertEqual((stats["pid"], stats["source"], stats["mountpoint"], stats["read_only"]),
+                             (mount.pid, f"s3://{BUCKET}/", str(self.mountpoint), True))
+            self.assertGreaterEqual(stats["bytes_read"], len(content))
+            self.assertGreaterEqual(stats["cache"]["made_bytes"], len(text))
+            self.assertGreaterEqual(stats["network"]["bytes_served"], len(content))
+            self.assertNotIn("writes", stats)
+            self.assertRegex(self.tool(daemon.FRAMEFS, "stats", self.mountpoint).stdout.decode(), r"network +2xx \d+; 0 retries")
+            self.assertIn('status="2xx"', self.tool(daemon.FRAMEFS, "stats", "--prometheus", self.mountpoint).stdout.decode())
+            self.assertIn(str(mount.pid), self.tool(daemon.FRAMEFS, "list").stdout.decode())
+            os.kill(mount.pid, signal.SIGUSR1)
+            line = daemon.wait_for(lambda: re.search(r"statistics: (\{.*\})", mount.log()), "statistics in the log")
+            self.assertEqual(json.loads(line[1])["pid"], mount.pid)
+            mount.log_path.rename(self.folder / "old.log")
+            os.kill(mount.pid, signal.SIGHUP)
+            daemon.wait_for(lambda: "was opened again" in mount.log(), "a new log")
+            self.assertEqual(mount.path("sub/noise").read_bytes(), content)
 
     def test_listing_fetches_headers_at_once(self):
         for i in range(120):

@@ -24,6 +24,7 @@ class NotingView final : public View {
   explicit NotingView(std::uint64_t size) : size_(size) {}
 
   [[nodiscard]] bool is_readable() const noexcept override { return true; }
+  [[nodiscard]] std::uint64_t decoded_bytes() const noexcept override { return size_; }
   Result<ReadResult> read(std::uint64_t, std::uint64_t, Access) const override {
     return ReadResult{};
   }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kMiB = 1u << 20;
 constexpr std::uint64_t kMuch = 1u << 30;
-constexpr std::uint64_t kWindow = 4 * kMiB;  // one request window of the kernel
+constexpr std::uint64_t kProof = 4 * kMiB;  // a stretch after which bytes are taken ahead
 constexpr std::uint64_t kAhead = 8 * kMiB;
 
 struct Reader {
@@ -40,21 +40,21 @@ struct Reader {
   ReadPattern pattern;
 };
 
-TEST_CASE("read_pattern: a reader that continues past a window of the kernel wants more",
+TEST_CASE("read_pattern: a reader that continues past a long stretch wants more",
           "[fs][read_pattern][unit]") {
   Reader reader;
   CHECK_FALSE(reader.pattern.wants_more());
-  reader.read_in_order(0, kWindow);
+  reader.read_in_order(0, kProof);
   CHECK_FALSE(reader.pattern.wants_more());
   CHECK_FALSE(reader.pattern.take_ahead());
 
-  reader.read_in_order(kWindow, kWindow + kMiB);
+  reader.read_in_order(kProof, kProof + kMiB);
   CHECK(reader.pattern.wants_more());
-  CHECK(reader.take_all() == ByteRange{kWindow + kMiB, kAhead});
+  CHECK(reader.take_all() == ByteRange{kProof + kMiB, kAhead});
   CHECK_FALSE(reader.pattern.wants_more());
 
-  reader.read_in_order(kWindow + kMiB, kWindow + 3 * kMiB);
-  CHECK(reader.take_all() == ByteRange{kWindow + kMiB + kAhead, 2 * kMiB});
+  reader.read_in_order(kProof + kMiB, kProof + 3 * kMiB);
+  CHECK(reader.take_all() == ByteRange{kProof + kMiB + kAhead, 2 * kMiB});
 }
 
 TEST_CASE("read_pattern: a stretch may begin anywhere and come in pieces of any size",
@@ -63,8 +63,8 @@ TEST_CASE("read_pattern: a stretch may begin anywhere and come in pieces of any 
     INFO("pieces of " << piece);
     Reader reader;
     const std::uint64_t begin = 100 * kMiB + 4096;
-    reader.read_in_order(begin, begin + kWindow + piece, piece);
-    CHECK(reader.take_all() == ByteRange{begin + kWindow + piece, kAhead});
+    reader.read_in_order(begin, begin + kProof + piece, piece);
+    CHECK(reader.take_all() == ByteRange{begin + kProof + piece, kAhead});
   }
 }
 
@@ -78,7 +78,7 @@ TEST_CASE("read_pattern: requests that overtake each other make no gap",
   std::uint64_t taken_to = 0;
   for (std::uint64_t window = 0; window < 20; ++window) {
     std::vector<std::uint64_t> places;
-    for (std::uint64_t i = 0; i < 4; ++i) places.push_back(window * kWindow + i * kMiB);
+    for (std::uint64_t i = 0; i < 4; ++i) places.push_back(window * kProof + i * kMiB);
     std::ranges::shuffle(places, random);
     for (const auto at : places) {
       const bool is_first = window == 0 && at == places.front();
@@ -89,7 +89,7 @@ TEST_CASE("read_pattern: requests that overtake each other make no gap",
     if (taken_to != 0) CHECK(taken.offset == taken_to);
     taken_to = taken.offset + taken.size;
   }
-  CHECK(taken_to == 20 * kWindow + kAhead);
+  CHECK(taken_to == 20 * kProof + kAhead);
 }
 
 TEST_CASE("read_pattern: a random reader wants nothing", "[fs][read_pattern][unit]") {
@@ -122,7 +122,7 @@ TEST_CASE("read_pattern: a window of the kernel's here and there is no stretch",
   Reader reader;
   for (std::uint64_t i = 0; i < 50; ++i) {
     const auto at = (i * 37 % 50) * 16 * kMiB;
-    reader.read_in_order(at, at + kWindow);
+    reader.read_in_order(at, at + kProof);
     CHECK_FALSE(reader.pattern.wants_more());
   }
 }
@@ -171,6 +171,35 @@ TEST_CASE("read_pattern: all readers together stay within the budget", "[fs][rea
   }
   CHECK(budget->take(10 * kMiB));
   CHECK_FALSE(budget->take(1));
+}
+
+// Oracle: the reads, and the sum of the ranges taken.
+TEST_CASE("read_pattern: decoded bytes are counted as used or wasted", "[fs][read_pattern][unit]") {
+  const auto budget = std::make_shared<AheadBudget>(kMuch);
+  const auto check = [&](std::uint64_t decoded, std::uint64_t used, std::uint64_t wasted) {
+    const auto counts = budget->counts();
+    CHECK(counts.decoded_bytes == decoded);
+    CHECK(counts.used_bytes == used);
+    CHECK(counts.wasted_bytes == wasted);
+  };
+  {
+    Reader reader(budget);
+    reader.read_in_order(0, 5 * kMiB);
+    check(0, 0, 0);
+    REQUIRE(reader.take_all().size == kAhead);
+    reader.read_in_order(5 * kMiB, 7 * kMiB);
+    check(kAhead, 2 * kMiB, 0);
+    reader.pattern.note(500 * kMiB, kMiB);
+    check(kAhead, 2 * kMiB, kAhead - 2 * kMiB);
+    reader.read_in_order(501 * kMiB, 506 * kMiB);
+    REQUIRE(reader.take_all().size == kAhead);
+    reader.read_in_order(506 * kMiB, 507 * kMiB);
+    const auto more = reader.pattern.take_ahead();
+    REQUIRE(more);
+    reader.pattern.put_back(*more);
+    CHECK(reader.take_all().offset == more->offset);
+  }
+  check(2 * kAhead + kMiB, 3 * kMiB, 2 * kAhead - 2 * kMiB);
 }
 
 // Oracle: the budget afterwards; no range is taken twice.

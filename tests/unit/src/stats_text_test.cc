@@ -13,6 +13,16 @@ const std::string kStats = R"({"pid":7,"source":"/a","mountpoint":"/m \"x\"","re
   "errors":{"EIO":0,"ENOENT":3,"other":0},"bytes_read":2000,"bytes_written":0,
   "cache":{"hits":3,"misses":1,"made_bytes":4096,"held_bytes":100,"pushed_bytes":512,"budget_bytes":1000}})";
 
+// With the sections of mounts that can be written, and of URLs.
+const std::string kAllSections =
+    kStats.substr(0, kStats.size() - 1) +
+    R"(,"read_ahead":{"decoded_bytes":4000,"used_bytes":3000,"wasted_bytes":1000},
+  "writes":{"dirty_bytes":5000,"budget_bytes":9000,"stored_bytes":7000,"commits":12,"failed_commits":1,
+    "compactions":2},
+  "network":{"get_none":1,"get_2xx":5,"get_5xx":2,"list_2xx":1,"bytes_fetched":6000,"bytes_served":8000,
+    "prefetched_bytes":500,"retries":3,"hedges":4,"memory_hits":2,"disk_hits":1,"misses":1,
+    "latency_ms":[0,0,7,0,1]}})";
+
 TEST_CASE("stats_text: the table names the activity", "[src][stats_text][unit]") {
   const auto table = stats_table(kStats);
   for (const char* part :
@@ -21,6 +31,32 @@ TEST_CASE("stats_text: the table names the activity", "[src][stats_text][unit]")
     CHECK(table.find(part) != std::string::npos);
   }
   CHECK(table.find("EIO") == std::string::npos);
+}
+
+TEST_CASE("stats_text: writes, read-ahead and network are shown where a mount has them",
+          "[src][stats_text][unit]") {
+  const auto table = stats_table(kAllSections);
+  for (const char* part :
+       {"4.0 kB decoded, 3.0 kB used, 1.0 kB wasted", "5.0 kB of 9.0 kB in use",
+        "12, 1 failed, 7.0 kB stored", "2 compactions",
+        "2xx 6, 5xx 2, no answer 1; 3 retries, 4 hedges; p50 < 4.0 ms, p99 < 16.0 ms",
+        "6.0 kB fetched, 500 B of it ahead; 8.0 kB served, 50% of 4 ranges from memory, 25% from "
+        "disk"}) {
+    CAPTURE(part, table);
+    CHECK(table.find(part) != std::string::npos);
+  }
+  const auto metrics = stats_metrics(kAllSections);
+  for (const char* part : {"framefs_read_ahead_wasted_bytes_total{%} 1000\n",
+                           "framefs_dirty_bytes{%} 5000\n", "framefs_failed_commits_total{%} 1\n",
+                           "framefs_network_answers_total{%,status=\"2xx\"} 6\n",
+                           "framefs_network_seconds{%,quantile=\"0.99\"} 0.016\n"}) {
+    const std::string label = R"(mountpoint="/m \"x\"")";
+    auto line = std::string(part);
+    line.replace(line.find('%'), 1, label);
+    CAPTURE(line, metrics);
+    CHECK(metrics.find(line) != std::string::npos);
+  }
+  CHECK(stats_metrics(kStats).find("network") == std::string::npos);
 }
 
 TEST_CASE("stats_text: labels of metrics are escaped", "[src][stats_text][unit]") {
