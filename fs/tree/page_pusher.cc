@@ -11,8 +11,6 @@ namespace {
 constexpr std::uint64_t kMaxBlockBytes = 1u << 20;
 // The blocks that wait are in memory beside the cache's budget.
 constexpr std::uint64_t kMaxWaitingBytes = 4u << 20;
-// Longer than the kernel takes to store a block whose pages no request has locked.
-constexpr std::chrono::seconds kStorePatience{3};
 
 }  // namespace
 
@@ -32,7 +30,7 @@ void PagePusher::settle() {
     return std::exchange(state.waiting, {});
   });
   state_.wait_until(
-      std::chrono::steady_clock::now() + kStorePatience,
+      std::chrono::steady_clock::now() + patience_,
       [](const State& state) { return state.is_thread_done; }, [](const State&) {});
 }
 
@@ -72,7 +70,7 @@ void PagePusher::offer(std::shared_ptr<const OpenFile> file, HotBlock block) {
 
 void PagePusher::drain(const FileKey& file) {
   state_.wait_until(
-      std::chrono::steady_clock::now() + kStorePatience,
+      std::chrono::steady_clock::now() + patience_,
       [&](const State& state) { return state.storing != file; }, [](const State&) {});
 }
 

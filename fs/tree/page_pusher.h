@@ -35,8 +35,13 @@ class PagePusher {
   // Whether `content` is the current content of the file, and the kernel knows its size.
   using IsCurrent = std::function<bool(const OpenFile&, ContentId)>;
 
-  PagePusher(IsCurrent is_current, std::uint64_t page_bytes)
-      : is_current_(std::move(is_current)), page_bytes_(page_bytes) {}
+  // Longer than the kernel takes to store a block whose pages no request has locked.
+  static constexpr std::chrono::seconds kStorePatience{3};
+
+  // `patience` limits the waits of settle() and drain().
+  PagePusher(IsCurrent is_current, std::uint64_t page_bytes,
+             std::chrono::seconds patience = kStorePatience)
+      : is_current_(std::move(is_current)), page_bytes_(page_bytes), patience_(patience) {}
   PagePusher(const PagePusher&) = delete;
   PagePusher& operator=(const PagePusher&) = delete;
   ~PagePusher() { stop(); }
@@ -83,6 +88,7 @@ class PagePusher {
 
   const IsCurrent is_current_;
   const std::uint64_t page_bytes_;
+  const std::chrono::seconds patience_;
   Counter pushed_bytes_;
   Guarded<State> state_;
   std::jthread thread_;

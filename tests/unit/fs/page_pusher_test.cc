@@ -49,7 +49,8 @@ std::string event(const char* what, std::uint64_t offset, std::uint64_t size) {
 
 // A pusher without a filesystem, two files, and a kernel that notes what it is asked.
 struct Pushing {
-  explicit Pushing(PagePusher::IsCurrent is_current) : pusher(std::move(is_current), kPage) {}
+  explicit Pushing(PagePusher::IsCurrent is_current)
+      : pusher(std::move(is_current), kPage, test::kHangs) {}
 
   void start() {
     pusher.start({.store =
