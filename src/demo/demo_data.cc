@@ -1,5 +1,6 @@
 #include "src/demo/demo_data.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -9,7 +10,8 @@
 #include <string_view>
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
+
+#include "codec/array/npy_header.h"
 
 namespace framefs {
 namespace {
@@ -62,18 +64,13 @@ std::string table_text() {
   return text;
 }
 
-// Source: NumPy Enhancement Proposal 1.
-std::string npy_file(std::string_view dtype, std::span<const unsigned> shape, std::string items) {
-  constexpr std::size_t kAlignment = 64;
-  auto text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", dtype,
-                          fmt::join(shape, ", "));
-  while ((10 + text.size() + 1) % kAlignment != 0) text += ' ';
-  text += '\n';
-  std::string file = "\x93NUMPY\x01";
-  file += '\0';
-  file += static_cast<char>(text.size() & 0xFF);
-  file += static_cast<char>(text.size() >> 8);
-  return file + text + items;
+std::string npy_file(std::string_view dtype, std::uint32_t typesize,
+                     std::span<const unsigned> shape, const std::string& items) {
+  codec::ArrayMeta meta;
+  meta.ndim = static_cast<std::uint8_t>(shape.size());
+  std::ranges::copy(shape, meta.shape.begin());
+  meta.dtype = dtype;
+  return codec::npy_header(meta, typesize) + items;
 }
 
 void append_float(std::string& to, float value) {
@@ -92,7 +89,7 @@ std::string walk() {
       append_float(items, value);
     }
   }
-  return npy_file("<f4", kShape, std::move(items));
+  return npy_file("<f4", sizeof(float), kShape, items);
 }
 
 std::string image() {
@@ -105,7 +102,7 @@ std::string image() {
       items += static_cast<char>((x ^ y) & 0xFF);
     }
   }
-  return npy_file("|u1", kShape, std::move(items));
+  return npy_file("|u1", 1, kShape, items);
 }
 
 }  // namespace

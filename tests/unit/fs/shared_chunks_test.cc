@@ -87,25 +87,4 @@ TEST_CASE("shared_chunks: a change of one chunk harms no other that is stored at
   }
 }
 
-TEST_CASE("shared_chunks: a sparse frame whose header names too few bytes stays readable",
-          "[fs][write][unit]") {
-  const test::TempDirectory folder;
-  const auto path = folder.path() / "x.b2frame";
-  const auto chunk = test::noise(kChunk, 1);
-  auto built = test::build_sparse_frame(spec_of(chunk));
-  // Source: frame format, "Header": the size of the stored chunks is at byte 39, big-endian.
-  std::fill_n(built.index_file.begin() + 39, sizeof(std::uint64_t), std::byte{0});
-  test::write_sparse_frame(path, built);
-  test::Bytes wanted;
-  for (std::size_t i = 0; i < kChunks; ++i) test::append(wanted, chunk);
-  test::WriteMount mount;
-  const auto session = mount.open(path);
-  // The new chunk is smaller than the one that it replaces.
-  const test::Bytes zeros(kChunk);
-  test::write_at(*session, kChunk, zeros);
-  std::ranges::copy(zeros, wanted.begin() + kChunk);
-  REQUIRE(session->commit(true));
-  CHECK(test::read_stored(path) == wanted);
-}
-
 }  // namespace framefs::fs

@@ -1,0 +1,48 @@
+#include "fs/write/sparse_backend.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "fs/write/frame_write_session.h"
+#include "tests/support/bytes.h"
+#include "tests/support/catch.h"
+#include "tests/support/chunk_builder.h"
+#include "tests/support/frame_builder.h"
+#include "tests/support/sample_data.h"
+#include "tests/support/sparse_frame_builder.h"
+#include "tests/support/temp_directory.h"
+#include "tests/unit/fs/write_mount.h"
+#include "tests/unit/fs/written_file.h"
+
+namespace framefs::fs {
+
+TEST_CASE("sparse_backend: a frame whose header names too few bytes stays readable",
+          "[fs][write][unit]") {
+  constexpr std::size_t kChunk = 4096;
+  const test::TempDirectory folder;
+  const auto path = folder.path() / "x.b2frame";
+  const auto chunk = test::noise(kChunk, 1);
+  test::ChunkSpec stored;
+  stored.typesize = 1;
+  test::FrameSpec spec;
+  spec.chunksize = kChunk;
+  spec.typesize = 1;
+  spec.chunks.assign(3, test::stored_chunk(chunk, stored));
+  auto built = test::build_sparse_frame(spec);
+  // Source: frame format, "Header": the size of the stored chunks is at byte 39, big-endian.
+  std::fill_n(built.index_file.begin() + 39, sizeof(std::uint64_t), std::byte{0});
+  test::write_sparse_frame(path, built);
+  test::Bytes wanted;
+  for (std::size_t i = 0; i < spec.chunks.size(); ++i) test::append(wanted, chunk);
+  test::WriteMount mount;
+  const auto session = mount.open(path);
+  // The new chunk is smaller than the one that it replaces.
+  const test::Bytes zeros(kChunk);
+  test::write_at(*session, kChunk, zeros);
+  std::ranges::copy(zeros, wanted.begin() + kChunk);
+  REQUIRE(session->commit(true));
+  CHECK(test::read_stored(path) == wanted);
+}
+
+}  // namespace framefs::fs
