@@ -116,6 +116,7 @@ NodeEntry RemoteTree::enter(const std::shared_ptr<Node>& parent, const std::stri
     key.device = parent->key.device;
     key.inode = parent->key.inode;
     key.member = net::join_path(parent->key.member, name);
+    key.container = container_number(*parent);
   }
   const auto node = nodes_.lookup(parent, name, key);
   return {node->id, shown_stat(entry, key.shown_as, options_.arrays, entry.stat.st_ino)};

@@ -130,16 +130,22 @@ std::shared_ptr<Node> NodeTable::find(const NodeKey& key) const {
 }
 
 std::shared_ptr<Node> NodeTable::lookup(const std::shared_ptr<Node>& parent,
-                                        const std::string& name, const NodeKey& key) {
+                                        const std::string& name, const NodeKey& key,
+                                        const std::optional<FileIdentity>& content) {
   std::shared_ptr<const UniqueFd> dropped;  // closed after the lock
   return state_.with([&](State& state) {
-    const auto [known, fresh] = state.by_key.try_emplace(key, state.next);
-    if (fresh) {
+    const auto [known, is_new] = state.by_key.try_emplace(key, state.next);
+    if (is_new) {
       const auto before = state.forgotten.take(key, parent->id, name);
       known->second = before ? *before : state.next++;
       state.by_id.emplace(known->second, std::make_shared<Node>(known->second, key));
+    } else if (const auto& before = state.by_id.at(known->second)->content_;
+               before && before != content) {
+      known->second = state.next++;
+      state.by_id.emplace(known->second, std::make_shared<Node>(known->second, key));
     }
     auto node = state.by_id.at(known->second);
+    node->content_ = content;
     // A file may have several names, or may have been moved: the node takes the latest place.  A
     // node never moves below itself, where a bind mount or snapshot shows a directory inside
     // itself: the kernel refuses such a loop when it looks the name up.
@@ -216,9 +222,14 @@ void NodeTable::forget(NodeId id, std::uint64_t lookups) {
     auto& node = *at->second;
     node.lookups_ -= std::min(lookups, node.lookups_);
     if (node.lookups_ > 0) return;
-    state.by_key.erase(node.key);
+    // The key may be that of a container's later state.
+    const auto known = state.by_key.find(node.key);
+    const bool is_current = known != state.by_key.end() && known->second == id;
+    if (is_current) state.by_key.erase(known);
     // The inode of a file that has lost its name may soon be another file's.
-    if (!node.held_) state.forgotten.add({id, node.key, node.parent_->id, node.name_});
+    if (is_current && !node.held_) {
+      state.forgotten.add({id, node.key, node.parent_->id, node.name_});
+    }
     dropped = std::move(at->second);
     state.by_id.erase(at);
   });

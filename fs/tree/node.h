@@ -77,7 +77,13 @@ struct Node {
   std::uint64_t lookups_ = 0;             // lookups that the kernel has not forgotten yet
   std::shared_ptr<const UniqueFd> held_;  // O_PATH descriptor of the object that lost that name
   bool is_retired_ = false;               // another file has taken the place of the object
+  std::optional<FileIdentity> content_;   // of a container, when it was looked up
 };
+
+// The number of the container that `node` is, or is in.
+inline NodeId container_number(const Node& node) {
+  return node.key.is_member() ? node.key.container : node.id;
+}
 
 // The file of SOURCE that a node shows; for a member of a container, the container.
 inline FileKey file_key(const Node& node) { return {node.key.device, node.key.inode}; }
@@ -95,8 +101,13 @@ class NodeTable {
 
   // The node of `key`, found as `name` below `parent`.  Creates the node if there is none; a node
   // that the kernel has forgotten gets its number again.  Counts one lookup.
+  //
+  // `content` is the state of a container.  A container in another state is another node, whose
+  // members are other nodes as well: the kernel may still cache the names and attributes of the old
+  // members.  The file may even be a new one with the inode of an old one.
   std::shared_ptr<Node> lookup(const std::shared_ptr<Node>& parent, const std::string& name,
-                               const NodeKey& key);
+                               const NodeKey& key,
+                               const std::optional<FileIdentity>& content = std::nullopt);
 
   // The node of that number, also if the kernel has forgotten it lately.  Counts one lookup.
   // Errors: system, ESTALE, also for a file that has lost its name.

@@ -17,12 +17,13 @@ struct NodeKey {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
   ShownAs shown_as = ShownAs::itself;
-  std::string
-      member;  // the path in the container that the source file is; empty for the file itself
+  // The path in the container that the source file is; empty for the file itself.
+  std::string member;
   // Found by the full name of a frame that is listed under a shorter name (NameMap::Found).  This
   // is a node of its own so that opening it can be refused to writers: the copy of a frame into
   // the mount would otherwise replace the decoded bytes by those of the copied file.
   bool by_full_name = false;
+  NodeId container = 0;  // of a member: the node of its container
   bool operator==(const NodeKey&) const = default;
 
   [[nodiscard]] bool is_member() const noexcept { return !member.empty(); }

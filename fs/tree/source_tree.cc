@@ -112,7 +112,11 @@ NodeKey SourceTree::key_of(const Node& parent, const std::string& source_name, S
   const auto& directory = parent.key.member;
   auto member = directory.empty() ? source_name : directory + "/" + source_name;
   if (S_ISDIR(entry.stat.st_mode)) shown_as = ShownAs::container;
-  return {parent.key.device, parent.key.inode, shown_as, std::move(member)};
+  return {.device = parent.key.device,
+          .inode = parent.key.inode,
+          .shown_as = shown_as,
+          .member = std::move(member),
+          .container = container_number(parent)};
 }
 
 NodeEntry SourceTree::enter(const std::shared_ptr<Node>& parent, const std::string& source_name,
@@ -122,7 +126,11 @@ NodeEntry SourceTree::enter(const std::shared_ptr<Node>& parent, const std::stri
   // A single entry is SOURCE itself, so it has the path of SOURCE.
   const bool is_single = parent->key.shown_as == ShownAs::single_entry;
   const auto& name = is_single ? locator_.root().path() : source_name;
-  const auto node = locator_.nodes().lookup(parent, name, key);
+  std::optional<FileIdentity> content;
+  if (shown_as == ShownAs::container && !key.is_member()) {
+    content = identity_of(seen.entry.content_stat());
+  }
+  const auto node = locator_.nodes().lookup(parent, name, key, content);
   return {node->id, shown(seen, *node), is_listed};
 }
 

@@ -39,8 +39,8 @@ class Edit:
         """The content by pieces, with a Failure for each that cannot be read; None for a file that
         is too large or cannot be opened.
 
-        A decoder that is asked for the begin of a block does not see damage behind it.  Hence all
-        blocks are read as a whole first."""
+        A decoder that is asked for the begin of a block does not see damage behind it.  The second
+        read of a block decodes all of it, so the result is that of a second pass."""
         with reads.limited(f"reading {path}"):
             fd = reads.attempt(reads.open_uncached, path)
             if isinstance(fd, Failure):
@@ -49,8 +49,10 @@ class Edit:
                 size = os.fstat(fd).st_size
                 if size > MAX_BYTES:
                     return None
-                reads.attempt(os.pread, fd, size, 0)
-                return [reads.attempt(os.pread, fd, min(PIECE, size - at), at) for at in range(0, size, PIECE)]
+                for _ in range(2):
+                    pieces = [reads.attempt(os.pread, fd, min(PIECE, size - at), at)
+                              for at in range(0, size, PIECE)]
+                return pieces
             finally:
                 os.close(fd)
 

@@ -126,6 +126,20 @@ class Containers(MountCase):
                 # As with any replaced file, an open descriptor still reads the old content.
                 self.assertEqual(old.read(), TEXT)
 
+    def test_a_container_with_the_inode_of_another_one_shows_its_own_members(self):
+        """The kernel may cache the names and attributes of the other one's members."""
+        old, new = self.source / "old.b2e", self.source / "new.b2e"
+        old.write_bytes(container_writer.embed_container({"/group/x": frame_writer.plain_frame(TEXT),
+                                                          "/group/gone": frame_writer.plain_frame(TEXT)}))
+        with self.mount("--attr-timeout", "60") as mount:
+            self.assertEqual(tree_of(mount.path("old.b2e")), ["group/", "group/gone", "group/x"])
+            self.assertEqual(mount.path("old.b2e/group/x").read_bytes(), TEXT)
+            old.rename(new)
+            new.write_bytes(container_writer.embed_container({"/group/x": frame_writer.plain_frame(TEXT[:100])}))
+            self.assertEqual(mount.path("new.b2e/group/x").stat().st_size, 100)
+            self.assertEqual(mount.path("new.b2e/group/x").read_bytes(), TEXT[:100])
+            self.assertFalse(mount.path("new.b2e/group/gone").exists())
+
     def test_members_that_cannot_be_read_are_shown_and_give_the_reason(self):
         container_writer.archive(self.source / "packed.b2z", {"a.b2f": frame_writer.plain_frame(TEXT)}, packed=True)
         (self.source / "broken.b2z").write_bytes(b"PK\3\4 and nothing that belongs to it")

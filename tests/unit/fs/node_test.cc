@@ -42,6 +42,28 @@ TEST_CASE("node: the root is there from the start and is never forgotten", "[fs]
   CHECK_FALSE(knows(table, kRootNode + 1));
 }
 
+// Oracle: the kernel caches members by the number of their directory.
+TEST_CASE("node: a container in another state is another node", "[fs][node][unit]") {
+  NodeTable table(kRoot, ".");
+  const auto root = root_of(table);
+  const auto key = key_of(10, ShownAs::container);
+  const FileIdentity before{.device = 1, .inode = 10, .size = 100};
+  const FileIdentity after{.device = 1, .inode = 10, .size = 200};
+  const auto old_id = table.lookup(root, "old", key, before)->id;
+  CHECK(table.lookup(root, "old", key, before)->id == old_id);
+  const auto id = table.lookup(root, "new", key, after)->id;
+  CHECK(id != old_id);
+  CHECK(knows(table, old_id));
+  CHECK(table.lookup(root, "new", key, after)->id == id);
+  table.forget(old_id, 2);
+  CHECK_FALSE(knows(table, old_id));
+  CHECK_FALSE(table.recall(old_id));
+  REQUIRE(table.find(key));
+  CHECK(table.find(key)->id == id);
+  table.forget(id, 2);
+  CHECK(table.lookup(root, "new", key, after)->id == id);
+}
+
 TEST_CASE("node: a node lives for as many lookups as were counted", "[fs][node][unit]") {
   NodeTable table(kRoot, ".");
   const auto id = table.lookup(root_of(table), "x", key_of(10))->id;
