@@ -29,6 +29,19 @@ bool is_replaced(const UniqueFd& opened, const struct stat& stat) {
   return now && (now->st_dev != stat.st_dev || now->st_ino != stat.st_ino);
 }
 
+// The time at which the directory `name` was made, which has the attributes `st`.
+std::optional<std::int64_t> birth_of(int directory, const std::string& name,
+                                     const struct stat& st) {
+  struct statx found{};
+  const bool is_found =
+      ::statx(directory, name.c_str(), AT_SYMLINK_NOFOLLOW, STATX_INO | STATX_BTIME, &found) == 0;
+  if (!is_found || (found.stx_mask & STATX_BTIME) == 0 || found.stx_ino != st.st_ino) {
+    return std::nullopt;
+  }
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  return found.stx_btime.tv_sec * kSecond + found.stx_btime.tv_nsec;
+}
+
 }  // namespace
 
 std::size_t SourceProbe::KeyHash::operator()(const Key& key) const noexcept {
@@ -118,6 +131,7 @@ Result<SourceEntry> SourceProbe::probe_as(int directory, const std::string& name
     if (::fstatat(directory, name.c_str(), &entry.stat, AT_SYMLINK_NOFOLLOW) != 0) {
       return system_error("stat");
     }
+    if (S_ISDIR(entry.stat.st_mode)) entry.birth_ns = birth_of(directory, name, entry.stat);
     if (heeds_acls_) heed_acl(entry.stat, directory, name);
     if (expected == Expected::nothing) return entry;
     const bool may_be_sparse = expected == Expected::frame || expected == Expected::array;

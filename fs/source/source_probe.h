@@ -22,6 +22,9 @@ struct SourceEntry {
   FrameSummary summary;
   // The attributes of the index file, for a sparse frame: its bytes are not in the entry itself.
   std::optional<struct stat> index_stat;
+  // When a directory was made, where the filesystem tells.  A new directory may have the inode of a
+  // removed one.
+  std::optional<std::int64_t> birth_ns{};
 
   // The attributes of the file whose state is the state of the shown content.
   [[nodiscard]] const struct stat& content_stat() const noexcept {

@@ -131,7 +131,7 @@ std::shared_ptr<Node> NodeTable::find(const NodeKey& key) const {
 
 std::shared_ptr<Node> NodeTable::lookup(const std::shared_ptr<Node>& parent,
                                         const std::string& name, const NodeKey& key,
-                                        const std::optional<FileIdentity>& content) {
+                                        const std::optional<FileIdentity>& version) {
   std::shared_ptr<const UniqueFd> dropped;  // closed after the lock
   return state_.with([&](State& state) {
     const auto [known, is_new] = state.by_key.try_emplace(key, state.next);
@@ -139,13 +139,13 @@ std::shared_ptr<Node> NodeTable::lookup(const std::shared_ptr<Node>& parent,
       const auto before = state.forgotten.take(key, parent->id, name);
       known->second = before ? *before : state.next++;
       state.by_id.emplace(known->second, std::make_shared<Node>(known->second, key));
-    } else if (const auto& before = state.by_id.at(known->second)->content_;
-               before && before != content) {
+    } else if (const auto& before = state.by_id.at(known->second)->version_;
+               before && version && *before != *version) {
       known->second = state.next++;
       state.by_id.emplace(known->second, std::make_shared<Node>(known->second, key));
     }
     auto node = state.by_id.at(known->second);
-    node->content_ = content;
+    if (version) node->version_ = version;
     // A file may have several names, or may have been moved: the node takes the latest place.  A
     // node never moves below itself, where a bind mount or snapshot shows a directory inside
     // itself: the kernel refuses such a loop when it looks the name up.
@@ -222,7 +222,7 @@ void NodeTable::forget(NodeId id, std::uint64_t lookups) {
     auto& node = *at->second;
     node.lookups_ -= std::min(lookups, node.lookups_);
     if (node.lookups_ > 0) return;
-    // The key may be that of a container's later state.
+    // The key may be that of a later version.
     const auto known = state.by_key.find(node.key);
     const bool is_current = known != state.by_key.end() && known->second == id;
     if (is_current) state.by_key.erase(known);

@@ -77,7 +77,7 @@ struct Node {
   std::uint64_t lookups_ = 0;             // lookups that the kernel has not forgotten yet
   std::shared_ptr<const UniqueFd> held_;  // O_PATH descriptor of the object that lost that name
   bool is_retired_ = false;               // another file has taken the place of the object
-  std::optional<FileIdentity> content_;   // of a container, when it was looked up
+  std::optional<FileIdentity> version_;   // of a directory
 };
 
 // The number of the container that `node` is, or is in.
@@ -102,12 +102,12 @@ class NodeTable {
   // The node of `key`, found as `name` below `parent`.  Creates the node if there is none; a node
   // that the kernel has forgotten gets its number again.  Counts one lookup.
   //
-  // `content` is the state of a container.  A container in another state is another node, whose
-  // members are other nodes as well: the kernel may still cache the names and attributes of the old
-  // members.  The file may even be a new one with the inode of an old one.
+  // `version` tells directories of one inode apart: it is the state of a container's file, or the
+  // birth of a directory, if it is known.  A directory of another version is another node, because
+  // the kernel may still cache the names and attributes of the entries of the old one.
   std::shared_ptr<Node> lookup(const std::shared_ptr<Node>& parent, const std::string& name,
                                const NodeKey& key,
-                               const std::optional<FileIdentity>& content = std::nullopt);
+                               const std::optional<FileIdentity>& version = std::nullopt);
 
   // The node of that number, also if the kernel has forgotten it lately.  Counts one lookup.
   // Errors: system, ESTALE, also for a file that has lost its name.

@@ -119,6 +119,18 @@ NodeKey SourceTree::key_of(const Node& parent, const std::string& source_name, S
           .container = container_number(parent)};
 }
 
+// See NodeTable::lookup().
+std::optional<FileIdentity> SourceTree::version_of(const NodeKey& key, const SourceEntry& entry) {
+  if (key.is_member()) return std::nullopt;
+  if (key.shown_as == ShownAs::container) return identity_of(entry.stat);
+  if (key.shown_as != ShownAs::itself || !entry.birth_ns) return std::nullopt;
+  return FileIdentity{.device = key.device,
+                      .inode = key.inode,
+                      .size = 0,
+                      .mtime_ns = 0,
+                      .ctime_ns = *entry.birth_ns};
+}
+
 NodeEntry SourceTree::enter(const std::shared_ptr<Node>& parent, const std::string& source_name,
                             ShownAs shown_as, const Seen& seen, bool is_listed) {
   auto key = key_of(*parent, source_name, shown_as, seen.entry);
@@ -126,11 +138,7 @@ NodeEntry SourceTree::enter(const std::shared_ptr<Node>& parent, const std::stri
   // A single entry is SOURCE itself, so it has the path of SOURCE.
   const bool is_single = parent->key.shown_as == ShownAs::single_entry;
   const auto& name = is_single ? locator_.root().path() : source_name;
-  std::optional<FileIdentity> content;
-  if (shown_as == ShownAs::container && !key.is_member()) {
-    content = identity_of(seen.entry.content_stat());
-  }
-  const auto node = locator_.nodes().lookup(parent, name, key, content);
+  const auto node = locator_.nodes().lookup(parent, name, key, version_of(key, seen.entry));
   return {node->id, shown(seen, *node), is_listed};
 }
 

@@ -117,6 +117,7 @@ class SourceTree {
 
  private:
   [[nodiscard]] Expected expected_at(const std::string& path) const;
+  static std::optional<FileIdentity> version_of(const NodeKey& key, const SourceEntry& entry);
   static NodeKey key_of(const Node& parent, const std::string& source_name, ShownAs shown_as,
                         const SourceEntry& entry);
   struct Located {

@@ -5,6 +5,7 @@ The mount has looked up many names in the same directory, and remembers which na
 
 import os
 import pathlib
+import shutil
 import threading
 import unittest
 
@@ -118,6 +119,30 @@ class OutsideNames(MountCase):
                 self.assertTrue(is_there(mount.path("folder", f"x-{i}")))
                 os.remove(folder / f"x-{i}")
                 folder.rmdir()
+
+    def test_a_directory_with_the_inode_of_a_removed_one(self):
+        """The kernel may cache the names and attributes of the removed one's entries."""
+        old = pathlib.Path(self.source / "old")
+        old.mkdir()
+        for name in ("x", "gone"):
+            (old / name).write_bytes(b"an old text")
+        inode = old.stat().st_ino
+        with self.mount("--attr-timeout", "60") as mount:
+            self.assertEqual(mount.path("old/x").read_bytes(), b"an old text")
+            self.assertTrue(is_there(mount.path("old/gone")))
+            shutil.rmtree(old)
+            for number in range(100):
+                new = pathlib.Path(self.source / f"new-{number}")
+                new.mkdir()
+                if new.stat().st_ino == inode:
+                    break
+            else:
+                self.skipTest("this filesystem does not reuse inodes")
+            (new / "x").write_bytes(b"new")
+            shown = mount.path(new.name)
+            self.assertEqual((shown / "x").stat().st_size, len(b"new"))
+            self.assertEqual((shown / "x").read_bytes(), b"new")
+            self.assertFalse(is_there(shown / "gone"))
 
 
 if __name__ == "__main__":

@@ -42,8 +42,8 @@ TEST_CASE("node: the root is there from the start and is never forgotten", "[fs]
   CHECK_FALSE(knows(table, kRootNode + 1));
 }
 
-// Oracle: the kernel caches members by the number of their directory.
-TEST_CASE("node: a container in another state is another node", "[fs][node][unit]") {
+// Oracle: the kernel caches entries by the number of their directory.
+TEST_CASE("node: a directory of another version is another node", "[fs][node][unit]") {
   NodeTable table(kRoot, ".");
   const auto root = root_of(table);
   const auto key = key_of(10, ShownAs::container);
