@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -206,9 +207,11 @@ Status SparseBackend::prepare(const FrameContent& content) {
   next_index_ = nullptr;
   FRAMEFS_CHECK(check_unchanged());
   const auto change = numbers_.with([](const Numbers& numbers) { return numbers.cbytes_change; });
-  // The header of an untrusted frame may name less than its chunks take.
+  // The header of an untrusted frame may name less than its chunks take, or the largest number.
+  constexpr std::uint64_t kMaxBytes = std::numeric_limits<std::int64_t>::max();
   const auto dropped = static_cast<std::uint64_t>(std::max<std::int64_t>(0, -change));
-  next_cbytes_ = dropped > cbytes_ ? 0 : cbytes_ + static_cast<std::uint64_t>(change);
+  const auto added = static_cast<std::uint64_t>(std::max<std::int64_t>(0, change));
+  next_cbytes_ = std::min(cbytes_ - std::min(cbytes_, dropped) + added, kMaxBytes);
   std::vector<std::byte> bytes = next_head_;
   if (content.nbytes > 0) {
     FRAMEFS_TRY(const auto index, codec::encode_index(content.entries));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "fs/write/frame_write_session.h"
 #include "tests/support/bytes.h"
@@ -17,9 +18,13 @@
 
 namespace framefs::fs {
 
-TEST_CASE("sparse_backend: a frame whose header names too few bytes stays readable",
+TEST_CASE("sparse_backend: a frame whose header names a wrong number of bytes stays readable",
           "[fs][write][unit]") {
   constexpr std::size_t kChunk = 4096;
+  // The commit subtracts from the one and adds to the other.
+  const std::int64_t stored_bytes =
+      GENERATE(std::int64_t{0}, std::numeric_limits<std::int64_t>::max());
+  CAPTURE(stored_bytes);
   const test::TempDirectory folder;
   const auto path = folder.path() / "x.b2frame";
   const auto chunk = test::noise(kChunk, 1);
@@ -31,16 +36,24 @@ TEST_CASE("sparse_backend: a frame whose header names too few bytes stays readab
   spec.chunks.assign(3, test::stored_chunk(chunk, stored));
   auto built = test::build_sparse_frame(spec);
   // Source: frame format, "Header": the size of the stored chunks is at byte 39, big-endian.
-  std::fill_n(built.index_file.begin() + 39, sizeof(std::uint64_t), std::byte{0});
+  for (int i = 0; i < 8; ++i) {
+    built.index_file[39 + static_cast<std::size_t>(i)] =
+        static_cast<std::byte>(stored_bytes >> (56 - 8 * i));
+  }
   test::write_sparse_frame(path, built);
   test::Bytes wanted;
   for (std::size_t i = 0; i < spec.chunks.size(); ++i) test::append(wanted, chunk);
   test::WriteMount mount;
   const auto session = mount.open(path);
-  // The new chunk is smaller than the one that it replaces.
-  const test::Bytes zeros(kChunk);
-  test::write_at(*session, kChunk, zeros);
-  std::ranges::copy(zeros, wanted.begin() + kChunk);
+  if (stored_bytes == 0) {
+    // The new chunk is smaller than the one that it replaces.
+    const test::Bytes zeros(kChunk);
+    test::write_at(*session, kChunk, zeros);
+    std::ranges::copy(zeros, wanted.begin() + kChunk);
+  } else {
+    test::write_at(*session, wanted.size(), chunk);
+    test::append(wanted, chunk);
+  }
   REQUIRE(session->commit(true));
   CHECK(test::read_stored(path) == wanted);
 }
