@@ -126,6 +126,8 @@ class OutsideNames(MountCase):
         old.mkdir()
         for name in ("x", "gone"):
             (old / name).write_bytes(b"an old text")
+        if self.tool("stat", "-c", "%W", old).stdout.strip() in (b"0", b"-"):
+            self.skipTest("this filesystem does not know when a directory was made")
         inode = old.stat().st_ino
         with self.mount("--attr-timeout", "60") as mount:
             self.assertEqual(mount.path("old/x").read_bytes(), b"an old text")
