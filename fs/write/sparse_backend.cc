@@ -106,6 +106,10 @@ Result<std::uint32_t> SparseBackend::take_number(std::size_t size) {
     // Allocates low numbers first, because the reference library refuses high ones: see
     // is_refused().
     const auto number = numbers.space.allocate_from(0, 1);
+    if (number > codec::kMaxChunkFileId) {
+      numbers.space.take_back({number, 1});
+      return number;
+    }
     numbers.fresh.emplace(static_cast<std::uint32_t>(number), size);
     numbers.cbytes_change += static_cast<std::int64_t>(size);
     return number;

@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
+#include "codec/frame/chunk_space.h"
 #include "fs/write/frame_write_session.h"
 #include "tests/support/bytes.h"
 #include "tests/support/catch.h"
@@ -56,6 +58,32 @@ TEST_CASE("sparse_backend: a frame whose header names a wrong number of bytes st
   }
   REQUIRE(session->commit(true));
   CHECK(test::read_stored(path) == wanted);
+}
+
+TEST_CASE("sparse_backend: a commit without numbers for its files leaves all stored chunks",
+          "[fs][write][unit]") {
+  constexpr std::size_t kChunk = 4096;
+  const test::TempDirectory folder;
+  const auto path = folder.path() / "x.b2frame";
+  const auto chunk = test::noise(kChunk, 1);
+  test::ChunkSpec stored;
+  stored.typesize = 1;
+  test::FrameSpec spec;
+  spec.chunksize = kChunk;
+  spec.typesize = 1;
+  spec.chunks.assign(4, test::stored_chunk(chunk, stored));
+  const std::vector<std::uint32_t> ids = {0, 1, 2, codec::kMaxChunkFileId - 1};
+  test::write_sparse_frame(path, test::build_sparse_frame(spec, ids));
+  test::Bytes before;
+  for (std::size_t i = 0; i < ids.size(); ++i) test::append(before, chunk);
+  {
+    test::WriteMount mount;
+    const auto session = mount.open(path);
+    const auto other = test::noise(3 * kChunk, 2);
+    test::write_at(*session, 0, other);
+    CHECK_FALSE(session->commit(true));
+  }
+  CHECK(test::read_stored(path) == before);
 }
 
 }  // namespace framefs::fs
