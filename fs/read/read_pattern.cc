@@ -1,7 +1,6 @@
 #include "fs/read/read_pattern.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace framefs::fs {
 namespace {
@@ -63,21 +62,13 @@ bool ReadPattern::wants_more() const {
   return state_.with([](const State& state) { return state.wants_more(); });
 }
 
-std::optional<ByteRange> ReadPattern::take_ahead() {
+std::optional<ByteRange> ReadPattern::take_ahead(std::uint64_t end) {
   return state_.with([&](State& state) -> std::optional<ByteRange> {
-    if (!state.wants_more() || !budget_->take(kPiece)) return std::nullopt;
-    const ByteRange taken{state.ahead, kPiece};
-    state.ahead += kPiece;
+    if (state.ahead >= end || !state.wants_more()) return std::nullopt;
+    const ByteRange taken{state.ahead, std::min(kPiece, end - state.ahead)};
+    if (!budget_->take(taken.size)) return std::nullopt;
+    state.ahead += taken.size;
     return taken;
-  });
-}
-
-void ReadPattern::put_back(ByteRange taken) {
-  state_.with([&](State& state) {
-    // Otherwise the reader has come to the bytes, or has jumped, and they are counted.
-    if (state.ahead != taken.offset + taken.size) return;
-    const auto before = std::exchange(state.ahead, std::max(state.end, taken.offset));
-    budget_->put_back(before - state.ahead);
   });
 }
 

@@ -43,11 +43,6 @@ class AheadBudget {
     ahead_.fetch_sub(bytes, std::memory_order_relaxed);
     return false;
   }
-  // The bytes were not decoded.
-  void put_back(std::uint64_t bytes) noexcept {
-    put_back_.add(bytes);
-    ahead_.fetch_sub(bytes, std::memory_order_relaxed);
-  }
   // Of the bytes taken, the reader has requested `bytes`, or will not request them.
   void note_used(std::uint64_t bytes) noexcept {
     used_.add(bytes);
@@ -59,15 +54,13 @@ class AheadBudget {
   }
 
   [[nodiscard]] Counts counts() const noexcept {
-    const auto put_back = put_back_.value();  // first, so that it is not the larger one
-    return {taken_.value() - put_back, used_.value(), wasted_.value()};
+    return {taken_.value(), used_.value(), wasted_.value()};
   }
 
  private:
   const std::uint64_t limit_;
   std::atomic<std::uint64_t> ahead_{0};  // no other data depends on its value
   Counter taken_;
-  Counter put_back_;
   Counter used_;
   Counter wasted_;
 };
@@ -89,11 +82,9 @@ class ReadPattern {
   // Whether the reader is far enough into a sequential stretch to be expected to continue, and more
   // bytes can be taken ahead.
   [[nodiscard]] bool wants_more() const;
-  // Returns the next bytes that are worth decoding now, or nothing.  From then on they count as
-  // decoded.
-  [[nodiscard]] std::optional<ByteRange> take_ahead();
-  // The bytes taken last were not decoded.
-  void put_back(ByteRange taken);
+  // Returns the next bytes before `end`, the end of the file, that are worth decoding now, or
+  // nothing.  From then on they count as decoded.
+  [[nodiscard]] std::optional<ByteRange> take_ahead(std::uint64_t end);
 
  private:
   struct State {

@@ -81,13 +81,11 @@ void DecodeAhead::serve(const std::stop_token& stop) {
     if (!stream) return;
     try {
       HeldFailures failures;
-      const auto range = stream->pattern->take_ahead();
+      const auto range = stream->pattern->take_ahead(stream->view->decoded_bytes());
       const bool has_more = range && stream->view->decode_ahead(*range);
       // The reader that comes to the failed bytes reads them itself, and logs the failure if the
       // frame has not changed meanwhile.
       failures.forget();
-      if (range && range->offset >= stream->view->decoded_bytes())
-        stream->pattern->put_back(*range);
       if (!has_more) continue;
       // Streams take turns.
       state_.with([&](State& state) { state.waiting.push_back(std::move(*stream)); });

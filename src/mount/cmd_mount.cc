@@ -72,11 +72,11 @@ int serve(const MountCommand& command, std::unique_ptr<Daemon> daemon,
   const fuse::LogFile log_file{.path = command.log_file, .replace = [&logs](fs::UniqueFd file) {
                                  logs.continue_in(std::move(file));
                                }};
-  const auto* const replaced = command.log_file.empty() ? nullptr : &log_file;
+  const auto* const reopened = command.log_file.empty() ? nullptr : &log_file;
   const auto served =
       environment == nullptr
-          ? fuse::serve_mount(command.mount, log, on_ready, replaced)
-          : fuse::serve_remote_mount(command.mount, *environment, log, on_ready, replaced);
+          ? fuse::serve_mount(command.mount, log, on_ready, reopened)
+          : fuse::serve_remote_mount(command.mount, *environment, log, on_ready, reopened);
   if (!served) return report(served.error());
   log.info(fmt::format("{} is unmounted", place));
   return kExitOk;

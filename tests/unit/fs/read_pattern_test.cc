@@ -1,6 +1,7 @@
 #include "fs/read/read_pattern.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <random>
 #include <vector>
@@ -16,6 +17,7 @@ constexpr std::uint64_t kMiB = 1u << 20;
 constexpr std::uint64_t kMuch = 1u << 30;
 constexpr std::uint64_t kProof = 4 * kMiB;  // a stretch after which bytes are taken ahead
 constexpr std::uint64_t kAhead = 8 * kMiB;
+constexpr std::uint64_t kEndless = std::numeric_limits<std::uint64_t>::max();
 
 struct Reader {
   explicit Reader(std::uint64_t limit = kMuch) : Reader(std::make_shared<AheadBudget>(limit)) {}
@@ -28,7 +30,7 @@ struct Reader {
   // Takes everything available, which must be one range.
   ByteRange take_all() {
     ByteRange all{};
-    while (const auto next = pattern.take_ahead()) {
+    while (const auto next = pattern.take_ahead(kEndless)) {
       if (all.size == 0) all.offset = next->offset;
       REQUIRE(next->offset == all.offset + all.size);
       all.size += next->size;
@@ -46,7 +48,7 @@ TEST_CASE("read_pattern: a reader that continues past a long stretch wants more"
   CHECK_FALSE(reader.pattern.wants_more());
   reader.read_in_order(0, kProof);
   CHECK_FALSE(reader.pattern.wants_more());
-  CHECK_FALSE(reader.pattern.take_ahead());
+  CHECK_FALSE(reader.pattern.take_ahead(kEndless));
 
   reader.read_in_order(kProof, kProof + kMiB);
   CHECK(reader.pattern.wants_more());
@@ -133,12 +135,12 @@ TEST_CASE("read_pattern: a reader that jumps, goes back or reads again is no lon
     INFO("then at " << next);
     Reader reader;
     reader.read_in_order(kMiB, 10 * kMiB);
-    CHECK(reader.pattern.take_ahead());
+    CHECK(reader.pattern.take_ahead(kEndless));
     reader.pattern.note(next, kMiB);
     // A small step back may be a request that was overtaken, but not repeatedly.
     for (int i = 0; next == 5 * kMiB && i < 5; ++i) reader.pattern.note(next, kMiB);
     CHECK_FALSE(reader.pattern.wants_more());
-    CHECK_FALSE(reader.pattern.take_ahead());
+    CHECK_FALSE(reader.pattern.take_ahead(kEndless));
   }
 }
 
@@ -146,7 +148,7 @@ TEST_CASE("read_pattern: bytes that the reader has reached are not ahead of it",
           "[fs][read_pattern][unit]") {
   Reader reader;
   reader.read_in_order(0, 5 * kMiB);
-  REQUIRE(reader.pattern.take_ahead());
+  REQUIRE(reader.pattern.take_ahead(kEndless));
   reader.read_in_order(5 * kMiB, 9 * kMiB);
   CHECK(reader.take_all() == ByteRange{9 * kMiB, kAhead});
 }
@@ -194,12 +196,14 @@ TEST_CASE("read_pattern: decoded bytes are counted as used or wasted", "[fs][rea
     reader.read_in_order(501 * kMiB, 506 * kMiB);
     REQUIRE(reader.take_all().size == kAhead);
     reader.read_in_order(506 * kMiB, 507 * kMiB);
-    const auto more = reader.pattern.take_ahead();
+    // Nothing is taken behind the end of the file.
+    const auto more = reader.pattern.take_ahead(506 * kMiB + kAhead + 100);
     REQUIRE(more);
-    reader.pattern.put_back(*more);
-    CHECK(reader.take_all().offset == more->offset);
+    CHECK(*more == ByteRange{506 * kMiB + kAhead, 100});
+    CHECK_FALSE(reader.pattern.take_ahead(more->offset + more->size));
+    CHECK(reader.take_all().offset == more->offset + more->size);
   }
-  check(2 * kAhead + kMiB, 3 * kMiB, 2 * kAhead - 2 * kMiB);
+  check(2 * kAhead + kMiB + 100, 3 * kMiB, 2 * kAhead - 2 * kMiB + 100);
 }
 
 // Oracle: the budget afterwards; no range is taken twice.
@@ -213,7 +217,8 @@ TEST_CASE("read_pattern: many threads read and take", "[fs][read_pattern][race]"
     test::on_threads(taken.size(), [&](std::size_t thread) {
       for (int i = 0; i < 500; ++i) {
         pattern->note(next.fetch_add(4096), 4096);
-        if (const auto range = pattern->take_ahead()) taken[thread].push_back(range->offset);
+        if (const auto range = pattern->take_ahead(kEndless))
+          taken[thread].push_back(range->offset);
       }
     });
     std::vector<std::uint64_t> all;

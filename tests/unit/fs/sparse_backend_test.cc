@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "codec/core/byte_writer.h"
 #include "codec/frame/chunk_space.h"
 #include "fs/write/frame_write_session.h"
 #include "tests/support/bytes.h"
@@ -19,10 +20,24 @@
 #include "tests/unit/fs/written_file.h"
 
 namespace framefs::fs {
+namespace {
+
+constexpr std::size_t kChunk = 4096;
+
+test::FrameSpec spec_of(const test::Bytes& chunk, std::size_t count) {
+  test::ChunkSpec stored;
+  stored.typesize = 1;
+  test::FrameSpec spec;
+  spec.chunksize = kChunk;
+  spec.typesize = 1;
+  spec.chunks.assign(count, test::stored_chunk(chunk, stored));
+  return spec;
+}
+
+}  // namespace
 
 TEST_CASE("sparse_backend: a frame whose header names a wrong number of bytes stays readable",
           "[fs][write][unit]") {
-  constexpr std::size_t kChunk = 4096;
   // The commit subtracts from the one and adds to the other.
   const std::int64_t stored_bytes =
       GENERATE(std::int64_t{0}, std::numeric_limits<std::int64_t>::max());
@@ -30,18 +45,10 @@ TEST_CASE("sparse_backend: a frame whose header names a wrong number of bytes st
   const test::TempDirectory folder;
   const auto path = folder.path() / "x.b2frame";
   const auto chunk = test::noise(kChunk, 1);
-  test::ChunkSpec stored;
-  stored.typesize = 1;
-  test::FrameSpec spec;
-  spec.chunksize = kChunk;
-  spec.typesize = 1;
-  spec.chunks.assign(3, test::stored_chunk(chunk, stored));
+  const auto spec = spec_of(chunk, 3);
   auto built = test::build_sparse_frame(spec);
   // Source: frame format, "Header": the size of the stored chunks is at byte 39, big-endian.
-  for (int i = 0; i < 8; ++i) {
-    built.index_file[39 + static_cast<std::size_t>(i)] =
-        static_cast<std::byte>(stored_bytes >> (56 - 8 * i));
-  }
+  codec::store_be(built.index_file.data() + 39, stored_bytes);
   test::write_sparse_frame(path, built);
   test::Bytes wanted;
   for (std::size_t i = 0; i < spec.chunks.size(); ++i) test::append(wanted, chunk);
@@ -62,16 +69,10 @@ TEST_CASE("sparse_backend: a frame whose header names a wrong number of bytes st
 
 TEST_CASE("sparse_backend: a commit without numbers for its files leaves all stored chunks",
           "[fs][write][unit]") {
-  constexpr std::size_t kChunk = 4096;
   const test::TempDirectory folder;
   const auto path = folder.path() / "x.b2frame";
   const auto chunk = test::noise(kChunk, 1);
-  test::ChunkSpec stored;
-  stored.typesize = 1;
-  test::FrameSpec spec;
-  spec.chunksize = kChunk;
-  spec.typesize = 1;
-  spec.chunks.assign(4, test::stored_chunk(chunk, stored));
+  const auto spec = spec_of(chunk, 4);
   const std::vector<std::uint32_t> ids = {0, 1, 2, codec::kMaxChunkFileId - 1};
   test::write_sparse_frame(path, test::build_sparse_frame(spec, ids));
   test::Bytes before;
