@@ -1,4 +1,5 @@
 #include <functional>
+#include <utility>
 
 #include <fuse_lowlevel.h>
 
@@ -10,6 +11,8 @@
 #include "fs/fuse/session.h"
 #include "fs/fuse/session_parts.h"
 #include "fs/fuse/signal_listener.h"
+#include "fs/net/credential_access.h"
+#include "fs/remote/remote_store.h"
 #include "fs/remote/remote_tree.h"
 
 namespace framefs::fuse {
@@ -45,7 +48,9 @@ Status serve_remote_mount(const fs::MountOptions& options, const net::AwsEnviron
   const auto* const dog = watchdog ? &*watchdog : nullptr;
   std::function<void()> report;
   SignalListener signals(signal_actions(report, log_file, dog, log));
-  FRAMEFS_TRY(const auto tree, fs::RemoteTree::open(options, environment, log));
+  net::DirectAccess access;
+  FRAMEFS_TRY(auto store, fs::RemoteStore::open(options, environment, access, log));
+  FRAMEFS_TRY(const auto tree, fs::RemoteTree::open(options, std::move(store), log));
   RemoteMount mount{*tree, log, options.attr_timeout_ms / 1000.0, {}, {}, options};
   mount.options.mountpoint = path_of_mount(options.mountpoint);
   report = [&] { log.info("statistics: " + mount.stats()); };

@@ -4,7 +4,6 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <fstream>
 #include <string>
 #include <utility>
 
@@ -14,6 +13,7 @@
 namespace framefs::net {
 namespace {
 
+constexpr const char* kTokenFile = "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE";
 constexpr std::string_view kRelativeBase = "http://169.254.170.2";
 constexpr std::chrono::milliseconds kTimeout{5'000};
 
@@ -24,16 +24,19 @@ bool may_be_plain(std::string_view host) {
   return std::ranges::find(kHosts, host) != kHosts.end();
 }
 
-Result<std::string> read_token(const AwsEnvironment& environment) {
-  const auto path = environment.find("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
-  if (!path) return std::string(environment.container_token().reveal());
-  std::ifstream file(*path);
-  std::string token;
-  if (!std::getline(file, token)) return fs::system_error_of(ENOENT, "container token file");
-  return token;
+}  // namespace
+
+ContainerCredentials::ContainerCredentials(Transport& transport, CredentialAccess& access,
+                                           const AwsEnvironment& environment)
+    : transport_(transport), access_(access), environment_(environment) {
+  if (const auto path = environment.find(kTokenFile)) access.keep_file(*path);
 }
 
-}  // namespace
+Result<std::string> ContainerCredentials::read_token() const {
+  const auto path = environment_.find(kTokenFile);
+  if (!path) return std::string(environment_.container_token().reveal());
+  return read_token_file(access_, *path, "container token file");
+}
 
 Result<std::optional<Credentials>> ContainerCredentials::fetch() {
   const auto relative = environment_.find("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
@@ -44,7 +47,7 @@ Result<std::optional<Credentials>> ContainerCredentials::fetch() {
   if (request.url.scheme != "https" && !may_be_plain(request.url.host)) {
     return codec::fail(Errc::bad_field, "AWS_CONTAINER_CREDENTIALS_FULL_URI: not https");
   }
-  FRAMEFS_TRY(auto token, read_token(environment_));
+  FRAMEFS_TRY(auto token, read_token());
   if (!token.empty()) request.headers.add("authorization", token);
   wipe(token.data(), token.size());
   request.timeout = kTimeout;

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <string>
+
 #include "fs/net/aws_environment.h"
+#include "fs/net/credential_access.h"
 #include "fs/net/credentials.h"
 #include "fs/net/transport.h"
 
@@ -10,14 +13,17 @@ namespace framefs::net {
 // Source: https://docs.aws.amazon.com/sdkref/latest/guide/feature-container-credentials.html
 class ContainerCredentials final : public CredentialSource {
  public:
-  // Lifetime: `transport` outlives it.
-  ContainerCredentials(Transport& transport, const AwsEnvironment& environment)
-      : transport_(transport), environment_(environment) {}
+  // Lifetime: `transport` and `access` outlive it.
+  ContainerCredentials(Transport& transport, CredentialAccess& access,
+                       const AwsEnvironment& environment);
 
   Result<std::optional<Credentials>> fetch() override;
 
  private:
+  [[nodiscard]] Result<std::string> read_token() const;
+
   Transport& transport_;
+  const CredentialAccess& access_;
   const AwsEnvironment environment_;
 };
 

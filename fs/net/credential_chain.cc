@@ -50,7 +50,8 @@ std::unique_ptr<CredentialSource> fixed_of_profile(const AwsProfile& profile) {
 Result<std::unique_ptr<CredentialChain>> CredentialChain::make(Transport& transport,
                                                                const AwsEnvironment& environment,
                                                                const AwsProfile& profile,
-                                                               const Settings& settings) {
+                                                               const Settings& settings,
+                                                               CredentialAccess& access) {
   std::unique_ptr<CredentialChain> chain(new CredentialChain);
   const auto add = [&](std::unique_ptr<CredentialSource> source) {
     if (source) chain->sources_.push_back(std::move(source));
@@ -58,7 +59,7 @@ Result<std::unique_ptr<CredentialChain>> CredentialChain::make(Transport& transp
   const auto add_web_identity = [&](const auto& token_file, const auto& role, const auto& session) {
     if (!token_file || !role) return;
     add(std::make_unique<WebIdentityCredentials>(
-        transport,
+        transport, access,
         WebIdentityCredentials::Settings{sts_endpoint(environment, settings.region), *token_file,
                                          *role, session.value_or("framefs")}));
   };
@@ -69,7 +70,7 @@ Result<std::unique_ptr<CredentialChain>> CredentialChain::make(Transport& transp
   }
   add(fixed_of_profile(profile));
   if (const auto command = profile.find("credential_process")) {
-    add(std::make_unique<ProcessCredentials>(*command));
+    add(std::make_unique<ProcessCredentials>(access, *command));
   }
   add_web_identity(profile.find("web_identity_token_file"), profile.find("role_arn"),
                    profile.find("role_session_name"));
@@ -80,7 +81,7 @@ Result<std::unique_ptr<CredentialChain>> CredentialChain::make(Transport& transp
                        "(aws configure export-credentials)");
   }
   if (settings.profile.empty()) {
-    add(std::make_unique<ContainerCredentials>(transport, environment));
+    add(std::make_unique<ContainerCredentials>(transport, access, environment));
     add(std::make_unique<InstanceCredentials>(transport, environment));
   }
   return chain;
@@ -92,6 +93,10 @@ Result<std::optional<Credentials>> CredentialChain::fetch() {
     if (found) return found;
   }
   return std::nullopt;
+}
+
+void CredentialChain::cancel() noexcept {
+  for (const auto& source : sources_) source->cancel();
 }
 
 }  // namespace framefs::net

@@ -6,6 +6,7 @@
 
 #include "fs/net/aws_environment.h"
 #include "fs/net/aws_profile.h"
+#include "fs/net/credential_access.h"
 #include "fs/net/credentials.h"
 #include "fs/net/transport.h"
 
@@ -20,15 +21,18 @@ class CredentialChain final : public CredentialSource {
     std::string profile;  // chosen by the user; keys in the environment are then ignored
     std::string region;
   };
-  // Lifetime: `transport` outlives it.
+  // Announces the files and the program of its sources to `access`; fetches nothing.
+  // Lifetime: `transport` and `access` outlive it.
   // Errors: those of AwsProfile::load(); unsupported if the profile needs a kind of sign-on that is
   // not built in.
   static Result<std::unique_ptr<CredentialChain>> make(Transport& transport,
                                                        const AwsEnvironment& environment,
                                                        const AwsProfile& profile,
-                                                       const Settings& settings);
+                                                       const Settings& settings,
+                                                       CredentialAccess& access);
 
   Result<std::optional<Credentials>> fetch() override;
+  void cancel() noexcept override;
 
  private:
   CredentialChain() = default;

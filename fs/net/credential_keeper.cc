@@ -23,29 +23,24 @@ constexpr seconds kLongestWait{60};
 
 }  // namespace
 
-Result<std::unique_ptr<CredentialKeeper>> CredentialKeeper::start(
-    std::unique_ptr<CredentialSource> source, Now now) {
-  FRAMEFS_TRY(auto first, source->fetch());
-  if (!first) return fs::system_error_of(EACCES, "S3 credentials: none found (or --anonymous)");
-  std::unique_ptr<CredentialKeeper> keeper(
-      new CredentialKeeper(std::move(source), std::move(now), std::move(*first)));
-  keeper->thread_ =
-      fs::background_thread([self = keeper.get()](const std::stop_token&) { self->run(); });
-  return keeper;
-}
+CredentialKeeper::CredentialKeeper(std::unique_ptr<CredentialSource> source, Now now)
+    : source_(std::move(source)), now_(std::move(now)) {}
 
 std::unique_ptr<CredentialKeeper> CredentialKeeper::anonymous() {
-  return std::unique_ptr<CredentialKeeper>(
-      new CredentialKeeper(nullptr, [] { return UnixSeconds{0}; }, {}));
+  return std::make_unique<CredentialKeeper>(nullptr, [] { return UnixSeconds{0}; });
 }
 
-CredentialKeeper::CredentialKeeper(std::unique_ptr<CredentialSource> source, Now now,
-                                   Credentials first)
-    : source_(std::move(source)), now_(std::move(now)) {
-  state_.with([&](State& state) { state.credentials = std::move(first); });
+Status CredentialKeeper::start() {
+  if (!source_) return {};
+  FRAMEFS_TRY(auto first, source_->fetch());
+  if (!first) return fs::system_error_of(EACCES, "S3 credentials: none found (or --anonymous)");
+  state_.with([&](State& state) { state.credentials = std::move(*first); });
+  thread_ = fs::background_thread([this](const std::stop_token&) { run(); });
+  return {};
 }
 
 CredentialKeeper::~CredentialKeeper() {
+  if (source_) source_->cancel();
   state_.with_and_wake([](State& state) { state.stopped = true; });
 }
 

@@ -17,13 +17,14 @@ class CredentialKeeper {
  public:
   using Now = std::function<UnixSeconds()>;
 
-  // Fetches the first credentials.
-  // Errors: those of the source; system, with EACCES, if the source has no credentials.
-  static Result<std::unique_ptr<CredentialKeeper>> start(std::unique_ptr<CredentialSource> source,
-                                                         Now now);
+  CredentialKeeper(std::unique_ptr<CredentialSource> source, Now now);
   // A keeper of anonymous credentials, with which requests are not signed.
   static std::unique_ptr<CredentialKeeper> anonymous();
   ~CredentialKeeper();
+
+  // Fetches the first credentials and starts the thread.  Must be called before current().
+  // Errors: those of the source; system, with EACCES, if the source has no credentials.
+  Status start();
 
   // The current credentials.  Does not wait.
   // Errors: system, with EAGAIN, if the credentials have expired and the thread fetches new ones.
@@ -49,12 +50,11 @@ class CredentialKeeper {
     std::uint64_t failures = 0;  // in a row
   };
 
-  CredentialKeeper(std::unique_ptr<CredentialSource> source, Now now, Credentials first);
   void run();
   // The latest time at which the thread must fetch again.
   [[nodiscard]] std::chrono::steady_clock::time_point next_fetch(const State& state) const;
 
-  const std::unique_ptr<CredentialSource> source_;
+  const std::unique_ptr<CredentialSource> source_;  // null: anonymous
   const Now now_;
   fs::Guarded<State> state_;
   std::jthread thread_;

@@ -32,6 +32,8 @@ class CredentialSource {
   // The call may take seconds.
   // Errors: this place should have credentials but failed to supply them.
   virtual Result<std::optional<Credentials>> fetch() = 0;
+  // Makes fetch() return soon, now and later.  May be called during fetch(), by any thread.
+  virtual void cancel() noexcept {}
 };
 
 }  // namespace framefs::net

@@ -98,6 +98,13 @@ void CurlTransfer::prepare(const NetworkOptions& options) {
     set(easy_, CURLOPT_CAINFO, options.ca_file.c_str());
     curl_easy_setopt(easy_, CURLOPT_CAPATH, nullptr);
   }
+  if (!options.ca_certificates.empty()) {
+    // libcurl only reads the bytes.
+    curl_blob certificates{.data = const_cast<char*>(options.ca_certificates.data()),
+                           .len = options.ca_certificates.size(),
+                           .flags = CURL_BLOB_NOCOPY};
+    curl_easy_setopt(easy_, CURLOPT_CAINFO_BLOB, &certificates);
+  }
   if (request_.is_local) {
     set(easy_, CURLOPT_PROXY, "");
   } else {

@@ -92,11 +92,12 @@ Result<fs::UniqueFd> lock_folder(int folder) {
 Result<std::unique_ptr<DiskCache>> DiskCache::open(Options options, fs::Log& log) {
   FRAMEFS_TRY(auto folder, open_folder(options.folder));
   FRAMEFS_TRY(auto lock, lock_folder(folder.get()));
-  std::unique_ptr<DiskCache> cache(
+  return std::unique_ptr<DiskCache>(
       new DiskCache(std::move(options), std::move(folder), std::move(lock), log));
-  cache->thread_ =
-      fs::background_thread([self = cache.get()](const std::stop_token&) { self->run(); });
-  return cache;
+}
+
+void DiskCache::start() {
+  thread_ = fs::background_thread([this](const std::stop_token&) { run(); });
 }
 
 DiskCache::DiskCache(Options options, fs::UniqueFd folder, fs::UniqueFd lock, fs::Log& log)

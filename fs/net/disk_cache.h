@@ -32,9 +32,11 @@ class DiskCache final : public PartCache {
     std::string folder;
     std::uint64_t quota_bytes = std::uint64_t{10} << 30;
   };
-  // Creates the folder if it does not exist, and locks it.
+  // Creates the folder if it does not exist, and locks it.  Starts no thread.
   // Errors: system; EBUSY if another mount uses the folder, EPERM if it belongs to another user.
   static Result<std::unique_ptr<DiskCache>> open(Options options, fs::Log& log);
+  // Starts the thread that builds the index and writes.
+  void start();
   // Waits for the write that is under way, but not for parts that are still queued.
   ~DiskCache() override;
 
@@ -42,6 +44,8 @@ class DiskCache final : public PartCache {
   bool holds(const ContentKey& key, ByteRange range) const override;
   void store(const ContentKey& key, const Part& part) override;
 
+  // The folder, in which all files of the cache are.
+  [[nodiscard]] int folder() const { return folder_.get(); }
   // The size of all segments on the disk.
   [[nodiscard]] std::uint64_t used_bytes() const;
   // Waits until each part that store() has taken so far is written or given up.

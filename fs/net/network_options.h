@@ -7,7 +7,10 @@ namespace framefs::net {
 
 // The options for a mount's connections to servers.
 struct NetworkOptions {
-  std::string ca_file;  // certificates to trust instead of the system's; "" for those
+  // A file of certificates to trust instead of the system's; "" for those.
+  std::string ca_file;
+  // The content of that file, if it could be read.  The sandbox hides the file.
+  std::string ca_certificates;
   std::string user_agent = "framefs";
   std::chrono::milliseconds connect_timeout{10'000};
   // A transfer that moves no byte for this long has failed.

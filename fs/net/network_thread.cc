@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <string>
 #include <utility>
 
 #include "fs/core/background_thread.h"
@@ -17,6 +20,12 @@ constexpr long kIdleConnections = 128;
 constexpr std::chrono::milliseconds kIdlePoll{60'000};
 // Handles are kept for reuse up to this number.
 constexpr std::size_t kSpareHandles = 128;
+
+// The content of a file; "" if it cannot be read.
+std::string content_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
 
 }  // namespace
 
@@ -48,7 +57,7 @@ struct NetworkThread::Multi {
   }
 };
 
-Result<std::unique_ptr<NetworkThread>> NetworkThread::start(NetworkOptions options) {
+Result<std::unique_ptr<NetworkThread>> NetworkThread::make(NetworkOptions options) {
   if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
     return fs::system_error_of(ENOMEM, "libcurl");
   }
@@ -56,11 +65,14 @@ Result<std::unique_ptr<NetworkThread>> NetworkThread::start(NetworkOptions optio
   multi->handle = curl_multi_init();
   if (multi->handle == nullptr) return fs::system_error_of(ENOMEM, "libcurl");
   curl_multi_setopt(multi->handle, CURLMOPT_MAXCONNECTS, kIdleConnections);
+  if (!options.ca_file.empty()) options.ca_certificates = content_of(options.ca_file);
   return std::unique_ptr<NetworkThread>(new NetworkThread(std::move(options), std::move(multi)));
 }
 
 NetworkThread::NetworkThread(NetworkOptions options, std::unique_ptr<Multi> multi)
-    : options_(std::move(options)), multi_(std::move(multi)) {
+    : options_(std::move(options)), multi_(std::move(multi)) {}
+
+void NetworkThread::start() {
   thread_ = fs::background_thread([this](const std::stop_token& stop) { run(stop); });
 }
 

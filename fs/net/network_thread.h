@@ -21,11 +21,13 @@ class CurlTransfer;
 // Threads: any number.
 class NetworkThread final : public Transport {
  public:
-  // Starts the thread.  The process must have become a daemon before.
+  // Initializes the libraries and reads the certificates.  Starts no thread.
   // Errors: system.
-  static Result<std::unique_ptr<NetworkThread>> start(NetworkOptions options);
+  static Result<std::unique_ptr<NetworkThread>> make(NetworkOptions options);
   ~NetworkThread() override;
 
+  // Starts the thread.  The process must have become a daemon before.  Until then, requests wait.
+  void start();
   // Drops the requests under way.  Afterwards the thread calls nothing back and sends nothing.
   void stop();
 

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cerrno>
-#include <fstream>
 
 #include <pugixml.hpp>
 
@@ -31,9 +30,8 @@ Result<Credentials> parse_sts_answer(std::string_view xml) {
 }
 
 Result<std::optional<Credentials>> WebIdentityCredentials::fetch() {
-  std::ifstream file(settings_.token_file);
-  std::string token;
-  if (!std::getline(file, token)) return fs::system_error_of(ENOENT, "web identity token file");
+  FRAMEFS_TRY(auto token,
+              read_token_file(access_, settings_.token_file, "web identity token file"));
   const std::array<QueryParameter, 5> form{{
       {"Action", "AssumeRoleWithWebIdentity"},
       {"Version", "2011-06-15"},
@@ -46,6 +44,7 @@ Result<std::optional<Credentials>> WebIdentityCredentials::fetch() {
   FRAMEFS_TRY(request.url, parse_url(settings_.endpoint));
   request.headers.add("content-type", "application/x-www-form-urlencoded");
   request.body = canonical_query(form);
+  wipe(token.data(), token.size());
   request.timeout = std::chrono::milliseconds(10'000);
   FRAMEFS_TRY(const auto answer, perform(transport_, std::move(request)));
   if (answer.status != 200) return fs::system_error_of(EACCES, "web identity");

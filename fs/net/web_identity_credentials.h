@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "fs/net/credential_access.h"
 #include "fs/net/credentials.h"
 #include "fs/net/transport.h"
 
@@ -18,14 +19,17 @@ class WebIdentityCredentials final : public CredentialSource {
     std::string role_arn;
     std::string session_name;
   };
-  // Lifetime: `transport` outlives it.
-  WebIdentityCredentials(Transport& transport, Settings settings)
-      : transport_(transport), settings_(std::move(settings)) {}
+  // Lifetime: `transport` and `access` outlive it.
+  WebIdentityCredentials(Transport& transport, CredentialAccess& access, Settings settings)
+      : transport_(transport), access_(access), settings_(std::move(settings)) {
+    access.keep_file(settings_.token_file);
+  }
 
   Result<std::optional<Credentials>> fetch() override;
 
  private:
   Transport& transport_;
+  const CredentialAccess& access_;
   const Settings settings_;
 };
 

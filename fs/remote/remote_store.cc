@@ -26,7 +26,8 @@ RemoteStore::~RemoteStore() { stop(); }
 void RemoteStore::stop() { network_->stop(); }
 
 Status RemoteStore::open_s3(const MountOptions& options, const net::AwsEnvironment& environment,
-                            const std::string& bucket, const std::string& prefix) {
+                            net::CredentialAccess& access, const std::string& bucket,
+                            const std::string& prefix) {
   const auto& remote = options.remote;
   FRAMEFS_TRY(const auto profile, net::AwsProfile::load(environment, remote.profile));
   const auto first = [](const std::string& given,
@@ -46,9 +47,9 @@ Status RemoteStore::open_s3(const MountOptions& options, const net::AwsEnvironme
     // A core dump must not contain keys.
     ::prctl(PR_SET_DUMPABLE, 0);
     FRAMEFS_TRY(auto chain, net::CredentialChain::make(*network_, environment, profile,
-                                                       {remote.profile, region}));
-    FRAMEFS_TRY(keeper_,
-                net::CredentialKeeper::start(std::move(chain), [this] { return clock_.now(); }));
+                                                       {remote.profile, region}, access));
+    keeper_ =
+        std::make_unique<net::CredentialKeeper>(std::move(chain), [this] { return clock_.now(); });
   }
   const auto endpoint =
       first(remote.endpoint, {environment.find("AWS_ENDPOINT_URL_S3"),
@@ -62,7 +63,7 @@ Status RemoteStore::open_s3(const MountOptions& options, const net::AwsEnvironme
 
 Result<std::unique_ptr<RemoteStore>> RemoteStore::open(const MountOptions& options,
                                                        const net::AwsEnvironment& environment,
-                                                       Log& log) {
+                                                       net::CredentialAccess& access, Log& log) {
   FRAMEFS_TRY(const auto source, net::parse_source_url(options.source.string()));
   std::unique_ptr<net::DiskCache> disk;
   if (!options.remote.cache_folder.empty()) {
@@ -72,17 +73,23 @@ Result<std::unique_ptr<RemoteStore>> RemoteStore::open(const MountOptions& optio
   }
   net::NetworkOptions network_options;
   network_options.ca_file = options.remote.ca_file;
-  FRAMEFS_TRY(auto network, net::NetworkThread::start(std::move(network_options)));
+  FRAMEFS_TRY(auto network, net::NetworkThread::make(std::move(network_options)));
   std::unique_ptr<RemoteStore> store(
       new RemoteStore(std::move(network), std::move(disk), options.remote.memory_bytes));
   if (source.kind == net::StoreKind::s3) {
-    FRAMEFS_CHECK(store->open_s3(options, environment, source.bucket, source.prefix));
+    FRAMEFS_CHECK(store->open_s3(options, environment, access, source.bucket, source.prefix));
   } else {
     const auto listing = source.kind == net::StoreKind::dav ? net::WebStore::Listing::dav
                                                             : net::WebStore::Listing::page;
     store->objects_ = std::make_unique<net::WebStore>(store->queue_, source.url, listing);
   }
   return store;
+}
+
+Status RemoteStore::start() {
+  network_->start();
+  if (disk_) disk_->start();
+  return keeper_ ? keeper_->start() : Status{};
 }
 
 std::shared_ptr<const codec::ByteSource> RemoteStore::bytes_of(const net::RemoteOpened& opened) {

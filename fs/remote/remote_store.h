@@ -1,12 +1,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "codec/core/byte_source.h"
 #include "fs/core/log.h"
 #include "fs/core/mount_options.h"
 #include "fs/net/aws_environment.h"
+#include "fs/net/credential_access.h"
 #include "fs/net/credential_keeper.h"
 #include "fs/net/disk_cache.h"
 #include "fs/net/network_thread.h"
@@ -22,11 +24,16 @@ namespace framefs::fs {
 // Threads: any number.
 class RemoteStore {
  public:
-  // Starts threads, so the process must be the daemon already.
-  // Errors: bad_field for an invalid URL; those of credentials and of the disk cache.
+  // Reads the files that say how to reach the objects, and opens the disk cache.  Starts no thread
+  // and sends no request, so that the daemon can enter its sandbox afterwards.
+  // Lifetime: `access` outlives the store.
+  // Errors: bad_field for an invalid URL; those of the profile and of the disk cache.
   static Result<std::unique_ptr<RemoteStore>> open(const MountOptions& options,
                                                    const net::AwsEnvironment& environment,
-                                                   Log& log);
+                                                   net::CredentialAccess& access, Log& log);
+  // Starts the threads, and fetches credentials.  Must be called before all members below.  The
+  // process must be the daemon already.  Errors: those of credentials.
+  Status start();
   RemoteStore(const RemoteStore&) = delete;
   RemoteStore& operator=(const RemoteStore&) = delete;
   ~RemoteStore();
@@ -34,6 +41,10 @@ class RemoteStore {
   // may be waiting for a read.
   void stop();
 
+  // The folder of the disk cache; empty without one.
+  [[nodiscard]] std::optional<int> cache_folder() const {
+    return disk_ ? std::optional(disk_->folder()) : std::nullopt;
+  }
   [[nodiscard]] net::ObjectStore& objects() { return *objects_; }
   // The bytes of an opened object.  Lifetime: the store outlives them.
   std::shared_ptr<const codec::ByteSource> bytes_of(const net::RemoteOpened& opened);
@@ -43,7 +54,8 @@ class RemoteStore {
   RemoteStore(std::unique_ptr<net::NetworkThread> network, std::unique_ptr<net::DiskCache> disk,
               std::uint64_t memory_bytes);
   Status open_s3(const MountOptions& options, const net::AwsEnvironment& environment,
-                 const std::string& bucket, const std::string& prefix);
+                 net::CredentialAccess& access, const std::string& bucket,
+                 const std::string& prefix);
 
   net::NetStats stats_;
   net::ServerClock clock_;
@@ -51,7 +63,7 @@ class RemoteStore {
   const std::unique_ptr<net::DiskCache> disk_;
   net::RequestQueue queue_;
   net::RangeScheduler scheduler_;
-  std::unique_ptr<net::CredentialKeeper> keeper_;
+  std::unique_ptr<net::CredentialKeeper> keeper_;  // null unless the store is of S3
   std::unique_ptr<net::ObjectStore> objects_;
 };
 

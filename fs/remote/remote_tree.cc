@@ -44,9 +44,8 @@ NodeKey key_of(const SourceEntry& entry, ShownAs shown_as) {
 }  // namespace
 
 Result<std::unique_ptr<RemoteTree>> RemoteTree::open(const MountOptions& options,
-                                                     const net::AwsEnvironment& environment,
-                                                     Log& log) {
-  FRAMEFS_TRY(auto store, RemoteStore::open(options, environment, log));
+                                                     std::unique_ptr<RemoteStore> store, Log& log) {
+  FRAMEFS_CHECK(store->start());
   FRAMEFS_TRY(auto root, find_root(options, *store, log));
   return std::unique_ptr<RemoteTree>(
       new RemoteTree(options, log, std::move(store), std::move(root)));

@@ -45,9 +45,10 @@ struct RemoteOpenFile {
 // Threads: any number; all may wait for the network.
 class RemoteTree {
  public:
-  // Starts threads.  Errors: those of RemoteStore::open(); ENOENT if there is nothing at the URL.
+  // Starts the store and other threads.
+  // Errors: those of RemoteStore::start(); ENOENT if there is nothing at the URL.
   static Result<std::unique_ptr<RemoteTree>> open(const MountOptions& options,
-                                                  const net::AwsEnvironment& environment, Log& log);
+                                                  std::unique_ptr<RemoteStore> store, Log& log);
 
   // Each counts one lookup of the node found.
   Result<NodeEntry> lookup(NodeId parent, const std::string& name);

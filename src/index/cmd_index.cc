@@ -11,6 +11,7 @@
 #include <fmt/core.h>
 
 #include "fs/net/aws_environment.h"
+#include "fs/net/credential_access.h"
 #include "fs/net/source_url.h"
 #include "fs/remote/remote_index.h"
 #include "src/cli/arguments.h"
@@ -72,10 +73,12 @@ Outcome write_index(const IndexCommand& command, const net::AwsEnvironment& envi
   options.source = command.url;
   options.remote = command.remote;
   CollectedLog log;
-  const auto store = fs::RemoteStore::open(options, environment, log.log());
+  net::DirectAccess access;
+  const auto store = fs::RemoteStore::open(options, environment, access, log.log());
+  const auto started = store ? (*store)->start() : std::unexpected(store.error());
   print_messages(log.take_lines());
-  if (!store) {
-    complain("", store.error());
+  if (!started) {
+    complain("", started.error());
     return Outcome::failed;
   }
   auto outcome = Outcome::complete;

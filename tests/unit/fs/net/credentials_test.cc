@@ -12,6 +12,7 @@
 #include "fs/net/web_identity_credentials.h"
 #include "tests/support/catch.h"
 #include "tests/support/http_server.h"
+#include "tests/support/network.h"
 #include "tests/support/temp_directory.h"
 #include "tests/support/threads.h"
 
@@ -33,16 +34,17 @@ constexpr const char* kSts = R"(<AssumeRoleWithWebIdentityResponse xmlns="urn:x"
 
 // A chain for a test environment, which never uses the metadata service of the test machine.
 struct Chain {
-  std::unique_ptr<NetworkThread> network = *NetworkThread::start({});
+  std::unique_ptr<NetworkThread> network = test::running_network();
   test::TempDirectory home;
+  DirectAccess access;
 
   Result<std::optional<Credentials>> fetch(Variables variables, const std::string& profile = "") {
     variables.emplace("HOME", home.path().string());
     variables.emplace("AWS_EC2_METADATA_DISABLED", "true");
     const AwsEnvironment environment(variables);
     FRAMEFS_TRY(const auto settings, AwsProfile::load(environment, profile));
-    FRAMEFS_TRY(const auto chain,
-                CredentialChain::make(*network, environment, settings, {profile, "us-east-1"}));
+    FRAMEFS_TRY(const auto chain, CredentialChain::make(*network, environment, settings,
+                                                        {profile, "us-east-1"}, access));
     return chain->fetch();
   }
   void write_profile(const std::string& text) {
@@ -97,10 +99,27 @@ TEST_CASE("credentials: a process", "[net][credentials][unit]") {
   REQUIRE((found && *found));
   CHECK((*found)->access_key == "K");
 
-  ProcessCredentials failing("echo nothing; exit 3");
-  REQUIRE_FALSE(failing.fetch());
-  ProcessCredentials silent("true");
+  const auto error_of = [&](const std::string& command) {
+    const auto fetched = ProcessCredentials(chain.access, command).fetch();
+    return fetched ? 0 : fetched.error().sys;
+  };
+  CHECK(error_of("echo '" + std::string(kJson) + "'; exit 3") == EACCES);
+  CHECK(error_of("echo '" + std::string(kJson) + "'; kill -9 $$") == EACCES);
+  CHECK(error_of("yes") == EFBIG);
+  ProcessCredentials silent(chain.access, "true");
   REQUIRE_FALSE(silent.fetch());
+}
+
+TEST_CASE("credentials: a process that hangs can be left alone", "[net][credentials][race]") {
+  DirectAccess access;
+  for (const auto* const command : {"exec sleep 1000", "exec sleep 1000 >/dev/null"}) {
+    INFO(command);
+    ProcessCredentials hanging(access, command);
+    std::jthread canceller([&] { hanging.cancel(); });
+    const auto fetched = hanging.fetch();
+    REQUIRE_FALSE(fetched);
+    CHECK(fetched.error().sys == ECANCELED);
+  }
 }
 
 TEST_CASE("credentials: web identity", "[net][credentials][unit]") {
@@ -187,12 +206,11 @@ TEST_CASE("credential_keeper: expired credentials are not handed out",
           "[net][credential_keeper][unit]") {
   std::atomic<int> count{0};
   std::atomic<UnixSeconds> now{1000};
-  const auto keeper = CredentialKeeper::start(std::make_unique<Numbered>(count, 100'000),
-                                              [&] { return now.load(); });
-  REQUIRE(keeper);
-  CHECK((*keeper)->current()->access_key == "K1");
+  CredentialKeeper keeper(std::make_unique<Numbered>(count, 100'000), [&] { return now.load(); });
+  REQUIRE(keeper.start());
+  CHECK(keeper.current()->access_key == "K1");
   now.store(100'000);
-  const auto expired = (*keeper)->current();
+  const auto expired = keeper.current();
   REQUIRE_FALSE(expired);
   CHECK(expired.error().sys == EAGAIN);
 }
@@ -200,13 +218,13 @@ TEST_CASE("credential_keeper: expired credentials are not handed out",
 TEST_CASE("credential_keeper: credentials that a server refuses are fetched again, once",
           "[net][credential_keeper][race]") {
   std::atomic<int> count{0};
-  const auto keeper = CredentialKeeper::start(std::make_unique<Numbered>(count, std::nullopt),
-                                              [] { return UnixSeconds{1000}; });
-  REQUIRE(keeper);
-  test::on_threads(8, [&](std::size_t) { (*keeper)->refuse("K1"); });
-  REQUIRE(test::comes_true([&] { return (*keeper)->current()->access_key == "K2"; }));
-  (*keeper)->refuse("K1");  // an answer that arrives late
-  CHECK((*keeper)->current()->access_key == "K2");
+  CredentialKeeper keeper(std::make_unique<Numbered>(count, std::nullopt),
+                          [] { return UnixSeconds{1000}; });
+  REQUIRE(keeper.start());
+  test::on_threads(8, [&](std::size_t) { keeper.refuse("K1"); });
+  REQUIRE(test::comes_true([&] { return keeper.current()->access_key == "K2"; }));
+  keeper.refuse("K1");  // an answer that arrives late
+  CHECK(keeper.current()->access_key == "K2");
   CHECK(count.load() == 2);
 }
 
@@ -215,10 +233,10 @@ TEST_CASE("credential_keeper: without credentials there is no start",
   class None final : public CredentialSource {
     Result<std::optional<Credentials>> fetch() override { return std::nullopt; }
   };
-  const auto keeper =
-      CredentialKeeper::start(std::make_unique<None>(), [] { return UnixSeconds{0}; });
-  REQUIRE_FALSE(keeper);
-  CHECK(keeper.error().sys == EACCES);
+  CredentialKeeper keeper(std::make_unique<None>(), [] { return UnixSeconds{0}; });
+  const auto started = keeper.start();
+  REQUIRE_FALSE(started);
+  CHECK(started.error().sys == EACCES);
   CHECK(CredentialKeeper::anonymous()->current()->is_anonymous());
 }
 

@@ -53,7 +53,9 @@ struct Cache {
   std::string folder = (temp.path() / "cache").string();
 
   Result<std::unique_ptr<DiskCache>> open(std::uint64_t quota_bytes = 100 << 20) {
-    return DiskCache::open({.folder = folder, .quota_bytes = quota_bytes}, log.log());
+    auto cache = DiskCache::open({.folder = folder, .quota_bytes = quota_bytes}, log.log());
+    if (cache) (*cache)->start();
+    return cache;
   }
   std::uint64_t disk_bytes() const {
     std::uint64_t bytes = 0;

@@ -8,21 +8,17 @@
 
 #include "tests/support/catch.h"
 #include "tests/support/http_server.h"
+#include "tests/support/network.h"
 #include "tests/support/threads.h"
 
 namespace framefs::net {
 namespace {
 
 using test::HttpServer;
+using test::running_network;
 using test::served;
 using test::ServedAnswer;
 using test::ServedRequest;
-
-std::unique_ptr<NetworkThread> start(NetworkOptions options = {}) {
-  auto thread = NetworkThread::start(std::move(options));
-  REQUIRE(thread);
-  return std::move(*thread);
-}
 
 HttpRequest get(const std::string& url) {
   HttpRequest request;
@@ -32,7 +28,7 @@ HttpRequest get(const std::string& url) {
 
 TEST_CASE("network_thread: an answer has status, headers and body", "[net][network_thread][unit]") {
   HttpServer server([](const ServedRequest&) { return served(206, "body", {{"ETag", "\"x\""}}); });
-  const auto thread = start();
+  const auto thread = running_network();
   auto request = get(server.url() + "/a/../b%20c?d=e");
   request.headers.add("Range", "bytes=0-3");
   const auto answer = perform(*thread, request);
@@ -53,7 +49,7 @@ TEST_CASE("network_thread: methods other than GET", "[net][network_thread][unit]
     return request.method == "HEAD" ? served(200, "", {{"Content-Length", "99"}})
                                     : served(207, request.body);
   });
-  const auto thread = start();
+  const auto thread = running_network();
   auto head = get(server.url());
   head.method = "HEAD";
   const auto size = perform(*thread, head);
@@ -74,7 +70,7 @@ TEST_CASE("network_thread: methods other than GET", "[net][network_thread][unit]
 
 TEST_CASE("network_thread: a connection serves many requests", "[net][network_thread][unit]") {
   HttpServer server([](const ServedRequest&) { return served(200, "x"); });
-  const auto thread = start();
+  const auto thread = running_network();
   for (int i = 0; i < 20; ++i) REQUIRE(perform(*thread, get(server.url())));
   CHECK(server.connections() == 1);
 }
@@ -96,7 +92,7 @@ TEST_CASE("network_thread: requests at once have connections of their own",
     });
     return served(all ? 200 : 500, request.target);
   });
-  const auto thread = start();
+  const auto thread = running_network();
   std::vector<std::string> bodies(kRequests);
   test::on_threads(kRequests, [&](std::size_t i) {
     const auto answer = perform(*thread, get(server.url() + "/" + std::to_string(i)));
@@ -106,7 +102,7 @@ TEST_CASE("network_thread: requests at once have connections of their own",
 }
 
 TEST_CASE("network_thread: a failed transfer is an error", "[net][network_thread][unit]") {
-  const auto thread = start();
+  const auto thread = running_network();
   const auto error_of = [&](ServedAnswer answer) {
     HttpServer server([&](const ServedRequest&) { return answer; });
     const auto got = perform(*thread, get(server.url()));
@@ -137,7 +133,7 @@ TEST_CASE("network_thread: a request has its time", "[net][network_thread][unit]
     return ServedAnswer{"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab",
                         ServedAnswer::Then::stall};
   });
-  const auto thread = start();
+  const auto thread = running_network();
   auto request = get(server.url());
   request.timeout = std::chrono::milliseconds(50);
   const auto late = perform(*thread, request);
@@ -148,7 +144,7 @@ TEST_CASE("network_thread: a request has its time", "[net][network_thread][unit]
 TEST_CASE("network_thread: a body that is longer than allowed is not taken in",
           "[net][network_thread][unit]") {
   HttpServer server([](const ServedRequest&) { return served(200, std::string(100'000, 'x')); });
-  const auto thread = start();
+  const auto thread = running_network();
   auto request = get(server.url());
   request.max_body_bytes = 1000;
   const auto answer = perform(*thread, request);
@@ -161,7 +157,7 @@ TEST_CASE("network_thread: a body that is longer than allowed is not taken in",
 TEST_CASE("network_thread: redirects are not followed by themselves",
           "[net][network_thread][unit]") {
   HttpServer server([](const ServedRequest&) { return served(302, "", {{"Location", "/b"}}); });
-  const auto thread = start();
+  const auto thread = running_network();
   const auto answer = perform(*thread, get(server.url() + "/a"));
   REQUIRE(answer);
   CHECK(answer->status == 302);
@@ -172,7 +168,7 @@ TEST_CASE("network_thread: a cancelled request is never answered", "[net][networ
   HttpServer server([](const ServedRequest& request) {
     return request.target == "/stall" ? ServedAnswer{"", ServedAnswer::Then::stall} : served(200);
   });
-  const auto thread = start();
+  const auto thread = running_network();
   std::atomic<bool> answered{false};
   const auto ticket = thread->submit(get(server.url() + "/stall"),
                                      [&](const Result<HttpAnswer>&) { answered.store(true); });
@@ -189,7 +185,7 @@ TEST_CASE("network_thread: requests under way do not delay the end",
       [](const ServedRequest&) { return ServedAnswer{"", ServedAnswer::Then::stall}; });
   std::atomic<bool> answered{false};
   {
-    const auto thread = start();
+    const auto thread = running_network();
     for (int i = 0; i < 8; ++i) {
       thread->submit(get(server.url()), [&](const Result<HttpAnswer>&) { answered.store(true); });
     }
@@ -201,7 +197,7 @@ TEST_CASE("network_thread: requests under way do not delay the end",
 
 TEST_CASE("network_thread: timers run in their order, and not when cancelled",
           "[net][network_thread][unit]") {
-  const auto thread = start();
+  const auto thread = running_network();
   std::promise<std::string> all;
   std::string order;
   const auto now = Transport::Clock::now();

@@ -12,6 +12,7 @@
 #include "fs/net/remote_file.h"
 #include "tests/support/catch.h"
 #include "tests/support/http_server.h"
+#include "tests/support/network.h"
 #include "tests/support/threads.h"
 
 namespace framefs::net {
@@ -63,7 +64,7 @@ struct Remote {
   std::string content;
   HttpServer server;
   NetStats stats;
-  std::unique_ptr<NetworkThread> network = *NetworkThread::start({});
+  std::unique_ptr<NetworkThread> network = test::running_network();
   RequestQueue queue{*network, stats};
   RangeScheduler scheduler;
   RangeScheduler::Object object;

@@ -11,6 +11,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/fake_transport.h"
 #include "tests/support/http_server.h"
+#include "tests/support/network.h"
 #include "tests/support/threads.h"
 
 namespace framefs::net {
@@ -257,7 +258,7 @@ TEST_CASE("request_queue: a wait ends when its operation is interrupted", "[net]
     return test::ServedAnswer{"", test::ServedAnswer::Then::stall};
   });
   NetStats stats;
-  const auto network = *NetworkThread::start({});
+  const auto network = test::running_network();
   RequestQueue queue(*network, stats);
   auto call = call_for("/");
   call.make = [&]() -> Result<HttpRequest> {
@@ -284,7 +285,7 @@ TEST_CASE("request_queue: many callers at once, with failures", "[net][queue][ra
     return test::served(200, request.target);
   });
   NetStats stats;
-  const auto network = *NetworkThread::start({});
+  const auto network = test::running_network();
   RequestQueue queue(*network, stats);
   std::atomic<int> right{0};
   test::on_threads(8, [&](std::size_t thread) {

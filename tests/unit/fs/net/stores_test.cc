@@ -10,6 +10,7 @@
 #include "fs/net/web_store.h"
 #include "tests/support/catch.h"
 #include "tests/support/http_server.h"
+#include "tests/support/network.h"
 
 namespace framefs::net {
 namespace {
@@ -24,7 +25,7 @@ using test::ServedRequest;
 struct Net {
   NetStats stats;
   ServerClock clock;
-  std::unique_ptr<NetworkThread> network = *NetworkThread::start({});
+  std::unique_ptr<NetworkThread> network = test::running_network();
   RequestQueue queue{*network, stats};
   RangeScheduler scheduler{queue, stats, nullptr, {}};
   std::unique_ptr<CredentialKeeper> keeper = CredentialKeeper::anonymous();
@@ -44,7 +45,9 @@ struct Net {
      private:
       const std::string key_;
     };
-    keeper = *CredentialKeeper::start(std::make_unique<Fixed>(key), [this] { return clock.now(); });
+    keeper = std::make_unique<CredentialKeeper>(std::make_unique<Fixed>(key),
+                                                [this] { return clock.now(); });
+    REQUIRE(keeper->start());
   }
   std::unique_ptr<S3Store> s3(const std::string& endpoint, const std::string& prefix = "") {
     return *S3Store::make(queue, *keeper, clock,
