@@ -21,9 +21,11 @@ constexpr std::uint64_t kChange =
     LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK |
     LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REFER | kTruncate;
 constexpr std::uint64_t kAll = kRead | kChange | LANDLOCK_ACCESS_FS_EXECUTE | kDeviceIoctl;
-// The access rights that a rule for a regular file can contain.
+// The kernel accepts no other rights in a rule for a file that is no directory.
 constexpr std::uint64_t kWriteFile =
     LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate;
+constexpr std::uint64_t kKeepFiles = kWriteFile | LANDLOCK_ACCESS_FS_READ_DIR |
+                                     LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_REMOVE_FILE;
 
 // The access rights that a version of the kernel interface supports.
 std::uint64_t known_to(long version) {
@@ -43,6 +45,8 @@ std::uint64_t bits_of(Landlock::Access access) {
       return kRead | kChange;
     case Landlock::Access::write_file:
       return kWriteFile;
+    case Landlock::Access::keep_files:
+      return kKeepFiles;
   }
   return 0;
 }
@@ -68,8 +72,10 @@ Result<Landlock> Landlock::make() {
 }
 
 Status Landlock::allow(int place, Access access) {
+  FRAMEFS_TRY(const auto st, fs::stat_of(place));
   landlock_path_beneath_attr rule{};
   rule.allowed_access = bits_of(access) & handled_;
+  if (!S_ISDIR(st.st_mode)) rule.allowed_access &= kWriteFile;
   rule.parent_fd = place;
   if (::syscall(SYS_landlock_add_rule, rules_.get(), LANDLOCK_RULE_PATH_BENEATH, &rule, 0) != 0) {
     return fs::system_error("landlock");

@@ -19,6 +19,7 @@ class Landlock {
     read,        // read files and directories below
     change,      // also create, change and remove them
     write_file,  // read and write one file
+    keep_files,  // read files below, and create, write and remove regular ones
   };
 
   // Errors: system, if the kernel has no Landlock, or has a version that always forbids renames

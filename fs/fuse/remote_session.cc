@@ -1,4 +1,5 @@
 #include <functional>
+#include <memory>
 #include <utility>
 
 #include <fuse_lowlevel.h>
@@ -8,10 +9,11 @@
 #include "fs/fuse/operations.h"
 #include "fs/fuse/remote_mount.h"
 #include "fs/fuse/request_loop.h"
+#include "fs/fuse/sandbox.h"
 #include "fs/fuse/session.h"
 #include "fs/fuse/session_parts.h"
 #include "fs/fuse/signal_listener.h"
-#include "fs/net/credential_access.h"
+#include "fs/fuse/watchdog_access.h"
 #include "fs/remote/remote_store.h"
 #include "fs/remote/remote_tree.h"
 
@@ -38,6 +40,12 @@ fuse_lowlevel_ops operations() {
   return table;
 }
 
+// `watchdog` is null if the daemon is not confined.
+std::unique_ptr<net::CredentialAccess> credential_access(const Watchdog* watchdog) {
+  if (watchdog == nullptr) return std::make_unique<net::DirectAccess>();
+  return std::make_unique<WatchdogAccess>(*watchdog);
+}
+
 }  // namespace
 
 Status serve_remote_mount(const fs::MountOptions& options, const net::AwsEnvironment& environment,
@@ -48,13 +56,22 @@ Status serve_remote_mount(const fs::MountOptions& options, const net::AwsEnviron
   const auto* const dog = watchdog ? &*watchdog : nullptr;
   std::function<void()> report;
   SignalListener signals(signal_actions(report, log_file, dog, log));
-  net::DirectAccess access;
-  FRAMEFS_TRY(auto store, fs::RemoteStore::open(options, environment, access, log));
+  const bool is_confined = can_confine(options, dog, log);
+  const auto access = credential_access(is_confined ? dog : nullptr);
+  FRAMEFS_TRY(auto store, fs::RemoteStore::open(options, environment, *access, log));
+  const auto words = mount_options_text(options, true);
+  if (is_confined) {
+    FRAMEFS_TRY(const auto needs, remote_sandbox_needs(store->cache_folder()));
+    dog->keep_mount(words);
+    dog->confine();
+    // Must come before any thread starts.
+    log.info(enter_sandbox(needs));
+  }
   FRAMEFS_TRY(const auto tree, fs::RemoteTree::open(options, std::move(store), log));
   RemoteMount mount{*tree, log, options.attr_timeout_ms / 1000.0, {}, {}, options};
   mount.options.mountpoint = path_of_mount(options.mountpoint);
   report = [&] { log.info("statistics: " + mount.stats()); };
-  const MountPlan plan{options, mount_options_text(options, true), operations(), &mount, dog};
+  const MountPlan plan{options, words, operations(), &mount, dog, is_confined};
   return with_mount(plan, [&](fuse_session* session) {
     mount.session = session;
     const auto announcer = start_announcer(options, dog, log, on_ready);
@@ -67,7 +84,7 @@ Status serve_remote_mount(const fs::MountOptions& options, const net::AwsEnviron
     signals.stop();
     // Must come before the announcer is joined, because the announcer may wait for an answer that
     // will not come.
-    unmount_session(session, dog);
+    unmount_session(session, dog, is_confined);
     return served;
   });
 }

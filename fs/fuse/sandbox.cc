@@ -23,26 +23,28 @@
 #include "fs/core/error_map.h"
 #include "fs/fuse/landlock.h"
 #include "fs/fuse/system_call_filter.h"
+#include "fs/net/network_files.h"
 
 namespace framefs::fuse {
 namespace {
 
 using codec::Status;
 
-// The daemon changes owner, mode and kind of files on behalf of callers; the kernel has checked
-// their rights.
-constexpr std::array kKept = {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID, CAP_MKNOD};
+// For a daemon that changes owner, mode and kind of files on behalf of callers; the kernel has
+// checked their rights.
+constexpr std::array kToChangeFiles = {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID,
+                                       CAP_MKNOD};
 
-Status drop_capabilities() {
+Status drop_capabilities(bool local_files) {
   struct Sets {
     __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
     std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> data{};
   } sets;
   if (::syscall(SYS_capget, &sets.header, sets.data.data()) != 0) return fs::system_error("capget");
   std::array<std::uint32_t, _LINUX_CAPABILITY_U32S_3> kept{};
-  for (const auto each : kKept) {
+  for (const auto each : kToChangeFiles) {
     const auto number = static_cast<std::uint32_t>(each);
-    kept[number / 32] |= 1u << (number % 32);
+    if (local_files) kept[number / 32] |= 1u << (number % 32);
   }
   // A process without the right cannot drop the bounding set; no_new_privs makes that set useless.
   for (int each = 0; ::prctl(PR_CAPBSET_READ, each) >= 0; ++each) ::prctl(PR_CAPBSET_DROP, each);
@@ -70,8 +72,9 @@ Status forbid_dumps() {
 
 Status confine_files(const SandboxNeeds& needs) {
   FRAMEFS_TRY(auto rules, Landlock::make());
-  FRAMEFS_CHECK(rules.allow(needs.source.get(),
-                            needs.writes ? Landlock::Access::change : Landlock::Access::read));
+  for (const auto& place : needs.places) {
+    FRAMEFS_CHECK(rules.allow(place.fd.get(), place.access));
+  }
   struct Place {
     const char* path;
     Landlock::Access access;
@@ -116,10 +119,24 @@ Result<SandboxNeeds> sandbox_needs(const fs::MountOptions& options, bool read_on
   auto path = std::filesystem::canonical(options.source, error);
   if (error) return fs::system_error_of(error.value(), "SOURCE");
   if (!std::filesystem::is_directory(path, error)) path = path.parent_path();
-  SandboxNeeds needs{.source = fs::UniqueFd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)),
-                     .writes = !read_only,
-                     .io_uring = options.io_uring};
-  if (!needs.source) return fs::system_error("SOURCE");
+  fs::UniqueFd source(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!source) return fs::system_error("SOURCE");
+  SandboxNeeds needs{.places = {}, .local_files = true, .io_uring = options.io_uring};
+  needs.places.push_back(
+      {std::move(source), read_only ? Landlock::Access::read : Landlock::Access::change});
+  return needs;
+}
+
+Result<SandboxNeeds> remote_sandbox_needs(std::optional<int> cache_folder) {
+  SandboxNeeds needs{.places = {}, .network = true};
+  for (const auto& path : net::network_files()) {
+    fs::UniqueFd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
+    if (place) needs.places.push_back({std::move(place), Landlock::Access::read});
+  }
+  if (cache_folder) {
+    FRAMEFS_TRY(auto folder, fs::reopen(*cache_folder, O_PATH));
+    needs.places.push_back({std::move(folder), Landlock::Access::keep_files});
+  }
   return needs;
 }
 
@@ -130,10 +147,12 @@ std::string enter_sandbox(const SandboxNeeds& needs) {
   report.add("no new privileges",
              no_new ? Status{} : Status(fs::system_error("PR_SET_NO_NEW_PRIVS")));
   report.add("no memory dumps", forbid_dumps());
-  report.add("files of SOURCE alone (Landlock)", confine_files(needs));
-  report.add("few capabilities", drop_capabilities());
-  report.add("few system calls (seccomp)",
-             filter_system_calls(needs.io_uring));  // last: it forbids the calls of the others
+  report.add("few files (Landlock)", confine_files(needs));
+  report.add("few capabilities", drop_capabilities(needs.local_files));
+  // Must come last: it forbids the system calls of the others.
+  report.add("few system calls (seccomp)", filter_system_calls({.local_files = needs.local_files,
+                                                                .network = needs.network,
+                                                                .io_uring = needs.io_uring}));
   return report.text();
 }
 

@@ -1,27 +1,37 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "fs/core/file.h"
 #include "fs/core/mount_options.h"
+#include "fs/fuse/landlock.h"
 
 namespace framefs::fuse {
 
-using codec::Result;
-
-// The system resources that a mount needs while it serves.
+// The system resources that a mount needs while it serves, beside those that all mounts need.
 struct SandboxNeeds {
-  fs::UniqueFd source;  // the directory to which SOURCE is confined
-  bool writes = false;
+  struct Place {
+    fs::UniqueFd fd;
+    Landlock::Access access;
+  };
+  std::vector<Place> places;
+  bool local_files = false;  // the files of a local SOURCE, of all owners, on behalf of callers
+  bool network = false;
   bool io_uring = false;  // requests arrive by io_uring
 };
-// Must be called before the mount is made, because the mount may hide SOURCE. Errors: system.
+// The needs of a mount of a local SOURCE.  Must be called before the mount is made, because the
+// mount may hide SOURCE. Errors: system.
 Result<SandboxNeeds> sandbox_needs(const fs::MountOptions& options, bool read_only);
+// The needs of the mount of a URL.  `cache_folder` is that of its disk cache, if it has one.
+// Errors: system.
+Result<SandboxNeeds> remote_sandbox_needs(std::optional<int> cache_folder);
 
-// Gives up everything that serving a mount does not need: capabilities, files outside of SOURCE,
-// system calls, new privileges, and memory dumps. This holds for the calling thread and all threads
-// that it starts. The mount must exist already. If the kernel lacks a feature, the other
-// restrictions still apply. Returns the restrictions in force, for the log.
+// Gives up everything that serving a mount does not need: capabilities, other files, system calls,
+// new privileges, and memory dumps. This holds for the calling thread and all threads that it
+// starts. Afterwards, only the watchdog can make the mount and remove it. If the kernel lacks a
+// feature, the other restrictions still apply. Returns the restrictions in force, for the log.
 // Threads: the process must have no other thread.
 std::string enter_sandbox(const SandboxNeeds& needs);
 

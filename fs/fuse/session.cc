@@ -102,7 +102,10 @@ Status serve(Mount& mount, const fs::MountOptions& options,
              SignalListener& signals, const std::function<void()>& on_ready) {
   auto* const session = mount.session;
   // Must come before any thread starts.
-  if (needs) mount.log.info(enter_sandbox(*needs));
+  if (needs) {
+    watchdog->confine();
+    mount.log.info(enter_sandbox(*needs));
+  }
   signals.start();
   const auto announcer = start_announcer(options, watchdog, mount.log, on_ready);
   mount.stale_pages.start([session](fs::NodeId node, std::uint64_t offset) {
@@ -120,27 +123,11 @@ Status serve(Mount& mount, const fs::MountOptions& options,
   mount.filesystem.pages().settle();
   // Must come before the announcer is joined, because the announcer may wait for an answer that
   // will not come.
-  if (needs) {
-    // False if another program has unmounted, or will.
-    static_cast<void>(watchdog->unmount(is_connected(session)));
-    disconnect(session);
-  } else {
-    unmount_session(session, watchdog);
-  }
+  unmount_session(session, watchdog, needs.has_value());
   mount.stale_pages.stop();
   mount.filesystem.pages().stop();
   signals.stop();
   return served;
-}
-
-// The needs of the sandbox; empty if the mount has no sandbox.
-Result<std::optional<SandboxNeeds>> plan_sandbox(const fs::MountOptions& options, bool read_only,
-                                                 bool has_watchdog, fs::Log& log) {
-  if (!options.sandbox || !has_sandbox() || !has_watchdog) {
-    log.info("sandbox: none");
-    return std::nullopt;
-  }
-  return sandbox_needs(options, read_only);
 }
 
 // The canonical path of a MOUNTPOINT that is not mounted yet.
@@ -196,8 +183,10 @@ Status serve_mount(const fs::MountOptions& options, fs::Log& log,
   std::function<void()> report;
   SignalListener signals(signal_actions(report, log_file, dog, log));
   FRAMEFS_TRY(const auto filesystem, fs::Filesystem::open(options, log));
-  FRAMEFS_TRY(const auto needs,
-              plan_sandbox(options, filesystem->is_read_only(), watchdog.has_value(), log));
+  std::optional<SandboxNeeds> needs;
+  if (can_confine(options, dog, log)) {
+    FRAMEFS_TRY(needs, sandbox_needs(options, filesystem->is_read_only()));
+  }
   Mount mount{*filesystem,
               log,
               options.writeback,

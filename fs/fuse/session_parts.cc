@@ -16,23 +16,11 @@
 #include "fs/core/error_map.h"
 #include "fs/fuse/inherited_mount.h"
 #include "fs/fuse/kernel_readahead.h"
+#include "fs/fuse/new_session.h"
+#include "fs/fuse/sandbox.h"
 
 namespace framefs::fuse {
 namespace {
-
-struct CloseSession {
-  void operator()(fuse_session* session) const { fuse_session_destroy(session); }
-};
-using SessionPtr = std::unique_ptr<fuse_session, CloseSession>;
-
-struct Arguments {
-  Arguments() = default;
-  Arguments(const Arguments&) = delete;
-  Arguments& operator=(const Arguments&) = delete;
-  ~Arguments() { fuse_opt_free_args(&list); }
-  bool add(const std::string& argument) { return fuse_opt_add_arg(&list, argument.c_str()) == 0; }
-  fuse_args list = FUSE_ARGS_INIT(0, nullptr);
-};
 
 // A comma or a backslash would end the option's value.
 std::string escaped(const std::string& value) {
@@ -50,6 +38,32 @@ void replace_log(const LogFile& file, const Watchdog* watchdog, fs::Log& log) {
   if (!opened) return log.warn("the log cannot be opened again: " + fs::describe(opened.error()));
   file.replace(std::move(*opened));
   log.info("the log was opened again");
+}
+
+std::unexpected<fs::Error> refused() {
+  return fs::system_error_of(EPERM, "the kernel refused the mount, see the message above");
+}
+
+Status mount_at(const std::string& place, fuse_session* session) {
+  if (fuse_session_mount(session, place.c_str()) != 0) return refused();
+  return {};
+}
+
+// Mounts.  libfuse serves a mount that exists, /dev/fd/N, as it is.
+Status mount(const MountPlan& plan, fuse_session* session) {
+  const auto& mountpoint = plan.options.mountpoint;
+  if (inherited_descriptor(mountpoint)) return mount_at(mountpoint, session);
+  if (!plan.is_confined) {
+    FRAMEFS_CHECK(mount_at(mountpoint, session));
+    if (plan.watchdog != nullptr) plan.watchdog->mounted(mountpoint);
+    return {};
+  }
+  auto made = plan.watchdog->mount();
+  if (!made) return made.error().sys == EIO ? refused() : std::unexpected(made.error());
+  FRAMEFS_CHECK(mount_at(fmt::format("/dev/fd/{}", made->get()), session));
+  // The session closes it.
+  static_cast<void>(made->release());
+  return {};
 }
 
 }  // namespace
@@ -86,29 +100,20 @@ std::string mount_options_text(const fs::MountOptions& options, bool read_only) 
   return text;
 }
 
+bool can_confine(const fs::MountOptions& options, const Watchdog* watchdog, fs::Log& log) {
+  if (options.sandbox && has_sandbox() && watchdog != nullptr) return true;
+  log.info("sandbox: none");
+  return false;
+}
+
 Status with_mount(const MountPlan& plan, const std::function<Status(fuse_session*)>& serve) {
-  Arguments arguments;
-  if (!arguments.add("framefs") || !arguments.add("-o") || !arguments.add(plan.words) ||
-      (plan.options.debug && !arguments.add("-d"))) {
-    return fs::system_error_of(ENOMEM, "mount");
-  }
-  const SessionPtr session(
-      fuse_session_new(&arguments.list, &plan.operations, sizeof(plan.operations), plan.user_data));
-  if (!session) return fs::system_error_of(EINVAL, "mount options");
+  FRAMEFS_TRY(const auto session,
+              new_session(plan.words, plan.options.debug, plan.operations, plan.user_data));
   if (fuse_set_signal_handlers(session.get()) != 0) return fs::system_error("signal handlers");
-  Status served;
-  const auto& mountpoint = plan.options.mountpoint;
-  // libfuse serves /dev/fd/N as it is.
-  if (fuse_session_mount(session.get(), mountpoint.c_str()) == 0) {
-    if (plan.watchdog != nullptr && !inherited_descriptor(mountpoint)) {
-      plan.watchdog->mounted(mountpoint);
-    }
-    served = serve(session.get());
-  } else {
-    served = fs::system_error_of(EPERM, "the kernel refused the mount, see the message above");
-  }
+  auto done = mount(plan, session.get());
+  if (done) done = serve(session.get());
   fuse_remove_signal_handlers(session.get());
-  return served;
+  return done;
 }
 
 bool is_connected(fuse_session* session) {
@@ -121,7 +126,12 @@ void disconnect(fuse_session* session) {
   if (null) ::dup3(null.get(), fuse_session_fd(session), O_CLOEXEC);
 }
 
-void unmount_session(fuse_session* session, const Watchdog* watchdog) {
+void unmount_session(fuse_session* session, const Watchdog* watchdog, bool is_confined) {
+  if (is_confined) {
+    // False if another program has unmounted, or will.
+    static_cast<void>(watchdog->unmount(is_connected(session)));
+    return disconnect(session);
+  }
   // libfuse leaves a mount whose connection was aborted.
   if (watchdog != nullptr && !is_connected(session)) static_cast<void>(watchdog->unmount(false));
   fuse_session_unmount(session);

@@ -35,6 +35,9 @@ std::string mount_options_text(const fs::MountOptions& options, bool read_only);
 SignalListener::Actions signal_actions(const std::function<void()>& report, const LogFile* log_file,
                                        const Watchdog* watchdog, fs::Log& log);
 
+// Whether the daemon shall enter the sandbox.  Logs if it shall not.
+bool can_confine(const fs::MountOptions& options, const Watchdog* watchdog, fs::Log& log);
+
 // How a mount is made.
 struct MountPlan {
   const fs::MountOptions& options;
@@ -42,6 +45,7 @@ struct MountPlan {
   fuse_lowlevel_ops operations;
   void* user_data;           // passed to the operations
   const Watchdog* watchdog;  // null: none
+  bool is_confined = false;  // inside the sandbox already: the watchdog makes the mount
 };
 // Mounts, unless the mount exists already, and runs serve(session), which also unmounts. `serve`
 // runs in the calling thread, with handlers for the signals that end a daemon.
@@ -55,9 +59,9 @@ bool is_connected(fuse_session* session);
 // that number and closes it when it is destroyed.
 void disconnect(fuse_session* session);
 
-// Unmounts what with_mount() has mounted. A daemon in the sandbox has no right to call it.
+// Unmounts what with_mount() has mounted; inside the sandbox, by way of the watchdog.
 // Disconnects from a mount that another process has made.
-void unmount_session(fuse_session* session, const Watchdog* watchdog);
+void unmount_session(fuse_session* session, const Watchdog* watchdog, bool is_confined);
 
 // Sets the limit of requests in flight for which no caller waits, such as read-ahead.
 void limit_background(fuse_conn_info& connection, unsigned limit);

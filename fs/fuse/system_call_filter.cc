@@ -1,9 +1,12 @@
 #include "fs/fuse/system_call_filter.h"
 
+#include <linux/netlink.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/socket.h>
 
+#include <array>
 #include <cerrno>
 #include <memory>
 
@@ -19,59 +22,23 @@ constexpr const char* kAllowed[] = {
     // Files.
     "access",
     "chdir",
-    "chmod",
-    "chown",
     "close",
     "close_range",
-    "copy_file_range",
     "dup",
     "dup2",
     "dup3",
     "faccessat",
     "faccessat2",
     "fadvise64",
-    "fallocate",
-    "fchdir",
-    "fchmod",
-    "fchmodat",
-    "fchmodat2",
-    "fchown",
-    "fchownat",
     "fcntl",
-    "fdatasync",
-    "fgetxattr",
-    "flistxattr",
-    "flock",
-    "fremovexattr",
-    "fsetxattr",
     "fstat",
     "fstatfs",
-    "fsync",
     "ftruncate",
     "getcwd",
     "getdents64",
-    "getxattr",
-    "getxattrat",
-    "inotify_add_watch",
-    "inotify_init1",
-    "inotify_rm_watch",
     "ioctl",
-    "lchown",
-    "lgetxattr",
-    "link",
-    "linkat",
-    "listxattr",
-    "listxattrat",
-    "llistxattr",
-    "lremovexattr",
     "lseek",
-    "lsetxattr",
     "lstat",
-    "mkdir",
-    "mkdirat",
-    "mknod",
-    "mknodat",
-    "name_to_handle_at",
     "newfstatat",
     "open",
     "openat",
@@ -85,33 +52,17 @@ constexpr const char* kAllowed[] = {
     "pwritev",
     "pwritev2",
     "read",
-    "readahead",
     "readlink",
     "readlinkat",
     "readv",
-    "removexattr",
-    "removexattrat",
-    "rename",
-    "renameat",
-    "renameat2",
-    "rmdir",
     "sendfile",
-    "setxattr",
-    "setxattrat",
     "splice",
     "stat",
     "statfs",
     "statx",
-    "symlink",
-    "symlinkat",
-    "sync_file_range",
-    "syncfs",
     "tee",
-    "truncate",
-    "umask",
     "unlink",
     "unlinkat",
-    "utimensat",
     "vmsplice",
     "write",
     "writev",
@@ -183,7 +134,7 @@ constexpr const char* kAllowed[] = {
     "getrlimit",
     "getsid",
     "getuid",
-    // Waiting for descriptors.  The watchdog and syslog, which are reached by local sockets.
+    // Waiting for descriptors.  Sockets: the watchdog, syslog, the service manager, servers.
     "connect",
     "epoll_create1",
     "epoll_ctl",
@@ -204,6 +155,63 @@ constexpr const char* kAllowed[] = {
     "setsockopt",
     "shutdown",
 };
+// The calls on files of a local SOURCE.
+constexpr const char* kLocalFiles[] = {
+    "chmod",
+    "chown",
+    "copy_file_range",
+    "fallocate",
+    "fchdir",
+    "fchmod",
+    "fchmodat",
+    "fchmodat2",
+    "fchown",
+    "fchownat",
+    "fdatasync",
+    "fgetxattr",
+    "flistxattr",
+    "flock",
+    "fremovexattr",
+    "fsetxattr",
+    "fsync",
+    "getxattr",
+    "getxattrat",
+    "inotify_add_watch",
+    "inotify_init1",
+    "inotify_rm_watch",
+    "lchown",
+    "lgetxattr",
+    "link",
+    "linkat",
+    "listxattr",
+    "listxattrat",
+    "llistxattr",
+    "lremovexattr",
+    "lsetxattr",
+    "mkdir",
+    "mkdirat",
+    "mknod",
+    "mknodat",
+    "name_to_handle_at",
+    "readahead",
+    "removexattr",
+    "removexattrat",
+    "rename",
+    "renameat",
+    "renameat2",
+    "rmdir",
+    "setxattr",
+    "setxattrat",
+    "symlink",
+    "symlinkat",
+    "sync_file_range",
+    "syncfs",
+    "truncate",
+    "umask",
+    "utimensat",
+};
+// The resolver binds its socket of the kernel's routes, and sends several questions at once.
+constexpr const char* kNetwork[] = {"bind", "sendmmsg"};
 constexpr const char* kIoUring[] = {"io_uring_enter", "io_uring_register", "io_uring_setup"};
 
 struct Release {
@@ -221,22 +229,56 @@ Status allow(scmp_filter_ctx filter, const char* name) {
   return checked(seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 0));
 }
 
+template <std::size_t n>
+Status allow_all(scmp_filter_ctx filter, const char* const (&names)[n]) {
+  for (const auto* const name : names) FRAMEFS_CHECK(allow(filter, name));
+  return {};
+}
+
 Status allow_some(scmp_filter_ctx filter) {
   // Threads are allowed; processes and namespaces are not. The arguments of clone3() lie in memory,
   // which a filter cannot read. It is therefore refused, and the C library falls back to clone().
   constexpr scmp_datum_t kThread = CLONE_THREAD;
   FRAMEFS_CHECK(checked(seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
                                          SCMP_A0(SCMP_CMP_MASKED_EQ, kThread, kThread))));
-  for (const auto call : {SCMP_SYS(socket), SCMP_SYS(socketpair)}) {
-    FRAMEFS_CHECK(checked(seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1,
-                                           SCMP_A0(SCMP_CMP_EQ, scmp_datum_t{AF_UNIX}))));
+  constexpr scmp_datum_t kLocal = AF_UNIX;
+  FRAMEFS_CHECK(checked(seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socketpair), 1,
+                                         SCMP_A0(SCMP_CMP_EQ, kLocal))));
+  // Syslog and the service manager take datagrams.  Through a stream, a daemon of root that was
+  // taken over could command the service manager or a container engine; Landlock does not restrict
+  // connect(2).
+  constexpr scmp_datum_t kTypeMask = 0xf;  // the flags are above
+  constexpr scmp_datum_t kDatagrams = SOCK_DGRAM;
+  return checked(seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 2,
+                                  SCMP_A0(SCMP_CMP_EQ, kLocal),
+                                  SCMP_A1(SCMP_CMP_MASKED_EQ, kTypeMask, kDatagrams)));
+}
+
+// Sockets of TCP and UDP, and the one by which the resolver asks for the addresses of this machine.
+Status allow_network(scmp_filter_ctx filter) {
+  struct Kind {
+    int family;
+    int protocol;
+  };
+  constexpr std::array kKinds = {Kind{AF_INET, 0},
+                                 Kind{AF_INET, IPPROTO_TCP},
+                                 Kind{AF_INET, IPPROTO_UDP},
+                                 Kind{AF_INET6, 0},
+                                 Kind{AF_INET6, IPPROTO_TCP},
+                                 Kind{AF_INET6, IPPROTO_UDP},
+                                 Kind{AF_NETLINK, NETLINK_ROUTE}};
+  for (const auto& [family, protocol] : kKinds) {
+    FRAMEFS_CHECK(
+        checked(seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 2,
+                                 SCMP_A0(SCMP_CMP_EQ, static_cast<scmp_datum_t>(family)),
+                                 SCMP_A2(SCMP_CMP_EQ, static_cast<scmp_datum_t>(protocol)))));
   }
-  return {};
+  return allow_all(filter, kNetwork);
 }
 
 }  // namespace
 
-Status filter_system_calls(bool with_io_uring) {
+Status filter_system_calls(const MoreCalls& more) {
   const std::unique_ptr<void, Release> filter(seccomp_init(SCMP_ACT_ERRNO(ENOSYS)));
   if (!filter) return fs::system_error_of(ENOMEM, "seccomp");
   // Older kernels cannot log; the filter still works.
@@ -244,10 +286,10 @@ Status filter_system_calls(bool with_io_uring) {
   FRAMEFS_CHECK(checked(seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_NNP, 0)));
   // A binary tree instead of a list, because each request makes several system calls.
   static_cast<void>(seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2));
-  for (const auto* const name : kAllowed) FRAMEFS_CHECK(allow(filter.get(), name));
-  if (with_io_uring) {
-    for (const auto* const name : kIoUring) FRAMEFS_CHECK(allow(filter.get(), name));
-  }
+  FRAMEFS_CHECK(allow_all(filter.get(), kAllowed));
+  if (more.local_files) FRAMEFS_CHECK(allow_all(filter.get(), kLocalFiles));
+  if (more.io_uring) FRAMEFS_CHECK(allow_all(filter.get(), kIoUring));
+  if (more.network) FRAMEFS_CHECK(allow_network(filter.get()));
   FRAMEFS_CHECK(allow_some(filter.get()));
   return checked(seccomp_load(filter.get()));
 }

@@ -4,12 +4,19 @@
 
 namespace framefs::fuse {
 
+// The system calls that not all mounts need.
+struct MoreCalls {
+  bool local_files = false;  // changes of files, locks, and extended attributes
+  bool network = false;      // connections by TCP, and the resolver's questions by UDP
+  // A filter cannot see the operations of io_uring.
+  bool io_uring = false;
+};
+
 // Restricts this process to the system calls that serving a mount needs. All others fail with
 // ENOSYS, and the kernel logs them. They do not end the process, because it may hold data that is
-// not stored yet. A filter cannot see the operations of io_uring, so io_uring is allowed only if
-// requests arrive by it. CMake compiles system_call_filter.cc (with libseccomp) or
+// not stored yet. CMake compiles system_call_filter.cc (with libseccomp) or
 // system_call_filter_none.cc.
 // Errors: system.
-codec::Status filter_system_calls(bool with_io_uring);
+codec::Status filter_system_calls(const MoreCalls& more);
 
 }  // namespace framefs::fuse

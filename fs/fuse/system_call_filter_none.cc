@@ -5,7 +5,7 @@
 
 namespace framefs::fuse {
 
-codec::Status filter_system_calls(bool) {
+codec::Status filter_system_calls(const MoreCalls&) {
   return fs::system_error_of(EOPNOTSUPP, "built without libseccomp");
 }
 

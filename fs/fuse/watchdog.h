@@ -4,11 +4,15 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "fs/core/file.h"
 #include "fs/core/guarded.h"
+#include "fs/fuse/watchdog_messages.h"
+#include "fs/net/credential_access.h"
 
 namespace framefs::fuse {
 
@@ -27,13 +31,29 @@ class Watchdog {
   // the call, the watchdog takes any dead mount on the mountpoint for this one.
   void mounted(const std::filesystem::path& mountpoint) const;
 
-  // The daemon confines itself (sandbox.h); the watchdog then performs the calls below for it.
+  // The daemon confines itself (sandbox.h); the watchdog then does for it what follows.  Everything
+  // that keep_...() announces must be announced before confine().
+  void confine() const;
+
   // Sets the kernel's read-ahead of a mount. Returns whether it succeeded.
   [[nodiscard]] bool set_readahead(dev_t device, unsigned kib) const;
-  // Sets the only path that open_log() opens.  Must be called before the daemon confines itself.
-  void keep_log_path(const std::filesystem::path& path) const;
   // Opens the log file, which it creates if necessary.  Errors: system.
+  void keep_log_path(const std::filesystem::path& path) const;
   [[nodiscard]] Result<fs::UniqueFd> open_log() const;
+  // Makes the mount with these words of -o, once.  Returns the descriptor of /dev/fuse.
+  // mounted() need not be called.  Errors: EPIPE if the watchdog is gone; EIO if the kernel refuses
+  // the mount, and a message on stderr then tells the reason.
+  void keep_mount(const std::string& words) const;
+  [[nodiscard]] Result<fs::UniqueFd> mount() const;
+  // Opens one of the files for reading.  Errors: system.
+  void keep_file(const std::string& path) const;
+  [[nodiscard]] Result<fs::UniqueFd> open_file(const std::string& path) const;
+  // Starts the program (net::CredentialAccess), after it has ended the one that it started before.
+  // Returns the pipe from which to read its output.  Errors: system.
+  void keep_program(const std::string& command) const;
+  [[nodiscard]] Result<fs::UniqueFd> start_program() const;
+  [[nodiscard]] net::RunningProgram::State program_state() const;
+  void end_program() const;
   // Unmounts, even if files are open. False if that failed, or if the mount no longer exists.
   // `is_connected`: whether the kernel still sends requests. If not, the mount may already be gone,
   // and another mount may have its place and its number; then only a dead mount is unmounted.
@@ -50,14 +70,18 @@ class Watchdog {
   // Ends the watchdog: there is nothing left to unmount.
   ~Watchdog();
 
-  enum class Word : char;
-
  private:
   using Channel = fs::Guarded<fs::UniqueFd>;
   Watchdog(pid_t pid, fs::UniqueFd life)
       : pid_(pid), channel_(std::make_unique<Channel>(std::in_place, std::move(life))) {}
-  bool say(Word word, std::string_view text) const;
-  bool ask(Word word, std::string_view text) const;
+  bool say(WatchdogWord word, std::string_view text) const;
+  // Empty if the watchdog is gone.
+  std::optional<WatchdogMessage> ask(WatchdogWord word, std::string_view text = {},
+                                     int fd = -1) const;
+  bool is_done(WatchdogWord word, std::string_view text = {}) const;
+  // Errors: EPIPE if the watchdog is gone, EIO if it refuses.
+  Result<fs::UniqueFd> ask_for_file(WatchdogWord word, std::string_view text = {},
+                                    int fd = -1) const;
 
   pid_t pid_;  // -1: moved from
   // The daemon's end of the socket. No other process has it, so it closes when the daemon dies.
@@ -69,6 +93,8 @@ Result<fs::UniqueFd> open_log_file(const std::filesystem::path& path);
 
 // Whether a program called by `name` must act as the watchdog and do nothing else.
 bool is_watchdog(std::string_view name) noexcept;
+// Gives this process that name.
+void name_watchdog();
 // The main function of the watchdog; returns its exit code.
 int run_watchdog();
 

@@ -99,7 +99,7 @@ class ObjectServer:
     """
 
     def __init__(self, objects=None, fault=None, latency=0.0, check_signatures=True,
-                 ignore_if_match=False, listing="json", clock_offset=0, page_keys=1000):
+                 ignore_if_match=False, listing="json", clock_offset=0, page_keys=1000, tls=None):
         self.objects = {}
         for key, content in (objects or {}).items():
             self.put(key, content)
@@ -110,6 +110,7 @@ class ObjectServer:
         self.listing = listing
         self.clock_offset = clock_offset
         self.page_keys = page_keys
+        self.tls = tls
         self.access_key = ACCESS_KEY
         self.lock = threading.Lock()
         self.ledger = []
@@ -123,6 +124,8 @@ class ObjectServer:
         handler = type("Handler", (_Handler,), {"owner": self})
         self._server = _Server(("127.0.0.1", port), handler)
         self.port = self._server.server_address[1]
+        if self.tls:
+            self._server.socket = self.tls.wrap_socket(self._server.socket, server_side=True)
         self._thread = threading.Thread(target=self._server.serve_forever,
                                         kwargs={"poll_interval": 0.02}, daemon=True)
         self._thread.start()
@@ -246,6 +249,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             return self._error(self.changes["status"], self.changes["code_name"],
                                self.changes["headers"])
         path, _, query = self.path.partition("?")
+        if path.startswith("http://"):  # from a client of a proxy
+            path = "/" + path[len("http://"):].partition("/")[2]
         path = urllib.parse.unquote(path)
         if path == "/" + BUCKET or path.startswith("/" + BUCKET + "/"):
             return self._s3(path[len(BUCKET) + 2:], urllib.parse.parse_qs(query, True))
