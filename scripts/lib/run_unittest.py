@@ -8,6 +8,7 @@ none was found, or none matches one of the patterns; 77 if all tests were skippe
 """
 
 import fnmatch
+import signal
 import sys
 import unittest
 
@@ -53,6 +54,9 @@ def tests_in(suite):
 
 
 def main():
+    # A shell starts background commands with these signals ignored, and the tested programs would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     folder, *patterns = sys.argv[1:]
     loader = unittest.TestLoader()
     patterns = [p if "*" in p else f"*{p}*" for p in patterns]
