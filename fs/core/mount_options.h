@@ -80,6 +80,7 @@ struct MountOptions {
   bool keep_suffix = false;       // show frames under their full names
   ArrayViews arrays = ArrayViews::npy;
   bool allow_other = false;                // allow other users; the kernel then checks modes
+  bool acl = false;                        // show access control lists; the kernel checks them
   bool io_uring = false;                   // receive requests by io_uring, not /dev/fuse
   bool sandbox = true;                     // give up the rights that serving does not need
   bool debug = false;                      // libfuse's trace of requests, on stderr

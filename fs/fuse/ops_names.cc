@@ -9,7 +9,7 @@ namespace {
 
 fs::Caller caller_of(fuse_req_t req) {
   const auto* const context = fuse_req_ctx(req);
-  return {.user = context->uid, .group = context->gid};
+  return {.user = context->uid, .group = context->gid, .umask = context->umask};
 }
 
 void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char* name, mode_t mode) {

@@ -34,12 +34,23 @@ namespace {
 
 constexpr unsigned kMaxBackground = 64;
 
+// A directory's default list takes the place of the umask, which is therefore left to the daemon.
+// A kernel that does not check lists would take the mask of a list for the rights of the group.
+void show_access_lists(fuse_conn_info& connection, const Mount& mount) {
+  constexpr unsigned kNeeded = FUSE_CAP_POSIX_ACL | FUSE_CAP_DONT_MASK;
+  connection.want |= kNeeded & connection.capable;
+  if ((connection.capable & kNeeded) == kNeeded) return;
+  mount.log.warn("--acl: the kernel does not check access control lists of FUSE; unmounting");
+  fuse_session_exit(mount.session);
+}
+
 void op_init(void* data, fuse_conn_info* connection) {
   auto& mount = *static_cast<Mount*>(data);
   unsigned wanted = FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE | FUSE_CAP_PARALLEL_DIROPS |
                     FUSE_CAP_EXPORT_SUPPORT;
   if (mount.writeback) wanted |= FUSE_CAP_WRITEBACK_CACHE;
   connection->want |= wanted & connection->capable;
+  if (mount.options.acl) show_access_lists(*connection, mount);
   // With HANDLE_KILLPRIV, the kernel would not tell which callers may keep the setuid and setgid
   // bits of a file that they write.  Without ATOMIC_O_TRUNC, the kernel truncates by setattr()
   // alone.
@@ -168,7 +179,10 @@ Status check_mount(const fs::MountOptions& options) {
   if (mountpoint == source && options.onto_file) {
     return fs::system_error_of(ELOOP, "MOUNTPOINT is SOURCE itself");
   }
-  FRAMEFS_TRY([[maybe_unused]] const auto root, fs::find_mount_root(options));
+  FRAMEFS_TRY(const auto root, fs::find_mount_root(options));
+  if (options.acl && root.shown_as != fs::ShownAs::itself) {
+    return fs::system_error_of(EINVAL, "SOURCE must be a directory for --acl");
+  }
   if (options.io_uring) {
     FRAMEFS_TRY([[maybe_unused]] const auto word, io_uring_option());
   }

@@ -12,7 +12,8 @@
 namespace framefs::fs {
 namespace {
 
-constexpr const char* kName = "system.posix_acl_access";
+constexpr const char* kAccess = "system.posix_acl_access";
+constexpr const char* kDefault = "system.posix_acl_default";
 constexpr std::uint32_t kVersion = 2;
 enum Tag : std::uint16_t { kUser = 0x02, kGroupObj = 0x04, kGroup = 0x08, kMask = 0x10 };
 
@@ -48,7 +49,7 @@ template <class Get>
 void heed_acl_of(struct stat& st, const std::string& path, const Get& get) {
   if (S_ISLNK(st.st_mode)) return;  // symbolic links have no list
   std::array<std::byte, 1024> buffer{};
-  const auto size = get(path.c_str(), kName, buffer.data(), buffer.size());
+  const auto size = get(path.c_str(), kAccess, buffer.data(), buffer.size());
   if (size >= 0) {
     const auto list = std::span(buffer).first(static_cast<std::size_t>(size));
     st.st_mode = mode_within_acl(st.st_mode, list);
@@ -58,6 +59,12 @@ void heed_acl_of(struct stat& st, const std::string& path, const Get& get) {
 }
 
 }  // namespace
+
+bool is_access_list(std::string_view name) noexcept { return name == kAccess || name == kDefault; }
+
+bool has_default_acl(int directory) {
+  return ::getxattr(path_of_fd(directory).c_str(), kDefault, nullptr, 0) > 0;
+}
 
 mode_t mode_within_acl(mode_t mode, std::span<const std::byte> list) noexcept {
   const auto granted = parse(list);

@@ -42,6 +42,14 @@ std::optional<std::int64_t> birth_of(int directory, const std::string& name,
   return found.stx_btime.tv_sec * kSecond + found.stx_btime.tv_nsec;
 }
 
+// Whether the mount shows the entry as something else, for which the kernel gets no access control
+// list: a directory as a file, or a file as a directory.
+bool hides_acl(const SourceEntry& entry) {
+  const auto content = entry.summary.content;
+  return entry.index_stat || content == Content::embed_container ||
+         content == Content::zip_container;
+}
+
 }  // namespace
 
 std::size_t SourceProbe::KeyHash::operator()(const Key& key) const noexcept {
@@ -105,7 +113,7 @@ auto SourceProbe::probe_sparse(int directory, const std::string& name, Expected 
   if (!folder) return Probed::same;
   auto fd = open_sparse_index(folder.get(), kFileFlags);
   if (!fd) return Probed::same;
-  const auto stat = stat_open(fd->get());
+  const auto stat = stat_part(fd->get());
   if (!stat || !S_ISREG(stat->st_mode)) return Probed::same;
   const auto summary = probe_open(FileReader(std::move(*fd)), *stat, expected);
   if (!summary.is_sparse) return Probed::same;
@@ -116,7 +124,13 @@ auto SourceProbe::probe_sparse(int directory, const std::string& name, Expected 
 
 Result<struct stat> SourceProbe::stat_open(int fd) const {
   FRAMEFS_TRY(auto st, stat_of(fd));
-  if (heeds_acls_) heed_acl(st, fd);
+  if (acls_ == AclRule::narrowed) heed_acl(st, fd);
+  return st;
+}
+
+Result<struct stat> SourceProbe::stat_part(int fd) const {
+  FRAMEFS_TRY(auto st, stat_of(fd));
+  if (acls_ != AclRule::ignored) heed_acl(st, fd);
   return st;
 }
 
@@ -132,7 +146,7 @@ Result<SourceEntry> SourceProbe::probe_as(int directory, const std::string& name
       return system_error("stat");
     }
     if (S_ISDIR(entry.stat.st_mode)) entry.birth_ns = birth_of(directory, name, entry.stat);
-    if (heeds_acls_) heed_acl(entry.stat, directory, name);
+    if (acls_ == AclRule::narrowed) heed_acl(entry.stat, directory, name);
     if (expected == Expected::nothing) return entry;
     const bool may_be_sparse = expected == Expected::frame || expected == Expected::array;
     auto probed = Probed::same;
@@ -141,6 +155,7 @@ Result<SourceEntry> SourceProbe::probe_as(int directory, const std::string& name
     } else if (S_ISDIR(entry.stat.st_mode) && may_be_sparse) {
       probed = probe_sparse(directory, name, expected, entry);
     }
+    if (acls_ == AclRule::shown && hides_acl(entry)) heed_acl(entry.stat, directory, name);
     if (watcher_) watcher_();
     if (probed == Probed::same) return entry;
   }

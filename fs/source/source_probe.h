@@ -12,6 +12,7 @@
 #include "codec/core/limits.h"
 #include "fs/core/file.h"
 #include "fs/core/guarded.h"
+#include "fs/source/acl_access.h"
 #include "fs/source/frame_summary.h"
 
 namespace framefs::fs {
@@ -45,10 +46,9 @@ class SourceProbe {
   using Watcher = std::function<void()>;
 
   // Frames begin at byte `offset` of their files.  It can differ from 0 only if SOURCE is one file.
-  // `heeds_acls`: modes are shown within the access control lists of the files (acl_access.h).
   explicit SourceProbe(const codec::Limits& limits, std::uint64_t offset = 0,
-                       Watcher watcher = nullptr, bool heeds_acls = false)
-      : limits_(limits), offset_(offset), watcher_(std::move(watcher)), heeds_acls_(heeds_acls) {}
+                       Watcher watcher = nullptr, AclRule acls = AclRule::ignored)
+      : limits_(limits), offset_(offset), watcher_(std::move(watcher)), acls_(acls) {}
 
   // Probes `name` in an open directory.  The name, or `expected`, determines what is read.
   // Attributes and content are those of one object, also while programs replace it.
@@ -59,6 +59,9 @@ class SourceProbe {
 
   // The attributes of an open file, as probe() returns them for its entry.  Errors: system.
   [[nodiscard]] Result<struct stat> stat_open(int fd) const;
+  // The same for a directory or a file of a sparse frame.  The mount shows these as one file, for
+  // which the kernel gets no access control list.
+  [[nodiscard]] Result<struct stat> stat_part(int fd) const;
 
   // The same for a file that is open for reading and in the state `stat`.
   FrameSummary probe_open(const FileReader& file, const struct stat& stat, Expected expected);
@@ -88,7 +91,7 @@ class SourceProbe {
   const codec::Limits limits_;
   const std::uint64_t offset_;
   const Watcher watcher_;
-  const bool heeds_acls_;
+  const AclRule acls_;
   Guarded<std::unordered_map<Key, FrameSummary, KeyHash>> known_;
 };
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -53,7 +54,10 @@ class Attributes {
     Namespace& names;
   };
   Attributes(const MountOptions& options, const Parts& parts)
-      : limits_(options.limits), lists_info_(options.list_info), parts_(parts) {}
+      : limits_(options.limits),
+        lists_info_(options.list_info),
+        has_acls_(options.acl),
+        parts_(parts) {}
 
   // `file` is an open file of the node, or null.  Returns the attributes after the change.
   Result<struct stat> set(NodeId id, const AttributeChange& change, OpenFile* file);
@@ -66,9 +70,13 @@ class Attributes {
   // Errors of xattr(): ENODATA for an attribute that does not exist.
   Result<std::vector<std::string>> xattr_names(NodeId id);
   Result<std::vector<char>> xattr(NodeId id, const std::string& name);
+  // Whether the caller of a request may keep the setgid bit of a file with this group, when it sets
+  // the file's access control list.
+  using KeepsSetgid = std::function<bool(gid_t)>;
   // Errors: EPERM for an attribute that the mount computes for a frame; EEXIST and ENODATA as
   //   `flags`, those of setxattr(2), require.
-  Status set_xattr(NodeId id, const std::string& name, std::span<const std::byte> value, int flags);
+  Status set_xattr(NodeId id, const std::string& name, std::span<const std::byte> value, int flags,
+                   const KeepsSetgid& keeps_setgid);
   Status remove_xattr(NodeId id, const std::string& name);
 
  private:
@@ -90,9 +98,13 @@ class Attributes {
   Result<SharedFrame> open_frame(Node& node);
   std::vector<std::string> frame_xattr_names(Node& node);
   Result<std::vector<char>> frame_xattr(Node& node, std::string_view name);
+  [[nodiscard]] bool passes_through(Node& node, std::string_view name) const;
+  [[nodiscard]] bool has_own_acl(Node& node) const;
+  Status clear_setgid_bit(int fd, const KeepsSetgid& keeps_setgid);
 
   const codec::Limits limits_;
   const bool lists_info_;  // list the attributes that describe a frame
+  const bool has_acls_;    // the mount shows access control lists
   const Parts parts_;
 };
 

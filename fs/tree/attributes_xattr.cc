@@ -1,6 +1,7 @@
 // Extended attributes.
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/xattr.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "fs/source/acl_access.h"
 #include "fs/tree/attributes.h"
 #include "fs/tree/frame_attributes.h"
 
@@ -66,6 +68,32 @@ std::vector<std::string> Attributes::frame_xattr_names(Node& node) {
   return names;
 }
 
+// Whether the kernel applies the access control list of the node's file to the node.  Members of a
+// container are no files in SOURCE; a sparse frame is several files, and a container is a file that
+// is shown as a directory.
+bool Attributes::has_own_acl(Node& node) const {
+  const auto shown_as = node.key.shown_as;
+  if (!has_acls_ || node.key.is_member()) return false;
+  if (shown_as == ShownAs::container || shown_as == ShownAs::single_entry) return false;
+  const auto folder = open_sparse(node);
+  return folder && !*folder;
+}
+
+// Whether the attribute of the file in SOURCE is that of the node.
+bool Attributes::passes_through(Node& node, std::string_view name) const {
+  return is_access_list(name) ? has_own_acl(node) : is_shown_attribute(name);
+}
+
+// Linux does this for a caller who is not in the group of the file.  The daemon, which sets the
+// list for the caller, may keep the bit.
+Status Attributes::clear_setgid_bit(int fd, const KeepsSetgid& keeps_setgid) {
+  FRAMEFS_TRY(const auto st, stat_of(fd));
+  if ((st.st_mode & S_ISGID) == 0 || keeps_setgid(st.st_gid)) return {};
+  constexpr mode_t kKept = 07777 & ~S_ISGID;
+  if (::chmod(path_of_fd(fd).c_str(), st.st_mode & kKept) != 0) return system_error("chmod");
+  return {};
+}
+
 Result<std::vector<std::string>> Attributes::xattr_names(NodeId id) {
   FRAMEFS_TRY(const auto node, parts_.tree.find(id));
   auto names = frame_xattr_names(*node);
@@ -81,7 +109,7 @@ Result<std::vector<std::string>> Attributes::xattr_names(NodeId id) {
   while (!rest.empty()) {
     const auto name = rest.substr(0, rest.find('\0'));
     rest.remove_prefix(std::min(rest.size(), name.size() + 1));
-    if (is_shown_attribute(name) && !name.starts_with(kOwnAttributes)) names.emplace_back(name);
+    if (passes_through(*node, name) && !name.starts_with(kOwnAttributes)) names.emplace_back(name);
   }
   return names;
 }
@@ -102,17 +130,25 @@ Result<std::vector<char>> Attributes::frame_xattr(Node& node, std::string_view n
 Result<std::vector<char>> Attributes::xattr(NodeId id, const std::string& name) {
   FRAMEFS_TRY(const auto node, parts_.tree.find(id));
   if (name.starts_with(kOwnAttributes)) return frame_xattr(*node, name);
-  if (!is_shown_attribute(name)) return system_error_of(EOPNOTSUPP, "getxattr");
-  if (node->key.is_member()) return system_error_of(ENODATA, "getxattr");
+  const bool is_acl = has_acls_ && is_access_list(name);
+  if (!is_acl && !is_shown_attribute(name)) return system_error_of(EOPNOTSUPP, "getxattr");
+  if (node->key.is_member() || !passes_through(*node, name)) {
+    return system_error_of(ENODATA, "getxattr");
+  }
   FRAMEFS_TRY(const auto fd, open_attributes(*node));
   const auto path = path_of_fd(fd.get());
-  return read_grown("getxattr", [&](char* to, std::size_t size) {
+  auto value = read_grown("getxattr", [&](char* to, std::size_t size) {
     return ::getxattr(path.c_str(), name.c_str(), to, size);
   });
+  // The kernel refuses access if it cannot get a list, but not if there is none.
+  if (is_acl && !value && value.error().sys == EOPNOTSUPP) {
+    return system_error_of(ENODATA, "getxattr");
+  }
+  return value;
 }
 
 Status Attributes::set_xattr(NodeId id, const std::string& name, std::span<const std::byte> value,
-                             int flags) {
+                             int flags, const KeepsSetgid& keeps_setgid) {
   FRAMEFS_TRY(const auto node, parts_.tree.find(id));
   FRAMEFS_CHECK(parts_.tree.check_writable(*node));
   if (name.starts_with(kVlmetaAttributes) && node->key.shows_frame()) {
@@ -125,12 +161,13 @@ Status Attributes::set_xattr(NodeId id, const std::string& name, std::span<const
     });
   }
   if (name.starts_with(kOwnAttributes)) return system_error_of(EPERM, "setxattr");
-  if (!is_shown_attribute(name)) return system_error_of(EOPNOTSUPP, "setxattr");
+  if (!passes_through(*node, name)) return system_error_of(EOPNOTSUPP, "setxattr");
   FRAMEFS_TRY(const auto fd, open_attributes(*node));
   if (::setxattr(path_of_fd(fd.get()).c_str(), name.c_str(), value.data(), value.size(), flags) !=
       0) {
     return system_error("setxattr");
   }
+  if (is_access_list(name)) FRAMEFS_CHECK(clear_setgid_bit(fd.get(), keeps_setgid));
   parts_.writers.note_attributes(file_key(*node));
   return {};
 }
@@ -146,7 +183,7 @@ Status Attributes::remove_xattr(NodeId id, const std::string& name) {
                                 std::nullopt, FrameWriteSession::Existing::must);
     });
   }
-  if (!is_shown_attribute(name)) return system_error_of(EOPNOTSUPP, "removexattr");
+  if (!passes_through(*node, name)) return system_error_of(EOPNOTSUPP, "removexattr");
   FRAMEFS_TRY(const auto fd, open_attributes(*node));
   if (::removexattr(path_of_fd(fd.get()).c_str(), name.c_str()) != 0) {
     return system_error("removexattr");

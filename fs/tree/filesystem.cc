@@ -30,6 +30,11 @@ bool makes_arrays(const MountOptions& options, const NewFramePolicy& new_frames)
          options.arrays == ArrayViews::npy;
 }
 
+AclRule acl_rule(const MountOptions& options) {
+  if (options.acl) return AclRule::shown;
+  return options.allow_other ? AclRule::narrowed : AclRule::ignored;
+}
+
 NodeKey root_key(const MountRoot& found) {
   return {found.entry.stat.st_dev, found.entry.stat.st_ino, found.shown_as, {}};
 }
@@ -57,7 +62,7 @@ Filesystem::Filesystem(const MountOptions& options, Log& log, MountRoot found,
       blocks_(cache_, buffers_, workers_),
       chunk_writer_(storing_workers_),
       overlay_(options.write.overlay_bytes),
-      probe_(options.limits, options.source_offset, std::move(watcher), options.allow_other),
+      probe_(options.limits, options.source_offset, std::move(watcher), acl_rule(options)),
       name_map_(workers_, options.keep_suffix, options.arrays),
       locator_(std::move(found.root), root_key(found), options.source.string()),
       containers_(locator_, cache_, content_ids_, log_, options.limits, options.source_offset),

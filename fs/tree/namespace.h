@@ -29,6 +29,7 @@ class ArrayConverter;
 struct Caller {
   uid_t user = 0;
   gid_t group = 0;
+  mode_t umask = 0;
 };
 
 // Creates, links, renames and removes entries.
@@ -53,9 +54,10 @@ class Namespace {
     ArrayConverter& arrays;
   };
   Namespace(const MountOptions& options, const Parts& parts)
-      : keep_suffix_(options.keep_suffix), parts_(parts) {}
+      : keep_suffix_(options.keep_suffix), has_acls_(options.acl), parts_(parts) {}
 
-  // Each member counts one lookup of the entry.  Modes are used as given; no umask is applied.
+  // Each member counts one lookup of the entry.  The kernel has applied the caller's umask to the
+  // modes, unless the mount shows access control lists.
   Result<NodeEntry> make_directory(NodeId parent, const std::string& name, mode_t mode,
                                    const Caller& caller);
   // Creates a fifo, socket, device or regular file.
@@ -124,6 +126,7 @@ class Namespace {
   // namespace_create.cc
   Result<Created> create_new(NodeId parent, const std::string& name, mode_t mode, int flags,
                              const Caller& caller, std::optional<NodeId>& existing);
+  [[nodiscard]] mode_t mode_of_new(const Parent& parent, mode_t mode, const Caller& caller) const;
   Result<NodeEntry> enter_new(const Parent& parent, const std::string& source_name,
                               const Caller& caller, mode_t mode);
   // `folder` is the folder of `parent`.  `leaving` are entries of it that will be removed.
@@ -176,6 +179,7 @@ class Namespace {
   Status unlink_retired(const Member& member);
 
   const bool keep_suffix_;
+  const bool has_acls_;  // the mount shows access control lists
   const Parts parts_;
   // Read by all that change names; written by those that put one file in the place of another
   // without a request for it.

@@ -10,6 +10,7 @@
 #include "codec/frame/frame_writer.h"
 #include "fs/core/file_attributes.h"
 #include "fs/core/file_sink.h"
+#include "fs/source/acl_access.h"
 #include "fs/source/directory_changes.h"
 #include "fs/source/suffixes.h"
 #include "fs/tree/namespace.h"
@@ -96,6 +97,13 @@ Result<Namespace::Parent> Namespace::open_parent_for(NodeId id, const std::strin
   return parent;
 }
 
+// A list that the entry inherits from its directory takes the place of the umask.  The kernel does
+// not know whether there is one, so it leaves the umask to a mount with access control lists.
+mode_t Namespace::mode_of_new(const Parent& parent, mode_t mode, const Caller& caller) const {
+  if (!has_acls_ || has_default_acl(parent.fd())) return mode;
+  return mode & ~caller.umask;
+}
+
 // Gives the new entry to the caller.  If that fails, removes the entry.
 Result<NodeEntry> Namespace::enter_new(const Parent& parent, const std::string& source_name,
                                        const Caller& caller, mode_t mode) {
@@ -121,15 +129,17 @@ Result<NodeEntry> Namespace::make_directory(NodeId parent, const std::string& na
                                             const Caller& caller) {
   return changing([&]() -> Result<NodeEntry> {
     FRAMEFS_TRY(const auto in, open_parent_for(parent, name));
-    if (::mkdirat(in.fd(), name.c_str(), mode & kModeBits) != 0) return system_error("mkdir");
-    return enter_new(in, name, caller, S_IFDIR | (mode & kModeBits));
+    const auto bits = mode_of_new(in, mode, caller) & kModeBits;
+    if (::mkdirat(in.fd(), name.c_str(), bits) != 0) return system_error("mkdir");
+    return enter_new(in, name, caller, S_IFDIR | bits);
   });
 }
 
-Result<NodeEntry> Namespace::make_node(NodeId parent, const std::string& name, mode_t mode,
+Result<NodeEntry> Namespace::make_node(NodeId parent, const std::string& name, mode_t asked,
                                        dev_t device, const Caller& caller) {
   return changing([&]() -> Result<NodeEntry> {
     FRAMEFS_TRY(const auto in, open_parent_for(parent, name));
+    const auto mode = mode_of_new(in, asked, caller);
     if (S_ISREG(mode)) {
       FRAMEFS_TRY(auto plan, plan_file(in, *in.folder, name));
       FRAMEFS_CHECK(make_file(in, plan, mode, caller));
@@ -302,7 +312,7 @@ Result<Namespace::Created> Namespace::create_new(NodeId parent, const std::strin
   }
   FRAMEFS_CHECK(check_new_name(name, ShownAs::itself));
   FRAMEFS_TRY(auto plan, plan_file(in, folder, name));
-  FRAMEFS_TRY(auto source, make_file(in, plan, mode, caller));
+  FRAMEFS_TRY(auto source, make_file(in, plan, mode_of_new(in, mode, caller), caller));
   const auto shown_as = plan.frame ? ShownAs::frame : ShownAs::itself;
   const auto node = nodes.lookup(in.node, plan.source_name,
                                  NodeKey{plan.stat.st_dev, plan.stat.st_ino, shown_as, {}});

@@ -255,10 +255,13 @@ Result<SourceEntry> SourceTree::probe_place(const Node& node) const {
 // The same for the node's open backing file.
 Result<SourceEntry> SourceTree::probe_file(const Node& node, const BackingFile& file) const {
   SourceEntry entry;
-  FRAMEFS_TRY(entry.stat, probe_.stat_open(file.fd()));
+  const auto stat_of_source = [&](int fd) {
+    return file.is_sparse() ? probe_.stat_part(fd) : probe_.stat_open(fd);
+  };
+  FRAMEFS_TRY(entry.stat, stat_of_source(file.fd()));
   if (!node.key.has_view()) return entry;
   FRAMEFS_TRY(const auto content, file.open_content());
-  FRAMEFS_TRY(const auto st, probe_.stat_open(content->fd()));
+  FRAMEFS_TRY(const auto st, stat_of_source(content->fd()));
   if (file.is_sparse()) entry.index_stat = st;
   entry.summary = probe_.probe_open(*content, st, expected_at(locator_.nodes().path_of(node)));
   return entry;

@@ -176,6 +176,8 @@ void add_options(CLI::App& app, MountCommand& command, Given& given) {
   app.add_flag("--io-uring", command.mount.io_uring,
                "Receive requests by io_uring: faster for many small random reads");
   app.add_flag("--allow-other", command.mount.allow_other, "Let other users use the mount");
+  app.add_flag("--acl", command.mount.acl,
+               "Show the access control lists of SOURCE, which the kernel then applies");
   app.add_option("--cache-size", command.mount.cache_bytes,
                  "Memory for decoded blocks, such as 64M or 2G")
       ->transform(size_text())
@@ -221,6 +223,23 @@ void add_options(CLI::App& app, MountCommand& command, Given& given) {
 }
 
 bool has_arrays(const fs::NewFileRule& rule) { return rule.frame.arrays; }
+
+// Why the options do not go together.
+std::optional<std::string> contradiction(const fs::MountOptions& mount) {
+  const bool shows_npy = mount.arrays == fs::ArrayViews::npy && !mount.keep_suffix;
+  if (!shows_npy && std::ranges::any_of(mount.write.rules, &has_arrays)) {
+    return "a rule with arrays=yes needs --arrays=npy, and no --keep-suffix: the files would get "
+           "other names";
+  }
+  if (mount.acl && (mount.uid || mount.gid || mount.mode_mask != 0)) {
+    return "--acl does not go together with --uid, --gid and --umask: the lists are for the files' "
+           "own owners and modes";
+  }
+  if (mount.acl && net::is_source_url(mount.source.string())) {
+    return "--acl needs a SOURCE on this machine; a URL has no access control lists";
+  }
+  return std::nullopt;
+}
 
 constexpr const char* kAbout = "Shows Blosc2 frames as decompressed plain files.";
 
@@ -268,12 +287,8 @@ ParsedMountCommand parse_mount_command(const std::vector<std::string>& arguments
   for (const auto& text : given.rules) {
     if (auto rule = parse_new_file_rule(text, write.defaults)) write.rules.push_back(*rule);
   }
-  const bool shows_npy = command.mount.arrays == fs::ArrayViews::npy && !command.mount.keep_suffix;
-  if (!shows_npy && std::ranges::any_of(write.rules, &has_arrays)) {
-    return {.command = std::nullopt,
-            .exit_code = usage_error(app,
-                                     "a rule with arrays=yes needs --arrays=npy, and no "
-                                     "--keep-suffix: the files would get other names")};
+  if (const auto why = contradiction(command.mount)) {
+    return {.command = std::nullopt, .exit_code = usage_error(app, *why)};
   }
   // The daemon changes its working directory, so the paths must be absolute.
   const bool is_url = net::is_source_url(command.mount.source.string());

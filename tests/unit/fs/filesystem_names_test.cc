@@ -80,7 +80,7 @@ TEST_CASE("filesystem_names: a mount that is read-only takes nothing",
   CHECK(error_of(fs.names().remove_file(kRootNode, "x")) == EROFS);
   CHECK(error_of(fs.names().remove_directory(kRootNode, "x")) == EROFS);
   CHECK(error_of(fs.attributes().set(id, {}, nullptr)) == EROFS);
-  CHECK(error_of(fs.attributes().set_xattr(id, "user.x", {}, 0)) == EROFS);
+  CHECK(error_of(fs.attributes().set_xattr(id, "user.x", {}, 0, nullptr)) == EROFS);
   CHECK(error_of(fs.attributes().remove_xattr(id, "user.x")) == EROFS);
   CHECK(error_of(fs.contents().open(id, O_RDWR)) == EROFS);
   CHECK(fs.attributes().sync_directory(kRootNode));
