@@ -159,8 +159,13 @@ class Service {
 
   // Returns the announcements once the daemon has closed the socket.
   const Kept& run() {
-    while (auto message = receive_message(socket_)) serve(*message);
-    program_.reset();
+    while (auto message = receive_message(socket_)) {
+      std::erase_if(killed_, [](const auto& program) {
+        return program->state() != net::RunningProgram::State::running;
+      });
+      serve(*message);
+    }
+    end_program();
     return kept_;
   }
 
@@ -208,7 +213,7 @@ class Service {
       case Word::program_state:
         return tell_state();
       case Word::end_program:
-        program_.reset();
+        end_program();
         return answer(true);
     }
   }
@@ -243,7 +248,7 @@ class Service {
 
   // The daemon reads the output.  The watchdog thus waits for no program, and learns no secret.
   void start_program(const fs::UniqueFd& errors) {
-    program_.reset();
+    end_program();
     if (kept_.program.empty()) return answer(false);
     auto started = net::ChildProgram::start(
         kept_.program, {.errors = errors ? errors.get() : STDERR_FILENO, .own_group = true});
@@ -251,6 +256,13 @@ class Service {
     program_ = std::move(*started);
     send_message(socket_, kDone, "", program_->output());
     program_->close_output();
+  }
+
+  // A program that waits for a filesystem does not end at once, and the watchdog does not wait.
+  void end_program() {
+    if (!program_) return;
+    program_->kill();
+    killed_.push_back(std::move(program_));
   }
 
   void tell_state() const {
@@ -261,6 +273,7 @@ class Service {
   const int socket_;
   Kept kept_;
   std::unique_ptr<net::ChildProgram> program_;
+  std::vector<std::unique_ptr<net::ChildProgram>> killed_;
 };
 
 }  // namespace
@@ -276,7 +289,10 @@ int run_watchdog() {
   Service service(STDIN_FILENO);
   const auto& kept = service.run();
   ::alarm(kPatienceSeconds);  // ends the process, even while it waits for a filesystem
-  if (!kept.mountpoint.empty()) clear(kept);
+  // A confined daemon without a mount died before the mount was made.  A dead mount at the
+  // mountpoint belongs to another daemon.
+  const bool has_mount = kept.mount || !kept.is_confined;
+  if (has_mount && !kept.mountpoint.empty()) clear(kept);
   return 0;
 }
 

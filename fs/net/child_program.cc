@@ -57,9 +57,13 @@ RunningProgram::State ChildProgram::state() {
   return state_;
 }
 
+void ChildProgram::kill() const {
+  if (state_ == State::running) ::kill(own_group_ ? -pid_ : pid_, SIGKILL);
+}
+
 ChildProgram::~ChildProgram() {
   if (state() != State::running) return;
-  ::kill(own_group_ ? -pid_ : pid_, SIGKILL);
+  kill();
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) continue;
 }
 

@@ -24,6 +24,8 @@ class ChildProgram final : public RunningProgram {
 
   [[nodiscard]] int output() const override { return output_.get(); }
   State state() override;
+  // Does not wait.
+  void kill() const;
   // Closes this process's end of the pipe.  Another process has a copy.
   void close_output() { output_ = {}; }
 

@@ -15,8 +15,7 @@ constexpr std::array kResolverFiles = {"/etc/gai.conf",    "/etc/host.conf",    
                                        "/etc/ld.so.cache", "/etc/nsswitch.conf", "/etc/resolv.conf",
                                        "/etc/services"};
 // The services that write the target of /etc/resolv.conf replace it there.
-constexpr std::array kResolverDirectories = {"/run/nscd", "/run/resolvconf",
-                                             "/run/systemd/resolve"};
+constexpr std::array kResolverDirectories = {"/run/resolvconf", "/run/systemd/resolve"};
 // Certificates, and settings of OpenSSL.  Directories next to them hold private keys.
 constexpr std::array kCertificates = {"/etc/crypto-policies",
                                       "/etc/pki/ca-trust/extracted",

@@ -141,6 +141,27 @@ TEST_CASE("credentials: web identity", "[net][credentials][unit]") {
   CHECK_FALSE(parse_sts_answer("no XML"));
 }
 
+TEST_CASE("credentials: the first line of a file is the token", "[net][credentials][unit]") {
+  test::TempDirectory folder;
+  DirectAccess access;
+  const auto read = [&](std::string_view content) {
+    return read_token_file(access, folder.write("token", content).string(), "token");
+  };
+  CHECK(*read("tok.en") == "tok.en");
+  CHECK(*read("tok.en\n") == "tok.en");
+  CHECK(*read("tok.en\nmore\n") == "tok.en");
+  CHECK(*read(std::string(10'000, 'x') + "\n") == std::string(10'000, 'x'));
+  for (const auto* const none : {"", "\n", "\ntok.en"}) {
+    const auto token = read(none);
+    REQUIRE_FALSE(token);
+    CHECK(token.error().sys == ENOENT);
+  }
+  const auto endless = read_token_file(access, "/dev/zero", "token");
+  REQUIRE_FALSE(endless);
+  CHECK(endless.error().sys == EFBIG);
+  CHECK_FALSE(read_token_file(access, (folder.path() / "none").string(), "token"));
+}
+
 TEST_CASE("credentials: a container's endpoint", "[net][credentials][unit]") {
   HttpServer server([](const ServedRequest& request) {
     return served(request.header("authorization") == "Bearer x" ? 200 : 401, kJson);
