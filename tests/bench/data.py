@@ -122,6 +122,14 @@ class Data:
                  KINDS[f.data].typesize, f.block, f.chunk) for f in [*all_frames(), *more]]
         jobs += [(self.plain / "float.0", self.filter_path(codec, name), codec, name, 4, PEER_BLOCK, CHUNK)
                  for codec in CODECS for name in FILTERS]
+        self._pack_all(jobs)
+
+    def pack(self, files, data, codec, block, chunk=CHUNK):
+        """Creates frames of one kind of data.  `files` are (plain file, frame)."""
+        kind = KINDS[data]
+        self._pack_all([(plain, to, codec, kind.filter, kind.typesize, block, chunk) for plain, to in files])
+
+    def _pack_all(self, jobs):
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             list(pool.map(lambda job: make(job[1], lambda path: self._pack(path, *job)), jobs))
 
@@ -164,25 +172,25 @@ class Data:
 
     # --------------------------------------------------------------------------- places to read at
 
-    def offsets(self, pattern, piece):
+    def offsets(self, pattern, piece, count=None, mib=None):
         """A file of offsets for reads of `piece` bytes; it is the same in every run."""
-        path = self.folder / f"offsets-{pattern}-{piece}-{self.mib}"
-        size = self.mib * MIB
+        size = (mib or self.mib) * MIB
+        count = count or {"hot": 4 * RANDOM_READS, "zipf": 4 * RANDOM_READS,
+                          "dense": 3 * size // PEER_BLOCK}.get(pattern, RANDOM_READS)
+        path = self.folder / f"offsets-{pattern}-{piece}-{size // MIB}-{count}"
         rng = numpy.random.default_rng(7)
-        if pattern == "uniform":
-            places = rng.integers(0, (size - piece) // 4096, RANDOM_READS) * 4096
+        if pattern in ("uniform", "dense"):  # dense: by default each block three times on average
+            places = rng.integers(0, (size - piece) // 4096, count) * 4096
         elif pattern == "hot":  # 100 ranges of 64 KiB, read repeatedly
             starts = rng.integers(0, (size - 65536) // 4096, 100)
-            places = (rng.choice(starts, RANDOM_READS * 4) + rng.integers(0, 16, RANDOM_READS * 4)) * 4096
-        elif pattern == "dense":  # each block three times on average
-            places = rng.integers(0, (size - piece) // 4096, 3 * size // PEER_BLOCK) * 4096
+            places = (rng.choice(starts, count) + rng.integers(0, 16, count)) * 4096
         elif pattern == "zipf":  # few blocks often, most blocks once or never
             ranks = rng.permutation(size // PEER_BLOCK)
             weights = 1 / numpy.arange(1, len(ranks) + 1)
-            blocks = rng.choice(ranks, RANDOM_READS * 4, p=weights / weights.sum())
+            blocks = rng.choice(ranks, count, p=weights / weights.sum())
             places = blocks * PEER_BLOCK + rng.integers(0, (PEER_BLOCK - piece) // 4096 + 1, len(blocks)) * 4096
         else:  # each in a different block, and within it
-            blocks = rng.permutation(size // PEER_BLOCK)[:RANDOM_READS]
+            blocks = rng.permutation(size // PEER_BLOCK)[:count]
             places = blocks * PEER_BLOCK + rng.integers(0, (PEER_BLOCK - piece) // 4096 + 1, len(blocks)) * 4096
         path.write_bytes(places.astype("<i8").tobytes())
         return path

@@ -14,10 +14,11 @@ import sys
 import tempfile
 
 import against
-import chart
 import data
 import disciplines
 import mounts
+import peer_report
+import peers
 import reference
 import report
 import scale
@@ -28,7 +29,6 @@ from goals import Goals
 from measure import run_rounds, touch_memory
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-CHART = ROOT / "tests/bench/speed.svg"
 
 
 def parse_arguments():
@@ -44,15 +44,21 @@ def parse_arguments():
                         help="make the data here and keep it for the next run (default: a temporary folder)")
     parser.add_argument("--reference-chroot", type=pathlib.Path, metavar="DIR",
                         help="a system with gcc and libblosc2-dev, to also measure the reference library")
+    parser.add_argument("--peers", action="store_true",
+                        help="measure every kind of work beside other filesystems, and nothing else")
+    parser.add_argument("--portion", type=float, default=1, metavar="NUMBER",
+                        help="with --peers: multiplies the numbers of files, reads and appends (1)")
     parser.add_argument("--against", type=pathlib.Path, metavar="FRAMEFS",
                         help="compare the figures of framefs with those of another build of it, and nothing else")
     parser.add_argument("--only", default="", metavar="TEXT",
-                        help="with --against: only the figures whose name and data contain this text")
+                        help="with --against: only the figures whose name and data contain this text; "
+                             "with --peers: only the rows whose name does")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write all figures there")
     parser.add_argument("--readme", action="store_true",
-                        help="put the figures into README.md, tests/bench/RESULTS.md and tests/bench/speed.svg")
+                        help="put the figures into tests/bench/RESULTS.md; with --peers also into README.md and its chart")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/bench", help=argparse.SUPPRESS)
     args = parser.parse_args()
+    args.build = args.build.resolve()
     if args.size % 16 or args.size < 16:
         parser.error("--size must be a multiple of 16")
     if args.writing and args.readme:
@@ -120,6 +126,16 @@ def measure_all(args, folder):
     return report.as_document(told, options, results, sizes, Goals(results, sizes).judge())
 
 
+def measure_beside_peers(args, folder):
+    programs = programs_of(args.build)
+    all_data = plain_data(args, folder, programs)
+    library = reference.build(args.reference_chroot, say)
+    told = machine(args.build, args.reference_chroot)
+    document = peers.run(all_data, folder, programs, args, library, say, progress)
+    progress("")
+    return {"machine": told, "options": {"size_mib": args.size, "runs": args.runs, "portion": args.portion}} | document
+
+
 def reading_tasks(args, folder, programs, all_data, library):
     all_data.make_frames([*data.quarters(disciplines.SHARED.data, disciplines.SHARED.codec), *data.small_chunks()])
     all_data.make_wide()
@@ -161,13 +177,13 @@ def main():
         if args.against:
             compare(args, folder.resolve())
             return
-        document = measure_all(args, folder.resolve())
-    print(report.as_text(document))
+        measured, shown = (measure_beside_peers, peer_report) if args.peers else (measure_all, report)
+        document = measured(args, folder.resolve())
+    print(shown.as_text(document))
     if args.json:
         args.json.write_text(json.dumps(document, indent=1) + "\n")
     if args.readme:
-        CHART.write_text(chart.as_svg(document))
-        report.put_into_documents(ROOT, document)
+        shown.put_into_documents(ROOT, document)
 
 
 if __name__ == "__main__":

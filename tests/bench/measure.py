@@ -33,16 +33,48 @@ def system_cpu_s():
     return (user + nice + system + irq + softirq) * TICK_S
 
 
+class CpuMeter:
+    """Measures the CPU time of the daemon and of the machine from its construction on."""
+
+    def __init__(self, pid):
+        self.pid = pid
+        self.daemon_s = self._daemon_s()
+        self.system_s = system_cpu_s()
+
+    def _daemon_s(self):
+        return process_cpu_s(self.pid) if self.pid else 0.0
+
+    def read(self):
+        """(daemon, system)"""
+        system = system_cpu_s() - self.system_s
+        return self._daemon_s() - self.daemon_s, system
+
+
+def as_words(command):
+    return [os.fspath(part) if isinstance(part, os.PathLike) else str(part) for part in command]
+
+
 def measure(command, pid=None):
     """Runs one of the programs that print {"bytes", "reads", "wall_s", "cpu_s"}."""
-    command = [os.fspath(part) if isinstance(part, os.PathLike) else str(part) for part in command]
-    daemon = process_cpu_s(pid) if pid else 0.0
-    system = system_cpu_s()
-    result = subprocess.run(command, stdout=subprocess.PIPE, check=True)
-    system = system_cpu_s() - system
-    daemon = process_cpu_s(pid) - daemon if pid else 0.0
+    meter = CpuMeter(pid)
+    result = subprocess.run(as_words(command), stdout=subprocess.PIPE, check=True)
+    cpu = meter.read()
     told = json.loads(result.stdout)
-    return Sample(told["bytes"], told["reads"], told["wall_s"], told["cpu_s"], daemon, system)
+    return Sample(told["bytes"], told["reads"], told["wall_s"], told["cpu_s"], *cpu)
+
+
+def measure_command(command, reads, size, pid=None):
+    """Runs any command.  It counts as `reads` reads of `size` bytes in all."""
+    meter = CpuMeter(pid)
+    begin = time.monotonic()
+    process = subprocess.Popen(as_words(command), stdout=subprocess.DEVNULL, env={**os.environ, "LC_ALL": "C"})
+    _, status, used = os.wait4(process.pid, 0)
+    wall = time.monotonic() - begin
+    cpu = meter.read()
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise subprocess.CalledProcessError(process.returncode, process.args)
+    return Sample(size, reads, wall, used.ru_utime + used.ru_stime, *cpu)
 
 
 class Key(NamedTuple):
@@ -82,15 +114,25 @@ class Results(dict):
         return spread(s.system_cpu_s for s in self[key]).median
 
 
-def run_rounds(tasks, runs, progress):
+def run_rounds(tasks, runs, progress, drop=None):
     """`tasks` are functions by Key.  The tasks of a round alternate, so that slow minutes of the
     machine affect all of them.  The first round is not counted, because it is the first to touch
-    the memory."""
+    the memory.  With `drop`, a task that fails is left out from then on, and `drop` gets its key
+    and the error."""
     results = Results({key: [] for key in tasks})
     for round_ in range(runs + 1):
         for at, (key, task) in enumerate(tasks.items()):
+            if key not in results:
+                continue
             progress(f"round {round_} of {runs}, {at + 1} of {len(tasks)}: {' '.join(key)}")
-            sample = task()
+            try:
+                sample = task()
+            except (OSError, RuntimeError, subprocess.CalledProcessError) as error:
+                if not drop:
+                    raise
+                drop(key, error)
+                del results[key]
+                continue
             if round_ > 0:
                 results[key].append(sample)
     return results

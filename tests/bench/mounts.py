@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import time
 
-import data
 from data import LEVEL, PEER_BLOCK, have, make, run
 
 DEADLINE_S = 30
@@ -133,6 +132,15 @@ class Peer:
         self.image = image
 
 
+def write_squashfs(image, plain, codec, block):
+    level = ["-Xcompression-level", LEVEL] if codec == "zstd" else []
+    run("mksquashfs", plain, image, "-comp", codec, "-b", block, *level, "-noappend", "-quiet", "-no-progress")
+
+
+def write_erofs(image, plain):
+    run("mkfs.erofs", "-zlz4hc", f"-C{PEER_BLOCK}", image, plain)
+
+
 def make_peers(plain, folder, mib, skip):
     """All peers that this machine has.  Calls `skip` with the reason for each one that is
     missing."""
@@ -141,9 +149,7 @@ def make_peers(plain, folder, mib, skip):
     if have("mksquashfs"):
         for codec in ("lz4", "zstd"):
             image = folder / f"squashfs-{codec}-{mib}.img"
-            level = ["-Xcompression-level", LEVEL] if codec == "zstd" else []
-            make(image, lambda path: run("mksquashfs", plain, path, "-comp", codec, "-b", PEER_BLOCK, *level,
-                                         "-noappend", "-quiet", "-no-progress"))
+            make(image, lambda path: write_squashfs(path, plain, codec, PEER_BLOCK))
             peers.append(Peer(Kernel("squashfs", folder / f"mnt-squashfs-{codec}", "squashfs", image), codec, image))
             if program := shutil.which("squashfuse_ll") or shutil.which("squashfuse"):
                 mountpoint = folder / f"mnt-squashfuse-{codec}"
@@ -154,7 +160,7 @@ def make_peers(plain, folder, mib, skip):
         skip("mksquashfs is not installed: no squashfs, no squashfuse")
     if have("mkfs.erofs"):
         image = folder / f"erofs-lz4hc-{mib}.img"
-        make(image, lambda path: run("mkfs.erofs", "-zlz4hc", f"-C{PEER_BLOCK}", path, plain))
+        make(image, lambda path: write_erofs(path, plain))
         peers.append(Peer(Kernel("EROFS (lz4hc)", folder / "mnt-erofs", "erofs", image), "lz4", image))
     else:
         skip("mkfs.erofs is not installed")

@@ -3,8 +3,8 @@
 //   framefs_null_server MOUNTPOINT SIZE [PIECE]
 //
 // Every name is a file of SIZE bytes, all answered from the same PIECE bytes of memory (128 KiB).
-// Runs in the foreground until it is unmounted.  It makes the same requests to libfuse and to the
-// kernel as fs/fuse/session.cc and fs/fuse/kernel_readahead.cc.
+// Written bytes are dropped.  Runs in the foreground until it is unmounted.  It makes the same
+// requests to libfuse and to the kernel as fs/fuse/session.cc and fs/fuse/kernel_readahead.cc.
 
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -44,7 +44,7 @@ struct stat attributes_of(const Server& server, fuse_ino_t node) {
   struct stat st{};
   st.st_ino = node;
   st.st_nlink = 1;
-  st.st_mode = node == FUSE_ROOT_ID ? S_IFDIR | 0555 : S_IFREG | 0444;
+  st.st_mode = node == FUSE_ROOT_ID ? S_IFDIR | 0555 : S_IFREG | 0644;
   if (node != FUSE_ROOT_ID) st.st_size = static_cast<off_t>(server.size);
   return st;
 }
@@ -90,6 +90,10 @@ void op_read(fuse_req_t req, fuse_ino_t, std::size_t size, off_t offset, fuse_fi
   fuse_reply_iov(req, pieces.data(), static_cast<int>(pieces.size()));
 }
 
+void op_write(fuse_req_t req, fuse_ino_t, const char*, std::size_t size, off_t, fuse_file_info*) {
+  fuse_reply_write(req, size);
+}
+
 void raise_kernel_readahead(const std::string& mountpoint) {
   struct stat st{};
   if (::stat(mountpoint.c_str(), &st) != 0) return;
@@ -105,7 +109,8 @@ int serve(Server& server, const std::string& mountpoint) {
   table.getattr = op_getattr;
   table.open = op_open;
   table.read = op_read;
-  std::array<std::string, 3> words = {"null", "-o", "ro,fsname=null"};
+  table.write = op_write;
+  std::array<std::string, 3> words = {"null", "-o", "fsname=null"};
   std::array<char*, 3> pointers = {words[0].data(), words[1].data(), words[2].data()};
   fuse_args arguments = FUSE_ARGS_INIT(static_cast<int>(pointers.size()), pointers.data());
   auto* const session = fuse_session_new(&arguments, &table, sizeof(table), &server);

@@ -1,8 +1,13 @@
 // framefs_bench_reader: reads files as fast as possible and prints the time.
 //
-//   framefs_bench_reader sequential PIECE READERS FILE...   each reader reads whole files, in turn
-//   framefs_bench_reader offsets PIECE LIST FILE            PIECE bytes at each of LIST's offsets
-//   framefs_bench_reader map PIECE FILE                     one byte per PIECE bytes of a mapping
+//   framefs_bench_reader sequential PIECE READERS FILE...
+//                                  whole files; the readers take them in turn, at least one each
+//   framefs_bench_reader offsets PIECE LIST FILE [THREADS [SECONDS]]
+//                                  PIECE bytes at each of LIST's offsets, which the threads share;
+//                                  with SECONDS, again and again until that time has passed
+//   framefs_bench_reader map PIECE FILE      one byte per PIECE bytes of a mapping
+//   framefs_bench_reader touch LIST FILE     one byte of a mapping at each of LIST's offsets
+//   framefs_bench_reader each FOLDER         opens, reads and closes each file of FOLDER
 //
 // LIST holds 64-bit little-endian offsets.  Prints {"bytes", "reads", "wall_s", "cpu_s"} as JSON.
 
@@ -14,12 +19,15 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -32,6 +40,8 @@ namespace {
 namespace bench = framefs::bench;
 
 static_assert(std::endian::native == std::endian::little, "lists of offsets are little-endian");
+
+constexpr std::size_t kSmallPiece = 64 << 10;
 
 [[noreturn]] void fail(const std::string& what) {
   std::perror(("framefs_bench_reader: " + what).c_str());
@@ -60,6 +70,10 @@ class File {
 struct Count {
   std::uint64_t bytes = 0;
   std::uint64_t reads = 0;
+  void operator+=(const Count& more) {
+    bytes += more.bytes;
+    reads += more.reads;
+  }
 };
 
 // The memory for reads.  It begins at a page boundary, like the buffers of cat, cp and dd: some
@@ -91,29 +105,40 @@ Count read_to_the_end(const std::string& path, std::size_t piece) {
     const auto got = ::read(file.fd(), buffer.data(), buffer.size());
     if (got < 0) fail(path);
     if (got == 0) return count;
-    count.bytes += static_cast<std::uint64_t>(got);
-    ++count.reads;
+    count += {static_cast<std::uint64_t>(got), 1};
   }
 }
 
-Count sequential(std::size_t piece, std::size_t readers, std::span<const std::string> paths) {
+// Calls `body` with each number below `count`, each in a thread, and adds what the calls return.
+template <class Body>
+Count in_threads(std::size_t count, const Body& body) {
   std::atomic<std::uint64_t> bytes{0};
   std::atomic<std::uint64_t> reads{0};
   {
     std::vector<std::jthread> threads;
-    threads.reserve(readers);
-    for (std::size_t i = 0; i < readers; ++i) {
+    threads.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
       threads.emplace_back([&, i] {
-        const auto count = read_to_the_end(paths[i % paths.size()], piece);
-        bytes += count.bytes;
-        reads += count.reads;
+        const Count read = body(i);
+        bytes += read.bytes;
+        reads += read.reads;
       });
     }
   }
   return {bytes, reads};
 }
 
-Count at_offsets(std::size_t piece, const std::string& list, const std::string& path) {
+Count sequential(std::size_t piece, std::size_t readers, std::span<const std::string> paths) {
+  return in_threads(readers, [&](std::size_t reader) {
+    Count count = read_to_the_end(paths[reader % paths.size()], piece);
+    for (auto next = reader + readers; next < paths.size(); next += readers) {
+      count += read_to_the_end(paths[next], piece);
+    }
+    return count;
+  });
+}
+
+std::vector<std::int64_t> offsets_in(const std::string& list) {
   std::ifstream in(list, std::ios::binary | std::ios::ate);
   std::vector<std::int64_t> offsets(static_cast<std::size_t>(in.tellg()) / sizeof(std::int64_t));
   in.seekg(0);
@@ -121,59 +146,111 @@ Count at_offsets(std::size_t piece, const std::string& list, const std::string& 
   in.read(reinterpret_cast<char*>(offsets.data()),
           static_cast<std::streamsize>(offsets.size() * sizeof(std::int64_t)));
   if (!in) fail(list);
+  return offsets;
+}
+
+Count at_offsets(std::size_t piece, const std::string& list, const std::string& path,
+                 std::size_t threads, double seconds) {
+  using Clock = std::chrono::steady_clock;
+  const auto offsets = offsets_in(list);
   const File file(path);
-  const Buffer buffer(piece);
+  const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                      std::chrono::duration<double>(seconds));
+  return in_threads(threads, [&](std::size_t thread) {
+    const Buffer buffer(piece);
+    Count count;
+    do {
+      for (auto at = thread; at < offsets.size(); at += threads) {
+        if (seconds > 0 && Clock::now() >= end) return count;
+        const auto got = ::pread(file.fd(), buffer.data(), buffer.size(), offsets[at]);
+        if (got < 0) fail(path);
+        count += {static_cast<std::uint64_t>(got), 1};
+      }
+    } while (seconds > 0);
+    return count;
+  });
+}
+
+class Mapping {
+ public:
+  explicit Mapping(const std::string& path) : file_(path), size_(file_.size()) {
+    memory_ = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, file_.fd(), 0);
+    if (memory_ == MAP_FAILED) fail(path);
+  }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+  ~Mapping() { ::munmap(memory_, size_); }
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+  // Reads one byte.  It is volatile, or the compiler might remove the reads.
+  void touch(std::size_t at) const {
+    static_cast<void>(static_cast<const volatile unsigned char*>(memory_)[at]);
+  }
+
+ private:
+  File file_;
+  std::size_t size_;
+  void* memory_ = nullptr;
+};
+
+Count map(std::size_t piece, const std::string& path) {
+  const Mapping mapping(path);
+  for (std::size_t at = 0; at < mapping.size(); at += piece) mapping.touch(at);
+  return {mapping.size(), (mapping.size() + piece - 1) / piece};
+}
+
+Count touch(const std::string& list, const std::string& path) {
+  const auto offsets = offsets_in(list);
+  const Mapping mapping(path);
+  for (const auto offset : offsets) mapping.touch(static_cast<std::size_t>(offset));
+  return {offsets.size(), offsets.size()};
+}
+
+Count each(const std::string& folder) {
   Count count;
-  for (const auto offset : offsets) {
-    const auto got = ::pread(file.fd(), buffer.data(), buffer.size(), offset);
-    if (got < 0) fail(path);
-    count.bytes += static_cast<std::uint64_t>(got);
-    ++count.reads;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.is_regular_file()) count += {read_to_the_end(entry.path(), kSmallPiece).bytes, 1};
   }
   return count;
 }
 
-Count map(std::size_t piece, const std::string& path) {
-  const File file(path);
-  const auto size = file.size();
-  void* const memory = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.fd(), 0);
-  if (memory == MAP_FAILED) fail(path);
-  const std::span bytes(static_cast<const char*>(memory), size);
-  unsigned sum = 0;
-  for (std::size_t at = 0; at < size; at += piece) sum += static_cast<unsigned char>(bytes[at]);
-  ::munmap(memory, size);
-  // The sum must be used, or the compiler may remove the reads.
-  if (sum == 1) std::cerr << '\n';
-  return {size, (size + piece - 1) / piece};
-}
-
 int usage() {
   std::cerr << "usage: framefs_bench_reader sequential PIECE READERS FILE...\n"
-               "       framefs_bench_reader offsets PIECE LIST FILE\n"
-               "       framefs_bench_reader map PIECE FILE\n";
+               "       framefs_bench_reader offsets PIECE LIST FILE [THREADS [SECONDS]]\n"
+               "       framefs_bench_reader map PIECE FILE\n"
+               "       framefs_bench_reader touch LIST FILE\n"
+               "       framefs_bench_reader each FOLDER\n";
   return 2;
+}
+
+// Nothing if the words are not a command.
+std::optional<Count> run(std::span<const std::string> words) {
+  const auto number = [&](std::size_t at) { return std::strtoull(words[at].c_str(), nullptr, 10); };
+  if (words.size() < 2) return std::nullopt;
+  const auto& command = words[0];
+  if (command == "each" && words.size() == 2) return each(words[1]);
+  if (command == "touch" && words.size() == 3) return touch(words[1], words[2]);
+  const auto piece = number(1);
+  if (piece == 0) return std::nullopt;
+  if (command == "map" && words.size() == 3) return map(piece, words[2]);
+  if (command == "sequential" && words.size() > 3) {
+    return sequential(piece, number(2), words.subspan(3));
+  }
+  if (command == "offsets" && words.size() > 3 && words.size() <= 6) {
+    const auto threads = words.size() > 4 ? number(4) : 1;
+    const auto seconds = words.size() > 5 ? std::strtod(words[5].c_str(), nullptr) : 0.0;
+    return at_offsets(piece, words[2], words[3], threads, seconds);
+  }
+  return std::nullopt;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv, argv + argc);
-  if (words.size() < 4) return usage();
-  const auto piece = std::strtoull(words[2].c_str(), nullptr, 10);
-  if (piece == 0) return usage();
-
   const bench::Stopwatch stopwatch;
-  Count count;
-  if (words[1] == "sequential" && words.size() > 4) {
-    const auto readers = std::strtoull(words[3].c_str(), nullptr, 10);
-    count = sequential(piece, readers, std::span(words).subspan(4));
-  } else if (words[1] == "offsets" && words.size() == 5) {
-    count = at_offsets(piece, words[3], words[4]);
-  } else if (words[1] == "map" && words.size() == 4) {
-    count = map(piece, words[3]);
-  } else {
-    return usage();
-  }
-  stopwatch.print(count.bytes, count.reads);
+  const auto count = run(std::span(words).subspan(1));
+  if (!count) return usage();
+  stopwatch.print(count->bytes, count->reads);
   return 0;
 }

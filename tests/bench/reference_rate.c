@@ -3,11 +3,12 @@
 
      reference_rate decode FRAME               all chunks, one thread, the frame in memory
      reference_rate slices PIECE LIST FRAME    PIECE bytes at each of LIST's offsets, from the file
+     reference_rate boxes LIST ARRAY           each of LIST's boxes of an array of three dimensions
      reference_rate encode THREADS CODEC LEVEL TYPESIZE FILTER CHUNK TIMES FILE
                                                the same as framefs_encode_rate
 
-   LIST holds 64-bit offsets in the machine's byte order.  Prints {"bytes", "reads", "wall_s",
-   "cpu_s"} as JSON, like the other programs in this folder. */
+   LIST holds 64-bit offsets in the machine's byte order; a box is its start and its end.  Prints
+   {"bytes", "reads", "wall_s", "cpu_s"} as JSON, like the other programs in this folder. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include <b2nd.h>
 #include <blosc2.h>
 
 static double wall_begin, cpu_begin;
@@ -101,6 +103,27 @@ static void slices(int64_t piece, const char* list, const char* path) {
   print(count * piece, count);
 }
 
+static void boxes(char* list, char* path) {
+  enum { dims = 3 };
+  size_t size;
+  int64_t* ends = whole_file(list, &size);
+  b2nd_array_t* array;
+  if (b2nd_open(path, &array) < 0 || array->ndim != dims) fail("cannot open the array");
+  const int64_t item = array->sc->typesize;
+  long long bytes = 0, count = (long long)(size / sizeof(int64_t) / (2 * dims));
+  start();
+  for (long long i = 0; i < count; ++i) {
+    const int64_t *begin = ends + i * 2 * dims, *end = begin + dims;
+    int64_t shape[dims], items = 1;
+    for (int d = 0; d < dims; ++d) items *= shape[d] = end[d] - begin[d];
+    void* out = malloc((size_t)(items * item));
+    if (b2nd_get_slice_cbuffer(array, begin, end, out, shape, items * item) < 0) fail("cannot read a box");
+    free(out);
+    bytes += items * item;
+  }
+  print(bytes, count);
+}
+
 static void encode(char** argv) {
   size_t size;
   const uint8_t* plain = whole_file(argv[9], &size);
@@ -135,6 +158,8 @@ int main(int argc, char** argv) {
     decode(argv[2]);
   } else if (argc == 5 && strcmp(argv[1], "slices") == 0) {
     slices(atoll(argv[2]), argv[3], argv[4]);
+  } else if (argc == 4 && strcmp(argv[1], "boxes") == 0) {
+    boxes(argv[2], argv[3]);
   } else if (argc == 10 && strcmp(argv[1], "encode") == 0) {
     encode(argv);
   } else {

@@ -1,4 +1,4 @@
-"""The figures as text, as JSON, and as the measured parts of README.md and RESULTS.md."""
+"""The figures as text, as JSON, and as the measured part of RESULTS.md."""
 
 import disciplines as d
 from writing import BY_FILES
@@ -6,9 +6,13 @@ from writing import BY_FILES
 COLUMNS = "{:54s}{:18s}{:18s}{:>8s}{:>17s}{:>8s}{:>8s}"
 
 
-def row_of(results, key):
+def counted_by(what):
+    """The things of which a discipline's figures are the number per second; None: MB."""
+    return "file" if what in BY_FILES else "read" if what in d.BY_READS else None
+
+
+def row_of(results, key, counted):
     """The JSON object of one figure."""
-    counted = "file" if key.what in BY_FILES else "read" if key.what in d.BY_READS else None
     figure = results.rate(key) if counted else results.speed(key)
     # CPU seconds are per gigabyte, or per million reads, which is microseconds per read.
     units = results[key][0].reads / 1e6 if counted else results[key][0].bytes / 1e9
@@ -19,7 +23,7 @@ def row_of(results, key):
 
 
 def as_document(machine, options, results, scale, goals):
-    return {"machine": machine, "options": options, "results": [row_of(results, key) for key in results],
+    return {"machine": machine, "options": options, "results": [row_of(results, key, counted_by(key.what)) for key in results],
             "scale": scale, "goals": [goal._asdict() for goal in goals]}
 
 
@@ -35,12 +39,16 @@ def as_text(document):
                                     short(row["system_cpu"])))
         last = what
     lines += ["", "CPU: of reader and daemon, in s/GB, or us/read or us/file where those are counted; system: of the "
-              "whole machine meanwhile.", "",
-              f"{'goal':62s}{'wanted':>12s}  measured"]
-    for goal in document["goals"]:
+              "whole machine meanwhile.", "", *goal_lines(document["goals"])]
+    return "\n".join(lines)
+
+
+def goal_lines(goals):
+    lines = [f"{'goal':62s}{'wanted':>12s}  measured"]
+    for goal in goals:
         verdict = {True: "met", False: "NOT MET", None: ""}[goal["met"]]
         lines.append(f"{goal['what']:62s}{goal['wanted']:>12s}  {goal['measured']}  {verdict}".rstrip())
-    return "\n".join(lines)
+    return lines
 
 
 def short(value):
@@ -53,17 +61,12 @@ def figures(document):
     return {(row["what"], row["who"], row["data"]): row for row in document["results"]}
 
 
-# ---------------------------------------------------------------------- README, RESULTS.md
+# ------------------------------------------------------------------------------ RESULTS.md
 
 COMPARED = (("cold, sequential", d.SEQUENTIAL, "MB/s"), ("cold, 4 KiB at random", d.BLOCKS_4K, "reads/s"))
-README_PEERS = ("squashfs", "EROFS (lz4hc)", "squashfuse", "dwarfs")
-README_DATA = ("float lz4", "float zstd", "text zstd")
-SHORT_DATA = README_DATA[:2]
-BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
-
-
-def chart_link(folder):
-    return f"![MB/s of a cold sequential read]({folder}speed.svg)"
+PEERS = ("squashfs", "EROFS (lz4hc)", "squashfuse", "dwarfs")
+DATA = ("float lz4", "float zstd", "text zstd")
+MARK = "measured"
 
 
 def conditions(document):
@@ -85,29 +88,24 @@ def table(head, rows):
 def comparison(document, all_data):
     """framefs beside the other filesystems, as a table."""
     rows = figures(document)
-    peers = [who for who in README_PEERS if any(key[1] == who for key in rows)]
+    peers = [who for who in PEERS if any(key[1] == who for key in rows)]
     lines = [[f"{name} ({unit})", data, median(rows, what, d.FRAMEFS, f"{data} 128K"),
               *(median(rows, what, who, data) for who in peers)]
              for name, what, unit in COMPARED for data in all_data]
     return table(["", "data", "framefs", *peers], lines)
 
 
-def as_short_markdown(document):
-    """The measured part of README.md."""
-    return "\n".join([chart_link("tests/bench/"), "", *comparison(document, SHORT_DATA), "", conditions(document)])
-
-
 def as_full_markdown(document):
-    """The measured part of tests/bench/RESULTS.md."""
+    """The measured part of tests/bench/RESULTS.md about the disciplines."""
     rows = figures(document)
     warm = [[data, median(rows, d.WARM, d.FRAMEFS, f"{data} 128K"), median(rows, d.WARM, d.PLAIN, data.split()[0])]
-            for data in README_DATA]
+            for data in DATA]
     every = [[f"{row['what']} ({row['unit']})", row["who"], row["data"], f"{row['median']:.0f}",
               f"{row['least']:.0f} - {row['most']:.0f}", f"{short(row['cpu'])} {row['cpu_unit']}",
               f"{short(row['system_cpu'])}"] for row in document["results"]]
     goals = [[goal["what"], goal["wanted"], goal["measured"], {True: "yes", False: "no", None: ""}[goal["met"]]]
              for goal in document["goals"]]
-    parts = [[conditions(document)], [chart_link("")], comparison(document, README_DATA),
+    parts = [[conditions(document)], comparison(document, DATA),
              table(["read again, warm (MB/s)", "framefs", "the plain file"], warm)]
     if every:
         parts += [["All figures, with the CPU time of reader and daemon, and that of the whole machine:"],
@@ -117,16 +115,15 @@ def as_full_markdown(document):
     return "\n\n".join("\n".join(part) for part in parts)
 
 
-def replace_measured(path, markdown):
+def replace_measured(path, mark, markdown):
     """Replaces the text between the two marks of a document."""
-    text = path.read_text()
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
+    begin, end = f"<!-- {mark}: begin -->", f"<!-- {mark}: end -->"
+    before, _, rest = path.read_text().partition(begin)
+    _, _, after = rest.partition(end)
     if not after:
-        raise RuntimeError(f"{path} lacks {BEGIN} and {END}")
-    path.write_text(f"{before}{BEGIN}\n{markdown}\n{END}{after}")
+        raise RuntimeError(f"{path} lacks {begin} and {end}")
+    path.write_text(f"{before}{begin}\n{markdown}\n{end}{after}")
 
 
 def put_into_documents(root, document):
-    replace_measured(root / "README.md", as_short_markdown(document))
-    replace_measured(root / "tests/bench/RESULTS.md", as_full_markdown(document))
+    replace_measured(root / "tests/bench/RESULTS.md", MARK, as_full_markdown(document))

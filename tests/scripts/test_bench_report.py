@@ -10,11 +10,16 @@ import xml.etree.ElementTree
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/bench"))
 
-import chart
 import disciplines as d
+import peer_mounts
+import peer_reading
+import peer_report
+import peer_writing
+import peers
 import report
 
-DOCUMENTS = ("README.md", "tests/bench/RESULTS.md")
+RESULTS = "tests/bench/RESULTS.md"
+DOCUMENTS = ("README.md", RESULTS)
 
 
 def figure(what, who, data, median):
@@ -22,16 +27,26 @@ def figure(what, who, data, median):
             "most": median * 1.1, "cpu_unit": "s/GB", "cpu": 1.25, "system_cpu": 2.5}
 
 
-RESULT = {
-    "machine": {"processors": 2, "processor": "Test CPU", "Linux": "6.0"},
-    "options": {"runs": 3, "size_mib": 64},
+MACHINE = {"machine": {"processors": 2, "processor": "Test CPU", "Linux": "6.0"}, "options": {"runs": 3, "size_mib": 64}}
+RESULT = MACHINE | {
     "results": [figure(d.SEQUENTIAL, d.FRAMEFS, "float lz4 128K", 1234), figure(d.SEQUENTIAL, "squashfs", "float lz4", 567),
                 figure(d.SEQUENTIAL, d.FRAMEFS, "text zstd 128K", 345), figure(d.WARM, d.PLAIN, "float", 8901)],
     "goals": [{"what": "a goal", "wanted": ">= 1", "measured": "2", "met": True}],
 }
 
 
-class Report(unittest.TestCase):
+def beside_peers():
+    """A document of scripts/bench --peers."""
+    rows = [figure(what, who, data, median) | {"command": f"program {what}"} for what, who, data, median in (
+        (peer_reading.SEQUENTIAL, "framefs", "float lz4", 1200), (peer_reading.SEQUENTIAL, "squashfs", "float lz4", 600),
+        (peer_reading.SEQUENTIAL, "framefs", "text zstd", 300), (peer_reading.SEQUENTIAL, "squashfs", "text zstd", 200),
+        (peer_reading.SEQUENTIAL, "ext4", "", 2400),
+        (peer_writing.SMALL_FILES, "framefs", "", 40), (peer_writing.SMALL_FILES, "ext4", "", 160))]
+    peers.add_ratios(rows)
+    return MACHINE | {"results": rows, "scale": {}, "goals": []}
+
+
+class Documents(unittest.TestCase):
     def setUp(self):
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="framefs-report-"))
         self.addCleanup(shutil.rmtree, self.root)
@@ -39,51 +54,92 @@ class Report(unittest.TestCase):
         for name in DOCUMENTS:
             shutil.copy(ROOT / name, self.root / name)
 
-    def parts(self, root, name):
-        before, _, rest = (root / name).read_text().partition(report.BEGIN)
-        measured, _, after = rest.partition(report.END)
+    def parts(self, root, name, mark):
+        begin, end = f"<!-- {mark}: begin -->", f"<!-- {mark}: end -->"
+        before, _, rest = (root / name).read_text().partition(begin)
+        measured, _, after = rest.partition(end)
         self.assertTrue(after, name)
         return before, measured, after
 
-    def test_only_the_text_between_the_marks_changes(self):
-        report.put_into_documents(self.root, RESULT)
-        for name in DOCUMENTS:
-            (before, measured, after), (old_before, _, old_after) = self.parts(self.root, name), self.parts(ROOT, name)
-            self.assertEqual((before, after), (old_before, old_after), name)
-            for text in ("| cold, sequential (MB/s) | float lz4 | 1234 | 567 |", "2 x Test CPU, Linux 6.0, 64 MiB"):
-                self.assertIn(text, measured, name)
-            (link,) = [part.partition(")")[0] for part in measured.split("](")[1:]]
-            self.assertTrue(((ROOT / name).parent / link).is_file(), link)
-
-    def test_the_results_have_every_figure_and_goal(self):
-        report.put_into_documents(self.root, RESULT)
-        _, measured, _ = self.parts(self.root, "tests/bench/RESULTS.md")
-        for row in RESULT["results"]:
-            self.assertIn(f"| {row['what']} (MB/s) | {row['who']} | {row['data']} | {row['median']} |", measured)
-        self.assertIn("| float lz4 | - | 8901 |", measured)
-        self.assertIn("| a goal | >= 1 | 2 | yes |", measured)
+    def measured(self, name, mark):
+        """The text between the marks; all else is as before."""
+        (before, measured, after), (old_before, _, old_after) = (self.parts(root, name, mark)
+                                                                 for root in (self.root, ROOT))
+        self.assertEqual((before, after), (old_before, old_after), name)
         for line in measured.splitlines():
             if line.startswith("|"):
                 self.assertTrue(line.endswith("|"), line)
+        return measured
+
+
+class Report(Documents):
+    def test_the_results_have_every_figure_and_goal(self):
+        report.put_into_documents(self.root, RESULT)
+        measured = self.measured(RESULTS, report.MARK)
+        for row in RESULT["results"]:
+            self.assertIn(f"| {row['what']} (MB/s) | {row['who']} | {row['data']} | {row['median']} |", measured)
+        self.assertIn("| cold, sequential (MB/s) | float lz4 | 1234 | 567 |", measured)
+        self.assertIn("2 x Test CPU, Linux 6.0, 64 MiB", measured)
+        self.assertIn("| float lz4 | - | 8901 |", measured)
+        self.assertIn("| a goal | >= 1 | 2 | yes |", measured)
 
     def test_a_second_run_replaces_the_first(self):
         report.put_into_documents(self.root, RESULT)
-        once = [(self.root / name).read_text() for name in DOCUMENTS]
+        once = (self.root / RESULTS).read_text()
         report.put_into_documents(self.root, RESULT)
-        self.assertEqual([(self.root / name).read_text() for name in DOCUMENTS], once)
+        self.assertEqual((self.root / RESULTS).read_text(), once)
 
     def test_a_document_without_marks_is_an_error(self):
-        (self.root / "README.md").write_text("no marks")
+        (self.root / RESULTS).write_text("no marks")
         with self.assertRaisesRegex(RuntimeError, "measured: begin"):
             report.put_into_documents(self.root, RESULT)
-        self.assertEqual((self.root / "README.md").read_text(), "no marks")
+        self.assertEqual((self.root / RESULTS).read_text(), "no marks")
+
+
+class Peers(Documents):
+    def test_a_ratio_is_with_a_peer_that_did_the_same_with_the_same_data_or_with_plain_bytes(self):
+        ratios = {(row["what"], row["data"]): row["ratios"] for row in beside_peers()["results"] if "ratios" in row}
+        self.assertEqual(ratios, {(peer_reading.SEQUENTIAL, "float lz4"): {"squashfs": 2, "ext4": 0.5},
+                                  (peer_reading.SEQUENTIAL, "text zstd"): {"squashfs": 1.5, "ext4": 0.125},
+                                  (peer_writing.SMALL_FILES, ""): {"ext4": 0.25}})
+
+    def test_both_documents_get_the_comparison_and_a_link_to_the_chart(self):
+        peer_report.put_into_documents(self.root, beside_peers())
+        for name in DOCUMENTS:
+            measured = self.measured(name, peer_report.MARK)
+            self.assertIn("| read, sequential (MB/s) | float lz4 | 1,200 | 600 | - | - | 2,400 | - |", measured, name)
+            self.assertIn("2 x Test CPU, Linux 6.0, 64 MiB", measured)
+            (link,) = [part.partition(")")[0] for part in measured.split("](")[1:]]
+            self.assertTrue(((self.root / name).parent / link).is_file(), link)
+        self.assertLessEqual(len((self.root / "README.md").read_text().splitlines()), 150)
+
+    def test_the_results_have_every_row_with_its_peers_and_commands(self):
+        peer_report.put_into_documents(self.root, beside_peers())
+        measured = self.measured(RESULTS, peer_report.MARK)
+        self.assertIn("| text zstd | framefs | 300 | 270 - 330 | squashfs 200 (180 - 220) 1.50, "
+                      "ext4 2,400 (2,160 - 2,640) 0.12 |", measured)
+        self.assertIn(f"| {peer_writing.SMALL_FILES} | `program {peer_writing.SMALL_FILES}` |", measured)
+
+    def test_the_text_shows_each_peer_below_framefs(self):
+        text = peer_report.as_text(beside_peers()).splitlines()
+        at = next(i for i, line in enumerate(text) if line.startswith(f"{peer_reading.SEQUENTIAL} (MB/s): program"))
+        self.assertEqual([line.split() for line in text[at + 1:at + 4]],
+                         [["float", "lz4", "framefs", "1,200", "1,080", "-", "1,320"],
+                          ["squashfs", "600", "540", "-", "660", "2.00"], ["ext4", "2,400", "2,160", "-", "2,640", "0.50"]])
 
     def test_the_chart_has_a_bar_for_each_peer_and_colours_for_dark_pages(self):
-        svg = xml.etree.ElementTree.fromstring(chart.as_svg(RESULT))
-        bars = svg.findall("{http://www.w3.org/2000/svg}rect")
-        self.assertEqual([bar.get("class") for bar in bars], ["framefs", "peer", "framefs"])
-        self.assertGreater(float(bars[0].get("width")), float(bars[1].get("width")))
-        self.assertIn("prefers-color-scheme: dark", chart.as_svg(RESULT))
+        text = peer_report.as_svg(beside_peers())
+        bars = xml.etree.ElementTree.fromstring(text).findall("{http://www.w3.org/2000/svg}rect")
+        self.assertEqual([bar.get("class") for bar in bars], ["framefs", "peer", "peer", "framefs", "peer"])
+        widths = [float(bar.get("width")) for bar in bars]
+        self.assertEqual(widths[2], widths[4])  # the longest bar of each group is as long
+        self.assertGreater(widths[0], widths[1])
+        self.assertIn("prefers-color-scheme: dark", text)
+
+    def test_many_readers_must_be_as_fast_as_two(self):
+        rows = [figure(peer_reading.one_file(readers), peer_mounts.FRAMEFS, "float lz4", median)
+                for readers, median in ((2, 100), (8, 99), (64, 100))]
+        self.assertEqual([(goal.measured, goal.met) for goal in peers.goals(rows)], [("0.99", False), ("1.00", True)])
 
 
 if __name__ == "__main__":
