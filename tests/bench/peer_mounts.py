@@ -159,12 +159,12 @@ class Library:
         """framefs with one of the folders of frames."""
         source = folder or self._frames(codec)
         return Contestant(who, codec, mounts.framefs(self.programs["framefs"], source, self.folder / "mnt", *options),
-                          prepare or (lambda: self.make_frames(codec)),
-                          lambda: sorted(path for path in source.rglob("*.b2*") if path.stat().st_size > 1 << 20))
+                          prepare or (lambda: self.make_frames(codec)), lambda: files_in(source))
 
     def frames_themselves(self, codec, who):
         """The folder of frames without any mount."""
-        return Contestant(who, codec, mounts.Plain(self._frames(codec)), lambda: self.make_frames(codec))
+        folder = self._frames(codec)
+        return Contestant(who, codec, mounts.Plain(folder), lambda: self.make_frames(codec), lambda: files_in(folder))
 
     def small_chunks(self, size):
         return self.framefs("lz4", folder=self._frames(f"chunks-{size}"), prepare=lambda: self.make_small_chunks(size))
@@ -176,8 +176,8 @@ class Library:
     def many(self):
         """framefs, and the filesystems with images, on the small files."""
         frames, plain = self.data.folder / f"many-{self.files}", self.folder / f"many-plain-{self.files}"
-        ours = [Contestant(who, "", mounts.framefs(self.programs["framefs"], source, self.folder / "mnt"),
-                           self.make_many) for who, source in ((FRAMEFS, frames), (FRAMEFS_PLAIN, plain))]
+        ours = [self.framefs("", who, source, self.make_many)
+                for who, source in ((FRAMEFS, frames), (FRAMEFS_PLAIN, plain))]
         others = [self.squashfs("lz4", plain, self.make_many), self.erofs(plain, self.make_many),
                   self.ext4(plain, self.make_many), self.btrfs("lz4", plain, self.make_many),
                   self.passthrough(plain, self.make_many_open)]
@@ -202,13 +202,13 @@ class Library:
 
     @functools.cache
     def passthrough(self, plain=None, prepare=None):
-        mount = passthrough.Passthrough(build_folder(self.programs), plain or self.plain,
-                                        self.folder / "mnt-passthrough")
+        source = plain or self.plain
+        mount = passthrough.Passthrough(build_folder(self.programs), source, self.folder / "mnt-passthrough")
 
         def make_all():
             (prepare or self.make_plain)()
             mount.make_program()
-        return Contestant(PASSTHROUGH, "", mount, make_all)
+        return Contestant(PASSTHROUGH, "", mount, make_all, lambda: files_in(source))
 
     @functools.cache
     def squashfs(self, codec, plain=None, prepare=None, block=PEER_BLOCK, who=SQUASHFS):
@@ -245,6 +245,10 @@ class Library:
         name = next(path for path in sorted(plain.iterdir()) if path.is_file()).name
         with mount.mounted():
             run("cmp", plain / name, mount.mountpoint / name)
+
+
+def files_in(folder):
+    return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
 def part_names():

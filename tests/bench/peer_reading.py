@@ -19,6 +19,7 @@ RANDOM_READS = 6000
 TIMED_S = 2.5
 MAPPED_TOUCHES = 50
 KINDS = (("float", "lz4"), ("float", "zstd"), ("text", "zstd"))
+PYTHON = pathlib.Path(sys.executable)
 WORKLOADS = pathlib.Path(__file__).with_name("workloads.py")
 
 
@@ -117,7 +118,7 @@ class Reading:
                                  ("rows", (1, 1, 512), 200), ("planes", (1, 512, 512), 20),
                                  ("planes across the rows", (edge, 512, 1), 20)):
             listed = self._boxes(name, shape, box, self._count(count))
-            job = Job([sys.executable, WORKLOADS, "boxes", listed, f"{MOUNT}/cube.npy"])
+            job = Job([PYTHON, WORKLOADS, "boxes", listed, f"{MOUNT}/cube.npy"])
             what = f"mapped, slices of an array: {name}"
             self.plan.add(what, "slice", "float", job,
                           [lib.framefs("lz4"), lib.squashfs("lz4"), lib.erofs(), lib.btrfs("lz4"), lib.ext4()])

@@ -10,6 +10,7 @@ import measure
 from measure import Key
 from peer_mounts import Contestant, hold_in_memory
 
+MAX_SHOWN_WORDS = 8
 MOUNT = "MOUNT"  # stands for the mountpoint in the words of a job
 
 
@@ -22,7 +23,11 @@ class Job(NamedTuple):
     is_warm: bool = False  # done once before, without being measured
 
     def shown(self):
-        return " ".join(word.name if isinstance(word, pathlib.Path) else str(word) for word in self.words)
+        """The command with short names; of many words, only the last one after the first ones."""
+        shown = [word.name if isinstance(word, pathlib.Path) else str(word) for word in self.words]
+        if len(shown) > MAX_SHOWN_WORDS:
+            shown[MAX_SHOWN_WORDS - 2:-1] = ["..."]
+        return " ".join(shown)
 
     def run(self, mountpoint, pid):
         words = [word.replace(MOUNT, os.fspath(mountpoint)) if isinstance(word, str) else word for word in self.words]

@@ -3,13 +3,12 @@
 import functools
 import pathlib
 import shutil
-import sys
 import tarfile
 
 import writing
 from data import MIB, QUARTERS, make, run
 from peer_mounts import BTRFS
-from peer_reading import WORKLOADS, plural
+from peer_reading import PYTHON, WORKLOADS, plural
 from peer_rows import MOUNT, Job
 
 OVERWRITES = "2,000 random overwrites of 4 KiB, and fsync"
@@ -109,7 +108,7 @@ class Writing:
         self.plan.add("tar x of C headers", "file", "", Job(["tar", "-xf", archive, "-C", MOUNT], files, size),
                       self._every_way())
         self.plan.add("git clone of C headers", "file", "",
-                      Job(["git", "clone", "-q", f"file://{repository}", f"{MOUNT}/clone"], files, size),
+                      Job(["git", "clone", "-q", "--no-local", repository, f"{MOUNT}/clone"], files, size),
                       self._every_way())
 
     @functools.cache
@@ -143,5 +142,5 @@ class Writing:
         shutil.rmtree(tree)
 
     def _add_database(self):
-        job = Job([sys.executable, WORKLOADS, "commits", self._count(50), 1000, f"{MOUNT}/database"])
+        job = Job([PYTHON, WORKLOADS, "commits", self._count(50), 1000, f"{MOUNT}/database"])
         self.plan.add("SQLite, commits of 1,000 rows", "commit", "", job, self._every_way())
