@@ -97,9 +97,8 @@ class Buffer {
   const std::span<char> bytes_;
 };
 
-Count read_to_the_end(const std::string& path, std::size_t piece) {
+Count read_to_the_end(const std::string& path, const Buffer& buffer) {
   const File file(path);
-  const Buffer buffer(piece);
   Count count;
   while (true) {
     const auto got = ::read(file.fd(), buffer.data(), buffer.size());
@@ -130,9 +129,10 @@ Count in_threads(std::size_t count, const Body& body) {
 
 Count sequential(std::size_t piece, std::size_t readers, std::span<const std::string> paths) {
   return in_threads(readers, [&](std::size_t reader) {
-    Count count = read_to_the_end(paths[reader % paths.size()], piece);
+    const Buffer buffer(piece);
+    Count count = read_to_the_end(paths[reader % paths.size()], buffer);
     for (auto next = reader + readers; next < paths.size(); next += readers) {
-      count += read_to_the_end(paths[next], piece);
+      count += read_to_the_end(paths[next], buffer);
     }
     return count;
   });
@@ -166,7 +166,7 @@ Count at_offsets(std::size_t piece, const std::string& list, const std::string& 
         if (got < 0) fail(path);
         count += {static_cast<std::uint64_t>(got), 1};
       }
-    } while (seconds > 0);
+    } while (seconds > 0 && Clock::now() < end);
     return count;
   });
 }
@@ -207,9 +207,10 @@ Count touch(const std::string& list, const std::string& path) {
 }
 
 Count each(const std::string& folder) {
+  const Buffer buffer(kSmallPiece);
   Count count;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (entry.is_regular_file()) count += {read_to_the_end(entry.path(), kSmallPiece).bytes, 1};
+    if (entry.is_regular_file()) count += {read_to_the_end(entry.path(), buffer).bytes, 1};
   }
   return count;
 }

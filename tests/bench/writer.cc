@@ -160,9 +160,10 @@ bool run(std::span<const std::string> words) {
   const auto number = [&](std::size_t at) { return std::strtoull(words[at].c_str(), nullptr, 10); };
   if (command == "sequential" && words.size() > 4) {
     sequential(number(1), number(2), words[3], words.subspan(4));
-  } else if (words.size() != 4) {
-    return false;
-  } else if (command == "offsets") {
+    return true;
+  }
+  if (words.size() != 4) return false;
+  if (command == "offsets") {
     at_offsets(number(1), words[2], words[3]);
   } else if (command == "create") {
     create(number(1), number(2), words[3]);
