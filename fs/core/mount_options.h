@@ -79,6 +79,7 @@ struct MountOptions {
   bool verify_checksums = false;  // a chunk that does not have its checksum cannot be read
   bool keep_suffix = false;       // show frames under their full names
   ArrayViews arrays = ArrayViews::npy;
+  bool export_handles = false;             // file handles outlive the mount
   bool allow_other = false;                // allow other users; the kernel then checks modes
   bool acl = false;                        // show access control lists; the kernel checks them
   bool io_uring = false;                   // receive requests by io_uring, not /dev/fuse

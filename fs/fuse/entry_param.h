@@ -12,7 +12,7 @@ fuse_entry_param entry_param(const fs::NodeEntry& entry, const MountType& mount)
   fuse_entry_param param{};
   param.ino = entry.id;
   // For the kernel, the root's generation is 0.
-  param.generation = entry.id == fs::kRootNode ? 0 : mount.generation;
+  param.generation = entry.id == fs::kRootNode ? 0 : entry.generation.value_or(mount.generation);
   param.attr = shown(mount, entry.stat);
   param.attr_timeout = mount.attr_timeout_s;
   param.entry_timeout = entry.is_listed ? mount.attr_timeout_s : 0;

@@ -141,6 +141,30 @@ Status serve(Mount& mount, const fs::MountOptions& options,
   return served;
 }
 
+constexpr const char* kNoDirectory = "SOURCE is one file; --export needs a directory";
+
+Result<fs::HandleFormat> handle_format(const std::filesystem::path& source) {
+  const fs::UniqueFd root(::open(source.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!root) return fs::system_error("SOURCE cannot be opened");
+  return fs::HandleFormat::of(root.get());
+}
+
+// The handles of SOURCE's files, which the watchdog opens; empty without --export.
+Result<std::optional<fs::SourceHandles>> source_handles(const fs::MountOptions& options,
+                                                        const Result<Watchdog>& watchdog) {
+  if (!options.export_handles) return std::nullopt;
+  if (!watchdog) return std::unexpected(watchdog.error());
+  FRAMEFS_TRY(const auto format, handle_format(options.source));
+  FRAMEFS_CHECK(watchdog->keep_source(options.source, options.read_only));
+  struct stat st{};
+  if (::stat(options.source.c_str(), &st) != 0) return fs::system_error("SOURCE");
+  return fs::SourceHandles(
+      format, st.st_dev,
+      [&dog = *watchdog](std::uint64_t inode, std::optional<std::uint32_t> generation, int flags) {
+        return dog.open_by_handle(inode, generation, flags);
+      });
+}
+
 // The canonical path of a MOUNTPOINT that is not mounted yet.
 Result<std::filesystem::path> usable_mountpoint(const std::filesystem::path& path) {
   struct stat at{};
@@ -183,6 +207,10 @@ Status check_mount(const fs::MountOptions& options) {
   if (options.acl && root.shown_as != fs::ShownAs::itself) {
     return fs::system_error_of(EINVAL, "SOURCE must be a directory for --acl");
   }
+  if (options.export_handles) {
+    if (root.shown_as != fs::ShownAs::itself) return fs::system_error_of(ENOTDIR, kNoDirectory);
+    FRAMEFS_TRY([[maybe_unused]] const auto format, handle_format(options.source));
+  }
   if (options.io_uring) {
     FRAMEFS_TRY([[maybe_unused]] const auto word, io_uring_option());
   }
@@ -196,7 +224,9 @@ Status serve_mount(const fs::MountOptions& options, fs::Log& log,
   const auto* const dog = watchdog ? &*watchdog : nullptr;
   std::function<void()> report;
   SignalListener signals(signal_actions(report, log_file, dog, log));
-  FRAMEFS_TRY(const auto filesystem, fs::Filesystem::open(options, log));
+  FRAMEFS_TRY(auto handles, source_handles(options, watchdog));
+  FRAMEFS_TRY(const auto filesystem,
+              fs::Filesystem::open(options, log, nullptr, std::move(handles)));
   std::optional<SandboxNeeds> needs;
   if (can_confine(options, dog, log)) {
     FRAMEFS_TRY(needs, sandbox_needs(options, filesystem->is_read_only()));

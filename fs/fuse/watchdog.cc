@@ -11,9 +11,12 @@
 
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <string>
 
 #include <fmt/core.h>
+
+#include "fs/fuse/handle_opener.h"
 
 namespace framefs::fuse {
 namespace {
@@ -68,6 +71,13 @@ class Attributes {
   posix_spawnattr_t attributes_{};
 };
 
+// The errno of an answer without a descriptor.
+int errno_in(std::string_view text) {
+  int error = EIO;
+  std::from_chars(text.data(), text.data() + text.size(), error);
+  return error;
+}
+
 }  // namespace
 
 Result<Watchdog> Watchdog::start(const std::filesystem::path& mountpoint) {
@@ -112,7 +122,7 @@ Result<fs::UniqueFd> Watchdog::ask_for_file(Word word, std::string_view text, in
   auto answer = ask(word, text, fd);
   if (!answer) return fs::system_error_of(EPIPE, "the watchdog is gone");
   if (answer->first != kDone || !answer->fd) {
-    return fs::system_error_of(EIO, "the watchdog cannot do it");
+    return fs::system_error_of(errno_in(answer->text), "the watchdog cannot do it");
   }
   return std::move(answer->fd);
 }
@@ -160,6 +170,17 @@ net::RunningProgram::State Watchdog::program_state() const {
   const auto answer = ask(Word::program_state);
   if (!answer) return net::RunningProgram::State::failed;
   return static_cast<net::RunningProgram::State>(answer->first);
+}
+
+Status Watchdog::keep_source(const std::filesystem::path& source, bool read_only) const {
+  if (is_done(Word::keep_source, HandleOpener::source_message(source, read_only))) return {};
+  return fs::system_error_of(EPERM, "the watchdog cannot open SOURCE's files by their handles");
+}
+
+Result<fs::UniqueFd> Watchdog::open_by_handle(std::uint64_t inode,
+                                              std::optional<std::uint32_t> generation,
+                                              int flags) const {
+  return ask_for_file(Word::open_by_handle, HandleOpener::open_message(inode, generation, flags));
 }
 
 void Watchdog::end_program() const { ask(Word::end_program); }

@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -17,6 +18,7 @@
 namespace framefs::fuse {
 
 using codec::Result;
+using codec::Status;
 
 // A small helper process that unmounts if the daemon dies without unmounting: killed, or crashed.
 // It runs the same program under another name. Hence a search for the daemon by name or by command
@@ -45,6 +47,12 @@ class Watchdog {
   // the mount, and a message on stderr then tells the reason.
   void keep_mount(const std::string& words) const;
   [[nodiscard]] Result<fs::UniqueFd> mount() const;
+  // Names the SOURCE of a mount whose file handles outlive it; the watchdog then opens the files of
+  // that SOURCE by their handles (HandleOpener).  Errors: system.
+  [[nodiscard]] Status keep_source(const std::filesystem::path& source, bool read_only) const;
+  [[nodiscard]] Result<fs::UniqueFd> open_by_handle(std::uint64_t inode,
+                                                    std::optional<std::uint32_t> generation,
+                                                    int flags) const;
   // Opens one of the files for reading.  Errors: system.
   void keep_file(const std::string& path) const;
   [[nodiscard]] Result<fs::UniqueFd> open_file(const std::string& path) const;
@@ -79,7 +87,7 @@ class Watchdog {
   std::optional<WatchdogMessage> ask(WatchdogWord word, std::string_view text = {},
                                      int fd = -1) const;
   bool is_done(WatchdogWord word, std::string_view text = {}) const;
-  // Errors: EPIPE if the watchdog is gone, EIO if it refuses.
+  // Errors: EPIPE if the watchdog is gone; the watchdog's own error, or EIO if it tells none.
   Result<fs::UniqueFd> ask_for_file(WatchdogWord word, std::string_view text = {},
                                     int fd = -1) const;
 

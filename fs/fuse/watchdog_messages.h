@@ -27,6 +27,8 @@ enum class WatchdogWord : char {
   start_program = 'S',
   program_state = 'Q',
   end_program = 'E',
+  keep_source = 'D',
+  open_by_handle = 'H',
   confined = 'Z',
 };
 // The first byte of the answer to a question.

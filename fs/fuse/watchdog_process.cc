@@ -24,6 +24,8 @@
 
 #include <fmt/core.h>
 
+#include "fs/core/error_map.h"
+#include "fs/fuse/handle_opener.h"
 #include "fs/fuse/new_session.h"
 #include "fs/fuse/watchdog.h"
 #include "fs/fuse/watchdog_messages.h"
@@ -172,6 +174,10 @@ class Service {
  private:
   // If the daemon is gone, the next receive_message() reports it.
   void answer(bool done) const { send_message(socket_, done ? kDone : kNotDone, ""); }
+  void answer(const Result<fs::UniqueFd>& file) const {
+    if (file) return answer(*file);
+    send_message(socket_, kNotDone, std::to_string(fs::errno_of(file.error())));
+  }
   void answer(const fs::UniqueFd& fd) const {
     send_message(socket_, fd ? kDone : kNotDone, "", fd.get());
   }
@@ -210,6 +216,10 @@ class Service {
         return open_file(text);
       case Word::start_program:
         return start_program(message.fd);
+      case Word::keep_source:
+        return answer(keep_source(text));
+      case Word::open_by_handle:
+        return open_by_handle(text);
       case Word::program_state:
         return tell_state();
       case Word::end_program:
@@ -228,11 +238,7 @@ class Service {
     if (!kept_.is_confined && parsed.ec == std::errc()) kept_.mount = number;
   }
 
-  void open_log() const {
-    const auto log = open_log_file(kept_.log_path);
-    if (!log) return answer(false);
-    answer(*log);
-  }
+  void open_log() const { answer(open_log_file(kept_.log_path)); }
 
   void mount(const fs::UniqueFd& errors) {
     if (kept_.mount || kept_.mount_words.empty()) return answer(false);
@@ -244,6 +250,17 @@ class Service {
   void open_file(const std::string& path) const {
     if (std::ranges::find(kept_.files, path) == kept_.files.end()) return answer(false);
     answer(fs::UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)));
+  }
+
+  bool keep_source(const std::string& text) {
+    if (kept_.is_confined || opener_) return false;
+    auto opener = HandleOpener::make(text);
+    if (opener) opener_ = std::move(*opener);
+    return opener.has_value();
+  }
+
+  void open_by_handle(const std::string& text) const {
+    answer(opener_ ? opener_->open(text) : fs::system_error_of(EPERM, "open"));
   }
 
   // The daemon reads the output.  The watchdog thus waits for no program, and learns no secret.
@@ -272,6 +289,7 @@ class Service {
 
   const int socket_;
   Kept kept_;
+  std::optional<HandleOpener> opener_;
   std::unique_ptr<net::ChildProgram> program_;
   std::vector<std::unique_ptr<net::ChildProgram>> killed_;
 };

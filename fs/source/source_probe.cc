@@ -122,6 +122,19 @@ auto SourceProbe::probe_sparse(int directory, const std::string& name, Expected 
   return Probed::same;
 }
 
+// Finds the attributes of the entry and, of one and the same file, its generation.
+Status SourceProbe::stat_entry(int directory, const std::string& name, SourceEntry& entry) const {
+  if (handles_ == nullptr) {
+    const int failed = ::fstatat(directory, name.c_str(), &entry.stat, AT_SYMLINK_NOFOLLOW);
+    return failed == 0 ? Status() : system_error("stat");
+  }
+  const UniqueFd file(::openat(directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  if (!file) return system_error("stat");
+  FRAMEFS_TRY(entry.stat, stat_of(file.get()));
+  entry.generation = generation_of(file.get(), entry.stat);
+  return {};
+}
+
 Result<struct stat> SourceProbe::stat_open(int fd) const {
   FRAMEFS_TRY(auto st, stat_of(fd));
   if (acls_ == AclRule::narrowed) heed_acl(st, fd);
@@ -142,9 +155,7 @@ Result<SourceEntry> SourceProbe::probe_as(int directory, const std::string& name
                                           Expected expected) {
   for (int round = 0; round < kMaxProbes; ++round) {
     SourceEntry entry;
-    if (::fstatat(directory, name.c_str(), &entry.stat, AT_SYMLINK_NOFOLLOW) != 0) {
-      return system_error("stat");
-    }
+    FRAMEFS_CHECK(stat_entry(directory, name, entry));
     if (S_ISDIR(entry.stat.st_mode)) entry.birth_ns = birth_of(directory, name, entry.stat);
     if (acls_ == AclRule::narrowed) heed_acl(entry.stat, directory, name);
     if (expected == Expected::nothing) return entry;

@@ -14,6 +14,7 @@
 #include "fs/core/guarded.h"
 #include "fs/source/acl_access.h"
 #include "fs/source/frame_summary.h"
+#include "fs/source/source_handles.h"
 
 namespace framefs::fs {
 
@@ -26,6 +27,9 @@ struct SourceEntry {
   // When a directory was made, where the filesystem tells.  A new directory may have the inode of a
   // removed one.
   std::optional<std::int64_t> birth_ns{};
+  // The generation of the inode, if the probe has SourceHandles: it differs between files that have
+  // the inode one after the other.
+  std::optional<std::uint32_t> generation{};
 
   // The attributes of the file whose state is the state of the shown content.
   [[nodiscard]] const struct stat& content_stat() const noexcept {
@@ -46,9 +50,15 @@ class SourceProbe {
   using Watcher = std::function<void()>;
 
   // Frames begin at byte `offset` of their files.  It can differ from 0 only if SOURCE is one file.
+  // Lifetime: `handles`, which may be null, outlives the probe.
   explicit SourceProbe(const codec::Limits& limits, std::uint64_t offset = 0,
-                       Watcher watcher = nullptr, AclRule acls = AclRule::ignored)
-      : limits_(limits), offset_(offset), watcher_(std::move(watcher)), acls_(acls) {}
+                       Watcher watcher = nullptr, AclRule acls = AclRule::ignored,
+                       const SourceHandles* handles = nullptr)
+      : limits_(limits),
+        offset_(offset),
+        watcher_(std::move(watcher)),
+        acls_(acls),
+        handles_(handles) {}
 
   // Probes `name` in an open directory.  The name, or `expected`, determines what is read.
   // Attributes and content are those of one object, also while programs replace it.
@@ -62,6 +72,10 @@ class SourceProbe {
   // The same for a directory or a file of a sparse frame.  The mount shows these as one file, for
   // which the kernel gets no access control list.
   [[nodiscard]] Result<struct stat> stat_part(int fd) const;
+  // The generation of an open file with the attributes `st`, as probe() returns it.
+  [[nodiscard]] std::optional<std::uint32_t> generation_of(int fd, const struct stat& st) const {
+    return handles_ == nullptr ? std::nullopt : handles_->generation_of(fd, st);
+  }
 
   // The same for a file that is open for reading and in the state `stat`.
   FrameSummary probe_open(const FileReader& file, const struct stat& stat, Expected expected);
@@ -80,6 +94,7 @@ class SourceProbe {
   // Whether attributes and content are those of one object.  A program may replace the object
   // between two system calls.
   enum class Probed : std::uint8_t { same, replaced };
+  Status stat_entry(int directory, const std::string& name, SourceEntry& entry) const;
   Probed probe_file(int directory, const std::string& name, Expected expected, SourceEntry& entry);
   Probed probe_sparse(int directory, const std::string& name, Expected expected,
                       SourceEntry& entry);
@@ -92,6 +107,7 @@ class SourceProbe {
   const std::uint64_t offset_;
   const Watcher watcher_;
   const AclRule acls_;
+  const SourceHandles* const handles_;
   Guarded<std::unordered_map<Key, FrameSummary, KeyHash>> known_;
 };
 

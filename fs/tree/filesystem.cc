@@ -42,18 +42,20 @@ NodeKey root_key(const MountRoot& found) {
 }  // namespace
 
 Result<std::unique_ptr<Filesystem>> Filesystem::open(const MountOptions& options, Log& log,
-                                                     SourceProbe::Watcher watcher) {
+                                                     SourceProbe::Watcher watcher,
+                                                     std::optional<SourceHandles> handles) {
   FRAMEFS_TRY(auto found, find_mount_root(options));
   auto effective = options;
   effective.read_only = allows_no_changes(options, found);
   return std::unique_ptr<Filesystem>(
-      new Filesystem(effective, log, std::move(found), std::move(watcher)));
+      new Filesystem(effective, log, std::move(found), std::move(watcher), std::move(handles)));
 }
 
 Filesystem::Filesystem(const MountOptions& options, Log& log, MountRoot found,
-                       SourceProbe::Watcher watcher)
+                       SourceProbe::Watcher watcher, std::optional<SourceHandles> handles)
     : options_(options),
       new_frames_(options.write),
+      handles_(std::move(handles)),
       log_(log),
       workers_(options.threads),
       storing_workers_(options.threads),
@@ -62,9 +64,13 @@ Filesystem::Filesystem(const MountOptions& options, Log& log, MountRoot found,
       blocks_(cache_, buffers_, workers_),
       chunk_writer_(storing_workers_),
       overlay_(options.write.overlay_bytes),
-      probe_(options.limits, options.source_offset, std::move(watcher), acl_rule(options)),
+      probe_(options.limits, options.source_offset, std::move(watcher), acl_rule(options),
+             handles_ ? &*handles_ : nullptr),
       name_map_(workers_, options.keep_suffix, options.arrays),
-      locator_(std::move(found.root), root_key(found), options.source.string()),
+      locator_(std::move(found.root), root_key(found), options.source.string(),
+               handles_ ? &*handles_ : nullptr),
+      exported_(handles_ ? std::optional<ExportedNodes>(std::in_place, *handles_, locator_)
+                         : std::nullopt),
       containers_(locator_, cache_, content_ids_, log_, options.limits, options.source_offset),
       views_(options, locator_.nodes(), containers_, reads()),
       lock_files_(locator_, sessions_, log_, options.locking),
@@ -81,7 +87,8 @@ Filesystem::Filesystem(const MountOptions& options, Log& log, MountRoot found,
              .directory_names = directory_names_,
              .names = name_map_,
              .sessions = sessions_,
-             .log = log_}),
+             .log = log_,
+             .exported = exported_ ? &*exported_ : nullptr}),
       contents_(options, {.tree = tree_,
                           .locator = locator_,
                           .lock_files = lock_files_,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "fs/core/log.h"
 #include "fs/core/mount_options.h"
@@ -34,9 +35,11 @@ namespace framefs::fs {
 // Threads: any number.
 class Filesystem {
  public:
-  // `watcher` is for tests.  Errors: system, if SOURCE cannot be opened.
-  static Result<std::unique_ptr<Filesystem>> open(const MountOptions& options, Log& log,
-                                                  SourceProbe::Watcher watcher = nullptr);
+  // `watcher` is for tests.  With `handles`, the handles of the mount's files outlive the mount.
+  // Errors: system, if SOURCE cannot be opened.
+  static Result<std::unique_ptr<Filesystem>> open(
+      const MountOptions& options, Log& log, SourceProbe::Watcher watcher = nullptr,
+      std::optional<SourceHandles> handles = std::nullopt);
 
   // Commits all written frames, and makes arrays of those that become arrays.
   ~Filesystem();
@@ -59,7 +62,8 @@ class Filesystem {
   [[nodiscard]] bool has_write_sessions() const noexcept { return !sessions_.is_empty(); }
 
  private:
-  Filesystem(const MountOptions& options, Log& log, MountRoot found, SourceProbe::Watcher watcher);
+  Filesystem(const MountOptions& options, Log& log, MountRoot found, SourceProbe::Watcher watcher,
+             std::optional<SourceHandles> handles);
   [[nodiscard]] ReadServices reads(bool verify_checksums) {
     return {options_.limits, buffers_, cache_, blocks_, log_, verify_checksums};
   }
@@ -68,6 +72,7 @@ class Filesystem {
   // Constant after construction.
   const MountOptions options_;
   const NewFramePolicy new_frames_;
+  const std::optional<SourceHandles> handles_;
   // Self-synchronised.
   Log& log_;
   WorkerPool workers_;
@@ -83,6 +88,7 @@ class Filesystem {
   DirectoryNames directory_names_;
   const NameMap name_map_;
   NodeLocator locator_;
+  std::optional<ExportedNodes> exported_;
   const OpenContainers containers_;
   const NodeViews views_;
   const LockFiles lock_files_;

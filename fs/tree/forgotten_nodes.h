@@ -25,6 +25,7 @@ class ForgottenNodes {
     NodeKey key;
     NodeId parent = 0;
     std::string name;  // in the source directory
+    std::optional<std::uint32_t> generation{};
   };
   // A node of the same number or key is dropped.
   void add(Node node);

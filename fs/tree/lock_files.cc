@@ -40,6 +40,7 @@ void drop_content(Node& node, std::uint64_t counter) {
 
 // Opens the lock file of the frame at a path in SOURCE.
 Result<UniqueFd> LockFiles::open(const std::string& frame, bool is_sparse, int flags) const {
+  if (frame.empty()) return system_error_of(ENOENT, "lock file of a frame without a known name");
   const auto& root = locator_.root();
   const auto path = lock_file_of(frame, is_sparse);
   if ((flags & O_CREAT) == 0) return root.open(path, flags);

@@ -285,7 +285,8 @@ Result<Namespace::Created> Namespace::opened_existing(NodeId id, Result<OpenedFi
     parts_.tree.forget(id, 1);
     return std::unexpected(st.error());
   }
-  return Created{.entry = {id, *st}, .opened = std::move(*opened)};
+  const auto generation = opened->file->node->generation;
+  return Created{.entry = {id, *st, true, generation}, .opened = std::move(*opened)};
 }
 
 Result<Namespace::Created> Namespace::create_file(NodeId parent, const std::string& name,
@@ -303,28 +304,27 @@ Result<Namespace::Created> Namespace::create_new(NodeId parent, const std::strin
   FRAMEFS_TRY(const auto in, open_parent(parent));
   const NegativeLookupCache folder(*in.folder);
   FRAMEFS_TRY(const auto there, find_in(folder, name));
-  auto& nodes = parts_.locator.nodes();
   if (there) {
     if ((flags & O_EXCL) != 0) return system_error_of(EEXIST, "create");
-    const NodeKey key{there->entry.stat.st_dev, there->entry.stat.st_ino, there->shown_as, {}};
-    existing = nodes.lookup(in.node, there->source_name, key)->id;
+    existing =
+        parts_.tree.enter_file(in.node, there->source_name, there->shown_as, there->entry)->id;
     return system_error_of(EEXIST, "create");
   }
   FRAMEFS_CHECK(check_new_name(name, ShownAs::itself));
   FRAMEFS_TRY(auto plan, plan_file(in, folder, name));
   FRAMEFS_TRY(auto source, make_file(in, plan, mode_of_new(in, mode, caller), caller));
   const auto shown_as = plan.frame ? ShownAs::frame : ShownAs::itself;
-  const auto node = nodes.lookup(in.node, plan.source_name,
-                                 NodeKey{plan.stat.st_dev, plan.stat.st_ino, shown_as, {}});
-  auto opened = parts_.contents.open_as(node, std::move(source), flags, &plan);
-  if (!opened) {
-    nodes.forget(node->id, 1);
-    return std::unexpected(opened.error());
-  }
   SourceEntry entry{.stat = plan.stat, .summary = {}, .index_stat = {}};
   if (plan.frame) entry.summary = summary_of_new(*plan.frame);
-  return Created{.entry = {node->id, parts_.tree.stat_new(*opened->file, entry)},
-                 .opened = std::move(*opened)};
+  entry.generation = parts_.probe.generation_of(source.fd(), plan.stat);
+  const auto node = parts_.tree.enter_file(in.node, plan.source_name, shown_as, entry);
+  auto opened = parts_.contents.open_as(node, std::move(source), flags, &plan);
+  if (!opened) {
+    parts_.tree.forget(node->id, 1);
+    return std::unexpected(opened.error());
+  }
+  const auto st = parts_.tree.stat_new(*opened->file, entry);
+  return Created{.entry = {node->id, st, true, node->generation}, .opened = std::move(*opened)};
 }
 
 }  // namespace framefs::fs

@@ -85,8 +85,8 @@ void NodeTable::replace(const NodeKey& from, const NodeKey& to, const Place& pla
     const auto at = state.by_key.find(from);
     if (at == state.by_key.end()) return;
     const auto id = at->second;
-    auto node = std::make_shared<Node>(id, to);
     auto& known = state.by_id.at(id);
+    auto node = std::make_shared<Node>(id, to, known->generation);
     node->parent_ = place.parent;
     node->name_ = place.name;
     node->lookups_ = known->lookups_;
@@ -129,22 +129,44 @@ std::shared_ptr<Node> NodeTable::find(const NodeKey& key) const {
   });
 }
 
+// Enters a new node of the key, which replaces an earlier version.  `number` is its number, unless
+// it gets an exported one.
+std::shared_ptr<Node> NodeTable::enter(State& state, const NodeKey& key, NodeId number,
+                                       std::optional<std::uint32_t> generation,
+                                       std::shared_ptr<Node>& dropped) {
+  const auto exported = generation ? exported_number(key) : std::nullopt;
+  const auto taken = exported ? state.by_id.find(*exported) : state.by_id.end();
+  // replace() may have given the number to another file, before this one got the inode.
+  const bool is_free = taken == state.by_id.end() || taken->second->key == key;
+  auto node = exported && is_free ? std::make_shared<Node>(*exported, key, generation)
+                                  : std::make_shared<Node>(number, key);
+  if (taken != state.by_id.end() && is_free) {
+    node->lookups_ = taken->second->lookups_;  // the kernel forgets both under one number
+    dropped = std::exchange(taken->second, node);
+  } else {
+    state.by_id.emplace(node->id, node);
+  }
+  state.forgotten.remove(node->id);
+  state.by_key.insert_or_assign(key, node->id);
+  return node;
+}
+
 std::shared_ptr<Node> NodeTable::lookup(const std::shared_ptr<Node>& parent,
                                         const std::string& name, const NodeKey& key,
-                                        const std::optional<FileIdentity>& version) {
-  std::shared_ptr<const UniqueFd> dropped;  // closed after the lock
+                                        const std::optional<FileIdentity>& version,
+                                        std::optional<std::uint32_t> generation) {
+  std::shared_ptr<Node> replaced;  // destroyed after the lock, as the next one
+  std::shared_ptr<const UniqueFd> dropped;
   return state_.with([&](State& state) {
-    const auto [known, is_new] = state.by_key.try_emplace(key, state.next);
-    if (is_new) {
+    const auto known = state.by_key.find(key);
+    auto node = known == state.by_key.end() ? nullptr : state.by_id.at(known->second);
+    if (!node) {
       const auto before = state.forgotten.take(key, parent->id, name);
-      known->second = before ? *before : state.next++;
-      state.by_id.emplace(known->second, std::make_shared<Node>(known->second, key));
-    } else if (const auto& before = state.by_id.at(known->second)->version_;
-               before && version && *before != *version) {
-      known->second = state.next++;
-      state.by_id.emplace(known->second, std::make_shared<Node>(known->second, key));
+      node = enter(state, key, before ? *before : state.next++, generation, replaced);
+    } else if ((node->version_ && version && *node->version_ != *version) ||
+               (node->is_exported() && generation && *node->generation != *generation)) {
+      node = enter(state, key, state.next++, generation, replaced);
     }
-    auto node = state.by_id.at(known->second);
     if (version) node->version_ = version;
     // A file may have several names, or may have been moved: the node takes the latest place.  A
     // node never moves below itself, where a bind mount or snapshot shows a directory inside
@@ -176,7 +198,7 @@ std::shared_ptr<Node> NodeTable::remembered(State& state, NodeId id) {
     const auto* const known = state.forgotten.find(id);
     // A chain that is longer than the list would be a loop.
     if (known == nullptr || chain.size() > state.forgotten.size()) return nullptr;
-    chain.emplace_back(std::make_shared<Node>(id, known->key), known->name);
+    chain.emplace_back(std::make_shared<Node>(id, known->key, known->generation), known->name);
     id = known->parent;
   }
   for (auto at = chain.rbegin(); at != chain.rend(); ++at) {
@@ -194,6 +216,49 @@ Result<std::shared_ptr<Node>> NodeTable::recall(NodeId id) {
     if (state.by_id.emplace(id, found).second) {
       state.by_key.emplace(found->key, id);
       state.forgotten.remove(id);
+    }
+    ++found->lookups_;
+    return found;
+  });
+  if (!node) return system_error_of(ESTALE, "lookup");
+  return node;
+}
+
+Result<std::shared_ptr<Node>> NodeTable::adopt(const NodeKey& key, std::uint32_t generation,
+                                               const std::vector<Step>& path) {
+  std::shared_ptr<Node> dropped;  // destroyed after the lock
+  auto node = state_.with([&](State& state) -> std::shared_ptr<Node> {
+    const auto live = [&](const NodeKey& of, std::uint32_t its_generation) {
+      const auto at = state.by_key.find(of);
+      auto found = at == state.by_key.end() ? nullptr : state.by_id.at(at->second);
+      const bool is_it = found && (found->id == kRootNode || found->generation == its_generation);
+      return is_it ? found : nullptr;
+    };
+    auto found = live(key, generation);
+    const auto number = exported_number(key);
+    const auto taken = number ? state.by_id.find(*number) : state.by_id.end();
+    const bool is_free = taken == state.by_id.end() || taken->second->key == key;
+    if (!number || !is_free || (found && !found->is_exported())) return nullptr;
+    if (!found) {
+      auto parent = state.by_id.at(kRootNode);
+      for (std::size_t i = 0; i + 1 < path.size(); ++i) {
+        const auto& step = path[i];
+        auto above = live(step.key, step.generation);
+        if (!above) {
+          // As in remembered(), the kernel does not know this node.
+          const auto its_number = exported_number(step.key);
+          if (!its_number) return nullptr;
+          above = std::make_shared<Node>(*its_number, step.key, step.generation);
+          above->parent_ = parent;
+          above->name_ = step.name;
+        }
+        parent = std::move(above);
+      }
+      found = enter(state, key, *number, generation, dropped);
+      if (!path.empty()) {
+        found->parent_ = std::move(parent);
+        found->name_ = path.back().name;
+      }
     }
     ++found->lookups_;
     return found;
@@ -226,9 +291,11 @@ void NodeTable::forget(NodeId id, std::uint64_t lookups) {
     const auto known = state.by_key.find(node.key);
     const bool is_current = known != state.by_key.end() && known->second == id;
     if (is_current) state.by_key.erase(known);
-    // The inode of a file that has lost its name may soon be another file's.
-    if (is_current && !node.held_) {
-      state.forgotten.add({id, node.key, node.parent_->id, node.name_});
+    // The inode of a file that has lost its name may soon be another file's.  An exported number
+    // that replace() has given to another file leads to that file only while the kernel knows it.
+    const bool has_own_number = !node.generation || node.is_exported();
+    if (is_current && !node.held_ && node.parent_ && has_own_number) {
+      state.forgotten.add({id, node.key, node.parent_->id, node.name_, node.generation});
     }
     dropped = std::move(at->second);
     state.by_id.erase(at);
@@ -241,7 +308,7 @@ std::string NodeTable::path_of(const Node& node) const {
     for (const Node* at = &node; at->parent_ != nullptr; at = at->parent_.get()) {
       if (!at->key.is_member()) names.push_back(&at->name_);
     }
-    if (names.empty()) return root_path_;
+    if (names.empty()) return node.id == kRootNode || node.key.is_member() ? root_path_ : "";
     std::string path;
     for (auto name = names.rbegin(); name != names.rend(); ++name) {
       if (!path.empty()) path += '/';

@@ -7,10 +7,12 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "fs/core/file.h"
 #include "fs/core/guarded.h"
 #include "fs/read/content_id.h"
+#include "fs/tree/exported_number.h"
 #include "fs/tree/forgotten_nodes.h"
 #include "fs/tree/node_key.h"
 #include "fs/view/view.h"
@@ -19,11 +21,21 @@ namespace framefs::fs {
 
 // A file that the kernel knows.
 struct Node {
-  Node(NodeId node_id, const NodeKey& node_key) : id(node_id), key(node_key) {}
+  Node(NodeId node_id, const NodeKey& node_key,
+       std::optional<std::uint32_t> node_generation = std::nullopt)
+      : id(node_id), key(node_key), generation(node_generation) {}
 
   // Constant after construction.
   const NodeId id;
   const NodeKey key;
+  // The generation in the file handles of the node; empty: that of the mount.
+  const std::optional<std::uint32_t> generation;
+
+  // Whether the node's handles outlive the mount: they are made of the inode and the generation of
+  // its file (exported_number.h).
+  [[nodiscard]] bool is_exported() const noexcept {
+    return generation && exported_number(key) == id;
+  }
 
   // The view of an open file, and the state in which its backing file was last seen.
   struct State {
@@ -72,7 +84,7 @@ struct Node {
  private:
   friend class NodeTable;
   // Guarded by the table.
-  std::shared_ptr<Node> parent_;          // null: the root
+  std::shared_ptr<Node> parent_;          // null: the root, or a node that has no place
   std::string name_;                      // in the source directory
   std::uint64_t lookups_ = 0;             // lookups that the kernel has not forgotten yet
   std::shared_ptr<const UniqueFd> held_;  // O_PATH descriptor of the object that lost that name
@@ -105,13 +117,29 @@ class NodeTable {
   // `version` tells directories of one inode apart: it is the state of a container's file, or the
   // birth of a directory, if it is known.  A directory of another version is another node, because
   // the kernel may still cache the names and attributes of the entries of the old one.
+  //
+  // With the `generation` of the file, the node gets the number that outlives the mount
+  // (exported_number.h), if its key has one.  A file of another generation is another node of that
+  // number, to which the kernel gives another inode.
   std::shared_ptr<Node> lookup(const std::shared_ptr<Node>& parent, const std::string& name,
                                const NodeKey& key,
-                               const std::optional<FileIdentity>& version = std::nullopt);
+                               const std::optional<FileIdentity>& version = std::nullopt,
+                               std::optional<std::uint32_t> generation = std::nullopt);
 
   // The node of that number, also if the kernel has forgotten it lately.  Counts one lookup.
   // Errors: system, ESTALE, also for a file that has lost its name.
   Result<std::shared_ptr<Node>> recall(NodeId id);
+  // A step of a path from the root to a file.
+  struct Step {
+    NodeKey key;
+    std::uint32_t generation = 0;
+    std::string name;  // in the source directory
+  };
+  // The node of an exported file that was found by its handle.  `path` ends with the file; it is
+  // empty if the path is not known, and the node then has no place.  Counts one lookup.
+  // Errors: system, ESTALE if the file's node has another number.
+  Result<std::shared_ptr<Node>> adopt(const NodeKey& key, std::uint32_t generation,
+                                      const std::vector<Step>& path);
   // The number of the directory in which the node was last seen; for the root, the root's.
   [[nodiscard]] NodeId parent_of(const Node& node) const;
 
@@ -140,10 +168,11 @@ class NodeTable {
   // The descriptor kept for a node that has lost its name; null for other nodes.
   [[nodiscard]] std::shared_ptr<const UniqueFd> held(const Node& node) const;
 
-  // Where the node was last seen.  `node` is not the root.
+  // Where the node was last seen.  `node` is not the root.  Without a parent if the node was only
+  // found by its handle so far.
   [[nodiscard]] Place place_of(const Node& node) const;
   // The path at which the node was last seen, for SourceRoot::open(); for a member of a container,
-  // the path of the container.
+  // the path of the container.  Empty if the node was only found by its handle so far.
   [[nodiscard]] std::string path_of(const Node& node) const;
   // The node of the container that a member is in; null if the table no longer has it.
   [[nodiscard]] std::shared_ptr<Node> container_of(const Node& member) const;
@@ -156,6 +185,9 @@ class NodeTable {
     ForgottenNodes forgotten;
   };
   static std::shared_ptr<Node> remembered(State& state, NodeId id);
+  static std::shared_ptr<Node> enter(State& state, const NodeKey& key, NodeId number,
+                                     std::optional<std::uint32_t> generation,
+                                     std::shared_ptr<Node>& dropped);
   static bool is_above(const Node& node, const Node& below);
   template <class Change>
   void change_nodes_at(const FileKey& file, const Place& place, const Change& change);

@@ -13,9 +13,11 @@ bool names_source(const NodeKey& key, const struct stat& st) noexcept {
   return st.st_dev == key.device && st.st_ino == key.inode;
 }
 
-NodeLocator::NodeLocator(SourceRoot root, const NodeKey& root_key, std::string source_name)
+NodeLocator::NodeLocator(SourceRoot root, const NodeKey& root_key, std::string source_name,
+                         const SourceHandles* handles)
     : root_(std::move(root)),
       source_name_(std::move(source_name)),
+      handles_(handles),
       nodes_(root_key, root_.path()) {}
 
 std::string NodeLocator::name_for_log(const Node& node) const {
@@ -40,15 +42,26 @@ Result<UniqueFd> NodeLocator::open_place(const Node& node, int flags) const {
   // Another file may have taken the place; the kernel then has to look the name up again.
   FRAMEFS_TRY(const auto st, stat_of(fd.get()));
   if (!names_source(node.key, st)) return system_error_of(ESTALE, "open");
+  if (handles_ != nullptr && node.is_exported() &&
+      handles_->generation_of(fd.get(), st) != node.generation) {
+    return system_error_of(ESTALE, "open");
+  }
   return fd;
 }
 
 Result<UniqueFd> NodeLocator::open(const Node& node, int flags) const {
   auto fd = where_it_is([&] { return open_place(node, flags); });
   if (fd || !is_elsewhere(fd.error())) return fd;
-  const auto held = nodes_.is_retired(node) ? nullptr : nodes_.held(node);
+  const bool is_retired = nodes_.is_retired(node);
+  const auto held = is_retired ? nullptr : nodes_.held(node);
   if (held) return reopen(held->get(), flags);
-  return missing(fd.error());
+  if (is_retired || !node.is_exported()) return missing(fd.error());
+  return open_by_handle(node, flags);
+}
+
+Result<UniqueFd> NodeLocator::open_by_handle(const Node& node, int flags) const {
+  if (handles_ == nullptr || !node.is_exported()) return system_error_of(ESTALE, "open");
+  return handles_->open(node.key.inode, node.generation, flags);
 }
 
 Result<BackingFile> NodeLocator::open_file(const Node& node, int access) const {

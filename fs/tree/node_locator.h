@@ -7,6 +7,7 @@
 
 #include "fs/core/guarded.h"
 #include "fs/source/backing_file.h"
+#include "fs/source/source_handles.h"
 #include "fs/source/source_root.h"
 #include "fs/tree/node.h"
 
@@ -14,12 +15,14 @@ namespace framefs::fs {
 
 // Locates nodes in SOURCE and opens them.  A node is opened by the path at which it was last seen.
 // While the node is being renamed, the caller waits.  After the node has lost its name, it is
-// opened by the descriptor that NodeTable keeps.
+// opened by the descriptor that NodeTable keeps.  An exported node is else opened by its handle.
 // Threads: any number.
 class NodeLocator {
  public:
-  // `root_key` is the key of the node for SOURCE itself.
-  NodeLocator(SourceRoot root, const NodeKey& root_key, std::string source_name);
+  // `root_key` is the key of the node for SOURCE itself.  Lifetime: `handles`, which may be null,
+  // outlives the locator.
+  NodeLocator(SourceRoot root, const NodeKey& root_key, std::string source_name,
+              const SourceHandles* handles = nullptr);
 
   [[nodiscard]] NodeTable& nodes() noexcept { return nodes_; }
   [[nodiscard]] const NodeTable& nodes() const noexcept { return nodes_; }
@@ -29,6 +32,9 @@ class NodeLocator {
   // Opens the file that the node shows; `flags` are those of open(2).
   // Errors: system; ESTALE if the node is not found, which makes the kernel look its name up again.
   [[nodiscard]] Result<UniqueFd> open(const Node& node, int flags) const;
+  // Opens the file of an exported node by its handle, wherever it is.
+  // Errors: system; ESTALE if there is no such file, or if the node is not exported.
+  [[nodiscard]] Result<UniqueFd> open_by_handle(const Node& node, int flags) const;
   // Opens the backing file for reading, and for writing if `access` is O_RDWR.  For a member of a
   // container, opens the container.  Errors: those of open().
   [[nodiscard]] Result<BackingFile> open_file(const Node& node, int access = 0) const;
@@ -102,6 +108,7 @@ class NodeLocator {
   // Constant after construction.
   const SourceRoot root_;
   const std::string source_name_;  // for the log
+  const SourceHandles* const handles_;
   // Self-synchronised.
   NodeTable nodes_;
   // Held during a rename in SOURCE and in `nodes_`: a thread that does not find a node waits for

@@ -33,6 +33,7 @@ SourceTree::SourceTree(const MountOptions& options, Expected expected, const Par
       names_(parts.names),
       sessions_(parts.sessions),
       log_(parts.log),
+      exported_(parts.exported),
       inodes_(parts.locator.nodes().root()->key.device) {}
 
 Status SourceTree::check_writable(const Node& node) const {
@@ -138,8 +139,16 @@ NodeEntry SourceTree::enter(const std::shared_ptr<Node>& parent, const std::stri
   // A single entry is SOURCE itself, so it has the path of SOURCE.
   const bool is_single = parent->key.shown_as == ShownAs::single_entry;
   const auto& name = is_single ? locator_.root().path() : source_name;
-  const auto node = locator_.nodes().lookup(parent, name, key, version_of(key, seen.entry));
-  return {node->id, shown(seen, *node), is_listed};
+  const auto node = locator_.nodes().lookup(parent, name, key, version_of(key, seen.entry),
+                                            seen.entry.generation);
+  return {node->id, shown(seen, *node), is_listed, node->generation};
+}
+
+std::shared_ptr<Node> SourceTree::enter_file(const std::shared_ptr<Node>& parent,
+                                             const std::string& source_name, ShownAs shown_as,
+                                             const SourceEntry& entry) {
+  const NodeKey key{entry.stat.st_dev, entry.stat.st_ino, shown_as, {}};
+  return locator_.nodes().lookup(parent, source_name, key, std::nullopt, entry.generation);
 }
 
 // The entry that is shown as `name`, in its current state.
@@ -208,12 +217,23 @@ Result<NodeEntry> SourceTree::lookup(const OpenFolder& directory, const Director
 }
 
 Result<NodeEntry> SourceTree::lookup_number(NodeId id) {
-  FRAMEFS_TRY(const auto node, locator_.nodes().recall(id));
+  const auto recalled = [&]() -> Result<NodeEntry> {
+    FRAMEFS_TRY(const auto node, locator_.nodes().recall(id));
+    return shown_by_number(node);
+  };
+  auto entry = recalled();
+  if (entry || exported_ == nullptr || !NodeLocator::is_elsewhere(entry.error())) return entry;
+  FRAMEFS_TRY(const auto node, exported_->find(id));
+  return shown_by_number(node);
+}
+
+// The entry of a node, of which one lookup is counted; forgets that lookup if there is none.
+Result<NodeEntry> SourceTree::shown_by_number(const std::shared_ptr<Node>& node) {
   const auto seen = see_node(*node);
   if (seen && can_be_shown(seen->entry.summary, node->key.shown_as)) {
-    return NodeEntry{id, shown(*seen, *node)};
+    return NodeEntry{node->id, shown(*seen, *node), true, node->generation};
   }
-  forget(id, 1);
+  forget(node->id, 1);
   if (!seen) return std::unexpected(seen.error());
   return system_error_of(ESTALE, "lookup");
 }
@@ -223,8 +243,11 @@ Result<NodeEntry> SourceTree::lookup_parent(NodeId id) {
   return lookup_number(locator_.nodes().parent_of(*node));
 }
 
-// The content to look for at a path in SOURCE.
-Expected SourceTree::expected_at(const std::string& path) const {
+// The content to look for at a path in SOURCE, or, if it is empty, in a file without a known name.
+Expected SourceTree::expected_at(const Node& node, const std::string& path) const {
+  if (path.empty()) {
+    return node.key.shown_as == ShownAs::frame ? Expected::frame : Expected::array;
+  }
   return path == locator_.root().path() ? expected_ : expected_content(name_part(path));
 }
 
@@ -232,13 +255,16 @@ Result<SourceEntry> SourceTree::probe_node(const Node& node) const {
   auto entry = locator_.where_it_is([&] { return probe_place(node); });
   if (entry || !NodeLocator::is_elsewhere(entry.error())) return entry;
   const auto held = locator_.nodes().held(node);
-  if (!held) return NodeLocator::missing(entry.error());
+  if (!held && !node.is_exported()) return NodeLocator::missing(entry.error());
+  const int flags = node.key.has_view() ? O_RDONLY | O_NONBLOCK : O_PATH | O_NOFOLLOW;
+  FRAMEFS_TRY(auto fd, held ? reopen(held->get(), flags) : locator_.open_by_handle(node, flags));
+  if (node.key.has_view()) {
+    FRAMEFS_TRY(const auto file, BackingFile::adopt(std::move(fd)));
+    return probe_file(node, file);
+  }
   SourceEntry nameless;
-  FRAMEFS_TRY(nameless.stat, probe_.stat_open(held->get()));
-  if (!node.key.has_view()) return nameless;
-  FRAMEFS_TRY(auto fd, reopen(held->get(), O_RDONLY | O_NONBLOCK));
-  FRAMEFS_TRY(const auto file, BackingFile::adopt(std::move(fd)));
-  return probe_file(node, file);
+  FRAMEFS_TRY(nameless.stat, probe_.stat_open(fd.get()));
+  return nameless;
 }
 
 Result<SourceEntry> SourceTree::probe_place(const Node& node) const {
@@ -247,8 +273,9 @@ Result<SourceEntry> SourceTree::probe_place(const Node& node) const {
   FRAMEFS_TRY(const auto directory,
               locator_.root().open(above.empty() ? "." : above, O_PATH | O_DIRECTORY));
   FRAMEFS_TRY(const auto entry,
-              probe_.probe_as(directory.get(), name_part(path), expected_at(path)));
-  if (!names_source(node.key, entry.stat)) return system_error_of(ESTALE, "stat");
+              probe_.probe_as(directory.get(), name_part(path), expected_at(node, path)));
+  const bool is_other = node.is_exported() && entry.generation != node.generation;
+  if (is_other || !names_source(node.key, entry.stat)) return system_error_of(ESTALE, "stat");
   return entry;
 }
 
@@ -263,7 +290,8 @@ Result<SourceEntry> SourceTree::probe_file(const Node& node, const BackingFile& 
   FRAMEFS_TRY(const auto content, file.open_content());
   FRAMEFS_TRY(const auto st, stat_of_source(content->fd()));
   if (file.is_sparse()) entry.index_stat = st;
-  entry.summary = probe_.probe_open(*content, st, expected_at(locator_.nodes().path_of(node)));
+  entry.summary =
+      probe_.probe_open(*content, st, expected_at(node, locator_.nodes().path_of(node)));
   return entry;
 }
 

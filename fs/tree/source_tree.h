@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "fs/core/mount_options.h"
+#include "fs/tree/exported_nodes.h"
 #include "fs/tree/inode_numbers.h"
 #include "fs/tree/name_map.h"
 #include "fs/tree/node_locator.h"
@@ -28,6 +29,8 @@ struct NodeEntry {
   // False for a full name that is found but not listed.  The kernel must not keep such a name,
   // because it does not learn that the name goes when the entry loses the listed one.
   bool is_listed = true;
+  // The generation in the file handles of the node; empty: that of the mount.
+  std::optional<std::uint32_t> generation{};
 };
 
 // The readers' part of the mounted tree: names, attributes, directories.
@@ -51,6 +54,7 @@ class SourceTree {
     const NameMap& names;
     const WriteSessionTable& sessions;
     Log& log;
+    ExportedNodes* exported = nullptr;  // null: handles do not outlive the mount
   };
   // `expected` is the content to look for in a SOURCE of one entry.
   SourceTree(const MountOptions& options, Expected expected, const Parts& parts);
@@ -65,6 +69,7 @@ class SourceTree {
   Result<NodeEntry> lookup(NodeId parent, const std::string& name);
   Result<NodeEntry> lookup(const OpenFolder& directory, const DirectoryEntry& entry);
   // The node of a number from a file handle, also if the kernel has forgotten it, and its parent.
+  // An exported number may be that of an earlier mount.
   // Errors: ESTALE if the file is not where it was last seen, or is shown as something else.
   Result<NodeEntry> lookup_number(NodeId id);
   Result<NodeEntry> lookup_parent(NodeId id);
@@ -114,9 +119,14 @@ class SourceTree {
   // Enters the node of `seen` below `parent`.  Counts one lookup.
   NodeEntry enter(const std::shared_ptr<Node>& parent, const std::string& source_name,
                   ShownAs shown_as, const Seen& seen, bool is_listed = true);
+  // The node of a file in a directory on disk.  Counts one lookup.
+  std::shared_ptr<Node> enter_file(const std::shared_ptr<Node>& parent,
+                                   const std::string& source_name, ShownAs shown_as,
+                                   const SourceEntry& entry);
 
  private:
-  [[nodiscard]] Expected expected_at(const std::string& path) const;
+  [[nodiscard]] Expected expected_at(const Node& node, const std::string& path) const;
+  Result<NodeEntry> shown_by_number(const std::shared_ptr<Node>& node);
   static std::optional<FileIdentity> version_of(const NodeKey& key, const SourceEntry& entry);
   static NodeKey key_of(const Node& parent, const std::string& source_name, ShownAs shown_as,
                         const SourceEntry& entry);
@@ -149,6 +159,7 @@ class SourceTree {
   const NameMap& names_;
   const WriteSessionTable& sessions_;
   Log& log_;
+  ExportedNodes* const exported_;
   mutable InodeNumbers inodes_;
 };
 

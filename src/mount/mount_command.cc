@@ -178,6 +178,8 @@ void add_options(CLI::App& app, MountCommand& command, Given& given) {
   app.add_flag("--allow-other", command.mount.allow_other, "Let other users use the mount");
   app.add_flag("--acl", command.mount.acl,
                "Show the access control lists of SOURCE, which the kernel then applies");
+  app.add_flag("--export", command.mount.export_handles,
+               "Keep file handles, as NFS uses them, valid after a remount; as root");
   app.add_option("--cache-size", command.mount.cache_bytes,
                  "Memory for decoded blocks, such as 64M or 2G")
       ->transform(size_text())
@@ -235,8 +237,14 @@ std::optional<std::string> contradiction(const fs::MountOptions& mount) {
     return "--acl does not go together with --uid, --gid and --umask: the lists are for the files' "
            "own owners and modes";
   }
-  if (mount.acl && net::is_source_url(mount.source.string())) {
-    return "--acl needs a SOURCE on this machine; a URL has no access control lists";
+  if (mount.export_handles && mount.locking) {
+    return "--export excludes --locking: a file that is found by its handle may have no known "
+           "name, "
+           "and so no lock file";
+  }
+  if (net::is_source_url(mount.source.string())) {
+    if (mount.acl) return "--acl needs a SOURCE that is a local directory";
+    if (mount.export_handles) return "--export needs a SOURCE that is a local directory";
   }
   return std::nullopt;
 }

@@ -1,9 +1,6 @@
 """File handles, as NFS servers use them: open_by_handle_at(2) finds a file again that the kernel
 has forgotten."""
 
-import contextlib
-import ctypes
-import errno
 import json
 import os
 import unittest
@@ -12,41 +9,7 @@ import container_writer
 import frame_writer
 from case import MountCase
 from daemon import FRAMEFS, drop_kernel_references
-
-AT_FDCWD = -100
-LIBC = ctypes.CDLL(None, use_errno=True)
-
-
-class FileHandle(ctypes.Structure):
-    _fields_ = [("bytes", ctypes.c_uint), ("type", ctypes.c_int), ("content", ctypes.c_ubyte * 128)]
-
-
-def handle_of(path):
-    handle, mount_id = FileHandle(bytes=128), ctypes.c_int()
-    if LIBC.name_to_handle_at(AT_FDCWD, os.fsencode(path), ctypes.byref(handle), ctypes.byref(mount_id), 0):
-        raise OSError(ctypes.get_errno(), "name_to_handle_at", os.fspath(path))
-    return handle
-
-
-@contextlib.contextmanager
-def opened(mountpoint, handle, flags=os.O_RDONLY):
-    """A file that is opened by its handle."""
-    top = os.open(mountpoint, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fd = LIBC.open_by_handle_at(top, ctypes.byref(handle), flags)
-        error = ctypes.get_errno()
-    finally:
-        os.close(top)
-    if fd < 0:
-        raise OSError(error, "open_by_handle_at")
-    try:
-        yield fd
-    finally:
-        os.close(fd)
-
-
-def read_all(fd):
-    return b"".join(iter(lambda: os.read(fd, 1 << 20), b""))
+from file_handles import assert_stale, handle_of, opened, read_all
 
 
 class Export(MountCase):
@@ -74,12 +37,6 @@ class Export(MountCase):
     def lookups(self, mount):
         stats = self.tool(FRAMEFS, "stats", "--json", mount.path()).stdout
         return json.loads(stats)["requests"]["lookup"]["count"]
-
-    def assert_stale(self, handle):
-        with self.assertRaises(OSError) as caught:
-            with opened(self.mountpoint, handle):
-                pass
-        self.assertEqual(caught.exception.errno, errno.ESTALE)
 
     def test_handles_outlive_forgetting(self):
         files = self.make_tree()
@@ -155,10 +112,10 @@ class Export(MountCase):
                 drop_kernel_references()
                 for name, handle in handles.items():
                     with self.subTest(name):
-                        self.assert_stale(handle)
+                        assert_stale(self, self.mountpoint, handle)
             unknown = handle_of(mount.path("new1"))
             unknown.content[:8] = bytes(range(1, 9))
-            self.assert_stale(unknown)
+            assert_stale(self, self.mountpoint, unknown)
 
     def test_the_handle_of_an_earlier_mount_is_stale(self):
         files = self.make_tree()
@@ -169,10 +126,10 @@ class Export(MountCase):
             for name in files:
                 os.stat(mount.path(name))
             for handle in handles:
-                self.assert_stale(handle)
+                assert_stale(self, self.mountpoint, handle)
             drop_kernel_references()
             for handle in handles:
-                self.assert_stale(handle)
+                assert_stale(self, self.mountpoint, handle)
             with opened(self.mountpoint, top, os.O_RDONLY | os.O_DIRECTORY) as fd:
                 self.assertEqual(sorted(os.listdir(fd)), sorted(os.listdir(self.source)))
 

@@ -320,5 +320,89 @@ TEST_CASE("node: a number leads to the file that takes the place of its file", "
   CHECK_FALSE(table.find(array));
 }
 
+TEST_CASE("node: an exported node has the number of its inode", "[fs][node][unit]") {
+  NodeTable table(kRoot, ".");
+  const auto root = root_of(table);
+  const auto key = key_of(10, ShownAs::frame);
+  const auto node = table.lookup(root, "x", key, {}, 7);
+  CHECK(node->is_exported());
+  CHECK(node->id == exported_number(key));
+  CHECK(node->generation == 7);
+  // Another file with the inode: a new node of that number, which counts the lookups of both.
+  const auto next = table.lookup(root, "y", key, {}, 8);
+  CHECK(next != node);
+  CHECK(next->id == node->id);
+  CHECK(next->generation == 8);
+  table.forget(next->id, 1);
+  CHECK(table.find(next->id) == next);
+  table.forget(next->id, 1);
+  CHECK_FALSE(knows(table, next->id));
+  // The table remembers the generation, too.
+  const auto recalled = table.recall(next->id);
+  REQUIRE(recalled);
+  CHECK((*recalled)->generation == 8);
+  CHECK(table.path_of(**recalled) == "y");
+}
+
+TEST_CASE("node: a file that is found by its handle has a place once it is looked up",
+          "[fs][node][unit]") {
+  NodeTable table(kRoot, ".");
+  const auto key = key_of(10, ShownAs::frame);
+  const auto adopted = table.adopt(key, 7, {});
+  REQUIRE(adopted);
+  CHECK(table.path_of(**adopted).empty());
+  CHECK(table.parent_of(**adopted) == kRootNode);
+  CHECK(table.adopt(key, 7, {}) == *adopted);
+  CHECK(table.lookup(root_of(table), "x", key, {}, 7) == *adopted);
+  CHECK(table.path_of(**adopted) == "x");
+  table.forget((*adopted)->id, 3);
+  CHECK_FALSE(knows(table, (*adopted)->id));
+  // Without a place it is not remembered.
+  const auto again = table.adopt(key, 8, {});
+  REQUIRE(again);
+  table.forget((*again)->id, 1);
+  CHECK_FALSE(table.recall((*again)->id));
+}
+
+TEST_CASE("node: a file that is found by its handle gets the directories above it",
+          "[fs][node][unit]") {
+  NodeTable table(kRoot, ".");
+  const auto a = key_of(5);
+  const auto b = key_of(6);
+  const auto key = key_of(10, ShownAs::frame);
+  const auto known = table.lookup(root_of(table), "a", a, {}, 1);
+  const auto adopted = table.adopt(key, 7, {{a, 1, "a"}, {b, 2, "b"}, {key, 7, "x"}});
+  REQUIRE(adopted);
+  CHECK(table.path_of(**adopted) == "a/b/x");
+  CHECK(table.parent_of(**adopted) == exported_number(b));
+  CHECK_FALSE(knows(table, *exported_number(b)));  // the kernel does not know it
+  const auto above = table.adopt(b, 2, {{a, 1, "a"}, {b, 2, "b"}});
+  REQUIRE(above);
+  CHECK(table.place_of(**above).parent == known);
+}
+
+TEST_CASE("node: an exported number goes back to the file with its inode", "[fs][node][unit]") {
+  NodeTable table(kRoot, ".");
+  const auto root = root_of(table);
+  const auto frame = key_of(10, ShownAs::frame);
+  const auto array = key_of(11, ShownAs::npy);
+  const auto id = table.lookup(root, "x.npy.b2frame", frame, {}, 7)->id;
+  table.replace(frame, array, {root, "x.b2nd"});
+  // The kernel has the number with the generation of the frame.
+  const auto now = table.lookup(root, "x.b2nd", array, {}, 9);
+  CHECK(now->id == id);
+  CHECK(now->generation == 7);
+  CHECK_FALSE(now->is_exported());
+  // Another file gets the frame's inode meanwhile: its number lasts as long as the mount.
+  const auto other = table.lookup(root, "y", frame, {}, 8);
+  CHECK(other->id != id);
+  CHECK_FALSE(other->generation);
+  CHECK_FALSE(table.adopt(frame, 8, {}));
+  // Nor is the frame's handle one of the array, once the kernel has forgotten the array.
+  table.forget(id, 2);
+  CHECK_FALSE(table.recall(id));
+  CHECK(table.lookup(root, "x.b2nd", array, {}, 9)->id == exported_number(array));
+}
+
 }  // namespace
 }  // namespace framefs::fs

@@ -1,0 +1,62 @@
+#include "fs/fuse/handle_opener.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cinttypes>
+#include <cstdio>
+
+#include <fmt/core.h>
+
+namespace framefs::fuse {
+namespace {
+
+// The first byte of source_message().
+constexpr char kReadOnly = 'r';
+constexpr char kWritable = 'w';
+
+// The flags that the daemon may pass.
+constexpr int kFlags = O_ACCMODE | O_PATH | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_NOATIME;
+
+}  // namespace
+
+std::string HandleOpener::source_message(const std::filesystem::path& source, bool read_only) {
+  return (read_only ? kReadOnly : kWritable) + source.string();
+}
+
+Result<HandleOpener> HandleOpener::make(std::string_view source_message) {
+  if (source_message.empty()) return fs::system_error_of(EINVAL, "source");
+  const std::string path(source_message.substr(1));
+  fs::UniqueFd source(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!source) return fs::system_error("SOURCE cannot be opened");
+  FRAMEFS_TRY(const auto format, fs::HandleFormat::of(source.get()));
+  return HandleOpener(std::move(source), format, source_message[0] != kWritable);
+}
+
+std::string HandleOpener::open_message(std::uint64_t inode, std::optional<std::uint32_t> generation,
+                                       int flags) {
+  if (!generation) return fmt::format("{} {}", inode, flags);
+  return fmt::format("{} {} {}", inode, flags, *generation);
+}
+
+Result<fs::UniqueFd> HandleOpener::open(std::string_view open_message) const {
+  const std::string line(open_message);
+  std::uint64_t inode = 0;
+  int flags = 0;
+  std::uint32_t number = 0;
+  const int count = std::sscanf(line.c_str(), "%" SCNu64 " %d %" SCNu32, &inode, &flags, &number);
+  if (count < 2 || (flags & ~kFlags) != 0) return fs::system_error_of(EINVAL, "open");
+  const auto generation = count == 3 ? std::optional(number) : std::nullopt;
+  FRAMEFS_TRY(auto object, format_.open(source_.get(), inode, generation, O_PATH | O_NOFOLLOW));
+  FRAMEFS_TRY(const auto st, fs::stat_of(object.get()));
+  // A file that is only still open.
+  if (st.st_nlink == 0) return fs::system_error_of(ESTALE, "open");
+  if ((flags & O_PATH) != 0) return object;
+  if (read_only_ && (flags & O_ACCMODE) != O_RDONLY) return fs::system_error_of(EROFS, "open");
+  // To open a device or a pipe has effects of its own.
+  if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) return fs::system_error_of(EACCES, "open");
+  return fs::reopen(object.get(), flags);
+}
+
+}  // namespace framefs::fuse
