@@ -60,6 +60,8 @@ std::optional<std::uint32_t> item_bytes(std::string_view dtype) {
   return dtype[1] == 'U' ? count * kCodePointBytes : count;
 }
 
+// An array without items has nothing to compress, and the reference library gives it a frame with
+// chunksize 0, the mark of frames whose chunks vary in size.
 std::optional<std::vector<std::uint64_t>> shape_of(const PythonLiteral::Value& value) {
   std::vector<std::uint64_t> shape;
   if (!value.is(PythonLiteral::Kind::tuple)) return std::nullopt;
@@ -67,7 +69,7 @@ std::optional<std::vector<std::uint64_t>> shape_of(const PythonLiteral::Value& v
     if (!item.is(PythonLiteral::Kind::number) || item.number() == 0) return std::nullopt;
     shape.push_back(item.number());
   }
-  if (shape.empty() || shape.size() > kMaxDims) return std::nullopt;
+  if (shape.size() > kMaxDims) return std::nullopt;
   return shape;
 }
 

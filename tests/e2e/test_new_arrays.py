@@ -76,6 +76,36 @@ class Saved(NewArrayCase):
             self.assertEqual(ours[key], packed[key], key)
         self.framefs("check", self.source / "a.b2nd")
 
+    def test_an_array_of_one_item(self):
+        """numpy.save() of a number: an array without dimensions."""
+        arrays = {"number": numpy.array(5.0), "byte": numpy.array(7, dtype="u1"), "text": numpy.array("a word"),
+                  "time": numpy.array("2024-01-01", dtype="M8[D]")}
+        with self.mount(*RULE) as mount:
+            for name, array in arrays.items():
+                numpy.save(mount.path(f"{name}.npy"), array)
+        self.assertEqual(self.stored(), sorted(f"{name}.b2nd" for name in arrays))
+        for name, array in arrays.items():
+            (said,) = self.info(self.source / f"{name}.b2nd")
+            self.assertEqual((said["shape"], said["chunks"], said["nbytes"]), ([], 1, array.itemsize), name)
+            path = self.folder / f"{name}.npy"
+            numpy.save(path, array)
+            self.framefs("pack", path)
+            with self.mount() as mount:
+                self.assert_same_bytes(mount.path(f"{name}.npy").read_bytes(), path.read_bytes(), name)
+            self.framefs("unpack", self.folder / f"{name}.b2nd", "-o", self.folder / "again.npy")
+            self.assert_same_bytes((self.folder / "again.npy").read_bytes(), path.read_bytes(), name)
+            (self.folder / "again.npy").unlink()
+        with self.mount(*RULE) as mount:
+            mapped = numpy.load(mount.path("number.npy"), mmap_mode="r+")
+            mapped[...] = 6.0
+            mapped.flush()
+            del mapped
+            numpy.save(mount.path("byte.npy"), numpy.arange(100))  # another shape takes its place
+        with self.mount() as mount:
+            self.assertEqual(float(numpy.load(mount.path("number.npy"))), 6.0)
+            numpy.testing.assert_array_equal(numpy.load(mount.path("byte.npy")), numpy.arange(100))
+        self.framefs("check", self.source)
+
     def test_unmounting_finishes_the_work(self):
         arrays = {f"a{i}": self.walk(200, 300 + i) for i in range(20)}
         with self.mount(*RULE) as mount:
@@ -163,7 +193,7 @@ class Bytes(NewArrayCase):
         return {"fortran": npy_bytes(self.folder, numpy.asfortranarray(array)),
                 "object": npy_bytes(self.folder, numpy.array([{"a": 1}, None]), allow_pickle=True),
                 "record": npy_bytes(self.folder, numpy.zeros(10, dtype=[("a", "i4"), ("b", "f8")])),
-                "scalar": npy_bytes(self.folder, numpy.array(5.0)), "nothing": npy_bytes(self.folder, array[:0]),
+                "nothing": npy_bytes(self.folder, array[:0]), "none": npy_bytes(self.folder, array[:, :0]),
                 "padding": header.replace(b" \n", b"\n").replace(b"NUMPY\x01\x00v", b"NUMPY\x01\x00u") + plain[128:],
                 "blanks": header.replace(b"}  ", b" } ") + plain[128:], "short": plain[:-1], "long": plain + b"x",
                 "cut": plain[:100], "empty": b"", "text": data.text(100)}
