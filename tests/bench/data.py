@@ -116,12 +116,16 @@ class Data:
 
     def make_frames(self, more):
         """Creates all frames and those in `more`, one per processor at a time."""
-        self.frames.mkdir(exist_ok=True)
         self.filters.mkdir(exist_ok=True)
+        jobs = [(self.plain / "float.0", self.filter_path(codec, name), codec, name, 4, PEER_BLOCK, CHUNK)
+                for codec in CODECS for name in FILTERS]
+        self.make_only([*all_frames(), *more], jobs)
+
+    def make_only(self, frames, jobs=()):
+        """Creates these frames, and those of other jobs."""
+        self.frames.mkdir(exist_ok=True)
         jobs = [(self.plain / f.plain, self.frame_path(f), f.codec, KINDS[f.data].filter,
-                 KINDS[f.data].typesize, f.block, f.chunk) for f in [*all_frames(), *more]]
-        jobs += [(self.plain / "float.0", self.filter_path(codec, name), codec, name, 4, PEER_BLOCK, CHUNK)
-                 for codec in CODECS for name in FILTERS]
+                 KINDS[f.data].typesize, f.block, f.chunk) for f in frames] + list(jobs)
         self._pack_all(jobs)
 
     def pack(self, files, data, codec, block, chunk=CHUNK):

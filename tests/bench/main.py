@@ -20,6 +20,7 @@ import mounts
 import peer_report
 import peers
 import reference
+import remote
 import report
 import scale
 import stalls
@@ -39,6 +40,12 @@ def parse_arguments():
     parser.add_argument("--writing", action="store_true", help="measure writing only")
     parser.add_argument("--stalls", action="store_true",
                         help="measure only how long calls take beside heavy work on other files")
+    parser.add_argument("--remote", action="store_true",
+                        help="measure only mounts of a web server, behind a link with latency")
+    parser.add_argument("--latency", type=float, nargs="+", default=[0, 10, 50], metavar="MS",
+                        help="with --remote: the round trips of the link (0 10 50)")
+    parser.add_argument("--rate", type=float, default=0, metavar="MB/S",
+                        help="with --remote: the bandwidth of the link; 0: as fast as this machine (0)")
     parser.add_argument("--seconds", type=int, default=15, help="with --stalls: the time beside each load (15)")
     parser.add_argument("--keep", type=pathlib.Path, metavar="FOLDER",
                         help="make the data here and keep it for the next run (default: a temporary folder)")
@@ -92,7 +99,9 @@ def programs_of(build):
                 "writer": build / "tests/bench/framefs_bench_writer",
                 "decode_rate": build / "tests/bench/framefs_decode_rate",
                 "encode_rate": build / "tests/bench/framefs_encode_rate",
-                "null_server": build / "tests/bench/framefs_null_server"}
+                "null_server": build / "tests/bench/framefs_null_server",
+                "fetch_rate": build / "tests/bench/framefs_fetch_rate",
+                "link_proxy": build / "tests/framefs_link_proxy"}
 
 
 def plain_data(args, folder, programs):
@@ -109,6 +118,14 @@ def compare(args, folder):
     all_data.make_frames([*data.quarters(disciplines.SHARED.data, disciplines.SHARED.codec), *data.small_chunks()])
     all_data.make_wide()
     against.run(all_data, folder, programs, args.against.resolve(), args.only, args.runs, progress)
+
+
+def measure_remote(args, folder):
+    programs = programs_of(args.build)
+    results = remote.measure_all(programs, plain_data(args, folder, programs), folder, args.latency, args.rate,
+                                 args.runs, progress)
+    progress("")
+    return results
 
 
 def measure_all(args, folder):
@@ -167,10 +184,13 @@ def main():
         folder = args.keep or pathlib.Path(stack.enter_context(
             tempfile.TemporaryDirectory(prefix="framefs-bench-", dir="/var/tmp")))
         folder.mkdir(parents=True, exist_ok=True)
-        if args.stalls:
-            results = stalls.measure(programs_of(args.build)["framefs"], folder.resolve(), args.seconds, progress)
-            progress("")
-            print(stalls.as_text(results))
+        if args.stalls or args.remote:
+            if args.stalls:
+                results = stalls.measure(programs_of(args.build)["framefs"], folder.resolve(), args.seconds, progress)
+                progress("")
+            else:
+                results = measure_remote(args, folder.resolve())
+            print((stalls if args.stalls else remote).as_text(results))
             if args.json:
                 args.json.write_text(json.dumps(results, indent=1) + "\n")
             return

@@ -1,0 +1,386 @@
+"""Mounts of a web server behind a link with latency: rates, requests and bytes.
+
+The server is nginx on this machine, behind framefs_link_proxy, whose ledger counts all requests.
+framefs is compared with a bare client (framefs_fetch_rate), and with a local mount of framefs over
+rclone, which does the same work with another network part.
+"""
+
+import contextlib
+import json
+import mmap
+import os
+import pathlib
+import random
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import time
+from typing import NamedTuple
+
+import mounts
+from data import MIB, PEER_BLOCK, Frame, make, run
+from goals import MEMORY_BESIDE_CACHE_MIB, Goal
+from measure import Key, measure, run_rounds
+from scale import CACHE_MIB, resident_mib
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from link_proxy import LinkProxy, most_in_flight, round_trips  # noqa: E402
+
+FRAMES = (Frame("float", "lz4", PEER_BLOCK), Frame("float", "zstd", PEER_BLOCK), Frame("text", "zstd", PEER_BLOCK))
+CONNECTIONS = 16
+READERS = 64
+LISTED = 10_000
+STORED_MEMORY_MIB = 128  # the budget of a mount for stored bytes
+SEQUENTIAL, TOGETHER = "sequential", f"{READERS} readers"
+FRAMEFS, CLIENT, RCLONE = "framefs", "client", "framefs over rclone"
+PAGE = mmap.mmap(-1, 4096)  # aligned, as O_DIRECT demands
+
+
+# ------------------------------------------------------------------------------- server and data
+
+@contextlib.contextmanager
+def nginx(folder, root):
+    """Yields the port.  /json has listings for programs, /html pages of links."""
+    program = shutil.which("nginx", path="/usr/sbin:/usr/bin")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    config = folder / "nginx.conf"
+    paths = "".join(f"{name}_temp_path {folder}/nginx-temp; "
+                    for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    config.write_text(f"""
+        daemon off; user root; worker_processes 1; pid {folder}/nginx.pid; error_log {folder}/nginx.log;
+        events {{ worker_connections 4096; }}
+        http {{
+          access_log off; sendfile on; keepalive_requests 1000000; {paths}
+          server {{
+            listen 127.0.0.1:{port}; autoindex on;
+            location /json/ {{ alias {root}/; autoindex_format json; }}
+            location /html/ {{ alias {root}/; }}
+          }}
+        }}""")
+    server = subprocess.Popen([program, "-c", config, "-p", folder, "-e", folder / "nginx.log"],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def answers():
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+            return True
+    try:
+        mounts.wait_for(answers, "nginx")
+        yield port
+    finally:
+        server.terminate()
+        server.wait(mounts.DEADLINE_S)
+
+
+def make_parts(all_data):
+    """Frames of one reader each.  Returns their paths."""
+    folder = all_data.folder / f"parts-{all_data.mib}"
+    plain = all_data.folder / f"parts-plain-{all_data.mib}"
+    folder.mkdir(exist_ok=True)
+    plain.mkdir(exist_ok=True)
+    size = all_data.mib * MIB // READERS
+    paths = [folder / f"{part:02}.b2frame" for part in range(READERS)]
+    with open(all_data.plain / "float", "rb") as whole:
+        for path in paths:
+            (plain / path.stem).write_bytes(whole.read(size))
+            make(path, lambda to, path=path: run(
+                all_data.make_frame, "--codec", "zstd", "--typesize", 4, "--filter", "shuffle", "--split", "--chunk",
+                MIB, "--block", PEER_BLOCK, plain / path.stem, to))
+    return paths
+
+
+class Layout(NamedTuple):
+    """The places of a frame's chunks and blocks in its file."""
+    chunk_bytes: int
+    chunks: list  # for each chunk: the size of its header and table, and the sizes of its blocks
+
+    @staticmethod
+    def of(program, path):
+        told = json.loads(subprocess.run([program, "info", "--json", "--chunks", path], check=True,
+                                         capture_output=True).stdout)[0]
+        content = path.read_bytes()
+        return Layout(told["chunksize"], [blocks_of(content[chunk["offset"]:][:chunk["cbytes"]])
+                                          for chunk in told["chunk_list"]])
+
+
+def blocks_of(chunk):
+    """Source: chunk format, "Header" and "Offsets"."""
+    nbytes, block = (int.from_bytes(chunk[at:at + 4], "little") for at in (4, 8))
+    count = -(-nbytes // block)
+    starts = [int.from_bytes(chunk[at:at + 4], "little") for at in range(32, 32 + 4 * count, 4)]
+    ends = {start: end for start, end in zip(sorted(starts), [*sorted(starts)[1:], len(chunk)])}
+    return 32 + 4 * count, [ends[start] - start for start in starts]
+
+
+# ------------------------------------------------------------------------------------- contestants
+
+class Bench:
+    def __init__(self, programs, all_data, folder, proxy, latency_ms, progress):
+        self.programs = programs
+        self.all_data = all_data
+        self.folder = folder
+        self.proxy = proxy
+        self.latency_ms = latency_ms
+        self.progress = progress
+        self.parts = make_parts(all_data)
+
+    def url(self, path, listing="json"):
+        """The URL of a folder with data."""
+        return f"{self.proxy.url}/{listing}/{path.relative_to(self.all_data.folder)}"
+
+    def mount(self, folder, *options, **named):
+        return mounts.framefs(self.programs["framefs"], self.url(folder), self.folder / "mnt-remote", *options, **named)
+
+    # --- Rates
+
+    def client(self, paths):
+        return lambda: measure([self.programs["fetch_rate"], CONNECTIONS, os.cpu_count(), self.url(paths[0].parent),
+                                *paths])
+
+    def framefs(self, paths, readers, ledgers):
+        def read():
+            mount = self.mount(paths[0].parent)
+            with mount.mounted() as pid:
+                self.proxy.requests()
+                sample = measure([self.programs["reader"], "sequential", MIB, readers,
+                                  *(mount.mountpoint / path.stem for path in paths)], pid)
+                ledgers.append((self.proxy.requests(), resident_mib(pid, "VmHWM")))
+            return sample
+        return read
+
+    def rclone(self, paths, readers):
+        raw = mounts.Daemon("rclone", self.folder / "mnt-rclone", [
+            "rclone", "mount", ":http:", self.folder / "mnt-rclone", "--http-url", self.url(paths[0].parent, "html") + "/",
+            "--read-only", "--config", "/dev/null"])
+        shown = mounts.framefs(self.programs["framefs"], raw.mountpoint, self.folder / "mnt-over")
+
+        def read():
+            with raw.mounted() as pid, shown.mounted():
+                sample = measure([self.programs["reader"], "sequential", MIB, readers,
+                                  *(shown.mountpoint / path.stem for path in paths)], pid)
+                self.proxy.requests()
+            return sample
+        return read
+
+    def rates(self, runs):
+        """The samples, and for framefs the ledgers and the memory by data."""
+        tasks, ledgers = {}, {}
+        jobs = [(SEQUENTIAL, f"{frame.data} {frame.codec}", [self.all_data.frame_path(frame)], 1) for frame in FRAMES]
+        jobs.append((TOGETHER, "float zstd", self.parts, READERS))
+        for what, shown, paths, readers in jobs:
+            ledgers[what, shown] = []
+            tasks[Key(what, FRAMEFS, shown)] = self.framefs(paths, readers, ledgers[what, shown])
+            tasks[Key(what, CLIENT, shown)] = self.client(paths)
+            if shutil.which("rclone"):
+                tasks[Key(what, RCLONE, shown)] = self.rclone(paths, readers)
+        results = run_rounds(tasks, runs, lambda text: self.progress(f"{self.latency_ms} ms, {text}"))
+        stored = {(what, shown): sum(path.stat().st_size for path in paths) for what, shown, paths, _ in jobs}
+        return results, ledgers, stored
+
+    # --- Random reads
+
+    def random_reads(self, frame):
+        """4 KiB each, without help from the kernel's cache: in each chunk a first one, a later one
+        in another block, and the first one again."""
+        path = self.all_data.frame_path(frame)
+        layout = Layout.of(self.programs["framefs"], path)
+        order = random.Random(5)
+        chunks = order.sample(range(len(layout.chunks)), len(layout.chunks))
+        found = {"first": [], "later": [], "again": []}
+        with self.mount(path.parent).mounted():
+            os.stat(self.folder / "mnt-remote" / path.stem)
+            self.proxy.requests()
+            fd = os.open(self.folder / "mnt-remote" / path.stem, os.O_RDONLY | os.O_DIRECT)
+            opening = self.proxy.requests()
+            for chunk in chunks:
+                table, blocks = layout.chunks[chunk]
+                block, other = order.sample(range(len(blocks)), 2)
+                page = order.randrange(PEER_BLOCK // 4096)
+                for kind, number in (("first", block), ("later", other), ("again", block)):
+                    begin = time.perf_counter()
+                    os.preadv(fd, [PAGE], chunk * layout.chunk_bytes + number * PEER_BLOCK + page * 4096)
+                    seconds = time.perf_counter() - begin
+                    needed = blocks[number] + (table if kind == "first" else 0)
+                    found[kind].append(Touch.of(self.proxy.requests(), seconds, needed))
+            os.close(fd)
+        return opening, found
+
+    # --- Listings
+
+    def listings(self):
+        folder = self.all_data.make_many(LISTED)
+        mount = self.mount(folder, "--attr-timeout", "0")
+        seconds, ledgers = [], []
+        with mount.mounted():
+            self.proxy.requests()
+            for _ in range(2):
+                begin = time.perf_counter()
+                subprocess.run(["ls", "-l", mount.mountpoint], check=True, stdout=subprocess.DEVNULL,
+                               env={**os.environ, "LC_ALL": "C"})
+                seconds.append(time.perf_counter() - begin)
+                ledgers.append(self.proxy.requests())
+        return {"cold_s": seconds[0], "warm_s": seconds[1], "requests": len(ledgers[0]),
+                "in_flight": most_in_flight(ledgers[0]), "again": len(ledgers[1])}
+
+    # --- Restart
+
+    def restart(self):
+        """The bytes that a second mount with the same disk cache fetches, beside the heads."""
+        path = self.all_data.frame_path(FRAMES[1])
+        cache = self.folder / "disk-cache"
+        shutil.rmtree(cache, ignore_errors=True)
+        mount = self.mount(path.parent, "--cache-dir", cache, "--cache-disk", "1G")
+        for _ in range(2):
+            with mount.mounted():
+                self.proxy.requests()
+                measure([self.programs["reader"], "sequential", MIB, 1, mount.mountpoint / path.stem])
+                ledger = self.proxy.requests()
+                mounts.wait_for(lambda: cached_bytes(cache) >= 0.97 * path.stat().st_size, "the disk cache")
+        shutil.rmtree(cache)
+        return sum(r.bytes for r in ledger if r.range and not r.range.startswith("bytes=0-"))
+
+
+def cached_bytes(cache):
+    return sum(segment.stat().st_size for segment in cache.glob("segment-*"))
+
+
+class Touch(NamedTuple):
+    requests: int
+    round_trips: int
+    bytes_share: float  # the bytes fetched, for each byte that the read needs
+    seconds: float
+
+    @staticmethod
+    def of(ledger, seconds, needed):
+        return Touch(len(ledger), round_trips(ledger), sum(r.bytes for r in ledger) / needed, seconds)
+
+
+# -------------------------------------------------------------------------------------- the figures
+
+def measure_latency(bench, runs):
+    """All figures for one latency, as a JSON object."""
+    results, ledgers, stored = bench.rates(runs)
+    figures = {"latency_ms": bench.latency_ms, "rates": [], "random": [], "memory_mib": 0.0}
+    for (what, shown), taken in ledgers.items():
+        row = {"what": what, "data": shown, "requests": len(taken[-1][0]),
+               "fetched": max(sum(r.bytes for r in ledger) for ledger, _ in taken) / stored[what, shown]}
+        row |= {who: round(results.speed(Key(what, who, shown)).median, 1)
+                for who in (FRAMEFS, CLIENT, RCLONE) if results.get(Key(what, who, shown))}
+        figures["rates"].append(row)
+        figures["memory_mib"] = max(figures["memory_mib"], *(memory for _, memory in taken))
+    for frame in FRAMES:
+        bench.progress(f"{bench.latency_ms} ms, random reads of {frame.name}")
+        opening, found = bench.random_reads(frame)
+        figures["random"].append({"data": f"{frame.data} {frame.codec}", "open_requests": len(opening),
+                                  **{kind: summary(touches) for kind, touches in found.items()}})
+    bench.progress(f"{bench.latency_ms} ms, listings")
+    figures["listing"] = bench.listings()
+    bench.progress(f"{bench.latency_ms} ms, restart")
+    figures["restart_bytes"] = bench.restart()
+    return figures
+
+
+def summary(touches):
+    return {"requests": max(t.requests for t in touches),
+            "mean_requests": round(statistics.mean(t.requests for t in touches), 2),
+            "one_round_trip": round(sum(t.round_trips <= 1 for t in touches) / len(touches), 3),
+            "at_most_two": round(sum(t.requests <= 2 for t in touches) / len(touches), 3),
+            "bytes": round(statistics.mean(t.bytes_share for t in touches), 2),
+            "most_bytes": round(max(t.bytes_share for t in touches), 2),
+            "median_ms": round(1000 * statistics.median(t.seconds for t in touches), 2)}
+
+
+class RemoteGoals:
+    """The goals of one latency."""
+
+    def __init__(self, figures):
+        self.figures = figures
+        self.list = []
+
+    def judge(self):
+        rates, random_reads = self.figures["rates"], self.figures["random"]
+        sequential = [row for row in rates if row["what"] == SEQUENTIAL]
+        together = [row for row in rates if row["what"] == TOGETHER]
+        self._least("sequential: share of the bare client's rate", 0.9, self._shares(sequential))
+        self._most("sequential: bytes fetched, times those stored", 1.02,
+                   {row["data"]: row["fetched"] for row in sequential})
+        self._least(f"{READERS} readers: share of the bare client's rate", 0.8, self._shares(together))
+        self._most("open: requests", 2, {row["data"]: row["open_requests"] for row in random_reads})
+
+        def each(kind, field):
+            return {row["data"]: row[kind][field] for row in random_reads}
+        self._most("4 KiB, first in a chunk: requests", 2, each("first", "requests"))
+        self._least("4 KiB, first in a chunk: share in one round trip", 0.8, each("first", "one_round_trip"))
+        self._most("4 KiB, first in a chunk: mean bytes, times block and table", 2.5, each("first", "bytes"))
+        self._most("4 KiB, later in the chunk: requests", 1, each("later", "requests"))
+        self._most("4 KiB, later in the chunk: mean bytes, times the block", 1.25, each("later", "bytes"))
+        self._most("4 KiB, again: requests", 0, each("again", "requests"))
+        listing = self.figures["listing"]
+        self._least(f"ls -l of {LISTED:,} frames: requests in flight", 64, {"": listing["in_flight"]})
+        self._most("ls -l again: requests", 10, {"": listing["again"]})
+        self._most("restart with a warm disk cache: bytes fetched", 0, {"": self.figures["restart_bytes"]})
+        self._most("memory: MiB", CACHE_MIB + STORED_MEMORY_MIB + MEMORY_BESIDE_CACHE_MIB,
+                   {"": round(self.figures["memory_mib"])})
+        return self.list
+
+    @staticmethod
+    def _shares(rows):
+        return {row["data"]: row[FRAMEFS] / row[CLIENT] for row in rows}
+
+    def _least(self, what, least, values):
+        worst = min(values, key=values.get)
+        self._add(what, f">= {least:g}", worst, values[worst], values[worst] >= least)
+
+    def _most(self, what, most, values):
+        worst = max(values, key=values.get)
+        self._add(what, f"<= {most:g}", worst, values[worst], values[worst] <= most)
+
+    def _add(self, what, wanted, worst, value, met):
+        self.list.append(Goal(what, wanted, f"{value:.3g}" + (f" ({worst})" if worst else ""), met))
+
+
+def measure_all(programs, all_data, folder, latencies, rate_mb_s, runs, progress):
+    """One object for each latency, with its goals."""
+    all_data.make_only(FRAMES)
+    all_figures = []
+    with nginx(folder, all_data.folder) as port, LinkProxy(programs["link_proxy"], port) as proxy:
+        proxy.set_rate(rate_mb_s * 1_000_000)
+        for latency in latencies:
+            proxy.set_latency(latency)
+            figures = measure_latency(Bench(programs, all_data, folder, proxy, latency, progress), runs)
+            figures["goals"] = [goal._asdict() for goal in RemoteGoals(figures).judge()]
+            all_figures.append(figures)
+    return {"rate_mb_s": rate_mb_s, "latencies": all_figures}
+
+
+# -------------------------------------------------------------------------------------------- text
+
+def as_text(document):
+    lines = []
+    for figures in document["latencies"]:
+        rate = f", {document['rate_mb_s']:g} MB/s" if document["rate_mb_s"] else ""
+        lines += [f"A round trip of {figures['latency_ms']:g} ms{rate}", "",
+                  f"{'MB/s':14}{'data':14}{FRAMEFS:>10}{CLIENT:>10}{RCLONE:>22}{'requests':>10}{'fetched':>9}"]
+        for row in figures["rates"]:
+            speeds = [f"{row[who]:.0f}" if who in row else "-" for who in (FRAMEFS, CLIENT, RCLONE)]
+            lines.append(f"{row['what']:14}{row['data']:14}{speeds[0]:>10}{speeds[1]:>10}{speeds[2]:>22}"
+                         f"{row['requests']:>10}{row['fetched']:>9.3f}")
+        lines += ["", f"{'4 KiB':14}{'data':14}{'ms':>8}{'requests':>10}{'most':>6}{'at most 2':>11}"
+                      f"{'one round trip':>16}{'bytes':>7}{'most':>7}"]
+        for row in figures["random"]:
+            for kind in ("first", "later", "again"):
+                of = row[kind]
+                lines.append(f"{kind:14}{row['data']:14}{of['median_ms']:>8.1f}{of['mean_requests']:>10.2f}"
+                             f"{of['requests']:>6}{of['at_most_two']:>11.0%}{of['one_round_trip']:>16.0%}"
+                             f"{of['bytes']:>7.2f}{of['most_bytes']:>7.2f}")
+        listing = figures["listing"]
+        lines += ["", f"ls -l of {LISTED:,} frames: {listing['cold_s']:.1f} s, {listing['requests']:,} requests; "
+                      f"again: {listing['warm_s']:.1f} s, {listing['again']} requests", "",
+                  f"{'goal':62s}{'wanted':>12s}  measured"]
+        lines += [f"{goal['what']:62s}{goal['wanted']:>12s}  {goal['measured']}  {'met' if goal['met'] else 'NOT MET'}"
+                  for goal in figures["goals"]]
+        lines.append("")
+    return "\n".join(lines)
