@@ -18,7 +18,8 @@ namespace {
 
 // Of the request that the thread processes.  Mounts share no state through it.
 thread_local bool clears_bits = false;
-thread_local bool has_promised = false;
+// Added to the reply to FUSE_INIT.
+thread_local std::uint32_t added_flags = 0;
 
 // The structure at `at`; zeros if the message is too short.
 template <class T>
@@ -46,17 +47,17 @@ bool is_marked(std::span<const std::byte> message, std::uint32_t opcode) {
   return opcode == FUSE_FALLOCATE && read_at<fuse_in_header>(message, 0).uid != 0;
 }
 
-void add_promise(std::span<std::byte> reply) {
+void add_flags(std::span<std::byte> reply) {
   constexpr auto kFlagsAt = sizeof(fuse_out_header) + offsetof(fuse_init_out, flags);
   if (read_at<fuse_out_header>(reply, 0).error != 0) return;
   if (reply.size() < kFlagsAt + sizeof(std::uint32_t)) return;
-  const auto flags = read_at<std::uint32_t>(reply, kFlagsAt) | FUSE_HANDLE_KILLPRIV_V2;
+  const auto flags = read_at<std::uint32_t>(reply, kFlagsAt) | added_flags;
   std::memcpy(reply.data() + kFlagsAt, &flags, sizeof(flags));
 }
 
-// libfuse writes its reply to a socket, from where it goes to the kernel with the promise.  No
+// libfuse writes its reply to a socket, from where it goes to the kernel with more flags.  No
 // other thread uses the connection before the reply.
-void process_init(fuse_session* session, fuse_buf& request) {
+void process_init(fuse_session* session, fuse_buf& request, std::uint32_t offered) {
   const int connection = fuse_session_fd(session);
   const fs::UniqueFd kernel(::fcntl(connection, F_DUPFD_CLOEXEC, 0));
   std::array<int, 2> ends{-1, -1};
@@ -66,14 +67,15 @@ void process_init(fuse_session* session, fuse_buf& request) {
   if (!kernel || !is_paired || ::dup3(to.get(), connection, O_CLOEXEC) < 0) {
     return fuse_session_process_buf(session, &request);
   }
-  has_promised = false;
+  added_flags = 0;
   fuse_session_process_buf(session, &request);
   ::dup3(kernel.get(), connection, O_CLOEXEC);
   std::array<std::byte, 4096> buffer{};
   const auto got = ::recv(from.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
   if (got <= 0) return;
   const auto reply = std::span(buffer).first(static_cast<std::size_t>(got));
-  if (has_promised) add_promise(reply);
+  added_flags &= offered;
+  if (added_flags != 0) add_flags(reply);
   [[maybe_unused]] const auto sent = ::write(connection, reply.data(), reply.size());
 }
 
@@ -85,14 +87,16 @@ void process_request(fuse_session* session, fuse_buf& request) {
   const auto opcode = read_at<fuse_in_header>(message, 0).opcode;
   if (opcode == FUSE_INIT) {
     const auto offered = read_at<fuse_init_in>(message, sizeof(fuse_in_header)).flags;
-    if ((offered & FUSE_HANDLE_KILLPRIV_V2) != 0) return process_init(session, request);
+    return process_init(session, request, offered);
   }
   clears_bits = is_marked(message, opcode);
   fuse_session_process_buf(session, &request);
   clears_bits = false;
 }
 
-void promise_to_clear_setid_bits() noexcept { has_promised = true; }
+void promise_to_clear_setid_bits() noexcept { added_flags |= FUSE_HANDLE_KILLPRIV_V2; }
+
+void allow_parallel_lookups() noexcept { added_flags |= FUSE_PARALLEL_DIROPS; }
 
 bool must_clear_setid_bits() noexcept { return clears_bits; }
 

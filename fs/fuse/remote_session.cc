@@ -7,6 +7,7 @@
 #include "fs/core/heap.h"
 #include "fs/fuse/inherited_mount.h"
 #include "fs/fuse/operations.h"
+#include "fs/fuse/raw_requests.h"
 #include "fs/fuse/remote_mount.h"
 #include "fs/fuse/request_loop.h"
 #include "fs/fuse/sandbox.h"
@@ -27,6 +28,7 @@ constexpr unsigned kMaxBackground = 128;
 void op_init(void*, fuse_conn_info* connection) {
   connection->want |= connection->capable &
                       (FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_ASYNC_READ | FUSE_CAP_EXPORT_SUPPORT);
+  allow_parallel_lookups();
   limit_background(*connection, kMaxBackground);
 }
 

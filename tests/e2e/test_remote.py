@@ -236,6 +236,19 @@ class Remote(RemoteCase):
             daemon.wait_for(lambda: "was opened again" in mount.log(), "a new log")
             self.assertEqual(mount.path("sub/noise").read_bytes(), content)
 
+    def test_lookups_in_one_directory_at_once(self):
+        for i in range(16):
+            self.make_frame(b"%d" % i * 100, self.source / f"{i}.b2frame")
+        server = self.serve_source(latency=0.1)
+        with self.mount_s3(server) as mount:
+            server.clear_ledger()
+            threads = [threading.Thread(target=os.stat, args=(mount.path(str(i)),)) for i in range(16)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join(daemon.DEADLINE_S)
+            self.assertGreaterEqual(server.most_in_flight, 8, server.requests())
+
     def test_listing_fetches_headers_at_once(self):
         for i in range(120):
             if i < 3:
