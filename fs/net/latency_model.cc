@@ -16,7 +16,7 @@ constexpr double kRememberedSamples = 1000;
 constexpr double kFewSamples = 32;
 // A smaller body gives no useful estimate of the rate.
 constexpr std::uint64_t kRateBytes = 64 << 10;
-constexpr duration<double> kWindow{0.25};
+constexpr duration<double> kWindow{0.1};
 // The rate before the first measurement.
 constexpr double kAssumedRate = 20e6;
 constexpr milliseconds kAssumedRoundTrip{10};

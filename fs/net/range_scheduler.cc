@@ -18,6 +18,14 @@ using Clock = std::chrono::steady_clock;
 
 // The bytes to fetch ahead of a single reader before the network has been measured.
 constexpr std::uint64_t kUsualWindowBytes = 16 << 20;
+// A window of several times the bytes in the pipe, because the pipe was measured with a window that
+// may have been too small.
+constexpr std::uint64_t kPipesPerWindow = 4;
+// The share of the memory for all windows.  Parts that have been read, and are no longer needed,
+// fill as much memory again before the parts that were fetched ahead are read.
+constexpr std::uint64_t kWindowShare = 4;
+// The share of the memory for requests under way.
+constexpr std::uint64_t kFlyingShare = 2;
 // A sequential reader that has not read for this long has ended.
 constexpr std::chrono::seconds kActive{5};
 
@@ -225,31 +233,30 @@ void RangeScheduler::leave(const ContentKey& key, const std::vector<FlightPtr>& 
   for (const auto id : unwanted) queue_.cancel(id);
 }
 
-Status RangeScheduler::read_once(const Object& object, std::span<const Want> wants,
-                                 bool& may_retry) {
+auto RangeScheduler::begin(const Object& object, std::span<const Want> wants) -> Begun {
   const auto& key = object->version().key;
-  Cover cover;
+  Begun begun;
+  auto& cover = begun.cover;
   state_.with([&](State& state) {
     for (const auto& want : wants) cover_one(state, key, want, cover);
   });
   for (const auto& [want, part] : cover.ready) deliver(part, want);
   cover.ready.clear();
 
-  std::vector<FlightPtr> made;
   bool was_on_disk = false;
   if (!cover.missing.empty()) {
     const auto left = take_from_disk(key, std::exchange(cover.missing, {}));
     was_on_disk = left.empty();
-    made = state_.with([&](State& state) {
+    begun.made = state_.with([&](State& state) {
       for (const auto& want : left) cover_one(state, key, want, cover);
       return plan(state, *object, cover, Priority::demand);
     });
     for (const auto& [want, part] : cover.ready) deliver(part, want);
-    launch(object, made);
+    launch(object, begun.made);
   }
   if (cover.flights.empty()) {
     was_on_disk ? stats_.add_disk_hit() : stats_.add_memory_hit();
-    return {};
+    return begun;
   }
   stats_.add_miss();
 
@@ -262,7 +269,11 @@ Status RangeScheduler::read_once(const Object& object, std::span<const Want> wan
     }
   });
   for (const auto id : raised) queue_.raise(id);
+  return begun;
+}
 
+Status RangeScheduler::finish(const Object& object, const Begun& begun, bool& may_retry) {
+  const auto& [cover, made] = begun;
   Status status;
   for (const auto& flight : cover.flights) {
     const auto part = wait_for(flight);
@@ -274,7 +285,7 @@ Status RangeScheduler::read_once(const Object& object, std::span<const Want> wan
     }
     for (const auto& want : cover.joined) deliver(*part, want);
   }
-  leave(key, cover.flights);
+  leave(object->version().key, cover.flights);
   return status;
 }
 
@@ -289,13 +300,15 @@ Status RangeScheduler::read(const Object& object, std::span<const Read> reads) {
     if (!out.empty()) wants.push_back({{offset, out.size()}, out.data()});
     bytes += out.size();
   }
-  // The read comes first; otherwise it would wait behind the ranges that are fetched ahead of it.
+  // The requests of the read are sent first; otherwise they would wait behind those for the ranges
+  // ahead.  The requests for the ranges ahead are sent before the wait, which takes a round trip.
   bool may_retry = false;
-  auto status = read_once(object, wants, may_retry);
-  if (!status && may_retry) status = read_once(object, wants, may_retry);
+  const auto begun = begin(object, wants);
+  fetch_ahead(object, wants);
+  auto status = finish(object, begun, may_retry);
+  if (!status && may_retry) status = finish(object, begin(object, wants), may_retry);
   if (!status) return status;
   stats_.add_served(bytes);
-  fetch_ahead(object, wants);
   return {};
 }
 
@@ -350,28 +363,32 @@ void RangeScheduler::release(const ObjectVersion& version) {
   for (const auto id : unwanted) queue_.cancel(id);
 }
 
-std::uint64_t RangeScheduler::window_bytes(const ContentKey& key) {
+SequentialStreams::Limits RangeScheduler::limits_ahead(const ContentKey& key) {
   const auto now = Clock::now();
-  const auto pipe = std::max(kUsualWindowBytes, 2 * queue_.pipe_bytes());
-  return state_.with([&](State& state) {
+  const auto pipe = std::max(kUsualWindowBytes, kPipesPerWindow * queue_.pipe_bytes());
+  return state_.with([&](State& state) -> SequentialStreams::Limits {
     std::erase_if(state.active, [&](const auto& entry) { return entry.second + kActive < now; });
     const auto readers =
         std::max<std::size_t>(1, state.active.size() + (state.active.contains(key) ? 0 : 1));
-    return std::min(pipe, state.parts.budget_bytes() / 2 / readers);
+    const auto budget = state.parts.budget_bytes();
+    const auto flying = std::min(state.flying_bytes, budget / kFlyingShare);
+    return {.window_bytes = std::min(pipe, budget / kWindowShare / readers),
+            .fetch_bytes = budget / kFlyingShare - flying};
   });
 }
 
 void RangeScheduler::fetch_ahead(const Object& object, std::span<const Want> wants) {
   if (wants.empty()) return;
   const auto& version = object->version();
-  const auto window = window_bytes(version.key);
+  auto limits = limits_ahead(version.key);
   bool is_sequential = false;
   std::optional<ByteRange> ahead;
   object->streams().with([&](SequentialStreams& streams) {
     for (const auto& want : wants) {
-      const auto found = streams.note(want.range, version.size, window);
+      const auto found = streams.note(want.range, version.size, limits);
       is_sequential = is_sequential || found.is_sequential;
       if (!found.ahead) continue;
+      limits.fetch_bytes -= found.ahead->size;
       // The ranges follow each other, unless one call reads for two readers.
       if (ahead && end_of(*ahead) == found.ahead->offset) {
         ahead->size += found.ahead->size;
@@ -384,7 +401,7 @@ void RangeScheduler::fetch_ahead(const Object& object, std::span<const Want> wan
   const auto now = Clock::now();
   const auto made = state_.with([&](State& state) -> std::vector<FlightPtr> {
     state.active[version.key] = now;
-    if (!ahead || state.flying_bytes + ahead->size > state.parts.budget_bytes() / 2) return {};
+    if (!ahead) return {};
     if (disk_ != nullptr && disk_->holds(version.key, *ahead)) return {};
     Cover cover;
     cover_one(state, version.key, {*ahead}, cover);

@@ -16,6 +16,7 @@
 #include "fs/net/part_store.h"
 #include "fs/net/remote_object.h"
 #include "fs/net/request_queue.h"
+#include "fs/net/sequential_streams.h"
 
 namespace framefs::net {
 
@@ -97,9 +98,15 @@ class RangeScheduler {
   void land(const Object& object, const FlightPtr& flight, Result<HttpAnswer> answer);
   static Result<Part> wait_for(const FlightPtr& flight);
   void leave(const ContentKey& key, const std::vector<FlightPtr>& flights);
-  Status read_once(const Object& object, std::span<const Want> wants, bool& may_retry);
+  // A read whose requests are under way.
+  struct Begun {
+    Cover cover;
+    std::vector<FlightPtr> made;  // the flights of `cover` that this read started
+  };
+  Begun begin(const Object& object, std::span<const Want> wants);
+  Status finish(const Object& object, const Begun& begun, bool& may_retry);
   void fetch_ahead(const Object& object, std::span<const Want> wants);
-  std::uint64_t window_bytes(const ContentKey& key);
+  SequentialStreams::Limits limits_ahead(const ContentKey& key);
 
   RequestQueue& queue_;
   NetStats& stats_;

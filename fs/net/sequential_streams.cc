@@ -7,6 +7,12 @@ namespace {
 
 // A gap up to this size is no jump.  Empty blocks and a chunk's header cause small gaps.
 constexpr std::uint64_t kProofGapBytes = 16 << 10;
+// The window is filled up in steps of this size, and of a share of a large window, so that the
+// requests are few and the window is nearly full all the time.
+constexpr std::uint64_t kStepBytes = 1 << 20;
+constexpr std::uint64_t kStepsPerWindow = 8;
+// A smaller step is not worth a request, even if no more may be fetched now.
+constexpr std::uint64_t kMinStepBytes = 256 << 10;
 // Parallel decoding threads read somewhat out of order.  This gap is allowed once a reader is known
 // to be sequential.
 constexpr std::uint64_t kDisorderBytes = 4 << 20;
@@ -22,12 +28,11 @@ auto SequentialStreams::stream_for(ByteRange range) -> Stream& {
     if (range.offset + before >= stream.end && range.offset <= stream.end + after) return stream;
   }
   auto& oldest = *std::ranges::min_element(streams_, {}, &Stream::used);
-  oldest = {.end = range.offset};
+  oldest = {.begin = range.offset, .end = range.offset};
   return oldest;
 }
 
-auto SequentialStreams::note(ByteRange range, std::uint64_t size, std::uint64_t max_window_bytes)
-    -> Found {
+auto SequentialStreams::note(ByteRange range, std::uint64_t size, const Limits& limits) -> Found {
   auto& stream = stream_for(range);
   stream.used = ++notes_;
   stream.proofs = std::min(stream.proofs + 1, kProofs);
@@ -35,16 +40,18 @@ auto SequentialStreams::note(ByteRange range, std::uint64_t size, std::uint64_t 
   if (stream.proofs < kProofs) return {};
 
   stream.ahead_to = std::max(stream.ahead_to, stream.end);
-  // When the reader has read half of the last window, the next window is twice as large.
-  if (stream.window_bytes > 0 && stream.ahead_to - stream.end > stream.window_bytes / 2) {
+  const auto window = std::min(limits.window_bytes,
+                               std::max(kFirstWindowBytes, kGrowth * (stream.end - stream.begin)));
+  const auto step = std::min(window / 2, std::max(kStepBytes, window / kStepsPerWindow));
+  const auto to = std::min(size, stream.end + window);
+  const auto missing = to - std::min(to, stream.ahead_to);
+  const auto allowed = std::min(missing, limits.fetch_bytes);
+  const bool is_worth_it = missing >= step || to == size;
+  if (allowed == 0 || !is_worth_it || allowed < std::min(missing, kMinStepBytes)) {
     return {.is_sequential = true, .ahead = {}};
   }
-  const auto wished = stream.window_bytes == 0 ? kFirstWindowBytes : 2 * stream.window_bytes;
-  stream.window_bytes = std::max<std::uint64_t>(1, std::min(wished, max_window_bytes));
-  const auto to = std::min(size, stream.end + stream.window_bytes);
-  if (to <= stream.ahead_to) return {.is_sequential = true, .ahead = {}};
-  const ByteRange ahead{stream.ahead_to, to - stream.ahead_to};
-  stream.ahead_to = to;
+  const ByteRange ahead{stream.ahead_to, allowed};
+  stream.ahead_to += allowed;
   return {.is_sequential = true, .ahead = ahead};
 }
 

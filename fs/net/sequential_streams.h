@@ -19,20 +19,25 @@ class SequentialStreams {
     bool is_sequential = false;
     std::optional<ByteRange> ahead;  // the range to fetch now
   };
+  struct Limits {
+    std::uint64_t window_bytes = 0;  // ahead of one reader
+    std::uint64_t fetch_bytes = 0;   // to fetch now
+  };
 
-  // A caller reads `range` of an object of `size` bytes.  `max_window_bytes` limits the bytes that
-  // are fetched ahead of one reader.
-  Found note(ByteRange range, std::uint64_t size, std::uint64_t max_window_bytes);
+  // A caller reads `range` of an object of `size` bytes.
+  Found note(ByteRange range, std::uint64_t size, const Limits& limits);
 
   // The number of consecutive reads that precede the first fetch ahead.
   static constexpr unsigned kProofs = 4;
   static constexpr std::uint64_t kFirstWindowBytes = 1 << 20;
+  // The window is this many times as large as the part of the object that the reader has read.
+  static constexpr std::uint64_t kGrowth = 4;
 
  private:
   struct Stream {
-    std::uint64_t end = 0;       // of the bytes that were read
+    std::uint64_t begin = 0;  // of the bytes that were read
+    std::uint64_t end = 0;
     std::uint64_t ahead_to = 0;  // the end of the bytes that were fetched ahead
-    std::uint64_t window_bytes = 0;
     unsigned proofs = 0;
     std::uint64_t used = 0;  // the note() that used it last
   };

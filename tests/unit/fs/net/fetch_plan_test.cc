@@ -78,6 +78,8 @@ TEST_CASE("fetch_plan: everything is fetched, nothing twice", "[net][fetch_plan]
   }
 }
 
+constexpr SequentialStreams::Limits kLimits{.window_bytes = 16 * kMiB, .fetch_bytes = 64 * kMiB};
+
 TEST_CASE("sequential_streams: random readers are left alone", "[net][sequential][unit]") {
   SequentialStreams streams;
   std::mt19937_64 random(1);
@@ -85,9 +87,9 @@ TEST_CASE("sequential_streams: random readers are left alone", "[net][sequential
   for (int i = 0; i < 1000; ++i) {
     // A chunk's header, its table, a block of it.
     const auto chunk = random() % (size - kMiB);
-    CHECK_FALSE(streams.note({chunk, 32}, size, 16 * kMiB).is_sequential);
-    CHECK_FALSE(streams.note({chunk + 32, 256}, size, 16 * kMiB).is_sequential);
-    CHECK_FALSE(streams.note({chunk + 300'000, 4096}, size, 16 * kMiB).is_sequential);
+    CHECK_FALSE(streams.note({chunk, 32}, size, kLimits).is_sequential);
+    CHECK_FALSE(streams.note({chunk + 32, 256}, size, kLimits).is_sequential);
+    CHECK_FALSE(streams.note({chunk + 300'000, 4096}, size, kLimits).is_sequential);
   }
 }
 
@@ -101,7 +103,7 @@ TEST_CASE("sequential_streams: a sequential reader has more and more before it",
   std::uint64_t most = 0;
   for (std::uint64_t at = 0; at < kSize; at += 100'000) {
     const auto size = std::min<std::uint64_t>(100'000, kSize - at);
-    const auto found = streams.note({at, size}, kSize, 16 * kMiB);
+    const auto found = streams.note({at, size}, kSize, kLimits);
     if (!found.ahead) continue;
     REQUIRE(found.ahead->offset >= at + size);
     if (fetched_to > 0) REQUIRE(found.ahead->offset == fetched_to);
@@ -113,14 +115,51 @@ TEST_CASE("sequential_streams: a sequential reader has more and more before it",
   CHECK(most > 15 * kMiB);
 }
 
+// A far server needs a full window all the time, and few requests.
+TEST_CASE("sequential_streams: the window is filled up in few steps", "[net][sequential][unit]") {
+  SequentialStreams streams;
+  constexpr std::uint64_t kSize = 200 * kMiB;
+  constexpr std::uint64_t kPiece = 100'000;
+  std::uint64_t fetched_to = 0;
+  std::uint64_t steps = 0;
+  for (std::uint64_t at = 0; at + kPiece <= kSize / 2; at += kPiece) {
+    const auto found = streams.note({at, kPiece}, kSize, kLimits);
+    if (found.ahead) {
+      fetched_to = found.ahead->offset + found.ahead->size;
+      ++steps;
+    }
+    // The window is four times as large as the bytes read so far.
+    if (at >= 4 * kMiB) REQUIRE(fetched_to - at >= 13 * kMiB);
+    if (found.is_sequential) REQUIRE(fetched_to - (at + kPiece) <= 4 * (at + kPiece) + kMiB);
+  }
+  CHECK(steps <= 60);
+}
+
+TEST_CASE("sequential_streams: bytes that may not be fetched now are fetched later",
+          "[net][sequential][unit]") {
+  SequentialStreams streams;
+  constexpr std::uint64_t kSize = 200 * kMiB;
+  std::uint64_t fetched_to = 0;
+  for (std::uint64_t at = 0; at < 100 * kMiB; at += 100'000) {
+    const bool has_room = at / kMiB % 2 == 1;
+    const auto found = streams.note(
+        {at, 100'000}, kSize, {.window_bytes = 16 * kMiB, .fetch_bytes = has_room ? kMiB : 0});
+    if (!found.ahead) continue;
+    REQUIRE(has_room);
+    REQUIRE(found.ahead->size <= kMiB);
+    if (fetched_to > at) REQUIRE(found.ahead->offset == fetched_to);
+    fetched_to = found.ahead->offset + found.ahead->size;
+  }
+  CHECK(fetched_to > 100 * kMiB);
+}
+
 TEST_CASE("sequential_streams: several readers of one object", "[net][sequential][unit]") {
   SequentialStreams streams;
   constexpr std::uint64_t kSize = std::uint64_t{1} << 40;
   std::array<int, 4> ahead{};
   for (std::uint64_t step = 0; step < 100; ++step) {
     for (std::uint64_t reader = 0; reader < 4; ++reader) {
-      const auto found =
-          streams.note({reader * (kSize / 4) + step * 65536, 65536}, kSize, 16 * kMiB);
+      const auto found = streams.note({reader * (kSize / 4) + step * 65536, 65536}, kSize, kLimits);
       if (found.ahead) ++ahead[reader];
     }
   }

@@ -272,6 +272,27 @@ TEST_CASE("range_scheduler: sequential readers find the next ranges in memory",
   CHECK(counts.misses <= 11);
 }
 
+TEST_CASE("range_scheduler: the ranges ahead are requested while the reader waits",
+          "[net][scheduler][race]") {
+  constexpr std::size_t kPiece = 50'000;
+  Remote* self = nullptr;
+  std::atomic<bool> were_together{true};
+  Remote remote(8'000'000, [&](const ServedRequest& request) {
+    const auto last_read = range_header({SequentialStreams::kProofs * kPiece - kPiece, kPiece});
+    if (request.header("range") == last_read) {
+      were_together =
+          test::comes_true([&] { return self->requests() > SequentialStreams::kProofs; });
+    }
+    return served_range(request, self->content, {{"ETag", "\"e\""}});
+  });
+  self = &remote;
+  for (std::size_t i = 0; i < SequentialStreams::kProofs; ++i) {
+    REQUIRE(remote.read(i * kPiece, kPiece) == remote.content.substr(i * kPiece, kPiece));
+  }
+  CHECK(were_together);
+  CHECK(remote.requests() > SequentialStreams::kProofs);
+}
+
 // Oracle: the content itself, for any mixture of readers, with a memory that is too small for it.
 TEST_CASE("range_scheduler: many readers at random", "[net][scheduler][race]") {
   Remote remote(2'000'000, {}, nullptr, {.memory_bytes = 300'000});
