@@ -122,7 +122,11 @@ std::optional<ByteRange> CachedFrame::stored_bound(ChunkIndex chunk) const {
 void CachedFrame::expect(std::span<const Touch> touches) const {
   // Each chunk of a sparse frame is an object of its own, and opening it fetches its head.
   if (!is_far() || !frame_ || origin_.type == codec::FrameType::sparse) return;
-  const auto shape = shape_.with([](const ChunkShape& known) { return known; });
+  auto shape = shape_.with([](const ChunkShape& known) { return known; });
+  const auto advised = frame_->header().blocksize;
+  if (shape.block_bytes == 0 && advised > 0) {
+    shape.block_bytes = static_cast<std::uint64_t>(advised);
+  }
   std::vector<ByteRange> ranges;
   for (const auto& [chunk, nbytes, within] : touches) {
     if (services_.cache.knows(chunk_key(chunk))) continue;

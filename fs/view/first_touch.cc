@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "codec/core/checked.h"
+
 namespace framefs::fs {
 namespace {
 
@@ -12,6 +14,9 @@ constexpr std::uint64_t kMinTableBytes = 1024;
 constexpr std::uint64_t kMaxTableBytes = 64 << 10;
 // The block size to assume before the first chunk of a frame has been opened.
 constexpr std::uint64_t kUsualBlockBytes = 64 << 10;
+// Source: chunk format, "Header" and "Offsets".
+constexpr std::uint64_t kChunkHeaderBytes = 32;
+constexpr std::uint64_t kTableEntryBytes = 4;
 // Blocks compress to different sizes, so that the estimated place is wrong by some of them.
 constexpr std::uint64_t kMinSlackBytes = 4 << 10;
 
@@ -28,11 +33,12 @@ std::vector<ByteRange> first_touch_ranges(const FirstTouch& touch, const ChunkSh
   if (stored.size <= kWholeBytes || nbytes == 0) {
     return {{stored.offset, std::min(stored.size, kWholeBytes)}};
   }
-  const auto fetched = std::clamp(shape.table_bytes, kMinTableBytes, kMaxTableBytes);
-  const auto table =
-      std::min(shape.table_bytes == 0 ? kMinTableBytes : shape.table_bytes, stored.size);
-  const auto data = stored.size - table;
   const auto block = shape.block_bytes == 0 ? kUsualBlockBytes : shape.block_bytes;
+  const auto usual = kChunkHeaderBytes + codec::div_ceil(nbytes, block) * kTableEntryBytes;
+  const auto known = shape.table_bytes == 0 ? usual : shape.table_bytes;
+  const auto fetched = std::clamp(known, kMinTableBytes, kMaxTableBytes);
+  const auto table = std::min(known, stored.size);
+  const auto data = stored.size - table;
   const auto first = within.offset / block * block;
   const auto last = std::min(nbytes, (within.offset + within.size + block - 1) / block * block);
   const auto slack = std::max(kMinSlackBytes, scaled(data, std::min(block, nbytes), nbytes) / 2);

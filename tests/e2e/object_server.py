@@ -39,6 +39,8 @@ class Request:
         self.headers = {name.lower(): value for name, value in headers.items()}
         self.status = 0
         self.sent = 0
+        self.begin = time.monotonic()
+        self.end = None  # while the request is under way
 
     @property
     def range(self):
@@ -237,6 +239,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
                 time.sleep(owner.latency)
             self._answer()
         finally:
+            self.record.end = time.monotonic()
             with owner.lock:
                 owner.in_flight -= 1
 

@@ -46,6 +46,8 @@ TEST_CASE("first_touch: tables and a window around the blocks when all blocks ar
       bytes += range.size;
     }
     CHECK(bytes <= 5 * (kStoredBlock + kTables) / 2);
+    // The frame's header has the size of blocks before any chunk has been opened.
+    CHECK(first_touch_ranges(touch, {.table_bytes = 0, .block_bytes = kBlock}) == ranges);
   }
 }
 
