@@ -132,7 +132,15 @@ TEST_CASE("sequential_streams: the window is filled up in few steps", "[net][seq
     if (at >= 4 * kMiB) REQUIRE(fetched_to - at >= 13 * kMiB);
     if (found.is_sequential) REQUIRE(fetched_to - (at + kPiece) <= 4 * (at + kPiece) + kMiB);
   }
-  CHECK(steps <= 60);
+  CHECK(steps <= 70);
+}
+
+TEST_CASE("sequential_streams: a large read at the beginning is sequential at once",
+          "[net][sequential][unit]") {
+  constexpr std::uint64_t kSize = 200 * kMiB;
+  CHECK(SequentialStreams().note({97, 100'000}, kSize, kLimits).ahead);
+  CHECK_FALSE(SequentialStreams().note({97, 40'000}, kSize, kLimits).is_sequential);
+  CHECK_FALSE(SequentialStreams().note({kMiB, 900'000}, kSize, kLimits).is_sequential);
 }
 
 TEST_CASE("sequential_streams: bytes that may not be fetched now are fetched later",
