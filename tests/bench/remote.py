@@ -255,6 +255,7 @@ class Touch(NamedTuple):
 
     @staticmethod
     def of(ledger, seconds, needed):
+        ledger = [request for request in ledger if request.range]  # no listing that has become old
         return Touch(len(ledger), round_trips(ledger), sum(r.bytes for r in ledger) / needed, seconds)
 
 
