@@ -196,13 +196,25 @@ void BlockFetcher::decode_run(const codec::ByteSource& source, Run run) {
     // blocks may still be whole.  Each block is then read alone.
     if (!whole) status = source.read_at(job->stored.offset, part);
     if (status) status = decode_job(source, *context, *job, part);
-    if (!status) {
-      // Damaged blocks are not decoded in parts, in whatever order they are read.
-      touches_.note(key_of(job->request));
-      job->error = status.error();
-      job->ticket.fail(status.error());
-    }
+    if (!status) fail(*job, status.error());
   }
+}
+
+void BlockFetcher::decode_run(const FetchedRuns& fetched, Run run) {
+  const auto context = contexts_.take();
+  for (auto* const job : run) {
+    const auto stored = fetched.bytes_at(job->stored);
+    const auto status = stored ? decode_job(fetched, *context, *job, *stored)
+                               : Status(std::unexpected(stored.error()));
+    if (!status) fail(*job, status.error());
+  }
+}
+
+void BlockFetcher::fail(Job& job, const Error& error) {
+  // Damaged blocks are not decoded in parts, in whatever order they are read.
+  touches_.note(key_of(job.request));
+  job.error = error;
+  job.ticket.fail(error);
 }
 
 void BlockFetcher::decode(Batch& batch, const codec::ByteSource& source) {

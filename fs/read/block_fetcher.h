@@ -24,6 +24,8 @@
 
 namespace framefs::fs {
 
+class FetchedRuns;
+
 // One block that a read needs; or a group of small chunks, which is fetched and kept like a block.
 struct BlockRequest {
   std::shared_ptr<const codec::Chunk> chunk;  // null for a group
@@ -110,6 +112,9 @@ class BlockFetcher {
   static std::vector<ByteRange> ranges_of(std::span<const Run> runs);
   void decode(Batch& batch, const codec::ByteSource& source);
   void decode_run(const codec::ByteSource& source, Run run);
+  // The same without a copy of the stored bytes.
+  void decode_run(const FetchedRuns& fetched, Run run);
+  void fail(Job& job, const Error& error);
   static Status decode_rows_of(const codec::ByteSource& source, Context& context,
                                const StoredBlock& block, std::span<const std::byte> stored,
                                ByteRange within, const Use& use);

@@ -7,25 +7,31 @@ namespace framefs::fs {
 FetchedRuns::FetchedRuns(const codec::ByteSource& source,
                          std::span<const codec::ByteRange> ranges) {
   for (const auto& range : ranges) {
-    pieces_.push_back({range, std::vector<std::byte>(range.size)});
+    pieces_.push_back({range, std::make_unique_for_overwrite<std::byte[]>(range.size)});
   }
   std::ranges::sort(pieces_, {}, [](const Piece& piece) { return piece.range.offset; });
   std::vector<Read> reads;
-  for (auto& piece : pieces_) reads.push_back({piece.range.offset, piece.bytes});
+  for (auto& [range, bytes] : pieces_) reads.push_back({range.offset, {bytes.get(), range.size}});
   status_ = source.read_ranges(reads);
 }
 
-codec::Status FetchedRuns::read_at(std::uint64_t offset, std::span<std::byte> out) const {
-  if (!status_) return status_;
+codec::Result<std::span<const std::byte>> FetchedRuns::bytes_at(codec::ByteRange range) const {
+  const auto [offset, size] = range;
+  if (!status_) return std::unexpected(status_.error());
   const auto after = std::ranges::upper_bound(
       pieces_, offset, {}, [](const Piece& piece) { return piece.range.offset; });
   if (after == pieces_.begin()) return codec::fail(codec::Errc::internal, "fetched runs", offset);
   const auto& piece = *std::prev(after);
   const auto within = offset - piece.range.offset;
-  if (within > piece.bytes.size() || out.size() > piece.bytes.size() - within) {
+  if (within > piece.range.size || size > piece.range.size - within) {
     return codec::fail(codec::Errc::internal, "fetched runs", offset);
   }
-  std::ranges::copy(std::span(piece.bytes).subspan(within, out.size()), out.begin());
+  return std::span<const std::byte>(piece.bytes.get() + within, size);
+}
+
+codec::Status FetchedRuns::read_at(std::uint64_t offset, std::span<std::byte> out) const {
+  FRAMEFS_TRY(const auto bytes, bytes_at({offset, out.size()}));
+  std::ranges::copy(bytes, out.begin());
   return {};
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -17,14 +17,17 @@ class FetchedRuns final : public codec::ByteSource {
   // Waits for the source.  If that fails, every read fails with the reason.
   FetchedRuns(const codec::ByteSource& source, std::span<const codec::ByteRange> ranges);
 
+  // The bytes of a part of a range, which live as long as this object.
   // Errors: those of the source; internal for bytes that lie in no range.
+  [[nodiscard]] codec::Result<std::span<const std::byte>> bytes_at(codec::ByteRange range) const;
+  // Errors: those of bytes_at().
   codec::Status read_at(std::uint64_t offset, std::span<std::byte> out) const override;
   codec::Result<std::uint64_t> size() const override;
 
  private:
   struct Piece {
     codec::ByteRange range;
-    std::vector<std::byte> bytes;
+    std::unique_ptr<std::byte[]> bytes;
   };
   std::vector<Piece> pieces_;  // by offset
   codec::Status status_;

@@ -47,6 +47,11 @@ TEST_CASE("fetched_runs: all ranges by one call", "[fs][fetched_runs][unit]") {
   CHECK(out[0] == std::byte{12});
   REQUIRE(runs.read_at(245, out));
   CHECK(out[4] == std::byte{249});
+  const auto whole = runs.bytes_at({200, 50});
+  REQUIRE(whole);
+  CHECK(whole->size() == 50);
+  CHECK(whole->front() == std::byte{200});
+  CHECK_FALSE(runs.bytes_at({200, 51}));
   CHECK(far.calls == 1);
   CHECK(runs.size() == 250U);
   for (const std::uint64_t outside : {0U, 26U, 100U, 246U, 900U}) {
