@@ -29,14 +29,11 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstdint>
 #include <cstdlib>
-#include <deque>
 #include <iostream>
 #include <list>
 #include <memory>
-#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -46,101 +43,17 @@
 #include <fmt/core.h>
 
 #include "tests/support/http_exchange.h"
+#include "tests/support/link_connection.h"
+#include "tests/support/token_bucket.h"
 
 namespace framefs::test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 using Time = Clock::time_point;
-using namespace std::chrono_literals;
 
-constexpr std::size_t kBufferBytes = 128 << 10;
 // The bytes of one direction that are on their way at most, as the windows of TCP limit them.
 constexpr std::size_t kWindowBytes = 4 << 20;
-// A limited link sends pieces of this size, so that its connections share it evenly.
-constexpr std::size_t kSliceBytes = 16 << 10;
-
-// Buffers are used again: memory that is new to a process is slow to write first.
-class Buffers {
- public:
-  using Buffer = std::unique_ptr<std::array<char, kBufferBytes>>;
-  Buffer take() {
-    if (spare_.empty()) return std::make_unique_for_overwrite<Buffer::element_type>();
-    auto buffer = std::move(spare_.back());
-    spare_.pop_back();
-    return buffer;
-  }
-  void give_back(Buffer buffer) {
-    if (buffer) spare_.push_back(std::move(buffer));
-  }
-
- private:
-  std::vector<Buffer> spare_;
-};
-
-// Bytes on their way.
-struct Piece {
-  Buffers::Buffer bytes;
-  std::size_t size = 0;
-  std::size_t sent = 0;
-  Time due;
-  ExchangeParser::Passed passed;
-};
-
-// One direction of a connection.
-struct Pipe {
-  int from = -1;
-  int to = -1;
-  std::deque<Piece> pieces{};
-  std::size_t bytes = 0;
-  bool is_ended = false;  // `from` sends no more
-  bool is_full = false;   // `to` takes no more at present
-};
-
-enum class FaultKind { none, reset, stall, status };
-struct Fault {
-  FaultKind kind = FaultKind::none;
-  std::uint64_t every = 0;
-  std::uint64_t value = 0;
-};
-
-struct Connection {
-  Pipe up;
-  Pipe down;
-  Time established;
-  ExchangeParser parser{};
-  std::shared_ptr<Exchange> broken{};  // an answer of which the client does not get all
-  std::optional<Fault> fault{};        // of the present answer
-  std::uint64_t answer_bytes = 0;
-  bool is_over = false;
-  bool ends_by_reset = false;
-};
-
-// The bytes that a direction of the link may send now.
-class Bucket {
- public:
-  void limit(double rate) {
-    rate_ = rate;
-    tokens_ = 0;
-  }
-  void refill(Time now) {
-    const auto most = std::max(rate_ * 0.002, static_cast<double>(2 * kSliceBytes));
-    tokens_ = std::min(most, tokens_ + rate_ * std::chrono::duration<double>(now - last_).count());
-    last_ = now;
-  }
-  [[nodiscard]] bool is_empty() const { return rate_ > 0 && tokens_ <= 0; }
-  [[nodiscard]] std::size_t slice() const { return rate_ > 0 ? kSliceBytes : kBufferBytes; }
-  void spend(std::size_t bytes) { tokens_ -= static_cast<double>(bytes); }
-  [[nodiscard]] Time next(Time now) const {
-    return now + std::chrono::duration_cast<Clock::duration>(
-                     std::chrono::duration<double>((1 - tokens_) / rate_));
-  }
-
- private:
-  double rate_ = 0;
-  double tokens_ = 0;
-  Time last_ = Clock::now();
-};
 
 sockaddr_in local_address(std::uint16_t port) {
   sockaddr_in address{};
@@ -341,7 +254,7 @@ class Proxy {
   }
 
   // Sends a slice.  Returns whether another slice may follow now.
-  bool forward(Connection& connection, Pipe& pipe, Bucket& bucket, Time now) {
+  bool forward(Connection& connection, Pipe& pipe, TokenBucket& bucket, Time now) {
     if (pipe.pieces.empty()) {
       if (&pipe == &connection.down && (pipe.is_ended || connection.ends_by_reset)) {
         connection.is_over = true;
@@ -358,7 +271,7 @@ class Proxy {
       next_ = std::min(next_, bucket.next(now));
       return false;
     }
-    const auto size = std::min(piece.size - piece.sent, bucket.slice());
+    const auto size = bucket.slice(piece.size - piece.sent);
     const auto sent =
         ::send(pipe.to, piece.bytes->data() + piece.sent, size, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent < 0) {
@@ -498,8 +411,8 @@ class Proxy {
   std::uint16_t port_ = 0;
   int listener_ = -1;
   Clock::duration rtt_{};
-  Bucket up_;
-  Bucket down_;
+  TokenBucket up_;
+  TokenBucket down_;
   Fault fault_;
   std::uint64_t ranges_ = 0;
   Buffers buffers_;
