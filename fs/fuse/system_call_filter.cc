@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <memory>
+#include <span>
 
 #include "fs/core/file.h"
 
@@ -229,8 +230,7 @@ Status allow(scmp_filter_ctx filter, const char* name) {
   return checked(seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 0));
 }
 
-template <std::size_t n>
-Status allow_all(scmp_filter_ctx filter, const char* const (&names)[n]) {
+Status allow_all(scmp_filter_ctx filter, std::span<const char* const> names) {
   for (const auto* const name : names) FRAMEFS_CHECK(allow(filter, name));
   return {};
 }

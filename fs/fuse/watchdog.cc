@@ -183,7 +183,7 @@ Result<fs::UniqueFd> Watchdog::open_by_handle(std::uint64_t inode,
   return ask_for_file(Word::open_by_handle, HandleOpener::open_message(inode, generation, flags));
 }
 
-void Watchdog::end_program() const { ask(Word::end_program); }
+void Watchdog::end_program() const { static_cast<void>(ask(Word::end_program)); }
 
 bool Watchdog::unmount(bool is_connected) const {
   return is_done(Word::unmount, is_connected ? kConnected : "");

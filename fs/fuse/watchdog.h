@@ -84,12 +84,12 @@ class Watchdog {
       : pid_(pid), channel_(std::make_unique<Channel>(std::in_place, std::move(life))) {}
   bool say(WatchdogWord word, std::string_view text) const;
   // Empty if the watchdog is gone.
-  std::optional<WatchdogMessage> ask(WatchdogWord word, std::string_view text = {},
-                                     int fd = -1) const;
-  bool is_done(WatchdogWord word, std::string_view text = {}) const;
+  [[nodiscard]] std::optional<WatchdogMessage> ask(WatchdogWord word, std::string_view text = {},
+                                                   int fd = -1) const;
+  [[nodiscard]] bool is_done(WatchdogWord word, std::string_view text = {}) const;
   // Errors: EPIPE if the watchdog is gone; the watchdog's own error, or EIO if it tells none.
-  Result<fs::UniqueFd> ask_for_file(WatchdogWord word, std::string_view text = {},
-                                    int fd = -1) const;
+  [[nodiscard]] Result<fs::UniqueFd> ask_for_file(WatchdogWord word, std::string_view text = {},
+                                                  int fd = -1) const;
 
   pid_t pid_;  // -1: moved from
   // The daemon's end of the socket. No other process has it, so it closes when the daemon dies.

@@ -42,7 +42,9 @@ def host_name():
     return "localhost"
 
 
-@unittest.skipIf(daemon.SANITIZED, "programs with a sanitizer have no sandbox")
+NEEDS_SANDBOX = unittest.skipIf(daemon.SANITIZED, "programs with a sanitizer have no sandbox")
+
+
 class RemoteSandbox(RemoteCase):
     def setUp(self):
         super().setUp()
@@ -80,6 +82,7 @@ class RemoteSandbox(RemoteCase):
     def read_x(self, mount):
         self.assertEqual(mount.path("x").read_bytes(), b"content")
 
+    @NEEDS_SANDBOX
     def test_every_thread_is_in_the_sandbox(self):
         local = self.tool(PROBE, self.source, "rw", self.folder / "none").stdout.decode().splitlines()[0]
         with self.mount_s3(self.server, "--cache-dir", str(self.folder / "cache")) as mount:
@@ -147,6 +150,7 @@ class RemoteSandbox(RemoteCase):
         self.assertEqual(process.returncode, 1, output)
         self.assertEqual(mounts_at(self.mountpoint), [])
 
+    @NEEDS_SANDBOX
     def test_killed_before_the_mount_is_made(self):
         """A dead mount of another daemon stays."""
         self.leave_stale_mount()
@@ -222,6 +226,7 @@ class RemoteSandbox(RemoteCase):
         wait_for(group.exists, "the program to hang")
         return mount, int(group.read_text())
 
+    @NEEDS_SANDBOX
     def test_a_credential_process_that_hangs(self):
         mount, group = self.start_hanging()
         self.assertNotEqual(self.sleepers(group), [])
