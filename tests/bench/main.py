@@ -120,12 +120,14 @@ def compare(args, folder):
     against.run(all_data, folder, programs, args.against.resolve(), args.only, args.runs, progress)
 
 
+def measure_stalls(args, folder):
+    return stalls.measure(programs_of(args.build)["framefs"], folder, args.seconds, progress)
+
+
 def measure_remote(args, folder):
     programs = programs_of(args.build)
-    results = remote.measure_all(programs, plain_data(args, folder, programs), folder, args.latency, args.rate,
-                                 args.runs, progress)
-    progress("")
-    return results
+    return remote.measure_all(programs, plain_data(args, folder, programs), folder, args.latency, args.rate, args.runs,
+                              progress)
 
 
 def measure_all(args, folder):
@@ -185,12 +187,10 @@ def main():
             tempfile.TemporaryDirectory(prefix="framefs-bench-", dir="/var/tmp")))
         folder.mkdir(parents=True, exist_ok=True)
         if args.stalls or args.remote:
-            if args.stalls:
-                results = stalls.measure(programs_of(args.build)["framefs"], folder.resolve(), args.seconds, progress)
-                progress("")
-            else:
-                results = measure_remote(args, folder.resolve())
-            print((stalls if args.stalls else remote).as_text(results))
+            mode, measure = (stalls, measure_stalls) if args.stalls else (remote, measure_remote)
+            results = measure(args, folder.resolve())
+            progress("")
+            print(mode.as_text(results))
             if args.json:
                 args.json.write_text(json.dumps(results, indent=1) + "\n")
             return
