@@ -47,15 +47,16 @@ class Streams {
   posix_spawn_file_actions_t actions_{};
 };
 
-// The watchdog runs in a session of its own, where no terminal sends it signals, and with no
-// blocked signals.
+// The watchdog runs in a session of its own, where no terminal sends it signals.  It starts with
+// all signals blocked, because a signal may arrive before it has decided which ones it ignores.
 class Attributes {
  public:
   Attributes() {
     posix_spawnattr_init(&attributes_);
     sigset_t signals;
-    sigemptyset(&signals);
+    sigfillset(&signals);
     posix_spawnattr_setsigmask(&attributes_, &signals);
+    sigemptyset(&signals);
     sigaddset(&signals, SIGALRM);
     sigaddset(&signals, SIGCHLD);
     posix_spawnattr_setsigdefault(&attributes_, &signals);

@@ -303,6 +303,9 @@ int run_watchdog() {
   for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM}) {
     static_cast<void>(::signal(signal, SIG_IGN));
   }
+  sigset_t none;
+  sigemptyset(&none);
+  if (::sigprocmask(SIG_SETMASK, &none, nullptr) != 0) return 1;
   if (::chdir("/") != 0) return 1;  // keep no directory busy that a user might unmount
   Service service(STDIN_FILENO);
   const auto& kept = service.run();
