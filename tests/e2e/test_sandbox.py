@@ -79,8 +79,10 @@ class Sandbox(MountCase):
     def test_forbidden_calls_of_a_mount_of_a_url_fail(self):
         deeds = self.probe("remote")
         self.check_forbidden(deeds)
-        for deed in ("create inside", "remove inside", "read the names of hosts", "reach the network"):
+        for deed in ("create inside", "remove inside", "reach the network"):
             self.assertEqual(deeds[deed], "done", deed)
+        # A bare chroot has no names of hosts.
+        self.assertEqual(deeds["read the names of hosts"], "done" if os.path.exists("/etc/hosts") else "ENOENT")
         if self.has("Landlock"):
             self.assertEqual(deeds["link inside"], "ENOSYS" if self.has("seccomp") else "EACCES")
         if self.has("seccomp"):

@@ -154,7 +154,7 @@ class Arrays(CommandCase):
                   "image": rng.integers(0, 255, (300, 400, 3)).astype("u1"), "wide": rng.random((3, 100_000)).astype("<f4"),
                   "text": numpy.array([["ab", "cde"], ["", "f"]]), "one": numpy.array([5.0]), "big-endian":
                   numpy.arange(12, dtype=">i2").reshape(3, 4), "times": numpy.arange(9).astype("<M8[ns]"),
-                  "zeros": numpy.zeros((500, 700))}
+                  "zeros": numpy.zeros((500, 700)), "scalar": numpy.array(3.5)}
         for name, array in arrays.items():
             with self.subTest(name):
                 path = self.folder / f"{name}.npy"
@@ -174,7 +174,7 @@ class Arrays(CommandCase):
     def test_files_that_an_array_cannot_give_back_are_packed_as_bytes(self):
         records = numpy.zeros(5, dtype=[("a", "<i4"), ("b", "<f8")])
         for name, array in (("fortran", numpy.asfortranarray(numpy.arange(6).reshape(2, 3))), ("records", records),
-                            ("none", numpy.zeros((0, 3))), ("scalar", numpy.array(3.5))):
+                            ("none", numpy.zeros((0, 3)))):
             with self.subTest(name):
                 path = self.folder / f"{name}.npy"
                 numpy.save(path, array)
