@@ -48,7 +48,8 @@ int remount(const MountCommand& command) {
     return kExitFailure;
   }
   struct statvfs st{};
-  const unsigned long read_only = command.mount.read_only ? MS_RDONLY : 0;
+  const unsigned long read_only =
+      command.mount.read_only ? static_cast<unsigned long>(MS_RDONLY) : 0;
   const bool is_done = ::statvfs(path.c_str(), &st) == 0 &&
                        ::mount(nullptr, path.c_str(), nullptr,
                                MS_REMOUNT | MS_BIND | kept_flags(st) | read_only, nullptr) == 0;

@@ -43,7 +43,10 @@ void measure(const std::string& name, std::uint32_t row_bytes, const Read& read)
 
 void walk_runs(const ArrayLayout& layout, ByteRange range) {
   RunCursor cursor(layout, range);
-  while (cursor.next()) benchmark::DoNotOptimize(cursor.run().within);
+  while (cursor.next()) {
+    auto within = cursor.run().within;
+    benchmark::DoNotOptimize(within);
+  }
 }
 
 void walk_blocks(const ArrayLayout& layout, ByteRange range) {

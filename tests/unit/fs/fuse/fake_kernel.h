@@ -61,10 +61,13 @@ class FakeKernel {
     session_ = fuse_session_new(&arguments_, &table, sizeof(table), &mount);
     REQUIRE(session_ != nullptr);
     mount.session = session_;
-    static constexpr fuse_custom_io kIo{.writev = take_reply,
-                                        .read = no_request,
-                                        .splice_receive = nullptr,
-                                        .splice_send = nullptr};
+    // Its members depend on the version of libfuse.
+    static constexpr fuse_custom_io kIo = [] {
+      fuse_custom_io io{};
+      io.writev = take_reply;
+      io.read = no_request;
+      return io;
+    }();
     REQUIRE(fuse_session_custom_io(session_, &kIo, ::open("/dev/null", O_RDWR | O_CLOEXEC)) == 0);
     fuse_init_in hello{};
     hello.major = FUSE_KERNEL_VERSION;
