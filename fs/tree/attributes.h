@@ -98,9 +98,9 @@ class Attributes {
   Result<SharedFrame> open_frame(Node& node);
   std::vector<std::string> frame_xattr_names(Node& node);
   Result<std::vector<char>> frame_xattr(Node& node, std::string_view name);
-  [[nodiscard]] bool passes_through(Node& node, std::string_view name) const;
-  [[nodiscard]] bool has_own_acl(Node& node) const;
-  Status clear_setgid_bit(int fd, const KeepsSetgid& keeps_setgid);
+  [[nodiscard]] Result<bool> passes_through(const Node& node, std::string_view name) const;
+  [[nodiscard]] Result<bool> has_own_acl(const Node& node) const;
+  Status clear_setgid_bit(const Node& node, int fd, const KeepsSetgid& keeps_setgid) const;
 
   const codec::Limits limits_;
   const bool lists_info_;  // list the attributes that describe a frame

@@ -70,28 +70,30 @@ std::vector<std::string> Attributes::frame_xattr_names(Node& node) {
 
 // Whether the kernel applies the access control list of the node's file to the node.  Members of a
 // container are no files in SOURCE; a sparse frame is several files, and a container is a file that
-// is shown as a directory.
-bool Attributes::has_own_acl(Node& node) const {
+// is shown as a directory.  An error is no answer: if the kernel found no list, it would take the
+// mask of the list for the rights of the group.
+Result<bool> Attributes::has_own_acl(const Node& node) const {
   const auto shown_as = node.key.shown_as;
   if (!has_acls_ || node.key.is_member()) return false;
   if (shown_as == ShownAs::container || shown_as == ShownAs::single_entry) return false;
-  const auto folder = open_sparse(node);
-  return folder && !*folder;
+  FRAMEFS_TRY(const auto folder, open_sparse(node));
+  return !folder;
 }
 
 // Whether the attribute of the file in SOURCE is that of the node.
-bool Attributes::passes_through(Node& node, std::string_view name) const {
-  return is_access_list(name) ? has_own_acl(node) : is_shown_attribute(name);
+Result<bool> Attributes::passes_through(const Node& node, std::string_view name) const {
+  if (is_access_list(name)) return has_own_acl(node);
+  return is_shown_attribute(name);
 }
 
 // Linux does this for a caller who is not in the group of the file.  The daemon, which sets the
 // list for the caller, may keep the bit.
-Status Attributes::clear_setgid_bit(int fd, const KeepsSetgid& keeps_setgid) {
+Status Attributes::clear_setgid_bit(const Node& node, int fd,
+                                    const KeepsSetgid& keeps_setgid) const {
   FRAMEFS_TRY(const auto st, stat_of(fd));
   if ((st.st_mode & S_ISGID) == 0 || keeps_setgid(st.st_gid)) return {};
   constexpr mode_t kKept = 07777 & ~S_ISGID;
-  if (::chmod(path_of_fd(fd).c_str(), st.st_mode & kKept) != 0) return system_error("chmod");
-  return {};
+  return set_mode(node, fd, st.st_mode & kKept);
 }
 
 Result<std::vector<std::string>> Attributes::xattr_names(NodeId id) {
@@ -109,7 +111,8 @@ Result<std::vector<std::string>> Attributes::xattr_names(NodeId id) {
   while (!rest.empty()) {
     const auto name = rest.substr(0, rest.find('\0'));
     rest.remove_prefix(std::min(rest.size(), name.size() + 1));
-    if (passes_through(*node, name) && !name.starts_with(kOwnAttributes)) names.emplace_back(name);
+    FRAMEFS_TRY(const bool is_shown, passes_through(*node, name));
+    if (is_shown && !name.starts_with(kOwnAttributes)) names.emplace_back(name);
   }
   return names;
 }
@@ -132,9 +135,9 @@ Result<std::vector<char>> Attributes::xattr(NodeId id, const std::string& name) 
   if (name.starts_with(kOwnAttributes)) return frame_xattr(*node, name);
   const bool is_acl = has_acls_ && is_access_list(name);
   if (!is_acl && !is_shown_attribute(name)) return system_error_of(EOPNOTSUPP, "getxattr");
-  if (node->key.is_member() || !passes_through(*node, name)) {
-    return system_error_of(ENODATA, "getxattr");
-  }
+  if (node->key.is_member()) return system_error_of(ENODATA, "getxattr");
+  FRAMEFS_TRY(const bool is_there, passes_through(*node, name));
+  if (!is_there) return system_error_of(ENODATA, "getxattr");
   FRAMEFS_TRY(const auto fd, open_attributes(*node));
   const auto path = path_of_fd(fd.get());
   auto value = read_grown("getxattr", [&](char* to, std::size_t size) {
@@ -161,13 +164,14 @@ Status Attributes::set_xattr(NodeId id, const std::string& name, std::span<const
     });
   }
   if (name.starts_with(kOwnAttributes)) return system_error_of(EPERM, "setxattr");
-  if (!passes_through(*node, name)) return system_error_of(EOPNOTSUPP, "setxattr");
+  FRAMEFS_TRY(const bool is_there, passes_through(*node, name));
+  if (!is_there) return system_error_of(EOPNOTSUPP, "setxattr");
   FRAMEFS_TRY(const auto fd, open_attributes(*node));
   if (::setxattr(path_of_fd(fd.get()).c_str(), name.c_str(), value.data(), value.size(), flags) !=
       0) {
     return system_error("setxattr");
   }
-  if (is_access_list(name)) FRAMEFS_CHECK(clear_setgid_bit(fd.get(), keeps_setgid));
+  if (is_access_list(name)) FRAMEFS_CHECK(clear_setgid_bit(*node, fd.get(), keeps_setgid));
   parts_.writers.note_attributes(file_key(*node));
   return {};
 }
@@ -183,7 +187,8 @@ Status Attributes::remove_xattr(NodeId id, const std::string& name) {
                                 std::nullopt, FrameWriteSession::Existing::must);
     });
   }
-  if (!passes_through(*node, name)) return system_error_of(EOPNOTSUPP, "removexattr");
+  FRAMEFS_TRY(const bool is_there, passes_through(*node, name));
+  if (!is_there) return system_error_of(EOPNOTSUPP, "removexattr");
   FRAMEFS_TRY(const auto fd, open_attributes(*node));
   if (::removexattr(path_of_fd(fd.get()).c_str(), name.c_str()) != 0) {
     return system_error("removexattr");
