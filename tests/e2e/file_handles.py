@@ -47,3 +47,12 @@ def assert_stale(test, mountpoint, handle):
         with opened(mountpoint, handle):
             pass
     test.assertEqual(caught.exception.errno, errno.ESTALE)
+
+
+def assert_is_directory(test, fd, path):
+    """Checks that a directory, opened by its handle, is that of the path, and knows the way up."""
+    test.assertEqual(sorted(os.listdir(fd)), sorted(os.listdir(path)))
+    test.assertEqual(os.readlink(f"/proc/self/fd/{fd}"), str(path))
+    up = os.open("..", os.O_RDONLY | os.O_DIRECTORY, dir_fd=fd)
+    test.assertEqual(os.fstat(up).st_ino, os.stat(path.parent).st_ino)
+    os.close(up)
