@@ -65,9 +65,8 @@ Status serve_remote_mount(const fs::MountOptions& options, const net::AwsEnviron
   if (is_confined) {
     FRAMEFS_TRY(const auto needs, remote_sandbox_needs(store->cache_folder()));
     dog->keep_mount(words);
-    dog->confine();
     // Must come before any thread starts.
-    log.info(enter_sandbox(needs));
+    log.info(enter_sandbox(needs, *dog));
   }
   FRAMEFS_TRY(const auto tree, fs::RemoteTree::open(options, std::move(store), log));
   RemoteMount mount{*tree, log, options.attr_timeout_ms / 1000.0, {}, {}, options};

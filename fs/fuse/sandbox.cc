@@ -140,7 +140,8 @@ Result<SandboxNeeds> remote_sandbox_needs(std::optional<int> cache_folder) {
   return needs;
 }
 
-std::string enter_sandbox(const SandboxNeeds& needs) {
+std::string enter_sandbox(const SandboxNeeds& needs, const Watchdog& watchdog) {
+  watchdog.confine();
   ::tzset();  // reads a file that is unreachable later
   Report report;
   const bool no_new = ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
@@ -152,7 +153,8 @@ std::string enter_sandbox(const SandboxNeeds& needs) {
   // Must come last: it forbids the system calls of the others.
   report.add("few system calls (seccomp)", filter_system_calls({.local_files = needs.local_files,
                                                                 .network = needs.network,
-                                                                .io_uring = needs.io_uring}));
+                                                                .io_uring = needs.io_uring,
+                                                                .watchdog = watchdog.pid()}));
   return report.text();
 }
 

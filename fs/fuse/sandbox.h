@@ -7,6 +7,7 @@
 #include "fs/core/file.h"
 #include "fs/core/mount_options.h"
 #include "fs/fuse/landlock.h"
+#include "fs/fuse/watchdog.h"
 
 namespace framefs::fuse {
 
@@ -29,11 +30,12 @@ Result<SandboxNeeds> sandbox_needs(const fs::MountOptions& options, bool read_on
 Result<SandboxNeeds> remote_sandbox_needs(std::optional<int> cache_folder);
 
 // Gives up everything that serving a mount does not need: capabilities, other files, system calls,
-// new privileges, and memory dumps. This holds for the calling thread and all threads that it
-// starts. Afterwards, only the watchdog can make the mount and remove it. If the kernel lacks a
-// feature, the other restrictions still apply. Returns the restrictions in force, for the log.
+// signals to other processes, new privileges, and memory dumps. This holds for the calling thread
+// and all threads that it starts. Afterwards, only the watchdog can make the mount and remove it,
+// and it does only what was announced before. If the kernel lacks a feature, the other restrictions
+// still apply. Returns the restrictions in force, for the log.
 // Threads: the process must have no other thread.
-std::string enter_sandbox(const SandboxNeeds& needs);
+std::string enter_sandbox(const SandboxNeeds& needs, const Watchdog& watchdog);
 
 // Whether this program has a sandbox. Programs built with a sanitizer have none.
 bool has_sandbox() noexcept;

@@ -6,7 +6,7 @@ Result<SandboxNeeds> sandbox_needs(const fs::MountOptions&, bool) { return Sandb
 
 Result<SandboxNeeds> remote_sandbox_needs(std::optional<int>) { return SandboxNeeds{}; }
 
-std::string enter_sandbox(const SandboxNeeds&) { return "no sandbox"; }
+std::string enter_sandbox(const SandboxNeeds&, const Watchdog&) { return "no sandbox"; }
 
 bool has_sandbox() noexcept { return false; }
 

@@ -114,8 +114,7 @@ Status serve(Mount& mount, const fs::MountOptions& options,
   auto* const session = mount.session;
   // Must come before any thread starts.
   if (needs) {
-    watchdog->confine();
-    mount.log.info(enter_sandbox(*needs));
+    mount.log.info(enter_sandbox(*needs, *watchdog));
   }
   signals.start();
   const auto announcer = start_announcer(options, watchdog, mount.log, on_ready);

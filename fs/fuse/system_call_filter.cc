@@ -1,10 +1,12 @@
 #include "fs/fuse/system_call_filter.h"
 
+#include <fcntl.h>
 #include <linux/netlink.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -31,7 +33,6 @@ constexpr const char* kAllowed[] = {
     "faccessat",
     "faccessat2",
     "fadvise64",
-    "fcntl",
     "fstat",
     "fstatfs",
     "ftruncate",
@@ -94,10 +95,8 @@ constexpr const char* kAllowed[] = {
     "getrusage",
     "gettid",
     "gettimeofday",
-    "kill",
     "nanosleep",
     "prctl",
-    "prlimit64",
     "restart_syscall",
     "rseq",
     "rt_sigaction",
@@ -115,7 +114,6 @@ constexpr const char* kAllowed[] = {
     "setpriority",
     "sigaltstack",
     "sysinfo",
-    "tgkill",
     "time",
     "times",
     "uname",
@@ -254,6 +252,30 @@ Status allow_some(scmp_filter_ctx filter) {
                                   SCMP_A1(SCMP_CMP_MASKED_EQ, kTypeMask, kDatagrams)));
 }
 
+// Signals to this process and to the watchdog, which the daemon ends.  Other processes of the same
+// user, or of all users for a daemon of root, get none, neither directly nor as the owners of a
+// descriptor's signals.
+Status allow_own_signals(scmp_filter_ctx filter, pid_t watchdog) {
+  const auto own = static_cast<scmp_datum_t>(::getpid());
+  for (const auto process : {own, static_cast<scmp_datum_t>(watchdog)}) {
+    FRAMEFS_CHECK(checked(seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(kill), 1,
+                                           SCMP_A0(SCMP_CMP_EQ, process))));
+  }
+  FRAMEFS_CHECK(checked(seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
+                                         SCMP_A0(SCMP_CMP_EQ, own))));
+  // The commands between these set and tell the owner of signals, and which signal it gets.
+  FRAMEFS_CHECK(checked(seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
+                                         SCMP_A1(SCMP_CMP_LT, F_SETOWN))));
+  return checked(seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
+                                  SCMP_A1(SCMP_CMP_GT, F_GETOWN_EX)));
+}
+
+// Limits of this process only.
+Status allow_own_limits(scmp_filter_ctx filter) {
+  return checked(seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1,
+                                  SCMP_A0(SCMP_CMP_EQ, 0)));
+}
+
 // Sockets of TCP and UDP, and the one by which the resolver asks for the addresses of this machine.
 Status allow_network(scmp_filter_ctx filter) {
   struct Kind {
@@ -278,7 +300,7 @@ Status allow_network(scmp_filter_ctx filter) {
 
 }  // namespace
 
-Status filter_system_calls(const MoreCalls& more) {
+Status filter_system_calls(const CallNeeds& needs) {
   const std::unique_ptr<void, Release> filter(seccomp_init(SCMP_ACT_ERRNO(ENOSYS)));
   if (!filter) return fs::system_error_of(ENOMEM, "seccomp");
   // Older kernels cannot log; the filter still works.
@@ -287,10 +309,12 @@ Status filter_system_calls(const MoreCalls& more) {
   // A binary tree instead of a list, because each request makes several system calls.
   static_cast<void>(seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2));
   FRAMEFS_CHECK(allow_all(filter.get(), kAllowed));
-  if (more.local_files) FRAMEFS_CHECK(allow_all(filter.get(), kLocalFiles));
-  if (more.io_uring) FRAMEFS_CHECK(allow_all(filter.get(), kIoUring));
-  if (more.network) FRAMEFS_CHECK(allow_network(filter.get()));
+  if (needs.local_files) FRAMEFS_CHECK(allow_all(filter.get(), kLocalFiles));
+  if (needs.io_uring) FRAMEFS_CHECK(allow_all(filter.get(), kIoUring));
+  if (needs.network) FRAMEFS_CHECK(allow_network(filter.get()));
   FRAMEFS_CHECK(allow_some(filter.get()));
+  FRAMEFS_CHECK(allow_own_signals(filter.get(), needs.watchdog));
+  FRAMEFS_CHECK(allow_own_limits(filter.get()));
   return checked(seccomp_load(filter.get()));
 }
 

@@ -1,15 +1,18 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include "codec/core/result.h"
 
 namespace framefs::fuse {
 
-// The system calls that not all mounts need.
-struct MoreCalls {
+// The needs in which mounts differ.
+struct CallNeeds {
   bool local_files = false;  // changes of files, locks, and extended attributes
   bool network = false;      // connections by TCP, and the resolver's questions by UDP
   // A filter cannot see the operations of io_uring.
   bool io_uring = false;
+  pid_t watchdog = 0;  // the only other process that gets signals
 };
 
 // Restricts this process to the system calls that serving a mount needs. All others fail with
@@ -17,6 +20,6 @@ struct MoreCalls {
 // not stored yet. CMake compiles system_call_filter.cc (with libseccomp) or
 // system_call_filter_none.cc.
 // Errors: system.
-codec::Status filter_system_calls(const MoreCalls& more);
+codec::Status filter_system_calls(const CallNeeds& needs);
 
 }  // namespace framefs::fuse

@@ -5,7 +5,7 @@
 
 namespace framefs::fuse {
 
-codec::Status filter_system_calls(const MoreCalls&) {
+codec::Status filter_system_calls(const CallNeeds&) {
   return fs::system_error_of(EOPNOTSUPP, "built without libseccomp");
 }
 

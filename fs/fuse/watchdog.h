@@ -78,6 +78,8 @@ class Watchdog {
   // Ends the watchdog: there is nothing left to unmount.
   ~Watchdog();
 
+  [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+
  private:
   using Channel = fs::Guarded<fs::UniqueFd>;
   Watchdog(pid_t pid, fs::UniqueFd life)

@@ -57,9 +57,12 @@ class Sandbox(MountCase):
             for deed in ("run a program", "fork", "mount", "unmount", "namespace", "trace",
                          "talk to a local service", "send packets", "use another protocol",
                          "wait for connections", "become another user",
-                         "load a program into the kernel"):
+                         "load a program into the kernel", "signal another process", "signal a group",
+                         "signal a thread of another process", "have another process signalled",
+                         "see the limits of another process"):
                 self.assertEqual(deeds[deed], "ENOSYS", deed)
-        for deed in ("read inside", "read own state", "thread: read own state", "write to syslog"):
+        for deed in ("read inside", "read own state", "thread: read own state", "write to syslog",
+                     "signal itself", "signal a thread of its own", "end the watchdog", "see its own limits"):
             self.assertEqual(deeds[deed], "done", deed)
         # The watchdog does only what was announced before the sandbox was entered.
         for deed in ("have a file opened", "have a program run"):

@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -100,6 +101,22 @@ void try_all(const std::string& source, const std::string& outside) {
   std::thread([&] { open_file("thread: read outside", outside, O_RDONLY); }).join();
 }
 
+// Signal 0 only asks whether the signal is allowed.
+void try_signals(pid_t watchdog) {
+  report("signal itself", ::kill(::getpid(), 0));
+  report("signal a thread of its own", ::raise(0));
+  report("end the watchdog", ::kill(watchdog, 0));
+  const auto other = ::getppid();
+  report("signal another process", ::kill(other, 0));
+  report("signal a group", ::kill(-other, 0));
+  report("signal a thread of another process",
+         ::syscall(SYS_tgkill, other, other, 0));
+  report("have another process signalled", ::fcntl(0, F_SETOWN, other));
+  rlimit limit{};
+  report("see its own limits", ::getrlimit(RLIMIT_NOFILE, &limit));
+  report("see the limits of another process", ::prlimit(other, RLIMIT_NOFILE, nullptr, &limit));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -119,10 +136,10 @@ int main(int argc, char** argv) {
   if (!watchdog) return 1;
   watchdog->keep_file(std::string(argv[1]) + "/file");
   watchdog->keep_program("printf first");
-  watchdog->confine();
-  std::printf("%s\n", framefs::fuse::enter_sandbox(*needs).c_str());
+  std::printf("%s\n", framefs::fuse::enter_sandbox(*needs, *watchdog).c_str());
   std::fflush(stdout);
   try_watchdog(*watchdog, argv[1], argv[3]);
   try_all(argv[1], argv[3]);
+  try_signals(watchdog->pid());
   return 0;
 }
