@@ -4,6 +4,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cstddef>
 #include <memory>
 
 namespace framefs::fs {
@@ -18,6 +20,8 @@ constexpr int kMappedBytes = 64 << 10;
 // The idle memory that a heap may keep at its end, so that the heap does not shrink and grow all
 // the time.
 constexpr int kIdleBytes = 4 << 20;
+// To look for idle pages takes milliseconds, so it is done rarely.
+constexpr std::size_t kFreedBytes = 16u << 20;
 
 }  // namespace
 
@@ -25,6 +29,13 @@ void keep_heap_small() noexcept {
   ::mallopt(M_ARENA_MAX, kHeaps);
   ::mallopt(M_MMAP_THRESHOLD, kMappedBytes);
   ::mallopt(M_TRIM_THRESHOLD, kIdleBytes);
+}
+
+void note_freed_small(std::size_t size) noexcept {
+  // The heaps belong to the process, and so does the count.  No other data depends on it.
+  static std::atomic<std::size_t> freed{0};
+  if (freed.fetch_add(size, std::memory_order_relaxed) + size < kFreedBytes) return;
+  if (freed.exchange(0, std::memory_order_relaxed) >= kFreedBytes) ::malloc_trim(0);
 }
 
 void prefer_large_pages(std::span<std::byte> memory) noexcept {

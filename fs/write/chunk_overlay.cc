@@ -100,23 +100,19 @@ void ChunkOverlay::write(std::uint64_t offset, std::span<const std::byte> bytes)
 }
 
 std::uint64_t ChunkOverlay::growth(std::span<const codec::ByteRange> ranges) const {
-  // For each chunk, the part from the first to the last byte that will be written.
-  std::unordered_map<std::uint64_t, Extents::Extent> parts;
+  std::unordered_map<std::uint64_t, std::vector<Extents::Extent>> parts;  // by chunk
   for (auto [offset, size] : ranges) {
     while (size > 0) {
       const auto begin = static_cast<std::uint32_t>(offset % chunksize_);
       const auto take = std::min<std::uint64_t>(size, chunksize_ - begin);
-      const auto end = static_cast<std::uint32_t>(begin + take);
-      const auto [at, is_new] = parts.try_emplace(offset / chunksize_, begin, end);
-      auto& part = at->second;
-      if (!is_new) part = {std::min(part.begin, begin), std::max(part.end, end)};
+      parts[offset / chunksize_].push_back({begin, static_cast<std::uint32_t>(begin + take)});
       offset += take;
       size -= take;
     }
   }
   std::uint64_t bytes = 0;
-  for (const auto& [chunk, part] : parts) {
-    bytes += DirtyChunk::growth(layers(chunk).dirty, part.begin, part.end, chunksize_);
+  for (const auto& [chunk, writes] : parts) {
+    bytes += DirtyChunk::growth(layers(chunk).dirty, writes, chunksize_);
   }
   return bytes;
 }

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
+#include "fs/write/chunk_windows.h"
 #include "fs/write/extents.h"
 #include "fs/write/overlay_budget.h"
 
@@ -12,12 +15,13 @@ namespace framefs::fs {
 
 // The bytes written to one chunk and not stored yet, above the older content of the chunk.  Where
 // nothing was written, the first base_bytes() bytes are those of the layer below, and all bytes
-// after them are zeros.  Its memory is one window of the chunk, around the written bytes.
+// after them are zeros.  Its memory is that of its windows, which lie around the written bytes.
 // Threads: one may change it, or any number read it.
 class DirtyChunk {
  public:
   // The memory that a chunk takes beside its bytes: the object, its place in the overlay, and what
-  // the allocator adds.  It counts, because a chunk may have a single byte.
+  // the allocator adds.  It counts, because a chunk may have a single byte.  A window takes less
+  // than a hundredth of its bytes beside them, and that does not count.
   static constexpr std::uint32_t kOverheadBytes = 256;
 
   DirtyChunk(OverlayBudget::Account& account, std::uint32_t base_bytes)
@@ -27,7 +31,7 @@ class DirtyChunk {
   DirtyChunk(const DirtyChunk&) = delete;
   DirtyChunk& operator=(const DirtyChunk&) = delete;
   ~DirtyChunk() {
-    replace_bytes(nullptr, {});
+    give_back_windows();
     account_.uncount(kOverheadBytes);
   }
 
@@ -38,39 +42,43 @@ class DirtyChunk {
   void truncate(std::uint32_t length);
   // Adds the bytes of `older`, the layer directly below, wherever this layer was not written.
   void merge_older(const DirtyChunk& older, std::uint32_t most);
-  // The memory that a write of [begin, end) will take, for a chunk or for null, a new chunk.
-  [[nodiscard]] static std::uint32_t growth(const DirtyChunk* chunk, std::uint32_t begin,
-                                            std::uint32_t end, std::uint32_t most) noexcept;
+  // The most memory that these writes, one after the other, will take at a time beside the present
+  // memory, for a chunk or for null, a new chunk.
+  [[nodiscard]] static std::uint64_t growth(const DirtyChunk* chunk,
+                                            std::span<const Extents::Extent> writes,
+                                            std::uint32_t most);
 
   [[nodiscard]] const Extents& written() const noexcept { return written_; }
   [[nodiscard]] std::uint32_t base_bytes() const noexcept { return base_bytes_; }
   // The length of the chunk in the layer below.
   [[nodiscard]] std::uint32_t length_below() const noexcept { return length_below_; }
-  // Bytes that were written: all of [begin, end).
-  [[nodiscard]] std::span<const std::byte> bytes(std::uint32_t begin,
-                                                 std::uint32_t end) const noexcept {
-    return {bytes_.get() + (begin - window_.begin), end - begin};
-  }
-  // The first `size` bytes of the chunk, if there is memory for all of them; otherwise nothing.
-  // Bytes that were not written are undefined.
+  // Copies the bytes from `begin` on, all of which were written, to `out`.
+  void read(std::uint32_t begin, std::span<std::byte> out) const noexcept;
+  // The first `size` bytes of the chunk, if one window has all of them; otherwise nothing.  Bytes
+  // that were not written are undefined.
   [[nodiscard]] std::span<std::byte> whole(std::uint32_t size) noexcept {
-    if (window_.begin > 0 || window_.end < size) return {};
-    return {bytes_.get(), size};
+    if (!windows_.has(0, size)) return {};
+    return {memory_.front().get(), size};
   }
 
  private:
-  using Window = Extents::Extent;
-  [[nodiscard]] bool has_memory(std::uint32_t begin, std::uint32_t end) const noexcept {
-    return bytes_ != nullptr && begin >= window_.begin && end <= window_.end;
-  }
-  [[nodiscard]] static Window window_for(Window has, std::uint32_t begin, std::uint32_t end,
-                                         std::uint32_t most) noexcept;
   void reserve(std::uint32_t begin, std::uint32_t end, std::uint32_t most);
-  void replace_bytes(std::unique_ptr<std::byte[]> bytes, Window window) noexcept;
+  void add_window(ChunkWindows::Window window, std::unique_ptr<std::byte[]> bytes);
+  void give_back_windows() noexcept;
+  // Calls body(offset, memory) for the parts of [begin, end) that lie in one window each.
+  template <class Body>
+  void for_each_part(std::uint32_t begin, std::uint32_t end, const Body& body) const {
+    for (auto place = windows_.at(begin); begin < end; ++place) {
+      const auto& window = windows_.all()[place];
+      const auto to = std::min(end, window.end);
+      body(begin, std::span(memory_[place].get() + (begin - window.begin), to - begin));
+      begin = to;
+    }
+  }
 
   OverlayBudget::Account& account_;
-  std::unique_ptr<std::byte[]> bytes_;
-  Window window_;  // of the chunk; `bytes_` holds it
+  ChunkWindows windows_;
+  std::vector<std::unique_ptr<std::byte[]>> memory_;  // of each window
   Extents written_;
   std::uint32_t base_bytes_;
   std::uint32_t length_below_;

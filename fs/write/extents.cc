@@ -21,15 +21,19 @@ void Extents::truncate(std::uint32_t end) {
   if (!extents_.empty()) extents_.back().end = std::min(extents_.back().end, end);
 }
 
+std::vector<Extents::Extent>::const_iterator Extents::behind(std::uint32_t offset) const noexcept {
+  return std::ranges::upper_bound(extents_, offset, {}, &Extent::end);
+}
+
 bool Extents::touches(std::uint32_t begin, std::uint32_t end) const noexcept {
-  const auto first = std::ranges::upper_bound(extents_, begin, {}, &Extent::end);
+  const auto first = behind(begin);
   return first != extents_.end() && first->begin < end;
 }
 
 bool Extents::covers(std::uint32_t begin, std::uint32_t end) const noexcept {
   if (begin >= end) return true;
-  return std::ranges::any_of(
-      extents_, [&](const Extent& extent) { return extent.begin <= begin && end <= extent.end; });
+  const auto first = behind(begin);
+  return first != extents_.end() && first->begin <= begin && end <= first->end;
 }
 
 }  // namespace framefs::fs

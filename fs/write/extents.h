@@ -29,14 +29,13 @@ class Extents {
   // Calls body(begin, end, is_in) for the parts of [begin, end), in order.
   template <class Body>
   void for_each(std::uint32_t begin, std::uint32_t end, Body&& body) const {
-    for (const auto& extent : extents_) {
-      if (begin == end || extent.begin >= end) break;
-      if (extent.end <= begin) continue;
-      if (extent.begin > begin) {
-        body(begin, extent.begin, false);
-        begin = extent.begin;
+    for (auto extent = behind(begin); extent != extents_.end(); ++extent) {
+      if (begin == end || extent->begin >= end) break;
+      if (extent->begin > begin) {
+        body(begin, extent->begin, false);
+        begin = extent->begin;
       }
-      const auto to = extent.end < end ? extent.end : end;
+      const auto to = extent->end < end ? extent->end : end;
       body(begin, to, true);
       begin = to;
     }
@@ -44,6 +43,9 @@ class Extents {
   }
 
  private:
+  // The first extent that ends behind `offset`.
+  [[nodiscard]] std::vector<Extent>::const_iterator behind(std::uint32_t offset) const noexcept;
+
   std::vector<Extent> extents_;
 };
 

@@ -2,12 +2,16 @@
 
 #include <algorithm>
 
+#include "fs/core/heap.h"
+
 namespace framefs::fs {
 namespace {
 
 // Memory for the chunks being stored, two or three for each CPU that encodes them.
 constexpr std::uint64_t kMaxKeptBytes = 16u << 20;
 constexpr std::uint64_t kKeptShare = 8;
+// Smaller memory comes from the heap, see core/heap.
+constexpr std::size_t kMinKeptBytes = 64u << 10;
 // The share of the limit that is reserved for frames that use little.
 constexpr std::uint64_t kReservedShare = 4;
 // The share of the limit that indexes may take.  Together with the reserved share, it leaves half
@@ -99,14 +103,20 @@ void OverlayBudget::release(std::uint64_t bytes) noexcept {
 }
 
 std::unique_ptr<std::byte[]> OverlayBudget::Account::take(std::size_t size) {
-  auto bytes = budget_.kept_.take(size);
+  auto bytes = size < kMinKeptBytes ? std::make_unique_for_overwrite<std::byte[]>(size)
+                                    : budget_.kept_.take(size);
   count(size);
   return bytes;
 }
 
 void OverlayBudget::Account::give_back(std::unique_ptr<std::byte[]> bytes,
                                        std::size_t size) noexcept {
-  budget_.kept_.give_back(std::move(bytes), size);
+  if (size >= kMinKeptBytes) {
+    budget_.kept_.give_back(std::move(bytes), size);
+  } else {
+    bytes.reset();
+    note_freed_small(size);
+  }
   uncount(size);
 }
 

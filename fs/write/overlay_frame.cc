@@ -72,7 +72,7 @@ Status OverlayFrame::read_layer(const DirtyChunk& layer, std::uint64_t offset,
   layer.written().for_each(begin, end, [&](std::uint32_t from, std::uint32_t to, bool is_written) {
     auto part = out.subspan(from - begin, to - from);
     if (is_written) {
-      std::ranges::copy(layer.bytes(from, to), part.begin());
+      layer.read(from, part);
       return;
     }
     const auto base = std::min(to, std::max(from, layer.base_bytes())) - from;
@@ -119,7 +119,8 @@ Status OverlayFrame::complete(const Storing& chunk) const {
 }
 
 Status OverlayFrame::complete_range(const Storing& storing, ByteRange range) const {
-  const auto& chunk = *storing.frozen.bytes;
+  auto& chunk = *storing.frozen.bytes;
+  const bool is_own = chunk.whole(storing.frozen.nbytes).data() == storing.plain.data();
   const auto begin = static_cast<std::uint32_t>(range.offset);
   const auto end = static_cast<std::uint32_t>(range.offset + range.size);
   Status status;
@@ -127,9 +128,8 @@ Status OverlayFrame::complete_range(const Storing& storing, ByteRange range) con
     if (!status) return;
     const auto part = storing.plain.subspan(from, to - from);
     if (is_written) {
-      const auto written = chunk.bytes(from, to);
       // Readers of the chunk read the written bytes meanwhile, so these are not written again.
-      if (written.data() != part.data()) std::ranges::copy(written, part.begin());
+      if (!is_own) chunk.read(from, part);
       return;
     }
     const auto base = std::min(to, std::max(from, chunk.base_bytes())) - from;

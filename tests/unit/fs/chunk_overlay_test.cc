@@ -124,7 +124,7 @@ class Model {
     std::fill(below.begin() + std::min<std::ptrdiff_t>(layer.base_bytes(), kChunk), below.end(),
               std::byte{0});
     for (const auto& [begin, end] : layer.written().all()) {
-      std::ranges::copy(layer.bytes(begin, end), below.begin() + begin);
+      layer.read(begin, std::span(below).subspan(begin, end - begin));
     }
   }
 
