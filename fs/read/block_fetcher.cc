@@ -305,6 +305,48 @@ auto BlockFetcher::fetch_part(const codec::ByteSource& source, const BlockReques
   return {.bytes = std::move(bytes)};
 }
 
+Result<std::span<const std::byte>> BlockFetcher::decode_first(const codec::ByteSource& source,
+                                                              Context& context,
+                                                              const codec::Chunk& chunk) {
+  FRAMEFS_TRY(const auto place, chunk.stored_range({0}));
+  const auto stored = context.apart.take(place.size);
+  FRAMEFS_CHECK(source.read_at(place.offset, stored));
+  const auto first = context.first.take(chunk.block_range({0}).size);
+  FRAMEFS_CHECK(context.decoder.decode(chunk, {0}, stored, first, {}));
+  return first;
+}
+
+auto BlockFetcher::fetch_alone(const codec::ByteSource& source, const BlockRequest& request)
+    -> Result<Block> {
+  if (auto known = cache_.find(key_of(request))) {
+    return std::static_pointer_cast<const Bytes>(std::move(known));
+  }
+  const auto& chunk = *request.chunk;
+  const auto place = chunk.stored_range(request.block);
+  if (!place) {
+    auto error = place.error();
+    error.at += chunk_offset(request);
+    return std::unexpected(error);
+  }
+  const auto lease = contexts_.take();
+  Context& context = *lease;
+  std::span<const std::byte> first;
+  if (needs_first_block(request)) {
+    FRAMEFS_TRY(first, decode_first(source, context, chunk));
+  }
+  const auto stored = context.stored.take(place->size);
+  FRAMEFS_CHECK(source.read_at(place->offset, stored));
+  auto block = std::make_shared<Bytes>(buffers_, block_bytes(request));
+  const auto decoded =
+      context.decoder.decode(chunk, request.block, stored, block->writable(), first);
+  if (!decoded) {
+    auto error = decoded.error();
+    error.at += error.kind == codec::Errc::unsupported ? chunk_offset(request) : place->offset;
+    return std::unexpected(error);
+  }
+  return block;
+}
+
 Status BlockFetcher::decode_rows_of(const codec::ByteSource& source, Context& context,
                                     const StoredBlock& block, std::span<const std::byte> stored,
                                     ByteRange within, const Use& use) {
@@ -314,13 +356,9 @@ Status BlockFetcher::decode_rows_of(const codec::ByteSource& source, Context& co
   if (within.size < whole.size() && codec::BlockDecoder::has_parts(chunk)) {
     FRAMEFS_CHECK(context.decoder.decode_part(chunk, request.block, stored, whole, within));
   } else {
-    std::span<std::byte> first;
+    std::span<const std::byte> first;
     if (needs_first_block(request)) {
-      FRAMEFS_TRY(const auto place, chunk.stored_range({0}));
-      const auto stored_first = context.apart.take(place.size);
-      FRAMEFS_CHECK(source.read_at(place.offset, stored_first));
-      first = context.first.take(chunk.block_range({0}).size);
-      FRAMEFS_CHECK(context.decoder.decode(chunk, {0}, stored_first, first, {}));
+      FRAMEFS_TRY(first, decode_first(source, context, chunk));
     }
     FRAMEFS_CHECK(context.decoder.decode(chunk, request.block, stored, whole, first));
   }

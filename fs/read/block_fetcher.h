@@ -88,6 +88,12 @@ class BlockFetcher {
   Status decode_rows(const codec::ByteSource& source, std::span<const BlockRequest> requests,
                      ByteRange within, const Use& use);
 
+  // One block for a caller that needs it once.  A block that is not in the cache is decoded by the
+  // calling thread, and does not enter the cache.
+  // Errors: those of reading and decoding; `at` counts from the start of `source`.
+  // `request` is for a block, not for a group.
+  Result<Block> fetch_alone(const codec::ByteSource& source, const BlockRequest& request);
+
   // The key of a block in the cache.
   static CacheKey key_of(const BlockRequest& request);
 
@@ -119,6 +125,10 @@ class BlockFetcher {
                                const StoredBlock& block, std::span<const std::byte> stored,
                                ByteRange within, const Use& use);
   [[nodiscard]] bool is_worth_a_part(const BlockRequest& request, ByteRange within);
+  // Decodes the first block of a chunk whose other blocks cannot be decoded without it.
+  static Result<std::span<const std::byte>> decode_first(const codec::ByteSource& source,
+                                                         Context& context,
+                                                         const codec::Chunk& chunk);
   Status decode_job(const codec::ByteSource& source, Context& context, Job& job,
                     std::span<const std::byte> stored);
 

@@ -126,6 +126,13 @@ DecodeCache::Counts DecodeCache::counts() {
   return sum;
 }
 
+auto DecodeCache::find(const CacheKey& key) -> Value {
+  return shard_of(key).with([&](Shard& shard) -> Value {
+    const auto at = shard.slots.find(key);
+    return at == shard.slots.end() ? nullptr : at->second.value;
+  });
+}
+
 bool DecodeCache::knows(const CacheKey& key) {
   return shard_of(key).with([&](Shard& shard) { return shard.slots.contains(key); });
 }

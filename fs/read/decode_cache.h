@@ -141,6 +141,9 @@ class DecodeCache {
   // The caller then has to ask again.
   [[nodiscard]] static bool is_of_another(const Error& error);
 
+  // The value, if it is in the cache and ready.  It is not counted and does not become younger.
+  [[nodiscard]] Value find(const CacheKey& key);
+
   // Whether the value is in the cache or being made.
   [[nodiscard]] bool knows(const CacheKey& key);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <memory>
 #include <optional>
 
@@ -10,10 +11,67 @@
 
 namespace framefs::fs {
 
+// A frozen chunk, as ChunkWriter completes it.
+class ChunkFlusher::FrozenChunk final : public IncompleteChunk {
+ public:
+  FrozenChunk(const ChunkFlusher& flusher, const ChunkOverlay::Frozen& frozen)
+      : flusher_(flusher), frozen_(frozen) {}
+
+  [[nodiscard]] const ChunkOverlay::Frozen& frozen() const noexcept { return frozen_; }
+  // All bytes, if all of them were written and lie in one buffer; otherwise nothing.
+  [[nodiscard]] std::span<const std::byte> plain() const noexcept {
+    const auto& written = frozen_.bytes->written();
+    if (!written.covers(0, frozen_.nbytes)) return {};
+    return frozen_.bytes->whole(frozen_.nbytes);
+  }
+  // Whether bytes of the stored chunk could not be read because it is damaged.
+  [[nodiscard]] bool is_damaged() const noexcept {
+    return is_damaged_.load(std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] std::uint32_t nbytes() const override { return frozen_.nbytes; }
+  // Finds the stored chunk below.
+  Status begin() {
+    auto begun = flusher_.overlay_.read(
+        [&](const ChunkOverlay&) { return flusher_.overlay_frame_.begin_storing(frozen_); });
+    if (!begun) return noted(std::unexpected(begun.error()));
+    storing_.emplace(std::move(*begun));
+    return {};
+  }
+  Result<std::optional<ChunkUpdate>> plan_update() override {
+    FRAMEFS_CHECK(begin());
+    auto update = flusher_.overlay_frame_.plan_update(*storing_, flusher_.params_);
+    if (!update) static_cast<void>(noted(std::unexpected(update.error())));
+    return update;
+  }
+  Status read(std::uint32_t offset, std::span<std::byte> out) override {
+    return noted(flusher_.overlay_frame_.complete(*storing_, offset, out));
+  }
+  [[nodiscard]] std::uint32_t piece_bytes() const override {
+    const auto& stored = storing_->stored;
+    const bool has_blocks = stored && stored->body() == codec::ChunkBody::blocks;
+    return has_blocks && !stored->header().vl_blocks ? stored->header().blocksize : frozen_.nbytes;
+  }
+  [[nodiscard]] std::span<std::byte> memory() override {
+    return frozen_.bytes->whole(frozen_.nbytes);
+  }
+
+ private:
+  Status noted(Status status) {
+    // The flag is read after all calls have ended.
+    if (!status && is_damage(status.error())) is_damaged_.store(true, std::memory_order_relaxed);
+    return status;
+  }
+
+  const ChunkFlusher& flusher_;
+  const ChunkOverlay::Frozen& frozen_;
+  std::optional<OverlayFrame::Storing> storing_;
+  std::atomic<bool> is_damaged_{false};
+};
+
 // The first chunk that is not all zeros determines how it and all later chunks are encoded.
-Status ChunkFlusher::choose_params_from(std::span<const OverlayFrame::Storing> chunks) {
-  if (!choose_params_) return {};
-  const auto first = std::ranges::find_if(chunks, [&](const OverlayFrame::Storing& chunk) {
+Status ChunkFlusher::choose_params_from(std::span<const ChunkWriter::Job> chunks) {
+  const auto first = std::ranges::find_if(chunks, [&](const ChunkWriter::Job& chunk) {
     return std::ranges::any_of(chunk.plain, [](std::byte byte) { return byte != std::byte{0}; });
   });
   if (first == chunks.end()) return {};
@@ -26,13 +84,40 @@ Status ChunkFlusher::choose_params_from(std::span<const OverlayFrame::Storing> c
   return {};
 }
 
-// Chunks that are stored at a time, and the memory for that.
+// Chunks that are stored together, and the memory for that.
 struct ChunkFlusher::Batch {
   std::span<const ChunkOverlay::Frozen> chunks;
   std::uint64_t bytes = 0;
 };
 
 ChunkFlusher::Batch ChunkFlusher::next_batch(std::span<const ChunkOverlay::Frozen> frozen) const {
+  // The parameters of a new frame are not chosen yet, and the choice needs all bytes of its first
+  // chunk.
+  if (choose_params_) return next_batch_of_new_frame(frozen);
+  // Threads then rarely wait for the last chunk of a batch.
+  constexpr std::size_t kChunksPerThread = 8;
+  const auto most = chunk_writer_.budget().batch_bytes();
+  const std::uint64_t threads = chunk_writer_.threads();
+  std::uint64_t largest = 0;  // the memory of one chunk that is stored beside others
+  std::size_t count = 0;
+  for (const auto& chunk : frozen.first(std::min(frozen.size(), threads * kChunksPerThread))) {
+    const auto blocksize = codec::blocksize_for(params_, chunk.nbytes);
+    const auto bytes =
+        std::max(largest, ChunkWriter::memory_beside_others(chunk.nbytes, blocksize));
+    if (count > 0 && bytes * std::min<std::uint64_t>(count + 1, threads) > most) break;
+    largest = bytes;
+    ++count;
+  }
+  if (count > 1) return {frozen.first(count), largest * std::min<std::uint64_t>(count, threads)};
+  const auto nbytes = frozen.front().nbytes;
+  const auto blocksize = codec::blocksize_for(params_, nbytes);
+  const auto alone = ChunkWriter::memory_bytes(nbytes) + nbytes +
+                     threads * std::min<std::uint64_t>(nbytes, blocksize);
+  return {frozen.first(1), alone};
+}
+
+ChunkFlusher::Batch ChunkFlusher::next_batch_of_new_frame(
+    std::span<const ChunkOverlay::Frozen> frozen) const {
   const auto most = chunk_writer_.budget().batch_bytes();
   Batch batch;
   std::size_t count = 0;
@@ -66,78 +151,68 @@ Status ChunkFlusher::store(std::vector<ChunkOverlay::Frozen> frozen) {
   return status;
 }
 
+// Makes all bytes of the chunks of a new frame, and chooses its parameters.
+Status ChunkFlusher::complete_all(FrozenChunks& chunks,
+                                  std::vector<std::unique_ptr<Bytes>>& buffers,
+                                  std::span<ChunkWriter::Job> jobs) {
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    if (jobs[i].incomplete == nullptr) continue;
+    auto memory = chunks[i]->memory();
+    if (memory.empty()) {
+      buffers.push_back(chunk_writer_.buffer(chunks[i]->nbytes()));
+      memory = buffers.back()->writable();
+    }
+    auto completed = chunks[i]->begin();
+    if (completed) completed = chunks[i]->read(0, memory);
+    jobs[i] = {.plain = memory};
+    if (!completed) jobs[i].entry = std::unexpected(completed.error());
+    FRAMEFS_CHECK(completed);
+  }
+  return choose_params_from(jobs);
+}
+
 // Afterwards each chunk of the batch is stored, dirty again or dropped.
 Status ChunkFlusher::store_batch(const Batch& batch) {
   const auto share = chunk_writer_.budget().take(batch.bytes);
   std::vector<std::unique_ptr<Bytes>> buffers;
-  std::vector<OverlayFrame::Storing> chunks;
-  for (const auto& frozen : batch.chunks) {
-    auto plain = frozen.bytes->whole(frozen.nbytes);
-    if (plain.empty()) {
-      buffers.push_back(chunk_writer_.buffer(frozen.nbytes));
-      plain = buffers.back()->writable();
-    }
-    chunks.push_back({frozen, plain});
-  }
+  FrozenChunks chunks;
   std::vector<ChunkWriter::Job> jobs;
-  std::vector<std::optional<ChunkUpdate>> updates(chunks.size());
-  std::optional<std::size_t> damaged;  // place in `chunks`
-  const auto reading = [&](std::size_t place, const auto& read) {
-    auto done = overlay_.read([&](const auto&) { return read(chunks[place]); });
-    if (!done && is_damage(done.error())) damaged = place;
-    return done;
-  };
-  const auto complete = [&](const OverlayFrame::Storing& chunk) {
-    return overlay_frame_.complete(chunk);
-  };
-  const auto plan_update = [&](const OverlayFrame::Storing& chunk) {
-    return overlay_frame_.plan_update(chunk, params_);
-  };
-  auto status = [&]() -> Status {
-    for (std::size_t i = 0; i < chunks.size(); ++i) {
-      // The parameters of a new frame are not chosen yet, and the choice needs all bytes of its
-      // first chunk.
-      if (!choose_params_) {
-        FRAMEFS_TRY(updates[i], reading(i, plan_update));
-      }
-      if (!updates[i]) FRAMEFS_CHECK(reading(i, complete));
-    }
-    FRAMEFS_CHECK(choose_params_from(chunks));
-    for (std::size_t i = 0; i < chunks.size(); ++i) {
-      jobs.push_back({.plain = chunks[i].plain, .update = updates[i] ? &*updates[i] : nullptr});
-    }
-    chunk_writer_.write(backend_, params_, jobs);
-    for (std::size_t i = 0; i < chunks.size(); ++i) {
-      if (!jobs[i].needs_all_bytes) continue;
-      FRAMEFS_CHECK(reading(i, complete));
-      jobs[i] = {.plain = jobs[i].plain};
-      chunk_writer_.write(backend_, params_, std::span(&jobs[i], 1));
-    }
-    return {};
-  }();
-  jobs.resize(chunks.size());
-  std::vector<std::int64_t> dropped;
-  overlay_.write([&](ChunkOverlay& overlay) {
-    for (std::size_t i = 0; i < chunks.size(); ++i) {
-      if (status && jobs[i].entry) {
-        const auto id = content_ids_.next();
-        const auto old = overlay.land(chunks[i].frozen, *jobs[i].entry, id);
-        if (overlay.has_many_ids()) overlay.renew_ids(content_ids_.next());
-        if (old >= 0) dropped.push_back(old);
-      } else if (damaged == i && ChunkOverlay::can_drop(chunks[i].frozen)) {
-        overlay.drop(chunks[i].frozen);
-        dropped_ = status.error();
-        has_just_dropped_ = true;
-      } else {
-        overlay.thaw(chunks[i].frozen);
-      }
-    }
-  });
-  for (const auto entry : dropped) backend_.drop(entry);
+  for (const auto& frozen : batch.chunks) {
+    chunks.push_back(std::make_unique<FrozenChunk>(*this, frozen));
+    const auto plain = chunks.back()->plain();
+    jobs.push_back({.plain = plain, .incomplete = plain.empty() ? chunks.back().get() : nullptr});
+  }
+  Status status;
+  if (choose_params_) status = complete_all(chunks, buffers, jobs);
+  if (status) chunk_writer_.write(backend_, params_, jobs);
+  land(chunks, jobs, status.has_value());
   for (const auto& job : jobs) {
     if (status && !job.entry) status = std::unexpected(job.entry.error());
   }
   return status;
+}
+
+// Ends the store of all chunks.  `are_done` says whether the jobs were done at all.
+void ChunkFlusher::land(const FrozenChunks& chunks, std::span<const ChunkWriter::Job> jobs,
+                        bool are_done) {
+  std::vector<std::int64_t> replaced;
+  overlay_.write([&](ChunkOverlay& overlay) {
+    for (std::size_t i = 0; i < chunks.size(); ++i) {
+      const auto& frozen = chunks[i]->frozen();
+      if (are_done && jobs[i].entry) {
+        const auto old = overlay.land(frozen, *jobs[i].entry, content_ids_.next());
+        if (overlay.has_many_ids()) overlay.renew_ids(content_ids_.next());
+        if (old >= 0) replaced.push_back(old);
+      } else if (chunks[i]->is_damaged() && ChunkOverlay::can_drop(frozen)) {
+        overlay.drop(frozen);
+        has_just_dropped_ = true;
+        dropped_ = jobs[i].entry.error();
+      } else {
+        overlay.thaw(frozen);
+      }
+    }
+  });
+  for (const auto entry : replaced) backend_.drop(entry);
 }
 
 // An index entry cannot express that the last item of a zero chunk is truncated.

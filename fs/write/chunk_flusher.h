@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -69,9 +70,15 @@ class ChunkFlusher {
 
  private:
   struct Batch;
+  class FrozenChunk;
+  using FrozenChunks = std::vector<std::unique_ptr<FrozenChunk>>;
   [[nodiscard]] Batch next_batch(std::span<const ChunkOverlay::Frozen> frozen) const;
+  [[nodiscard]] Batch next_batch_of_new_frame(std::span<const ChunkOverlay::Frozen> frozen) const;
   Status store_batch(const Batch& batch);
-  Status choose_params_from(std::span<const OverlayFrame::Storing> chunks);
+  Status choose_params_from(std::span<const ChunkWriter::Job> chunks);
+  Status complete_all(FrozenChunks& chunks, std::vector<std::unique_ptr<Bytes>>& buffers,
+                      std::span<ChunkWriter::Job> jobs);
+  void land(const FrozenChunks& chunks, std::span<const ChunkWriter::Job> jobs, bool are_done);
   [[nodiscard]] std::uint32_t chunksize() const {
     return overlay_.read([](const ChunkOverlay& overlay) { return overlay.chunksize(); });
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "codec/core/checked.h"
 #include "codec/frame/frame_index.h"
 
 namespace framefs::fs {
@@ -32,23 +33,59 @@ std::uint64_t ChunkWriter::memory_bytes(std::uint64_t nbytes) noexcept {
   return codec::ChunkPlan::max_bytes(nbytes) + std::min(nbytes, kGroupBytes);
 }
 
+// All bytes and the new chunk; or the new chunk and three times the bytes of a block: as they are
+// stored below, complete, and encoded.
+std::uint64_t ChunkWriter::memory_beside_others(std::uint64_t nbytes,
+                                                std::uint64_t blocksize) noexcept {
+  constexpr std::uint64_t kBlocks = 3;
+  return nbytes + codec::ChunkPlan::max_bytes(nbytes) + std::min(nbytes, kBlocks * blocksize);
+}
+
 void ChunkWriter::write(FrameBackend& backend, const codec::EncodeParams& params,
                         std::span<Job> jobs) {
-  if (jobs.size() == 1) {
-    auto& job = jobs[0];
-    if (job.update != nullptr) {
-      job.entry = write_update(backend, job, true);
-    } else {
-      job.entry = job.plain.size() < kMinSharedBytes ? write_one(backend, params, job.plain)
-                                                     : write_by_blocks(backend, params, job.plain);
-    }
-    return;
-  }
+  const bool is_alone = jobs.size() == 1;
   workers_.run(jobs.size(), [&](std::size_t i) {
-    auto& job = jobs[i];
-    job.entry = job.update != nullptr ? write_update(backend, job, false)
-                                      : write_one(backend, params, job.plain);
+    jobs[i].entry = write_job(backend, params, jobs[i], is_alone);
   });
+}
+
+Result<std::int64_t> ChunkWriter::write_job(FrameBackend& backend,
+                                            const codec::EncodeParams& params, const Job& job,
+                                            bool in_parallel) {
+  if (job.incomplete == nullptr) return write_plain(backend, params, job.plain, in_parallel);
+  auto& chunk = *job.incomplete;
+  FRAMEFS_TRY(const auto update, chunk.plan_update());
+  if (update) {
+    FRAMEFS_TRY(const auto entry, write_update(backend, *update, chunk, in_parallel));
+    if (entry) return *entry;
+  }
+  auto memory = chunk.memory();
+  std::unique_ptr<Bytes> own;
+  if (memory.empty()) {
+    own = buffer(chunk.nbytes());
+    memory = own->writable();
+  }
+  FRAMEFS_CHECK(read_all(chunk, memory, in_parallel));
+  return write_plain(backend, params, memory, in_parallel);
+}
+
+Status ChunkWriter::read_all(IncompleteChunk& chunk, std::span<std::byte> out, bool in_parallel) {
+  if (!in_parallel || out.size() < kMinSharedBytes) return chunk.read(0, out);
+  const std::size_t piece = std::max<std::size_t>(1, chunk.piece_bytes());
+  std::vector<Status> results(codec::div_ceil(out.size(), piece));
+  workers_.run(results.size(), [&](std::size_t i) {
+    const auto part = out.subspan(i * piece, std::min(piece, out.size() - i * piece));
+    results[i] = chunk.read(static_cast<std::uint32_t>(i * piece), part);
+  });
+  for (const auto& result : results) FRAMEFS_CHECK(result);
+  return {};
+}
+
+Result<std::int64_t> ChunkWriter::write_plain(FrameBackend& backend,
+                                              const codec::EncodeParams& params,
+                                              std::span<const std::byte> plain, bool in_parallel) {
+  return in_parallel && plain.size() >= kMinSharedBytes ? write_by_blocks(backend, params, plain)
+                                                        : write_one(backend, params, plain);
 }
 
 Result<std::int64_t> ChunkWriter::store(FrameBackend& backend, std::span<const std::byte> chunk) {
@@ -80,8 +117,9 @@ Result<std::int64_t> ChunkWriter::write_by_blocks(FrameBackend& backend,
   std::vector<std::uint32_t> ends;
   for (std::uint64_t first = 0; first < plan.block_count(); first += group) {
     std::vector<Encoded> encoded(std::min(group, plan.block_count() - first));
-    workers_.run(encoded.size(),
-                 [&](std::size_t i) { encoded[i] = encode_block(plan, first + i, plain); });
+    workers_.run(encoded.size(), [&](std::size_t i) {
+      encoded[i] = encode_block(plan, BlockIndex{first + i}, plain);
+    });
     for (const auto& block : encoded) {
       FRAMEFS_TRY(const auto size, block.size);
       if (!plan.is_worthwhile(at + size)) {
@@ -95,40 +133,52 @@ Result<std::int64_t> ChunkWriter::write_by_blocks(FrameBackend& backend,
   return store(backend, out.first(plan.finish_blocks(ends, out)));
 }
 
-auto ChunkWriter::encode_block(const codec::ChunkPlan& plan, std::uint64_t block,
+auto ChunkWriter::encode_block(const codec::ChunkPlan& plan, BlockIndex block,
                                std::span<const std::byte> plain) -> Encoded {
-  const BlockIndex index{block};
-  const auto [at, size] = plan.block_range(index);
+  const auto [at, size] = plan.block_range(block);
   Encoded encoded;
-  encoded.bytes = std::make_unique<Bytes>(buffers_, plan.max_block_bytes(index));
+  encoded.bytes = std::make_unique<Bytes>(buffers_, plan.max_block_bytes(block));
   const auto lane = lanes_.take();
   encoded.size =
-      lane->blocks.encode(plan, index, plain.subspan(at, size), encoded.bytes->writable());
+      lane->blocks.encode(plan, block, plain.subspan(at, size), encoded.bytes->writable());
   return encoded;
 }
 
-Result<std::int64_t> ChunkWriter::write_update(FrameBackend& backend, Job& job, bool in_parallel) {
-  const auto& plan = job.update->plan;
-  std::vector<std::uint64_t> changed;
-  for (std::uint64_t block = 0; block < plan.block_count(); ++block) {
-    if (!job.update->kept[block]) changed.push_back(block);
+auto ChunkWriter::encode_block(const codec::ChunkPlan& plan, BlockIndex block,
+                               IncompleteChunk& chunk) -> Encoded {
+  const auto [at, size] = plan.block_range(block);
+  Bytes plain(buffers_, size);
+  const auto read = chunk.read(static_cast<std::uint32_t>(at), plain.writable());
+  if (!read) return {.bytes = nullptr, .size = std::unexpected(read.error())};
+  Encoded encoded;
+  encoded.bytes = std::make_unique<Bytes>(buffers_, plan.max_block_bytes(block));
+  const auto lane = lanes_.take();
+  encoded.size = lane->blocks.encode(plan, block, plain.view(), encoded.bytes->writable());
+  return encoded;
+}
+
+// Returns nothing, and stores nothing, if the update would not be smaller than the plain bytes.
+Result<std::optional<std::int64_t>> ChunkWriter::write_update(FrameBackend& backend,
+                                                              const ChunkUpdate& update,
+                                                              IncompleteChunk& chunk,
+                                                              bool in_parallel) {
+  const auto& plan = update.plan;
+  std::vector<BlockIndex> changed;
+  for (BlockIndex block; block.value < plan.block_count(); ++block.value) {
+    if (!update.kept[block.value]) changed.push_back(block);
   }
-  // The changed blocks are encoded in groups, each when its first block is needed.
-  const auto group = std::max<std::uint64_t>(1, kGroupBytes / plan.blocksize());
+  // The changed blocks are encoded when the first of them is needed, in groups for several threads.
+  const auto group = in_parallel ? std::max<std::uint64_t>(1, kGroupBytes / plan.blocksize()) : 1;
   std::vector<Encoded> encoded;
   std::size_t used = 0;   // of `encoded`
   std::size_t begun = 0;  // of `changed`
   const auto next_encoded = [&](BlockIndex) -> Result<std::span<const std::byte>> {
     if (used == encoded.size()) {
-      encoded = std::vector<Encoded>(std::min(group, changed.size() - begun));
-      const auto encode = [&](std::size_t i) {
-        encoded[i] = encode_block(plan, changed[begun + i], job.plain);
-      };
-      if (in_parallel) {
-        workers_.run(encoded.size(), encode);
-      } else {
-        for (std::size_t i = 0; i < encoded.size(); ++i) encode(i);
-      }
+      encoded.clear();
+      encoded.resize(std::min<std::uint64_t>(group, changed.size() - begun));
+      workers_.run(encoded.size(), [&](std::size_t i) {
+        encoded[i] = encode_block(plan, changed[begun + i], chunk);
+      });
       begun += encoded.size();
       used = 0;
     }
@@ -136,12 +186,12 @@ Result<std::int64_t> ChunkWriter::write_update(FrameBackend& backend, Job& job, 
     FRAMEFS_TRY(const auto size, block.size);
     return block.bytes->view().first(size);
   };
-  Bytes assembled(buffers_, codec::ChunkPlan::max_bytes(job.plain.size()));
+  Bytes assembled(buffers_, codec::ChunkPlan::max_bytes(chunk.nbytes()));
   const auto out = assembled.writable();
-  FRAMEFS_TRY(const auto size, codec::assemble_update(*job.update, next_encoded, out));
-  job.needs_all_bytes = size == 0;
-  if (size == 0) return 0;
-  return store(backend, out.first(size));
+  FRAMEFS_TRY(const auto size, codec::assemble_update(update, next_encoded, out));
+  if (size == 0) return std::nullopt;
+  FRAMEFS_TRY(const auto entry, store(backend, out.first(size)));
+  return entry;
 }
 
 }  // namespace framefs::fs

@@ -110,23 +110,78 @@ Status OverlayFrame::verify_stored(ChunkIndex index) const {
   return verified;
 }
 
-Status OverlayFrame::complete(const Storing& chunk) const {
-  const auto& bytes = *chunk.frozen.bytes;
-  const bool needs_stored =
-      bytes.base_bytes() > 0 && !bytes.written().covers(0, bytes.base_bytes());
-  if (needs_stored) FRAMEFS_CHECK(verify_stored({chunk.frozen.chunk}));
-  return complete_range(chunk, {0, chunk.frozen.nbytes});
+Result<OverlayFrame::Storing> OverlayFrame::begin_storing(
+    const ChunkOverlay::Frozen& frozen) const {
+  const ChunkIndex index{frozen.chunk};
+  Storing storing{.frozen = frozen, .stored = nullptr, .content = overlay_.content_id(index.value)};
+  const auto base = frozen.bytes->base_bytes();
+  if (frozen.bytes->written().covers(0, base)) return storing;
+  FRAMEFS_CHECK(verify_stored(index));
+  FRAMEFS_TRY(storing.stored, stored_chunk(index));
+  return storing;
 }
 
-Status OverlayFrame::complete_range(const Storing& storing, ByteRange range) const {
+// Reads the stored chunk below a frozen one, in ascending order.  The cache is not used, because
+// the stored chunk is about to be replaced.
+class OverlayFrame::StoredBytes {
+ public:
+  StoredBytes(const OverlayFrame& frame, const Storing& storing)
+      : frame_(frame), storing_(storing), index_{storing.frozen.chunk} {}
+
+  Status read(std::uint64_t offset, std::span<std::byte> out) {
+    const auto& chunk = *storing_.stored;
+    FRAMEFS_CHECK(frame_.check_holds(chunk, index_, offset + out.size()));
+    switch (chunk.body()) {
+      case codec::ChunkBody::special:
+        chunk.fill(offset, out);
+        return {};
+      case codec::ChunkBody::plain: {
+        auto read = frame_.origin_.chunks->read_at(chunk.plain_offset() + offset, out);
+        if (!read) frame_.log_failure(read.error(), index_);
+        return read;
+      }
+      case codec::ChunkBody::blocks:
+        break;
+    }
+    for (const auto& [block, within] : plan_blocks(chunk, {offset, out.size()})) {
+      FRAMEFS_CHECK(fetch(block));
+      std::ranges::copy(bytes_->view().subspan(within.offset, within.size), out.begin());
+      out = out.subspan(within.size);
+    }
+    return {};
+  }
+
+ private:
+  // Gaps between written bytes often share a block.
+  Status fetch(BlockIndex block) {
+    if (bytes_ && block == block_) return {};
+    bytes_ = nullptr;  // its memory serves the next block
+    const BlockRequest request{storing_.stored, index_, block, storing_.content};
+    auto fetched = frame_.services_.blocks.fetch_alone(*frame_.origin_.chunks, request);
+    if (!fetched) return frame_.failed_block(fetched.error(), index_);
+    bytes_ = std::move(*fetched);
+    block_ = block;
+    return {};
+  }
+
+  const OverlayFrame& frame_;
+  const Storing& storing_;
+  const ChunkIndex index_;
+  BlockIndex block_;
+  BlockFetcher::Block bytes_;
+};
+
+Status OverlayFrame::complete(const Storing& storing, std::uint32_t offset,
+                              std::span<std::byte> out) const {
   auto& chunk = *storing.frozen.bytes;
-  const bool is_own = chunk.whole(storing.frozen.nbytes).data() == storing.plain.data();
-  const auto begin = static_cast<std::uint32_t>(range.offset);
-  const auto end = static_cast<std::uint32_t>(range.offset + range.size);
+  const auto own = chunk.whole(storing.frozen.nbytes);
+  const bool is_own = !own.empty() && own.data() + offset == out.data();
+  StoredBytes stored(*this, storing);
   Status status;
-  chunk.written().for_each(begin, end, [&](auto from, auto to, bool is_written) {
+  const auto end = offset + static_cast<std::uint32_t>(out.size());
+  chunk.written().for_each(offset, end, [&](auto from, auto to, bool is_written) {
     if (!status) return;
-    const auto part = storing.plain.subspan(from, to - from);
+    const auto part = out.subspan(from - offset, to - from);
     if (is_written) {
       // Readers of the chunk read the written bytes meanwhile, so these are not written again.
       if (!is_own) chunk.read(from, part);
@@ -134,7 +189,7 @@ Status OverlayFrame::complete_range(const Storing& storing, ByteRange range) con
     }
     const auto base = std::min(to, std::max(from, chunk.base_bytes())) - from;
     std::ranges::fill(part.subspan(base), std::byte{0});
-    if (base > 0) status = read_stored({storing.frozen.chunk}, from, part.first(base));
+    if (base > 0) status = stored.read(from, part.first(base));
   });
   return status;
 }
@@ -144,9 +199,8 @@ Result<std::optional<ChunkUpdate>> OverlayFrame::plan_update(
   const auto& frozen = storing.frozen;
   const auto& written = frozen.bytes->written();
   const auto base = frozen.bytes->base_bytes();
-  if (base == 0 || written.covers(0, frozen.nbytes)) return std::nullopt;
-  FRAMEFS_CHECK(verify_stored({frozen.chunk}));
-  FRAMEFS_TRY(auto stored, stored_chunk({frozen.chunk}));
+  const auto& stored = storing.stored;
+  if (!stored) return std::nullopt;
   FRAMEFS_TRY(auto plan, codec::ChunkPlan::make_update(params, frozen.nbytes, *stored));
   if (!plan) return std::nullopt;
   std::vector<bool> kept(plan->block_count());
@@ -166,20 +220,30 @@ Result<std::optional<ChunkUpdate>> OverlayFrame::plan_update(
   // Blocks of repeated bytes cost next to nothing to decode.  The new chunk may even need no
   // blocks.
   if (kept_bytes <= kMaxRunBytes * kept_streams) return std::nullopt;
-  for (codec::BlockIndex block; block.value < kept.size(); ++block.value) {
-    if (!kept[block.value]) FRAMEFS_CHECK(complete_range(storing, plan->block_range(block)));
+  return ChunkUpdate{std::move(*plan), stored, origin_.chunks.get(), std::move(kept)};
+}
+
+Status OverlayFrame::failed_block(Error error, ChunkIndex index) const {
+  // Only the codec sees chunk files as one sequence; convert the place to an offset in the file.
+  if (origin_.type == codec::FrameType::sparse) {
+    error.at = codec::chunk_file_place(error.at).offset;
   }
-  return ChunkUpdate{std::move(*plan), std::move(stored), origin_.chunks.get(), std::move(kept)};
+  log_failure(error, index);
+  return std::unexpected(error);
+}
+
+Status OverlayFrame::check_holds(const codec::Chunk& chunk, ChunkIndex index,
+                                 std::uint64_t end) const {
+  if (end <= chunk.nbytes()) return {};
+  const auto short_chunk = check_nbytes(chunk, end, origin_.type);
+  log_failure(short_chunk.error(), index);
+  return short_chunk;
 }
 
 Status OverlayFrame::read_stored(ChunkIndex index, std::uint64_t offset,
                                  std::span<std::byte> out) const {
   FRAMEFS_TRY(const auto chunk, stored_chunk(index));
-  if (offset + out.size() > chunk->nbytes()) {
-    const auto short_chunk = check_nbytes(*chunk, offset + out.size(), origin_.type);
-    log_failure(short_chunk.error(), index);
-    return short_chunk;
-  }
+  FRAMEFS_CHECK(check_holds(*chunk, index, offset + out.size()));
   switch (chunk->body()) {
     case codec::ChunkBody::special:
       chunk->fill(offset, out);

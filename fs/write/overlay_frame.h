@@ -56,25 +56,31 @@ class OverlayFrame final : public FrameChunks {
     log_frame_failure(services_.log, origin_.name, error, chunk);
   }
 
-  // A frozen chunk, and where the encoder gets its bytes: the chunk's own memory, or other memory
-  // of that size if the chunk has too little.
+  // A frozen chunk, and the stored chunk below it.
   struct Storing {
     const ChunkOverlay::Frozen& frozen;
-    std::span<std::byte> plain;
+    std::shared_ptr<const codec::Chunk> stored;  // null if no byte of it is needed
+    ContentId content;                           // of the stored chunk
   };
-  // Makes `plain` the bytes of the chunk: those that were written, and those stored below.
-  Status complete(const Storing& chunk) const;
-  // Plans how to store a frozen chunk without encoding the blocks that were not written.  Makes the
-  // bytes of the other blocks.  Returns nothing if all of the chunk has to be encoded; the caller
-  // then has to call complete().
+  // To be called once for each frozen chunk, before the functions below.  These may then be called
+  // while writers change the overlay: the stored chunk stays where it is until the frozen one has
+  // landed.
+  Result<Storing> begin_storing(const ChunkOverlay::Frozen& frozen) const;
+  // Makes `out` the bytes of the chunk from `offset` on: those that were written, and those stored
+  // below.  If `out` is the chunk's own memory, the written bytes are there already.
+  Status complete(const Storing& chunk, std::uint32_t offset, std::span<std::byte> out) const;
+  // Plans how to store a frozen chunk without encoding the blocks that were not written.  Returns
+  // nothing if all of the chunk has to be encoded.
   Result<std::optional<ChunkUpdate>> plan_update(const Storing& chunk,
                                                  const codec::EncodeParams& params) const;
 
  private:
   Result<std::shared_ptr<const codec::Chunk>> stored_chunk(ChunkIndex index) const;
-  Status complete_range(const Storing& chunk, ByteRange range) const;
   Status verify_stored(ChunkIndex index) const;
   Status read_stored(ChunkIndex index, std::uint64_t offset, std::span<std::byte> out) const;
+  Status check_holds(const codec::Chunk& chunk, ChunkIndex index, std::uint64_t end) const;
+  Status failed_block(Error error, ChunkIndex index) const;
+  class StoredBytes;
   Status read_blocks(const std::shared_ptr<const codec::Chunk>& chunk, ChunkIndex index,
                      std::uint64_t offset, std::span<std::byte> out) const;
   // Reads through `layer`.  Where it was not written, `below` reads the first base_bytes() bytes.

@@ -1,10 +1,17 @@
 #include "fs/write/chunk_flusher.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <memory>
 #include <span>
+#include <vector>
 
+#include "codec/chunk/chunk_header.h"
 #include "tests/support/catch.h"
 #include "tests/support/sample_data.h"
 #include "tests/support/temp_directory.h"
@@ -52,6 +59,93 @@ TEST_CASE("chunk_flusher: a commit of many chunks with few written bytes takes l
   CHECK(mount.overlay().used() <= kCount * 8192);
   REQUIRE(session->commit(false));
   CHECK(read_stored(path) == plain);
+}
+
+namespace {
+
+constexpr std::uint32_t kSmallChunk = 64u << 10;
+constexpr std::uint32_t kSmallBlock = 4096;
+
+// A frame of chunks of several blocks.
+struct BlocksFile {
+  explicit BlocksFile(std::uint64_t count) {
+    auto params = frame_params(codec::CodecId::lz4, 4, kSmallChunk);
+    params.encode.blocksize = kSmallBlock;
+    mount.create(path, params, false);
+    session = mount.open(path);
+    plain = test::ramp(count * kSmallChunk, 4);
+    write_at(*session, 0, plain);
+    REQUIRE(session->commit(false));
+  }
+
+  void write(std::uint64_t offset, const test::Bytes& bytes) {
+    write_at(*session, offset, bytes);
+    std::ranges::copy(bytes, plain.begin() + static_cast<std::ptrdiff_t>(offset));
+  }
+
+  const test::TempDirectory folder;
+  const std::filesystem::path path = folder.path() / "x.b2frame";
+  WriteMount mount;
+  std::shared_ptr<FrameWriteSession> session;
+  test::Bytes plain;
+};
+
+}  // namespace
+
+TEST_CASE("chunk_flusher: many chunks that were written in part are stored together",
+          "[fs][chunk_flusher][unit]") {
+  constexpr std::uint64_t kCount = 70;
+  BlocksFile file(kCount);
+  const auto made = [&] { return file.session->chunks()->services().cache.counts().made_bytes; };
+  for (int round = 0; round < 2; ++round) {
+    const auto made_before = made();
+    for (std::uint64_t i = 0; i < 5 * kCount; ++i) {
+      const auto place = i * 7919 % (file.plain.size() / kSmallBlock);
+      // Two places of one block.
+      file.write(place * kSmallBlock + 10, noise(30, static_cast<unsigned>(2 * i)));
+      file.write(place * kSmallBlock + 3000, noise(500, static_cast<unsigned>(2 * i + 1)));
+    }
+    // All blocks of one chunk, and all bytes of another.
+    for (std::uint64_t at = 100; at < kSmallChunk; at += kSmallBlock) file.write(at, noise(1, 1));
+    file.write(kSmallChunk, noise(kSmallChunk, 3));
+    REQUIRE(file.session->commit(round == 0));
+    CHECK(read_stored(file.path) == file.plain);
+    CHECK(file.mount.overlay().used() == 0);
+    // The tables of the chunks are in the cache, and no blocks, which nobody will read again.
+    CHECK(made() - made_before < kCount * 1024);
+  }
+}
+
+TEST_CASE("chunk_flusher: a damaged chunk loses its bytes and does not spoil the others",
+          "[fs][chunk_flusher][corrupt]") {
+  constexpr std::uint64_t kCount = 40;
+  constexpr std::uint64_t kDamaged = 17;
+  BlocksFile file(kCount);
+  {
+    const FileReader source(UniqueFd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC)));
+    const auto frame = codec::Frame::open(source, {});
+    REQUIRE(frame);
+    std::vector<std::int64_t> entries(kCount);
+    REQUIRE(frame->read_entries(source, {0}, entries));
+    // The start of the first block lies outside the chunk.
+    std::fstream bytes(file.path, std::ios::binary | std::ios::in | std::ios::out);
+    bytes.seekp(static_cast<std::streamoff>(frame->header().header_len) + entries[kDamaged] +
+                codec::kExtendedHeaderBytes);
+    bytes.write("\xff\xff\xff\x7f", 4);
+  }
+  file.session = file.mount.open(file.path);
+  for (std::uint64_t i = 0; i < kCount; ++i) file.write(i * kSmallChunk + 5, noise(20, 1));
+  CHECK_FALSE(file.session->commit(true));
+  // The bytes of the damaged chunk cannot be stored at all.
+  REQUIRE(file.session->commit(false));
+  CHECK(file.mount.overlay().used() == 0);
+  for (std::uint64_t i = 0; i < kCount; ++i) {
+    if (i == kDamaged) continue;
+    const auto begin = file.plain.begin() + static_cast<std::ptrdiff_t>(i * kSmallChunk);
+    CAPTURE(i);
+    CHECK(test::read_session(*file.session, i * kSmallChunk, kSmallChunk) ==
+          test::Bytes(begin, begin + kSmallChunk));
+  }
 }
 
 }  // namespace framefs::fs
