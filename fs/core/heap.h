@@ -17,8 +17,8 @@ void keep_heap_small() noexcept;
 void prefer_large_pages(std::span<std::byte> memory) noexcept;
 
 // To be called when `size` bytes of small objects were freed, where there may be very many of them.
-// After some MiB, the process returns idle pages to the system: otherwise a single object at the end
-// of a heap keeps all pages of that heap.
+// After some MiB, the process returns idle pages to the system: otherwise a single object at the
+// end of a heap keeps all pages of that heap.
 // Threads: any number.
 void note_freed_small(std::size_t size) noexcept;
 

@@ -68,12 +68,13 @@ constexpr std::uint32_t kSmallBlock = 4096;
 
 // A frame of chunks of several blocks.
 struct BlocksFile {
-  explicit BlocksFile(std::uint64_t count) {
-    auto params = frame_params(codec::CodecId::lz4, 4, kSmallChunk);
-    params.encode.blocksize = kSmallBlock;
+  explicit BlocksFile(std::uint64_t count, std::uint32_t chunk = kSmallChunk,
+                      std::uint32_t block = kSmallBlock) {
+    auto params = frame_params(codec::CodecId::lz4, 4, chunk);
+    params.encode.blocksize = block;
     mount.create(path, params, false);
     session = mount.open(path);
-    plain = test::ramp(count * kSmallChunk, 4);
+    plain = test::ramp(count * chunk, 4);
     write_at(*session, 0, plain);
     REQUIRE(session->commit(false));
   }
@@ -114,6 +115,27 @@ TEST_CASE("chunk_flusher: many chunks that were written in part are stored toget
     // The tables of the chunks are in the cache, and no blocks, which nobody will read again.
     CHECK(made() - made_before < kCount * 1024);
   }
+}
+
+TEST_CASE("chunk_flusher: threads share out the blocks of a single large chunk",
+          "[fs][chunk_flusher][unit]") {
+  constexpr std::uint32_t kChunk = 1u << 20;
+  constexpr std::uint32_t kBlock = 16u << 10;
+  BlocksFile file(1, kChunk, kBlock);
+  const auto commit = [&] {
+    REQUIRE(file.session->commit(false));
+    CHECK(read_stored(file.path) == file.plain);
+  };
+  // A few blocks; a part of each block; and more than the half, which is one buffer.
+  for (const auto block : {3U, 4U, 40U, 63U}) file.write(block * kBlock + 700, noise(60, 1));
+  commit();
+  for (std::uint64_t at = 9; at < kChunk; at += kBlock) {
+    file.write(at, noise(100, static_cast<unsigned>(at)));
+  }
+  commit();
+  file.write(0, noise(600'000, 1));
+  file.write(900'001, noise(5, 2));
+  commit();
 }
 
 TEST_CASE("chunk_flusher: a damaged chunk loses its bytes and does not spoil the others",
