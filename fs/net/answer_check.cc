@@ -117,8 +117,10 @@ Verdict check_range_answer(const HttpAnswer& answer, const ObjectVersion& versio
   }
   if (answer.status == 206) {
     const auto sent = parse_content_range(answer.headers.find("content-range").value_or(""));
+    if (sent && sent->total && *sent->total != version.size) {
+      return stale("remote object's size changed");
+    }
     if (!sent || sent->range != range) return doubtful("answer is another range");
-    if (sent->total && *sent->total != version.size) return stale("remote object's size changed");
   }
   if (answer.body_too_long || answer.body.size() != range.size) {
     return doubtful("answer of another length");

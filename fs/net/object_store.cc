@@ -28,10 +28,10 @@ std::vector<RemoteEntry> tidy_listing(std::vector<RemoteEntry> entries) {
   return entries;
 }
 
-Result<RemoteOpened> ObjectStore::open(const std::string& path, std::uint64_t head_bytes) {
+Result<RemoteOpened> ObjectStore::open(const std::string& path, const OpenRequest& request) {
   using Landed = fs::Guarded<std::optional<Result<RemoteOpened>>>;
   const auto landed = std::make_shared<Landed>();
-  start_open(path, head_bytes, [landed](Result<RemoteOpened> opened) {
+  start_open(path, request, [landed](Result<RemoteOpened> opened) {
     landed->with_and_wake([&](auto& value) { value = std::move(opened); });
   });
   auto opened = landed->wait_unless(

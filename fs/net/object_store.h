@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,11 +28,22 @@ struct RemoteEntry {
   bool operator==(const RemoteEntry&) const = default;
 };
 
+// The size of an object's beginning that an open fetches.
+inline constexpr std::uint64_t kHeadBytes = 64 << 10;
+
+// The bytes that an open fetches.
+struct OpenRequest {
+  ByteRange range{0, kHeadBytes};  // begins at 0, or lies within the object of `version`
+  // The version that the object must have, which is a strong one; otherwise the open fails with
+  // ESTALE.  Without it, the open finds the version.
+  std::optional<ObjectVersion> version = std::nullopt;
+};
+
 // An opened object, pinned to the version that it had at that time.
 struct RemoteOpened {
   std::shared_ptr<const RemoteObject> object;
   std::int64_t mtime_ns = 0;
-  Part head;  // its first bytes, which came with the answer
+  Part part;  // the bytes of the request's range that the object has
 };
 
 // A place that holds objects: a bucket with a prefix, a web server's folder, a DAV collection.
@@ -51,14 +63,12 @@ class ObjectStore {
   // name, the list has only the folder.
   virtual Result<std::vector<RemoteEntry>> list(const std::string& folder) = 0;
   virtual Result<RemoteEntry> stat(const std::string& path) = 0;
-  // Opens an object by one request, which also fetches the first `head_bytes`.  Does not wait: the
-  // store calls `done` once, on any thread.  `done` must not wait either.
+  // Opens an object by one request, which also fetches some of its bytes.  Does not wait: the store
+  // calls `done` once, on any thread.  `done` must not wait either.
   using OpenDone = std::function<void(Result<RemoteOpened>)>;
-  virtual void start_open(const std::string& path, std::uint64_t head_bytes, OpenDone done) = 0;
+  virtual void start_open(const std::string& path, const OpenRequest& request, OpenDone done) = 0;
   // The same; returns when the answer is here.
-  Result<RemoteOpened> open(const std::string& path, std::uint64_t head_bytes = kHeadBytes);
-
-  static constexpr std::uint64_t kHeadBytes = 64 << 10;
+  Result<RemoteOpened> open(const std::string& path, const OpenRequest& request = {});
 };
 
 // Whether a file can have this name: it is not "", "." or "..", and has no slash or zero byte.

@@ -35,12 +35,14 @@ std::optional<std::uint64_t> total_of(const HttpAnswer& answer, std::uint64_t he
 
 }  // namespace
 
-void ask_for_head(HttpRequest& request, std::uint64_t head_bytes) {
-  request.headers.set("range", range_header({0, head_bytes}));
-  request.max_body_bytes = head_bytes;
+void ask_for_part(HttpRequest& request, const OpenRequest& open) {
+  if (open.version) return pin(request, *open.version, open.range);
+  request.headers.set("range", range_header(open.range));
+  request.max_body_bytes = open.range.size;
 }
 
-Verdict check_open_answer(const HttpAnswer& answer, std::uint64_t head_bytes) {
+Verdict check_open_answer(const HttpAnswer& answer, const OpenRequest& open) {
+  if (open.version) return check_range_answer(answer, *open.version, open.range);
   const auto doubtful = [](const char* what) {
     return Verdict{Verdict::Kind::doubtful, fs::system_error_of(EIO, what).error()};
   };
@@ -52,19 +54,21 @@ Verdict check_open_answer(const HttpAnswer& answer, std::uint64_t head_bytes) {
   if (answer.status == 200 && answer.body_too_long) {
     return doubtful("remote server answers no ranges");
   }
-  if (!total_of(answer, head_bytes)) return doubtful("answer is another range");
+  if (!total_of(answer, open.range.size)) return doubtful("answer is another range");
   return {};
 }
 
 OpenFacts facts_of_open_answer(std::string_view store, const std::string& path, HttpAnswer answer,
-                               std::uint64_t head_bytes) {
+                               const OpenRequest& open) {
   OpenFacts facts;
-  const auto size = total_of(answer, head_bytes).value_or(0);
+  const auto size =
+      open.version ? open.version->size : total_of(answer, open.range.size).value_or(0);
   facts.version = make_version(store, path, size, answer.headers);
   facts.mtime_ns = mtime_ns_of(answer.headers);
   // The body of a 416 explains the error.
   if (size == 0) answer.body.clear();
-  facts.head = {0, std::make_shared<const std::vector<std::byte>>(std::move(answer.body))};
+  facts.part = {open.range.offset,
+                std::make_shared<const std::vector<std::byte>>(std::move(answer.body))};
   return facts;
 }
 

@@ -7,20 +7,20 @@
 
 namespace framefs::net {
 
-// Turns a GET into the request that opens an object: it asks for the first `head_bytes`.
-void ask_for_head(HttpRequest& request, std::uint64_t head_bytes);
+// Turns a GET into the request that opens an object.
+void ask_for_part(HttpRequest& request, const OpenRequest& open);
 
 // Checks that an answer to this request can open an object.
-Verdict check_open_answer(const HttpAnswer& answer, std::uint64_t head_bytes);
+Verdict check_open_answer(const HttpAnswer& answer, const OpenRequest& open);
 
 // The facts in an answer that passed the check.  `store` identifies server and root.
 struct OpenFacts {
   ObjectVersion version;
   std::int64_t mtime_ns = 0;
-  Part head;
+  Part part;
 };
 OpenFacts facts_of_open_answer(std::string_view store, const std::string& path, HttpAnswer answer,
-                               std::uint64_t head_bytes);
+                               const OpenRequest& open);
 
 // The entry that the answer to a HEAD describes, without the name.
 RemoteEntry entry_of_head_answer(const HttpAnswer& answer);

@@ -344,6 +344,16 @@ void RangeScheduler::keep(const ObjectVersion& version, Part part) {
   if (disk_ != nullptr && version.is_strong()) disk_->store(version.key, part);
   state_.with([&](State& state) { state.parts.insert(version.key, std::move(part)); });
 }
+bool RangeScheduler::holds(const ObjectVersion& version, ByteRange range) {
+  const bool is_in_memory = state_.with([&](State& state) {
+    Cover cover;
+    cover_one(state, version.key, {range}, cover);
+    for (const auto& flight : cover.flights) --flight->waiters;
+    return cover.flights.empty() && cover.missing.empty();
+  });
+  return is_in_memory || (disk_ != nullptr && disk_->holds(version.key, range));
+}
+
 
 void RangeScheduler::release(const ObjectVersion& version) {
   std::vector<RequestQueue::Id> unwanted;

@@ -48,6 +48,9 @@ class RangeScheduler {
   // once.  A later read() waits for these requests.
   void expect(const Object& object, std::span<const ByteRange> ranges);
 
+  // Whether memory or the disk cache holds all of `range`.
+  bool holds(const ObjectVersion& version, ByteRange range);
+
   // Keeps bytes that came by another way, such as with open().
   void keep(const ObjectVersion& version, Part part);
 

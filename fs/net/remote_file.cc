@@ -10,11 +10,10 @@ Status RemoteFile::read_at(std::uint64_t offset, std::span<std::byte> out) const
 }
 
 Status RemoteFile::read_ranges(std::span<const Read> reads) const {
-  const auto size = object_->version().size;
-  const auto tail = size - std::min(size, kTailBytes);
+  const auto tail = tail_of(object_->version().size);
   const bool reads_tail = std::ranges::any_of(
-      reads, [&](const Read& read) { return read.offset >= tail && !read.out.empty(); });
-  if (reads_tail) scheduler_.expect(object_, std::array{ByteRange{tail, size - tail}});
+      reads, [&](const Read& read) { return read.offset >= tail.offset && !read.out.empty(); });
+  if (reads_tail) scheduler_.expect(object_, std::array{tail});
   return scheduler_.read(object_, reads);
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <utility>
@@ -34,6 +36,11 @@ class RemoteFile final : public codec::ByteSource {
  private:
   RangeScheduler& scheduler_;
   const std::shared_ptr<const RemoteObject> object_;
+  // The range of these bytes in an object of `size` bytes.
+  static ByteRange tail_of(std::uint64_t size) {
+    const auto bytes = std::min(size, kTailBytes);
+    return {size - bytes, bytes};
+  }
 };
 
 }  // namespace framefs::net

@@ -233,16 +233,16 @@ Result<RemoteEntry> S3Store::stat(const std::string& path) {
   return entry;
 }
 
-void S3Store::start_open(const std::string& path, std::uint64_t head_bytes, OpenDone done) {
+void S3Store::start_open(const std::string& path, const OpenRequest& open, OpenDone done) {
   const auto key = key_of(path);
   auto call = make_call(
       RequestKind::get, {"GET", key, {}},
-      [head_bytes](HttpRequest& request) { ask_for_head(request, head_bytes); },
-      [head_bytes](const HttpAnswer& answer) { return check_open_answer(answer, head_bytes); });
+      [open](HttpRequest& request) { ask_for_part(request, open); },
+      [open](const HttpAnswer& answer) { return check_open_answer(answer, open); });
   queue_.start(
-      std::move(call), [this, key, head_bytes, done = std::move(done)](Result<HttpAnswer> answer) {
+      std::move(call), [this, key, open, done = std::move(done)](Result<HttpAnswer> answer) {
         if (!answer) return done(std::unexpected(answer.error()));
-        auto facts = facts_of_open_answer(name(), key, std::move(*answer), head_bytes);
+        auto facts = facts_of_open_answer(name(), key, std::move(*answer), open);
         const auto version = std::make_shared<const ObjectVersion>(facts.version);
         auto range_call = [this, key, version](ByteRange range) {
           return make_call(
@@ -254,7 +254,7 @@ void S3Store::start_open(const std::string& path, std::uint64_t head_bytes, Open
         };
         done(RemoteOpened{
             std::make_shared<const RemoteObject>(std::move(facts.version), std::move(range_call)),
-            facts.mtime_ns, std::move(facts.head)});
+            facts.mtime_ns, std::move(facts.part)});
       });
 }
 

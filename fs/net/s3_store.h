@@ -29,7 +29,7 @@ class S3Store final : public ObjectStore {
 
   Result<std::vector<RemoteEntry>> list(const std::string& folder) override;
   Result<RemoteEntry> stat(const std::string& path) override;
-  void start_open(const std::string& path, std::uint64_t head_bytes, OpenDone done) override;
+  void start_open(const std::string& path, const OpenRequest& open, OpenDone done) override;
 
  private:
   // Parts of a request that do not change from attempt to attempt.

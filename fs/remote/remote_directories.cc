@@ -151,6 +151,26 @@ void RemoteDirectories::remember(const net::ContentKey& key, const RemoteProbe& 
   if (is_full) manifest_.forget();
 }
 
+void RemoteDirectories::remember_head(const std::string& path, const FrameSummary& summary,
+                                      const net::RemoteOpened& opened) {
+  const bool is_frame = summary.content == Content::frame || summary.content == Content::array;
+  const auto& version = opened.object->version();
+  // The open of a short frame fetches all of it.
+  if (!is_frame || !version.is_strong() || version.size <= net::kHeadBytes) return;
+  heads_.with([&](auto& heads) {
+    if (heads.size() >= kMaxHeads) heads.clear();
+    heads.insert_or_assign(path, KnownHead{version, opened.part});
+  });
+}
+
+std::optional<KnownHead> RemoteDirectories::head(const std::string& path) const {
+  return heads_.with([&](const auto& heads) -> std::optional<KnownHead> {
+    const auto found = heads.find(path);
+    if (found == heads.end()) return std::nullopt;
+    return found->second;
+  });
+}
+
 void RemoteDirectories::learn(const std::string& path, const net::RemoteEntry& entry) {
   const auto expected = expected_content(name_part(path));
   if (expected == Expected::nothing || !has_version(entry)) return;
@@ -208,7 +228,7 @@ void RemoteDirectories::start_probe(const std::shared_ptr<Probing>& probing, Rem
     std::optional<RemoteProbe> probe;
     std::optional<Probing::Short> rest;
     if (opened) {
-      const ObjectHead head(opened->head.bytes, opened->object->version().size);
+      const ObjectHead head(opened->part.bytes, opened->object->version().size);
       probe.emplace();
       probe->summary = summarise(head, expected, limits_);
       if (head.is_short()) {
@@ -223,6 +243,8 @@ void RemoteDirectories::start_probe(const std::shared_ptr<Probing>& probing, Rem
       } else if (probe->summary.is_sparse) {
         // The index of a sparse frame is a part of it, not a frame by itself.
         probe->summary = {};
+      } else {
+        remember_head(path, probe->summary, *opened);
       }
     } else if (is_answer(opened.error())) {
       probe.emplace();
@@ -235,7 +257,7 @@ void RemoteDirectories::start_probe(const std::shared_ptr<Probing>& probing, Rem
       if (probe && !is_kept) state.unversioned.push_back({name, *probe});
     });
   };
-  store_.objects().start_open(object, kProbeBytes, take);
+  store_.objects().start_open(object, {.range = {0, kProbeBytes}}, take);
 }
 
 Status RemoteDirectories::wait_for(Probing& probing, RemoteListing& listing) {

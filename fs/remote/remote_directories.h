@@ -60,6 +60,10 @@ class RemoteDirectories {
   Result<SourceEntry> probe(RemoteListing& listing, const std::string& name,
                             const std::string& path, Expected expected);
 
+  // The first bytes of the frame at `path`, if it was probed lately.  The frame may have changed
+  // since.
+  [[nodiscard]] std::optional<KnownHead> head(const std::string& path) const;
+
   // Probes all entries that may be frames or containers concurrently, so that probe() need not wait
   // for each of them.  `directory` is the path of the directory.  The manifest of SOURCE saves the
   // probes of the entries whose version it has.
@@ -81,6 +85,8 @@ class RemoteDirectories {
                                 Expected expected);
   [[nodiscard]] std::optional<RemoteProbe> recall(const net::ContentKey& key) const;
   void remember(const net::ContentKey& key, const RemoteProbe& probe);
+  void remember_head(const std::string& path, const FrameSummary& summary,
+                     const net::RemoteOpened& opened);
   // Remembers the probe of an entry with a head, if there is room for it.
   void learn(const std::string& path, const net::RemoteEntry& entry);
   // Does this for the files of the manifest, if SOURCE has one.
@@ -97,6 +103,8 @@ class RemoteDirectories {
   // The maximum number of remembered probes.  At the maximum all are forgotten.
   static constexpr std::size_t kMaxProbes = 1U << 17;
   static constexpr std::size_t kMaxListings = 1024;
+  // As many heads take 8 MiB.  At the maximum all are forgotten.
+  static constexpr std::size_t kMaxHeads = 2048;
   // A manifest is loaded for this number of probes: it can be large.
   static constexpr std::size_t kMinForManifest = 8;
 
@@ -104,6 +112,7 @@ class RemoteDirectories {
   const codec::Limits limits_;
   Guarded<std::map<std::string, Listing>> listings_;
   Guarded<std::unordered_map<net::ContentKey, RemoteProbe, net::ContentKeyHash>> probes_;
+  Guarded<std::unordered_map<std::string, KnownHead>> heads_;  // by path
   RemoteManifest manifest_;
 };
 

@@ -91,7 +91,7 @@ void RemoteIndex::read_heads(std::vector<net::ManifestFile>& files) {
   for (std::size_t i = 0; i < files.size(); ++i) {
     if (expected_content(name_part(files[i].path)) == Expected::nothing) continue;
     opening->with([](Opening& state) { ++state.left; });
-    store_.objects().start_open(files[i].path, RemoteDirectories::kProbeBytes,
+    store_.objects().start_open(files[i].path, {.range = {0, RemoteDirectories::kProbeBytes}},
                                 [opening, i](Result<net::RemoteOpened> opened) {
                                   opening->with_and_wake([&](Opening& state) {
                                     state.opened[i] = std::move(opened);
@@ -117,7 +117,7 @@ net::RemoteEntry RemoteIndex::with_head(const net::ManifestFile& file,
   auto entry = file.entry;
   const auto expected = expected_content(name_part(file.path));
   const auto take = [&](const net::RemoteOpened& from) {
-    const ObjectHead head(from.head.bytes, entry.size);
+    const ObjectHead head(from.part.bytes, entry.size);
     static_cast<void>(summarise(head, expected, limits_));
     if (head.is_short() || !is_listed_version(entry, from)) return false;
     const auto used = head.used();
@@ -126,7 +126,7 @@ net::RemoteEntry RemoteIndex::with_head(const net::ManifestFile& file,
   };
   if (take(opened)) return entry;
   // Metalayers of a frame can be longer than a probe.
-  const auto again = store_.objects().open(file.path, net::kMaxManifestHeadBytes);
+  const auto again = store_.objects().open(file.path, {.range = {0, net::kMaxManifestHeadBytes}});
   if (again) static_cast<void>(take(*again));
   return entry;
 }

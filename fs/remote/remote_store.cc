@@ -2,6 +2,9 @@
 
 #include <sys/prctl.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
 #include <utility>
 
 #include "fs/net/aws_profile.h"
@@ -92,8 +95,30 @@ Status RemoteStore::start() {
   return keeper_ ? keeper_->start() : Status{};
 }
 
+Result<net::RemoteOpened> RemoteStore::open_frame(const std::string& path,
+                                                  const std::optional<KnownHead>& head) {
+  if (!head || !head->version.is_strong() || head->version.size <= net::kHeadBytes) {
+    return objects_->open(path);
+  }
+  const auto& [version, part] = *head;
+  const auto tail = net::RemoteFile::tail_of(version.size);
+  if (scheduler_.holds(version, tail)) {
+    // The request only asks for the present version.
+    return objects_->open(path, {.range = {0, part.bytes->size()}});
+  }
+  auto opened = objects_->open(path, {.range = tail, .version = version});
+  if (!opened && opened.error().sys == ESTALE) return objects_->open(path);
+  if (!opened) return opened;
+  const auto size = std::min<std::uint64_t>(part.bytes->size(), tail.offset);
+  const auto begin = part.bytes->begin();
+  scheduler_.keep(opened->object->version(),
+                  {0, std::make_shared<const std::vector<std::byte>>(
+                          begin, begin + static_cast<std::ptrdiff_t>(size))});
+  return opened;
+}
+
 std::shared_ptr<const codec::ByteSource> RemoteStore::bytes_of(const net::RemoteOpened& opened) {
-  scheduler_.keep(opened.object->version(), opened.head);
+  scheduler_.keep(opened.object->version(), opened.part);
   return std::make_shared<const net::RemoteFile>(scheduler_, opened.object);
 }
 

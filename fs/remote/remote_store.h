@@ -19,6 +19,12 @@
 
 namespace framefs::fs {
 
+// The first bytes of an object, and the version that they belong to.
+struct KnownHead {
+  net::ObjectVersion version;
+  net::Part part;
+};
+
 // The objects of a SOURCE that is a URL, with the parts that fetch them: network thread,
 // credentials, scheduler, disk cache.
 // Threads: any number.
@@ -46,6 +52,10 @@ class RemoteStore {
     return disk_ ? std::optional(disk_->folder()) : std::nullopt;
   }
   [[nodiscard]] net::ObjectStore& objects() { return *objects_; }
+  // Opens a frame, which needs the beginning and the end of its object.  The request fetches the
+  // end if `head` is the beginning and the object still has this version.
+  Result<net::RemoteOpened> open_frame(const std::string& path,
+                                       const std::optional<KnownHead>& head);
   // The bytes of an opened object.  Lifetime: the store outlives them.
   std::shared_ptr<const codec::ByteSource> bytes_of(const net::RemoteOpened& opened);
   [[nodiscard]] net::NetStats::Counts counts() const { return stats_.counts(); }

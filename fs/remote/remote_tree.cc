@@ -252,7 +252,8 @@ Result<RemoteTree::Origin> RemoteTree::open_origin(Node& node) {
   const auto path = path_of(node);
   const bool is_sparse = entry.index_stat.has_value();
   const auto object = is_sparse ? net::join_path(path, std::string(kSparseIndexName)) : path;
-  FRAMEFS_TRY(const auto opened, store_->objects().open(object));
+  FRAMEFS_TRY(const auto opened,
+              store_->open_frame(object, is_sparse ? std::nullopt : directories_.head(path)));
   Origin origin;
   origin.version = identity_of(opened.object->version());
   const auto& listed = entry.content_stat();

@@ -166,6 +166,35 @@ class Remote(RemoteCase):
             self.assert_same_bytes(mount.path("x").read_bytes(), content, "x")
             self.assertLessEqual(server.bytes_sent, 1.02 * stored + 100_000, server.requests())
 
+    def test_an_open_asks_for_the_end_of_the_version_that_was_probed(self):
+        contents = [data.noise(3_000_000, seed=seed) for seed in range(4)]
+        stored = [self.make_frame(content, self.folder / f"{number}.b2frame").read_bytes()
+                  for number, content in enumerate(contents)]
+        server = self.serve()
+
+        def check(path):
+            os.stat(path)
+            fd, requests = self.counted(server, lambda: os.open(path, os.O_RDONLY))
+            self.assertEqual([(r.range, r.headers.get("if-match")) for r in requests],
+                             [(f"bytes={len(stored[0]) - 65536}-{len(stored[0]) - 1}",
+                               server.objects["x.b2frame"].etag)])
+            self.assertEqual(os.pread(fd, 10, 0), contents[0][:10])
+            os.close(fd)
+            # The end is in memory: the request only asks for the version.
+            fd, requests = self.counted(server, lambda: os.open(path, os.O_RDONLY))
+            self.assertEqual([r.range for r in requests], ["bytes=0-4095"])
+            os.close(fd)
+            # The object changes between the lookup and the open.
+            for number in (1, 2, 3):
+                server.ignore_if_match = number == 2
+                server.put("x.b2frame", stored[number])
+                self.assert_same_bytes(path.read_bytes(), contents[number], f"x, version {number}")
+        for url, *options in ((f"s3://{BUCKET}", "--endpoint", server.url), (server.url,),
+                              (server.url.replace("http", "dav"),)):
+            server.put("x.b2frame", stored[0])
+            with self.subTest(url), self.mount_url(url, *options) as mount:
+                check(mount.path("x"))
+
     def test_random_reads_take_few_round_trips(self):
         """4 KiB at random: the first read in a chunk takes two requests, mostly sent
         together; a later read in the chunk takes one; a repeated read takes none."""

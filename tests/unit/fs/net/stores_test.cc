@@ -59,7 +59,7 @@ struct Net {
   }
   // The object's bytes from `offset` on; "!errno" if it cannot be read.
   std::string read(const RemoteOpened& opened, std::uint64_t offset, std::size_t size) {
-    scheduler.keep(opened.object->version(), opened.head);
+    scheduler.keep(opened.object->version(), opened.part);
     const RemoteFile file(scheduler, opened.object);
     std::string bytes(size, '\0');
     const auto status = file.read_at(offset, std::as_writable_bytes(std::span(bytes)));
@@ -93,6 +93,51 @@ TEST_CASE("s3_store: open is one request, with the head", "[net][s3][unit]") {
   CHECK(server.requests()[1].header("if-match") == "\"e\"");
 }
 
+TEST_CASE("stores: open of a known version fetches any range, or fails",
+          "[net][s3][web_store][unit]") {
+  const auto content = long_content();
+  std::atomic<bool> ignores_conditions{false};
+  std::atomic<const char*> etag{"\"e\""};
+  std::atomic<std::size_t> size{content.size()};
+  HttpServer server([&](const ServedRequest& request) {
+    if (!ignores_conditions && request.header("if-match") != etag.load()) return served(412);
+    return served_range(request, content.substr(0, size), {{"ETag", etag.load()}});
+  });
+  Net net;
+  HttpHeaders headers;
+  headers.add("ETag", "\"e\"");
+  OpenRequest request{.range = {content.size() - 1000, 1000}};
+  request.version = make_version("store", "x", content.size(), headers);
+  std::vector<std::unique_ptr<ObjectStore>> stores;
+  stores.push_back(net.s3(server.url()));
+  stores.push_back(net.web(server.url()));
+  for (const auto& store : stores) {
+    const auto opened = store->open("x", request);
+    REQUIRE(opened);
+    CHECK(opened->part.offset == content.size() - 1000);
+    CHECK(opened->object->version().size == content.size());
+    CHECK(opened->object->version().etag == "\"e\"");
+    const auto requests = server.requests().size();
+    CHECK(net.read(*opened, content.size() - 500, 500) == content.substr(content.size() - 500));
+    CHECK(server.requests().size() == requests);
+    const auto is_stale = [&] {
+      const auto again = store->open("x", request);
+      return !again && again.error().sys == ESTALE;
+    };
+    etag = "\"other\"";
+    CHECK(is_stale());
+    ignores_conditions = true;
+    CHECK(is_stale());
+    etag = "\"e\"";
+    size = content.size() - 1;
+    CHECK(is_stale());
+    size = 10;  // the range is behind the end
+    CHECK(is_stale());
+    size = content.size();
+    ignores_conditions = false;
+  }
+}
+
 TEST_CASE("s3_store: small and empty objects", "[net][s3][unit]") {
   HttpServer server([&](const ServedRequest& request) {
     return served_range(request, request.target.ends_with("empty") ? "" : "tiny",
@@ -119,7 +164,7 @@ TEST_CASE("s3_store: an empty object when the server sends no Content-Range", "[
   const auto empty = store->open("empty");
   REQUIRE(empty);
   CHECK(empty->object->version().size == 0);
-  CHECK(empty->head.bytes->empty());
+  CHECK(empty->part.bytes->empty());
 }
 
 TEST_CASE("s3_store: listings of many pages", "[net][s3][unit]") {
