@@ -89,4 +89,9 @@ std::uint64_t LatencyModel::pipe_bytes() const {
   return static_cast<std::uint64_t>(total_rate_ * seconds(round_trip()));
 }
 
+std::uint64_t LatencyModel::first_pipe_bytes() const {
+  const auto rate = std::max(total_rate_, connection_rate_);
+  return static_cast<std::uint64_t>(rate * seconds(round_trip()));
+}
+
 }  // namespace framefs::net

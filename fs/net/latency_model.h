@@ -26,6 +26,9 @@ class LatencyModel {
   // The bandwidth of all connections together times the round trip.  This number of bytes must be
   // under way to use the whole bandwidth.
   [[nodiscard]] std::uint64_t pipe_bytes() const;
+  // The same at the beginning of a transfer.  Soon after the mount, only a few small bodies have
+  // come.  The bandwidth of all connections is not known then, and that of one of them counts.
+  [[nodiscard]] std::uint64_t first_pipe_bytes() const;
 
   static constexpr std::uint64_t kMaxGapBytes = 256 << 10;
 

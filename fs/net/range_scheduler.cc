@@ -21,6 +21,10 @@ constexpr std::uint64_t kUsualWindowBytes = 16 << 20;
 // A window of several times the bytes in the pipe, because the pipe was measured with a window that
 // may have been too small.
 constexpr std::uint64_t kPipesPerWindow = 4;
+// The maximum of the first window, which is fetched in vain if the reader leaves early.
+constexpr std::uint64_t kMaxFirstWindowBytes = 8 << 20;
+// When this number of readers, one after the other, left early, the next one gets a small window.
+constexpr unsigned kMaxLeftEarly = 2;
 // The share of the memory for all windows.  Parts that have been read, and are no longer needed,
 // fill as much memory again before the parts that were fetched ahead are read.
 constexpr std::uint64_t kWindowShare = 4;
@@ -340,10 +344,6 @@ void RangeScheduler::expect(const Object& object, std::span<const ByteRange> ran
   for (const auto id : raised) queue_.raise(id);
 }
 
-void RangeScheduler::keep(const ObjectVersion& version, Part part) {
-  if (disk_ != nullptr && version.is_strong()) disk_->store(version.key, part);
-  state_.with([&](State& state) { state.parts.insert(version.key, std::move(part)); });
-}
 bool RangeScheduler::holds(const ObjectVersion& version, ByteRange range) {
   const bool is_in_memory = state_.with([&](State& state) {
     Cover cover;
@@ -354,21 +354,37 @@ bool RangeScheduler::holds(const ObjectVersion& version, ByteRange range) {
   return is_in_memory || (disk_ != nullptr && disk_->holds(version.key, range));
 }
 
+void RangeScheduler::keep(const ObjectVersion& version, Part part) {
+  if (disk_ != nullptr && version.is_strong()) disk_->store(version.key, part);
+  state_.with([&](State& state) { state.parts.insert(version.key, std::move(part)); });
+}
 
-void RangeScheduler::release(const ObjectVersion& version) {
+void RangeScheduler::attach(const Object& object) {
+  state_.with([&](State& state) { ++state.files[object->version().key]; });
+}
+
+void RangeScheduler::release(const Object& object) {
+  const auto& key = object->version().key;
+  const auto course =
+      object->streams().with([](const SequentialStreams& streams) { return streams.course(); });
   std::vector<RequestQueue::Id> unwanted;
   state_.with([&](State& state) {
-    state.active.erase(version.key);
-    const auto object = state.flights.find(version.key);
-    if (object == state.flights.end()) return;
-    std::erase_if(object->second, [&](const auto& entry) {
+    if (course == SequentialStreams::Course::went_on) state.left_early = 0;
+    if (course == SequentialStreams::Course::left_early) ++state.left_early;
+    const auto files = state.files.find(key);
+    if (files != state.files.end() && --files->second > 0) return;
+    if (files != state.files.end()) state.files.erase(files);
+    state.active.erase(key);
+    const auto flights = state.flights.find(key);
+    if (flights == state.flights.end()) return;
+    std::erase_if(flights->second, [&](const auto& entry) {
       const auto& flight = entry.second;
       if (flight->waiters > 0 || !flight->id) return false;
       unwanted.push_back(*flight->id);
       state.flying_bytes -= flight->range.size;
       return true;
     });
-    if (object->second.empty()) state.flights.erase(object);
+    if (flights->second.empty()) state.flights.erase(flights);
   });
   for (const auto id : unwanted) queue_.cancel(id);
 }
@@ -376,6 +392,7 @@ void RangeScheduler::release(const ObjectVersion& version) {
 SequentialStreams::Limits RangeScheduler::limits_ahead(const ContentKey& key) {
   const auto now = Clock::now();
   const auto pipe = std::max(kUsualWindowBytes, kPipesPerWindow * queue_.pipe_bytes());
+  const auto first = std::min(kMaxFirstWindowBytes, queue_.first_pipe_bytes());
   return state_.with([&](State& state) -> SequentialStreams::Limits {
     std::erase_if(state.active, [&](const auto& entry) { return entry.second + kActive < now; });
     const auto readers =
@@ -383,6 +400,7 @@ SequentialStreams::Limits RangeScheduler::limits_ahead(const ContentKey& key) {
     const auto budget = state.parts.budget_bytes();
     const auto flying = std::min(state.flying_bytes, budget / kFlyingShare);
     return {.window_bytes = std::min(pipe, budget / kWindowShare / readers),
+            .first_bytes = state.left_early < kMaxLeftEarly ? first : 0,
             .fetch_bytes = budget / kFlyingShare - flying};
   });
 }

@@ -54,9 +54,11 @@ class RangeScheduler {
   // Keeps bytes that came by another way, such as with open().
   void keep(const ObjectVersion& version, Part part);
 
-  // The object has no reader any more.  The scheduler cancels the requests for which no reader
+  // A file of the object is opened.
+  void attach(const Object& object);
+  // The file is closed.  After the last one, the scheduler cancels the requests for which no reader
   // waits.
-  void release(const ObjectVersion& version);
+  void release(const Object& object);
 
  private:
   struct Flight;
@@ -85,6 +87,9 @@ class RangeScheduler {
     std::uint64_t flying_bytes = 0;
     // The time at which each object last had a sequential reader.
     std::unordered_map<ContentKey, std::chrono::steady_clock::time_point, ContentKeyHash> active;
+    std::unordered_map<ContentKey, std::size_t, ContentKeyHash> files;  // the open ones
+    // The number of files, one after the other, whose readers from the beginning left early.
+    unsigned left_early = 0;
   };
 
   static void cover_one(State& state, const ContentKey& key, const Want& want, Cover& cover);

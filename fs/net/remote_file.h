@@ -18,8 +18,12 @@ class RemoteFile final : public codec::ByteSource {
  public:
   // Lifetime: `scheduler` outlives it.
   RemoteFile(RangeScheduler& scheduler, std::shared_ptr<const RemoteObject> object)
-      : scheduler_(scheduler), object_(std::move(object)) {}
-  ~RemoteFile() override { scheduler_.release(object_->version()); }
+      : scheduler_(scheduler), object_(std::move(object)) {
+    scheduler_.attach(object_);
+  }
+  RemoteFile(const RemoteFile&) = delete;
+  RemoteFile& operator=(const RemoteFile&) = delete;
+  ~RemoteFile() override { scheduler_.release(object_); }
 
   Status read_at(std::uint64_t offset, std::span<std::byte> out) const override;
   Status read_ranges(std::span<const Read> reads) const override;
@@ -32,15 +36,15 @@ class RemoteFile final : public codec::ByteSource {
   // A read within the last kTailBytes fetches all of them, because they hold a frame's trailer and
   // index.
   static constexpr std::uint64_t kTailBytes = 64 << 10;
-
- private:
-  RangeScheduler& scheduler_;
-  const std::shared_ptr<const RemoteObject> object_;
   // The range of these bytes in an object of `size` bytes.
   static ByteRange tail_of(std::uint64_t size) {
     const auto bytes = std::min(size, kTailBytes);
     return {size - bytes, bytes};
   }
+
+ private:
+  RangeScheduler& scheduler_;
+  const std::shared_ptr<const RemoteObject> object_;
 };
 
 }  // namespace framefs::net

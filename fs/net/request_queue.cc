@@ -316,6 +316,10 @@ std::uint64_t RequestQueue::pipe_bytes() const {
   return state_.with([](const State& state) { return state.latency.pipe_bytes(); });
 }
 
+std::uint64_t RequestQueue::first_pipe_bytes() const {
+  return state_.with([](const State& state) { return state.latency.first_pipe_bytes(); });
+}
+
 std::size_t RequestQueue::limit() const {
   return state_.with([](const State& state) { return state.limit.limit(); });
 }

@@ -79,6 +79,7 @@ class RequestQueue {
   // See LatencyModel.
   [[nodiscard]] std::uint64_t cheap_gap_bytes() const;
   [[nodiscard]] std::uint64_t pipe_bytes() const;
+  [[nodiscard]] std::uint64_t first_pipe_bytes() const;
   [[nodiscard]] std::size_t limit() const;
 
  private:

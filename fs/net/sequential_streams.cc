@@ -21,6 +21,10 @@ constexpr std::uint64_t kDisorderBytes = 4 << 20;
 
 }  // namespace
 
+bool SequentialStreams::Stream::is_of_whole_file() const {
+  return begin < kBeginBytes && end - begin >= kBeginBytes;
+}
+
 auto SequentialStreams::stream_for(ByteRange range) -> Stream& {
   for (auto& stream : streams_) {
     if (stream.proofs == 0) continue;
@@ -39,14 +43,14 @@ auto SequentialStreams::note(ByteRange range, std::uint64_t size, const Limits& 
   stream.used = ++notes_;
   stream.proofs = std::min(stream.proofs + 1, kProofs);
   stream.end = std::max(stream.end, range.offset + range.size);
-  // Most programs that read so much at the beginning of a file go on to its end.
-  const bool is_whole_file = stream.begin < kBeginBytes && stream.end - stream.begin >= kBeginBytes;
-  if (is_whole_file) stream.proofs = kProofs;
+  const bool is_of_whole_file = stream.is_of_whole_file();
+  if (is_of_whole_file) stream.proofs = kProofs;
   if (stream.proofs < kProofs) return {};
 
   stream.ahead_to = std::max(stream.ahead_to, stream.end);
-  const auto window = std::min(limits.window_bytes,
-                               std::max(kFirstWindowBytes, kGrowth * (stream.end - stream.begin)));
+  const auto first = std::max(kFirstWindowBytes, is_of_whole_file ? limits.first_bytes : 0);
+  const auto window =
+      std::min(limits.window_bytes, std::max(first, kGrowth * (stream.end - stream.begin)));
   const auto step = std::min(window / 2, std::max(kStepBytes, window / kStepsPerWindow));
   const auto to = std::min(size, stream.end + window);
   const auto missing = to - std::min(to, stream.ahead_to);
@@ -58,6 +62,17 @@ auto SequentialStreams::note(ByteRange range, std::uint64_t size, const Limits& 
   const ByteRange ahead{stream.ahead_to, allowed};
   stream.ahead_to += allowed;
   return {.is_sequential = true, .ahead = ahead};
+}
+
+auto SequentialStreams::course() const -> Course {
+  auto found = Course::none;
+  for (const auto& stream : streams_) {
+    if (!stream.is_of_whole_file()) continue;
+    const auto unread = stream.ahead_to - std::min(stream.ahead_to, stream.end);
+    if (unread <= stream.end - stream.begin) return Course::went_on;
+    found = Course::left_early;
+  }
+  return found;
 }
 
 }  // namespace framefs::net

@@ -21,16 +21,26 @@ class SequentialStreams {
   };
   struct Limits {
     std::uint64_t window_bytes = 0;  // ahead of one reader
+    std::uint64_t first_bytes = 0;   // the least window of a reader from the beginning
     std::uint64_t fetch_bytes = 0;   // to fetch now
   };
 
   // A caller reads `range` of an object of `size` bytes.
   Found note(ByteRange range, std::uint64_t size, const Limits& limits);
 
+  // How the sequential readers from the beginning of the object went on.
+  enum class Course {
+    none,        // there was no such reader
+    left_early,  // they left more unread than they read
+    went_on,     // at least one of them read most of the bytes that were fetched
+  };
+  [[nodiscard]] Course course() const;
+
   // The number of consecutive reads that precede the first fetch ahead.
   static constexpr unsigned kProofs = 4;
   static constexpr std::uint64_t kFirstWindowBytes = 1 << 20;
-  // The window is this many times as large as the part of the object that the reader has read.
+  // The window is this many times as large as the part of the object that the reader has read, but
+  // not smaller than the first window.
   static constexpr std::uint64_t kGrowth = 4;
 
  private:
@@ -40,6 +50,9 @@ class SequentialStreams {
     std::uint64_t ahead_to = 0;  // the end of the bytes that were fetched ahead
     unsigned proofs = 0;
     std::uint64_t used = 0;  // the note() that used it last
+
+    // Most programs that read so much at the beginning of a file go on to its end.
+    [[nodiscard]] bool is_of_whole_file() const;
   };
   Stream& stream_for(ByteRange range);
 

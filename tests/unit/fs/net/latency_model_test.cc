@@ -62,6 +62,23 @@ TEST_CASE("latency_model: the pipe is rate times round trip", "[net][latency_mod
   CHECK(model.pipe_bytes() < 8'000'000);
 }
 
+TEST_CASE("latency_model: a single body tells the first pipe", "[net][latency_model][unit]") {
+  LatencyModel model;
+  CHECK(model.first_pipe_bytes() == 0);
+  model.note(4096, milliseconds(50), milliseconds(50), at(milliseconds(50)));
+  CHECK(model.first_pipe_bytes() < 100'000);
+  // 100 kB in 1 ms: 100 MB/s.
+  model.note(100'000, milliseconds(50), milliseconds(51), at(milliseconds(101)));
+  CHECK(model.pipe_bytes() < 100'000);
+  CHECK(model.first_pipe_bytes() > 4'000'000);
+  CHECK(model.first_pipe_bytes() < 6'000'000);
+  // All connections together: ten times as much.
+  for (int i = 1; i <= 1000; ++i) {
+    model.note(10'000'000, milliseconds(50), milliseconds(150), at(milliseconds(101 + 10 * i)));
+  }
+  CHECK(model.first_pipe_bytes() == model.pipe_bytes());
+}
+
 TEST_CASE("latency_model: a change of the network is learned", "[net][latency_model][unit]") {
   LatencyModel model;
   for (int i = 0; i < 2000; ++i) model.note(1, milliseconds(1), milliseconds(1), at({}));

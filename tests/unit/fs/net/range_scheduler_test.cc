@@ -296,6 +296,102 @@ TEST_CASE("range_scheduler: the ranges ahead are requested while the reader wait
   CHECK(remote.requests() > SequentialStreams::kProofs);
 }
 
+// Answers each request at once, as a server does whose round trip is 50 ms and whose link has
+// 100 MB/s.
+class FarTransport final : public Transport {
+ public:
+  Ticket submit(HttpRequest request, Done done) override {
+    const auto wanted = request.headers.find("range").value_or("").substr(6);  // behind "bytes="
+    const auto place = "bytes " + std::string(wanted) + "/*";
+    const auto size = parse_content_range(place)->range->size;
+    HttpAnswer answer;
+    answer.status = 206;
+    answer.headers.add("ETag", "\"e\"");
+    answer.headers.add("Content-Range", place);
+    answer.body.resize(size);
+    answer.first_byte = std::chrono::milliseconds(50);
+    answer.total = answer.first_byte + std::chrono::nanoseconds(10 * size);
+    bytes += size;
+    done(std::move(answer));
+    return 0;
+  }
+  Ticket call_at(Clock::time_point, std::function<void()>) override { return 0; }
+  void cancel(Ticket) override {}
+  // Time stands still, so that the rate of all connections is never known.
+  Clock::time_point now() const override { return begin_; }
+
+  std::uint64_t bytes = 0;  // of all requests
+
+ private:
+  const Clock::time_point begin_ = Clock::now();
+};
+
+TEST_CASE("range_scheduler: a reader from the beginning of a far object fills the pipe at once",
+          "[net][scheduler][unit]") {
+  constexpr std::uint64_t kSize = 100 << 20;
+  FarTransport transport;
+  NetStats stats;
+  RequestQueue queue(transport, stats);
+  RangeScheduler scheduler(queue, stats, nullptr, {});
+  // Opens an object, and reads from its beginning.  Returns the bytes that were requested.
+  const auto read_from = [&](int number, std::uint64_t bytes) {
+    HttpHeaders headers;
+    headers.add("ETag", "\"e\"");
+    const auto version = make_version("far", std::to_string(number), kSize, headers);
+    const RemoteFile file(scheduler,
+                          std::make_shared<RemoteObject>(version, [version](ByteRange range) {
+                            Call call;
+                            call.make = [=]() -> Result<HttpRequest> {
+                              HttpRequest request;
+                              pin(request, version, range);
+                              return request;
+                            };
+                            call.judge = [=](const auto& answer) {
+                              return check_range_answer(answer, version, range);
+                            };
+                            return call;
+                          }));
+    std::vector<std::byte> out(100'000);
+    transport.bytes = 0;
+    REQUIRE(file.read_at(kSize - 10, std::span(out).first(10)));
+    CHECK(transport.bytes == RemoteFile::kTailBytes);
+    transport.bytes = 0;
+    for (std::uint64_t at = 0; at < bytes; at += out.size()) REQUIRE(file.read_at(at, out));
+    return transport.bytes;
+  };
+  // The pipe holds 5 MB.
+  for (int number = 0; number < 2; ++number) {
+    const auto bytes = read_from(number, 100'000);
+    CHECK(bytes > 3'500'000);
+    CHECK(bytes < 7'000'000);
+  }
+  // Readers that want no more than the beginning make the next one careful.
+  CHECK(read_from(2, 100'000) < 1'300'000);
+  // A reader that goes on ends that.
+  read_from(3, 30'000'000);
+  CHECK(read_from(4, 100'000) > 3'500'000);
+}
+
+TEST_CASE("remote_file: requests go on while another file of the object is open",
+          "[net][remote_file][race]") {
+  std::atomic<bool> open{false};
+  Remote* self = nullptr;
+  Remote remote(1'000'000, [&](const ServedRequest& request) {
+    test::comes_true([&] { return open.load(); });
+    return served_range(request, self->content, {{"ETag", "\"e\""}});
+  });
+  self = &remote;
+  const RemoteFile file(remote.scheduler, remote.object);
+  file.expect(std::array{ByteRange{0, 1000}});
+  REQUIRE(test::comes_true([&] { return remote.requests() == 1; }));
+  {
+    const RemoteFile other(remote.scheduler, remote.object);
+  }
+  open.store(true);
+  CHECK(remote.read(0, 1000) == remote.content.substr(0, 1000));
+  CHECK(remote.requests() == 1);
+}
+
 // Oracle: the content itself, for any mixture of readers, with a memory that is too small for it.
 TEST_CASE("range_scheduler: many readers at random", "[net][scheduler][race]") {
   Remote remote(2'000'000, {}, nullptr, {.memory_bytes = 300'000});
