@@ -21,7 +21,7 @@ constexpr std::uint64_t kUsualWindowBytes = 16 << 20;
 // A window of several times the bytes in the pipe, because the pipe was measured with a window that
 // may have been too small.
 constexpr std::uint64_t kPipesPerWindow = 4;
-// The maximum of the first window, which is fetched in vain if the reader leaves early.
+// The maximum of `first_bytes`, which are fetched in vain if the reader leaves early.
 constexpr std::uint64_t kMaxFirstWindowBytes = 8 << 20;
 // When this number of readers, one after the other, left early, the next one gets a small window.
 constexpr unsigned kMaxLeftEarly = 2;

@@ -48,9 +48,11 @@ auto SequentialStreams::note(ByteRange range, std::uint64_t size, const Limits& 
   if (stream.proofs < kProofs) return {};
 
   stream.ahead_to = std::max(stream.ahead_to, stream.end);
-  const auto first = std::max(kFirstWindowBytes, is_of_whole_file ? limits.first_bytes : 0);
+  // While the first bytes are on their way, the reader has not read much yet.
+  const auto more = is_of_whole_file ? limits.first_bytes : 0;
   const auto window =
-      std::min(limits.window_bytes, std::max(first, kGrowth * (stream.end - stream.begin)));
+      std::min(limits.window_bytes,
+               more + std::max(kFirstWindowBytes, kGrowth * (stream.end - stream.begin)));
   const auto step = std::min(window / 2, std::max(kStepBytes, window / kStepsPerWindow));
   const auto to = std::min(size, stream.end + window);
   const auto missing = to - std::min(to, stream.ahead_to);

@@ -21,7 +21,7 @@ class SequentialStreams {
   };
   struct Limits {
     std::uint64_t window_bytes = 0;  // ahead of one reader
-    std::uint64_t first_bytes = 0;   // the least window of a reader from the beginning
+    std::uint64_t first_bytes = 0;   // added to the window of a reader from the beginning
     std::uint64_t fetch_bytes = 0;   // to fetch now
   };
 
@@ -39,8 +39,7 @@ class SequentialStreams {
   // The number of consecutive reads that precede the first fetch ahead.
   static constexpr unsigned kProofs = 4;
   static constexpr std::uint64_t kFirstWindowBytes = 1 << 20;
-  // The window is this many times as large as the part of the object that the reader has read, but
-  // not smaller than the first window.
+  // The window is this many times as large as the part of the object that the reader has read.
   static constexpr std::uint64_t kGrowth = 4;
 
  private:
