@@ -1,8 +1,9 @@
 """Mounts of a web server behind a link with latency: rates, requests and bytes.
 
 The server is nginx on this machine, behind framefs_link_proxy, whose ledger counts all requests.
-framefs is compared with a bare client (framefs_fetch_rate), and with a local mount of framefs over
-rclone, which does the same work with another network part.
+framefs is compared with a bare client (framefs_fetch_rate), and with local mounts of framefs over
+rclone and over s3fs, which do the same work with another network part.  For s3fs, nginx answers the
+requests of S3 that need no signature; framefs reads from that server, too.
 """
 
 import contextlib
@@ -35,6 +36,8 @@ LISTED = 10_000
 STORED_MEMORY_MIB = 128  # the budget of a mount for stored bytes
 SEQUENTIAL, TOGETHER = "sequential", f"{READERS} readers"
 FRAMEFS, CLIENT, RCLONE = "framefs", "client", "framefs over rclone"
+FRAMEFS_S3, S3FS = "framefs, S3", "framefs over s3fs"
+CONTESTANTS = (FRAMEFS, CLIENT, RCLONE, FRAMEFS_S3, S3FS)
 PAGE = mmap.mmap(-1, 4096)  # aligned, as O_DIRECT demands
 
 
@@ -42,7 +45,8 @@ PAGE = mmap.mmap(-1, 4096)  # aligned, as O_DIRECT demands
 
 @contextlib.contextmanager
 def nginx(folder, root):
-    """Yields the port.  /json has listings for programs, /html pages of links."""
+    """Yields the port.  /json has listings for programs, /html pages of links.  Each folder with a
+    list (write_bucket_lists) is a public bucket of S3, too."""
     program = shutil.which("nginx", path="/usr/sbin:/usr/bin")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -57,8 +61,14 @@ def nginx(folder, root):
           access_log off; sendfile on; keepalive_requests 1000000; {paths}
           server {{
             listen 127.0.0.1:{port}; autoindex on;
-            location /json/ {{ alias {root}/; autoindex_format json; }}
-            location /html/ {{ alias {root}/; }}
+            location ^~ /json/ {{ alias {root}/; autoindex_format json; }}
+            location ^~ /html/ {{ alias {root}/; }}
+            location / {{ root {root}; types {{}} default_type application/octet-stream; }}
+            location ~ ^/[^/]+/?$ {{
+              if ($arg_prefix) {{ rewrite ^ /lists/nothing.xml last; }}
+              rewrite ^/([^/]+) /lists/$1.xml last;
+            }}
+            location /lists/ {{ internal; root {folder}; types {{}} default_type application/xml; }}
           }}
         }}""")
     server = subprocess.Popen([program, "-c", config, "-p", folder, "-e", folder / "nginx.log"],
@@ -73,6 +83,27 @@ def nginx(folder, root):
     finally:
         server.terminate()
         server.wait(mounts.DEADLINE_S)
+
+
+def write_bucket_lists(folder, root, buckets):
+    """Writes the answers of S3 to requests for the list of a bucket.  The ETags are those of
+    nginx."""
+    (folder / "lists").mkdir(exist_ok=True)
+
+    def write(name, objects):
+        (folder / "lists" / f"{name}.xml").write_text(
+            f'<?xml version="1.0"?><ListBucketResult><Name>{name}</Name><IsTruncated>false</IsTruncated>'
+            f'{"".join(objects)}</ListBucketResult>')
+    write("nothing", [])  # below any folder of a bucket
+    for bucket in buckets:
+        objects = []
+        for path in sorted((root / bucket).iterdir()):
+            found = path.stat()
+            time_text = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(found.st_mtime))
+            objects.append(f"<Contents><Key>{path.name}</Key><LastModified>{time_text}</LastModified>"
+                           f"<ETag>&quot;{int(found.st_mtime):x}-{found.st_size:x}&quot;</ETag>"
+                           f"<Size>{found.st_size}</Size></Contents>")
+        write(bucket, objects)
 
 
 def make_parts(all_data):
@@ -126,6 +157,7 @@ class Bench:
         self.latency_ms = latency_ms
         self.progress = progress
         self.parts = make_parts(all_data)
+        write_bucket_lists(folder, all_data.folder, [all_data.frames.name, self.parts[0].parent.name])
 
     def url(self, path, listing="json"):
         """The URL of a folder with data."""
@@ -134,15 +166,28 @@ class Bench:
     def mount(self, folder, *options, **named):
         return mounts.framefs(self.programs["framefs"], self.url(folder), self.folder / "mnt-remote", *options, **named)
 
+    def mount_s3(self, folder):
+        return mounts.framefs(self.programs["framefs"], f"s3://{folder.name}", self.folder / "mnt-remote",
+                              "--endpoint", self.proxy.url, "--anonymous")
+
+    @contextlib.contextmanager
+    def mounted_over_s3fs(self, folder):
+        """A local mount of framefs over a mount of s3fs.  Yields the process id of s3fs."""
+        raw = mounts.Daemon("s3fs", self.folder / "mnt-s3fs", [
+            "s3fs", folder.name, self.folder / "mnt-s3fs", "-f", "-o", "public_bucket=1", "-o", f"url={self.proxy.url}",
+            "-o", "use_path_request_style"])
+        with raw.mounted() as pid:
+            with mounts.framefs(self.programs["framefs"], raw.mountpoint, self.folder / "mnt-over").mounted():
+                yield pid
+
     # --- Rates
 
     def client(self, paths):
         return lambda: measure([self.programs["fetch_rate"], CONNECTIONS, os.cpu_count(), self.url(paths[0].parent),
                                 *paths])
 
-    def framefs(self, paths, readers, ledgers):
+    def framefs(self, paths, readers, ledgers, mount):
         def read():
-            mount = self.mount(paths[0].parent)
             with mount.mounted() as pid:
                 self.proxy.requests()
                 sample = measure([self.programs["reader"], "sequential", MIB, readers,
@@ -165,6 +210,15 @@ class Bench:
             return sample
         return read
 
+    def s3fs(self, paths, readers):
+        def read():
+            with self.mounted_over_s3fs(paths[0].parent) as pid:
+                sample = measure([self.programs["reader"], "sequential", MIB, readers,
+                                  *(self.folder / "mnt-over" / path.stem for path in paths)], pid)
+                self.proxy.requests()
+            return sample
+        return read
+
     def rates(self, runs):
         """The samples, and for framefs the ledgers and the memory by data."""
         tasks, ledgers = {}, {}
@@ -172,17 +226,21 @@ class Bench:
         jobs.append((TOGETHER, "float zstd", self.parts, READERS))
         for what, shown, paths, readers in jobs:
             ledgers[what, shown] = []
-            tasks[Key(what, FRAMEFS, shown)] = self.framefs(paths, readers, ledgers[what, shown])
+            tasks[Key(what, FRAMEFS, shown)] = self.framefs(paths, readers, ledgers[what, shown],
+                                                            self.mount(paths[0].parent))
             tasks[Key(what, CLIENT, shown)] = self.client(paths)
             if shutil.which("rclone"):
                 tasks[Key(what, RCLONE, shown)] = self.rclone(paths, readers)
+            if shutil.which("s3fs"):
+                tasks[Key(what, FRAMEFS_S3, shown)] = self.framefs(paths, readers, [], self.mount_s3(paths[0].parent))
+                tasks[Key(what, S3FS, shown)] = self.s3fs(paths, readers)
         results = run_rounds(tasks, runs, lambda text: self.progress(f"{self.latency_ms} ms, {text}"))
         stored = {(what, shown): sum(path.stat().st_size for path in paths) for what, shown, paths, _ in jobs}
         return results, ledgers, stored
 
     # --- Random reads
 
-    def random_reads(self, frame):
+    def random_reads(self, frame, mounted, mountpoint):
         """4 KiB each, without help from the kernel's cache: in each chunk a first one, a later one
         in another block, and the first one again."""
         path = self.all_data.frame_path(frame)
@@ -190,10 +248,10 @@ class Bench:
         order = random.Random(5)
         chunks = order.sample(range(len(layout.chunks)), len(layout.chunks))
         found = {"first": [], "later": [], "again": []}
-        with self.mount(path.parent).mounted():
-            os.stat(self.folder / "mnt-remote" / path.stem)
-            self.proxy.requests()
-            fd = os.open(self.folder / "mnt-remote" / path.stem, os.O_RDONLY | os.O_DIRECT)
+        with mounted:
+            os.stat(mountpoint / path.stem)
+            looking = self.proxy.requests()
+            fd = os.open(mountpoint / path.stem, os.O_RDONLY | os.O_DIRECT)
             opening = self.proxy.requests()
             for chunk in chunks:
                 table, blocks = layout.chunks[chunk]
@@ -206,7 +264,7 @@ class Bench:
                     needed = blocks[number] + (table if kind == "first" else 0)
                     found[kind].append(Touch.of(self.proxy.requests(), seconds, needed))
             os.close(fd)
-        return opening, found
+        return looking, opening, found
 
     # --- Listings
 
@@ -264,24 +322,33 @@ class Touch(NamedTuple):
 def measure_latency(bench, runs):
     """All figures for one latency, as a JSON object."""
     results, ledgers, stored = bench.rates(runs)
-    figures = {"latency_ms": bench.latency_ms, "rates": [], "random": [], "memory_mib": 0.0}
+    figures = {"latency_ms": bench.latency_ms, "rates": [], "random": [], "random_s3fs": [], "memory_mib": 0.0}
     for (what, shown), taken in ledgers.items():
         row = {"what": what, "data": shown, "requests": len(taken[-1][0]),
                "fetched": max(sum(r.bytes for r in ledger) for ledger, _ in taken) / stored[what, shown]}
         row |= {who: round(results.speed(Key(what, who, shown)).median, 1)
-                for who in (FRAMEFS, CLIENT, RCLONE) if results.get(Key(what, who, shown))}
+                for who in CONTESTANTS if results.get(Key(what, who, shown))}
         figures["rates"].append(row)
         figures["memory_mib"] = max(figures["memory_mib"], *(memory for _, memory in taken))
     for frame in FRAMES:
         bench.progress(f"{bench.latency_ms} ms, random reads of {frame.name}")
-        opening, found = bench.random_reads(frame)
-        figures["random"].append({"data": f"{frame.data} {frame.codec}", "open_requests": len(opening),
-                                  **{kind: summary(touches) for kind, touches in found.items()}})
+        folder = bench.all_data.frame_path(frame).parent
+        figures["random"].append(random_row(FRAMEFS, frame, *bench.random_reads(
+            frame, bench.mount(folder).mounted(), bench.folder / "mnt-remote")))
+        if shutil.which("s3fs"):
+            figures["random_s3fs"].append(random_row(S3FS, frame, *bench.random_reads(
+                frame, bench.mounted_over_s3fs(folder), bench.folder / "mnt-over")))
     bench.progress(f"{bench.latency_ms} ms, listings")
     figures["listing"] = bench.listings()
     bench.progress(f"{bench.latency_ms} ms, restart")
     figures["restart_bytes"] = bench.restart()
     return figures
+
+
+def random_row(who, frame, looking, opening, found):
+    return {"who": who, "data": f"{frame.data} {frame.codec}", "open_requests": len(opening),
+            "bytes_before": sum(r.bytes for r in looking + opening),
+            **{kind: summary(touches) for kind, touches in found.items()}}
 
 
 def summary(touches):
@@ -364,19 +431,20 @@ def as_text(document):
     for figures in document["latencies"]:
         rate = f", {document['rate_mb_s']:g} MB/s" if document["rate_mb_s"] else ""
         lines += [f"A round trip of {figures['latency_ms']:g} ms{rate}", "",
-                  f"{'MB/s':14}{'data':14}{FRAMEFS:>10}{CLIENT:>10}{RCLONE:>22}{'requests':>10}{'fetched':>9}"]
+                  f"{'MB/s':14}{'data':14}" + "".join(f"{who:>20}" for who in CONTESTANTS)
+                  + f"{'requests':>10}{'fetched':>9}"]
         for row in figures["rates"]:
-            speeds = [f"{row[who]:.0f}" if who in row else "-" for who in (FRAMEFS, CLIENT, RCLONE)]
-            lines.append(f"{row['what']:14}{row['data']:14}{speeds[0]:>10}{speeds[1]:>10}{speeds[2]:>22}"
-                         f"{row['requests']:>10}{row['fetched']:>9.3f}")
-        lines += ["", f"{'4 KiB':14}{'data':14}{'ms':>8}{'requests':>10}{'most':>6}{'at most 2':>11}"
-                      f"{'one round trip':>16}{'bytes':>7}{'most':>7}"]
-        for row in figures["random"]:
+            speeds = "".join(f"{f'{row[who]:.0f}' if who in row else '-':>20}" for who in CONTESTANTS)
+            lines.append(f"{row['what']:14}{row['data']:14}{speeds}{row['requests']:>10}{row['fetched']:>9.3f}")
+        lines += ["", f"{'4 KiB':14}{'data':14}{'':20}{'ms':>8}{'requests':>10}{'most':>6}{'at most 2':>11}"
+                      f"{'one round trip':>16}{'bytes':>8}{'most':>8}{'MB until open':>15}"]
+        for row in figures["random"] + figures["random_s3fs"]:
             for kind in ("first", "later", "again"):
                 of = row[kind]
-                lines.append(f"{kind:14}{row['data']:14}{of['median_ms']:>8.1f}{of['mean_requests']:>10.2f}"
+                lines.append(f"{kind:14}{row['data']:14}{row['who']:20}{of['median_ms']:>8.1f}"
+                             f"{of['mean_requests']:>10.2f}"
                              f"{of['requests']:>6}{of['at_most_two']:>11.0%}{of['one_round_trip']:>16.0%}"
-                             f"{of['bytes']:>7.2f}{of['most_bytes']:>7.2f}")
+                             f"{of['bytes']:>8.2f}{of['most_bytes']:>8.2f}{row['bytes_before'] / 1e6:>15.2f}")
         listing = figures["listing"]
         lines += ["", f"ls -l of {LISTED:,} frames: {listing['cold_s']:.1f} s, {listing['requests']:,} requests; "
                       f"again: {listing['warm_s']:.1f} s, {listing['again']} requests", "",
