@@ -45,7 +45,7 @@ class RemoteFaults(RemoteCase):
                 link.set_fault()
 
     def test_server_that_is_gone_for_a_while(self):
-        """FRAMEFS_GONE_SECONDS=50 is nearly as long as framefs tries again."""
+        """FRAMEFS_GONE_SECONDS=60 is as long as a request is tried again."""
         link = self.serve_by_link()
         link.set_rate(10_000_000)
         got = []
