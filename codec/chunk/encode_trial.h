@@ -24,7 +24,7 @@ struct EncodeHints {
 
 // Completes `params` with the typesize and the filter that encode pieces of `sample` smallest.
 // `sample` is the beginning of the data.  Simpler choices win if the gain is small, if the sample
-// is tiny, or if it is a small piece of text.
+// is tiny, or if it is a small piece of text or of random bytes.
 // Errors: errors of encoding.
 Result<EncodeParams> choose_params_by_trial(const EncodeParams& params, const EncodeHints& hints,
                                             std::span<const std::byte> sample);

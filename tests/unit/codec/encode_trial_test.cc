@@ -1,6 +1,7 @@
 #include "codec/chunk/encode_trial.h"
 
 #include <cstdint>
+#include <random>
 #include <string>
 
 #include "tests/support/catch.h"
@@ -60,6 +61,36 @@ TEST_CASE("encode_trial: small text is not tried", "[codec][encode_trial][unit]"
   auto large = numbers;
   test::append(large, numbers);
   CHECK(chosen(large).typesize == 8);
+}
+
+TEST_CASE("encode_trial: small noise is not tried", "[codec][encode_trial][unit]") {
+  const auto filter_of = [](const Bytes& sample) {
+    const auto params = choose_params_by_trial({}, {}, sample);
+    REQUIRE(params);
+    return params->filters[5].id;
+  };
+  // Random bytes, except that one bit of each alternates: all values are equally frequent, and only
+  // a trial finds the bit.
+  std::mt19937 random(1);
+  Bytes noise;
+  for (int i = 0; i < 4096; ++i) {
+    noise.push_back(static_cast<std::byte>((random() & 0x7fU) | (i / 8 % 2 == 0 ? 0x80U : 0U)));
+  }
+  CHECK(filter_of(noise) == 0);
+  // Numbers are no noise, even if all of their bytes have all values: counters that overflow, and
+  // values that change slowly.
+  Bytes counter;
+  Bytes slow;
+  for (std::uint32_t i = 0; i < 8192; ++i) {
+    test::append_le(counter, static_cast<std::uint16_t>(i * 37));
+    test::append_le(slow, static_cast<std::uint16_t>((i * 8) << 3U | (random() & 0x3fU)));
+  }
+  CHECK(filter_of(counter) != 0);
+  CHECK(filter_of(slow) != 0);
+  // One byte of eight is always the same.
+  auto typed = noise;
+  for (std::size_t i = 7; i < typed.size(); i += 8) typed[i] = std::byte{5};
+  CHECK(filter_of(typed) != 0);
 }
 
 }  // namespace
