@@ -173,6 +173,16 @@ void DirectoryNames::remove_absent(int directory, const FileKey& key,
   if (const auto most = state_.with(ask); most > 0) list(directory, key, most);
 }
 
+bool DirectoryNames::is_absent(const FileKey& key, std::string_view name) {
+  return state_.with([&](State& now) {
+    now.take_reports();
+    const auto at = now.directories.find(key);
+    if (at == now.directories.end() || !at->second.is_listed) return false;
+    at->second.asked_at = ++now.questions;
+    return !at->second.names.contains(hash_of(name));
+  });
+}
+
 std::size_t DirectoryNames::directories() const {
   return state_.with([](const State& now) { return now.directories.size(); });
 }

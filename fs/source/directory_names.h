@@ -46,6 +46,9 @@ class DirectoryNames {
   // an O_PATH descriptor.
   void remove_absent(int directory, const FileKey& key, std::vector<std::string>& names);
 
+  // Whether the directory certainly does not have the name.  Costs one system call.
+  [[nodiscard]] bool is_absent(const FileKey& key, std::string_view name);
+
   // The number of directories whose names are known.
   [[nodiscard]] std::size_t directories() const;
 

@@ -52,11 +52,24 @@ Result<UniqueFd> LockFiles::open(const std::string& frame, bool is_sparse, int f
   return open_lock_file(in.get(), path.substr(slash + 1), flags, st);
 }
 
+// Opens the lock file of a node's frame.  Few frames have one, and a known directory tells without
+// a lookup that it has no such name.
+Result<UniqueFd> LockFiles::open_of(const Node& node, bool is_sparse, int flags) const {
+  const auto& nodes = locator_.nodes();
+  if ((flags & O_CREAT) == 0 && !is_sparse && !node.key.is_member() && node.id != kRootNode) {
+    const auto [directory, name] = nodes.place_of(node);
+    if (directory && directory_names_.is_absent(file_key(*directory), lock_file_of(name))) {
+      return system_error_of(ENOENT, "open");
+    }
+  }
+  return open(nodes.path_of(node), is_sparse, flags);
+}
+
 Blosc2Lock LockFiles::of(const Node& node, bool is_sparse) const {
   const auto& nodes = locator_.nodes();
   return Blosc2Lock(
       [this, known = nodes.find(node.key), path = nodes.path_of(node), is_sparse](int flags) {
-        return open(known ? locator_.nodes().path_of(*known) : path, is_sparse, flags);
+        return known ? open_of(*known, is_sparse, flags) : open(path, is_sparse, flags);
       },
       creates_);
 }
@@ -86,8 +99,7 @@ Result<Blosc2Lock> LockFiles::try_share(Node& node, const BackingFile& source, b
     return session && session->is_owned();
   };
   if (owns_frame()) return Blosc2Lock();
-  Blosc2Lock lock(
-      [&](int flags) { return open(locator_.nodes().path_of(node), source.is_sparse(), flags); });
+  Blosc2Lock lock([&](int flags) { return open_of(node, source.is_sparse(), flags); });
   bool is_owner = false;
   const auto is_over = [&] { return is_owner = owns_frame(); };
   // The kernel repeats a read that failed, page by page.

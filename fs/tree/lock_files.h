@@ -5,6 +5,7 @@
 
 #include "fs/core/log.h"
 #include "fs/source/blosc2_lock.h"
+#include "fs/source/directory_names.h"
 #include "fs/tree/node_locator.h"
 #include "fs/write/write_session_table.h"
 
@@ -15,8 +16,13 @@ namespace framefs::fs {
 class LockFiles {
  public:
   // Lifetime: all referenced objects outlive the `LockFiles`.
-  LockFiles(const NodeLocator& locator, const WriteSessionTable& sessions, Log& log, bool creates)
-      : locator_(locator), sessions_(sessions), log_(log), creates_(creates) {}
+  LockFiles(const NodeLocator& locator, const WriteSessionTable& sessions,
+            DirectoryNames& directory_names, Log& log, bool creates)
+      : locator_(locator),
+        sessions_(sessions),
+        directory_names_(directory_names),
+        log_(log),
+        creates_(creates) {}
 
   // The lock of a node's frame, for a writer.  It follows the node when that is renamed.
   [[nodiscard]] Blosc2Lock of(const Node& node, bool is_sparse) const;
@@ -41,11 +47,13 @@ class LockFiles {
 
  private:
   [[nodiscard]] Result<UniqueFd> open(const std::string& frame, bool is_sparse, int flags) const;
+  [[nodiscard]] Result<UniqueFd> open_of(const Node& node, bool is_sparse, int flags) const;
   [[nodiscard]] Result<Blosc2Lock> try_share(Node& node, const BackingFile& source,
                                              bool always) const;
 
   const NodeLocator& locator_;
   const WriteSessionTable& sessions_;
+  DirectoryNames& directory_names_;
   Log& log_;
   const bool creates_;
 };

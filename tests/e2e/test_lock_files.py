@@ -96,6 +96,23 @@ class LockFiles(MountCase):
                 library.unlock()
             self.assertEqual(self.stored(), CHANGE + CONTENT[len(CHANGE):])
 
+    def test_a_lock_file_that_appears_in_a_known_directory_is_found(self):
+        with self.mount(*NEVER) as mount:
+            # The daemon asks so often for names of the directory that it lists and watches it.
+            for i in range(20):
+                mount.path(f"new-{i}").write_bytes(CHANGE)
+            with opened(mount.path("created"), os.O_RDWR | os.O_CREAT) as fd, \
+                    opened(mount.path("x"), os.O_RDWR) as known:
+                os.pwrite(fd, CHANGE, 0)
+                for written, name in ((fd, "created"), (known, "x")):
+                    with LockFile(self.source / f"{name}.b2frame.b2lock") as library:
+                        os.pwrite(written, CHANGE, 0)
+                        os.fsync(written)
+                        library.waits(fcntl.LOCK_EX)
+                        self.assertEqual(library.counter(), 1, name)
+                        library.unlock()
+            self.assertEqual(self.stored(), CHANGE + CONTENT[len(CHANGE):])
+
     def test_writers_and_readers_wait_for_a_program_that_changes_the_frame(self):
         with LockFile(self.lock_path) as library, self.mount(*NEVER) as mount:
             results = {}

@@ -39,6 +39,9 @@ class Asked {
     names_.remove_absent(fd_.get(), key_, names);
     return names;
   }
+  [[nodiscard]] bool is_absent(const std::string& name) const {
+    return names_.is_absent(key_, name);
+  }
   [[nodiscard]] bool may_have(const std::string& name) const { return !left_of({name}).empty(); }
   void make_known() const {
     for (std::size_t i = 0; i < DirectoryNames::kFirstListing; ++i) {
@@ -66,9 +69,23 @@ TEST_CASE("directory_names: absent names are removed, others stay", "[fs][direct
   DirectoryNames names;
   const Asked asked(names, temp.path());
   CHECK(asked.left_of({"x", "absent"}) == Names{"x", "absent"});  // nothing is known yet
+  CHECK_FALSE(asked.is_absent("absent"));
   if (!asked.is_known()) return;
   CHECK(names.directories() == 1);
   CHECK(asked.left_of({"x", "x.b2frame", "y", "y.b2frame"}) == Names{"x", "y.b2frame"});
+}
+
+TEST_CASE("directory_names: an absent name is known to be absent until it appears",
+          "[fs][directory_names][unit]") {
+  const test::TempDirectory temp;
+  temp.write("x", "");
+  DirectoryNames names;
+  const Asked asked(names, temp.path());
+  if (!asked.is_known()) return;
+  CHECK_FALSE(asked.is_absent("x"));
+  CHECK(asked.is_absent("x.b2lock"));
+  temp.write("x.b2lock", "");
+  CHECK_FALSE(asked.is_absent("x.b2lock"));
 }
 
 TEST_CASE("directory_names: every new name is noticed at once", "[fs][directory_names][unit]") {
