@@ -75,6 +75,11 @@ Status FrameLock::take(std::chrono::milliseconds patience) {
   return taken;
 }
 
+bool FrameLock::try_take() {
+  if (!is_held_) is_held_ = try_lock(kOwnerAt, F_WRLCK) == Attempt::taken;
+  return is_held_;
+}
+
 void FrameLock::release() noexcept {
   if (!is_held_) return;
   is_held_ = false;

@@ -27,6 +27,9 @@ class FrameLock {
   // Errors: system, EBUSY if another process still has the lock (after a wait, the error of
   // lock_error()), EINTR if the caller has given up.
   Status take(std::chrono::milliseconds patience);
+  // Takes the lock if no process has it, without regard to processes that wait for it: for a frame
+  // of which no other process can know yet.
+  [[nodiscard]] bool try_take();
   void release() noexcept;
   [[nodiscard]] bool is_held() const noexcept { return is_held_; }
 

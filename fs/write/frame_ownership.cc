@@ -1,6 +1,7 @@
 #include "fs/write/frame_ownership.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace framefs::fs {
 
@@ -18,7 +19,8 @@ Status FrameOwnership::take(std::chrono::milliseconds patience) {
   if (is_held()) return {};
   const auto end = Clock::now() + patience;
   is_overtaken_ = false;
-  FRAMEFS_CHECK(frame_lock_.take(patience));
+  const bool is_first = frame_.is_new && !std::exchange(was_taken_, true);
+  if (!is_first || !frame_lock_.try_take()) FRAMEFS_CHECK(frame_lock_.take(patience));
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now());
   auto owned = own_lock_file(std::max(left, std::chrono::milliseconds(0)));
   if (!owned) frame_lock_.release();

@@ -53,6 +53,7 @@ class FrameOwnership {
   Status own_lock_file(std::chrono::milliseconds patience);
 
   const Frame frame_;
+  bool was_taken_ = false;
   FrameLock frame_lock_;
   Blosc2Lock lock_file_;
   std::atomic<std::uint64_t> known_counter_;

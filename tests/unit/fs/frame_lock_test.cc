@@ -82,6 +82,24 @@ TEST_CASE("frame_lock: one of two writers has the frame, until it gives it up",
   CHECK(one.take(0ms));
 }
 
+TEST_CASE("frame_lock: the lock of a new frame is taken only if no other process has it",
+          "[fs][frame_lock][unit]") {
+  const TwoWriters writers(GENERATE(false, true));
+  const auto one_fd = writers.open();
+  const auto other_fd = writers.open();
+  FrameLock one(one_fd.get(), writers.kind());
+  FrameLock other(other_fd.get(), writers.kind());
+  REQUIRE(one.try_take());
+  CHECK(one.is_held());
+  CHECK(one.try_take());
+  CHECK_FALSE(other.try_take());
+  CHECK_FALSE(other.is_held());
+  CHECK_FALSE(other.take(0ms));
+  one.release();
+  CHECK(other.try_take());
+  CHECK_FALSE(one.take(0ms));
+}
+
 TEST_CASE("frame_lock: a writer that takes the frame again and again lets others have it",
           "[fs][frame_lock][race]") {
   const TwoWriters writers(false);
