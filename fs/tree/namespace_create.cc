@@ -25,6 +25,17 @@ Result<std::vector<std::byte>> empty_frame(const NewFrame& frame) {
       {.encode = frame.encode, .chunksize = frame.chunksize, .checksums = frame.checksums});
 }
 
+// Gives a name to a file that has none.  Linux links a descriptor without a path since 6.10.
+Status link_unnamed(int fd, int directory, const char* name) {
+  if (::linkat(fd, "", directory, name, AT_EMPTY_PATH) == 0) return {};
+  const bool needs_path = errno == ENOENT || errno == EPERM || errno == EINVAL;
+  const auto path = path_of_fd(fd);
+  if (!needs_path || ::linkat(AT_FDCWD, path.c_str(), directory, name, AT_SYMLINK_FOLLOW) != 0) {
+    return system_error("create");
+  }
+  return {};
+}
+
 // The summary of a frame without data, as a probe would find it.
 FrameSummary summary_of_new(const NewFrame& frame) {
   return {.content = Content::frame, .chunksize = frame.chunksize};
@@ -243,10 +254,7 @@ Result<BackingFile> Namespace::make_file(const Parent& parent, NewFile& plan, mo
     if (!has_name) {
       FRAMEFS_TRY(plan.stat_at_link, stat_of(fd.get()));
       plan.stat_at_link->st_nlink = 1;
-      if (::linkat(AT_FDCWD, path_of_fd(fd.get()).c_str(), parent.fd(), name, AT_SYMLINK_FOLLOW) !=
-          0) {
-        return system_error("create");
-      }
+      FRAMEFS_CHECK(link_unnamed(fd.get(), parent.fd(), name));
     }
     FRAMEFS_TRY(plan.stat, parts_.probe.stat_open(fd.get()));
     return {};

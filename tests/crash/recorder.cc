@@ -361,7 +361,9 @@ int rename(const char* name, const char* name2) noexcept {
   return renameat2(AT_FDCWD, name, AT_FDCWD, name2, 0);
 }
 int linkat(int from, const char* name, int to, const char* name2, int flags) noexcept {
-  return recorded_name({.kind = RecordKind::link}, from, name, to, name2,
+  // A file without a name is known by its inode.
+  const char* const known = (flags & AT_EMPTY_PATH) != 0 ? nullptr : name;
+  return recorded_name({.kind = RecordKind::link}, from, known, to, name2,
                        [&] { return call(SYS_linkat, from, name, to, name2, flags); });
 }
 int link(const char* name, const char* name2) noexcept {
