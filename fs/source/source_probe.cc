@@ -147,12 +147,20 @@ Result<struct stat> SourceProbe::stat_part(int fd) const {
   return st;
 }
 
+Result<SourceEntry> SourceProbe::probe_known(int fd, const FrameSummary& known) const {
+  SourceEntry entry{.stat = {}, .summary = known, .index_stat = {}};
+  FRAMEFS_TRY(entry.stat, stat_open(fd));
+  entry.generation = generation_of(fd, entry.stat);
+  if (watcher_) watcher_();
+  return entry;
+}
+
 Result<SourceEntry> SourceProbe::probe(int directory, const std::string& name) {
   return probe_as(directory, name, expected_content(name));
 }
 
-Result<SourceEntry> SourceProbe::probe_as(int directory, const std::string& name,
-                                          Expected expected) {
+Result<SourceEntry> SourceProbe::probe_as(int directory, const std::string& name, Expected expected,
+                                          const FrameSummary* known) {
   for (int round = 0; round < kMaxProbes; ++round) {
     SourceEntry entry;
     FRAMEFS_CHECK(stat_entry(directory, name, entry));
@@ -161,7 +169,9 @@ Result<SourceEntry> SourceProbe::probe_as(int directory, const std::string& name
     if (expected == Expected::nothing) return entry;
     const bool may_be_sparse = expected == Expected::frame || expected == Expected::array;
     auto probed = Probed::same;
-    if (S_ISREG(entry.stat.st_mode)) {
+    if (S_ISREG(entry.stat.st_mode) && known != nullptr) {
+      entry.summary = *known;
+    } else if (S_ISREG(entry.stat.st_mode)) {
       probed = probe_file(directory, name, expected, entry);
     } else if (S_ISDIR(entry.stat.st_mode) && may_be_sparse) {
       probed = probe_sparse(directory, name, expected, entry);

@@ -65,7 +65,12 @@ class SourceProbe {
   // Errors: system, if there is no such entry; ESTALE if other programs replace it all the time.  A
   //   file that cannot be read counts as Content::other.
   Result<SourceEntry> probe(int directory, const std::string& name);
-  Result<SourceEntry> probe_as(int directory, const std::string& name, Expected expected);
+  // With `known`, the content of a file is known, and is not read.
+  Result<SourceEntry> probe_as(int directory, const std::string& name, Expected expected,
+                               const FrameSummary* known = nullptr);
+
+  // Probes an open file whose content is known; `fd` may be an O_PATH descriptor.  Errors: system.
+  [[nodiscard]] Result<SourceEntry> probe_known(int fd, const FrameSummary& known) const;
 
   // The attributes of an open file, as probe() returns them for its entry.  Errors: system.
   [[nodiscard]] Result<struct stat> stat_open(int fd) const;

@@ -36,31 +36,29 @@ mode_t without_setid_bits(mode_t mode) {
 
 }  // namespace
 
-Status Attributes::set_owner(const Node& node, int fd, const AttributeChange& change) const {
-  FRAMEFS_TRY(const auto folder, open_sparse(node));
-  if (folder) {
-    FRAMEFS_CHECK(
-        for_each_part(folder.get(), [&](int part, bool) { return change_owner(part, change); }));
+Status Attributes::set_owner(const Attributed& file, const AttributeChange& change) {
+  if (file.folder) {
+    FRAMEFS_CHECK(for_each_part(file.folder.get(),
+                                [&](int part, bool) { return change_owner(part, change); }));
   }
-  return change_owner(fd, change);
+  return change_owner(file.fd.get(), change);
 }
 
-Status Attributes::set_mode(const Node& node, int fd, mode_t mode) const {
-  FRAMEFS_TRY(const auto folder, open_sparse(node));
-  if (folder) {
-    FRAMEFS_CHECK(for_each_part(folder.get(), [&](int part, bool is_folder) {
+Status Attributes::set_mode(const Attributed& file, mode_t mode) {
+  if (file.folder) {
+    FRAMEFS_CHECK(for_each_part(file.folder.get(), [&](int part, bool is_folder) {
       return change_mode(part, is_folder ? sparse_folder_mode(mode) : mode);
     }));
   }
-  return change_mode(fd, mode);
+  return change_mode(file.fd.get(), mode);
 }
 
-Result<bool> Attributes::clear_setid_bits(const Node& node, int fd) const {
-  FRAMEFS_TRY(const auto st, stat_of(fd));
+Result<bool> Attributes::clear_setid_bits(const Node& node, const Attributed& file) const {
+  FRAMEFS_TRY(const auto st, stat_of(file.fd.get()));
   const auto mode = without_setid_bits(st.st_mode);
   if (mode == st.st_mode) return false;
   constexpr mode_t kBits = 07777;
-  FRAMEFS_CHECK(set_mode(node, fd, mode & kBits));
+  FRAMEFS_CHECK(set_mode(file, mode & kBits));
   parts_.writers.note_attributes(file_key(node));
   return true;
 }
@@ -68,15 +66,17 @@ Result<bool> Attributes::clear_setid_bits(const Node& node, int fd) const {
 Result<bool> Attributes::clear_setid_bits(const OpenFile& file) const {
   FRAMEFS_TRY(const auto st, file.source.content_stat());
   if (without_setid_bits(st.st_mode) == st.st_mode) return false;
-  FRAMEFS_TRY(const auto fd, open_attributes(*file.node));
-  return clear_setid_bits(*file.node, fd.get());
+  FRAMEFS_TRY(const auto opened, open_attributes(*file.node));
+  return clear_setid_bits(*file.node, opened);
 }
 
 Status Attributes::set_times(const Node& node, int fd, const timespec& accessed,
                              const timespec& modified) {
   const auto set = [&]() -> Status {
     const timespec times[2] = {accessed, modified};
-    if (::utimensat(AT_FDCWD, path_of_fd(fd).c_str(), times, 0) != 0) {
+    // Linux accepts a descriptor without a path since 5.8.
+    if (::utimensat(fd, "", times, AT_EMPTY_PATH) == 0) return {};
+    if (errno != EINVAL || ::utimensat(AT_FDCWD, path_of_fd(fd).c_str(), times, 0) != 0) {
       return system_error("utimensat");
     }
     return {};
@@ -87,21 +87,15 @@ Status Attributes::set_times(const Node& node, int fd, const timespec& accessed,
   return {};
 }
 
-// The directory of a sparse frame; empty for other files.
-Result<UniqueFd> Attributes::open_sparse(const Node& node) const {
-  if (!node.key.shows_frame()) return UniqueFd();
-  FRAMEFS_TRY(const auto fd, parts_.locator.open(node, O_PATH | O_NOFOLLOW));
-  FRAMEFS_TRY(const auto st, stat_of(fd.get()));
-  if (!S_ISDIR(st.st_mode)) return UniqueFd();
-  return reopen(fd.get(), O_RDONLY | O_DIRECTORY);
-}
-
-// Opens the file in SOURCE that has the attributes; for a sparse frame, the index file.
-Result<UniqueFd> Attributes::open_attributes(const Node& node) const {
-  FRAMEFS_TRY(auto fd, parts_.locator.open(node, O_PATH | O_NOFOLLOW));
-  FRAMEFS_TRY(const auto st, stat_of(fd.get()));
-  if (!node.key.shows_frame() || !S_ISDIR(st.st_mode)) return fd;
-  return open_sparse_index(fd.get(), O_PATH);
+Result<Attributes::Attributed> Attributes::open_attributes(const Node& node) const {
+  Attributed opened;
+  FRAMEFS_TRY(opened.fd, parts_.locator.open(node, O_PATH | O_NOFOLLOW));
+  if (!node.key.shows_frame()) return opened;
+  FRAMEFS_TRY(const auto st, stat_of(opened.fd.get()));
+  if (!S_ISDIR(st.st_mode)) return opened;
+  FRAMEFS_TRY(opened.folder, reopen(opened.fd.get(), O_RDONLY | O_DIRECTORY));
+  FRAMEFS_TRY(opened.fd, open_sparse_index(opened.folder.get(), O_PATH));
+  return opened;
 }
 
 Result<struct stat> Attributes::set(NodeId id, const AttributeChange& change, OpenFile* file) {
@@ -118,19 +112,19 @@ Result<struct stat> Attributes::set(const std::shared_ptr<Node>& node,
   if (change.size == 0 && file == nullptr) {
     FRAMEFS_CHECK(parts_.names.replace_truncated_array(*node));
   }
-  FRAMEFS_TRY(const auto fd, open_attributes(*node));
+  FRAMEFS_TRY(const auto opened, open_attributes(*node));
   // The order matters: a new owner clears bits of the mode, and a new size changes the times.
-  if (change.user || change.group) FRAMEFS_CHECK(set_owner(*node, fd.get(), change));
-  if (change.mode) FRAMEFS_CHECK(set_mode(*node, fd.get(), *change.mode));
-  if (change.clears_setid_bits) FRAMEFS_CHECK(clear_setid_bits(*node, fd.get()));
+  if (change.user || change.group) FRAMEFS_CHECK(set_owner(opened, change));
+  if (change.mode) FRAMEFS_CHECK(set_mode(opened, *change.mode));
+  if (change.clears_setid_bits) FRAMEFS_CHECK(clear_setid_bits(*node, opened));
   if (change.user || change.group || change.mode) parts_.writers.note_attributes(file_key(*node));
   if (change.size) FRAMEFS_CHECK(parts_.contents.truncate(*node, file, *change.size));
   if (change.accessed || change.modified) {
     constexpr timespec kSame{.tv_sec = 0, .tv_nsec = UTIME_OMIT};
-    FRAMEFS_CHECK(set_times(*node, fd.get(), change.accessed.value_or(kSame),
+    FRAMEFS_CHECK(set_times(*node, opened.fd.get(), change.accessed.value_or(kSame),
                             change.modified.value_or(kSame)));
   }
-  return parts_.tree.stat_node(*node);
+  return parts_.tree.stat_node(*node, opened.fd.get());
 }
 
 Status Attributes::sync_directory(NodeId id) {

@@ -83,12 +83,16 @@ class Attributes {
   // attributes.cc
   Result<struct stat> set(const std::shared_ptr<Node>& node, const AttributeChange& change,
                           OpenFile* file);
-  [[nodiscard]] Result<UniqueFd> open_sparse(const Node& node) const;
-  Status set_owner(const Node& node, int fd, const AttributeChange& change) const;
-  Status set_mode(const Node& node, int fd, mode_t mode) const;
-  [[nodiscard]] Result<bool> clear_setid_bits(const Node& node, int fd) const;
+  // The file in SOURCE that has a node's attributes, open with O_PATH.
+  struct Attributed {
+    UniqueFd fd;      // of a sparse frame, the index file
+    UniqueFd folder;  // only for a sparse frame: its directory
+  };
+  static Status set_owner(const Attributed& file, const AttributeChange& change);
+  static Status set_mode(const Attributed& file, mode_t mode);
+  [[nodiscard]] Result<bool> clear_setid_bits(const Node& node, const Attributed& file) const;
   Status set_times(const Node& node, int fd, const timespec& accessed, const timespec& modified);
-  [[nodiscard]] Result<UniqueFd> open_attributes(const Node& node) const;
+  [[nodiscard]] Result<Attributed> open_attributes(const Node& node) const;
 
   // attributes_xattr.cc
   struct SharedFrame {
@@ -100,7 +104,7 @@ class Attributes {
   Result<std::vector<char>> frame_xattr(Node& node, std::string_view name);
   [[nodiscard]] Result<bool> passes_through(const Node& node, std::string_view name) const;
   [[nodiscard]] Result<bool> has_own_acl(const Node& node) const;
-  Status clear_setgid_bit(const Node& node, int fd, const KeepsSetgid& keeps_setgid) const;
+  static Status clear_setgid_bit(const Attributed& file, const KeepsSetgid& keeps_setgid);
 
   const codec::Limits limits_;
   const bool lists_info_;  // list the attributes that describe a frame

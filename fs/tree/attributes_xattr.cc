@@ -76,8 +76,8 @@ Result<bool> Attributes::has_own_acl(const Node& node) const {
   const auto shown_as = node.key.shown_as;
   if (!has_acls_ || node.key.is_member()) return false;
   if (shown_as == ShownAs::container || shown_as == ShownAs::single_entry) return false;
-  FRAMEFS_TRY(const auto folder, open_sparse(node));
-  return !folder;
+  FRAMEFS_TRY(const auto opened, open_attributes(node));
+  return !opened.folder;
 }
 
 // Whether the attribute of the file in SOURCE is that of the node.
@@ -88,20 +88,19 @@ Result<bool> Attributes::passes_through(const Node& node, std::string_view name)
 
 // Linux does this for a caller who is not in the group of the file.  The daemon, which sets the
 // list for the caller, may keep the bit.
-Status Attributes::clear_setgid_bit(const Node& node, int fd,
-                                    const KeepsSetgid& keeps_setgid) const {
-  FRAMEFS_TRY(const auto st, stat_of(fd));
+Status Attributes::clear_setgid_bit(const Attributed& file, const KeepsSetgid& keeps_setgid) {
+  FRAMEFS_TRY(const auto st, stat_of(file.fd.get()));
   if ((st.st_mode & S_ISGID) == 0 || keeps_setgid(st.st_gid)) return {};
   constexpr mode_t kKept = 07777 & ~S_ISGID;
-  return set_mode(node, fd, st.st_mode & kKept);
+  return set_mode(file, st.st_mode & kKept);
 }
 
 Result<std::vector<std::string>> Attributes::xattr_names(NodeId id) {
   FRAMEFS_TRY(const auto node, parts_.tree.find(id));
   auto names = frame_xattr_names(*node);
   if (node->key.is_member()) return names;
-  FRAMEFS_TRY(const auto fd, open_attributes(*node));
-  const auto path = path_of_fd(fd.get());
+  FRAMEFS_TRY(const auto opened, open_attributes(*node));
+  const auto path = path_of_fd(opened.fd.get());
   const auto stored = read_grown(
       "listxattr", [&](char* to, std::size_t size) { return ::listxattr(path.c_str(), to, size); });
   // Frames have attributes even if SOURCE supports none.
@@ -138,8 +137,8 @@ Result<std::vector<char>> Attributes::xattr(NodeId id, const std::string& name) 
   if (node->key.is_member()) return system_error_of(ENODATA, "getxattr");
   FRAMEFS_TRY(const bool is_there, passes_through(*node, name));
   if (!is_there) return system_error_of(ENODATA, "getxattr");
-  FRAMEFS_TRY(const auto fd, open_attributes(*node));
-  const auto path = path_of_fd(fd.get());
+  FRAMEFS_TRY(const auto opened, open_attributes(*node));
+  const auto path = path_of_fd(opened.fd.get());
   auto value = read_grown("getxattr", [&](char* to, std::size_t size) {
     return ::getxattr(path.c_str(), name.c_str(), to, size);
   });
@@ -166,12 +165,12 @@ Status Attributes::set_xattr(NodeId id, const std::string& name, std::span<const
   if (name.starts_with(kOwnAttributes)) return system_error_of(EPERM, "setxattr");
   FRAMEFS_TRY(const bool is_there, passes_through(*node, name));
   if (!is_there) return system_error_of(EOPNOTSUPP, "setxattr");
-  FRAMEFS_TRY(const auto fd, open_attributes(*node));
-  if (::setxattr(path_of_fd(fd.get()).c_str(), name.c_str(), value.data(), value.size(), flags) !=
-      0) {
+  FRAMEFS_TRY(const auto opened, open_attributes(*node));
+  const auto path = path_of_fd(opened.fd.get());
+  if (::setxattr(path.c_str(), name.c_str(), value.data(), value.size(), flags) != 0) {
     return system_error("setxattr");
   }
-  if (is_access_list(name)) FRAMEFS_CHECK(clear_setgid_bit(*node, fd.get(), keeps_setgid));
+  if (is_access_list(name)) FRAMEFS_CHECK(clear_setgid_bit(opened, keeps_setgid));
   parts_.writers.note_attributes(file_key(*node));
   return {};
 }
@@ -189,8 +188,8 @@ Status Attributes::remove_xattr(NodeId id, const std::string& name) {
   }
   FRAMEFS_TRY(const bool is_there, passes_through(*node, name));
   if (!is_there) return system_error_of(EOPNOTSUPP, "removexattr");
-  FRAMEFS_TRY(const auto fd, open_attributes(*node));
-  if (::removexattr(path_of_fd(fd.get()).c_str(), name.c_str()) != 0) {
+  FRAMEFS_TRY(const auto opened, open_attributes(*node));
+  if (::removexattr(path_of_fd(opened.fd.get()).c_str(), name.c_str()) != 0) {
     return system_error("removexattr");
   }
   parts_.writers.note_attributes(file_key(*node));

@@ -47,8 +47,9 @@ Status SourceTree::check_writable(const Node& node) const {
   return refused;
 }
 
-// The folder of the entries that a directory shows.
-Result<std::unique_ptr<Folder>> SourceTree::open_folder(Node& node) const {
+// The folder of the entries that a directory shows.  With the `access` O_PATH, names can be looked
+// up in it, and it cannot be listed.
+Result<std::unique_ptr<Folder>> SourceTree::open_folder(Node& node, int access) const {
   if (node.key.shown_as == ShownAs::container) {
     FRAMEFS_TRY(auto opened, containers_.open(node));
     return std::make_unique<ContainerFolder>(std::move(opened), node.key.member, limits_);
@@ -60,7 +61,7 @@ Result<std::unique_ptr<Folder>> SourceTree::open_folder(Node& node) const {
   }
   // The directory of a sparse frame is shown as a file.
   if (node.key.shown_as != ShownAs::itself) return system_error_of(ENOTDIR, "opendir");
-  FRAMEFS_TRY(auto fd, locator_.open(node, O_RDONLY | O_DIRECTORY));
+  FRAMEFS_TRY(auto fd, locator_.open(node, access | O_DIRECTORY));
   return std::make_unique<DiskFolder>(std::move(fd), probe_, file_key(node), &directory_names_);
 }
 
@@ -79,8 +80,21 @@ Result<SourceTree::Seen> SourceTree::see(FileKey guess, const Probe& probe) cons
   }
 }
 
-Result<SourceTree::Seen> SourceTree::see_node(Node& node) const {
-  if (!node.key.is_member()) return see(file_key(node), [&] { return probe_node(node); });
+// The session of a frame that is being written here knows the content of the file, which is then
+// not read.  `fd` is an open descriptor of the node's file, or -1; it may be an O_PATH descriptor.
+Result<SourceTree::Seen> SourceTree::see_node(Node& node, int fd) const {
+  const auto look = [&](const WriteSessionTable::Session& session) -> Result<Seen> {
+    if (session && node.key.shown_as == ShownAs::frame) {
+      const FrameSummary known{.content = Content::frame, .chunksize = session->chunksize()};
+      FRAMEFS_TRY(auto entry, fd < 0 ? probe_node(node, &known) : probe_written(node, fd, known));
+      if (session->check()) return Seen{.entry = std::move(entry), .written = session->shown()};
+    }
+    FRAMEFS_TRY(auto entry, probe_node(node));
+    Seen seen{.entry = std::move(entry), .written = {}};
+    if (session && session->check()) seen.written = session->shown();
+    return seen;
+  };
+  if (!node.key.is_member()) return sessions_.observe(file_key(node), look);
   // Containers are never written.
   FRAMEFS_TRY(auto opened, containers_.open(node));
   FRAMEFS_TRY(auto entry, containers_.probe(std::move(opened), node.key.member));
@@ -190,7 +204,7 @@ Result<NodeEntry> SourceTree::steady(const std::string& name, const Lookup& look
 
 Result<NodeEntry> SourceTree::lookup(NodeId parent, const std::string& name) {
   FRAMEFS_TRY(const auto node, find(parent));
-  FRAMEFS_TRY(const auto folder, open_folder(*node));
+  FRAMEFS_TRY(const auto folder, open_folder(*node, O_PATH));
   return steady(name, [&]() -> Result<NodeEntry> {
     FRAMEFS_TRY(const auto located, locate(*node, *folder, name));
     const auto& found = located.found;
@@ -251,8 +265,8 @@ Expected SourceTree::expected_at(const Node& node, const std::string& path) cons
   return path == locator_.root().path() ? expected_ : expected_content(name_part(path));
 }
 
-Result<SourceEntry> SourceTree::probe_node(const Node& node) const {
-  auto entry = locator_.where_it_is([&] { return probe_place(node); });
+Result<SourceEntry> SourceTree::probe_node(const Node& node, const FrameSummary* known) const {
+  auto entry = locator_.where_it_is([&] { return probe_place(node, known); });
   if (entry || !NodeLocator::is_elsewhere(entry.error())) return entry;
   const auto held = locator_.nodes().held(node);
   if (!held && !node.is_exported()) return NodeLocator::missing(entry.error());
@@ -267,15 +281,24 @@ Result<SourceEntry> SourceTree::probe_node(const Node& node) const {
   return nameless;
 }
 
-Result<SourceEntry> SourceTree::probe_place(const Node& node) const {
+Result<SourceEntry> SourceTree::probe_place(const Node& node, const FrameSummary* known) const {
   const auto path = locator_.nodes().path_of(node);
   const auto above = directory_part(path);
   FRAMEFS_TRY(const auto directory,
               locator_.root().open(above.empty() ? "." : above, O_PATH | O_DIRECTORY));
   FRAMEFS_TRY(const auto entry,
-              probe_.probe_as(directory.get(), name_part(path), expected_at(node, path)));
+              probe_.probe_as(directory.get(), name_part(path), expected_at(node, path), known));
   const bool is_other = node.is_exported() && entry.generation != node.generation;
   if (is_other || !names_source(node.key, entry.stat)) return system_error_of(ESTALE, "stat");
+  return entry;
+}
+
+// The same for the file of a frame whose content is known.
+Result<SourceEntry> SourceTree::probe_written(const Node& node, int fd,
+                                              const FrameSummary& known) const {
+  FRAMEFS_TRY(auto entry, probe_.probe_known(fd, known));
+  // The descriptor of a sparse frame is that of its index.
+  if (!names_source(node.key, entry.stat)) return probe_node(node, &known);
   return entry;
 }
 
@@ -295,8 +318,8 @@ Result<SourceEntry> SourceTree::probe_file(const Node& node, const BackingFile& 
   return entry;
 }
 
-Result<struct stat> SourceTree::stat_node(Node& node) const {
-  FRAMEFS_TRY(const auto seen, see_node(node));
+Result<struct stat> SourceTree::stat_node(Node& node, int fd) const {
+  FRAMEFS_TRY(const auto seen, see_node(node, fd));
   return shown(seen, node);
 }
 
@@ -353,7 +376,7 @@ Result<struct statvfs> SourceTree::stat_filesystem() const {
 
 Result<std::unique_ptr<OpenFolder>> SourceTree::open_directory(NodeId id) const {
   FRAMEFS_TRY(auto node, find(id));
-  FRAMEFS_TRY(auto folder, open_folder(*node));
+  FRAMEFS_TRY(auto folder, open_folder(*node, O_RDONLY));
   return std::make_unique<OpenFolder>(OpenFolder{std::move(node), std::move(folder)});
 }
 

@@ -94,7 +94,8 @@ class SourceTree {
   }
 
   Result<struct stat> stat_node(NodeId id) const;
-  Result<struct stat> stat_node(Node& node) const;
+  // `fd` may be a descriptor of the node's file that the caller has just opened.
+  Result<struct stat> stat_node(Node& node, int fd = -1) const;
   Result<struct stat> stat_file(const OpenFile& file) const;
   // The same for a file that was just created, whose `entry` is known.
   struct stat stat_new(const OpenFile& file, const SourceEntry& entry) const;
@@ -139,10 +140,11 @@ class SourceTree {
                               const std::string& name) const;
   template <class Lookup>
   Result<NodeEntry> steady(const std::string& name, const Lookup& look_up);
-  Result<std::unique_ptr<Folder>> open_folder(Node& node) const;
-  Result<Seen> see_node(Node& node) const;
-  Result<SourceEntry> probe_node(const Node& node) const;
-  Result<SourceEntry> probe_place(const Node& node) const;
+  Result<std::unique_ptr<Folder>> open_folder(Node& node, int access) const;
+  Result<Seen> see_node(Node& node, int fd = -1) const;
+  Result<SourceEntry> probe_node(const Node& node, const FrameSummary* known = nullptr) const;
+  Result<SourceEntry> probe_place(const Node& node, const FrameSummary* known) const;
+  Result<SourceEntry> probe_written(const Node& node, int fd, const FrameSummary& known) const;
   Result<SourceEntry> probe_file(const Node& node, const BackingFile& file) const;
   struct stat shown(const Seen& seen, const Node& node) const;
 
