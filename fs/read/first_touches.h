@@ -33,8 +33,8 @@ class FirstTouches {
  private:
   // The bits of a place that hold the count; the others tell blocks apart.
   static constexpr std::uint32_t kCounts = kMaxCount - 1;
-  // 512 KiB.  Blocks that are requested in turn and share a place are never counted beyond 1; of the
-  // blocks of a file of 1 GiB, one in sixteen shares its place.
+  // 512 KiB.  Blocks that are requested in turn and share a place are never counted beyond 1.  Of
+  // the blocks of a file of 1 GiB, one in sixteen shares its place.
   static constexpr std::size_t kPlaces = 1u << 17;
   std::array<std::atomic<std::uint32_t>, kPlaces> places_{};
 };
