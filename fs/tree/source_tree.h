@@ -35,10 +35,10 @@ struct NodeEntry {
 
 // The readers' part of the mounted tree: names, attributes, directories.
 //
-// see() produces every size, time and state in an answer.  It first looks for the file's write
-// session, then probes SOURCE, then takes the state of the session.  It repeats this if a session
-// of the file began or ended meanwhile.  An entry that was probed earlier serves only to find
-// names.
+// see() and see_node() produce every size, time and state in an answer.  They first look for the
+// file's write session, then probe SOURCE, then take the state of the session.  They repeat this if
+// a session of the file began or ended meanwhile.  An entry that was probed earlier serves only to
+// find names.
 //
 // Errors of all members: system, from the failed call on SOURCE; ESTALE for a node that is not
 //   found.
