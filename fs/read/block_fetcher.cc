@@ -26,10 +26,7 @@ constexpr int kPausePerWait = 10;
 constexpr std::uint64_t kLargestBlockOfParts = 1u << 20;
 // Only a part of at most 1/kMaxPartOfBlock of a block is decoded alone.
 constexpr std::uint64_t kMaxPartOfBlock = 8;
-// The number of reads of small parts that makes a block hot.  To store a block in the kernel's page
-// cache takes the CPU time of about two reads.
-constexpr std::uint64_t kHotTouches = 4;
-static_assert(kHotTouches <= FirstTouches::kMaxCount);
+static_assert(BlockFetcher::kHotTouches <= FirstTouches::kMaxCount);
 // A read of at most 1/kMaxTouchOfBlock of a block is likely to be followed by reads of other parts.
 constexpr std::uint64_t kMaxTouchOfBlock = 2;
 

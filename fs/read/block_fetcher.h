@@ -77,6 +77,9 @@ class BlockFetcher {
     // page cache.  Not every later read of a part tells this again.
     bool is_hot = false;
   };
+  // The number of reads of small parts that makes a block hot.  To store a block in the kernel's
+  // page cache takes the CPU time of about two reads, which is lost if no other read follows.
+  static constexpr std::uint64_t kHotTouches = 6;
   // `request` is for a block, not for a group.
   Part fetch_part(const codec::ByteSource& source, const BlockRequest& request, ByteRange within);
 

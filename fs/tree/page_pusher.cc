@@ -75,8 +75,6 @@ void PagePusher::drain(const FileKey& file) {
 }
 
 void PagePusher::serve(const Kernel& kernel) {
-  // Threads that answer requests go first.  If they leave no CPU time, offers are ignored.
-  give_way();
   while (true) {
     // Destroyed without the lock: it may hold the last reference to the file.
     const auto one =
