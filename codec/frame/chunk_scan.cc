@@ -87,7 +87,8 @@ std::optional<FoundChunk> sound_chunk_at(const ByteSource& source, std::uint64_t
   if (header->special != Special::none && header->special != Special::value) return std::nullopt;
   const auto decoded = decode_whole_chunk(source, at, header->cbytes, context, limits);
   if (!decoded && decoded.error().kind != Errc::unsupported) return std::nullopt;
-  return FoundChunk{.stored = {at, header->cbytes}, .header = *header};
+  return FoundChunk{
+      .stored = {at, header->cbytes}, .header = *header, .is_decoded = decoded.has_value()};
 }
 
 std::unexpected<Error> scan_ended() noexcept {
@@ -101,14 +102,22 @@ Result<std::vector<FoundChunk>> scan_for_chunks(const ByteSource& file, std::uin
   std::vector<FoundChunk> found;
   Window window(file, size);
   std::uint64_t told = begin;
+  std::uint64_t end_of_last = begin;
   for (std::uint64_t at = begin; at < size && size - at >= kExtendedHeaderBytes;) {
     FRAMEFS_TRY(const auto head, window.head_at(at));
     std::optional<FoundChunk> chunk;
     if (may_begin_chunk(head, size - at)) {
       chunk = sound_chunk_at(file, at, size - at, context, limits);
     }
-    at += chunk ? chunk->stored.size : 1;
-    if (chunk) found.push_back(*chunk);
+    // Any bytes can look like the header of a chunk that cannot be decoded here.  Such a chunk is
+    // passed byte by byte, and gives way to a chunk that decodes.
+    const bool is_inside = at < end_of_last;
+    if (chunk && (chunk->is_decoded || !is_inside)) {
+      if (is_inside) found.pop_back();
+      end_of_last = at + chunk->stored.size;
+      found.push_back(*chunk);
+    }
+    at = chunk && chunk->is_decoded ? end_of_last : at + 1;
     if (progress && at - told >= kWindowBytes) {
       if (!progress(at)) return scan_ended();
       told = at;

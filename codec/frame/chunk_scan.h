@@ -18,6 +18,7 @@ namespace framefs::codec {
 struct FoundChunk {
   ByteRange stored;  // its place in the source
   ChunkHeader header;
+  bool is_decoded = false;  // false if this build lacks the codec or a filter
 };
 
 // Decodes every block of a chunk, without keeping the bytes.
@@ -37,7 +38,8 @@ using ScanProgress = std::function<bool(std::uint64_t done)>;
 // The error of a scan that the caller ended: system, EINTR.
 std::unexpected<Error> scan_ended() noexcept;
 
-// Returns all valid chunks from `begin` on, in file order, without chunks inside other chunks.
+// Returns all valid chunks from `begin` on, in file order, without chunks inside other chunks.  A
+// chunk that decodes is one even where it overlaps a chunk that only its header proves.
 // Errors: scan_ended(); those of the source.
 Result<std::vector<FoundChunk>> scan_for_chunks(const ByteSource& file, std::uint64_t begin,
                                                 const ChunkContext& context, const Limits& limits,

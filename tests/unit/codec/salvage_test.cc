@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "codec/chunk/chunk_encoder.h"
+#include "codec/chunk/chunk_header.h"
+#include "codec/frame/chunk_scan.h"
 #include "codec/frame/frame.h"
 #include "codec/frame/frame_reader.h"
 #include "tests/support/bytes.h"
@@ -112,6 +114,47 @@ TEST_CASE("salvage: a flipped byte costs one chunk, or nothing", "[codec][salvag
     CHECK(plan->nbytes() >= plain.size() - kChunkBytes);
     saved(damaged, *plan);
   }
+}
+
+// The header of a chunk whose blocks cannot be decoded here, so that only its fields prove it.
+Bytes header_with_user_filter(std::uint32_t nbytes, std::uint32_t cbytes) {
+  ChunkHeader header;
+  header.version = 5;
+  header.codec = CodecFormat::lz4;
+  header.filters[0].id = 200;
+  header.typesize = 1;
+  header.nbytes = nbytes;
+  header.blocksize = nbytes;
+  header.cbytes = cbytes;
+  Bytes head(kExtendedHeaderBytes);
+  encode_chunk_header(header, std::span<std::byte, kExtendedHeaderBytes>(head));
+  return head;
+}
+
+TEST_CASE("salvage: bytes that look like a chunk hide no chunk that decodes",
+          "[codec][salvage][corrupt]") {
+  const auto plain = plain_bytes(5 * kChunkBytes);
+  auto damaged = frame_of(plain);
+  const auto half = static_cast<std::uint32_t>(damaged.size() / 2);
+  std::ranges::copy(header_with_user_filter(kChunkBytes, half), damaged.begin());
+  const auto plan = plan_of(damaged);
+  REQUIRE(plan);
+  CHECK(plan->order == SalvageOrder::index);
+  CHECK(plan->lost().empty());
+  CHECK(plan->left_out == 0);
+  CHECK(saved(damaged, *plan) == plain);
+}
+
+TEST_CASE("salvage: a chunk of an unknown filter is kept, and what looks like chunks in it is not",
+          "[codec][salvage][unit]") {
+  constexpr std::uint32_t kStored = 1000;
+  auto chunk = header_with_user_filter(kChunkBytes, kStored);
+  chunk.resize(kStored);
+  std::ranges::copy(header_with_user_filter(kChunkBytes, kStored / 2), chunk.begin() + 100);
+  const auto found = scan_for_chunks(MemorySource(chunk), 0, {}, {}, {});
+  REQUIRE(found);
+  REQUIRE(found->size() == 1);
+  CHECK(found->front().stored == ByteRange{0, kStored});
 }
 
 TEST_CASE("salvage: where there is no chunk, there is an error", "[codec][salvage][unit]") {
