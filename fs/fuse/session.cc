@@ -113,9 +113,7 @@ Status serve(Mount& mount, const fs::MountOptions& options,
              SignalListener& signals, const std::function<void()>& on_ready) {
   auto* const session = mount.session;
   // Must come before any thread starts.
-  if (needs) {
-    mount.log.info(enter_sandbox(*needs, *watchdog));
-  }
+  if (needs) mount.log.info(enter_sandbox(*needs, *watchdog));
   signals.start();
   const auto announcer = start_announcer(options, watchdog, mount.log, on_ready);
   mount.stale_pages.start([session](fs::NodeId node, std::uint64_t offset) {

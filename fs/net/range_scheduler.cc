@@ -1,6 +1,7 @@
 #include "fs/net/range_scheduler.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <iterator>
@@ -103,6 +104,15 @@ void RangeScheduler::cover_one(State& state, const ContentKey& key, const Want& 
     }
     at = end;
   }
+}
+
+// For a caller that will not wait for the flights.
+auto RangeScheduler::cover_without_waiting(State& state, const ContentKey& key,
+                                           std::span<const Want> wants) -> Cover {
+  Cover cover;
+  for (const auto& want : wants) cover_one(state, key, want, cover);
+  for (const auto& flight : cover.flights) --flight->waiters;
+  return cover;
 }
 
 namespace {
@@ -326,10 +336,8 @@ void RangeScheduler::expect(const Object& object, std::span<const ByteRange> ran
     if (disk_ != nullptr && disk_->holds(key, range)) continue;
     wants.push_back({range});
   }
-  Cover cover;
   const auto made = state_.with([&](State& state) {
-    for (const auto& want : wants) cover_one(state, key, want, cover);
-    for (const auto& flight : cover.flights) --flight->waiters;
+    auto cover = cover_without_waiting(state, key, wants);
     return plan(state, *object, cover, Priority::prefetch);
   });
   launch(object, made);
@@ -346,9 +354,7 @@ void RangeScheduler::expect(const Object& object, std::span<const ByteRange> ran
 
 bool RangeScheduler::holds(const ObjectVersion& version, ByteRange range) {
   const bool is_in_memory = state_.with([&](State& state) {
-    Cover cover;
-    cover_one(state, version.key, {range}, cover);
-    for (const auto& flight : cover.flights) --flight->waiters;
+    const auto cover = cover_without_waiting(state, version.key, std::array{Want{range}});
     return cover.flights.empty() && cover.missing.empty();
   });
   return is_in_memory || (disk_ != nullptr && disk_->holds(version.key, range));
@@ -431,9 +437,7 @@ void RangeScheduler::fetch_ahead(const Object& object, std::span<const Want> wan
     state.active[version.key] = now;
     if (!ahead) return {};
     if (disk_ != nullptr && disk_->holds(version.key, *ahead)) return {};
-    Cover cover;
-    cover_one(state, version.key, {*ahead}, cover);
-    for (const auto& flight : cover.flights) --flight->waiters;
+    auto cover = cover_without_waiting(state, version.key, std::array{Want{*ahead}});
     return plan(state, *object, cover, Priority::prefetch);
   });
   launch(object, made);

@@ -93,6 +93,8 @@ class RangeScheduler {
   };
 
   static void cover_one(State& state, const ContentKey& key, const Want& want, Cover& cover);
+  static Cover cover_without_waiting(State& state, const ContentKey& key,
+                                     std::span<const Want> wants);
   static void join(Cover& cover, const FlightPtr& flight);
   static std::optional<std::uint64_t> next_flight(const State& state, const ContentKey& key,
                                                   std::uint64_t offset);

@@ -35,14 +35,27 @@ std::uint64_t block_bytes(const BlockRequest& request) {
   return request.chunk->block_range(request.block).size;
 }
 
-codec::Result<ByteRange> stored_range(const BlockRequest& request) {
-  if (request.group) return request.group->stored();
-  return request.chunk->stored_range(request.block);
-}
-
 // The offset of the request's chunk in the source.
 std::uint64_t chunk_offset(const BlockRequest& request) {
   return request.chunk->plain_offset() - request.chunk->header().header_bytes();
+}
+
+// The place in the source, from which errors count, too.
+codec::Result<ByteRange> stored_range(const BlockRequest& request) {
+  auto range = request.group ? request.group->stored() : request.chunk->stored_range(request.block);
+  if (!range) range.error().at += chunk_offset(request);
+  return range;
+}
+
+// Decodes a block whose bytes `stored` lie at `offset`, from the start of which errors count.
+Status decode_block(codec::BlockDecoder& decoder, const BlockRequest& request, std::uint64_t offset,
+                    std::span<const std::byte> stored, std::span<std::byte> out,
+                    std::span<const std::byte> first) {
+  auto decoded = decoder.decode(*request.chunk, request.block, stored, out, first);
+  if (decoded) return {};
+  auto error = decoded.error();
+  error.at += error.kind == codec::Errc::unsupported ? chunk_offset(request) : offset;
+  return std::unexpected(error);
 }
 
 bool needs_first_block(const BlockRequest& request) {
@@ -159,15 +172,12 @@ Status BlockFetcher::decode_job(const codec::ByteSource& source, Context& contex
   const auto& request = job.request;
   auto block = std::make_shared<Bytes>(buffers_, block_bytes(request));
   const auto first = job.first_block ? job.first_block->view() : std::span<const std::byte>{};
-  auto decoded =
-      request.group
-          ? request.group->decode(source, stored, context.decoder, context.apart, block->writable())
-          : context.decoder.decode(*request.chunk, request.block, stored, block->writable(), first);
-  if (!decoded && request.group) return decoded;
-  if (!decoded) {
-    auto error = decoded.error();
-    error.at += error.kind == codec::Errc::unsupported ? chunk_offset(request) : job.stored.offset;
-    return std::unexpected(error);
+  if (request.group) {
+    FRAMEFS_CHECK(
+        request.group->decode(source, stored, context.decoder, context.apart, block->writable()));
+  } else {
+    FRAMEFS_CHECK(decode_block(context.decoder, request, job.stored.offset, stored,
+                               block->writable(), first));
   }
   job.decoded = block;
   job.ticket.publish(std::move(block), job.decoded->view().size());
@@ -255,9 +265,7 @@ void BlockFetcher::claim(Batch& batch, FirstBlocks& firsts) {
     const auto& request = batch.requests[i];
     const auto stored = stored_range(request);
     if (!stored) {
-      auto error = stored.error();
-      error.at += chunk_offset(request);
-      batch.note(i, error);
+      batch.note(i, stored.error());
       continue;
     }
     auto claim = cache_.claim(key_of(request), block_bytes(request));
@@ -302,45 +310,18 @@ auto BlockFetcher::fetch_part(const codec::ByteSource& source, const BlockReques
   return {.bytes = std::move(bytes)};
 }
 
-Result<std::span<const std::byte>> BlockFetcher::decode_first(const codec::ByteSource& source,
-                                                              Context& context,
-                                                              const codec::Chunk& chunk) {
-  FRAMEFS_TRY(const auto place, chunk.stored_range({0}));
-  const auto stored = context.apart.take(place.size);
-  FRAMEFS_CHECK(source.read_at(place.offset, stored));
-  const auto first = context.first.take(chunk.block_range({0}).size);
-  FRAMEFS_CHECK(context.decoder.decode(chunk, {0}, stored, first, {}));
-  return first;
-}
-
-auto BlockFetcher::fetch_alone(const codec::ByteSource& source, const BlockRequest& request)
-    -> Result<Block> {
+auto BlockFetcher::fetch_alone(const codec::ByteSource& source, const BlockRequest& request,
+                               std::span<const std::byte> first) -> Result<Block> {
   if (auto known = cache_.find(key_of(request))) {
     return std::static_pointer_cast<const Bytes>(std::move(known));
   }
-  const auto& chunk = *request.chunk;
-  const auto place = chunk.stored_range(request.block);
-  if (!place) {
-    auto error = place.error();
-    error.at += chunk_offset(request);
-    return std::unexpected(error);
-  }
-  const auto lease = contexts_.take();
-  Context& context = *lease;
-  std::span<const std::byte> first;
-  if (needs_first_block(request)) {
-    FRAMEFS_TRY(first, decode_first(source, context, chunk));
-  }
-  const auto stored = context.stored.take(place->size);
-  FRAMEFS_CHECK(source.read_at(place->offset, stored));
+  FRAMEFS_TRY(const auto place, stored_range(request));
+  const auto context = contexts_.take();
+  const auto stored = (*context).stored.take(place.size);
+  FRAMEFS_CHECK(source.read_at(place.offset, stored));
   auto block = std::make_shared<Bytes>(buffers_, block_bytes(request));
-  const auto decoded =
-      context.decoder.decode(chunk, request.block, stored, block->writable(), first);
-  if (!decoded) {
-    auto error = decoded.error();
-    error.at += error.kind == codec::Errc::unsupported ? chunk_offset(request) : place->offset;
-    return std::unexpected(error);
-  }
+  FRAMEFS_CHECK(
+      decode_block((*context).decoder, request, place.offset, stored, block->writable(), first));
   return block;
 }
 
@@ -353,9 +334,13 @@ Status BlockFetcher::decode_rows_of(const codec::ByteSource& source, Context& co
   if (within.size < whole.size() && codec::BlockDecoder::has_parts(chunk)) {
     FRAMEFS_CHECK(context.decoder.decode_part(chunk, request.block, stored, whole, within));
   } else {
-    std::span<const std::byte> first;
+    std::span<std::byte> first;
     if (needs_first_block(request)) {
-      FRAMEFS_TRY(first, decode_first(source, context, chunk));
+      FRAMEFS_TRY(const auto place, chunk.stored_range({0}));
+      const auto stored_first = context.apart.take(place.size);
+      FRAMEFS_CHECK(source.read_at(place.offset, stored_first));
+      first = context.first.take(chunk.block_range({0}).size);
+      FRAMEFS_CHECK(context.decoder.decode(chunk, {0}, stored_first, first, {}));
     }
     FRAMEFS_CHECK(context.decoder.decode(chunk, request.block, stored, whole, first));
   }

@@ -92,10 +92,12 @@ class BlockFetcher {
                      ByteRange within, const Use& use);
 
   // One block for a caller that needs it once.  A block that is not in the cache is decoded by the
-  // calling thread, and does not enter the cache.
+  // calling thread, and does not enter the cache.  `first` is the chunk's first block, if the block
+  // cannot be decoded without it.
   // Errors: those of reading and decoding; `at` counts from the start of `source`.
   // `request` is for a block, not for a group.
-  Result<Block> fetch_alone(const codec::ByteSource& source, const BlockRequest& request);
+  Result<Block> fetch_alone(const codec::ByteSource& source, const BlockRequest& request,
+                            std::span<const std::byte> first);
 
   // The key of a block in the cache.
   static CacheKey key_of(const BlockRequest& request);
@@ -128,10 +130,6 @@ class BlockFetcher {
                                const StoredBlock& block, std::span<const std::byte> stored,
                                ByteRange within, const Use& use);
   [[nodiscard]] bool is_worth_a_part(const BlockRequest& request, ByteRange within);
-  // Decodes the first block of a chunk whose other blocks cannot be decoded without it.
-  static Result<std::span<const std::byte>> decode_first(const codec::ByteSource& source,
-                                                         Context& context,
-                                                         const codec::Chunk& chunk);
   Status decode_job(const codec::ByteSource& source, Context& context, Job& job,
                     std::span<const std::byte> stored);
 

@@ -39,6 +39,18 @@ Status rename_entry(int from, const std::string& name, int to, const std::string
   return system_error("rename");
 }
 
+Status link_file(int fd, int directory, const std::string& name) {
+  // Linux links a descriptor without a path since 6.10.
+  if (::linkat(fd, "", directory, name.c_str(), AT_EMPTY_PATH) == 0) return {};
+  const bool needs_path = errno == ENOENT || errno == EPERM || errno == EINVAL;
+  const auto path = path_of_fd(fd);
+  if (!needs_path ||
+      ::linkat(AT_FDCWD, path.c_str(), directory, name.c_str(), AT_SYMLINK_FOLLOW) != 0) {
+    return system_error("link");
+  }
+  return {};
+}
+
 Status remove_empty_directory(int parent, const std::string& name) {
   if (::unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0) return {};
   if (errno != ENOTEMPTY && errno != EEXIST) return system_error("rmdir");

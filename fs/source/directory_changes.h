@@ -15,6 +15,9 @@ namespace framefs::fs {
 // `flags` are those of renameat2(2).  Errors: system.
 Status rename_entry(int from, const std::string& name, int to, const std::string& new_name,
                     unsigned flags);
+// Gives an open file, which may be one without a name, another name.  `fd` may be an O_PATH
+// descriptor.  Errors: system.
+Status link_file(int fd, int directory, const std::string& name);
 // Removes a directory that is empty as the mount shows it, together with its hidden entries.
 // Errors: system; ENOTEMPTY.
 Status remove_empty_directory(int parent, const std::string& name);

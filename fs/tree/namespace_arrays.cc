@@ -134,10 +134,7 @@ Status Namespace::exchange_for_array(const Node& node, const Member& member, con
   auto& nodes = parts_.locator.nodes();
   nodes.replace(node.key, key, {in.node, array.name});
   const auto exchange = [&]() -> Status {
-    if (::linkat(AT_FDCWD, path_of_fd(array.fd).c_str(), in.fd(), array.name.c_str(),
-                 AT_SYMLINK_FOLLOW) != 0) {
-      return system_error("link");
-    }
+    FRAMEFS_CHECK(link_file(array.fd, in.fd(), array.name));
     auto removed = remove_entry(in.fd(), found.source_name, false);
     if (!removed) ::unlinkat(in.fd(), array.name.c_str(), 0);
     return removed;

@@ -25,17 +25,6 @@ Result<std::vector<std::byte>> empty_frame(const NewFrame& frame) {
       {.encode = frame.encode, .chunksize = frame.chunksize, .checksums = frame.checksums});
 }
 
-// Gives a name to a file that has none.  Linux links a descriptor without a path since 6.10.
-Status link_unnamed(int fd, int directory, const char* name) {
-  if (::linkat(fd, "", directory, name, AT_EMPTY_PATH) == 0) return {};
-  const bool needs_path = errno == ENOENT || errno == EPERM || errno == EINVAL;
-  const auto path = path_of_fd(fd);
-  if (!needs_path || ::linkat(AT_FDCWD, path.c_str(), directory, name, AT_SYMLINK_FOLLOW) != 0) {
-    return system_error("create");
-  }
-  return {};
-}
-
 // The summary of a frame without data, as a probe would find it.
 FrameSummary summary_of_new(const NewFrame& frame) {
   return {.content = Content::frame, .chunksize = frame.chunksize};
@@ -192,10 +181,7 @@ Result<NodeEntry> Namespace::make_link(NodeId id, NodeId parent, const std::stri
                                                 .summary = summary,
                                                 .leaving = {},
                                                 .replaced = {}}));
-    if (::linkat(AT_FDCWD, path_of_fd(object.get()).c_str(), in.fd(), source_name.c_str(),
-                 AT_SYMLINK_FOLLOW) != 0) {
-      return system_error("link");
-    }
+    FRAMEFS_CHECK(link_file(object.get(), in.fd(), source_name));
     parts_.writers.note_attributes(file_key(*node));
     FRAMEFS_TRY(const auto seen,
                 parts_.tree.see(file_key(*node), [&] { return in.folder->probe(source_name); }));
@@ -254,7 +240,7 @@ Result<BackingFile> Namespace::make_file(const Parent& parent, NewFile& plan, mo
     if (!has_name) {
       FRAMEFS_TRY(plan.stat_at_link, stat_of(fd.get()));
       plan.stat_at_link->st_nlink = 1;
-      FRAMEFS_CHECK(link_unnamed(fd.get(), parent.fd(), name));
+      FRAMEFS_CHECK(link_file(fd.get(), parent.fd(), plan.source_name));
     }
     FRAMEFS_TRY(plan.stat, parts_.probe.stat_open(fd.get()));
     return {};

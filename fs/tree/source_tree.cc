@@ -65,12 +65,18 @@ Result<std::unique_ptr<Folder>> SourceTree::open_folder(Node& node, int access) 
   return std::make_unique<DiskFolder>(std::move(fd), probe_, file_key(node), &directory_names_);
 }
 
+// The entry, and what the session of its file, if any, has for it.
+SourceTree::Seen SourceTree::together(SourceEntry entry,
+                                      const WriteSessionTable::Session& session) {
+  Seen seen{.entry = std::move(entry), .written = {}};
+  if (session && session->check()) seen.written = session->shown();
+  return seen;
+}
+
 Result<SourceTree::Seen> SourceTree::see(FileKey guess, const Probe& probe) const {
   const auto look = [&](const WriteSessionTable::Session& session) -> Result<Seen> {
     FRAMEFS_TRY(auto entry, probe());
-    Seen seen{.entry = std::move(entry), .written = {}};
-    if (session && session->check()) seen.written = session->shown();
-    return seen;
+    return together(std::move(entry), session);
   };
   while (true) {
     FRAMEFS_TRY(auto seen, sessions_.observe(guess, look));
@@ -87,12 +93,11 @@ Result<SourceTree::Seen> SourceTree::see_node(Node& node, int fd) const {
     if (session && node.key.shown_as == ShownAs::frame) {
       const FrameSummary known{.content = Content::frame, .chunksize = session->chunksize()};
       FRAMEFS_TRY(auto entry, fd < 0 ? probe_node(node, &known) : probe_written(node, fd, known));
-      if (session->check()) return Seen{.entry = std::move(entry), .written = session->shown()};
+      auto seen = together(std::move(entry), session);
+      if (seen.written) return seen;
     }
     FRAMEFS_TRY(auto entry, probe_node(node));
-    Seen seen{.entry = std::move(entry), .written = {}};
-    if (session && session->check()) seen.written = session->shown();
-    return seen;
+    return together(std::move(entry), session);
   };
   if (!node.key.is_member()) return sessions_.observe(file_key(node), look);
   // Containers are never written.

@@ -118,7 +118,9 @@ Result<std::int64_t> ChunkWriter::write_by_blocks(FrameBackend& backend,
   for (std::uint64_t first = 0; first < plan.block_count(); first += group) {
     std::vector<Encoded> encoded(std::min(group, plan.block_count() - first));
     workers_.run(encoded.size(), [&](std::size_t i) {
-      encoded[i] = encode_block(plan, BlockIndex{first + i}, plain);
+      const BlockIndex block{first + i};
+      const auto [at_block, size] = plan.block_range(block);
+      encoded[i] = encode_block(plan, block, plain.subspan(at_block, size));
     });
     for (const auto& block : encoded) {
       FRAMEFS_TRY(const auto size, block.size);
@@ -135,12 +137,10 @@ Result<std::int64_t> ChunkWriter::write_by_blocks(FrameBackend& backend,
 
 auto ChunkWriter::encode_block(const codec::ChunkPlan& plan, BlockIndex block,
                                std::span<const std::byte> plain) -> Encoded {
-  const auto [at, size] = plan.block_range(block);
   Encoded encoded;
   encoded.bytes = std::make_unique<Bytes>(buffers_, plan.max_block_bytes(block));
   const auto lane = lanes_.take();
-  encoded.size =
-      lane->blocks.encode(plan, block, plain.subspan(at, size), encoded.bytes->writable());
+  encoded.size = lane->blocks.encode(plan, block, plain, encoded.bytes->writable());
   return encoded;
 }
 
@@ -150,11 +150,7 @@ auto ChunkWriter::encode_block(const codec::ChunkPlan& plan, BlockIndex block,
   Bytes plain(buffers_, size);
   const auto read = chunk.read(static_cast<std::uint32_t>(at), plain.writable());
   if (!read) return {.bytes = nullptr, .size = std::unexpected(read.error())};
-  Encoded encoded;
-  encoded.bytes = std::make_unique<Bytes>(buffers_, plan.max_block_bytes(block));
-  const auto lane = lanes_.take();
-  encoded.size = lane->blocks.encode(plan, block, plain.view(), encoded.bytes->writable());
-  return encoded;
+  return encode_block(plan, block, plain.view());
 }
 
 // Returns nothing, and stores nothing, if the update would not be smaller than the plain bytes.

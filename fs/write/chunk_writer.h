@@ -95,6 +95,7 @@ class ChunkWriter {
     std::unique_ptr<Bytes> bytes;
     Result<std::size_t> size = 0;
   };
+  // `plain` is the block, and not the chunk.
   Encoded encode_block(const codec::ChunkPlan& plan, BlockIndex block,
                        std::span<const std::byte> plain);
   Encoded encode_block(const codec::ChunkPlan& plan, BlockIndex block, IncompleteChunk& chunk);

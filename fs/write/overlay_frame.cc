@@ -113,16 +113,40 @@ Status OverlayFrame::verify_stored(ChunkIndex index) const {
 Result<OverlayFrame::Storing> OverlayFrame::begin_storing(
     const ChunkOverlay::Frozen& frozen) const {
   const ChunkIndex index{frozen.chunk};
-  Storing storing{.frozen = frozen, .stored = nullptr, .content = overlay_.content_id(index.value)};
+  Storing storing{.frozen = frozen,
+                  .stored = nullptr,
+                  .content = overlay_.content_id(index.value),
+                  .first = nullptr};
   const auto base = frozen.bytes->base_bytes();
   if (frozen.bytes->written().covers(0, base)) return storing;
   FRAMEFS_CHECK(verify_stored(index));
   FRAMEFS_TRY(storing.stored, stored_chunk(index));
+  if (storing.stored->body() == codec::ChunkBody::blocks && storing.stored->needs_first_block()) {
+    FRAMEFS_TRY(storing.first, stored_block(storing, {0}));
+  }
   return storing;
 }
 
-// Reads the stored chunk below a frozen one, in ascending order.  The cache is not used, because
-// the stored chunk is about to be replaced.
+// A block of the stored chunk below a frozen one.  It does not enter the cache, because the stored
+// chunk is about to be replaced.
+Result<BlockFetcher::Block> OverlayFrame::stored_block(const Storing& chunk,
+                                                       BlockIndex block) const {
+  if (chunk.first && block.value == 0) return chunk.first;
+  const ChunkIndex index{chunk.frozen.chunk};
+  const auto first = chunk.first ? chunk.first->view() : std::span<const std::byte>{};
+  auto fetched = services_.blocks.fetch_alone(*origin_.chunks,
+                                              {chunk.stored, index, block, chunk.content}, first);
+  if (fetched) return fetched;
+  auto error = fetched.error();
+  // Only the codec sees chunk files as one sequence; convert the place to an offset in the file.
+  if (origin_.type == codec::FrameType::sparse) {
+    error.at = codec::chunk_file_place(error.at).offset;
+  }
+  log_failure(error, index);
+  return std::unexpected(error);
+}
+
+// Reads the stored chunk below a frozen one, in ascending order.
 class OverlayFrame::StoredBytes {
  public:
   StoredBytes(const OverlayFrame& frame, const Storing& storing)
@@ -156,10 +180,7 @@ class OverlayFrame::StoredBytes {
   Status fetch(BlockIndex block) {
     if (bytes_ && block == block_) return {};
     bytes_ = nullptr;  // its memory serves the next block
-    const BlockRequest request{storing_.stored, index_, block, storing_.content};
-    auto fetched = frame_.services_.blocks.fetch_alone(*frame_.origin_.chunks, request);
-    if (!fetched) return frame_.failed_block(fetched.error(), index_);
-    bytes_ = std::move(*fetched);
+    FRAMEFS_TRY(bytes_, frame_.stored_block(storing_, block));
     block_ = block;
     return {};
   }
@@ -221,15 +242,6 @@ Result<std::optional<ChunkUpdate>> OverlayFrame::plan_update(
   // blocks.
   if (kept_bytes <= kMaxRunBytes * kept_streams) return std::nullopt;
   return ChunkUpdate{std::move(*plan), stored, origin_.chunks.get(), std::move(kept)};
-}
-
-Status OverlayFrame::failed_block(Error error, ChunkIndex index) const {
-  // Only the codec sees chunk files as one sequence; convert the place to an offset in the file.
-  if (origin_.type == codec::FrameType::sparse) {
-    error.at = codec::chunk_file_place(error.at).offset;
-  }
-  log_failure(error, index);
-  return std::unexpected(error);
 }
 
 Status OverlayFrame::check_holds(const codec::Chunk& chunk, ChunkIndex index,

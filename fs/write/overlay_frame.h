@@ -61,6 +61,7 @@ class OverlayFrame final : public FrameChunks {
     const ChunkOverlay::Frozen& frozen;
     std::shared_ptr<const codec::Chunk> stored;  // null if no byte of it is needed
     ContentId content;                           // of the stored chunk
+    BlockFetcher::Block first;  // of the stored chunk, if its other blocks cannot do without
   };
   // To be called once for each frozen chunk, before the functions below.  These may then be called
   // while writers change the overlay: the stored chunk stays where it is until the frozen one has
@@ -79,7 +80,7 @@ class OverlayFrame final : public FrameChunks {
   Status verify_stored(ChunkIndex index) const;
   Status read_stored(ChunkIndex index, std::uint64_t offset, std::span<std::byte> out) const;
   Status check_holds(const codec::Chunk& chunk, ChunkIndex index, std::uint64_t end) const;
-  Status failed_block(Error error, ChunkIndex index) const;
+  Result<BlockFetcher::Block> stored_block(const Storing& chunk, BlockIndex block) const;
   class StoredBytes;
   Status read_blocks(const std::shared_ptr<const codec::Chunk>& chunk, ChunkIndex index,
                      std::uint64_t offset, std::span<std::byte> out) const;

@@ -156,6 +156,7 @@ class Bench:
         self.proxy = proxy
         self.latency_ms = latency_ms
         self.progress = progress
+        self.over = folder / "mnt-over"
         self.parts = make_parts(all_data)
         write_bucket_lists(folder, all_data.folder, [all_data.frames.name, self.parts[0].parent.name])
 
@@ -170,15 +171,21 @@ class Bench:
         return mounts.framefs(self.programs["framefs"], f"s3://{folder.name}", self.folder / "mnt-remote",
                               "--endpoint", self.proxy.url, "--anonymous")
 
-    @contextlib.contextmanager
-    def mounted_over_s3fs(self, folder):
-        """A local mount of framefs over a mount of s3fs.  Yields the process id of s3fs."""
-        raw = mounts.Daemon("s3fs", self.folder / "mnt-s3fs", [
+    def rclone(self, folder):
+        return mounts.Daemon("rclone", self.folder / "mnt-rclone", [
+            "rclone", "mount", ":http:", self.folder / "mnt-rclone", "--http-url", self.url(folder, "html") + "/",
+            "--read-only", "--config", "/dev/null"])
+
+    def s3fs(self, folder):
+        return mounts.Daemon("s3fs", self.folder / "mnt-s3fs", [
             "s3fs", folder.name, self.folder / "mnt-s3fs", "-f", "-o", "public_bucket=1", "-o", f"url={self.proxy.url}",
             "-o", "use_path_request_style"])
-        with raw.mounted() as pid:
-            with mounts.framefs(self.programs["framefs"], raw.mountpoint, self.folder / "mnt-over").mounted():
-                yield pid
+
+    @contextlib.contextmanager
+    def mounted_over(self, raw):
+        """A local mount of framefs over another mount.  Yields the process id of the other one."""
+        with raw.mounted() as pid, mounts.framefs(self.programs["framefs"], raw.mountpoint, self.over).mounted():
+            yield pid
 
     # --- Rates
 
@@ -196,25 +203,11 @@ class Bench:
             return sample
         return read
 
-    def rclone(self, paths, readers):
-        raw = mounts.Daemon("rclone", self.folder / "mnt-rclone", [
-            "rclone", "mount", ":http:", self.folder / "mnt-rclone", "--http-url", self.url(paths[0].parent, "html") + "/",
-            "--read-only", "--config", "/dev/null"])
-        shown = mounts.framefs(self.programs["framefs"], raw.mountpoint, self.folder / "mnt-over")
-
+    def framefs_over(self, raw, paths, readers):
         def read():
-            with raw.mounted() as pid, shown.mounted():
+            with self.mounted_over(raw) as pid:
                 sample = measure([self.programs["reader"], "sequential", MIB, readers,
-                                  *(shown.mountpoint / path.stem for path in paths)], pid)
-                self.proxy.requests()
-            return sample
-        return read
-
-    def s3fs(self, paths, readers):
-        def read():
-            with self.mounted_over_s3fs(paths[0].parent) as pid:
-                sample = measure([self.programs["reader"], "sequential", MIB, readers,
-                                  *(self.folder / "mnt-over" / path.stem for path in paths)], pid)
+                                  *(self.over / path.stem for path in paths)], pid)
                 self.proxy.requests()
             return sample
         return read
@@ -230,10 +223,10 @@ class Bench:
                                                             self.mount(paths[0].parent))
             tasks[Key(what, CLIENT, shown)] = self.client(paths)
             if shutil.which("rclone"):
-                tasks[Key(what, RCLONE, shown)] = self.rclone(paths, readers)
+                tasks[Key(what, RCLONE, shown)] = self.framefs_over(self.rclone(paths[0].parent), paths, readers)
             if shutil.which("s3fs"):
                 tasks[Key(what, FRAMEFS_S3, shown)] = self.framefs(paths, readers, [], self.mount_s3(paths[0].parent))
-                tasks[Key(what, S3FS, shown)] = self.s3fs(paths, readers)
+                tasks[Key(what, S3FS, shown)] = self.framefs_over(self.s3fs(paths[0].parent), paths, readers)
         results = run_rounds(tasks, runs, lambda text: self.progress(f"{self.latency_ms} ms, {text}"))
         stored = {(what, shown): sum(path.stat().st_size for path in paths) for what, shown, paths, _ in jobs}
         return results, ledgers, stored
@@ -337,7 +330,7 @@ def measure_latency(bench, runs):
             frame, bench.mount(folder).mounted(), bench.folder / "mnt-remote")))
         if shutil.which("s3fs"):
             figures["random_s3fs"].append(random_row(S3FS, frame, *bench.random_reads(
-                frame, bench.mounted_over_s3fs(folder), bench.folder / "mnt-over")))
+                frame, bench.mounted_over(bench.s3fs(folder)), bench.over)))
     bench.progress(f"{bench.latency_ms} ms, listings")
     figures["listing"] = bench.listings()
     bench.progress(f"{bench.latency_ms} ms, restart")

@@ -25,7 +25,8 @@ class CommandCase(MountCase):
     def framefs(self, *arguments, code=0, **options):
         """Runs framefs, which must end with this exit code."""
         result = self.tool(daemon.FRAMEFS, *arguments, check=False, **options)
-        self.assertEqual(result.returncode, code, f"{arguments}: {result.stderr.decode(errors='replace')}")
+        told = b"".join(text[-2000:] for text in (result.stdout, result.stderr) if text).decode(errors="replace")
+        self.assertEqual(result.returncode, code, f"{arguments}: {told}")
         self.assertIsNone(daemon.SUSPICIOUS.search(result.stderr.decode(errors="replace")), result.stderr)
         return result
 

@@ -13,6 +13,8 @@
 
 #include "codec/chunk/chunk_header.h"
 #include "tests/support/catch.h"
+#include "tests/support/chunk_builder.h"
+#include "tests/support/frame_builder.h"
 #include "tests/support/sample_data.h"
 #include "tests/support/temp_directory.h"
 #include "tests/unit/fs/write_mount.h"
@@ -67,28 +69,13 @@ constexpr std::uint32_t kSmallChunk = 64u << 10;
 constexpr std::uint32_t kSmallBlock = 4096;
 
 // A frame of chunks of several blocks.
-struct BlocksFile {
+struct BlocksFile : test::ComparedFile {
   explicit BlocksFile(std::uint64_t count, std::uint32_t chunk = kSmallChunk,
-                      std::uint32_t block = kSmallBlock) {
-    auto params = frame_params(codec::CodecId::lz4, 4, chunk);
-    params.encode.blocksize = block;
-    mount.create(path, params, false);
-    session = mount.open(path);
-    plain = test::ramp(count * chunk, 4);
-    write_at(*session, 0, plain);
+                      std::uint32_t block = kSmallBlock)
+      : ComparedFile(frame_params(codec::CodecId::lz4, 4, chunk, block), false) {
+    write(0, test::ramp(count * chunk, 4));
     REQUIRE(session->commit(false));
   }
-
-  void write(std::uint64_t offset, const test::Bytes& bytes) {
-    write_at(*session, offset, bytes);
-    std::ranges::copy(bytes, plain.begin() + static_cast<std::ptrdiff_t>(offset));
-  }
-
-  const test::TempDirectory folder;
-  const std::filesystem::path path = folder.path() / "x.b2frame";
-  WriteMount mount;
-  std::shared_ptr<FrameWriteSession> session;
-  test::Bytes plain;
 };
 
 }  // namespace
@@ -136,6 +123,36 @@ TEST_CASE("chunk_flusher: threads share out the blocks of a single large chunk",
   file.write(0, noise(600'000, 1));
   file.write(900'001, noise(5, 2));
   commit();
+}
+
+TEST_CASE("chunk_flusher: chunks whose blocks need their first block are written to",
+          "[fs][chunk_flusher][unit]") {
+  // One chunk, whose blocks several threads read, and several chunks.
+  const std::uint32_t chunk = GENERATE(512u << 10, 16u << 10);
+  constexpr std::uint64_t kBytes = 512u << 10;
+  test::ChunkSpec delta;
+  delta.blocksize = kSmallBlock;
+  delta.filters = {test::Filter::delta, test::Filter::shuffle};
+  test::FrameSpec frame;
+  frame.chunksize = chunk;
+  auto plain = test::ramp(kBytes, 4, 5);
+  for (std::uint64_t at = 0; at < kBytes; at += chunk) {
+    const auto begin = plain.begin() + static_cast<std::ptrdiff_t>(at);
+    frame.chunks.push_back(test::stored_chunk(test::Bytes(begin, begin + chunk), delta));
+  }
+  const test::TempDirectory folder;
+  const auto path = folder.write("x.b2frame", test::build_frame(frame).bytes);
+  WriteMount mount;
+  const auto session = mount.open(path);
+  // The first block of the first chunk, other blocks, and the end.
+  for (const std::uint64_t at :
+       {std::uint64_t{10}, std::uint64_t{3 * kSmallBlock + 7}, kBytes / 2 + 100, kBytes - 20}) {
+    const auto bytes = noise(20, static_cast<unsigned>(at));
+    write_at(*session, at, bytes);
+    std::ranges::copy(bytes, plain.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+  REQUIRE(session->commit(true));
+  CHECK(read_stored(path) == plain);
 }
 
 TEST_CASE("chunk_flusher: a damaged chunk loses its bytes and does not spoil the others",

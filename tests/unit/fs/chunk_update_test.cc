@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <memory>
 #include <random>
 #include <vector>
 
@@ -13,13 +12,10 @@
 #include "fs/write/frame_write_session.h"
 #include "fs/write/write_params.h"
 #include "tests/support/catch.h"
-#include "tests/support/temp_directory.h"
-#include "tests/unit/fs/write_mount.h"
+#include "tests/unit/fs/written_file.h"
 
 namespace framefs::fs {
 namespace {
-
-using test::WriteMount;
 
 constexpr std::uint32_t kBlock = 4096;
 constexpr std::uint32_t kBlocks = 16;
@@ -53,25 +49,11 @@ test::Bytes file_bytes(const std::filesystem::path& path) {
 }
 
 // A sparse frame of one chunk, so that the chunk is a file of its own.
-struct OneChunk {
-  explicit OneChunk(codec::CodecId codec, const test::Bytes& content) : plain(content) {
-    codec::FrameParams params;
-    params.encode.codec = codec;
-    params.encode.typesize = 4;
-    params.encode.filters.back().id = 1;  // shuffle
-    params.encode.blocksize = kBlock;
-    params.chunksize = kChunk;
-    mount.create(path, params, true);
-    session = mount.open(path);
+struct OneChunk : test::ComparedFile {
+  OneChunk(codec::CodecId codec, const test::Bytes& content)
+      : ComparedFile(test::frame_params(codec, 4, kChunk, kBlock), true) {
     write(0, content);
     REQUIRE(session->commit(true));
-  }
-
-  void write(std::uint64_t offset, const test::Bytes& bytes) {
-    plain.resize(std::max(plain.size(), offset + bytes.size()));
-    std::ranges::copy(bytes, plain.begin() + static_cast<std::ptrdiff_t>(offset));
-    const FrameWriteSession::Piece piece{offset, bytes};
-    REQUIRE(session->write(std::span(&piece, 1)));
   }
 
   // The chunk that the committed index names.
@@ -99,12 +81,6 @@ struct OneChunk {
     out.resize(*size);
     return out;
   }
-
-  const test::TempDirectory folder;
-  const std::filesystem::path path = folder.path() / "x.b2frame";
-  WriteMount mount;
-  std::shared_ptr<FrameWriteSession> session;
-  test::Bytes plain;
 };
 
 }  // namespace

@@ -47,14 +47,12 @@ class FailingSyncs final : public test::ForwardingBackend {
 
 // A frame of which all but the last chunks have become holes.  A sparse frame then has chunk files
 // with numbers that are too high.
-struct HollowFrame {
-  HollowFrame(bool is_sparse, std::uint64_t contiguous_chunk)
-      : chunk(is_sparse ? 16 : contiguous_chunk),
+struct HollowFrame : test::ComparedFile {
+  HollowFrame(bool is_sparse, std::uint32_t contiguous_chunk)
+      : ComparedFile(is_sparse ? 16 : contiguous_chunk, is_sparse),
+        chunk(is_sparse ? 16 : contiguous_chunk),
         count(is_sparse ? 130 : 40),
         kept(is_sparse ? 3 : 6) {
-    mount.create(path, frame_params(codec::CodecId::lz4, 1, static_cast<std::uint32_t>(chunk)),
-                 is_sparse);
-    session = mount.open(path);
     plain = noise(count * chunk, 1);
     const auto hole = (count - kept) * chunk;
     // Several threads store chunks, in any order.  The last chunks come after all others.
@@ -69,20 +67,11 @@ struct HollowFrame {
   [[nodiscard]] bool is_whole() const {
     return read_stored(path) == plain && read_session(*session, 0, plain.size()) == plain;
   }
-  void overwrite(std::uint64_t offset, std::uint32_t seed) {
-    const auto more = noise(chunk, seed);
-    write_at(*session, offset, more);
-    std::ranges::copy(more, plain.begin() + static_cast<std::ptrdiff_t>(offset));
-  }
+  void overwrite(std::uint64_t offset, std::uint32_t seed) { write(offset, noise(chunk, seed)); }
 
   const std::uint64_t chunk;
   const std::uint64_t count;
   const std::uint64_t kept;
-  const test::TempDirectory folder;
-  const std::filesystem::path path = folder.path() / "x.b2frame";
-  WriteMount mount;
-  std::shared_ptr<FrameWriteSession> session;
-  test::Bytes plain;
 };
 
 }  // namespace

@@ -106,7 +106,9 @@ TEST_CASE("stores: open of a known version fetches any range, or fails",
   Net net;
   HttpHeaders headers;
   headers.add("ETag", "\"e\"");
-  OpenRequest request{.range = {content.size() - 1000, 1000}};
+  // Not in the tail, of which a read fetches all.
+  constexpr std::uint64_t kAt = 100'000;
+  OpenRequest request{.range = {kAt, 1000}};
   request.version = make_version("store", "x", content.size(), headers);
   std::vector<std::unique_ptr<ObjectStore>> stores;
   stores.push_back(net.s3(server.url()));
@@ -114,11 +116,11 @@ TEST_CASE("stores: open of a known version fetches any range, or fails",
   for (const auto& store : stores) {
     const auto opened = store->open("x", request);
     REQUIRE(opened);
-    CHECK(opened->part.offset == content.size() - 1000);
+    CHECK(opened->part.offset == kAt);
     CHECK(opened->object->version().size == content.size());
     CHECK(opened->object->version().etag == "\"e\"");
     const auto requests = server.requests().size();
-    CHECK(net.read(*opened, content.size() - 500, 500) == content.substr(content.size() - 500));
+    CHECK(net.read(*opened, kAt + 500, 500) == content.substr(kAt + 500, 500));
     CHECK(server.requests().size() == requests);
     const auto is_stale = [&] {
       const auto again = store->open("x", request);
