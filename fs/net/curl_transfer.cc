@@ -12,7 +12,9 @@ namespace {
 
 // The body of an error is kept up to this size, even if the request expects a shorter body.
 constexpr std::uint64_t kErrorBodyBytes = 64 << 10;
-constexpr long kReceiveBufferBytes = 256 << 10;
+// libcurl allocates the buffer for each transfer.  A larger one would be a new mapping each time,
+// whose pages the kernel provides one by one.
+constexpr long kReceiveBufferBytes = 48 << 10;
 
 // libcurl takes options through a variadic function; the types must be exactly these.
 void set(CURL* easy, CURLoption option, long value) { curl_easy_setopt(easy, option, value); }
@@ -45,8 +47,12 @@ std::chrono::nanoseconds time_info(CURL* easy, CURLINFO what) {
 }  // namespace
 
 CurlTransfer::CurlTransfer(CURL* easy, Transport::Ticket ticket, HttpRequest request,
-                           Transport::Done done)
-    : easy_(easy), ticket_(ticket), request_(std::move(request)), done_(std::move(done)) {}
+                           Transport::Done done, BodyPool& bodies)
+    : easy_(easy),
+      ticket_(ticket),
+      request_(std::move(request)),
+      done_(std::move(done)),
+      bodies_(bodies) {}
 
 CurlTransfer::~CurlTransfer() {
   curl_easy_reset(easy_);
@@ -159,7 +165,7 @@ bool CurlTransfer::take_body(std::string_view bytes) {
   if (body.empty()) {
     curl_off_t length = 0;
     curl_easy_getinfo(easy_, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
-    if (length > 0) body.reserve(std::min(static_cast<std::uint64_t>(length), most));
+    if (length > 0) body = bodies_.take(std::min(static_cast<std::uint64_t>(length), most));
   }
   const auto added = std::as_bytes(std::span(bytes));
   body.insert(body.end(), added.begin(), added.end());

@@ -6,6 +6,7 @@
 
 #include <curl/curl.h>
 
+#include "fs/net/body_pool.h"
 #include "fs/net/http_message.h"
 #include "fs/net/network_options.h"
 #include "fs/net/transport.h"
@@ -16,8 +17,9 @@ namespace framefs::net {
 // Threads: the network thread alone.  Lifetime: it must not move, because libcurl points into it.
 class CurlTransfer {
  public:
-  // `easy` is a free handle of the network thread.
-  CurlTransfer(CURL* easy, Transport::Ticket ticket, HttpRequest request, Transport::Done done);
+  // `easy` is a free handle of the network thread.  Lifetime: `bodies` outlives the transfer.
+  CurlTransfer(CURL* easy, Transport::Ticket ticket, HttpRequest request, Transport::Done done,
+               BodyPool& bodies);
   CurlTransfer(const CurlTransfer&) = delete;
   CurlTransfer& operator=(const CurlTransfer&) = delete;
   ~CurlTransfer();
@@ -43,6 +45,7 @@ class CurlTransfer {
   const Transport::Ticket ticket_;
   const HttpRequest request_;
   const Transport::Done done_;
+  BodyPool& bodies_;
   curl_slist* header_list_ = nullptr;
   std::string url_;
   HttpAnswer answer_;

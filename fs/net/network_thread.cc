@@ -146,7 +146,7 @@ void NetworkThread::begin(Ticket ticket, Submission submission) {
     return;
   }
   auto transfer = std::make_unique<CurlTransfer>(easy, ticket, std::move(submission.request),
-                                                 std::move(submission.done));
+                                                 std::move(submission.done), bodies_);
   transfer->prepare(options_);
   curl_multi_add_handle(multi_->handle, easy);
   running_.emplace(ticket, std::move(transfer));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fs/core/guarded.h"
+#include "fs/net/body_pool.h"
 #include "fs/net/network_options.h"
 #include "fs/net/transport.h"
 
@@ -34,6 +35,9 @@ class NetworkThread final : public Transport {
   Ticket submit(HttpRequest request, Done done) override;
   Ticket call_at(Clock::time_point when, std::function<void()> body) override;
   void cancel(Ticket ticket) override;
+
+  // Where the memory of the answers' bodies comes from.
+  [[nodiscard]] BodyPool& bodies() noexcept { return bodies_; }
 
  private:
   struct Multi;
@@ -70,6 +74,7 @@ class NetworkThread final : public Transport {
   const NetworkOptions options_;
   const std::unique_ptr<Multi> multi_;
   // Guarded.
+  BodyPool bodies_;
   fs::Guarded<Inbox> inbox_;
   // Used by the thread alone.
   std::unordered_map<Ticket, std::unique_ptr<CurlTransfer>> running_;

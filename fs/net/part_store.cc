@@ -7,7 +7,7 @@
 namespace framefs::net {
 
 void PartStore::insert(const ContentKey& key, Part part) {
-  if (part.bytes->empty() || part.bytes->size() > budget_bytes_) return;
+  if (part.bytes->empty() || part.bytes->capacity() > budget_bytes_) return;
   auto& parts = objects_[key];
   const auto next = parts.lower_bound(part.offset);
   const bool overlaps_next = next != parts.end() && next->first < part.end();
@@ -15,7 +15,7 @@ void PartStore::insert(const ContentKey& key, Part part) {
       next != parts.begin() && std::prev(next)->second->part.end() > part.offset;
   if (overlaps_next || overlaps_previous) return;
   const auto offset = part.offset;
-  bytes_ += part.bytes->size();
+  bytes_ += part.bytes->capacity();
   slots_.push_back({key, std::move(part)});
   parts.emplace(offset, std::prev(slots_.end()));
   evict();
@@ -51,7 +51,7 @@ void PartStore::drop(const ContentKey& key) {
   const auto object = objects_.extract(key);
   if (!object) return;
   for (const auto& [offset, slot] : object.mapped()) {
-    bytes_ -= slot->part.bytes->size();
+    bytes_ -= slot->part.bytes->capacity();
     slots_.erase(slot);
   }
 }
@@ -70,7 +70,7 @@ void PartStore::remove(Slots::iterator slot) {
   const auto object = objects_.find(slot->key);
   object->second.erase(slot->part.offset);
   if (object->second.empty()) objects_.erase(object);
-  bytes_ -= slot->part.bytes->size();
+  bytes_ -= slot->part.bytes->capacity();
   slots_.erase(slot);
 }
 

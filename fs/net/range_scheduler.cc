@@ -28,7 +28,7 @@ constexpr std::uint64_t kMaxFirstWindowBytes = 8 << 20;
 constexpr unsigned kMaxLeftEarly = 2;
 // The share of the memory for all windows.  Parts that have been read, and are no longer needed,
 // fill as much memory again before the parts that were fetched ahead are read.
-constexpr std::uint64_t kWindowShare = 4;
+constexpr std::uint64_t kWindowShare = 3;
 // The share of the memory for requests under way.
 constexpr std::uint64_t kFlyingShare = 2;
 // A sequential reader that has not read for this long has ended.
@@ -51,9 +51,13 @@ struct RangeScheduler::Flight {
   fs::Guarded<std::optional<Result<Part>>> landed;
 };
 
-RangeScheduler::RangeScheduler(RequestQueue& queue, NetStats& stats, PartCache* disk,
-                               Options options)
-    : queue_(queue), stats_(stats), disk_(disk), state_(std::in_place, options.memory_bytes) {}
+RangeScheduler::RangeScheduler(RequestQueue& queue, NetStats& stats, BodyPool& bodies,
+                               PartCache* disk, Options options)
+    : queue_(queue),
+      stats_(stats),
+      bodies_(bodies),
+      disk_(disk),
+      state_(std::in_place, options.memory_bytes) {}
 
 RangeScheduler::~RangeScheduler() = default;
 
@@ -198,10 +202,7 @@ void RangeScheduler::land(const Object& object, const FlightPtr& flight,
                           Result<HttpAnswer> answer) {
   const auto& key = object->version().key;
   Result<Part> part = std::unexpected(answer ? Error{} : answer.error());
-  if (answer) {
-    part = Part{flight->range.offset,
-                std::make_shared<const std::vector<std::byte>>(std::move(answer->body))};
-  }
+  if (answer) part = Part{flight->range.offset, bodies_.share(std::move(answer->body))};
   const auto priority = state_.with([&](State& state) {
     const auto flights = state.flights.find(key);
     if (flights != state.flights.end()) {

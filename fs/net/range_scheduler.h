@@ -11,6 +11,7 @@
 
 #include "codec/core/byte_source.h"
 #include "fs/core/guarded.h"
+#include "fs/net/body_pool.h"
 #include "fs/net/net_stats.h"
 #include "fs/net/part_cache.h"
 #include "fs/net/part_store.h"
@@ -33,7 +34,8 @@ class RangeScheduler {
     std::uint64_t memory_bytes = 128 << 20;  // for parts in memory and under way
   };
   // Lifetime: all outlive it; `disk` may be null.
-  RangeScheduler(RequestQueue& queue, NetStats& stats, PartCache* disk, Options options);
+  RangeScheduler(RequestQueue& queue, NetStats& stats, BodyPool& bodies, PartCache* disk,
+                 Options options);
   RangeScheduler(const RangeScheduler&) = delete;
   RangeScheduler& operator=(const RangeScheduler&) = delete;
   // The transport must be stopped before, so that it calls nothing back.
@@ -120,6 +122,7 @@ class RangeScheduler {
 
   RequestQueue& queue_;
   NetStats& stats_;
+  BodyPool& bodies_;
   PartCache* const disk_;
   fs::Guarded<State> state_;
 };

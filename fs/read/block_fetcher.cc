@@ -229,7 +229,8 @@ void BlockFetcher::decode(Batch& batch, const codec::ByteSource& source) {
   const auto runs = runs_of(batch.jobs, batch.by_offset);
   if (source.is_far()) {
     // All readers share the threads that decode, so this thread waits for the network.
-    const FetchedRuns fetched(source, ranges_of(runs));
+    const auto context = contexts_.take();
+    const FetchedRuns fetched(source, ranges_of(runs), context->stored);
     workers_.run(runs.size(), [&](std::size_t i) { decode_run(fetched, runs[i]); });
   } else {
     workers_.run(runs.size(), [&](std::size_t i) { decode_run(source, runs[i]); });

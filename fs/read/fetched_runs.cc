@@ -4,14 +4,18 @@
 
 namespace framefs::fs {
 
-FetchedRuns::FetchedRuns(const codec::ByteSource& source,
-                         std::span<const codec::ByteRange> ranges) {
+FetchedRuns::FetchedRuns(const codec::ByteSource& source, std::span<const codec::ByteRange> ranges,
+                         codec::Scratch& memory) {
+  std::uint64_t total = 0;
+  for (const auto& range : ranges) total += range.size;
+  auto free = memory.take(total);
   for (const auto& range : ranges) {
-    pieces_.push_back({range, std::make_unique_for_overwrite<std::byte[]>(range.size)});
+    pieces_.push_back({range, free.first(range.size)});
+    free = free.subspan(range.size);
   }
   std::ranges::sort(pieces_, {}, [](const Piece& piece) { return piece.range.offset; });
   std::vector<Read> reads;
-  for (auto& [range, bytes] : pieces_) reads.push_back({range.offset, {bytes.get(), range.size}});
+  for (const auto& [range, bytes] : pieces_) reads.push_back({range.offset, bytes});
   status_ = source.read_ranges(reads);
 }
 
@@ -26,7 +30,7 @@ codec::Result<std::span<const std::byte>> FetchedRuns::bytes_at(codec::ByteRange
   if (within > piece.range.size || size > piece.range.size - within) {
     return codec::fail(codec::Errc::internal, "fetched runs", offset);
   }
-  return std::span<const std::byte>(piece.bytes.get() + within, size);
+  return piece.bytes.subspan(within, size);
 }
 
 codec::Status FetchedRuns::read_at(std::uint64_t offset, std::span<std::byte> out) const {

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <span>
 #include <vector>
 
 #include "codec/core/byte_source.h"
+#include "codec/core/scratch.h"
 #include "codec/core/units.h"
 
 namespace framefs::fs {
@@ -14,8 +14,10 @@ namespace framefs::fs {
 // Threads: any number, after construction.
 class FetchedRuns final : public codec::ByteSource {
  public:
-  // Waits for the source.  If that fails, every read fails with the reason.
-  FetchedRuns(const codec::ByteSource& source, std::span<const codec::ByteRange> ranges);
+  // Waits for the source.  If that fails, every read fails with the reason.  The bytes are in
+  // `memory`, which must not be used while this object lives.
+  FetchedRuns(const codec::ByteSource& source, std::span<const codec::ByteRange> ranges,
+              codec::Scratch& memory);
 
   // The bytes of a part of a range, which live as long as this object.
   // Errors: those of the source; internal for bytes that lie in no range.
@@ -27,7 +29,7 @@ class FetchedRuns final : public codec::ByteSource {
  private:
   struct Piece {
     codec::ByteRange range;
-    std::unique_ptr<std::byte[]> bytes;
+    std::span<std::byte> bytes;
   };
   std::vector<Piece> pieces_;  // by offset
   codec::Status status_;

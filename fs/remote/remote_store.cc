@@ -21,7 +21,7 @@ RemoteStore::RemoteStore(std::unique_ptr<net::NetworkThread> network,
     : network_(std::move(network)),
       disk_(std::move(disk)),
       queue_(*network_, stats_),
-      scheduler_(queue_, stats_, disk_.get(), {.memory_bytes = memory_bytes}) {}
+      scheduler_(queue_, stats_, network_->bodies(), disk_.get(), {.memory_bytes = memory_bytes}) {}
 
 // The callbacks of the network thread use all other members.
 RemoteStore::~RemoteStore() { stop(); }

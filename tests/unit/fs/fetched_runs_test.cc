@@ -40,7 +40,8 @@ class Far final : public codec::ByteSource {
 
 TEST_CASE("fetched_runs: all ranges by one call", "[fs][fetched_runs][unit]") {
   const Far far;
-  const FetchedRuns runs(far, std::array{ByteRange{200, 50}, ByteRange{10, 20}});
+  codec::Scratch memory;
+  const FetchedRuns runs(far, std::array{ByteRange{200, 50}, ByteRange{10, 20}}, memory);
   CHECK(far.calls == 1);
   std::array<std::byte, 5> out{};
   REQUIRE(runs.read_at(12, out));
@@ -65,7 +66,8 @@ TEST_CASE("fetched_runs: all ranges by one call", "[fs][fetched_runs][unit]") {
 TEST_CASE("fetched_runs: every read says why there is nothing", "[fs][fetched_runs][unit]") {
   Far far;
   far.is_gone = true;
-  const FetchedRuns runs(far, std::array{ByteRange{0, 10}});
+  codec::Scratch memory;
+  const FetchedRuns runs(far, std::array{ByteRange{0, 10}}, memory);
   std::array<std::byte, 5> out{};
   const auto failed = runs.read_at(0, out);
   REQUIRE_FALSE(failed);

@@ -75,7 +75,7 @@ struct Remote {
         server(handler ? std::move(handler) : HttpServer::Handler([this](const auto& request) {
           return served_range(request, content, {{"ETag", "\"e\""}});
         })),
-        scheduler(queue, stats, disk, options) {
+        scheduler(queue, stats, network->bodies(), disk, options) {
     HttpHeaders headers;
     headers.add("ETag", "\"e\"");
     const auto version = make_version(server.url(), "x", size, headers);
@@ -332,7 +332,8 @@ TEST_CASE("range_scheduler: a reader from the beginning of a far object fills th
   FarTransport transport;
   NetStats stats;
   RequestQueue queue(transport, stats);
-  RangeScheduler scheduler(queue, stats, nullptr, {});
+  BodyPool bodies;
+  RangeScheduler scheduler(queue, stats, bodies, nullptr, {});
   // Opens an object, and reads from its beginning.  Returns the bytes that were requested.
   const auto read_from = [&](int number, std::uint64_t bytes) {
     HttpHeaders headers;

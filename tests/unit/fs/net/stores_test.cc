@@ -27,7 +27,7 @@ struct Net {
   ServerClock clock;
   std::unique_ptr<NetworkThread> network = test::running_network();
   RequestQueue queue{*network, stats};
-  RangeScheduler scheduler{queue, stats, nullptr, {}};
+  RangeScheduler scheduler{queue, stats, network->bodies(), nullptr, {}};
   std::unique_ptr<CredentialKeeper> keeper = CredentialKeeper::anonymous();
 
   ~Net() { network->stop(); }

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "fs/core/guarded.h"
+
+namespace framefs::net {
+
+// Memory for the bodies of answers.  A body that is dropped leaves its memory to a later one.  The
+// kernel takes longer to provide and clear new pages than a fast network to fill them.
+// Threads: any number.  Lifetime: outlives every body that share() returned.
+class BodyPool {
+ public:
+  using Body = std::vector<std::byte>;
+
+  // The memory that the pool keeps for later bodies.  Units: bytes.
+  static constexpr std::uint64_t kIdleBytes = 16 << 20;
+
+  // Returns an empty body with room for `size` bytes, and for no more than twice as many.
+  Body take(std::size_t size);
+  // Returns a body whose memory goes back to the pool with the last reference.
+  std::shared_ptr<const Body> share(Body body);
+
+  // The memory that the pool keeps now.  Units: bytes.
+  [[nodiscard]] std::uint64_t idle_bytes() const;
+
+ private:
+  struct Idle {
+    std::vector<Body> bodies;  // latest last
+    std::uint64_t bytes = 0;
+  };
+  void give_back(Body body);
+
+  fs::Guarded<Idle> idle_;
+};
+
+}  // namespace framefs::net

@@ -1,0 +1,69 @@
+#include "fs/net/body_pool.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "tests/support/catch.h"
+
+namespace framefs::net {
+namespace {
+
+constexpr std::size_t kMiB = 1u << 20;
+
+// A body that a reader has, and the address of its memory.
+struct Shared {
+  std::shared_ptr<const BodyPool::Body> body;
+  std::uintptr_t memory;
+};
+
+Shared shared_of(BodyPool& pool, std::size_t size) {
+  auto body = pool.take(size);
+  CHECK(body.empty());
+  CHECK(body.capacity() >= size);
+  body.resize(size);
+  // The address is compared after the memory may have been freed, so it is kept as a number.
+  const auto memory = reinterpret_cast<std::uintptr_t>(body.data());
+  return {pool.share(std::move(body)), memory};
+}
+
+TEST_CASE("body_pool: a later body gets the memory of one that was dropped",
+          "[net][bodies][unit]") {
+  BodyPool pool;
+  auto first = shared_of(pool, kMiB);
+  auto second = shared_of(pool, kMiB);
+  CHECK(second.memory != first.memory);
+  auto reader = first.body;
+  first.body.reset();
+  CHECK(reader->size() == kMiB);
+  CHECK(shared_of(pool, kMiB).memory != first.memory);
+  reader.reset();
+  CHECK(shared_of(pool, kMiB - 1000).memory == first.memory);
+}
+
+TEST_CASE("body_pool: a small body does not get much memory", "[net][bodies][unit]") {
+  BodyPool pool;
+  const auto large = shared_of(pool, kMiB).memory;
+  auto body = pool.take(kMiB / 4);
+  CHECK(body.capacity() < kMiB);
+  CHECK(shared_of(pool, kMiB / 2).memory == large);
+}
+
+TEST_CASE("body_pool: the memory that it keeps has a limit", "[net][bodies][unit]") {
+  BodyPool pool;
+  std::vector<Shared> bodies;
+  for (std::size_t i = 0; i <= BodyPool::kIdleBytes / kMiB; ++i) {
+    bodies.push_back(shared_of(pool, kMiB));
+  }
+  const auto latest = bodies.back().memory;
+  for (auto& one : bodies) one.body.reset();
+  CHECK(pool.idle_bytes() == BodyPool::kIdleBytes);
+  CHECK(shared_of(pool, kMiB).memory == latest);
+  shared_of(pool, BodyPool::kIdleBytes + 1);
+  shared_of(pool, 1000);
+  CHECK(pool.idle_bytes() == BodyPool::kIdleBytes);
+}
+
+}  // namespace
+}  // namespace framefs::net
