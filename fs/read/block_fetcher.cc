@@ -26,7 +26,6 @@ constexpr int kPausePerWait = 10;
 constexpr std::uint64_t kLargestBlockOfParts = 1u << 20;
 // Only a part of at most 1/kMaxPartOfBlock of a block is decoded alone.
 constexpr std::uint64_t kMaxPartOfBlock = 8;
-static_assert(BlockFetcher::kHotTouches <= FirstTouches::kMaxCount);
 // A read of at most 1/kMaxTouchOfBlock of a block is likely to be followed by reads of other parts.
 constexpr std::uint64_t kMaxTouchOfBlock = 2;
 
@@ -293,8 +292,7 @@ auto BlockFetcher::fetch_part(const codec::ByteSource& source, const BlockReques
                               ByteRange within) -> Part {
   if (within.size > block_bytes(request) / kMaxTouchOfBlock) return {};
   const auto key = key_of(request);
-  const auto touches = touches_.note(key, kHotTouches);
-  if (touches > 1) return {.bytes = nullptr, .is_hot = touches == kHotTouches};
+  if (!touches_.note(key)) return {.bytes = nullptr, .is_hot = true};
   if (!is_worth_a_part(request, within)) return {};
   const auto place = request.chunk->stored_range(request.block);
   if (!place) return {};

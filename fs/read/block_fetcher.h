@@ -73,13 +73,10 @@ class BlockFetcher {
   // Damage behind the part is not noticed until more of the block is read.
   struct Part {
     Block bytes;  // null if fetch() is the better way; fetch() also reports a damaged block
-    // Whether many small parts were read lately: the other parts are worth having in the kernel's
-    // page cache.  Not every later read of a part tells this again.
+    // Whether a small part was read lately, too: the other parts are worth having in the kernel's
+    // page cache.
     bool is_hot = false;
   };
-  // The number of reads of small parts that makes a block hot.  To store a block in the kernel's
-  // page cache takes the CPU time of about two reads, which is lost if no other read follows.
-  static constexpr std::uint64_t kHotTouches = 6;
   // `request` is for a block, not for a group.
   Part fetch_part(const codec::ByteSource& source, const BlockRequest& request, ByteRange within);
 

@@ -55,12 +55,17 @@ auto PagePusher::whole_pages(std::shared_ptr<const OpenFile> file, HotBlock bloc
           .pages = pages};
 }
 
+std::uint64_t PagePusher::Push::hash() const {
+  return DecodeCache::hash_of({.content = content, .chunk = offset});
+}
+
 void PagePusher::offer(std::shared_ptr<const OpenFile> file, HotBlock block) {
   auto one = whole_pages(std::move(file), std::move(block));
   const auto size = one.block->view().size();
   if (one.pages.empty() || size > kMaxBlockBytes) return;
   const bool is_taken = state_.with([&](State& state) {
     if (!state.is_running || state.waiting_bytes + size > kMaxWaitingBytes) return false;
+    if (!state.recent.note(one.hash())) return false;
     state.waiting.push_back(std::move(one));
     state.waiting_bytes += size;
     return true;
@@ -90,18 +95,22 @@ void PagePusher::serve(const Kernel& kernel) {
                       return first;
                     });
     if (!one) break;
-    push(kernel, *one);
-    state_.with_and_wake([](State& state) { state.storing.reset(); });
+    const bool is_stored = push(kernel, *one);
+    state_.with_and_wake([&](State& state) {
+      state.storing.reset();
+      if (!is_stored) state.recent.forget(one->hash());
+    });
   }
   state_.with_and_wake([](State& state) { state.is_thread_done = true; });
 }
 
-void PagePusher::push(const Kernel& kernel, const Push& one) {
+bool PagePusher::push(const Kernel& kernel, const Push& one) {
   const auto node = one.file->node->id;
-  if (!is_current_(*one.file, one.content)) return;
+  if (!is_current_(*one.file, one.content)) return false;
   kernel.store(node, one.offset, one.pages);
   pushed_bytes_.add(one.pages.size());
   if (!is_current_(*one.file, one.content)) kernel.drop(node, one.offset, one.pages.size());
+  return true;
 }
 
 }  // namespace framefs::fs

@@ -13,6 +13,7 @@
 #include "fs/core/guarded.h"
 #include "fs/read/read_result.h"
 #include "fs/tree/open_file.h"
+#include "fs/tree/recent_stores.h"
 
 namespace framefs::fs {
 
@@ -55,8 +56,9 @@ class PagePusher {
   // Joins the thread.
   void stop();
 
-  // Offers a block.  The offer is ignored if many bytes wait already, or if the block is large.
-  // Call this after the reply to the read that found the block hot.
+  // Offers a block.  The offer is ignored if many bytes wait already, if the block is large, or if
+  // it was stored lately (RecentStores).  Call this after the reply to the read that found the
+  // block hot.
   void offer(std::shared_ptr<const OpenFile> file, HotBlock block);
 
   // Waits until no block of the file's earlier contents is being stored.  The wait has a limit,
@@ -74,17 +76,21 @@ class PagePusher {
     std::shared_ptr<const Bytes> block;
     std::uint64_t offset = 0;          // in the file
     std::span<const std::byte> pages;  // whole pages of the block
+
+    [[nodiscard]] std::uint64_t hash() const;
   };
   struct State {
     std::deque<Push> waiting;
     std::uint64_t waiting_bytes = 0;
+    RecentStores recent;
     std::optional<FileKey> storing;  // the file of the block that is being stored
     bool is_running = false;
     bool is_thread_done = true;
   };
   [[nodiscard]] Push whole_pages(std::shared_ptr<const OpenFile> file, HotBlock block) const;
   void serve(const Kernel& kernel);
-  void push(const Kernel& kernel, const Push& one);
+  // Returns whether the block was stored.
+  bool push(const Kernel& kernel, const Push& one);
 
   const IsCurrent is_current_;
   const std::uint64_t page_bytes_;

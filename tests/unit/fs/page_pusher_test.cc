@@ -109,6 +109,18 @@ TEST_CASE("page_pusher: a block of another content is not stored", "[fs][page_pu
   CHECK(pushing.events.all() == std::vector{event("store", kPage, kPage)});
 }
 
+TEST_CASE("page_pusher: a block whose content was not settled is stored at its next offer",
+          "[fs][page_pusher][unit]") {
+  std::atomic<int> questions = 0;
+  Pushing pushing([&](const OpenFile&, ContentId) { return ++questions > 1; });
+  pushing.start();
+  pushing.offer(0, kPage);
+  while (questions == 0) std::this_thread::yield();
+  pushing.pusher.drain({1, 7});
+  pushing.offer(0, kPage);
+  REQUIRE(pushing.events.wait_for(1));
+}
+
 TEST_CASE("page_pusher: pages are dropped if the content changes while they are stored",
           "[fs][page_pusher][unit]") {
   std::atomic<bool> has_changed = false;
@@ -142,6 +154,21 @@ TEST_CASE("page_pusher: waiting blocks have a limit, and so has each", "[fs][pag
   std::vector<std::string> wanted;
   for (std::size_t i = 0; i <= 4; ++i) wanted.push_back(event("store", i * kMiB, kMiB));
   CHECK(pushing.events.all() == wanted);
+}
+
+TEST_CASE("page_pusher: a block that was stored lately is stored again at some later offer",
+          "[fs][page_pusher][unit]") {
+  Pushing pushing(is_always_current);
+  pushing.start();
+  for (std::uint32_t i = 0; i < RecentStores::kOffersPerStore; ++i) pushing.offer(0, kPage);
+  pushing.offer(kPage, kPage);
+  pushing.offer(0, kPage);
+  pushing.offer(0, 2 * kPage, {2});  // another content
+  REQUIRE(pushing.events.wait_for(4));
+  pushing.pusher.stop();
+  CHECK(pushing.events.all() == std::vector{event("store", 0, kPage), event("store", kPage, kPage),
+                                            event("store", 0, kPage),
+                                            event("store", 0, 2 * kPage)});
 }
 
 TEST_CASE("page_pusher: nothing is stored before the start and after the end",
