@@ -334,6 +334,10 @@ Result<SourceEntry> RemoteDirectories::probe(RemoteListing& listing, const std::
   probed.stat = stat_of(path, entry);
   if (!may_be_special(entry, expected)) return probed;
   auto probe = known(listing, name, path, expected);
+  if (!probe && ++listing.probed_alone == kMinForManifest) {
+    learn_from_manifest();
+    probe = known(listing, name, path, expected);
+  }
   if (!probe) {
     const auto probing = std::make_shared<Probing>();
     start_probe(probing, listing, name, path, expected);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -31,6 +32,8 @@ struct RemoteListing {
   // The probes of entries whose version the listing does not have: directories, which may be sparse
   // frames, and the links of a page.
   Guarded<std::map<std::string, RemoteProbe>> unversioned;
+  // The number of entries that were probed one by one.
+  std::atomic<std::size_t> probed_alone = 0;
 };
 
 // The size and time of an object that was opened, in the form of a listing.
