@@ -12,7 +12,7 @@ constexpr std::size_t kMinBytes = 64 << 10;
 }  // namespace
 
 auto BodyPool::take(std::size_t size) -> Body {
-  auto body = idle_.with([&](Idle& idle) -> Body {
+  auto body = shelf_->with([&](Idle& idle) -> Body {
     const auto fits = [&](const Body& one) {
       return one.capacity() >= size && one.capacity() / 2 <= size;
     };
@@ -30,21 +30,21 @@ auto BodyPool::take(std::size_t size) -> Body {
 
 auto BodyPool::share(Body body) -> std::shared_ptr<const Body> {
   auto owned = std::make_unique<Body>(std::move(body));
-  const auto give = [this](Body* dropped) {
+  const auto give = [shelf = shelf_](Body* dropped) {
     const std::unique_ptr<Body> last(dropped);
-    give_back(std::move(*last));
+    give_back(*shelf, std::move(*last));
   };
   return {owned.release(), give};
 }
 
 std::uint64_t BodyPool::idle_bytes() const {
-  return idle_.with([](const Idle& idle) { return idle.bytes; });
+  return shelf_->with([](const Idle& idle) { return idle.bytes; });
 }
 
-void BodyPool::give_back(Body body) {
+void BodyPool::give_back(Shelf& shelf, Body body) {
   if (body.capacity() < kMinBytes || body.capacity() > kIdleBytes) return;
   std::vector<Body> dropped;  // freed after the lock is released
-  idle_.with([&](Idle& idle) {
+  shelf.with([&](Idle& idle) {
     // The oldest go first: their size is most likely not needed any more.
     while (idle.bytes + body.capacity() > kIdleBytes) {
       idle.bytes -= idle.bodies.front().capacity();

@@ -11,7 +11,7 @@ namespace framefs::net {
 
 // Memory for the bodies of answers.  A body that is dropped leaves its memory to a later one.  The
 // kernel takes longer to provide and clear new pages than a fast network to fill them.
-// Threads: any number.  Lifetime: outlives every body that share() returned.
+// Threads: any number.
 class BodyPool {
  public:
   using Body = std::vector<std::byte>;
@@ -21,7 +21,8 @@ class BodyPool {
 
   // Returns an empty body with room for `size` bytes, and for no more than twice as many.
   Body take(std::size_t size);
-  // Returns a body whose memory goes back to the pool with the last reference.
+  // Returns a body whose memory goes back to the pool with the last reference.  It may outlive the
+  // pool.
   std::shared_ptr<const Body> share(Body body);
 
   // The memory that the pool keeps now.  Units: bytes.
@@ -32,9 +33,10 @@ class BodyPool {
     std::vector<Body> bodies;  // latest last
     std::uint64_t bytes = 0;
   };
-  void give_back(Body body);
+  using Shelf = fs::Guarded<Idle>;
+  static void give_back(Shelf& shelf, Body body);
 
-  fs::Guarded<Idle> idle_;
+  const std::shared_ptr<Shelf> shelf_ = std::make_shared<Shelf>();
 };
 
 }  // namespace framefs::net

@@ -211,7 +211,8 @@ class Remote(RemoteCase):
             def read(at):
                 got, requests = self.counted(server, lambda: os.pread(fd, 4096, at))
                 self.assertEqual(got, content[at:at + 4096])
-                return [request for request in requests if request.range]  # no listing that has become old
+                # Not the listing, which becomes old meanwhile.
+                return [request for request in requests if request.range]
             # The frame's header has the size of the blocks.
             self.assertEqual(link_proxy.round_trips(read(5 * chunk + 3 * block)), 1)
             chunks = [0, 12, 3, 9, 14, 1, 7, 10, 2, 15]  # in no order that a reader would follow

@@ -42,6 +42,15 @@ TEST_CASE("body_pool: a later body gets the memory of one that was dropped",
   CHECK(shared_of(pool, kMiB - 1000).memory == first.memory);
 }
 
+TEST_CASE("body_pool: a body outlives its pool", "[net][bodies][unit]") {
+  std::shared_ptr<const BodyPool::Body> body;
+  {
+    BodyPool pool;
+    body = shared_of(pool, kMiB).body;
+  }
+  CHECK(body->size() == kMiB);
+}
+
 TEST_CASE("body_pool: a small body does not get much memory", "[net][bodies][unit]") {
   BodyPool pool;
   const auto large = shared_of(pool, kMiB).memory;
