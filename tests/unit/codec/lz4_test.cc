@@ -208,6 +208,20 @@ TEST_CASE("lz4: any damage is taken as the library takes it, and shows no old by
 }
 
 // Oracle: the library counts in int, so it must never get a size that int cannot hold.
+// Oracle: the library.
+TEST_CASE("lz4: an output of no bytes has one stream", "[codec][lz4][corrupt]") {
+  for (unsigned token = 0; token < 256; ++token) {
+    for (const std::size_t rest : {0U, 1U, 2U}) {
+      INFO("token " << token << ", and " << rest << " more bytes");
+      Bytes stream(1 + rest);
+      stream[0] = static_cast<std::byte>(token);
+      const bool is_accepted = decode_lz4(stream, {}, {}).has_value();
+      CHECK(is_accepted == test::lz4_reference(stream, 0, {}).has_value());
+      CHECK(is_accepted == (token == 0 && rest == 0));
+    }
+  }
+}
+
 TEST_CASE("lz4: sizes beyond int are refused before they are looked at", "[codec][lz4][unit]") {
   constexpr std::size_t kTooMany = std::size_t{std::numeric_limits<int>::max()} + 1;
   std::byte one{0};
