@@ -142,6 +142,10 @@ class Lz4Block {
       : in_(in), out_(out), dictionary_(dictionary), count_(count) {}
 
   Status decode() {
+    // Of the streams of no bytes, the library accepts the one that it writes.
+    if (out_.empty() && !in_.empty() && in_.front() != std::byte{0}) {
+      return fail(Errc::bad_field, "lz4 token");
+    }
     const bool is_prefix = count_ < out_.size();
     for (bool is_last = false; !is_last;) {
       if (in_.size() - at_.in >= kInputMargin && out_.size() - at_.out >= kOutputMargin) {
@@ -244,10 +248,6 @@ Status decode_lz4(std::span<const std::byte> in, std::span<std::byte> out,
                   std::span<const std::byte> dictionary) {
   if (!is_countable(in) || !is_countable(out) || !is_countable(dictionary)) {
     return fail(Errc::over_limit, "lz4 stream size");
-  }
-  // Of the streams of no bytes, the library accepts the one that it writes.
-  if (out.empty() && !in.empty() && in.front() != std::byte{0}) {
-    return fail(Errc::bad_field, "lz4 token");
   }
   return Lz4Block(in, out, dictionary, out.size()).decode();
 }

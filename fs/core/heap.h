@@ -5,6 +5,10 @@
 
 namespace framefs::fs {
 
+// After keep_heap_small(), an allocation of this size or more is a mapping of its own, which is
+// unmapped when it is freed.  The kernel provides its pages one by one.  Units: bytes.
+inline constexpr std::size_t kMappedBytes = 64 << 10;
+
 // Makes the process return freed memory to the system, or reuse it in any thread. By default,
 // malloc keeps freed memory for the thread that first allocated it. Decoded blocks have all sizes,
 // are allocated by many threads and live long. With one heap per thread, they leave holes that no

@@ -3,13 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "fs/core/heap.h"
+
 namespace framefs::net {
-namespace {
-
-// The memory of smaller bodies comes from the heap, which keeps it by itself.
-constexpr std::size_t kMinBytes = 64 << 10;
-
-}  // namespace
 
 auto BodyPool::take(std::size_t size) -> Body {
   auto body = shelf_->with([&](Idle& idle) -> Body {
@@ -42,7 +38,8 @@ std::uint64_t BodyPool::idle_bytes() const {
 }
 
 void BodyPool::give_back(Shelf& shelf, Body body) {
-  if (body.capacity() < kMinBytes || body.capacity() > kIdleBytes) return;
+  // The heap keeps the memory of smaller bodies by itself.
+  if (body.capacity() < fs::kMappedBytes || body.capacity() > kIdleBytes) return;
   std::vector<Body> dropped;  // freed after the lock is released
   shelf.with([&](Idle& idle) {
     // The oldest go first: their size is most likely not needed any more.

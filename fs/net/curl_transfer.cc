@@ -4,17 +4,19 @@
 #include <cerrno>
 #include <chrono>
 #include <span>
+#include <utility>
 
 #include "fs/core/file.h"
+#include "fs/core/heap.h"
 
 namespace framefs::net {
 namespace {
 
 // The body of an error is kept up to this size, even if the request expects a shorter body.
 constexpr std::uint64_t kErrorBodyBytes = 64 << 10;
-// libcurl allocates the buffer for each transfer.  A larger one would be a new mapping each time,
-// whose pages the kernel provides one by one.
+// libcurl allocates the buffer for each transfer, so it must come from the heap.
 constexpr long kReceiveBufferBytes = 48 << 10;
+static_assert(std::cmp_less(kReceiveBufferBytes, fs::kMappedBytes));
 
 // libcurl takes options through a variadic function; the types must be exactly these.
 void set(CURL* easy, CURLoption option, long value) { curl_easy_setopt(easy, option, value); }

@@ -193,7 +193,7 @@ std::vector<ByteRange> BlockFetcher::ranges_of(std::span<const Run> runs) {
 void BlockFetcher::decode_run(const codec::ByteSource& source, Run run) {
   const auto context = contexts_.take();
   const auto [begin, size] = range_of(run);
-  const auto stored = (*context).stored.take(size);
+  const auto stored = context->stored.take(size);
   const bool whole = source.read_at(begin, stored).has_value();
   for (auto* const job : run) {
     const auto part = stored.subspan(job->stored.offset - begin, job->stored.size);
@@ -316,11 +316,11 @@ auto BlockFetcher::fetch_alone(const codec::ByteSource& source, const BlockReque
   }
   FRAMEFS_TRY(const auto place, stored_range(request));
   const auto context = contexts_.take();
-  const auto stored = (*context).stored.take(place.size);
+  const auto stored = context->stored.take(place.size);
   FRAMEFS_CHECK(source.read_at(place.offset, stored));
   auto block = std::make_shared<Bytes>(buffers_, block_bytes(request));
   FRAMEFS_CHECK(
-      decode_block((*context).decoder, request, place.offset, stored, block->writable(), first));
+      decode_block(context->decoder, request, place.offset, stored, block->writable(), first));
   return block;
 }
 
@@ -362,7 +362,7 @@ Status BlockFetcher::decode_rows(const codec::ByteSource& source,
   const auto decode_one = [&](std::size_t i) -> Status {
     const auto context = contexts_.take();
     const auto [begin, size] = range_of(runs[i]);
-    const auto stored = (*context).stored.take(size);
+    const auto stored = context->stored.take(size);
     FRAMEFS_CHECK(source.read_at(begin, stored));
     for (const auto* const block : runs[i]) {
       const auto part = stored.subspan(block->stored.offset - begin, block->stored.size);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "fs/core/background_thread.h"
+#include "fs/read/decode_cache.h"
 
 namespace framefs::fs {
 namespace {
