@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 import unittest
 
 import daemon
@@ -202,12 +203,23 @@ class Remote(RemoteCase):
         content = data.text(850_000)[:16 * chunk]
         self.assertEqual(len(content), 16 * chunk)
         self.make_frame(content, self.source / "x.b2frame", "--chunk", str(chunk), "--block", str(block))
-        # Long enough to see which requests were sent together on a busy machine.
-        server = self.serve_source(latency=0.1)
+        server = self.serve_source(latency=0.02)
+
+        def wait_for_the_window(request):
+            """The answer with a table of blocks waits for the request for blocks.  So requests that were
+            sent together are seen together, however busy the machine is; one that is sent for
+            what the table says comes after the wait, and counts as a round trip."""
+            first, _, last = request.range.removeprefix("bytes=").partition("-")
+            if last and int(last) - int(first) < 2048:
+                deadline = time.monotonic() + 10
+                while ({r.range for r in server.requests()} <= {request.range}
+                       and time.monotonic() < deadline):
+                    time.sleep(0.001)
         # The attributes do not become old meanwhile, which would cost a listing.
         with self.mount_s3(server, "--threads", "1", "--attr-timeout", "600") as mount:
             fd = os.open(mount.path("x"), os.O_RDONLY)
             os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
+            server.fault = wait_for_the_window
 
             def read(at):
                 got, requests = self.counted(server, lambda: os.pread(fd, 4096, at))
