@@ -12,10 +12,6 @@ namespace {
 
 constexpr std::uint32_t kMaxTypesize = std::numeric_limits<std::int32_t>::max();
 
-void multiply(std::optional<std::uint64_t>& product, std::uint64_t factor) {
-  if (product) product = checked_mul(*product, factor);
-}
-
 // True if the blocks of `inner` span its whole extent and their rows follow each other in memory.
 // A step of `outer` is then equal to `inner.extent` steps of `inner`.
 bool continues(const ArrayLayout::Axis& outer, const ArrayLayout::Axis& inner) {

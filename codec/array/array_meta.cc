@@ -7,11 +7,11 @@
 
 #include "codec/core/byte_reader.h"
 #include "codec/core/checked.h"
+#include "codec/core/msgpack_markers.h"
 
 namespace framefs::codec {
 namespace {
 
-constexpr std::uint8_t kMarkerStr32 = 0xDB;
 constexpr std::uint64_t kMaxItems = std::numeric_limits<std::int64_t>::max();
 constexpr std::uint64_t kMaxChunkItems = std::numeric_limits<std::int32_t>::max();
 
@@ -54,8 +54,8 @@ std::uint64_t block_dim_at(const ArrayMeta& meta, std::size_t i) {
 
 // Multiplies `product` by a dimension.  A dimension of 0 counts as 1, because strides are products
 // of only some of the dimensions.
-void multiply(std::optional<std::uint64_t>& product, std::uint64_t dim) {
-  if (product) product = checked_mul(*product, std::max<std::uint64_t>(dim, 1));
+void multiply_dim(std::optional<std::uint64_t>& product, std::uint64_t dim) {
+  multiply(product, std::max<std::uint64_t>(dim, 1));
 }
 
 Status check_product(std::optional<std::uint64_t> product, std::uint64_t most, const char* field) {
@@ -78,11 +78,11 @@ Status check_dims(const ArrayMeta& meta) {
       if (block == 0 || block > chunk) {
         return fail_value(Errc::bad_field, "blockshape", block_dim_at(meta, i), meta.blockshape[i]);
       }
-      multiply(items_of_whole_chunks, div_ceil(dim, chunk) * chunk);
+      multiply_dim(items_of_whole_chunks, div_ceil(dim, chunk) * chunk);
     }
-    multiply(items, dim);
-    multiply(chunk_items, chunk);
-    multiply(block_items, block);
+    multiply_dim(items, dim);
+    multiply_dim(chunk_items, chunk);
+    multiply_dim(block_items, block);
   }
   FRAMEFS_CHECK(check_product(items, kMaxItems, "product of the shape"));
   FRAMEFS_CHECK(check_product(items_of_whole_chunks, kMaxItems, "product of the shape"));

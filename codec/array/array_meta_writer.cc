@@ -3,22 +3,18 @@
 #include <limits>
 
 #include "codec/core/byte_writer.h"
+#include "codec/core/msgpack_markers.h"
 
 namespace framefs::codec {
 namespace {
 
 constexpr std::size_t kMaxDimensions = 16;
-constexpr std::uint8_t kMarkerArray7 = 0x97;
 constexpr std::uint8_t kVersion = 0;
-constexpr std::uint8_t kMarkerArray = 0x90;  // plus the number of dimensions
-constexpr std::uint8_t kMarkerInt64 = 0xD3;
-constexpr std::uint8_t kMarkerInt32 = 0xD2;
-constexpr std::uint8_t kMarkerString32 = 0xDB;
 constexpr std::uint8_t kDtypeOfNumpy = 0;
 
 template <std::integral T>
 void append_extents(ByteWriter& out, std::uint8_t marker, std::span<const T> extents) {
-  out.u8(static_cast<std::uint8_t>(kMarkerArray + extents.size()));
+  out.u8(static_cast<std::uint8_t>(kMarkerFixArray + extents.size()));
   for (const auto extent : extents) {
     out.u8(marker);
     out.be(extent);
@@ -45,14 +41,14 @@ Result<std::vector<std::byte>> encode_b2nd_metalayer(std::span<const std::int64_
     return fail(Errc::bad_field, "dtype", 3);
   }
   ByteWriter out;
-  out.u8(kMarkerArray7);
+  out.u8(kMarkerFixArray + 7);
   out.u8(kVersion);
   out.u8(static_cast<std::uint8_t>(shape.size()));
   append_extents(out, kMarkerInt64, shape);
   append_extents(out, kMarkerInt32, chunkshape);
   append_extents(out, kMarkerInt32, blockshape);
   out.u8(kDtypeOfNumpy);
-  out.u8(kMarkerString32);
+  out.u8(kMarkerStr32);
   out.be(static_cast<std::uint32_t>(dtype.size()));
   out.append(std::as_bytes(std::span(dtype)));
   return std::move(out).take();

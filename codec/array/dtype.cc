@@ -15,7 +15,6 @@ namespace {
 using Kind = PythonLiteral::Kind;
 using Value = PythonLiteral::Value;
 
-constexpr std::uint64_t kMaxItemBytes = std::numeric_limits<std::int32_t>::max();
 // The limit on the dimensions of an array and of its items together.  Source: NumPy before 2.0,
 // NPY_MAXDIMS.
 constexpr std::size_t kNumpyMaxDims = 32;

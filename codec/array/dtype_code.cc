@@ -8,7 +8,6 @@
 namespace framefs::codec {
 namespace {
 
-constexpr std::uint32_t kMaxItemBytes = std::numeric_limits<std::int32_t>::max();
 constexpr std::uint32_t kCharBytes = 4;  // of one character of 'U'
 
 // A kind and a size: 'f' with 8 bytes, for example.
@@ -17,12 +16,12 @@ struct Plain {
   std::uint32_t bytes;
 };
 
-struct Named {
+struct NamedType {
   std::string_view name;
   Plain plain;
 };
 // Letters and names that imply a size, on 64-bit Linux.
-constexpr std::array<Named, 65> kNames = {{
+constexpr std::array<NamedType, 65> kNames = {{
     {"?", {'b', 1}},          {"b", {'i', 1}},           {"B", {'u', 1}},
     {"h", {'i', 2}},          {"H", {'u', 2}},           {"i", {'i', 4}},
     {"I", {'u', 4}},          {"l", {'i', 8}},           {"L", {'u', 8}},
@@ -125,7 +124,7 @@ std::optional<Plain> parse_sized(std::string_view& text) {
 std::optional<Plain> parse_name(std::string_view& text) {
   // The part in brackets is a time unit, not part of the name.
   const auto name = text.substr(0, text.find('['));
-  const auto found = std::ranges::find(kNames, name, &Named::name);
+  const auto found = std::ranges::find(kNames, name, &NamedType::name);
   if (found == kNames.end()) return std::nullopt;
   text.remove_prefix(name.size());
   return found->plain;

@@ -1,11 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace framefs::codec {
+
+// The largest item that a frame can have, in bytes.
+inline constexpr std::uint32_t kMaxItemBytes = std::numeric_limits<std::int32_t>::max();
 
 // A NumPy dtype without fields and without a shape.
 struct DtypeCode {

@@ -9,8 +9,6 @@
 namespace framefs::codec {
 namespace {
 
-// The first read of a chunk.  It covers the header and, for nearly all chunks, the block starts.
-constexpr std::size_t kHeadBytes = 1024;
 constexpr std::uint32_t kStartBytes = 4;   // size of a block start
 constexpr std::uint32_t kRecordBytes = 5;  // length of a stream and, at most, its token
 

@@ -28,6 +28,9 @@ enum class ChunkBody : std::uint8_t {
 // Source: chunk format; see codec/FORMAT.md.
 class Chunk {
  public:
+  // open() first reads this many bytes: the header and, of nearly all chunks, the block starts.
+  static constexpr std::size_t kHeadBytes = 1024;
+
   // Reads the header and the tables of the chunk at `offset` of `source`.  The chunk may take up to
   // `available` bytes.  `context` is the frame's, or the default context for a loose chunk.
   // Errors: truncated, bad_field, unsupported, over_limit, with offsets from the chunk's start;

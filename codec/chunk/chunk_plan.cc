@@ -10,7 +10,7 @@
 namespace framefs::codec {
 namespace {
 
-constexpr std::uint8_t kVersion = 5;                   // what every release since 2.0.3 reads
+constexpr std::uint8_t kChunkVersion = 5;              // what every release since 2.0.3 reads
 constexpr std::size_t kShortestBlocksChunk = 32;       // releases store smaller chunks uncompressed
 constexpr std::size_t kStart = sizeof(std::uint32_t);  // of a block start and a dictionary size
 
@@ -34,7 +34,7 @@ Result<ChunkPlan> ChunkPlan::make_header(const EncodeParams& params, std::size_t
   ChunkPlan plan;
   plan.params_ = params;
   auto& header = plan.header_;
-  header.version = kVersion;
+  header.version = kChunkVersion;
   header.codec = format_of(params.codec);
   header.codec_id = static_cast<std::uint8_t>(params.codec);
   header.extended = true;

@@ -6,11 +6,10 @@
 #include <lz4.h>
 #include <lz4hc.h>
 
+#include "codec/compressor/lz4_decoder.h"
+
 namespace framefs::codec {
 namespace {
-
-// The library counts in int.
-bool is_countable(std::span<const std::byte> bytes) { return std::in_range<int>(bytes.size()); }
 
 const char* chars(std::span<const std::byte> bytes) {
   return reinterpret_cast<const char*>(bytes.data());  // char may alias any object
@@ -38,7 +37,7 @@ Result<Lz4Encoder> Lz4Encoder::make() {
 
 Result<std::size_t> Lz4Encoder::encode(int acceleration, std::span<const std::byte> in,
                                        std::span<std::byte> out) {
-  if (!is_countable(in) || !is_countable(out)) return fail(Errc::over_limit, "lz4 stream size");
+  if (!is_lz4_size(in.size()) || !is_lz4_size(out.size())) return fail(Errc::over_limit, "lz4 stream size");
   return size_of(LZ4_compress_fast_extState(state_.get(), chars(in), chars(out),
                                             static_cast<int>(in.size()),
                                             static_cast<int>(out.size()), acceleration));
@@ -56,7 +55,7 @@ Result<Lz4HcEncoder> Lz4HcEncoder::make() {
 
 Result<std::size_t> Lz4HcEncoder::encode(int level, std::span<const std::byte> in,
                                          std::span<std::byte> out) {
-  if (!is_countable(in) || !is_countable(out)) return fail(Errc::over_limit, "lz4 stream size");
+  if (!is_lz4_size(in.size()) || !is_lz4_size(out.size())) return fail(Errc::over_limit, "lz4 stream size");
   return size_of(LZ4_compress_HC_extStateHC(state_.get(), chars(in), chars(out),
                                             static_cast<int>(in.size()),
                                             static_cast<int>(out.size()), level));

@@ -239,14 +239,11 @@ class Lz4Block {
   Cursor at_;
 };
 
-// The library, and therefore all writers of such streams, count in int.
-bool is_countable(std::span<const std::byte> bytes) { return std::in_range<int>(bytes.size()); }
-
 }  // namespace
 
 Status decode_lz4(std::span<const std::byte> in, std::span<std::byte> out,
                   std::span<const std::byte> dictionary) {
-  if (!is_countable(in) || !is_countable(out) || !is_countable(dictionary)) {
+  if (!is_lz4_size(in.size()) || !is_lz4_size(out.size()) || !is_lz4_size(dictionary.size())) {
     return fail(Errc::over_limit, "lz4 stream size");
   }
   return Lz4Block(in, out, dictionary, out.size()).decode();
@@ -254,7 +251,7 @@ Status decode_lz4(std::span<const std::byte> in, std::span<std::byte> out,
 
 Status decode_lz4_prefix(std::span<const std::byte> in, std::span<std::byte> out,
                          std::size_t count) {
-  if (!is_countable(in) || !is_countable(out)) return fail(Errc::over_limit, "lz4 stream size");
+  if (!is_lz4_size(in.size()) || !is_lz4_size(out.size())) return fail(Errc::over_limit, "lz4 stream size");
   return Lz4Block(in, out, {}, std::min(count, out.size())).decode();
 }
 

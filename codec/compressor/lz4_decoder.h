@@ -2,10 +2,16 @@
 
 #include <cstddef>
 #include <span>
+#include <utility>
 
 #include "codec/core/result.h"
 
 namespace framefs::codec {
+
+// The library, and therefore all writers of such streams, count in int.
+[[nodiscard]] inline bool is_lz4_size(std::size_t bytes) noexcept {
+  return std::in_range<int>(bytes);
+}
 
 // Decodes one raw LZ4 block, which must fill `out` exactly and end where `in` ends.  If
 // `dictionary` is not empty, it is the text before the block.

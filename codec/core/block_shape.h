@@ -25,9 +25,7 @@ struct BlockShape {
 [[nodiscard]] inline std::optional<std::uint64_t> block_bytes(const BlockShape& shape,
                                                               std::uint32_t typesize) noexcept {
   std::optional<std::uint64_t> bytes = typesize;
-  for (const std::uint64_t dim : shape.used_dims()) {
-    if (bytes) bytes = checked_mul(*bytes, dim);
-  }
+  for (const auto dim : shape.used_dims()) multiply(bytes, dim);
   return bytes;
 }
 

@@ -3,6 +3,7 @@
 #include <concepts>
 #include <limits>
 #include <optional>
+#include <type_traits>
 
 namespace framefs::codec {
 
@@ -18,6 +19,12 @@ template <std::unsigned_integral T>
 [[nodiscard]] constexpr std::optional<T> checked_mul(T a, T b) noexcept {
   if (b != 0 && a > std::numeric_limits<T>::max() / b) return std::nullopt;
   return static_cast<T>(a * b);
+}
+
+// Multiplies a product; nothing once it has overflown.
+template <std::unsigned_integral T>
+constexpr void multiply(std::optional<T>& product, std::type_identity_t<T> factor) noexcept {
+  if (product) product = checked_mul(*product, factor);
 }
 
 // The number of pieces of size `piece` that cover `total`.  piece > 0.

@@ -8,13 +8,13 @@ namespace framefs::codec {
 namespace {
 
 // Label and name share one string: the name is the part after the first word.
-struct Named {
+struct NamedId {
   std::uint8_t id;
   const char* label;
 };
 
 constexpr std::string_view kCodecWord = "codec ";
-constexpr Named kCodecs[] = {
+constexpr NamedId kCodecLabels[] = {
     {0, "codec blosclz"},   {1, "codec lz4"},       {2, "codec lz4hc"},      {3, "codec snappy"},
     {4, "codec zlib"},      {5, "codec zstd"},      {32, "codec ndlz"},      {33, "codec zfp_acc"},
     {34, "codec zfp_prec"}, {35, "codec zfp_rate"}, {36, "codec openhtj2k"}, {37, "codec grok"},
@@ -22,14 +22,14 @@ constexpr Named kCodecs[] = {
 };
 
 constexpr std::string_view kFilterWord = "filter ";
-constexpr Named kFilters[] = {
+constexpr NamedId kFilterLabels[] = {
     {0, "filter nofilter"},   {1, "filter shuffle"},          {2, "filter bitshuffle"},
     {3, "filter delta"},      {4, "filter trunc_prec"},       {32, "filter ndcell"},
     {33, "filter ndmean"},    {34, "filter bytedelta_buggy"}, {35, "filter bytedelta"},
     {36, "filter int_trunc"},
 };
 
-const char* find(std::span<const Named> table, std::uint8_t id) {
+const char* find(std::span<const NamedId> table, std::uint8_t id) {
   for (const auto& named : table) {
     if (named.id == id) return named.label;
   }
@@ -42,18 +42,22 @@ const char* after(std::string_view word, const char* label) {
 
 }  // namespace
 
-const char* codec_name(std::uint8_t id) noexcept { return after(kCodecWord, find(kCodecs, id)); }
+const char* codec_name(std::uint8_t id) noexcept {
+  return after(kCodecWord, find(kCodecLabels, id));
+}
 
 const char* codec_label(std::uint8_t id) noexcept {
-  if (const char* known = find(kCodecs, id); known != nullptr) return known;
+  if (const char* known = find(kCodecLabels, id); known != nullptr) return known;
   if (id < kFirstRegisteredId) return "reserved codec";
   return id < kFirstUserId ? "registered codec" : "user codec";
 }
 
-const char* filter_name(std::uint8_t id) noexcept { return after(kFilterWord, find(kFilters, id)); }
+const char* filter_name(std::uint8_t id) noexcept {
+  return after(kFilterWord, find(kFilterLabels, id));
+}
 
 const char* filter_label(std::uint8_t id) noexcept {
-  if (const char* known = find(kFilters, id); known != nullptr) return known;
+  if (const char* known = find(kFilterLabels, id); known != nullptr) return known;
   if (id < kFirstRegisteredId) return "reserved filter";
   return id < kFirstUserId ? "registered filter" : "user filter";
 }

@@ -11,6 +11,7 @@
 #include "codec/chunk/chunk_header.h"
 #include "codec/core/byte_reader.h"
 #include "codec/core/byte_writer.h"
+#include "codec/core/msgpack_markers.h"
 #include "codec/core/work_budget.h"
 #include "codec/frame/chunk_space.h"
 #include "codec/frame/frame_index.h"
@@ -20,11 +21,10 @@ namespace framefs::codec {
 namespace {
 
 // Source: codec/FORMAT.md, "Checksums".
-constexpr std::uint8_t kMarkerBin32 = 0xC6;
-constexpr std::uint32_t kVersion = 1;
-constexpr std::size_t kEnvelopeBytes = 5;  // marker and length
-constexpr std::size_t kHeadBytes = 16;     // version, number of chunks, hash of the index
-constexpr std::size_t kChunkBytes = 12;    // cbytes and hash
+constexpr std::uint32_t kChecksumsVersion = 1;
+constexpr std::size_t kEnvelopeBytes = 5;   // marker and length
+constexpr std::size_t kChecksumsHead = 16;  // version, number of chunks, hash of the index
+constexpr std::size_t kChunkBytes = 12;     // cbytes and hash
 
 // The offset of the stored size in a chunk.  Source: chunk format, "Header".
 constexpr std::size_t kChunkCbytesAt = 12;
@@ -81,7 +81,7 @@ Result<std::uint64_t> hash_stored(const ByteSource& chunks, std::uint64_t at, st
 
 std::vector<std::byte> layer_of(std::span<const std::int64_t> entries,
                                 std::span<const ChunkChecksum> checksums) {
-  const auto size = kHeadBytes + checksums.size() * kChunkBytes;
+  const auto size = kChecksumsHead + checksums.size() * kChunkBytes;
   std::vector<std::byte> out(kEnvelopeBytes + size);
   auto* at = out.data();
   const auto put = [&](auto value) {
@@ -91,7 +91,7 @@ std::vector<std::byte> layer_of(std::span<const std::int64_t> entries,
   put(kMarkerBin32);
   store_be(at, static_cast<std::uint32_t>(size));
   at += sizeof(std::uint32_t);
-  put(kVersion);
+  put(kChecksumsVersion);
   put(static_cast<std::uint32_t>(checksums.size()));
   put(hash_of_index(entries));
   for (const auto& checksum : checksums) put(checksum.cbytes);
@@ -109,7 +109,7 @@ Result<Layer> parse_layer(std::span<const std::byte> bytes, std::uint64_t chunk_
   ByteReader in(bytes);
   FRAMEFS_TRY([[maybe_unused]] const auto envelope, in.take(kEnvelopeBytes, "checksums"));
   FRAMEFS_TRY(const auto version, in.le<std::uint32_t>("version of the checksums"));
-  if (version != kVersion) {
+  if (version != kChecksumsVersion) {
     return fail_value(Errc::unsupported, "version of the checksums", kEnvelopeBytes, version);
   }
   FRAMEFS_TRY(const auto count, in.le<std::uint32_t>("number of checksums"));

@@ -13,8 +13,6 @@ constexpr std::uint64_t kGroupBytes = 128u << 10;
 constexpr std::uint64_t kMaxSmallChunk = 32u << 10;
 // The bytes that a stored chunk may have more than its decoded bytes, in frames of usual writers.
 constexpr std::uint64_t kExtraBytes = 64;
-// As many bytes as Chunk::open() reads first.
-constexpr std::uint64_t kHeadBytes = 1024;
 
 // A source of which one range is in memory.
 class PartlyLoaded final : public ByteSource {
@@ -126,7 +124,7 @@ ByteRange ChunkGroup::find_stored() const noexcept {
     begin = std::min(begin, offset);
     last = std::max(last, offset);
   }
-  const auto tail = std::max(header.chunksize + kExtraBytes, kHeadBytes);
+  const auto tail = std::max<std::uint64_t>(header.chunksize + kExtraBytes, Chunk::kHeadBytes);
   const auto end = last + std::min(header.cbytes - last, tail);
   return {header.header_len + begin, end - begin};
 }

@@ -17,13 +17,13 @@ constexpr std::uint64_t kWindowBytes = 1u << 20;
 constexpr std::uint64_t kPieceBytes = 1u << 20;
 
 // The versions that chunks of frames have.  Source: chunk format, "version".
-constexpr std::uint8_t kOldestVersion = 3;
-constexpr std::uint8_t kNewestVersion = 6;
+constexpr std::uint8_t kOldestChunkVersion = 3;
+constexpr std::uint8_t kNewestChunkVersion = 6;
 
 // Rejects nearly every wrong offset after a look at a few bytes.
 bool may_begin_chunk(std::span<const std::byte> head, std::uint64_t available) {
   const auto version = std::to_integer<std::uint8_t>(head[0]);
-  if (version < kOldestVersion || version > kNewestVersion) return false;
+  if (version < kOldestChunkVersion || version > kNewestChunkVersion) return false;
   const auto nbytes = load_le<std::uint32_t>(head.data() + 4);
   const auto cbytes = load_le<std::uint32_t>(head.data() + 12);
   return nbytes > 0 && cbytes >= kExtendedHeaderBytes && cbytes <= available;

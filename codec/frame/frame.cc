@@ -8,6 +8,7 @@
 #include "codec/chunk/chunk_reader.h"
 #include "codec/core/byte_reader.h"
 #include "codec/core/checked.h"
+#include "codec/core/msgpack_markers.h"
 #include "codec/core/work_budget.h"
 #include "codec/frame/chunk_space.h"
 #include "codec/frame/frame_index.h"

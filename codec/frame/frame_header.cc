@@ -8,6 +8,7 @@
 #include "codec/core/byte_writer.h"
 #include "codec/core/checked.h"
 #include "codec/core/limits.h"
+#include "codec/core/msgpack_markers.h"
 
 namespace framefs::codec {
 namespace {
@@ -46,7 +47,7 @@ constexpr std::size_t kAtBetaFilterMetas = 74;
 constexpr std::array kMagic = {std::byte{'b'}, std::byte{'2'}, std::byte{'f'}, std::byte{'r'},
                                std::byte{'a'}, std::byte{'m'}, std::byte{'e'}, std::byte{0}};
 
-constexpr std::uint8_t kNewestVersion = 3;
+constexpr std::uint8_t kNewestFrameVersion = 3;
 constexpr std::uint8_t kCodecIsElsewhere = 6;  // low nibble of codec_flags: see byte 77
 
 std::uint8_t u8_at(std::span<const std::byte> head, std::size_t at) {
@@ -64,7 +65,6 @@ Result<FrameLayout> layout_of(std::span<const std::byte> head) {
   constexpr std::uint8_t kFixArrayOf11 = 0x9B;
   constexpr std::uint8_t kFixArrayOf12 = 0x9C;
   constexpr std::uint8_t kFixArrayOf13 = 0x9D;
-  constexpr std::uint8_t kMarkerInt16 = 0xD1;
   const auto items = u8_at(head, 0);
   if (items == kFixArrayOf11 || items == kFixArrayOf12) {
     return fail(Errc::unsupported, "frame layout before 2.0.0-beta.2", 0);
@@ -174,7 +174,7 @@ Result<FrameHeader> parse_frame_header(std::span<const std::byte> head) {
   FRAMEFS_TRY(header.layout, layout_of(head));
   const auto general = u8_at(head, kAtGeneralFlags);
   header.version = general & 0x0F;
-  if (header.version > kNewestVersion) {
+  if (header.version > kNewestFrameVersion) {
     return fail_value(Errc::unsupported, "frame format version", kAtGeneralFlags, header.version);
   }
   FRAMEFS_CHECK(parse_lengths(head, header));

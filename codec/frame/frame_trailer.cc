@@ -9,13 +9,12 @@
 #include "codec/chunk/chunk_encoder.h"
 #include "codec/core/byte_writer.h"
 #include "codec/core/limits.h"
+#include "codec/core/msgpack_markers.h"
 
 namespace framefs::codec {
 namespace {
 
-constexpr std::uint8_t kMarkerArray4 = 0x94;
 constexpr std::uint8_t kTrailerVersion = 1;
-constexpr std::uint8_t kMarkerFixext16 = 0xD8;
 constexpr std::size_t kFingerprintBytes = 16;
 // The trailer's length with its marker, then the fingerprint with its marker and type.
 constexpr std::size_t kTailBytes = 5 + 2 + kFingerprintBytes;
@@ -67,7 +66,7 @@ Result<std::vector<std::byte>> encode_vlmetalayer(std::span<const std::byte> pla
 
 Result<std::vector<std::byte>> encode_trailer(std::span<const NamedContent> vlmetalayers) {
   ByteWriter out;
-  out.u8(kMarkerArray4);
+  out.u8(kMarkerFixArray + 4);
   out.u8(kTrailerVersion);
   FRAMEFS_CHECK(append_metalayers(out, vlmetalayers, kMapSizeCountsFrom, kMaxVlMetalayers));
   const auto size = out.size() + kTailBytes;

@@ -12,8 +12,6 @@ namespace framefs::codec {
 
 // Where the map of metalayers begins in a trailer.
 inline constexpr std::size_t kTrailerMapAt = 2;
-// The msgpack marker before the trailer's length.
-inline constexpr std::uint8_t kMarkerUint32 = 0xCE;
 
 // Whether the fingerprint of a trailer is a hash of the trailer.  Writers that do not know seals
 // write no fingerprint.  Source: codec/FORMAT.md, "Checksums".

@@ -13,7 +13,7 @@
 namespace framefs::codec {
 namespace {
 
-constexpr std::uint64_t kEntryBytes = 8;
+constexpr std::uint64_t kIndexEntryBytes = 8;
 constexpr unsigned kKindShift = 56;
 // The number of chunks that are tried as the chunk of an index's lowest entry.
 constexpr std::size_t kMaxBases = 64;
@@ -33,17 +33,17 @@ bool may_be_index(const std::vector<std::int64_t>& entries) {
 std::optional<FoundIndex> read_index(const ByteSource& file, const FoundChunk& found,
                                      const Limits& limits) {
   const auto& header = found.header;
-  if (header.typesize != kEntryBytes || header.nbytes % kEntryBytes != 0 ||
+  if (header.typesize != kIndexEntryBytes || header.nbytes % kIndexEntryBytes != 0 ||
       header.nbytes > limits.chunk_table_bytes) {
     return std::nullopt;
   }
   const auto [at, size] = found.stored;
-  const auto chunk = Chunk::open(file, at, size, {.schunk_typesize = kEntryBytes}, limits);
+  const auto chunk = Chunk::open(file, at, size, {.schunk_typesize = kIndexEntryBytes}, limits);
   if (!chunk) return std::nullopt;
   std::vector<std::byte> stored(header.nbytes);
   if (!ChunkReader(file, *chunk).read(0, stored)) return std::nullopt;
   FoundIndex index{.at = at, .end = at + size, .entries = {}};
-  for (std::size_t i = 0; i < stored.size(); i += kEntryBytes) {
+  for (std::size_t i = 0; i < stored.size(); i += kIndexEntryBytes) {
     index.entries.push_back(load_le<std::int64_t>(stored.data() + i));
   }
   if (!may_be_index(index.entries)) return std::nullopt;
@@ -51,15 +51,15 @@ std::optional<FoundIndex> read_index(const ByteSource& file, const FoundChunk& f
 }
 
 // The number of entries that lead to a chunk, and the number that should.
-struct Match {
+struct StartsFound {
   std::uint64_t hits = 0;
   std::uint64_t stored = 0;
   [[nodiscard]] bool is_good() const noexcept { return hits >= stored - stored / 2; }
 };
 
 template <class Place>
-Match match_with(const FoundIndex& index, const Starts& starts, Place place) {
-  Match match;
+StartsFound match_with(const FoundIndex& index, const Starts& starts, Place place) {
+  StartsFound match;
   for (const auto entry : index.entries) {
     if (entry < 0) continue;
     ++match.stored;
@@ -116,7 +116,7 @@ IndexSearch find_index(const ByteSource& file, const std::optional<FrameHeader>&
   for (const auto& chunk : found) {
     auto index = read_index(file, chunk, limits);
     if (!index) continue;
-    Match match;
+    StartsFound match;
     for (const auto base : bases_for(*index, header, found)) {
       const auto with =
           match_with(*index, starts, [base](std::uint64_t entry) { return base + entry; });

@@ -6,18 +6,12 @@
 
 #include "codec/core/byte_reader.h"
 #include "codec/core/limits.h"
+#include "codec/core/msgpack_markers.h"
 
 namespace framefs::codec {
 namespace {
 
-// The msgpack type bytes that writers use.
-constexpr std::uint8_t kMarkerArray3 = 0x93;
-constexpr std::uint8_t kMarkerUint16 = 0xCD;
-constexpr std::uint8_t kMarkerMap16 = 0xDE;
-constexpr std::uint8_t kMarkerInt32 = 0xD2;
-constexpr std::uint8_t kMarkerArray16 = 0xDC;
-constexpr std::uint8_t kMarkerBin32 = 0xC6;
-constexpr std::uint8_t kMarkerFixStr = 0xA0;  // plus the length, in the low five bits
+// The length of a short string, in the low bits of its marker.
 constexpr std::uint8_t kFixStrLength = 0x1F;
 
 // An array marker and the directory's size, which is redundant.
@@ -141,7 +135,7 @@ Status append_metalayers(ByteWriter& out, std::span<const NamedContent> layers,
   const auto directory_end = content_at;
   content_at += 3;
 
-  out.u8(kMarkerArray3);
+  out.u8(kMarkerFixArray + 3);
   out.u8(kMarkerUint16);
   out.be(static_cast<std::uint16_t>(directory_end - size_counts_from));
   out.u8(kMarkerMap16);

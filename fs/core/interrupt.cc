@@ -8,17 +8,17 @@ namespace framefs::fs {
 namespace {
 
 // Each thread has its own pointer, and only scopes set it. Hence mounts share no state through it.
-thread_local const InterruptScope::Asked* current = nullptr;
+thread_local const InterruptScope::Asked* innermost_question = nullptr;
 
 }  // namespace
 
 InterruptScope::InterruptScope(Asked asked)
-    : asked_(std::move(asked)), outer_(std::exchange(current, &asked_)) {}
+    : asked_(std::move(asked)), outer_(std::exchange(innermost_question, &asked_)) {}
 
-InterruptScope::~InterruptScope() { current = outer_; }
+InterruptScope::~InterruptScope() { innermost_question = outer_; }
 
 bool interrupted() {
-  if (current != nullptr && (*current)()) return true;
+  if (innermost_question != nullptr && (*innermost_question)()) return true;
   auto* const budget = codec::current_work_budget();
   return budget != nullptr && budget->is_cancelled();
 }

@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,6 +10,11 @@
 #include "fs/core/file.h"
 
 namespace framefs::fs {
+
+// The pause between two attempts to take a lock: the first one, and the longest.  Each is twice as
+// long as the one before.
+inline constexpr std::chrono::milliseconds kFirstLockPause{1};
+inline constexpr std::chrono::milliseconds kLongestLockPause{20};
 
 // A process that holds a lock on the file of `fd`: an open-file-description lock on byte `byte`,
 // or, without `byte`, a lock of flock(2).  Returns nothing if the system does not tell.

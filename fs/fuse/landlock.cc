@@ -14,13 +14,13 @@ namespace {
 constexpr std::uint64_t kTruncate = 1ULL << 14;
 constexpr std::uint64_t kDeviceIoctl = 1ULL << 15;
 
-constexpr std::uint64_t kRead = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
+constexpr std::uint64_t kReading = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
 constexpr std::uint64_t kChange =
     LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |
     LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |
     LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK |
     LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REFER | kTruncate;
-constexpr std::uint64_t kAll = kRead | kChange | LANDLOCK_ACCESS_FS_EXECUTE | kDeviceIoctl;
+constexpr std::uint64_t kAll = kReading | kChange | LANDLOCK_ACCESS_FS_EXECUTE | kDeviceIoctl;
 // The kernel accepts no other rights in a rule for a file that is no directory.
 constexpr std::uint64_t kWriteFile =
     LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate;
@@ -40,9 +40,9 @@ std::uint64_t known_to(long version) {
 std::uint64_t bits_of(Landlock::Access access) {
   switch (access) {
     case Landlock::Access::read:
-      return kRead;
+      return kReading;
     case Landlock::Access::change:
-      return kRead | kChange;
+      return kReading | kChange;
     case Landlock::Access::write_file:
       return kWriteFile;
     case Landlock::Access::keep_files:

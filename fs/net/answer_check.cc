@@ -12,7 +12,7 @@ Verdict verdict(Verdict::Kind kind, int error, const char* what) {
   return {kind, fs::system_error_of(error, what).error()};
 }
 
-Verdict stale(const char* what) { return verdict(Verdict::Kind::failed, ESTALE, what); }
+Verdict stale(const char* what) { return failed_with(ESTALE, what); }
 Verdict doubtful(const char* what) { return verdict(Verdict::Kind::doubtful, EIO, what); }
 
 std::optional<std::uint64_t> take_number(std::string_view& text) {
@@ -44,6 +44,10 @@ std::optional<Verdict> check_version(const HttpAnswer& answer, const ObjectVersi
 }
 
 }  // namespace
+
+Verdict failed_with(int error, const char* what) {
+  return verdict(Verdict::Kind::failed, error, what);
+}
 
 std::optional<ContentRange> parse_content_range(std::string_view text) {
   if (!take(text, "bytes ")) return std::nullopt;

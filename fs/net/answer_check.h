@@ -24,6 +24,9 @@ std::string range_header(ByteRange range);
 // Adds conditions to a GET of `range`, so that the server answers only for this version.
 void pin(HttpRequest& request, const ObjectVersion& version, ByteRange range);
 
+// The verdict of a call that cannot succeed: the error `error` of errno, and the text `what`.
+Verdict failed_with(int error, const char* what);
+
 // Judges an answer by its status alone, without its body.
 Verdict verdict_of_status(int status);
 

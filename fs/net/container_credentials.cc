@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kTokenFile = "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE";
 constexpr std::string_view kRelativeBase = "http://169.254.170.2";
-constexpr std::chrono::milliseconds kTimeout{5'000};
+constexpr std::chrono::milliseconds kContainerTimeout{5'000};
 
 // A token may go without TLS only to this machine and its platform.
 bool may_be_plain(std::string_view host) {
@@ -50,7 +50,7 @@ Result<std::optional<Credentials>> ContainerCredentials::fetch() {
   FRAMEFS_TRY(auto token, read_token());
   if (!token.empty()) request.headers.add("authorization", token);
   wipe(token.data(), token.size());
-  request.timeout = kTimeout;
+  request.timeout = kContainerTimeout;
   request.is_local = true;
   FRAMEFS_TRY(const auto answer, perform(transport_, std::move(request)));
   if (answer.status != 200) return fs::system_error_of(EACCES, "container credentials");

@@ -4,15 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "fs/net/json_text.h"
+
 namespace framefs::net {
-namespace {
-
-std::string text_of(const nlohmann::json& object, const char* name) {
-  const auto found = object.find(name);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string{};
-}
-
-}  // namespace
 
 Result<Credentials> parse_credential_json(std::string_view json) {
   const auto object = nlohmann::json::parse(json, nullptr, false);

@@ -13,7 +13,7 @@ namespace {
 constexpr const char* kEndpoint = "http://169.254.169.254";
 constexpr const char* kRolePath = "/latest/meta-data/iam/security-credentials/";
 // Most machines have no such service, and nothing answers there.
-constexpr std::chrono::milliseconds kTimeout{1'000};
+constexpr std::chrono::milliseconds kInstanceTimeout{1'000};
 
 }  // namespace
 
@@ -29,7 +29,7 @@ Result<std::string> InstanceCredentials::ask(const char* method, const std::stri
   } else {
     request.headers.add("x-aws-ec2-metadata-token", token);
   }
-  request.timeout = kTimeout;
+  request.timeout = kInstanceTimeout;
   request.is_local = true;
   FRAMEFS_TRY(const auto answer, perform(transport_, std::move(request)));
   if (answer.status != 200) return fs::system_error_of(EACCES, "instance credentials");

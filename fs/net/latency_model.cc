@@ -30,7 +30,7 @@ std::size_t bucket_of(double seconds, std::size_t count) {
   return std::min(bucket, count - 1);
 }
 
-double seconds(LatencyModel::Duration time) { return duration<double>(time).count(); }
+double in_seconds(LatencyModel::Duration time) { return duration<double>(time).count(); }
 
 LatencyModel::Duration from_seconds(double value) {
   return std::chrono::duration_cast<LatencyModel::Duration>(duration<double>(value));
@@ -43,10 +43,10 @@ void LatencyModel::note(std::uint64_t bytes, Duration first_byte, Duration total
     for (auto& bucket : buckets_) bucket /= 2;
     samples_ /= 2;
   }
-  buckets_[bucket_of(seconds(first_byte), buckets_.size())] += 1;
+  buckets_[bucket_of(in_seconds(first_byte), buckets_.size())] += 1;
   samples_ += 1;
 
-  const double body_time = seconds(total - first_byte);
+  const double body_time = in_seconds(total - first_byte);
   if (bytes >= kRateBytes && body_time > 0) {
     const double rate = static_cast<double>(bytes) / body_time;
     connection_rate_ = connection_rate_ == 0 ? rate : 0.9 * connection_rate_ + 0.1 * rate;
@@ -54,7 +54,7 @@ void LatencyModel::note(std::uint64_t bytes, Duration first_byte, Duration total
 
   if (now - window_begin_ > kWindow) {
     // A window that contains a pause underestimates the rate; the window before it is better.
-    const double rate = static_cast<double>(window_bytes_) / seconds(now - window_begin_);
+    const double rate = static_cast<double>(window_bytes_) / in_seconds(now - window_begin_);
     total_rate_ = std::max(rate, 0.9 * total_rate_);
     window_begin_ = now;
     window_bytes_ = 0;
@@ -81,17 +81,17 @@ LatencyModel::Duration LatencyModel::stall_time(std::uint64_t bytes) const {
 
 std::uint64_t LatencyModel::cheap_gap_bytes() const {
   const double rate = connection_rate_ > 0 ? connection_rate_ : kAssumedRate;
-  const double gap = rate * seconds(round_trip());
+  const double gap = rate * in_seconds(round_trip());
   return static_cast<std::uint64_t>(std::min<double>(gap, kMaxGapBytes));
 }
 
 std::uint64_t LatencyModel::pipe_bytes() const {
-  return static_cast<std::uint64_t>(total_rate_ * seconds(round_trip()));
+  return static_cast<std::uint64_t>(total_rate_ * in_seconds(round_trip()));
 }
 
 std::uint64_t LatencyModel::first_pipe_bytes() const {
   const auto rate = std::max(total_rate_, connection_rate_);
-  return static_cast<std::uint64_t>(rate * seconds(round_trip()));
+  return static_cast<std::uint64_t>(rate * in_seconds(round_trip()));
 }
 
 }  // namespace framefs::net

@@ -15,8 +15,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::uint64_t kMaxDoubtfulAnswers = 3;
-constexpr milliseconds kFirstPause{50};
-constexpr milliseconds kLongestPause{5'000};
+constexpr milliseconds kFirstRetryPause{50};
+constexpr milliseconds kLongestRetryPause{5'000};
 // The share of requests that may be sent twice.  Without this limit, a server that is slow for all
 // requests would get twice the load.
 constexpr double kHedgeShare = 0.05;
@@ -27,7 +27,7 @@ constexpr double kMaxHedgeBudget = 8;
 milliseconds pause_after(std::uint64_t failures) {
   thread_local std::minstd_rand random{std::random_device{}()};
   const auto doublings = std::min<std::uint64_t>(failures - 1, 10);
-  const auto whole = std::min(kLongestPause, kFirstPause * (1 << doublings));
+  const auto whole = std::min(kLongestRetryPause, kFirstRetryPause * (1 << doublings));
   std::uniform_int_distribution<milliseconds::rep> half(whole.count() / 2, whole.count());
   return milliseconds(half(random));
 }

@@ -31,10 +31,6 @@ std::string aws_host(std::string_view region) {
   return region.starts_with("cn-") ? host + ".cn" : host;
 }
 
-Verdict failed(int error, const char* what) {
-  return {Verdict::Kind::failed, fs::system_error_of(error, what).error()};
-}
-
 }  // namespace
 
 struct S3Store::CallState {
@@ -131,7 +127,7 @@ Verdict S3Store::judge_skew(const HttpAnswer& answer, CallState& state) {
   const auto date = parse_http_date(answer.headers.find("date").value_or(""));
   const bool is_first =
       state.learned.with([](auto& learned) { return !std::exchange(learned.is_clock_set, true); });
-  if (!date || !is_first) return failed(EACCES, "S3: the clocks differ too much");
+  if (!date || !is_first) return failed_with(EACCES, "S3: the clocks differ too much");
   clock_.set(*date);
   return {Verdict::Kind::again, fs::system_error_of(EACCES, "S3: clock").error()};
 }
@@ -146,7 +142,7 @@ Verdict S3Store::judge_region(const HttpAnswer& answer, const std::string& regio
   });
   const int hops = state.learned.with([](auto& learned) { return ++learned.hops; });
   if ((!is_new && wanted.empty()) || hops > kMaxHops) {
-    return failed(EIO, "S3: redirected to another server");
+    return failed_with(EIO, "S3: redirected to another server");
   }
   return {Verdict::Kind::again, fs::system_error_of(EIO, "S3: region").error()};
 }
@@ -172,8 +168,8 @@ Verdict S3Store::judge_error(const HttpAnswer& answer, CallState& state) {
   }
   if (code == "RequestTimeout") return verdict_of_status(408);
   if (code == "SlowDown") return verdict_of_status(503);
-  if (code == "InvalidObjectState") return failed(EACCES, "S3: object is archived");
-  if (code == "SignatureDoesNotMatch") return failed(EACCES, "S3: signature refused");
+  if (code == "InvalidObjectState") return failed_with(EACCES, "S3: object is archived");
+  if (code == "SignatureDoesNotMatch") return failed_with(EACCES, "S3: signature refused");
   return verdict_of_status(answer.status);
 }
 

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kAlgorithm = "AWS4-HMAC-SHA256";
 
 // The value without the blanks around it.  Several blanks inside it become one.
-std::string trimmed(std::string_view value) {
+std::string canonical_value(std::string_view value) {
   std::string text;
   for (const char c : value) {
     const bool blank = c == ' ' || c == '\t';
@@ -38,7 +38,7 @@ CanonicalHeaders canonical_headers(const HttpRequest& request) {
   std::ranges::stable_sort(fields, {}, &HttpHeaders::Field::first);
   CanonicalHeaders canonical;
   for (const auto& [name, value] : fields) {
-    canonical.text.append(name).append(":").append(trimmed(value)).append("\n");
+    canonical.text.append(name).append(":").append(canonical_value(value)).append("\n");
     if (!canonical.names.empty()) canonical.names += ';';
     canonical.names += name;
   }

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "fs/net/json_text.h"
 #include "fs/net/percent.h"
 #include "fs/net/timestamp.h"
 
@@ -9,10 +10,6 @@ namespace framefs::net {
 namespace {
 
 using nlohmann::json;
-std::string text_of(const json& object, const char* name) {
-  const auto found = object.find(name);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string{};
-}
 
 // Reads a size, or notes that the listing has none.
 void take_size(const json& object, RemoteEntry& entry) {

@@ -16,10 +16,6 @@ namespace {
 
 constexpr int kMaxRedirects = 5;
 
-Verdict failed(int error, const char* what) {
-  return {Verdict::Kind::failed, fs::system_error_of(error, what).error()};
-}
-
 bool is_redirect(int status) {
   return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
@@ -66,11 +62,11 @@ Url WebStore::folder_url_of(const std::string& path) const { return with_slash(u
 Verdict WebStore::judge_redirect(const HttpAnswer& answer, CallState& state) {
   return state.led.with([&](CallState::Led& led) {
     const auto target = resolve_url(led.url, answer.headers.find("location").value_or(""));
-    if (!target) return failed(EIO, "redirected to an invalid URL");
+    if (!target) return failed_with(EIO, "redirected to an invalid URL");
     if (led.url.scheme == "https" && target->scheme != "https") {
-      return failed(EIO, "redirected from https to http");
+      return failed_with(EIO, "redirected from https to http");
     }
-    if (++led.redirects > kMaxRedirects) return failed(EIO, "redirected too often");
+    if (++led.redirects > kMaxRedirects) return failed_with(EIO, "redirected too often");
     led.url = *target;
     return Verdict{Verdict::Kind::again, fs::system_error_of(EIO, "redirect").error()};
   });

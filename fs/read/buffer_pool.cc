@@ -9,12 +9,19 @@ namespace {
 // list from its end.
 constexpr std::size_t kMaxBuffers = 256;
 
+constexpr std::uint64_t kMostIdleBytes = 16u << 20;
+constexpr std::uint64_t kIdleShare = 16;
+
 }  // namespace
 
 Bytes::Bytes(BufferPool& pool, std::size_t size)
     : pool_(pool), size_(size), data_(pool.take(size)) {}
 
 Bytes::~Bytes() { pool_.give_back(std::move(data_), size_); }
+
+std::uint64_t BufferPool::share_of(std::uint64_t cache_bytes) noexcept {
+  return std::min(kMostIdleBytes, cache_bytes / kIdleShare);
+}
 
 BufferPool::BufferPool(std::uint64_t max_bytes) : most_bytes_(max_bytes) {
   // Reserved now, because give_back() must not fail.

@@ -36,6 +36,10 @@ class Bytes {
 // Threads: any number.  Lifetime: outlives every Bytes made with it.
 class BufferPool {
  public:
+  // The bytes that the pool of a mount may keep beside a cache of `cache_bytes`: enough for the
+  // blocks that are decoded at a time, little compared with the cache.
+  static std::uint64_t share_of(std::uint64_t cache_bytes) noexcept;
+
   // The pool keeps at most `max_bytes`.
   explicit BufferPool(std::uint64_t max_bytes);
 

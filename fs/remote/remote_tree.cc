@@ -17,8 +17,6 @@
 namespace framefs::fs {
 namespace {
 
-constexpr std::uint64_t kIdleBufferBytes = 16U << 20;
-constexpr std::uint64_t kIdleBufferShare = 16;
 constexpr std::string_view kCountersAttribute = "user.framefs.remote";
 
 // The last segment of SOURCE's URL.
@@ -59,7 +57,7 @@ RemoteTree::RemoteTree(const MountOptions& options, Log& log, std::unique_ptr<Re
       store_(std::move(store)),
       directories_(*store_, options.limits, log),
       workers_(options.threads),
-      buffers_(std::min(kIdleBufferBytes, options.cache_bytes / kIdleBufferShare)),
+      buffers_(BufferPool::share_of(options.cache_bytes)),
       cache_(options.cache_bytes),
       blocks_(cache_, buffers_, workers_),
       names_(workers_, options.keep_suffix, options.arrays),

@@ -15,7 +15,12 @@ namespace {
 constexpr const char* kAccess = "system.posix_acl_access";
 constexpr const char* kDefault = "system.posix_acl_default";
 constexpr std::uint32_t kVersion = 2;
-enum Tag : std::uint16_t { kUser = 0x02, kGroupObj = 0x04, kGroup = 0x08, kMask = 0x10 };
+enum Tag : std::uint16_t {
+  kTagUser = 0x02,
+  kTagGroupObj = 0x04,
+  kTagGroup = 0x08,
+  kTagMask = 0x10
+};
 
 constexpr mode_t kGroupAndOther = S_IRWXG | S_IRWXO;
 constexpr unsigned kGroupShift = 3;
@@ -38,9 +43,9 @@ codec::Result<Granted> parse(std::span<const std::byte> list) {
     FRAMEFS_TRY(const auto tag, in.le<std::uint16_t>("tag"));
     FRAMEFS_TRY(const auto bits, in.le<std::uint16_t>("rights"));
     FRAMEFS_TRY([[maybe_unused]] const auto id, in.le<std::uint32_t>("id"));
-    if (tag == kGroupObj) granted.group_obj = bits;
-    if (tag == kMask) granted.mask = bits;
-    if (tag == kUser || tag == kGroup) granted.named &= bits;
+    if (tag == kTagGroupObj) granted.group_obj = bits;
+    if (tag == kTagMask) granted.mask = bits;
+    if (tag == kTagUser || tag == kTagGroup) granted.named &= bits;
   }
   return granted;
 }

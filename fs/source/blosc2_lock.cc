@@ -23,10 +23,7 @@ namespace {
 constexpr std::string_view kSuffix = ".b2lock";
 constexpr std::uint64_t kCounterAt = 8;
 
-constexpr const char* kBusy = "a program with the Blosc2 library has locked the frame";
-
-constexpr std::chrono::milliseconds kFirstPause{1};
-constexpr std::chrono::milliseconds kLongestPause{20};
+constexpr const char* kLockFileBusy = "a program with the Blosc2 library has locked the frame";
 
 using CounterBytes = std::array<std::byte, sizeof(std::uint64_t)>;
 
@@ -87,7 +84,7 @@ Status Blosc2Lock::lock(int flags, int operation, std::chrono::milliseconds pati
   if (!open_) return {};
   const auto end = std::chrono::steady_clock::now() + patience;
   UniqueFd file;
-  for (auto pause = kFirstPause;; pause = std::min(pause * 2, kLongestPause)) {
+  for (auto pause = kFirstLockPause;; pause = std::min(pause * 2, kLongestLockPause)) {
     if (!file) {
       FRAMEFS_TRY(file, open_existing(open_, flags));
     }
@@ -100,8 +97,8 @@ Status Blosc2Lock::lock(int flags, int operation, std::chrono::milliseconds pati
     if (interrupted()) return system_error_of(EINTR, "lock");
     if (std::chrono::steady_clock::now() >= end) {
       // A caller that does not wait asks again.
-      if (!file || patience.count() == 0) return system_error_of(EBUSY, kBusy);
-      return lock_error(kBusy, file.get(), std::nullopt);
+      if (!file || patience.count() == 0) return system_error_of(EBUSY, kLockFileBusy);
+      return lock_error(kLockFileBusy, file.get(), std::nullopt);
     }
     std::this_thread::sleep_for(pause);
   }

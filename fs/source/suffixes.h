@@ -22,6 +22,9 @@ inline constexpr std::array<Suffix, 7> kSuffixes = {{{".b2frame", Expected::fram
                                                      {".b2e", Expected::embed_container},
                                                      {".b2z", Expected::zip_container}}};
 
+// The suffix of an array's NumPy file in the mount.
+inline constexpr std::string_view kNpySuffix = ".npy";
+
 // `name` without `suffix`, if the rest is a valid name.
 std::optional<std::string> stem_of(std::string_view name, std::string_view suffix);
 

@@ -29,8 +29,6 @@ constexpr std::uint64_t kWindowBytes = 32u << 20;
 constexpr std::uint64_t kLaneBytes = 16u << 20;
 constexpr std::uint64_t kPieceBytes = 4u << 20;
 
-constexpr std::string_view kNpySuffix = ".npy";
-
 // The decoded bytes of a frame.
 class ViewSource final : public codec::ByteSource {
  public:

@@ -11,11 +11,6 @@
 namespace framefs::fs {
 namespace {
 
-// Idle buffers kept for reuse, in addition to the cache: enough for the blocks that are decoded at
-// a time, little compared with the cache budget.
-constexpr std::uint64_t kIdleBufferBytes = 16u << 20;
-constexpr std::uint64_t kIdleBufferShare = 16;
-
 bool allows_no_changes(const MountOptions& options, const MountRoot& found) {
   const bool is_container = found.shown_as == ShownAs::container;
   if (options.read_only || options.source_offset > 0 || is_container) return true;
@@ -59,7 +54,7 @@ Filesystem::Filesystem(const MountOptions& options, Log& log, MountRoot found,
       log_(log),
       workers_(options.threads),
       storing_workers_(options.threads),
-      buffers_(std::min(kIdleBufferBytes, options.cache_bytes / kIdleBufferShare)),
+      buffers_(BufferPool::share_of(options.cache_bytes)),
       cache_(options.cache_bytes),
       blocks_(cache_, buffers_, workers_),
       chunk_writer_(storing_workers_),

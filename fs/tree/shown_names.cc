@@ -7,8 +7,6 @@
 namespace framefs::fs {
 namespace {
 
-constexpr std::string_view kNpySuffix = ".npy";
-
 bool is_file_suffix(const Suffix& suffix) {
   return suffix.content == Expected::frame || suffix.content == Expected::array;
 }

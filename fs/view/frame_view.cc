@@ -11,8 +11,7 @@ namespace framefs::fs {
 namespace {
 
 // Zero chunks of any length are served from this buffer.
-constexpr std::size_t kZeroBytes = 64u << 10;
-const std::array<std::byte, kZeroBytes> kZeros{};
+const std::array<std::byte, 64u << 10> kZeros{};
 
 // The limit of pieces in a reply. One system call sends them all. The limit also bounds the blocks
 // and chunks that a read pins, however small they are.
@@ -47,7 +46,7 @@ struct FrameView::Plan {
   // Adds as many zeros as fit.
   void add_zeros(std::uint64_t size) {
     while (size > 0 && !is_full()) {
-      const auto take = std::min<std::uint64_t>(size, kZeroBytes);
+      const auto take = std::min<std::uint64_t>(size, kZeros.size());
       result.spans.push_back(std::span(kZeros).first(take));
       bytes += take;
       size -= take;

@@ -19,10 +19,7 @@ namespace {
 constexpr std::int64_t kOwnerAt = std::int64_t{1} << 62;
 constexpr std::int64_t kNextAt = kOwnerAt + 1;
 
-constexpr const char* kBusy = "another framefs process is writing to the frame";
-
-constexpr std::chrono::milliseconds kFirstPause{1};
-constexpr std::chrono::milliseconds kLongestPause{20};
+constexpr const char* kFrameBusy = "another framefs process is writing to the frame";
 
 struct flock one_byte(std::int64_t at, int type) {
   struct flock lock{};
@@ -50,10 +47,10 @@ FrameLock::Attempt FrameLock::try_lock(std::int64_t at, int type) const {
 }
 
 Status FrameLock::wait_for(std::int64_t at, std::chrono::steady_clock::time_point end) {
-  for (auto pause = kFirstPause;; pause = std::min(pause * 2, kLongestPause)) {
+  for (auto pause = kFirstLockPause;; pause = std::min(pause * 2, kLongestLockPause)) {
     if (try_lock(at, F_WRLCK) != Attempt::busy) return {};
     if (interrupted()) return system_error_of(EINTR, "lock");
-    if (std::chrono::steady_clock::now() >= end) return system_error_of(EBUSY, kBusy);
+    if (std::chrono::steady_clock::now() >= end) return system_error_of(EBUSY, kFrameBusy);
     std::this_thread::sleep_for(pause);
   }
 }
@@ -69,7 +66,7 @@ Status FrameLock::take(std::chrono::milliseconds patience) {
   is_held_ = taken.has_value();
   // A caller that does not wait asks again.
   if (!taken && taken.error().sys == EBUSY && patience.count() > 0) {
-    return lock_error(kBusy, fd_,
+    return lock_error(kFrameBusy, fd_,
                       is_flock_ ? std::nullopt : std::optional<std::uint64_t>(kOwnerAt));
   }
   return taken;

@@ -10,7 +10,7 @@ namespace framefs::fs {
 namespace {
 
 // The decoded bytes of a chunk that are held at a time when all of the chunk is read.
-constexpr std::uint64_t kReadBytes = 4u << 20;
+constexpr std::uint64_t kDecodeBytes = 4u << 20;
 
 // The maximum size of a stream that repeats one byte.  Source: chunk format, "Streams".
 constexpr std::uint64_t kMaxRunBytes = 5;
@@ -269,7 +269,7 @@ Status OverlayFrame::read_stored(ChunkIndex index, std::uint64_t offset,
       break;
   }
   while (!out.empty()) {
-    const auto take = std::min<std::uint64_t>(out.size(), kReadBytes);
+    const auto take = std::min<std::uint64_t>(out.size(), kDecodeBytes);
     FRAMEFS_CHECK(read_blocks(chunk, index, offset, out.first(take)));
     out = out.subspan(take);
     offset += take;

@@ -11,7 +11,7 @@ namespace {
 using codec::Result;
 using codec::Status;
 
-constexpr std::uint64_t kCopyBytes = 8u << 20;
+constexpr std::uint64_t kPartBytes = 8u << 20;
 
 std::uint64_t size_of(const fs::ReadResult& piece) {
   std::uint64_t size = 0;
@@ -73,7 +73,7 @@ Status copy_pieces(fs::Filesystem& files, fs::OpenFile& file, std::uint64_t size
     const auto end = std::min(hole, size);
     for (at = data; at < end;) {
       if (!go_on(at)) return fs::system_error_of(EINTR, "stopped");
-      const auto wanted = std::min(kCopyBytes, end - at);
+      const auto wanted = std::min(kPartBytes, end - at);
       FRAMEFS_TRY(auto piece, files.contents().read(file, at, wanted));
       if (size_of(piece) != wanted) return codec::fail(codec::Errc::truncated, "file", at);
       FRAMEFS_CHECK(writer.put(at, std::move(piece)));

@@ -206,9 +206,9 @@ class Remote(RemoteCase):
         server = self.serve_source(latency=0.02)
 
         def wait_for_the_window(request):
-            """The answer with a table of blocks waits for the request for blocks.  So requests that were
-            sent together are seen together, however busy the machine is; one that is sent for
-            what the table says comes after the wait, and counts as a round trip."""
+            """The answer with a table of blocks waits for the request for blocks.  So requests that
+            were sent together are seen together, however busy the machine is.  A request that
+            depends on the table comes after the wait, and counts as a round trip."""
             first, _, last = request.range.removeprefix("bytes=").partition("-")
             if last and int(last) - int(first) < 2048:
                 deadline = time.monotonic() + 10

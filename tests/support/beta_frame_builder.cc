@@ -5,7 +5,7 @@
 namespace framefs::test {
 namespace {
 
-constexpr std::size_t kFilterSlots = 8;
+constexpr std::size_t kBetaFilterSlots = 8;
 
 void append_byte(Bytes& to, unsigned value) { to.push_back(static_cast<std::byte>(value)); }
 
@@ -36,10 +36,10 @@ Bytes build_header(const FrameSpec& spec, const BetaExtras& extras, const FrameN
   append_byte(out, extras.usermeta ? 0xc3 : 0xc2);
   append_byte(out, 0xd8);
   append_byte(out, static_cast<unsigned>(spec.filters.size()));
-  for (std::size_t i = 0; i < kFilterSlots; ++i) {
+  for (std::size_t i = 0; i < kBetaFilterSlots; ++i) {
     append_byte(out, i < spec.filters.size() ? static_cast<unsigned>(spec.filters[i]) : 0);
   }
-  out.insert(out.end(), kFilterSlots, std::byte{0});  // their parameters
+  out.insert(out.end(), kBetaFilterSlots, std::byte{0});  // their parameters
   append_metalayers(out, spec.metalayers, out.size());
   constexpr std::size_t kHeaderLenAt = 11;
   put_be(out, kHeaderLenAt, static_cast<std::int32_t>(out.size()));

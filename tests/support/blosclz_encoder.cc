@@ -18,7 +18,7 @@ constexpr std::byte kLevelMark{0x20};
 
 std::size_t hash(std::uint32_t word) { return (word * 2654435761U) >> (32 - kHashBits); }
 
-void append_byte(Bytes& stream, std::size_t value) {
+void append_low_byte(Bytes& stream, std::size_t value) {
   stream.push_back(static_cast<std::byte>(value));
 }
 
@@ -32,7 +32,7 @@ std::size_t common_length(std::span<const std::byte> a, std::span<const std::byt
 void append_blosclz_literals(Bytes& stream, std::span<const std::byte> literals) {
   while (!literals.empty()) {
     const auto count = std::min<std::size_t>(literals.size(), 32);
-    append_byte(stream, count - 1);
+    append_low_byte(stream, count - 1);
     append(stream, literals.first(count));
     literals = literals.subspan(count);
   }
@@ -42,13 +42,13 @@ void append_blosclz_match(Bytes& stream, std::size_t length, std::size_t distanc
   const bool far = distance > kNearDistance;
   const std::size_t near_code = far ? kNearDistance : distance - 1;
   const std::size_t code = length - kBlosclzShortestMatch + 1;
-  append_byte(stream, std::min<std::size_t>(code, 7) << 5 | near_code >> 8);
+  append_low_byte(stream, std::min<std::size_t>(code, 7) << 5 | near_code >> 8);
   if (code >= 7) {
     std::size_t rest = code - 7;
-    for (; rest >= 255; rest -= 255) append_byte(stream, 255);
-    append_byte(stream, rest);
+    for (; rest >= 255; rest -= 255) append_low_byte(stream, 255);
+    append_low_byte(stream, rest);
   }
-  append_byte(stream, near_code & 255);
+  append_low_byte(stream, near_code & 255);
   if (far) append_be(stream, static_cast<std::uint16_t>(distance - kNearDistance - 1));
 }
 

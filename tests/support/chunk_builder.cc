@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 
+#include "tests/support/demand.h"
 #include "tests/support/forward_filters.h"
 #include "tests/support/stream_encoder.h"
 
@@ -24,16 +25,9 @@ constexpr std::uint8_t kFlagUseDict = 0x01;
 constexpr std::uint8_t kFlagVlBlocks = 0x01;
 constexpr std::uint8_t kVersionBlosc1 = 2;
 constexpr std::uint8_t kVersionVlBlocks = 6;
-constexpr std::size_t kFilterSlots = 6;
 constexpr std::uint8_t kNdcell = 32;
 constexpr std::size_t kCbytesAt = 12;
 constexpr std::size_t kExtendedHeaderBytes = 32;
-
-void demand(bool rule, const char* what) {
-  if (rule) return;
-  std::fprintf(stderr, "chunk_builder: %s\n", what);
-  std::abort();
-}
 
 std::uint8_t format_number(Codec codec) {
   switch (codec) {

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "tests/support/demand.h"
+
 namespace framefs::test {
 namespace {
 
@@ -37,15 +39,8 @@ constexpr std::uint8_t kOffsets64 = 0x10;
 constexpr std::uint8_t kVariableChunks = 0x40;
 constexpr std::uint8_t kVlBlocks = 0x80;
 constexpr std::uint8_t kSplitForwardCompat = 3;
-constexpr std::size_t kFilterSlots = 6;
 constexpr std::size_t kHeaderLenAt = 11;
 constexpr std::size_t kTrailerTailBytes = 23;  // trailer_len with its marker, and the fingerprint
-
-void demand(bool rule, const char* what) {
-  if (rule) return;
-  std::fprintf(stderr, "frame_builder: %s\n", what);
-  std::abort();
-}
 
 template <std::integral T>
 void append_marked(Bytes& to, std::uint8_t marker, T value) {
