@@ -53,6 +53,11 @@ UniqueFd open_quietly(int directory, const char* path, int flags) noexcept {
   return UniqueFd(::openat(directory, path, flags | O_CLOEXEC));
 }
 
+void stop_access_times(int fd) noexcept {
+  const int flags = ::fcntl(fd, F_GETFL);
+  if (flags >= 0) ::fcntl(fd, F_SETFL, flags | O_NOATIME);
+}
+
 Result<UniqueFd> reopen(int fd, int flags) {
   // The path of a descriptor is a symbolic link that always leads to the open object, so O_NOFOLLOW
   // must be off.

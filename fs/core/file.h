@@ -57,6 +57,10 @@ std::string path_of_fd(int fd);
 // Errors: errno.
 UniqueFd open_quietly(int directory, const char* path, int flags) noexcept;
 
+// Reads through a descriptor no longer update the time of last access, as with open_quietly().  For
+// a new file: the flag at its creation could fail after the file was made.
+void stop_access_times(int fd) noexcept;
+
 // Opens the object of `fd` again. `fd` may be an O_PATH descriptor, and the object may have no name
 // any more.
 // Errors: system.

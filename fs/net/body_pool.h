@@ -5,11 +5,12 @@
 #include <memory>
 #include <vector>
 
-#include "fs/core/guarded.h"
+#include "fs/core/heap.h"
+#include "fs/core/idle_memory.h"
 
 namespace framefs::net {
 
-// Memory for the bodies of answers.  A body that is dropped leaves its memory to a later one.  The
+// Memory for the bodies of answers.  A body that is dropped leaves its memory to a later one: the
 // kernel takes longer to provide and clear new pages than a fast network to fill them.
 // Threads: any number.
 class BodyPool {
@@ -29,14 +30,11 @@ class BodyPool {
   [[nodiscard]] std::uint64_t idle_bytes() const;
 
  private:
-  struct Idle {
-    std::vector<Body> bodies;  // latest last
-    std::uint64_t bytes = 0;
-  };
-  using Shelf = fs::Guarded<Idle>;
-  static void give_back(Shelf& shelf, Body body);
+  // A smaller body is not kept, so more than these do not fit.
+  static constexpr std::size_t kMostBodies = kIdleBytes / fs::kMappedBytes;
+  using Idle = fs::IdleMemory<Body>;
 
-  const std::shared_ptr<Shelf> shelf_ = std::make_shared<Shelf>();
+  const std::shared_ptr<Idle> idle_ = std::make_shared<Idle>(kIdleBytes, kMostBodies);
 };
 
 }  // namespace framefs::net

@@ -4,10 +4,8 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <utility>
-#include <vector>
 
-#include "fs/core/guarded.h"
+#include "fs/core/idle_memory.h"
 
 namespace framefs::fs {
 
@@ -31,8 +29,7 @@ class Bytes {
 };
 
 // Keeps a little memory of decoded blocks for the next blocks.  A sequential reader then works in
-// the same few buffers, which stay in the CPU's caches.  The kernel does not have to provide and
-// clear new pages for every block.
+// the same few buffers, which stay in the CPU's caches.
 // Threads: any number.  Lifetime: outlives every Bytes made with it.
 class BufferPool {
  public:
@@ -48,12 +45,7 @@ class BufferPool {
   void give_back(std::unique_ptr<std::byte[]> buffer, std::size_t size) noexcept;
 
  private:
-  struct Idle {
-    std::vector<std::pair<std::size_t, std::unique_ptr<std::byte[]>>> buffers;  // latest last
-    std::uint64_t bytes = 0;
-  };
-  const std::uint64_t most_bytes_;
-  Guarded<Idle> idle_;
+  IdleMemory<std::unique_ptr<std::byte[]>> idle_;
 };
 
 }  // namespace framefs::fs

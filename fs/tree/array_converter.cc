@@ -264,6 +264,7 @@ Status ArrayConverter::convert(Node& node, const Rule& rule, bool has_ended) {
   FRAMEFS_TRY(const auto folder, parts_.locator.open(*place.parent, O_PATH | O_DIRECTORY));
   UniqueFd unnamed(::openat(folder.get(), ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600));
   if (!unnamed) return system_error("create");
+  stop_access_times(unnamed.get());
   FileSink sink(std::move(unnamed));
   const auto is_unused = [&](std::uint64_t) {
     const auto now = file.content_stat();

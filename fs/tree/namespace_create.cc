@@ -232,6 +232,7 @@ Result<BackingFile> Namespace::make_file(const Parent& parent, NewFile& plan, mo
                            mode & kModeBits));
   }
   if (!fd) return system_error("create");
+  stop_access_times(fd.get());
   const auto fill = [&]() -> Status {
     FRAMEFS_CHECK(plan.original ? copy_attributes(plan.original.get(), fd.get())
                                 : give_new_entry(fd.get(), parent.stat, caller.user, caller.group));

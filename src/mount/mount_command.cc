@@ -243,6 +243,7 @@ std::optional<std::string> contradiction(const fs::MountOptions& mount) {
            "and so no lock file";
   }
   if (net::is_source_url(mount.source.string())) {
+    if (mount.source_offset > 0) return "--offset needs a SOURCE that is a local file";
     if (mount.acl) return "--acl needs a SOURCE that is a local directory";
     if (mount.export_handles) return "--export needs a SOURCE that is a local directory";
   }

@@ -2,10 +2,12 @@
 
 import errno
 import os
+import subprocess
 import unittest
 
 import numpy
 
+import daemon
 import data
 import frames
 from case import MountCase
@@ -116,6 +118,11 @@ class OneFrame(MountCase):
         file.write_bytes(data.noise(1001) + inside + data.noise(99) + other)
         self.check_on_directory(file, "several.bin", self.is_content, "--offset", "1001")
         self.check_on_file(file, self.is_content, "--offset", "1001")
+        refused = subprocess.run([daemon.FRAMEFS, "--offset", "1001", "http://127.0.0.1:1/x",
+                                  self.mountpoint],
+                                 capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("--offset needs a SOURCE that is a local file", refused.stderr)
         with self.mount("-o", f"offset={1001 + len(inside) + 99}", source=file,
                         mountpoint=self.target):
             self.assertEqual(self.target.read_bytes(), b"other content")

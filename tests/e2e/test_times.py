@@ -40,6 +40,21 @@ class Times(MountCase):
         self.assertEqual(times_of(path), (mtime, ctime))
         return ctime
 
+    def test_the_daemon_does_not_move_the_access_time_of_a_new_file(self):
+        """Commits read the frame through the descriptor that created it."""
+        for options in ((), ("--plain", "*")):
+            with self.subTest(options), self.mount("--attr-timeout", "0", *options) as mount:
+                path = mount.path(f"new{len(options)}")
+                with open(path, "w+b", buffering=0) as file:
+                    file.write(b"first")
+                    os.fsync(file.fileno())
+                    os.utime(path, ns=(5, 7))
+                    self.assertEqual(os.stat(path).st_atime_ns, 5)
+                    self.assertEqual(os.pread(file.fileno(), 10, 0), b"first")
+                    os.setxattr(path, "user.note", b"text")
+                    self.assertEqual(os.stat(path).st_atime_ns, 5)
+                self.assertEqual(os.stat(path).st_atime_ns, 5)
+
     def test_ctime_is_the_time_of_the_change(self):
         self.make_frame(data.noise(300_000), self.source / "x.b2frame")
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "codec/array/array_layout.h"
+#include "codec/chunk/chunk_header.h"
 #include "codec/core/byte_source.h"
 #include "codec/core/limits.h"
 #include "codec/frame/chunk_checksums.h"
@@ -126,6 +127,13 @@ class FrameChecks {
       // If chunks vary in size, the frame's bytes may end before the bad block of a chunk.
       demand(!read || frame_.header().has_variable_chunks());
       return;
+    }
+    // If the stored bytes have no room for the chunks' headers, chunks share headers, and the frame
+    // is refused.
+    const auto& header = frame_.header();
+    if (header.has_variable_chunks() &&
+        frame_.chunk_count() > header.cbytes / codec::kShortHeaderBytes) {
+      return demand(!read);
     }
     // If the sizes do not add up, no position is certain, and the frame is refused as a whole.
     if (chunks->size() != frame_.nbytes()) return demand(!read);
