@@ -11,8 +11,8 @@
 
 namespace framefs::fs {
 
-// Pieces of memory that are not in use and wait for the next user.  The kernel then does not have to
-// provide and clear new pages.  `Piece` owns its memory; an empty one owns nothing.
+// Pieces of memory that are not in use and wait for the next user.  The kernel then does not have
+// to provide and clear new pages.  `Piece` owns its memory; an empty one owns nothing.
 // Units: bytes.  Threads: any number.
 template <class Piece>
 class IdleMemory {
