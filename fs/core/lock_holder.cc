@@ -189,9 +189,9 @@ std::optional<pid_t> lock_holder(int fd, std::optional<std::uint64_t> byte) {
 }
 
 std::unexpected<Error> lock_error(const char* what, int fd, std::optional<std::uint64_t> byte) {
-  auto error = system_error_of(EBUSY, what).error();
-  if (const auto holder = lock_holder(fd, byte)) error.value = *holder;
-  return std::unexpected(error);
+  auto failed = system_error_of(EBUSY, what);
+  if (const auto holder = lock_holder(fd, byte)) failed.error().value = *holder;
+  return failed;
 }
 
 std::string process_text(std::int64_t pid) {
