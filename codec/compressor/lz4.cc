@@ -37,7 +37,7 @@ Result<Lz4Encoder> Lz4Encoder::make() {
 
 Result<std::size_t> Lz4Encoder::encode(int acceleration, std::span<const std::byte> in,
                                        std::span<std::byte> out) {
-  if (!is_lz4_size(in.size()) || !is_lz4_size(out.size())) return fail(Errc::over_limit, "lz4 stream size");
+  if (!is_lz4_size(in) || !is_lz4_size(out)) return fail(Errc::over_limit, "lz4 stream size");
   return size_of(LZ4_compress_fast_extState(state_.get(), chars(in), chars(out),
                                             static_cast<int>(in.size()),
                                             static_cast<int>(out.size()), acceleration));
@@ -55,7 +55,7 @@ Result<Lz4HcEncoder> Lz4HcEncoder::make() {
 
 Result<std::size_t> Lz4HcEncoder::encode(int level, std::span<const std::byte> in,
                                          std::span<std::byte> out) {
-  if (!is_lz4_size(in.size()) || !is_lz4_size(out.size())) return fail(Errc::over_limit, "lz4 stream size");
+  if (!is_lz4_size(in) || !is_lz4_size(out)) return fail(Errc::over_limit, "lz4 stream size");
   return size_of(LZ4_compress_HC_extStateHC(state_.get(), chars(in), chars(out),
                                             static_cast<int>(in.size()),
                                             static_cast<int>(out.size()), level));

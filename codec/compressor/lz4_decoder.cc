@@ -243,7 +243,7 @@ class Lz4Block {
 
 Status decode_lz4(std::span<const std::byte> in, std::span<std::byte> out,
                   std::span<const std::byte> dictionary) {
-  if (!is_lz4_size(in.size()) || !is_lz4_size(out.size()) || !is_lz4_size(dictionary.size())) {
+  if (!is_lz4_size(in) || !is_lz4_size(out) || !is_lz4_size(dictionary)) {
     return fail(Errc::over_limit, "lz4 stream size");
   }
   return Lz4Block(in, out, dictionary, out.size()).decode();
@@ -251,7 +251,7 @@ Status decode_lz4(std::span<const std::byte> in, std::span<std::byte> out,
 
 Status decode_lz4_prefix(std::span<const std::byte> in, std::span<std::byte> out,
                          std::size_t count) {
-  if (!is_lz4_size(in.size()) || !is_lz4_size(out.size())) return fail(Errc::over_limit, "lz4 stream size");
+  if (!is_lz4_size(in) || !is_lz4_size(out)) return fail(Errc::over_limit, "lz4 stream size");
   return Lz4Block(in, out, {}, std::min(count, out.size())).decode();
 }
 

@@ -9,8 +9,8 @@
 namespace framefs::codec {
 
 // The library, and therefore all writers of such streams, count in int.
-[[nodiscard]] inline bool is_lz4_size(std::size_t bytes) noexcept {
-  return std::in_range<int>(bytes);
+[[nodiscard]] inline bool is_lz4_size(std::span<const std::byte> bytes) noexcept {
+  return std::in_range<int>(bytes.size());
 }
 
 // Decodes one raw LZ4 block, which must fill `out` exactly and end where `in` ends.  If

@@ -21,7 +21,7 @@ template <std::unsigned_integral T>
   return static_cast<T>(a * b);
 }
 
-// Multiplies a product; nothing once it has overflown.
+// Multiplies a product; nothing once it has overflowed.
 template <std::unsigned_integral T>
 constexpr void multiply(std::optional<T>& product, std::type_identity_t<T> factor) noexcept {
   if (product) product = checked_mul(*product, factor);

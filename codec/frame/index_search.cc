@@ -9,11 +9,11 @@
 #include "codec/chunk/chunk_reader.h"
 #include "codec/core/byte_reader.h"
 #include "codec/frame/chunk_space.h"
+#include "codec/frame/frame_index.h"
 
 namespace framefs::codec {
 namespace {
 
-constexpr std::uint64_t kIndexEntryBytes = 8;
 constexpr unsigned kKindShift = 56;
 // The number of chunks that are tried as the chunk of an index's lowest entry.
 constexpr std::size_t kMaxBases = 64;
