@@ -1,7 +1,6 @@
 #include "fs/write/chunk_flusher.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -200,7 +199,7 @@ void ChunkFlusher::land(const FrozenChunks& chunks, std::span<const ChunkWriter:
     for (std::size_t i = 0; i < chunks.size(); ++i) {
       const auto& frozen = chunks[i]->frozen();
       if (are_done && jobs[i].entry) {
-        const auto old = overlay.land(frozen, *jobs[i].entry, content_ids_.next());
+        const auto old = overlay.land(frozen.chunk, *jobs[i].entry, content_ids_.next());
         if (overlay.has_many_ids()) overlay.renew_ids(content_ids_.next());
         if (old >= 0) replaced.push_back(old);
       } else if (chunks[i]->is_damaged() && ChunkOverlay::can_drop(frozen)) {
@@ -215,14 +214,58 @@ void ChunkFlusher::land(const FrozenChunks& chunks, std::span<const ChunkWriter:
   for (const auto entry : replaced) backend_.drop(entry);
 }
 
-// An index entry cannot express that the last item of a zero chunk is truncated.
-Result<std::int64_t> ChunkFlusher::store_last_zeros(std::uint64_t nbytes) {
+bool ChunkFlusher::are_truncated_zeros(std::int64_t entry, std::uint64_t nbytes) const {
+  return nbytes % params_.typesize != 0 && overlay_frame_.frame()->is_zero_entry(entry);
+}
+
+// Stores chunks of `nbytes` zeros.
+std::vector<Result<std::int64_t>> ChunkFlusher::store_zeros(std::size_t count,
+                                                            std::uint64_t nbytes) {
+  const auto threads = std::min<std::uint64_t>(count, chunk_writer_.threads());
+  const auto share =
+      chunk_writer_.budget().take(nbytes + threads * ChunkWriter::memory_bytes(nbytes));
+  const std::vector<std::byte> zeros(nbytes);
+  std::vector<ChunkWriter::Job> jobs(count, {.plain = zeros});
+  chunk_writer_.write(backend_, params_, jobs);
+  std::vector<Result<std::int64_t>> entries;
+  entries.reserve(count);
+  for (const auto& job : jobs) entries.push_back(job.entry);
+  return entries;
+}
+
+Status ChunkFlusher::store_truncated_zeros(std::uint64_t count, std::uint64_t nbytes) {
+  constexpr std::size_t kMostAtOnce = 1024;
+  const auto chunksize = this->chunksize();
+  if (chunksize % params_.typesize == 0) return {};
+  const auto whole = std::min<std::uint64_t>(count, nbytes / chunksize);
+  std::vector<std::uint64_t> chunks;
+  for (std::uint64_t chunk = 0; chunk < whole;) {
+    chunks.clear();
+    overlay_.read([&](const ChunkOverlay& overlay) {
+      for (; chunk < whole && chunks.size() < kMostAtOnce; ++chunk) {
+        if (are_truncated_zeros(overlay.entry(chunk), chunksize)) chunks.push_back(chunk);
+      }
+    });
+    if (chunks.empty()) break;
+    const auto entries = store_zeros(chunks.size(), chunksize);
+    overlay_.write([&](ChunkOverlay& overlay) {
+      for (std::size_t i = 0; i < chunks.size(); ++i) {
+        if (entries[i]) overlay.land(chunks[i], *entries[i], content_ids_.next());
+      }
+      if (overlay.has_many_ids()) overlay.renew_ids(content_ids_.next());
+    });
+    for (const auto& entry : entries) {
+      if (!entry) return std::unexpected(entry.error());
+    }
+  }
+  return {};
+}
+
+Result<std::optional<std::int64_t>> ChunkFlusher::store_last_zeros(std::uint64_t nbytes,
+                                                                   std::int64_t last) {
   const auto size = nbytes % chunksize();
-  const auto share = chunk_writer_.budget().take(size + ChunkWriter::memory_bytes(size));
-  const std::vector<std::byte> zeros(size);
-  std::array<ChunkWriter::Job, 1> job{ChunkWriter::Job{zeros}};
-  chunk_writer_.write(backend_, params_, job);
-  return job[0].entry;
+  if (!are_truncated_zeros(last, size)) return std::nullopt;
+  return store_zeros(1, size).front();
 }
 
 }  // namespace framefs::fs

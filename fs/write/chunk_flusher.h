@@ -60,13 +60,13 @@ class ChunkFlusher {
   std::optional<codec::Error> take_dropped() { return std::exchange(dropped_, std::nullopt); }
   // Whether the last store() has dropped bytes.
   [[nodiscard]] bool has_just_dropped() const noexcept { return has_just_dropped_; }
-  // Stores the zeros of the last chunk of a frame of `nbytes`, which ends within an item.  Returns
-  // the entry, which the overlay does not have.  Errors: as store().
-  Result<std::int64_t> store_last_zeros(std::uint64_t nbytes);
-  // Whether the last chunk of a frame of `nbytes` is short and its last item is truncated.
-  [[nodiscard]] bool ends_within_item(std::uint64_t nbytes) const {
-    return nbytes % params_.typesize != 0 && nbytes % chunksize() != 0;
-  }
+  // An index entry cannot express zeros whose last item is truncated: the reference library then
+  // refuses the chunk, or the frame.  Stores such zeros, in the first `count` chunks of the overlay,
+  // as chunks, except for a short last chunk, which may still grow.  Errors: as store().
+  Status store_truncated_zeros(std::uint64_t count, std::uint64_t nbytes);
+  // The same for a short last chunk of a frame of `nbytes`, whose entry is `last`.  Returns the
+  // entry of the stored chunk, which the overlay does not have, or nothing if `last` is right.
+  Result<std::optional<std::int64_t>> store_last_zeros(std::uint64_t nbytes, std::int64_t last);
 
  private:
   struct Batch;
@@ -78,6 +78,8 @@ class ChunkFlusher {
   Status choose_params_from(std::span<const ChunkWriter::Job> chunks);
   Status complete_all(FrozenChunks& chunks, std::vector<std::unique_ptr<Bytes>>& buffers,
                       std::span<ChunkWriter::Job> jobs);
+  [[nodiscard]] bool are_truncated_zeros(std::int64_t entry, std::uint64_t nbytes) const;
+  std::vector<Result<std::int64_t>> store_zeros(std::size_t count, std::uint64_t nbytes);
   void land(const FrozenChunks& chunks, std::span<const ChunkWriter::Job> jobs, bool are_done);
   [[nodiscard]] std::uint32_t chunksize() const {
     return overlay_.read([](const ChunkOverlay& overlay) { return overlay.chunksize(); });

@@ -201,10 +201,10 @@ std::vector<ChunkOverlay::Frozen> ChunkOverlay::freeze(Which which, std::uint64_
   return taken;
 }
 
-std::int64_t ChunkOverlay::land(const Frozen& frozen, std::int64_t entry, ContentId content_id) {
-  frozen_.erase(frozen.chunk);
-  content_ids_[frozen.chunk] = content_id;
-  return std::exchange(entries_.change()[frozen.chunk], entry);
+std::int64_t ChunkOverlay::land(std::uint64_t chunk, std::int64_t entry, ContentId content_id) {
+  frozen_.erase(chunk);
+  content_ids_[chunk] = content_id;
+  return std::exchange(entries_.change()[chunk], entry);
 }
 
 bool ChunkOverlay::has_many_ids() const noexcept {

@@ -132,7 +132,7 @@ class ChunkOverlay {
   // beside its bytes.
   std::vector<Frozen> freeze(Which which, std::uint64_t most_bytes);
   // Records that the chunk has been stored.  Returns the entry of the chunk that was stored before.
-  std::int64_t land(const Frozen& frozen, std::int64_t entry, ContentId content_id);
+  std::int64_t land(std::uint64_t chunk, std::int64_t entry, ContentId content_id);
   // Makes the chunk dirty again, as if it had never been frozen: it could not be stored.
   void thaw(const Frozen& frozen);
   // Drops the written bytes: the chunk is as it is stored.  Only if that has the same length.

@@ -81,16 +81,18 @@ Status FrameCommitter::prepare() {
         overlay.nbytes(), overlay.chunk_count(), overlay.vlmetalayers};
   });
   FRAMEFS_CHECK(flusher_.store(std::move(snapshot.frozen)));
+  FRAMEFS_CHECK(flusher_.store_truncated_zeros(snapshot.chunk_count, snapshot.nbytes));
   // Only this object changes entries, but writers may have appended more of them.
   const auto all = overlay_.read([](const ChunkOverlay& overlay) { return overlay.entries(); });
   auto entries = all.entries().first(snapshot.chunk_count);
   std::vector<std::int64_t> with_last_zeros;
   if (committed_only_) backend_.drop(*std::exchange(committed_only_, std::nullopt));
-  if (!entries.empty() && flusher_.ends_within_item(snapshot.nbytes) &&
-      overlay_frame_.frame()->is_zero_entry(entries.back())) {
+  if (!entries.empty()) {
+    FRAMEFS_TRY(committed_only_, flusher_.store_last_zeros(snapshot.nbytes, entries.back()));
+  }
+  if (committed_only_) {
     with_last_zeros.assign(entries.begin(), entries.end());
-    FRAMEFS_TRY(with_last_zeros.back(), flusher_.store_last_zeros(snapshot.nbytes));
-    committed_only_ = with_last_zeros.back();
+    with_last_zeros.back() = *committed_only_;
     entries = with_last_zeros;
   }
   return backend_.prepare({snapshot.nbytes, entries, snapshot.vlmetalayers});

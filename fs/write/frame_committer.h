@@ -13,7 +13,6 @@
 #include "fs/write/chunk_overlay.h"
 #include "fs/write/commit_counters.h"
 #include "fs/write/frame_backend.h"
-#include "fs/write/overlay_frame.h"
 #include "fs/write/session_state.h"
 
 namespace framefs::fs {
@@ -37,7 +36,6 @@ class FrameCommitter {
       : state_(state),
         backend_(parts.backend),
         overlay_(parts.overlay),
-        overlay_frame_(parts.overlay_frame),
         content_ids_(parts.content_ids),
         counters_(parts.counters),
         flusher_(parts, std::move(encoding)) {}
@@ -101,7 +99,6 @@ class FrameCommitter {
   SessionState& state_;
   FrameBackend& backend_;
   Shared<ChunkOverlay>& overlay_;
-  const OverlayFrame& overlay_frame_;
   ContentIds& content_ids_;
   CommitCounters& counters_;
   // Changed by commits.

@@ -134,7 +134,7 @@ class Model {
     bytes.resize(frozen.nbytes);
     const auto entry = next_entry_++;
     stored_[entry] = std::move(bytes);
-    const auto old = overlay_.land(frozen, entry, ContentId{static_cast<std::uint64_t>(entry)});
+    const auto old = overlay_.land(frozen.chunk, entry, ContentId{static_cast<std::uint64_t>(entry)});
     if (old >= 0) drop({old});
   }
 

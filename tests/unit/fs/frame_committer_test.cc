@@ -110,6 +110,49 @@ TEST_CASE("frame_committer: after a sync that failed, no commit pretends to succ
   CHECK(read_stored(path) == first);
 }
 
+// The reference library refuses an index entry for zeros that end within an item.
+TEST_CASE("frame_committer: zeros that end within an item are stored as chunks",
+          "[fs][frame_committer][unit]") {
+  constexpr std::uint32_t kChunk = 1002;
+  test::ComparedFile file(frame_params(codec::CodecId::lz4, 4, kChunk), GENERATE(false, true));
+  const auto& session = file.session;
+  const auto commit = [&] {
+    REQUIRE(session->commit(true));
+    CHECK(read_stored(file.path) == file.plain);
+    CHECK(read_session(*session, 0, file.plain.size()) == file.plain);
+    return test::stored_zero_entries(file.path);
+  };
+  file.write(0, noise(std::size_t{3} * kChunk, 1));
+  REQUIRE(session->commit(true));
+  REQUIRE(session->zero(kChunk, kChunk));
+  std::fill_n(file.plain.begin() + kChunk, kChunk, std::byte{0});
+  CHECK(commit() == std::vector<bool>(3, false));
+  // Many chunks, more than are stored together.  The last one has whole items, then it is longer.
+  const auto resize = [&](std::uint64_t nbytes) {
+    REQUIRE(session->truncate(nbytes));
+    file.plain.resize(nbytes);
+  };
+  resize(2000 * kChunk + 500);
+  auto zero_entries = commit();
+  CHECK(zero_entries.back());
+  CHECK(std::ranges::count(zero_entries, true) == 1);
+  resize(2000 * kChunk + 501);
+  CHECK(commit() == std::vector<bool>(2001, false));
+  resize(2002 * kChunk);
+  CHECK(commit() == std::vector<bool>(2002, false));
+  file.write(1000 * kChunk + 5, noise(30, 2));
+  file.write(3000 * kChunk, noise(7, 3));
+  CHECK(commit() == std::vector<bool>(3001, false));
+  resize(1000 * kChunk + 20);
+  CHECK(commit().size() == 1001);
+  REQUIRE(session->zero(0, file.plain.size()));
+  std::ranges::fill(file.plain, std::byte{0});
+  zero_entries = commit();
+  CHECK(std::ranges::count(zero_entries, true) == 1);
+  REQUIRE(session->compact(true));
+  CHECK(read_stored(file.path) == file.plain);
+}
+
 TEST_CASE("frame_committer: chunks of a sparse frame get numbers that the reference library takes",
           "[fs][frame_committer][unit]") {
   const WrittenFile file(128, true);

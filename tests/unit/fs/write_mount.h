@@ -88,6 +88,22 @@ inline Bytes read_session(const fs::FrameWriteSession& session, std::uint64_t of
   return all;
 }
 
+// Whether each chunk of the file is zeros that only its index entry describes.
+inline std::vector<bool> stored_zero_entries(const std::filesystem::path& path) {
+  const bool sparse = std::filesystem::is_directory(path);
+  const auto at = sparse ? path / "chunks.b2frame" : path;
+  const fs::FileReader source(fs::UniqueFd(::open(at.c_str(), O_RDONLY | O_CLOEXEC)));
+  const codec::Limits limits;
+  const auto frame =
+      sparse ? codec::Frame::open_sparse(source, limits) : codec::Frame::open(source, limits);
+  REQUIRE(frame);
+  std::vector<std::int64_t> entries(frame->chunk_count());
+  REQUIRE(frame->read_entries(source, {0}, entries));
+  std::vector<bool> are_zero;
+  for (const auto entry : entries) are_zero.push_back(frame->is_zero_entry(entry));
+  return are_zero;
+}
+
 // The bytes in the file, according to a serial reader.
 inline Bytes read_stored(const std::filesystem::path& path) {
   const bool sparse = std::filesystem::is_directory(path);
