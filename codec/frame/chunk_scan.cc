@@ -106,7 +106,8 @@ Result<std::vector<FoundChunk>> scan_for_chunks(const ByteSource& file, std::uin
   for (std::uint64_t at = begin; at < size && size - at >= kExtendedHeaderBytes;) {
     FRAMEFS_TRY(const auto head, window.head_at(at));
     std::optional<FoundChunk> chunk;
-    if (may_begin_chunk(head, size - at)) {
+    const bool may_begin = may_begin_chunk(head, size - at);
+    if (may_begin) {
       chunk = sound_chunk_at(file, at, size - at, context, limits);
     }
     // Any bytes can look like the header of a chunk that cannot be decoded here.  Such a chunk is
@@ -118,7 +119,8 @@ Result<std::vector<FoundChunk>> scan_for_chunks(const ByteSource& file, std::uin
       found.push_back(*chunk);
     }
     at = chunk && chunk->is_decoded ? end_of_last : at + 1;
-    if (progress && at - told >= kWindowBytes) {
+    // What looks like a chunk can take a second to decode.
+    if (progress && (may_begin || at - told >= kWindowBytes)) {
       if (!progress(at)) return scan_ended();
       told = at;
     }

@@ -31,6 +31,8 @@ constexpr std::size_t kAtChunksize = 58;
 constexpr std::size_t kAtThreads = 63;
 constexpr std::size_t kAtDecoderThreads = 66;
 constexpr std::size_t kAtHasVlMetalayers = 68;
+constexpr std::byte kTrue{0xC3};
+constexpr std::byte kFalse{0xC2};
 constexpr std::size_t kAtFilterCount = 70;
 constexpr std::size_t kAtFilters = 71;
 constexpr std::size_t kAtCodecId = 77;
@@ -201,6 +203,10 @@ Result<FrameHeader> parse_frame_header(std::span<const std::byte> head) {
   return header;
 }
 
+bool may_have_vlmetalayers(std::span<const std::byte> head) noexcept {
+  return head[kAtHasVlMetalayers] != kFalse;
+}
+
 void encode_frame_header(const FrameHeader& header, bool has_vlmetalayers,
                          std::span<std::byte, kFrameFixedHeaderBytes> out) noexcept {
   // The msgpack markers, each of which precedes its field.
@@ -255,8 +261,6 @@ void encode_frame_header(const FrameHeader& header, bool has_vlmetalayers,
 
 void patch_frame_header(const FrameSizes& sizes,
                         std::span<std::byte, kFrameFixedHeaderBytes> head) noexcept {
-  constexpr std::byte kTrue{0xC3};
-  constexpr std::byte kFalse{0xC2};
   store_be(head.data() + kAtFrameLen, sizes.frame_len);
   store_be(head.data() + kAtNbytes, sizes.nbytes);
   store_be(head.data() + kAtCbytes, sizes.cbytes);

@@ -63,6 +63,10 @@ bool has_frame_magic(std::span<const std::byte> head) noexcept;
 // offsets from the frame's start.  The caller checks that frame_len fits the file.
 Result<FrameHeader> parse_frame_header(std::span<const std::byte> head);
 
+// Whether a header, which parse_frame_header() accepts, leaves it possible that the trailer has
+// vl-metalayers.
+bool may_have_vlmetalayers(std::span<const std::byte> head) noexcept;
+
 // Writes the fixed header of a frame of version 2; the inverse of parse_frame_header().  The
 // codec's id must fit in the header's short field.
 void encode_frame_header(const FrameHeader& header, bool has_vlmetalayers,

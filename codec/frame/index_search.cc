@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <tuple>
 #include <utility>
 
 #include "codec/chunk/chunk.h"
 #include "codec/chunk/chunk_reader.h"
 #include "codec/core/byte_reader.h"
+#include "codec/core/checked.h"
 #include "codec/frame/chunk_space.h"
 #include "codec/frame/frame_index.h"
 
@@ -20,34 +22,49 @@ constexpr std::size_t kMaxBases = 64;
 
 using Starts = std::unordered_set<std::uint64_t>;
 
-// Returns whether all entries name different chunks and every negative entry has a known code.
-bool may_be_index(const std::vector<std::int64_t>& entries) {
+bool has_known_code(std::int64_t entry) {
   constexpr std::uint64_t kCodeBits = std::uint64_t{0x87} << kKindShift;
-  std::unordered_set<std::int64_t> seen;
-  return std::ranges::all_of(entries, [&](const std::int64_t entry) {
-    if (entry < 0) return (static_cast<std::uint64_t>(entry) & ~kCodeBits) == 0;
-    return seen.insert(entry).second;
-  });
+  return (static_cast<std::uint64_t>(entry) & ~kCodeBits) == 0;
 }
 
-std::optional<FoundIndex> read_index(const ByteSource& file, const FoundChunk& found,
-                                     const Limits& limits) {
-  const auto& header = found.header;
-  if (header.typesize != kIndexEntryBytes || header.nbytes % kIndexEntryBytes != 0 ||
-      header.nbytes > limits.chunk_table_bytes) {
-    return std::nullopt;
-  }
+// Whether the header of a chunk is that of an index.
+bool may_hold_index(const ChunkHeader& header, const Limits& limits) {
+  return header.typesize == kIndexEntryBytes && header.nbytes % kIndexEntryBytes == 0 &&
+         header.nbytes <= limits.chunk_table_bytes;
+}
+
+// An index whose entries are all the same code is a chunk of a repeated value, which has few bytes
+// for any number of entries.
+bool repeats_entry(const ChunkHeader& header) {
+  return header.special == Special::value && header.nbytes > kIndexEntryBytes;
+}
+
+// The most entries of stored chunks that an index can have: at least half of them lead to chunks.
+std::size_t most_stored(const Starts& starts) { return 2 * starts.size(); }
+
+// Reads the entries of an index.  Reads no more of a chunk that cannot be an index: all entries of
+// stored chunks differ, and every negative entry has a known code.
+std::optional<std::vector<std::int64_t>> read_index(const ByteSource& file, const FoundChunk& found,
+                                                    std::size_t most, const Limits& limits) {
+  constexpr std::size_t kPieceBytes = 64u << 10;
   const auto [at, size] = found.stored;
   const auto chunk = Chunk::open(file, at, size, {.schunk_typesize = kIndexEntryBytes}, limits);
   if (!chunk) return std::nullopt;
-  std::vector<std::byte> stored(header.nbytes);
-  if (!ChunkReader(file, *chunk).read(0, stored)) return std::nullopt;
-  FoundIndex index{.at = at, .end = at + size, .entries = {}};
-  for (std::size_t i = 0; i < stored.size(); i += kIndexEntryBytes) {
-    index.entries.push_back(load_le<std::int64_t>(stored.data() + i));
+  ChunkReader reader(file, *chunk);
+  std::vector<std::int64_t> entries;
+  std::unordered_set<std::int64_t> stored;
+  std::vector<std::byte> piece;
+  for (std::size_t from = 0; from < found.header.nbytes; from += piece.size()) {
+    piece.resize(std::min<std::size_t>(kPieceBytes, found.header.nbytes - from));
+    if (!reader.read(from, piece)) return std::nullopt;
+    for (std::size_t i = 0; i < piece.size(); i += kIndexEntryBytes) {
+      const auto entry = load_le<std::int64_t>(piece.data() + i);
+      const bool is_new = entry < 0 ? has_known_code(entry) : stored.insert(entry).second;
+      if (!is_new || stored.size() > most) return std::nullopt;
+      entries.push_back(entry);
+    }
   }
-  if (!may_be_index(index.entries)) return std::nullopt;
-  return index;
+  return entries;
 }
 
 // The number of entries that lead to a chunk, and the number that should.
@@ -58,9 +75,10 @@ struct StartsFound {
 };
 
 template <class Place>
-StartsFound match_with(const FoundIndex& index, const Starts& starts, Place place) {
+StartsFound match_with(const std::vector<std::int64_t>& entries, const Starts& starts,
+                       Place place) {
   StartsFound match;
-  for (const auto entry : index.entries) {
+  for (const auto entry : entries) {
     if (entry < 0) continue;
     ++match.stored;
     if (starts.contains(place(static_cast<std::uint64_t>(entry)))) ++match.hits;
@@ -69,13 +87,13 @@ StartsFound match_with(const FoundIndex& index, const Starts& starts, Place plac
 }
 
 // Returns the possible bases of the entries.  Without a header, each found chunk gives a candidate.
-std::vector<std::uint64_t> bases_for(const FoundIndex& index,
+std::vector<std::uint64_t> bases_for(const std::vector<std::int64_t>& entries,
                                      const std::optional<FrameHeader>& header,
                                      const std::vector<FoundChunk>& found) {
   if (header) return {header->header_len};
   std::uint64_t lowest = 0;
   bool has_stored = false;
-  for (const auto entry : index.entries) {
+  for (const auto entry : entries) {
     if (entry < 0) continue;
     const auto value = static_cast<std::uint64_t>(entry);
     lowest = has_stored ? std::min(lowest, value) : value;
@@ -88,6 +106,12 @@ std::vector<std::uint64_t> bases_for(const FoundIndex& index,
     if (at >= lowest && at - lowest >= kFrameFixedHeaderBytes) bases.push_back(at - lowest);
   }
   return bases;
+}
+
+// Whether an index chunk has as many entries as the frame has chunks.
+bool has_entry_for_each_chunk(const ChunkHeader& index, const FrameHeader& header) {
+  const auto count = index.nbytes / kIndexEntryBytes;
+  return header.chunksize > 0 && div_ceil<std::uint64_t>(header.nbytes, header.chunksize) == count;
 }
 
 // A trailer is an array of four items, version 1.  Source: frame format, "Trailer".
@@ -106,54 +130,85 @@ Special special_of_code(std::int64_t entry) noexcept {
   return (bits & kNan) != 0 ? Special::nan : Special::uninit;
 }
 
-IndexSearch find_index(const ByteSource& file, const std::optional<FrameHeader>& header,
-                       const std::vector<FoundChunk>& found, const Limits& limits) {
+Result<IndexSearch> find_index(const ByteSource& file, const std::optional<FrameHeader>& header,
+                               const std::vector<FoundChunk>& found, const Limits& limits,
+                               const ScanProgress& progress) {
+  FRAMEFS_TRY(const auto file_size, file.size());
+  const auto is_ended = [&] { return progress && !progress(file_size); };
   IndexSearch search;
   Starts starts;
   for (const auto& chunk : found) starts.insert(chunk.stored.offset);
   const auto own_at = header ? header->header_len + header->cbytes : 0;
-  auto best = std::tuple(false, false, std::uint64_t{0}, std::uint64_t{0});
-  for (const auto& chunk : found) {
-    auto index = read_index(file, chunk, limits);
-    if (!index) continue;
+  std::tuple<bool, bool, std::uint64_t, std::uint64_t> best;
+  // From the last chunk to the first: of indexes that rank alike, only one is read.
+  for (const auto& chunk : std::ranges::reverse_view(found)) {
+    const auto [at, size] = chunk.stored;
+    if (!may_hold_index(chunk.header, limits)) continue;
+    if (is_ended()) return scan_ended();
+    const bool is_own = header && at == own_at;
+    const bool ends_frame = is_before_trailer(file, at + size);
+    const bool fits_header = is_own && has_entry_for_each_chunk(chunk.header, *header);
+    if (fits_header || ends_frame) search.places.insert(at);
+    if (!search.last && (header ? fits_header : ends_frame)) search.last = chunk.stored;
+    const auto rank_with = [&](std::uint64_t hits) {
+      return std::tuple(is_own, ends_frame, hits, at);
+    };
+    // Data can look like an index without stored chunks.  Only the place tells the two apart.
+    const bool has_place = is_own || ends_frame;
+    if (repeats_entry(chunk.header) && (!has_place || (search.best && rank_with(0) <= best))) {
+      continue;
+    }
+    auto entries = read_index(file, chunk, most_stored(starts), limits);
+    if (!entries) continue;
     StartsFound match;
-    for (const auto base : bases_for(*index, header, found)) {
+    std::uint64_t base = 0;
+    for (const auto candidate : bases_for(*entries, header, found)) {
+      if (is_ended()) return scan_ended();
       const auto with =
-          match_with(*index, starts, [base](std::uint64_t entry) { return base + entry; });
+          match_with(*entries, starts, [&](std::uint64_t entry) { return candidate + entry; });
       if (with.hits <= match.hits && match.stored > 0) continue;
       match = with;
-      index->base = base;
+      base = candidate;
+      if (match.hits == match.stored) break;
     }
-    const bool is_own = header && index->at == own_at;
-    const bool ends_frame = is_before_trailer(file, index->end);
-    // Data can look like an index without stored chunks.  Only the place tells the two apart.
-    if (!match.is_good() || (match.stored == 0 && !is_own && !ends_frame)) continue;
-    search.places.insert(index->at);
-    const auto rank = std::tuple(is_own, ends_frame, match.hits, index->at);
+    if (!match.is_good() || (match.stored == 0 && !has_place)) continue;
+    search.places.insert(at);
+    const auto rank = rank_with(match.hits);
     if (search.best && rank <= best) continue;
     best = rank;
-    index->is_current = is_own || (!header && ends_frame);
-    search.best = std::move(*index);
+    search.best = FoundIndex{.at = at,
+                             .end = at + size,
+                             .base = base,
+                             .is_current = is_own || (search.last && search.last->offset == at),
+                             .entries = std::move(*entries)};
   }
   return search;
 }
 
-std::optional<FoundIndex> find_sparse_index(const ByteSource& file,
-                                            const std::vector<FoundChunk>& found,
-                                            const std::vector<FoundChunk>& chunk_files,
-                                            const Limits& limits) {
+Result<std::optional<FoundIndex>> find_sparse_index(const ByteSource& file,
+                                                    const std::vector<FoundChunk>& found,
+                                                    const std::vector<FoundChunk>& chunk_files,
+                                                    const Limits& limits,
+                                                    const ScanProgress& progress) {
+  FRAMEFS_TRY(const auto file_size, file.size());
   Starts starts;
   for (const auto& chunk : chunk_files) starts.insert(chunk.stored.offset);
   for (const auto& chunk : found) {
-    auto index = read_index(file, chunk, limits);
-    if (!index) continue;
-    const auto match = match_with(*index, starts, [](std::uint64_t id) {
+    if (!may_hold_index(chunk.header, limits)) continue;
+    if (progress && !progress(file_size)) return scan_ended();
+    auto entries = read_index(file, chunk, most_stored(starts), limits);
+    if (!entries) continue;
+    const auto match = match_with(*entries, starts, [](std::uint64_t id) {
       return id > kMaxChunkFileId ? ~std::uint64_t{0}
                                   : chunk_file_at(static_cast<std::uint32_t>(id));
     });
     if (!match.is_good()) continue;
-    index->is_current = true;  // an index file holds one index
-    return index;
+    // An index file holds one index.
+    return FoundIndex{.at = chunk.stored.offset,
+                      .end = chunk.stored.offset + chunk.stored.size,
+                      .base = 0,
+                      .is_current = true,
+                      .entries = std::move(*entries)};
   }
   return std::nullopt;
 }

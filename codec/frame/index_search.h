@@ -24,21 +24,28 @@ struct FoundIndex {
 // The index chunks of a file, and the one that gives the order of the other chunks.
 struct IndexSearch {
   std::optional<FoundIndex> best;
+  // The place of the index of the last commit, also of one whose entries are damaged.
+  std::optional<ByteRange> last;
   std::unordered_set<std::uint64_t> places;  // the offsets of all index chunks
   [[nodiscard]] bool is_index(std::uint64_t at) const { return places.contains(at); }
 };
 
-// Looks among the chunks of a contiguous frame's file.  An index counts if at least half of its
-// entries lead to chunks that were found.  The header's own index comes first, then the one that
-// leads to most chunks, then the last in the file.
-IndexSearch find_index(const ByteSource& file, const std::optional<FrameHeader>& header,
-                       const std::vector<FoundChunk>& found, const Limits& limits);
+// Looks among the chunks of a contiguous frame's file.  A chunk is an index if it has the place of
+// one, or if at least half of its entries lead to chunks that were found; only the latter can be the
+// best.  The header's own index comes first, then the one that leads to most chunks, then the last
+// in the file.
+// Decodes no chunk twice, and at most one chunk of a repeated value.
+// Errors: scan_ended(); those of the source.
+Result<IndexSearch> find_index(const ByteSource& file, const std::optional<FrameHeader>& header,
+                               const std::vector<FoundChunk>& found, const Limits& limits,
+                               const ScanProgress& progress);
 
 // The same for the index file of a sparse frame; entries are numbers of chunk files.
-std::optional<FoundIndex> find_sparse_index(const ByteSource& file,
-                                            const std::vector<FoundChunk>& found,
-                                            const std::vector<FoundChunk>& chunk_files,
-                                            const Limits& limits);
+Result<std::optional<FoundIndex>> find_sparse_index(const ByteSource& file,
+                                                    const std::vector<FoundChunk>& found,
+                                                    const std::vector<FoundChunk>& chunk_files,
+                                                    const Limits& limits,
+                                                    const ScanProgress& progress);
 
 // Returns the kind of special chunk that a negative index entry stands for.
 Special special_of_code(std::int64_t entry) noexcept;

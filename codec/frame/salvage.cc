@@ -23,27 +23,22 @@ namespace {
 // The parts of the header that can be read.
 struct Head {
   std::optional<FrameHeader> fixed;
+  bool may_have_vlmetalayers = true;
   bool has_metalayers = false;
   std::vector<NamedContent> metalayers;
   ChunkContext context;
 };
 
-// Accepts a header in which only the magic was overwritten.
-std::optional<FrameHeader> parse_with_magic(std::array<std::byte, kFrameFixedHeaderBytes> head) {
+// Also accepts a header in which only the magic was overwritten.
+std::optional<FrameHeader> parse_fixed_header(std::array<std::byte, kFrameFixedHeaderBytes> head) {
   constexpr std::string_view kMagic =
       "\x9e\xa8"
       "b2frame";
+  if (const auto header = parse_frame_header(head)) return *header;
   std::ranges::transform(kMagic, head.begin(), [](char c) { return static_cast<std::byte>(c); });
   head[kMagic.size()] = std::byte{0};
   const auto header = parse_frame_header(head);
   return header ? std::optional(*header) : std::nullopt;
-}
-
-std::optional<FrameHeader> read_fixed_header(const ByteSource& file) {
-  std::array<std::byte, kFrameFixedHeaderBytes> head{};
-  if (!file.read_at(0, head)) return std::nullopt;
-  const auto header = parse_frame_header(head);
-  return header ? std::optional(*header) : parse_with_magic(head);
 }
 
 // Reads the metalayers of a header of `header_len` bytes.  Its fixed part may be lost.
@@ -68,30 +63,40 @@ void read_metalayers(const ByteSource& file, std::uint64_t header_len, std::size
 
 Head read_head(const ByteSource& file, const Limits& limits) {
   Head head;
-  head.fixed = read_fixed_header(file);
+  std::array<std::byte, kFrameFixedHeaderBytes> fixed{};
+  if (file.read_at(0, fixed)) head.fixed = parse_fixed_header(fixed);
   if (head.fixed) {
+    head.may_have_vlmetalayers = may_have_vlmetalayers(fixed);
     head.context.schunk_typesize = head.fixed->typesize;
     read_metalayers(file, head.fixed->header_len, head.fixed->metalayers_at(), limits, head);
   }
   return head;
 }
 
-// Reads the vl-metalayers of a trailer that begins at `at`.  Its end may be lost.
-bool read_vlmetalayers(const ByteSource& file, std::uint64_t at, std::uint64_t end,
-                       const Limits& limits, std::vector<NamedContent>& to) {
-  if (end <= at) return false;
+// What could be read of a trailer.
+struct Tail {
+  std::vector<Metalayer> layers;
+  std::vector<NamedContent> vlmetalayers;
+  bool is_whole = false;  // all of its vl-metalayers could be read
+};
+
+// Reads the trailer that begins at `at`.  Its end may be lost.
+Tail read_tail(const ByteSource& file, std::uint64_t at, std::uint64_t end, const Limits& limits) {
+  Tail tail;
+  if (end <= at) return tail;
   std::vector<std::byte> trailer(std::min(end - at, limits.frame_trailer_bytes));
-  if (!file.read_at(at, trailer)) return false;
-  const auto layers = parse_metalayers(trailer, kTrailerMapAt, at, kMaxVlMetalayers);
-  if (!layers) return false;
-  bool all = true;
-  for (const auto& layer : *layers) {
+  if (!file.read_at(at, trailer)) return tail;
+  auto layers = parse_metalayers(trailer, kTrailerMapAt, at, kMaxVlMetalayers);
+  if (!layers) return tail;
+  tail.layers = std::move(*layers);
+  tail.is_whole = true;
+  for (const auto& layer : tail.layers) {
     if (layer.name == kChecksumLayer) continue;  // it does not count for another frame
     auto content = Frame::read_vlmetalayer(file, layer, limits);
-    all = all && content;
-    if (content) to.push_back({layer.name, std::move(*content)});
+    tail.is_whole = tail.is_whole && content;
+    if (content) tail.vlmetalayers.push_back({layer.name, std::move(*content)});
   }
-  return all;
+  return tail;
 }
 
 // The places of the chunks: in one file behind the header, or in chunk files.
@@ -184,8 +189,12 @@ void order_by_place(const Places& places, const std::optional<FrameHeader>& head
     }
   }
   if (shorter) plan.entries.push_back(stored_entry(chunks[*shorter]));
-  const bool is_all = !header || header->nbytes == plan.nbytes();
-  plan.order = is_contiguous && is_all ? SalvageOrder::file : SalvageOrder::unknown;
+  if (!is_contiguous) {
+    plan.order = SalvageOrder::unknown;
+  } else {
+    const bool is_all = !header || header->nbytes == plan.nbytes();
+    plan.order = is_all ? SalvageOrder::file : SalvageOrder::incomplete;
+  }
 }
 
 std::uint64_t count_left_out(const Places& places, const SalvagePlan& plan) {
@@ -197,13 +206,25 @@ std::uint64_t count_left_out(const Places& places, const SalvagePlan& plan) {
       places.chunks, [&](const auto& chunk) { return !used.contains(chunk.stored.offset); }));
 }
 
+// Removes the chunks that hold vl-metalayers.
+void remove_layers(const std::vector<Metalayer>& layers, std::vector<FoundChunk>& chunks) {
+  std::unordered_set<std::uint64_t> places;
+  for (const auto& layer : layers) places.insert(layer.content.offset);
+  std::erase_if(chunks, [&](const auto& chunk) { return places.contains(chunk.stored.offset); });
+}
+
+// `tail_at` is the end of the last commit's index, or 0 if that is unknown.
 Result<SalvagePlan> plan_from(const ByteSource& file, Head head, Places places,
-                              std::optional<FoundIndex> index, std::uint64_t begin,
-                              const Limits& limits) {
+                              const std::optional<FoundIndex>& index, std::uint64_t begin,
+                              std::uint64_t tail_at, const Limits& limits) {
   SalvagePlan plan;
   plan.has_header = head.fixed.has_value();
   if (!head.fixed) read_metalayers(file, begin, kFrameFixedHeaderBytes, limits, head);
   plan.has_metalayers = head.has_metalayers;
+  FRAMEFS_TRY(const auto size, file.size());
+  auto tail = tail_at > 0 ? read_tail(file, tail_at, size, limits) : Tail{};
+  plan.has_trailer = tail.is_whole || !head.may_have_vlmetalayers;
+  if (!places.is_sparse) remove_layers(tail.layers, places.chunks);
   const auto usual = usual_chunk_bytes(places.chunks);
   const auto chunksize =
       head.fixed && head.fixed->chunksize >= usual ? head.fixed->chunksize : usual;
@@ -214,25 +235,33 @@ Result<SalvagePlan> plan_from(const ByteSource& file, Head head, Places places,
   const auto sample = places.chunks.empty() ? ChunkHeader{} : places.chunks.front().header;
   plan.params = {.encode = params_of(head.fixed, sample),
                  .chunksize = chunksize,
-                 .metalayers = std::move(head.metalayers)};
+                 .metalayers = std::move(head.metalayers),
+                 .vlmetalayers = std::move(tail.vlmetalayers)};
   if (index) {
     order_by_index(*index, places, head.fixed, plan);
     plan.index_at = index->at;
     plan.order = index->is_current ? SalvageOrder::index : SalvageOrder::earlier_index;
-    FRAMEFS_TRY(const auto size, file.size());
-    plan.has_trailer = read_vlmetalayers(file, index->end, size, limits, plan.params.vlmetalayers);
   } else {
     order_by_place(places, head.fixed, begin, plan);
   }
+  if (head.fixed) plan.header_nbytes = head.fixed->nbytes;
   plan.left_out = count_left_out(places, plan);
   return plan;
 }
 
-// Returns whether an index has an entry for the chunk at that offset.
-bool names(const FoundIndex& index, std::uint64_t at) {
-  return at >= index.base &&
-         std::ranges::find(index.entries, static_cast<std::int64_t>(at - index.base)) !=
-             index.entries.end();
+// Removes index chunks from the chunks that may hold data: an index is not data, even the index of
+// an old commit.  But data can look like an index, and then the frame's index names it.
+void remove_indexes(const IndexSearch& search, std::vector<FoundChunk>& found) {
+  std::unordered_set<std::uint64_t> named;
+  if (search.best) {
+    for (const auto entry : search.best->entries) {
+      if (entry >= 0) named.insert(search.best->base + static_cast<std::uint64_t>(entry));
+    }
+  }
+  std::erase_if(found, [&](const FoundChunk& chunk) {
+    const auto at = chunk.stored.offset;
+    return search.is_index(at) && !named.contains(at);
+  });
 }
 
 // Returns a chunk of zeros, for a place where an index entry cannot stand for zeros.
@@ -248,8 +277,26 @@ Result<std::vector<std::byte>> zero_chunk(const EncodeParams& frame, std::uint32
   return out;
 }
 
+// A chunk of zeros, made once for all lost chunks of a size.
+class ZeroChunk {
+ public:
+  explicit ZeroChunk(const EncodeParams& params) : params_(params) {}
+  Result<std::span<const std::byte>> of(std::uint32_t nbytes) {
+    if (nbytes != nbytes_) {
+      FRAMEFS_TRY(stored_, zero_chunk(params_, nbytes));
+      nbytes_ = nbytes;
+    }
+    return stored_;
+  }
+
+ private:
+  const EncodeParams& params_;
+  std::uint32_t nbytes_ = 0;
+  std::vector<std::byte> stored_;
+};
+
 Status append_entry(FrameWriter& writer, const SalvagePlan& plan, const SalvagedEntry& entry,
-                    const ByteSource& chunks) {
+                    const ByteSource& chunks, ZeroChunk& zero) {
   if (entry.stored) {
     std::vector<std::byte> stored(entry.stored->size);
     FRAMEFS_CHECK(chunks.read_at(entry.stored->offset, stored));
@@ -258,7 +305,7 @@ Status append_entry(FrameWriter& writer, const SalvagePlan& plan, const Salvaged
   if (entry.nbytes % plan.params.encode.typesize == 0) {
     return writer.append_special(entry.special, entry.nbytes);
   }
-  FRAMEFS_TRY(const auto zeros, zero_chunk(plan.params.encode, entry.nbytes));
+  FRAMEFS_TRY(const auto zeros, zero.of(entry.nbytes));
   return writer.append_chunk(zeros);
 }
 
@@ -268,6 +315,11 @@ std::uint64_t SalvagePlan::nbytes() const noexcept {
   std::uint64_t sum = 0;
   for (const auto& entry : entries) sum += entry.nbytes;
   return sum;
+}
+
+bool SalvagePlan::is_whole() const {
+  const bool is_ordered = order == SalvageOrder::index || order == SalvageOrder::file;
+  return is_ordered && has_metalayers && has_trailer && lost().empty();
 }
 
 std::vector<ByteRange> SalvagePlan::lost() const {
@@ -289,19 +341,18 @@ Result<SalvagePlan> plan_salvage(const ByteSource& file, const Limits& limits,
   auto head = read_head(file, limits);
   Places places;
   FRAMEFS_TRY(auto found, scan_for_chunks(file, 0, head.context, limits, progress));
-  auto index = find_index(file, head.fixed, found, limits);
-  // An index is not data, even the index of an old commit.  But data can look like an index.
-  const auto is_old_index = [&](const FoundChunk& chunk) {
-    const auto at = chunk.stored.offset;
-    return index.is_index(at) && !(index.best && names(*index.best, at));
-  };
-  std::erase_if(found, is_old_index);
-  if (found.empty() && !index.best) return fail(Errc::bad_field, "no chunk was found");
+  FRAMEFS_TRY(const auto search, find_index(file, head.fixed, found, limits, progress));
+  const auto& index = search.best;
+  remove_indexes(search, found);
+  if (found.empty() && !index) return fail(Errc::bad_field, "no chunk was found");
   places.chunks = std::move(found);
-  const auto begin = index.best   ? index.best->base
+  const auto begin = index        ? index->base
                      : head.fixed ? std::uint64_t{head.fixed->header_len}
                                   : places.chunks.front().stored.offset;
-  return plan_from(file, std::move(head), std::move(places), std::move(index.best), begin, limits);
+  const auto tail_at = search.last ? search.last->offset + search.last->size
+                       : index     ? index->end
+                                   : 0;
+  return plan_from(file, std::move(head), std::move(places), index, begin, tail_at, limits);
 }
 
 Result<SalvagePlan> plan_sparse_salvage(const ByteSource& index_file, const ByteSource& chunks,
@@ -317,17 +368,25 @@ Result<SalvagePlan> plan_sparse_salvage(const ByteSource& index_file, const Byte
     if (chunk) places.chunks.push_back(*chunk);
     if (progress && !progress(places.chunks.size())) return scan_ended();
   }
-  FRAMEFS_TRY(const auto found, scan_for_chunks(index_file, 0, head.context, limits, {}));
-  auto index = find_sparse_index(index_file, found, places.chunks, limits);
+  FRAMEFS_TRY(const auto found, scan_for_chunks(index_file, 0, head.context, limits, progress));
+  FRAMEFS_TRY(const auto index,
+              find_sparse_index(index_file, found, places.chunks, limits, progress));
   if (places.chunks.empty() && !index) return fail(Errc::bad_field, "no chunk was found");
   const auto begin = head.fixed ? head.fixed->header_len : index ? index->at : 0;
-  return plan_from(index_file, std::move(head), std::move(places), std::move(index), begin, limits);
+  const auto tail_at = index ? index->end : 0;
+  return plan_from(index_file, std::move(head), std::move(places), index, begin, tail_at, limits);
 }
 
 Result<std::uint64_t> write_salvaged(const SalvagePlan& plan, const ByteSource& chunks,
-                                     ByteSink& sink) {
+                                     ByteSink& sink, const SalvageProgress& progress) {
   FRAMEFS_TRY(auto writer, FrameWriter::create(sink, plan.params));
-  for (const auto& entry : plan.entries) FRAMEFS_CHECK(append_entry(writer, plan, entry, chunks));
+  ZeroChunk zero(plan.params.encode);
+  std::uint64_t done = 0;
+  for (const auto& entry : plan.entries) {
+    if (progress && !progress(done)) return scan_ended();
+    FRAMEFS_CHECK(append_entry(writer, plan, entry, chunks, zero));
+    done += entry.nbytes;
+  }
   return writer.finish();
 }
 

@@ -21,6 +21,7 @@ enum class SalvageOrder : std::uint8_t {
   index,          // from the frame's own index
   earlier_index,  // from an index chunk, perhaps of an earlier commit
   file,           // from the offsets; the file is in writing order
+  incomplete,     // the same, but the chunks are not all of the data
   unknown,        // by offset, but the file is not in writing order
 };
 
@@ -37,19 +38,22 @@ struct SalvagePlan {
   FrameParams params;
   std::vector<SalvagedEntry> entries;
   SalvageOrder order = SalvageOrder::unknown;
-  bool has_header = false;      // the fixed header could be read
-  bool has_metalayers = false;  // the directory of metalayers could be read
-  bool has_trailer = false;     // the vl-metalayers could be read
-  std::uint64_t index_at = 0;   // where the index was found, if `order` is from one
+  bool has_header = false;                     // the fixed header could be read
+  bool has_metalayers = false;                 // the directory of metalayers could be read
+  bool has_trailer = false;                    // the vl-metalayers could be read, if there are any
+  std::optional<std::uint64_t> header_nbytes;  // the size of the data by the header
+  std::uint64_t index_at = 0;                  // where the index was found, if `order` is from one
   std::uint64_t left_out =
       0;  // valid chunks without a place in the new frame: dead, or of unknown use
 
   [[nodiscard]] std::uint64_t nbytes() const noexcept;
+  // Whether nothing is lost: neither data nor metalayers nor the order of the chunks.
+  [[nodiscard]] bool is_whole() const;
   // The decoded bytes of the new frame that were lost, adjacent ones joined.
   [[nodiscard]] std::vector<ByteRange> lost() const;
 };
 
-// Called with the bytes scanned so far.  Returns false to end the search.
+// Called with the bytes that were searched, or written, so far.  Returns false to end the work.
 using SalvageProgress = ScanProgress;
 
 // Looks for chunks, index chunks and metalayers in `file`, the file of a contiguous frame.  A chunk
@@ -65,8 +69,8 @@ Result<SalvagePlan> plan_sparse_salvage(const ByteSource& index_file, const Byte
                                         const SalvageProgress& progress);
 
 // Writes a contiguous frame as planned, and returns its length.
-// Errors: those of source, sink and FrameWriter.
+// Errors: those of source, sink and FrameWriter; system, EINTR, if `progress` ended the work.
 Result<std::uint64_t> write_salvaged(const SalvagePlan& plan, const ByteSource& chunks,
-                                     ByteSink& sink);
+                                     ByteSink& sink, const SalvageProgress& progress);
 
 }  // namespace framefs::codec

@@ -25,6 +25,8 @@ const char* order_name(SalvageOrder order) {
       return "earlier index";
     case SalvageOrder::file:
       return "file";
+    case SalvageOrder::incomplete:
+      return "incomplete";
     case SalvageOrder::unknown:
       return "unknown";
   }
@@ -42,6 +44,12 @@ std::string order_text(const codec::SalvagePlan& plan) {
     case SalvageOrder::file:
       return "the chunks are in the order of the file, which is in writing order; no index was "
              "found";
+    case SalvageOrder::incomplete:
+      return fmt::format(
+          "the chunks are in the order of the file, which is in writing order, but THEY ARE NOT "
+          "ALL "
+          "OF THE DATA: no index was found, and the header tells of {}",
+          size_for_people(plan.header_nbytes.value_or(0)));
     case SalvageOrder::unknown:
       return "THE ORDER OF THE CHUNKS IS UNKNOWN: no index was found, and the file is not in "
              "writing "
@@ -128,7 +136,10 @@ std::vector<std::string> rescue_text(const std::string& to, const codec::Salvage
   if (!plan.has_metalayers) {
     lines.push_back(path + ": metalayers, such as the shape of an array, were lost");
   }
-  if (!plan.has_trailer) lines.push_back(path + ": vl-metalayers were lost, if there were any");
+  if (!plan.has_trailer) {
+    lines.push_back(path + (plan.has_header ? ": vl-metalayers were lost"
+                                            : ": vl-metalayers were lost, if there were any"));
+  }
   if (report.mismatches > 0) {
     lines.push_back(
         fmt::format("{}: {} chunks did not have their checksums, and were saved as "

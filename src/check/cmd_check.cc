@@ -265,10 +265,10 @@ class Check {
       return std::nullopt;
     }
     const auto& plan = rescued->plan;
-    const bool is_whole = plan.lost().empty() && report.mismatches == 0 &&
-                          plan.order != codec::SalvageOrder::unknown &&
-                          plan.order != codec::SalvageOrder::earlier_index;
-    if (is_whole) --damaged_;
+    if (plan.is_whole() && report.mismatches == 0) {
+      --damaged_;
+      ++repaired_;
+    }
     if (!command_.json) {
       for (const auto& line : rescue_text(to, plan, report)) out_.put(line + "\n");
     }
@@ -304,9 +304,12 @@ class Check {
     const bool is_short = frames_ == 1 && damaged_ > 0;
     const bool is_empty = frames_ == 0 && unreadable_ > 0;
     if (is_stopped() || is_short || is_empty || (command_.verbose && frames_ == 1)) return;
-    auto text = fmt::format("{} frame{} checked, {} decoded: {}", frames_, frames_ == 1 ? "" : "s",
-                            size_for_people(decoded_),
-                            damaged_ == 0 ? "no damage" : fmt::format("{} DAMAGED", damaged_));
+    auto text = fmt::format("{} frame{} checked, {} decoded: ", frames_, frames_ == 1 ? "" : "s",
+                            size_for_people(decoded_));
+    if (damaged_ > 0) text += fmt::format("{} DAMAGED", damaged_);
+    if (damaged_ > 0 && repaired_ > 0) text += ", ";
+    if (repaired_ > 0) text += fmt::format("{} repaired without loss", repaired_);
+    if (damaged_ == 0 && repaired_ == 0) text += "no damage";
     if (unreadable_ > 0) text += fmt::format("; {} COULD NOT BE CHECKED", unreadable_);
     out_.put(text + "\n");
   }
@@ -321,6 +324,7 @@ class Check {
   std::optional<HeldSignals> signals_;
   std::uint64_t frames_ = 0;
   std::uint64_t damaged_ = 0;     // damaged and not repaired without loss
+  std::uint64_t repaired_ = 0;    // damaged and repaired without loss
   std::uint64_t unreadable_ = 0;  // files that could not be checked
   std::uint64_t decoded_ = 0;
   bool has_failed_ = false;

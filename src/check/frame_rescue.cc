@@ -67,12 +67,14 @@ Result<Rescued> rescue_frame(const stdfs::path& from, const stdfs::path& to,
   if (!fd) return std::unexpected(fd.error());
   FRAMEFS_TRY(const auto st, fs::stat_of(fd->get()));
   const fs::FileReader file(std::move(*fd));
+  const auto searched = static_cast<std::uint64_t>(st.st_size);
+  const auto writing = [&](std::uint64_t) { return progress(searched); };
   Rescued rescued;
   if (!is_sparse) {
     FRAMEFS_TRY(rescued.plan, codec::plan_salvage(file, limits, progress));
     FRAMEFS_TRY(auto target, ReplacementFile::create(to, options.may_replace));
     target.replaces_frame(options.locking);
-    FRAMEFS_TRY(rescued.length, codec::write_salvaged(rescued.plan, file, target.sink()));
+    FRAMEFS_TRY(rescued.length, codec::write_salvaged(rescued.plan, file, target.sink(), writing));
     FRAMEFS_CHECK(target.publish(st));
     return rescued;
   }
@@ -82,7 +84,7 @@ Result<Rescued> rescue_frame(const stdfs::path& from, const stdfs::path& to,
   FRAMEFS_TRY(rescued.plan, codec::plan_sparse_salvage(file, chunks, ids, limits, progress));
   FRAMEFS_TRY(auto target, ReplacementFile::create(to, options.may_replace));
   target.replaces_frame(options.locking);
-  FRAMEFS_TRY(rescued.length, codec::write_salvaged(rescued.plan, chunks, target.sink()));
+  FRAMEFS_TRY(rescued.length, codec::write_salvaged(rescued.plan, chunks, target.sink(), writing));
   FRAMEFS_CHECK(target.publish(S_ISREG(st.st_mode) ? std::optional(st) : std::nullopt));
   return rescued;
 }

@@ -1,12 +1,18 @@
 #include "codec/frame/salvage.h"
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "codec/chunk/chunk_encoder.h"
 #include "codec/chunk/chunk_header.h"
+#include "codec/core/byte_reader.h"
 #include "codec/frame/chunk_scan.h"
 #include "codec/frame/frame.h"
+#include "codec/frame/frame_index.h"
 #include "codec/frame/frame_reader.h"
 #include "tests/support/bytes.h"
 #include "tests/support/catch.h"
@@ -53,7 +59,7 @@ Bytes frame_of(const Bytes& plain) {
 Bytes saved(const Bytes& damaged, const SalvagePlan& plan) {
   test::MemorySink sink;
   const MemorySource source(damaged);
-  const auto length = write_salvaged(plan, source, sink);
+  const auto length = write_salvaged(plan, source, sink, {});
   INFO(test::outcome(length));
   REQUIRE(length);
   const MemorySource written(sink.bytes());
@@ -163,11 +169,105 @@ TEST_CASE("salvage: where there is no chunk, there is an error", "[codec][salvag
   CHECK_FALSE(plan_of({}));
 }
 
-TEST_CASE("salvage: a search can be ended", "[codec][salvage][unit]") {
-  const Bytes zeros(3u << 20);
-  const auto plan = plan_salvage(MemorySource(zeros), {}, [](std::uint64_t) { return false; });
-  REQUIRE_FALSE(plan);
-  CHECK(plan.error().kind == Errc::system);
+TEST_CASE("salvage: each step of the work can be ended", "[codec][salvage][unit]") {
+  const auto whole = frame_of(plain_bytes(3 * kChunkBytes));
+  const MemorySource source(whole);
+  std::uint64_t steps = 0;
+  const auto count = [&](std::uint64_t) {
+    ++steps;
+    return true;
+  };
+  const auto plan = plan_salvage(source, {}, count);
+  REQUIRE(plan);
+  const auto planning = steps;
+  CHECK(planning > 4);  // each chunk, and the index
+  test::MemorySink sink;
+  REQUIRE(write_salvaged(*plan, source, sink, count));
+  CHECK(steps == planning + 3);
+  for (std::uint64_t last = 0; last < steps; ++last) {
+    std::uint64_t step = 0;
+    const auto is_on = [&](std::uint64_t) { return step++ < last; };
+    const auto begun = plan_salvage(source, {}, is_on);
+    CHECK(begun.has_value() == (last >= planning));
+    test::MemorySink unfinished;
+    const auto written = begun ? write_salvaged(*begun, source, unfinished, is_on) : scan_ended();
+    REQUIRE_FALSE(written);
+    CHECK(written.error().sys == EINTR);
+  }
+}
+
+// A chunk of one item of 8 bytes, repeated `nbytes` / 8 times.
+Bytes repeated_item(std::int64_t item, std::uint32_t nbytes) {
+  ChunkHeader header;
+  header.version = 5;
+  header.codec = CodecFormat::lz4;
+  header.special = Special::value;
+  header.typesize = 8;
+  header.nbytes = nbytes;
+  header.blocksize = std::min<std::uint32_t>(nbytes, 1u << 20);
+  header.cbytes = kExtendedHeaderBytes + 8;
+  Bytes chunk(kExtendedHeaderBytes);
+  encode_chunk_header(header, std::span<std::byte, kExtendedHeaderBytes>(chunk));
+  test::append_le(chunk, item);
+  return chunk;
+}
+
+// 40 bytes stand for 64 MiB.  Whether these are an index depends on their place alone, and only one
+// is the last.
+TEST_CASE("salvage: many chunks that look like large indexes are not decoded",
+          "[codec][salvage][corrupt]") {
+  constexpr std::size_t kCount = 20'000;
+  constexpr std::array kTrailer{std::byte{0x94}, std::byte{1}};
+  const auto item = GENERATE(index_code(Special::zero), std::int64_t{5}, std::int64_t{-1});
+  const bool is_before_trailer = GENERATE(false, true);
+  Bytes file(200);
+  for (std::size_t i = 0; i < kCount; ++i) {
+    test::append(file, repeated_item(item, 64u << 20));
+    if (is_before_trailer) test::append(file, kTrailer);
+  }
+  const auto plan = plan_of(file);
+  CHECK(plan.has_value() == !is_before_trailer);  // an index without chunks leaves nothing to save
+  if (plan) CHECK(plan->entries.size() == kCount);
+}
+
+TEST_CASE("salvage: an index whose entries are damaged is no data", "[codec][salvage][corrupt]") {
+  const auto size = GENERATE(0U, 100U);
+  const bool has_header = GENERATE(false, true);
+  CAPTURE(size, has_header);
+  const auto plain = plain_bytes(40 * kChunkBytes + size);
+  const auto frame = frame_of(plain);
+  const auto opened = Frame::open(MemorySource(frame), {});
+  REQUIRE(opened);
+  auto damaged = frame;
+  // The index still decodes; most entries lead to no chunk.
+  std::vector<std::int64_t> entries(opened->chunk_count());
+  std::ranges::generate(entries, [at = std::int64_t{1}]() mutable { return at += 3; });
+  const auto index = encode_index(entries);
+  REQUIRE(index);
+  const auto at = static_cast<std::ptrdiff_t>(opened->index_at());
+  const auto old =
+      static_cast<std::ptrdiff_t>(load_le<std::uint32_t>(&frame[opened->index_at()] + 12));
+  damaged.erase(damaged.begin() + at, damaged.begin() + at + old);
+  damaged.insert(damaged.begin() + at, index->begin(), index->end());
+  if (!has_header)
+    std::ranges::fill(std::span(damaged).first(kFrameFixedHeaderBytes), std::byte{0});
+  const auto plan = plan_of(damaged);
+  REQUIRE(plan);
+  CHECK(plan->order == SalvageOrder::file);
+  CHECK(plan->left_out == 0);
+  CHECK(plan->has_trailer);
+  CHECK(saved(damaged, *plan) == plain);
+}
+
+TEST_CASE("salvage: chunks in order that are not all of the data", "[codec][salvage][corrupt]") {
+  const auto plain = plain_bytes(5 * kChunkBytes);
+  auto cut = frame_of(plain);
+  cut.resize(cut.size() * 3 / 5);
+  const auto plan = plan_of(cut);
+  REQUIRE(plan);
+  CHECK(plan->order == SalvageOrder::incomplete);
+  CHECK(plan->header_nbytes == plain.size());
+  CHECK_FALSE(plan->is_whole());
 }
 
 }  // namespace
