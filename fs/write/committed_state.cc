@@ -88,8 +88,8 @@ Status CommittedState::learn(const struct stat& st, const codec::ByteSource& byt
   FRAMEFS_TRY(state.tail_checksum, checksum_of(bytes, tail, 0));
   state.least_end = static_cast<std::uint64_t>(st.st_size);
   state.most_end = state.least_end;
-  // This time was taken before the reads.  A change since then leads to another time.
-  state.changed = st.st_mtim;
+  // These times were taken before the reads.  A change since then leads to other times.
+  state.note_times(st);
   state_.with([&](State& known) { known = state; });
   return {};
 }
@@ -138,11 +138,14 @@ Result<bool> CommittedState::holds(const FileReader& file) const {
       return false;
     }
     if (had_store || after.next) return true;
-    if (is_same_time(st.st_mtim, after.changed)) return true;
+    // No program can set this time.
+    if (is_same_time(st.st_ctim, after.ctime)) return true;
     FRAMEFS_TRY(const bool is_same, has_same_rest(after, file));
     const bool is_current = state_.with([&](State& state) {
       if (state.turns != before.turns || state.stores != before.stores) return false;
-      if (is_same) state.changed = st.st_mtim;
+      if (!is_same) return true;
+      if (!is_same_time(st.st_mtim, state.mtime)) ++state.touches;
+      state.note_times(st);
       return true;
     });
     if (is_current) return is_same;
@@ -171,7 +174,7 @@ void CommittedState::note_times(const FileReader& file) {
   const auto stores = now().stores;
   const auto st = stat_of(file.fd());
   state_.with([&](State& state) {
-    if (st && state.storing == 0 && state.stores == stores) state.changed = st->st_mtim;
+    if (st && state.storing == 0 && state.stores == stores) state.note_times(*st);
   });
 }
 
@@ -198,7 +201,7 @@ void CommittedState::publish(const Head& head, codec::ByteRange tail, std::uint6
       state.least_end = static_cast<std::uint64_t>(st->st_size);
       state.most_end = state.least_end;
     }
-    if (state.storing == 0) state.changed = st->st_mtim;
+    if (state.storing == 0) state.note_times(*st);
   });
 }
 
@@ -219,7 +222,7 @@ void CommittedState::truncated(const FileReader& file, std::uint64_t end) {
     ++state.turns;
     state.least_end = end;
     state.most_end = end;
-    if (st && state.storing == 0) state.changed = st->st_mtim;
+    if (st && state.storing == 0) state.note_times(*st);
   });
 }
 

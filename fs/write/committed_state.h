@@ -24,8 +24,8 @@ bool is_header_of(const codec::FrameHeader& header, const FrameHead& head) noexc
 
 // The known state of a frame's file: the inode, the fixed header, the size, and a checksum of
 // metalayers, index and trailer.  With it, a session notices that another process changed the file.
-// The checksum is computed again only where the file's time of the last change differs from the
-// time that the last store of this process left.
+// The checksum is computed again only where the file's ctime differs from the one that the last
+// store of this process left.  Chunks have no part in the checksum: see touches().
 //
 // This process announces its own stores, commits and truncations.  Concurrent checks then do not
 // take them for changes by another process.
@@ -48,6 +48,13 @@ class CommittedState {
   // Counts how often another state replaced the current one.  Threads: any number.
   [[nodiscard]] std::uint64_t turns() const {
     return state_.with([](const State& state) { return state.turns; });
+  }
+
+  // Counts how often holds() has found that another process wrote to the file, or set its time of
+  // the last change, and that no more than the bytes of chunks can have changed.  For example, a
+  // commit and a compaction can lead to the same sizes and places.  Threads: any number.
+  [[nodiscard]] std::uint64_t touches() const {
+    return state_.with([](const State& state) { return state.touches; });
   }
 
   // Whether `file` still holds the known state, or the state that is being published.
@@ -104,10 +111,16 @@ class CommittedState {
     // The file ends between these two: the bytes of a store under way may be there or not.
     std::uint64_t least_end = 0;
     std::uint64_t most_end = 0;
-    timespec changed{};
+    timespec mtime{};
+    timespec ctime{};
+    std::uint64_t touches = 0;
     unsigned storing = 0;
     std::uint64_t stores = 0;  // begun or ended
     std::uint64_t turns = 0;   // publications, truncations
+    void note_times(const struct stat& st) noexcept {
+      mtime = st.st_mtim;
+      ctime = st.st_ctim;
+    }
   };
   [[nodiscard]] State now() const {
     return state_.with([](const State& state) { return state; });

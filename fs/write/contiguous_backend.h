@@ -35,6 +35,7 @@ class ContiguousBackend final : public FrameBackend {
                                                          const codec::Limits& limits);
 
   Status check_unchanged() override;
+  [[nodiscard]] std::uint64_t touches() const override { return state_.touches(); }
   void expect_removal() override { state_.expect_removal(); }
   void note_times() override { state_.note_times(*file_); }
   Result<std::int64_t> write_chunk(std::span<const std::byte> chunk) override;

@@ -54,6 +54,8 @@ class FrameBackend {
   // changed the frame, the error is final: the frame then is_lost().
   // Errors: EIO for such a change; system.  Threads: any number, beside all others.
   virtual Status check_unchanged() = 0;
+  // See CommittedState::touches().  Threads: any number, beside all others.
+  [[nodiscard]] virtual std::uint64_t touches() const = 0;
   // To be called before this mount removes a name of the frame.  Otherwise check_unchanged() fails
   // when the file has no name left: another program has removed or replaced it.  Threads: any
   // number, beside all others.

@@ -29,7 +29,6 @@ std::shared_ptr<FrameWriteSession> FrameWriteSession::make(Opening opening,
 
 FrameWriteSession::FrameWriteSession(Opening opening, const WriteServices& services)
     : services_(services),
-      id_(services.content_ids.next().value),
       backend_(std::move(opening.backend)),
       overlay_(std::in_place, services.overlay, std::move(opening.index), opening.chunksize,
                opening.frame.nbytes(), std::move(opening.entries), opening.content_id),
@@ -38,7 +37,7 @@ FrameWriteSession::FrameWriteSession(Opening opening, const WriteServices& servi
                                                     std::move(opening.frame), services.reads,
                                                     overlay, backend_->checksums());
       })),
-      state_(*backend_, overlay_, std::move(opening.ownership)),
+      state_(*backend_, overlay_, services.content_ids, std::move(opening.ownership)),
       commits_(state_,
                {*backend_, overlay_, *overlay_frame_, services.chunk_writer, services.content_ids,
                 services.commits},
@@ -68,9 +67,9 @@ FrameWriteSession::Shown FrameWriteSession::shown() const {
 Status FrameWriteSession::set_mtime(const timespec& time, const std::function<Status()>& set) {
   return overlay_.write([&](ChunkOverlay& overlay) -> Status {
     FRAMEFS_CHECK(set());
+    FRAMEFS_TRY(const auto st, backend_->content_stat());
     overlay.ctime = now();
-    overlay.mtime = time.tv_nsec == UTIME_NOW ? overlay.ctime : time;
-    backend_->note_times();
+    overlay.mtime = time.tv_nsec == UTIME_NOW ? st.st_mtim : time;
     return {};
   });
 }

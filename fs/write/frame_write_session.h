@@ -95,8 +95,9 @@ class FrameWriteSession {
     return overlay_frame_;
   }
 
-  // A number that no other session of the mount has or will have.
-  [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
+  // A number that no other session of the mount has or will have.  It changes when another program
+  // may have changed bytes of the frame.
+  [[nodiscard]] std::uint64_t id() const noexcept { return state_.id(); }
 
   // The attributes of the frame that users see, all of one moment.
   struct Shown {
@@ -234,7 +235,6 @@ class FrameWriteSession {
 
   // Constant after construction.
   const WriteServices services_;
-  const std::uint64_t id_;
   // Self-synchronised, but for the functions that `commits_` alone calls.
   const std::unique_ptr<FrameBackend> backend_;
   // Self-synchronised.

@@ -1,5 +1,7 @@
 #include "fs/write/session_state.h"
 
+#include <utility>
+
 #include "fs/core/error_map.h"
 
 namespace framefs::fs {
@@ -14,7 +16,23 @@ bool SessionState::has_uncommitted() const {
 
 Status SessionState::check() {
   if (is_removed_) return {};
-  return note_lost(backend_.check_unchanged());
+  auto status = backend_.check_unchanged();
+  if (status) forget_old_bytes();
+  return note_lost(std::move(status));
+}
+
+// Another program may have changed bytes of chunks that are in memory: in the cache, and in the
+// kernel's pages, which go by the id of the session.
+void SessionState::forget_old_bytes() {
+  const auto touches = backend_.touches();
+  if (touches == touches_) return;
+  const auto st = backend_.content_stat();
+  overlay_.write([&](ChunkOverlay& overlay) {
+    overlay.renew_ids(content_ids_.next());
+    if (st && overlay.is_committed()) overlay.mtime = st->st_mtim;
+  });
+  id_ = content_ids_.next().value;
+  touches_ = touches;
 }
 
 // After the loss of a session its bytes cannot be committed any more, so their memory is freed.

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "fs/core/guarded.h"
+#include "fs/read/content_id.h"
 #include "fs/write/chunk_overlay.h"
 #include "fs/write/frame_backend.h"
 #include "fs/write/shared_ownership.h"
@@ -20,9 +21,16 @@ namespace framefs::fs {
 // Threads: any number.  Lifetime: backend and overlay outlive it.
 class SessionState final : private SharedOwnership::Frame {
  public:
-  SessionState(FrameBackend& backend, Shared<ChunkOverlay>& overlay,
+  SessionState(FrameBackend& backend, Shared<ChunkOverlay>& overlay, ContentIds& content_ids,
                std::unique_ptr<FrameOwnership> ownership)
-      : backend_(backend), overlay_(overlay), ownership_(*this, std::move(ownership)) {}
+      : backend_(backend),
+        overlay_(overlay),
+        content_ids_(content_ids),
+        id_(content_ids.next().value),
+        ownership_(*this, std::move(ownership)) {}
+
+  // See FrameWriteSession::id().
+  [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
 
   [[nodiscard]] SharedOwnership& ownership() noexcept { return ownership_; }
   [[nodiscard]] const SharedOwnership& ownership() const noexcept { return ownership_; }
@@ -55,6 +63,7 @@ class SessionState final : private SharedOwnership::Frame {
   void set_removed() noexcept { is_removed_ = true; }
 
  private:
+  void forget_old_bytes();
   [[nodiscard]] Status check_usable() const override { return backend_.check_usable(); }
   void give_up() noexcept override { backend_.give_up(); }
   [[nodiscard]] bool needs_owner() const override {
@@ -64,7 +73,10 @@ class SessionState final : private SharedOwnership::Frame {
   // Constant after construction.
   FrameBackend& backend_;
   Shared<ChunkOverlay>& overlay_;
+  ContentIds& content_ids_;
   // Self-synchronised.
+  std::atomic<std::uint64_t> id_;
+  std::atomic<std::uint64_t> touches_{0};  // that forget_old_bytes() knows
   std::atomic<bool> is_removed_{false};
   SharedOwnership ownership_;
 };

@@ -33,6 +33,7 @@ class SparseBackend final : public FrameBackend {
                                                      const std::vector<std::int64_t>& entries);
 
   Status check_unchanged() override;
+  [[nodiscard]] std::uint64_t touches() const override { return state_.touches(); }
   void expect_removal() override { state_.expect_removal(); }
   void note_times() override;
   Result<std::int64_t> write_chunk(std::span<const std::byte> chunk) override;

@@ -16,6 +16,7 @@
 
 #include "tests/crash/frame_state.h"
 #include "tests/crash/history.h"
+#include "tests/support/fast_hash.h"
 
 namespace framefs::test {
 namespace {
@@ -67,12 +68,21 @@ bool Worker::failed(const char* what, const File& file) {
   return false;
 }
 
-bool Worker::report_other_bytes(const File& expected, const File& found) {
+std::string Worker::layers_text(const File& file) {
+  std::string text;
+  for (const auto& [name, value] : file.vlmetalayers) {
+    text += fmt::format(" {} ({} bytes, {:016x})", name, value.size(), fast_hash(value));
+  }
+  return text.empty() ? " none" : text;
+}
+
+bool Worker::report_other_state(const File& expected, const File& found) {
   const auto [at, _] = std::ranges::mismatch(expected.content, found.content);
-  fmt::print(stderr, "{} has other bytes: {} of {} expected, the first at {}; {}\n", expected.name,
-             found.content.size(), expected.content.size(), at - expected.content.begin(),
-             expected.vlmetalayers == found.vlmetalayers ? "the vl-metalayers are right"
-                                                         : "other vl-metalayers");
+  fmt::print(stderr,
+             "{} differs through mount {}: {} of {} bytes, the first other one at {}; "
+             "vl-metalayers:{} expected,{} found\n",
+             expected.name, expected.last, found.content.size(), expected.content.size(),
+             at - expected.content.begin(), layers_text(expected), layers_text(found));
   return false;
 }
 
@@ -310,7 +320,7 @@ bool Worker::reopen(std::uint32_t seed) {
     auto read = file_of(file.id, file.name);
     read.fds.push_back(open(file.last, file.name, O_RDONLY));
     if (!read.fds.front() || !read_all(read)) return failed("read", file);
-    if (hash_of(read) != hash_of(file)) return report_other_bytes(file, read);
+    if (hash_of(read) != hash_of(file)) return report_other_state(file, read);
   }
   return true;
 }

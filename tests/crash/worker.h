@@ -67,7 +67,8 @@ class Worker {
 
   static File file_of(std::uint64_t id, const std::string& name);
   static bool failed(const char* what, const File& file);
-  static bool report_other_bytes(const File& expected, const File& found);
+  static std::string layers_text(const File& file);
+  static bool report_other_state(const File& expected, const File& found);
   static bool read_all(File& file);
   static bool close_all(File& file);
 

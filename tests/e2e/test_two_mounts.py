@@ -7,6 +7,7 @@ import unittest
 
 import contention
 import daemon
+import data
 from case import MountCase
 
 RECORD = 700
@@ -51,6 +52,44 @@ class TwoMounts(MountCase):
             for fd in handles:
                 os.close(fd)
         self.assertEqual(self.unpacked("data.b2frame"), self.records())
+
+    def compacted(self):
+        self.tool(daemon.FRAMEFS, "compact", self.source / "data.b2frame")
+
+    def test_the_same_sizes_at_the_same_places(self):
+        """After a change and a compaction, header, index and sizes can be those that the other mount knows."""
+        layer = "user.framefs.vlmeta.layer"
+        with self.two_mounts() as mounts, contextlib.ExitStack() as handles:
+            def opened(mount, name):
+                fd = os.open(mount.path(name), os.O_RDWR)
+                handles.callback(os.close, fd)
+                return fd
+
+            for kind in ("layer", "data"):
+                stored = self.source / f"{kind}.b2frame"
+                plain = bytearray(data.noise(300_000))
+                mounts[0].path(kind).write_bytes(plain)
+                one = opened(mounts[0], kind)
+                os.setxattr(one, layer, b"1" * 1000)
+                os.fsync(one)
+                self.tool(daemon.FRAMEFS, "compact", stored)
+                before = stored.stat().st_size
+                other = opened(mounts[1], kind)
+                os.pread(other, 4096, 151_552)  # beside the bytes that are written next
+                if kind == "layer":
+                    os.setxattr(one, layer, b"2" * 1000)
+                else:
+                    os.pwrite(one, piece := data.noise(1000, seed=2), 150_000)
+                    plain[150_000:151_000] = piece
+                os.fsync(one)
+                self.tool(daemon.FRAMEFS, "compact", stored)
+                self.assertEqual(stored.stat().st_size, before)
+                self.assert_same_bytes(mounts[1].path(kind).read_bytes(), plain, f"a new open, {kind}")
+                os.pwrite(other, piece := data.noise(1000, seed=3), 149_000)
+                plain[149_000:150_000] = piece
+                os.fsync(other)
+                self.assertEqual(os.getxattr(other, layer), (b"2" if kind == "layer" else b"1") * 1000)
+                self.assert_same_bytes(self.unpacked(stored.name), plain, kind)
 
     def test_contention(self):
         """A sample of scripts/contend."""

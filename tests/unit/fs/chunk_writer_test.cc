@@ -21,6 +21,7 @@ using test::Bytes;
 class MemoryBackend final : public FrameBackend {
  public:
   Status check_unchanged() override { return {}; }
+  [[nodiscard]] std::uint64_t touches() const override { return 0; }
   void note_times() override {}
   Result<std::int64_t> write_chunk(std::span<const std::byte> chunk) override {
     return chunks_.with([&](std::vector<Bytes>& chunks) -> Result<std::int64_t> {

@@ -20,6 +20,7 @@ class ForwardingBackend : public fs::FrameBackend {
     FRAMEFS_CHECK(check_usable());
     return backend_->check_unchanged();
   }
+  [[nodiscard]] std::uint64_t touches() const override { return backend_->touches(); }
   void note_times() override { backend_->note_times(); }
   fs::Result<std::int64_t> write_chunk(std::span<const std::byte> chunk) override {
     return backend_->write_chunk(chunk);

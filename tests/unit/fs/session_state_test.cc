@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -31,6 +33,7 @@ namespace {
 using test::Bytes;
 using test::frame_params;
 using test::noise;
+using test::read_session;
 using test::read_stored;
 using test::write_at;
 using test::WriteMount;
@@ -107,6 +110,15 @@ const Interference kInterferences[] = {
        const auto file = content_of(path);
        overwrite(file, frame_len(file) - 30, noise(1, 9));
        touch(file);
+     }},
+    {"a trailer of the same length, and the old time",
+     [](const std::filesystem::path& path, bool) {
+       const auto file = content_of(path);
+       const auto before = std::filesystem::last_write_time(file);
+       // Longer than a tick of the clock, which gives the file its ctime.
+       std::this_thread::sleep_for(std::chrono::milliseconds(20));
+       overwrite(file, frame_len(file) - 30, noise(1, 9));
+       std::filesystem::last_write_time(file, before);
      }},
 };
 
@@ -222,6 +234,39 @@ TEST_CASE("session_state: a change of times, mode or links is no change of the f
   REQUIRE(session->commit(true));
   touch(content_of(path));
   REQUIRE(session->check());
+  CHECK(read_stored(path) == plain);
+}
+
+// A commit and a compaction by another program can lead to this.
+TEST_CASE("session_state: bytes of chunks that another program has changed are read again",
+          "[fs][session_state][unit]") {
+  constexpr std::uint64_t kChunk = 4096;
+  const WrittenFile file(kChunk, false);
+  const auto& [folder, path, mount, session] = file;
+  auto plain = noise(3 * kChunk, 1);  // cannot be compressed, so it is stored as it is
+  write_at(*session, 0, plain);
+  REQUIRE(session->commit(true));
+  CHECK(read_session(*session, 0, plain.size()) == plain);
+  const auto id = session->id();
+  REQUIRE(session->check());
+  CHECK(session->id() == id);
+
+  const auto stored = files_of(path).at("");
+  const auto changed = noise(10, 2);
+  const auto at =
+      std::ranges::search(stored, std::span(plain).subspan(kChunk, 100)).begin() - stored.begin();
+  overwrite(path, static_cast<std::uint64_t>(at), changed);
+  touch(path);
+  REQUIRE(session->check());
+  CHECK(session->id() != id);
+  CHECK(session->mtime().tv_sec == 2'000'000);
+  std::ranges::copy(changed, plain.begin() + kChunk);
+  CHECK(read_session(*session, 0, plain.size()) == plain);
+  // The block is not taken from memory where only a part of it is written.
+  const auto piece = noise(5, 3);
+  write_at(*session, kChunk + 100, piece);
+  std::ranges::copy(piece, plain.begin() + kChunk + 100);
+  REQUIRE(session->commit(true));
   CHECK(read_stored(path) == plain);
 }
 
