@@ -131,15 +131,11 @@ void FrameWriter::note(std::int64_t entry, std::uint64_t nbytes, const ChunkChec
 
 // Readers of frames expect 32-byte chunk headers, index entries instead of stored chunks where the
 // index has a code, and repeated values of the frame's typesize.
-Status FrameWriter::check_chunk(const ChunkHeader& chunk, std::size_t chunk_bytes) const {
-  if (chunk.cbytes != chunk_bytes || !chunk.extended || chunk.vl_blocks) {
-    return fail(Errc::bad_field, "chunk", header_.cbytes);
-  }
+bool FrameWriter::takes(const ChunkHeader& chunk, std::uint32_t typesize) noexcept {
+  if (!chunk.extended || chunk.vl_blocks) return false;
   const auto value_bytes = chunk.cbytes - chunk.header_bytes();
-  const bool good = chunk.special == Special::none ||
-                    (chunk.special == Special::value && value_bytes == header_.typesize);
-  if (!good) return fail(Errc::bad_field, "special chunk", header_.cbytes);
-  return {};
+  return chunk.special == Special::none ||
+         (chunk.special == Special::value && value_bytes == typesize);
 }
 
 Status FrameWriter::append_chunk(std::span<const std::byte> chunk) {
@@ -148,7 +144,9 @@ Status FrameWriter::append_chunk(std::span<const std::byte> chunk) {
       const auto header,
       parse_chunk_header(chunk.first(std::min<std::size_t>(chunk.size(), kExtendedHeaderBytes)),
                          chunk.size()));
-  FRAMEFS_CHECK(check_chunk(header, chunk.size()));
+  if (header.cbytes != chunk.size() || !takes(header, header_.typesize)) {
+    return fail(Errc::bad_field, "chunk of a frame", header_.cbytes);
+  }
   FRAMEFS_CHECK(admit(header.nbytes));
   const auto entry = files_ == nullptr ? static_cast<std::int64_t>(header_.cbytes)
                                        : static_cast<std::int64_t>(stored_chunks_);

@@ -59,6 +59,10 @@ class FrameWriter {
   static Result<FrameWriter> create_sparse(ByteSink& index, ChunkFiles& files,
                                            const FrameParams& params);
 
+  // Whether a frame with items of `typesize` bytes can have this stored chunk: with a header of 32
+  // bytes, blocks of one size, and no bytes that an index entry stands for.
+  [[nodiscard]] static bool takes(const ChunkHeader& chunk, std::uint32_t typesize) noexcept;
+
   // Appends a stored chunk: the complete result of ChunkPlan::assemble(), or a chunk of another
   // frame.
   // Errors: bad_field if the bytes are not a chunk, if the chunk is larger than chunksize, follows
@@ -81,7 +85,6 @@ class FrameWriter {
   FrameWriter(ByteSink& sink, ChunkFiles* files) noexcept : sink_(&sink), files_(files) {}
   static Result<FrameWriter> make(ByteSink& sink, ChunkFiles* files, const FrameParams& params);
   [[nodiscard]] Status refuse_if_broken() const;
-  [[nodiscard]] Status check_chunk(const ChunkHeader& chunk, std::size_t chunk_bytes) const;
   [[nodiscard]] Status admit(std::uint64_t nbytes) const;
   void note(std::int64_t entry, std::uint64_t nbytes, const ChunkChecksum& checksum);
   Status put_chunk(std::span<const std::byte> chunk);

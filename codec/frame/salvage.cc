@@ -225,6 +225,12 @@ Result<SalvagePlan> plan_from(const ByteSource& file, Head head, Places places,
   auto tail = tail_at > 0 ? read_tail(file, tail_at, size, limits) : Tail{};
   plan.has_trailer = tail.is_whole || !head.may_have_vlmetalayers;
   if (!places.is_sparse) remove_layers(tail.layers, places.chunks);
+  const auto sample = places.chunks.empty() ? ChunkHeader{} : places.chunks.front().header;
+  const auto encode = params_of(head.fixed, sample);
+  plan.left_out = std::erase_if(places.chunks, [&](const FoundChunk& chunk) {
+    return !FrameWriter::takes(chunk.header, encode.typesize);
+  });
+  if (places.chunks.empty() && !index) return fail(Errc::bad_field, "no chunk was found");
   const auto usual = usual_chunk_bytes(places.chunks);
   const auto chunksize =
       head.fixed && head.fixed->chunksize >= usual ? head.fixed->chunksize : usual;
@@ -232,8 +238,7 @@ Result<SalvagePlan> plan_from(const ByteSource& file, Head head, Places places,
     return fail(Errc::unsupported, "salvage of a frame whose chunks vary in size");
   }
   if (chunksize == 0) return fail(Errc::bad_field, "no chunk was found");
-  const auto sample = places.chunks.empty() ? ChunkHeader{} : places.chunks.front().header;
-  plan.params = {.encode = params_of(head.fixed, sample),
+  plan.params = {.encode = encode,
                  .chunksize = chunksize,
                  .metalayers = std::move(head.metalayers),
                  .vlmetalayers = std::move(tail.vlmetalayers)};
@@ -245,7 +250,7 @@ Result<SalvagePlan> plan_from(const ByteSource& file, Head head, Places places,
     order_by_place(places, head.fixed, begin, plan);
   }
   if (head.fixed) plan.header_nbytes = head.fixed->nbytes;
-  plan.left_out = count_left_out(places, plan);
+  plan.left_out += count_left_out(places, plan);
   return plan;
 }
 
@@ -344,11 +349,11 @@ Result<SalvagePlan> plan_salvage(const ByteSource& file, const Limits& limits,
   FRAMEFS_TRY(const auto search, find_index(file, head.fixed, found, limits, progress));
   const auto& index = search.best;
   remove_indexes(search, found);
-  if (found.empty() && !index) return fail(Errc::bad_field, "no chunk was found");
   places.chunks = std::move(found);
-  const auto begin = index        ? index->base
-                     : head.fixed ? std::uint64_t{head.fixed->header_len}
-                                  : places.chunks.front().stored.offset;
+  const auto begin = index                    ? index->base
+                     : head.fixed             ? std::uint64_t{head.fixed->header_len}
+                     : !places.chunks.empty() ? places.chunks.front().stored.offset
+                                              : 0;
   const auto tail_at = search.last ? search.last->offset + search.last->size
                        : index     ? index->end
                                    : 0;
@@ -371,7 +376,6 @@ Result<SalvagePlan> plan_sparse_salvage(const ByteSource& index_file, const Byte
   FRAMEFS_TRY(const auto found, scan_for_chunks(index_file, 0, head.context, limits, progress));
   FRAMEFS_TRY(const auto index,
               find_sparse_index(index_file, found, places.chunks, limits, progress));
-  if (places.chunks.empty() && !index) return fail(Errc::bad_field, "no chunk was found");
   const auto begin = head.fixed ? head.fixed->header_len : index ? index->at : 0;
   const auto tail_at = index ? index->end : 0;
   return plan_from(index_file, std::move(head), std::move(places), index, begin, tail_at, limits);

@@ -233,17 +233,17 @@ TEST_CASE("frame_writer: a chunk that readers would refuse is refused, and the f
   CHECK(outcome(writer->append_chunk(cut)) == "truncated: cbytes at 12");
   auto longer = good;
   longer.push_back({});
-  CHECK(outcome(writer->append_chunk(longer)) == "bad field: chunk at 0");
+  CHECK(outcome(writer->append_chunk(longer)) == "bad field: chunk of a frame at 0");
   const auto large = test::build_chunk(test::ramp(4004, 4), {});
   CHECK(outcome(writer->append_chunk(large)) == "bad field: nbytes of a chunk at 4");
   test::ChunkSpec short_header;
   short_header.blosc1_header = true;
   const auto blosc1 = test::build_chunk(test::ramp(4000, 4), short_header);
-  CHECK(outcome(writer->append_chunk(blosc1)) == "bad field: chunk at 0");
+  CHECK(outcome(writer->append_chunk(blosc1)) == "bad field: chunk of a frame at 0");
   const auto zero = test::build_special_chunk(test::SpecialKind::zero, 4000, 4);
-  CHECK(outcome(writer->append_chunk(zero)) == "bad field: special chunk at 0");
+  CHECK(outcome(writer->append_chunk(zero)) == "bad field: chunk of a frame at 0");
   const auto wide = test::build_special_chunk(test::SpecialKind::value, 4000, 4, test::counting(8));
-  CHECK(outcome(writer->append_chunk(wide)) == "bad field: special chunk at 0");
+  CHECK(outcome(writer->append_chunk(wide)) == "bad field: chunk of a frame at 0");
   CHECK(outcome(writer->append_special(Special::value, 4000)) == "bad field: special chunk at 0");
   CHECK(outcome(writer->append_special(Special::zero, 0)) == "bad field: nbytes of a chunk at 4");
   CHECK(outcome(writer->append_special(Special::zero, 3999)) ==

@@ -230,6 +230,18 @@ TEST_CASE("salvage: many chunks that look like large indexes are not decoded",
   if (plan) CHECK(plan->entries.size() == kCount);
 }
 
+TEST_CASE("salvage: a chunk that no frame of this kind has does not prevent the repair",
+          "[codec][salvage][corrupt]") {
+  const auto plain = plain_bytes(2 * kChunkBytes);
+  auto damaged = frame_of(plain);
+  damaged.resize(damaged.size() - 10);
+  test::append(damaged, repeated_item(7, kChunkBytes));
+  const auto plan = plan_of(damaged);
+  REQUIRE(plan);
+  CHECK(plan->left_out == 1);
+  CHECK(saved(damaged, *plan) == plain);
+}
+
 TEST_CASE("salvage: an index whose entries are damaged is no data", "[codec][salvage][corrupt]") {
   const auto size = GENERATE(0U, 100U);
   const bool has_header = GENERATE(false, true);
