@@ -67,9 +67,9 @@ FrameWriteSession::Shown FrameWriteSession::shown() const {
 Status FrameWriteSession::set_mtime(const timespec& time, const std::function<Status()>& set) {
   return overlay_.write([&](ChunkOverlay& overlay) -> Status {
     FRAMEFS_CHECK(set());
-    FRAMEFS_TRY(const auto st, backend_->content_stat());
     overlay.ctime = now();
-    overlay.mtime = time.tv_nsec == UTIME_NOW ? st.st_mtim : time;
+    overlay.mtime = time.tv_nsec == UTIME_NOW ? overlay.ctime : time;
+    backend_->note_times();
     return {};
   });
 }

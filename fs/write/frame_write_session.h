@@ -109,7 +109,8 @@ class FrameWriteSession {
   [[nodiscard]] std::uint64_t nbytes() const { return shown().nbytes; }
   [[nodiscard]] timespec mtime() const { return shown().mtime; }
   // Sets the time of the last change to `time`, or to the current time for UTIME_NOW, after `set`
-  // has set the time of the file.  No commit will change it.  Errors: those of `set`.
+  // has set the time of the file.  No commit will change it.  To be called after check(): the new
+  // time hides a change that another program made before.  Errors: those of `set`.
   Status set_mtime(const timespec& time, const std::function<Status()>& set);
 
   // To be called after a change of attributes or names that did not go through the session.
