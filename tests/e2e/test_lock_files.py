@@ -265,3 +265,39 @@ class LockFiles(MountCase):
                     os.fsync(file.fileno())
                     file.seek(0)
                     self.assertEqual(file.read(2 * len(CHANGE)), 2 * CHANGE)
+
+    def test_a_removed_file_leaves_the_lock_file_of_its_successor_alone(self):
+        with self.mount(*NEVER, "--locking") as mount, contextlib.ExitStack() as handles:
+            def opened():
+                return handles.enter_context(open(mount.path("y"), "w+b", buffering=0))
+
+            def change(file):
+                file.write(CHANGE)
+                os.fsync(file.fileno())
+
+            removed = opened()
+            change(removed)
+            mount.path("y").unlink()
+            successor = opened()
+            change(successor)
+            for _ in range(3):
+                change(removed)
+                change(successor)
+            for file in (removed, successor):
+                file.seek(0)
+                self.assertEqual(file.read(100), 4 * CHANGE)
+            self.assertNotIn("failed", mount.log())
+
+    def test_a_frame_with_two_names_has_the_lock_file_of_one_of_them(self):
+        with self.mount(*NEVER, "--locking") as mount:
+            with open(mount.path("y"), "w+b", buffering=0) as file:
+                for number in range(1, 7):
+                    file.write(CHANGE)
+                    other = mount.path(f"name-{number}")
+                    os.link(mount.path("y"), other)  # the name that was seen last
+                    os.fsync(file.fileno())
+                    file.write(CHANGE)
+                    other.unlink()
+                    self.assertEqual(mount.path("y").stat().st_nlink, 1)
+                    os.fsync(file.fileno())
+                self.assertEqual(mount.path("y").read_bytes(), 12 * CHANGE)

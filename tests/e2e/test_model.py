@@ -1,5 +1,6 @@
 """A sample of scripts/model: after any operations, a file in a mount equals a plain file."""
 
+import concurrent.futures
 import random
 import unittest
 
@@ -10,6 +11,7 @@ from case import MountCase
 SEED = random.randrange(1 << 30)
 OPERATIONS = 300 if daemon.SANITIZED else 1500
 MOUNTS = 2
+AT_A_TIME = 4  # they wait for the disk most of the time
 
 
 class Model(MountCase):
@@ -21,13 +23,19 @@ class Model(MountCase):
 
     def run_settings(self, settings, operations):
         print(f"seed {SEED}", flush=True)
-        for number, setting in enumerate(settings):
+
+        def run(number, setting):
+            folder = self.folder / f"setting-{number}"
+            folder.mkdir()
+            model = model_runs.ModelRun(setting, folder)
+            for mount in range(MOUNTS):
+                model.one_mount(SEED + mount, operations)
+
+        with concurrent.futures.ThreadPoolExecutor(AT_A_TIME) as pool:
+            runs = [pool.submit(run, number, setting) for number, setting in enumerate(settings)]
+        for setting, done in zip(settings, runs):
             with self.subTest(setting.name, seed=SEED):
-                folder = self.folder / f"setting-{number}"
-                folder.mkdir()
-                run = model_runs.ModelRun(setting, folder)
-                for mount in range(MOUNTS):
-                    run.one_mount(SEED + mount, operations)
+                done.result()
 
 
 if __name__ == "__main__":
