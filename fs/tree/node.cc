@@ -56,10 +56,12 @@ void NodeTable::change_nodes_at(const FileKey& file, const Place& place, const C
   state_.with([&](State& state) {
     for (const auto shown_as :
          {ShownAs::itself, ShownAs::frame, ShownAs::array, ShownAs::npy, ShownAs::container}) {
-      const auto known = state.by_key.find({file.device, file.inode, shown_as, {}});
-      if (known == state.by_key.end()) continue;
-      auto& node = *state.by_id.at(known->second);
-      if (node.parent_ == place.parent && node.name_ == place.name) change(node);
+      for (const bool by_full_name : {false, true}) {
+        const auto known = state.by_key.find({file.device, file.inode, shown_as, {}, by_full_name});
+        if (known == state.by_key.end()) continue;
+        auto& node = *state.by_id.at(known->second);
+        if (node.parent_ == place.parent && node.name_ == place.name) change(node);
+      }
     }
   });
 }

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <iostream>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -33,8 +32,8 @@
 namespace framefs {
 namespace {
 
-int report(const codec::Error& error) {
-  std::cerr << "framefs: " << fs::describe(error) << '\n';
+int report(const std::filesystem::path& path, const codec::Error& error) {
+  print_messages({fmt::format("{}: {}", path.string(), fs::describe(error))});
   return kExitFailure;
 }
 
@@ -57,10 +56,7 @@ int serve(const MountCommand& command, std::unique_ptr<Daemon> daemon,
           const net::AwsEnvironment* environment) {
   allow_most_open_files();
   const auto target = LogTarget::open(command);
-  if (!target) {
-    std::cerr << fmt::format("framefs: {}: {}\n", command.log_file, fs::describe(target.error()));
-    return kExitFailure;
-  }
+  if (!target) return report(command.log_file, target.error());
   auto& logs = **target;
   fs::Log log(logs.logger(), fs::daemon_log_limits());
   const auto place = fuse::path_of_mount(command.mount.mountpoint).string();
@@ -77,7 +73,7 @@ int serve(const MountCommand& command, std::unique_ptr<Daemon> daemon,
       environment == nullptr
           ? fuse::serve_mount(command.mount, log, on_ready, reopened)
           : fuse::serve_remote_mount(command.mount, *environment, log, on_ready, reopened);
-  if (!served) return report(served.error());
+  if (!served) return report(command.mount.source, served.error());
   log.info(fmt::format("{} is unmounted", place));
   return kExitOk;
 }
@@ -124,9 +120,6 @@ int run(MountCommand command) {
   std::optional<net::AwsEnvironment> environment;
   if (net::is_source_url(command.mount.source.string())) {
     environment = net::AwsEnvironment::take();
-    if (const auto source = net::parse_source_url(command.mount.source.string()); !source) {
-      return report(source.error());
-    }
   } else if (const auto possible = fuse::check_mount(command.mount); !possible) {
     return report(command.mount, possible.error());
   }

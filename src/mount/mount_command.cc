@@ -7,12 +7,15 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
+#include "fs/core/error_map.h"
 #include "fs/core/memory_limit.h"
 #include "fs/net/source_url.h"
 #include "src/cli/arguments.h"
@@ -84,6 +87,9 @@ void add_write_options(CLI::App& app, MountCommand& command, Given& given) {
                "New frames have checksums, which every change keeps up to date");
   app.add_option("--plain", write.plain_globs, "New files with such names stay uncompressed")
       ->allow_extra_args(false)
+      ->check([](const std::string& glob) {
+        return glob.empty() ? std::string("a glob is empty") : std::string();
+      })
       ->option_text("GLOB");
   app.add_flag("--locking", command.mount.locking, kLockingHelp);
   app.add_flag("--writeback", command.mount.writeback,
@@ -227,6 +233,17 @@ void add_options(CLI::App& app, MountCommand& command, Given& given) {
 bool has_arrays(const fs::NewFileRule& rule) { return rule.frame.arrays; }
 
 // Why the options do not go together.
+bool has_scheme(std::string_view source) {
+  const auto end = source.find("://");
+  return end != std::string_view::npos && end > 0 &&
+         std::ranges::all_of(source.substr(0, end), [](char c) { return c >= 'a' && c <= 'z'; });
+}
+
+bool has_remote_option(const fs::RemoteOptions& remote) {
+  return !remote.endpoint.empty() || !remote.region.empty() || !remote.profile.empty() ||
+         remote.anonymous || !remote.ca_file.empty() || !remote.cache_folder.empty();
+}
+
 std::optional<std::string> contradiction(const fs::MountOptions& mount) {
   const bool shows_npy = mount.arrays == fs::ArrayViews::npy && !mount.keep_suffix;
   if (!shows_npy && std::ranges::any_of(mount.write.rules, &has_arrays)) {
@@ -242,10 +259,23 @@ std::optional<std::string> contradiction(const fs::MountOptions& mount) {
            "name, "
            "and so no lock file";
   }
-  if (net::is_source_url(mount.source.string())) {
+  const auto source = mount.source.string();
+  if (net::is_source_url(source)) {
+    if (const auto url = net::parse_source_url(source); !url) {
+      return fmt::format("SOURCE {}: {}", source, fs::describe(url.error()));
+    }
     if (mount.source_offset > 0) return "--offset needs a SOURCE that is a local file";
     if (mount.acl) return "--acl needs a SOURCE that is a local directory";
     if (mount.export_handles) return "--export needs a SOURCE that is a local directory";
+    return std::nullopt;
+  }
+  std::error_code none;
+  if (has_scheme(source) && !std::filesystem::exists(mount.source, none)) {
+    return fmt::format("SOURCE {}: the schemes of URLs are s3, http, https, dav and davs", source);
+  }
+  if (has_remote_option(mount.remote)) {
+    return "--endpoint, --region, --profile, --anonymous, --cacert and --cache-dir need a SOURCE "
+           "that is a URL";
   }
   return std::nullopt;
 }

@@ -107,6 +107,9 @@ std::optional<std::string> contradiction(const PackCommand& command) {
     return fmt::format("{} is no directory, and there are several files to pack", command.out);
   }
   for (const auto& file : command.files) {
+    if (is_tree(file) && command.out == kStandardStream) {
+      return fmt::format("{} is a directory, which cannot go to a stream", file);
+    }
     if (!command.out.empty() && is_tree(file) && lies_in_tree(command.out, file)) {
       return fmt::format("{} lies in {}, which is to be packed", command.out, file);
     }

@@ -41,6 +41,13 @@ class Messages(CommandCase):
 
     def test_a_rule_that_is_wrong(self):
         self.assert_refused("--rule", "nonsense", "a", "b", cause="not a rule such as *.log:codec=lz4")
+        self.assert_refused("--rule", "*.log:", "a", "b", cause="does not say what it changes")
+        self.assert_refused("--plain", "", "a", "b", cause="a glob is empty")
+        for url in ("s3://", "http://", "davs://"):
+            self.assert_refused(url, "b", cause=f"SOURCE {url}: bad field: URL")
+        self.assert_refused("ftp://host/x", "b", cause="the schemes of URLs are s3, http")
+        for option in (("--cacert", "x"), ("--cache-dir", "x"), ("--region", "x"), ("--anonymous",)):
+            self.assert_refused(*option, "a", "b", cause="need a SOURCE that is a URL")
         self.assert_refused("--rule", "*:codec=lz5", "a", "b", cause="codec=blosclz|lz4|lz4hc|zlib|zstd")
 
 
