@@ -2,7 +2,7 @@
 
 #include "fs/fuse/answer.h"
 #include "fs/fuse/operations.h"
-#include "fs/fuse/raw_requests.h"
+#include "fs/fuse/setid_bits.h"
 
 namespace framefs::fuse {
 namespace {
@@ -102,7 +102,7 @@ void op_setattr(fuse_req_t req, fuse_ino_t node, struct stat* wanted, int which,
       FRAMEFS_TRY(file, find_handle(mount.files, info->fh));
     }
     auto change = change_of(*wanted, which);
-    change.clears_setid_bits = must_clear_setid_bits();
+    change.clears_bits_of = caller_without_setid_bits(req, mount);
     FRAMEFS_TRY(const auto st, mount.filesystem.attributes().set(node, change, file.get()));
     return AttrAnswer{st};
   });

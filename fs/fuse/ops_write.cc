@@ -4,7 +4,7 @@
 
 #include "fs/fuse/answer.h"
 #include "fs/fuse/operations.h"
-#include "fs/fuse/raw_requests.h"
+#include "fs/fuse/setid_bits.h"
 
 namespace framefs::fuse {
 namespace {
@@ -19,9 +19,11 @@ bool is_append(const Mount& mount, const fuse_file_info& info) {
 
 // The kernel may trust the old mode for a while.  Without an offset, it drops only the attributes,
 // and so it waits for no page.
-Status clear_setid_bits(const Mount& mount, fuse_ino_t node, const fs::OpenFile& file) {
-  if (!must_clear_setid_bits()) return {};
-  FRAMEFS_TRY(const bool had_bits, mount.attributes().clear_setid_bits(file));
+Status clear_setid_bits(fuse_req_t req, const Mount& mount, fuse_ino_t node,
+                        const fs::OpenFile& file) {
+  const auto caller = caller_without_setid_bits(req, mount);
+  if (!caller) return {};
+  FRAMEFS_TRY(const bool had_bits, mount.attributes().clear_setid_bits(file, *caller));
   if (had_bits) fuse_lowlevel_notify_inval_inode(mount.session, node, -1, 0);
   return {};
 }
@@ -30,7 +32,7 @@ void op_write(fuse_req_t req, fuse_ino_t node, const char* bytes, std::size_t si
               fuse_file_info* info) {
   answer(req, "write", [&](Mount& mount) -> Result<Answer> {
     FRAMEFS_TRY(const auto file, find_handle(mount.files, info->fh));
-    FRAMEFS_CHECK(clear_setid_bits(mount, node, *file));
+    FRAMEFS_CHECK(clear_setid_bits(req, mount, node, *file));
     const auto at = static_cast<std::uint64_t>(offset);
     const auto content = std::as_bytes(std::span(bytes, size));
     if (!is_append(mount, *info)) {
@@ -47,7 +49,7 @@ void op_fallocate(fuse_req_t req, fuse_ino_t node, int mode, off_t offset, off_t
                   fuse_file_info* info) {
   answer(req, "fallocate", [&](Mount& mount) -> Result<Answer> {
     FRAMEFS_TRY(const auto file, find_handle(mount.files, info->fh));
-    FRAMEFS_CHECK(clear_setid_bits(mount, node, *file));
+    FRAMEFS_CHECK(clear_setid_bits(req, mount, node, *file));
     FRAMEFS_CHECK(mount.filesystem.contents().allocate(
         *file, mode, static_cast<std::uint64_t>(offset), static_cast<std::uint64_t>(size)));
     return Done{};

@@ -1,6 +1,5 @@
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <span>
 #include <string_view>
@@ -9,6 +8,7 @@
 #include "fs/fuse/answer.h"
 #include "fs/fuse/operations.h"
 #include "fs/fuse/remote_mount.h"
+#include "fs/fuse/setid_bits.h"
 
 namespace framefs::fuse {
 namespace {
@@ -56,25 +56,12 @@ void op_listxattr(fuse_req_t req, fuse_ino_t node, std::size_t size) {
   });
 }
 
-// Whether the caller belongs to the group, or is root.  libfuse reads the groups from /proc.
-bool belongs_to(fuse_req_t req, gid_t group) {
-  const auto* const caller = fuse_req_ctx(req);
-  if (caller->uid == 0 || caller->gid == group) return true;
-  const int count = fuse_req_getgroups(req, 0, nullptr);
-  if (count <= 0) return false;
-  std::vector<gid_t> groups(static_cast<std::size_t>(count));
-  const int got = fuse_req_getgroups(req, count, groups.data());
-  if (got < 0) return false;
-  groups.resize(static_cast<std::size_t>(std::min(got, count)));
-  return std::ranges::find(groups, group) != groups.end();
-}
-
 void op_setxattr(fuse_req_t req, fuse_ino_t node, const char* name, const char* value,
                  std::size_t size, int flags) {
   answer(req, "setxattr", [&](Mount& mount) -> Result<Answer> {
     FRAMEFS_CHECK(mount.filesystem.attributes().set_xattr(
         node, name, std::as_bytes(std::span(value, size)), flags,
-        [req](gid_t group) { return belongs_to(req, group); }));
+        [req, &mount](gid_t group) { return belongs_to(req, mount, group); }));
     return Done{};
   });
 }

@@ -38,10 +38,12 @@ bool is_marked(std::span<const std::byte> message, std::uint32_t opcode) {
   }
   if (opcode == FUSE_SETATTR) {
     const auto body = read_at<fuse_setattr_in>(message, kBody);
-    // The kernel does not mark a chown(2) that names neither owner nor group.  It is the only
-    // change that changes nothing else.
+    // The kernel does not mark a chown(2).  One that names neither owner nor group changes nothing
+    // else.
     constexpr std::uint32_t kNoChange = FATTR_FH | FATTR_LOCKOWNER | FATTR_CTIME;
-    return (body.valid & FATTR_KILL_SUIDGID) != 0 || (body.valid & ~kNoChange) == 0;
+    constexpr std::uint32_t kOwner = FATTR_UID | FATTR_GID;
+    const bool is_chown = (body.valid & kOwner) != 0 || (body.valid & ~kNoChange) == 0;
+    return is_chown || (body.valid & FATTR_KILL_SUIDGID) != 0;
   }
   // The kernel does not mark this one.
   return opcode == FUSE_FALLOCATE && read_at<fuse_in_header>(message, 0).uid != 0;

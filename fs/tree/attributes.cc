@@ -25,13 +25,14 @@ Status change_mode(int fd, mode_t mode) {
   return {};
 }
 
-// As Linux does.  The setgid bit of a file that its group may not execute stands for mandatory
-// locks.
-mode_t without_setid_bits(mode_t mode) {
-  constexpr mode_t kSetgid = S_ISGID | S_IXGRP;
+// The mode of the file after a change by the caller.
+// Source: setattr_should_drop_suidgid() of Linux, since 6.2.
+mode_t without_setid_bits(const struct stat& st, const Changer& caller) {
+  const auto mode = st.st_mode;
   if (!S_ISREG(mode)) return mode;
-  if ((mode & kSetgid) == kSetgid) mode &= ~mode_t{S_ISGID};
-  return mode & ~mode_t{S_ISUID};
+  const bool loses_setgid =
+      (mode & S_ISGID) != 0 && ((mode & S_IXGRP) != 0 || !caller.keeps_setgid(st.st_gid));
+  return mode & ~mode_t{S_ISUID} & ~(loses_setgid ? mode_t{S_ISGID} : mode_t{0});
 }
 
 }  // namespace
@@ -53,21 +54,23 @@ Status Attributes::set_mode(const Attributed& file, mode_t mode) {
   return change_mode(file.fd.get(), mode);
 }
 
-Result<bool> Attributes::clear_setid_bits(const Node& node, const Attributed& file) const {
+Result<bool> Attributes::clear_setid_bits(const Node& node, const Attributed& file,
+                                          const Changer& caller, bool needs_owner) const {
   FRAMEFS_TRY(const auto st, stat_of(file.fd.get()));
-  const auto mode = without_setid_bits(st.st_mode);
+  const auto mode = without_setid_bits(st, caller);
   if (mode == st.st_mode) return false;
+  if (needs_owner && !caller.owns(st.st_uid)) return false;
   constexpr mode_t kBits = 07777;
   FRAMEFS_CHECK(set_mode(file, mode & kBits));
   parts_.writers.note_attributes(file_key(node));
   return true;
 }
 
-Result<bool> Attributes::clear_setid_bits(const OpenFile& file) const {
+Result<bool> Attributes::clear_setid_bits(const OpenFile& file, const Changer& caller) const {
   FRAMEFS_TRY(const auto st, file.source.content_stat());
-  if (without_setid_bits(st.st_mode) == st.st_mode) return false;
+  if (without_setid_bits(st, caller) == st.st_mode) return false;
   FRAMEFS_TRY(const auto opened, open_attributes(*file.node));
-  return clear_setid_bits(*file.node, opened);
+  return clear_setid_bits(*file.node, opened, caller, false);
 }
 
 Status Attributes::set_times(const Node& node, int fd, const timespec& accessed,
@@ -113,10 +116,15 @@ Result<struct stat> Attributes::set(const std::shared_ptr<Node>& node,
     FRAMEFS_CHECK(parts_.names.replace_truncated_array(*node));
   }
   FRAMEFS_TRY(const auto opened, open_attributes(*node));
-  // The order matters: a new owner clears bits of the mode, and a new size changes the times.
+  // The order matters: the bits depend on the old group, a new owner clears bits of the mode, and a
+  // new size changes the times.
+  if (change.clears_bits_of) {
+    // The kernel has checked who may truncate the file.  A request that changes nothing is a
+    // chown(2) by any user, or it precedes a write, whose own request clears the bits.
+    FRAMEFS_CHECK(clear_setid_bits(*node, opened, *change.clears_bits_of, !change.size));
+  }
   if (change.user || change.group) FRAMEFS_CHECK(set_owner(opened, change));
   if (change.mode) FRAMEFS_CHECK(set_mode(opened, *change.mode));
-  if (change.clears_setid_bits) FRAMEFS_CHECK(clear_setid_bits(*node, opened));
   if (change.user || change.group || change.mode) parts_.writers.note_attributes(file_key(*node));
   if (change.size) FRAMEFS_CHECK(parts_.contents.truncate(*node, file, *change.size));
   if (change.accessed || change.modified) {

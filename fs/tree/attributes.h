@@ -23,6 +23,15 @@
 
 namespace framefs::fs {
 
+// The caller of a change that clears the setuid and setgid bits of a file, as Linux does for users
+// without CAP_FSETID.
+struct Changer {
+  // Whether the caller owns a file of that owner, or is root.
+  std::function<bool(uid_t)> owns;
+  // Whether the caller may keep the setgid bit of a file with this group.
+  std::function<bool(gid_t)> keeps_setgid;
+};
+
 // The changes that one setattr request contains.
 struct AttributeChange {
   std::optional<uid_t> user;
@@ -32,8 +41,8 @@ struct AttributeChange {
   // As in utimensat(2), including UTIME_NOW and UTIME_OMIT.
   std::optional<timespec> accessed;
   std::optional<timespec> modified;
-  // The caller may not keep the setuid and setgid bits of a file that it changes.
-  bool clears_setid_bits = false;
+  // The caller, if it may not keep the setuid and setgid bits of the file.
+  std::optional<Changer> clears_bits_of;
 };
 
 // Owner, mode, times and extended attributes.  They are those of the file in SOURCE; for a frame,
@@ -62,17 +71,17 @@ class Attributes {
   // `file` is an open file of the node, or null.  Returns the attributes after the change.
   Result<struct stat> set(NodeId id, const AttributeChange& change, OpenFile* file);
   // Clears the bits of a file that a user changes who may not keep them: the setuid bit, and the
-  // setgid bit of a file that its group may execute.  Returns whether there were any.
-  Result<bool> clear_setid_bits(const OpenFile& file) const;
+  // setgid bit, if the group may execute the file or the user may not keep the bit.  Returns
+  // whether there were any.
+  Result<bool> clear_setid_bits(const OpenFile& file, const Changer& caller) const;
   // Returns when the names in the directory would survive a power failure.
   Status sync_directory(NodeId id);
 
   // Errors of xattr(): ENODATA for an attribute that does not exist.
   Result<std::vector<std::string>> xattr_names(NodeId id);
   Result<std::vector<char>> xattr(NodeId id, const std::string& name);
-  // Whether the caller of a request may keep the setgid bit of a file with this group, when it sets
-  // the file's access control list.
-  using KeepsSetgid = std::function<bool(gid_t)>;
+  using KeepsSetgid = decltype(Changer::keeps_setgid);
+  // `keeps_setgid` is asked when the caller sets the file's access control list.
   // Errors: EPERM for an attribute that the mount computes for a frame; EEXIST and ENODATA as
   //   `flags`, those of setxattr(2), require.
   Status set_xattr(NodeId id, const std::string& name, std::span<const std::byte> value, int flags,
@@ -90,7 +99,8 @@ class Attributes {
   };
   static Status set_owner(const Attributed& file, const AttributeChange& change);
   static Status set_mode(const Attributed& file, mode_t mode);
-  [[nodiscard]] Result<bool> clear_setid_bits(const Node& node, const Attributed& file) const;
+  [[nodiscard]] Result<bool> clear_setid_bits(const Node& node, const Attributed& file,
+                                              const Changer& caller, bool needs_owner) const;
   Status set_times(const Node& node, int fd, const timespec& accessed, const timespec& modified);
   [[nodiscard]] Result<Attributed> open_attributes(const Node& node) const;
 

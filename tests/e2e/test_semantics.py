@@ -3,7 +3,9 @@ frame keeps when it is written, and which changes are refused."""
 
 import ctypes
 import errno
+import functools
 import json
+import mmap
 import os
 import signal
 import stat
@@ -28,6 +30,39 @@ KEEP_SIZE, PUNCH_HOLE, COLLAPSE_RANGE, ZERO_RANGE, INSERT_RANGE = 1, 2, 8, 16, 3
 def fallocate(fd, mode, offset, size):
     if LIBC.fallocate(fd, mode, ctypes.c_long(offset), ctypes.c_long(size)) != 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def write_through_map(path):
+    with open(path, "r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
+        mapped[0:1] = b"x"
+        mapped.flush()
+
+
+def errno_of(call):
+    try:
+        call()
+    except OSError as error:
+        return error.errno
+    return 0
+
+
+def as_user(user, group, groups, calls):
+    """The errno of each call, in a process of that user."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgroups(groups)
+            os.setresgid(group, group, group)
+            os.setresuid(user, user, user)
+            os.write(writer, json.dumps([errno_of(call) for call in calls]).encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with open(reader) as results:
+        errors = json.loads(results.read())
+    os.waitpid(child, 0)
+    return errors
 
 
 class SemanticsCase(MountCase):
@@ -343,6 +378,57 @@ class Access(SemanticsCase):
             with open(mount.path("x"), "r+b") as file:
                 file.write(b"y")
             self.assertEqual(stat.S_IMODE(mount.path("x").stat().st_mode), 0o6777)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root to become somebody else")
+    def test_setid_bits_are_those_of_a_plain_file_whoever_changes_it(self):
+        """Oracle: the filesystem of the test folder."""
+        changes = {
+            "write": lambda path: path.open("r+b", buffering=0).write(b"x"),
+            "append": lambda path: path.open("ab", buffering=0).write(b"x"),
+            "open": lambda path: os.close(os.open(path, os.O_WRONLY | os.O_TRUNC)),
+            "truncate": lambda path: os.truncate(path, 3),
+            "allocate": lambda path: os.posix_fallocate(path.open("r+b").fileno(), 0, 10_000),
+            "map": lambda path: write_through_map(path),
+            "chown": lambda path: os.chown(path, -1, -1),
+            "chown to the owner": lambda path: os.chown(path, 1000, -1),
+            "chgrp": lambda path: os.chown(path, -1, os.getgid()),
+            "chmod": lambda path: os.chmod(path, stat.S_IMODE(path.stat().st_mode)),
+        }
+        callers = {"root": (0, 0, []), "the owner": (1000, 1000, []), "the owner, outside the group": (1000, 7, []),
+                   "the group": (7, 1000, []), "a group of many": (7, 7, [8, 1000]), "another": (7, 7, [])}
+        modes = [special | mode for special in (0o2000, 0o4000, 0o6000) for mode in (0o666, 0o676, 0o766, 0o777)]
+
+        def outcomes(root):
+            """The mode, and the errno, after each change."""
+            def prepared(number, mode):
+                path = root / f"file-{number}"
+                path.write_bytes(OLD)
+                os.chown(path, 1000, 1000)
+                os.chmod(path, mode)
+                return path
+            seen = {}
+            for caller, (user, group, groups) in callers.items():
+                cases = [(name, mode) for name in changes for mode in modes]
+                paths = [prepared(number, mode) for number, (_, mode) in enumerate(cases)]
+                errors = as_user(user, group, groups,
+                                 [functools.partial(changes[name], path) for (name, _), path in zip(cases, paths)])
+                for (name, mode), path, error in zip(cases, paths, errors):
+                    if name == "chown":
+                        error = None  # the kernel does not tell the mount who must be refused
+                    seen[caller, name, oct(mode)] = oct(stat.S_IMODE(path.stat().st_mode)), error
+                    path.unlink()
+            return seen
+
+        os.chmod(self.folder, 0o755)
+        plain = self.folder / "plain"
+        plain.mkdir()
+        os.chmod(self.source, 0o755)
+        wanted = outcomes(plain)
+        for options in ((), ("--plain", "*"), ("--writeback",)):
+            with self.subTest(options=options), self.mount("--allow-other", *options) as mount:
+                found = outcomes(mount.path())
+                self.assertEqual({case: (found[case], wanted[case]) for case in wanted
+                                  if found[case] != wanted[case]}, {})
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root to change owners")
     def test_chown_clears_setuid_like_linux(self):
