@@ -119,7 +119,7 @@ Result<std::vector<FoundChunk>> scan_for_chunks(const ByteSource& file, std::uin
       found.push_back(*chunk);
     }
     at = chunk && chunk->is_decoded ? end_of_last : at + 1;
-    // What looks like a chunk can take a second to decode.
+    // Bytes that look like a chunk can take a second to decode.
     if (progress && (may_begin || at - told >= kWindowBytes)) {
       if (!progress(at)) return scan_ended();
       told = at;

@@ -31,9 +31,9 @@ struct IndexSearch {
 };
 
 // Looks among the chunks of a contiguous frame's file.  A chunk is an index if it has the place of
-// one, or if at least half of its entries lead to chunks that were found; only the latter can be the
-// best.  The header's own index comes first, then the one that leads to most chunks, then the last
-// in the file.
+// one, or if at least half of its entries lead to chunks that were found; only the latter can be
+// the best.  The header's own index comes first, then the one that leads to most chunks, then the
+// last in the file.
 // Decodes no chunk twice, and at most one chunk of a repeated value.
 // Errors: scan_ended(); those of the source.
 Result<IndexSearch> find_index(const ByteSource& file, const std::optional<FrameHeader>& header,

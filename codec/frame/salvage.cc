@@ -73,7 +73,7 @@ Head read_head(const ByteSource& file, const Limits& limits) {
   return head;
 }
 
-// What could be read of a trailer.
+// The readable parts of a trailer.
 struct Tail {
   std::vector<Metalayer> layers;
   std::vector<NamedContent> vlmetalayers;

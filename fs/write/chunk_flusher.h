@@ -61,8 +61,8 @@ class ChunkFlusher {
   // Whether the last store() has dropped bytes.
   [[nodiscard]] bool has_just_dropped() const noexcept { return has_just_dropped_; }
   // An index entry cannot express zeros whose last item is truncated: the reference library then
-  // refuses the chunk, or the frame.  Stores such zeros, in the first `count` chunks of the overlay,
-  // as chunks, except for a short last chunk, which may still grow.  Errors: as store().
+  // refuses the chunk, or the frame.  Stores such zeros as chunks, in the first `count` chunks of
+  // the overlay, except for a short last chunk, which may still grow.  Errors: as store().
   Status store_truncated_zeros(std::uint64_t count, std::uint64_t nbytes);
   // The same for a short last chunk of a frame of `nbytes`, whose entry is `last`.  Returns the
   // entry of the stored chunk, which the overlay does not have, or nothing if `last` is right.

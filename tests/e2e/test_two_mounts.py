@@ -57,7 +57,7 @@ class TwoMounts(MountCase):
         self.tool(daemon.FRAMEFS, "compact", self.source / "data.b2frame")
 
     def test_the_same_sizes_at_the_same_places(self):
-        """After a change and a compaction, header, index and sizes can be those that the other mount knows."""
+        """A change and a compaction can lead to the state that the other mount knows."""
         layer = "user.framefs.vlmeta.layer"
         with self.two_mounts() as mounts, contextlib.ExitStack() as handles:
             def opened(mount, name):

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -88,39 +89,45 @@ inline Bytes read_session(const fs::FrameWriteSession& session, std::uint64_t of
   return all;
 }
 
+// A stored frame, as a serial reader opens it.
+struct StoredFrame {
+  explicit StoredFrame(const std::filesystem::path& path)
+      : is_sparse(std::filesystem::is_directory(path)),
+        source(fs::UniqueFd(
+            ::open((is_sparse ? path / "chunks.b2frame" : path).c_str(), O_RDONLY | O_CLOEXEC))),
+        files(is_sparse ? std::make_unique<fs::ChunkFiles>(fs::UniqueFd(
+                              ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)))
+                        : nullptr) {
+    auto opened =
+        is_sparse ? codec::Frame::open_sparse(source, {}) : codec::Frame::open(source, {});
+    REQUIRE(opened);
+    frame = std::move(*opened);
+  }
+  [[nodiscard]] const codec::ByteSource& chunks() const {
+    return is_sparse ? static_cast<const codec::ByteSource&>(*files) : source;
+  }
+
+  const bool is_sparse;
+  const fs::FileReader source;
+  const std::unique_ptr<fs::ChunkFiles> files;  // null unless the frame is sparse
+  std::optional<codec::Frame> frame;
+};
+
 // Whether each chunk of the file is zeros that only its index entry describes.
 inline std::vector<bool> stored_zero_entries(const std::filesystem::path& path) {
-  const bool sparse = std::filesystem::is_directory(path);
-  const auto at = sparse ? path / "chunks.b2frame" : path;
-  const fs::FileReader source(fs::UniqueFd(::open(at.c_str(), O_RDONLY | O_CLOEXEC)));
-  const codec::Limits limits;
-  const auto frame =
-      sparse ? codec::Frame::open_sparse(source, limits) : codec::Frame::open(source, limits);
-  REQUIRE(frame);
-  std::vector<std::int64_t> entries(frame->chunk_count());
-  REQUIRE(frame->read_entries(source, {0}, entries));
+  const StoredFrame stored(path);
+  std::vector<std::int64_t> entries(stored.frame->chunk_count());
+  REQUIRE(stored.frame->read_entries(stored.source, {0}, entries));
   std::vector<bool> are_zero;
-  for (const auto entry : entries) are_zero.push_back(frame->is_zero_entry(entry));
+  for (const auto entry : entries) are_zero.push_back(stored.frame->is_zero_entry(entry));
   return are_zero;
 }
 
-// The bytes in the file, according to a serial reader.
+// The bytes in the file.
 inline Bytes read_stored(const std::filesystem::path& path) {
-  const bool sparse = std::filesystem::is_directory(path);
-  const auto at = sparse ? path / "chunks.b2frame" : path;
-  const fs::FileReader source(fs::UniqueFd(::open(at.c_str(), O_RDONLY | O_CLOEXEC)));
-  const codec::Limits limits;
-  const auto frame =
-      sparse ? codec::Frame::open_sparse(source, limits) : codec::Frame::open(source, limits);
-  REQUIRE(frame);
-  std::unique_ptr<fs::ChunkFiles> files;
-  if (sparse) {
-    files = std::make_unique<fs::ChunkFiles>(
-        fs::UniqueFd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
-  }
-  const codec::ByteSource& chunks = sparse ? static_cast<const codec::ByteSource&>(*files) : source;
-  codec::FrameReader reader(source, chunks, *frame, limits);
-  Bytes all(frame->nbytes());
+  const StoredFrame stored(path);
+  codec::FrameReader reader(stored.source, stored.chunks(), *stored.frame, {});
+  Bytes all(stored.frame->nbytes());
   REQUIRE(reader.read(0, all));
   return all;
 }
