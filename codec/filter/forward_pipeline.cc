@@ -56,8 +56,10 @@ Status ForwardPipeline::add(FilterSlot slot, const PipelineShape& shape) {
       steps_[size_++] = {.pass = Pass::clear_bits, .width = shape.typesize, .bits = bits};
       return {};
     }
-    default:
-      return fail_value(is_reserved(id) ? Errc::bad_field : Errc::unsupported, "filter", 0, id);
+    default: {
+      const bool reserved = id >= kFirstReserved && id <= kLastReserved;
+      return fail_value(reserved ? Errc::bad_field : Errc::unsupported, "filter", 0, id);
+    }
   }
 }
 
@@ -71,7 +73,7 @@ std::span<const std::byte> ForwardPipeline::encode(std::span<const std::byte> bl
   auto next = first.first(block.size());
   auto there = second.first(block.size());
   std::span<const std::byte> from = block;
-  const auto swap_buffers = [&] {
+  const auto turn = [&] {
     std::swap(next, there);
     from = there;
   };
@@ -79,16 +81,16 @@ std::span<const std::byte> ForwardPipeline::encode(std::span<const std::byte> bl
     const bool in_place = pass == Pass::bytedelta || pass == Pass::clear_bits;
     if (in_place && from.data() == block.data()) {
       std::ranges::copy(block, next.begin());
-      swap_buffers();
+      turn();
     }
     switch (pass) {
       case Pass::shuffle:
         shuffle(width, from, next);
-        swap_buffers();
+        turn();
         break;
       case Pass::bitshuffle:
         bitshuffle(width, from, next);
-        swap_buffers();
+        turn();
         break;
       case Pass::bytedelta:
         bytedelta(width, there);

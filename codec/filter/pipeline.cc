@@ -72,7 +72,7 @@ Result<FilterPipeline> FilterPipeline::make(const FilterSlots& slots, const Pipe
         FRAMEFS_CHECK(pipeline.add_cells(slots[slot], slot, shape));
         break;
       default:
-        return fail_value(is_reserved(id) ? Errc::bad_field : Errc::unsupported,
+        return fail_value(id < kFirstRegisteredId ? Errc::bad_field : Errc::unsupported,
                           filter_label(id), kFiltersAt + slot, id);
     }
   }

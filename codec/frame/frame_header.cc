@@ -9,7 +9,6 @@
 #include "codec/core/checked.h"
 #include "codec/core/limits.h"
 #include "codec/core/msgpack_markers.h"
-#include "codec/filter/filter_ids.h"
 
 namespace framefs::codec {
 namespace {
@@ -76,12 +75,15 @@ Result<FrameLayout> layout_of(std::span<const std::byte> head) {
   return is_beta ? FrameLayout::beta : FrameLayout::current;
 }
 
-// The header's filters apply only to new chunks: a filter that this build lacks makes no existing
-// chunk unreadable.
+// The header's filters apply only to new chunks, but an id that no release assigned is damage.
 Status check_filter_id(std::uint8_t id, std::size_t at) {
-  if (filter_id::is_reserved(id)) {
-    return fail_value(Errc::bad_field, "filter of the frame header", at, id);
-  }
+  constexpr std::uint8_t kLastBuiltin = 4;
+  constexpr std::uint8_t kFirstRegistered = 32;
+  constexpr std::uint8_t kLastRegistered = 36;
+  constexpr std::uint8_t kFirstUser = 160;
+  const bool known =
+      id <= kLastBuiltin || (id >= kFirstRegistered && id <= kLastRegistered) || id >= kFirstUser;
+  if (!known) return fail_value(Errc::bad_field, "filter of the frame header", at, id);
   return {};
 }
 
