@@ -82,7 +82,6 @@ std::expected<fs::NewFileRule, std::string> parse_new_file_rule(
   }
   fs::NewFileRule rule{.glob = std::string(text.substr(0, colon)), .frame = defaults};
   auto rest = text.substr(colon + 1);
-  if (rest.empty()) return std::unexpected(fmt::format("{} does not say what it changes", text));
   while (!rest.empty()) {
     const auto word = rest.substr(0, rest.find_first_of(",;"));
     rest.remove_prefix(std::min(rest.size(), word.size() + 1));
