@@ -35,11 +35,6 @@ Result<std::uint64_t> read_counter(int fd) {
   return std::unexpected(read.error());
 }
 
-Result<FileKey> key_of(int fd) {
-  FRAMEFS_TRY(const auto st, stat_of(fd));
-  return FileKey{st.st_dev, st.st_ino};
-}
-
 Status write_counter(int fd, std::uint64_t counter) {
   CounterBytes bytes{};
   codec::store_le(bytes.data(), counter);
@@ -108,9 +103,6 @@ Status Blosc2Lock::lock(int flags, int operation, std::chrono::milliseconds pati
     std::this_thread::sleep_for(pause);
   }
   FRAMEFS_TRY(counter_, read_counter(file.get()));
-  FRAMEFS_TRY(const auto key, key_of(file.get()));
-  is_other_file_ = key_ != FileKey{} && key_ != key;
-  key_ = key;
   file_ = std::move(file);
   return {};
 }
@@ -136,11 +128,10 @@ Status Blosc2Lock::own(std::chrono::milliseconds patience) {
   return advanced;
 }
 
-std::uint64_t Blosc2Lock::peek() {
+std::uint64_t Blosc2Lock::peek() const {
   if (!open_) return 0;
   const auto file = open_existing(open_, O_RDONLY);
   if (!file || !*file) return 0;
-  key_ = key_of(file->get()).value_or(FileKey{});
   return read_counter(file->get()).value_or(0);
 }
 

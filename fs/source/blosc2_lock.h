@@ -46,11 +46,8 @@ class Blosc2Lock {
 
   // The counter when the lock was taken last, before own() advanced it; 0 without a lock file.
   [[nodiscard]] std::uint64_t counter() const noexcept { return counter_; }
-  // Whether the lock was taken last by another lock file than before, the counters of which have
-  // nothing to do with each other: the frame has several names, or the file was replaced.
-  [[nodiscard]] bool is_other_file() const noexcept { return is_other_file_; }
   // The counter as it is now, which may be changing; 0 without a lock file.
-  [[nodiscard]] std::uint64_t peek();
+  [[nodiscard]] std::uint64_t peek() const;
 
  private:
   // Closing the descriptor releases the lock: no other descriptor shares its description.
@@ -60,8 +57,6 @@ class Blosc2Lock {
   bool creates_ = false;
   UniqueFd file_;
   std::uint64_t counter_ = 0;
-  FileKey key_;  // of the lock file that was locked or peeked at last
-  bool is_other_file_ = false;
 };
 
 // The name of a sparse frame's lock file, in the frame's directory.

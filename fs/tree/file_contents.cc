@@ -60,13 +60,11 @@ Result<FileContents::ContentNow> FileContents::content_now(const OpenFile& file)
 
 // Counts a new handle.  Errors: ESTALE if another file has taken the place of this one since the
 // handle was made.
-Status FileContents::count_handle(const OpenFile& file) const {
-  auto& node = *file.node;
+Status FileContents::count_handle(Node& node) const {
   const auto count = [&] {
-    return node.state.with([&](Node::State& state) {
-      if (state.is_replaced) return false;
-      if (state.open_handles++ == 0 && !node.key.is_member()) state.opened = file.source.file();
-      return true;
+    return node.state.with([](Node::State& state) {
+      if (!state.is_replaced) ++state.open_handles;
+      return !state.is_replaced;
     });
   };
   if (!count()) {
@@ -74,21 +72,8 @@ Status FileContents::count_handle(const OpenFile& file) const {
     if (!count()) return system_error_of(ESTALE, "open");
   }
   if (!parts_.locator.nodes().is_retired(node)) return {};
-  uncount_handle(node);
+  node.state.with([](Node::State& state) { --state.open_handles; });
   return system_error_of(ESTALE, "open");
-}
-
-// Returns whether it was the last one.  The last handle releases the file; the cached blocks stay
-// valid.
-bool FileContents::uncount_handle(Node& node) {
-  std::shared_ptr<const View> view;  // destroyed after the lock
-  std::shared_ptr<const FileReader> opened;
-  return node.state.with([&](Node::State& state) {
-    if (--state.open_handles > 0) return false;
-    view = std::move(state.view);
-    opened = std::move(state.opened);
-    return true;
-  });
 }
 
 // Records the state in which a new handle found the file.
@@ -137,7 +122,7 @@ Result<OpenedFile> FileContents::open_as(std::shared_ptr<Node> node, BackingFile
     leave(file);
     return std::unexpected(now.error());
   }
-  if (const auto counted = count_handle(file); !counted) {
+  if (const auto counted = count_handle(*file.node); !counted) {
     leave(file);
     return std::unexpected(counted.error());
   }
@@ -154,13 +139,17 @@ Result<OpenedFile> FileContents::open_as(std::shared_ptr<Node> node, BackingFile
 }
 
 void FileContents::close(const OpenFile& file) {
-  auto& node = *file.node;
-  if (file.session.get()) node.state.with([](Node::State& state) { state.was_written = true; });
-  const bool is_end_of_writing = uncount_handle(node) && node.state.with([](Node::State& state) {
+  // The last handle releases the view and its descriptor; the cached blocks stay valid.
+  std::shared_ptr<const View> dropped;
+  const bool writes = file.session.get() != nullptr;
+  const bool is_end_of_writing = file.node->state.with([&](Node::State& state) {
+    state.was_written = state.was_written || writes;
+    if (--state.open_handles > 0) return false;
+    dropped = std::move(state.view);
     return std::exchange(state.was_written, false);
   });
   leave(file);
-  if (is_end_of_writing) parts_.arrays.note(file_key(node));
+  if (is_end_of_writing) parts_.arrays.note(file_key(*file.node));
 }
 
 void FileContents::leave(const OpenFile& file) const {

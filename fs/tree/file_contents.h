@@ -83,8 +83,7 @@ class FileContents {
   };
   [[nodiscard]] Result<ContentNow> content_now(const OpenFile& file) const;
   void leave(const OpenFile& file) const;
-  [[nodiscard]] Status count_handle(const OpenFile& file) const;
-  static bool uncount_handle(Node& node);
+  [[nodiscard]] Status count_handle(Node& node) const;
   static bool keeps_pages(Node& node, const ContentNow& now);
   // Runs body(view, session) for the current content of an open file; `session` is the session that
   // writes it, or null.  Errors: those of LockFiles::share(), NodeViews::current() and the body.

@@ -38,28 +38,17 @@ void drop_content(Node& node, std::uint64_t counter) {
 
 }  // namespace
 
-// Opens the lock file of the frame `key`, last known at a path in SOURCE.  If another file has that
-// name now, the lock file is the other one's.
-Result<UniqueFd> LockFiles::open(const std::string& frame, const NodeKey& key, bool is_sparse,
-                                 int flags) const {
-  const auto none = [] {
-    return system_error_of(ENOENT, "lock file of a frame without a known name");
-  };
-  if (frame.empty()) return none();
+// Opens the lock file of the frame at a path in SOURCE.
+Result<UniqueFd> LockFiles::open(const std::string& frame, bool is_sparse, int flags) const {
+  if (frame.empty()) return system_error_of(ENOENT, "lock file of a frame without a known name");
   const auto& root = locator_.root();
   const auto path = lock_file_of(frame, is_sparse);
+  if ((flags & O_CREAT) == 0) return root.open(path, flags);
   const auto slash = path.rfind('/');
   const auto directory = slash == std::string::npos ? "." : path.substr(0, slash);
-  const bool may_create = (flags & O_CREAT) != 0;
-  UniqueFd lock_file;
-  if (!may_create) {
-    FRAMEFS_TRY(lock_file, root.open(path, flags));
-  }
+  FRAMEFS_TRY(const auto in, root.open(directory, O_PATH | O_DIRECTORY));
   FRAMEFS_TRY(const auto file, root.open(frame, O_PATH | O_NOFOLLOW));
   FRAMEFS_TRY(const auto st, stat_of(file.get()));
-  if (!names_source(key, st)) return none();
-  if (!may_create) return lock_file;
-  FRAMEFS_TRY(const auto in, root.open(directory, O_PATH | O_DIRECTORY));
   return open_lock_file(in.get(), path.substr(slash + 1), flags, st);
 }
 
@@ -73,15 +62,14 @@ Result<UniqueFd> LockFiles::open_of(const Node& node, bool is_sparse, int flags)
       return system_error_of(ENOENT, "open");
     }
   }
-  return open(nodes.path_of(node), node.key, is_sparse, flags);
+  return open(nodes.path_of(node), is_sparse, flags);
 }
 
 Blosc2Lock LockFiles::of(const Node& node, bool is_sparse) const {
   const auto& nodes = locator_.nodes();
   return Blosc2Lock(
-      [this, known = nodes.find(node.key), key = node.key, path = nodes.path_of(node),
-       is_sparse](int flags) {
-        return known ? open_of(*known, is_sparse, flags) : open(path, key, is_sparse, flags);
+      [this, known = nodes.find(node.key), path = nodes.path_of(node), is_sparse](int flags) {
+        return known ? open_of(*known, is_sparse, flags) : open(path, is_sparse, flags);
       },
       creates_);
 }

@@ -46,8 +46,7 @@ class LockFiles {
   [[nodiscard]] static bool is_due(const Node& node);
 
  private:
-  [[nodiscard]] Result<UniqueFd> open(const std::string& frame, const NodeKey& key, bool is_sparse,
-                                      int flags) const;
+  [[nodiscard]] Result<UniqueFd> open(const std::string& frame, bool is_sparse, int flags) const;
   [[nodiscard]] Result<UniqueFd> open_of(const Node& node, bool is_sparse, int flags) const;
   [[nodiscard]] Result<Blosc2Lock> try_share(Node& node, const BackingFile& source,
                                              bool always) const;

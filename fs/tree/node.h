@@ -41,8 +41,6 @@ struct Node {
   struct State {
     std::shared_ptr<const View> view;  // of the state `identity`; null while no handle is open
     std::uint64_t open_handles = 0;
-    // The file of one of these handles; null for a sparse frame and for a member of a container.
-    std::shared_ptr<const FileReader> opened;
     FileIdentity identity;  // the state that `content_id` stands for
     ContentId content_id;
     FileIdentity kernel_pages;  // the state whose bytes the kernel may still cache
@@ -78,11 +76,6 @@ struct Node {
       if (now.last_change.identity != identity) return std::nullopt;
       return now.last_change.ctime;
     });
-  }
-
-  // The file itself while a handle is open, wherever it is; null for other nodes.
-  [[nodiscard]] std::shared_ptr<const FileReader> opened() const {
-    return state.with([](const State& now) { return now.opened; });
   }
 
   // The id of the content state that `identity` describes: a new id if the state has changed.

@@ -55,19 +55,7 @@ Result<UniqueFd> NodeLocator::open(const Node& node, int flags) const {
   const bool is_retired = nodes_.is_retired(node);
   const auto held = is_retired ? nullptr : nodes_.held(node);
   if (held) return reopen(held->get(), flags);
-  if (is_retired) return missing(fd.error());
-  return open_elsewhere(node, flags, fd.error());
-}
-
-Result<UniqueFd> NodeLocator::open_elsewhere(const Node& node, int flags,
-                                             const Error& error) const {
-  // The file may have other names: the lookup of one of them and its removal can cross.  A file
-  // without names was replaced by another program, and the kernel has to find the other file.
-  if (const auto opened = node.opened()) {
-    FRAMEFS_TRY(const auto st, stat_of(opened->fd()));
-    if (st.st_nlink > 0) return reopen(opened->fd(), flags);
-  }
-  if (!node.is_exported()) return missing(error);
+  if (is_retired || !node.is_exported()) return missing(fd.error());
   return open_by_handle(node, flags);
 }
 

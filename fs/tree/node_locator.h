@@ -15,8 +15,7 @@ namespace framefs::fs {
 
 // Locates nodes in SOURCE and opens them.  A node is opened by the path at which it was last seen.
 // While the node is being renamed, the caller waits.  After the node has lost its name, it is
-// opened by the descriptor that NodeTable keeps, or by that of an open handle.  An exported node is
-// else opened by its file handle.
+// opened by the descriptor that NodeTable keeps.  An exported node is else opened by its handle.
 // Threads: any number.
 class NodeLocator {
  public:
@@ -33,10 +32,6 @@ class NodeLocator {
   // Opens the file that the node shows; `flags` are those of open(2).
   // Errors: system; ESTALE if the node is not found, which makes the kernel look its name up again.
   [[nodiscard]] Result<UniqueFd> open(const Node& node, int flags) const;
-  // Opens a node that is not at its last known path, which gave `error`, and for which NodeTable
-  // keeps no descriptor.  Errors: as open().
-  [[nodiscard]] Result<UniqueFd> open_elsewhere(const Node& node, int flags,
-                                                const Error& error) const;
   // Opens the file of an exported node by its handle, wherever it is.
   // Errors: system; ESTALE if there is no such file, or if the node is not exported.
   [[nodiscard]] Result<UniqueFd> open_by_handle(const Node& node, int flags) const;

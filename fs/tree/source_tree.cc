@@ -274,9 +274,9 @@ Result<SourceEntry> SourceTree::probe_node(const Node& node, const FrameSummary*
   auto entry = locator_.where_it_is([&] { return probe_place(node, known); });
   if (entry || !NodeLocator::is_elsewhere(entry.error())) return entry;
   const auto held = locator_.nodes().held(node);
+  if (!held && !node.is_exported()) return NodeLocator::missing(entry.error());
   const int flags = node.key.has_view() ? O_RDONLY | O_NONBLOCK : O_PATH | O_NOFOLLOW;
-  FRAMEFS_TRY(auto fd, held ? reopen(held->get(), flags)
-                            : locator_.open_elsewhere(node, flags, entry.error()));
+  FRAMEFS_TRY(auto fd, held ? reopen(held->get(), flags) : locator_.open_by_handle(node, flags));
   if (node.key.has_view()) {
     FRAMEFS_TRY(const auto file, BackingFile::adopt(std::move(fd)));
     return probe_file(node, file);

@@ -10,9 +10,7 @@ using Clock = std::chrono::steady_clock;
 Status FrameOwnership::own_lock_file(std::chrono::milliseconds patience) {
   FRAMEFS_CHECK(lock_file_.own(patience));
   if (!lock_file_.is_held()) return {};
-  // A new lock file, which may have the inode of the old one, has counted nothing yet.
-  const bool is_comparable = !lock_file_.is_other_file() && lock_file_.counter() != 0;
-  if (is_comparable && lock_file_.counter() != known_counter_) is_overtaken_ = true;
+  if (lock_file_.counter() != known_counter_) is_overtaken_ = true;
   known_counter_ = lock_file_.counter() + 1;
   return {};
 }
