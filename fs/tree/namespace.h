@@ -144,8 +144,8 @@ class Namespace {
   [[nodiscard]] Result<std::string> place_of(const Member& moved, const Parent& to,
                                              const std::string& new_name,
                                              const NameMap::Found* replaced) const;
-  Status hold(const Member& member);
-  void release_hold(const Member& member);
+  template <class Remove>
+  Status removing(const Member& member, const Remove& remove);
   Status remove_source(int parent, const std::string& source_name, const NameMap::Found& what);
   Status remove_member(const Member& member);
   Status rename_source(const Member& moved, const Parent& to, const std::string& source_name,

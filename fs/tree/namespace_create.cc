@@ -298,11 +298,13 @@ Result<Namespace::Created> Namespace::create_new(NodeId parent, const std::strin
                                                  std::optional<NodeId>& existing) {
   FRAMEFS_TRY(const auto in, open_parent(parent));
   const NegativeLookupCache folder(*in.folder);
+  const auto since = parts_.locator.nodes().now();
   FRAMEFS_TRY(const auto there, find_in(folder, name));
   if (there) {
     if ((flags & O_EXCL) != 0) return system_error_of(EEXIST, "create");
     existing =
-        parts_.tree.enter_file(in.node, there->source_name, there->shown_as, there->entry)->id;
+        parts_.tree.enter_file(in.node, there->source_name, there->shown_as, there->entry, since)
+            ->id;
     return system_error_of(EEXIST, "create");
   }
   FRAMEFS_CHECK(check_new_name(name, ShownAs::itself));
@@ -312,7 +314,7 @@ Result<Namespace::Created> Namespace::create_new(NodeId parent, const std::strin
   SourceEntry entry{.stat = plan.stat, .summary = {}, .index_stat = {}};
   if (plan.frame) entry.summary = summary_of_new(*plan.frame);
   entry.generation = parts_.probe.generation_of(source.fd(), plan.stat);
-  const auto node = parts_.tree.enter_file(in.node, plan.source_name, shown_as, entry);
+  const auto node = parts_.tree.enter_file(in.node, plan.source_name, shown_as, entry, since);
   auto opened = parts_.contents.open_as(node, std::move(source), flags, &plan);
   if (!opened) {
     parts_.tree.forget(node->id, 1);

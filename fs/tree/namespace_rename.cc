@@ -34,23 +34,22 @@ void remove_lock_file_of(const NameMap::Found& found, int directory) {
 
 }  // namespace
 
-// Keeps a descriptor for processes that have the entry open or as their working directory.
-Status Namespace::hold(const Member& member) {
+// Runs `remove`, () -> Status, which takes its name from an entry.  Keeps a descriptor for
+// processes that have the entry open or as their working directory.
+template <class Remove>
+Status Namespace::removing(const Member& member, const Remove& remove) {
   const auto& [parent, found] = member;
   UniqueFd fd(::openat(parent.fd(), found.source_name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   if (!fd) return system_error("open");
-  parts_.locator.nodes().hold(file_key(found.entry), {parent.node, found.source_name},
-                              std::make_shared<const UniqueFd>(std::move(fd)));
+  const auto key = file_key(found.entry);
+  const NodeTable::Place place{parent.node, found.source_name};
+  auto& nodes = parts_.locator.nodes();
+  nodes.begin_removal(key, place, std::make_shared<const UniqueFd>(std::move(fd)));
   // A session that begins after this line sees the descriptor.
-  if (const auto session = parts_.writers.sessions().find(file_key(found.entry))) {
-    session->expect_removal();
-  }
-  return {};
-}
-
-void Namespace::release_hold(const Member& member) {
-  const auto& [parent, found] = member;
-  parts_.locator.nodes().hold(file_key(found.entry), {parent.node, found.source_name}, nullptr);
+  if (const auto session = parts_.writers.sessions().find(key)) session->expect_removal();
+  const auto removed = remove();
+  nodes.end_removal(key, place, removed.has_value());
+  return removed;
 }
 
 // Removes the entry that is now called `source_name`.  Meanwhile no commit may restore parts of a
@@ -67,11 +66,8 @@ Status Namespace::remove_source(int parent, const std::string& source_name,
 
 Status Namespace::remove_member(const Member& member) {
   const auto& [parent, found] = member;
-  FRAMEFS_CHECK(hold(member));
-  if (auto removed = remove_source(parent.fd(), found.source_name, found); !removed) {
-    release_hold(member);
-    return removed;
-  }
+  FRAMEFS_CHECK(
+      removing(member, [&] { return remove_source(parent.fd(), found.source_name, found); }));
   remove_lock_file_of(found, parent.fd());
   parts_.writers.note_attributes(file_key(found.entry));
   parts_.writers.sessions().end_removed(file_key(found.entry));
@@ -233,18 +229,14 @@ Status Namespace::replace(const Member& moved, const Member& target, const std::
   FRAMEFS_TRY(const auto source_name, place_of(moved, target.parent, new_name, &there));
   FRAMEFS_CHECK(make_durable(moved));
   FRAMEFS_TRY(const auto owned, own_replaced(target));
-  FRAMEFS_CHECK(hold(target));
-  Status done;
-  if (source_name != there.source_name) {
-    done = replace_elsewhere(moved, target, source_name);
-  } else if (S_ISDIR(there.entry.stat.st_mode) == S_ISDIR(moved.found.entry.stat.st_mode) &&
-             !is_sparse(there)) {
-    done = rename_source(moved, target.parent, source_name, 0);
-  } else {
-    done = replace_by_exchange(moved, target);
-  }
-  if (!done) release_hold(target);
-  return done;
+  return removing(target, [&] {
+    if (source_name != there.source_name) return replace_elsewhere(moved, target, source_name);
+    if (S_ISDIR(there.entry.stat.st_mode) == S_ISDIR(moved.found.entry.stat.st_mode) &&
+        !is_sparse(there)) {
+      return rename_source(moved, target.parent, source_name, 0);
+    }
+    return replace_by_exchange(moved, target);
+  });
 }
 
 // For two entries with different names in SOURCE.  For a moment both exist, and the mount shows the

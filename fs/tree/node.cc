@@ -50,35 +50,64 @@ Result<std::shared_ptr<Node>> NodeTable::find(NodeId id) const {
   return node;
 }
 
-// Runs `change` for each way in which the file is shown.
-template <class Change>
-void NodeTable::change_nodes_at(const FileKey& file, const Place& place, const Change& change) {
-  state_.with([&](State& state) {
-    for (const auto shown_as :
-         {ShownAs::itself, ShownAs::frame, ShownAs::array, ShownAs::npy, ShownAs::container}) {
-      for (const bool by_full_name : {false, true}) {
-        const auto known = state.by_key.find({file.device, file.inode, shown_as, {}, by_full_name});
-        if (known == state.by_key.end()) continue;
-        auto& node = *state.by_id.at(known->second);
-        if (node.parent_ == place.parent && node.name_ == place.name) change(node);
-      }
+NodeTable::Moment NodeTable::now() const {
+  return state_.with([](const State& state) { return state.now; });
+}
+
+// The nodes of a file, one for each way in which it is shown.
+std::vector<Node*> NodeTable::nodes_of(const State& state, const FileKey& file) {
+  std::vector<Node*> nodes;
+  for (const auto shown_as :
+       {ShownAs::itself, ShownAs::frame, ShownAs::array, ShownAs::npy, ShownAs::container}) {
+    for (const bool by_full_name : {false, true}) {
+      const auto known = state.by_key.find({file.device, file.inode, shown_as, {}, by_full_name});
+      if (known != state.by_key.end()) nodes.push_back(state.by_id.at(known->second).get());
     }
+  }
+  return nodes;
+}
+
+// Notes a change of the file's names.  Returns its nodes that were last seen at `place`.
+std::vector<Node*> NodeTable::change_names(State& state, const FileKey& file, const Place& place) {
+  ++state.now;
+  auto nodes = nodes_of(state, file);
+  for (auto* const node : nodes) node->names_changed_at_ = state.now;
+  std::erase_if(nodes, [&](const Node* node) {
+    return node->parent_ != place.parent || node->name_ != place.name;
   });
+  return nodes;
 }
 
 void NodeTable::move(const FileKey& file, const Place& from, const Place& to) {
   std::vector<std::shared_ptr<Node>> old_parents;  // released after the lock
-  change_nodes_at(file, from, [&](Node& node) {
-    old_parents.push_back(std::exchange(node.parent_, to.parent));
-    node.name_ = to.name;
+  state_.with([&](State& state) {
+    for (auto* const node : change_names(state, file, from)) {
+      old_parents.push_back(std::exchange(node->parent_, to.parent));
+      node->name_ = to.name;
+    }
   });
 }
 
-void NodeTable::hold(const FileKey& file, const Place& place,
-                     const std::shared_ptr<const UniqueFd>& object) {
-  std::vector<std::shared_ptr<const UniqueFd>> dropped;
-  change_nodes_at(file, place,
-                  [&](Node& node) { dropped.push_back(std::exchange(node.held_, object)); });
+void NodeTable::begin_removal(const FileKey& file, const Place& place,
+                              const std::shared_ptr<const UniqueFd>& object) {
+  std::vector<std::shared_ptr<const UniqueFd>> dropped;  // closed after the lock
+  state_.with([&](State& state) {
+    ++state.removals[file];
+    for (auto* const node : change_names(state, file, place)) {
+      dropped.push_back(std::exchange(node->held_, object));
+    }
+  });
+}
+
+void NodeTable::end_removal(const FileKey& file, const Place& place, bool is_removed) {
+  std::vector<std::shared_ptr<const UniqueFd>> dropped;  // closed after the lock
+  state_.with([&](State& state) {
+    const auto under_way = state.removals.find(file);
+    if (--under_way->second == 0) state.removals.erase(under_way);
+    for (auto* const node : change_names(state, file, place)) {
+      if (!is_removed) dropped.push_back(std::move(node->held_));
+    }
+  });
 }
 
 void NodeTable::replace(const NodeKey& from, const NodeKey& to, const Place& place) {
@@ -100,14 +129,9 @@ void NodeTable::replace(const NodeKey& from, const NodeKey& to, const Place& pla
 
 void NodeTable::retire(const FileKey& file, const std::shared_ptr<const UniqueFd>& object) {
   state_.with([&](State& state) {
-    for (const auto shown_as : {ShownAs::frame, ShownAs::array, ShownAs::npy}) {
-      for (const bool by_full_name : {false, true}) {
-        const auto known = state.by_key.find({file.device, file.inode, shown_as, {}, by_full_name});
-        if (known == state.by_key.end()) continue;
-        auto& node = *state.by_id.at(known->second);
-        node.held_ = object;
-        node.is_retired_ = true;
-      }
+    for (auto* const node : nodes_of(state, file)) {
+      node->held_ = object;
+      node->is_retired_ = true;
     }
   });
 }
@@ -142,6 +166,7 @@ std::shared_ptr<Node> NodeTable::enter(State& state, const NodeKey& key, NodeId 
   const bool is_free = taken == state.by_id.end() || taken->second->key == key;
   auto node = exported && is_free ? std::make_shared<Node>(*exported, key, generation)
                                   : std::make_shared<Node>(number, key);
+  node->names_changed_at_ = state.now;  // names of the file may have gone before
   if (taken != state.by_id.end() && is_free) {
     node->lookups_ = taken->second->lookups_;  // the kernel forgets both under one number
     dropped = std::exchange(taken->second, node);
@@ -156,12 +181,14 @@ std::shared_ptr<Node> NodeTable::enter(State& state, const NodeKey& key, NodeId 
 std::shared_ptr<Node> NodeTable::lookup(const std::shared_ptr<Node>& parent,
                                         const std::string& name, const NodeKey& key,
                                         const std::optional<FileIdentity>& version,
-                                        std::optional<std::uint32_t> generation) {
+                                        std::optional<std::uint32_t> generation, Moment since) {
   std::shared_ptr<Node> replaced;  // destroyed after the lock, as the next one
   std::shared_ptr<const UniqueFd> dropped;
   return state_.with([&](State& state) {
     const auto known = state.by_key.find(key);
     auto node = known == state.by_key.end() ? nullptr : state.by_id.at(known->second);
+    const bool may_be_gone =
+        node && (since < node->names_changed_at_ || state.removals.contains(file_key(*node)));
     if (!node) {
       const auto before = state.forgotten.take(key, parent->id, name);
       node = enter(state, key, before ? *before : state.next++, generation, replaced);
@@ -173,7 +200,8 @@ std::shared_ptr<Node> NodeTable::lookup(const std::shared_ptr<Node>& parent,
     // A file may have several names, or may have been moved: the node takes the latest place.  A
     // node never moves below itself, where a bind mount or snapshot shows a directory inside
     // itself: the kernel refuses such a loop when it looks the name up.
-    if (node->id != kRootNode && !is_above(*node, *parent)) {
+    const bool has_place = node->parent_ || node->held_;
+    if (node->id != kRootNode && !(may_be_gone && has_place) && !is_above(*node, *parent)) {
       // The node may just have been found under the name that it is losing; it then keeps `held_`.
       if (node->parent_ != parent || node->name_ != name) {
         dropped = std::move(node->held_);
@@ -216,6 +244,7 @@ Result<std::shared_ptr<Node>> NodeTable::recall(NodeId id) {
     // A file that has lost its name is forgotten for good; the kernel's FORGET may be on its way.
     if (!found || found->held_) return std::shared_ptr<Node>();
     if (state.by_id.emplace(id, found).second) {
+      found->names_changed_at_ = state.now;
       state.by_key.emplace(found->key, id);
       state.forgotten.remove(id);
     }
@@ -304,19 +333,28 @@ void NodeTable::forget(NodeId id, std::uint64_t lookups) {
   });
 }
 
+// To be called under the lock of the table.
+std::string NodeTable::path_in_table(const Node& node) const {
+  std::vector<const std::string*> names;
+  for (const Node* at = &node; at->parent_ != nullptr; at = at->parent_.get()) {
+    if (!at->key.is_member()) names.push_back(&at->name_);
+  }
+  if (names.empty()) return node.id == kRootNode || node.key.is_member() ? root_path_ : "";
+  std::string path;
+  for (auto name = names.rbegin(); name != names.rend(); ++name) {
+    if (!path.empty()) path += '/';
+    path += **name;
+  }
+  return path;
+}
+
 std::string NodeTable::path_of(const Node& node) const {
+  return state_.with([&](const State&) { return path_in_table(node); });
+}
+
+NodeTable::Whereabouts NodeTable::whereabouts(const Node& node) const {
   return state_.with([&](const State&) {
-    std::vector<const std::string*> names;
-    for (const Node* at = &node; at->parent_ != nullptr; at = at->parent_.get()) {
-      if (!at->key.is_member()) names.push_back(&at->name_);
-    }
-    if (names.empty()) return node.id == kRootNode || node.key.is_member() ? root_path_ : "";
-    std::string path;
-    for (auto name = names.rbegin(); name != names.rend(); ++name) {
-      if (!path.empty()) path += '/';
-      path += **name;
-    }
-    return path;
+    return Whereabouts{path_in_table(node), node.held_, node.names_changed_at_};
   });
 }
 

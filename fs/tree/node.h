@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <ctime>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -88,6 +89,7 @@ struct Node {
   std::string name_;                      // in the source directory
   std::uint64_t lookups_ = 0;             // lookups that the kernel has not forgotten yet
   std::shared_ptr<const UniqueFd> held_;  // O_PATH descriptor of the object that lost that name
+  std::uint64_t names_changed_at_ = 0;    // when the mount last changed the names of the file
   bool is_retired_ = false;               // another file has taken the place of the object
   std::optional<FileIdentity> version_;   // of a directory
 };
@@ -100,10 +102,21 @@ inline NodeId container_number(const Node& node) {
 // The file of SOURCE that a node shows; for a member of a container, the container.
 inline FileKey file_key(const Node& node) { return {node.key.device, node.key.inode}; }
 
-// All nodes that the kernel knows, and some that it has forgotten.  Threads: any number.
+// All nodes that the kernel knows, and some that it has forgotten.
+//
+// Invariant: as far as the mount itself changes names, a node has either a place that leads to its
+// file or a descriptor of the file.  Lookups in flight must not break it: a lookup may have found a
+// name that is gone when the lookup ends.
+//
+// Threads: any number.
 class NodeTable {
  public:
   NodeTable(const NodeKey& root, std::string root_path);
+
+  // A moment in the history of the table, which advances when the mount changes names.
+  using Moment = std::uint64_t;
+  static constexpr Moment kLastMoment = std::numeric_limits<Moment>::max();
+  [[nodiscard]] Moment now() const;
 
   [[nodiscard]] std::shared_ptr<Node> root() const;
   // The node of `key`, or null if there is none.
@@ -113,6 +126,10 @@ class NodeTable {
 
   // The node of `key`, found as `name` below `parent`.  Creates the node if there is none; a node
   // that the kernel has forgotten gets its number again.  Counts one lookup.
+  //
+  // `since` is the value of now() before SOURCE was asked for the name.  If the mount has changed
+  // the names of the file since then, or is removing one, this name may be gone, and a known node
+  // stays where it is.
   //
   // `version` tells directories of one inode apart: it is the state of a container's file, or the
   // birth of a directory, if it is known.  A directory of another version is another node, because
@@ -124,7 +141,8 @@ class NodeTable {
   std::shared_ptr<Node> lookup(const std::shared_ptr<Node>& parent, const std::string& name,
                                const NodeKey& key,
                                const std::optional<FileIdentity>& version = std::nullopt,
-                               std::optional<std::uint32_t> generation = std::nullopt);
+                               std::optional<std::uint32_t> generation = std::nullopt,
+                               Moment since = kLastMoment);
 
   // The node of that number, also if the kernel has forgotten it lately.  Counts one lookup.
   // Errors: system, ESTALE, also for a file that has lost its name.
@@ -153,10 +171,12 @@ class NodeTable {
   };
   // Call this after a file was renamed: its nodes that were last seen at `from` are now at `to`.
   void move(const FileKey& file, const Place& from, const Place& to);
-  // Call this before a file loses a name: its nodes that were last seen there keep `object`, an
-  // O_PATH descriptor, until they are seen under another name or forgotten.  A null `object` undoes
-  // this.
-  void hold(const FileKey& file, const Place& place, const std::shared_ptr<const UniqueFd>& object);
+  // Call the first before a file loses the name `place`, and the second afterwards.  The nodes that
+  // were last seen there keep `object`, an O_PATH descriptor, until they are seen under another
+  // name or forgotten, or until the end if the file has kept its name.
+  void begin_removal(const FileKey& file, const Place& place,
+                     const std::shared_ptr<const UniqueFd>& object);
+  void end_removal(const FileKey& file, const Place& place, bool is_removed);
   // From now on, the number of the node `from` leads to a new node of the file `to`, which has, or
   // gets, the same bytes and the place `place`.  Does nothing if there is no such node.
   void replace(const NodeKey& from, const NodeKey& to, const Place& place);
@@ -174,6 +194,14 @@ class NodeTable {
   // The path at which the node was last seen, for SourceRoot::open(); for a member of a container,
   // the path of the container.  Empty if the node was only found by its handle so far.
   [[nodiscard]] std::string path_of(const Node& node) const;
+  // Where a node can be found.
+  struct Whereabouts {
+    std::string path;                      // as path_of() returns it
+    std::shared_ptr<const UniqueFd> held;  // as held() returns it
+    Moment names_changed_at = 0;
+    bool operator==(const Whereabouts&) const = default;
+  };
+  [[nodiscard]] Whereabouts whereabouts(const Node& node) const;
   // The node of the container that a member is in; null if the table no longer has it.
   [[nodiscard]] std::shared_ptr<Node> container_of(const Node& member) const;
 
@@ -182,6 +210,8 @@ class NodeTable {
     std::unordered_map<NodeId, std::shared_ptr<Node>> by_id;
     std::unordered_map<NodeKey, NodeId, NodeKeyHash> by_key;
     NodeId next = kRootNode + 1;
+    Moment now = 0;
+    std::unordered_map<FileKey, unsigned, FileKeyHash> removals;  // under way, of names of the file
     ForgottenNodes forgotten;
   };
   static std::shared_ptr<Node> remembered(State& state, NodeId id);
@@ -189,8 +219,9 @@ class NodeTable {
                                      std::optional<std::uint32_t> generation,
                                      std::shared_ptr<Node>& dropped);
   static bool is_above(const Node& node, const Node& below);
-  template <class Change>
-  void change_nodes_at(const FileKey& file, const Place& place, const Change& change);
+  static std::vector<Node*> nodes_of(const State& state, const FileKey& file);
+  static std::vector<Node*> change_names(State& state, const FileKey& file, const Place& place);
+  [[nodiscard]] std::string path_in_table(const Node& node) const;
 
   const std::string root_path_;
   Guarded<State> state_;

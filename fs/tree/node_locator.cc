@@ -37,8 +37,8 @@ std::unexpected<Error> NodeLocator::missing(const Error& error) {
   return system_error_of(error.sys == ENOTDIR ? ENOTDIR : ESTALE, error.field);
 }
 
-Result<UniqueFd> NodeLocator::open_place(const Node& node, int flags) const {
-  FRAMEFS_TRY(auto fd, root_.open(nodes_.path_of(node), flags));
+Result<UniqueFd> NodeLocator::open_at(const std::string& path, const Node& node, int flags) const {
+  FRAMEFS_TRY(auto fd, root_.open(path, flags));
   // Another file may have taken the place; the kernel then has to look the name up again.
   FRAMEFS_TRY(const auto st, stat_of(fd.get()));
   if (!names_source(node.key, st)) return system_error_of(ESTALE, "open");
@@ -50,12 +50,14 @@ Result<UniqueFd> NodeLocator::open_place(const Node& node, int flags) const {
 }
 
 Result<UniqueFd> NodeLocator::open(const Node& node, int flags) const {
-  auto fd = where_it_is([&] { return open_place(node, flags); });
+  const auto by_path = [&](const std::string& path) { return open_at(path, node, flags); };
+  const auto by_descriptor = [&](int held) -> Result<UniqueFd> {
+    if (nodes_.is_retired(node)) return system_error_of(ESTALE, "open");
+    return reopen(held, flags);
+  };
+  auto fd = where_it_is(node, by_path, by_descriptor);
   if (fd || !is_elsewhere(fd.error())) return fd;
-  const bool is_retired = nodes_.is_retired(node);
-  const auto held = is_retired ? nullptr : nodes_.held(node);
-  if (held) return reopen(held->get(), flags);
-  if (is_retired || !node.is_exported()) return missing(fd.error());
+  if (nodes_.is_retired(node) || !node.is_exported()) return missing(fd.error());
   return open_by_handle(node, flags);
 }
 

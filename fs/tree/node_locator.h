@@ -14,7 +14,7 @@
 namespace framefs::fs {
 
 // Locates nodes in SOURCE and opens them.  A node is opened by the path at which it was last seen.
-// While the node is being renamed, the caller waits.  After the node has lost its name, it is
+// While the node is being renamed, the caller waits.  After the node has lost that name, it is
 // opened by the descriptor that NodeTable keeps.  An exported node is else opened by its handle.
 // Threads: any number.
 class NodeLocator {
@@ -39,14 +39,23 @@ class NodeLocator {
   // container, opens the container.  Errors: those of open().
   [[nodiscard]] Result<BackingFile> open_file(const Node& node, int access = 0) const;
 
-  // Runs `attempt`, which looks for a node at its last known path.  If the node is not there,
-  // waits for a rename in progress and runs `attempt` again.
-  template <class Attempt>
-  auto where_it_is(const Attempt& attempt) const {
-    auto found = attempt();
-    if (found || !is_elsewhere(found.error())) return found;
-    wait_for_renames();
-    return attempt();
+  // Runs by_descriptor(fd) for a node that has lost its name, with the O_PATH descriptor that
+  // NodeTable keeps.  For any other node, runs by_path(path), which looks for it at a path in
+  // SOURCE.  If the node is not there, and its names or those of its parents changed meanwhile,
+  // looks for it again.
+  template <class ByPath, class ByDescriptor>
+  auto where_it_is(const Node& node, const ByPath& by_path,
+                   const ByDescriptor& by_descriptor) const {
+    constexpr int kMaxAttempts = 100;
+    for (int i = 1;; ++i) {
+      const auto before = renames();
+      const auto known = nodes_.whereabouts(node);
+      if (known.held) return by_descriptor(known.held->get());
+      auto found = by_path(known.path);
+      if (found || !is_elsewhere(found.error()) || i == kMaxAttempts) return found;
+      wait_for_renames();
+      if (is_steady_since(before) && nodes_.whereabouts(node) == known) return found;
+    }
   }
   // Whether the error says that the node is not at its last known path.
   static bool is_elsewhere(const Error& error) noexcept;
@@ -103,7 +112,8 @@ class NodeLocator {
   }
 
  private:
-  [[nodiscard]] Result<UniqueFd> open_place(const Node& node, int flags) const;
+  [[nodiscard]] Result<UniqueFd> open_at(const std::string& path, const Node& node,
+                                         int flags) const;
 
   // Constant after construction.
   const SourceRoot root_;

@@ -75,8 +75,11 @@ SourceTree::Seen SourceTree::together(SourceEntry entry,
 
 Result<SourceTree::Seen> SourceTree::see(FileKey guess, const Probe& probe) const {
   const auto look = [&](const WriteSessionTable::Session& session) -> Result<Seen> {
+    const auto since = locator_.nodes().now();
     FRAMEFS_TRY(auto entry, probe());
-    return together(std::move(entry), session);
+    auto seen = together(std::move(entry), session);
+    seen.since = since;
+    return seen;
   };
   while (true) {
     FRAMEFS_TRY(auto seen, sessions_.observe(guess, look));
@@ -107,7 +110,8 @@ Result<SourceTree::Seen> SourceTree::see_node(Node& node, int fd) const {
 }
 
 struct stat SourceTree::shown(const Seen& seen, const Node& node) const {
-  const auto& [entry, written] = seen;
+  const auto& entry = seen.entry;
+  const auto& written = seen.written;
   const auto shown_as = node.key.shown_as;
   auto st =
       shown_stat(entry, shown_as, arrays_, inodes_.shown(entry.stat.st_dev, entry.stat.st_ino));
@@ -159,15 +163,15 @@ NodeEntry SourceTree::enter(const std::shared_ptr<Node>& parent, const std::stri
   const bool is_single = parent->key.shown_as == ShownAs::single_entry;
   const auto& name = is_single ? locator_.root().path() : source_name;
   const auto node = locator_.nodes().lookup(parent, name, key, version_of(key, seen.entry),
-                                            seen.entry.generation);
+                                            seen.entry.generation, seen.since);
   return {node->id, shown(seen, *node), is_listed, node->generation};
 }
 
 std::shared_ptr<Node> SourceTree::enter_file(const std::shared_ptr<Node>& parent,
                                              const std::string& source_name, ShownAs shown_as,
-                                             const SourceEntry& entry) {
+                                             const SourceEntry& entry, NodeTable::Moment since) {
   const NodeKey key{entry.stat.st_dev, entry.stat.st_ino, shown_as, {}};
-  return locator_.nodes().lookup(parent, source_name, key, std::nullopt, entry.generation);
+  return locator_.nodes().lookup(parent, source_name, key, std::nullopt, entry.generation, since);
 }
 
 // The entry that is shown as `name`, in its current state.
@@ -271,23 +275,32 @@ Expected SourceTree::expected_at(const Node& node, const std::string& path) cons
 }
 
 Result<SourceEntry> SourceTree::probe_node(const Node& node, const FrameSummary* known) const {
-  auto entry = locator_.where_it_is([&] { return probe_place(node, known); });
-  if (entry || !NodeLocator::is_elsewhere(entry.error())) return entry;
-  const auto held = locator_.nodes().held(node);
-  if (!held && !node.is_exported()) return NodeLocator::missing(entry.error());
   const int flags = node.key.has_view() ? O_RDONLY | O_NONBLOCK : O_PATH | O_NOFOLLOW;
-  FRAMEFS_TRY(auto fd, held ? reopen(held->get(), flags) : locator_.open_by_handle(node, flags));
+  const auto by_path = [&](const std::string& path) { return probe_at(path, node, known); };
+  const auto by_descriptor = [&](int held) -> Result<SourceEntry> {
+    FRAMEFS_TRY(auto fd, reopen(held, flags));
+    return probe_opened(node, std::move(fd));
+  };
+  auto entry = locator_.where_it_is(node, by_path, by_descriptor);
+  if (entry || !NodeLocator::is_elsewhere(entry.error())) return entry;
+  if (!node.is_exported()) return NodeLocator::missing(entry.error());
+  FRAMEFS_TRY(auto fd, locator_.open_by_handle(node, flags));
+  return probe_opened(node, std::move(fd));
+}
+
+// The same for an open file, which is an O_PATH descriptor unless the node has a view.
+Result<SourceEntry> SourceTree::probe_opened(const Node& node, UniqueFd fd) const {
   if (node.key.has_view()) {
     FRAMEFS_TRY(const auto file, BackingFile::adopt(std::move(fd)));
     return probe_file(node, file);
   }
-  SourceEntry nameless;
-  FRAMEFS_TRY(nameless.stat, probe_.stat_open(fd.get()));
-  return nameless;
+  SourceEntry entry;
+  FRAMEFS_TRY(entry.stat, probe_.stat_open(fd.get()));
+  return entry;
 }
 
-Result<SourceEntry> SourceTree::probe_place(const Node& node, const FrameSummary* known) const {
-  const auto path = locator_.nodes().path_of(node);
+Result<SourceEntry> SourceTree::probe_at(const std::string& path, const Node& node,
+                                         const FrameSummary* known) const {
   const auto above = directory_part(path);
   FRAMEFS_TRY(const auto directory,
               locator_.root().open(above.empty() ? "." : above, O_PATH | O_DIRECTORY));

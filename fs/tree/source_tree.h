@@ -113,6 +113,7 @@ class SourceTree {
   struct Seen {
     SourceEntry entry;
     std::optional<FrameWriteSession::Shown> written;
+    NodeTable::Moment since = NodeTable::kLastMoment;  // before SOURCE was asked for a name
   };
   // `probe` reads SOURCE; `guess` is the file that it will probably find.
   using Probe = std::function<Result<SourceEntry>()>;
@@ -120,10 +121,10 @@ class SourceTree {
   // Enters the node of `seen` below `parent`.  Counts one lookup.
   NodeEntry enter(const std::shared_ptr<Node>& parent, const std::string& source_name,
                   ShownAs shown_as, const Seen& seen, bool is_listed = true);
-  // The node of a file in a directory on disk.  Counts one lookup.
+  // The node of a file in a directory on disk, which was found after `since`.  Counts one lookup.
   std::shared_ptr<Node> enter_file(const std::shared_ptr<Node>& parent,
                                    const std::string& source_name, ShownAs shown_as,
-                                   const SourceEntry& entry);
+                                   const SourceEntry& entry, NodeTable::Moment since);
 
  private:
   [[nodiscard]] Expected expected_at(const Node& node, const std::string& path) const;
@@ -144,7 +145,9 @@ class SourceTree {
   static Seen together(SourceEntry entry, const WriteSessionTable::Session& session);
   Result<Seen> see_node(Node& node, int fd = -1) const;
   Result<SourceEntry> probe_node(const Node& node, const FrameSummary* known = nullptr) const;
-  Result<SourceEntry> probe_place(const Node& node, const FrameSummary* known) const;
+  Result<SourceEntry> probe_at(const std::string& path, const Node& node,
+                               const FrameSummary* known) const;
+  Result<SourceEntry> probe_opened(const Node& node, UniqueFd fd) const;
   Result<SourceEntry> probe_written(const Node& node, int fd, const FrameSummary& known) const;
   Result<SourceEntry> probe_file(const Node& node, const BackingFile& file) const;
   struct stat shown(const Seen& seen, const Node& node) const;

@@ -1,12 +1,16 @@
 """Names and attributes change in a mount, and in SOURCE, as they do in a plain folder."""
 
+import contextlib
 import ctypes
 import errno
+import multiprocessing
 import os
 import pathlib
+import random
 import shutil
 import stat
 import struct
+import time
 import unittest
 
 from case import MountCase
@@ -297,6 +301,41 @@ class Namespace(MountCase):
                 os.link(mount.path("s"), mount.path("s2"))
             self.assertEqual(caught.exception.errno, errno.EPERM)
         self.assertEqual(listing(self.source / "d"), ["f.b2frame", "p2"])
+
+    def test_an_open_file_works_while_its_other_names_come_and_go(self):
+        self.directory("d")
+
+        def churn(root, seed, end):
+            rng = random.Random(seed)
+            names = [root / "keep", *(root / f"{place}{i}" for place in ("", "d/") for i in range(3))]
+            while time.monotonic() < end:
+                with contextlib.suppress(OSError):
+                    if rng.random() < 0.5:
+                        os.link(rng.choice(names), rng.choice(names[1:]))
+                    elif rng.random() < 0.7:
+                        os.unlink(rng.choice(names[1:]))
+                    else:
+                        os.rename(rng.choice(names[1:]), rng.choice(names[1:]))
+
+        for options in ((), ("--plain", "*")):
+            with self.subTest(options=options), self.mount("--attr-timeout", "0", *options) as mount:
+                keep = mount.path("keep")
+                fd = os.open(keep, os.O_CREAT | os.O_RDWR, 0o600)
+                calls = (lambda: os.fstat(fd), lambda: os.pwrite(fd, b"y", 0), lambda: os.fchmod(fd, 0o600),
+                         lambda: os.listxattr(fd), lambda: os.ftruncate(fd, 1000), lambda: os.fsync(fd),
+                         lambda: os.stat(keep), lambda: os.close(os.open(keep, os.O_RDWR)))
+                end = time.monotonic() + 3
+                others = [multiprocessing.Process(target=churn, args=(mount.path(), seed, end)) for seed in range(3)]
+                for other in others:
+                    other.start()
+                while time.monotonic() < end:
+                    for call in calls:
+                        call()
+                for other in others:
+                    other.join()
+                os.close(fd)
+                self.assertEqual(keep.read_bytes(), b"y".ljust(1000, b"\0"))
+                keep.unlink()
 
     def test_arrays_move_as_npy_files(self):
         import numpy

@@ -116,7 +116,8 @@ TEST_CASE("node: a number is not given to another file with the same inode", "[f
   const auto root = root_of(table);
   // The file was removed through the mount.
   const auto removed = table.lookup(root, "x", key_of(10))->id;
-  table.hold({1, 10}, {root, "x"}, std::make_shared<const UniqueFd>());
+  table.begin_removal({1, 10}, {root, "x"}, std::make_shared<const UniqueFd>());
+  table.end_removal({1, 10}, {root, "x"}, true);
   CHECK_FALSE(table.recall(removed));
   table.forget(removed, 1);
   CHECK_FALSE(table.recall(removed));
@@ -259,18 +260,87 @@ TEST_CASE("node: a file that loses its name is kept until it is seen under anoth
   const auto root = root_of(table);
   const auto node = table.lookup(root, "x", key_of(10));
   const auto object = std::make_shared<const UniqueFd>();
-  table.hold({1, 10}, {root, "y"}, object);
+  const auto remove = [&](const std::string& name, bool is_removed) {
+    table.begin_removal({1, 10}, {root, name}, object);
+    table.end_removal({1, 10}, {root, name}, is_removed);
+  };
+  remove("y", true);
   CHECK(table.held(*node) == nullptr);  // it was seen under another name
-  table.hold({1, 10}, {root, "x"}, object);
+  remove("x", true);
   CHECK(table.held(*node) == object);
   table.lookup(root, "x", key_of(10));
   CHECK(table.held(*node) == object);
   table.lookup(root, "z", key_of(10));
   CHECK(table.held(*node) == nullptr);
   CHECK(object.use_count() == 1);
-  table.hold({1, 10}, {root, "z"}, object);
-  table.hold({1, 10}, {root, "z"}, nullptr);
+  remove("z", false);
   CHECK(object.use_count() == 1);
+  CHECK(table.path_of(*node) == "z");
+}
+
+TEST_CASE("node: a lookup that a change of names has overtaken moves no node", "[fs][node][unit]") {
+  NodeTable table(kRoot, ".");
+  const auto root = root_of(table);
+  const NodeTable::Place kept{root, "kept"};
+  const NodeTable::Place gone{root, "gone"};
+  const auto object = std::make_shared<const UniqueFd>();
+  const auto node = table.lookup(root, "kept", key_of(10));
+  const auto look_up = [&](const std::string& name, NodeTable::Moment since) {
+    return table.lookup(root, name, key_of(10), std::nullopt, std::nullopt, since);
+  };
+
+  SECTION("a name that has been removed") {
+    const auto before = table.now();
+    table.begin_removal({1, 10}, gone, object);
+    const auto meanwhile = table.now();
+    CHECK(look_up("gone", meanwhile) == node);
+    CHECK(table.path_of(*node) == "kept");
+    table.end_removal({1, 10}, gone, true);
+    for (const auto since : {before, meanwhile}) {
+      CHECK(look_up("gone", since) == node);
+      CHECK(table.path_of(*node) == "kept");
+    }
+    look_up("again", table.now());
+    CHECK(table.path_of(*node) == "again");
+  }
+  SECTION("a removal beside another one") {
+    table.begin_removal({1, 10}, gone, object);
+    table.begin_removal({1, 10}, {root, "other"}, object);
+    table.end_removal({1, 10}, {root, "other"}, true);
+    look_up("gone", table.now());
+    CHECK(table.path_of(*node) == "kept");
+    table.end_removal({1, 10}, gone, true);
+  }
+  SECTION("a file that is kept by its descriptor") {
+    const auto before = table.now();
+    table.begin_removal({1, 10}, kept, object);
+    table.end_removal({1, 10}, kept, true);
+    look_up("gone", before);
+    CHECK(table.held(*node) == object);
+  }
+  SECTION("a name that has been renamed") {
+    const auto before = table.now();
+    table.move({1, 10}, {root, "before"}, {root, "after"});
+    look_up("before", before);
+    CHECK(table.path_of(*node) == "kept");
+    look_up("after", table.now());
+    CHECK(table.path_of(*node) == "after");
+  }
+  SECTION("a node that is new") {
+    const auto before = table.now();
+    table.begin_removal({1, 11}, gone, object);
+    table.end_removal({1, 11}, gone, true);
+    const auto fresh = table.lookup(root, "fresh", key_of(11));
+    table.lookup(root, "gone", key_of(11), std::nullopt, std::nullopt, before);
+    CHECK(table.path_of(*fresh) == "fresh");
+  }
+  SECTION("changes of other files do not matter") {
+    const auto before = table.now();
+    table.begin_removal({1, 11}, gone, object);
+    look_up("again", before);
+    CHECK(table.path_of(*node) == "again");
+    table.end_removal({1, 11}, gone, true);
+  }
 }
 
 TEST_CASE("node: a file whose place another one took is known until it is forgotten",
