@@ -52,14 +52,16 @@ bool is_denied(const Error& error) {
          (error.sys == EACCES || error.sys == EPERM || error.sys == EROFS);
 }
 
-// Returns nothing where there is no lock file.
-Result<UniqueFd> open_existing(const Blosc2Lock::Open& open, int flags) {
-  auto fd = open(flags | O_NOFOLLOW | O_NONBLOCK);
+// Returns nothing where there is no lock file.  `found` gets everything but the counter.
+Result<UniqueFd> open_existing(const Blosc2Lock::Open& open, int flags, LockCounter& found) {
+  auto [path, fd] = open(flags | O_NOFOLLOW | O_NONBLOCK);
+  found = {.path = std::move(path), .file = {}};
   if (!fd && is_no_file(fd.error())) return UniqueFd();
-  if (!fd) return fd;
+  if (!fd) return std::unexpected(fd.error());
   FRAMEFS_TRY(const auto st, stat_of(fd->get()));
   if (!S_ISREG(st.st_mode)) return UniqueFd();
-  return fd;
+  found.file = FileKey{st.st_dev, st.st_ino};
+  return std::move(*fd);
 }
 
 enum class Attempt : std::uint8_t { taken, busy, removed, unsupported };
@@ -80,13 +82,13 @@ Attempt try_lock(int fd, int operation) {
 Status Blosc2Lock::lock(int flags, int operation, std::chrono::milliseconds patience,
                         const IsOver& is_over) {
   release();
-  counter_ = 0;
+  counter_ = {};
   if (!open_) return {};
   const auto end = std::chrono::steady_clock::now() + patience;
   UniqueFd file;
   for (auto pause = kFirstLockPause;; pause = std::min(pause * 2, kLongestLockPause)) {
     if (!file) {
-      FRAMEFS_TRY(file, open_existing(open_, flags));
+      FRAMEFS_TRY(file, open_existing(open_, flags, counter_));
     }
     if (!file) return {};
     const auto attempt = try_lock(file.get(), operation);
@@ -102,7 +104,7 @@ Status Blosc2Lock::lock(int flags, int operation, std::chrono::milliseconds pati
     }
     std::this_thread::sleep_for(pause);
   }
-  FRAMEFS_TRY(counter_, read_counter(file.get()));
+  FRAMEFS_TRY(counter_.value, read_counter(file.get()));
   file_ = std::move(file);
   return {};
 }
@@ -123,16 +125,17 @@ Status Blosc2Lock::own(std::chrono::milliseconds patience) {
   if (!is_held()) return {};
   // This comes before the change itself: the next program with the lock must not trust what it
   // knows of the frame, even if the change ends halfway.
-  const auto advanced = write_counter(file_.get(), counter_ + 1);
+  const auto advanced = write_counter(file_.get(), counter_.value + 1);
   if (!advanced) release();
   return advanced;
 }
 
-std::uint64_t Blosc2Lock::peek() const {
-  if (!open_) return 0;
-  const auto file = open_existing(open_, O_RDONLY);
-  if (!file || !*file) return 0;
-  return read_counter(file->get()).value_or(0);
+LockCounter Blosc2Lock::peek() const {
+  LockCounter found;
+  if (!open_) return found;
+  const auto file = open_existing(open_, O_RDONLY, found);
+  if (file && *file) found.value = read_counter(file->get()).value_or(0);
+  return found;
 }
 
 std::string lock_file_of(const std::string& name) { return name + std::string(kSuffix); }
@@ -162,10 +165,10 @@ Result<UniqueFd> open_lock_file(int directory, const std::string& name, int flag
 }
 
 Blosc2Lock::Open lock_file_opener(const std::string& path, bool is_sparse) {
-  return [path, name = lock_file_of(path, is_sparse)](int flags) -> Result<UniqueFd> {
+  return [path, name = lock_file_of(path, is_sparse)](int flags) -> Blosc2Lock::Opened {
     struct stat st{};
-    if (::stat(path.c_str(), &st) != 0) return system_error("stat");
-    return open_lock_file(AT_FDCWD, name, flags, st);
+    if (::stat(path.c_str(), &st) != 0) return {name, system_error("stat")};
+    return {name, open_lock_file(AT_FDCWD, name, flags, st)};
   };
 }
 

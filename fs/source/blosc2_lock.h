@@ -5,11 +5,27 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "fs/core/file.h"
 
 namespace framefs::fs {
+
+// The lock file of a frame and its counter at one moment.  A frame with several hard links has a
+// lock file for each name, and the counters of different lock files have nothing to do with each
+// other.
+struct LockCounter {
+  std::string path;             // of the lock file; empty for a frame without a known name
+  std::optional<FileKey> file;  // empty if there was no lock file at `path`
+  std::uint64_t value = 0;      // 0 without a lock file
+
+  // Whether the lock file says that the frame was changed since `before`.
+  [[nodiscard]] bool tells_change_since(const LockCounter& before) const {
+    const bool is_same = before.file ? file == before.file : path == before.path;
+    return is_same && value != before.value;
+  }
+};
 
 // The lock file by which programs that use the Blosc2 library share a frame: `x.b2frame.b2lock`
 // beside a file, `.b2lock` in the directory of a sparse frame.  It is locked by flock(2), and holds
@@ -19,8 +35,13 @@ namespace framefs::fs {
 // Threads: one at a time.
 class Blosc2Lock {
  public:
-  // Opens the lock file; `flags` are those of open(2).  Errors: system; ENOENT if there is none.
-  using Open = std::function<Result<UniqueFd>(int flags)>;
+  // The lock file at its present path.  Errors: system; ENOENT if there is none.
+  struct Opened {
+    std::string path;
+    Result<UniqueFd> file;
+  };
+  // Opens the lock file; `flags` are those of open(2).
+  using Open = std::function<Opened(int flags)>;
   // Whether the caller does not need the lock any more.
   using IsOver = std::function<bool()>;
 
@@ -44,10 +65,10 @@ class Blosc2Lock {
   void release() noexcept { file_ = UniqueFd(); }
   [[nodiscard]] bool is_held() const noexcept { return static_cast<bool>(file_); }
 
-  // The counter when the lock was taken last, before own() advanced it; 0 without a lock file.
-  [[nodiscard]] std::uint64_t counter() const noexcept { return counter_; }
-  // The counter as it is now, which may be changing; 0 without a lock file.
-  [[nodiscard]] std::uint64_t peek() const;
+  // The counter when the lock was taken last, before own() advanced it.
+  [[nodiscard]] const LockCounter& counter() const noexcept { return counter_; }
+  // The counter as it is now, which may be changing.
+  [[nodiscard]] LockCounter peek() const;
 
  private:
   // Closing the descriptor releases the lock: no other descriptor shares its description.
@@ -56,7 +77,7 @@ class Blosc2Lock {
   Open open_;
   bool creates_ = false;
   UniqueFd file_;
-  std::uint64_t counter_ = 0;
+  LockCounter counter_;
 };
 
 // The name of a sparse frame's lock file, in the frame's directory.

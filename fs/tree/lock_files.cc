@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "fs/core/may_wait.h"
+#include "fs/tree/shown_stat.h"
 
 namespace framefs::fs {
 namespace {
@@ -38,45 +39,59 @@ void drop_content(Node& node, std::uint64_t counter) {
 
 }  // namespace
 
-// Opens the lock file of the frame at a path in SOURCE.
-Result<UniqueFd> LockFiles::open(const std::string& frame, bool is_sparse, int flags) const {
-  if (frame.empty()) return system_error_of(ENOENT, "lock file of a frame without a known name");
-  const auto& root = locator_.root();
+// Opens the lock file of the frame `key` at a path in SOURCE.
+Blosc2Lock::Opened LockFiles::open(const std::string& frame, const NodeKey& key, bool is_sparse,
+                                   int flags) const {
+  if (frame.empty()) {
+    return {{}, system_error_of(ENOENT, "lock file of a frame without a known name")};
+  }
   const auto path = lock_file_of(frame, is_sparse);
-  if ((flags & O_CREAT) == 0) return root.open(path, flags);
-  const auto slash = path.rfind('/');
-  const auto directory = slash == std::string::npos ? "." : path.substr(0, slash);
-  FRAMEFS_TRY(const auto in, root.open(directory, O_PATH | O_DIRECTORY));
+  if ((flags & O_CREAT) != 0) return {path, create(path, frame, key, flags)};
+  return {path, locator_.root().open(path, flags)};
+}
+
+// The same; creates the lock file if there is none.
+Result<UniqueFd> LockFiles::create(const std::string& path, const std::string& frame,
+                                   const NodeKey& key, int flags) const {
+  const auto& root = locator_.root();
+  const auto directory = directory_part(path);
+  FRAMEFS_TRY(const auto in, root.open(directory.empty() ? "." : directory, O_PATH | O_DIRECTORY));
   FRAMEFS_TRY(const auto file, root.open(frame, O_PATH | O_NOFOLLOW));
   FRAMEFS_TRY(const auto st, stat_of(file.get()));
-  return open_lock_file(in.get(), path.substr(slash + 1), flags, st);
+  if (!names_source(key, st)) return system_error_of(ENOENT, "lock file of another frame");
+  return open_lock_file(in.get(), name_part(path), flags, st);
 }
 
 // Opens the lock file of a node's frame.  Few frames have one, and a known directory tells without
 // a lookup that it has no such name.
-Result<UniqueFd> LockFiles::open_of(const Node& node, bool is_sparse, int flags) const {
+Blosc2Lock::Opened LockFiles::open_of(const Node& node, bool is_sparse, int flags) const {
   const auto& nodes = locator_.nodes();
+  const auto [path, held, names_changed_at] = nodes.whereabouts(node);
+  if (held) return {{}, system_error_of(ENOENT, "lock file of a frame without a name")};
   if ((flags & O_CREAT) == 0 && !is_sparse && !node.key.is_member() && node.id != kRootNode) {
     const auto [directory, name] = nodes.place_of(node);
     if (directory && directory_names_.is_absent(file_key(*directory), lock_file_of(name))) {
-      return system_error_of(ENOENT, "open");
+      return {lock_file_of(path, is_sparse), system_error_of(ENOENT, "open")};
     }
   }
-  return open(nodes.path_of(node), is_sparse, flags);
+  return open(path, node.key, is_sparse, flags);
 }
 
 Blosc2Lock LockFiles::of(const Node& node, bool is_sparse) const {
   const auto& nodes = locator_.nodes();
   return Blosc2Lock(
-      [this, known = nodes.find(node.key), path = nodes.path_of(node), is_sparse](int flags) {
-        return known ? open_of(*known, is_sparse, flags) : open(path, is_sparse, flags);
+      [this, known = nodes.find(node.key), path = nodes.path_of(node), key = node.key,
+       is_sparse](int flags) {
+        return known ? open_of(*known, is_sparse, flags) : open(path, key, is_sparse, flags);
       },
       creates_);
 }
 
 Blosc2Lock LockFiles::in(int directory, const std::string& name, const struct stat& frame) const {
   return Blosc2Lock(
-      [directory, name, frame](int flags) { return open_lock_file(directory, name, flags, frame); },
+      [directory, name, frame](int flags) {
+        return Blosc2Lock::Opened{name, open_lock_file(directory, name, flags, frame)};
+      },
       creates_);
 }
 
@@ -120,10 +135,10 @@ Result<Blosc2Lock> LockFiles::try_share(Node& node, const BackingFile& source, b
     state.lock_looked_for = content;
   });
   if (!lock.is_held()) return lock;
-  drop_content(node, lock.counter());
+  drop_content(node, lock.counter().value);
   if (node.key.is_member()) {
     const auto host = locator_.nodes().container_of(node);
-    if (host) drop_content(*host, lock.counter());
+    if (host) drop_content(*host, lock.counter().value);
   }
   if (const auto session = sessions_.find(file_key(node))) session->note_counter(lock.counter());
   return lock;

@@ -24,7 +24,8 @@ class LockFiles {
         log_(log),
         creates_(creates) {}
 
-  // The lock of a node's frame, for a writer.  It follows the node when that is renamed.
+  // The lock of a node's frame, for a writer.  It is that of the name under which the node was seen
+  // last.  A frame that has lost this name has none.
   [[nodiscard]] Blosc2Lock of(const Node& node, bool is_sparse) const;
   // The lock of the frame `frame` with the lock file `name` in a directory that is open in SOURCE.
   // Lifetime: the directory stays open.
@@ -46,8 +47,11 @@ class LockFiles {
   [[nodiscard]] static bool is_due(const Node& node);
 
  private:
-  [[nodiscard]] Result<UniqueFd> open(const std::string& frame, bool is_sparse, int flags) const;
-  [[nodiscard]] Result<UniqueFd> open_of(const Node& node, bool is_sparse, int flags) const;
+  [[nodiscard]] Blosc2Lock::Opened open(const std::string& frame, const NodeKey& key,
+                                        bool is_sparse, int flags) const;
+  [[nodiscard]] Result<UniqueFd> create(const std::string& path, const std::string& frame,
+                                        const NodeKey& key, int flags) const;
+  [[nodiscard]] Blosc2Lock::Opened open_of(const Node& node, bool is_sparse, int flags) const;
   [[nodiscard]] Result<Blosc2Lock> try_share(Node& node, const BackingFile& source,
                                              bool always) const;
 

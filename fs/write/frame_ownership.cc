@@ -9,10 +9,23 @@ using Clock = std::chrono::steady_clock;
 
 Status FrameOwnership::own_lock_file(std::chrono::milliseconds patience) {
   FRAMEFS_CHECK(lock_file_.own(patience));
-  if (!lock_file_.is_held()) return {};
-  if (lock_file_.counter() != known_counter_) is_overtaken_ = true;
-  known_counter_ = lock_file_.counter() + 1;
+  auto now = lock_file_.counter();
+  if (lock_file_.is_held()) {
+    if (tells_change(now)) is_overtaken_ = true;
+    ++now.value;
+  }
+  note(std::move(now));
   return {};
+}
+
+bool FrameOwnership::tells_change(const LockCounter& counter) const {
+  return known_.with([&](const std::optional<LockCounter>& known) {
+    return known ? counter.tells_change_since(*known) : counter.value != 0;
+  });
+}
+
+void FrameOwnership::note(LockCounter counter) {
+  known_.with([&](std::optional<LockCounter>& known) { known = std::move(counter); });
 }
 
 Status FrameOwnership::take(std::chrono::milliseconds patience) {

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <atomic>
 #include <chrono>
-#include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 
+#include "fs/core/guarded.h"
 #include "fs/source/blosc2_lock.h"
 #include "fs/write/frame_lock.h"
 
@@ -13,7 +13,7 @@ namespace framefs::fs {
 
 // Ownership of a frame for changes, among all programs that ask: framefs processes by FrameLock,
 // and programs that use the Blosc2 library by Blosc2Lock.
-// Threads: one at a time, except for known_counter().
+// Threads: one at a time, except for tells_change().
 class FrameOwnership {
  public:
   // The frame's file, or the directory of a sparse frame, open as FrameLock demands.  `keeper`
@@ -29,8 +29,9 @@ class FrameOwnership {
   FrameOwnership(Frame frame, Blosc2Lock lock_file)
       : frame_(std::move(frame)),
         frame_lock_(frame_.fd, frame_.kind),
-        lock_file_(std::move(lock_file)),
-        known_counter_(frame_.is_new ? 0 : lock_file_.peek()) {}
+        lock_file_(std::move(lock_file)) {
+    if (!frame_.is_new) note(lock_file_.peek());
+  }
 
   // Waits no longer than `patience`.
   // Errors: EBUSY if another program still owns the frame; EINTR; EACCES and others of Blosc2Lock.
@@ -45,18 +46,20 @@ class FrameOwnership {
   [[nodiscard]] bool is_overtaken() const noexcept { return is_overtaken_; }
   // To be called before an owner reads the frame again.
   void forget_change() noexcept { is_overtaken_ = false; }
-  // The counter that the lock file has as long as no other program changes the frame.  Threads:
-  // any.
-  [[nodiscard]] std::uint64_t known_counter() const noexcept { return known_counter_; }
+  // Whether `counter` says the same.  Threads: any.
+  [[nodiscard]] bool tells_change(const LockCounter& counter) const;
 
  private:
   Status own_lock_file(std::chrono::milliseconds patience);
+  void note(LockCounter counter);
 
   const Frame frame_;
   bool was_taken_ = false;
   FrameLock frame_lock_;
   Blosc2Lock lock_file_;
-  std::atomic<std::uint64_t> known_counter_;
+  // The lock file that was found last, with the counter that it has as long as no other program
+  // changes the frame.  Empty for a new frame, of which no lock file has counted a change.
+  Guarded<std::optional<LockCounter>> known_;
   bool is_overtaken_ = false;
 };
 

@@ -85,7 +85,7 @@ class FrameWriteSession {
   [[nodiscard]] bool is_owned() const { return state_.ownership().is_owned(); }
   // To be called with the counter of the frame's lock file, by a thread that has locked it.  If
   // another program has changed the frame since, the session is_lost().
-  void note_counter(std::uint64_t counter) { state_.note_counter(counter); }
+  void note_counter(const LockCounter& counter) { state_.note_counter(counter); }
   // To be called before this mount removes a name of the frame's file.  Otherwise a file without
   // names means that another program has removed or replaced it.
   void expect_removal() noexcept { backend_->expect_removal(); }

@@ -48,7 +48,7 @@ Status SessionState::note_stored(Status status) {
   return note_lost(status);
 }
 
-void SessionState::note_counter(std::uint64_t counter) {
+void SessionState::note_counter(const LockCounter& counter) {
   if (!ownership_.is_overtaken(counter)) return;
   backend_.give_up();
   static_cast<void>(note_lost({}));

@@ -55,7 +55,7 @@ class SessionState final : private SharedOwnership::Frame {
   Status note_stored(Status status);
   // To be called with the counter of the frame's lock file, by a thread that has locked it.  If
   // another program has changed the frame since, the frame is lost.
-  void note_counter(std::uint64_t counter);
+  void note_counter(const LockCounter& counter);
 
   // Whether the files of the frame were removed: nothing is stored any more.
   [[nodiscard]] bool is_removed() const noexcept { return is_removed_; }

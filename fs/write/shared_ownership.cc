@@ -63,9 +63,9 @@ bool SharedOwnership::is_owned() const {
   return state_.with([](const State& now) { return now.is_owned; });
 }
 
-bool SharedOwnership::is_overtaken(std::uint64_t counter) const {
+bool SharedOwnership::is_overtaken(const LockCounter& counter) const {
   return state_.with([&](const State& now) {
-    return !now.is_owned && ownership_ && ownership_->known_counter() != counter;
+    return !now.is_owned && ownership_ && ownership_->tells_change(counter);
   });
 }
 

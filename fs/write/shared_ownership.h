@@ -72,9 +72,9 @@ class SharedOwnership {
                               std::unique_ptr<FrameOwnership>* successor);
   // Whether this process owns the frame now.
   [[nodiscard]] bool is_owned() const;
-  // Whether `counter`, read from the frame's lock file by a thread that has locked it, means that
-  // another program has changed the frame.
-  [[nodiscard]] bool is_overtaken(std::uint64_t counter) const;
+  // Whether `counter`, read from a lock file of the frame by a thread that has locked it, means
+  // that another program has changed the frame.
+  [[nodiscard]] bool is_overtaken(const LockCounter& counter) const;
   // Takes a lock file that another program has created since this process owns the frame.  Does
   // nothing if this process does not own it.
   // Errors: as begin_change().  Threads: one at a time, beside all other functions.

@@ -301,3 +301,47 @@ class LockFiles(MountCase):
                     self.assertEqual(mount.path("y").stat().st_nlink, 1)
                     os.fsync(file.fileno())
                 self.assertEqual(mount.path("y").read_bytes(), 12 * CHANGE)
+
+    def change(self, path, times):
+        for _ in range(times):
+            with opened(path, os.O_RDWR | os.O_CREAT) as fd:
+                os.pwrite(fd, CHANGE, 0)
+                os.fsync(fd)
+
+    def test_each_name_of_a_frame_has_a_lock_file_of_its_own(self):
+        with self.mount("--locking", "--attr-timeout", "0", *NEVER) as mount:
+            x, y = mount.path("x"), mount.path("y")
+            os.link(x, y)
+            self.change(y, 3)
+            self.change(x, 1)
+            with opened(x, os.O_RDWR) as fd:
+                for name in (x, y, x):
+                    name.stat()  # the daemon looks for the frame by its latest name
+                    os.pwrite(fd, CHANGE, 100)
+                    os.fsync(fd)
+                # The frame has no lock file until its other name is looked up.
+                x.unlink()
+                os.pwrite(fd, CHANGE, 200)
+                y.stat()
+                os.fsync(fd)
+                os.pwrite(fd, CHANGE, 300)
+                os.fsync(fd)
+            self.assertEqual(mount.log().count("error"), 0)
+        stored = bytearray(CONTENT)
+        for offset in (0, 100, 200, 300):
+            stored[offset:offset + len(CHANGE)] = CHANGE
+        self.assertEqual(self.stored(self.source / "y.b2frame"), stored)
+
+    def test_the_lock_file_of_a_new_frame_is_not_that_of_a_removed_one(self):
+        with self.mount("--locking", *NEVER) as mount, opened(mount.path("x"), os.O_RDWR) as fd:
+            mount.path("x").unlink()
+            os.pwrite(fd, CHANGE, 0)
+            self.change(mount.path("x"), 3)
+            with LockFile(self.lock_path) as library:
+                self.assertTrue(library.try_lock(fcntl.LOCK_EX))
+                os.fsync(fd)
+                os.pwrite(fd, CHANGE, 100)
+                os.fsync(fd)
+                self.assertEqual(library.counter(), 3)
+            self.assertEqual(os.pread(fd, len(CHANGE), 100), CHANGE)
+        self.assertEqual(self.stored(), CHANGE)

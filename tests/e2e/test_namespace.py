@@ -317,7 +317,7 @@ class Namespace(MountCase):
                     else:
                         os.rename(rng.choice(names[1:]), rng.choice(names[1:]))
 
-        for options in ((), ("--plain", "*")):
+        for options in ((), ("--locking",), ("--plain", "*")):
             with self.subTest(options=options), self.mount("--attr-timeout", "0", *options) as mount:
                 keep = mount.path("keep")
                 fd = os.open(keep, os.O_CREAT | os.O_RDWR, 0o600)

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "fs/core/file.h"
+#include "fs/source/blosc2_lock.h"
 #include "tests/support/catch.h"
 
 namespace framefs::test {
@@ -40,5 +41,12 @@ class Library {
  private:
   const fs::UniqueFd fd_;
 };
+
+// A counter in a lock file that exists.
+inline fs::LockCounter counted(const std::filesystem::path& lock_file, std::uint64_t value) {
+  struct stat st{};
+  REQUIRE(::stat(lock_file.c_str(), &st) == 0);
+  return {.path = lock_file, .file = fs::FileKey{st.st_dev, st.st_ino}, .value = value};
+}
 
 }  // namespace framefs::test

@@ -25,6 +25,7 @@ namespace {
 
 using namespace std::chrono_literals;
 namespace stdfs = std::filesystem;
+using test::counted;
 using test::Library;
 
 // Longer than any wait in these tests.
@@ -90,8 +91,8 @@ TEST_CASE("blosc2_lock: without a lock file nothing is locked and none is create
   CHECK_FALSE(lock.is_held());
   CHECK(lock.own(0ms));
   CHECK_FALSE(lock.is_held());
-  CHECK(lock.counter() == 0);
-  CHECK(lock.peek() == 0);
+  CHECK(lock.counter().value == 0);
+  CHECK(lock.peek().value == 0);
   CHECK_FALSE(stdfs::exists(given.file));
 }
 
@@ -158,18 +159,18 @@ TEST_CASE("blosc2_lock: a writer advances the counter before its change, a reade
   const Library library(given.file);
   auto lock = given.lock();
   REQUIRE(lock.share(0ms));
-  CHECK(lock.counter() == 0);
+  CHECK(lock.counter().value == 0);
   CHECK(library.size() == 0);
   for (std::uint64_t expected = 0; expected < 3; ++expected) {
     REQUIRE(lock.own(0ms));
-    CHECK(lock.counter() == expected);
+    CHECK(lock.counter().value == expected);
     CHECK(library.counter() == expected + 1);
     lock.release();
   }
   library.set_counter(std::uint64_t{1} << 40);
   REQUIRE(lock.share(0ms));
-  CHECK(lock.counter() == std::uint64_t{1} << 40);
-  CHECK(lock.peek() == std::uint64_t{1} << 40);
+  CHECK(lock.counter().value == std::uint64_t{1} << 40);
+  CHECK(lock.peek().value == std::uint64_t{1} << 40);
   CHECK(library.size() == 16);
 }
 
@@ -178,8 +179,8 @@ TEST_CASE("blosc2_lock: a reader needs no right to write, a writer does",
   const Locked given;
   const Library library(given.file);
   // Root may write to files of any mode, so the opener refuses as the system would.
-  const auto open = [&](int flags) -> Result<UniqueFd> {
-    if ((flags & O_ACCMODE) != O_RDONLY) return system_error_of(EACCES, "open");
+  const auto open = [&](int flags) -> Blosc2Lock::Opened {
+    if ((flags & O_ACCMODE) != O_RDONLY) return {given.file, system_error_of(EACCES, "open")};
     return lock_file_opener(given.frame.string(), false)(flags);
   };
   Blosc2Lock lock(open);
@@ -248,7 +249,27 @@ TEST_CASE("blosc2_lock: a lock file that is replaced during the wait is not the 
   REQUIRE(lock.is_held());
   const Library now(given.file);
   CHECK_FALSE(now.try_lock(LOCK_SH));
-  CHECK(now.counter() == lock.counter() + 1);
+  CHECK(now.counter() == lock.counter().value + 1);
+}
+
+TEST_CASE("blosc2_lock: only the counters of one lock file can be compared",
+          "[fs][blosc2_lock][unit]") {
+  const FileKey file{1, 10};
+  const LockCounter before{.path = "x.b2lock", .file = file, .value = 3};
+  const LockCounter none{.path = "x.b2lock", .file = {}};
+  const auto tells = [&](const LockCounter& known, const char* path, FileKey found,
+                         std::uint64_t value) {
+    return LockCounter{.path = path, .file = found, .value = value}.tells_change_since(known);
+  };
+  CHECK_FALSE(tells(before, "x.b2lock", file, 3));
+  CHECK(tells(before, "x.b2lock", file, 4));
+  CHECK(tells(before, "renamed.b2lock", file, 4));
+  CHECK_FALSE(tells(before, "x.b2lock", {1, 11}, 4));
+  // A lock file that appears counts from 0.
+  CHECK_FALSE(tells(none, "x.b2lock", file, 0));
+  CHECK(tells(none, "x.b2lock", file, 1));
+  CHECK_FALSE(tells(none, "y.b2lock", file, 1));
+  CHECK_FALSE(tells({}, "y.b2lock", file, 1));
 }
 
 TEST_CASE("frame_ownership: a session has the lock file from its first change to the commit",
@@ -312,19 +333,19 @@ TEST_CASE("frame_ownership: a reader's counter ends a session that has nothing t
   WrittenFrame given(false);
   const Library library(given.lock_file);
   const auto session = given.open();
-  session->note_counter(0);
+  session->note_counter(counted(given.lock_file, 0));
   CHECK_FALSE(session->is_lost());
   {
     const auto change = session->begin_change(0ms);
     REQUIRE(change);
     CHECK(session->is_owned());
-    session->note_counter(17);
+    session->note_counter(counted(given.lock_file, 17));
     CHECK_FALSE(session->is_lost());
   }
   CHECK_FALSE(session->is_owned());
-  session->note_counter(1);
+  session->note_counter(counted(given.lock_file, 1));
   CHECK_FALSE(session->is_lost());
-  session->note_counter(2);
+  session->note_counter(counted(given.lock_file, 2));
   CHECK(session->is_lost());
 }
 

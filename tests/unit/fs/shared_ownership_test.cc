@@ -25,6 +25,7 @@ namespace framefs::fs {
 namespace {
 
 using namespace std::chrono_literals;
+using test::counted;
 using test::Library;
 
 // Longer than any wait in these tests.
@@ -58,10 +59,13 @@ class FakeFrame final : public SharedOwnership::Frame {
 struct WrittenPlace {
   WrittenPlace() { folder.write("x.b2frame", std::span<const std::byte>()); }
   [[nodiscard]] std::unique_ptr<FrameOwnership> ownership() const {
+    return ownership(lock_file_opener(path.string(), false));
+  }
+  [[nodiscard]] std::unique_ptr<FrameOwnership> ownership(Blosc2Lock::Open open) const {
     const auto fd = std::make_shared<const UniqueFd>(::open(path.c_str(), O_RDWR | O_CLOEXEC));
     return std::make_unique<FrameOwnership>(
         FrameOwnership::Frame{.fd = fd->get(), .kind = FrameLock::Kind::file, .keeper = fd},
-        Blosc2Lock(lock_file_opener(path.string(), false)));
+        Blosc2Lock(std::move(open)));
   }
 
   const test::TempDirectory folder;
@@ -246,7 +250,7 @@ TEST_CASE("shared_ownership: a frame that another program has changed is lost to
   const auto again = ownership.begin_change(0ms, nullptr);
   REQUIRE_FALSE(again);
   CHECK(again.error().sys == EIO);
-  CHECK(ownership.is_overtaken(17) != is_given);
+  CHECK(ownership.is_overtaken(counted(place.lock_file, 17)) != is_given);
   if (!is_given) return;
   FakeFrame next;
   SharedOwnership next_ownership(next, std::move(successor));
@@ -261,17 +265,17 @@ TEST_CASE("shared_ownership: the counter of a lock file tells whether another pr
   library.set_counter(3);
   Owner owner(place);
   auto& ownership = owner.ownership;
-  CHECK_FALSE(ownership.is_overtaken(3));
-  CHECK(ownership.is_overtaken(4));
+  CHECK_FALSE(ownership.is_overtaken(counted(place.lock_file, 3)));
+  CHECK(ownership.is_overtaken(counted(place.lock_file, 4)));
   {
     const auto change = ownership.begin_change(0ms, nullptr);
     REQUIRE(change);
     CHECK(library.counter() == 4);
     // Nobody else changes the frame of an owner.
-    CHECK_FALSE(ownership.is_overtaken(17));
+    CHECK_FALSE(ownership.is_overtaken(counted(place.lock_file, 17)));
   }
-  CHECK_FALSE(ownership.is_overtaken(4));
-  CHECK(ownership.is_overtaken(3));
+  CHECK_FALSE(ownership.is_overtaken(counted(place.lock_file, 4)));
+  CHECK(ownership.is_overtaken(counted(place.lock_file, 3)));
 }
 
 TEST_CASE("shared_ownership: an owner respects a lock file that appears",
@@ -303,6 +307,28 @@ TEST_CASE("shared_ownership: an owner respects a lock file that appears",
   // A loss ends the need for an owner.
   CHECK(ownership.is_owned() != is_overtaken);
   CHECK(library.try_lock(LOCK_SH) == is_overtaken);
+}
+
+TEST_CASE("shared_ownership: an owner whose frame has another name takes its lock file",
+          "[fs][shared_ownership][unit]") {
+  const WrittenPlace place;
+  const Library library(place.folder.path() / "y.b2frame.b2lock");
+  library.set_counter(7);
+  bool has_name = false;
+  FakeFrame frame;
+  SharedOwnership ownership(frame, place.ownership([&](int flags) -> Blosc2Lock::Opened {
+    if (!has_name) return {{}, system_error_of(ENOENT, "open")};
+    return lock_file_opener((place.folder.path() / "y.b2frame").string(), false)(flags);
+  }));
+  const auto change = ownership.begin_change(0ms, nullptr);
+  REQUIRE(change);
+  frame.is_written = true;
+  has_name = true;
+  place.folder.write("y.b2frame", std::span<const std::byte>());
+  CHECK(ownership.take_new_lock_file());
+  CHECK_FALSE(frame.is_lost);
+  CHECK(library.counter() == 8);
+  CHECK_FALSE(library.try_lock(LOCK_SH));
 }
 
 TEST_CASE("shared_ownership: a process that does not own the frame takes no lock file",
