@@ -61,7 +61,8 @@ struct Sender : CommonSender<Mount> {
   void operator()(WrittenAnswer& answer) const {
     mount.counters.note_written(answer.size);
     fuse_reply_write(req, answer.size);
-    if (const auto& wrong = answer.misplaced) mount.stale_pages.note(wrong->node, wrong->offset);
+    if (const auto& wrong = answer.misplaced)
+      mount.stale_pages.note(wrong->node, {.begin = wrong->offset});
   }
 };
 

@@ -28,21 +28,32 @@ Status clear_setid_bits(fuse_req_t req, const Mount& mount, fuse_ino_t node,
   return {};
 }
 
+Result<Answer> write(fuse_req_t req, Mount& mount, fuse_ino_t node, std::uint64_t at,
+                     std::span<const std::byte> content, const fuse_file_info& info) {
+  FRAMEFS_TRY(const auto file, find_handle(mount.files, info.fh));
+  FRAMEFS_CHECK(clear_setid_bits(req, mount, node, *file));
+  if (!is_append(mount, info)) {
+    FRAMEFS_CHECK(mount.filesystem.contents().write(*file, at, content));
+    return WrittenAnswer{content.size()};
+  }
+  FRAMEFS_TRY(const bool is_there, mount.filesystem.contents().append(*file, at, content));
+  if (is_there) return WrittenAnswer{content.size()};
+  return WrittenAnswer{content.size(), WrittenAnswer::Misplaced{node, at}};
+}
+
 void op_write(fuse_req_t req, fuse_ino_t node, const char* bytes, std::size_t size, off_t offset,
               fuse_file_info* info) {
-  answer(req, "write", [&](Mount& mount) -> Result<Answer> {
-    FRAMEFS_TRY(const auto file, find_handle(mount.files, info->fh));
-    FRAMEFS_CHECK(clear_setid_bits(req, mount, node, *file));
-    const auto at = static_cast<std::uint64_t>(offset);
-    const auto content = std::as_bytes(std::span(bytes, size));
-    if (!is_append(mount, *info)) {
-      FRAMEFS_CHECK(mount.filesystem.contents().write(*file, at, content));
-      return WrittenAnswer{size};
-    }
-    FRAMEFS_TRY(const bool is_there, mount.filesystem.contents().append(*file, at, content));
-    if (is_there) return WrittenAnswer{size};
-    return WrittenAnswer{size, WrittenAnswer::Misplaced{node, at}};
+  auto& stale_pages = static_cast<Mount*>(fuse_req_userdata(req))->stale_pages;
+  const auto at = static_cast<std::uint64_t>(offset);
+  bool is_refused = true;
+  answer(req, "write", [&](Mount& mount) {
+    auto written = write(req, mount, node, at, std::as_bytes(std::span(bytes, size)), *info);
+    is_refused = !written && !fs::has_refused_to_wait();
+    return written;
   });
+  // The kernel keeps pages that it could not write back, as clean ones.  Readers would see bytes
+  // that the file does not have.
+  if (is_refused && info->writepage != 0) stale_pages.note(node, {.begin = at, .end = at + size});
 }
 
 void op_fallocate(fuse_req_t req, fuse_ino_t node, int mode, off_t offset, off_t size,

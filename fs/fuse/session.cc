@@ -116,9 +116,12 @@ Status serve(Mount& mount, const fs::MountOptions& options,
   if (needs) mount.log.info(enter_sandbox(*needs, *watchdog));
   signals.start();
   const auto announcer = start_announcer(options, watchdog, mount.log, on_ready);
-  mount.stale_pages.start([session](fs::NodeId node, std::uint64_t offset) {
+  mount.stale_pages.start([session](fs::NodeId node, StalePages::Range range) {
+    // The size 0 means the end of the file.
+    const auto size = range.end == StalePages::Range::kEndOfFile ? 0 : range.end - range.begin;
     // An error is harmless: the kernel has forgotten the file meanwhile.
-    fuse_lowlevel_notify_inval_inode(session, node, static_cast<off_t>(offset), 0);
+    fuse_lowlevel_notify_inval_inode(session, node, static_cast<off_t>(range.begin),
+                                     static_cast<off_t>(size));
   });
   start_page_pusher(mount);
   auto idle = unmount_when_idle(

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <thread>
 #include <unordered_map>
 
@@ -10,14 +11,24 @@
 
 namespace framefs::fuse {
 
-// Tells the kernel which cached pages of a file are stale, and that the cached size is stale.
-// Before the kernel drops pages, it waits for the requests in flight that have locked them. Hence a
-// separate thread does this: a thread that answers requests would wait for itself.
+// Makes the kernel drop cached pages and attributes of files: pages that do not have the bytes of
+// the file, and pages that hide changes.  The kernel writes back what a program has changed in a
+// page before it drops the page.
+//
+// Before the kernel drops pages, it waits for the requests in flight that have locked them, and for
+// the writes that it sends.  Hence a separate thread does this: a thread that answers requests
+// would wait for itself.
 // Threads: any number.
 class StalePages {
  public:
-  // Drops the attributes of a file, and its pages from `offset` on.
-  using Drop = std::function<void(fs::NodeId, std::uint64_t offset)>;
+  // A part of a file.
+  struct Range {
+    static constexpr std::uint64_t kEndOfFile = std::numeric_limits<std::uint64_t>::max();
+    std::uint64_t begin = 0;
+    std::uint64_t end = kEndOfFile;
+  };
+  // Drops the attributes of a file, and its pages in the range.
+  using Drop = std::function<void(fs::NodeId, Range)>;
 
   StalePages() = default;
   StalePages(const StalePages&) = delete;
@@ -35,15 +46,22 @@ class StalePages {
 
   // Must be called after the reply to the request that detected the stale pages, because that
   // request has pages locked until then.
-  void note(fs::NodeId node, std::uint64_t offset);
+  void note(fs::NodeId node, Range range);
+  // Returns when the kernel has written back and dropped the pages of the range, or if the request
+  // of the caller is cancelled or waits for too long.  The caller may wait, and its request has no
+  // pages locked.
+  void write_back(fs::NodeId node, Range range);
 
  private:
   struct State {
-    std::unordered_map<fs::NodeId, std::uint64_t> wrong;  // the offset of the first stale byte
+    std::unordered_map<fs::NodeId, Range> wrong;
+    std::uint64_t rounds_begun = 0;  // in which the thread drops all that is noted
+    std::uint64_t rounds_ended = 0;
     bool is_running = false;
     bool is_thread_done = true;
   };
   void serve(const Drop& drop);
+  static void add(State& state, fs::NodeId node, Range range);
 
   fs::Guarded<State> state_;
   std::jthread thread_;

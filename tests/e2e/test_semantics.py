@@ -285,6 +285,33 @@ class WrittenFrames(SemanticsCase):
             self.assertEqual(path.read_bytes(), b"x" * 100)
 
 
+    def test_bytes_that_are_refused_are_not_shown(self):
+        header, size = b"\x93NUMPY", 8 * 1000 + 128
+        (self.source / "x.b2nd").write_bytes(frame_writer.array_frame(numpy.arange(1000)))
+        for options in ((), ("--writeback",)):
+            with self.subTest(options=options), self.mount(*options) as mount:
+                path = mount.path("x.npy")
+                before = path.read_bytes()
+                self.assertEqual((len(before), before[:6]), (size, header))
+                with open(path, "r+b", buffering=0) as file, mmap.mmap(file.fileno(), 0) as mapped:
+                    mapped[0] = 1
+                    with self.assertRaises(OSError):
+                        mapped.flush()
+                    daemon.wait_for(lambda: mapped[:6] == header, "the header in the mapping")
+                    mapped[200:208] = b"a change"
+                    mapped.flush()
+                    self.assertEqual(mapped[:6], header)
+                    for write in (lambda: file.write(b"x"), lambda: os.fsync(file.fileno())):
+                        error = errno_of(write)
+                        if error:
+                            break
+                    self.assertEqual(error, errno.EPERM)
+                    daemon.wait_for(lambda: path.read_bytes()[:6] == header, "the header")
+                    self.assertEqual(path.read_bytes(), before[:200] + b"a change" + before[208:])
+                    mapped[200:208] = before[200:208]
+                    mapped.flush()
+
+
 class NamesWhileWriting(SemanticsCase):
     def test_a_frame_gets_the_short_name_when_the_plain_file_is_removed(self):
         self.make_frame(OLD, self.source / "x.b2frame")
