@@ -1,6 +1,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdint>
+#include <optional>
+
 #include "fs/fuse/answer.h"
 #include "fs/fuse/operations.h"
 
@@ -27,7 +31,36 @@ void op_read(fuse_req_t req, fuse_ino_t, std::size_t size, off_t offset, fuse_fi
   });
 }
 
-void op_lseek(fuse_req_t req, fuse_ino_t, off_t offset, int whence, fuse_file_info* info) {
+// The part of the file that `found`, the answer of FileContents::seek(), takes for a hole.
+std::optional<StalePages::Range> claimed_hole(const Mount& mount, const fs::OpenFile& file,
+                                              fs::Seek what, std::uint64_t from,
+                                              const Result<std::uint64_t>& found) {
+  constexpr auto kEnd = StalePages::Range::kEndOfFile;
+  if (what == fs::Seek::data) {
+    if (found ? *found == from : found.error().sys != ENXIO) return std::nullopt;
+    return StalePages::Range{.begin = from, .end = found.value_or(kEnd)};
+  }
+  if (!found) return std::nullopt;
+  const auto next = mount.filesystem.contents().seek(file, fs::Seek::data, *found);
+  return StalePages::Range{.begin = *found, .end = next.value_or(kEnd)};
+}
+
+// Bytes that a program has changed through a shared mapping are known to the kernel alone, which
+// does not write them back before it asks for holes.  With io_uring, the thread that would have to
+// answer these writes may be the calling one.
+Result<std::uint64_t> seek(Mount& mount, fuse_ino_t node, const fs::OpenFile& file, fs::Seek what,
+                           std::uint64_t from) {
+  auto& contents = mount.filesystem.contents();
+  auto found = contents.seek(file, what, from);
+  if (mount.io_uring || !fs::FileContents::may_be_mapped(*file.node)) return found;
+  const auto hole = claimed_hole(mount, file, what, from, found);
+  if (!hole) return found;
+  if (!fs::may_wait()) return std::unexpected(fs::would_wait().error());
+  mount.stale_pages.write_back(node, *hole);
+  return contents.seek(file, what, from);
+}
+
+void op_lseek(fuse_req_t req, fuse_ino_t node, off_t offset, int whence, fuse_file_info* info) {
   answer(req, "lseek", [&](Mount& mount) -> Result<Answer> {
     // With writeback, dirty pages are invisible to the daemon; ENOSYS makes the kernel treat
     // everything as data.
@@ -35,7 +68,7 @@ void op_lseek(fuse_req_t req, fuse_ino_t, off_t offset, int whence, fuse_file_in
     FRAMEFS_TRY(const auto what, seek_kind(offset, whence));
     FRAMEFS_TRY(const auto file, find_handle(mount.files, info->fh));
     FRAMEFS_TRY(const auto found,
-                mount.filesystem.contents().seek(*file, what, static_cast<std::uint64_t>(offset)));
+                seek(mount, node, *file, what, static_cast<std::uint64_t>(offset)));
     return OffsetAnswer{static_cast<off_t>(found)};
   });
 }

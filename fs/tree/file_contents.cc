@@ -60,11 +60,14 @@ Result<FileContents::ContentNow> FileContents::content_now(const OpenFile& file)
 
 // Counts a new handle.  Errors: ESTALE if another file has taken the place of this one since the
 // handle was made.
-Status FileContents::count_handle(Node& node) const {
+Status FileContents::count_handle(const OpenFile& file) const {
+  auto& node = *file.node;
   const auto count = [&] {
-    return node.state.with([](Node::State& state) {
-      if (!state.is_replaced) ++state.open_handles;
-      return !state.is_replaced;
+    return node.state.with([&](Node::State& state) {
+      if (state.is_replaced) return false;
+      ++state.open_handles;
+      if (file.is_mappable) ++state.mappable_handles;
+      return true;
     });
   };
   if (!count()) {
@@ -72,8 +75,13 @@ Status FileContents::count_handle(Node& node) const {
     if (!count()) return system_error_of(ESTALE, "open");
   }
   if (!parts_.locator.nodes().is_retired(node)) return {};
-  node.state.with([](Node::State& state) { --state.open_handles; });
+  node.state.with([&](Node::State& state) { uncount_handle(state, file); });
   return system_error_of(ESTALE, "open");
+}
+
+void FileContents::uncount_handle(Node::State& state, const OpenFile& file) {
+  --state.open_handles;
+  if (file.is_mappable) --state.mappable_handles;
 }
 
 // Records the state in which a new handle found the file.
@@ -109,6 +117,7 @@ Result<OpenedFile> FileContents::open_as(std::shared_ptr<Node> node, BackingFile
       std::make_unique<OpenFile>(std::move(node), std::move(source), parts_.ahead.new_pattern());
   auto& file = *opened.file;
   const bool writes = (flags & O_ACCMODE) != O_RDONLY;
+  file.is_mappable = (flags & O_ACCMODE) == O_RDWR;
   if (writes && file.node->key.has_view()) {
     FRAMEFS_TRY(auto joined, parts_.writers.join(*file.node, file.source, new_file));
     file.session.set(std::move(joined));
@@ -122,7 +131,7 @@ Result<OpenedFile> FileContents::open_as(std::shared_ptr<Node> node, BackingFile
     leave(file);
     return std::unexpected(now.error());
   }
-  if (const auto counted = count_handle(*file.node); !counted) {
+  if (const auto counted = count_handle(file); !counted) {
     leave(file);
     return std::unexpected(counted.error());
   }
@@ -144,7 +153,8 @@ void FileContents::close(const OpenFile& file) {
   const bool writes = file.session.get() != nullptr;
   const bool is_end_of_writing = file.node->state.with([&](Node::State& state) {
     state.was_written = state.was_written || writes;
-    if (--state.open_handles > 0) return false;
+    uncount_handle(state, file);
+    if (state.open_handles > 0) return false;
     dropped = std::move(state.view);
     return std::exchange(state.was_written, false);
   });

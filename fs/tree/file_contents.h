@@ -56,6 +56,11 @@ class FileContents {
   // Errors: those of View::seek(); for files without a view, those of lseek().
   Result<std::uint64_t> seek(const OpenFile& file, Seek what, std::uint64_t offset);
 
+  // Whether a program may change the file through a shared mapping, of which only the kernel knows.
+  [[nodiscard]] static bool may_be_mapped(const Node& node) {
+    return node.state.with([](const Node::State& state) { return state.mappable_handles > 0; });
+  }
+
   // The members below require a file that was opened for writing.
   // Errors: no_space and other errors of storing this write or an earlier one; EPERM for a write to
   //   an array's header or beyond its end; over_limit.
@@ -83,7 +88,8 @@ class FileContents {
   };
   [[nodiscard]] Result<ContentNow> content_now(const OpenFile& file) const;
   void leave(const OpenFile& file) const;
-  [[nodiscard]] Status count_handle(Node& node) const;
+  [[nodiscard]] Status count_handle(const OpenFile& file) const;
+  static void uncount_handle(Node::State& state, const OpenFile& file);
   static bool keeps_pages(Node& node, const ContentNow& now);
   // Runs body(view, session) for the current content of an open file; `session` is the session that
   // writes it, or null.  Errors: those of LockFiles::share(), NodeViews::current() and the body.

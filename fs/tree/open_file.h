@@ -38,6 +38,9 @@ struct OpenFile {
   const BackingFile source;
   CurrentSession session;                      // for a frame open for writing; else null
   const std::shared_ptr<ReadPattern> pattern;  // of the reads through this handle
+  // Opened with O_RDWR: programs may change the file through a shared mapping.  Set before the
+  // first request.
+  bool is_mappable = false;
 };
 
 // An open directory.

@@ -1,6 +1,7 @@
 """Zero chunks are holes: tools that look for holes read very little."""
 
 import errno
+import mmap
 import os
 import pathlib
 import unittest
@@ -70,6 +71,27 @@ class Holes(MountCase):
         with self.mount() as mount:
             for name in "xs":
                 self.check_lseek(mount.path(name))
+
+    def test_bytes_that_a_mapping_has_written_are_no_hole(self):
+        size = 16 * CHUNK
+        for options in ((), ("--plain", "*"), ("--writeback",)):
+            with self.subTest(options=options), self.mount(*options) as mount:
+                path = mount.path("mapped")
+                fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+                os.ftruncate(fd, size)
+                os.fsync(fd)
+                with mmap.mmap(fd, size) as mapped:
+                    for written in (7 * CHUNK + 10, 3 * CHUNK, 8 * CHUNK, 0, size - 1):
+                        mapped[written] = 1
+                        self.assertLessEqual(os.lseek(fd, 0, os.SEEK_DATA), written)
+                        found = extents(path)
+                        self.assertTrue(any(begin <= written < end for begin, end in found), (written, found))
+                    mapped[CHUNK] = 1
+                    self.assertGreater(os.lseek(fd, CHUNK, os.SEEK_HOLE), CHUNK)
+                    if "--writeback" not in options:
+                        self.assertLess(sum(end - begin for begin, end in extents(path)), size)
+                os.close(fd)
+                path.unlink()
 
     def check_lseek(self, path):
         with open(path, "rb", buffering=0) as file:
