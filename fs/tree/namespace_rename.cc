@@ -44,11 +44,15 @@ Status Namespace::removing(const Member& member, const Remove& remove) {
   const auto key = file_key(found.entry);
   const NodeTable::Place place{parent.node, found.source_name};
   auto& nodes = parts_.locator.nodes();
-  nodes.begin_removal(key, place, std::make_shared<const UniqueFd>(std::move(fd)));
+  const auto object = std::make_shared<const UniqueFd>(std::move(fd));
+  nodes.begin_removal(key, place, object);
   // A session that begins after this line sees the descriptor.
   if (const auto session = parts_.writers.sessions().find(key)) session->expect_removal();
   const auto removed = remove();
-  nodes.end_removal(key, place, removed.has_value());
+  const auto st = stat_of(object->get());
+  const bool has_names = st && st->st_nlink > 0 && !S_ISDIR(st->st_mode);
+  const auto lost = has_names ? NodeTable::Lost::one_name : NodeTable::Lost::all_names;
+  nodes.end_removal(key, place, removed ? lost : NodeTable::Lost::nothing);
   return removed;
 }
 

@@ -55,24 +55,24 @@ NodeTable::Moment NodeTable::now() const {
 }
 
 // The nodes of a file, one for each way in which it is shown.
-std::vector<Node*> NodeTable::nodes_of(const State& state, const FileKey& file) {
-  std::vector<Node*> nodes;
+NodeTable::Nodes NodeTable::nodes_of(const State& state, const FileKey& file) {
+  Nodes nodes;
   for (const auto shown_as :
        {ShownAs::itself, ShownAs::frame, ShownAs::array, ShownAs::npy, ShownAs::container}) {
     for (const bool by_full_name : {false, true}) {
       const auto known = state.by_key.find({file.device, file.inode, shown_as, {}, by_full_name});
-      if (known != state.by_key.end()) nodes.push_back(state.by_id.at(known->second).get());
+      if (known != state.by_key.end()) nodes.push_back(state.by_id.at(known->second));
     }
   }
   return nodes;
 }
 
 // Notes a change of the file's names.  Returns its nodes that were last seen at `place`.
-std::vector<Node*> NodeTable::change_names(State& state, const FileKey& file, const Place& place) {
+NodeTable::Nodes NodeTable::change_names(State& state, const FileKey& file, const Place& place) {
   ++state.now;
   auto nodes = nodes_of(state, file);
-  for (auto* const node : nodes) node->names_changed_at_ = state.now;
-  std::erase_if(nodes, [&](const Node* node) {
+  for (const auto& node : nodes) node->names_changed_at_ = state.now;
+  std::erase_if(nodes, [&](const auto& node) {
     return node->parent_ != place.parent || node->name_ != place.name;
   });
   return nodes;
@@ -81,7 +81,7 @@ std::vector<Node*> NodeTable::change_names(State& state, const FileKey& file, co
 void NodeTable::move(const FileKey& file, const Place& from, const Place& to) {
   std::vector<std::shared_ptr<Node>> old_parents;  // released after the lock
   state_.with([&](State& state) {
-    for (auto* const node : change_names(state, file, from)) {
+    for (const auto& node : change_names(state, file, from)) {
       old_parents.push_back(std::exchange(node->parent_, to.parent));
       node->name_ = to.name;
     }
@@ -90,24 +90,44 @@ void NodeTable::move(const FileKey& file, const Place& from, const Place& to) {
 
 void NodeTable::begin_removal(const FileKey& file, const Place& place,
                               const std::shared_ptr<const UniqueFd>& object) {
-  std::vector<std::shared_ptr<const UniqueFd>> dropped;  // closed after the lock
+  Dropped dropped;
   state_.with([&](State& state) {
     ++state.removals[file];
-    for (auto* const node : change_names(state, file, place)) {
+    for (const auto& node : change_names(state, file, place)) {
       dropped.push_back(std::exchange(node->held_, object));
+      node->held_has_names_ = false;
     }
   });
 }
 
-void NodeTable::end_removal(const FileKey& file, const Place& place, bool is_removed) {
-  std::vector<std::shared_ptr<const UniqueFd>> dropped;  // closed after the lock
+void NodeTable::end_removal(const FileKey& file, const Place& place, Lost lost) {
+  Dropped dropped;
   state_.with([&](State& state) {
     const auto under_way = state.removals.find(file);
     if (--under_way->second == 0) state.removals.erase(under_way);
-    for (auto* const node : change_names(state, file, place)) {
-      if (!is_removed) dropped.push_back(std::move(node->held_));
+    for (const auto& node : change_names(state, file, place)) {
+      if (lost == Lost::nothing) dropped.push_back(std::move(node->held_));
+      if (lost != Lost::one_name) continue;
+      node->held_has_names_ = true;
+      state.held_links.push_back(node);
+      if (state.held_links.size() > kMaxHeldLinks) release_oldest_link(state, dropped);
     }
   });
+}
+
+// Takes the descriptor from the node that has had it longest, or from none if that node is open.
+void NodeTable::release_oldest_link(State& state, Dropped& dropped) {
+  const auto node = state.held_links.front().lock();
+  state.held_links.pop_front();
+  dropped.push_back(node);
+  if (!node || !node->held_ || !node->held_has_names_) return;
+  const bool is_open =
+      node->state.with([](const Node::State& known) { return known.open_handles > 0; });
+  if (is_open) {
+    state.held_links.push_back(node);
+  } else {
+    dropped.push_back(std::move(node->held_));
+  }
 }
 
 void NodeTable::replace(const NodeKey& from, const NodeKey& to, const Place& place) {
@@ -129,8 +149,9 @@ void NodeTable::replace(const NodeKey& from, const NodeKey& to, const Place& pla
 
 void NodeTable::retire(const FileKey& file, const std::shared_ptr<const UniqueFd>& object) {
   state_.with([&](State& state) {
-    for (auto* const node : nodes_of(state, file)) {
+    for (const auto& node : nodes_of(state, file)) {
       node->held_ = object;
+      node->held_has_names_ = false;
       node->is_retired_ = true;
     }
   });

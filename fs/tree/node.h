@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <ctime>
+#include <deque>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -90,6 +91,7 @@ struct Node {
   std::string name_;                      // in the source directory
   std::uint64_t lookups_ = 0;             // lookups that the kernel has not forgotten yet
   std::shared_ptr<const UniqueFd> held_;  // O_PATH descriptor of the object that lost that name
+  bool held_has_names_ = false;           // the object still has other names
   std::uint64_t names_changed_at_ = 0;    // when the mount last changed the names of the file
   bool is_retired_ = false;               // another file has taken the place of the object
   std::optional<FileIdentity> version_;   // of a directory
@@ -174,10 +176,14 @@ class NodeTable {
   void move(const FileKey& file, const Place& from, const Place& to);
   // Call the first before a file loses the name `place`, and the second afterwards.  The nodes that
   // were last seen there keep `object`, an O_PATH descriptor, until they are seen under another
-  // name or forgotten, or until the end if the file has kept its name.
+  // name or forgotten, or until the end if the file has kept its name.  Of the nodes that are not
+  // open and whose files have other names, only the last kMaxHeldLinks keep it: the kernel finds
+  // the file again by one of these names.
   void begin_removal(const FileKey& file, const Place& place,
                      const std::shared_ptr<const UniqueFd>& object);
-  void end_removal(const FileKey& file, const Place& place, bool is_removed);
+  enum class Lost : std::uint8_t { nothing, one_name, all_names };
+  void end_removal(const FileKey& file, const Place& place, Lost lost);
+  static constexpr std::size_t kMaxHeldLinks = 1024;
   // From now on, the number of the node `from` leads to a new node of the file `to`, which has, or
   // gets, the same bytes and the place `place`.  Does nothing if there is no such node.
   void replace(const NodeKey& from, const NodeKey& to, const Place& place);
@@ -213,6 +219,7 @@ class NodeTable {
     NodeId next = kRootNode + 1;
     Moment now = 0;
     std::unordered_map<FileKey, unsigned, FileKeyHash> removals;  // under way, of names of the file
+    std::deque<std::weak_ptr<Node>> held_links;  // the oldest first; files that have other names
     ForgottenNodes forgotten;
   };
   static std::shared_ptr<Node> remembered(State& state, NodeId id);
@@ -220,8 +227,12 @@ class NodeTable {
                                      std::optional<std::uint32_t> generation,
                                      std::shared_ptr<Node>& dropped);
   static bool is_above(const Node& node, const Node& below);
-  static std::vector<Node*> nodes_of(const State& state, const FileKey& file);
-  static std::vector<Node*> change_names(State& state, const FileKey& file, const Place& place);
+  using Nodes = std::vector<std::shared_ptr<Node>>;
+  static Nodes nodes_of(const State& state, const FileKey& file);
+  static Nodes change_names(State& state, const FileKey& file, const Place& place);
+  // Objects that are destroyed after the lock.
+  using Dropped = std::vector<std::shared_ptr<const void>>;
+  static void release_oldest_link(State& state, Dropped& dropped);
   [[nodiscard]] std::string path_in_table(const Node& node) const;
 
   const std::string root_path_;

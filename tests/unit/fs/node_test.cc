@@ -117,7 +117,7 @@ TEST_CASE("node: a number is not given to another file with the same inode", "[f
   // The file was removed through the mount.
   const auto removed = table.lookup(root, "x", key_of(10))->id;
   table.begin_removal({1, 10}, {root, "x"}, std::make_shared<const UniqueFd>());
-  table.end_removal({1, 10}, {root, "x"}, true);
+  table.end_removal({1, 10}, {root, "x"}, NodeTable::Lost::one_name);
   CHECK_FALSE(table.recall(removed));
   table.forget(removed, 1);
   CHECK_FALSE(table.recall(removed));
@@ -260,22 +260,57 @@ TEST_CASE("node: a file that loses its name is kept until it is seen under anoth
   const auto root = root_of(table);
   const auto node = table.lookup(root, "x", key_of(10));
   const auto object = std::make_shared<const UniqueFd>();
-  const auto remove = [&](const std::string& name, bool is_removed) {
+  const auto remove = [&](const std::string& name, NodeTable::Lost lost) {
     table.begin_removal({1, 10}, {root, name}, object);
-    table.end_removal({1, 10}, {root, name}, is_removed);
+    table.end_removal({1, 10}, {root, name}, lost);
   };
-  remove("y", true);
+  remove("y", NodeTable::Lost::one_name);
   CHECK(table.held(*node) == nullptr);  // it was seen under another name
-  remove("x", true);
+  remove("x", NodeTable::Lost::one_name);
   CHECK(table.held(*node) == object);
   table.lookup(root, "x", key_of(10));
   CHECK(table.held(*node) == object);
   table.lookup(root, "z", key_of(10));
   CHECK(table.held(*node) == nullptr);
   CHECK(object.use_count() == 1);
-  remove("z", false);
+  remove("z", NodeTable::Lost::nothing);
   CHECK(object.use_count() == 1);
   CHECK(table.path_of(*node) == "z");
+}
+
+TEST_CASE("node: few descriptors are kept of files that have other names", "[fs][node][unit]") {
+  NodeTable table(kRoot, ".");
+  const auto root = root_of(table);
+  std::vector<std::shared_ptr<Node>> nodes;
+  const auto remove_next = [&](NodeTable::Lost lost) {
+    const auto inode = 10 + nodes.size();
+    const auto name = std::to_string(inode);
+    nodes.push_back(table.lookup(root, name, key_of(inode)));
+    table.begin_removal({1, inode}, {root, name}, std::make_shared<const UniqueFd>());
+    table.end_removal({1, inode}, {root, name}, lost);
+  };
+  remove_next(NodeTable::Lost::all_names);
+  remove_next(NodeTable::Lost::one_name);
+  remove_next(NodeTable::Lost::one_name);
+  nodes[1]->state.with([](Node::State& state) { state.open_handles = 1; });
+  // It then loses its last name, too.
+  remove_next(NodeTable::Lost::one_name);
+  table.lookup(root, "last", key_of(13));
+  table.begin_removal({1, 13}, {root, "last"}, std::make_shared<const UniqueFd>());
+  table.end_removal({1, 13}, {root, "last"}, NodeTable::Lost::all_names);
+  while (nodes.size() < 10 + NodeTable::kMaxHeldLinks) remove_next(NodeTable::Lost::one_name);
+  CHECK(table.held(*nodes[0]) != nullptr);  // has no other name
+  CHECK(table.held(*nodes[1]) != nullptr);  // is open
+  CHECK(table.held(*nodes[2]) == nullptr);
+  CHECK(table.held(*nodes[3]) != nullptr);  // has no name any more
+  CHECK(table.held(*nodes.back()) != nullptr);
+  const auto held =
+      std::ranges::count_if(nodes, [&](const auto& node) { return table.held(*node) != nullptr; });
+  // Beside the limit: the open one, and two without a name.
+  CHECK(held <= static_cast<std::ptrdiff_t>(NodeTable::kMaxHeldLinks) + 3);
+  // A name that is looked up leads to the file again.
+  table.lookup(root, "other", key_of(12), std::nullopt, std::nullopt, table.now());
+  CHECK(table.path_of(*nodes[2]) == "other");
 }
 
 TEST_CASE("node: a lookup that a change of names has overtaken moves no node", "[fs][node][unit]") {
@@ -295,7 +330,7 @@ TEST_CASE("node: a lookup that a change of names has overtaken moves no node", "
     const auto meanwhile = table.now();
     CHECK(look_up("gone", meanwhile) == node);
     CHECK(table.path_of(*node) == "kept");
-    table.end_removal({1, 10}, gone, true);
+    table.end_removal({1, 10}, gone, NodeTable::Lost::one_name);
     for (const auto since : {before, meanwhile}) {
       CHECK(look_up("gone", since) == node);
       CHECK(table.path_of(*node) == "kept");
@@ -306,15 +341,15 @@ TEST_CASE("node: a lookup that a change of names has overtaken moves no node", "
   SECTION("a removal beside another one") {
     table.begin_removal({1, 10}, gone, object);
     table.begin_removal({1, 10}, {root, "other"}, object);
-    table.end_removal({1, 10}, {root, "other"}, true);
+    table.end_removal({1, 10}, {root, "other"}, NodeTable::Lost::one_name);
     look_up("gone", table.now());
     CHECK(table.path_of(*node) == "kept");
-    table.end_removal({1, 10}, gone, true);
+    table.end_removal({1, 10}, gone, NodeTable::Lost::one_name);
   }
   SECTION("a file that is kept by its descriptor") {
     const auto before = table.now();
     table.begin_removal({1, 10}, kept, object);
-    table.end_removal({1, 10}, kept, true);
+    table.end_removal({1, 10}, kept, NodeTable::Lost::one_name);
     look_up("gone", before);
     CHECK(table.held(*node) == object);
   }
@@ -329,7 +364,7 @@ TEST_CASE("node: a lookup that a change of names has overtaken moves no node", "
   SECTION("a node that is new") {
     const auto before = table.now();
     table.begin_removal({1, 11}, gone, object);
-    table.end_removal({1, 11}, gone, true);
+    table.end_removal({1, 11}, gone, NodeTable::Lost::one_name);
     const auto fresh = table.lookup(root, "fresh", key_of(11));
     table.lookup(root, "gone", key_of(11), std::nullopt, std::nullopt, before);
     CHECK(table.path_of(*fresh) == "fresh");
@@ -339,7 +374,7 @@ TEST_CASE("node: a lookup that a change of names has overtaken moves no node", "
     table.begin_removal({1, 11}, gone, object);
     look_up("again", before);
     CHECK(table.path_of(*node) == "again");
-    table.end_removal({1, 11}, gone, true);
+    table.end_removal({1, 11}, gone, NodeTable::Lost::one_name);
   }
 }
 
