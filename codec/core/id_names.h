@@ -20,7 +20,6 @@ const char* codec_label(std::uint8_t id) noexcept;
 const char* filter_name(std::uint8_t id) noexcept;
 const char* filter_label(std::uint8_t id) noexcept;
 
-// The format has not assigned 5-31; such an id in a filter slot is damage.
 inline constexpr std::uint8_t kFirstRegisteredId = 32;
 inline constexpr std::uint8_t kFirstUserId = 160;
 

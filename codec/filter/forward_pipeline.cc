@@ -56,10 +56,8 @@ Status ForwardPipeline::add(FilterSlot slot, const PipelineShape& shape) {
       steps_[size_++] = {.pass = Pass::clear_bits, .width = shape.typesize, .bits = bits};
       return {};
     }
-    default: {
-      const bool reserved = id >= kFirstReserved && id <= kLastReserved;
-      return fail_value(reserved ? Errc::bad_field : Errc::unsupported, "filter", 0, id);
-    }
+    default:
+      return fail_value(is_reserved(id) ? Errc::bad_field : Errc::unsupported, "filter", 0, id);
   }
 }
 
@@ -73,7 +71,7 @@ std::span<const std::byte> ForwardPipeline::encode(std::span<const std::byte> bl
   auto next = first.first(block.size());
   auto there = second.first(block.size());
   std::span<const std::byte> from = block;
-  const auto turn = [&] {
+  const auto swap_buffers = [&] {
     std::swap(next, there);
     from = there;
   };
@@ -81,16 +79,16 @@ std::span<const std::byte> ForwardPipeline::encode(std::span<const std::byte> bl
     const bool in_place = pass == Pass::bytedelta || pass == Pass::clear_bits;
     if (in_place && from.data() == block.data()) {
       std::ranges::copy(block, next.begin());
-      turn();
+      swap_buffers();
     }
     switch (pass) {
       case Pass::shuffle:
         shuffle(width, from, next);
-        turn();
+        swap_buffers();
         break;
       case Pass::bitshuffle:
         bitshuffle(width, from, next);
-        turn();
+        swap_buffers();
         break;
       case Pass::bytedelta:
         bytedelta(width, there);

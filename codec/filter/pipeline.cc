@@ -72,8 +72,8 @@ Result<FilterPipeline> FilterPipeline::make(const FilterSlots& slots, const Pipe
         FRAMEFS_CHECK(pipeline.add_cells(slots[slot], slot, shape));
         break;
       default:
-        return fail_value(id < kFirstRegisteredId ? Errc::bad_field : Errc::unsupported,
-                          filter_label(id), kFiltersAt + slot, id);
+        return fail_value(is_reserved(id) ? Errc::bad_field : Errc::unsupported, filter_label(id),
+                          kFiltersAt + slot, id);
     }
   }
   return pipeline;

@@ -7,8 +7,10 @@
 #include "codec/core/byte_reader.h"
 #include "codec/core/byte_writer.h"
 #include "codec/core/checked.h"
+#include "codec/core/id_names.h"
 #include "codec/core/limits.h"
 #include "codec/core/msgpack_markers.h"
+#include "codec/filter/filter_ids.h"
 
 namespace framefs::codec {
 namespace {
@@ -75,16 +77,12 @@ Result<FrameLayout> layout_of(std::span<const std::byte> head) {
   return is_beta ? FrameLayout::beta : FrameLayout::current;
 }
 
-// The header's filters apply only to new chunks, but an id that no release assigned is damage.
+// The header's filters apply only to new chunks.  Nevertheless, the library refuses a frame with a
+// filter that it does not know, unless it is a user's.
 Status check_filter_id(std::uint8_t id, std::size_t at) {
-  constexpr std::uint8_t kLastBuiltin = 4;
-  constexpr std::uint8_t kFirstRegistered = 32;
-  constexpr std::uint8_t kLastRegistered = 36;
-  constexpr std::uint8_t kFirstUser = 160;
-  const bool known =
-      id <= kLastBuiltin || (id >= kFirstRegistered && id <= kLastRegistered) || id >= kFirstUser;
-  if (!known) return fail_value(Errc::bad_field, "filter of the frame header", at, id);
-  return {};
+  if (filter_name(id) != nullptr || id >= kFirstUserId) return {};
+  return fail_value(filter_id::is_reserved(id) ? Errc::bad_field : Errc::unsupported,
+                    "filter of the frame header", at, id);
 }
 
 // The betas stored only the used slots, without gaps.  As today, the last filter is the one next to

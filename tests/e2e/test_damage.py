@@ -12,6 +12,8 @@ from case import MountCase
 CHUNK = 100_000
 CHUNKS = 8
 HEADER_BYTES = 97  # of a frame without metalayers
+FRAME_FILTERS_AT = 71
+CHUNK_FILTERS_AT = 16
 
 
 def read_at(path, offset, size):
@@ -75,6 +77,20 @@ class Damage(MountCase):
         with self.mount() as mount:
             self.check_only_this_chunk_is_lost(mount.path("d"), 0, errno.EOPNOTSUPP)
             self.assertIn("200", mount.log())
+
+    def test_an_unknown_filter_is_not_supported(self):
+        self.plain = bytes(range(2)) * (CHUNK * CHUNKS // 2)
+        self.make_frame(self.plain, self.frame, "--codec", "zstd", "--chunk", str(CHUNK))
+        self.assertLess(self.frame.stat().st_size, self.stored_chunk)
+        self.overwrite(HEADER_BYTES + CHUNK_FILTERS_AT, bytes([159]))
+        with self.mount() as mount:
+            self.check_only_this_chunk_is_lost(mount.path("d"), 0, errno.EOPNOTSUPP)
+            self.assertIn("159", mount.log())
+        for filter_id, code in ((31, errno.EIO), (37, errno.EOPNOTSUPP), (159, errno.EOPNOTSUPP)):
+            with self.subTest(filter_id=filter_id):
+                self.overwrite(FRAME_FILTERS_AT, bytes([filter_id]))
+                with self.mount() as mount:
+                    self.assertEqual(read_at(mount.path("d"), 0, 4096), code)
 
     def test_a_place_is_logged_once(self):
         self.overwrite(self.chunk_at(2) + 4, struct.pack("<i", -1))
