@@ -28,6 +28,11 @@ struct Error {
   int sys = 0;             // errno, for Errc::system
   // The offending value, where it helps the user to act: the id of a missing codec, for example.
   std::optional<std::int64_t> value = std::nullopt;
+  // For Errc::system: the field is a sentence that says the cause.  The text of `sys` is for the
+  // call that the caller made, and would contradict it.
+  bool is_sentence = false;
+  // The destination of a copy failed, not its source.
+  bool is_of_target = false;
 };
 
 }  // namespace framefs::codec

@@ -22,6 +22,12 @@ inline std::unexpected<Error> fail_value(Errc kind, const char* field, std::uint
   return std::unexpected(Error{.kind = kind, .field = field, .at = at, .value = value});
 }
 
+// The same error, of the destination of a copy: `return of_target(system_error("rename"));`
+inline std::unexpected<Error> of_target(std::unexpected<Error> failure) {
+  failure.error().is_of_target = true;
+  return failure;
+}
+
 }  // namespace framefs::codec
 
 #define FRAMEFS_CAT_(a, b) a##b

@@ -50,7 +50,8 @@ bool is_damage(const codec::Error& error) noexcept {
 
 std::string describe(const codec::Error& error) {
   if (error.kind == Errc::system) {
-    auto text = fmt::format("{}: {}", error.field, std::generic_category().message(error.sys));
+    std::string text = error.field;
+    if (!error.is_sentence) text += ": " + std::generic_category().message(error.sys);
     if (error.value) text += fmt::format(": {}", process_text(*error.value));
     return text;
   }

@@ -30,6 +30,11 @@ std::unexpected<Error> system_error_of(int error, const char* what) {
   return std::unexpected(Error{.kind = Errc::system, .field = what, .sys = error});
 }
 
+std::unexpected<Error> refusal(int error, const char* sentence) {
+  return std::unexpected(
+      Error{.kind = Errc::system, .field = sentence, .sys = error, .is_sentence = true});
+}
+
 UniqueFd& UniqueFd::operator=(UniqueFd&& other) noexcept {
   UniqueFd old(std::exchange(fd_, std::exchange(other.fd_, -1)));
   return *this;

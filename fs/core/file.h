@@ -24,6 +24,9 @@ using codec::Status;
 std::unexpected<Error> system_error(const char* call, std::uint64_t at = 0);
 // The same for an errno that the caller chooses.
 std::unexpected<Error> system_error_of(int error, const char* what);
+// The same for a condition that the system does not know: the message is `sentence` alone, without
+// the text of the errno.
+std::unexpected<Error> refusal(int error, const char* sentence);
 
 // Owns one file descriptor.
 class UniqueFd {

@@ -10,7 +10,7 @@ namespace framefs::fs {
 namespace {
 
 std::unexpected<Error> write_error(const char* call, std::uint64_t at) {
-  auto error = system_error(call, at);
+  auto error = codec::of_target(system_error(call, at));
   if (errno == ENOSPC || errno == EDQUOT) error.error().kind = Errc::no_space;
   return error;
 }

@@ -36,12 +36,12 @@ Result<NamedSource> open_entry(const stdfs::path& path, std::uint64_t offset,
                              expected == Expected::nothing ? Expected::array : expected));
   const auto type = entry.stat.st_mode & S_IFMT;
   if (type != S_IFREG && type != S_IFDIR) {
-    return system_error_of(EINVAL, "neither a file nor a directory");
+    return refusal(EINVAL, "this is neither a file nor a directory");
   }
   FRAMEFS_TRY(auto fd, root.open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
   FRAMEFS_TRY(const auto source, BackingFile::adopt(std::move(fd)));
   if (offset > 0 && (source.is_sparse() || is_container(entry))) {
-    return system_error_of(EINVAL, "an offset needs a file that has a frame there");
+    return refusal(EINVAL, "--offset needs a file with a frame at that position");
   }
   if (is_container(entry) && source.file()) {
     OpenContainer container{.container = nullptr, .file = source.file(), .stat = entry.stat};
@@ -50,7 +50,7 @@ Result<NamedSource> open_entry(const stdfs::path& path, std::uint64_t offset,
   }
   auto origin = source.origin(offset, path.string());
   if (!origin && source.is_sparse() && origin.error().sys == ENOENT) {
-    return system_error_of(EISDIR, "not a frame");
+    return refusal(EISDIR, "this directory is not a frame");
   }
   if (!origin) return std::unexpected(origin.error());
   return NamedSource{path, entry, {}, std::move(*origin)};
@@ -91,7 +91,7 @@ Result<NamedSource> open_named_source(const stdfs::path& path, std::uint64_t off
   if (named || named.error().kind != Errc::system || named.error().sys != ENOTDIR) return named;
   const auto above = file_above(path);
   if (!above) return named;
-  if (offset > 0) return system_error_of(EINVAL, "an offset needs a file that has a frame there");
+  if (offset > 0) return refusal(EINVAL, "--offset needs a file with a frame at that position");
   return open_member(path, *above, limits, log);
 }
 

@@ -17,7 +17,7 @@ Status StreamSink::append(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const auto put = ::write(fd_, bytes.data(), bytes.size());
     if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return fs::system_error("write");
+    if (put < 0) return codec::of_target(fs::system_error("write"));
     bytes = bytes.subspan(static_cast<std::size_t>(put));
   }
   return {};

@@ -23,13 +23,13 @@ fs::Result<fs::WriteTarget> open_frame(const stdfs::path& path) {
     if (!fd) return fs::system_error("open");
     struct stat st{};
     if (::fstatat(fd.get(), "chunks.b2frame", &st, AT_SYMLINK_NOFOLLOW) != 0) {
-      return fs::system_error_of(EISDIR, "not a frame");
+      return fs::refusal(EISDIR, "this directory is not a frame");
     }
     return fs::WriteTarget{.file = nullptr, .directory = std::move(fd), .name = path.string()};
   }
   if (!fd) return fs::system_error("open");
   FRAMEFS_TRY(const auto st, fs::stat_of(fd.get()));
-  if (!S_ISREG(st.st_mode)) return fs::system_error_of(EINVAL, "neither a file nor a directory");
+  if (!S_ISREG(st.st_mode)) return fs::refusal(EINVAL, "this is neither a file nor a directory");
   return fs::WriteTarget{.file = std::make_shared<const fs::FileReader>(std::move(fd)),
                          .directory = {},
                          .name = path.string()};

@@ -87,29 +87,24 @@ void add_options(CLI::App& app, PackCommand& command) {
   app.add_flag("--locking", options.locking, kLockingHelp);
 }
 
-bool is_stream(const std::string& out) {
-  return out == kStandardStream || target_kind_of(out) == TargetKind::stream;
-}
-
 // Returns the path of the frame for a file.
 std::filesystem::path target_of(const PackCommand& command, const std::filesystem::path& file) {
   if (command.out.empty() && file == kStandardStream) return kStandardStream;
   const std::filesystem::path out(command.out);
-  const bool into_folder = !command.out.empty() && std::filesystem::is_directory(out);
+  const bool into_folder = target_kind_of(out) == TargetKind::directory;
   if (!command.out.empty() && !into_folder) return out;
   return (into_folder ? out : file.parent_path()) / packed_name(file);
 }
 
 // Returns an error in the command that the parser cannot detect.
 std::optional<std::string> contradiction(const PackCommand& command) {
-  const bool out_is_folder = !command.out.empty() && std::filesystem::is_directory(command.out);
+  const auto out = target_kind_of(command.out);
+  const bool out_is_folder = out == TargetKind::directory;
   if (command.files.size() > 1 && !command.out.empty() && !out_is_folder) {
     return fmt::format("{} is no directory, and there are several files to pack", command.out);
   }
   for (const auto& file : command.files) {
-    if (is_tree(file) && command.out == kStandardStream) {
-      return fmt::format("{} is a directory, which cannot go to a stream", file);
-    }
+    if (out == TargetKind::stream && is_tree(file)) return no_stream_of(file);
     if (!command.out.empty() && is_tree(file) && lies_in_tree(command.out, file)) {
       return fmt::format("{} lies in {}, which is to be packed", command.out, file);
     }
@@ -123,7 +118,7 @@ std::optional<std::string> contradiction(const PackCommand& command) {
   if (to_stream && ::isatty(STDOUT_FILENO) == 1) {
     return std::string("a frame is not written to a terminal: -o NAME, or a pipe");
   }
-  const bool to_nowhere = to_stream || (!command.out.empty() && is_stream(command.out));
+  const bool to_nowhere = to_stream || out == TargetKind::stream;
   if (command.remove_source && (inputs == 1 || to_nowhere)) {
     return std::string("--remove-source needs files, and frames that can be read back");
   }
@@ -151,7 +146,7 @@ codec::Status remove_linked(const TreeEntry& entry) {
   const bool is_same = now.st_ino == entry.stat.st_ino && now.st_size == entry.stat.st_size &&
                        now.st_mtim.tv_sec == entry.stat.st_mtim.tv_sec &&
                        now.st_mtim.tv_nsec == entry.stat.st_mtim.tv_nsec;
-  if (!is_same) return fs::system_error_of(ESTALE, "changed while it was packed, and is kept");
+  if (!is_same) return fs::refusal(ESTALE, "changed while it was packed, and is kept");
   if (::unlink(entry.path.c_str()) != 0) return fs::system_error("unlink");
   return {};
 }
@@ -161,7 +156,7 @@ codec::Status remove_original(const std::filesystem::path& file, const struct st
   struct stat now{};
   if (::lstat(file.c_str(), &now) != 0) return fs::system_error("stat");
   if (fs::identity_of(now) != fs::identity_of(packed)) {
-    return fs::system_error_of(ESTALE, "changed while it was packed, and is kept");
+    return fs::refusal(ESTALE, "changed while it was packed, and is kept");
   }
   if (::unlink(file.c_str()) != 0) return fs::system_error("unlink");
   return {};
@@ -216,8 +211,7 @@ bool pack_one(const PackCommand& command, const std::string& file, fs::WorkerPoo
   }
   const auto& error = packed.error();
   if (error.kind == codec::Errc::system && error.sys == EINTR) return false;  // a signal
-  const bool is_there = error.kind == codec::Errc::system && error.sys == EEXIST;
-  report(is_there ? target : std::filesystem::path(file), error);
+  report(error.is_of_target ? target_text(target) : file, error);
   return false;
 }
 
@@ -238,7 +232,7 @@ int run_pack(std::span<const std::string> arguments) {
   command.tree.may_replace = command.options.may_replace;
   std::optional<HeldSignals> signals;
   // The temporary file is removed before the process ends.  Output to a stream has none.
-  if (!is_stream(command.out)) {
+  if (target_kind_of(command.out) != TargetKind::stream) {
     signals.emplace();
     command.options.stop = [&signals] { return signals->has_arrived(); };
   }

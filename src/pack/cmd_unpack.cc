@@ -34,8 +34,6 @@ namespace {
 
 namespace stdfs = std::filesystem;
 
-constexpr const char* kStandardOutput = "-";
-
 struct UnpackCommand {
   std::vector<std::string> frames;
   std::string out;
@@ -72,24 +70,16 @@ void add_options(CLI::App& app, UnpackCommand& command) {
   app.add_flag("-q,--quiet", options.quiet, "Show no progress bar");
 }
 
-bool goes_into_directory(const UnpackCommand& command) {
-  std::error_code none;
-  return stdfs::is_directory(command.out, none);
-}
-
 // Returns an error in the command that the parser cannot detect.
 std::optional<std::string> contradiction(const UnpackCommand& command) {
-  const bool is_directory = goes_into_directory(command);
-  const bool is_file = !command.out.empty() && command.out != kStandardOutput && !is_directory &&
-                       target_kind_of(command.out) != TargetKind::stream;
+  const auto out = target_kind_of(command.out);
+  const bool is_file = !command.out.empty() && out == TargetKind::file;
   if (is_file && command.frames.size() > 1) {
     return fmt::format("{} is no directory, and there are several frames to unpack", command.out);
   }
   for (const auto& frame : command.frames) {
     if (!is_tree(frame)) continue;
-    if (!command.out.empty() && !is_file && !is_directory) {
-      return fmt::format("{} is a directory, which cannot go to a stream", frame);
-    }
+    if (out == TargetKind::stream) return no_stream_of(frame);
     if (!command.out.empty() && lies_in_tree(command.out, frame)) {
       return fmt::format("{} lies in {}, which is to be unpacked", command.out, frame);
     }
@@ -101,11 +91,9 @@ std::optional<std::string> contradiction(const UnpackCommand& command) {
 class Unpack {
  public:
   explicit Unpack(const UnpackCommand& command)
-      : command_(command), out_is_directory_(goes_into_directory(command)) {
+      : command_(command), out_(target_kind_of(command.out)) {
     // Output to a stream leaves no temporary file to remove.
-    const bool is_stream =
-        command.out == kStandardOutput || target_kind_of(command.out) == TargetKind::stream;
-    if (!is_stream) signals_.emplace();
+    if (out_ != TargetKind::stream) signals_.emplace();
   }
 
   int run() {
@@ -191,29 +179,30 @@ class Unpack {
 
   bool write_out(const Unpacker& unpacker, const UnpackSource& source, const stdfs::path& target,
                  CollectedLog& log) {
-    if (target == kStandardOutput) return unpacker.to_stream(STDOUT_FILENO);
+    if (target == kStandardStream) return unpacker.to_stream(STDOUT_FILENO, target_text(target));
     if (source.is_directory) return unpacker.to_directory(target);
     if (target_kind_of(target) != TargetKind::stream) return unpacker.to_file(target);
     const auto stream = open_stream_target(target);
-    return stream ? unpacker.to_stream(stream->get()) : fail(log, target, stream.error());
+    return stream ? unpacker.to_stream(stream->get(), target) : fail(log, target, stream.error());
   }
 
   // Returns the path of the output.  If there is no valid path, prints the reason and returns
   // nothing.
   std::optional<stdfs::path> target_of(const std::string& frame, const UnpackSource& source) {
-    if (command_.out == kStandardOutput) {
-      if (!source.is_directory) return stdfs::path(kStandardOutput);
+    if (command_.out == kStandardStream) {
+      if (!source.is_directory) return stdfs::path(kStandardStream);
       print_messages({fmt::format(
           "{} is a container, which unpacks to a directory and not to a stream", frame)});
       return std::nullopt;
     }
-    if (!command_.out.empty() && !out_is_directory_) return checked(frame, command_.out);
+    if (!command_.out.empty() && out_ != TargetKind::directory) return checked(frame, command_.out);
     if (source.name.empty()) {
       print_messages(
           {fmt::format("{}: no file name follows from this name; -o NAME gives one", frame)});
       return std::nullopt;
     }
-    const auto folder = out_is_directory_ ? stdfs::path(command_.out) : source.file.parent_path();
+    const auto folder =
+        out_ == TargetKind::directory ? stdfs::path(command_.out) : source.file.parent_path();
     return checked(frame, folder / source.name);
   }
 
@@ -238,7 +227,7 @@ class Unpack {
   }
 
   const UnpackCommand& command_;
-  const bool out_is_directory_;
+  const TargetKind out_;
   std::optional<HeldSignals> signals_;
   bool reader_is_gone_ = false;
 };
@@ -260,7 +249,7 @@ int run_unpack(std::span<const std::string> arguments) {
   command.tree.may_replace = command.options.may_replace;
   // A progress bar would be mixed with the data.
   command.options.quiet =
-      command.options.quiet || (command.out == kStandardOutput && ::isatty(STDOUT_FILENO) == 1);
+      command.options.quiet || (command.out == kStandardStream && ::isatty(STDOUT_FILENO) == 1);
   return Unpack(command).run();
 }
 

@@ -102,7 +102,7 @@ Status copy_out(fs::Filesystem& files, fs::OpenFile& file, std::uint64_t size,
   FRAMEFS_CHECK(writer.wait());
   FRAMEFS_TRY(const auto after, file.source.content_stat());
   if (!same_content(before, after))
-    return fs::system_error_of(ESTALE, "source changed while it was read");
+    return fs::refusal(ESTALE, "the frame changed while it was read");
   return sink.truncate(size);
 }
 

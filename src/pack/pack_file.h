@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <functional>
 #include <string>
-#include <string_view>
 
 #include "codec/chunk/encode_params.h"
 #include "codec/chunk/encode_trial.h"
@@ -12,9 +11,6 @@
 #include "fs/core/worker_pool.h"
 
 namespace framefs {
-
-// The file name that means standard input or standard output.
-inline constexpr std::string_view kStandardStream = "-";
 
 struct PackOptions {
   codec::EncodeParams encode;  // typesize and filters are chosen for each file

@@ -38,7 +38,7 @@ fs::Result<std::unique_ptr<fs::FrameOwnership>> own_replaced_frame(
     // without a name.
     if (is_at(path, fd)) return owned;
   }
-  return fs::system_error_of(EBUSY, "other programs replace the frame all the time");
+  return fs::refusal(EBUSY, "other programs replace the frame all the time");
 }
 
 }  // namespace framefs

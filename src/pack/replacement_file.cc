@@ -29,11 +29,10 @@ fs::Status check_replaceable(const std::filesystem::path& path) {
   struct stat st{};
   if (::lstat(path.c_str(), &st) != 0 || S_ISREG(st.st_mode)) return {};
   if (S_ISLNK(st.st_mode)) {
-    return fs::system_error_of(ELOOP, "is a symbolic link, which is not replaced; name its target");
+    return fs::refusal(ELOOP, "is a symbolic link, which is not replaced; name its target");
   }
-  if (S_ISDIR(st.st_mode))
-    return fs::system_error_of(EISDIR, "is a directory, which is not replaced");
-  return fs::system_error_of(ENOTSUP, "is a device or a socket, which is not replaced");
+  if (S_ISDIR(st.st_mode)) return fs::refusal(EISDIR, "is a directory, which is not replaced");
+  return fs::refusal(ENOTSUP, "is a device or a socket, which is not replaced");
 }
 
 fs::Status sync_directory_of(const std::filesystem::path& path) {
@@ -49,20 +48,32 @@ fs::Status sync_directory_of(const std::filesystem::path& path) {
 }  // namespace
 
 TargetKind target_kind_of(const std::filesystem::path& path) {
+  if (path == kStandardStream) return TargetKind::stream;
   struct stat st{};
   if (::stat(path.c_str(), &st) != 0) return TargetKind::file;
+  if (S_ISDIR(st.st_mode)) return TargetKind::directory;
   const bool is_stream = S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode) || S_ISSOCK(st.st_mode);
   return is_stream ? TargetKind::stream : TargetKind::file;
 }
 
+std::string target_text(const std::filesystem::path& path) {
+  return path == kStandardStream ? "standard output" : path.string();
+}
+
 fs::Result<fs::UniqueFd> open_stream_target(const std::filesystem::path& path) {
   fs::UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
-  if (!fd) return fs::system_error("open");
+  if (!fd) return codec::of_target(fs::system_error("open"));
   return fd;
 }
 
 fs::Result<ReplacementFile> ReplacementFile::create(std::filesystem::path target,
                                                     bool may_replace) {
+  auto file = make(std::move(target), may_replace);
+  if (!file) return codec::of_target(std::unexpected(file.error()));
+  return file;
+}
+
+fs::Result<ReplacementFile> ReplacementFile::make(std::filesystem::path target, bool may_replace) {
   // An early check, before any work is done.  publish() checks again.
   if (!may_replace && is_there(target)) return fs::system_error_of(EEXIST, "target");
   FRAMEFS_CHECK(check_replaceable(target));
@@ -70,7 +81,7 @@ fs::Result<ReplacementFile> ReplacementFile::create(std::filesystem::path target
   auto name = file.target_.parent_path() / ('.' + file.target_.filename().string() + ".XXXXXX");
   auto text = name.string();
   fs::UniqueFd fd(::mkostemp(text.data(), O_CLOEXEC));
-  if (!fd) return fs::system_error("the output's directory");
+  if (!fd) return fs::system_error("its directory");
   file.temporary_ = text;
   file.sink_ = std::make_unique<fs::FileSink>(std::move(fd));
   return file;
@@ -81,6 +92,13 @@ ReplacementFile::~ReplacementFile() {
 }
 
 fs::Status ReplacementFile::publish(const std::optional<struct stat>& like) {
+  if (const auto named = finish(like); !named) {
+    return codec::of_target(std::unexpected(named.error()));
+  }
+  return {};
+}
+
+fs::Status ReplacementFile::finish(const std::optional<struct stat>& like) {
   const int fd = sink_->fd();
   const mode_t mode = like ? like->st_mode & 0777 : mode_of_new_files();
   if (::fchmod(fd, mode) != 0) return fs::system_error("fchmod");

@@ -6,20 +6,29 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "fs/core/file.h"
 #include "fs/core/file_sink.h"
 
 namespace framefs {
 
-// The kind of an existing output path.
+// The file name that means standard input or standard output.
+inline constexpr std::string_view kStandardStream = "-";
+
+// The kind of an output path.
 enum class TargetKind : std::uint8_t {
-  file,    // nothing yet, or anything that a ReplacementFile decides about
-  stream,  // a FIFO, a character device or a socket, perhaps behind links: it is written into
+  file,       // nothing yet, or anything that a ReplacementFile decides about
+  directory,  // perhaps behind links
+  stream,     // "-", or a FIFO, a character device or a socket, perhaps behind links
 };
 TargetKind target_kind_of(const std::filesystem::path& path);
 
-// Opens a target of kind `stream`.  Errors: system.
+// The name of an output path in messages.
+std::string target_text(const std::filesystem::path& path);
+
+// Opens a target of kind `stream`, except "-".  Errors: system.
 fs::Result<fs::UniqueFd> open_stream_target(const std::filesystem::path& path);
 
 // A file that appears under its name only when it is complete.  Until then it has a temporary name
@@ -28,7 +37,7 @@ class ReplacementFile {
  public:
   // Replaces regular files only, never a link, a device, a FIFO or a directory.
   // Errors: system; EEXIST if `target` exists and may not be replaced; ELOOP for a symbolic link,
-  // EISDIR for a directory, ENOTSUP for a device or the like.
+  // EISDIR for a directory, ENOTSUP for a device or the like.  All are errors of the target.
   static fs::Result<ReplacementFile> create(std::filesystem::path target, bool may_replace);
 
   ReplacementFile(ReplacementFile&&) noexcept = default;
@@ -51,6 +60,8 @@ class ReplacementFile {
  private:
   ReplacementFile(std::filesystem::path target, bool may_replace)
       : target_(std::move(target)), may_replace_(may_replace) {}
+  static fs::Result<ReplacementFile> make(std::filesystem::path target, bool may_replace);
+  fs::Status finish(const std::optional<struct stat>& like);
   fs::Status take_name();
 
   std::filesystem::path target_;

@@ -57,7 +57,7 @@ Status copy_file(const stdfs::path& from, const struct stat& st, const stdfs::pa
 Status copy_flat_directory(const stdfs::path& from, const struct stat& st, const stdfs::path& to,
                            bool may_replace) {
   if (::mkdir(to.c_str(), 0777) != 0 && !(errno == EEXIST && may_replace)) {
-    return fs::system_error_of(errno, "mkdir");
+    return codec::of_target(fs::system_error("mkdir"));
   }
   std::error_code error;
   for (const auto& entry : stdfs::directory_iterator(from, error)) {
@@ -103,11 +103,7 @@ void TreeTransfer::run(const stdfs::path& top, const std::optional<stdfs::path>&
 bool TreeTransfer::visit(const TreeEntry& entry) {
   const auto done = transfer(entry);
   if (stop_()) return false;
-  if (!done) {
-    const auto& error = done.error();
-    const bool is_there = error.kind == codec::Errc::system && error.sys == EEXIST;
-    fail(is_there ? target_ : entry.path, error);
-  }
+  if (!done) fail(done.error().is_of_target ? target_ : entry.path, done.error());
   return done || options_.keeps_going;
 }
 
@@ -126,11 +122,12 @@ stdfs::path TreeTransfer::directory_of(const TreeEntry& entry) const {
 }
 
 Status TreeTransfer::make_directory(const TreeEntry& entry) {
-  const auto target = entry.relative.empty() ? *out_ : *out_ / entry.relative;
-  std::error_code none;
-  if (::mkdir(target.c_str(), 0777) != 0 &&
-      !(errno == EEXIST && stdfs::is_directory(target, none))) {
-    return fs::system_error("mkdir");
+  const auto& target = target_ = entry.relative.empty() ? *out_ : *out_ / entry.relative;
+  if (::mkdir(target.c_str(), 0777) != 0) {
+    if (errno != EEXIST) return codec::of_target(fs::system_error("mkdir"));
+    if (target_kind_of(target) != TargetKind::directory) {
+      return codec::of_target(fs::refusal(ENOTDIR, "is not a directory"));
+    }
   }
   directories_.push_back({entry, target});
   return {};
@@ -145,7 +142,7 @@ Status TreeTransfer::make_symlink(const TreeEntry& entry) {
     const int cause = errno;
     const bool is_same =
         cause == EEXIST && stdfs::read_symlink(target, error) == leads_to && !error;
-    if (!is_same) return fs::system_error_of(cause, "symlink");
+    if (!is_same) return codec::of_target(fs::system_error_of(cause, "symlink"));
     ++count_.up_to_date;
     return {};
   }
@@ -193,9 +190,11 @@ Result<bool> TreeTransfer::make_link(const TreeEntry& entry, const stdfs::path& 
     ++count_.copied;
     return true;
   }
-  if (errno != EEXIST) return fs::system_error("link");
+  if (errno != EEXIST) return codec::of_target(fs::system_error("link"));
   std::error_code none;
-  if (!stdfs::equivalent(first->second, target, none)) return fs::system_error_of(EEXIST, "link");
+  if (!stdfs::equivalent(first->second, target, none)) {
+    return codec::of_target(fs::system_error_of(EEXIST, "link"));
+  }
   ++count_.up_to_date;
   return true;
 }

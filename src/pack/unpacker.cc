@@ -109,8 +109,10 @@ Status Unpacker::find_member() {
   return {};
 }
 
-bool Unpacker::fail(const stdfs::path& path, const codec::Error& error) const {
-  if (!stop_()) report_(path.string(), error);
+bool Unpacker::fail(const stdfs::path& target, const codec::Error& error) const {
+  // A member of a container that fails is known by its target.
+  const bool is_of_target = error.is_of_target || source_.is_directory;
+  if (!stop_()) report_(is_of_target ? target : source_.file, error);
   return false;
 }
 
@@ -129,10 +131,10 @@ Status Unpacker::to_sink(codec::ByteSink& sink) const {
   return copy(root_, sink, source_.file.filename().string());
 }
 
-bool Unpacker::to_stream(int target) const {
+bool Unpacker::to_stream(int target, const std::string& name) const {
   StreamSink sink(target);
   const auto copied = copy(root_, sink, source_.file.filename().string());
-  return copied ? true : fail(source_.file, copied.error());
+  return copied ? true : fail(name, copied.error());
 }
 
 Status Unpacker::make_file(fs::NodeId node, const stdfs::path& target) const {
@@ -162,7 +164,7 @@ Status Unpacker::make_directory(const stdfs::path& target, bool is_first) const 
   std::error_code ignored;
   const bool may_be_there = options_.may_replace || !is_first;
   if (error == EEXIST && may_be_there && stdfs::is_directory(target, ignored)) return {};
-  return fs::system_error_of(error, "mkdir");
+  return codec::of_target(fs::system_error_of(error, "mkdir"));
 }
 
 // Recursion is safe because paths in a container are short.

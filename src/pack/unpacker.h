@@ -58,8 +58,8 @@ class Unpacker {
 
   // Creates a file with the mode and time of its source.  The file appears complete or not at all.
   bool to_file(const std::filesystem::path& target) const { return write_file(root_, target); }
-  // Appends to the open descriptor `target`.
-  bool to_stream(int target) const;
+  // Appends to the open descriptor `target`, which messages call `name`.
+  bool to_stream(int target, const std::string& name) const;
   // Writes into a sink.  Errors are returned, not reported.
   codec::Status to_sink(codec::ByteSink& sink) const;
   // Writes all members of a container into a directory.  Members that cannot be read are left out.
@@ -69,7 +69,7 @@ class Unpacker {
   Unpacker(const UnpackSource& source, const UnpackOptions& options, Stop stop, Report report)
       : source_(source), options_(options), stop_(std::move(stop)), report_(std::move(report)) {}
 
-  bool fail(const std::filesystem::path& path, const codec::Error& error) const;
+  bool fail(const std::filesystem::path& target, const codec::Error& error) const;
   codec::Status find_member();
   codec::Status copy(fs::NodeId node, codec::ByteSink& sink, const std::string& name) const;
   codec::Status make_file(fs::NodeId node, const std::filesystem::path& target) const;

@@ -137,7 +137,7 @@ class Compact(CommandCase):
         plain = self.folder / "plain"
         plain.write_bytes(b"no frame" * 100)
         for path, cause in ((plain, "plain: "), (self.folder / "none", "No such file"),
-                            (self.source, "not a frame: Is a directory"),
+                            (self.source, "this directory is not a frame"),
                             (plain / "member", "Not a directory"),
                             (pathlib.Path("/dev/null"), "neither a file nor a directory")):
             with self.subTest(path):

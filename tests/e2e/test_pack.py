@@ -88,8 +88,29 @@ class Pack(CommandCase):
         link.symlink_to("elsewhere")
         self.framefs("pack", "--force", path, "-o", "/dev/null")
         self.assertTrue(stat.S_ISCHR(os.lstat("/dev/null").st_mode))
-        self.assert_fails("pack", "--force", path, "-o", link, cause="is a symbolic link")
+        refused = self.assert_fails("pack", "--force", path, "-o", link, cause=f"framefs: {link}: is a symbolic link")
+        self.assertEqual(refused.stderr.decode(),
+                         f"framefs: {link}: is a symbolic link, which is not replaced; name its target\n")
         self.assertEqual(os.readlink(link), "elsewhere")
+
+    def test_an_output_at_fault_is_named(self):
+        path = self.plain("x", b"content")
+        frame = self.folder / "x.b2frame"
+        self.framefs("pack", path)
+        absent = self.folder / "absent/out"
+        for command in (("pack", path), ("unpack", frame)):
+            self.assert_fails(*command, "-o", absent, cause=f"framefs: {absent}: its directory: No such file")
+            self.assert_fails(*command, "-o", "/dev/full", cause="framefs: /dev/full: write: No space left")
+            full = self.tool("sh", "-c", '"$@" -o - >/dev/full', "sh", daemon.FRAMEFS, *command, check=False)
+            self.assertEqual((full.returncode, full.stderr), (1, b"framefs: standard output: write: No space left on device\n"))
+        for command in ("pack", "unpack"):
+            self.assert_fails(command, self.source, "-o", path, cause=f"framefs: {path}: is not a directory")
+
+    def test_a_directory_cannot_go_to_a_stream(self):
+        for command in ("pack", "unpack"):
+            for out in ("-", "/dev/null"):
+                self.assert_refused(command, self.source, "-o", out, cause=f"{self.source} is a directory: -o needs")
+        self.assertFalse((self.folder / "-").exists())
 
     def test_a_signal_leaves_nothing_behind(self):
         """Also while the command waits for its standard input."""

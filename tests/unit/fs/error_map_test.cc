@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "fs/core/file.h"
 #include "tests/support/catch.h"
 
 namespace framefs::fs {
@@ -38,6 +39,8 @@ TEST_CASE("error_map: a description has kind, field, value and place", "[fs][err
         "truncated: file at byte 7");
   CHECK(describe({.kind = Errc::unsupported, .field = "codec", .at = 2, .sys = 0, .value = 0}) ==
         "unsupported: codec (0) at byte 2");
+  CHECK(describe(refusal(ELOOP, "MOUNTPOINT lies inside SOURCE").error()) ==
+        "MOUNTPOINT lies inside SOURCE");
   CHECK(describe({.kind = Errc::system, .field = "open", .at = 0, .sys = ENOENT}) ==
         "open: No such file or directory");
 }
