@@ -9,7 +9,7 @@ namespace framefs::net {
 namespace {
 
 Verdict verdict(Verdict::Kind kind, int error, const char* what) {
-  return {kind, fs::system_error_of(error, what).error()};
+  return {kind, fs::refusal(error, what).error()};
 }
 
 Verdict stale(const char* what) { return failed_with(ESTALE, what); }
@@ -88,20 +88,20 @@ Verdict verdict_of_status(int status) {
   switch (status) {
     case 401:
     case 403:
-      return verdict(Kind::failed, EACCES, "remote server: access denied");
+      return verdict(Kind::failed, EACCES, "the server denies access");
     case 404:
     case 410:
-      return verdict(Kind::failed, ENOENT, "remote object");
+      return verdict(Kind::failed, ENOENT, "the server has no such object");
     case 408:
     case 500:
     case 502:
     case 504:
-      return verdict(Kind::retry, EIO, "remote server: internal error");
+      return verdict(Kind::retry, EIO, "the server has failed");
     case 429:
     case 503:
-      return verdict(Kind::slow_down, EIO, "remote server: too busy");
+      return verdict(Kind::slow_down, EIO, "the server is too busy");
     default:
-      return verdict(Kind::failed, EIO, "remote server: unexpected status");
+      return verdict(Kind::failed, EIO, "the server answers with an unexpected status");
   }
 }
 

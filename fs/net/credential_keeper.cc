@@ -33,7 +33,7 @@ std::unique_ptr<CredentialKeeper> CredentialKeeper::anonymous() {
 Status CredentialKeeper::start() {
   if (!source_) return {};
   FRAMEFS_TRY(auto first, source_->fetch());
-  if (!first) return fs::system_error_of(EACCES, "S3 credentials: none found (or --anonymous)");
+  if (!first) return fs::refusal(EACCES, "no S3 credentials were found; --anonymous does without");
   state_.with([&](State& state) { state.credentials = std::move(*first); });
   thread_ = fs::background_thread([this](const std::stop_token&) { run(); });
   return {};

@@ -24,20 +24,39 @@ void set(CURL* easy, CURLoption option, const char* value) {
   curl_easy_setopt(easy, option, value);
 }
 
-Error error_of(CURLcode code) {
-  const auto of = [](int error, const char* what) {
-    return fs::system_error_of(error, what).error();
-  };
-  // Only those codes are distinguished that a user or a retry handles differently.
-  if (code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY) {
-    return of(EHOSTUNREACH, "name resolution");
+// Only those codes are distinguished that a retry handles differently.
+int errno_of(CURL* easy, CURLcode code) {
+  switch (static_cast<int>(code)) {
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_RESOLVE_PROXY:
+      return EHOSTUNREACH;
+    case CURLE_COULDNT_CONNECT: {
+      long cause = 0;
+      curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &cause);
+      return cause == 0 ? ECONNREFUSED : static_cast<int>(cause);
+    }
+    case CURLE_OPERATION_TIMEDOUT:
+      return ETIMEDOUT;
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_URL_MALFORMAT:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+      return EPROTO;
+    default:
+      return ECONNRESET;
   }
-  if (code == CURLE_COULDNT_CONNECT) return of(ECONNREFUSED, "connect");
-  if (code == CURLE_OPERATION_TIMEDOUT) return of(ETIMEDOUT, "HTTP transfer");
-  if (code == CURLE_PEER_FAILED_VERIFICATION) return of(EPROTO, "TLS certificate of the server");
-  if (code == CURLE_SSL_CACERT_BADFILE) return of(EPROTO, "TLS certificates to trust");
-  if (code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL) return of(EPROTO, "URL");
-  return of(ECONNRESET, "HTTP transfer");
+}
+
+Error error_of(CURL* easy, CURLcode code) {
+  const int error = errno_of(easy, code);
+  const auto because = [error](const char* text) { return fs::refusal(error, text).error(); };
+  if (error == ECONNREFUSED) return because("the server refuses connections");
+  if (code == CURLE_PEER_FAILED_VERIFICATION) {
+    return because("the TLS certificate of the server is not trusted");
+  }
+  if (code == CURLE_SSL_CACERT_BADFILE) return because("the certificates of --cacert are invalid");
+  // libcurl's texts are string literals.
+  return because(curl_easy_strerror(code));
 }
 
 std::chrono::nanoseconds time_info(CURL* easy, CURLINFO what) {
@@ -181,7 +200,7 @@ Result<HttpAnswer> CurlTransfer::outcome(CURLcode code) {
   answer_.first_byte = time_info(easy_, CURLINFO_STARTTRANSFER_TIME_T);
   answer_.total = time_info(easy_, CURLINFO_TOTAL_TIME_T);
   answer_.body_too_long = too_long_;
-  if (code != CURLE_OK && !too_long_) return std::unexpected(error_of(code));
+  if (code != CURLE_OK && !too_long_) return std::unexpected(error_of(easy_, code));
   return std::move(answer_);
 }
 

@@ -61,28 +61,29 @@ std::vector<std::uint32_t> list_segments(int folder) {
 
 Result<fs::UniqueFd> open_folder(const std::string& path) {
   if (::mkdir(path.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
-    return fs::system_error("cache folder: mkdir");
+    return fs::system_error("cache directory: mkdir");
   }
   fs::UniqueFd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!folder) return fs::system_error("cache folder: open");
+  if (!folder) return fs::system_error("cache directory: open");
   FRAMEFS_TRY(const auto st, fs::stat_of(folder.get()));
-  if (st.st_uid != ::geteuid()) return fs::system_error_of(EPERM, "cache folder: its owner");
-  if (::fchmod(folder.get(), S_IRWXU) != 0) return fs::system_error("cache folder: chmod");
+  if (st.st_uid != ::geteuid())
+    return fs::refusal(EPERM, "the cache directory belongs to another user");
+  if (::fchmod(folder.get(), S_IRWXU) != 0) return fs::system_error("cache directory: chmod");
   return folder;
 }
 
 Result<fs::UniqueFd> lock_folder(int folder) {
   fs::UniqueFd lock(
       ::openat(folder, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
-  if (!lock) return fs::system_error("cache folder: lock");
+  if (!lock) return fs::system_error("cache directory: lock");
   // The lock belongs to the open file.  The daemon therefore inherits it, and the lock ends with
   // the daemon, even after a crash.
   struct flock whole{};
   whole.l_type = F_WRLCK;
   whole.l_whence = SEEK_SET;
   if (::fcntl(lock.get(), F_OFD_SETLK, &whole) != 0) {
-    if (errno != EAGAIN && errno != EACCES) return fs::system_error("cache folder: lock");
-    return fs::system_error_of(EBUSY, "cache folder: another mount uses it");
+    if (errno != EAGAIN && errno != EACCES) return fs::system_error("cache directory: lock");
+    return fs::refusal(EBUSY, "another mount uses the cache directory");
   }
   return lock;
 }

@@ -163,7 +163,7 @@ Result<std::string> manifest_text(const ManifestFile& file) {
   if (entry.head) object["head"] = base64_encode(*entry.head);
   auto text = object.dump(-1, ' ', false, Json::error_handler_t::replace);
   if (text.find(kReplacement) != text.npos && file.path.find(kReplacement) == file.path.npos) {
-    return fs::system_error_of(EILSEQ, "the name is not UTF-8");
+    return fs::refusal(EILSEQ, "the name is not UTF-8");
   }
   return text;
 }

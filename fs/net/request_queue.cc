@@ -15,6 +15,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::uint64_t kMaxDoubtfulAnswers = 3;
+constexpr std::uint64_t kMaxFirstAttempts = 4;
 constexpr milliseconds kFirstRetryPause{50};
 constexpr milliseconds kLongestRetryPause{5'000};
 // The share of requests that may be sent twice.  Without this limit, a server that is slow for all
@@ -35,6 +36,13 @@ milliseconds pause_after(std::uint64_t failures) {
 Verdict verdict_of(const Error& error) {
   const bool final = error.kind != Errc::system || error.sys == EPROTO || error.sys == ENOMEM;
   return {final ? Verdict::Kind::failed : Verdict::Kind::retry, error};
+}
+
+// Whether no server was reached at all.
+bool is_unreachable(const Error& error) {
+  if (error.kind != Errc::system) return false;
+  return error.sys == ECONNREFUSED || error.sys == EHOSTUNREACH || error.sys == ENETUNREACH ||
+         error.sys == ETIMEDOUT;
 }
 
 // The error that a reader gets for a call that did not succeed in time.
@@ -198,6 +206,7 @@ void RequestQueue::on_answer(Id id, std::uint64_t attempt, Result<HttpAnswer> an
     const auto place = std::ranges::find(work->attempts, attempt, &Attempt::number);
     if (place == work->attempts.end()) return std::nullopt;
     const auto sent = place->sent;
+    state.has_answered = state.has_answered || answer.has_value();
     end_attempt(state, *work, attempt);
     if (verdict.kind == Verdict::Kind::done) {
       state.limit.succeeded();
@@ -226,7 +235,16 @@ auto RequestQueue::weigh(State& state, Id id, Work& work, const Verdict& verdict
   const bool is_final =
       verdict.kind == Verdict::Kind::failed || work.doubtful_answers >= kMaxDoubtfulAnswers;
   if (is_final) return take_out(state, id, std::unexpected(verdict.error));
-  if (now >= work.deadline) return take_out(state, id, std::unexpected(too_late(verdict.error)));
+  const bool is_first = !state.has_answered && is_unreachable(verdict.error);
+  if (is_first && work.attempts_made >= kMaxFirstAttempts) {
+    return take_out(state, id, std::unexpected(verdict.error));
+  }
+  if (now >= work.deadline) {
+    // The last attempt may have failed for want of time alone.
+    const auto& cause = work.last_error ? *work.last_error : verdict.error;
+    return take_out(state, id, std::unexpected(too_late(cause)));
+  }
+  work.last_error = verdict.error;
   return std::nullopt;
 }
 

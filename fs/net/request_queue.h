@@ -50,7 +50,9 @@ struct Call {
 
 // The requests of a mount.  The queue sends demand before prefetch, and limits concurrent requests
 // to the number that the server accepts.  It repeats a request after a transient failure, and sends
-// a second request beside one that seems to have stalled.
+// a second request beside one that seems to have stalled.  Until a server has answered once, the URL
+// may be wrong, and a mount waits for the answer: a call then fails after a few attempts that reach
+// no server, with the error of the last one.
 // Threads: any number.
 class RequestQueue {
  public:
@@ -97,7 +99,8 @@ class RequestQueue {
     std::vector<Attempt> attempts;
     std::uint64_t attempts_made = 0;
     std::uint64_t doubtful_answers = 0;
-    Transport::Ticket timer = 0;  // for a retry, or for a second attempt
+    std::optional<Error> last_error;  // of the last attempt that was tried again
+    Transport::Ticket timer = 0;      // for a retry, or for a second attempt
   };
   using Works = std::unordered_map<Id, std::shared_ptr<Work>>;
   struct State {
@@ -109,6 +112,7 @@ class RequestQueue {
     ConcurrencyLimit limit;
     LatencyModel latency;
     double hedge_budget = 2;
+    bool has_answered = false;  // a server has answered a request
     Id next_id = 1;
   };
   // The actions that follow a change of state, outside the lock.

@@ -164,7 +164,7 @@ Verdict S3Store::judge_error(const HttpAnswer& answer, CallState& state) {
     keeper_.refuse(state.learned.with([](const auto& learned) { return learned.access_key; }));
     const bool is_expiry = code.starts_with("Expired") && keeper_.can_refresh();
     return {is_expiry ? Verdict::Kind::retry : Verdict::Kind::doubtful,
-            fs::system_error_of(EACCES, "S3: credentials expired or unknown").error()};
+            fs::refusal(EACCES, "S3: credentials expired or unknown").error()};
   }
   if (code == "RequestTimeout") return verdict_of_status(408);
   if (code == "SlowDown") return verdict_of_status(503);

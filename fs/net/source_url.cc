@@ -35,7 +35,8 @@ Result<SourceUrl> parse_s3(std::string_view rest) {
   SourceUrl source;
   source.kind = StoreKind::s3;
   source.bucket = rest.substr(0, slash);
-  if (!is_bucket(source.bucket)) return fail(Errc::bad_field, "URL: bucket");
+  if (!is_bucket(source.bucket))
+    return fail(Errc::bad_field, "the name of the bucket is missing or invalid");
   if (slash < rest.size()) source.prefix = rest.substr(slash + 1);
   return source;
 }
@@ -58,7 +59,7 @@ Result<SourceUrl> parse_source_url(std::string_view text) {
     FRAMEFS_TRY(source.url, parse_url(std::string(wire) + std::string(text.substr(scheme.size()))));
     return source;
   }
-  return fail(Errc::bad_field, "URL: scheme");
+  return fail(Errc::bad_field, "the scheme is not s3, http(s) or dav(s)");
 }
 
 }  // namespace framefs::net

@@ -22,7 +22,7 @@ struct SourceUrl {
 // Whether `source` names a remote source rather than a path.
 bool is_source_url(std::string_view source);
 
-// Errors: bad_field.
+// Errors: bad_field, `field` being a sentence for the user.
 Result<SourceUrl> parse_source_url(std::string_view source);
 
 }  // namespace framefs::net

@@ -21,7 +21,7 @@ bool is_host(std::string_view host) {
 
 Status parse_authority(std::string_view text, Url& url) {
   if (text.contains('@')) {
-    return fail(Errc::bad_field, "URL: a user name or password is not allowed (use ~/.netrc)");
+    return fail(Errc::bad_field, "a user name or password is not allowed in a URL; use ~/.netrc");
   }
   auto host = text;
   const auto bracket = text.find(']');
@@ -31,11 +31,11 @@ Status parse_authority(std::string_view text, Url& url) {
     const auto port = text.substr(colon + 1);
     const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), url.port);
     if (error != std::errc{} || end != port.data() + port.size() || url.port == 0) {
-      return fail(Errc::bad_field, "URL: port");
+      return fail(Errc::bad_field, "the port is not a number from 1 to 65535");
     }
   }
   url.host = lower_case(host);
-  if (!is_host(url.host)) return fail(Errc::bad_field, "URL: host");
+  if (!is_host(url.host)) return fail(Errc::bad_field, "the host is missing or invalid");
   return {};
 }
 
@@ -82,10 +82,11 @@ bool Url::same_origin(const Url& other) const {
 
 Result<Url> parse_url(std::string_view text) {
   const auto colon = text.find("://");
-  if (colon == text.npos) return fail(Errc::bad_field, "URL: scheme");
+  if (colon == text.npos) return fail(Errc::bad_field, "the scheme is not http or https");
   Url url;
   url.scheme = lower_case(text.substr(0, colon));
-  if (url.scheme != "http" && url.scheme != "https") return fail(Errc::bad_field, "URL: scheme");
+  if (url.scheme != "http" && url.scheme != "https")
+    return fail(Errc::bad_field, "the scheme is not http or https");
   const auto rest = text.substr(colon + 3);
   const auto authority_end = std::min(rest.find_first_of("/?#"), rest.size());
   FRAMEFS_CHECK(parse_authority(rest.substr(0, authority_end), url));

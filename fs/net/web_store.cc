@@ -130,7 +130,8 @@ Result<std::vector<RemoteEntry>> WebStore::list_page(const std::string& folder) 
                                      &check_ok, place)));
   const auto type = answer.headers.find("content-type").value_or("");
   if (type.starts_with("application/json")) return parse_json_listing(answer.text());
-  if (!type.starts_with("text/html")) return fs::system_error_of(ENOTDIR, "no listing of a folder");
+  if (!type.starts_with("text/html"))
+    return fs::refusal(ENOTDIR, "the server sends no listing of this directory");
   return parse_html_listing(answer.text(), place->with([](const Url& known) { return known; }));
 }
 

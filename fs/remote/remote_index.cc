@@ -43,7 +43,8 @@ bool is_listed_version(const net::RemoteEntry& entry, const net::RemoteOpened& o
 
 Status RemoteIndex::write() {
   FRAMEFS_TRY(const auto root, store_.objects().stat(""));
-  if (!root.is_directory) return system_error_of(ENOTDIR, "an index is of a directory");
+  if (!root.is_directory)
+    return refusal(ENOTDIR, "an index needs a directory, and this is one object");
   FRAMEFS_CHECK(put(net::kManifestBegin));
   std::vector<std::string> folders = {""};
   for (std::size_t count = 0; !folders.empty(); ++count) {

@@ -87,7 +87,7 @@ Result<RemoteTree::Root> RemoteTree::find_root(const MountOptions& options, Remo
   const bool is_directory =
       at.is_directory || shown_as == ShownAs::single_entry || shown_as == ShownAs::container;
   if (options.onto_file && is_directory) {
-    return system_error_of(ENOTDIR, "MOUNTPOINT must be a directory, as SOURCE is one");
+    return refusal(ENOTDIR, "MOUNTPOINT must be a directory, as SOURCE is one");
   }
   return root;
 }

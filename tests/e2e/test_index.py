@@ -227,7 +227,7 @@ class Index(RemoteCase):
         self.assertNotIn("head", files[denied])
         self.assertIn("head", files["sub/noise.b2frame"])
         _, messages = self.index_s3(server, prefix="text.b2frame", code=1)
-        self.assertIn("an index is of a directory", messages)
+        self.assertIn("an index needs a directory", messages)
         absent = self.folder / "absent"
         _, messages = self.index(server.url + "/none", "-o", absent, code=1)
         self.assertEqual(len(messages.splitlines()), 1, messages)

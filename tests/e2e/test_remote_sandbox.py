@@ -162,6 +162,20 @@ class RemoteSandbox(RemoteCase):
         wait_for(lambda: not is_running(watchdog), "the watchdog to end", deadline_s=30)
         self.assertEqual(mounts_at(self.mountpoint), ["fuse"])
 
+    def test_a_server_that_cannot_be_reached_ends_the_mount_at_once(self):
+        self.server.stop()
+        for url, cause in ((f"http://127.0.0.1:{self.server.port}/", "the server refuses connections"),
+                           ("http://none.invalid/", "resolve")):
+            for command in ((url, self.mountpoint), ("index", url)):
+                with self.subTest(command=command):
+                    started = time.monotonic()
+                    result = self.tool(daemon.FRAMEFS, *command, check=False)
+                    # A call of a mount that has been served waits for a minute.
+                    self.assertLess(time.monotonic() - started, 30)
+                    self.assertEqual(result.returncode, 1)
+                    self.assertRegex(result.stderr.decode(), f"^framefs: {url}: .*{cause}")
+        self.assertEqual(mounts_at(self.mountpoint), [])
+
     def test_the_reason_of_a_refused_mount_is_shown(self):
         results = [self.tool(daemon.FRAMEFS, self.server.url, self.folder / "absent", *options, check=False)
                    for options in ((), ("--no-sandbox",))]
@@ -308,10 +322,13 @@ class RemoteSandbox(RemoteCase):
             server.stop()
             server.start(server.port)
             self.assertEqual(mount.path("y").read_bytes(), b"more")
-        with self.assertRaises(AssertionError) as caught:
-            with self.mount_url(url, "--cacert", str(certificate)):
-                pass
-        self.assertIn("certificates to trust", str(caught.exception))
+        missing = self.tool(daemon.FRAMEFS, url, self.mountpoint, "--cacert", certificate, check=False)
+        self.assertEqual(missing.returncode, 2)
+        self.assertIn(f"--cacert: {certificate}: No such file or directory".encode(), missing.stderr)
+        certificate.write_text("no certificate")
+        invalid = self.tool(daemon.FRAMEFS, url, self.mountpoint, "--cacert", certificate, check=False)
+        self.assertEqual(invalid.returncode, 1)
+        self.assertIn(f"{url}: the certificates of --cacert are invalid".encode(), invalid.stderr)
 
     def test_a_proxy(self):
         proxy = self.serve({"x": b"content"})
@@ -338,7 +355,7 @@ class RemoteSandbox(RemoteCase):
         with self.assertRaises(AssertionError) as caught:
             with self.mount_url(server.url, "--cache-dir", str(cache)):
                 pass
-        self.assertIn("cache folder: its owner", str(caught.exception))
+        self.assertIn("cache directory belongs to another user", str(caught.exception))
 
 
 if __name__ == "__main__":

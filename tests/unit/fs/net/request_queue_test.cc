@@ -50,6 +50,12 @@ struct Queue {
   RequestQueue queue{transport, stats};
   std::vector<std::string> ended;
 
+  // The server is now one that has answered, as that of every mount that is served.
+  void get_first_answer() {
+    start("/first");
+    transport.answer(fake_answer(200));
+    ended.clear();
+  }
   RequestQueue::Id start(const std::string& path, Priority priority = Priority::demand) {
     return queue.start(call_for(path, priority), [this, path](Result<HttpAnswer> result) {
       ended.push_back(path + (result ? " " + std::to_string(result->status)
@@ -96,8 +102,24 @@ TEST_CASE("request_queue: a refused request is not sent again", "[net][queue][un
   CHECK(q.transport.sent().size() == 2);
 }
 
+TEST_CASE("request_queue: a server that never answered is tried a few times",
+          "[net][queue][unit]") {
+  for (const int error : {ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, ETIMEDOUT}) {
+    Queue q;
+    q.start("/a");
+    for (int attempt = 0; attempt < 10 && q.ended.empty(); ++attempt) {
+      q.transport.answer(fs::system_error_of(error, "connect"));
+      q.transport.advance(milliseconds(500));
+    }
+    CHECK(q.ended == Paths{"/a !" + std::to_string(error)});
+    CHECK(q.transport.sent().size() == 4);
+    CHECK(q.transport.timers() == 0);
+  }
+}
+
 TEST_CASE("request_queue: a minute in all, then EIO", "[net][queue][unit]") {
   Queue q;
+  q.get_first_answer();
   q.start("/a");
   for (int second = 0; second < 61 && q.ended.empty(); ++second) {
     q.transport.answer(fs::system_error_of(ECONNREFUSED, "connect"));
@@ -112,6 +134,7 @@ TEST_CASE("request_queue: a minute in all, then EIO", "[net][queue][unit]") {
 TEST_CASE("request_queue: a server that comes back within the minute is used",
           "[net][queue][unit]") {
   Queue q;
+  q.get_first_answer();
   q.start("/a");
   for (int second = 0; second < 50; ++second) {
     q.transport.answer(fs::system_error_of(ECONNREFUSED, "connect"));
