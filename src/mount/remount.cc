@@ -3,7 +3,6 @@
 #include <sys/mount.h>
 #include <sys/statvfs.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <system_error>
@@ -35,9 +34,8 @@ unsigned long kept_flags(const struct statvfs& st) {
 
 int remount(const MountCommand& command) {
   const auto path = mountpoint_path(command.mount.mountpoint.string());
-  const auto mounts = framefs_mounts();
-  const auto mount = std::ranges::find(mounts, path, &FramefsMount::mountpoint);
-  if (mount == mounts.end()) {
+  const auto mount = framefs_mount_at(path);
+  if (!mount) {
     print_messages({fmt::format("{} is not a mount of framefs; framefs list shows the mounts",
                                 path.string())});
     return kExitFailure;

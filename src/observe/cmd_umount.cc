@@ -4,7 +4,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <vector>
@@ -54,8 +53,7 @@ void wait_for_end(const fs::UniqueFd& daemon) {
 
 bool unmount(const std::string& path, bool lazy) {
   const auto full = mountpoint_path(path);
-  const auto mounts = framefs_mounts();
-  if (std::ranges::find(mounts, full, &FramefsMount::mountpoint) == mounts.end()) {
+  if (!framefs_mount_at(full)) {
     print_messages(
         {fmt::format("{} is not a mount of framefs; framefs list shows the mounts", path)});
     return false;

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <future>
 #include <memory>
+#include <optional>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -18,7 +20,10 @@ namespace {
 
 constexpr std::size_t kMaxStatsBytes = 64u << 10;
 constexpr std::chrono::seconds kPatience{5};
-constexpr const char* kType = "fuse.framefs";
+constexpr std::chrono::seconds kPatienceWithOthers{1};
+constexpr std::string_view kType = "fuse.framefs";
+
+using Answer = std::future<codec::Result<std::string>>;
 
 codec::Result<std::string> ask(const std::string& path) {
   std::string text(kMaxStatsBytes, '\0');
@@ -28,12 +33,49 @@ codec::Result<std::string> ask(const std::string& path) {
   return text;
 }
 
-}  // namespace
+// Asks on a thread of its own, which waits if the daemon hangs.
+Answer start_to_ask(const std::filesystem::path& mountpoint) {
+  const auto promise = std::make_shared<std::promise<codec::Result<std::string>>>();
+  auto answer = promise->get_future();
+  std::thread([promise, path = mountpoint.string()] { promise->set_value(ask(path)); }).detach();
+  return answer;
+}
 
-std::vector<FramefsMount> framefs_mounts() {
-  std::vector<FramefsMount> mounts;
+// A mount that may be one of framefs.
+struct Candidate {
+  fs::MountTableEntry mount;
+  Answer answer;  // not valid if the type says that the mount is one of framefs
+};
+
+// With --subtype, only the daemon can tell.
+std::optional<Candidate> candidate_of(fs::MountTableEntry mount) {
+  if (mount.type == kType) return Candidate{.mount = std::move(mount), .answer = {}};
+  if (mount.type != "fuse" && !mount.type.starts_with("fuse.")) return std::nullopt;
+  auto answer = start_to_ask(mount.mountpoint);
+  return Candidate{.mount = std::move(mount), .answer = std::move(answer)};
+}
+
+bool is_framefs(Candidate& candidate, std::chrono::steady_clock::time_point end) {
+  auto& answer = candidate.answer;
+  if (!answer.valid()) return true;
+  return answer.wait_until(end) == std::future_status::ready && answer.get().has_value();
+}
+
+// The mounts of framefs among those for which `is_wanted` is true.
+template <class Wanted>
+std::vector<FramefsMount> mounts_where(const Wanted& is_wanted) {
+  std::vector<Candidate> candidates;
   for (auto& mount : fs::mount_table()) {
-    if (mount.type != kType) continue;
+    if (!is_wanted(mount)) continue;
+    if (auto candidate = candidate_of(std::move(mount))) {
+      candidates.push_back(std::move(*candidate));
+    }
+  }
+  const auto end = std::chrono::steady_clock::now() + kPatienceWithOthers;
+  std::vector<FramefsMount> mounts;
+  for (auto& candidate : candidates) {
+    if (!is_framefs(candidate, end)) continue;
+    auto& mount = candidate.mount;
     mounts.push_back({.mountpoint = std::move(mount.mountpoint),
                       .source = std::move(mount.source),
                       .is_read_only = fs::has_mount_option(mount.options, "ro"),
@@ -42,13 +84,22 @@ std::vector<FramefsMount> framefs_mounts() {
   return mounts;
 }
 
+}  // namespace
+
+std::vector<FramefsMount> framefs_mounts() {
+  return mounts_where([](const fs::MountTableEntry&) { return true; });
+}
+
+std::optional<FramefsMount> framefs_mount_at(const std::filesystem::path& mountpoint) {
+  const auto mounts = mounts_where(
+      [&](const fs::MountTableEntry& mount) { return mount.mountpoint == mountpoint; });
+  return mounts.empty() ? std::nullopt : std::optional(mounts.front());
+}
+
 codec::Result<std::string> read_stats(const std::filesystem::path& mountpoint) {
-  // If the daemon hangs, the detached thread waits, and this function returns.
-  const auto promise = std::make_shared<std::promise<codec::Result<std::string>>>();
-  auto answer = promise->get_future();
-  std::thread([promise, path = mountpoint.string()] { promise->set_value(ask(path)); }).detach();
+  auto answer = start_to_ask(mountpoint);
   if (answer.wait_for(kPatience) == std::future_status::timeout) {
-    return fs::system_error_of(ETIMEDOUT, "the daemon does not answer");
+    return fs::refusal(ETIMEDOUT, "the daemon does not answer");
   }
   return answer.get();
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,12 @@ struct FramefsMount {
   bool was_read_only = false;  // mounted read-only, so that its daemon changes nothing
 };
 
-// Returns the mounts of type fuse.framefs that this process can see, the oldest first.
+// Returns the mounts that this process can see, the oldest first.  A mount with a --subtype of its own
+// is found if its daemon answers this user within a second.
 std::vector<FramefsMount> framefs_mounts();
+
+// Returns the mount at a path as mount lists show it.
+std::optional<FramefsMount> framefs_mount_at(const std::filesystem::path& mountpoint);
 
 // Returns the statistics of a mount, one JSON object.
 // Errors: system: ENODATA if the path is not a mount of framefs; EPERM for a mount of another user;

@@ -35,6 +35,13 @@ class Observe(CommandCase):
                              rf"(?m)^ *{mount.pid}  ro  {re.escape(str(self.mountpoint))} <- {re.escape(str(self.source))}$")
         self.assertNotIn(str(self.mountpoint), self.framefs("list").stdout.decode())
 
+    def test_a_mount_with_a_type_of_its_own(self):
+        self.framefs(self.source, self.mountpoint, "--subtype", "other")
+        listed = {entry["mountpoint"]: entry for entry in json.loads(self.framefs("list", "--json").stdout)}
+        self.assertEqual(listed[str(self.mountpoint)]["pid"], self.stats()["pid"])
+        self.framefs("umount", self.mountpoint)
+        self.assertEqual(daemon.mounts_at(self.mountpoint), [])
+
     def test_stats_count_activity(self):
         with self.mount() as mount:
             before = self.stats()
