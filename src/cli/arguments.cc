@@ -136,6 +136,13 @@ CLI::Validator seconds_up_to(double most) {
   return CLI::Validator(convert, "", "SECONDS");
 }
 
+CLI::Validator not_empty() {
+  const auto check = [](const std::string& text) {
+    return text.empty() ? std::string("the value is empty") : std::string();
+  };
+  return CLI::Validator(check, "");
+}
+
 CLI::Validator one_of(std::vector<std::string> words) {
   const auto check = [words = std::move(words)](std::string& text) {
     if (std::ranges::find(words, text) != words.end()) return std::string();

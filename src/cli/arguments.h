@@ -33,11 +33,14 @@ template <class Options>
 struct CommandLine {
   // Returns what is wrong with options that contradict each other; nothing if they do not.
   using Contradiction = std::optional<std::string> (*)(const Options& options);
+  // The same for options that were given in vain, which their values do not tell.
+  using Misplaced = std::optional<std::string> (*)(const CLI::App& app, const Options& options);
 
   const char* name;  // "framefs pack"
   const char* about;
   void (*add_options)(CLI::App& app, Options& options);
   Contradiction contradiction = nullptr;
+  Misplaced misplaced = nullptr;
 
   [[nodiscard]] CommandSyntax syntax() const {
     Options options{};
@@ -53,10 +56,9 @@ struct CommandLine {
     CLI::App app(about, name);
     add_options(app, options);
     if (const auto over = parse_arguments(app, arguments)) return std::unexpected(*over);
-    if (contradiction == nullptr) return options;
-    if (const auto wrong = contradiction(options)) {
-      return std::unexpected(usage_error(app, *wrong));
-    }
+    auto wrong = contradiction == nullptr ? std::nullopt : contradiction(options);
+    if (!wrong && misplaced != nullptr) wrong = misplaced(app, options);
+    if (wrong) return std::unexpected(usage_error(app, *wrong));
     return options;
   }
 };
@@ -72,6 +74,9 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most);
 // A validator for options that take a time of 0 to `most` seconds, with the rules of
 // parse_seconds().  It converts the text to a number of seconds.
 CLI::Validator seconds_up_to(double most);
+
+// A validator for options whose empty value would mean nothing.
+CLI::Validator not_empty();
 
 // A validator for options with a fixed set of words.
 CLI::Validator one_of(std::vector<std::string> words);

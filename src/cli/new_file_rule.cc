@@ -77,8 +77,8 @@ std::expected<fs::NewFileRule, std::string> parse_new_file_rule(
     std::string_view text, const fs::NewFrameOptions& defaults) {
   // A glob may contain colons, values may not.
   const auto colon = text.rfind(':');
-  if (colon == std::string_view::npos || colon == 0) {
-    return std::unexpected(fmt::format("{} is not a rule such as *.log:codec=lz4", text));
+  if (colon == std::string_view::npos || colon == 0 || colon + 1 == text.size()) {
+    return std::unexpected(fmt::format("\"{}\" is not a rule such as *.log:codec=lz4", text));
   }
   fs::NewFileRule rule{.glob = std::string(text.substr(0, colon)), .frame = defaults};
   auto rest = text.substr(colon + 1);

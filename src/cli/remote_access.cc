@@ -1,14 +1,98 @@
 #include "src/cli/remote_access.h"
 
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+#include <fmt/core.h>
+
+#include "fs/core/file.h"
+#include "fs/net/source_url.h"
+#include "src/cli/cause_text.h"
+
 namespace framefs {
+namespace {
+
+constexpr const char* kS3Options[] = {"--endpoint", "--region", "--profile", "--anonymous"};
+constexpr const char* kUrlOptions[] = {"--endpoint", "--region", "--profile", "--anonymous",
+                                       "--cacert"};
+
+// Returns the part of "ftp://x" before "://"; empty if `text` does not begin with a scheme.
+std::string_view scheme_of(std::string_view text) {
+  const auto scheme = text.substr(0, std::min(text.find("://"), text.size()));
+  const bool is_scheme = scheme.size() < text.size() &&
+                         std::ranges::all_of(
+                             scheme,
+                             [](char c) {
+                               return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+                                      c == '+' || c == '-' || c == '.';
+                             });
+  return is_scheme ? scheme : std::string_view();
+}
+
+CLI::Validator readable_file() {
+  const auto check = [](const std::string& path) {
+    const fs::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (fd) return std::string();
+    return fmt::format("{}: {}", path, std::generic_category().message(errno));
+  };
+  return CLI::Validator(check, "");
+}
+
+CLI::Validator server_url() {
+  const auto check = [](const std::string& text) {
+    const auto url = net::parse_url(text);
+    return url ? std::string() : std::string(url.error().field);
+  };
+  return CLI::Validator(check, "");
+}
+
+}  // namespace
 
 void add_remote_access_options(CLI::App& app, fs::RemoteOptions& remote) {
-  app.add_option("--endpoint", remote.endpoint, "An S3 server other than AWS")->option_text("URL");
+  app.add_option("--endpoint", remote.endpoint, "An S3 server other than AWS")
+      ->check(server_url())
+      ->option_text("URL");
   app.add_option("--region", remote.region, "The region of an S3 bucket")->option_text("NAME");
   app.add_option("--profile", remote.profile, "A profile of ~/.aws/config")->option_text("NAME");
   app.add_flag("--anonymous", remote.anonymous, "Do not sign requests to S3");
   app.add_option("--cacert", remote.ca_file, "Certificates to trust instead of the system's")
+      ->check(readable_file())
       ->option_text("FILE");
+}
+
+std::optional<std::string> url_problem(const std::string& source) {
+  if (net::is_source_url(source)) {
+    const auto url = net::parse_source_url(source);
+    return url ? std::nullopt : std::optional<std::string>(url.error().field);
+  }
+  const auto scheme = scheme_of(source);
+  std::error_code none;
+  if (scheme.empty() || std::filesystem::exists(source, none)) return std::nullopt;
+  return fmt::format("{}:// is not supported; a URL begins with s3://, http(s):// or dav(s)://",
+                     scheme);
+}
+
+std::optional<std::string> first_given(const CLI::App& app, std::span<const char* const> names) {
+  const auto found = std::ranges::find_if(
+      names, [&app](const char* name) { return app.get_option(name)->count() > 0; });
+  return found == names.end() ? std::nullopt : std::optional<std::string>(*found);
+}
+
+std::optional<std::string> misplaced_remote_option(const CLI::App& app, const std::string& source) {
+  if (!net::is_source_url(source)) {
+    const auto name = first_given(app, kUrlOptions);
+    return name ? std::optional(*name + " needs a SOURCE that is a URL") : std::nullopt;
+  }
+  const auto url = net::parse_source_url(source);
+  if (!url || url->kind == net::StoreKind::s3) return std::nullopt;
+  const auto name = first_given(app, kS3Options);
+  return name ? std::optional(*name + " needs a URL of S3, s3://BUCKET") : std::nullopt;
 }
 
 }  // namespace framefs

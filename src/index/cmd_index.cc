@@ -36,8 +36,10 @@ struct IndexCommand {
 
 void add_options(CLI::App& app, IndexCommand& command) {
   const auto is_url = [](const std::string& text) {
-    return net::is_source_url(text) ? std::string()
-                                    : text + " is not a URL: s3://, http(s)://, dav(s)://";
+    if (auto problem = url_problem(text)) return *problem;
+    return net::is_source_url(text)
+               ? std::string()
+               : fmt::format("{} is not a URL: s3://, http(s)://, dav(s)://", text);
   };
   app.add_option("URL", command.url, "The SOURCE of mounts: s3://, http(s)://, dav(s)://")
       ->check(CLI::Validator(is_url, ""))
@@ -50,10 +52,15 @@ void add_options(CLI::App& app, IndexCommand& command) {
   add_remote_access_options(app, command.remote);
 }
 
+std::optional<std::string> misplaced_option(const CLI::App& app, const IndexCommand& command) {
+  return misplaced_remote_option(app, command.url);
+}
+
 constexpr CommandLine<IndexCommand> kCommandLine{
     .name = "framefs index",
     .about = "Makes the manifest of a bucket or web server, which saves requests in its mounts.",
-    .add_options = add_options};
+    .add_options = add_options,
+    .misplaced = misplaced_option};
 
 enum class Outcome : std::uint8_t {
   complete,

@@ -32,18 +32,14 @@
 namespace framefs {
 namespace {
 
-int report(const std::filesystem::path& path, const codec::Error& error) {
-  print_messages({fmt::format("{}: {}", path.string(), fs::describe(error))});
-  return kExitFailure;
-}
-
-// Reports an error of fuse::check_mount() or adopt_mount(), whose text names SOURCE or MOUNTPOINT.
+// Reports an error of a mount.  The texts of errors at MOUNTPOINT name it, or the kernel.
 int report(const fs::MountOptions& mount, const codec::Error& error) {
-  const bool is_source = std::string_view(error.field).starts_with("SOURCE");
-  const auto path = (is_source ? mount.source : mount.mountpoint).string();
+  const std::string_view field = error.field;
+  const bool is_mountpoint = field.starts_with("MOUNTPOINT") || field.starts_with("the kernel");
+  const auto path = (is_mountpoint ? mount.mountpoint : mount.source).string();
   auto text = fmt::format("{}: {}", path, fs::describe(error));
   std::error_code none;
-  if (!is_source && error.sys == ENOENT && !std::filesystem::exists(mount.mountpoint, none)) {
+  if (is_mountpoint && error.sys == ENOENT && !std::filesystem::exists(mount.mountpoint, none)) {
     text += fmt::format("; create it with mkdir -p '{}'", path);
   }
   print_messages({text});
@@ -73,7 +69,7 @@ int serve(const MountCommand& command, std::unique_ptr<Daemon> daemon,
       environment == nullptr
           ? fuse::serve_mount(command.mount, log, on_ready, reopened)
           : fuse::serve_remote_mount(command.mount, *environment, log, on_ready, reopened);
-  if (!served) return report(command.mount.source, served.error());
+  if (!served) return report(command.mount, served.error());
   log.info(fmt::format("{} is unmounted", place));
   return kExitOk;
 }

@@ -87,9 +87,7 @@ void add_write_options(CLI::App& app, MountCommand& command, Given& given) {
                "New frames have checksums, which every change keeps up to date");
   app.add_option("--plain", write.plain_globs, "New files with such names stay uncompressed")
       ->allow_extra_args(false)
-      ->check([](const std::string& glob) {
-        return glob.empty() ? std::string("a glob is empty") : std::string();
-      })
+      ->check(not_empty())
       ->option_text("GLOB");
   app.add_flag("--locking", command.mount.locking, kLockingHelp);
   app.add_flag("--writeback", command.mount.writeback,
@@ -170,6 +168,8 @@ void add_remote_options(CLI::App& app, MountCommand& command) {
 void add_options(CLI::App& app, MountCommand& command, Given& given) {
   app.add_option("SOURCE", command.mount.source,
                  "A directory, one frame, one container, or a URL: s3://, http(s)://, dav(s)://")
+      ->check(CLI::Validator(
+          [](const std::string& source) { return url_problem(source).value_or(""); }, ""))
       ->required();
   app.add_option("MOUNTPOINT", command.mount.mountpoint,
                  "A directory, or for one frame a regular file")
@@ -213,6 +213,7 @@ void add_options(CLI::App& app, MountCommand& command, Given& given) {
       ->option_text("NAME");
   app.add_option("--subtype", command.mount.subtype,
                  "The type that mount lists show behind \"fuse.\"")
+      ->check(not_empty())
       ->option_text("NAME")
       ->default_str("framefs");
   app.add_option("--log-file", command.log_file, "Log there; else to syslog, or stderr with -f")
@@ -259,23 +260,29 @@ std::optional<std::string> contradiction(const fs::MountOptions& mount) {
            "name, "
            "and so no lock file";
   }
+  return std::nullopt;
+}
+
+// The options that have no effect if SOURCE is a URL: its mount is read-only.
+constexpr const char* kLocalOptions[] = {
+    "--offset", "--acl",       "--export", "--io-uring",     "--locking",        "--writeback",
+    "--rule",   "--checksums", "--plain",  "--overlay-size", "--commit-interval"};
+// The options of the disk cache of a URL.
+constexpr const char* kCacheOptions[] = {"--cache-dir", "--cache-disk"};
+
+// Why an option does not go together with SOURCE.
+std::optional<std::string> misplaced_option(const CLI::App& app, const fs::MountOptions& mount) {
   const auto source = mount.source.string();
+  if (auto why = misplaced_remote_option(app, source)) return why;
   if (net::is_source_url(source)) {
-    if (const auto url = net::parse_source_url(source); !url) {
-      return fmt::format("SOURCE {}: {}", source, fs::describe(url.error()));
+    if (const auto name = first_given(app, kLocalOptions)) {
+      return *name + " needs a SOURCE that is not a URL";
     }
-    if (mount.source_offset > 0) return "--offset needs a SOURCE that is a local file";
-    if (mount.acl) return "--acl needs a SOURCE that is a local directory";
-    if (mount.export_handles) return "--export needs a SOURCE that is a local directory";
-    return std::nullopt;
+  } else if (const auto name = first_given(app, kCacheOptions)) {
+    return *name + " needs a SOURCE that is a URL";
   }
-  std::error_code none;
-  if (has_scheme(source) && !std::filesystem::exists(mount.source, none)) {
-    return fmt::format("SOURCE {}: the schemes of URLs are s3, http, https, dav and davs", source);
-  }
-  if (has_remote_option(mount.remote)) {
-    return "--endpoint, --region, --profile, --anonymous, --cacert and --cache-dir need a SOURCE "
-           "that is a URL";
+  if (app.get_option("--cache-disk")->count() > 0 && mount.remote.cache_folder.empty()) {
+    return "--cache-disk needs --cache-dir";
   }
   return std::nullopt;
 }
@@ -326,9 +333,9 @@ ParsedMountCommand parse_mount_command(const std::vector<std::string>& arguments
   for (const auto& text : given.rules) {
     if (auto rule = parse_new_file_rule(text, write.defaults)) write.rules.push_back(*rule);
   }
-  if (const auto why = contradiction(command.mount)) {
-    return {.command = std::nullopt, .exit_code = usage_error(app, *why)};
-  }
+  auto why = contradiction(command.mount);
+  if (!why) why = misplaced_option(app, command.mount);
+  if (why) return {.command = std::nullopt, .exit_code = usage_error(app, *why)};
   // The daemon changes its working directory, so the paths must be absolute.
   const bool is_url = net::is_source_url(command.mount.source.string());
   if (!is_url) command.mount.source = std::filesystem::absolute(command.mount.source);

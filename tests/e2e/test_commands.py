@@ -41,13 +41,45 @@ class Messages(CommandCase):
 
     def test_a_rule_that_is_wrong(self):
         self.assert_refused("--rule", "nonsense", "a", "b", cause="not a rule such as *.log:codec=lz4")
-        self.assert_refused("--plain", "", "a", "b", cause="a glob is empty")
-        for url in ("s3://", "http://", "davs://"):
-            self.assert_refused(url, "b", cause=f"SOURCE {url}: bad field: URL")
-        self.assert_refused("ftp://host/x", "b", cause="the schemes of URLs are s3, http")
-        for option in (("--cacert", "x"), ("--cache-dir", "x"), ("--region", "x"), ("--anonymous",)):
-            self.assert_refused(*option, "a", "b", cause="need a SOURCE that is a URL")
+        self.assert_refused("--rule", "*.log:", "a", "b", cause="not a rule such as *.log:codec=lz4")
+        self.assert_refused("--plain", "", "a", "b", cause="--plain: the value is empty")
+        self.assert_refused("--subtype", "", "a", "b", cause="--subtype: the value is empty")
         self.assert_refused("--rule", "*:codec=lz5", "a", "b", cause="codec=blosclz|lz4|lz4hc|zlib|zstd")
+
+
+    def test_a_url_that_is_wrong(self):
+        for url, cause in (("s3://", "the name of the bucket"), ("s3://ab/x", "the name of the bucket"),
+                           ("http://", "the host"), ("https://:80/", "the host"), ("dav://h:0/", "the port"),
+                           ("http://user:secret@h/", "use ~/.netrc"), ("ftp://x", "ftp:// is not supported"),
+                           ("S3://bucket", "S3:// is not supported")):
+            with self.subTest(url):
+                self.assert_refused(url, "mnt", cause=f"framefs: SOURCE: {cause}" if "~" not in cause else cause)
+                self.assert_refused("index", url, cause=cause)
+        self.assert_refused("index", "x", cause="x is not a URL")
+
+    def test_an_option_that_does_not_suit_the_source(self):
+        for option in (("--region", "r"), ("--endpoint", "http://h"), ("--profile", "p"), ("--anonymous",),
+                       ("--cacert", "/dev/null"), ("--cache-dir", "d"), ("--cache-disk", "1G")):
+            with self.subTest(option):
+                self.assert_refused(*option, self.source, self.mountpoint,
+                                    cause=f"{option[0]} needs a SOURCE that is a URL")
+        for option in (("--offset", "1"), ("--acl",), ("--export",), ("--io-uring",), ("--locking",), ("--writeback",),
+                       ("--rule", "*:codec=lz4"), ("--checksums",), ("--plain", "*"), ("--overlay-size", "1M"),
+                       ("--commit-interval", "1")):
+            with self.subTest(option):
+                self.assert_refused(*option, "http://h/", self.mountpoint,
+                                    cause=f"{option[0]} needs a SOURCE that is not a URL")
+        for command in (("http://h/", self.mountpoint), ("index", "http://h/")):
+            self.assert_refused(*command, "--region", "r", cause="--region needs a URL of S3")
+        self.assert_refused("http://h/", self.mountpoint, "--cache-disk", "1G", cause="--cache-disk needs --cache-dir")
+        self.assert_refused("-o", "cache_dir=d", self.source, self.mountpoint, cause="--cache-dir needs")
+        self.assert_refused("s3://bucket", self.mountpoint, "--endpoint", "h", cause="--endpoint: the scheme")
+
+    def test_the_path_at_fault_is_named(self):
+        missing = self.folder / "missing"
+        self.assert_fails("--offset", "4", self.source, self.mountpoint, cause=f"framefs: {self.source}: ")
+        self.assert_fails(missing, self.mountpoint, cause=f"framefs: {missing}: SOURCE cannot be opened")
+        self.assert_fails(self.source, missing, cause=f"create it with mkdir -p '{missing}'")
 
 
 class Demo(CommandCase):

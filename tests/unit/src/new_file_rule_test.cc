@@ -36,7 +36,7 @@ TEST_CASE("new_file_rule: a key that is not given has its default", "[src][new_f
   CHECK(rule->frame.clevel == 7);
   CHECK(rule->frame.typesize == 4U);
   CHECK(rule->frame.codec == codec::CodecId::lz4);
-  CHECK_FALSE(parsed("a:").frame.clevel);
+  CHECK_FALSE(parsed("a:codec=lz4").frame.clevel);
 }
 
 TEST_CASE("new_file_rule: checksums and arrays are asked for or not",
@@ -55,6 +55,7 @@ TEST_CASE("new_file_rule: a glob may have colons", "[src][new_file_rule][unit]")
 TEST_CASE("new_file_rule: an invalid rule is refused", "[src][new_file_rule][unit]") {
   for (const auto* const text : {"",
                                  "*",
+                                 "*.log:",
                                  ":codec=lz4",
                                  "*:codec",
                                  "*:codec=",
