@@ -11,8 +11,8 @@ namespace framefs::fs {
 std::jthread background_thread(std::function<void(std::stop_token)> body);
 
 // Lowers the priority of the calling thread for the rest of its life. Other threads then preempt
-// it, but it still gets a small share of the CPU: a thread that waits for its result does not wait
-// for ever, however busy the machine is.
+// it, but it still gets a small share of the CPU: a thread that waits for its result is delayed,
+// but not blocked, however busy the machine is.
 void give_way() noexcept;
 
 }  // namespace framefs::fs

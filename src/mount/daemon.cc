@@ -18,13 +18,13 @@ namespace {
 constexpr char kReady = 1;
 
 // Waits for the byte that ready() writes.  If the child ends without it, returns its exit code.
-int wait_for(pid_t child, int news) {
+int wait_for(pid_t child, int ready_pipe) {
   char byte = 0;
   ssize_t got = 0;
   do {
-    got = ::read(news, &byte, 1);
+    got = ::read(ready_pipe, &byte, 1);
   } while (got < 0 && errno == EINTR);
-  ::close(news);
+  ::close(ready_pipe);
   if (got == 1 && byte == kReady) return kExitOk;
   int status = 0;
   if (::waitpid(child, &status, 0) == child && WIFEXITED(status)) {

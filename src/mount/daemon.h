@@ -35,7 +35,7 @@ class Daemon {
   ~Daemon();
 
  private:
-  explicit Daemon(int news) : ready_pipe_(news) {}
+  explicit Daemon(int ready_pipe) : ready_pipe_(ready_pipe) {}
   int ready_pipe_;  // the writing end of a pipe to the parent
 };
 
