@@ -27,7 +27,7 @@ Mount it, and work with plain files:
     grep -c ERROR /tmp/plain/logs/app.log
     python3 -c "import numpy; print(numpy.load('/tmp/plain/arrays/walk.npy', mmap_mode='r').shape)"
     echo "one more line" >> /tmp/plain/logs/app.log
-    fusermount3 -u /tmp/plain
+    framefs umount /tmp/plain
 
 Or without a mount:
 

@@ -77,7 +77,7 @@ def machine(build, chroot):
     processor = re.search(r"^model name\s*: (.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     told = {"processors": os.cpu_count(), "processor": processor[1] if processor else platform.machine(),
-            "memory_gib": round(memory / (1 << 30)), "Linux": os.uname().release.split("-")[0],
+            "memory_gib": round(memory / (1 << 30)), "Linux": re.match(r"\d+\.\d+", os.uname().release)[0],
             "load_before": round(os.getloadavg()[0], 1), **mounts.versions()}
     if chroot:
         told["reference"] = reference.version(chroot)
