@@ -107,7 +107,13 @@ int mount(const std::vector<std::string>& arguments) {
 // `framefs help [COMMAND]` is the same as `framefs [COMMAND] --help`.
 int run_help(const std::vector<std::string>& arguments) {
   const std::string flag = "--help";
-  if (arguments.size() < 3 || arguments[2] == "mount") return mount({arguments[0], flag});
+  if (arguments.size() > 3) {
+    std::cerr << fmt::format("framefs: unexpected argument {}\nRun framefs --help for more.\n",
+                             arguments[3]);
+    return kExitUsage;
+  }
+  const bool is_of_all = arguments.size() < 3 || arguments[2] == "mount" || arguments[2] == "help";
+  if (is_of_all) return mount({arguments[0], flag});
   if (const auto* const command = find_subcommand(arguments[2])) return command->run({&flag, 1});
   return refuse_command(arguments[2]);
 }

@@ -95,7 +95,7 @@ Result<AwsProfile> AwsProfile::load(const AwsEnvironment& environment, std::stri
   add(config, "profile " + chosen);
   add(credentials, chosen);
   if (!found && !wanted.empty())
-    return codec::fail(Errc::bad_field, "AWS profile: no such profile");
+    return fs::refusal(ENOENT, "the files of AWS have no such profile");
   return profile;
 }
 

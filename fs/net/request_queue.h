@@ -50,9 +50,9 @@ struct Call {
 
 // The requests of a mount.  The queue sends demand before prefetch, and limits concurrent requests
 // to the number that the server accepts.  It repeats a request after a transient failure, and sends
-// a second request beside one that seems to have stalled.  Until a server has answered once, the URL
-// may be wrong, and a mount waits for the answer: a call then fails after a few attempts that reach
-// no server, with the error of the last one.
+// a second request beside one that seems to have stalled.  Until a server has answered once, the
+// URL may be wrong, and a mount waits for the answer: a call then fails after a few attempts that
+// reach no server, with the error of the last one.
 // Threads: any number.
 class RequestQueue {
  public:

@@ -42,24 +42,42 @@ std::vector<std::string> option_names(const CLI::App& app) {
   return names;
 }
 
+std::optional<std::string> unknown_option(const CLI::App& app) {
+  for (const auto& word : app.remaining()) {
+    if (!word.starts_with("-")) continue;
+    const auto name = word.substr(0, word.find('='));
+    return fmt::format("unknown option {}{}", name, suggestion(name, option_names(app)));
+  }
+  return std::nullopt;
+}
+
 // CLI11's own message names its internal types.
 std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   const std::string what = error.what();
   const auto is = [&error](CLI::ExitCodes code) {
     return error.get_exit_code() == static_cast<int>(code);
   };
+  // A misspelt option may be why an argument is missing.
+  if (is(CLI::ExitCodes::ExtrasError) || is(CLI::ExitCodes::RequiredError)) {
+    if (auto unknown = unknown_option(app)) return *unknown;
+  }
   if (is(CLI::ExitCodes::ExtrasError)) {
-    for (const auto& word : app.remaining()) {
-      if (!word.starts_with("-")) continue;
-      const auto name = word.substr(0, word.find('='));
-      return fmt::format("unknown option {}{}", name, suggestion(name, option_names(app)));
-    }
     return fmt::format("unexpected argument {}", fmt::join(app.remaining(), " "));
   }
   if (is(CLI::ExitCodes::ArgumentMismatch)) {
     return fmt::format("{} needs a value", what.substr(0, what.find(':')));
   }
   return what;
+}
+
+// Returns the name of an option or argument whose value is empty, as that of an unset variable of a
+// shell; nothing if there is none.
+std::optional<std::string> empty_value(const CLI::App& app) {
+  for (const auto* const option : app.get_options()) {
+    const auto is_empty = [](const std::string& value) { return value.empty(); };
+    if (std::ranges::any_of(option->results(), is_empty)) return option->get_name();
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -93,6 +111,9 @@ std::optional<int> parse_arguments(CLI::App& app, std::span<const std::string> a
   } catch (const CLI::ParseError& error) {
     return usage_error(app, explain(app, error));
   }
+  if (const auto name = empty_value(app)) {
+    return usage_error(app, fmt::format("{}: the value is empty", *name));
+  }
   return std::nullopt;
 }
 
@@ -101,10 +122,13 @@ int usage_error(const CLI::App& app, const std::string& what) {
   return kExitUsage;
 }
 
-CLI::Validator size_text() {
-  const auto convert = [](std::string& text) {
+CLI::Validator size_text(std::uint64_t least, std::uint64_t most) {
+  const auto convert = [least, most](std::string& text) {
     const auto size = parse_size(text);
     if (!size) return fmt::format("\"{}\" is not a size such as 4096, 64K or 2G", text);
+    if (*size < least || *size > most) {
+      return fmt::format("\"{}\" is not a size from {} to {} bytes", text, least, most);
+    }
     text = std::to_string(*size);
     return std::string();
   };
@@ -134,13 +158,6 @@ CLI::Validator seconds_up_to(double most) {
     return std::string();
   };
   return CLI::Validator(convert, "", "SECONDS");
-}
-
-CLI::Validator not_empty() {
-  const auto check = [](const std::string& text) {
-    return text.empty() ? std::string("the value is empty") : std::string();
-  };
-  return CLI::Validator(check, "");
 }
 
 CLI::Validator one_of(std::vector<std::string> words) {

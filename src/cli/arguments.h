@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <expected>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -63,9 +65,10 @@ struct CommandLine {
   }
 };
 
-// A validator for options that take a number of bytes, with the rules of parse_size().  CLI11's own
-// conversion accepts "-1", "M" and values above 64 bits.
-CLI::Validator size_text();
+// A validator for options that take a number of bytes in a range, with the rules of parse_size().
+// CLI11's own conversion accepts "-1", "M" and values above 64 bits.
+CLI::Validator size_text(std::uint64_t least = 0,
+                         std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
 
 // A validator for options that take a whole number in a range.  CLI11's own range check accepts
 // "nan".
@@ -74,9 +77,6 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most);
 // A validator for options that take a time of 0 to `most` seconds, with the rules of
 // parse_seconds().  It converts the text to a number of seconds.
 CLI::Validator seconds_up_to(double most);
-
-// A validator for options whose empty value would mean nothing.
-CLI::Validator not_empty();
 
 // A validator for options with a fixed set of words.
 CLI::Validator one_of(std::vector<std::string> words);

@@ -20,7 +20,8 @@ std::string cause_text(const codec::Error& error) {
                        codec::kMaxChecksums);
   }
   // The name of the call adds nothing to "No such file or directory".
-  if (error.kind == codec::Errc::system && (field == "open" || field == "stat")) {
+  const bool is_plain = field == "open" || field == "stat" || field == "statistics";
+  if (error.kind == codec::Errc::system && is_plain) {
     return std::generic_category().message(error.sys);
   }
   return fs::describe(error);

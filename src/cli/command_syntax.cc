@@ -117,6 +117,8 @@ std::string help_text(const CommandSyntax& syntax) {
 std::optional<std::string> nearest_word(std::string_view word,
                                         const std::vector<std::string>& candidates) {
   std::optional<std::string> best;
+  // Every option of one letter resembles every other.
+  if (word.size() <= 2) return best;
   auto least = std::max<std::size_t>(1, word.size() / 3) + 1;
   for (const auto& candidate : candidates) {
     const auto distance = edit_distance(word, candidate);

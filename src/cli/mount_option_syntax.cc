@@ -55,11 +55,14 @@ bool is_ignored(std::string_view word) {
 
 std::unexpected<std::string> refuse(std::string_view word, const CommandSyntax& mount) {
   const auto name = word.substr(0, word.find('='));
-  std::string advice;
   if (const auto* const option = find_option(mount, name)) {
-    advice = option->takes_value() ? fmt::format(" ({}={})", name, option->value)
-                                   : fmt::format(" ({} takes no value)", name);
-  } else if (const auto nearest = nearest_word(name, mount_words(mount))) {
+    return std::unexpected(
+        option->takes_value()
+            ? fmt::format("the mount option {0} needs a value: {0}={1}", name, option->value)
+            : fmt::format("the mount option {} takes no value: {}", name, word));
+  }
+  std::string advice;
+  if (const auto nearest = nearest_word(name, mount_words(mount))) {
     advice = fmt::format(" (did you mean {}?)", *nearest);
   }
   return std::unexpected(fmt::format("unknown mount option: {}{}", word, advice));

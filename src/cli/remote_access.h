@@ -16,12 +16,12 @@ void add_remote_access_options(CLI::App& app, fs::RemoteOptions& remote);
 // Returns what is wrong with a URL; nothing for a valid URL, and for a path.
 std::optional<std::string> url_problem(const std::string& source);
 
-// Returns the first of these options that is given, for a usage error.  Each entry of `names` is the
-// name of an option of `app`.
+// Returns the first of these options that is given, for a usage error.  Each entry of `names` is
+// the name of an option of `app`.
 std::optional<std::string> first_given(const CLI::App& app, std::span<const char* const> names);
 
-// Returns what is wrong with the options that say how a URL is reached: they need a `source` that is
-// a URL, and some of them one of S3.
+// Returns what is wrong with the options that say how a URL is reached: they need a `source` that
+// is a URL, and some of them one of S3.
 std::optional<std::string> misplaced_remote_option(const CLI::App& app, const std::string& source);
 
 }  // namespace framefs

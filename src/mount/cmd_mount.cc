@@ -20,6 +20,7 @@
 #include "fs/fuse/session.h"
 #include "fs/net/aws_environment.h"
 #include "fs/net/source_url.h"
+#include "src/cli/cause_text.h"
 #include "src/cli/collected_log.h"
 #include "src/cli/exit_codes.h"
 #include "src/mount/daemon.h"
@@ -52,7 +53,10 @@ int serve(const MountCommand& command, std::unique_ptr<Daemon> daemon,
           const net::AwsEnvironment* environment) {
   allow_most_open_files();
   const auto target = LogTarget::open(command);
-  if (!target) return report(command.log_file, target.error());
+  if (!target) {
+    std::cerr << fmt::format("framefs: {}: {}\n", command.log_file, cause_text(target.error()));
+    return kExitFailure;
+  }
   auto& logs = **target;
   fs::Log log(logs.logger(), fs::daemon_log_limits());
   const auto place = fuse::path_of_mount(command.mount.mountpoint).string();

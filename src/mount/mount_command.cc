@@ -87,7 +87,6 @@ void add_write_options(CLI::App& app, MountCommand& command, Given& given) {
                "New frames have checksums, which every change keeps up to date");
   app.add_option("--plain", write.plain_globs, "New files with such names stay uncompressed")
       ->allow_extra_args(false)
-      ->check(not_empty())
       ->option_text("GLOB");
   app.add_flag("--locking", command.mount.locking, kLockingHelp);
   app.add_flag("--writeback", command.mount.writeback,
@@ -213,7 +212,6 @@ void add_options(CLI::App& app, MountCommand& command, Given& given) {
       ->option_text("NAME");
   app.add_option("--subtype", command.mount.subtype,
                  "The type that mount lists show behind \"fuse.\"")
-      ->check(not_empty())
       ->option_text("NAME")
       ->default_str("framefs");
   app.add_option("--log-file", command.log_file, "Log there; else to syslog, or stderr with -f")

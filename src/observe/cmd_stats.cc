@@ -9,8 +9,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
-#include "fs/core/error_map.h"
 #include "src/cli/arguments.h"
+#include "src/cli/cause_text.h"
 #include "src/cli/collected_log.h"
 #include "src/cli/exit_codes.h"
 #include "src/cli/text_output.h"
@@ -49,7 +49,7 @@ bool print(const StatsCommand& command) {
     print_messages({is_other
                         ? fmt::format("{} is not a mount of framefs; framefs list shows the mounts",
                                       command.mountpoint)
-                        : fmt::format("{}: {}", command.mountpoint, fs::describe(error))});
+                        : fmt::format("{}: {}", command.mountpoint, cause_text(error))});
     return false;
   }
   TextOutput out;

@@ -17,8 +17,8 @@ struct FramefsMount {
   bool was_read_only = false;  // mounted read-only, so that its daemon changes nothing
 };
 
-// Returns the mounts that this process can see, the oldest first.  A mount with a --subtype of its own
-// is found if its daemon answers this user within a second.
+// Returns the mounts that this process can see, the oldest first.  A mount with a --subtype of its
+// own is found if its daemon answers this user within a second.
 std::vector<FramefsMount> framefs_mounts();
 
 // Returns the mount at a path as mount lists show it.

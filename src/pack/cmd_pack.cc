@@ -67,14 +67,12 @@ void add_options(CLI::App& app, PackCommand& command) {
              options.hints.filter);
   app.add_option("--chunk-size", options.chunksize,
                  "The decoded size of a chunk, such as 512K or 4M")
-      ->transform(size_text())
-      ->check(whole_number(1, codec::kMaxChunkBytes))
+      ->transform(size_text(1, codec::kMaxChunkBytes))
       ->option_text("SIZE")
       ->default_str("4M");
   app.add_option("--block-size", options.encode.blocksize,
                  "The decoded size of a block; depends on codec and level by default")
-      ->transform(size_text())
-      ->check(whole_number(1, codec::kMaxBlockBytes))
+      ->transform(size_text(1, codec::kMaxBlockBytes))
       ->option_text("SIZE");
   app.add_flag("--checksums", options.checksums,
                "Store a checksum of each chunk, by which framefs check finds every damaged byte");

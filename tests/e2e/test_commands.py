@@ -26,6 +26,19 @@ class Words(CommandCase):
         self.assert_refused("mount", cause="SOURCE is required")
         self.assert_refused("frobnicate", cause="MOUNTPOINT is required")
         self.assert_refused("frobnicate", "mnt", "--help-me", cause="unknown option --help-me")
+        self.assert_refused("--help-me", cause="unknown option --help-me")
+        self.assert_refused("umount", "-x", "mnt", cause="unknown option -x\n")
+
+    def test_help_of_help(self):
+        self.assertEqual(self.framefs("help", "help").stdout, self.framefs("--help").stdout)
+        self.assert_refused("help", "info", "pack", cause="unexpected argument pack")
+
+    def test_no_value_is_empty(self):
+        for command in (("", "mnt"), ("source", ""), ("info", ""), ("pack", "x", ""), ("unpack", ""), ("check", ""),
+                        ("compact", ""), ("demo", ""), ("umount", ""), ("stats", ""), ("pack", "x", "-o", ""),
+                        ("source", "mnt", "--log-file", "")):
+            with self.subTest(command):
+                self.assert_refused(*command, cause=": the value is empty")
 
 
 class Messages(CommandCase):

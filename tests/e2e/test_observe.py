@@ -119,6 +119,9 @@ class Observe(CommandCase):
                                    r'|framefs_[a-z_]+\{mountpoint="[^"]+"(,[a-z]+="[^"]+")*\} [0-9.e+-]+)$')
         self.assertIn(f'framefs_requests_total{{mountpoint="{self.mountpoint}",kind="read"}} 0', text)
 
+    def test_a_path_that_is_missing(self):
+        self.assert_fails("stats", self.folder / "missing", cause=f"framefs: {self.folder}/missing: No such file or dir")
+
     def test_a_path_that_is_not_a_mount(self):
         self.assert_fails("stats", self.folder, cause="is not a mount of framefs")
         self.assert_fails("stats", self.folder / "missing", cause="No such file")

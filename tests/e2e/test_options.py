@@ -114,8 +114,9 @@ class Options(CommandCase):
         """The first of these words that -o does not know, or None.  A missing value is added."""
         text = ",".join(word + "1" if word.endswith("=") else word for word in words)
         result = self.tool(daemon.FRAMEFS, "SOURCE", "MOUNTPOINT", "-o", text, "--help", check=False)
-        refused = re.search(r"unknown mount option: (\S+)", result.stderr.decode())
-        return refused and refused[1]
+        told = result.stderr.decode()
+        refused = re.search(r"(?:unknown mount option|takes no value): (\S+)|(\S+) needs a value", told)
+        return refused and (refused[1] or refused[2])
 
     def assert_all_refused(self, words):
         # A program with a sanitizer starts slowly.
