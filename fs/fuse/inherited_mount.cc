@@ -26,25 +26,25 @@ constexpr unsigned kFuseMinor = 229;
 
 Status check_descriptor(int fd) {
   if (fd <= STDERR_FILENO) {
-    return fs::system_error_of(EBADF, "MOUNTPOINT is a standard stream, which the daemon closes");
+    return fs::refusal(EBADF, "MOUNTPOINT is a standard stream, which the daemon closes");
   }
   struct stat st{};
   if (::fstat(fd, &st) != 0) {
     return fs::system_error("MOUNTPOINT is not a descriptor that framefs has inherited");
   }
   if (!S_ISCHR(st.st_mode) || st.st_rdev != makedev(kMiscMajor, kFuseMinor)) {
-    return fs::system_error_of(ENODEV, "MOUNTPOINT is a descriptor, but not one of /dev/fuse");
+    return fs::refusal(ENODEV, "MOUNTPOINT is a descriptor, but not one of /dev/fuse");
   }
   const int flags = ::fcntl(fd, F_GETFL);
   if (flags < 0 || (flags & O_ACCMODE) != O_RDWR) {
-    return fs::system_error_of(EBADF, "MOUNTPOINT is not open for reading and writing");
+    return fs::refusal(EBADF, "MOUNTPOINT is not open for reading and writing");
   }
   pollfd connection{.fd = fd, .events = POLLIN, .revents = 0};
   if (::poll(&connection, 1, 0) < 0) return fs::system_error("MOUNTPOINT cannot be used");
   if ((connection.revents & POLLERR) != 0) {
-    return fs::system_error_of(ENOTCONN,
-                               "MOUNTPOINT is a descriptor of /dev/fuse without a mount: call "
-                               "mount(2) with fd=N before framefs starts");
+    return fs::refusal(ENOTCONN,
+                       "MOUNTPOINT is a descriptor of /dev/fuse without a mount: call "
+                       "mount(2) with fd=N before framefs starts");
   }
   // The threads that receive requests sleep in read(2), and no other program gets the descriptor.
   if (::fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) != 0 || ::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) {
@@ -104,27 +104,26 @@ std::optional<InheritedMount> find_inherited_mount(int fuse_fd) {
 
 Status adopt_mount(fs::MountOptions& options) {
   const auto fd = inherited_descriptor(options.mountpoint);
-  if (!fd) return fs::system_error_of(EINVAL, "MOUNTPOINT is not /dev/fd/N");
+  if (!fd) return fs::refusal(EINVAL, "MOUNTPOINT is not /dev/fd/N");
   if (!options.vfs_options.empty()) {
-    return fs::system_error_of(
+    return fs::refusal(
         EINVAL, "MOUNTPOINT is mounted already: give noexec, nosuid and the like to its mount(2)");
   }
   if (options.idle_ms != 0) {
-    return fs::system_error_of(
+    return fs::refusal(
         EINVAL, "MOUNTPOINT is unmounted by the process that mounted it: --idle cannot unmount it");
   }
   FRAMEFS_CHECK(check_descriptor(*fd));
   const auto mount = find_inherited_mount(*fd);
   if (options.allow_other && !mount) {
-    return fs::system_error_of(EPERM,
-                               "MOUNTPOINT cannot be seen from here, so that framefs cannot tell "
-                               "whether it has default_permissions, which --allow-other needs");
+    return fs::refusal(EPERM,
+                       "MOUNTPOINT cannot be seen from here, so that framefs cannot tell "
+                       "whether it has default_permissions, which --allow-other needs");
   }
   if (mount && !mount->checks_permissions && (mount->admits_others || options.allow_other)) {
-    return fs::system_error_of(
-        EPERM,
-        "MOUNTPOINT is open to other users, and the kernel does not check their "
-        "permissions: mount it with default_permissions");
+    return fs::refusal(EPERM,
+                       "MOUNTPOINT is open to other users, and the kernel does not check their "
+                       "permissions: mount it with default_permissions");
   }
   // An unseen mount may admit other users.
   options.allow_other = !mount || mount->admits_others;

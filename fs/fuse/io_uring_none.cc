@@ -8,7 +8,7 @@
 namespace framefs::fuse {
 
 codec::Result<std::string> io_uring_option() {
-  return fs::system_error_of(EOPNOTSUPP, "--io-uring needs libfuse 3.18 or later");
+  return fs::refusal(EOPNOTSUPP, "--io-uring needs libfuse 3.18 or later");
 }
 
 void check_io_uring(const fuse_conn_info&, fs::Log&) {}

@@ -170,7 +170,7 @@ Result<std::filesystem::path> usable_mountpoint(const std::filesystem::path& pat
   struct stat at{};
   if (::stat(path.c_str(), &at) != 0) {
     if (errno == ENOTCONN) {
-      return fs::system_error_of(
+      return fs::refusal(
           ENOTCONN, "MOUNTPOINT holds a mount whose daemon is gone; --replace-stale removes it");
     }
     return fs::system_error("MOUNTPOINT cannot be used");
@@ -189,7 +189,7 @@ Status check_mount(const fs::MountOptions& options) {
   auto mountpoint = path_of_mount(options.mountpoint);
   const auto given = options.source.lexically_normal();
   if (is_inherited && (given == mountpoint || lies_below(given, mountpoint))) {
-    return fs::system_error_of(ELOOP, "SOURCE lies in the mount");
+    return fs::refusal(ELOOP, "SOURCE lies in the mount");
   }
   std::error_code error;
   const auto source = std::filesystem::canonical(options.source, error);
@@ -198,17 +198,17 @@ Status check_mount(const fs::MountOptions& options) {
     FRAMEFS_TRY(mountpoint, usable_mountpoint(mountpoint));
   }
   if (lies_below(mountpoint, source)) {
-    return fs::system_error_of(ELOOP, "MOUNTPOINT lies inside SOURCE");
+    return fs::refusal(ELOOP, "MOUNTPOINT lies inside SOURCE");
   }
   if (mountpoint == source && options.onto_file) {
-    return fs::system_error_of(ELOOP, "MOUNTPOINT is SOURCE itself");
+    return fs::refusal(ELOOP, "MOUNTPOINT is SOURCE itself");
   }
   FRAMEFS_TRY(const auto root, fs::find_mount_root(options));
   if (options.acl && root.shown_as != fs::ShownAs::itself) {
-    return fs::system_error_of(EINVAL, "SOURCE must be a directory for --acl");
+    return fs::refusal(EINVAL, "SOURCE must be a directory for --acl");
   }
   if (options.export_handles) {
-    if (root.shown_as != fs::ShownAs::itself) return fs::system_error_of(ENOTDIR, kNoDirectory);
+    if (root.shown_as != fs::ShownAs::itself) return fs::refusal(ENOTDIR, kNoDirectory);
     FRAMEFS_TRY([[maybe_unused]] const auto format, handle_format(options.source));
   }
   if (options.io_uring) {

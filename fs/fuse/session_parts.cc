@@ -41,7 +41,7 @@ void replace_log(const LogFile& file, const Watchdog* watchdog, fs::Log& log) {
 }
 
 std::unexpected<fs::Error> refused() {
-  return fs::system_error_of(EPERM, "the kernel refused the mount, see the message above");
+  return fs::refusal(EPERM, "the kernel refused the mount, see the message above");
 }
 
 Status mount_at(const std::string& place, fuse_session* session) {

@@ -19,10 +19,10 @@ Expected expected_source(const std::string& name) {
 
 Result<MountRoot> directory_root(const MountOptions& options) {
   if (options.onto_file) {
-    return system_error_of(ENOTDIR, "MOUNTPOINT must be a directory, as SOURCE is one");
+    return refusal(ENOTDIR, "MOUNTPOINT must be a directory, as SOURCE is one");
   }
   if (options.source_offset > 0) {
-    return system_error_of(EISDIR, "an offset needs a SOURCE that is one file");
+    return refusal(EISDIR, "an offset needs a SOURCE that is one file");
   }
   FRAMEFS_TRY(auto root, SourceRoot::open_directory(options.source));
   FRAMEFS_TRY(const auto fd, root.open(root.path(), O_PATH | O_DIRECTORY));
@@ -45,11 +45,11 @@ Result<MountRoot> find_mount_root(const MountOptions& options) {
   switch (entry.summary.content) {
     case Content::other:
       if (is_directory) return directory_root(options);
-      return system_error_of(ENOTDIR, "SOURCE is neither a directory nor a frame");
+      return refusal(ENOTDIR, "SOURCE is neither a directory nor a frame");
     case Content::embed_container:
     case Content::zip_container:
       if (options.onto_file) {
-        return system_error_of(
+        return refusal(
             ENOTDIR, "MOUNTPOINT must be a directory: SOURCE is a container with several members");
       }
       return MountRoot{std::move(root), entry, ShownAs::container, expected};

@@ -232,17 +232,6 @@ void add_options(CLI::App& app, MountCommand& command, Given& given) {
 bool has_arrays(const fs::NewFileRule& rule) { return rule.frame.arrays; }
 
 // Why the options do not go together.
-bool has_scheme(std::string_view source) {
-  const auto end = source.find("://");
-  return end != std::string_view::npos && end > 0 &&
-         std::ranges::all_of(source.substr(0, end), [](char c) { return c >= 'a' && c <= 'z'; });
-}
-
-bool has_remote_option(const fs::RemoteOptions& remote) {
-  return !remote.endpoint.empty() || !remote.region.empty() || !remote.profile.empty() ||
-         remote.anonymous || !remote.ca_file.empty() || !remote.cache_folder.empty();
-}
-
 std::optional<std::string> contradiction(const fs::MountOptions& mount) {
   const bool shows_npy = mount.arrays == fs::ArrayViews::npy && !mount.keep_suffix;
   if (!shows_npy && std::ranges::any_of(mount.write.rules, &has_arrays)) {
@@ -255,8 +244,7 @@ std::optional<std::string> contradiction(const fs::MountOptions& mount) {
   }
   if (mount.export_handles && mount.locking) {
     return "--export excludes --locking: a file that is found by its handle may have no known "
-           "name, "
-           "and so no lock file";
+           "name, and so no lock file";
   }
   return std::nullopt;
 }

@@ -120,19 +120,6 @@ TEST_CASE("filesystem: hard links share a node where they are shown alike",
   CHECK(mount.fs().tree().stat_node(one.id).error().sys == ESTALE);
   CHECK(mount.lookup("one").id == one.id);
   CHECK(mount.fs().tree().stat_node(one.id));
-  // A node that is open is found without a lookup, as long as its file has a name.
-  stdfs::create_hard_link(mount.path("one.b2"), mount.path("other.b2"));
-  REQUIRE(mount.lookup("other").id == one.id);
-  const auto opened = mount.open(one.id);
-  stdfs::remove(mount.path("other.b2"));
-  CHECK(mount.fs().tree().stat_node(one.id)->st_nlink == 2);
-  const auto again = mount.open(one.id);
-  mount.fs().contents().close(*again.file);
-  stdfs::remove(mount.path("one.b2"));
-  stdfs::remove(mount.path("raw"));
-  CHECK(mount.fs().tree().stat_node(one.id).error().sys == ESTALE);
-  CHECK(mount.fs().tree().stat_file(*opened.file)->st_nlink == 0);
-  mount.fs().contents().close(*opened.file);
 }
 
 // Oracle: the bytes that were written to each frame.
