@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "fs/core/guarded.h"
+#include "fs/fuse/trusted_entries.h"
 #include "fs/tree/filesystem.h"
 
 namespace framefs::fuse {
@@ -13,8 +14,12 @@ namespace framefs::fuse {
 // A directory that a caller has open. The listing is taken when reading starts and when it
 // restarts.
 struct FolderHandle {
+  struct Listing {
+    std::vector<fs::DirectoryEntry> entries;
+    TrustedEntries::Watch watch = TrustedEntries::kNoWatch;  // that began before the listing
+  };
   std::unique_ptr<fs::OpenFolder> directory;
-  fs::Guarded<std::shared_ptr<const std::vector<fs::DirectoryEntry>>> listing;
+  fs::Guarded<std::shared_ptr<const Listing>> listing;
 };
 
 // Open files or directories, by the numbers that FUSE passes back to the daemon. Objects that are

@@ -31,7 +31,17 @@ void op_releasedir(fuse_req_t req, fuse_ino_t, fuse_file_info* info) {
   });
 }
 
-using Listing = std::shared_ptr<const std::vector<fs::DirectoryEntry>>;
+using Listing = std::shared_ptr<const FolderHandle::Listing>;
+
+template <class MountType>
+TrustedEntries::Watch watch_of(MountType& mount, const fs::OpenFolder& directory) {
+  if constexpr (requires { mount.trusted; }) {
+    const auto number = directory.node->id;
+    const auto known = mount.trusted.watch_of(number);
+    return known ? *known : mount.trusted.begin(number, directory.folder->fd());
+  }
+  return TrustedEntries::kNoWatch;
+}
 
 // Offset 0 takes a new listing, as rewinddir() promises.
 template <class MountType>
@@ -40,8 +50,9 @@ Result<Listing> listing_at(MountType& mount, FolderHandle& handle, std::size_t o
     auto known = handle.listing.with([](const auto& listing) { return listing; });
     if (known) return known;
   }
+  const auto watch = watch_of(mount, *handle.directory);
   FRAMEFS_TRY(auto entries, mount.tree().list(*handle.directory));
-  auto fresh = std::make_shared<const std::vector<fs::DirectoryEntry>>(std::move(entries));
+  auto fresh = std::make_shared<const FolderHandle::Listing>(std::move(entries), watch);
   handle.listing.with([&](auto& listing) { listing = fresh; });
   return fresh;
 }
@@ -88,7 +99,7 @@ struct stat brief_stat(std::uint64_t inode, unsigned char type) {
 
 template <class MountType>
 bool add_entry(MountType& mount, DirectoryBuffer& buffer, const fs::OpenFolder& directory,
-               const fs::DirectoryEntry& entry, std::size_t next) {
+               const fs::DirectoryEntry& entry, TrustedEntries::Watch /*watch*/, std::size_t next) {
   const auto inode = mount.tree().shown_inode(directory, entry);
   return buffer.add(entry.shown.name.c_str(), brief_stat(inode, entry.source.type), next);
 }
@@ -108,7 +119,8 @@ bool has_attributes(const MountType& mount, const fs::OpenFolder& directory, off
 // Adds an entry without attributes. Its number 0 makes the kernel look the name up when needed.
 template <class MountType>
 bool add_entry_brief(MountType& mount, DirectoryBuffer& buffer, const fs::OpenFolder& directory,
-                     const fs::DirectoryEntry& entry, std::size_t next) {
+                     const fs::DirectoryEntry& entry, TrustedEntries::Watch /*watch*/,
+                     std::size_t next) {
   fuse_entry_param param{};
   param.attr = brief_stat(mount.tree().shown_inode(directory, entry), entry.source.type);
   return buffer.add_plus(entry.shown.name.c_str(), param, next);
@@ -116,11 +128,16 @@ bool add_entry_brief(MountType& mount, DirectoryBuffer& buffer, const fs::OpenFo
 
 template <class MountType>
 bool add_entry_plus(MountType& mount, DirectoryBuffer& buffer, const fs::OpenFolder& directory,
-                    const fs::DirectoryEntry& entry, std::size_t next) {
+                    const fs::DirectoryEntry& entry, TrustedEntries::Watch watch,
+                    std::size_t next) {
   fuse_entry_param param{};  // number 0: the kernel looks the name up when needed
   param.attr = brief_stat(mount.tree().shown_inode(directory, entry), entry.source.type);
   const auto found = mount.tree().lookup(directory, entry);
-  if (found) param = entry_param(*found, mount);
+  if (found) {
+    const auto number = directory.node->id;
+    const bool is_trusted = may_trust(mount, number, watch, entry.shown.name, *found);
+    param = entry_param(*found, mount, is_trusted);
+  }
   if (buffer.add_plus(entry.shown.name.c_str(), param, next)) return true;
   if (found) mount.tree().forget(found->id, 1);
   return false;
@@ -135,8 +152,10 @@ AnswerOf<MountType> read_directory(fuse_req_t req, MountType& mount, FolderHandl
   for (; at < kDots; ++at) {
     if (!add_dot(buffer, kDotNames[at], at + 1)) return BufferAnswer{buffer.take()};
   }
-  for (; at - kDots < listing->size(); ++at) {
-    if (!add(mount, buffer, *handle.directory, (*listing)[at - kDots], at + 1)) break;
+  const auto& entries = listing->entries;
+  for (; at - kDots < entries.size(); ++at) {
+    const auto& entry = entries[at - kDots];
+    if (!add(mount, buffer, *handle.directory, entry, listing->watch, at + 1)) break;
   }
   return BufferAnswer{buffer.take()};
 }

@@ -10,10 +10,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
-#include <cstring>
 #include <functional>
 
+#include "fs/core/inotify_reports.h"
 #include "fs/source/directory_items.h"
 
 namespace framefs::fs {
@@ -26,14 +25,13 @@ constexpr std::size_t kListingFactor = 8;
 std::uint64_t hash_of(std::string_view name) { return std::hash<std::string_view>{}(name); }
 
 // Whether inotify reports all new names of the directory, and the directory finds names only as
-// they are listed.  No other machine and no other layer changes these filesystems.
+// they are listed.
 bool reports_all_names(int directory) {
-  constexpr std::array<std::uint32_t, 4> kLocal = {EXT4_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
-                                                   F2FS_SUPER_MAGIC, TMPFS_MAGIC};
+  if (!is_reported_by_inotify(directory)) return false;
+  // XFS does not tell whether it finds names without regard to case.
   struct statfs filesystem{};
   if (::fstatfs(directory, &filesystem) != 0) return false;
-  const auto type = static_cast<std::uint32_t>(filesystem.f_type);
-  if (std::ranges::find(kLocal, type) == kLocal.end()) return false;
+  if (static_cast<std::uint32_t>(filesystem.f_type) == XFS_SUPER_MAGIC) return false;
   const auto open = reopen(directory, O_RDONLY | O_DIRECTORY);
   if (!open) return false;
   // Names without regard to case, and encrypted names that change with the key.  A filesystem
@@ -102,28 +100,14 @@ void DirectoryNames::State::take_report(int watch, std::uint32_t events, std::st
   add(directories.at(key), hash_of(name));
 }
 
-// Does not wait: reports that come later are of names that came later.
 void DirectoryNames::State::take_reports() {
   if (directories.empty()) return;
-  constexpr std::size_t kLongest = sizeof(inotify_event) + NAME_MAX + 1;
-  alignas(inotify_event) std::array<char, std::size_t{16} << 10> buffer;
-  while (true) {
-    const auto got = ::read(inotify.get(), buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0 && errno != EAGAIN) forget_all();
-    if (got <= 0) return;
-    const auto end = static_cast<std::size_t>(got);
-    for (std::size_t at = 0; at < end;) {
-      inotify_event event{};
-      std::memcpy(&event, buffer.data() + at, sizeof(event));
-      // The name is padded with zeros.
-      const char* const name = buffer.data() + at + sizeof(event);
-      take_report(event.wd, event.mask, {name, ::strnlen(name, event.len)});
-      at += sizeof(event) + event.len;
-    }
-    // The kernel had room for another report, and had none.
-    if (end + kLongest <= buffer.size()) return shrink();
-  }
+  const bool were_all = take_inotify_reports(
+      inotify.get(), [this](int watch, std::uint32_t events, std::string_view name) {
+        take_report(watch, events, name);
+      });
+  if (!were_all) forget_all();
+  shrink();
 }
 
 std::size_t DirectoryNames::worth_listing(State& state, const FileKey& key) {

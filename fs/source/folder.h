@@ -56,6 +56,9 @@ class Folder {
   // Errors: system, if the kind of an entry cannot be determined.
   [[nodiscard]] virtual Status prepare_probes() const { return {}; }
 
+  // The descriptor of a directory on disk, which may be an O_PATH one; -1 for other folders.
+  [[nodiscard]] virtual int fd() const noexcept { return -1; }
+
   // The content that probe() looks for in an entry of that name.
   [[nodiscard]] virtual Expected expected(const std::string& name) const;
 };
@@ -75,7 +78,7 @@ class DiskFolder final : public Folder {
   void remove_absent(std::vector<std::string>& names) const override {
     if (names_ != nullptr) names_->remove_absent(directory_.get(), key_, names);
   }
-  [[nodiscard]] int fd() const noexcept { return directory_.get(); }
+  [[nodiscard]] int fd() const noexcept override { return directory_.get(); }
 
  private:
   const UniqueFd directory_;

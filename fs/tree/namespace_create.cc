@@ -281,7 +281,8 @@ Result<Namespace::Created> Namespace::opened_existing(NodeId id, Result<OpenedFi
     return std::unexpected(st.error());
   }
   const auto generation = opened->file->node->generation;
-  return Created{.entry = {id, *st, true, generation}, .opened = std::move(*opened)};
+  return Created{.entry = {.id = id, .stat = *st, .generation = generation},
+                 .opened = std::move(*opened)};
 }
 
 Result<Namespace::Created> Namespace::create_file(NodeId parent, const std::string& name,
@@ -321,7 +322,8 @@ Result<Namespace::Created> Namespace::create_new(NodeId parent, const std::strin
     return std::unexpected(opened.error());
   }
   const auto st = parts_.tree.stat_new(*opened->file, entry);
-  return Created{.entry = {node->id, st, true, node->generation}, .opened = std::move(*opened)};
+  return Created{.entry = {.id = node->id, .stat = st, .generation = node->generation},
+                 .opened = std::move(*opened)};
 }
 
 }  // namespace framefs::fs

@@ -19,6 +19,14 @@ namespace {
 // The maximum number of probes for a file that other programs keep replacing during the lookup.
 constexpr int kMaxRounds = 100;
 
+// The value of NodeEntry::is_one_object.
+bool is_one_object(ShownAs shown_as, const SourceTree::Seen& seen) {
+  const auto& st = seen.entry.stat;
+  const bool is_file =
+      S_ISLNK(st.st_mode) || (S_ISREG(st.st_mode) && shown_as != ShownAs::container);
+  return is_file && st.st_nlink == 1 && !seen.written;
+}
+
 }  // namespace
 
 SourceTree::SourceTree(const MountOptions& options, Expected expected, const Parts& parts)
@@ -164,7 +172,11 @@ NodeEntry SourceTree::enter(const std::shared_ptr<Node>& parent, const std::stri
   const auto& name = is_single ? locator_.root().path() : source_name;
   const auto node = locator_.nodes().lookup(parent, name, key, version_of(key, seen.entry),
                                             seen.entry.generation, seen.since);
-  return {node->id, shown(seen, *node), is_listed, node->generation};
+  return {.id = node->id,
+          .stat = shown(seen, *node),
+          .is_listed = is_listed,
+          .is_one_object = is_one_object(shown_as, seen),
+          .generation = node->generation};
 }
 
 std::shared_ptr<Node> SourceTree::enter_file(const std::shared_ptr<Node>& parent,
@@ -254,7 +266,7 @@ Result<NodeEntry> SourceTree::lookup_number(NodeId id) {
 Result<NodeEntry> SourceTree::shown_by_number(const std::shared_ptr<Node>& node) {
   const auto seen = see_node(*node);
   if (seen && can_be_shown(seen->entry.summary, node->key.shown_as)) {
-    return NodeEntry{node->id, shown(*seen, *node), true, node->generation};
+    return NodeEntry{.id = node->id, .stat = shown(*seen, *node), .generation = node->generation};
   }
   forget(node->id, 1);
   if (!seen) return std::unexpected(seen.error());

@@ -29,6 +29,9 @@ struct NodeEntry {
   // False for a full name that is found but not listed.  The kernel must not keep such a name,
   // because it does not learn that the name goes when the entry loses the listed one.
   bool is_listed = true;
+  // Whether the entry shows one object of SOURCE that has one name and is not being written through
+  // the mount: what changes it changes its directory or the object itself.
+  bool is_one_object = false;
   // The generation in the file handles of the node; empty: that of the mount.
   std::optional<std::uint32_t> generation{};
 };

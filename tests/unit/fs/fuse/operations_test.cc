@@ -25,7 +25,7 @@ struct Served {
 
   Mount& mount() {
     if (!state) {
-      state.reset(new Mount{files.fs(), log.log(), false, false, 1.0, {}, {}, {}, {}});
+      state.reset(new Mount{files.fs(), log.log(), false, false, 1.0, {}, {}, {}, {}, {}});
     }
     return *state;
   }

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+namespace framefs::fs {
+
+// Passes all reports that a non-blocking inotify descriptor has now to `take`: the descriptor of
+// the watch, the events, and the name in the watched directory, which may be empty.  Does not wait:
+// reports that come later are of changes that came later.  Returns false if the descriptor cannot
+// be read.
+using TakeReport = std::function<void(int watch, std::uint32_t events, std::string_view name)>;
+bool take_inotify_reports(int inotify, const TakeReport& take);
+
+// Whether inotify reports every change of the directory and of its files, except for writes through
+// shared mappings: no other machine and no other layer changes these filesystems.
+bool is_reported_by_inotify(int directory) noexcept;
+
+}  // namespace framefs::fs
