@@ -19,6 +19,7 @@ namespace {
 constexpr unsigned kKindShift = 56;
 // The number of chunks that are tried as the chunk of an index's lowest entry.
 constexpr std::size_t kMaxBases = 64;
+constexpr std::uint64_t kNoPlace = ~std::uint64_t{0};  // of no chunk
 
 using Starts = std::unordered_set<std::uint64_t>;
 
@@ -86,25 +87,27 @@ StartsFound match_with(const std::vector<std::int64_t>& entries, const Starts& s
   return match;
 }
 
-// Returns the possible bases of the entries.  Without a header, each found chunk gives a candidate.
+// Returns the possible bases of the entries.  Without a header, the lowest entry is tried for each
+// found chunk, and each of the low entries for the first one: the chunks before it may be lost.
 std::vector<std::uint64_t> bases_for(const std::vector<std::int64_t>& entries,
                                      const std::optional<FrameHeader>& header,
                                      const std::vector<FoundChunk>& found) {
   if (header) return {header->header_len};
-  std::uint64_t lowest = 0;
-  bool has_stored = false;
+  std::vector<std::uint64_t> lowest;
   for (const auto entry : entries) {
-    if (entry < 0) continue;
-    const auto value = static_cast<std::uint64_t>(entry);
-    lowest = has_stored ? std::min(lowest, value) : value;
-    has_stored = true;
+    if (entry >= 0) lowest.push_back(static_cast<std::uint64_t>(entry));
   }
+  const auto count = std::min(lowest.size(), kMaxBases);
+  std::ranges::partial_sort(lowest, lowest.begin() + static_cast<std::ptrdiff_t>(count));
+  lowest.resize(count);
   std::vector<std::uint64_t> bases;
-  for (const auto& chunk : found) {
-    if (bases.size() == kMaxBases) break;
-    const auto at = chunk.stored.offset;
-    if (at >= lowest && at - lowest >= kFrameFixedHeaderBytes) bases.push_back(at - lowest);
+  const auto add = [&](std::uint64_t at, std::uint64_t entry) {
+    if (at >= entry && at - entry >= kFrameFixedHeaderBytes) bases.push_back(at - entry);
+  };
+  for (const auto& chunk : found | std::views::take(kMaxBases)) {
+    add(chunk.stored.offset, lowest.empty() ? 0 : lowest.front());
   }
+  for (const auto entry : lowest) add(found.front().stored.offset, entry);
   return bases;
 }
 
@@ -164,8 +167,11 @@ Result<IndexSearch> find_index(const ByteSource& file, const std::optional<Frame
     std::uint64_t base = 0;
     for (const auto candidate : bases_for(*entries, header, found)) {
       if (is_ended()) return scan_ended();
-      const auto with =
-          match_with(*entries, starts, [&](std::uint64_t entry) { return candidate + entry; });
+      const auto with = match_with(*entries, starts, [&](std::uint64_t entry) {
+        // The chunks of an index are written before it.
+        const auto place = candidate + entry;
+        return place < at ? place : kNoPlace;
+      });
       if (with.hits <= match.hits && match.stored > 0) continue;
       match = with;
       base = candidate;
@@ -199,8 +205,7 @@ Result<std::optional<FoundIndex>> find_sparse_index(const ByteSource& file,
     auto entries = read_index(file, chunk, most_stored(starts), limits);
     if (!entries) continue;
     const auto match = match_with(*entries, starts, [](std::uint64_t id) {
-      return id > kMaxChunkFileId ? ~std::uint64_t{0}
-                                  : chunk_file_at(static_cast<std::uint32_t>(id));
+      return id > kMaxChunkFileId ? kNoPlace : chunk_file_at(static_cast<std::uint32_t>(id));
     });
     if (!match.is_good()) continue;
     // An index file holds one index.

@@ -323,7 +323,9 @@ std::uint64_t SalvagePlan::nbytes() const noexcept {
 }
 
 bool SalvagePlan::is_whole() const {
-  const bool is_ordered = order == SalvageOrder::index || order == SalvageOrder::file;
+  // The library can insert and move chunks, of which only the index tells.
+  const bool is_ordered =
+      order == SalvageOrder::index || (order == SalvageOrder::file && entries.size() <= 1);
   return is_ordered && has_metalayers && has_trailer && lost().empty();
 }
 

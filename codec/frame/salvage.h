@@ -20,7 +20,7 @@ namespace framefs::codec {
 enum class SalvageOrder : std::uint8_t {
   index,          // from the frame's own index
   earlier_index,  // from an index chunk, perhaps of an earlier commit
-  file,           // from the offsets; the file is in writing order
+  file,           // from the offsets; that of the data if no program inserted or moved chunks
   incomplete,     // the same, but the chunks are not all of the data
   unknown,        // by offset, but the file is not in writing order
 };

@@ -42,13 +42,12 @@ std::string order_text(const codec::SalvagePlan& plan) {
           "the chunks are in the order of the index at byte {}, which may be of an earlier commit",
           plan.index_at);
     case SalvageOrder::file:
-      return "the chunks are in the order of the file, which is in writing order; no index was "
-             "found";
+      return "the chunks are in the order of the file, which is that of the data unless a program "
+             "inserted or moved chunks; no index was found";
     case SalvageOrder::incomplete:
       return fmt::format(
-          "the chunks are in the order of the file, which is in writing order, but THEY ARE NOT "
-          "ALL "
-          "OF THE DATA: no index was found, and the header tells of {}",
+          "the chunks are in the order of the file, but THEY ARE NOT ALL OF THE DATA: no index was "
+          "found, and the header tells of {}",
           size_for_people(plan.header_nbytes.value_or(0)));
     case SalvageOrder::unknown:
       return "THE ORDER OF THE CHUNKS IS UNKNOWN: no index was found, and the file is not in "

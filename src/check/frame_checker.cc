@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "codec/array/array_layout.h"
 #include "codec/chunk/chunk_reader.h"
 #include "codec/frame/frame_array.h"
 #include "fs/core/error_map.h"
@@ -120,14 +121,27 @@ class Run {
             .lost = {},
             .cause = fs::describe(content.error())});
     }
-    if (frame_.array() && !*frame_.array()) {
+    if (const auto layout = array_layout(); !layout) {
       tell({.part = "array metadata",
             .chunk = {},
             .file = {},
             .at = {},
             .lost = {},
-            .cause = fs::describe(frame_.array()->error())});
+            .cause = fs::describe(layout.error())});
     }
+  }
+
+  // Whether a frame that is an array has the chunks that its shape requires.
+  [[nodiscard]] codec::Status array_layout() const {
+    if (!frame_.array()) return {};
+    FRAMEFS_TRY(const auto meta, *frame_.array());
+    const auto& header = frame_.header();
+    FRAMEFS_TRY([[maybe_unused]] const auto layout,
+                codec::ArrayLayout::make(meta, header.typesize,
+                                         {.nbytes = header.nbytes,
+                                          .chunksize = header.chunksize,
+                                          .chunk_count = frame_.chunk_count()}));
+    return {};
   }
 
   // Checks that no two chunks overlap, and that no chunk overlaps the index or the trailer.

@@ -282,5 +282,63 @@ TEST_CASE("salvage: chunks in order that are not all of the data", "[codec][salv
   CHECK_FALSE(plan->is_whole());
 }
 
+TEST_CASE("salvage: the order of the file is known to be that of the data only for one chunk",
+          "[codec][salvage][unit]") {
+  for (const std::size_t chunks : {1, 2}) {
+    const auto plain = plain_bytes(chunks * kChunkBytes);
+    auto damaged = frame_of(plain);
+    damaged.resize(Frame::open(MemorySource(damaged), {})->index_at());
+    const auto plan = plan_of(damaged);
+    REQUIRE(plan);
+    CHECK(plan->order == SalvageOrder::file);
+    CHECK(saved(damaged, *plan) == plain);
+    CHECK((plan->entries.size() == 1) == (chunks == 1));
+    CHECK_FALSE(plan->is_whole());  // the vl-metalayers are lost, if there were any
+    auto with_trailer = *plan;
+    with_trailer.has_trailer = true;
+    CHECK(with_trailer.is_whole() == (chunks == 1));
+  }
+}
+
+TEST_CASE("salvage: the index gives the places of chunks that are lost with the header",
+          "[codec][salvage][corrupt]") {
+  const auto plain = plain_bytes(6 * kChunkBytes);
+  const auto frame = frame_of(plain);
+  const MemorySource source(frame);
+  const auto opened = Frame::open(source, {});
+  REQUIRE(opened);
+  const auto first = opened->header().header_len;
+  for (const std::size_t lost : {1, 2, 3}) {
+    auto damaged = frame;
+    std::vector<std::int64_t> entries(1);
+    REQUIRE(opened->read_entries(source, {lost - 1}, entries));  // of the last one that is lost
+    const auto end = first + static_cast<std::size_t>(entries[0]) + 40;
+    std::ranges::fill(std::span(damaged).first(end), std::byte{0});
+    const auto plan = plan_of(damaged);
+    REQUIRE(plan);
+    CHECK(plan->order == SalvageOrder::index);
+    auto wanted = plain;
+    std::ranges::fill(std::span(wanted).first(lost * kChunkBytes), std::byte{0});
+    CHECK(saved(damaged, *plan) == wanted);
+    REQUIRE(plan->lost().size() == 1);
+    CHECK(plan->lost()[0].offset == 0);
+    CHECK(plan->lost()[0].size == lost * kChunkBytes);
+  }
+}
+
+TEST_CASE("salvage: an index is not taken for the data of a frame whose only chunk is lost",
+          "[codec][salvage][corrupt]") {
+  const auto frame = frame_of(plain_bytes(kChunkBytes));
+  for (const std::size_t lost : {0u, kFrameFixedHeaderBytes, 200u}) {
+    INFO(lost << " bytes are lost");
+    auto damaged = frame;
+    std::ranges::fill(std::span(damaged).first(lost), std::byte{0});
+    // A bit of the chunk's header.
+    damaged[Frame::open(MemorySource(frame), {})->header().header_len + 12] ^= std::byte{4};
+    const auto plan = plan_of(damaged);
+    if (plan) CHECK(plan->lost().size() == plan->entries.size());
+  }
+}
+
 }  // namespace
 }  // namespace framefs::codec
