@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <iostream>
 #include <optional>
+#include <system_error>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -25,6 +26,7 @@
 #include "src/cli/size_text.h"
 #include "src/cli/tree_walk.h"
 #include "src/mount/held_signals.h"
+#include "src/pack/made_outputs.h"
 #include "src/pack/pack_file.h"
 #include "src/pack/replacement_file.h"
 #include "src/pack/tree_options.h"
@@ -167,7 +169,8 @@ void report(const std::filesystem::path& path, const codec::Error& error) {
 }
 
 // Packs every file of a directory.
-bool pack_tree(const PackCommand& command, const std::string& top, fs::WorkerPool& pool) {
+bool pack_tree(const PackCommand& command, const std::string& top, MadeOutputs& made,
+               fs::WorkerPool& pool) {
   const auto name = [](const TreeEntry& entry) -> codec::Result<std::optional<std::string>> {
     const auto file = entry.path.filename().string();
     const bool is_frame = fs::expected_content(file) != fs::Expected::nothing;
@@ -186,7 +189,8 @@ bool pack_tree(const PackCommand& command, const std::string& top, fs::WorkerPoo
     return entry.stat.st_nlink > 1 ? remove_linked(entry) : remove_original(entry.path, entry.stat);
   };
   const auto stop = [&] { return command.options.stop && command.options.stop(); };
-  TreeTransfer transfer(command.tree, {.name = name, .make = make, .finish = finish}, report, stop);
+  TreeTransfer transfer(command.tree, {.name = name, .make = make, .finish = finish}, made, report,
+                        stop);
   transfer.run(top, out_tree(command.out, top, command.files.size() > 1));
   if (!command.options.quiet) {
     std::cerr << fmt::format("{}: {}\n", top, transfer_text(transfer.count(), "packed"));
@@ -194,12 +198,30 @@ bool pack_tree(const PackCommand& command, const std::string& top, fs::WorkerPoo
   return transfer.count().failed == 0 && !stop();
 }
 
-bool pack_one(const PackCommand& command, const std::string& file, fs::WorkerPool& pool) {
-  if (is_tree(file)) return pack_tree(command, file, pool);
+// Packs a file, unless that would replace the file itself or what the run made of another one.
+codec::Result<Packed> pack_to(const PackCommand& command, const std::string& file,
+                              const std::filesystem::path& target, MadeOutputs& made,
+                              fs::WorkerPool& pool) {
+  if (target_kind_of(target) == TargetKind::stream) {
+    return pack_file(file, target, command.options, pool);
+  }
+  std::error_code none;
+  if (std::filesystem::equivalent(file, target, none)) {
+    return codec::of_target(fs::refusal(EINVAL, "is the file that is to be packed"));
+  }
+  FRAMEFS_CHECK(made.check(target, Output::result));
+  FRAMEFS_TRY(const auto packed, pack_file(file, target, command.options, pool));
+  made.add(target, Output::result);
+  return packed;
+}
+
+bool pack_one(const PackCommand& command, const std::string& file, MadeOutputs& made,
+              fs::WorkerPool& pool) {
+  if (is_tree(file)) return pack_tree(command, file, made, pool);
   const auto target = target_of(command, file);
   struct stat before{};
   const bool has_state = ::lstat(file.c_str(), &before) == 0;
-  const auto packed = pack_file(file, target, command.options, pool);
+  const auto packed = pack_to(command, file, target, made, pool);
   if (packed) {
     tell(command, target, *packed);
     if (!command.remove_source || !has_state) return true;
@@ -235,9 +257,10 @@ int run_pack(std::span<const std::string> arguments) {
     command.options.stop = [&signals] { return signals->has_arrived(); };
   }
   fs::WorkerPool pool(command.options.threads);
+  MadeOutputs made;
   bool all = true;
   for (const auto& file : command.files) {
-    all = pack_one(command, file, pool) && all;
+    all = pack_one(command, file, made, pool) && all;
     if (signals && signals->has_arrived()) return kExitFailure;
   }
   return all ? kExitOk : kExitFailure;

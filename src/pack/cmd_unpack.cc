@@ -24,6 +24,7 @@
 #include "src/cli/exit_codes.h"
 #include "src/cli/tree_walk.h"
 #include "src/mount/held_signals.h"
+#include "src/pack/made_outputs.h"
 #include "src/pack/replacement_file.h"
 #include "src/pack/tree_options.h"
 #include "src/pack/tree_transfer.h"
@@ -138,7 +139,7 @@ class Unpack {
       print_messages({is_there ? fmt::format("{} exists; --force replaces it", path.string())
                                : fmt::format("{}: {}", path.string(), cause_text(error))});
     };
-    TreeTransfer transfer(command_.tree, converter, report, [this] { return is_stopped(); });
+    TreeTransfer transfer(command_.tree, converter, made_, report, [this] { return is_stopped(); });
     transfer.run(top, out_tree(command_.out, top, command_.frames.size() > 1));
     if (!command_.options.quiet) {
       std::cerr << fmt::format("{}: {}\n", top, transfer_text(transfer.count(), "unpacked"));
@@ -180,10 +181,17 @@ class Unpack {
   bool write_out(const Unpacker& unpacker, const UnpackSource& source, const stdfs::path& target,
                  CollectedLog& log) {
     if (target == kStandardStream) return unpacker.to_stream(STDOUT_FILENO, target_text(target));
-    if (source.is_directory) return unpacker.to_directory(target);
-    if (target_kind_of(target) != TargetKind::stream) return unpacker.to_file(target);
-    const auto stream = open_stream_target(target);
-    return stream ? unpacker.to_stream(stream->get(), target) : fail(log, target, stream.error());
+    if (!source.is_directory && target_kind_of(target) == TargetKind::stream) {
+      const auto stream = open_stream_target(target);
+      return stream ? unpacker.to_stream(stream->get(), target) : fail(log, target, stream.error());
+    }
+    const auto is_free = made_.check(target, Output::result);
+    if (!is_free) return fail(log, target, is_free.error());
+    const bool done =
+        source.is_directory ? unpacker.to_directory(target) : unpacker.to_file(target);
+    // Also the directory of a container that was unpacked in part.
+    if (done || source.is_directory) made_.add(target, Output::result);
+    return done;
   }
 
   // Returns the path of the output.  If there is no valid path, prints the reason and returns
@@ -228,6 +236,7 @@ class Unpack {
 
   const UnpackCommand& command_;
   const TargetKind out_;
+  MadeOutputs made_;
   std::optional<HeldSignals> signals_;
   bool reader_is_gone_ = false;
 };

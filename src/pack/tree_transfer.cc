@@ -72,10 +72,11 @@ Status copy_flat_directory(const stdfs::path& from, const struct stat& st, const
 
 }  // namespace
 
-TreeTransfer::TreeTransfer(const TransferOptions& options, TreeConverter converter, Fail fail,
-                           Stop stop)
+TreeTransfer::TreeTransfer(const TransferOptions& options, TreeConverter converter,
+                           MadeOutputs& made, Fail fail, Stop stop)
     : options_(options),
       converter_(std::move(converter)),
+      made_(made),
       report_(std::move(fail)),
       stop_(std::move(stop)) {}
 
@@ -123,12 +124,14 @@ stdfs::path TreeTransfer::directory_of(const TreeEntry& entry) const {
 
 Status TreeTransfer::make_directory(const TreeEntry& entry) {
   const auto& target = target_ = entry.relative.empty() ? *out_ : *out_ / entry.relative;
+  FRAMEFS_CHECK(made_.check(target, Output::directory));
   if (::mkdir(target.c_str(), 0777) != 0) {
     if (errno != EEXIST) return codec::of_target(fs::system_error("mkdir"));
     if (target_kind_of(target) != TargetKind::directory) {
       return codec::of_target(fs::refusal(ENOTDIR, "is not a directory"));
     }
   }
+  made_.add(target, Output::directory);
   directories_.push_back({entry, target});
   return {};
 }
@@ -156,6 +159,8 @@ Status TreeTransfer::transfer_file(const TreeEntry& entry) {
   const auto& target = target_ =
       directory_of(entry) / (name ? stdfs::path(*name) : entry.path.filename());
   FRAMEFS_TRY(const bool is_link, make_link(entry, target));
+  // Such a target could look up to date, too.
+  if (!is_link) FRAMEFS_CHECK(made_.check(target, Output::result));
   bool is_new = is_link;
   if (!is_link && !options_.may_replace && is_up_to_date(target, entry.stat)) {
     ++count_.up_to_date;
@@ -170,6 +175,7 @@ Status TreeTransfer::transfer_file(const TreeEntry& entry) {
     count_.bytes.after += bytes.after;
     is_new = true;
   }
+  made_.add(target, Output::result);
   if (entry.stat.st_nlink > 1 && S_ISREG(entry.stat.st_mode)) {
     results_.try_emplace({entry.stat.st_dev, entry.stat.st_ino}, target);
   }

@@ -11,6 +11,7 @@
 
 #include "codec/core/result.h"
 #include "src/cli/tree_walk.h"
+#include "src/pack/made_outputs.h"
 
 namespace framefs {
 
@@ -59,8 +60,9 @@ class TreeTransfer {
   using Fail = std::function<void(const std::filesystem::path& path, const codec::Error& error)>;
   using Stop = std::function<bool()>;
 
-  // Lifetime: `options` outlives it.
-  TreeTransfer(const TransferOptions& options, TreeConverter converter, Fail fail, Stop stop);
+  // Lifetime: `options` and `made` outlive it.
+  TreeTransfer(const TransferOptions& options, TreeConverter converter, MadeOutputs& made,
+               Fail fail, Stop stop);
 
   // `out` is the other tree; nothing means beside the originals.
   void run(const std::filesystem::path& top, const std::optional<std::filesystem::path>& out);
@@ -87,6 +89,7 @@ class TreeTransfer {
 
   const TransferOptions& options_;
   const TreeConverter converter_;
+  MadeOutputs& made_;
   const Fail report_;
   const Stop stop_;
   std::optional<std::filesystem::path> out_;

@@ -69,6 +69,11 @@ class Pack(CommandCase):
         self.assertEqual(self.info(frame)[0]["nbytes"], 3)
         self.assertEqual(sorted(os.listdir(self.folder)), ["log", "log.b2frame", "mnt", "source"])
 
+    def test_a_file_is_not_replaced_by_its_own_frame(self):
+        path = self.plain("log", b"content")
+        self.assert_fails("pack", path, "-o", path, "--force", cause=f"{path}: is the file that is to be packed")
+        self.assertEqual(path.read_bytes(), b"content")
+
     def test_streams(self):
         plain = os.urandom(300_000) + bytes(3_000_000)
         packed = self.framefs("pack", "-", input=plain).stdout

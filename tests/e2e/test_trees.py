@@ -5,6 +5,7 @@ import socket
 import stat
 import subprocess
 import unittest
+import zipfile
 
 import numpy
 
@@ -145,6 +146,79 @@ class Trees(CommandCase):
         self.framefs("pack", self.tree, "-o", packed)
         self.assertEqual(len(self.frames(packed)), 48)
         self.framefs("check", packed)
+
+
+class SameOutput(CommandCase):
+    """Inputs whose outputs would have one name."""
+
+    REFUSED = "is the output for another input of this run"
+
+    def file(self, name, content):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        os.utime(path, ns=(10**18, 10**18))
+        return path
+
+    def content(self, frame):
+        return self.framefs("unpack", frame, "-o", "-").stdout
+
+    def test_of_two_files_the_second_is_kept(self):
+        first, second = self.file("a/x", b"first"), self.file("b/x", b"second")
+        out = self.folder / "out"
+        out.mkdir()
+        self.assert_fails("pack", first, second, "-o", out, "-f", "--remove-source",
+                          cause=f"framefs: {out}/x.b2frame: {self.REFUSED}")
+        self.assertEqual(self.content(out / "x.b2frame"), b"first")
+        self.assertEqual((first.exists(), second.read_bytes()), (False, b"second"))
+        # A file that was there before the run is replaced.
+        self.framefs("pack", second, "-o", out, "-f")
+        self.assertEqual(self.content(out / "x.b2frame"), b"second")
+
+    def test_of_a_file_and_a_frame_in_a_tree_the_second_is_kept(self):
+        self.file("tree/x", b"original")
+        self.framefs("pack", self.file("other", b"other"), "-o", self.folder / "tree/x.b2frame")
+        out = self.folder / "out"
+        self.assert_fails("pack", self.folder / "tree", "-o", out, "-f", "--remove-source",
+                          cause=f"{out}/x.b2frame: {self.REFUSED}")
+        self.assertEqual(self.content(out / "x.b2frame"), b"original")
+        self.assertEqual(self.content(self.folder / "tree/x.b2frame"), b"other")
+
+    def test_trees_of_one_name_share_a_directory(self):
+        for top, name in (("p", "x"), ("p", "y"), ("q", "x"), ("q", "z")):
+            self.file(f"{top}/tree/{name}", f"{top}/{name}".encode())
+        out = self.folder / "out"
+        out.mkdir()
+        self.assert_fails("pack", self.folder / "p/tree", self.folder / "q/tree", "-o", out, "-f",
+                          cause=f"{out}/tree/x.b2frame: {self.REFUSED}")
+        self.assertEqual({name: self.content(out / "tree" / name) for name in os.listdir(out / "tree")},
+                         {"x.b2frame": b"p/x", "y.b2frame": b"p/y", "z.b2frame": b"q/z"})
+
+    def test_unpack(self):
+        for top in "ab":
+            self.framefs("pack", self.file(f"{top}/x", top.encode()))
+        out = self.folder / "out"
+        out.mkdir()
+        frames = [self.folder / top / "x.b2frame" for top in "ab"]
+        self.assert_fails("unpack", *frames, "-o", out, "-f", cause=f"{out}/x: {self.REFUSED}")
+        self.assertEqual((out / "x").read_bytes(), b"a")
+
+    def test_unpack_of_frames_of_one_time(self):
+        """The result of the first does not count as an up-to-date result of the second."""
+        tree, out = self.folder / "tree", self.folder / "out"
+        self.framefs("pack", self.file("tree/one", b"one"), "-o", tree / "x.b2")
+        self.framefs("pack", self.file("tree/two", b"two"), "-o", tree / "x.b2frame")
+        for _ in range(2):
+            self.assert_fails("unpack", tree, "-o", out, "--include", "x*", cause=f"{out}/x: {self.REFUSED}")
+            self.assertEqual((out / "x").read_bytes(), b"one")
+
+    def test_a_container_and_a_directory(self):
+        tree, out = self.folder / "tree", self.folder / "out"
+        self.file("tree/c/notes", b"of the directory")
+        with zipfile.ZipFile(tree / "c.b2z", "w") as archive:
+            archive.writestr("notes", b"of the container")
+        self.assert_fails("unpack", tree, "-o", out, "-f", cause=f"{out}/c: {self.REFUSED}")
+        self.assertEqual((out / "c/notes").read_bytes(), b"of the directory")
 
 
 class Arrays(CommandCase):
