@@ -171,11 +171,12 @@ void report(const std::filesystem::path& path, const codec::Error& error) {
 // Packs every file of a directory.
 bool pack_tree(const PackCommand& command, const std::string& top, MadeOutputs& made,
                fs::WorkerPool& pool) {
-  const auto name = [](const TreeEntry& entry) -> codec::Result<std::optional<std::string>> {
+  const auto name = [](const TreeEntry& entry) -> codec::Result<std::optional<ConvertedName>> {
     const auto file = entry.path.filename().string();
     const bool is_frame = fs::expected_content(file) != fs::Expected::nothing;
     if (is_frame || entry.is_sparse_frame) return std::nullopt;
-    return packed_name(entry.path);
+    const std::filesystem::path frame = packed_name(entry.path);
+    return ConvertedName{.name = frame.string(), .way = frame.extension().string()};
   };
   const auto make = [&](const TreeEntry& entry,
                         const std::filesystem::path& target) -> codec::Result<TransferredBytes> {

@@ -147,14 +147,14 @@ class Unpack {
     return transfer.count().failed == 0;
   }
 
-  [[nodiscard]] codec::Result<std::optional<std::string>> name_in_tree(
+  [[nodiscard]] codec::Result<std::optional<ConvertedName>> name_in_tree(
       const TreeEntry& entry) const {
     const auto file = entry.path.filename().string();
     if (fs::expected_content(file) == fs::Expected::nothing) return std::nullopt;
     CollectedLog log;
     FRAMEFS_TRY(const auto source, find_unpack_source(entry.path, command_.options, log.log()));
     if (source.name.empty()) return std::nullopt;
-    return source.name;
+    return ConvertedName{.name = source.name, .way = entry.path.extension().string()};
   }
 
   [[nodiscard]] codec::Result<TransferredBytes> make_in_tree(const TreeEntry& entry,

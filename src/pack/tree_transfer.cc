@@ -154,17 +154,18 @@ Status TreeTransfer::make_symlink(const TreeEntry& entry) {
 }
 
 Status TreeTransfer::transfer_file(const TreeEntry& entry) {
-  FRAMEFS_TRY(const auto name, converter_.name(entry));
-  if (!name && !out_) return {};
+  FRAMEFS_TRY(const auto converted, converter_.name(entry));
+  if (!converted && !out_) return {};
   const auto& target = target_ =
-      directory_of(entry) / (name ? stdfs::path(*name) : entry.path.filename());
-  FRAMEFS_TRY(const bool is_link, make_link(entry, target));
+      directory_of(entry) / (converted ? stdfs::path(converted->name) : entry.path.filename());
+  const TransferKey key(entry.stat.st_dev, entry.stat.st_ino, converted ? converted->way : "");
+  FRAMEFS_TRY(const bool is_link, make_link(key, target));
   // Such a target could look up to date, too.
   if (!is_link) FRAMEFS_CHECK(made_.check(target, Output::result));
   bool is_new = is_link;
   if (!is_link && !options_.may_replace && is_up_to_date(target, entry.stat)) {
     ++count_.up_to_date;
-  } else if (!is_link && !name) {
+  } else if (!is_link && !converted) {
     FRAMEFS_CHECK(copy(entry, target));
     ++count_.copied;
     is_new = true;
@@ -177,9 +178,9 @@ Status TreeTransfer::transfer_file(const TreeEntry& entry) {
   }
   made_.add(target, Output::result);
   if (entry.stat.st_nlink > 1 && S_ISREG(entry.stat.st_mode)) {
-    results_.try_emplace({entry.stat.st_dev, entry.stat.st_ino}, target);
+    results_.try_emplace(key, target);
   }
-  return name && converter_.finish ? converter_.finish(entry, target, is_new) : Status{};
+  return converted && converter_.finish ? converter_.finish(entry, target, is_new) : Status{};
 }
 
 Status TreeTransfer::copy(const TreeEntry& entry, const stdfs::path& target) {
@@ -188,9 +189,10 @@ Status TreeTransfer::copy(const TreeEntry& entry, const stdfs::path& target) {
                                : copy_file(entry.path, entry.stat, target, may_replace);
 }
 
-// Links `target` to the result of another name of the same file, if there is one.
-Result<bool> TreeTransfer::make_link(const TreeEntry& entry, const stdfs::path& target) {
-  const auto first = results_.find({entry.stat.st_dev, entry.stat.st_ino});
+// Links `target` to the result that another name of the same file has in the same way, if there is
+// one.
+Result<bool> TreeTransfer::make_link(const TransferKey& key, const stdfs::path& target) {
+  const auto first = results_.find(key);
   if (first == results_.end()) return false;
   if (::link(first->second.c_str(), target.c_str()) == 0) {
     ++count_.copied;

@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "codec/core/result.h"
@@ -21,10 +21,18 @@ struct TransferredBytes {
   std::uint64_t after = 0;
 };
 
+// The result of a converted file.
+struct ConvertedName {
+  std::string name;
+  // Distinguishes the ways of conversion: the hard links of a file have different results if their
+  // names ask for different ways.  Not empty.
+  std::string way;
+};
+
 // The conversion of a single file of a tree.
 struct TreeConverter {
   // Returns the name of the result; nothing for a file that stays as it is.
-  std::function<codec::Result<std::optional<std::string>>(const TreeEntry& entry)> name;
+  std::function<codec::Result<std::optional<ConvertedName>>(const TreeEntry& entry)> name;
   // Makes the result.  It appears complete, with the original's time of modification.
   std::function<codec::Result<TransferredBytes>(const TreeEntry& entry,
                                                 const std::filesystem::path& target)>
@@ -74,7 +82,8 @@ class TreeTransfer {
     TreeEntry entry;
     std::filesystem::path target;
   };
-  using FileKey = std::pair<dev_t, ino_t>;
+  // A file and the way in which it is transferred, which is "" for a copy.
+  using TransferKey = std::tuple<dev_t, ino_t, std::string>;
 
   bool visit(const TreeEntry& entry);
   codec::Status transfer(const TreeEntry& entry);
@@ -82,7 +91,7 @@ class TreeTransfer {
   codec::Status make_symlink(const TreeEntry& entry);
   codec::Status transfer_file(const TreeEntry& entry);
   codec::Status copy(const TreeEntry& entry, const std::filesystem::path& target);
-  codec::Result<bool> make_link(const TreeEntry& entry, const std::filesystem::path& target);
+  codec::Result<bool> make_link(const TransferKey& key, const std::filesystem::path& target);
   [[nodiscard]] std::filesystem::path directory_of(const TreeEntry& entry) const;
   void finish_directories();
   void fail(const std::filesystem::path& path, const codec::Error& error);
@@ -95,7 +104,7 @@ class TreeTransfer {
   std::optional<std::filesystem::path> out_;
   std::filesystem::path target_;  // of the current entry
   std::vector<Directory> directories_;
-  std::map<FileKey, std::filesystem::path> results_;  // of files with several hard links
+  std::map<TransferKey, std::filesystem::path> results_;  // of files with several hard links
   TransferCount count_;
 };
 

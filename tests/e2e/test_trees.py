@@ -89,6 +89,31 @@ class Trees(CommandCase):
         self.framefs("pack", "--force", "--include", "notes*", self.tree)
         self.assertEqual(self.framefs("unpack", self.tree / "notes.txt.b2frame", "-o", "-").stdout, b"other notes")
 
+    def test_hard_links_of_other_kinds_are_no_links(self):
+        """The names of a file decide whether it is converted, and into what."""
+        tree, packed, again = (self.folder / name for name in ("links", "packed", "again"))
+        tree.mkdir()
+        array = numpy.arange(60).reshape(6, 10)
+        numpy.save(tree / "x.npy", array)
+        for name in ("a.bin", "z.bin"):
+            os.link(tree / "x.npy", tree / name)
+        (tree / "s.b2frame").write_bytes(plain_frame(b"decoded"))
+        for name in ("a-backup", "z-backup"):
+            os.link(tree / "s.b2frame", tree / name)
+        bare = (tree / "s.b2frame").read_bytes()
+        self.framefs("pack", tree, "-o", packed)
+        self.assertEqual(self.info(packed / "x.b2nd")[0]["shape"], [6, 10])
+        self.assertEqual((packed / "a.bin.b2frame").stat().st_ino, (packed / "z.bin.b2frame").stat().st_ino)
+        self.assertEqual((packed / "s.b2frame").read_bytes(), bare)
+        self.framefs("unpack", packed, "-o", again)
+        for name in ("a.bin", "z.bin", "x.npy"):
+            self.assert_same_bytes((again / name).read_bytes(), (tree / name).read_bytes(), name)
+        self.assertEqual({name: (again / name).read_bytes() for name in ("a-backup", "s", "z-backup")},
+                         {"a-backup": bare, "s": b"decoded", "z-backup": bare})
+        # Without pack, whose copies are no longer links.
+        self.framefs("unpack", tree, "-o", self.folder / "direct")
+        self.assertEqual((self.folder / "direct/s").read_bytes(), b"decoded")
+
     def test_include_and_exclude(self):
         packed = self.folder / "packed"
         self.framefs("pack", self.tree, "-o", packed, "--exclude", "b", "--include", "a/*")
