@@ -97,6 +97,9 @@ bool same_content(const struct stat& one, const struct stat& other) {
 Status copy_out(fs::Filesystem& files, fs::OpenFile& file, std::uint64_t size,
                 codec::ByteSink& sink, const std::function<bool(std::uint64_t)>& go_on) {
   FRAMEFS_TRY(const auto before, file.source.content_stat());
+  // A member of a container whose bytes cannot be read is shown without bytes; a read gives the
+  // cause.
+  if (size == 0) FRAMEFS_CHECK(files.contents().read(file, 0, 1));
   PieceWriter writer(sink);
   FRAMEFS_CHECK(copy_pieces(files, file, size, writer, go_on));
   FRAMEFS_CHECK(writer.wait());

@@ -11,6 +11,7 @@ import struct
 import subprocess
 import time
 import unittest
+import zipfile
 
 import numpy
 
@@ -388,6 +389,22 @@ class Containers(CommandCase):
         self.assert_fails("unpack", self.archive, "-o", self.folder / "out",
                           cause="s.b2z/bad.b2frame: chunk 2: bad field: cbytes")
         self.assertEqual(set(self.tree(self.folder / "out")), {"x.npy", "deep/y", "readme.txt", "embed.b2e/a"})
+
+    def test_members_that_cannot_be_read_are_left_out(self):
+        """A mount shows them without bytes."""
+        archive(self.archive, {"deflated.txt": b"x" * 10_000}, packed=True)
+        with zipfile.ZipFile(self.archive, "a") as more:
+            more.writestr("stored.txt", b"stored")
+            more.writestr("empty.txt", b"")
+            more.writestr("secret.txt", b"encrypted")
+        # Bit 0 of the flags of the last member says that it is encrypted.
+        stored = bytearray(self.archive.read_bytes())
+        stored[stored.rindex(b"PK\3\4") + 6] |= 1
+        stored[stored.rindex(b"PK\1\2") + 8] |= 1
+        self.archive.write_bytes(stored)
+        result = self.assert_fails("unpack", self.archive, "-o", self.folder / "out", cause="deflated.txt: unsupported")
+        self.assertIn(b"secret.txt: unsupported", result.stderr)
+        self.assertEqual(self.tree(self.folder / "out"), {"stored.txt": b"stored", "empty.txt": b""})
 
     def test_members_by_their_paths(self):
         result = self.framefs("unpack", f"{self.archive}/deep/y.b2frame", f"{self.archive}/readme.txt", "-o", "-")
