@@ -186,7 +186,7 @@ bool pack_tree(const PackCommand& command, const std::string& top, MadeOutputs& 
   const auto finish = [&](const TreeEntry& entry, const std::filesystem::path& target,
                           bool is_new) -> codec::Status {
     if (!command.remove_source) return {};
-    if (!is_new) FRAMEFS_CHECK(verify_packed(target, entry.path, command.options));
+    if (!is_new) FRAMEFS_CHECK(verify_packed(target, target, entry.path, command.options));
     return entry.stat.st_nlink > 1 ? remove_linked(entry) : remove_original(entry.path, entry.stat);
   };
   const auto stop = [&] { return command.options.stop && command.options.stop(); };

@@ -15,6 +15,7 @@
 #include "codec/chunk/chunk_encoder.h"
 #include "codec/core/checked.h"
 #include "codec/frame/frame_writer.h"
+#include "fs/source/suffixes.h"
 #include "src/cli/collected_log.h"
 #include "src/cli/progress_bar.h"
 #include "src/cli/stream_sink.h"
@@ -175,11 +176,19 @@ Status copy_to_stream(int from, std::uint64_t size, int to) {
   return {};
 }
 
+// A frame with the suffix of another content is shown as the bytes of its chunks, which are not
+// those of a .npy file.
+bool may_name_array(const std::filesystem::path& frame) {
+  const auto expected = fs::expected_content(frame.filename().string());
+  return expected == fs::Expected::array || expected == fs::Expected::nothing;
+}
+
 // Packs into the frame of an array, or of bytes.
-Result<Packed> pack_any(PackInput& input, const std::filesystem::path& from, codec::ByteSink& sink,
+Result<Packed> pack_any(PackInput& input, const std::filesystem::path& from,
+                        const std::filesystem::path& to, codec::ByteSink& sink,
                         const PackOptions& options, fs::WorkerPool& pool) {
   const auto name = from.filename().string();
-  if (input.file() && from.extension() == ".npy") {
+  if (input.file() && from.extension() == ".npy" && may_name_array(to)) {
     FRAMEFS_TRY(const auto packed, pack_npy(input.fd(), sink, name, options, pool));
     if (packed) return *packed;
   }
@@ -187,10 +196,11 @@ Result<Packed> pack_any(PackInput& input, const std::filesystem::path& from, cod
 }
 
 Result<Packed> pack_to_stream(PackInput& input, int stream, const std::filesystem::path& from,
-                              const PackOptions& options, fs::WorkerPool& pool) {
+                              const std::filesystem::path& to, const PackOptions& options,
+                              fs::WorkerPool& pool) {
   FRAMEFS_TRY(auto fd, open_unnamed_file());
   fs::FileSink sink(std::move(fd));
-  FRAMEFS_TRY(const auto packed, pack_any(input, from, sink, options, pool));
+  FRAMEFS_TRY(const auto packed, pack_any(input, from, to, sink, options, pool));
   FRAMEFS_CHECK(copy_to_stream(sink.fd(), packed.stored, stream));
   return packed;
 }
@@ -200,16 +210,16 @@ Result<Packed> pack_to_stream(PackInput& input, int stream, const std::filesyste
 Result<Packed> pack_file(const std::filesystem::path& from, const std::filesystem::path& to,
                          const PackOptions& options, fs::WorkerPool& pool) {
   FRAMEFS_TRY(auto input, PackInput::open(from, options.stop));
-  if (to == kStandardStream) return pack_to_stream(input, STDOUT_FILENO, from, options, pool);
+  if (to == kStandardStream) return pack_to_stream(input, STDOUT_FILENO, from, to, options, pool);
   if (target_kind_of(to) == TargetKind::stream) {
     FRAMEFS_TRY(const auto stream, open_stream_target(to));
-    return pack_to_stream(input, stream.get(), from, options, pool);
+    return pack_to_stream(input, stream.get(), from, to, options, pool);
   }
   FRAMEFS_TRY(auto file, ReplacementFile::create(to, options.may_replace));
   file.replaces_frame(options.locking);
-  FRAMEFS_TRY(const auto packed, pack_any(input, from, file.sink(), options, pool));
+  FRAMEFS_TRY(const auto packed, pack_any(input, from, to, file.sink(), options, pool));
   if (options.verify && input.file()) {
-    FRAMEFS_CHECK(verify_packed(file.temporary(), from, options));
+    FRAMEFS_CHECK(verify_packed(file.temporary(), to, from, options));
   }
   if (input.file()) FRAMEFS_CHECK(carry_attributes(from, *input.file(), file.sink().fd()));
   FRAMEFS_CHECK(file.publish(input.file()));
@@ -221,11 +231,11 @@ std::string packed_name(const std::filesystem::path& file) {
                                : file.filename().string() + ".b2frame";
 }
 
-Status verify_packed(const std::filesystem::path& frame, const std::filesystem::path& original,
-                     const PackOptions& options) {
+Status verify_packed(const std::filesystem::path& frame, const std::filesystem::path& to,
+                     const std::filesystem::path& original, const PackOptions& options) {
   fs::UniqueFd fd(::open(original.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return fs::system_error("open");
-  const auto array = find_npy_header(original);
+  const auto array = may_name_array(to) ? find_npy_header(original) : std::nullopt;
   // The header of a .npy file can differ from the header that a mount shows.
   CompareSink sink(fd.get(), array ? array->data_at : 0);
   const UnpackOptions unpacking{

@@ -33,8 +33,9 @@ struct Packed {
 
 // Packs `from` into a new frame `to`, with chunks encoded in parallel on `pool`.  The `from` "-" is
 // standard input, the `to` "-" is standard output.  A .npy file becomes the frame of an
-// n-dimensional array if that frame gives back the same items.  The frame appears complete or not
-// at all, with the attributes of its original.  Its bytes do not depend on the number of threads.
+// n-dimensional array if that frame gives back the same items, and if `to` may name an array.  The
+// frame appears complete or not at all, with the attributes of its original.  Its bytes do not
+// depend on the number of threads.
 // If `to` is a FIFO or a character device, the frame is written into it.
 // Errors: those of reading and writing and of ReplacementFile; EINTR if `stop` ended the work; with
 // `verify`, those of verify_packed().
@@ -45,9 +46,9 @@ codec::Result<Packed> pack_file(const std::filesystem::path& from, const std::fi
 // "x.b2frame".
 std::string packed_name(const std::filesystem::path& file);
 
-// Checks that the frame at `frame` holds exactly the bytes of the file `original`; for an array,
-// its items.  Errors: checksum if it does not; those of reading either.
-codec::Status verify_packed(const std::filesystem::path& frame,
+// Checks that the frame at `frame`, which is to be `to`, holds exactly the bytes of the file
+// `original`; for an array, its items.  Errors: checksum if it does not; those of reading either.
+codec::Status verify_packed(const std::filesystem::path& frame, const std::filesystem::path& to,
                             const std::filesystem::path& original, const PackOptions& options);
 
 }  // namespace framefs

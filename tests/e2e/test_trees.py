@@ -270,6 +270,20 @@ class Arrays(CommandCase):
                 numpy.testing.assert_array_equal(shown, array)
         self.framefs("check", self.source)
 
+    def test_a_frame_that_is_not_named_as_an_array_has_the_bytes(self):
+        """Its chunks would be shown in their own order, without a header."""
+        path = self.folder / "x.npy"
+        numpy.save(path, numpy.arange(90_000).reshape(300, 300))
+        content = path.read_bytes()
+        for name, is_array in (("y.b2frame", False), ("y.b2", False), ("y.b2nd", True), ("y", True)):
+            with self.subTest(name):
+                self.framefs("pack", "--verify", path, "-o", self.source / name, "--chunk-size", "100K")
+                self.assertEqual("shape" in self.info(self.source / name)[0], is_array)
+                self.assert_same_bytes(self.framefs("unpack", self.source / name, "-o", "-").stdout, content, name)
+        self.framefs("pack", path, "-o", self.folder / "z.b2frame", "--chunk-size", "100K", "--remove-source")
+        self.framefs("unpack", self.folder / "z.b2frame", "-o", path)
+        self.assert_same_bytes(path.read_bytes(), content, "z")
+
     def test_files_that_an_array_cannot_give_back_are_packed_as_bytes(self):
         records = numpy.zeros(5, dtype=[("a", "<i4"), ("b", "<f8")])
         for name, array in (("fortran", numpy.asfortranarray(numpy.arange(6).reshape(2, 3))), ("records", records),
