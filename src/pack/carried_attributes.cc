@@ -10,6 +10,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace framefs {
@@ -53,16 +54,17 @@ std::array<timespec, 2> times_of(const struct stat& st) {
   return {timespec{.tv_sec = 0, .tv_nsec = UTIME_OMIT}, st.st_mtim};
 }
 
-// A file that cannot get its original owner loses the setuid and setgid bits.
-mode_t mode_for(const struct stat& st, bool has_owner) {
-  return st.st_mode & (has_owner ? 07777U : 0777U);
-}
-
 }  // namespace
 
+mode_t carried_mode(const struct stat& original, const struct stat& copy) {
+  const bool has_owner = copy.st_uid == original.st_uid && copy.st_gid == original.st_gid;
+  return original.st_mode & (has_owner ? 07777U : 0777U);
+}
+
 fs::Status carry_attributes(const std::filesystem::path& from, const struct stat& st, int to) {
-  const bool has_owner = ::geteuid() == 0 && ::fchown(to, st.st_uid, st.st_gid) == 0;
-  if (::fchmod(to, mode_for(st, has_owner)) != 0) return fs::system_error("chmod");
+  if (::geteuid() == 0) std::ignore = ::fchown(to, st.st_uid, st.st_gid);
+  FRAMEFS_TRY(const auto copy, fs::stat_of(to));
+  if (::fchmod(to, carried_mode(st, copy)) != 0) return fs::system_error("chmod");
   FRAMEFS_CHECK(carry_xattrs(from.c_str(), [to](const char* name, const std::vector<char>& value) {
     return ::fsetxattr(to, name, value.data(), value.size(), 0);
   }));
@@ -72,8 +74,10 @@ fs::Status carry_attributes(const std::filesystem::path& from, const struct stat
 
 fs::Status carry_attributes(const std::filesystem::path& from, const struct stat& st,
                             const std::filesystem::path& to) {
-  const bool has_owner = ::geteuid() == 0 && ::lchown(to.c_str(), st.st_uid, st.st_gid) == 0;
-  if (!S_ISLNK(st.st_mode) && ::chmod(to.c_str(), mode_for(st, has_owner)) != 0) {
+  if (::geteuid() == 0) std::ignore = ::lchown(to.c_str(), st.st_uid, st.st_gid);
+  struct stat copy{};
+  if (::lstat(to.c_str(), &copy) != 0) return fs::system_error("stat");
+  if (!S_ISLNK(st.st_mode) && ::chmod(to.c_str(), carried_mode(st, copy)) != 0) {
     return fs::system_error("chmod");
   }
   const auto set = [&to](const char* name, const std::vector<char>& value) {

@@ -8,6 +8,10 @@
 
 namespace framefs {
 
+// Returns the mode that `copy` takes from `original`: without the setuid, setgid and sticky bits if
+// the copy has another owner or group.
+mode_t carried_mode(const struct stat& original, const struct stat& copy);
+
 // Copies owner, mode, extended attributes and the time of modification to a new file, open as `to`.
 // The owner is left out if the caller may not set it, an extended attribute if the target's file
 // system cannot hold it.

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "src/pack/carried_attributes.h"
 #include "src/pack/replaced_frame.h"
 
 namespace framefs {
@@ -100,7 +101,8 @@ fs::Status ReplacementFile::publish(const std::optional<struct stat>& like) {
 
 fs::Status ReplacementFile::finish(const std::optional<struct stat>& like) {
   const int fd = sink_->fd();
-  const mode_t mode = like ? like->st_mode & 0777 : mode_of_new_files();
+  FRAMEFS_TRY(const auto made, fs::stat_of(fd));
+  const mode_t mode = like ? carried_mode(*like, made) : mode_of_new_files();
   if (::fchmod(fd, mode) != 0) return fs::system_error("fchmod");
   if (like) {
     const timespec times[2] = {{.tv_sec = 0, .tv_nsec = UTIME_OMIT}, like->st_mtim};

@@ -114,6 +114,23 @@ class Trees(CommandCase):
         self.framefs("unpack", tree, "-o", self.folder / "direct")
         self.assertEqual((self.folder / "direct/s").read_bytes(), b"decoded")
 
+    def test_all_bits_of_modes_are_kept(self):
+        """For files that have their original owner."""
+        packed, again = self.folder / "packed", self.folder / "again"
+        for name, mode in (("notes.txt", 0o4755), ("a/log", 0o2750), ("empty", 0o1644), ("a/b", 0o3777)):
+            os.chmod(self.tree / name, mode)
+        (self.tree / "s.b2frame").write_bytes(plain_frame(b"frame"))
+        os.chmod(self.tree / "s.b2frame", 0o6755)
+        wanted = snapshot(self.tree)
+        self.framefs("pack", self.tree, "-o", packed)
+        modes = {name: stat.S_IMODE((packed / name).stat().st_mode)
+                 for name in ("notes.txt.b2frame", "a/log.b2frame", "empty.b2frame", "a/b", "s.b2frame")}
+        self.assertEqual(list(modes.values()), [0o4755, 0o2750, 0o1644, 0o3777, 0o6755])
+        (packed / "s.b2frame").rename(self.folder / "s.b2frame")
+        self.framefs("unpack", packed, "-o", again)
+        del wanted["s.b2frame"]
+        self.assertEqual(snapshot(again), wanted)
+
     def test_include_and_exclude(self):
         packed = self.folder / "packed"
         self.framefs("pack", self.tree, "-o", packed, "--exclude", "b", "--include", "a/*")
