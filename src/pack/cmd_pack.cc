@@ -29,6 +29,7 @@
 #include "src/pack/made_outputs.h"
 #include "src/pack/pack_file.h"
 #include "src/pack/replacement_file.h"
+#include "src/pack/same_content.h"
 #include "src/pack/tree_options.h"
 #include "src/pack/tree_transfer.h"
 
@@ -143,10 +144,8 @@ void tell(const PackCommand& command, const std::filesystem::path& target, const
 codec::Status remove_linked(const TreeEntry& entry) {
   struct stat now{};
   if (::lstat(entry.path.c_str(), &now) != 0) return fs::system_error("stat");
-  const bool is_same = now.st_ino == entry.stat.st_ino && now.st_size == entry.stat.st_size &&
-                       now.st_mtim.tv_sec == entry.stat.st_mtim.tv_sec &&
-                       now.st_mtim.tv_nsec == entry.stat.st_mtim.tv_nsec;
-  if (!is_same) return fs::refusal(ESTALE, "changed while it was packed, and is kept");
+  if (!same_content(now, entry.stat))
+    return fs::refusal(ESTALE, "changed while it was packed, and is kept");
   if (::unlink(entry.path.c_str()) != 0) return fs::system_error("unlink");
   return {};
 }

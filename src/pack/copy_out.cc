@@ -5,6 +5,8 @@
 #include <thread>
 #include <utility>
 
+#include "src/pack/same_content.h"
+
 namespace framefs {
 namespace {
 
@@ -81,15 +83,6 @@ Status copy_pieces(fs::Filesystem& files, fs::OpenFile& file, std::uint64_t size
     }
   }
   return {};
-}
-
-// Returns whether two states of a file have the same content.  The inode's change time is ignored,
-// because links and mode changes set it too.
-bool same_content(const struct stat& one, const struct stat& other) {
-  auto a = fs::identity_of(one);
-  auto b = fs::identity_of(other);
-  a.ctime_ns = b.ctime_ns = 0;
-  return a == b;
 }
 
 }  // namespace

@@ -201,6 +201,7 @@ Result<Packed> pack_to_stream(PackInput& input, int stream, const std::filesyste
   FRAMEFS_TRY(auto fd, open_unnamed_file());
   fs::FileSink sink(std::move(fd));
   FRAMEFS_TRY(const auto packed, pack_any(input, from, to, sink, options, pool));
+  FRAMEFS_CHECK(input.check_unchanged());
   FRAMEFS_CHECK(copy_to_stream(sink.fd(), packed.stored, stream));
   return packed;
 }
@@ -218,6 +219,7 @@ Result<Packed> pack_file(const std::filesystem::path& from, const std::filesyste
   FRAMEFS_TRY(auto file, ReplacementFile::create(to, options.may_replace));
   file.replaces_frame(options.locking);
   FRAMEFS_TRY(const auto packed, pack_any(input, from, to, file.sink(), options, pool));
+  FRAMEFS_CHECK(input.check_unchanged());
   if (options.verify && input.file()) {
     FRAMEFS_CHECK(verify_packed(file.temporary(), to, from, options));
   }

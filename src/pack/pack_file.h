@@ -37,8 +37,8 @@ struct Packed {
 // frame appears complete or not at all, with the attributes of its original.  Its bytes do not
 // depend on the number of threads.
 // If `to` is a FIFO or a character device, the frame is written into it.
-// Errors: those of reading and writing and of ReplacementFile; EINTR if `stop` ended the work; with
-// `verify`, those of verify_packed().
+// Errors: those of reading and writing and of ReplacementFile; ESTALE if the file changed while it
+// was read; EINTR if `stop` ended the work; with `verify`, those of verify_packed().
 codec::Result<Packed> pack_file(const std::filesystem::path& from, const std::filesystem::path& to,
                                 const PackOptions& options, fs::WorkerPool& pool);
 

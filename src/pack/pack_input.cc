@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "src/pack/same_content.h"
+
 namespace framefs {
 
 fs::Result<PackInput> PackInput::open(const std::filesystem::path& path,
@@ -35,6 +37,13 @@ std::optional<std::uint64_t> PackInput::size() const noexcept {
 
 fs::Result<PackInput::Piece> PackInput::next(std::span<std::byte> bytes) {
   return file_ ? next_of_file(bytes) : next_of_stream(bytes);
+}
+
+fs::Status PackInput::check_unchanged() const {
+  if (!file_) return {};
+  FRAMEFS_TRY(const auto now, fs::stat_of(fd_.get()));
+  if (same_content(*file_, now)) return {};
+  return fs::refusal(ESTALE, "the file changed while it was read");
 }
 
 fs::Result<PackInput::Piece> PackInput::next_of_file(std::span<std::byte> bytes) {

@@ -35,6 +35,11 @@ class PackInput {
   // Errors: truncated if the file became shorter; system; EINTR if `stop` ended the work.
   fs::Result<Piece> next(std::span<std::byte> bytes);
 
+  // To be called after the last piece.
+  // Errors: ESTALE if the file has changed since open(), so that the pieces may be of several
+  // states; system.
+  [[nodiscard]] fs::Status check_unchanged() const;
+
  private:
   explicit PackInput(fs::UniqueFd fd) noexcept : fd_(std::move(fd)) {}
   fs::Result<Piece> next_of_file(std::span<std::byte> bytes);

@@ -48,6 +48,7 @@ Status copy_file(const stdfs::path& from, const struct stat& st, const stdfs::pa
     }
     at += piece.size;
   }
+  FRAMEFS_CHECK(input.check_unchanged());
   FRAMEFS_CHECK(file.sink().truncate(at));
   FRAMEFS_CHECK(carry_attributes(from, st, file.sink().fd()));
   return file.publish(st);

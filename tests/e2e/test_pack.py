@@ -133,6 +133,23 @@ class Pack(CommandCase):
             self.assertEqual(process.returncode, -number)
             self.assertEqual(os.listdir(target.parent), [])
 
+    def test_a_file_that_changes_while_it_is_read_gets_no_frame(self):
+        path = self.plain("log", data.noise(8 << 20))
+        target = self.folder / "made/out.b2frame"
+        target.parent.mkdir()
+        with subprocess.Popen([daemon.FRAMEFS, "pack", "--threads", "1", "--codec", "zlib", "--level", "9",
+                               "--chunk-size", "64K", path, "-o", target], stderr=subprocess.PIPE) as process:
+            daemon.wait_for(lambda: os.listdir(target.parent), "a temporary file")
+            process.send_signal(signal.SIGSTOP)
+            self.assertFalse(target.exists(), "the frame was complete before the file could be changed")
+            with open(path, "r+b") as file:
+                file.seek(7 << 20)
+                file.write(b"changed")
+            process.send_signal(signal.SIGCONT)
+            process.wait(daemon.DEADLINE_S)
+            self.assertEqual(process.stderr.read().decode(), f"framefs: {path}: the file changed while it was read\n")
+        self.assertEqual((process.returncode, os.listdir(target.parent)), (1, []))
+
     def test_usage_errors_and_failures(self):
         self.assert_refused("pack", "--codec", "none-such", self.plain("x", b"x"), cause="none-such")
         self.assert_fails("pack", self.folder / "missing", cause="missing")
