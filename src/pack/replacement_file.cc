@@ -6,6 +6,8 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "src/pack/carried_attributes.h"
@@ -14,10 +16,20 @@
 namespace framefs {
 namespace {
 
+// The name does not contain that of the target, which may be as long as a name can be.
+constexpr std::string_view kUnfinished = ".framefs-unfinished.";
+constexpr std::string_view kRandomPart = "XXXXXX";
+
 mode_t mode_of_new_files() {
   const mode_t mask = ::umask(0);  // umask() cannot be read without setting it
   ::umask(mask);
   return 0666 & ~mask;
+}
+
+// Returns whether the file system has no file names as long as that.
+bool is_too_long(const std::filesystem::path& path) {
+  struct stat st{};
+  return ::lstat(path.c_str(), &st) != 0 && errno == ENAMETOOLONG;
 }
 
 bool is_there(const std::filesystem::path& path) {
@@ -48,6 +60,11 @@ fs::Status sync_directory_of(const std::filesystem::path& path) {
 
 }  // namespace
 
+bool is_unfinished(const std::filesystem::path& path) {
+  const auto name = path.filename().string();
+  return name.starts_with(kUnfinished) && name.size() == kUnfinished.size() + kRandomPart.size();
+}
+
 TargetKind target_kind_of(const std::filesystem::path& path) {
   if (path == kStandardStream) return TargetKind::stream;
   struct stat st{};
@@ -76,11 +93,11 @@ fs::Result<ReplacementFile> ReplacementFile::create(std::filesystem::path target
 
 fs::Result<ReplacementFile> ReplacementFile::make(std::filesystem::path target, bool may_replace) {
   // An early check, before any work is done.  publish() checks again.
+  if (is_too_long(target)) return fs::system_error("stat");
   if (!may_replace && is_there(target)) return fs::system_error_of(EEXIST, "target");
   FRAMEFS_CHECK(check_replaceable(target));
   ReplacementFile file(std::move(target), may_replace);
-  auto name = file.target_.parent_path() / ('.' + file.target_.filename().string() + ".XXXXXX");
-  auto text = name.string();
+  auto text = (file.target_.parent_path() / kUnfinished).string().append(kRandomPart);
   fs::UniqueFd fd(::mkostemp(text.data(), O_CLOEXEC));
   if (!fd) return fs::system_error("its directory");
   file.temporary_ = text;

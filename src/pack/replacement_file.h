@@ -31,6 +31,10 @@ std::string target_text(const std::filesystem::path& path);
 // Opens a target of kind `stream`, except "-".  Errors: system.
 fs::Result<fs::UniqueFd> open_stream_target(const std::filesystem::path& path);
 
+// Returns whether this is the name of a ReplacementFile that has no name of its own yet.  A run
+// that was killed leaves such files.
+bool is_unfinished(const std::filesystem::path& path);
+
 // A file that appears under its name only when it is complete.  Until then it has a temporary name
 // in the same directory.  The destructor removes an unpublished file.  Threads: one.
 class ReplacementFile {

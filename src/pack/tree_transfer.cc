@@ -113,6 +113,10 @@ Status TreeTransfer::transfer(const TreeEntry& entry) {
   const auto mode = entry.stat.st_mode;
   if (S_ISDIR(mode) && !entry.is_sparse_frame) return out_ ? make_directory(entry) : Status{};
   if (!options_.filter.takes(entry.relative)) return {};
+  if (is_unfinished(entry.path)) {
+    ++count_.unfinished;
+    return {};
+  }
   if (S_ISLNK(mode)) return out_ ? make_symlink(entry) : Status{};
   if (S_ISREG(mode) || entry.is_sparse_frame) return transfer_file(entry);
   ++count_.left_out;
@@ -238,6 +242,7 @@ std::string transfer_text(const TransferCount& count, const std::string& verb) {
   add(count.copied, "copied or linked");
   add(count.up_to_date, "up to date");
   add(count.left_out, "left out: devices, FIFOs or sockets");
+  add(count.unfinished, "left out: unfinished files of killed runs");
   add(count.failed, "FAILED");
   return text;
 }

@@ -55,6 +55,7 @@ struct TransferCount {
   std::uint64_t copied = 0;      // copied files and links
   std::uint64_t up_to_date = 0;  // existing results of the same state of the original
   std::uint64_t left_out = 0;    // devices, FIFOs, sockets
+  std::uint64_t unfinished = 0;  // files that killed runs left
   std::uint64_t failed = 0;
   TransferredBytes bytes;
 };

@@ -74,6 +74,17 @@ class Pack(CommandCase):
         self.assert_fails("pack", path, "-o", path, "--force", cause=f"{path}: is the file that is to be packed")
         self.assertEqual(path.read_bytes(), b"content")
 
+    def test_names_of_any_length(self):
+        """Up to 255 bytes, with the suffix of the frame."""
+        longest = self.plain("a" * 247, b"content")
+        self.framefs("pack", longest)
+        frame = self.folder / f"{longest.name}.b2frame"
+        longest.unlink()
+        self.framefs("unpack", frame)
+        self.assertEqual(longest.read_bytes(), b"content")
+        longer = self.plain("b" * 248, b"content")
+        self.assert_fails("pack", longer, cause=f"{longer}.b2frame: File name too long")
+
     def test_streams(self):
         plain = os.urandom(300_000) + bytes(3_000_000)
         packed = self.framefs("pack", "-", input=plain).stdout

@@ -190,6 +190,21 @@ class Trees(CommandCase):
         self.framefs("check", packed)
 
 
+    def test_what_a_killed_run_leaves_is_no_file_of_the_user(self):
+        (self.tree / "big").write_bytes(data.noise(16 << 20))
+        with subprocess.Popen([daemon.FRAMEFS, "pack", self.tree, "--codec", "zlib", "--level", "9", "--threads", "1",
+                               "--include", "big"], stderr=subprocess.PIPE) as process:
+            daemon.wait_for(lambda: list(self.tree.glob(".framefs-unfinished.*")) or process.poll() is not None,
+                            "a temporary file")
+            process.kill()
+        self.assertEqual(len(list(self.tree.glob(".framefs-unfinished.??????"))), 1, os.listdir(self.tree))
+        packed = self.folder / "packed"
+        told = self.framefs("pack", self.tree, "-o", packed).stderr.decode()
+        self.assertIn("; 1 left out: unfinished files of killed runs", told)
+        self.assertEqual([name for name in os.listdir(packed) if name.startswith(".")], [])
+        self.assertIn("big.b2frame", os.listdir(packed))
+
+
 class SameOutput(CommandCase):
     """Inputs whose outputs would have one name."""
 
