@@ -11,12 +11,22 @@
 #include "src/pack/same_content.h"
 
 namespace framefs {
+namespace {
+
+// The open of a FIFO without a writer would wait, and no signal could end the command.
+int open_without_waiting(const std::filesystem::path& path) {
+  struct stat st{};
+  const bool may_wait = ::stat(path.c_str(), &st) == 0 && S_ISFIFO(st.st_mode);
+  return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | (may_wait ? O_NONBLOCK : 0));
+}
+
+}  // namespace
 
 fs::Result<PackInput> PackInput::open(const std::filesystem::path& path,
                                       std::function<bool()> stop) {
   // Standard input is duplicated, so that every input is closed in the same way.
   fs::UniqueFd fd(path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
-                              : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+                              : open_without_waiting(path));
   if (!fd) return fs::system_error("open");
   PackInput input(std::move(fd));
   input.stop_ = std::move(stop);
@@ -71,8 +81,9 @@ bool PackInput::is_hole(std::uint64_t end) {
 fs::Status PackInput::wait_for_stream() const {
   constexpr int kBetweenQuestionsMs = 100;
   pollfd waiting{.fd = fd_.get(), .events = POLLIN, .revents = 0};
-  while (stop_ && ::poll(&waiting, 1, kBetweenQuestionsMs) == 0) {
-    if (stop_()) return fs::system_error_of(EINTR, "stopped");
+  // A FIFO without a writer would be read as one that has ended.
+  while (::poll(&waiting, 1, kBetweenQuestionsMs) == 0) {
+    if (stop_ && stop_()) return fs::system_error_of(EINTR, "stopped");
   }
   return {};
 }
@@ -82,7 +93,8 @@ fs::Result<PackInput::Piece> PackInput::next_of_stream(std::span<std::byte> byte
   while (piece.size < bytes.size()) {
     FRAMEFS_CHECK(wait_for_stream());
     const auto got = ::read(fd_.get(), bytes.data() + piece.size, bytes.size() - piece.size);
-    if (got < 0 && errno == EINTR) continue;
+    // Another reader of a FIFO may have been faster.
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (got < 0) return fs::system_error("read", at_);
     if (got == 0) break;
     piece.size += static_cast<std::size_t>(got);

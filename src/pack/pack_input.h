@@ -17,7 +17,8 @@ namespace framefs {
 // holes are not read, or a stream.  Threads: one.
 class PackInput {
  public:
-  // "-" is standard input.  `stop` is asked while a stream has nothing to read.
+  // "-" is standard input.  `stop` is asked while a stream has nothing to read, and while a FIFO
+  // has no writer.
   // Errors: system; EISDIR for a directory.
   static fs::Result<PackInput> open(const std::filesystem::path& path, std::function<bool()> stop);
 

@@ -144,6 +144,28 @@ class Pack(CommandCase):
             self.assertEqual(process.returncode, -number)
             self.assertEqual(os.listdir(target.parent), [])
 
+    def test_a_fifo_is_packed_and_the_wait_for_its_writer_can_be_ended(self):
+        fifo, target = self.folder / "fifo", self.folder / "made/out.b2frame"
+        target.parent.mkdir()
+        os.mkfifo(fifo)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with subprocess.Popen([daemon.FRAMEFS, "pack", fifo, "-o", target], stderr=subprocess.PIPE) as process:
+                daemon.wait_for(lambda: os.listdir(target.parent), "a temporary file")
+                process.send_signal(number)
+                try:
+                    process.wait(daemon.DEADLINE_S)
+                finally:
+                    process.kill()
+            self.assertEqual((process.returncode, os.listdir(target.parent)), (-number, []))
+        content = data.text(300_000)
+        for out in (target, "-"):
+            with subprocess.Popen([daemon.FRAMEFS, "pack", fifo, "-o", out], stdout=subprocess.PIPE) as process:
+                with open(fifo, "wb") as writer:
+                    writer.write(content)
+                stored = process.stdout.read()
+        self.assertEqual(target.read_bytes(), stored)
+        self.assertEqual(self.framefs("unpack", target, "-o", "-").stdout, content)
+
     def test_a_file_that_changes_while_it_is_read_gets_no_frame(self):
         path = self.plain("log", data.noise(8 << 20))
         target = self.folder / "made/out.b2frame"
