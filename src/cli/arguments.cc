@@ -65,6 +65,9 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
     return fmt::format("unexpected argument {}", fmt::join(app.remaining(), " "));
   }
   if (is(CLI::ExitCodes::ArgumentMismatch)) {
+    if (const auto at = what.find(": At Most"); at != std::string::npos) {
+      return fmt::format("{} is given more than once", what.substr(0, at));
+    }
     return fmt::format("{} needs a value", what.substr(0, what.find(':')));
   }
   return what;

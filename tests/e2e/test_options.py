@@ -231,7 +231,8 @@ class Options(CommandCase):
                                   (["help", "cmpact"], "did you mean compact?"),
                                   (["pack", "--codec", "zsdt", "x"], "did you mean zstd?"),
                                   (["mount", "a", "b", "-o", "cache_size"], "cache_size=SIZE"),
-                                  (["info", "--offset"], "--offset needs a value")):
+                                  (["info", "--offset"], "--offset needs a value"),
+                                  (["pack", "--level=3", "--level=9", "x"], "--level is given more than once")):
             self.assert_refused(*arguments, cause=wanted)
 
     def test_completion_for_other_shells(self):
