@@ -10,9 +10,13 @@
 
 namespace framefs {
 
+bool is_no_frame(const codec::Error& error) {
+  return error.kind == codec::Errc::bad_field && std::string_view(error.field) == "frame magic";
+}
+
 std::string cause_text(const codec::Error& error) {
   const std::string_view field = error.field;
-  if (error.kind == codec::Errc::bad_field && field == "frame magic") {
+  if (is_no_frame(error)) {
     return "this is not a Blosc2 frame (wrong magic)";
   }
   if (error.kind == codec::Errc::over_limit && field == "number of chunks with checksums") {

@@ -6,6 +6,9 @@
 
 namespace framefs {
 
+// Returns whether a file could not be opened as a frame because it is something else.
+bool is_no_frame(const codec::Error& error);
+
 // Returns the cause of a failure for a message that begins with the path of the file.
 std::string cause_text(const codec::Error& error);
 

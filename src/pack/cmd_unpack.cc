@@ -152,9 +152,12 @@ class Unpack {
     const auto file = entry.path.filename().string();
     if (fs::expected_content(file) == fs::Expected::nothing) return std::nullopt;
     CollectedLog log;
-    FRAMEFS_TRY(const auto source, find_unpack_source(entry.path, command_.options, log.log()));
-    if (source.name.empty()) return std::nullopt;
-    return ConvertedName{.name = source.name, .way = entry.path.extension().string()};
+    const auto source = find_unpack_source(entry.path, command_.options, log.log());
+    // A file that only has the name of a frame is a plain file, as in a mount.
+    if (!source && S_ISREG(entry.stat.st_mode) && is_no_frame(source.error())) return std::nullopt;
+    if (!source) return std::unexpected(source.error());
+    if (source->name.empty()) return std::nullopt;
+    return ConvertedName{.name = source->name, .way = entry.path.extension().string()};
   }
 
   [[nodiscard]] codec::Result<TransferredBytes> make_in_tree(const TreeEntry& entry,

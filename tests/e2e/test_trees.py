@@ -131,6 +131,18 @@ class Trees(CommandCase):
         del wanted["s.b2frame"]
         self.assertEqual(snapshot(again), wanted)
 
+    def test_files_that_only_have_the_names_of_frames(self):
+        packed, again = self.folder / "packed", self.folder / "again"
+        for name, content in (("x.b2", b"r"), ("empty.b2nd", b""), ("notes.b2frame", b"no frame at all")):
+            (self.tree / name).write_bytes(content)
+        wanted = snapshot(self.tree)
+        self.framefs("pack", self.tree, "-o", packed)
+        self.framefs("unpack", packed, "-o", again)
+        self.assertEqual(snapshot(again), wanted)
+        # A damaged frame is still reported.
+        (packed / "cut.b2frame").write_bytes(plain_frame(b"content")[:-20])
+        self.assert_fails("unpack", packed, "-o", self.folder / "other", cause="cut.b2frame: ")
+
     def test_include_and_exclude(self):
         packed = self.folder / "packed"
         self.framefs("pack", self.tree, "-o", packed, "--exclude", "b", "--include", "a/*")
