@@ -11,6 +11,7 @@
 
 #include <fmt/core.h>
 
+#include "fs/source/sparse_frame.h"
 #include "src/cli/size_text.h"
 #include "src/pack/carried_attributes.h"
 #include "src/pack/pack_input.h"
@@ -25,13 +26,23 @@ using codec::Status;
 
 constexpr std::size_t kCopyBytes = 1u << 20;
 
+// Returns the time of the bytes of an entry: for a sparse frame that of its index, as in a mount.
+Result<timespec> content_time(const TreeEntry& entry) {
+  if (!entry.is_sparse_frame) return entry.stat.st_mtim;
+  struct stat st{};
+  if (::lstat((entry.path / fs::kSparseIndexName).c_str(), &st) != 0) {
+    return fs::system_error("stat");
+  }
+  return st.st_mtim;
+}
+
 // A result with the time of its original is complete: it gets the time before its name.
-bool is_up_to_date(const stdfs::path& target, const struct stat& from) {
+bool is_up_to_date(const stdfs::path& target, const timespec& time) {
   struct stat st{};
   if (::lstat(target.c_str(), &st) != 0 || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))) {
     return false;
   }
-  return st.st_mtim.tv_sec == from.st_mtim.tv_sec && st.st_mtim.tv_nsec == from.st_mtim.tv_nsec;
+  return st.st_mtim.tv_sec == time.tv_sec && st.st_mtim.tv_nsec == time.tv_nsec;
 }
 
 Status copy_file(const stdfs::path& from, const struct stat& st, const stdfs::path& to,
@@ -167,8 +178,9 @@ Status TreeTransfer::transfer_file(const TreeEntry& entry) {
   FRAMEFS_TRY(const bool is_link, make_link(key, target));
   // Such a target could look up to date, too.
   if (!is_link) FRAMEFS_CHECK(made_.check(target, Output::result));
+  FRAMEFS_TRY(const auto time, content_time(entry));
   bool is_new = is_link;
-  if (!is_link && !options_.may_replace && is_up_to_date(target, entry.stat)) {
+  if (!is_link && !options_.may_replace && is_up_to_date(target, time)) {
     ++count_.up_to_date;
   } else if (!is_link && !converted) {
     FRAMEFS_CHECK(copy(entry, target));

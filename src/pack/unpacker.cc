@@ -155,7 +155,16 @@ bool Unpacker::write_file(fs::NodeId node, const stdfs::path& target) const {
 }
 
 bool Unpacker::to_directory(const stdfs::path& target) const {
-  return write_directory(root_, target, true);
+  if (!write_directory(root_, target, true)) return false;
+  const auto dated = take_time(target);
+  return dated ? true : fail(target, dated.error());
+}
+
+Status Unpacker::take_time(const stdfs::path& directory) const {
+  FRAMEFS_TRY(const auto st, files_->tree().stat_node(root_));
+  const timespec times[2] = {{.tv_sec = 0, .tv_nsec = UTIME_OMIT}, st.st_mtim};
+  if (::utimensat(AT_FDCWD, directory.c_str(), times, 0) == 0) return {};
+  return codec::of_target(fs::system_error("utimens"));
 }
 
 Status Unpacker::make_directory(const stdfs::path& target, bool is_first) const {

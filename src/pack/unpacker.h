@@ -62,7 +62,8 @@ class Unpacker {
   bool to_stream(int target, const std::string& name) const;
   // Writes into a sink.  Errors are returned, not reported.
   codec::Status to_sink(codec::ByteSink& sink) const;
-  // Writes all members of a container into a directory.  Members that cannot be read are left out.
+  // Writes all members of a container into a directory, which gets the container's time if it gets
+  // all of them.  Members that cannot be read are left out.
   bool to_directory(const std::filesystem::path& target) const;
 
  private:
@@ -75,6 +76,7 @@ class Unpacker {
   codec::Status make_file(fs::NodeId node, const std::filesystem::path& target) const;
   bool write_file(fs::NodeId node, const std::filesystem::path& target) const;
   codec::Status make_directory(const std::filesystem::path& target, bool is_first) const;
+  codec::Status take_time(const std::filesystem::path& directory) const;
   bool write_directory(fs::NodeId node, const std::filesystem::path& target, bool is_first) const;
 
   const UnpackSource& source_;

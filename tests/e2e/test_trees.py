@@ -143,6 +143,18 @@ class Trees(CommandCase):
         (packed / "cut.b2frame").write_bytes(plain_frame(b"content")[:-20])
         self.assert_fails("unpack", packed, "-o", self.folder / "other", cause="cut.b2frame: ")
 
+    def test_an_unpacked_tree_is_up_to_date(self):
+        """Also sparse frames and containers."""
+        packed, again = self.folder / "packed", self.folder / "again"
+        self.framefs("pack", self.tree, "-o", packed)
+        self.make_frame(data.text(50_000), packed / "sparse.b2frame", "--sparse", "--chunk", "16K")
+        with zipfile.ZipFile(packed / "c.b2z", "w") as archive:
+            archive.writestr("notes", b"stored")
+        self.framefs("unpack", packed, "-o", again)
+        told = self.framefs("unpack", packed, "-o", again).stderr.decode()
+        self.assertRegex(told, r"packed: 0 files unpacked; 10 up to date\n")
+        self.assertEqual((again / "sparse").read_bytes(), data.text(50_000))
+
     def test_include_and_exclude(self):
         packed = self.folder / "packed"
         self.framefs("pack", self.tree, "-o", packed, "--exclude", "b", "--include", "a/*")
