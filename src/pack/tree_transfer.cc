@@ -65,21 +65,45 @@ Status copy_file(const stdfs::path& from, const struct stat& st, const stdfs::pa
   return file.publish(st);
 }
 
-// The directory of a sparse frame.
-Status copy_flat_directory(const stdfs::path& from, const struct stat& st, const stdfs::path& to,
-                           bool may_replace) {
-  if (::mkdir(to.c_str(), 0777) != 0 && !(errno == EEXIST && may_replace)) {
-    return codec::of_target(fs::system_error("mkdir"));
+// Returns whether each file of `copy` is a file of `from` in its present state, so that an
+// interrupted run may have made `copy`.
+Result<bool> is_begun_copy(const stdfs::path& copy, const stdfs::path& from) {
+  struct stat st{};
+  if (::lstat(copy.c_str(), &st) != 0 || !S_ISDIR(st.st_mode)) return false;
+  std::error_code error;
+  for (const auto& entry : stdfs::directory_iterator(copy, error)) {
+    if (is_unfinished(entry.path())) continue;
+    const auto name = entry.path().filename();
+    if (::lstat((from / name).c_str(), &st) != 0) return false;
+    if (!is_up_to_date(entry.path(), st.st_mtim)) return false;
+  }
+  if (error) return codec::of_target(fs::system_error_of(error.value(), "readdir"));
+  return true;
+}
+
+// Copies the directory of a sparse frame, or completes such a copy.  Returns false if the copy was
+// complete.
+Result<bool> copy_flat_directory(const stdfs::path& from, const struct stat& st,
+                                 const stdfs::path& to, bool may_replace) {
+  bool is_new = ::mkdir(to.c_str(), 0777) == 0;
+  if (!is_new && errno != EEXIST) return codec::of_target(fs::system_error("mkdir"));
+  if (!is_new && !may_replace) {
+    FRAMEFS_TRY(const bool is_begun, is_begun_copy(to, from));
+    if (!is_begun) return codec::of_target(fs::system_error_of(EEXIST, "mkdir"));
   }
   std::error_code error;
   for (const auto& entry : stdfs::directory_iterator(from, error)) {
     struct stat of_file{};
     if (::lstat(entry.path().c_str(), &of_file) != 0) return fs::system_error("stat");
     if (!S_ISREG(of_file.st_mode)) continue;
-    FRAMEFS_CHECK(copy_file(entry.path(), of_file, to / entry.path().filename(), may_replace));
+    const auto file = to / entry.path().filename();
+    if (!may_replace && is_up_to_date(file, of_file.st_mtim)) continue;
+    FRAMEFS_CHECK(copy_file(entry.path(), of_file, file, may_replace));
+    is_new = true;
   }
   if (error) return fs::system_error_of(error.value(), "readdir");
-  return carry_attributes(from, st, to);
+  FRAMEFS_CHECK(carry_attributes(from, st, to));
+  return is_new;
 }
 
 }  // namespace
@@ -178,20 +202,11 @@ Status TreeTransfer::transfer_file(const TreeEntry& entry) {
   FRAMEFS_TRY(const bool is_link, make_link(key, target));
   // Such a target could look up to date, too.
   if (!is_link) FRAMEFS_CHECK(made_.check(target, Output::result));
-  FRAMEFS_TRY(const auto time, content_time(entry));
   bool is_new = is_link;
-  if (!is_link && !options_.may_replace && is_up_to_date(target, time)) {
-    ++count_.up_to_date;
-  } else if (!is_link && !converted) {
-    FRAMEFS_CHECK(copy(entry, target));
-    ++count_.copied;
-    is_new = true;
+  if (!is_link && !converted) {
+    FRAMEFS_TRY(is_new, copy(entry, target));
   } else if (!is_link) {
-    FRAMEFS_TRY(const auto bytes, converter_.make(entry, target));
-    ++count_.converted;
-    count_.bytes.before += bytes.before;
-    count_.bytes.after += bytes.after;
-    is_new = true;
+    FRAMEFS_TRY(is_new, convert(entry, target));
   }
   made_.add(target, Output::result);
   if (entry.stat.st_nlink > 1 && S_ISREG(entry.stat.st_mode)) {
@@ -200,10 +215,31 @@ Status TreeTransfer::transfer_file(const TreeEntry& entry) {
   return converted && converter_.finish ? converter_.finish(entry, target, is_new) : Status{};
 }
 
-Status TreeTransfer::copy(const TreeEntry& entry, const stdfs::path& target) {
+Result<bool> TreeTransfer::convert(const TreeEntry& entry, const stdfs::path& target) {
+  FRAMEFS_TRY(const auto time, content_time(entry));
+  if (!options_.may_replace && is_up_to_date(target, time)) {
+    ++count_.up_to_date;
+    return false;
+  }
+  FRAMEFS_TRY(const auto bytes, converter_.make(entry, target));
+  ++count_.converted;
+  count_.bytes.before += bytes.before;
+  count_.bytes.after += bytes.after;
+  return true;
+}
+
+Result<bool> TreeTransfer::copy(const TreeEntry& entry, const stdfs::path& target) {
   const auto may_replace = options_.may_replace;
-  return entry.is_sparse_frame ? copy_flat_directory(entry.path, entry.stat, target, may_replace)
-                               : copy_file(entry.path, entry.stat, target, may_replace);
+  bool is_new = true;
+  if (entry.is_sparse_frame) {
+    FRAMEFS_TRY(is_new, copy_flat_directory(entry.path, entry.stat, target, may_replace));
+  } else if (!may_replace && is_up_to_date(target, entry.stat.st_mtim)) {
+    is_new = false;
+  } else {
+    FRAMEFS_CHECK(copy_file(entry.path, entry.stat, target, may_replace));
+  }
+  ++(is_new ? count_.copied : count_.up_to_date);
+  return is_new;
 }
 
 // Links `target` to the result that another name of the same file has in the same way, if there is

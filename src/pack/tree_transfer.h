@@ -91,7 +91,9 @@ class TreeTransfer {
   codec::Status make_directory(const TreeEntry& entry);
   codec::Status make_symlink(const TreeEntry& entry);
   codec::Status transfer_file(const TreeEntry& entry);
-  codec::Status copy(const TreeEntry& entry, const std::filesystem::path& target);
+  // These return false if the result is up to date.
+  codec::Result<bool> convert(const TreeEntry& entry, const std::filesystem::path& target);
+  codec::Result<bool> copy(const TreeEntry& entry, const std::filesystem::path& target);
   codec::Result<bool> make_link(const TransferKey& key, const std::filesystem::path& target);
   [[nodiscard]] std::filesystem::path directory_of(const TreeEntry& entry) const;
   void finish_directories();

@@ -155,6 +155,33 @@ class Trees(CommandCase):
         self.assertRegex(told, r"packed: 0 files unpacked; 10 up to date\n")
         self.assertEqual((again / "sparse").read_bytes(), data.text(50_000))
 
+    def test_copies_of_sparse_frames(self):
+        packed = self.folder / "packed"
+        frame, copy = self.tree / "sparse.b2frame", packed / "sparse.b2frame"
+        self.make_frame(data.noise(50_000), frame, "--sparse", "--chunk", "10000")
+        self.framefs("pack", self.tree, "-o", packed, "--include", "sparse*")
+        content = {file.name: file.read_bytes() for file in frame.iterdir()}
+        chunks = sorted(name for name in content if name != "chunks.b2frame")
+        # The state after an interrupted run: some of the files, and one that is unfinished.
+        for name in chunks[1:3]:
+            (copy / name).unlink()
+        (copy / ".framefs-unfinished.abcdef").write_bytes(b"a part")
+        told = self.framefs("pack", self.tree, "-o", packed, "--include", "sparse*").stderr.decode()
+        self.assertIn("; 1 copied or linked\n", told)
+        self.assertEqual({name: (copy / name).read_bytes() for name in content}, content)
+        self.assertIn("; 1 up to date\n",
+                      self.framefs("pack", self.tree, "-o", packed, "--include", "sparse*").stderr.decode())
+        # A change in place leaves the time of the directory as it is.
+        with open(frame / chunks[0], "r+b") as file:
+            file.write(content[chunks[0]][:1])
+        self.assert_fails("pack", self.tree, "-o", packed, "--include", "sparse*", cause="sparse.b2frame exists; --force")
+        self.framefs("pack", self.tree, "-o", packed, "--include", "sparse*", "-f")
+        # Nothing is added to the directory of another frame.
+        (copy / chunks[0]).rename(copy / "other")
+        (copy / chunks[1]).unlink()
+        self.assert_fails("pack", self.tree, "-o", packed, "--include", "sparse*", cause="sparse.b2frame exists; --force")
+        self.assertFalse((copy / chunks[1]).exists())
+
     def test_include_and_exclude(self):
         packed = self.folder / "packed"
         self.framefs("pack", self.tree, "-o", packed, "--exclude", "b", "--include", "a/*")
