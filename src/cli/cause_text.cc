@@ -1,5 +1,6 @@
 #include "src/cli/cause_text.h"
 
+#include <cerrno>
 #include <string_view>
 #include <system_error>
 
@@ -29,6 +30,12 @@ std::string cause_text(const codec::Error& error) {
     return std::generic_category().message(error.sys);
   }
   return fs::describe(error);
+}
+
+std::string failure_text(const std::string& path, const codec::Error& error) {
+  const bool is_there = error.kind == codec::Errc::system && error.sys == EEXIST;
+  return is_there ? fmt::format("{} exists; --force replaces it", path)
+                  : fmt::format("{}: {}", path, cause_text(error));
 }
 
 }  // namespace framefs

@@ -9,6 +9,7 @@
 
 #include "fs/core/error_map.h"
 #include "src/cli/cause_text.h"
+#include "src/cli/printable.h"
 
 namespace framefs {
 namespace {
@@ -40,7 +41,7 @@ std::vector<std::string> CollectedLog::take_failure(const std::string& path,
 }
 
 void print_messages(const std::vector<std::string>& lines) {
-  for (const auto& line : lines) std::cerr << "framefs: " << line << '\n';
+  for (const auto& line : lines) std::cerr << "framefs: " << printable(line) << '\n';
 }
 
 }  // namespace framefs

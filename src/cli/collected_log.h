@@ -28,7 +28,7 @@ class CollectedLog {
   fs::Log log_;
 };
 
-// Prints the lines to standard error, each after the program's name.
+// Prints the lines to standard error, each after the program's name and printable().
 void print_messages(const std::vector<std::string>& lines);
 
 }  // namespace framefs

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <utility>
 
 #include <fmt/core.h>
 
+#include "src/cli/printable.h"
 #include "src/cli/size_text.h"
 
 namespace framefs {
@@ -22,8 +22,8 @@ void put(std::string_view text) {
 
 }  // namespace
 
-ProgressBar::ProgressBar(std::string what, std::optional<std::uint64_t> total, bool quiet)
-    : what_(std::move(what)), total_(total), is_shown_(!quiet && ::isatty(STDERR_FILENO) == 1) {}
+ProgressBar::ProgressBar(std::string_view what, std::optional<std::uint64_t> total, bool quiet)
+    : what_(printable(what)), total_(total), is_shown_(!quiet && ::isatty(STDERR_FILENO) == 1) {}
 
 ProgressBar::~ProgressBar() {
   if (is_shown_ && drawn_ != begin_) put(kBackToEmptyLine);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace framefs {
 
@@ -12,7 +13,7 @@ namespace framefs {
 class ProgressBar {
  public:
   // `total` is the amount of work, if known.  Units: bytes.
-  ProgressBar(std::string what, std::optional<std::uint64_t> total, bool quiet);
+  ProgressBar(std::string_view what, std::optional<std::uint64_t> total, bool quiet);
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
   ~ProgressBar();  // erases the bar

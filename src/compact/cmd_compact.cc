@@ -11,6 +11,7 @@
 #include "src/cli/arguments.h"
 #include "src/cli/collected_log.h"
 #include "src/cli/exit_codes.h"
+#include "src/cli/printable.h"
 #include "src/cli/size_text.h"
 #include "src/compact/frame_compactor.h"
 #include "src/mount/held_signals.h"
@@ -35,8 +36,9 @@ void add_options(CLI::App& app, CompactCommand& command) {
 void tell(const std::string& path, const FrameCompactor::Saving& saving) {
   const auto before = size_for_people(saving.before);
   std::cerr << (saving.after < saving.before
-                    ? fmt::format("{}: {} to {}\n", path, before, size_for_people(saving.after))
-                    : fmt::format("{}: {}, nothing to save\n", path, before));
+                    ? fmt::format("{}: {} to {}\n", printable(path), before,
+                                  size_for_people(saving.after))
+                    : fmt::format("{}: {}, nothing to save\n", printable(path), before));
 }
 
 constexpr CommandLine<CompactCommand> kCommandLine{

@@ -112,8 +112,7 @@ int index_to_stream(const IndexCommand& command, const net::AwsEnvironment& envi
 
 int index_to_file(const IndexCommand& command, const net::AwsEnvironment& environment) {
   const auto complain = [&](const codec::Error& error) {
-    print_messages({error.sys == EEXIST ? fmt::format("{} exists; --force replaces it", command.out)
-                                        : fmt::format("{}: {}", command.out, cause_text(error))});
+    print_messages({failure_text(command.out, error)});
     return kExitFailure;
   };
   auto file = ReplacementFile::create(command.out, command.force);

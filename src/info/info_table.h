@@ -13,10 +13,6 @@ namespace framefs {
 
 // The text output of `framefs info`: one line for each item, each line with a newline.
 
-// Makes text from an untrusted file safe for a terminal: control characters become \x1b and the
-// like.
-std::string printable(std::string_view text);
-
 // Formats a size as "832 bytes" or "1.5 kB (1500 bytes)".
 std::string size_with_bytes(std::uint64_t bytes);
 

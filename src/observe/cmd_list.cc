@@ -10,8 +10,8 @@
 
 #include "src/cli/arguments.h"
 #include "src/cli/exit_codes.h"
+#include "src/cli/printable.h"
 #include "src/cli/text_output.h"
-#include "src/info/info_table.h"
 #include "src/observe/mount_list.h"
 
 namespace framefs {

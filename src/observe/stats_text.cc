@@ -10,8 +10,8 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "src/cli/printable.h"
 #include "src/cli/size_text.h"
-#include "src/info/info_table.h"
 
 namespace framefs {
 namespace {

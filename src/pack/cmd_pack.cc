@@ -22,7 +22,9 @@
 #include "fs/source/suffixes.h"
 #include "src/cli/arguments.h"
 #include "src/cli/cause_text.h"
+#include "src/cli/collected_log.h"
 #include "src/cli/exit_codes.h"
+#include "src/cli/printable.h"
 #include "src/cli/size_text.h"
 #include "src/cli/tree_walk.h"
 #include "src/mount/held_signals.h"
@@ -136,7 +138,7 @@ void tell(const PackCommand& command, const std::filesystem::path& target, const
   const double ratio = packed.stored == 0
                            ? 1
                            : static_cast<double>(packed.plain) / static_cast<double>(packed.stored);
-  std::cerr << fmt::format("{}: {} to {}, {:.2f} times smaller\n", target.string(),
+  std::cerr << fmt::format("{}: {} to {}, {:.2f} times smaller\n", printable(target.string()),
                            size_for_people(packed.plain), size_for_people(packed.stored), ratio);
 }
 
@@ -162,9 +164,7 @@ codec::Status remove_original(const std::filesystem::path& file, const struct st
 }
 
 void report(const std::filesystem::path& path, const codec::Error& error) {
-  const bool is_there = error.kind == codec::Errc::system && error.sys == EEXIST;
-  std::cerr << (is_there ? fmt::format("framefs: {} exists; --force replaces it\n", path.string())
-                         : fmt::format("framefs: {}: {}\n", path.string(), cause_text(error)));
+  print_messages({failure_text(path.string(), error)});
 }
 
 // Packs every file of a directory.
@@ -193,7 +193,7 @@ bool pack_tree(const PackCommand& command, const std::string& top, MadeOutputs& 
                         stop);
   transfer.run(top, out_tree(command.out, top, command.files.size() > 1));
   if (!command.options.quiet) {
-    std::cerr << fmt::format("{}: {}\n", top, transfer_text(transfer.count(), "packed"));
+    std::cerr << fmt::format("{}: {}\n", printable(top), transfer_text(transfer.count(), "packed"));
   }
   return transfer.count().failed == 0 && !stop();
 }

@@ -22,6 +22,7 @@
 #include "src/cli/cause_text.h"
 #include "src/cli/collected_log.h"
 #include "src/cli/exit_codes.h"
+#include "src/cli/printable.h"
 #include "src/cli/tree_walk.h"
 #include "src/mount/held_signals.h"
 #include "src/pack/made_outputs.h"
@@ -135,14 +136,13 @@ class Unpack {
                        const stdfs::path& target) { return make_in_tree(entry, target); },
         .finish = {}};
     const auto report = [](const stdfs::path& path, const codec::Error& error) {
-      const bool is_there = error.kind == codec::Errc::system && error.sys == EEXIST;
-      print_messages({is_there ? fmt::format("{} exists; --force replaces it", path.string())
-                               : fmt::format("{}: {}", path.string(), cause_text(error))});
+      print_messages({failure_text(path.string(), error)});
     };
     TreeTransfer transfer(command_.tree, converter, made_, report, [this] { return is_stopped(); });
     transfer.run(top, out_tree(command_.out, top, command_.frames.size() > 1));
     if (!command_.options.quiet) {
-      std::cerr << fmt::format("{}: {}\n", top, transfer_text(transfer.count(), "unpacked"));
+      std::cerr << fmt::format("{}: {}\n", printable(top),
+                               transfer_text(transfer.count(), "unpacked"));
     }
     return transfer.count().failed == 0;
   }
@@ -230,7 +230,7 @@ class Unpack {
       // The reader closed the output, which is no error to report.
       reader_is_gone_ = true;
     } else if (error.kind == codec::Errc::system && error.sys == EEXIST) {
-      print_messages({fmt::format("{} exists; --force replaces it", path)});
+      print_messages({failure_text(path, error)});
     } else {
       print_messages(log.take_failure(path, error));
     }

@@ -183,6 +183,18 @@ class Pack(CommandCase):
             self.assertEqual(process.stderr.read().decode(), f"framefs: {path}: the file changed while it was read\n")
         self.assertEqual((process.returncode, os.listdir(target.parent)), (1, []))
 
+    def test_messages_are_safe_for_a_terminal(self):
+        path = self.plain("x\x1b[31m\ny", b"content")
+        frame = self.folder / f"{path.name}.b2frame"
+        shown = "x\\x1b[31m\\x0ay"
+        self.framefs("pack", path)
+        self.assert_fails("pack", path, cause=f"framefs: {self.folder}/{shown}.b2frame exists; --force replaces it\n")
+        self.assert_fails("unpack", frame, cause=f"framefs: {self.folder}/{shown} exists; --force replaces it\n")
+        self.assertIn(f"{shown}.b2frame: ", self.framefs("compact", "-v", frame).stderr.decode())
+        tree = self.folder / "t\ny"
+        tree.mkdir()
+        self.assertTrue(self.framefs("pack", tree).stderr.startswith(f"{self.folder}/t\\x0ay: ".encode()))
+
     def test_usage_errors_and_failures(self):
         self.assert_refused("pack", "--codec", "none-such", self.plain("x", b"x"), cause="none-such")
         self.assert_fails("pack", self.folder / "missing", cause="missing")

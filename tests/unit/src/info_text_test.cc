@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "src/cli/printable.h"
 #include "src/info/info_json.h"
 #include "src/info/info_table.h"
 #include "tests/support/catch.h"
