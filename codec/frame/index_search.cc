@@ -19,7 +19,6 @@ namespace {
 constexpr unsigned kKindShift = 56;
 // The number of chunks that are tried as the chunk of an index's lowest entry.
 constexpr std::size_t kMaxBases = 64;
-constexpr std::uint64_t kNoPlace = ~std::uint64_t{0};  // of no chunk
 
 using Starts = std::unordered_set<std::uint64_t>;
 
@@ -87,22 +86,29 @@ StartsFound match_with(const std::vector<std::int64_t>& entries, const Starts& s
   return match;
 }
 
-// Returns the possible bases of the entries.  Without a header, the lowest entry is tried for each
-// found chunk, and each of the low entries for the first one: the chunks before it may be lost.
+// Returns the possible bases of the entries of an index at `index_at`.  Without a header, the
+// lowest entry is tried for each found chunk, and each of the low entries for the first one: the
+// chunks before it may be lost.  An index is written behind the chunks that it names.
 std::vector<std::uint64_t> bases_for(const std::vector<std::int64_t>& entries,
+                                     std::uint64_t index_at,
                                      const std::optional<FrameHeader>& header,
                                      const std::vector<FoundChunk>& found) {
   if (header) return {header->header_len};
   std::vector<std::uint64_t> lowest;
+  std::uint64_t highest = 0;
   for (const auto entry : entries) {
-    if (entry >= 0) lowest.push_back(static_cast<std::uint64_t>(entry));
+    if (entry < 0) continue;
+    lowest.push_back(static_cast<std::uint64_t>(entry));
+    highest = std::max(highest, lowest.back());
   }
   const auto count = std::min(lowest.size(), kMaxBases);
   std::ranges::partial_sort(lowest, lowest.begin() + static_cast<std::ptrdiff_t>(count));
   lowest.resize(count);
   std::vector<std::uint64_t> bases;
   const auto add = [&](std::uint64_t at, std::uint64_t entry) {
-    if (at >= entry && at - entry >= kFrameFixedHeaderBytes) bases.push_back(at - entry);
+    if (at < entry || at - entry < kFrameFixedHeaderBytes) return;
+    const auto base = at - entry;
+    if (base <= index_at && highest < index_at - base) bases.push_back(base);
   };
   for (const auto& chunk : found | std::views::take(kMaxBases)) {
     add(chunk.stored.offset, lowest.empty() ? 0 : lowest.front());
@@ -165,13 +171,10 @@ Result<IndexSearch> find_index(const ByteSource& file, const std::optional<Frame
     if (!entries) continue;
     StartsFound match;
     std::uint64_t base = 0;
-    for (const auto candidate : bases_for(*entries, header, found)) {
+    for (const auto candidate : bases_for(*entries, at, header, found)) {
       if (is_ended()) return scan_ended();
-      const auto with = match_with(*entries, starts, [&](std::uint64_t entry) {
-        // The chunks of an index are written before it.
-        const auto place = candidate + entry;
-        return place < at ? place : kNoPlace;
-      });
+      const auto with =
+          match_with(*entries, starts, [&](std::uint64_t entry) { return candidate + entry; });
       if (with.hits <= match.hits && match.stored > 0) continue;
       match = with;
       base = candidate;
@@ -205,7 +208,8 @@ Result<std::optional<FoundIndex>> find_sparse_index(const ByteSource& file,
     auto entries = read_index(file, chunk, most_stored(starts), limits);
     if (!entries) continue;
     const auto match = match_with(*entries, starts, [](std::uint64_t id) {
-      return id > kMaxChunkFileId ? kNoPlace : chunk_file_at(static_cast<std::uint32_t>(id));
+      return id > kMaxChunkFileId ? ~std::uint64_t{0}
+                                  : chunk_file_at(static_cast<std::uint32_t>(id));
     });
     if (!match.is_good()) continue;
     // An index file holds one index.

@@ -163,8 +163,8 @@ class Repair(Base):
                                         ("all but chunks", [(0, 87), (index, len(stored))], "file")):
                 with self.subTest(codec, lost=what):
                     path = self.destroyed("lost.b2frame", stored, *ranges)
-                    # Without header and trailer, framefs cannot tell whether metalayers are lost, and without
-                    # the index, whether a program moved chunks.
+                    # Without header and trailer, framefs cannot tell whether metalayers are lost.
+                    # Without the index, it cannot tell whether a program moved chunks.
                     code = 0 if what in ("header", "magic", "trailer") else 1
                     entry, got = self.repair(path, code=code)
                     self.assert_same_bytes(got, plain, what)
