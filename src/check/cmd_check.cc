@@ -79,6 +79,10 @@ std::optional<std::string> contradiction(const CheckCommand& command) {
     return std::string("--repair needs a place for the new frame: -o OUT");
   }
   if (!command.repair && !command.out.empty()) return std::string("-o is for --repair");
+  if (!command.repair && command.rescue.may_replace) return std::string("-f is for --repair");
+  if (!command.repair && !command.rehash && command.rescue.locking) {
+    return std::string("--locking is for --repair and --rehash");
+  }
   const bool many = command.paths.size() > 1 || is_tree(command.paths.front());
   if (command.repair && many && !stdfs::is_directory(command.out, none)) {
     return fmt::format("{} is no directory, and there may be several frames to repair",

@@ -10,6 +10,7 @@
 #include "codec/frame/frame_array.h"
 #include "fs/core/error_map.h"
 #include "fs/inspect/chunk_info.h"
+#include "src/cli/cause_text.h"
 
 namespace framefs {
 namespace {
@@ -263,7 +264,7 @@ FrameReport FrameChecker::check(const fs::FrameOrigin& origin, const Found& foun
            .file = {},
            .at = has_place ? std::optional(error.at) : std::nullopt,
            .lost = {},
-           .cause = fs::describe(error)});
+           .cause = cause_text(error)});
     return report;
   }
   report.nbytes = frame->nbytes();

@@ -65,6 +65,9 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
     return fmt::format("unexpected argument {}", fmt::join(app.remaining(), " "));
   }
   if (is(CLI::ExitCodes::ArgumentMismatch)) {
+    if (const auto at = what.find(" was given a disallowed"); at != std::string::npos) {
+      return fmt::format("{} takes no value", what.substr(0, at));
+    }
     if (const auto at = what.find(": At Most"); at != std::string::npos) {
       return fmt::format("{} is given more than once", what.substr(0, at));
     }
@@ -102,6 +105,10 @@ CommandSyntax syntax_of(const CLI::App& app) {
 }
 
 std::optional<int> parse_arguments(CLI::App& app, std::span<const std::string> arguments) {
+  // For CLI11, the value of a flag would be a number of times, or whether the flag is given.
+  for (auto* const option : app.get_options()) {
+    if (option->get_items_expected_max() == 0) option->disable_flag_override();
+  }
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // CLI11's order
   try {
     app.parse(std::move(reversed));

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <system_error>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -51,8 +52,18 @@ void wait_for_end(const fs::UniqueFd& daemon) {
   while (::poll(&waiting, 1, -1) < 0 && errno == EINTR) continue;
 }
 
+// The place of the mount to end.  A link is followed only if it has no mount at its own name.
+stdfs::path place_of_mount(const std::string& path) {
+  auto place = mountpoint_path(path);
+  std::error_code none;
+  if (!framefs_mount_at(place) && stdfs::is_symlink(place, none)) {
+    place = stdfs::weakly_canonical(place, none);
+  }
+  return place;
+}
+
 bool unmount(const std::string& path, bool lazy) {
-  const auto full = mountpoint_path(path);
+  const auto full = place_of_mount(path);
   if (!framefs_mount_at(full)) {
     print_messages(
         {fmt::format("{} is not a mount of framefs; framefs list shows the mounts", path)});

@@ -190,6 +190,16 @@ class Repair(Base):
         self.assertIn("1 repaired without loss", out)
         self.assertNotIn("no damage", out)
 
+    def test_an_option_without_its_purpose_is_refused(self):
+        frame = self.packed("whole", data.text(1000))
+        self.assert_refused("check", "-f", frame, cause="-f is for --repair")
+        self.assert_refused("check", "--locking", frame, cause="--locking is for --repair and --rehash")
+        self.assert_refused("check", "--json=3", frame, cause="--json takes no value")
+
+    def test_a_file_that_is_no_frame(self):
+        path = self.write("notes.txt", b"text")
+        self.assertIn(b"this is not a Blosc2 frame", self.framefs("check", path, code=1).stdout)
+
     def test_an_array_without_its_last_chunks(self):
         """check and a mount agree on which arrays can be read."""
         array = numpy.arange(60_000, dtype="<i4").reshape(300, 200)

@@ -42,6 +42,14 @@ class Observe(CommandCase):
         self.framefs("umount", self.mountpoint)
         self.assertEqual(daemon.mounts_at(self.mountpoint), [])
 
+    def test_a_mount_is_ended_by_a_link_to_it(self):
+        link = self.folder / "link"
+        link.symlink_to(self.mountpoint)
+        self.framefs(self.source, link)
+        self.framefs("umount", link)
+        self.assertEqual(daemon.mounts_at(self.mountpoint), [])
+        self.assertTrue(link.is_symlink())
+
     def test_stats_count_activity(self):
         with self.mount() as mount:
             before = self.stats()
