@@ -17,7 +17,7 @@ namespace framefs::fuse {
 namespace {
 
 // Longer than the kernel needs to end the trust in one entry.
-constexpr std::chrono::seconds kPatience{1};
+constexpr std::chrono::seconds kSettlePatience{1};
 
 // All that can change how an entry is shown.  One report is enough: it ends the watch.
 constexpr std::uint32_t kChanges = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_MODIFY |
@@ -64,7 +64,7 @@ void TrustedEntries::settle() {
   state_.with([](State& state) { state.is_running = false; });
   if (wake_) ::eventfd_write(wake_.get(), 1);
   state_.wait_until(
-      Clock::now() + kPatience, [](const State& state) { return state.is_thread_done; },
+      Clock::now() + kSettlePatience, [](const State& state) { return state.is_thread_done; },
       [](const State&) {});
 }
 

@@ -66,7 +66,8 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   }
   if (is(CLI::ExitCodes::ArgumentMismatch)) {
     if (const auto at = what.find(" was given a disallowed"); at != std::string::npos) {
-      return fmt::format("{} takes no value", what.substr(0, at));
+      const auto name = what.substr(0, at);  // without dashes
+      return fmt::format("{}{} takes no value", name.size() == 1 ? "-" : "--", name);
     }
     if (const auto at = what.find(": At Most"); at != std::string::npos) {
       return fmt::format("{} is given more than once", what.substr(0, at));

@@ -385,7 +385,7 @@ class ExportRemounts(MountCase):
                                       text=True, timeout=DEADLINE_S, check=False)
                 self.assertIn("needs root", done.stderr)
                 self.assertEqual(mounts_at(self.mountpoint), [])
-        self.assertIn("local directory", self.refusal("http://127.0.0.1:1/x/"))
+        self.assertIn("is not a URL", self.refusal("http://127.0.0.1:1/x/"))
 
 
 if __name__ == "__main__":

@@ -122,7 +122,7 @@ class OneFrame(MountCase):
                                   self.mountpoint],
                                  capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual(refused.returncode, 2)
-        self.assertIn("--offset needs a SOURCE that is a local file", refused.stderr)
+        self.assertIn("--offset needs a SOURCE that is not a URL", refused.stderr)
         with self.mount("-o", f"offset={1001 + len(inside) + 99}", source=file,
                         mountpoint=self.target):
             self.assertEqual(self.target.read_bytes(), b"other content")
