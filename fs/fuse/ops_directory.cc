@@ -105,13 +105,18 @@ bool add_entry(MountType& mount, DirectoryBuffer& buffer, const fs::OpenFolder& 
 }
 
 // Whether the kernel is to get the attributes of the entries from `offset` on. They are worth their
-// cost if the caller looks at the attributes of most entries. A small directory is always answered
-// with attributes. For a large directory, earlier lookups tell: many programs read many names
-// before they look at the first attributes.
+// cost if the caller looks at the attributes of most entries, and the kernel does not have them. A
+// small directory is always answered with attributes. For a large directory, earlier lookups tell:
+// many programs read many names before they look at the first attributes.
 template <class MountType>
-bool has_attributes(const MountType& mount, const fs::OpenFolder& directory, off_t offset) {
+bool has_attributes(const MountType& mount, const fs::OpenFolder& directory,
+                    const FolderHandle::Listing& listing, off_t offset) {
   if constexpr (requires { mount.looked_up; }) {
-    return offset == 0 || mount.looked_up.has_many(directory.node->id);
+    const auto number = directory.node->id;
+    const auto missing = listing.entries.size() / 4;  // few are left to look up one by one
+    const auto trusted = mount.trusted.trusted_count(number, listing.watch);
+    if (trusted > 0 && trusted + missing >= listing.entries.size()) return false;
+    return offset == 0 || mount.looked_up.has_many(number);
   }
   return true;  // the kernel has asked for them
 }
@@ -143,11 +148,14 @@ bool add_entry_plus(MountType& mount, DirectoryBuffer& buffer, const fs::OpenFol
   return false;
 }
 
-template <class MountType, class AddDot, class AddEntry>
+// `choose_add` returns the function that adds an entry of a listing.
+template <class MountType, class AddDot, class ChooseAdd>
 AnswerOf<MountType> read_directory(fuse_req_t req, MountType& mount, FolderHandle& handle,
-                                   std::size_t size, off_t from, AddDot add_dot, AddEntry add) {
+                                   std::size_t size, off_t from, AddDot add_dot,
+                                   ChooseAdd choose_add) {
   auto at = static_cast<std::size_t>(from);
   FRAMEFS_TRY(const auto listing, listing_at(mount, handle, at));
+  const auto add = choose_add(*listing);
   DirectoryBuffer buffer(req, size);
   for (; at < kDots; ++at) {
     if (!add_dot(buffer, kDotNames[at], at + 1)) return BufferAnswer{buffer.take()};
@@ -168,7 +176,8 @@ void op_readdir(fuse_req_t req, fuse_ino_t, std::size_t size, off_t offset, fuse
     const auto add_dot = [&](DirectoryBuffer& buffer, const char* name, std::size_t next) {
       return buffer.add(name, brief_stat(inode, DT_DIR), next);
     };
-    return read_directory(req, mount, *handle, size, offset, add_dot, add_entry<MountType>);
+    const auto choose = [](const FolderHandle::Listing&) { return add_entry<MountType>; };
+    return read_directory(req, mount, *handle, size, offset, add_dot, choose);
   });
 }
 
@@ -182,9 +191,12 @@ void op_readdirplus(fuse_req_t req, fuse_ino_t, std::size_t size, off_t offset,
     const auto add_dot = [&](DirectoryBuffer& buffer, const char* name, std::size_t next) {
       return buffer.add_plus(name, dot, next);
     };
-    const auto add = has_attributes(mount, *handle->directory, offset) ? add_entry_plus<MountType>
-                                                                       : add_entry_brief<MountType>;
-    return read_directory(req, mount, *handle, size, offset, add_dot, add);
+    const auto choose = [&](const FolderHandle::Listing& listing) {
+      return has_attributes(mount, *handle->directory, listing, offset)
+                 ? add_entry_plus<MountType>
+                 : add_entry_brief<MountType>;
+    };
+    return read_directory(req, mount, *handle, size, offset, add_dot, choose);
   });
 }
 

@@ -32,6 +32,7 @@ void TrustedEntries::Names::add(fs::NodeId node, std::string_view name) {
   packed_.append(number.data(), number.size());
   packed_.push_back(static_cast<char>(name.size()));  // at most NAME_MAX
   packed_.append(name);
+  ++count_;
 }
 
 template <class Body>
@@ -122,6 +123,15 @@ bool TrustedEntries::grant(fs::NodeId directory, Watch watch, std::string_view n
     names.add(node, name);
     state.size_bytes += names.size_bytes() - before;
     return true;
+  });
+}
+
+std::size_t TrustedEntries::trusted_count(fs::NodeId directory, Watch watch) const {
+  if (watch == kNoWatch) return 0;
+  return state_.with([&](const State& state) -> std::size_t {
+    const auto known = state.directories.find(directory);
+    if (known == state.directories.end() || known->second.watch != watch) return 0;
+    return known->second.recent.count();
   });
 }
 

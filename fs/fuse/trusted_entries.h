@@ -72,6 +72,9 @@ class TrustedEntries {
   // Notes that the kernel is told to trust an entry that was looked up after `watch` began.
   // Returns false if it must not be told so: the watch has ended, or too many entries are trusted.
   bool grant(fs::NodeId directory, Watch watch, std::string_view name, fs::NodeId node);
+  // How many entries of the directory the kernel still trusts, at least, since `watch` began.
+  // Entries that were trusted twice count twice.
+  [[nodiscard]] std::size_t trusted_count(fs::NodeId directory, Watch watch) const;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -83,9 +86,11 @@ class TrustedEntries {
     template <class Body>
     void for_each(const Body& body) const;
     [[nodiscard]] std::size_t size_bytes() const noexcept { return packed_.size(); }
+    [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
    private:
     std::string packed_;
+    std::size_t count_ = 0;
   };
   struct Directory {
     Watch watch = kNoWatch;

@@ -78,11 +78,14 @@ TEST_CASE("trusted_entries: a change ends the trust in all entries of its direct
   const std::string longest(255, 'n');
   CHECK(watched.grant(watch, "one", 11));
   CHECK(watched.grant(watch, longest, 12));
+  CHECK(watched.trusted.trusted_count(kDirectory, watch) == 2);
+  CHECK(watched.trusted.trusted_count(kDirectory, TrustedEntries::kNoWatch) == 0);
   watched.change("other");
   const std::vector<Watched::Entry> once{{"one", 11}, {longest, 12}};
   auto twice = once;
   twice.insert(twice.end(), once.begin(), once.end());
   CHECK(watched.await(4) == twice);
+  CHECK(watched.trusted.trusted_count(kDirectory, watch) == 0);
 }
 
 TEST_CASE("trusted_entries: each kind of change is one", "[fs][fuse][trusted_entries][unit]") {
