@@ -57,13 +57,19 @@ class FrameWriteSession {
     return overlay_.read([&](const ChunkOverlay&) { return std::forward<Body>(body)(); });
   }
   // The same for a body that returns a Result.  Succeeds only if no other process has changed the
-  // frame before or during the body.  Errors: those of check() and of the body.
+  // frame during the body, which runs again after a change.
+  // Errors: those of check() and of the body; ESTALE if the frame changes all the time.
   template <class Body>
-  auto read_checked(Body&& body) -> decltype(body()) {
-    FRAMEFS_CHECK(check());
-    auto result = reading(std::forward<Body>(body));
-    FRAMEFS_CHECK(check());
-    return result;
+  auto read_checked(const Body& body) -> decltype(body()) {
+    constexpr int kMaxAttempts = 8;
+    for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
+      FRAMEFS_CHECK(check());
+      // The result may hold admitted memory, for which readers wait that hold the overlay.  Hence
+      // it is dropped before check() may wait for the overlay.
+      auto result = reading(body);
+      if (state_.is_current()) return result;
+    }
+    return system_error_of(ESTALE, "a frame that another program changes all the time");
   }
   // Whether the frame is still the one that this session has opened or committed.  If not, the
   // session is_lost().

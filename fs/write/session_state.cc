@@ -21,6 +21,11 @@ Status SessionState::check() {
   return note_lost(std::move(status));
 }
 
+bool SessionState::is_current() {
+  return is_removed_ ||
+         (backend_.check_unchanged() && backend_.touches() == touches_ && !is_lost());
+}
+
 // Another program may have changed bytes of chunks that are in memory: in the cache, and in the
 // kernel's pages, which go by the id of the session.
 void SessionState::forget_old_bytes() {

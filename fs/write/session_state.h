@@ -46,6 +46,8 @@ class SessionState final : private SharedOwnership::Frame {
   // Whether the frame is still the one that the session has opened or committed.  Notes a loss.
   // Errors: EIO for a change; system.  A removed frame has no errors.
   Status check() override;
+  // Whether check() would find nothing to note.  Waits for no lock of the session.
+  [[nodiscard]] bool is_current();
   // Notes the loss of the frame if there was one.  Returns `status`.  To be called after each
   // failure that may be a loss.
   Status note_lost(Status status);
