@@ -156,6 +156,15 @@ class ObjectServer:
         with self.lock:
             return [r for r in self.ledger if method is None or r.method == method]
 
+    def ended_requests(self):
+        """The requests, once all of them have ended; a client has an answer a little earlier."""
+        deadline = time.monotonic() + 120
+        while any(request.end is None for request in self.requests()):
+            if time.monotonic() > deadline:
+                raise TimeoutError("a request is under way")
+            time.sleep(0.001)
+        return self.requests()
+
     def clear_ledger(self):
         with self.lock:
             self.ledger.clear()

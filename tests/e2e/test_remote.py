@@ -145,7 +145,7 @@ class Remote(RemoteCase):
         """The result of body(), and the requests that it made."""
         server.clear_ledger()
         result = body()
-        return result, server.requests()
+        return result, server.ended_requests()
 
     def test_requests_and_bytes(self):
         content = data.noise(40_000_000)
