@@ -11,8 +11,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <future>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -216,6 +218,37 @@ TEST_CASE(
   CHECK_FALSE(session->has_uncommitted());
   CHECK_FALSE(read());
   CHECK_FALSE(session->begin_change());
+}
+
+TEST_CASE("session_state: a read drops its result before it waits for the overlay",
+          "[fs][session_state][unit]") {
+  const WrittenFile file(4096, false);
+  const auto& [folder, path, mount, session] = file;
+  write_at(*session, 0, noise(20000, 1));
+  REQUIRE(session->commit(true));
+  // A reader holds the overlay while it waits for memory that the result of another read holds.
+  std::promise<void> begun;
+  std::promise<void> freed;
+  bool was_freed = false;
+  std::jthread reader([&] {
+    session->reading([&] {
+      begun.set_value();
+      was_freed =
+          freed.get_future().wait_for(std::chrono::seconds(10)) == std::future_status::ready;
+    });
+  });
+  begun.get_future().wait();
+  int reads = 0;
+  const auto result = session->read_checked([&]() -> Result<std::shared_ptr<void>> {
+    if (++reads > 1) return nullptr;
+    touch(path);
+    return std::shared_ptr<void>(&freed, [&](void*) { freed.set_value(); });
+  });
+  reader.join();
+  CHECK(was_freed);
+  CHECK(reads == 2);
+  REQUIRE(result);
+  CHECK_FALSE(*result);
 }
 
 TEST_CASE("session_state: a change of times, mode or links is no change of the frame",
