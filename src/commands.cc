@@ -82,11 +82,14 @@ const Subcommand* find_subcommand(std::string_view name) {
   return found == kSubcommands.end() ? nullptr : found;
 }
 
+int refuse(const std::string& what) {
+  std::cerr << fmt::format("framefs: {}\nRun framefs --help for more.\n", what);
+  return kExitUsage;
+}
+
 // Reports that no command has this name.
 int refuse_command(const std::string& word) {
-  std::cerr << fmt::format("framefs: no command is called {}{}\nRun framefs --help for more.\n",
-                           word, suggestion(word, command_names()));
-  return kExitUsage;
+  return refuse(fmt::format("no command is called {}{}", word, suggestion(word, command_names())));
 }
 
 // The list of commands for the end of --help: one line for each.
@@ -107,11 +110,7 @@ int mount(const std::vector<std::string>& arguments) {
 // `framefs help [COMMAND]` is the same as `framefs [COMMAND] --help`.
 int run_help(const std::vector<std::string>& arguments) {
   const std::string flag = "--help";
-  if (arguments.size() > 3) {
-    std::cerr << fmt::format("framefs: unexpected argument {}\nRun framefs --help for more.\n",
-                             arguments[3]);
-    return kExitUsage;
-  }
+  if (arguments.size() > 3) return refuse(fmt::format("unexpected argument {}", arguments[3]));
   const bool is_of_all = arguments.size() < 3 || arguments[2] == "mount" || arguments[2] == "help";
   if (is_of_all) return mount({arguments[0], flag});
   if (const auto* const command = find_subcommand(arguments[2])) return command->run({&flag, 1});

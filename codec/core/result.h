@@ -28,6 +28,12 @@ inline std::unexpected<Error> of_target(std::unexpected<Error> failure) {
   return failure;
 }
 
+template <class T>
+Result<T> of_target(Result<T> result) {
+  if (!result) result.error().is_of_target = true;
+  return result;
+}
+
 }  // namespace framefs::codec
 
 #define FRAMEFS_CAT_(a, b) a##b

@@ -8,6 +8,17 @@
 
 namespace framefs::fuse {
 
+// The watch of a directory in which names are to be looked up.  For a directory that is not watched
+// yet, `open` returns a Result of a pointer to its OpenFolder.
+template <class MountType, class Open>
+TrustedEntries::Watch watch_of(MountType& mount, fs::NodeId directory, const Open& open) {
+  if constexpr (requires { mount.trusted; }) {
+    if (const auto known = mount.trusted.watch_of(directory)) return *known;
+    if (const auto opened = open()) return mount.trusted.begin(directory, (*opened)->folder->fd());
+  }
+  return TrustedEntries::kNoWatch;
+}
+
 // Whether the kernel may trust an entry that was looked up after `watch` began.
 template <class MountType>
 bool may_trust(MountType& mount, fs::NodeId directory, TrustedEntries::Watch watch,

@@ -33,16 +33,6 @@ void op_releasedir(fuse_req_t req, fuse_ino_t, fuse_file_info* info) {
 
 using Listing = std::shared_ptr<const FolderHandle::Listing>;
 
-template <class MountType>
-TrustedEntries::Watch watch_of(MountType& mount, const fs::OpenFolder& directory) {
-  if constexpr (requires { mount.trusted; }) {
-    const auto number = directory.node->id;
-    const auto known = mount.trusted.watch_of(number);
-    return known ? *known : mount.trusted.begin(number, directory.folder->fd());
-  }
-  return TrustedEntries::kNoWatch;
-}
-
 // Offset 0 takes a new listing, as rewinddir() promises.
 template <class MountType>
 Result<Listing> listing_at(MountType& mount, FolderHandle& handle, std::size_t offset) {
@@ -50,8 +40,10 @@ Result<Listing> listing_at(MountType& mount, FolderHandle& handle, std::size_t o
     auto known = handle.listing.with([](const auto& listing) { return listing; });
     if (known) return known;
   }
-  const auto watch = watch_of(mount, *handle.directory);
-  FRAMEFS_TRY(auto entries, mount.tree().list(*handle.directory));
+  const fs::OpenFolder* const directory = handle.directory.get();
+  const auto watch = watch_of(mount, directory->node->id,
+                              [&] { return Result<const fs::OpenFolder*>(directory); });
+  FRAMEFS_TRY(auto entries, mount.tree().list(*directory));
   auto fresh = std::make_shared<const FolderHandle::Listing>(std::move(entries), watch);
   handle.listing.with([&](auto& listing) { listing = fresh; });
   return fresh;

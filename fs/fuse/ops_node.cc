@@ -9,18 +9,6 @@
 namespace framefs::fuse {
 namespace {
 
-// The watch of a directory in which a name is to be looked up.
-template <class MountType>
-TrustedEntries::Watch watch_of(MountType& mount, fs::NodeId directory) {
-  if constexpr (requires { mount.trusted; }) {
-    if (const auto known = mount.trusted.watch_of(directory)) return *known;
-    if (const auto opened = mount.tree().open_directory(directory)) {
-      return mount.trusted.begin(directory, (*opened)->folder->fd());
-    }
-  }
-  return TrustedEntries::kNoWatch;
-}
-
 // With FUSE_CAP_EXPORT_SUPPORT, the kernel looks up "." in a node that it knows from a file handle
 // alone, which may be any number, and ".." in a directory that it found this way.
 template <class MountType>
@@ -32,7 +20,7 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char* name) {
                                             : mount.tree().lookup_parent(parent));
       return EntryAnswer{entry};
     }
-    const auto watch = watch_of(mount, parent);
+    const auto watch = watch_of(mount, parent, [&] { return mount.tree().open_directory(parent); });
     FRAMEFS_TRY(auto entry, mount.tree().lookup(parent, name));
     if constexpr (requires { mount.looked_up; }) mount.looked_up.note(parent);
     return EntryAnswer{entry, may_trust(mount, parent, watch, wanted, entry)};

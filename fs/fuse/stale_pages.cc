@@ -4,7 +4,6 @@
 #include <chrono>
 #include <utility>
 
-#include "fs/core/background_thread.h"
 #include "fs/core/interrupt.h"
 
 namespace framefs::fuse {
@@ -18,24 +17,18 @@ constexpr std::chrono::seconds kWriteBackPatience{15};
 }  // namespace
 
 void StalePages::start(Drop drop) {
-  state_.with([](State& state) {
-    state.is_running = true;
-    state.is_thread_done = false;
-  });
-  thread_ = fs::background_thread(
-      [this, drop = std::move(drop)](const std::stop_token&) { serve(drop); });
+  state_.with([](State& state) { state.is_running = true; });
+  thread_.start([this, drop = std::move(drop)] { serve(drop); });
 }
 
 void StalePages::settle() {
   state_.with_and_wake([](State& state) { state.is_running = false; });
-  state_.wait_until(
-      std::chrono::steady_clock::now() + kPatience,
-      [](const State& state) { return state.is_thread_done; }, [](const State&) {});
+  thread_.await_end(kPatience);
 }
 
 void StalePages::stop() {
   settle();
-  if (thread_.joinable()) thread_.join();
+  thread_.join();
 }
 
 void StalePages::add(State& state, fs::NodeId node, Range range) {
@@ -72,7 +65,6 @@ void StalePages::serve(const Drop& drop) {
     for (const auto& [node, range] : work.first) drop(node, range);
     state_.with_and_wake([](State& state) { state.rounds_ended = state.rounds_begun; });
   }
-  state_.with_and_wake([](State& state) { state.is_thread_done = true; });
 }
 
 }  // namespace framefs::fuse

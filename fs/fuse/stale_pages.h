@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <thread>
 #include <unordered_map>
 
+#include "fs/core/background_thread.h"
 #include "fs/core/guarded.h"
 #include "fs/tree/node.h"
 
@@ -58,13 +58,12 @@ class StalePages {
     std::uint64_t rounds_begun = 0;  // in which the thread drops all that is noted
     std::uint64_t rounds_ended = 0;
     bool is_running = false;
-    bool is_thread_done = true;
   };
   void serve(const Drop& drop);
   static void add(State& state, fs::NodeId node, Range range);
 
   fs::Guarded<State> state_;
-  std::jthread thread_;
+  fs::KernelThread thread_;
 };
 
 }  // namespace framefs::fuse

@@ -10,7 +10,6 @@
 #include <cstring>
 #include <utility>
 
-#include "fs/core/background_thread.h"
 #include "fs/core/inotify_reports.h"
 
 namespace framefs::fuse {
@@ -55,30 +54,28 @@ void TrustedEntries::start(End end, Times times) {
   state_.with([](State& state) {
     state.turned_at = Clock::now();
     state.is_running = true;
-    state.is_thread_done = false;
   });
-  thread_ =
-      fs::background_thread([this, end = std::move(end)](const std::stop_token&) { serve(end); });
+  thread_.start([this, end = std::move(end)] { serve(end); });
 }
 
 void TrustedEntries::settle() {
   state_.with([](State& state) { state.is_running = false; });
   if (wake_) ::eventfd_write(wake_.get(), 1);
-  state_.wait_until(
-      Clock::now() + kSettlePatience, [](const State& state) { return state.is_thread_done; },
-      [](const State&) {});
+  thread_.await_end(kSettlePatience);
 }
 
 void TrustedEntries::stop() {
   settle();
-  if (thread_.joinable()) thread_.join();
+  thread_.join();
 }
 
 std::optional<TrustedEntries::Watch> TrustedEntries::watch_of(fs::NodeId directory) const {
   return state_.with([&](const State& state) -> std::optional<Watch> {
     if (!state.is_running) return kNoWatch;
     const auto known = state.directories.find(directory);
-    if (known == state.directories.end()) return std::nullopt;
+    if (known == state.directories.end()) {
+      return is_full(state) ? std::optional(kNoWatch) : std::nullopt;
+    }
     const auto& found = known->second;
     if (found.watch == kNoWatch && Clock::now() >= found.rests_until) return std::nullopt;
     return found.watch;
@@ -91,9 +88,7 @@ TrustedEntries::Watch TrustedEntries::begin(fs::NodeId directory, int fd) {
   return state_.with([&](State& state) {
     if (!state.is_running) return kNoWatch;
     const auto known = state.directories.find(directory);
-    if (known == state.directories.end() && state.directories.size() >= kMaxDirectories) {
-      return kNoWatch;
-    }
+    if (known == state.directories.end() && is_full(state)) return kNoWatch;
     auto& begun = state.directories[directory];
     if (begun.watch != kNoWatch) return begun.watch;
     // A directory that cannot be watched now rests as well.
@@ -138,15 +133,14 @@ std::size_t TrustedEntries::trusted_count(fs::NodeId directory, Watch watch) con
 // Takes the names of a directory whose watch has ended.
 TrustedEntries::Ended TrustedEntries::end_watch(State& state, fs::NodeId number,
                                                 Directory& directory) const {
-  const auto now = Clock::now();
   state.by_descriptor.erase(directory.descriptor);
   state.size_bytes -= directory.size_bytes();
-  Ended ended{.directory = number, .names = {}, .at = now};
+  Ended ended{.directory = number, .names = {}, .repeat_at = {}};
   ended.names.push_back(std::exchange(directory.recent, {}));
   ended.names.push_back(std::exchange(directory.older, {}));
   directory.watch = kNoWatch;
   directory.descriptor = -1;
-  directory.rests_until = now + times_.rest;
+  directory.rests_until = Clock::now() + times_.rest;
   return ended;
 }
 
@@ -225,20 +219,19 @@ void TrustedEntries::serve(const End& end) {
       return state.turned_at + times_.trust;
     });
     if (!repeated.empty())
-      until = std::min(until.value_or(repeated.front().at), repeated.front().at);
+      until = std::min(until.value_or(repeated.front().repeat_at), repeated.front().repeat_at);
     wait_for_reports(until);
     for (auto& ended : take_reports()) {
       end_trust(ended, end);
-      ended.at = Clock::now() + times_.repeat;
+      ended.repeat_at = Clock::now() + times_.repeat;
       repeated.push_back(std::move(ended));
     }
-    while (!repeated.empty() && repeated.front().at <= Clock::now()) {
+    while (!repeated.empty() && repeated.front().repeat_at <= Clock::now()) {
       end_trust(repeated.front(), end);
       repeated.pop_front();
     }
     state_.with([&](State& state) { turn_lists(state); });
   }
-  state_.with_and_wake([](State& state) { state.is_thread_done = true; });
 }
 
 }  // namespace framefs::fuse

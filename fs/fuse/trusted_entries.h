@@ -8,10 +8,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <unordered_map>
 #include <vector>
 
+#include "fs/core/background_thread.h"
 #include "fs/core/file.h"
 #include "fs/core/guarded.h"
 #include "fs/tree/node.h"
@@ -64,7 +64,8 @@ class TrustedEntries {
   // Joins the thread.
   void stop();
 
-  // The watch of a directory: kNoWatch while it rests, nothing if begin() has to be called.
+  // The watch of a directory: kNoWatch while it rests, or while no further one can be watched;
+  // nothing if begin() has to be called.
   [[nodiscard]] std::optional<Watch> watch_of(fs::NodeId directory) const;
   // Begins to watch the directory; `fd` is an open descriptor of it, or an O_PATH one.  Returns
   // kNoWatch if inotify does not report all changes of that directory, or allows no more watches.
@@ -110,17 +111,17 @@ class TrustedEntries {
     std::size_t size_bytes = 0;  // of all names
     Clock::time_point turned_at;
     bool is_running = false;
-    bool is_thread_done = true;
   };
   // Entries in which the trust has ended.
   struct Ended {
     fs::NodeId directory = 0;
     std::vector<Names> names;
-    Clock::time_point at;
+    Clock::time_point repeat_at;
   };
   static constexpr std::size_t kMaxDirectories = 4096;
   static constexpr std::size_t kMaxBytes = std::size_t{16} << 20;
 
+  static bool is_full(const State& state) { return state.directories.size() >= kMaxDirectories; }
   void serve(const End& end);
   void wait_for_reports(std::optional<Clock::time_point> until) const;
   [[nodiscard]] std::deque<Ended> take_reports();
@@ -135,7 +136,7 @@ class TrustedEntries {
   fs::UniqueFd wake_;  // an eventfd
 
   fs::Guarded<State> state_;
-  std::jthread thread_;
+  fs::KernelThread thread_;
 };
 
 }  // namespace framefs::fuse

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "fs/core/background_thread.h"
 #include "fs/read/decode_cache.h"
 
 namespace framefs::fs {
@@ -16,12 +15,8 @@ constexpr std::uint64_t kMaxWaitingBytes = 4u << 20;
 }  // namespace
 
 void PagePusher::start(Kernel kernel) {
-  state_.with([](State& state) {
-    state.is_running = true;
-    state.is_thread_done = false;
-  });
-  thread_ = background_thread(
-      [this, kernel = std::move(kernel)](const std::stop_token&) { serve(kernel); });
+  state_.with([](State& state) { state.is_running = true; });
+  thread_.start([this, kernel = std::move(kernel)] { serve(kernel); });
 }
 
 void PagePusher::settle() {
@@ -30,14 +25,12 @@ void PagePusher::settle() {
     state.waiting_bytes = 0;
     return std::exchange(state.waiting, {});
   });
-  state_.wait_until(
-      std::chrono::steady_clock::now() + patience_,
-      [](const State& state) { return state.is_thread_done; }, [](const State&) {});
+  thread_.await_end(patience_);
 }
 
 void PagePusher::stop() {
   settle();
-  if (thread_.joinable()) thread_.join();
+  thread_.join();
 }
 
 // The kernel takes a page as read only if all of it is stored at once.
@@ -102,7 +95,6 @@ void PagePusher::serve(const Kernel& kernel) {
       if (!is_stored) state.recent.forget(one->hash());
     });
   }
-  state_.with_and_wake([](State& state) { state.is_thread_done = true; });
 }
 
 bool PagePusher::push(const Kernel& kernel, const Push& one) {

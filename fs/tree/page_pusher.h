@@ -7,8 +7,8 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <thread>
 
+#include "fs/core/background_thread.h"
 #include "fs/core/counters.h"
 #include "fs/core/guarded.h"
 #include "fs/read/read_result.h"
@@ -85,7 +85,6 @@ class PagePusher {
     RecentStores recent;
     std::optional<FileKey> storing;  // the file of the block that is being stored
     bool is_running = false;
-    bool is_thread_done = true;
   };
   [[nodiscard]] Push whole_pages(std::shared_ptr<const OpenFile> file, HotBlock block) const;
   void serve(const Kernel& kernel);
@@ -97,7 +96,7 @@ class PagePusher {
   const std::chrono::seconds patience_;
   Counter pushed_bytes_;
   Guarded<State> state_;
-  std::jthread thread_;
+  KernelThread thread_;
 };
 
 }  // namespace framefs::fs

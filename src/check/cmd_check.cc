@@ -264,7 +264,7 @@ class Check {
       const auto& error = rescued.error();
       const bool is_there = error.kind == codec::Errc::system && error.sys == EEXIST;
       print_messages({is_there
-                          ? fmt::format("{} exists; --force replaces it", to.string())
+                          ? failure_text(to.string(), error)
                           : fmt::format("{}: not repaired: {}", path.string(), cause_text(error))});
       return std::nullopt;
     }

@@ -5,7 +5,6 @@
 
 #include <fmt/core.h>
 
-#include "codec/array/array_layout.h"
 #include "codec/chunk/chunk_reader.h"
 #include "codec/frame/frame_array.h"
 #include "fs/core/error_map.h"
@@ -136,12 +135,7 @@ class Run {
   [[nodiscard]] codec::Status array_layout() const {
     if (!frame_.array()) return {};
     FRAMEFS_TRY(const auto meta, *frame_.array());
-    const auto& header = frame_.header();
-    FRAMEFS_TRY([[maybe_unused]] const auto layout,
-                codec::ArrayLayout::make(meta, header.typesize,
-                                         {.nbytes = header.nbytes,
-                                          .chunksize = header.chunksize,
-                                          .chunk_count = frame_.chunk_count()}));
+    FRAMEFS_TRY([[maybe_unused]] const auto layout, codec::layout_of(meta, frame_.header()));
     return {};
   }
 

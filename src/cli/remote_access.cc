@@ -18,9 +18,9 @@
 namespace framefs {
 namespace {
 
-constexpr const char* kS3Options[] = {"--endpoint", "--region", "--profile", "--anonymous"};
 constexpr const char* kUrlOptions[] = {"--endpoint", "--region", "--profile", "--anonymous",
                                        "--cacert"};
+constexpr auto kS3Options = std::span(kUrlOptions).first<4>();
 
 // Returns the part of "ftp://x" before "://"; empty if `text` does not begin with a scheme.
 std::string_view scheme_of(std::string_view text) {

@@ -54,7 +54,7 @@ int serve(const MountCommand& command, std::unique_ptr<Daemon> daemon,
   allow_most_open_files();
   const auto target = LogTarget::open(command);
   if (!target) {
-    std::cerr << fmt::format("framefs: {}: {}\n", command.log_file, cause_text(target.error()));
+    print_messages({fmt::format("{}: {}", command.log_file, cause_text(target.error()))});
     return kExitFailure;
   }
   auto& logs = **target;

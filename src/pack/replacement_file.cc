@@ -86,9 +86,7 @@ fs::Result<fs::UniqueFd> open_stream_target(const std::filesystem::path& path) {
 
 fs::Result<ReplacementFile> ReplacementFile::create(std::filesystem::path target,
                                                     bool may_replace) {
-  auto file = make(std::move(target), may_replace);
-  if (!file) return codec::of_target(std::unexpected(file.error()));
-  return file;
+  return codec::of_target(make(std::move(target), may_replace));
 }
 
 fs::Result<ReplacementFile> ReplacementFile::make(std::filesystem::path target, bool may_replace) {
@@ -110,10 +108,7 @@ ReplacementFile::~ReplacementFile() {
 }
 
 fs::Status ReplacementFile::publish(const std::optional<struct stat>& like) {
-  if (const auto named = finish(like); !named) {
-    return codec::of_target(std::unexpected(named.error()));
-  }
-  return {};
+  return codec::of_target(finish(like));
 }
 
 fs::Status ReplacementFile::finish(const std::optional<struct stat>& like) {

@@ -22,10 +22,13 @@ namespace stdfs = std::filesystem;
 using Watch = TrustedEntries::Watch;
 
 constexpr fs::NodeId kDirectory = 7;
-constexpr TrustedEntries::Times kQuick{.trust = std::chrono::milliseconds(200),
+constexpr TrustedEntries::Times kLasting{};
+constexpr TrustedEntries::Times kQuick{.trust = TrustedEntries::kTrust,
                                        .rest = std::chrono::milliseconds(50),
                                        .repeat = std::chrono::milliseconds(30)};
-constexpr TrustedEntries::Times kLasting{};
+constexpr TrustedEntries::Times kBrief{.trust = std::chrono::milliseconds(1000),
+                                       .rest = std::chrono::milliseconds(50),
+                                       .repeat = std::chrono::milliseconds(30)};
 
 // A directory, and the entries in which the kernel was told to end its trust.
 struct Watched {
@@ -126,10 +129,10 @@ TEST_CASE("trusted_entries: what was looked up before a change is not trusted",
 
 TEST_CASE("trusted_entries: an entry is remembered for as long as it is trusted",
           "[fs][fuse][trusted_entries][unit]") {
-  Watched watched(kQuick);
+  Watched watched(kBrief);
   const auto watch = watched.begin();
   REQUIRE(watched.grant(watch, "x", 11));
-  std::this_thread::sleep_for(kQuick.trust / 2);
+  std::this_thread::sleep_for(kBrief.trust / 2);
   watched.change("x");
   CHECK(watched.await(2).size() == 2);
   // Without entries, directories are forgotten.
