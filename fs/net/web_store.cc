@@ -15,6 +15,8 @@ namespace framefs::net {
 namespace {
 
 constexpr int kMaxRedirects = 5;
+// A listing of the root asks for a newer manifest each time, that of another folder after this time.
+constexpr std::chrono::seconds kManifestAge{10};
 
 bool is_redirect(int status) {
   return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
@@ -22,6 +24,11 @@ bool is_redirect(int status) {
 
 Verdict check_ok(const HttpAnswer& answer) {
   return answer.status == 200 ? Verdict{} : verdict_of_status(answer.status);
+}
+
+// Whether the server has answered that it lists no such folder.
+bool lists_nothing(const Error& error) {
+  return error.sys == EACCES || error.sys == ENOENT || error.sys == ENOTDIR;
 }
 
 Verdict check_multistatus(const HttpAnswer& answer) {
@@ -106,16 +113,41 @@ Call WebStore::make_call(RequestKind kind, Url url, Adjust adjust, Check check,
   return call;
 }
 
-auto WebStore::manifest() -> Result<Manifest> {
-  if (auto known = manifest_.with([](const Manifest& value) { return value; })) return known;
-  const auto answer = queue_.run(make_call(
-      RequestKind::list, url_of(kManifestName),
-      [](HttpRequest& request) { request.max_body_bytes = kMaxManifestBytes; }, &check_ok));
-  if (!answer) return std::unexpected(answer.error());
-  FRAMEFS_TRY(auto files, parse_manifest(answer->text()));
-  auto parsed = std::make_shared<const std::vector<ManifestFile>>(std::move(files));
-  manifest_.with([&](Manifest& value) { value = parsed; });
-  return parsed;
+auto WebStore::manifest(std::chrono::seconds max_age) -> Result<Manifest> {
+  const auto now = std::chrono::steady_clock::now();
+  const auto known = manifest_.with([](const KnownManifest& value) { return value; });
+  if (known.files && now - known.checked < max_age) return known.files;
+  const auto ask = [known](HttpRequest& request) {
+    request.max_body_bytes = kMaxManifestBytes;
+    if (!known.files) return;
+    if (!known.etag.empty()) request.headers.add("if-none-match", known.etag);
+    if (!known.last_modified.empty()) {
+      request.headers.add("if-modified-since", known.last_modified);
+    }
+  };
+  const auto check = [has_known = known.files != nullptr](const HttpAnswer& answer) {
+    return has_known && answer.status == 304 ? Verdict{} : check_ok(answer);
+  };
+  const auto answer = queue_.run(make_call(RequestKind::list, url_of(kManifestName), ask, check));
+  if (!answer) {
+    if (lists_nothing(answer.error())) {
+      manifest_.with([](KnownManifest& value) { value.files = nullptr; });
+    }
+    return std::unexpected(answer.error());
+  }
+  auto files = known.files;
+  if (answer->status != 304) {
+    FRAMEFS_TRY(auto parsed, parse_manifest(answer->text()));
+    files = std::make_shared<const std::vector<ManifestFile>>(std::move(parsed));
+  }
+  manifest_.with([&](KnownManifest& value) {
+    value.files = files;
+    value.checked = now;
+    if (answer->status == 304) return;
+    value.etag = answer->headers.find("etag").value_or("");
+    value.last_modified = answer->headers.find("last-modified").value_or("");
+  });
+  return files;
 }
 
 Result<std::vector<RemoteEntry>> WebStore::list_page(const std::string& folder) {
@@ -152,21 +184,32 @@ Result<std::vector<RemoteEntry>> WebStore::propfind(const Url& url, const char* 
 }
 
 Result<std::vector<RemoteEntry>> WebStore::list(const std::string& folder) {
-  if (listing_ == Listing::dav) {
-    FRAMEFS_TRY(auto entries, propfind(folder_url_of(folder), "1"));
-    return tidy_listing(std::move(entries));
-  }
-  if (const auto known = manifest_.with([](const Manifest& value) { return value; })) {
-    return manifest_folder(*known, folder);
+  if (listing_ == Listing::page) return list_web(folder);
+  FRAMEFS_TRY(auto entries, propfind(folder_url_of(folder), "1"));
+  return tidy_listing(std::move(entries));
+}
+
+Result<std::vector<RemoteEntry>> WebStore::list_web(const std::string& folder) {
+  const bool is_root = folder.empty();
+  const bool is_listing =
+      manifest_.with([](const KnownManifest& value) { return value.is_listing; });
+  if (!is_root && is_listing) {
+    const auto listed = manifest(kManifestAge);
+    if (listed) return manifest_folder(**listed, folder);
   }
   auto entries = list_page(folder);
+  const bool is_refused = !entries && lists_nothing(entries.error());
+  if (is_root && (entries || is_refused)) {
+    manifest_.with([&](KnownManifest& value) { value.is_listing = is_refused; });
+  }
   if (entries) return tidy_listing(std::move(*entries));
-  const auto& error = entries.error();
-  const bool lists_nothing = error.sys == EACCES || error.sys == ENOENT || error.sys == ENOTDIR;
-  if (!lists_nothing) return std::unexpected(error);
-  const auto listed = manifest();
-  if (!listed) return std::unexpected(error);
-  return manifest_folder(**listed, folder);
+  if (!is_refused) return entries;
+  const auto listed = manifest(is_root ? std::chrono::seconds(0) : kManifestAge);
+  if (!listed) return entries;
+  auto in_folder = manifest_folder(**listed, folder);
+  // Only the root exists without a file below it.
+  if (in_folder.empty() && !is_root) return entries;
+  return in_folder;
 }
 
 Result<RemoteEntry> WebStore::stat_page(const std::string& path) {

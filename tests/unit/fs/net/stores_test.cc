@@ -423,6 +423,51 @@ TEST_CASE("web_store: DAV", "[net][web][unit]") {
         "<D:response><D:href>/d/</D:href><D:propstat><D:prop><D:resourcetype><D:collection/>"
         "</D:resourcetype></D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response>";
     const std::string file =
+TEST_CASE("web_store: one folder that is refused leaves the other listings alone",
+          "[net][web][unit]") {
+  HttpServer server([&](const ServedRequest& request) {
+    const bool is_old = request.target == "/framefs-manifest.json";
+    if (is_old) return served(200, R"({"framefs-manifest": 1, "files": [{"path": "old"}]})");
+    if (request.target != "/") return served(403);
+    return served(200, R"([{"name":"new","type":"file","size":3}])",
+                  {{"Content-Type", "application/json"}});
+  });
+  Net net;
+  const auto store = net.web(server.url());
+  CHECK(store->list("private").error().sys == EACCES);
+  const auto listed = store->list("");
+  REQUIRE((listed && listed->size() == 1));
+  CHECK((*listed)[0].name == "new");
+}
+
+TEST_CASE("web_store: each listing of the root uses the present manifest", "[net][web][unit]") {
+  std::atomic<const char*> name{"one"};
+  HttpServer server([&](const ServedRequest& request) {
+    if (request.target != "/framefs-manifest.json") return served(404);
+    const auto etag = "\"" + std::string(name.load()) + "\"";
+    if (request.header("if-none-match") == etag) return served(304);
+    return served(
+        200,
+        R"({"framefs-manifest": 1, "files": [{"path": "d/)" + std::string(name.load()) + R"("}]})",
+        {{"ETag", etag}});
+  });
+  Net net;
+  const auto store = net.web(server.url());
+  const auto name_in = [&](const char* folder) {
+    const auto listed = store->list(folder);
+    return listed && listed->size() == 1 ? (*listed)[0].name : "";
+  };
+  CHECK(name_in("") == "d");
+  CHECK(name_in("d") == "one");
+  CHECK(server.requests().size() == 2);
+  CHECK(name_in("") == "d");
+  CHECK(server.requests().back().header("if-none-match") == "\"one\"");
+  CHECK(name_in("d") == "one");
+  name.store("two");
+  CHECK(name_in("") == "d");
+  CHECK(name_in("d") == "two");
+}
+
         "<D:response><D:href>/d/f</D:href><D:propstat><D:prop><D:resourcetype/>"
         "<D:getcontentlength>5</D:getcontentlength></D:prop><D:status>HTTP/1.1 200 OK</D:status>"
         "</D:propstat></D:response>";
