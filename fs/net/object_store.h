@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -72,6 +73,13 @@ class ObjectStore {
 };
 
 // Whether a file can have this name: it is not "", "." or "..", and has no slash or zero byte.
+
+ protected:
+  // A number for each open, which tells opens apart.
+  std::uint64_t next_open_number() { return opens_.fetch_add(1, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::uint64_t> opens_{0};  // relaxed: only a number
 bool is_file_name(std::string_view name);
 
 // Brings entries into the form that list() promises.

@@ -59,11 +59,11 @@ Verdict check_open_answer(const HttpAnswer& answer, const OpenRequest& open) {
 }
 
 OpenFacts facts_of_open_answer(std::string_view store, const std::string& path, HttpAnswer answer,
-                               const OpenRequest& open) {
+                               const OpenRequest& open, std::uint64_t open_number) {
   OpenFacts facts;
   const auto size =
       open.version ? open.version->size : total_of(answer, open.range.size).value_or(0);
-  facts.version = make_version(store, path, size, answer.headers);
+  facts.version = make_version(store, path, size, answer.headers, open_number);
   facts.mtime_ns = mtime_ns_of(answer.headers);
   // The body of a 416 explains the error.
   if (size == 0) answer.body.clear();

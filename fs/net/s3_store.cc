@@ -235,23 +235,23 @@ void S3Store::start_open(const std::string& path, const OpenRequest& open, OpenD
       RequestKind::get, {"GET", key, {}},
       [open](HttpRequest& request) { ask_for_part(request, open); },
       [open](const HttpAnswer& answer) { return check_open_answer(answer, open); });
-  queue_.start(
-      std::move(call), [this, key, open, done = std::move(done)](Result<HttpAnswer> answer) {
-        if (!answer) return done(std::unexpected(answer.error()));
-        auto facts = facts_of_open_answer(name(), key, std::move(*answer), open);
-        const auto version = std::make_shared<const ObjectVersion>(facts.version);
-        auto range_call = [this, key, version](ByteRange range) {
-          return make_call(
-              RequestKind::get, {"GET", key, {}},
-              [version, range](HttpRequest& request) { pin(request, *version, range); },
-              [version, range](const HttpAnswer& got) {
-                return check_range_answer(got, *version, range);
-              });
-        };
-        done(RemoteOpened{
-            std::make_shared<const RemoteObject>(std::move(facts.version), std::move(range_call)),
-            facts.mtime_ns, std::move(facts.part)});
-      });
+  queue_.start(std::move(call), [this, key, open,
+                                 done = std::move(done)](Result<HttpAnswer> answer) {
+    if (!answer) return done(std::unexpected(answer.error()));
+    auto facts = facts_of_open_answer(name(), key, std::move(*answer), open, next_open_number());
+    const auto version = std::make_shared<const ObjectVersion>(facts.version);
+    auto range_call = [this, key, version](ByteRange range) {
+      return make_call(
+          RequestKind::get, {"GET", key, {}},
+          [version, range](HttpRequest& request) { pin(request, *version, range); },
+          [version, range](const HttpAnswer& got) {
+            return check_range_answer(got, *version, range);
+          });
+    };
+    done(RemoteOpened{
+        std::make_shared<const RemoteObject>(std::move(facts.version), std::move(range_call)),
+        facts.mtime_ns, std::move(facts.part)});
+  });
 }
 
 }  // namespace framefs::net

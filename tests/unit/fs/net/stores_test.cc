@@ -170,6 +170,27 @@ TEST_CASE("s3_store: an empty object when the server sends no Content-Range", "[
 }
 
 TEST_CASE("s3_store: listings of many pages", "[net][s3][unit]") {
+TEST_CASE("stores: opens share nothing if the server tells no versions apart",
+          "[net][s3][web_store][unit]") {
+  std::atomic<char> letter{'a'};
+  HttpServer server([&](const ServedRequest& request) {
+    return served_range(request, std::string(200'000, letter.load()));
+  });
+  Net net;
+  std::vector<std::unique_ptr<ObjectStore>> stores;
+  stores.push_back(net.s3(server.url()));
+  stores.push_back(net.web(server.url()));
+  for (const auto& store : stores) {
+    for (const char now : {'a', 'b'}) {
+      letter.store(now);
+      const auto opened = store->open("x");
+      REQUIRE(opened);
+      CHECK(net.read(*opened, 10, 3) == std::string(3, now));
+      CHECK(net.read(*opened, 100'000, 3) == std::string(3, now));
+    }
+  }
+}
+
   HttpServer server([&](const ServedRequest& request) {
     if (!request.target.contains("prefix=d%2F")) return served(404);
     if (!request.target.contains("continuation-token")) {
