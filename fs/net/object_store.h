@@ -29,6 +29,9 @@ struct RemoteEntry {
   bool operator==(const RemoteEntry&) const = default;
 };
 
+// The maximum size of all answers that make one listing.
+inline constexpr std::uint64_t kMaxListingBytes = 256 << 20;
+
 // The size of an object's beginning that an open fetches.
 inline constexpr std::uint64_t kHeadBytes = 64 << 10;
 
@@ -70,9 +73,6 @@ class ObjectStore {
   virtual void start_open(const std::string& path, const OpenRequest& request, OpenDone done) = 0;
   // The same; returns when the answer is here.
   Result<RemoteOpened> open(const std::string& path, const OpenRequest& request = {});
-};
-
-// Whether a file can have this name: it is not "", "." or "..", and has no slash or zero byte.
 
  protected:
   // A number for each open, which tells opens apart.
@@ -80,6 +80,9 @@ class ObjectStore {
 
  private:
   std::atomic<std::uint64_t> opens_{0};  // relaxed: only a number
+};
+
+// Whether a file can have this name: it is not "", "." or "..", and has no slash or zero byte.
 bool is_file_name(std::string_view name);
 
 // Brings entries into the form that list() promises.

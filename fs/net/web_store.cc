@@ -157,7 +157,7 @@ Result<std::vector<RemoteEntry>> WebStore::list_page(const std::string& folder) 
                                      RequestKind::list, url,
                                      [](HttpRequest& request) {
                                        request.headers.add("accept", "application/json, text/html");
-                                       request.max_body_bytes = 256 << 20;
+                                       request.max_body_bytes = kMaxListingBytes;
                                      },
                                      &check_ok, place)));
   const auto type = answer.headers.find("content-type").value_or("");
@@ -177,7 +177,7 @@ Result<std::vector<RemoteEntry>> WebStore::propfind(const Url& url, const char* 
                                        request.headers.add("content-type",
                                                            "application/xml; charset=utf-8");
                                        request.body = kPropfindBody;
-                                       request.max_body_bytes = 256 << 20;
+                                       request.max_body_bytes = kMaxListingBytes;
                                      },
                                      &check_multistatus, place)));
   return parse_dav_listing(answer.text(), place->with([](const Url& known) { return known; }));

@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "fs/core/interrupt.h"
 #include "fs/net/network_thread.h"
 #include "fs/net/range_scheduler.h"
 #include "fs/net/remote_file.h"
@@ -169,7 +170,6 @@ TEST_CASE("s3_store: an empty object when the server sends no Content-Range", "[
   CHECK(empty->part.bytes->empty());
 }
 
-TEST_CASE("s3_store: listings of many pages", "[net][s3][unit]") {
 TEST_CASE("stores: opens share nothing if the server tells no versions apart",
           "[net][s3][web_store][unit]") {
   std::atomic<char> letter{'a'};
@@ -191,6 +191,7 @@ TEST_CASE("stores: opens share nothing if the server tells no versions apart",
   }
 }
 
+TEST_CASE("s3_store: listings of many pages", "[net][s3][unit]") {
   HttpServer server([&](const ServedRequest& request) {
     if (!request.target.contains("prefix=d%2F")) return served(404);
     if (!request.target.contains("continuation-token")) {
@@ -211,6 +212,31 @@ TEST_CASE("stores: opens share nothing if the server tells no versions apart",
   CHECK((*entries)[0].name == "a");
   CHECK((*entries)[1].name == "b");
   CHECK((*entries)[1].is_directory);
+}
+
+TEST_CASE("s3_store: a listing whose continuation tokens repeat ends", "[net][s3][corrupt]") {
+  HttpServer server([&](const ServedRequest& request) {
+    const bool is_first = !request.target.contains("continuation-token=a");
+    return served(200, std::string("<ListBucketResult><IsTruncated>true</IsTruncated>") +
+                           "<NextContinuationToken>" + (is_first ? "a" : "b") +
+                           "</NextContinuationToken></ListBucketResult>");
+  });
+  Net net;
+  CHECK(net.s3(server.url())->list("d").error().kind == Errc::bad_field);
+  CHECK(server.requests().size() == 3);
+}
+
+TEST_CASE("s3_store: a listing without end can be interrupted", "[net][s3][unit]") {
+  std::atomic<int> page{0};
+  HttpServer server([&](const ServedRequest&) {
+    return served(200, std::string("<ListBucketResult><IsTruncated>true</IsTruncated>") +
+                           "<NextContinuationToken>" + std::to_string(page.fetch_add(1)) +
+                           "</NextContinuationToken></ListBucketResult>");
+  });
+  Net net;
+  const auto store = net.s3(server.url());
+  const fs::InterruptScope scope([&] { return page.load() > 100; });
+  CHECK(store->list("d").error().sys == EINTR);
 }
 
 TEST_CASE("s3_store: a folder exists while it has entries", "[net][s3][unit]") {
@@ -321,6 +347,18 @@ TEST_CASE("s3_store: the region that a server names is used", "[net][s3][unit]")
   CHECK(server.requests().size() == 2);
 }
 
+TEST_CASE("s3_store: a region with other characters is refused", "[net][s3][corrupt]") {
+  HttpServer server([&](const ServedRequest&) {
+    return served(400,
+                  "<Error><Code>AuthorizationHeaderMalformed</Code><Region>a&#13;&#10;X-Evil: 1"
+                  "</Region></Error>");
+  });
+  Net net;
+  net.sign_with("KEY");
+  CHECK(net.s3(server.url())->open("x").error().sys == EIO);
+  CHECK(server.requests().size() == 1);
+}
+
 TEST_CASE("s3_store: nothing is sent to other servers", "[net][s3][unit]") {
   HttpServer other([](const ServedRequest&) { return served(200, "stolen"); });
   HttpServer server([&](const ServedRequest&) {
@@ -385,6 +423,51 @@ TEST_CASE("web_store: folders by JSON, by links and by manifest", "[net][web][un
   CHECK(html->list("none").error().sys == ENOENT);
 }
 
+TEST_CASE("web_store: one folder that is refused leaves the other listings alone",
+          "[net][web][unit]") {
+  HttpServer server([&](const ServedRequest& request) {
+    const bool is_old = request.target == "/framefs-manifest.json";
+    if (is_old) return served(200, R"({"framefs-manifest": 1, "files": [{"path": "old"}]})");
+    if (request.target != "/") return served(403);
+    return served(200, R"([{"name":"new","type":"file","size":3}])",
+                  {{"Content-Type", "application/json"}});
+  });
+  Net net;
+  const auto store = net.web(server.url());
+  CHECK(store->list("private").error().sys == EACCES);
+  const auto listed = store->list("");
+  REQUIRE((listed && listed->size() == 1));
+  CHECK((*listed)[0].name == "new");
+}
+
+TEST_CASE("web_store: each listing of the root uses the present manifest", "[net][web][unit]") {
+  std::atomic<const char*> name{"one"};
+  HttpServer server([&](const ServedRequest& request) {
+    if (request.target != "/framefs-manifest.json") return served(404);
+    const auto etag = "\"" + std::string(name.load()) + "\"";
+    if (request.header("if-none-match") == etag) return served(304);
+    return served(
+        200,
+        R"({"framefs-manifest": 1, "files": [{"path": "d/)" + std::string(name.load()) + R"("}]})",
+        {{"ETag", etag}});
+  });
+  Net net;
+  const auto store = net.web(server.url());
+  const auto name_in = [&](const char* folder) {
+    const auto listed = store->list(folder);
+    return listed && listed->size() == 1 ? (*listed)[0].name : "";
+  };
+  CHECK(name_in("") == "d");
+  CHECK(name_in("d") == "one");
+  CHECK(server.requests().size() == 2);
+  CHECK(name_in("") == "d");
+  CHECK(server.requests().back().header("if-none-match") == "\"one\"");
+  CHECK(name_in("d") == "one");
+  name.store("two");
+  CHECK(name_in("") == "d");
+  CHECK(name_in("d") == "two");
+}
+
 TEST_CASE("web_store: redirects lead somewhere, not anywhere", "[net][web][unit]") {
   const auto content = long_content();
   HttpServer far([&](const ServedRequest& request) {
@@ -444,51 +527,6 @@ TEST_CASE("web_store: DAV", "[net][web][unit]") {
         "<D:response><D:href>/d/</D:href><D:propstat><D:prop><D:resourcetype><D:collection/>"
         "</D:resourcetype></D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response>";
     const std::string file =
-TEST_CASE("web_store: one folder that is refused leaves the other listings alone",
-          "[net][web][unit]") {
-  HttpServer server([&](const ServedRequest& request) {
-    const bool is_old = request.target == "/framefs-manifest.json";
-    if (is_old) return served(200, R"({"framefs-manifest": 1, "files": [{"path": "old"}]})");
-    if (request.target != "/") return served(403);
-    return served(200, R"([{"name":"new","type":"file","size":3}])",
-                  {{"Content-Type", "application/json"}});
-  });
-  Net net;
-  const auto store = net.web(server.url());
-  CHECK(store->list("private").error().sys == EACCES);
-  const auto listed = store->list("");
-  REQUIRE((listed && listed->size() == 1));
-  CHECK((*listed)[0].name == "new");
-}
-
-TEST_CASE("web_store: each listing of the root uses the present manifest", "[net][web][unit]") {
-  std::atomic<const char*> name{"one"};
-  HttpServer server([&](const ServedRequest& request) {
-    if (request.target != "/framefs-manifest.json") return served(404);
-    const auto etag = "\"" + std::string(name.load()) + "\"";
-    if (request.header("if-none-match") == etag) return served(304);
-    return served(
-        200,
-        R"({"framefs-manifest": 1, "files": [{"path": "d/)" + std::string(name.load()) + R"("}]})",
-        {{"ETag", etag}});
-  });
-  Net net;
-  const auto store = net.web(server.url());
-  const auto name_in = [&](const char* folder) {
-    const auto listed = store->list(folder);
-    return listed && listed->size() == 1 ? (*listed)[0].name : "";
-  };
-  CHECK(name_in("") == "d");
-  CHECK(name_in("d") == "one");
-  CHECK(server.requests().size() == 2);
-  CHECK(name_in("") == "d");
-  CHECK(server.requests().back().header("if-none-match") == "\"one\"");
-  CHECK(name_in("d") == "one");
-  name.store("two");
-  CHECK(name_in("") == "d");
-  CHECK(name_in("d") == "two");
-}
-
         "<D:response><D:href>/d/f</D:href><D:propstat><D:prop><D:resourcetype/>"
         "<D:getcontentlength>5</D:getcontentlength></D:prop><D:status>HTTP/1.1 200 OK</D:status>"
         "</D:propstat></D:response>";
