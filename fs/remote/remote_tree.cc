@@ -98,9 +98,7 @@ std::string RemoteTree::path_of(const Node& node) const {
 }
 
 std::string RemoteTree::name_for_log(const Node& node) const {
-  auto name = options_.source.string();
-  const auto path = path_of(node);
-  if (!path.empty()) name += (name.ends_with('/') ? "" : "/") + path;
+  auto name = store_->name_of(path_of(node));
   if (node.key.is_member()) name += "/" + node.key.member;
   return name;
 }
@@ -258,9 +256,11 @@ Result<RemoteTree::Origin> RemoteTree::open_origin(Node& node) {
   const auto found = RemoteDirectories::stat_of(object, entry_of(opened));
   // The answer for an empty object may have no time.
   const bool has_time = opened.mtime_ns != 0;
-  origin.is_newer = listed.st_size != found.st_size ||
-                    (has_time && listed.st_mtim.tv_sec != found.st_mtim.tv_sec);
-  if (origin.is_newer) directories_.forget(directory_part(path));
+  const bool is_listed = listed.st_size == found.st_size &&
+                         (!has_time || listed.st_mtim.tv_sec == found.st_mtim.tv_sec);
+  if (!is_listed) directories_.forget(directory_part(path));
+  const bool is_other = directories_.notice_version(path, opened.object->version());
+  origin.is_newer = !is_listed || is_other;
   auto bytes = store_->bytes_of(opened);
   if (!is_sparse) {
     origin.frame = contiguous_origin(std::move(bytes), name_for_log(node));
