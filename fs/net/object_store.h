@@ -29,8 +29,9 @@ struct RemoteEntry {
   bool operator==(const RemoteEntry&) const = default;
 };
 
-// The maximum size of all answers that make one listing.
+// The maximum size of all answers that make one listing, and of the entries in it.
 inline constexpr std::uint64_t kMaxListingBytes = 256 << 20;
+inline constexpr std::size_t kMaxListingEntries = 2'000'000;
 
 // The size of an object's beginning that an open fetches.
 inline constexpr std::uint64_t kHeadBytes = 64 << 10;

@@ -208,6 +208,9 @@ Result<std::vector<RemoteEntry>> S3Store::list(const std::string& folder) {
     bytes += answer.body.size();
     if (bytes > kMaxListingBytes) return codec::fail(Errc::over_limit, "S3 listing");
     FRAMEFS_TRY(auto page, parse_s3_listing(answer.text(), prefix));
+    if (page.entries.size() > kMaxListingEntries - entries.size()) {
+      return codec::fail(Errc::over_limit, "S3 listing");
+    }
     std::ranges::move(page.entries, std::back_inserter(entries));
     continuation = std::move(page.continuation);
     if (!continuation.empty() && !continuations.insert(continuation).second) {
