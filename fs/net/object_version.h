@@ -16,8 +16,8 @@ struct ObjectVersion {
   std::string last_modified;  // as the server writes it
   ContentKey key;             // hash of the store, the path and the fields above
 
-  // Whether the server tells versions apart.  Otherwise each open has a version, and hence a key, of
-  // its own.
+  // Whether the server tells versions apart.  Otherwise each open has a version, and hence a key,
+  // of its own.
   [[nodiscard]] bool has_validator() const { return !etag.empty() || !last_modified.empty(); }
   // Whether equal versions imply equal bytes.  Only then may the bytes outlive the mount, and only
   // then does the server compare versions for us.

@@ -17,8 +17,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Reads the JSON as a stream of values, because the values together would take many times the memory
-// of the text.
+// Reads the JSON as a stream of values, because the values together would take many times the
+// memory of the text.
 class JsonListingReader final : public nlohmann::json_sax<Json> {
  public:
   std::vector<RemoteEntry> take() { return std::move(entries_); }

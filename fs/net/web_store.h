@@ -15,8 +15,9 @@
 namespace framefs::net {
 
 // A folder, or one file, of a web server.  The list of a folder comes from WebDAV or from the
-// server's own listing.  If the server lists a folder not at all, the list comes from the manifest in
-// the root (manifest.h).  If the server does not list the root, all lists come from the manifest.
+// server's own listing.  If the server refuses to list a folder, the list comes from the manifest
+// in the root (manifest.h).  If the server does not list the root, all lists come from the
+// manifest.
 class WebStore final : public ObjectStore {
  public:
   enum class Listing { page, dav };

@@ -42,8 +42,8 @@ struct RemoteListing {
 net::RemoteEntry entry_of(const net::RemoteOpened& opened);
 
 // The listings and probes of a remote SOURCE.  A listing is kept for a short time, the probe of an
-// object for as long as the object has the same version.  A probe that fails concerns its entry only;
-// the log says why it failed.
+// object for as long as the object has the same version.  A probe that fails concerns its entry
+// only; the log says why it failed.
 // Errors of all members: those of net::ObjectStore.
 // Threads: any number.
 class RemoteDirectories {
