@@ -44,7 +44,7 @@ void ask_for_part(HttpRequest& request, const OpenRequest& open) {
 Verdict check_open_answer(const HttpAnswer& answer, const OpenRequest& open) {
   if (open.version) return check_range_answer(answer, *open.version, open.range);
   const auto doubtful = [](const char* what) {
-    return Verdict{Verdict::Kind::doubtful, fs::system_error_of(EIO, what).error()};
+    return Verdict{Verdict::Kind::doubtful, fs::refusal(EIO, what).error()};
   };
   const bool is_content = answer.status == 200 || answer.status == 206 || answer.status == 416;
   if (!is_content) return verdict_of_status(answer.status);
@@ -52,7 +52,7 @@ Verdict check_open_answer(const HttpAnswer& answer, const OpenRequest& open) {
     return doubtful("answer with a Content-Encoding");
   }
   if (answer.status == 200 && answer.body_too_long) {
-    return doubtful("remote server answers no ranges");
+    return doubtful("the server answers no ranges");
   }
   if (!total_of(answer, open.range.size)) return doubtful("answer is another range");
   return {};
