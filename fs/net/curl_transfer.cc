@@ -136,7 +136,8 @@ void CurlTransfer::prepare(const NetworkOptions& options) {
   }
   if (request_.is_local) {
     set(easy_, CURLOPT_PROXY, "");
-  } else {
+  }
+  if (request_.use_netrc) {
     set(easy_, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_OPTIONAL));
   }
   set_method();

@@ -15,7 +15,8 @@ namespace framefs::net {
 namespace {
 
 constexpr int kMaxRedirects = 5;
-// A listing of the root asks for a newer manifest each time, that of another folder after this time.
+// A listing of the root asks for a newer manifest each time, that of another folder after this
+// time.
 constexpr std::chrono::seconds kManifestAge{10};
 
 bool is_redirect(int status) {
@@ -88,9 +89,12 @@ Call WebStore::make_call(RequestKind kind, Url url, Adjust adjust, Check check,
   state->led.with([&](CallState::Led& led) { led.url = std::move(url); });
   Call call;
   call.kind = kind;
-  call.make = [state, adjust = std::move(adjust)]() -> Result<HttpRequest> {
+  call.make = [this, state, adjust = std::move(adjust)]() -> Result<HttpRequest> {
     HttpRequest request;
     request.url = state->led.with([](const CallState::Led& led) { return led.url; });
+    // A server to which another one leads is none that the user has chosen; a "default" login of
+    // ~/.netrc would go to it.
+    request.use_netrc = request.url.same_origin(root_);
     adjust(request);
     return request;
   };
@@ -226,6 +230,15 @@ Result<RemoteEntry> WebStore::stat_page(const std::string& path) {
   if (!answer) {
     const bool may_be_folder = answer.error().sys == EACCES || answer.error().sys == ENOENT;
     if (!may_be_folder) return std::unexpected(answer.error());
+    // The signature of a URL may allow GET only.
+    const bool may_be_file = answer.error().sys == EACCES && !url.path.ends_with('/');
+    if (const auto opened = may_be_file ? open(path) : std::unexpected(answer.error())) {
+      const auto& version = opened->object->version();
+      entry.size = version.size;
+      entry.mtime_ns = opened->mtime_ns;
+      if (version.is_strong()) entry.etag = version.etag;
+      return entry;
+    }
     const auto listed = list(path);
     if (!listed || (listed->empty() && !path.empty())) return std::unexpected(answer.error());
     entry.is_directory = true;

@@ -1,5 +1,7 @@
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
+#include <fstream>
 #include <map>
 #include <string>
 
@@ -12,6 +14,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/http_server.h"
 #include "tests/support/network.h"
+#include "tests/support/temp_directory.h"
 
 namespace framefs::net {
 namespace {
@@ -391,6 +394,20 @@ TEST_CASE("web_store: one file", "[net][web][unit]") {
   }
 }
 
+TEST_CASE("web_store: one file whose URL allows GET only", "[net][web][unit]") {
+  const auto content = long_content();
+  HttpServer server([&](const ServedRequest& request) {
+    const bool is_allowed = request.method == "GET" && request.target == "/x.b2frame?sig=1";
+    return is_allowed ? served_range(request, content, {{"ETag", "\"e\""}}) : served(403);
+  });
+  Net net;
+  const auto entry = net.web(server.url() + "/x.b2frame?sig=1")->stat("");
+  REQUIRE(entry);
+  CHECK_FALSE(entry->is_directory);
+  CHECK(entry->size == content.size());
+  CHECK(entry->etag == "\"e\"");
+}
+
 TEST_CASE("web_store: folders by JSON, by links and by manifest", "[net][web][unit]") {
   HttpServer server([&](const ServedRequest& request) {
     if (request.target == "/json/") {
@@ -488,6 +505,31 @@ TEST_CASE("web_store: redirects lead somewhere, not anywhere", "[net][web][unit]
   CHECK(store->open("loop").error().sys == EIO);
   CHECK(store->open("file").error().sys == EIO);
   CHECK(store->open("nowhere").error().sys == EIO);
+}
+
+TEST_CASE("stores: a login of ~/.netrc goes to the server of the URL only",
+          "[net][s3][web_store][unit]") {
+  const test::TempDirectory home;
+  std::ofstream(home.path() / ".netrc") << "default login user password secret\n";
+  const char* const before = std::getenv("HOME");
+  const std::string old = before != nullptr ? before : "";
+  REQUIRE(::setenv("HOME", home.path().c_str(), 1) == 0);
+  {
+    HttpServer far([](const ServedRequest& request) { return served_range(request, "content"); });
+    HttpServer server([&](const ServedRequest& request) {
+      if (request.target != "/led") return served_range(request, "content");
+      return served(302, "", {{"Location", far.url() + "/x"}});
+    });
+    Net net;
+    const auto web = net.web(server.url());
+    REQUIRE(web->open("x"));
+    CHECK_FALSE(server.requests().back().header("authorization").empty());
+    REQUIRE(web->open("led"));
+    CHECK(far.requests().back().header("authorization").empty());
+    REQUIRE(net.s3(server.url())->open("x"));
+    CHECK(server.requests().back().header("authorization").empty());
+  }
+  ::setenv("HOME", old.c_str(), 1);
 }
 
 TEST_CASE("web_store: a place that was for a while only is asked for again", "[net][web][unit]") {
