@@ -164,6 +164,7 @@ Result<std::vector<RemoteEntry>> WebStore::list_page(const std::string& folder) 
                                        request.max_body_bytes = kMaxListingBytes;
                                      },
                                      &check_ok, place)));
+  if (answer.body_too_long) return codec::fail(Errc::over_limit, "listing");
   const auto type = answer.headers.find("content-type").value_or("");
   if (type.starts_with("application/json")) return parse_json_listing(answer.text());
   if (!type.starts_with("text/html"))
@@ -184,6 +185,7 @@ Result<std::vector<RemoteEntry>> WebStore::propfind(const Url& url, const char* 
                                        request.max_body_bytes = kMaxListingBytes;
                                      },
                                      &check_multistatus, place)));
+  if (answer.body_too_long) return codec::fail(Errc::over_limit, "listing");
   return parse_dav_listing(answer.text(), place->with([](const Url& known) { return known; }));
 }
 
@@ -209,7 +211,12 @@ Result<std::vector<RemoteEntry>> WebStore::list_web(const std::string& folder) {
   if (entries) return tidy_listing(std::move(*entries));
   if (!is_refused) return entries;
   const auto listed = manifest(is_root ? std::chrono::seconds(0) : kManifestAge);
-  if (!listed) return entries;
+  if (!listed) {
+    // A server that fails must not look like a folder that does not exist.
+    const auto& error = listed.error();
+    const bool has_failed = error.kind == Errc::system && !lists_nothing(error);
+    return has_failed ? std::unexpected(error) : std::move(entries);
+  }
   auto in_folder = manifest_folder(**listed, folder);
   // Only the root exists without a file below it.
   if (in_folder.empty() && !is_root) return entries;
