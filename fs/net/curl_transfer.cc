@@ -209,7 +209,7 @@ Result<HttpAnswer> CurlTransfer::outcome(CURLcode code) {
   answer_.total = time_info(easy_, CURLINFO_TOTAL_TIME_T);
   answer_.body_too_long = too_long_;
   if (header_bytes_ > kMaxHeaderBytes) {
-    return fs::refusal(EPROTO, "the headers of the server's answer are too long");
+    return codec::fail(Errc::bad_field, "the headers of the server's answer are too long");
   }
   if (code != CURLE_OK && !too_long_) return std::unexpected(error_of(easy_, code));
   return std::move(answer_);
