@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "fs/net/source_url.h"
+
 namespace framefs::fuse {
 namespace {
 
@@ -68,7 +70,7 @@ std::string stats_json(const RequestCounters& requests, const fs::Activity& acti
   }
   errors["other"] = requests.errors_.back().value();
   Json out{{"pid", ::getpid()},
-           {"source", options.source.string()},
+           {"source", net::shown_source(options.source.string())},
            {"mountpoint", options.mountpoint.string()},
            {"read_only", activity.is_read_only},
            {"uptime_s", uptime.count()},

@@ -18,6 +18,7 @@
 #include "fs/fuse/kernel_readahead.h"
 #include "fs/fuse/new_session.h"
 #include "fs/fuse/sandbox.h"
+#include "fs/net/source_url.h"
 
 namespace framefs::fuse {
 namespace {
@@ -90,7 +91,8 @@ SignalListener::Actions signal_actions(const std::function<void()>& report, cons
 
 std::string mount_options_text(const fs::MountOptions& options, bool read_only) {
   std::string text = read_only ? "ro" : "rw";
-  const auto name = options.fs_name.empty() ? options.source.string() : options.fs_name;
+  const auto name =
+      options.fs_name.empty() ? net::shown_source(options.source.string()) : options.fs_name;
   text += ",subtype=" + escaped(options.subtype) + ",fsname=" + escaped(name);
   // The daemon changes files with its own rights. With allow_other it also opens files for other
   // users. The kernel must check the rights of the callers.

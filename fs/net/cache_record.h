@@ -26,6 +26,8 @@ struct CacheRecord {
 };
 
 inline constexpr std::size_t kCacheHeaderBytes = 48;
+inline constexpr std::size_t kCacheKeyAt = 8;
+inline constexpr std::size_t kCacheKeyBytes = 16;
 // A longer part becomes several records, because a read verifies a whole record.
 inline constexpr std::uint32_t kMaxRecordBytes = 128 << 10;
 

@@ -14,6 +14,8 @@ namespace {
 
 // The body of an error is kept up to this size, even if the request expects a shorter body.
 constexpr std::uint64_t kErrorBodyBytes = 64 << 10;
+// The headers and trailers of an answer together, those of "100 Continue" included.
+constexpr std::size_t kMaxHeaderBytes = 300 << 10;
 // libcurl allocates the buffer for each transfer, so it must come from the heap.
 constexpr long kReceiveBufferBytes = 48 << 10;
 static_assert(std::cmp_less(kReceiveBufferBytes, fs::kMappedBytes));
@@ -134,7 +136,8 @@ void CurlTransfer::prepare(const NetworkOptions& options) {
   }
   if (request_.is_local) {
     set(easy_, CURLOPT_PROXY, "");
-  } else {
+  }
+  if (request_.use_netrc) {
     set(easy_, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_OPTIONAL));
   }
   set_method();
@@ -147,26 +150,31 @@ void CurlTransfer::prepare(const NetworkOptions& options) {
 }
 
 std::size_t CurlTransfer::on_header(char* bytes, std::size_t size, std::size_t count, void* self) {
-  static_cast<CurlTransfer*>(self)->take_header({bytes, size * count});
-  return size * count;
+  return static_cast<CurlTransfer*>(self)->take_header({bytes, size * count}) ? size * count : 0;
 }
 
 std::size_t CurlTransfer::on_body(char* bytes, std::size_t size, std::size_t count, void* self) {
   return static_cast<CurlTransfer*>(self)->take_body({bytes, size * count}) ? size * count : 0;
 }
 
-void CurlTransfer::take_header(std::string_view line) {
+bool CurlTransfer::take_header(std::string_view line) {
+  header_bytes_ += line.size();
+  if (header_bytes_ > kMaxHeaderBytes) return false;
   while (line.ends_with('\n') || line.ends_with('\r') || line.ends_with(' ')) line.remove_suffix(1);
   // A status line begins a new answer.  An answer of a proxy, or "100 Continue", may precede it.
   if (line.starts_with("HTTP/")) {
     answer_.headers.clear();
-    return;
+    is_head_over_ = false;
+    return true;
   }
+  if (line.empty()) is_head_over_ = true;
   const auto colon = line.find(':');
-  if (colon == line.npos) return;
+  // Trailers come after the head and the body.  They say nothing about the body that was checked.
+  if (is_head_over_ || colon == line.npos) return true;
   auto value = line.substr(colon + 1);
   value.remove_prefix(std::min(value.find_first_not_of(" \t"), value.size()));
   answer_.headers.add(line.substr(0, colon), value);
+  return true;
 }
 
 bool CurlTransfer::take_body(std::string_view bytes) {
@@ -200,6 +208,9 @@ Result<HttpAnswer> CurlTransfer::outcome(CURLcode code) {
   answer_.first_byte = time_info(easy_, CURLINFO_STARTTRANSFER_TIME_T);
   answer_.total = time_info(easy_, CURLINFO_TOTAL_TIME_T);
   answer_.body_too_long = too_long_;
+  if (header_bytes_ > kMaxHeaderBytes) {
+    return codec::fail(Errc::bad_field, "the headers of the server's answer are too long");
+  }
   if (code != CURLE_OK && !too_long_) return std::unexpected(error_of(easy_, code));
   return std::move(answer_);
 }

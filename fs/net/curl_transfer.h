@@ -35,7 +35,7 @@ class CurlTransfer {
  private:
   static std::size_t on_header(char* bytes, std::size_t size, std::size_t count, void* self);
   static std::size_t on_body(char* bytes, std::size_t size, std::size_t count, void* self);
-  void take_header(std::string_view line);
+  [[nodiscard]] bool take_header(std::string_view line);
   [[nodiscard]] bool take_body(std::string_view bytes);
   void set_method();
   void set_headers(const NetworkOptions& options);
@@ -50,6 +50,8 @@ class CurlTransfer {
   std::string url_;
   HttpAnswer answer_;
   bool too_long_ = false;
+  std::size_t header_bytes_ = 0;
+  bool is_head_over_ = false;
 };
 
 }  // namespace framefs::net

@@ -6,6 +6,7 @@
 
 #include "fs/net/percent.h"
 #include "fs/net/timestamp.h"
+#include "fs/net/xml_text.h"
 
 namespace framefs::net {
 namespace {
@@ -48,7 +49,7 @@ const char* const kPropfindBody =
 
 Result<std::vector<RemoteEntry>> parse_dav_listing(std::string_view xml, const Url& url) {
   pugi::xml_document document;
-  if (!document.load_buffer(xml.data(), xml.size())) {
+  if (!parse_xml(document, xml)) {
     return codec::fail(Errc::bad_field, "DAV listing: XML");
   }
   const auto root = child_of(document, "multistatus");

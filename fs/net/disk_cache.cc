@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <span>
@@ -68,8 +69,22 @@ Result<fs::UniqueFd> open_folder(const std::string& path) {
   FRAMEFS_TRY(const auto st, fs::stat_of(folder.get()));
   if (st.st_uid != ::geteuid())
     return fs::refusal(EPERM, "the cache directory belongs to another user");
-  if (::fchmod(folder.get(), S_IRWXU) != 0) return fs::system_error("cache directory: chmod");
+  // The directory may serve other purposes, so its mode stays.
+  if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return fs::refusal(EPERM, "other users may write to the cache directory");
+  }
   return folder;
+}
+
+// Opens a segment that exists.  Another program may have put something else in its place, such as a
+// FIFO, whose open would wait.
+Result<fs::UniqueFd> open_segment(int folder, std::uint32_t number, int access) {
+  fs::UniqueFd fd(
+      ::openat(folder, segment_name(number).c_str(), access | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
+  if (!fd) return fs::system_error("cache segment");
+  FRAMEFS_TRY(const auto st, fs::stat_of(fd.get()));
+  if (!S_ISREG(st.st_mode)) return fs::system_error_of(EINVAL, "cache segment");
+  return fd;
 }
 
 Result<fs::UniqueFd> lock_folder(int folder) {
@@ -162,15 +177,14 @@ void DiskCache::build_index() {
 
 // Follows the records from header to header.  It stops at a torn record.
 std::uint64_t DiskCache::index_segment(std::uint32_t number) {
-  const fs::UniqueFd fd(
-      ::openat(folder_.get(), segment_name(number).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-  const auto st = fd ? fs::stat_of(fd.get()) : Result<struct stat>(fs::system_error("openat"));
-  if (!st || !S_ISREG(st->st_mode)) return 0;
+  const auto fd = open_segment(folder_.get(), number, O_RDONLY);
+  const auto st = fd ? fs::stat_of(fd->get()) : Result<struct stat>(std::unexpected(fd.error()));
+  if (!st) return 0;
   const auto size = static_cast<std::uint64_t>(st->st_size);
   std::uint64_t at = 0;
   while (at < size && size - at > kCacheHeaderBytes && at <= kMaxSegmentBytes) {
     CacheHeader header{};
-    if (!fs::read_fully(fd.get(), at, header)) break;
+    if (!fs::read_fully(fd->get(), at, header)) break;
     const auto record = parse_cache_header(header);
     if (!record || record->length > size - at - kCacheHeaderBytes) break;
     state_.with(
@@ -297,16 +311,27 @@ void DiskCache::wait_for_index() {
       [](const State&) {});
 }
 
+void DiskCache::forget_on_disk(const CacheIndex::Place& place) const {
+  const auto fd = open_segment(folder_.get(), place.segment, O_WRONLY);
+  if (!fd) return;
+  // No object has the key zero.  The length stays, so that the following records are found.
+  constexpr std::array<std::byte, kCacheKeyBytes> kNoKey{};
+  // If the write fails, the next mount finds the damage again.
+  [[maybe_unused]] const auto written = ::pwrite(fd->get(), kNoKey.data(), kNoKey.size(),
+                                                 static_cast<off_t>(place.position + kCacheKeyAt));
+}
+
 std::optional<Part> DiskCache::read(const ContentKey& key, const CacheIndex::Place& place) {
-  const fs::UniqueFd fd(::openat(folder_.get(), segment_name(place.segment).c_str(),
-                                 O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  const auto fd = open_segment(folder_.get(), place.segment, O_RDONLY);
   if (!fd) return std::nullopt;  // evicted meanwhile
   CacheHeader header{};
   auto data = std::make_shared<std::vector<std::byte>>(place.length);
-  const bool is_read = fs::read_fully(fd.get(), place.position, header) &&
-                       fs::read_fully(fd.get(), place.position + kCacheHeaderBytes, *data);
+  const bool is_read = fs::read_fully(fd->get(), place.position, header) &&
+                       fs::read_fully(fd->get(), place.position + kCacheHeaderBytes, *data);
   const CacheRecord wanted{key, place.offset, place.length};
-  if (!is_read || parse_cache_header(header) != wanted || !verify_cache_record(header, *data)) {
+  const bool is_wanted = is_read && parse_cache_header(header) == wanted;
+  if (!is_wanted || !verify_cache_record(header, *data)) {
+    if (is_wanted) forget_on_disk(place);
     state_.with([&](State& state) { state.index.remove(key, place); });
     log_.failure("disk cache: " + segment_name(place.segment),
                  Error{.kind = Errc::checksum, .field = "record", .at = place.position});

@@ -91,6 +91,8 @@ class DiskCache final : public PartCache {
   bool make_room(std::uint64_t bytes);
   bool evict_one();
   std::optional<Part> read(const ContentKey& key, const CacheIndex::Place& place);
+  // Makes sure that later mounts do not find a damaged record.
+  void forget_on_disk(const CacheIndex::Place& place) const;
   void wait_for_index();
 
   // Constant after construction.

@@ -40,8 +40,10 @@ struct HttpRequest {
   // An answer with a longer body is an error; the rest of the body is not kept.
   std::uint64_t max_body_bytes = 16 << 20;
   std::chrono::milliseconds timeout{60'000};
-  // A local request, to a metadata endpoint, ignores proxies and ~/.netrc.
+  // A local request, to a metadata endpoint, ignores proxies.
   bool is_local = false;
+  // Whether ~/.netrc may have a login for the host.
+  bool use_netrc = false;
 };
 
 struct HttpAnswer {

@@ -64,7 +64,7 @@ class ManifestReader final : public nlohmann::json_sax<Json> {
   bool end_object() override {
     if (is_in_file()) keep_file();
     --depth_;
-    return true;
+    return files_.size() <= kMaxListingEntries;
   }
   bool start_array(std::size_t) override {
     if (is_in_files_ && depth_ == kFiles) return false;

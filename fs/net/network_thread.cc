@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -21,10 +22,15 @@ constexpr std::chrono::milliseconds kIdlePoll{60'000};
 // Handles are kept for reuse up to this number.
 constexpr std::size_t kSpareHandles = 128;
 
-// The content of a file; "" if it cannot be read.
-std::string content_of(const std::string& path) {
+// The content of the file of --cacert.
+Result<std::string> certificates_in(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    return fs::refusal(EISDIR, "--cacert must be a file, and this is a directory");
+  }
   std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  if (!file) return fs::refusal(ENOENT, "the file of --cacert cannot be read");
+  return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
 }  // namespace
@@ -65,7 +71,9 @@ Result<std::unique_ptr<NetworkThread>> NetworkThread::make(NetworkOptions option
   multi->handle = curl_multi_init();
   if (multi->handle == nullptr) return fs::system_error_of(ENOMEM, "libcurl");
   curl_multi_setopt(multi->handle, CURLMOPT_MAXCONNECTS, kIdleConnections);
-  if (!options.ca_file.empty()) options.ca_certificates = content_of(options.ca_file);
+  if (!options.ca_file.empty()) {
+    FRAMEFS_TRY(options.ca_certificates, certificates_in(options.ca_file));
+  }
   return std::unique_ptr<NetworkThread>(new NetworkThread(std::move(options), std::move(multi)));
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -27,6 +28,10 @@ struct RemoteEntry {
 
   bool operator==(const RemoteEntry&) const = default;
 };
+
+// The maximum size of all answers that make one listing, and of the entries in it.
+inline constexpr std::uint64_t kMaxListingBytes = 256 << 20;
+inline constexpr std::size_t kMaxListingEntries = 2'000'000;
 
 // The size of an object's beginning that an open fetches.
 inline constexpr std::uint64_t kHeadBytes = 64 << 10;
@@ -69,6 +74,13 @@ class ObjectStore {
   virtual void start_open(const std::string& path, const OpenRequest& request, OpenDone done) = 0;
   // The same; returns when the answer is here.
   Result<RemoteOpened> open(const std::string& path, const OpenRequest& request = {});
+
+ protected:
+  // A number for each open, which tells opens apart.
+  std::uint64_t next_open_number() { return opens_.fetch_add(1, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::uint64_t> opens_{0};  // relaxed: only a number
 };
 
 // Whether a file can have this name: it is not "", "." or "..", and has no slash or zero byte.

@@ -8,18 +8,27 @@ std::string strong_etag(const HttpHeaders& headers) {
   return std::string(*etag);
 }
 
+bool etags_agree(std::string_view a, std::string_view b) {
+  const auto opaque = [](std::string_view etag) {
+    return etag.starts_with("W/") ? etag.substr(2) : etag;
+  };
+  return opaque(a) == opaque(b);
+}
+
 ObjectVersion make_version(std::string_view store, std::string path, std::uint64_t size,
-                           const HttpHeaders& headers) {
+                           const HttpHeaders& headers, std::uint64_t open_number) {
   ObjectVersion version;
   version.path = std::move(path);
   version.size = size;
-  version.etag = strong_etag(headers);
+  version.etag = headers.find("etag").value_or("");
+  if (version.etag.size() < 3) version.etag.clear();
   version.last_modified = headers.find("last-modified").value_or("");
   // No part of the text holds a zero byte.
   std::string text(store);
   text.append(1, '\0').append(version.path).append(1, '\0');
   text.append(version.etag).append(1, '\0').append(version.last_modified).append(1, '\0');
   text.append(std::to_string(size));
+  if (!version.has_validator()) text.append(1, '\0').append(std::to_string(open_number));
   version.key = content_key(text);
   return version;
 }

@@ -44,7 +44,7 @@ void ask_for_part(HttpRequest& request, const OpenRequest& open) {
 Verdict check_open_answer(const HttpAnswer& answer, const OpenRequest& open) {
   if (open.version) return check_range_answer(answer, *open.version, open.range);
   const auto doubtful = [](const char* what) {
-    return Verdict{Verdict::Kind::doubtful, fs::system_error_of(EIO, what).error()};
+    return Verdict{Verdict::Kind::doubtful, fs::refusal(EIO, what).error()};
   };
   const bool is_content = answer.status == 200 || answer.status == 206 || answer.status == 416;
   if (!is_content) return verdict_of_status(answer.status);
@@ -52,18 +52,18 @@ Verdict check_open_answer(const HttpAnswer& answer, const OpenRequest& open) {
     return doubtful("answer with a Content-Encoding");
   }
   if (answer.status == 200 && answer.body_too_long) {
-    return doubtful("remote server answers no ranges");
+    return doubtful("the server answers no ranges");
   }
   if (!total_of(answer, open.range.size)) return doubtful("answer is another range");
   return {};
 }
 
 OpenFacts facts_of_open_answer(std::string_view store, const std::string& path, HttpAnswer answer,
-                               const OpenRequest& open) {
+                               const OpenRequest& open, std::uint64_t open_number) {
   OpenFacts facts;
   const auto size =
       open.version ? open.version->size : total_of(answer, open.range.size).value_or(0);
-  facts.version = make_version(store, path, size, answer.headers);
+  facts.version = make_version(store, path, size, answer.headers, open_number);
   facts.mtime_ns = mtime_ns_of(answer.headers);
   // The body of a 416 explains the error.
   if (size == 0) answer.body.clear();

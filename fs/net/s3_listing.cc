@@ -6,12 +6,13 @@
 
 #include "fs/net/percent.h"
 #include "fs/net/timestamp.h"
+#include "fs/net/xml_text.h"
 
 namespace framefs::net {
 
 Result<S3ListingPage> parse_s3_listing(std::string_view xml, std::string_view prefix) {
   pugi::xml_document document;
-  if (!document.load_buffer(xml.data(), xml.size())) {
+  if (!parse_xml(document, xml)) {
     return codec::fail(Errc::bad_field, "S3 listing: XML");
   }
   const auto root = document.child("ListBucketResult");
@@ -53,7 +54,7 @@ Result<S3ListingPage> parse_s3_listing(std::string_view xml, std::string_view pr
 
 S3Error parse_s3_error(std::string_view xml) {
   pugi::xml_document document;
-  if (!document.load_buffer(xml.data(), xml.size())) return {};
+  if (!parse_xml(document, xml)) return {};
   const auto root = document.child("Error");
   return {.code = root.child_value("Code"), .region = root.child_value("Region")};
 }

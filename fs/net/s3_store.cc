@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <unordered_set>
 #include <utility>
 
 #include "fs/core/file.h"
+#include "fs/core/interrupt.h"
 #include "fs/net/answer_check.h"
 #include "fs/net/open_answer.h"
 #include "fs/net/percent.h"
@@ -19,10 +21,12 @@ namespace {
 constexpr int kMaxHops = 4;
 constexpr const char* kPageKeys = "1000";
 
-// Names with dots or capitals cannot be part of a host name, because no certificate of AWS matches.
-bool fits_host_name(std::string_view bucket) {
-  return std::ranges::all_of(
-      bucket, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; });
+// Whether the text can be a part of a host name between two dots.  A bucket whose name has dots or
+// capitals cannot: no certificate of AWS matches.
+bool fits_host_name(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+  });
 }
 
 std::string aws_host(std::string_view region) {
@@ -135,6 +139,8 @@ Verdict S3Store::judge_skew(const HttpAnswer& answer, CallState& state) {
 Verdict S3Store::judge_region(const HttpAnswer& answer, const std::string& region,
                               CallState& state) {
   const auto wanted = std::string(answer.headers.find("x-amz-bucket-region").value_or(region));
+  // The region becomes a part of a header and of a host name.
+  if (!wanted.empty() && !fits_host_name(wanted)) return failed_with(EIO, "S3: invalid region");
   const bool is_new = region_.with([&](std::string& value) {
     if (wanted.empty() || wanted == value) return false;
     value = wanted;
@@ -193,14 +199,23 @@ Result<std::vector<RemoteEntry>> S3Store::list(const std::string& folder) {
   const auto prefix = key.empty() ? "" : key + "/";
   std::vector<RemoteEntry> entries;
   std::string continuation;
+  std::unordered_set<std::string> continuations;
+  std::uint64_t bytes = 0;
   do {
+    // A wait for an answer notices an interrupt, but there is none while answers come at once.
+    if (fs::interrupted()) return fs::system_error_of(EINTR, "S3 listing");
     FRAMEFS_TRY(const auto answer, list_page(prefix, continuation, kPageKeys));
+    bytes += answer.body.size();
+    if (bytes > kMaxListingBytes) return codec::fail(Errc::over_limit, "S3 listing");
     FRAMEFS_TRY(auto page, parse_s3_listing(answer.text(), prefix));
-    if (page.continuation == continuation && !continuation.empty()) {
-      return codec::fail(Errc::bad_field, "S3 listing: repeated continuation token");
+    if (page.entries.size() > kMaxListingEntries - entries.size()) {
+      return codec::fail(Errc::over_limit, "S3 listing");
     }
     std::ranges::move(page.entries, std::back_inserter(entries));
     continuation = std::move(page.continuation);
+    if (!continuation.empty() && !continuations.insert(continuation).second) {
+      return codec::fail(Errc::bad_field, "S3 listing: repeated continuation token");
+    }
   } while (!continuation.empty());
   return tidy_listing(std::move(entries));
 }
@@ -235,23 +250,23 @@ void S3Store::start_open(const std::string& path, const OpenRequest& open, OpenD
       RequestKind::get, {"GET", key, {}},
       [open](HttpRequest& request) { ask_for_part(request, open); },
       [open](const HttpAnswer& answer) { return check_open_answer(answer, open); });
-  queue_.start(
-      std::move(call), [this, key, open, done = std::move(done)](Result<HttpAnswer> answer) {
-        if (!answer) return done(std::unexpected(answer.error()));
-        auto facts = facts_of_open_answer(name(), key, std::move(*answer), open);
-        const auto version = std::make_shared<const ObjectVersion>(facts.version);
-        auto range_call = [this, key, version](ByteRange range) {
-          return make_call(
-              RequestKind::get, {"GET", key, {}},
-              [version, range](HttpRequest& request) { pin(request, *version, range); },
-              [version, range](const HttpAnswer& got) {
-                return check_range_answer(got, *version, range);
-              });
-        };
-        done(RemoteOpened{
-            std::make_shared<const RemoteObject>(std::move(facts.version), std::move(range_call)),
-            facts.mtime_ns, std::move(facts.part)});
-      });
+  queue_.start(std::move(call), [this, key, open,
+                                 done = std::move(done)](Result<HttpAnswer> answer) {
+    if (!answer) return done(std::unexpected(answer.error()));
+    auto facts = facts_of_open_answer(name(), key, std::move(*answer), open, next_open_number());
+    const auto version = std::make_shared<const ObjectVersion>(facts.version);
+    auto range_call = [this, key, version](ByteRange range) {
+      return make_call(
+          RequestKind::get, {"GET", key, {}},
+          [version, range](HttpRequest& request) { pin(request, *version, range); },
+          [version, range](const HttpAnswer& got) {
+            return check_range_answer(got, *version, range);
+          });
+    };
+    done(RemoteOpened{
+        std::make_shared<const RemoteObject>(std::move(facts.version), std::move(range_call)),
+        facts.mtime_ns, std::move(facts.part)});
+  });
 }
 
 }  // namespace framefs::net

@@ -50,6 +50,12 @@ bool is_source_url(std::string_view source) {
          std::ranges::any_of(kWebSchemes, [&](const auto& known) { return known.first == scheme; });
 }
 
+std::string shown_source(std::string_view source) {
+  const auto query = source.find('?');
+  const bool has_query = is_source_url(source) && !source.starts_with(kS3) && query != source.npos;
+  return has_query ? std::string(source.substr(0, query)) + "?..." : std::string(source);
+}
+
 Result<SourceUrl> parse_source_url(std::string_view text) {
   if (text.starts_with(kS3)) return parse_s3(text.substr(kS3.size()));
   for (const auto& [scheme, wire] : kWebSchemes) {

@@ -22,6 +22,10 @@ struct SourceUrl {
 // Whether `source` names a remote source rather than a path.
 bool is_source_url(std::string_view source);
 
+// `source`, a URL or a path, as messages and tables of mounts show it.  The query of a URL becomes
+// "?...", because it may hold a signature that gives access.
+std::string shown_source(std::string_view source);
+
 // Errors: bad_field, `field` being a sentence for the user.
 Result<SourceUrl> parse_source_url(std::string_view source);
 

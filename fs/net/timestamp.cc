@@ -29,8 +29,12 @@ bool take(std::string_view& text, char c) {
 
 std::optional<UnixSeconds> seconds_of(int year, int month, int day, int hour, int minute,
                                       int second) {
+  // Nanoseconds of later times do not fit 64 bits.
+  constexpr int kMaxYear = 2261;
+  constexpr UnixSeconds kMaxSeconds = 9214646399;  // the end of that year
   if (year < 1970 || month < 1 || month > 12 || day < 1 || day > 31) return std::nullopt;
   if (hour > 23 || minute > 59 || second > 60) return std::nullopt;
+  if (year > kMaxYear) return kMaxSeconds;
   std::tm parts{};
   parts.tm_year = year - 1900;
   parts.tm_mon = month - 1;

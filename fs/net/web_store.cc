@@ -15,6 +15,9 @@ namespace framefs::net {
 namespace {
 
 constexpr int kMaxRedirects = 5;
+// A listing of the root asks for a newer manifest each time, that of another folder after this
+// time.
+constexpr std::chrono::seconds kManifestAge{10};
 
 bool is_redirect(int status) {
   return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
@@ -22,6 +25,11 @@ bool is_redirect(int status) {
 
 Verdict check_ok(const HttpAnswer& answer) {
   return answer.status == 200 ? Verdict{} : verdict_of_status(answer.status);
+}
+
+// Whether the server has answered that it lists no such folder.
+bool lists_nothing(const Error& error) {
+  return error.sys == EACCES || error.sys == ENOENT || error.sys == ENOTDIR;
 }
 
 Verdict check_multistatus(const HttpAnswer& answer) {
@@ -81,9 +89,12 @@ Call WebStore::make_call(RequestKind kind, Url url, Adjust adjust, Check check,
   state->led.with([&](CallState::Led& led) { led.url = std::move(url); });
   Call call;
   call.kind = kind;
-  call.make = [state, adjust = std::move(adjust)]() -> Result<HttpRequest> {
+  call.make = [this, state, adjust = std::move(adjust)]() -> Result<HttpRequest> {
     HttpRequest request;
     request.url = state->led.with([](const CallState::Led& led) { return led.url; });
+    // A server to which another one leads is none that the user has chosen; a "default" login of
+    // ~/.netrc would go to it.
+    request.use_netrc = request.url.same_origin(root_);
     adjust(request);
     return request;
   };
@@ -106,16 +117,41 @@ Call WebStore::make_call(RequestKind kind, Url url, Adjust adjust, Check check,
   return call;
 }
 
-auto WebStore::manifest() -> Result<Manifest> {
-  if (auto known = manifest_.with([](const Manifest& value) { return value; })) return known;
-  const auto answer = queue_.run(make_call(
-      RequestKind::list, url_of(kManifestName),
-      [](HttpRequest& request) { request.max_body_bytes = kMaxManifestBytes; }, &check_ok));
-  if (!answer) return std::unexpected(answer.error());
-  FRAMEFS_TRY(auto files, parse_manifest(answer->text()));
-  auto parsed = std::make_shared<const std::vector<ManifestFile>>(std::move(files));
-  manifest_.with([&](Manifest& value) { value = parsed; });
-  return parsed;
+auto WebStore::manifest(std::chrono::seconds max_age) -> Result<Manifest> {
+  const auto now = std::chrono::steady_clock::now();
+  const auto known = manifest_.with([](const KnownManifest& value) { return value; });
+  if (known.files && now - known.checked < max_age) return known.files;
+  const auto ask = [known](HttpRequest& request) {
+    request.max_body_bytes = kMaxManifestBytes;
+    if (!known.files) return;
+    if (!known.etag.empty()) request.headers.add("if-none-match", known.etag);
+    if (!known.last_modified.empty()) {
+      request.headers.add("if-modified-since", known.last_modified);
+    }
+  };
+  const auto check = [has_known = known.files != nullptr](const HttpAnswer& answer) {
+    return has_known && answer.status == 304 ? Verdict{} : check_ok(answer);
+  };
+  const auto answer = queue_.run(make_call(RequestKind::list, url_of(kManifestName), ask, check));
+  if (!answer) {
+    if (lists_nothing(answer.error())) {
+      manifest_.with([](KnownManifest& value) { value.files = nullptr; });
+    }
+    return std::unexpected(answer.error());
+  }
+  auto files = known.files;
+  if (answer->status != 304) {
+    FRAMEFS_TRY(auto parsed, parse_manifest(answer->text()));
+    files = std::make_shared<const std::vector<ManifestFile>>(std::move(parsed));
+  }
+  manifest_.with([&](KnownManifest& value) {
+    value.files = files;
+    value.checked = now;
+    if (answer->status == 304) return;
+    value.etag = answer->headers.find("etag").value_or("");
+    value.last_modified = answer->headers.find("last-modified").value_or("");
+  });
+  return files;
 }
 
 Result<std::vector<RemoteEntry>> WebStore::list_page(const std::string& folder) {
@@ -125,9 +161,10 @@ Result<std::vector<RemoteEntry>> WebStore::list_page(const std::string& folder) 
                                      RequestKind::list, url,
                                      [](HttpRequest& request) {
                                        request.headers.add("accept", "application/json, text/html");
-                                       request.max_body_bytes = 256 << 20;
+                                       request.max_body_bytes = kMaxListingBytes;
                                      },
                                      &check_ok, place)));
+  if (answer.body_too_long) return codec::fail(Errc::over_limit, "listing");
   const auto type = answer.headers.find("content-type").value_or("");
   if (type.starts_with("application/json")) return parse_json_listing(answer.text());
   if (!type.starts_with("text/html"))
@@ -145,28 +182,45 @@ Result<std::vector<RemoteEntry>> WebStore::propfind(const Url& url, const char* 
                                        request.headers.add("content-type",
                                                            "application/xml; charset=utf-8");
                                        request.body = kPropfindBody;
-                                       request.max_body_bytes = 256 << 20;
+                                       request.max_body_bytes = kMaxListingBytes;
                                      },
                                      &check_multistatus, place)));
+  if (answer.body_too_long) return codec::fail(Errc::over_limit, "listing");
   return parse_dav_listing(answer.text(), place->with([](const Url& known) { return known; }));
 }
 
 Result<std::vector<RemoteEntry>> WebStore::list(const std::string& folder) {
-  if (listing_ == Listing::dav) {
-    FRAMEFS_TRY(auto entries, propfind(folder_url_of(folder), "1"));
-    return tidy_listing(std::move(entries));
-  }
-  if (const auto known = manifest_.with([](const Manifest& value) { return value; })) {
-    return manifest_folder(*known, folder);
+  if (listing_ == Listing::page) return list_web(folder);
+  FRAMEFS_TRY(auto entries, propfind(folder_url_of(folder), "1"));
+  return tidy_listing(std::move(entries));
+}
+
+Result<std::vector<RemoteEntry>> WebStore::list_web(const std::string& folder) {
+  const bool is_root = folder.empty();
+  const bool is_listing =
+      manifest_.with([](const KnownManifest& value) { return value.is_listing; });
+  if (!is_root && is_listing) {
+    const auto listed = manifest(kManifestAge);
+    if (listed) return manifest_folder(**listed, folder);
   }
   auto entries = list_page(folder);
+  const bool is_refused = !entries && lists_nothing(entries.error());
+  if (is_root && (entries || is_refused)) {
+    manifest_.with([&](KnownManifest& value) { value.is_listing = is_refused; });
+  }
   if (entries) return tidy_listing(std::move(*entries));
-  const auto& error = entries.error();
-  const bool lists_nothing = error.sys == EACCES || error.sys == ENOENT || error.sys == ENOTDIR;
-  if (!lists_nothing) return std::unexpected(error);
-  const auto listed = manifest();
-  if (!listed) return std::unexpected(error);
-  return manifest_folder(**listed, folder);
+  if (!is_refused) return entries;
+  const auto listed = manifest(is_root ? std::chrono::seconds(0) : kManifestAge);
+  if (!listed) {
+    // A server that fails must not look like a folder that does not exist.
+    const auto& error = listed.error();
+    const bool has_failed = error.kind == Errc::system && !lists_nothing(error);
+    return has_failed ? std::unexpected(error) : std::move(entries);
+  }
+  auto in_folder = manifest_folder(**listed, folder);
+  // Only the root exists without a file below it.
+  if (in_folder.empty() && !is_root) return entries;
+  return in_folder;
 }
 
 Result<RemoteEntry> WebStore::stat_page(const std::string& path) {
@@ -183,6 +237,15 @@ Result<RemoteEntry> WebStore::stat_page(const std::string& path) {
   if (!answer) {
     const bool may_be_folder = answer.error().sys == EACCES || answer.error().sys == ENOENT;
     if (!may_be_folder) return std::unexpected(answer.error());
+    // The signature of a URL may allow GET only.
+    const bool may_be_file = answer.error().sys == EACCES && !url.path.ends_with('/');
+    if (const auto opened = may_be_file ? open(path) : std::unexpected(answer.error())) {
+      const auto& version = opened->object->version();
+      entry.size = version.size;
+      entry.mtime_ns = opened->mtime_ns;
+      if (version.is_strong()) entry.etag = version.etag;
+      return entry;
+    }
     const auto listed = list(path);
     if (!listed || (listed->empty() && !path.empty())) return std::unexpected(answer.error());
     entry.is_directory = true;
@@ -210,24 +273,25 @@ void WebStore::start_open(const std::string& path, const OpenRequest& open, Open
   auto call = make_call(
       RequestKind::get, url, [open](HttpRequest& request) { ask_for_part(request, open); },
       [open](const HttpAnswer& answer) { return check_open_answer(answer, open); }, place);
-  queue_.start(std::move(call),
-               [this, url, path, place, open, done = std::move(done)](Result<HttpAnswer> answer) {
-                 if (!answer) return done(std::unexpected(answer.error()));
-                 auto facts = facts_of_open_answer(root_.text(), path, std::move(*answer), open);
-                 const auto version = std::make_shared<const ObjectVersion>(facts.version);
-                 auto range_call = [this, url, place, version](ByteRange range) {
-                   return make_call(
-                       RequestKind::get, url,
-                       [version, range](HttpRequest& request) { pin(request, *version, range); },
-                       [version, range](const HttpAnswer& got) {
-                         return check_range_answer(got, *version, range);
-                       },
-                       place);
-                 };
-                 done(RemoteOpened{std::make_shared<const RemoteObject>(std::move(facts.version),
-                                                                        std::move(range_call)),
-                                   facts.mtime_ns, std::move(facts.part)});
-               });
+  queue_.start(std::move(call), [this, url, path, place, open,
+                                 done = std::move(done)](Result<HttpAnswer> answer) {
+    if (!answer) return done(std::unexpected(answer.error()));
+    auto facts =
+        facts_of_open_answer(root_.text(), path, std::move(*answer), open, next_open_number());
+    const auto version = std::make_shared<const ObjectVersion>(facts.version);
+    auto range_call = [this, url, place, version](ByteRange range) {
+      return make_call(
+          RequestKind::get, url,
+          [version, range](HttpRequest& request) { pin(request, *version, range); },
+          [version, range](const HttpAnswer& got) {
+            return check_range_answer(got, *version, range);
+          },
+          place);
+    };
+    done(RemoteOpened{
+        std::make_shared<const RemoteObject>(std::move(facts.version), std::move(range_call)),
+        facts.mtime_ns, std::move(facts.part)});
+  });
 }
 
 }  // namespace framefs::net

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,8 +14,10 @@
 
 namespace framefs::net {
 
-// A folder, or one file, of a web server.  The list of a folder comes from the server's own
-// listing, from WebDAV, or from a manifest in the root (manifest.h).
+// A folder, or one file, of a web server.  The list of a folder comes from WebDAV or from the
+// server's own listing.  If the server refuses to list a folder, the list comes from the manifest
+// in the root (manifest.h).  If the server does not list the root, all lists come from the
+// manifest.
 class WebStore final : public ObjectStore {
  public:
   enum class Listing { page, dav };
@@ -30,6 +33,16 @@ class WebStore final : public ObjectStore {
   using Adjust = std::function<void(HttpRequest&)>;
   using Check = std::function<Verdict(const HttpAnswer&)>;
   using Manifest = std::shared_ptr<const std::vector<ManifestFile>>;
+  // The manifest as the server sent it last.
+  struct KnownManifest {
+    Manifest files;  // null if there is none
+    // The validators of the answer, as the server writes them.
+    std::string etag;
+    std::string last_modified;
+    std::chrono::steady_clock::time_point
+        checked;              // the server said then that it is the present one
+    bool is_listing = false;  // the server does not list the root
+  };
   struct CallState;
 
   // `place` holds the final URL of an earlier call.  The new call starts there and updates it.
@@ -42,14 +55,16 @@ class WebStore final : public ObjectStore {
   Result<std::vector<RemoteEntry>> list_page(const std::string& folder);
   Result<std::vector<RemoteEntry>> propfind(const Url& url, const char* depth);
   Result<RemoteEntry> stat_page(const std::string& path);
-  Result<Manifest> manifest();
+  Result<std::vector<RemoteEntry>> list_web(const std::string& folder);
+  // The manifest as it was `max_age` ago or later.
+  Result<Manifest> manifest(std::chrono::seconds max_age);
 
   // Constant after construction.
   RequestQueue& queue_;
   const Url root_;
   const Listing listing_;
   // Guarded.
-  fs::Guarded<Manifest> manifest_;
+  fs::Guarded<KnownManifest> manifest_;
 };
 
 }  // namespace framefs::net

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "fs/core/interrupt.h"
 #include "fs/remote/object_head.h"
 #include "fs/source/chunk_files.h"
@@ -28,8 +30,17 @@ timespec time_of(std::int64_t ns) {
   return {.tv_sec = ns / kNsPerSecond, .tv_nsec = ns % kNsPerSecond};
 }
 
-// Whether two states of the entry differ in the listing.
-bool has_version(const net::RemoteEntry& entry) { return !entry.is_directory && entry.is_exact; }
+// Whether two states of the entry differ in the listing.  Those of a directory, which may be a
+// sparse frame, and of a link on a page do not.
+bool has_version(const net::RemoteEntry& entry) {
+  const bool has_validator = !entry.etag.empty() || entry.mtime_ns != 0;
+  return !entry.is_directory && entry.is_exact && has_validator;
+}
+
+std::string version_text(const net::ObjectVersion& version) {
+  if (version.is_strong()) return version.etag;
+  return fmt::format("{:x} {:x}", version.key.high, version.key.low);
+}
 
 // Whether the server has answered: there is no such object, or no right to read it.  Such an entry
 // is shown as itself.
@@ -49,15 +60,15 @@ struct RemoteDirectories::Probing {
     Expected expected = Expected::nothing;
     net::RemoteOpened opened;
   };
-  struct Found {
+  struct Probed {
     std::string name;
-    RemoteProbe probe;
+    std::string path;
+    Result<RemoteProbe> probe;
   };
   struct State {
     std::size_t left = 0;
-    std::optional<Error> error;  // the first
+    std::vector<Probed> probed;
     std::vector<Short> shorts;
-    std::vector<Found> unversioned;
   };
   Guarded<State> state;
 };
@@ -108,6 +119,19 @@ Result<RemoteDirectories::Listing> RemoteDirectories::list(const std::string& pa
   return listing;
 }
 
+bool RemoteDirectories::notice_version(const std::string& path, const net::ObjectVersion& version) {
+  const bool is_other = probes_.with([&](const auto& probes) {
+    const auto found = probes.find(net::content_key(path));
+    if (found == probes.end() || found->second.probe.version.empty()) return false;
+    return found->second.probe.version != version_text(version);
+  });
+  if (is_other) {
+    probes_.with([&](auto& probes) { probes.erase(net::content_key(path)); });
+    forget(directory_part(path));
+  }
+  return is_other;
+}
+
 void RemoteDirectories::forget(const std::string& path) {
   listings_.with([&](auto& listings) { listings.erase(path); });
 }
@@ -122,30 +146,34 @@ Result<RemoteDirectories::Listing> RemoteDirectories::list_single(const std::str
   return listing;
 }
 
-net::ContentKey RemoteDirectories::key_of(const std::string& path, const net::RemoteEntry& entry,
-                                          Expected expected) {
-  std::string text = path;
-  text.append(1, '\0').append(entry.etag).append(1, '\0').append(std::to_string(entry.size));
+net::ContentKey RemoteDirectories::state_of(const RemoteListing& listing,
+                                            const net::RemoteEntry& entry, Expected expected) {
+  // No part of the text holds a zero byte.
+  std::string text = entry.etag;
+  text.append(1, '\0').append(std::to_string(entry.size)).append(1, '\0');
   // Equal ETags imply equal bytes, even if the object was copied since.
-  const auto mtime_ns = entry.etag.empty() ? entry.mtime_ns : 0;
-  text.append(1, '\0').append(std::to_string(mtime_ns)).append(1, '\0');
-  text.append(1, static_cast<char>(expected));
+  if (entry.etag.empty()) text += std::to_string(entry.mtime_ns);
+  text.append(1, '\0').append(1, static_cast<char>(expected));
+  // Without a version, a probe counts for one listing.
+  if (!has_version(entry)) text += std::to_string(listing.taken.time_since_epoch().count());
   return net::content_key(text);
 }
 
-std::optional<RemoteProbe> RemoteDirectories::recall(const net::ContentKey& key) const {
+std::optional<RemoteProbe> RemoteDirectories::recall(const std::string& path,
+                                                     const net::ContentKey& state) const {
   return probes_.with([&](const auto& probes) -> std::optional<RemoteProbe> {
-    const auto found = probes.find(key);
-    if (found == probes.end()) return std::nullopt;
-    return found->second;
+    const auto found = probes.find(net::content_key(path));
+    if (found == probes.end() || found->second.state != state) return std::nullopt;
+    return found->second.probe;
   });
 }
 
-void RemoteDirectories::remember(const net::ContentKey& key, const RemoteProbe& probe) {
+void RemoteDirectories::remember(const std::string& path, const net::ContentKey& state,
+                                 const RemoteProbe& probe) {
   const bool is_full = probes_.with([&](auto& probes) {
     const bool at_maximum = probes.size() >= kMaxProbes;
     if (at_maximum) probes.clear();
-    probes.insert_or_assign(key, probe);
+    probes.insert_or_assign(net::content_key(path), KnownProbe{state, probe});
     return at_maximum;
   });
   if (is_full) manifest_.forget();
@@ -180,9 +208,10 @@ void RemoteDirectories::learn(const std::string& path, const net::RemoteEntry& e
   if (head.is_short()) return;
   // The index of a sparse frame is a part of it, not a frame by itself.
   if (probe.summary.is_sparse) probe.summary = {};
-  const auto key = key_of(path, entry, expected);
+  probe.version = entry.etag;
+  const KnownProbe known{state_of({}, entry, expected), probe};
   probes_.with([&](auto& probes) {
-    if (probes.size() < kMaxProbes) probes.insert_or_assign(key, probe);
+    if (probes.size() < kMaxProbes) probes.insert_or_assign(net::content_key(path), known);
   });
 }
 
@@ -203,15 +232,21 @@ bool RemoteDirectories::may_be_special(const net::RemoteEntry& entry, Expected e
   return entry.is_directory ? may_be_sparse(expected) : expected != Expected::nothing;
 }
 
-std::optional<RemoteProbe> RemoteDirectories::known(RemoteListing& listing, const std::string& name,
-                                                    const std::string& path, Expected expected) {
-  const auto& entry = listing.entries.at(name);
-  if (has_version(entry)) return recall(key_of(path, entry, expected));
-  return listing.unversioned.with([&](const auto& probes) -> std::optional<RemoteProbe> {
+std::optional<Result<RemoteProbe>> RemoteDirectories::known(const RemoteListing& listing,
+                                                            const std::string& name,
+                                                            const std::string& path,
+                                                            Expected expected) const {
+  using Known = std::optional<Result<RemoteProbe>>;
+  auto probed = listing.probed.with([&](const auto& probes) -> Known {
     const auto found = probes.find(name);
     if (found == probes.end()) return std::nullopt;
     return found->second;
   });
+  if (probed) return probed;
+  if (auto probe = recall(path, state_of(listing, listing.entries.at(name), expected))) {
+    return Known(std::move(*probe));
+  }
+  return std::nullopt;
 }
 
 void RemoteDirectories::start_probe(const std::shared_ptr<Probing>& probing, RemoteListing& listing,
@@ -219,17 +254,18 @@ void RemoteDirectories::start_probe(const std::shared_ptr<Probing>& probing, Rem
                                     Expected expected) {
   const auto& entry = listing.entries.at(name);
   const auto is_directory = entry.is_directory;
-  const bool is_kept = has_version(entry);
-  const auto key = key_of(path, entry, expected);
+  const auto entry_state = state_of(listing, entry, expected);
   const auto object = is_directory ? path + "/" + std::string(kSparseIndexName) : path;
   probing->state.with([](Probing::State& state) { ++state.left; });
-  const auto take = [this, probing, name, path, object, expected, is_directory, is_kept,
-                     key](Result<net::RemoteOpened> opened) {
+  const auto take = [this, probing, name, path, object, expected, is_directory,
+                     entry_state](Result<net::RemoteOpened> opened) {
     std::optional<RemoteProbe> probe;
     std::optional<Probing::Short> rest;
     if (opened) {
-      const ObjectHead head(opened->part.bytes, opened->object->version().size);
+      const auto& version = opened->object->version();
+      const ObjectHead head(opened->part.bytes, version.size);
       probe.emplace();
+      probe->version = version_text(version);
       probe->summary = summarise(head, expected, limits_);
       if (head.is_short()) {
         probe.reset();
@@ -249,12 +285,12 @@ void RemoteDirectories::start_probe(const std::shared_ptr<Probing>& probing, Rem
     } else if (is_answer(opened.error())) {
       probe.emplace();
     }
-    if (probe && is_kept) remember(key, *probe);
+    if (probe) remember(path, entry_state, *probe);
     probing->state.with_and_wake([&](Probing::State& state) {
       --state.left;
-      if (!opened && !probe && !state.error) state.error = opened.error();
-      if (rest) state.shorts.push_back(std::move(*rest));
-      if (probe && !is_kept) state.unversioned.push_back({name, *probe});
+      if (rest) return state.shorts.push_back(std::move(*rest));
+      auto result = probe ? Result<RemoteProbe>(*probe) : std::unexpected(opened.error());
+      state.probed.push_back({name, path, std::move(result)});
     });
   };
   store_.objects().start_open(object, {.range = {0, kProbeBytes}}, take);
@@ -268,17 +304,17 @@ Status RemoteDirectories::wait_for(Probing& probing, RemoteListing& listing) {
         [](const Probing::State& state) { return state.left == 0; });
   }
   if (!is_done) return system_error_of(EINTR, "remote probe");
-  auto [shorts, unversioned, error] = probing.state.with([](Probing::State& state) {
-    return std::tuple{std::exchange(state.shorts, {}), std::exchange(state.unversioned, {}),
-                      state.error};
+  auto [shorts, probed] = probing.state.with([](Probing::State& state) {
+    return std::pair{std::exchange(state.shorts, {}), std::exchange(state.probed, {})};
   });
-  listing.unversioned.with([&](auto& known) {
-    for (auto& found : unversioned) known.insert_or_assign(found.name, std::move(found.probe));
-  });
+  for (const auto& [name, path, probe] : probed) {
+    if (!probe) log_.failure(store_.name_of(path), probe.error());
+  }
   // Large metalayers are rare, so the probes that need them run one by one.
   for (const auto& rest : shorts) {
     RemoteProbe probe;
     probe.summary = summarise(*store_.bytes_of(rest.opened), rest.expected, limits_);
+    probe.version = version_text(rest.opened.object->version());
     const auto& entry = listing.entries.at(rest.name);
     if (entry.is_directory && probe.summary.is_sparse) {
       const auto index = net::join_path(rest.path, std::string(kSparseIndexName));
@@ -286,13 +322,12 @@ Status RemoteDirectories::wait_for(Probing& probing, RemoteListing& listing) {
     } else if (entry.is_directory || probe.summary.is_sparse) {
       probe.summary = {};
     }
-    if (has_version(entry)) {
-      remember(key_of(rest.path, entry, rest.expected), probe);
-    } else {
-      listing.unversioned.with([&](auto& known) { known.insert_or_assign(rest.name, probe); });
-    }
+    remember(rest.path, state_of(listing, entry, rest.expected), probe);
+    probed.push_back({rest.name, rest.path, std::move(probe)});
   }
-  if (error) return std::unexpected(*error);
+  listing.probed.with([&](auto& known) {
+    for (auto& one : probed) known.insert_or_assign(one.name, std::move(one.probe));
+  });
   return {};
 }
 
@@ -344,10 +379,10 @@ Result<SourceEntry> RemoteDirectories::probe(RemoteListing& listing, const std::
     FRAMEFS_CHECK(wait_for(*probing, listing));
     probe = known(listing, name, path, expected);
   }
-  if (probe) {
-    probed.summary = probe->summary;
-    probed.index_stat = probe->index_stat;
-  }
+  if (!probe) return system_error_of(EIO, "remote probe");
+  if (!*probe) return std::unexpected(probe->error());
+  probed.summary = (*probe)->summary;
+  probed.index_stat = (*probe)->index_stat;
   return probed;
 }
 

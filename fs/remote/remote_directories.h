@@ -22,6 +22,8 @@ namespace framefs::fs {
 struct RemoteProbe {
   FrameSummary summary;
   std::optional<struct stat> index_stat;  // of the index file of a sparse frame
+  // The version that these bytes belong to, as version_text() gives it; "" if it is not known.
+  std::string version;
 };
 
 // A directory of a remote SOURCE, as it was at one moment.
@@ -29,9 +31,9 @@ struct RemoteProbe {
 struct RemoteListing {
   std::map<std::string, net::RemoteEntry> entries;  // by name
   std::chrono::steady_clock::time_point taken;
-  // The probes of entries whose version the listing does not have: directories, which may be sparse
-  // frames, and the links of a page.
-  Guarded<std::map<std::string, RemoteProbe>> unversioned;
+  // The probes that were made for this listing, by name.  An entry whose probe failed cannot be
+  // opened now.
+  Guarded<std::map<std::string, Result<RemoteProbe>>> probed;
   // The number of entries that were probed one by one.
   std::atomic<std::size_t> probed_alone = 0;
 };
@@ -40,7 +42,8 @@ struct RemoteListing {
 net::RemoteEntry entry_of(const net::RemoteOpened& opened);
 
 // The listings and probes of a remote SOURCE.  A listing is kept for a short time, the probe of an
-// object for as long as the object has the same version.
+// object for as long as the object has the same version.  A probe that fails concerns its entry
+// only; the log says why it failed.
 // Errors of all members: those of net::ObjectStore.
 // Threads: any number.
 class RemoteDirectories {
@@ -49,10 +52,13 @@ class RemoteDirectories {
 
   // Lifetime: store and log outlive it.
   RemoteDirectories(RemoteStore& store, const codec::Limits& limits, Log& log)
-      : store_(store), limits_(limits), manifest_(store, log) {}
+      : store_(store), limits_(limits), log_(log), manifest_(store, log) {}
 
   // `path` is the directory's; "" for SOURCE itself.
   Result<Listing> list(const std::string& path);
+  // Compares the object of the entry `path`, as it was opened, with its probe.  If the object has
+  // another version, forgets the probe and the listing of the directory, and returns true.
+  bool notice_version(const std::string& path, const net::ObjectVersion& version);
   // Call this if an entry of the directory differs from its listing.
   void forget(const std::string& path);
   // A listing with the object that SOURCE is as its only entry, under the name `name`.
@@ -84,20 +90,29 @@ class RemoteDirectories {
  private:
   struct Probing;
 
-  static net::ContentKey key_of(const std::string& path, const net::RemoteEntry& entry,
-                                Expected expected);
-  [[nodiscard]] std::optional<RemoteProbe> recall(const net::ContentKey& key) const;
-  void remember(const net::ContentKey& key, const RemoteProbe& probe);
+  // A probe counts while the listing shows the entry in the same state.
+  struct KnownProbe {
+    net::ContentKey state;
+    RemoteProbe probe;
+  };
+
+  static net::ContentKey state_of(const RemoteListing& listing, const net::RemoteEntry& entry,
+                                  Expected expected);
+  [[nodiscard]] std::optional<RemoteProbe> recall(const std::string& path,
+                                                  const net::ContentKey& state) const;
+  void remember(const std::string& path, const net::ContentKey& state, const RemoteProbe& probe);
   void remember_head(const std::string& path, const FrameSummary& summary,
                      const net::RemoteOpened& opened);
-  // Remembers the probe of an entry with a head, if there is room for it.
+  // Remembers the probe of an entry with a head and a version, if there is room for it.
   void learn(const std::string& path, const net::RemoteEntry& entry);
   // Does this for the files of the manifest, if SOURCE has one.
   void learn_from_manifest();
   // The names of the entries that must be probed.
   std::vector<std::string> unknown(RemoteListing& listing, const std::string& directory);
-  std::optional<RemoteProbe> known(RemoteListing& listing, const std::string& name,
-                                   const std::string& path, Expected expected);
+  [[nodiscard]] std::optional<Result<RemoteProbe>> known(const RemoteListing& listing,
+                                                         const std::string& name,
+                                                         const std::string& path,
+                                                         Expected expected) const;
   void start_probe(const std::shared_ptr<Probing>& probing, RemoteListing& listing,
                    const std::string& name, const std::string& path, Expected expected);
   Status wait_for(Probing& probing, RemoteListing& listing);
@@ -113,8 +128,10 @@ class RemoteDirectories {
 
   RemoteStore& store_;
   const codec::Limits limits_;
+  Log& log_;
   Guarded<std::map<std::string, Listing>> listings_;
-  Guarded<std::unordered_map<net::ContentKey, RemoteProbe, net::ContentKeyHash>> probes_;
+  // By the hash of the path.
+  Guarded<std::unordered_map<net::ContentKey, KnownProbe, net::ContentKeyHash>> probes_;
   Guarded<std::unordered_map<std::string, KnownHead>> heads_;  // by path
   RemoteManifest manifest_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "fs/core/guarded.h"
+#include "fs/core/interrupt.h"
 #include "fs/net/timestamp.h"
 #include "fs/remote/object_head.h"
 #include "fs/remote/remote_directories.h"
@@ -54,7 +56,14 @@ Status RemoteIndex::write() {
     FRAMEFS_TRY(const auto entries, store_.objects().list(folder));
     FRAMEFS_CHECK(write_folder(folder, entries));
     for (const auto& entry : entries | std::views::reverse) {
-      if (entry.is_directory) folders.push_back(net::join_path(folder, entry.name));
+      if (!entry.is_directory) continue;
+      auto path = net::join_path(folder, entry.name);
+      // A server may show a directory inside itself.
+      if (path.size() >= PATH_MAX) {
+        report_(path, system_error_of(ENAMETOOLONG, "directory").error());
+        continue;
+      }
+      folders.push_back(std::move(path));
     }
   }
   return put(net::kManifestEnd);
@@ -64,7 +73,7 @@ Status RemoteIndex::write_folder(const std::string& folder,
                                  const std::vector<net::RemoteEntry>& entries) {
   std::vector<net::ManifestFile> files;
   const auto flush = [&]() -> Status {
-    read_heads(files);
+    FRAMEFS_CHECK(read_heads(files));
     for (const auto& file : files) FRAMEFS_CHECK(put_file(file));
     files.clear();
     return {};
@@ -86,7 +95,7 @@ Status RemoteIndex::write_folder(const std::string& folder,
   return flush();
 }
 
-void RemoteIndex::read_heads(std::vector<net::ManifestFile>& files) {
+Status RemoteIndex::read_heads(std::vector<net::ManifestFile>& files) {
   const auto opening = std::make_shared<Guarded<Opening>>();
   opening->with([&](Opening& state) { state.opened.resize(files.size()); });
   for (std::size_t i = 0; i < files.size(); ++i) {
@@ -100,10 +109,16 @@ void RemoteIndex::read_heads(std::vector<net::ManifestFile>& files) {
                                   });
                                 });
   }
-  auto all = opening->wait([](const Opening& state) { return state.left == 0; },
-                           [](Opening& state) { return std::exchange(state.opened, {}); });
+  using Opened = decltype(Opening::opened);
+  auto all = opening->wait_unless(
+      interrupted, [](const Opening& state) { return state.left == 0; },
+      [](Opening& state) -> std::optional<Opened> {
+        if (state.left > 0) return std::nullopt;
+        return std::exchange(state.opened, {});
+      });
+  if (!all) return system_error_of(EINTR, "remote index");
   for (std::size_t i = 0; i < files.size(); ++i) {
-    const auto& opened = all[i];
+    const auto& opened = (*all)[i];
     if (!opened) continue;
     if (opened->has_value()) {
       files[i].entry = with_head(files[i], opened->value());
@@ -111,6 +126,7 @@ void RemoteIndex::read_heads(std::vector<net::ManifestFile>& files) {
       report_(files[i].path, opened->error());
     }
   }
+  return {};
 }
 
 net::RemoteEntry RemoteIndex::with_head(const net::ManifestFile& file,

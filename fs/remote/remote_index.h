@@ -32,7 +32,7 @@ class RemoteIndex {
 
  private:
   Status write_folder(const std::string& folder, const std::vector<net::RemoteEntry>& entries);
-  void read_heads(std::vector<net::ManifestFile>& files);
+  Status read_heads(std::vector<net::ManifestFile>& files);
   // The bytes of an opened object that tell how a mount shows it.  Nothing if they are too many, or
   // if the object is not the version that the listing has.
   net::RemoteEntry with_head(const net::ManifestFile& file, const net::RemoteOpened& opened);

@@ -79,6 +79,7 @@ Result<std::unique_ptr<RemoteStore>> RemoteStore::open(const MountOptions& optio
   FRAMEFS_TRY(auto network, net::NetworkThread::make(std::move(network_options)));
   std::unique_ptr<RemoteStore> store(
       new RemoteStore(std::move(network), std::move(disk), options.remote.memory_bytes));
+  store->source_name_ = net::shown_source(options.source.string());
   if (source.kind == net::StoreKind::s3) {
     FRAMEFS_CHECK(store->open_s3(options, environment, access, source.bucket, source.prefix));
   } else {
@@ -87,6 +88,11 @@ Result<std::unique_ptr<RemoteStore>> RemoteStore::open(const MountOptions& optio
     store->objects_ = std::make_unique<net::WebStore>(store->queue_, source.url, listing);
   }
   return store;
+}
+
+std::string RemoteStore::name_of(const std::string& path) const {
+  if (path.empty()) return source_name_;
+  return source_name_ + (source_name_.ends_with('/') ? "" : "/") + path;
 }
 
 Status RemoteStore::start() {

@@ -52,6 +52,8 @@ class RemoteStore {
     return disk_ ? std::optional(disk_->folder()) : std::nullopt;
   }
   [[nodiscard]] net::ObjectStore& objects() { return *objects_; }
+  // The URL of an object for messages: without the query of SOURCE, which may hold a signature.
+  [[nodiscard]] std::string name_of(const std::string& path) const;
   // Opens a frame, which needs the beginning and the end of its object.  The request fetches the
   // end if `head` is the beginning and the object still has this version.
   Result<net::RemoteOpened> open_frame(const std::string& path,
@@ -67,6 +69,7 @@ class RemoteStore {
                  net::CredentialAccess& access, const std::string& bucket,
                  const std::string& prefix);
 
+  std::string source_name_;  // the URL of SOURCE for messages
   net::NetStats stats_;
   net::ServerClock clock_;
   const std::unique_ptr<net::NetworkThread> network_;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <iterator>
 #include <string_view>
@@ -98,11 +99,16 @@ std::string RemoteTree::path_of(const Node& node) const {
 }
 
 std::string RemoteTree::name_for_log(const Node& node) const {
-  auto name = options_.source.string();
-  const auto path = path_of(node);
-  if (!path.empty()) name += (name.ends_with('/') ? "" : "/") + path;
+  auto name = store_->name_of(path_of(node));
   if (node.key.is_member()) name += "/" + node.key.member;
   return name;
+}
+
+void RemoteTree::note_failure(const Node& node, const Error& error) const {
+  constexpr std::array kOrdinary = {ENOENT, ENOTDIR, ESTALE, EINTR};
+  const bool is_ordinary = error.kind == codec::Errc::system &&
+                           std::ranges::find(kOrdinary, error.sys) != kOrdinary.end();
+  if (!is_ordinary) log_.failure(name_for_log(node), error);
 }
 
 NodeEntry RemoteTree::enter(const std::shared_ptr<Node>& parent, const std::string& name,
@@ -123,7 +129,7 @@ Result<OpenContainer> RemoteTree::open_container(Node& node) {
   const auto above = node.key.is_member() ? nodes_.container_of(node) : nullptr;
   Node& host = above ? *above : node;
   const auto path = path_of(host);
-  FRAMEFS_TRY(const auto opened, store_->objects().open(path));
+  FRAMEFS_TRY(const auto opened, logged(host, store_->objects().open(path)));
   OpenContainer container;
   container.file = store_->bytes_of(opened);
   container.stat = RemoteDirectories::stat_of(path, entry_of(opened));
@@ -148,7 +154,7 @@ Result<std::unique_ptr<Folder>> RemoteTree::open_folder(Node& node) {
   // The directory of a sparse frame is shown as a file.
   if (node.key.shown_as != ShownAs::itself) return system_error_of(ENOTDIR, "opendir");
   const auto path = path_of(node);
-  FRAMEFS_TRY(auto listing, directories_.list(path));
+  FRAMEFS_TRY(auto listing, logged(node, directories_.list(path)));
   return std::make_unique<RemoteFolder>(directories_, std::move(listing), path);
 }
 
@@ -250,17 +256,20 @@ Result<RemoteTree::Origin> RemoteTree::open_origin(Node& node) {
   const auto path = path_of(node);
   const bool is_sparse = entry.index_stat.has_value();
   const auto object = is_sparse ? net::join_path(path, std::string(kSparseIndexName)) : path;
-  FRAMEFS_TRY(const auto opened,
-              store_->open_frame(object, is_sparse ? std::nullopt : directories_.head(path)));
+  FRAMEFS_TRY(
+      const auto opened,
+      logged(node, store_->open_frame(object, is_sparse ? std::nullopt : directories_.head(path))));
   Origin origin;
   origin.version = identity_of(opened.object->version());
   const auto& listed = entry.content_stat();
   const auto found = RemoteDirectories::stat_of(object, entry_of(opened));
   // The answer for an empty object may have no time.
   const bool has_time = opened.mtime_ns != 0;
-  origin.is_newer = listed.st_size != found.st_size ||
-                    (has_time && listed.st_mtim.tv_sec != found.st_mtim.tv_sec);
-  if (origin.is_newer) directories_.forget(directory_part(path));
+  const bool is_listed = listed.st_size == found.st_size &&
+                         (!has_time || listed.st_mtim.tv_sec == found.st_mtim.tv_sec);
+  if (!is_listed) directories_.forget(directory_part(path));
+  const bool is_other = directories_.notice_version(path, opened.object->version());
+  origin.is_newer = !is_listed || is_other;
   auto bytes = store_->bytes_of(opened);
   if (!is_sparse) {
     origin.frame = contiguous_origin(std::move(bytes), name_for_log(node));

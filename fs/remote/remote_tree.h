@@ -105,6 +105,14 @@ class RemoteTree {
     return {options_.limits, buffers_, cache_, blocks_, log_, options_.verify_checksums};
   }
 
+  // Passes a result of the store on.  The log says why an object or a directory cannot be opened.
+  template <class T>
+  Result<T> logged(const Node& node, Result<T> result) const {
+    if (!result) note_failure(node, result.error());
+    return result;
+  }
+  void note_failure(const Node& node, const Error& error) const;
+
   NodeEntry enter(const std::shared_ptr<Node>& parent, const std::string& name, ShownAs shown_as,
                   const SourceEntry& entry);
   Result<std::unique_ptr<Folder>> open_folder(Node& node);

@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
+#include "fs/core/interrupt.h"
 #include "fs/net/aws_environment.h"
 #include "fs/net/credential_access.h"
 #include "fs/net/source_url.h"
@@ -21,6 +22,7 @@
 #include "src/cli/progress_bar.h"
 #include "src/cli/remote_access.h"
 #include "src/cli/text_output.h"
+#include "src/mount/held_signals.h"
 #include "src/pack/replacement_file.h"
 
 namespace framefs {
@@ -95,7 +97,7 @@ Outcome write_index(const IndexCommand& command, const net::AwsEnvironment& envi
                           outcome = Outcome::partial;
                         });
   if (const auto written = index.write(); !written) {
-    complain("", written.error());
+    if (written.error().sys != EINTR) complain("", written.error());
     return Outcome::failed;
   }
   return outcome;
@@ -115,6 +117,9 @@ int index_to_file(const IndexCommand& command, const net::AwsEnvironment& enviro
     print_messages({failure_text(command.out, error)});
     return kExitFailure;
   };
+  // Destroyed after the unfinished file.
+  const HeldSignals signals;
+  const fs::InterruptScope scope([&] { return signals.has_arrived(); });
   auto file = ReplacementFile::create(command.out, command.force);
   if (!file) return complain(file.error());
   auto outcome = Outcome::failed;

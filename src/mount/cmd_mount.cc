@@ -37,7 +37,8 @@ namespace {
 int report(const fs::MountOptions& mount, const codec::Error& error) {
   const std::string_view field = error.field;
   const bool is_mountpoint = field.starts_with("MOUNTPOINT") || field.starts_with("the kernel");
-  const auto path = (is_mountpoint ? mount.mountpoint : mount.source).string();
+  const auto path =
+      is_mountpoint ? mount.mountpoint.string() : net::shown_source(mount.source.string());
   auto text = fmt::format("{}: {}", path, fs::describe(error));
   std::error_code none;
   if (is_mountpoint && error.sys == ENOENT && !std::filesystem::exists(mount.mountpoint, none)) {
@@ -61,7 +62,8 @@ int serve(const MountCommand& command, std::unique_ptr<Daemon> daemon,
   fs::Log log(logs.logger(), fs::daemon_log_limits());
   const auto place = fuse::path_of_mount(command.mount.mountpoint).string();
   const auto on_ready = [&] {
-    log.info(fmt::format("{} is mounted on {}", command.mount.source.string(), place));
+    const auto source = net::shown_source(command.mount.source.string());
+    log.info(fmt::format("{} is mounted on {}", source, place));
     if (daemon) daemon->ready();
     tell_service_manager("READY=1");
   };

@@ -1,26 +1,41 @@
 #include "src/mount/daemon.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <utility>
 
 #include "src/cli/exit_codes.h"
+#include "src/mount/held_signals.h"
 
 namespace framefs {
 namespace {
 
 constexpr char kReady = 1;
 
-// Waits for the byte that ready() writes.  If the child ends without it, returns its exit code.
+constexpr int kSignalPollMs = 50;
+
+// Waits for the byte that ready() writes.  If the child ends without it, returns its exit code.  A
+// signal that ends this command also ends the child, which is in another session.
 int wait_for(pid_t child, int ready_pipe) {
+  const HeldSignals signals;
   char byte = 0;
   ssize_t got = 0;
+  pollfd pipe{.fd = ready_pipe, .events = POLLIN, .revents = 0};
+  while (!signals.has_arrived() && ::poll(&pipe, 1, kSignalPollMs) <= 0) {
+  }
+  if (signals.has_arrived()) {
+    // The destructor of `signals` ends this process.
+    ::kill(child, SIGTERM);
+    return kExitFailure;
+  }
   do {
     got = ::read(ready_pipe, &byte, 1);
   } while (got < 0 && errno == EINTR);
@@ -79,8 +94,8 @@ void Daemon::ready() {
     for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null, stream);
     ::close(null);
   }
-  // The write fails if the parent is gone; nothing waits for the byte then.
-  [[maybe_unused]] const auto told = ::write(ready_pipe_, &kReady, 1);
+  // The write fails if the command was killed meanwhile.  Its user does not expect a mount then.
+  if (::write(ready_pipe_, &kReady, 1) != 1) ::kill(::getpid(), SIGTERM);
   ::close(std::exchange(ready_pipe_, -1));
 }
 

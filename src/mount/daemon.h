@@ -14,7 +14,7 @@ void ensure_standard_streams();
 void allow_most_open_files();
 
 // Runs the rest of the program in the background.  The parent process waits until the daemon is
-// ready.
+// ready.  If a signal ends the parent before, the daemon ends as well.
 class Daemon {
  public:
   // Forks.  In the child, returns the daemon's side.  In the parent, waits until the child calls

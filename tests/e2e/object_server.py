@@ -61,6 +61,11 @@ def status(code, code_name="", headers=None):
     return Fault(status=code, code_name=code_name, headers=headers or {})
 
 
+def answer(body, content_type):
+    """Another answer, whatever the request."""
+    return Fault(answer=(body, {"Content-Type": content_type}))
+
+
 def reset(after_bytes):
     """The connection breaks in the middle of the body."""
     return Fault(reset_after=after_bytes)
@@ -257,6 +262,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.changes = fault.changes if fault else {}
         if "stall" in self.changes:
             self.changes["stall"].wait(120)
+        if "answer" in self.changes:
+            return self._send(200, *self.changes["answer"])
         if "status" in self.changes:
             return self._error(self.changes["status"], self.changes["code_name"],
                                self.changes["headers"])

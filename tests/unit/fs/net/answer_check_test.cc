@@ -89,8 +89,23 @@ TEST_CASE("answer_check: without a strong ETag the time counts", "[net][answer_c
   CHECK_FALSE(version.is_strong());
   auto answer = right_answer();
   CHECK(check_range_answer(answer, version, {100, 10}).error.sys == ESTALE);
+  // The server calls the ETag strong now.
   answer.headers.add("Last-Modified", "Wed, 21 Oct 2015 07:28:00 GMT");
   CHECK(check_range_answer(answer, version, {100, 10}).kind == Kind::done);
+}
+
+TEST_CASE("answer_check: a weak ETag that changed is another version",
+          "[net][answer_check][unit]") {
+  HttpHeaders headers;
+  headers.add("ETag", "W/\"one\"");
+  const auto version = make_version("http://h", "key", 1000, headers);
+  auto answer = right_answer();
+  answer.headers.set("etag", "W/\"one\"");
+  CHECK(check_range_answer(answer, version, {100, 10}).kind == Kind::done);
+  answer.headers.set("etag", "W/\"two\"");
+  CHECK(check_range_answer(answer, version, {100, 10}).error.sys == ESTALE);
+  answer.headers.remove("etag");
+  CHECK(check_range_answer(answer, version, {100, 10}).error.sys == ESTALE);
 }
 
 TEST_CASE("answer_check: statuses", "[net][answer_check][unit]") {
@@ -136,6 +151,8 @@ TEST_CASE("object_version: every part of it counts", "[net][object_version][unit
   CHECK(one != key("s", "q", 1, "\"e\""));
   CHECK(one != key("s", "p", 2, "\"e\""));
   CHECK(one != key("s", "p", 1, "\"f\""));
+  CHECK(one != key("s", "p", 1, "W/\"e\""));
+  CHECK(key("s", "p", 1, "W/\"e\"") != key("s", "p", 1, "W/\"f\""));
   CHECK(key("a", "bc", 1, "\"e\"") != key("ab", "c", 1, "\"e\""));
 }
 

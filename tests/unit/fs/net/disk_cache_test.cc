@@ -95,8 +95,6 @@ TEST_CASE("disk_cache: stored parts are found, now and after a restart",
 
 TEST_CASE("disk_cache: the folder is its owner's, and one mount's", "[net][disk_cache][unit]") {
   Cache place;
-  files::create_directory(place.folder);
-  ::chmod(place.folder.c_str(), 0777);
   const auto first = place.open();
   REQUIRE(first);
   struct stat st{};
@@ -109,6 +107,64 @@ TEST_CASE("disk_cache: the folder is its owner's, and one mount's", "[net][disk_
   files::create_directory_symlink(place.folder, place.temp.path() / "link");
   place.folder = (place.temp.path() / "link").string();
   CHECK_FALSE(place.open());
+}
+
+TEST_CASE("disk_cache: the mode of a folder that exists stays", "[net][disk_cache][unit]") {
+  Cache place;
+  files::create_directory(place.folder);
+  const auto mode_after_open = [&](mode_t mode, bool is_opened) {
+    REQUIRE(::chmod(place.folder.c_str(), mode) == 0);
+    const auto cache = place.open();
+    CHECK(cache.has_value() == is_opened);
+    if (!cache) CHECK(cache.error().sys == EPERM);
+    struct stat st{};
+    REQUIRE(::stat(place.folder.c_str(), &st) == 0);
+    return st.st_mode & 07777;
+  };
+  CHECK(mode_after_open(0755, true) == 0755);
+  CHECK(mode_after_open(0775, false) == 0775);
+  CHECK(mode_after_open(01777, false) == 01777);
+}
+
+TEST_CASE("disk_cache: a FIFO in the place of a segment is no segment",
+          "[net][disk_cache][corrupt]") {
+  Cache place;
+  files::create_directory(place.folder);
+  REQUIRE(::mkfifo((place.folder + "/segment-0000000007").c_str(), 0600) == 0);
+  const auto cache = place.open();
+  REQUIRE(cache);
+  (*cache)->store(kKey, part_of(0, 100));
+  (*cache)->flush();  // waits for the index
+  CHECK(found_bytes(**cache, {0, 100}) == 100);
+}
+
+TEST_CASE("disk_cache: a damaged record is found once", "[net][disk_cache][corrupt]") {
+  Cache place;
+  const auto mount = [&] {
+    const auto cache = place.open();
+    REQUIRE(cache);
+    const auto found = found_bytes(**cache, {0, 30'000});
+    (*cache)->store(kKey, part_of(0, 30'000));
+    (*cache)->flush();
+    return found;
+  };
+  {
+    const auto cache = place.open();
+    REQUIRE(cache);
+    for (std::uint64_t i = 0; i < 3; ++i) (*cache)->store(kKey, part_of(i * 10'000, 10'000));
+    (*cache)->flush();
+  }
+  {
+    std::fstream file(place.segments()[0], std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(kCacheHeaderBytes + 100));
+    file.put('\x7f');
+  }
+  CHECK(mount() == 20'000);
+  CHECK(place.log.lines().size() == 1);
+  const auto bytes = place.disk_bytes();
+  CHECK(mount() == 30'000);
+  CHECK(place.log.lines().size() == 1);
+  CHECK(place.disk_bytes() == bytes);
 }
 
 TEST_CASE("disk_cache: never above its quota", "[net][disk_cache][unit]") {

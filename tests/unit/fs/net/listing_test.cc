@@ -1,5 +1,7 @@
+#include <cerrno>
 #include <string>
 
+#include "fs/core/interrupt.h"
 #include "fs/net/dav_listing.h"
 #include "fs/net/manifest.h"
 #include "fs/net/s3_listing.h"
@@ -102,8 +104,41 @@ TEST_CASE("web_listing: a page of links", "[net][listing][unit]") {
          <a href="m&amp;m">m&amp;m</a> <a href="/data/">self</a> <a href="javascript:x">j</a>
          <a href="unfinished)",
       folder);
-  CHECK(names(tidy_listing(entries)) == Names{"a b+.b2frame", "abs", "m&m", "sub/"});
-  for (const auto& entry : entries) CHECK(entry.is_exact == entry.is_directory);
+  REQUIRE(entries);
+  CHECK(names(tidy_listing(*entries)) == Names{"a b+.b2frame", "abs", "m&m", "sub/"});
+  for (const auto& entry : *entries) CHECK(entry.is_exact == entry.is_directory);
+}
+
+TEST_CASE("web_listing: entities are resolved once", "[net][listing][unit]") {
+  const auto entries = parse_html_listing(
+      R"(<a href="&amp;lt;"></a><a href="&lt;&gt;&quot;&#39;&amp;"></a><a href="&unknown;"></a>)",
+      *parse_url("http://h/"));
+  REQUIRE(entries);
+  CHECK(names(*entries) == Names{"&lt;", "<>\"'&", "&unknown;"});
+}
+
+// Oracle: the time that the deadline of the tests allows; the work was once quadratic.
+TEST_CASE("web_listing: pages that take long are bounded and can be interrupted",
+          "[net][listing][corrupt]") {
+  std::string entities = "<a href=\"";
+  for (int i = 0; i < 4'000'000; ++i) entities += "&amp;";
+  const auto folder = *parse_url("http://h/");
+  CHECK(parse_html_listing(entities + "\"></a><a href=\"b\">", folder)->size() == 1);
+
+  CHECK_FALSE(parse_json_listing(std::string(20'000'000, '[')));
+  std::string objects = "[";
+  for (int i = 0; i < 1'000'000; ++i) objects += R"({"name":"a"},)";
+  objects += "{}]";
+  REQUIRE(parse_json_listing(objects));
+  const fs::InterruptScope scope([] { return true; });
+  CHECK(parse_json_listing(objects).error().sys == EINTR);
+  CHECK(parse_html_listing("<a href=\"b\">", folder).error().sys == EINTR);
+}
+
+TEST_CASE("dav_listing: a document with far too many nodes is refused", "[net][listing][corrupt]") {
+  std::string xml = "<multistatus>";
+  for (int i = 0; i < 17'000'000; ++i) xml += "<a/>";
+  CHECK_FALSE(parse_dav_listing(xml + "</multistatus>", *parse_url("http://h/")));
 }
 
 TEST_CASE("web_listing: a manifest", "[net][listing][unit]") {

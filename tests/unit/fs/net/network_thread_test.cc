@@ -154,6 +154,27 @@ TEST_CASE("network_thread: a body that is longer than allowed is not taken in",
   CHECK(answer->body.size() <= 1000);
 }
 
+TEST_CASE("network_thread: trailers are bounded and change no header",
+          "[net][network_thread][corrupt]") {
+  std::string trailers = "ETag: \"of the trailer\"\r\n";
+  const std::string body =
+      "HTTP/1.1 200 OK\r\nETag: \"x\"\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n";
+  HttpServer server([&](const ServedRequest& request) {
+    if (request.target == "/short") return ServedAnswer{.bytes = body + trailers + "\r\n"};
+    std::string endless;
+    while (endless.size() < (1 << 20)) endless += trailers;
+    return ServedAnswer{.bytes = body + endless, .then = ServedAnswer::Then::stall};
+  });
+  const auto thread = running_network();
+  const auto answer = perform(*thread, get(server.url() + "/short"));
+  REQUIRE(answer);
+  CHECK(answer->text() == "body");
+  CHECK(answer->headers.find("etag") == "\"x\"");
+  const auto refused = perform(*thread, get(server.url() + "/endless"));
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().kind == Errc::bad_field);
+}
+
 TEST_CASE("network_thread: redirects are not followed by themselves",
           "[net][network_thread][unit]") {
   HttpServer server([](const ServedRequest&) { return served(302, "", {{"Location", "/b"}}); });

@@ -1,8 +1,11 @@
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
+#include <fstream>
 #include <map>
 #include <string>
 
+#include "fs/core/interrupt.h"
 #include "fs/net/network_thread.h"
 #include "fs/net/range_scheduler.h"
 #include "fs/net/remote_file.h"
@@ -11,6 +14,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/http_server.h"
 #include "tests/support/network.h"
+#include "tests/support/temp_directory.h"
 
 namespace framefs::net {
 namespace {
@@ -169,6 +173,27 @@ TEST_CASE("s3_store: an empty object when the server sends no Content-Range", "[
   CHECK(empty->part.bytes->empty());
 }
 
+TEST_CASE("stores: opens share nothing if the server tells no versions apart",
+          "[net][s3][web_store][unit]") {
+  std::atomic<char> letter{'a'};
+  HttpServer server([&](const ServedRequest& request) {
+    return served_range(request, std::string(200'000, letter.load()));
+  });
+  Net net;
+  std::vector<std::unique_ptr<ObjectStore>> stores;
+  stores.push_back(net.s3(server.url()));
+  stores.push_back(net.web(server.url()));
+  for (const auto& store : stores) {
+    for (const char now : {'a', 'b'}) {
+      letter.store(now);
+      const auto opened = store->open("x");
+      REQUIRE(opened);
+      CHECK(net.read(*opened, 10, 3) == std::string(3, now));
+      CHECK(net.read(*opened, 100'000, 3) == std::string(3, now));
+    }
+  }
+}
+
 TEST_CASE("s3_store: listings of many pages", "[net][s3][unit]") {
   HttpServer server([&](const ServedRequest& request) {
     if (!request.target.contains("prefix=d%2F")) return served(404);
@@ -190,6 +215,31 @@ TEST_CASE("s3_store: listings of many pages", "[net][s3][unit]") {
   CHECK((*entries)[0].name == "a");
   CHECK((*entries)[1].name == "b");
   CHECK((*entries)[1].is_directory);
+}
+
+TEST_CASE("s3_store: a listing whose continuation tokens repeat ends", "[net][s3][corrupt]") {
+  HttpServer server([&](const ServedRequest& request) {
+    const bool is_first = !request.target.contains("continuation-token=a");
+    return served(200, std::string("<ListBucketResult><IsTruncated>true</IsTruncated>") +
+                           "<NextContinuationToken>" + (is_first ? "a" : "b") +
+                           "</NextContinuationToken></ListBucketResult>");
+  });
+  Net net;
+  CHECK(net.s3(server.url())->list("d").error().kind == Errc::bad_field);
+  CHECK(server.requests().size() == 3);
+}
+
+TEST_CASE("s3_store: a listing without end can be interrupted", "[net][s3][unit]") {
+  std::atomic<int> page{0};
+  HttpServer server([&](const ServedRequest&) {
+    return served(200, std::string("<ListBucketResult><IsTruncated>true</IsTruncated>") +
+                           "<NextContinuationToken>" + std::to_string(page.fetch_add(1)) +
+                           "</NextContinuationToken></ListBucketResult>");
+  });
+  Net net;
+  const auto store = net.s3(server.url());
+  const fs::InterruptScope scope([&] { return page.load() > 100; });
+  CHECK(store->list("d").error().sys == EINTR);
 }
 
 TEST_CASE("s3_store: a folder exists while it has entries", "[net][s3][unit]") {
@@ -300,6 +350,18 @@ TEST_CASE("s3_store: the region that a server names is used", "[net][s3][unit]")
   CHECK(server.requests().size() == 2);
 }
 
+TEST_CASE("s3_store: a region with other characters is refused", "[net][s3][corrupt]") {
+  HttpServer server([&](const ServedRequest&) {
+    return served(400,
+                  "<Error><Code>AuthorizationHeaderMalformed</Code><Region>a&#13;&#10;X-Evil: 1"
+                  "</Region></Error>");
+  });
+  Net net;
+  net.sign_with("KEY");
+  CHECK(net.s3(server.url())->open("x").error().sys == EIO);
+  CHECK(server.requests().size() == 1);
+}
+
 TEST_CASE("s3_store: nothing is sent to other servers", "[net][s3][unit]") {
   HttpServer other([](const ServedRequest&) { return served(200, "stolen"); });
   HttpServer server([&](const ServedRequest&) {
@@ -330,6 +392,20 @@ TEST_CASE("web_store: one file", "[net][web][unit]") {
   for (const auto& request : server.requests()) {
     CHECK(request.target == "/data/x.b2frame?token=1");
   }
+}
+
+TEST_CASE("web_store: one file whose URL allows GET only", "[net][web][unit]") {
+  const auto content = long_content();
+  HttpServer server([&](const ServedRequest& request) {
+    const bool is_allowed = request.method == "GET" && request.target == "/x.b2frame?sig=1";
+    return is_allowed ? served_range(request, content, {{"ETag", "\"e\""}}) : served(403);
+  });
+  Net net;
+  const auto entry = net.web(server.url() + "/x.b2frame?sig=1")->stat("");
+  REQUIRE(entry);
+  CHECK_FALSE(entry->is_directory);
+  CHECK(entry->size == content.size());
+  CHECK(entry->etag == "\"e\"");
 }
 
 TEST_CASE("web_store: folders by JSON, by links and by manifest", "[net][web][unit]") {
@@ -364,6 +440,51 @@ TEST_CASE("web_store: folders by JSON, by links and by manifest", "[net][web][un
   CHECK(html->list("none").error().sys == ENOENT);
 }
 
+TEST_CASE("web_store: one folder that is refused leaves the other listings alone",
+          "[net][web][unit]") {
+  HttpServer server([&](const ServedRequest& request) {
+    const bool is_old = request.target == "/framefs-manifest.json";
+    if (is_old) return served(200, R"({"framefs-manifest": 1, "files": [{"path": "old"}]})");
+    if (request.target != "/") return served(403);
+    return served(200, R"([{"name":"new","type":"file","size":3}])",
+                  {{"Content-Type", "application/json"}});
+  });
+  Net net;
+  const auto store = net.web(server.url());
+  CHECK(store->list("private").error().sys == EACCES);
+  const auto listed = store->list("");
+  REQUIRE((listed && listed->size() == 1));
+  CHECK((*listed)[0].name == "new");
+}
+
+TEST_CASE("web_store: each listing of the root uses the present manifest", "[net][web][unit]") {
+  std::atomic<const char*> name{"one"};
+  HttpServer server([&](const ServedRequest& request) {
+    if (request.target != "/framefs-manifest.json") return served(404);
+    const auto etag = "\"" + std::string(name.load()) + "\"";
+    if (request.header("if-none-match") == etag) return served(304);
+    return served(
+        200,
+        R"({"framefs-manifest": 1, "files": [{"path": "d/)" + std::string(name.load()) + R"("}]})",
+        {{"ETag", etag}});
+  });
+  Net net;
+  const auto store = net.web(server.url());
+  const auto name_in = [&](const char* folder) {
+    const auto listed = store->list(folder);
+    return listed && listed->size() == 1 ? (*listed)[0].name : "";
+  };
+  CHECK(name_in("") == "d");
+  CHECK(name_in("d") == "one");
+  CHECK(server.requests().size() == 2);
+  CHECK(name_in("") == "d");
+  CHECK(server.requests().back().header("if-none-match") == "\"one\"");
+  CHECK(name_in("d") == "one");
+  name.store("two");
+  CHECK(name_in("") == "d");
+  CHECK(name_in("d") == "two");
+}
+
 TEST_CASE("web_store: redirects lead somewhere, not anywhere", "[net][web][unit]") {
   const auto content = long_content();
   HttpServer far([&](const ServedRequest& request) {
@@ -384,6 +505,31 @@ TEST_CASE("web_store: redirects lead somewhere, not anywhere", "[net][web][unit]
   CHECK(store->open("loop").error().sys == EIO);
   CHECK(store->open("file").error().sys == EIO);
   CHECK(store->open("nowhere").error().sys == EIO);
+}
+
+TEST_CASE("stores: a login of ~/.netrc goes to the server of the URL only",
+          "[net][s3][web_store][unit]") {
+  const test::TempDirectory home;
+  std::ofstream(home.path() / ".netrc") << "default login user password secret\n";
+  const char* const before = std::getenv("HOME");
+  const std::string old = before != nullptr ? before : "";
+  REQUIRE(::setenv("HOME", home.path().c_str(), 1) == 0);
+  {
+    HttpServer far([](const ServedRequest& request) { return served_range(request, "content"); });
+    HttpServer server([&](const ServedRequest& request) {
+      if (request.target != "/led") return served_range(request, "content");
+      return served(302, "", {{"Location", far.url() + "/x"}});
+    });
+    Net net;
+    const auto web = net.web(server.url());
+    REQUIRE(web->open("x"));
+    CHECK_FALSE(server.requests().back().header("authorization").empty());
+    REQUIRE(web->open("led"));
+    CHECK(far.requests().back().header("authorization").empty());
+    REQUIRE(net.s3(server.url())->open("x"));
+    CHECK(server.requests().back().header("authorization").empty());
+  }
+  ::setenv("HOME", old.c_str(), 1);
 }
 
 TEST_CASE("web_store: a place that was for a while only is asked for again", "[net][web][unit]") {

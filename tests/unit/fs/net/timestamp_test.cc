@@ -18,6 +18,12 @@ TEST_CASE("timestamp: dates of HTTP", "[net][timestamp][unit]") {
   }
 }
 
+TEST_CASE("timestamp: times after 2261 are its end", "[net][timestamp][corrupt]") {
+  CHECK(parse_http_date("Fri, 31 Dec 9999 23:59:59 GMT") == 9214646399);
+  CHECK(parse_iso_time_ns("9999-12-31T23:59:59.999999999-99:99") > 9214646399000000000);
+  CHECK(time_of("Fri, 31 Dec 9999 23:59:59 GMT") == 9214646399000000000);
+}
+
 TEST_CASE("timestamp: ISO 8601", "[net][timestamp][unit]") {
   CHECK(parse_iso_time("2013-05-24T00:00:00Z") == 1369353600);
   CHECK(parse_iso_time("2013-05-24T02:00:00+02:00") == 1369353600);
