@@ -14,8 +14,8 @@ namespace framefs::fs {
 // thread that waits for them.
 std::jthread background_thread(std::function<void(std::stop_token)> body);
 
-// A background thread that tells the kernel something about a mount.  The kernel may let it wait for
-// a request that is no longer answered, until the connection to the kernel is closed.
+// A background thread that tells the kernel something about a mount.  The kernel may let it wait
+// for a request that is no longer answered, until the connection to the kernel is closed.
 // Threads: one, that of the owner.
 class KernelThread {
  public:

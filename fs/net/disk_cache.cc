@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <filesystem>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -69,8 +70,11 @@ Result<fs::UniqueFd> open_folder(const std::string& path) {
   FRAMEFS_TRY(const auto st, fs::stat_of(folder.get()));
   if (st.st_uid != ::geteuid())
     return fs::refusal(EPERM, "the cache directory belongs to another user");
-  // The directory may serve other purposes, so its mode stays.
-  if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+  std::error_code error;
+  if (std::filesystem::is_empty(path, error)) {
+    if (::fchmod(folder.get(), S_IRWXU) != 0) return fs::system_error("cache directory: chmod");
+  } else if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    // A directory with files may serve other purposes, so its mode stays.
     return fs::refusal(EPERM, "other users may write to the cache directory");
   }
   return folder;

@@ -109,9 +109,10 @@ TEST_CASE("disk_cache: the folder is its owner's, and one mount's", "[net][disk_
   CHECK_FALSE(place.open());
 }
 
-TEST_CASE("disk_cache: the mode of a folder that exists stays", "[net][disk_cache][unit]") {
+TEST_CASE("disk_cache: the mode of a folder with files stays", "[net][disk_cache][unit]") {
   Cache place;
   files::create_directory(place.folder);
+  const auto other_file = files::path(place.folder) / "of another program";
   const auto mode_after_open = [&](mode_t mode, bool is_opened) {
     REQUIRE(::chmod(place.folder.c_str(), mode) == 0);
     const auto cache = place.open();
@@ -121,6 +122,9 @@ TEST_CASE("disk_cache: the mode of a folder that exists stays", "[net][disk_cach
     REQUIRE(::stat(place.folder.c_str(), &st) == 0);
     return st.st_mode & 07777;
   };
+  // An empty folder is the cache's own.
+  CHECK(mode_after_open(0775, true) == 0700);
+  std::ofstream(other_file) << "x";
   CHECK(mode_after_open(0755, true) == 0755);
   CHECK(mode_after_open(0775, false) == 0775);
   CHECK(mode_after_open(01777, false) == 01777);
