@@ -22,6 +22,9 @@ constexpr milliseconds kLongestRetryPause{5'000};
 // requests would get twice the load.
 constexpr double kHedgeShare = 0.05;
 constexpr double kMaxHedgeBudget = 8;
+// The number of stalled requests that leave their places to others.  It bounds the load on a server
+// that is slow for all requests.
+constexpr std::size_t kMaxStalled = 64;
 
 // The pause doubles with each failure.  Half of it is random, so that many clients do not come back
 // together.
@@ -83,9 +86,17 @@ auto RequestQueue::begin_attempt(State& state, Work& work, Time now) -> Attempt&
 void RequestQueue::end_attempt(State& state, Work& work, std::uint64_t number) {
   const auto found = std::ranges::find(work.attempts, number, &Attempt::number);
   if (found == work.attempts.end()) return;
-  --state.active;
-  if (found->priority == Priority::prefetch) --state.active_prefetches;
+  if (found->has_stalled) {
+    --state.stalled;
+  } else {
+    leave_slot(state, *found);
+  }
   work.attempts.erase(found);
+}
+
+void RequestQueue::leave_slot(State& state, const Attempt& attempt) {
+  --state.active;
+  if (attempt.priority == Priority::prefetch) --state.active_prefetches;
 }
 
 auto RequestQueue::take_next(State& state, Time now, Id& id) -> std::shared_ptr<Work> {
@@ -136,7 +147,7 @@ void RequestQueue::send(Id id, const std::shared_ptr<Work>& work, std::uint64_t 
   const auto stall = state_.with(
       [&](State& state) { return state.latency.stall_time(work->call.expected_bytes); });
   // The timer is set before the request is sent, because the answer may set the timer for a retry.
-  set_timer(id, now + stall, [this, id, attempt] { on_hedge_time(id, attempt); });
+  set_timer(id, now + stall, [this, id, attempt] { on_stall(id, attempt); });
   const auto ticket =
       transport_.submit(std::move(*request), [this, id, attempt](Result<HttpAnswer> answer) {
         on_answer(id, attempt, std::move(answer));
@@ -223,7 +234,7 @@ void RequestQueue::on_answer(Id id, std::uint64_t attempt, Result<HttpAnswer> an
   if (ending) return end(std::move(*ending));
   if (!goes_on) return;
   if (verdict.kind == Verdict::Kind::again) {
-    queue_again(id);
+    queue_again(id, Turn::first);
   } else {
     retry_later(id);
   }
@@ -248,12 +259,13 @@ auto RequestQueue::weigh(State& state, Id id, Work& work, const Verdict& verdict
   return std::nullopt;
 }
 
-void RequestQueue::queue_again(Id id) {
+void RequestQueue::queue_again(Id id, Turn turn) {
   state_.with([&](State& state) {
     const auto found = state.works.find(id);
     if (found == state.works.end()) return;
     const auto priority = found->second->call.priority;
-    (priority == Priority::demand ? state.demanded : state.prefetched).push_front(id);
+    auto& queue = priority == Priority::demand ? state.demanded : state.prefetched;
+    queue.insert(turn == Turn::first ? queue.begin() : queue.end(), id);
   });
 }
 
@@ -266,28 +278,36 @@ void RequestQueue::retry_later(Id id) {
     return std::min(found->second->deadline, now + pause_after(found->second->attempts_made));
   });
   set_timer(id, when, [this, id] {
-    queue_again(id);
+    queue_again(id, Turn::last);
     pump();
   });
 }
 
-void RequestQueue::on_hedge_time(Id id, std::uint64_t attempt) {
+void RequestQueue::on_stall(Id id, std::uint64_t attempt) {
   std::uint64_t second = 0;
   const auto now = transport_.now();
   const auto work = state_.with([&](State& state) -> std::shared_ptr<Work> {
     const auto found = state.works.find(id);
     if (found == state.works.end()) return nullptr;
-    auto& hedged = *found->second;
-    hedged.timer = 0;
-    const bool is_only = hedged.attempts.size() == 1 && hedged.attempts[0].number == attempt;
-    if (!is_only || state.hedge_budget < 1) return nullptr;
+    auto& stalled = *found->second;
+    stalled.timer = 0;
+    const auto place = std::ranges::find(stalled.attempts, attempt, &Attempt::number);
+    if (place == stalled.attempts.end()) return nullptr;
+    if (state.stalled < kMaxStalled) {
+      place->has_stalled = true;
+      ++state.stalled;
+      leave_slot(state, *place);
+    }
+    if (stalled.attempts.size() > 1 || state.hedge_budget < 1) return nullptr;
     state.hedge_budget -= 1;
-    second = begin_attempt(state, hedged, now).number;
+    second = begin_attempt(state, stalled, now).number;
     return found->second;
   });
-  if (!work) return;
-  stats_.add_hedge();
-  send(id, work, second);
+  if (work) {
+    stats_.add_hedge();
+    send(id, work, second);
+  }
+  pump();
 }
 
 bool RequestQueue::cancel(Id id) {

@@ -50,9 +50,10 @@ struct Call {
 
 // The requests of a mount.  The queue sends demand before prefetch, and limits concurrent requests
 // to the number that the server accepts.  It repeats a request after a transient failure, and sends
-// a second request beside one that seems to have stalled.  Until a server has answered once, the
-// URL may be wrong, and a mount waits for the answer: a call then fails after a few attempts that
-// reach no server, with the error of the last one.
+// a second request beside one that seems to have stalled.  Stalled requests leave their places to
+// others, up to a number: a server may answer for some objects only.  Until a server has answered
+// once, the URL may be wrong, and a mount waits for the answer: a call then fails after a few
+// attempts that reach no server, with the error of the last one.
 // Threads: any number.
 class RequestQueue {
  public:
@@ -91,6 +92,7 @@ class RequestQueue {
     Time sent;
     Transport::Ticket ticket = 0;  // 0 until the transport has it
     Priority priority;             // the priority under which the attempt counts
+    bool has_stalled = false;      // the attempt counts in `stalled`, no longer in `active`
   };
   struct Work {
     Call call;
@@ -102,6 +104,8 @@ class RequestQueue {
     std::optional<Error> last_error;  // of the last attempt that was tried again
     Transport::Ticket timer = 0;      // for a retry, or for a second attempt
   };
+  // A call that failed comes after those that were not sent yet, which may succeed.
+  enum class Turn : std::uint8_t { first, last };
   using Works = std::unordered_map<Id, std::shared_ptr<Work>>;
   struct State {
     Works works;
@@ -109,6 +113,7 @@ class RequestQueue {
     std::deque<Id> prefetched;  // prefetches that wait for a slot
     std::size_t active = 0;
     std::size_t active_prefetches = 0;
+    std::size_t stalled = 0;
     ConcurrencyLimit limit;
     LatencyModel latency;
     double hedge_budget = 2;
@@ -128,14 +133,16 @@ class RequestQueue {
   void send(Id id, const std::shared_ptr<Work>& work, std::uint64_t attempt);
   void note_ticket(Id id, std::uint64_t attempt, Transport::Ticket ticket);
   void on_answer(Id id, std::uint64_t attempt, Result<HttpAnswer> answer);
-  void on_hedge_time(Id id, std::uint64_t attempt);
+  void on_stall(Id id, std::uint64_t attempt);
   void retry_later(Id id);
-  void queue_again(Id id);
+  void queue_again(Id id, Turn turn);
   void set_timer(Id id, Time when, std::function<void()> body);
   void end(Ending ending);
 
   static Attempt& begin_attempt(State& state, Work& work, Time now);
   static void end_attempt(State& state, Work& work, std::uint64_t number);
+  // The attempt no longer counts for the limit on concurrent requests.
+  static void leave_slot(State& state, const Attempt& attempt);
   static Ending take_out(State& state, Id id, Result<HttpAnswer> result);
   // Decides how a call continues after an answer other than the wanted one.  Nothing if the call
   // continues.

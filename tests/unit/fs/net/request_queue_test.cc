@@ -242,6 +242,38 @@ TEST_CASE("request_queue: when everything is slow, little is sent twice", "[net]
   CHECK(q.stats.counts().hedges <= 8);
 }
 
+TEST_CASE("request_queue: objects that stall leave the server to others", "[net][queue][unit]") {
+  Queue q;
+  q.get_first_answer();
+  for (int i = 0; i < 60; ++i) q.start("/stalled");
+  q.start("/healthy");
+  for (int second = 0; second < 15; ++second) q.transport.advance(seconds(1));
+  q.transport.answer(fake_answer(200), "/healthy");
+  CHECK(q.ended == Paths{"/healthy 200"});
+  // Each stalled request that fails is sent again, after the calls that were not sent yet.
+  while (std::ranges::count(q.transport.waiting(), "/stalled") > 0) {
+    q.transport.answer(fs::system_error_of(ETIMEDOUT, "transfer"), "/stalled");
+  }
+  for (int i = 0; i < 20; ++i) q.start("/later");
+  q.transport.advance(milliseconds(50));
+  while (std::ranges::count(q.transport.waiting(), "/later") > 0) {
+    q.transport.answer(fake_answer(200), "/later");
+  }
+  CHECK(std::ranges::count(q.ended, "/later 200") == 20);
+}
+
+TEST_CASE("request_queue: a server that is slow for everything gets a bounded number of requests",
+          "[net][queue][unit]") {
+  Queue q;
+  q.get_first_answer();
+  for (int i = 0; i < 500; ++i) q.start("/a");
+  for (int second = 0; second < 30; ++second) q.transport.advance(seconds(1));
+  CHECK(q.transport.waiting().size() <= 64 + q.queue.limit() + 8);
+  while (!q.transport.waiting().empty()) q.transport.answer(fake_answer(200));
+  CHECK(q.ended.size() == 500);
+  CHECK(q.transport.timers() == 0);
+}
+
 TEST_CASE("request_queue: a cancelled call ends without a word", "[net][queue][unit]") {
   Queue q;
   const auto running = q.start("/a");
