@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -74,13 +73,6 @@ class ObjectStore {
   virtual void start_open(const std::string& path, const OpenRequest& request, OpenDone done) = 0;
   // The same; returns when the answer is here.
   Result<RemoteOpened> open(const std::string& path, const OpenRequest& request = {});
-
- protected:
-  // A number for each open, which tells opens apart.
-  std::uint64_t next_open_number() { return opens_.fetch_add(1, std::memory_order_relaxed); }
-
- private:
-  std::atomic<std::uint64_t> opens_{0};  // relaxed: only a number
 };
 
 // Whether a file can have this name: it is not "", "." or "..", and has no slash or zero byte.

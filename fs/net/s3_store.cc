@@ -9,7 +9,7 @@
 #include "fs/core/file.h"
 #include "fs/core/interrupt.h"
 #include "fs/net/answer_check.h"
-#include "fs/net/open_answer.h"
+#include "fs/net/object_open.h"
 #include "fs/net/percent.h"
 #include "fs/net/s3_listing.h"
 #include "fs/net/timestamp.h"
@@ -246,27 +246,10 @@ Result<RemoteEntry> S3Store::stat(const std::string& path) {
 
 void S3Store::start_open(const std::string& path, const OpenRequest& open, OpenDone done) {
   const auto key = key_of(path);
-  auto call = make_call(
-      RequestKind::get, {"GET", key, {}},
-      [open](HttpRequest& request) { ask_for_part(request, open); },
-      [open](const HttpAnswer& answer) { return check_open_answer(answer, open); });
-  queue_.start(std::move(call), [this, key, open,
-                                 done = std::move(done)](Result<HttpAnswer> answer) {
-    if (!answer) return done(std::unexpected(answer.error()));
-    auto facts = facts_of_open_answer(name(), key, std::move(*answer), open, next_open_number());
-    const auto version = std::make_shared<const ObjectVersion>(facts.version);
-    auto range_call = [this, key, version](ByteRange range) {
-      return make_call(
-          RequestKind::get, {"GET", key, {}},
-          [version, range](HttpRequest& request) { pin(request, *version, range); },
-          [version, range](const HttpAnswer& got) {
-            return check_range_answer(got, *version, range);
-          });
-    };
-    done(RemoteOpened{
-        std::make_shared<const RemoteObject>(std::move(facts.version), std::move(range_call)),
-        facts.mtime_ns, std::move(facts.part)});
-  });
+  auto get = [this, key](Adjust adjust, Check check) {
+    return make_call(RequestKind::get, {"GET", key, {}}, std::move(adjust), std::move(check));
+  };
+  net::start_open(queue_, std::move(get), name(), key, open, std::move(done));
 }
 
 }  // namespace framefs::net

@@ -6,6 +6,7 @@
 
 #include "fs/core/guarded.h"
 #include "fs/net/credential_keeper.h"
+#include "fs/net/object_open.h"
 #include "fs/net/object_store.h"
 #include "fs/net/request_queue.h"
 #include "fs/net/server_clock.h"
@@ -39,8 +40,6 @@ class S3Store final : public ObjectStore {
     std::vector<QueryParameter> query;
   };
   struct CallState;
-  using Adjust = std::function<void(HttpRequest&)>;
-  using Check = std::function<Verdict(const HttpAnswer&)>;
 
   S3Store(RequestQueue& queue, CredentialKeeper& keeper, ServerClock& clock, Settings settings,
           Url endpoint);

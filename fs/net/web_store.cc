@@ -7,7 +7,7 @@
 #include "fs/core/file.h"
 #include "fs/net/answer_check.h"
 #include "fs/net/dav_listing.h"
-#include "fs/net/open_answer.h"
+#include "fs/net/object_open.h"
 #include "fs/net/percent.h"
 #include "fs/net/web_listing.h"
 
@@ -270,28 +270,10 @@ Result<RemoteEntry> WebStore::stat(const std::string& path) {
 void WebStore::start_open(const std::string& path, const OpenRequest& open, OpenDone done) {
   const auto url = url_of(path);
   const auto place = std::make_shared<fs::Guarded<Url>>(std::in_place, url);
-  auto call = make_call(
-      RequestKind::get, url, [open](HttpRequest& request) { ask_for_part(request, open); },
-      [open](const HttpAnswer& answer) { return check_open_answer(answer, open); }, place);
-  queue_.start(std::move(call), [this, url, path, place, open,
-                                 done = std::move(done)](Result<HttpAnswer> answer) {
-    if (!answer) return done(std::unexpected(answer.error()));
-    auto facts =
-        facts_of_open_answer(root_.text(), path, std::move(*answer), open, next_open_number());
-    const auto version = std::make_shared<const ObjectVersion>(facts.version);
-    auto range_call = [this, url, place, version](ByteRange range) {
-      return make_call(
-          RequestKind::get, url,
-          [version, range](HttpRequest& request) { pin(request, *version, range); },
-          [version, range](const HttpAnswer& got) {
-            return check_range_answer(got, *version, range);
-          },
-          place);
-    };
-    done(RemoteOpened{
-        std::make_shared<const RemoteObject>(std::move(facts.version), std::move(range_call)),
-        facts.mtime_ns, std::move(facts.part)});
-  });
+  auto get = [this, url, place](Adjust adjust, Check check) {
+    return make_call(RequestKind::get, url, std::move(adjust), std::move(check), place);
+  };
+  net::start_open(queue_, std::move(get), root_.text(), path, open, std::move(done));
 }
 
 }  // namespace framefs::net

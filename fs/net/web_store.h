@@ -1,7 +1,6 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "fs/core/guarded.h"
 #include "fs/net/manifest.h"
+#include "fs/net/object_open.h"
 #include "fs/net/object_store.h"
 #include "fs/net/request_queue.h"
 
@@ -30,8 +30,6 @@ class WebStore final : public ObjectStore {
   void start_open(const std::string& path, const OpenRequest& open, OpenDone done) override;
 
  private:
-  using Adjust = std::function<void(HttpRequest&)>;
-  using Check = std::function<Verdict(const HttpAnswer&)>;
   using Manifest = std::shared_ptr<const std::vector<ManifestFile>>;
   // The manifest as the server sent it last.
   struct KnownManifest {

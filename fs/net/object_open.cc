@@ -1,8 +1,12 @@
-#include "fs/net/open_answer.h"
+#include "fs/net/object_open.h"
 
+#include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "fs/core/file.h"
 #include "fs/net/answer_check.h"
@@ -33,8 +37,6 @@ std::optional<std::uint64_t> total_of(const HttpAnswer& answer, std::uint64_t he
   return fits ? sent->total : std::nullopt;
 }
 
-}  // namespace
-
 void ask_for_part(HttpRequest& request, const OpenRequest& open) {
   if (open.version) return pin(request, *open.version, open.range);
   request.headers.set("range", range_header(open.range));
@@ -58,18 +60,44 @@ Verdict check_open_answer(const HttpAnswer& answer, const OpenRequest& open) {
   return {};
 }
 
-OpenFacts facts_of_open_answer(std::string_view store, const std::string& path, HttpAnswer answer,
-                               const OpenRequest& open, std::uint64_t open_number) {
-  OpenFacts facts;
+// A number that tells opens apart.
+std::uint64_t next_open_number() {
+  static std::atomic<std::uint64_t> opens{0};  // relaxed: only a number
+  return opens.fetch_add(1, std::memory_order_relaxed);
+}
+
+// Opens the object by an answer that passed the check.
+RemoteOpened opened_by(HttpAnswer answer, const OpenRequest& open, const std::string& store,
+                       const std::string& path, MakeGet get) {
   const auto size =
       open.version ? open.version->size : total_of(answer, open.range.size).value_or(0);
-  facts.version = make_version(store, path, size, answer.headers, open_number);
-  facts.mtime_ns = mtime_ns_of(answer.headers);
+  const auto version = std::make_shared<const ObjectVersion>(
+      make_version(store, path, size, answer.headers, next_open_number()));
+  auto range_call = [get = std::move(get), version](ByteRange range) {
+    return get([version, range](HttpRequest& request) { pin(request, *version, range); },
+               [version, range](const HttpAnswer& got) {
+                 return check_range_answer(got, *version, range);
+               });
+  };
   // The body of a 416 explains the error.
   if (size == 0) answer.body.clear();
-  facts.part = {open.range.offset,
-                std::make_shared<const std::vector<std::byte>>(std::move(answer.body))};
-  return facts;
+  auto bytes = std::make_shared<const std::vector<std::byte>>(std::move(answer.body));
+  return {std::make_shared<const RemoteObject>(*version, std::move(range_call)),
+          mtime_ns_of(answer.headers), Part{open.range.offset, std::move(bytes)}};
+}
+
+}  // namespace
+
+void start_open(RequestQueue& queue, MakeGet get, std::string store, std::string path,
+                const OpenRequest& open, ObjectStore::OpenDone done) {
+  auto call = get([open](HttpRequest& request) { ask_for_part(request, open); },
+                  [open](const HttpAnswer& answer) { return check_open_answer(answer, open); });
+  queue.start(std::move(call),
+              [get = std::move(get), store = std::move(store), path = std::move(path), open,
+               done = std::move(done)](Result<HttpAnswer> answer) {
+                if (!answer) return done(std::unexpected(answer.error()));
+                done(opened_by(std::move(*answer), open, store, path, get));
+              });
 }
 
 RemoteEntry entry_of_head_answer(const HttpAnswer& answer) {
