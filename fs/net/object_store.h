@@ -54,6 +54,7 @@ struct RemoteOpened {
 // Paths are relative to its root, with '/' between segments; "" is the root itself.
 // Errors, of all functions: system; ENOENT, EACCES and ENOTDIR as for files; EIO if the server
 // fails for longer than a call may take; EINTR if the operation of this thread is interrupted.
+// Lifetime: a store outlives its objects.
 // Threads: any number; each call waits for the server.
 class ObjectStore {
  public:

@@ -89,12 +89,12 @@ Call WebStore::make_call(RequestKind kind, Url url, Adjust adjust, Check check,
   state->led.with([&](CallState::Led& led) { led.url = std::move(url); });
   Call call;
   call.kind = kind;
-  call.make = [this, state, adjust = std::move(adjust)]() -> Result<HttpRequest> {
+  call.make = [state, adjust = std::move(adjust)]() -> Result<HttpRequest> {
     HttpRequest request;
     request.url = state->led.with([](const CallState::Led& led) { return led.url; });
     // A server to which another one leads is none that the user has chosen; a "default" login of
     // ~/.netrc would go to it.
-    request.use_netrc = request.url.same_origin(root_);
+    request.use_netrc = request.url.same_origin(state->first);
     adjust(request);
     return request;
   };
@@ -270,7 +270,7 @@ Result<RemoteEntry> WebStore::stat(const std::string& path) {
 void WebStore::start_open(const std::string& path, const OpenRequest& open, OpenDone done) {
   const auto url = url_of(path);
   const auto place = std::make_shared<fs::Guarded<Url>>(std::in_place, url);
-  auto get = [this, url, place](Adjust adjust, Check check) {
+  auto get = [url, place](Adjust adjust, Check check) {
     return make_call(RequestKind::get, url, std::move(adjust), std::move(check), place);
   };
   net::start_open(queue_, std::move(get), root_.text(), path, open, std::move(done));

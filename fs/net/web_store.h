@@ -45,8 +45,8 @@ class WebStore final : public ObjectStore {
 
   // `place` holds the final URL of an earlier call.  The new call starts there and updates it.
   // In all functions, a `path` of "" is the root itself.
-  Call make_call(RequestKind kind, Url url, Adjust adjust, Check check,
-                 std::shared_ptr<fs::Guarded<Url>> place = nullptr);
+  static Call make_call(RequestKind kind, Url url, Adjust adjust, Check check,
+                        std::shared_ptr<fs::Guarded<Url>> place = nullptr);
   static Verdict judge_redirect(const HttpAnswer& answer, CallState& state);
   [[nodiscard]] Url url_of(const std::string& path) const;
   [[nodiscard]] Url folder_url_of(const std::string& path) const;
