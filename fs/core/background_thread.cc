@@ -31,24 +31,6 @@ std::jthread background_thread(std::function<void(std::stop_token)> body) {
   return std::jthread(std::move(body));
 }
 
-void KernelThread::start(std::function<void()> body) {
-  is_over_.with([](bool& is_over) { is_over = false; });
-  thread_ = background_thread([this, body = std::move(body)](const std::stop_token&) {
-    body();
-    is_over_.with_and_wake([](bool& is_over) { is_over = true; });
-  });
-}
-
-void KernelThread::await_end(std::chrono::milliseconds patience) {
-  is_over_.wait_until(
-      std::chrono::steady_clock::now() + patience, [](bool is_over) { return is_over; },
-      [](bool) {});
-}
-
-void KernelThread::join() {
-  if (thread_.joinable()) thread_.join();
-}
-
 void give_way() noexcept {
   // One step changes a thread's weight by a quarter; ten steps leave a tenth of the default weight.
   constexpr int kSteps = 10;

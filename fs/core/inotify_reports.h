@@ -13,8 +13,9 @@ namespace framefs::fs {
 using TakeReport = std::function<void(int watch, std::uint32_t events, std::string_view name)>;
 bool take_inotify_reports(int inotify, const TakeReport& take);
 
-// Whether inotify reports every change of the directory and of its files, except for writes through
-// shared mappings: no other machine and no other layer changes these filesystems.
+// Whether inotify reports the changes of the directory and of its files that programs make by their
+// names: no other machine and no other layer changes these filesystems, except through a server of
+// NFS on this machine.
 bool is_reported_by_inotify(int directory) noexcept;
 
 }  // namespace framefs::fs

@@ -24,7 +24,7 @@ template <class MountType>
 bool may_trust(MountType& mount, fs::NodeId directory, TrustedEntries::Watch watch,
                std::string_view name, const fs::NodeEntry& entry) {
   if constexpr (requires { mount.trusted; }) {
-    return entry.is_one_object && entry.is_listed &&
+    return entry.is_settled && entry.is_listed &&
            mount.trusted.grant(directory, watch, name, entry.id);
   }
   return false;

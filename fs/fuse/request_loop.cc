@@ -23,6 +23,7 @@
 #include "fs/core/file.h"
 #include "fs/core/guarded.h"
 #include "fs/core/may_wait.h"
+#include "fs/fuse/end_signals.h"
 #include "fs/fuse/raw_requests.h"
 #include "fs/fuse/waiting_requests.h"
 
@@ -253,8 +254,7 @@ void RequestLoop::Threads::serve(fuse_buf& request) {
   }
 }
 
-// Signals are unblocked only inside ppoll(). Hence no signal is lost between the check of the
-// session and the wait.
+// Signals are unblocked only inside ppoll(). Hence no signal is lost between the check and the wait.
 void RequestLoop::Threads::wait_for_end() const {
   sigset_t ending;
   sigemptyset(&ending);
@@ -262,7 +262,7 @@ void RequestLoop::Threads::wait_for_end() const {
   sigset_t before;
   pthread_sigmask(SIG_BLOCK, &ending, &before);
   pollfd end{.fd = ended.get(), .events = POLLIN, .revents = 0};
-  while (fuse_session_exited(session) == 0) {
+  while (!is_ending(session)) {
     if (::ppoll(&end, 1, nullptr, &before) > 0) break;
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -292,7 +292,7 @@ void RequestLoop::Threads::stop() {
   waiting_requests.stop();
 }
 
-Status RequestLoop::run() {
+Status RequestLoop::run(const std::function<void()>& before_end) {
   struct sigaction action{};
   struct sigaction before{};
   action.sa_handler = ignore;
@@ -301,6 +301,7 @@ Status RequestLoop::run() {
   const bool is_serving =
       threads_->state.with([](const auto& now) { return !now.threads.empty(); });
   if (is_serving) threads_->wait_for_end();
+  before_end();
   threads_->stop();
   ::sigaction(kWakeSignal, &before, nullptr);
   if (!is_serving) return fs::system_error_of(EAGAIN, "threads that serve the mount");

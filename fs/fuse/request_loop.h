@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 
 #include <fuse_lowlevel.h>
@@ -26,10 +27,12 @@ class RequestLoop {
   RequestLoop& operator=(const RequestLoop&) = delete;
   ~RequestLoop();
 
-  // Serves until the mount is unmounted, or until a signal ends the session; the calling thread
-  // must have a handler for that signal. All operations have ended when run() returns.
+  // Serves until the mount is unmounted, or until a signal arrives that EndSignals notes; it must
+  // not be blocked in the calling thread.  Requests are still served while `before_end` runs, which
+  // may thus wait for threads that wait for requests.  All operations have ended when run()
+  // returns.
   // Errors: system, if the system allows no thread.
-  Status run();
+  Status run(const std::function<void()>& before_end = [] {});
 
  private:
   struct Threads;

@@ -14,6 +14,7 @@
 #include <fmt/core.h>
 
 #include "fs/core/file.h"
+#include "fs/fuse/end_signals.h"
 
 namespace framefs::fuse {
 namespace {
@@ -72,13 +73,13 @@ bool is_dying(pid_t thread, bool if_hidden) {
 RequestScope::RequestScope(fuse_req_t req, fuse_session* session, std::string_view operation)
     : budget_(kUnitsPerRequest,
               [req, session] {
-                if (fuse_session_exited(session) != 0) return false;
+                if (is_ending(session)) return false;
                 return fuse_req_interrupted(req) == 0 || !is_dying(fuse_req_ctx(req)->pid, true);
               }),
       scope_(is_bounded(operation) ? &budget_ : nullptr) {
   if (is_bounded(operation)) return;
   waits_.emplace([req, session] {
-    if (fuse_session_exited(session) != 0) return true;
+    if (is_ending(session)) return true;
     // If the request is served a second time, the interrupt may have come during the first time.
     return is_dying(fuse_req_ctx(req)->pid, fuse_req_interrupted(req) != 0);
   });

@@ -160,17 +160,15 @@ Status serve(Mount& mount, const fs::MountOptions& options,
       options, watchdog, mount.log,
       {.requests = [&mount] { return mount.counters.requests(); },
        .has_written_data = [&mount] { return mount.filesystem.has_write_sessions(); }});
-  const auto served = RequestLoop(session).run();
+  const auto served = RequestLoop(session).run([&mount] {
+    mount.stale_pages.stop();
+    mount.trusted.stop();
+    mount.filesystem.pages().stop();
+  });
   idle.reset();
-  mount.stale_pages.settle();
-  mount.trusted.settle();
-  mount.filesystem.pages().settle();
   // Must come before the announcer is joined, because the announcer may wait for an answer that
   // will not come.
   unmount_session(session, watchdog, needs.has_value());
-  mount.stale_pages.stop();
-  mount.trusted.stop();
-  mount.filesystem.pages().stop();
   signals.stop();
   return served;
 }

@@ -14,6 +14,7 @@
 
 #include "fs/core/background_thread.h"
 #include "fs/core/error_map.h"
+#include "fs/fuse/end_signals.h"
 #include "fs/fuse/inherited_mount.h"
 #include "fs/fuse/kernel_readahead.h"
 #include "fs/fuse/new_session.h"
@@ -111,11 +112,9 @@ bool can_confine(const fs::MountOptions& options, const Watchdog* watchdog, fs::
 Status with_mount(const MountPlan& plan, const std::function<Status(fuse_session*)>& serve) {
   FRAMEFS_TRY(const auto session,
               new_session(plan.words, plan.options.debug, plan.operations, plan.user_data));
-  if (fuse_set_signal_handlers(session.get()) != 0) return fs::system_error("signal handlers");
-  auto done = mount(plan, session.get());
-  if (done) done = serve(session.get());
-  fuse_remove_signal_handlers(session.get());
-  return done;
+  const EndSignals signals;
+  FRAMEFS_CHECK(mount(plan, session.get()));
+  return serve(session.get());
 }
 
 bool is_connected(fuse_session* session) {

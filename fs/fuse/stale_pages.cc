@@ -4,13 +4,12 @@
 #include <chrono>
 #include <utility>
 
+#include "fs/core/background_thread.h"
 #include "fs/core/interrupt.h"
 
 namespace framefs::fuse {
 namespace {
 
-// Longer than the kernel needs to drop pages that no request has locked.
-constexpr std::chrono::seconds kPatience{1};
 // Longer than the kernel usually needs to write pages back.
 constexpr std::chrono::seconds kWriteBackPatience{15};
 
@@ -18,17 +17,13 @@ constexpr std::chrono::seconds kWriteBackPatience{15};
 
 void StalePages::start(Drop drop) {
   state_.with([](State& state) { state.is_running = true; });
-  thread_.start([this, drop = std::move(drop)] { serve(drop); });
-}
-
-void StalePages::settle() {
-  state_.with_and_wake([](State& state) { state.is_running = false; });
-  thread_.await_end(kPatience);
+  thread_ = fs::background_thread(
+      [this, drop = std::move(drop)](const std::stop_token&) { serve(drop); });
 }
 
 void StalePages::stop() {
-  settle();
-  thread_.join();
+  state_.with_and_wake([](State& state) { state.is_running = false; });
+  if (thread_.joinable()) thread_.join();
 }
 
 void StalePages::add(State& state, fs::NodeId node, Range range) {

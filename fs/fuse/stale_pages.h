@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <thread>
 #include <unordered_map>
 
-#include "fs/core/background_thread.h"
 #include "fs/core/guarded.h"
 #include "fs/tree/node.h"
 
@@ -26,6 +26,9 @@ class StalePages {
     static constexpr std::uint64_t kEndOfFile = std::numeric_limits<std::uint64_t>::max();
     std::uint64_t begin = 0;
     std::uint64_t end = kEndOfFile;
+    [[nodiscard]] bool contains(const Range& other) const noexcept {
+      return begin <= other.begin && other.end <= end;
+    }
   };
   // Drops the attributes of a file, and its pages in the range.
   using Drop = std::function<void(fs::NodeId, Range)>;
@@ -35,13 +38,10 @@ class StalePages {
   StalePages& operator=(const StalePages&) = delete;
   ~StalePages() { stop(); }
 
-  // From now on until settle(), calls of note() are passed on to `drop`.
+  // From now on until stop(), calls of note() are passed on to `drop`.
   void start(Drop drop);
-  // Must be called before the connection to the kernel is closed: `drop` uses it.  Waits until no
-  // call of `drop` is running, but not for ever: the kernel may wait for pages of a request that is
-  // no longer answered, until the connection is closed.
-  void settle();
-  // Joins the thread.
+  // Waits until no call of `drop` is running.  Must be called while requests are served: `drop` may
+  // wait in the kernel for the pages of a request.
   void stop();
 
   // Must be called after the reply to the request that detected the stale pages, because that
@@ -63,7 +63,7 @@ class StalePages {
   static void add(State& state, fs::NodeId node, Range range);
 
   fs::Guarded<State> state_;
-  fs::KernelThread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace framefs::fuse

@@ -10,13 +10,11 @@
 #include <cstring>
 #include <utility>
 
+#include "fs/core/background_thread.h"
 #include "fs/core/inotify_reports.h"
 
 namespace framefs::fuse {
 namespace {
-
-// Longer than the kernel needs to end the trust in one entry.
-constexpr std::chrono::seconds kSettlePatience{1};
 
 // All that can change how an entry is shown.  One report is enough: it ends the watch.
 constexpr std::uint32_t kChanges = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_MODIFY |
@@ -55,17 +53,14 @@ void TrustedEntries::start(End end, Times times) {
     state.turned_at = Clock::now();
     state.is_running = true;
   });
-  thread_.start([this, end = std::move(end)] { serve(end); });
-}
-
-void TrustedEntries::settle() {
-  state_.with([](State& state) { state.is_running = false; });
-  if (wake_) ::eventfd_write(wake_.get(), 1);
-  thread_.await_end(kSettlePatience);
+  thread_ =
+      fs::background_thread([this, end = std::move(end)](const std::stop_token&) { serve(end); });
 }
 
 void TrustedEntries::stop() {
-  settle();
+  state_.with([](State& state) { state.is_running = false; });
+  if (!thread_.joinable()) return;
+  wake();
   thread_.join();
 }
 
@@ -102,6 +97,8 @@ TrustedEntries::Watch TrustedEntries::begin(fs::NodeId directory, int fd) {
     if (!is_new) return kNoWatch;
     begun.descriptor = descriptor;
     begun.watch = state.next++;
+    // The thread waits without a limit while it has no directory.
+    if (state.directories.size() == 1) wake();
     return begun.watch;
   });
 }
@@ -192,6 +189,8 @@ bool TrustedEntries::is_running() const {
   return state_.with([](const State& state) { return state.is_running; });
 }
 
+void TrustedEntries::wake() const { ::eventfd_write(wake_.get(), 1); }
+
 void TrustedEntries::wait_for_reports(std::optional<Clock::time_point> until) const {
   std::array<pollfd, 2> sources{{{.fd = inotify_.get(), .events = POLLIN, .revents = 0},
                                  {.fd = wake_.get(), .events = POLLIN, .revents = 0}}};
@@ -201,6 +200,8 @@ void TrustedEntries::wait_for_reports(std::optional<Clock::time_point> until) co
     wait_ms = static_cast<int>(std::max<std::int64_t>(left.count(), 0));
   }
   ::poll(sources.data(), sources.size(), wait_ms);
+  eventfd_t woken = 0;
+  ::eventfd_read(wake_.get(), &woken);
 }
 
 void TrustedEntries::end_trust(const Ended& ended, const End& end) const {

@@ -8,10 +8,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
-#include "fs/core/background_thread.h"
 #include "fs/core/file.h"
 #include "fs/core/guarded.h"
 #include "fs/tree/node.h"
@@ -31,8 +31,9 @@ namespace framefs::fuse {
 // in a name.  It revalidates a known name without the lock, and may store such an answer just after
 // the trust ended.  Hence the trust is ended a second time a little later.
 //
-// inotify does not report writes through a shared mapping, nor changes through a name in another
-// directory that the file got meanwhile.  kTrust limits how long the kernel misses them.
+// inotify does not report writes through a shared mapping, and reports those through a descriptor
+// to the directory of the name under which it was opened.  fs::NodeEntry::is_settled excludes most
+// files that have such a descriptor; kTrust limits how long the kernel misses a change.
 // Threads: any number.
 class TrustedEntries {
  public:
@@ -54,14 +55,11 @@ class TrustedEntries {
   TrustedEntries& operator=(const TrustedEntries&) = delete;
   ~TrustedEntries() { stop(); }
 
-  // From now on until settle(), directories are watched.  Without inotify, none is.
+  // From now on until stop(), directories are watched.  Without inotify, none is.
   void start(End end, Times times);
   void start(End end) { start(std::move(end), Times()); }
-  // Must be called before the connection to the kernel is closed: `end` uses it.  Waits until no
-  // call of `end` is running, but at most a second: the kernel may wait for a request that is no
-  // longer answered, until the connection is closed.
-  void settle();
-  // Joins the thread.
+  // Waits until no call of `end` is running.  Must be called while requests are served: `end` may
+  // wait in the kernel for the lock of a directory, which a request holds.
   void stop();
 
   // The watch of a directory: kNoWatch while it rests, or while no further one can be watched;
@@ -123,6 +121,7 @@ class TrustedEntries {
 
   static bool is_full(const State& state) { return state.directories.size() >= kMaxDirectories; }
   void serve(const End& end);
+  void wake() const;
   void wait_for_reports(std::optional<Clock::time_point> until) const;
   [[nodiscard]] std::deque<Ended> take_reports();
   Ended end_watch(State& state, fs::NodeId number, Directory& directory) const;
@@ -136,7 +135,7 @@ class TrustedEntries {
   fs::UniqueFd wake_;  // an eventfd
 
   fs::Guarded<State> state_;
-  fs::KernelThread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace framefs::fuse

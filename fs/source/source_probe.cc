@@ -1,6 +1,7 @@
 #include "fs/source/source_probe.h"
 
 #include <fcntl.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -29,17 +30,26 @@ bool is_replaced(const UniqueFd& opened, const struct stat& stat) {
   return now && (now->st_dev != stat.st_dev || now->st_ino != stat.st_ino);
 }
 
-// The time at which the directory `name` was made, which has the attributes `st`.
-std::optional<std::int64_t> birth_of(int directory, const std::string& name,
-                                     const struct stat& st) {
-  struct statx found{};
-  const bool is_found =
-      ::statx(directory, name.c_str(), AT_SYMLINK_NOFOLLOW, STATX_INO | STATX_BTIME, &found) == 0;
-  if (!is_found || (found.stx_mask & STATX_BTIME) == 0 || found.stx_ino != st.st_ino) {
-    return std::nullopt;
-  }
-  constexpr std::int64_t kSecond = 1'000'000'000;
-  return found.stx_btime.tv_sec * kSecond + found.stx_btime.tv_nsec;
+timespec time_of(const statx_timestamp& time) {
+  return {.tv_sec = time.tv_sec, .tv_nsec = static_cast<long>(time.tv_nsec)};
+}
+
+struct stat stat_from(const struct statx& found) {
+  struct stat st{};
+  st.st_dev = makedev(found.stx_dev_major, found.stx_dev_minor);
+  st.st_ino = found.stx_ino;
+  st.st_mode = found.stx_mode;
+  st.st_nlink = found.stx_nlink;
+  st.st_uid = found.stx_uid;
+  st.st_gid = found.stx_gid;
+  st.st_rdev = makedev(found.stx_rdev_major, found.stx_rdev_minor);
+  st.st_size = static_cast<off_t>(found.stx_size);
+  st.st_blksize = static_cast<blksize_t>(found.stx_blksize);
+  st.st_blocks = static_cast<blkcnt_t>(found.stx_blocks);
+  st.st_atim = time_of(found.stx_atime);
+  st.st_mtim = time_of(found.stx_mtime);
+  st.st_ctim = time_of(found.stx_ctime);
+  return st;
 }
 
 // Whether the mount shows the entry as something else, for which the kernel gets no access control
@@ -124,14 +134,25 @@ auto SourceProbe::probe_sparse(int directory, const std::string& name, Expected 
 
 // Finds the attributes of the entry and, of one and the same file, its generation.
 Status SourceProbe::stat_entry(int directory, const std::string& name, SourceEntry& entry) const {
+  struct statx found{};
+  const auto find = [&](int folder, const char* path, int flags) {
+    return ::statx(folder, path, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | flags,
+                   STATX_BASIC_STATS | STATX_BTIME, &found) == 0;
+  };
   if (handles_ == nullptr) {
-    const int failed = ::fstatat(directory, name.c_str(), &entry.stat, AT_SYMLINK_NOFOLLOW);
-    return failed == 0 ? Status() : system_error("stat");
+    if (!find(directory, name.c_str(), 0)) return system_error("stat");
+    entry.stat = stat_from(found);
+  } else {
+    const UniqueFd file(::openat(directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    if (!file || !find(file.get(), "", AT_EMPTY_PATH)) return system_error("stat");
+    entry.stat = stat_from(found);
+    entry.generation = generation_of(file.get(), entry.stat);
   }
-  const UniqueFd file(::openat(directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-  if (!file) return system_error("stat");
-  FRAMEFS_TRY(entry.stat, stat_of(file.get()));
-  entry.generation = generation_of(file.get(), entry.stat);
+  entry.is_mount = (found.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+  if (S_ISDIR(entry.stat.st_mode) && (found.stx_mask & STATX_BTIME) != 0) {
+    constexpr std::int64_t kSecond = 1'000'000'000;
+    entry.birth_ns = found.stx_btime.tv_sec * kSecond + found.stx_btime.tv_nsec;
+  }
   return {};
 }
 
@@ -164,7 +185,6 @@ Result<SourceEntry> SourceProbe::probe_as(int directory, const std::string& name
   for (int round = 0; round < kMaxProbes; ++round) {
     SourceEntry entry;
     FRAMEFS_CHECK(stat_entry(directory, name, entry));
-    if (S_ISDIR(entry.stat.st_mode)) entry.birth_ns = birth_of(directory, name, entry.stat);
     if (acls_ == AclRule::narrowed) heed_acl(entry.stat, directory, name);
     if (expected == Expected::nothing) return entry;
     const bool may_be_sparse = expected == Expected::frame || expected == Expected::array;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "fs/core/background_thread.h"
 #include "fs/read/decode_cache.h"
 
 namespace framefs::fs {
@@ -16,21 +17,17 @@ constexpr std::uint64_t kMaxWaitingBytes = 4u << 20;
 
 void PagePusher::start(Kernel kernel) {
   state_.with([](State& state) { state.is_running = true; });
-  thread_.start([this, kernel = std::move(kernel)] { serve(kernel); });
+  thread_ = background_thread(
+      [this, kernel = std::move(kernel)](const std::stop_token&) { serve(kernel); });
 }
 
-void PagePusher::settle() {
+void PagePusher::stop() {
   const auto dropped = state_.with_and_wake([](State& state) {
     state.is_running = false;
     state.waiting_bytes = 0;
     return std::exchange(state.waiting, {});
   });
-  thread_.await_end(patience_);
-}
-
-void PagePusher::stop() {
-  settle();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 // The kernel takes a page as read only if all of it is stored at once.

@@ -7,8 +7,8 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <thread>
 
-#include "fs/core/background_thread.h"
 #include "fs/core/counters.h"
 #include "fs/core/guarded.h"
 #include "fs/read/read_result.h"
@@ -39,7 +39,7 @@ class PagePusher {
   // Longer than the kernel takes to store a block whose pages no request has locked.
   static constexpr std::chrono::seconds kStorePatience{3};
 
-  // `patience` limits the waits of settle() and drain().
+  // `patience` limits the waits of drain().
   PagePusher(IsCurrent is_current, std::uint64_t page_bytes,
              std::chrono::seconds patience = kStorePatience)
       : is_current_(std::move(is_current)), page_bytes_(page_bytes), patience_(patience) {}
@@ -47,13 +47,10 @@ class PagePusher {
   PagePusher& operator=(const PagePusher&) = delete;
   ~PagePusher() { stop(); }
 
-  // From now on until settle(), offered blocks are stored.  Without this call, they are ignored.
+  // From now on until stop(), offered blocks are stored.  Without this call, they are ignored.
   void start(Kernel kernel);
-  // Must be called before the connection to the kernel is closed.  Waits until no call of the
-  // kernel's side is running, but not for ever: the kernel may wait for pages of a request that is
-  // no longer answered, until the connection is closed.
-  void settle();
-  // Joins the thread.
+  // Waits until no call of the kernel's side is running.  Must be called while requests are served:
+  // the kernel may wait for the pages of a request.
   void stop();
 
   // Offers a block.  The offer is ignored if many bytes wait already, if the block is large, or if
@@ -96,7 +93,7 @@ class PagePusher {
   const std::chrono::seconds patience_;
   Counter pushed_bytes_;
   Guarded<State> state_;
-  KernelThread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace framefs::fs

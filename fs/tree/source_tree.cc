@@ -19,12 +19,12 @@ namespace {
 // The maximum number of probes for a file that other programs keep replacing during the lookup.
 constexpr int kMaxRounds = 100;
 
-// The value of NodeEntry::is_one_object.
-bool is_one_object(ShownAs shown_as, const SourceTree::Seen& seen) {
+bool is_settled(ShownAs shown_as, const SourceTree::Seen& seen) {
   const auto& st = seen.entry.stat;
   const bool is_file =
       S_ISLNK(st.st_mode) || (S_ISREG(st.st_mode) && shown_as != ShownAs::container);
-  return is_file && st.st_nlink == 1 && !seen.written;
+  return is_file && st.st_nlink == 1 && !seen.entry.is_mount && !seen.written &&
+         age_of(st) >= NodeEntry::kSettled;
 }
 
 }  // namespace
@@ -175,7 +175,7 @@ NodeEntry SourceTree::enter(const std::shared_ptr<Node>& parent, const std::stri
   return {.id = node->id,
           .stat = shown(seen, *node),
           .is_listed = is_listed,
-          .is_one_object = is_one_object(shown_as, seen),
+          .is_settled = is_settled(shown_as, seen),
           .generation = node->generation};
 }
 

@@ -1,23 +1,45 @@
 """Entries that the kernel trusts for longer than --attr-timeout while inotify reports no change."""
 
+import errno
 import json
 import mmap
 import os
+import pathlib
+import signal
+import subprocess
+import tempfile
 import time
 import unittest
 
-from case import MountCase
+from case import MAKE_FRAME, MountCase
 
 FILES = 200
+MANY = 20_000
 AFTER_THE_TIMEOUT = 1.5  # --attr-timeout is 1
 SOON = 10.0              # far less than the 30 seconds of trust, far more than a change needs
+SETTLED = 11.0           # the age at which the kernel trusts a file
 
 
 class TrustedEntries(MountCase):
+    @classmethod
+    def setUpClass(cls):
+        """Makes the SOURCE of each test, and waits once until the files have the age."""
+        super().setUpClass()
+        cls.sources = tempfile.TemporaryDirectory(prefix="framefs-e2e-")
+        cls.addClassCleanup(cls.sources.cleanup)
+        plain = pathlib.Path(cls.sources.name) / "plain"
+        plain.write_bytes(b"content")
+        for test in unittest.defaultTestLoader.getTestCaseNames(cls):
+            source = pathlib.Path(cls.sources.name) / test
+            source.mkdir()
+            for number in range(MANY if "end" in test else FILES):
+                (source / f"plain-{number}").write_bytes(b"x" * (number % FILES))
+            subprocess.run([MAKE_FRAME, plain, source / "frame.b2frame"], check=True)
+        time.sleep(SETTLED)
+
     def setUp(self):
-        for number in range(FILES):
-            (self.source / f"plain-{number}").write_bytes(b"x" * number)
-        self.frame = self.make_frame(b"content", self.source / "frame.b2frame")
+        self.source.rmdir()
+        (pathlib.Path(self.sources.name) / self._testMethodName).rename(self.source)
         self.mounted = None
 
     def path(self, name):
@@ -68,15 +90,20 @@ class TrustedEntries(MountCase):
         def listed(name):
             return lambda: os.path.lexists(self.path(name))
 
-        plain, other = self.source / "plain-7", self.source / "plain-8"
+        def plain(number):
+            return self.source / f"plain-{number}"
+
+        def mode(name):
+            return lambda: os.lstat(self.path(name)).st_mode & 0o777
+
         changes = {
-            "bytes": (lambda: plain.write_bytes(b"other bytes"), size("plain-7"), 11),
-            "size": (lambda: os.truncate(plain, 3), size("plain-7"), 3),
-            "mode": (lambda: plain.chmod(0o600), lambda: os.lstat(self.path("plain-7")).st_mode & 0o777, 0o600),
-            "time": (lambda: os.utime(plain, (5, 6)), lambda: os.lstat(self.path("plain-7")).st_mtime, 6),
-            "replaced": (lambda: os.replace(other, plain), size("plain-7"), 8),
-            "renamed": (lambda: plain.rename(other), listed("plain-7"), False),
-            "removed": (other.unlink, listed("plain-8"), False),
+            "bytes": (lambda: plain(10).write_bytes(b"other bytes"), size("plain-10"), 11),
+            "size": (lambda: os.truncate(plain(11), 3), size("plain-11"), 3),
+            "mode": (lambda: plain(12).chmod(0o600), mode("plain-12"), 0o600),
+            "time": (lambda: os.utime(plain(13), (5, 6)), lambda: os.lstat(self.path("plain-13")).st_mtime, 6),
+            "replaced": (lambda: os.replace(plain(8), plain(14)), size("plain-14"), 8),
+            "renamed": (lambda: plain(15).rename(plain(16)), listed("plain-15"), False),
+            "removed": (plain(17).unlink, listed("plain-17"), False),
             "a frame": (lambda: self.make_frame(b"longer content", self.source / "frame.b2frame"), size("frame"), 14),
             "the folder": (lambda: self.source.chmod(0o700),
                            lambda: self.mounted.path().stat().st_mode & 0o777, 0o700),
@@ -109,6 +136,59 @@ class TrustedEntries(MountCase):
             elsewhere.write_bytes(b"changed")
             self.wait_for(lambda: os.lstat(self.path("plain-7")).st_size, 7)
             self.assertLess(self.walks(), 10)
+
+    def test_files_that_changed_lately_are_not_trusted(self):
+        """inotify reports a write to the folder of the name under which the file was opened."""
+        folder = self.source / "folder"
+        folder.mkdir()
+        with open(self.source / "plain-7", "ab", buffering=0) as writer:
+            os.link(self.source / "plain-7", folder / "x")
+            os.unlink(self.source / "plain-7")
+            with self.mount() as self.mounted:
+                self.assertEqual(os.lstat(self.path("folder") / "x").st_size, 7)
+                writer.write(b" more")
+                self.wait_for(lambda: os.lstat(self.path("folder") / "x").st_size, 12)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can mount")
+    def test_mounted_files_are_not_trusted(self):
+        """inotify reports their changes to the folder that they come from."""
+        elsewhere = self.folder / "elsewhere"
+        os.rename(self.source / "plain-9", elsewhere)
+        subprocess.run(["mount", "--bind", elsewhere, self.source / "plain-7"], check=True)
+        try:
+            time.sleep(SETTLED)
+            with self.mount() as self.mounted:
+                self.assertEqual(os.lstat(self.path("plain-7")).st_size, 9)
+                os.truncate(elsewhere, 3)
+                self.wait_for(lambda: os.lstat(self.path("plain-7")).st_size, 3)
+        finally:
+            subprocess.run(["umount", self.source / "plain-7"], check=True)
+
+    def test_a_signal_ends_the_daemon_while_the_trust_ends(self):
+        """The end of the trust in a name waits for requests that hold the lock of the folder."""
+        with self.mount() as self.mounted:
+            self.walk()
+            seekers = [os.fork() for _ in range(3)]
+            if 0 in seekers:
+                self.look_up_missing_names()
+            time.sleep(0.3)
+            (self.source / "plain-3").write_bytes(b"changed")
+            time.sleep(0.03)
+            self.mounted.process.send_signal(signal.SIGTERM)
+            self.assertEqual(self.mounted.process.wait(60), 0)
+            for seeker in seekers:
+                os.waitpid(seeker, 0)
+
+    def look_up_missing_names(self):
+        """Ends with the mount.  Runs in a process of its own."""
+        number = 0
+        while True:
+            number += 1
+            try:
+                os.lstat(self.path(f"missing-{os.getpid()}-{number}"))
+            except OSError as error:
+                if error.errno != errno.ENOENT or not os.path.ismount(self.mounted.path()):
+                    os._exit(0)
 
     def test_open_and_read_do_not_depend_on_reports(self):
         """A write through a mapping is not reported."""

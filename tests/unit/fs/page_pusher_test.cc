@@ -176,9 +176,8 @@ TEST_CASE("page_pusher: nothing is stored before the start and after the end",
   Pushing pushing(is_always_current);
   pushing.offer(0, kPage);
   pushing.start();
-  pushing.pusher.settle();
-  pushing.offer(kPage, kPage);
   pushing.pusher.stop();
+  pushing.offer(kPage, kPage);
   CHECK(pushing.events.all().empty());
 }
 

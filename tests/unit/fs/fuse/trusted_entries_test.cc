@@ -14,6 +14,7 @@
 #include "fs/core/guarded.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
+#include "tests/support/threads.h"
 
 namespace framefs::fuse {
 namespace {
@@ -140,6 +141,22 @@ TEST_CASE("trusted_entries: an entry is remembered for as long as it is trusted"
   while (watched.trusted.watch_of(kDirectory)) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
+}
+
+TEST_CASE("trusted_entries: while nothing changes, entries are forgotten with the trust in them",
+          "[fs][fuse][trusted_entries][unit]") {
+  test::finish_in_time("the lists are turned", [] {
+    Watched watched(kBrief);
+    const auto watch = watched.begin();
+    REQUIRE(watched.grant(watch, "x", 11));
+    while (watched.trusted.trusted_count(kDirectory, watch) > 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    // Without entries, the directory is forgotten as well.
+    while (watched.trusted.watch_of(kDirectory)) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  });
 }
 
 TEST_CASE("trusted_entries: the memory for names is bounded", "[fs][fuse][trusted_entries][unit]") {
