@@ -50,14 +50,17 @@ std::optional<StalePages::Range> claimed_hole(const Mount& mount, const fs::Open
 // answer these writes may be the calling one.
 Result<std::uint64_t> seek(Mount& mount, fuse_ino_t node, const fs::OpenFile& file, fs::Seek what,
                            std::uint64_t from) {
-  auto& contents = mount.filesystem.contents();
-  auto found = contents.seek(file, what, from);
-  if (mount.io_uring || !fs::FileContents::may_be_mapped(*file.node)) return found;
-  const auto hole = claimed_hole(mount, file, what, from, found);
-  if (!hole) return found;
-  if (!fs::may_wait()) return std::unexpected(fs::would_wait().error());
-  mount.stale_pages.write_back(node, *hole);
-  return contents.seek(file, what, from);
+  std::optional<StalePages::Range> written;
+  while (true) {
+    auto found = mount.filesystem.contents().seek(file, what, from);
+    if (mount.io_uring || !fs::FileContents::may_be_mapped(*file.node)) return found;
+    const auto hole = claimed_hole(mount, file, what, from, found);
+    if (!hole || (written && written->contains(*hole))) return found;
+    if (!fs::may_wait()) return std::unexpected(fs::would_wait().error());
+    // If the hole was none, the next answer may name another one.
+    mount.stale_pages.write_back(node, *hole);
+    written = hole;
+  }
 }
 
 void op_lseek(fuse_req_t req, fuse_ino_t node, off_t offset, int whence, fuse_file_info* info) {

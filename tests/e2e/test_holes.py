@@ -88,6 +88,12 @@ class Holes(MountCase):
                         self.assertTrue(any(begin <= written < end for begin, end in found), (written, found))
                     mapped[CHUNK] = 1
                     self.assertGreater(os.lseek(fd, CHUNK, os.SEEK_HOLE), CHUNK)
+                    # The hole after that may be none either.
+                    mapped[10 * CHUNK:11 * CHUNK] = b"x" * CHUNK
+                    os.fsync(fd)
+                    for filled in (9 * CHUNK, 11 * CHUNK):
+                        mapped[filled:filled + CHUNK] = b"x" * CHUNK
+                    self.assertGreaterEqual(os.lseek(fd, 9 * CHUNK, os.SEEK_HOLE), 12 * CHUNK)
                     if "--writeback" not in options:
                         self.assertLess(sum(end - begin for begin, end in extents(path)), size)
                 os.close(fd)
