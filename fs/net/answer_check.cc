@@ -37,9 +37,7 @@ std::optional<Verdict> check_version(const HttpAnswer& answer, const ObjectVersi
     if (*etag != version.etag) return stale("ETag changed");
     return std::nullopt;
   }
-  if (!etags_agree(answer.headers.find("etag").value_or(""), version.etag)) {
-    return stale("ETag changed");
-  }
+  if (!etags_agree(etag_of(answer.headers), version.etag)) return stale("ETag changed");
   if (answer.headers.find("last-modified").value_or("") != version.last_modified) {
     return stale("Last-Modified changed");
   }

@@ -25,7 +25,9 @@ struct ObjectVersion {
   bool operator==(const ObjectVersion&) const = default;
 };
 
-// The ETag of the headers if it is a strong one; otherwise "".
+// The ETag of the headers, as the server writes it; "" if it has none, or an empty one.
+std::string etag_of(const HttpHeaders& headers);
+// The same if it is a strong one; otherwise "".
 std::string strong_etag(const HttpHeaders& headers);
 
 // Whether two ETags agree.  A weak one agrees with the strong one of the same text: a server may

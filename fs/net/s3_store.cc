@@ -21,11 +21,18 @@ namespace {
 constexpr int kMaxHops = 4;
 constexpr const char* kPageKeys = "1000";
 
-// Whether the text can be a part of a host name between two dots.  A bucket whose name has dots or
-// capitals cannot: no certificate of AWS matches.
-bool fits_host_name(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+// Names with dots or capitals cannot be part of a host name, because no certificate of AWS matches.
+bool fits_host_name(std::string_view bucket) {
+  return std::ranges::all_of(
+      bucket, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; });
+}
+
+// A region becomes a part of a header and of a host name.  The servers of others than AWS have
+// regions with capitals.
+bool is_region(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_';
   });
 }
 
@@ -139,8 +146,7 @@ Verdict S3Store::judge_skew(const HttpAnswer& answer, CallState& state) {
 Verdict S3Store::judge_region(const HttpAnswer& answer, const std::string& region,
                               CallState& state) {
   const auto wanted = std::string(answer.headers.find("x-amz-bucket-region").value_or(region));
-  // The region becomes a part of a header and of a host name.
-  if (!wanted.empty() && !fits_host_name(wanted)) return failed_with(EIO, "S3: invalid region");
+  if (!is_region(wanted)) return failed_with(EIO, "S3: invalid region");
   const bool is_new = region_.with([&](std::string& value) {
     if (wanted.empty() || wanted == value) return false;
     value = wanted;

@@ -237,18 +237,17 @@ Result<RemoteEntry> WebStore::stat_page(const std::string& path) {
   if (!answer) {
     const bool may_be_folder = answer.error().sys == EACCES || answer.error().sys == ENOENT;
     if (!may_be_folder) return std::unexpected(answer.error());
+    const auto listed = list(path);
+    entry.is_directory = listed && (!listed->empty() || path.empty());
+    if (entry.is_directory) return entry;
     // The signature of a URL may allow GET only.
     const bool may_be_file = answer.error().sys == EACCES && !url.path.ends_with('/');
-    if (const auto opened = may_be_file ? open(path) : std::unexpected(answer.error())) {
-      const auto& version = opened->object->version();
-      entry.size = version.size;
-      entry.mtime_ns = opened->mtime_ns;
-      if (version.is_strong()) entry.etag = version.etag;
-      return entry;
-    }
-    const auto listed = list(path);
-    if (!listed || (listed->empty() && !path.empty())) return std::unexpected(answer.error());
-    entry.is_directory = true;
+    const auto opened = may_be_file ? open(path) : std::unexpected(answer.error());
+    if (!opened) return std::unexpected(answer.error());
+    const auto& version = opened->object->version();
+    entry.size = version.size;
+    entry.mtime_ns = opened->mtime_ns;
+    if (version.is_strong()) entry.etag = version.etag;
   }
   return entry;
 }

@@ -108,6 +108,20 @@ TEST_CASE("answer_check: a weak ETag that changed is another version",
   CHECK(check_range_answer(answer, version, {100, 10}).error.sys == ESTALE);
 }
 
+TEST_CASE("answer_check: an empty ETag is none", "[net][answer_check][unit]") {
+  for (const char* const etag : {"\"\"", "W/\"\"", ""}) {
+    HttpHeaders headers;
+    headers.add("ETag", etag);
+    headers.add("Last-Modified", "Thu, 26 Nov 2026 00:00:00 GMT");
+    const auto version = make_version("http://h", "key", 1000, headers);
+    CHECK(version.etag.empty());
+    auto answer = right_answer();
+    answer.headers.set("etag", etag);
+    answer.headers.set("last-modified", "Thu, 26 Nov 2026 00:00:00 GMT");
+    CHECK(check_range_answer(answer, version, {100, 10}).kind == Kind::done);
+  }
+}
+
 TEST_CASE("answer_check: statuses", "[net][answer_check][unit]") {
   for (const int status : {408, 500, 502, 504})
     CHECK(verdict_of_status(status).kind == Kind::retry);

@@ -336,13 +336,13 @@ TEST_CASE("s3_store: a server whose clock no signature suits", "[net][s3][unit]"
 }
 
 TEST_CASE("s3_store: the region that a server names is used", "[net][s3][unit]") {
+  const std::string region = GENERATE("eu-west-1", "RegionOne", "zone_2");
   HttpServer server([&](const ServedRequest& request) {
-    if (request.header("authorization").contains("/eu-west-1/s3/")) {
+    if (request.header("authorization").contains("/" + region + "/s3/")) {
       return served_range(request, "content", {{"ETag", "\"e\""}});
     }
-    return served(400,
-                  "<Error><Code>AuthorizationHeaderMalformed</Code><Region>eu-west-1</Region>"
-                  "</Error>");
+    return served(400, "<Error><Code>AuthorizationHeaderMalformed</Code><Region>" + region +
+                           "</Region></Error>");
   });
   Net net;
   net.sign_with("KEY");
@@ -406,6 +406,18 @@ TEST_CASE("web_store: one file whose URL allows GET only", "[net][web][unit]") {
   CHECK_FALSE(entry->is_directory);
   CHECK(entry->size == content.size());
   CHECK(entry->etag == "\"e\"");
+}
+
+TEST_CASE("web_store: a folder of a server that refuses HEAD", "[net][web][unit]") {
+  HttpServer server([](const ServedRequest& request) {
+    if (request.method == "HEAD") return served(403);
+    if (request.target == "/d") return served(301, "", {{"Location", "/d/"}});
+    if (request.target != "/d/") return served(404);
+    return served(200, R"(<a href="b">b</a>)", {{"Content-Type", "text/html"}});
+  });
+  Net net;
+  CHECK(net.web(server.url())->stat("d")->is_directory);
+  CHECK(net.web(server.url() + "/d")->stat("")->is_directory);
 }
 
 TEST_CASE("web_store: folders by JSON, by links and by manifest", "[net][web][unit]") {
