@@ -114,6 +114,44 @@ class Trees(CommandCase):
         self.framefs("unpack", tree, "-o", self.folder / "direct")
         self.assertEqual((self.folder / "direct/s").read_bytes(), b"decoded")
 
+    def test_hard_links_are_replaced_with_the_file_that_they_name(self):
+        packed, again = self.folder / "packed", self.folder / "again"
+
+        def inodes(top, suffix):
+            return [(top / name).stat().st_ino for name in (f"a/log{suffix}", f"a/b/same-log{suffix}")]
+
+        for command, source, out, suffix in (("pack", self.tree, packed, ".b2frame"), ("unpack", packed, again, "")):
+            self.framefs(command, source, "-o", out)
+            before = inodes(out, suffix)
+            told = self.framefs(command, source, "-o", out).stderr.decode()
+            self.assertIn("8 up to date", told)
+            self.assertEqual(inodes(out, suffix), before)
+            # A file of another state keeps its name without --force.
+            os.unlink(out / f"a/b/same-log{suffix}")
+            (out / f"a/b/same-log{suffix}").write_bytes(b"another file")
+            os.unlink(out / f"a/log{suffix}")
+            told = self.framefs(command, source, "-o", out, code=1).stderr.decode()
+            self.assertIn("log" + suffix + " exists; --force replaces it", told)
+            for _ in range(2):
+                self.framefs(command, "--force", source, "-o", out)
+                after = inodes(out, suffix)
+                self.assertEqual(after[0], after[1])
+                self.assertNotEqual(after, before)
+                before = after
+            self.assertEqual([name for name in self.frames(out) if "unfinished" in name], [])
+        self.assertEqual((again / "a/b/same-log").read_bytes(), (self.tree / "a/log").read_bytes())
+
+    def test_a_hard_link_replaces_no_output_of_the_same_run(self):
+        for top in "pq":
+            (self.folder / top / "tree").mkdir(parents=True)
+            (self.folder / top / "tree/y").write_bytes(top.encode())
+        os.link(self.folder / "q/tree/y", self.folder / "q/tree/x")
+        out = self.folder / "out"
+        out.mkdir()
+        told = self.framefs("pack", "-f", self.folder / "p/tree", self.folder / "q/tree", "-o", out, code=1)
+        self.assertIn("y.b2frame: is the output for another input of this run", told.stderr.decode())
+        self.assertEqual(self.framefs("unpack", out / "tree/y.b2frame", "-o", "-").stdout, b"p")
+
     def test_all_bits_of_modes_are_kept(self):
         """For files that have their original owner."""
         packed, again = self.folder / "packed", self.folder / "again"
