@@ -190,6 +190,17 @@ class Repair(Base):
         self.assertIn("1 repaired without loss", out)
         self.assertNotIn("no damage", out)
 
+    def test_of_two_frames_of_one_name_the_second_is_not_saved(self):
+        out = self.folder / "out"
+        out.mkdir()
+        paths = [self.write(f"{top}/cut.b2frame", plain_frame(top.encode() * 5000)[:-30]) for top in "ab"]
+        for inputs in (paths, [self.source]):
+            result = self.framefs("check", "--repair", "-f", "-o", out, *inputs, code=1)
+            self.assertIn(f"framefs: {out}/cut.b2frame: is the output for another input of this run",
+                          result.stderr.decode())
+            self.assertIn("1 DAMAGED, 1 repaired without loss", result.stdout.decode())
+            self.assertEqual(self.framefs("unpack", out / "cut.b2frame", "-o", "-").stdout, b"a" * 5000)
+
     def test_an_option_without_its_purpose_is_refused(self):
         frame = self.packed("whole", data.text(1000))
         self.assert_refused("check", "-f", frame, cause="-f is for --repair")
