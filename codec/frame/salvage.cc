@@ -30,6 +30,12 @@ struct Head {
   bool has_metalayers = false;
   std::vector<NamedContent> metalayers;
   ChunkContext context;
+
+  [[nodiscard]] bool is_of_empty_frame() const { return fixed && fixed->nbytes == 0; }
+  // Without an index, the trailer follows the header.
+  [[nodiscard]] std::uint64_t tail_of_empty_frame() const {
+    return is_of_empty_frame() ? fixed->header_len : 0;
+  }
 };
 
 // Also accepts a header in which only the magic was overwritten.
@@ -240,14 +246,15 @@ Result<SalvagePlan> plan_from(const ByteSource& file, Head head, Places places,
   plan.left_out = std::erase_if(places.chunks, [&](const FoundChunk& chunk) {
     return !chunk.has_certain_place && !FrameWriter::takes(chunk.header, encode.typesize);
   });
-  if (places.chunks.empty() && !index) return fail(Errc::bad_field, "no chunk was found");
-  const auto usual = usual_chunk_bytes(places.chunks);
-  const auto chunksize =
-      head.fixed && head.fixed->chunksize >= usual ? head.fixed->chunksize : usual;
   if (head.fixed && head.fixed->has_variable_chunks()) {
     return fail(Errc::unsupported, "salvage of a frame whose chunks vary in size");
   }
-  if (chunksize == 0) return fail(Errc::bad_field, "no chunk was found");
+  const auto usual = usual_chunk_bytes(places.chunks);
+  const auto chunksize =
+      head.fixed && head.fixed->chunksize >= usual ? head.fixed->chunksize : usual;
+  const bool has_data = !places.chunks.empty() || index;
+  if ((!has_data && !head.is_of_empty_frame()) || chunksize == 0)
+    return fail(Errc::bad_field, "no chunk was found");
   plan.params = {.encode = encode,
                  .chunksize = chunksize,
                  .metalayers = std::move(head.metalayers),
@@ -388,7 +395,7 @@ Result<SalvagePlan> plan_salvage(const ByteSource& file, const Limits& limits,
                                               : 0;
   const auto tail_at = search.last ? search.last->offset + search.last->size
                        : index     ? index->end
-                                   : 0;
+                                   : head.tail_of_empty_frame();
   return plan_from(file, std::move(head), std::move(places), index, begin, tail_at, limits);
 }
 
@@ -410,7 +417,7 @@ Result<SalvagePlan> plan_sparse_salvage(const ByteSource& index_file, const Byte
   FRAMEFS_TRY(const auto index,
               find_sparse_index(index_file, found, places.chunks, limits, progress));
   const auto begin = head.fixed ? head.fixed->header_len : index ? index->at : 0;
-  const auto tail_at = index ? index->end : 0;
+  const auto tail_at = index ? index->end : head.tail_of_empty_frame();
   return plan_from(index_file, std::move(head), std::move(places), index, begin, tail_at, limits);
 }
 

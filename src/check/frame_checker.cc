@@ -219,6 +219,7 @@ FrameReport FrameChecker::check(const fs::FrameOrigin& origin, const Found& foun
     return report;
   }
   report.nbytes = frame->nbytes();
+  report.can_be_repaired = !frame->header().has_variable_chunks();
   Run run(origin, *frame, limits_, pool_, found, report);
   run.read_checksums();
   run.check_chunks(progress);

@@ -280,6 +280,24 @@ class Repair(Base):
         self.assertEqual((entry["order"], entry["lost"]), ("index", []))
         self.assert_same_bytes(got, self.framefs("unpack", whole, "-o", "-").stdout, "repaired")
 
+    def test_a_frame_without_chunks(self):
+        whole = self.packed("empty", b"")
+        path = self.write("cut.b2frame", whole.read_bytes()[:-5])
+        out = self.framefs("check", "--repair", "-o", self.folder / "new.b2frame", path).stdout.decode()
+        self.assertIn("new.b2frame: saved 0 chunks, 0 B\n", out)
+        self.assertNotIn("order", out)
+        self.assertEqual(self.framefs("unpack", self.folder / "new.b2frame", "-o", "-").stdout, b"")
+
+    def test_no_repair_is_promised_for_chunks_that_vary_in_size(self):
+        stored = bytearray((fixtures.FIXTURES / "blosc1/frame_6.b2frame").read_bytes())
+        at = header_len(stored)
+        struct.pack_into("<i", stored, at + 12, 5)  # the stored size of the first chunk
+        path = self.write("var.b2frame", stored)
+        out = self.framefs("check", path, code=1).stdout.decode()
+        self.assertIn("frames of this kind cannot be repaired", out)
+        self.assertNotIn("--repair", out)
+        self.assert_fails("check", "--repair", "-o", self.folder / "new", path, cause="chunks vary in size")
+
     def test_an_array_keeps_its_shape(self):
         array = numpy.arange(60_000, dtype="<i4").reshape(300, 200)
         stored = array_frame(array)

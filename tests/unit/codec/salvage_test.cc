@@ -171,6 +171,31 @@ TEST_CASE("salvage: where there is no chunk, there is an error", "[codec][salvag
   CHECK_FALSE(plan_of({}));
 }
 
+TEST_CASE("salvage: a frame without chunks comes back without its trailer",
+          "[codec][salvage][corrupt]") {
+  const FrameParams params{.encode = {.codec = CodecId::lz4},
+                           .chunksize = kChunkBytes,
+                           .metalayers = {{"kept", plain_bytes(10)}},
+                           .vlmetalayers = {{"note", plain_bytes(1000)}}};
+  const auto whole = encode_empty_frame(params);
+  REQUIRE(whole);
+  const auto trailer_at = Frame::open(MemorySource(*whole), {})->header().header_len;
+  // The last cut leaves all contents, and the first one none of them.
+  for (const std::size_t size : {std::size_t{trailer_at}, whole->size() - 10}) {
+    CAPTURE(size);
+    auto damaged = *whole;
+    damaged.resize(size);
+    const auto plan = plan_of(damaged);
+    INFO(test::outcome(plan));
+    REQUIRE(plan);
+    CHECK(plan->has_metalayers);
+    CHECK(plan->params.metalayers.size() == 1);
+    CHECK(plan->has_trailer == (size > trailer_at));
+    CHECK(plan->is_whole() == plan->has_trailer);
+    CHECK(saved(damaged, *plan).empty());
+  }
+}
+
 TEST_CASE("salvage: each step of the work can be ended", "[codec][salvage][unit]") {
   const auto whole = frame_of(plain_bytes(3 * kChunkBytes));
   const MemorySource source(whole);
