@@ -185,7 +185,7 @@ class Run {
           .file = chunk.file,
           .at = chunk.offset,
           .lost = lost,
-          .cause = fs::describe(error)});
+          .cause = cause_text(error)});
   }
 
   const fs::FrameOrigin& origin_;

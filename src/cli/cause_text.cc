@@ -20,6 +20,9 @@ std::string cause_text(const codec::Error& error) {
   if (is_no_frame(error)) {
     return "this is not a Blosc2 frame (wrong magic)";
   }
+  if (error.kind == codec::Errc::bad_field && field == "chunk file") {
+    return "the chunk file is missing, or is not a regular file";
+  }
   if (error.kind == codec::Errc::over_limit && field == "number of chunks with checksums") {
     return fmt::format("a frame with checksums has at most {} chunks: a larger --chunk-size helps",
                        codec::kMaxChecksums);

@@ -269,6 +269,7 @@ class Repair(Base):
         os.chmod(path, 0o755)
         (path / "00000002.chunk").unlink()
         (damage,) = self.check(path, code=1)[str(path)]["damages"]
+        self.assertEqual(damage["cause"], "the chunk file is missing, or is not a regular file")
         lost = damage["lost"]
         entry, got = self.repair(path, code=1)
         self.assertEqual(entry["lost"], [lost])
