@@ -169,6 +169,23 @@ class Trees(CommandCase):
         del wanted["s.b2frame"]
         self.assertEqual(snapshot(again), wanted)
 
+    def test_access_control_lists(self):
+        for options in (("-m", "u:7:r"), ("-d", "-m", "u:7:rx")):
+            if self.tool("setfacl", *options, self.tree / "a", check=False).returncode != 0:
+                self.skipTest("no access control lists here")
+        self.tool("setfacl", "-m", "u:7:r", self.tree / "notes.txt")
+        packed, again = self.folder / "packed", self.folder / "again"
+        self.framefs("pack", self.tree, "-o", packed)
+        self.framefs("unpack", packed, "-o", again)
+
+        def lists(top, *names):
+            return [self.tool("getfacl", "-n", "--omit-header", top / name).stdout for name in names]
+
+        wanted = lists(self.tree, "a", "a/log", "notes.txt")
+        self.assertIn(b"default:user:7:r-x", wanted[0])
+        self.assertEqual(lists(packed, "a", "a/log.b2frame", "notes.txt.b2frame"), wanted)
+        self.assertEqual(lists(again, "a", "a/log", "notes.txt"), wanted)
+
     def test_files_that_only_have_the_names_of_frames(self):
         packed, again = self.folder / "packed", self.folder / "again"
         for name, content in (("x.b2", b"r"), ("empty.b2nd", b""), ("notes.b2frame", b"no frame at all")):
