@@ -36,7 +36,8 @@ std::string cause_text(const codec::Error& error) {
 }
 
 std::string failure_text(const std::string& path, const codec::Error& error) {
-  const bool is_there = error.kind == codec::Errc::system && error.sys == EEXIST;
+  const bool is_there =
+      error.kind == codec::Errc::system && error.sys == EEXIST && !error.is_sentence;
   return is_there ? fmt::format("{} exists; --force replaces it", path)
                   : fmt::format("{}: {}", path, cause_text(error));
 }

@@ -185,6 +185,10 @@ Status TreeTransfer::make_symlink(const TreeEntry& entry) {
     const int cause = errno;
     const bool is_same =
         cause == EEXIST && stdfs::read_symlink(target, error) == leads_to && !error;
+    if (cause == EEXIST && !is_same) {
+      return codec::of_target(
+          fs::refusal(cause, "is there, and a symbolic link never replaces it"));
+    }
     if (!is_same) return codec::of_target(fs::system_error_of(cause, "symlink"));
     ++count_.up_to_date;
     return {};

@@ -141,6 +141,16 @@ class Trees(CommandCase):
             self.assertEqual([name for name in self.frames(out) if "unfinished" in name], [])
         self.assertEqual((again / "a/b/same-log").read_bytes(), (self.tree / "a/log").read_bytes())
 
+    def test_symbolic_links_replace_nothing(self):
+        packed = self.folder / "packed"
+        self.framefs("pack", self.tree, "-o", packed)
+        (self.tree / "link").unlink()
+        os.symlink("notes.txt", self.tree / "link")
+        for options in ([], ["--force"]):
+            told = self.framefs("pack", *options, self.tree, "-o", packed, code=1).stderr.decode()
+            self.assertIn(f"{packed}/link: is there, and a symbolic link never replaces it", told)
+            self.assertEqual(os.readlink(packed / "link"), "a/log")
+
     def test_a_hard_link_replaces_no_output_of_the_same_run(self):
         for top in "pq":
             (self.folder / top / "tree").mkdir(parents=True)
