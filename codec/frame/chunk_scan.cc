@@ -6,7 +6,6 @@
 #include <span>
 #include <utility>
 
-#include "codec/chunk/chunk.h"
 #include "codec/chunk/chunk_reader.h"
 #include "codec/core/byte_reader.h"
 
@@ -29,11 +28,12 @@ bool may_begin_chunk(std::span<const std::byte> head, std::uint64_t available) {
   return nbytes > 0 && cbytes >= kExtendedHeaderBytes && cbytes <= available;
 }
 
-Status read_plain(const ByteSource& source, const Chunk& chunk) {
+Status read_plain(const ByteSource& source, const Chunk& chunk, const TakeDecoded& take) {
   std::vector<std::byte> piece(std::min<std::uint64_t>(chunk.nbytes(), kPieceBytes));
   for (std::uint64_t at = 0; at < chunk.nbytes(); at += piece.size()) {
     piece.resize(std::min<std::uint64_t>(piece.size(), chunk.nbytes() - at));
     FRAMEFS_CHECK(source.read_at(chunk.plain_offset() + at, piece));
+    if (take) take(at, piece);
   }
   return {};
 }
@@ -66,7 +66,7 @@ Status decode_whole_chunk(const ByteSource& source, std::uint64_t at, std::uint6
                           const ChunkContext& context, const Limits& limits) {
   FRAMEFS_TRY(const auto chunk, Chunk::open(source, at, available, context, limits));
   if (chunk.body() == ChunkBody::special) return {};
-  if (chunk.body() == ChunkBody::plain) return read_plain(source, chunk);
+  if (chunk.body() == ChunkBody::plain) return read_plain(source, chunk, {});
   ChunkReader reader(source, chunk);
   std::vector<std::byte> block;
   for (std::uint64_t i = 0; i < chunk.block_count(); ++i) {
@@ -89,6 +89,54 @@ std::optional<FoundChunk> sound_chunk_at(const ByteSource& source, std::uint64_t
   if (!decoded && decoded.error().kind != Errc::unsupported) return std::nullopt;
   return FoundChunk{
       .stored = {at, header->cbytes}, .header = *header, .is_decoded = decoded.has_value()};
+}
+
+std::vector<DamagedRange> decode_each_block(const ByteSource& source, const Chunk& chunk,
+                                            const TakeDecoded& take) {
+  if (chunk.body() == ChunkBody::special) return {};
+  if (chunk.body() == ChunkBody::plain) {
+    const auto read = read_plain(source, chunk, take);
+    if (read) return {};
+    return {{{0, chunk.nbytes()}, read.error()}};
+  }
+  std::vector<DamagedRange> damaged;
+  ChunkReader reader(source, chunk);
+  std::vector<std::byte> block;
+  for (std::uint64_t i = 0; i < chunk.block_count(); ++i) {
+    const auto range = chunk.block_range({i});
+    block.resize(range.size);
+    if (const auto read = reader.read_block({i}, block); !read) {
+      const bool joins = !damaged.empty() &&
+                         damaged.back().range.offset + damaged.back().range.size == range.offset;
+      if (joins) {
+        damaged.back().range.size += range.size;
+      } else {
+        damaged.push_back({range, read.error()});
+      }
+    } else if (take) {
+      take(range.offset, block);
+    }
+  }
+  return damaged;
+}
+
+std::optional<FoundChunk> readable_chunk_at(const ByteSource& source, std::uint64_t at,
+                                            std::uint64_t available, std::uint32_t nbytes,
+                                            const ChunkContext& context, const Limits& limits) {
+  const auto chunk = Chunk::open(source, at, available, context, limits);
+  if (!chunk || chunk->body() == ChunkBody::special || chunk->nbytes() == 0) return std::nullopt;
+  if (nbytes != 0 && chunk->nbytes() != nbytes) return std::nullopt;
+  FoundChunk found{.stored = {at, chunk->header().cbytes},
+                   .header = chunk->header(),
+                   .is_decoded = true,
+                   .has_certain_place = true};
+  std::uint64_t lost = 0;
+  for (const auto& [range, error] : decode_each_block(source, *chunk, {})) {
+    found.lost.push_back(range);
+    lost += range.size;
+  }
+  if (lost == chunk->nbytes()) return std::nullopt;
+  return found;
 }
 
 std::unexpected<Error> scan_ended() noexcept {

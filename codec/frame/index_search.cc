@@ -139,6 +139,20 @@ Special special_of_code(std::int64_t entry) noexcept {
   return (bits & kNan) != 0 ? Special::nan : Special::uninit;
 }
 
+std::optional<std::vector<std::int64_t>> read_own_index(const ByteSource& file,
+                                                        const FrameHeader& header,
+                                                        const std::vector<FoundChunk>& found,
+                                                        const Limits& limits) {
+  const auto at = header.header_len + header.cbytes;
+  const auto own =
+      std::ranges::find(found, at, [](const auto& chunk) { return chunk.stored.offset; });
+  if (own == found.end() || !may_hold_index(own->header, limits) || repeats_entry(own->header) ||
+      !has_entry_for_each_chunk(own->header, header)) {
+    return std::nullopt;
+  }
+  return read_index(file, *own, own->header.nbytes / kIndexEntryBytes, limits);
+}
+
 Result<IndexSearch> find_index(const ByteSource& file, const std::optional<FrameHeader>& header,
                                const std::vector<FoundChunk>& found, const Limits& limits,
                                const ScanProgress& progress) {

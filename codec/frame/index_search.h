@@ -30,6 +30,13 @@ struct IndexSearch {
   [[nodiscard]] bool is_index(std::uint64_t at) const { return places.contains(at); }
 };
 
+// Returns the entries of the index to which the header leads, if it is among the chunks and has an
+// entry for each chunk of the frame.  The entries need not lead to chunks that were found.
+std::optional<std::vector<std::int64_t>> read_own_index(const ByteSource& file,
+                                                        const FrameHeader& header,
+                                                        const std::vector<FoundChunk>& found,
+                                                        const Limits& limits);
+
 // Looks among the chunks of a contiguous frame's file.  A chunk is an index if it has the place of
 // one, or if at least half of its entries lead to chunks that were found; only the latter can be
 // the best.  The header's own index comes first, then the one that leads to most chunks, then the

@@ -9,13 +9,16 @@
 #include <utility>
 
 #include "codec/array/array_meta.h"
+#include "codec/chunk/chunk.h"
 #include "codec/chunk/chunk_encoder.h"
 #include "codec/frame/chunk_scan.h"
 #include "codec/frame/chunk_space.h"
 #include "codec/frame/frame.h"
+#include "codec/frame/frame_space.h"
 #include "codec/frame/frame_trailer.h"
 #include "codec/frame/index_search.h"
 #include "codec/frame/metalayer.h"
+#include "codec/frame/named_chunks.h"
 
 namespace framefs::codec {
 namespace {
@@ -27,6 +30,12 @@ struct Head {
   bool has_metalayers = false;
   std::vector<NamedContent> metalayers;
   ChunkContext context;
+
+  [[nodiscard]] bool is_of_empty_frame() const { return fixed && fixed->nbytes == 0; }
+  // Without an index, the trailer follows the header.
+  [[nodiscard]] std::uint64_t tail_of_empty_frame() const {
+    return is_of_empty_frame() ? fixed->header_len : 0;
+  }
 };
 
 // Also accepts a header in which only the magic was overwritten.
@@ -136,8 +145,13 @@ EncodeParams params_of(const std::optional<FrameHeader>& header, const ChunkHead
   return params;
 }
 
-SalvagedEntry stored_entry(const FoundChunk& chunk) {
-  return {.stored = chunk.stored, .nbytes = chunk.header.nbytes};
+SalvagedEntry stored_entry(const FoundChunk& chunk, const SalvagePlan& plan) {
+  const bool is_kept =
+      chunk.lost.empty() && FrameWriter::takes(chunk.header, plan.params.encode.typesize);
+  return {.stored = chunk.stored,
+          .nbytes = chunk.header.nbytes,
+          .is_encoded_anew = !is_kept,
+          .lost = chunk.lost};
 }
 
 // Puts the chunks in the order of an index.
@@ -163,7 +177,7 @@ void order_by_index(const FoundIndex& found, const Places& places,
     const bool fits = chunk != by_place.end() && chunk->second->header.nbytes <= chunksize &&
                       (i + 1 == count || chunk->second->header.nbytes == chunksize);
     plan.entries.push_back(
-        fits ? stored_entry(*chunk->second)
+        fits ? stored_entry(*chunk->second, plan)
              : SalvagedEntry{
                    .stored = {}, .special = Special::zero, .is_lost = true, .nbytes = nbytes});
   }
@@ -182,13 +196,13 @@ void order_by_place(const Places& places, const std::optional<FrameHeader>& head
     const bool follows = places.is_sparse || chunk.stored.offset == end;
     if (chunk.header.nbytes == chunksize) {
       is_contiguous = is_contiguous && follows && !shorter;
-      plan.entries.push_back(stored_entry(chunk));
+      plan.entries.push_back(stored_entry(chunk, plan));
       end = chunk.stored.offset + chunk.stored.size;
     } else if (chunk.header.nbytes < chunksize && follows) {
       shorter = i;
     }
   }
-  if (shorter) plan.entries.push_back(stored_entry(chunks[*shorter]));
+  if (shorter) plan.entries.push_back(stored_entry(chunks[*shorter], plan));
   if (!is_contiguous) {
     plan.order = SalvageOrder::unknown;
   } else {
@@ -219,6 +233,8 @@ Result<SalvagePlan> plan_from(const ByteSource& file, Head head, Places places,
                               std::uint64_t tail_at, const Limits& limits) {
   SalvagePlan plan;
   plan.has_header = head.fixed.has_value();
+  plan.context = head.context;
+  plan.limits = limits;
   if (!head.fixed) read_metalayers(file, begin, kFrameFixedHeaderBytes, limits, head);
   plan.has_metalayers = head.has_metalayers;
   FRAMEFS_TRY(const auto size, file.size());
@@ -228,16 +244,17 @@ Result<SalvagePlan> plan_from(const ByteSource& file, Head head, Places places,
   const auto sample = places.chunks.empty() ? ChunkHeader{} : places.chunks.front().header;
   const auto encode = params_of(head.fixed, sample);
   plan.left_out = std::erase_if(places.chunks, [&](const FoundChunk& chunk) {
-    return !FrameWriter::takes(chunk.header, encode.typesize);
+    return !chunk.has_certain_place && !FrameWriter::takes(chunk.header, encode.typesize);
   });
-  if (places.chunks.empty() && !index) return fail(Errc::bad_field, "no chunk was found");
-  const auto usual = usual_chunk_bytes(places.chunks);
-  const auto chunksize =
-      head.fixed && head.fixed->chunksize >= usual ? head.fixed->chunksize : usual;
   if (head.fixed && head.fixed->has_variable_chunks()) {
     return fail(Errc::unsupported, "salvage of a frame whose chunks vary in size");
   }
-  if (chunksize == 0) return fail(Errc::bad_field, "no chunk was found");
+  const auto usual = usual_chunk_bytes(places.chunks);
+  const auto chunksize =
+      head.fixed && head.fixed->chunksize >= usual ? head.fixed->chunksize : usual;
+  const bool has_data = !places.chunks.empty() || index;
+  if ((!has_data && !head.is_of_empty_frame()) || chunksize == 0)
+    return fail(Errc::bad_field, "no chunk was found");
   plan.params = {.encode = encode,
                  .chunksize = chunksize,
                  .metalayers = std::move(head.metalayers),
@@ -269,26 +286,27 @@ void remove_indexes(const IndexSearch& search, std::vector<FoundChunk>& found) {
   });
 }
 
-// Returns a chunk of zeros, for a place where an index entry cannot stand for zeros.
-Result<std::vector<std::byte>> zero_chunk(const EncodeParams& frame, std::uint32_t nbytes) {
-  auto params = frame;
+// Encodes a chunk that is stored even if it is all zeros.  The filters of the frame may round.
+Result<std::vector<std::byte>> encode_stored(EncodeParams params,
+                                             std::span<const std::byte> plain) {
   params.omit_zero_chunks = false;
   params.filters = {};
-  const std::vector<std::byte> zeros(nbytes);
-  std::vector<std::byte> out(ChunkPlan::max_bytes(nbytes));
+  std::vector<std::byte> out(ChunkPlan::max_bytes(plain.size()));
   ChunkEncoder encoder;
-  FRAMEFS_TRY(const auto size, encoder.encode(params, zeros, out));
+  FRAMEFS_TRY(const auto size, encoder.encode(params, plain, out));
   out.resize(size);
   return out;
 }
 
-// A chunk of zeros, made once for all lost chunks of a size.
+// A chunk of zeros, for places where an index entry cannot stand for zeros.  It is made once for
+// all lost chunks of a size.
 class ZeroChunk {
  public:
   explicit ZeroChunk(const EncodeParams& params) : params_(params) {}
   Result<std::span<const std::byte>> of(std::uint32_t nbytes) {
     if (nbytes != nbytes_) {
-      FRAMEFS_TRY(stored_, zero_chunk(params_, nbytes));
+      const std::vector<std::byte> zeros(nbytes);
+      FRAMEFS_TRY(stored_, encode_stored(params_, zeros));
       nbytes_ = nbytes;
     }
     return stored_;
@@ -300,8 +318,27 @@ class ZeroChunk {
   std::vector<std::byte> stored_;
 };
 
+// Returns a new chunk of the bytes of a stored chunk that can be decoded, with zeros for the rest.
+Result<std::vector<std::byte>> encode_anew(const SalvagePlan& plan, const SalvagedEntry& entry,
+                                           const ByteSource& chunks) {
+  const auto [at, size] = *entry.stored;
+  FRAMEFS_TRY(const auto chunk, Chunk::open(chunks, at, size, plan.context, plan.limits));
+  std::vector<std::byte> plain(entry.nbytes);
+  decode_each_block(chunks, chunk, [&](std::uint64_t from, std::span<const std::byte> bytes) {
+    std::ranges::copy(bytes, plain.begin() + static_cast<std::ptrdiff_t>(from));
+  });
+  auto params = plan.params.encode;
+  // The blocks of an array have a shape.
+  params.blocksize = std::min<std::uint32_t>(chunk.header().blocksize, kMaxBlockBytes);
+  return encode_stored(params, plain);
+}
+
 Status append_entry(FrameWriter& writer, const SalvagePlan& plan, const SalvagedEntry& entry,
                     const ByteSource& chunks, ZeroChunk& zero) {
+  if (entry.is_encoded_anew) {
+    FRAMEFS_TRY(const auto chunk, encode_anew(plan, entry, chunks));
+    return writer.append_chunk(chunk);
+  }
   if (entry.stored) {
     std::vector<std::byte> stored(entry.stored->size);
     FRAMEFS_CHECK(chunks.read_at(entry.stored->offset, stored));
@@ -333,11 +370,8 @@ std::vector<ByteRange> SalvagePlan::lost() const {
   std::vector<ByteRange> ranges;
   std::uint64_t at = 0;
   for (const auto& entry : entries) {
-    if (entry.is_lost && !ranges.empty() && ranges.back().offset + ranges.back().size == at) {
-      ranges.back().size += entry.nbytes;
-    } else if (entry.is_lost) {
-      ranges.push_back({at, entry.nbytes});
-    }
+    if (entry.is_lost) append_range(ranges, {at, entry.nbytes});
+    for (const auto& range : entry.lost) append_range(ranges, {at + range.offset, range.size});
     at += entry.nbytes;
   }
   return ranges;
@@ -348,6 +382,9 @@ Result<SalvagePlan> plan_salvage(const ByteSource& file, const Limits& limits,
   auto head = read_head(file, limits);
   Places places;
   FRAMEFS_TRY(auto found, scan_for_chunks(file, 0, head.context, limits, progress));
+  if (head.fixed) {
+    FRAMEFS_CHECK(add_named_chunks(file, *head.fixed, head.context, limits, progress, found));
+  }
   FRAMEFS_TRY(const auto search, find_index(file, head.fixed, found, limits, progress));
   const auto& index = search.best;
   remove_indexes(search, found);
@@ -358,7 +395,7 @@ Result<SalvagePlan> plan_salvage(const ByteSource& file, const Limits& limits,
                                               : 0;
   const auto tail_at = search.last ? search.last->offset + search.last->size
                        : index     ? index->end
-                                   : 0;
+                                   : head.tail_of_empty_frame();
   return plan_from(file, std::move(head), std::move(places), index, begin, tail_at, limits);
 }
 
@@ -371,7 +408,8 @@ Result<SalvagePlan> plan_sparse_salvage(const ByteSource& index_file, const Byte
     const auto at = chunk_file_at(id);
     const auto available = chunks.available_from(at);
     if (!available) continue;
-    const auto chunk = sound_chunk_at(chunks, at, *available, head.context, limits);
+    auto chunk = sound_chunk_at(chunks, at, *available, head.context, limits);
+    if (!chunk) chunk = readable_chunk_at(chunks, at, *available, 0, head.context, limits);
     if (chunk) places.chunks.push_back(*chunk);
     if (progress && !progress(places.chunks.size())) return scan_ended();
   }
@@ -379,7 +417,7 @@ Result<SalvagePlan> plan_sparse_salvage(const ByteSource& index_file, const Byte
   FRAMEFS_TRY(const auto index,
               find_sparse_index(index_file, found, places.chunks, limits, progress));
   const auto begin = head.fixed ? head.fixed->header_len : index ? index->at : 0;
-  const auto tail_at = index ? index->end : 0;
+  const auto tail_at = index ? index->end : head.tail_of_empty_frame();
   return plan_from(index_file, std::move(head), std::move(places), index, begin, tail_at, limits);
 }
 

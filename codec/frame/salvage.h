@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "codec/chunk/chunk_context.h"
 #include "codec/chunk/chunk_header.h"
 #include "codec/core/byte_sink.h"
 #include "codec/core/byte_source.h"
@@ -31,6 +32,10 @@ struct SalvagedEntry {
   Special special = Special::none;  // of a chunk that is not stored
   bool is_lost = false;             // the new frame has zeros in its place
   std::uint32_t nbytes = 0;
+  // Whether the new frame cannot have the stored bytes as they are: blocks of them cannot be
+  // decoded, or only Blosc1 writes such a chunk.
+  bool is_encoded_anew = false;
+  std::vector<ByteRange> lost{};  // the ranges of its decoded bytes that become zeros
 };
 
 // The recoverable parts of a damaged frame.
@@ -43,6 +48,8 @@ struct SalvagePlan {
   bool has_trailer = false;                    // the vl-metalayers could be read, if there are any
   std::optional<std::uint64_t> header_nbytes;  // the size of the data by the header
   std::uint64_t index_at = 0;                  // where the index was found, if `order` is from one
+  ChunkContext context;                        // of the stored chunks, and
+  Limits limits;                               // within which they are decoded
   std::uint64_t left_out =
       0;  // valid chunks without a place in the new frame: dead, or of unknown use
 
@@ -57,9 +64,11 @@ struct SalvagePlan {
 using SalvageProgress = ScanProgress;
 
 // Looks for chunks, index chunks and metalayers in `file`, the file of a contiguous frame.  A chunk
-// is valid if all its blocks decode, or if this build lacks its codec.
-// Errors: bad_field if there is no chunk; unsupported for frames that FrameWriter cannot write;
-// system, EINTR, if `progress` ended the search; those of the source.
+// is valid if all its blocks decode, or if this build lacks its codec.  Where the frame's own index
+// or a chunk file says that a chunk begins, one block that decodes is enough.
+// Errors: bad_field if there is no chunk, unless the header says that the frame has none;
+// unsupported for frames that FrameWriter cannot write; system, EINTR, if `progress` ended the
+// search; those of the source.
 Result<SalvagePlan> plan_salvage(const ByteSource& file, const Limits& limits,
                                  const SalvageProgress& progress);
 

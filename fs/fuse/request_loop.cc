@@ -254,7 +254,8 @@ void RequestLoop::Threads::serve(fuse_buf& request) {
   }
 }
 
-// Signals are unblocked only inside ppoll(). Hence no signal is lost between the check and the wait.
+// Signals are unblocked only inside ppoll(). Hence no signal is lost between the check and the
+// wait.
 void RequestLoop::Threads::wait_for_end() const {
   sigset_t ending;
   sigemptyset(&ending);

@@ -121,6 +121,7 @@ std::string report_text(const std::string& path, const FrameReport& report) {
   auto text = fmt::format("{}: DAMAGED, {} of {} cannot be read", printable(path),
                           size_for_people(report.lost), size_for_people(report.nbytes));
   if (report.chunks == 0) text = fmt::format("{}: DAMAGED, nothing can be read", printable(path));
+  if (!report.can_be_repaired) return text + "; frames of this kind cannot be repaired\n";
   return text + "; framefs check --repair -o OUT saves what is left\n";
 }
 
@@ -130,7 +131,7 @@ std::vector<std::string> rescue_text(const std::string& to, const codec::Salvage
   std::vector<std::string> lines;
   lines.push_back(fmt::format("{}: saved {} chunks, {}", path, plan.entries.size(),
                               size_for_people(plan.nbytes())));
-  lines.push_back(fmt::format("{}: {}", path, order_text(plan)));
+  if (!plan.entries.empty()) lines.push_back(fmt::format("{}: {}", path, order_text(plan)));
   if (!plan.has_header) lines.push_back(path + ": the header was lost; a new one was made");
   if (!plan.has_metalayers) {
     lines.push_back(path + ": metalayers, such as the shape of an array, were lost");

@@ -1,6 +1,5 @@
 #include "src/check/cmd_check.h"
 
-#include <cerrno>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -27,6 +26,7 @@
 #include "src/cli/tree_walk.h"
 #include "src/info/container_listing.h"
 #include "src/mount/held_signals.h"
+#include "src/pack/made_outputs.h"
 
 namespace framefs {
 namespace {
@@ -114,13 +114,9 @@ class Check {
       }
     }
     finish();
-    if (const auto written = out_.finish(); !written) {
-      if (written.error().sys != EPIPE) {
-        print_messages({"standard output: " + fs::describe(written.error())});
-      }
-      return kExitFailure;
-    }
-    return damaged_ == 0 && !has_failed_ && !is_stopped() ? kExitOk : kExitFailure;
+    const bool is_written = out_.end();
+    const bool is_good = damaged_ == 0 && !has_failed_ && !is_stopped();
+    return is_good && is_written ? kExitOk : kExitFailure;
   }
 
  private:
@@ -253,17 +249,12 @@ class Check {
           {fmt::format("{} is the damaged frame itself; -o names another", to.string())});
       return std::nullopt;
     }
-    ProgressBar bar("searching", std::nullopt, command_.quiet);
-    const auto rescued = rescue_frame(path, to, command_.rescue, [&](std::uint64_t done) {
-      bar.update(done);
-      return !is_stopped();
-    });
+    const auto rescued = rescue(path, to);
     if (!rescued) {
       has_failed_ = true;
       if (is_stopped()) return std::nullopt;
       const auto& error = rescued.error();
-      const bool is_there = error.kind == codec::Errc::system && error.sys == EEXIST;
-      print_messages({is_there
+      print_messages({error.is_of_target
                           ? failure_text(to.string(), error)
                           : fmt::format("{}: not repaired: {}", path.string(), cause_text(error))});
       return std::nullopt;
@@ -277,6 +268,18 @@ class Check {
       for (const auto& line : rescue_text(to, plan, report)) out_.put(line + "\n");
     }
     return *rescued;
+  }
+
+  codec::Result<Rescued> rescue(const stdfs::path& path, const stdfs::path& to) {
+    FRAMEFS_CHECK(made_.check(to, Output::result));
+    ProgressBar bar("searching", std::nullopt, command_.quiet);
+    const auto progress = [&](std::uint64_t done) {
+      bar.update(done);
+      return !is_stopped();
+    };
+    FRAMEFS_TRY(auto rescued, rescue_frame(path, to, command_.rescue, progress));
+    made_.add(to, Output::result);
+    return rescued;
   }
 
   void report_failure(const stdfs::path& path, const codec::Error& error) {
@@ -326,6 +329,7 @@ class Check {
   FrameRehasher rehasher_;
   TextOutput out_;
   std::optional<HeldSignals> signals_;
+  MadeOutputs made_;
   std::uint64_t frames_ = 0;
   std::uint64_t damaged_ = 0;     // damaged and not repaired without loss
   std::uint64_t repaired_ = 0;    // damaged and repaired without loss

@@ -5,7 +5,7 @@
 
 #include <fmt/core.h>
 
-#include "codec/chunk/chunk_reader.h"
+#include "codec/frame/chunk_scan.h"
 #include "codec/frame/frame_array.h"
 #include "fs/core/error_map.h"
 #include "fs/inspect/chunk_info.h"
@@ -14,57 +14,14 @@
 namespace framefs {
 namespace {
 
+using codec::DamagedRange;
 using codec::Error;
 
 // The number of chunks that are decoded between two calls of the progress function.
 constexpr std::size_t kBatchChunks = 64;
-constexpr std::uint64_t kPieceBytes = 1u << 20;
 
-// A range of a chunk that cannot be decoded.
-struct BadRange {
-  codec::ByteRange range;  // within the chunk's decoded bytes
-  Error error;
-};
-
-bool is_mismatch(const std::vector<BadRange>& bad) {
+bool is_mismatch(const std::vector<DamagedRange>& bad) {
   return bad.size() == 1 && bad[0].error.kind == codec::Errc::checksum;
-}
-
-codec::Status read_plain(const codec::ByteSource& source, const codec::Chunk& chunk) {
-  std::vector<std::byte> piece;
-  for (std::uint64_t at = 0; at < chunk.nbytes(); at += piece.size()) {
-    piece.resize(std::min<std::uint64_t>(kPieceBytes, chunk.nbytes() - at));
-    FRAMEFS_CHECK(source.read_at(chunk.plain_offset() + at, piece));
-  }
-  return {};
-}
-
-std::vector<BadRange> decode_blocks(const codec::ByteSource& source, const codec::Chunk& chunk) {
-  std::vector<BadRange> bad;
-  codec::ChunkReader reader(source, chunk);
-  std::vector<std::byte> block;
-  for (std::uint64_t i = 0; i < chunk.block_count(); ++i) {
-    const auto range = chunk.block_range({i});
-    block.resize(range.size);
-    const auto read = reader.read_block({i}, block);
-    if (read) continue;
-    const bool joins =
-        !bad.empty() && bad.back().range.offset + bad.back().range.size == range.offset;
-    if (joins) {
-      bad.back().range.size += range.size;
-    } else {
-      bad.push_back({range, read.error()});
-    }
-  }
-  return bad;
-}
-
-std::vector<BadRange> decode(const codec::ByteSource& source, const codec::Chunk& chunk) {
-  if (chunk.body() == codec::ChunkBody::special) return {};
-  if (chunk.body() == codec::ChunkBody::blocks) return decode_blocks(source, chunk);
-  const auto read = read_plain(source, chunk);
-  if (read) return {};
-  return {{{0, chunk.nbytes()}, read.error()}};
 }
 
 // The check of one frame.
@@ -175,7 +132,7 @@ class Run {
 
   // Decodes the chunks in parallel, then reports in chunk order.
   void check_batch(const std::vector<fs::ChunkInfo>& batch) {
-    std::vector<std::vector<BadRange>> bad(batch.size());
+    std::vector<std::vector<DamagedRange>> bad(batch.size());
     pool_.run(batch.size(), [&](std::size_t i) { bad[i] = check_chunk(batch[i]); });
     for (std::size_t i = 0; i < batch.size(); ++i) {
       const auto& chunk = batch[i];
@@ -190,12 +147,12 @@ class Run {
     }
   }
 
-  [[nodiscard]] std::vector<BadRange> check_chunk(const fs::ChunkInfo& info) const {
+  [[nodiscard]] std::vector<DamagedRange> check_chunk(const fs::ChunkInfo& info) const {
     const auto whole = [&](const Error& error) {
       const auto nbytes = frame_.header().has_variable_chunks()
                               ? (info.header ? info.header->nbytes : 0)
                               : frame_.chunk_range({info.index}).size;
-      return std::vector<BadRange>{{{0, nbytes}, error}};
+      return std::vector<DamagedRange>{{{0, nbytes}, error}};
     };
     if (info.error) return whole(*info.error);
     std::int64_t entry = 0;
@@ -204,7 +161,7 @@ class Run {
     }
     const auto chunk = frame_.open_chunk(*origin_.chunks, {info.index}, entry, limits_);
     if (!chunk) return whole(chunk.error());
-    auto bad = decode(*origin_.chunks, *chunk);
+    auto bad = codec::decode_each_block(*origin_.chunks, *chunk, {});
     if (!bad.empty() || entry < 0) return bad;
     const auto verified =
         codec::verify_chunk(*origin_.chunks, frame_.header(), entry, checksums_.of({info.index}));
@@ -228,7 +185,7 @@ class Run {
           .file = chunk.file,
           .at = chunk.offset,
           .lost = lost,
-          .cause = fs::describe(error)});
+          .cause = cause_text(error)});
   }
 
   const fs::FrameOrigin& origin_;
@@ -262,6 +219,7 @@ FrameReport FrameChecker::check(const fs::FrameOrigin& origin, const Found& foun
     return report;
   }
   report.nbytes = frame->nbytes();
+  report.can_be_repaired = !frame->header().has_variable_chunks();
   Run run(origin, *frame, limits_, pool_, found, report);
   run.read_checksums();
   run.check_chunks(progress);

@@ -38,6 +38,7 @@ struct FrameReport {
   std::optional<codec::FrameChecksums::State> checksums = codec::FrameChecksums::State::none;
   std::uint64_t mismatches = 0;  // chunks that can be decoded, but do not have their checksum
   std::uint64_t unhashed = 0;    // stored chunks without a checksum, if the frame has checksums
+  bool can_be_repaired = true;   // false for a frame whose chunks vary in size
   [[nodiscard]] bool is_sound() const noexcept { return damages == 0; }
   // Whether the frame lacks checksums that count, or some of them.
   [[nodiscard]] bool wants_checksums() const noexcept {

@@ -10,6 +10,7 @@
 
 #include "src/cli/exit_codes.h"
 #include "src/cli/size_text.h"
+#include "src/cli/text_output.h"
 #include "src/cli/time_text.h"
 
 namespace framefs {
@@ -87,6 +88,13 @@ std::optional<std::string> empty_value(const CLI::App& app) {
   return std::nullopt;
 }
 
+// Prints the answer to a question about the program, and returns the exit code.
+int print_text(const std::string& text) {
+  TextOutput out;
+  out.put(text);
+  return out.end() ? kExitOk : kExitFailure;
+}
+
 }  // namespace
 
 CommandSyntax syntax_of(const CLI::App& app) {
@@ -114,11 +122,9 @@ std::optional<int> parse_arguments(CLI::App& app, std::span<const std::string> a
   try {
     app.parse(std::move(reversed));
   } catch (const CLI::CallForHelp&) {
-    std::cout << help_text(syntax_of(app));
-    return kExitOk;
+    return print_text(help_text(syntax_of(app)));
   } catch (const CLI::CallForVersion& version) {
-    std::cout << version.what() << '\n';
-    return kExitOk;
+    return print_text(std::string(version.what()) + '\n');
   } catch (const CLI::ParseError& error) {
     return usage_error(app, explain(app, error));
   }

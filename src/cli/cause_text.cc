@@ -20,6 +20,9 @@ std::string cause_text(const codec::Error& error) {
   if (is_no_frame(error)) {
     return "this is not a Blosc2 frame (wrong magic)";
   }
+  if (error.kind == codec::Errc::bad_field && field == "chunk file") {
+    return "the chunk file is missing, or is not a regular file";
+  }
   if (error.kind == codec::Errc::over_limit && field == "number of chunks with checksums") {
     return fmt::format("a frame with checksums has at most {} chunks: a larger --chunk-size helps",
                        codec::kMaxChecksums);
@@ -33,7 +36,8 @@ std::string cause_text(const codec::Error& error) {
 }
 
 std::string failure_text(const std::string& path, const codec::Error& error) {
-  const bool is_there = error.kind == codec::Errc::system && error.sys == EEXIST;
+  const bool is_there =
+      error.kind == codec::Errc::system && error.sys == EEXIST && !error.is_sentence;
   return is_there ? fmt::format("{} exists; --force replaces it", path)
                   : fmt::format("{}: {}", path, cause_text(error));
 }

@@ -4,6 +4,8 @@
 #include <cstdio>
 
 #include "fs/core/file.h"
+#include "src/cli/cause_text.h"
+#include "src/cli/collected_log.h"
 
 namespace framefs {
 
@@ -18,6 +20,14 @@ codec::Status TextOutput::finish() {
   if (error_ == 0 && std::fflush(stdout) != 0) error_ = errno;
   if (error_ != 0) return fs::system_error_of(error_, "write");
   return {};
+}
+
+bool TextOutput::end() {
+  const auto written = finish();
+  if (!written && written.error().sys != EPIPE) {
+    print_messages({failure_text("standard output", written.error())});
+  }
+  return written.has_value();
 }
 
 }  // namespace framefs

@@ -15,6 +15,9 @@ class TextOutput {
   // Flushes the output.
   // Errors: system, with the errno of the first write that failed; EPIPE if the reader is gone.
   codec::Status finish();
+  // Flushes the output, and prints a message about a failure unless the reader is gone.  Returns
+  // whether all output has been written.
+  [[nodiscard]] bool end();
 
  private:
   int error_ = 0;  // errno of the first write that failed

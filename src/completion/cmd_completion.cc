@@ -38,7 +38,7 @@ int run_completion(std::span<const std::string> arguments, const CompletedProgra
   if (!writer) return writer.error();
   TextOutput out;
   out.put((*writer)(program));
-  return out.finish() ? kExitOk : kExitFailure;
+  return out.end() ? kExitOk : kExitFailure;
 }
 
 CommandSyntax completion_syntax() { return kCommandLine.syntax(); }

@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <system_error>
 
 #include <CLI/CLI.hpp>
@@ -15,6 +14,7 @@
 #include "src/cli/arguments.h"
 #include "src/cli/collected_log.h"
 #include "src/cli/exit_codes.h"
+#include "src/cli/text_output.h"
 #include "src/demo/demo_data.h"
 #include "src/pack/pack_file.h"
 
@@ -78,8 +78,9 @@ int run_demo(std::span<const std::string> arguments) {
       return kExitFailure;
     }
   }
-  std::cout << fmt::format("{0} is ready; {0}/README.txt says what to try\n", *directory);
-  return kExitOk;
+  TextOutput out;
+  out.put(fmt::format("{0} is ready; {0}/README.txt says what to try\n", *directory));
+  return out.end() ? kExitOk : kExitFailure;
 }
 
 }  // namespace framefs

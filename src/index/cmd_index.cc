@@ -109,7 +109,7 @@ int index_to_stream(const IndexCommand& command, const net::AwsEnvironment& envi
     return out.put(text) ? fs::Status() : out.finish();
   };
   const auto outcome = write_index(command, environment, put);
-  return out.finish() && outcome == Outcome::complete ? kExitOk : kExitFailure;
+  return out.end() && outcome == Outcome::complete ? kExitOk : kExitFailure;
 }
 
 int index_to_file(const IndexCommand& command, const net::AwsEnvironment& environment) {

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <tuple>
 #include <utility>
 
 #include "src/cli/exit_codes.h"
@@ -52,11 +53,14 @@ int wait_for(pid_t child, int ready_pipe) {
 }  // namespace
 
 void ensure_standard_streams() {
-  int fd = 0;
-  do {
-    fd = ::open("/dev/null", O_RDWR);  // takes the lowest number that is free
-  } while (fd >= STDIN_FILENO && fd <= STDERR_FILENO);
-  if (fd >= 0) ::close(fd);
+  // Messages may get lost, but neither data nor answers.
+  constexpr std::array kFlags = {O_WRONLY, O_RDONLY, O_RDWR};
+  static_assert(STDIN_FILENO == 0 && STDOUT_FILENO == 1 && STDERR_FILENO == 2);
+  for (int fd = 0; std::cmp_less(fd, kFlags.size()); ++fd) {
+    const bool is_closed = ::fcntl(fd, F_GETFD) < 0;
+    // A new descriptor takes the lowest number that is free.
+    if (is_closed) std::ignore = ::open("/dev/null", kFlags[static_cast<std::size_t>(fd)]);
+  }
 }
 
 void allow_most_open_files() {

@@ -6,7 +6,8 @@ namespace framefs {
 
 // Opens /dev/null as each standard stream that is closed.  Some init systems start programs with
 // closed streams.  Without this, the next opened files would get the numbers of the streams.  Code
-// that writes to a stream or closes it would then write to such a file or close it.
+// that writes to a stream or closes it would then write to such a file or close it.  The input
+// cannot be read and the output cannot be written (EBADF), so that no command loses data silently.
 void ensure_standard_streams();
 
 // Raises the limit on open files to the hard limit.  Each file that a user has open needs a

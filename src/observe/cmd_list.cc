@@ -69,7 +69,7 @@ int run_list(std::span<const std::string> arguments) {
   const auto mounts = framefs_mounts();
   TextOutput out;
   out.put(*json ? json_text(mounts) : table_text(mounts));
-  return out.finish() ? kExitOk : kExitFailure;
+  return out.end() ? kExitOk : kExitFailure;
 }
 
 }  // namespace framefs

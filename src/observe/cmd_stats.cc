@@ -58,7 +58,7 @@ bool print(const StatsCommand& command) {
   out.put(command.json         ? *stats + "\n"
           : command.prometheus ? stats_metrics(*stats)
                                : stats_table(*stats));
-  return out.finish().has_value();
+  return out.end();
 }
 
 constexpr CommandLine<StatsCommand> kCommandLine{

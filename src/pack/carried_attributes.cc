@@ -19,7 +19,7 @@ namespace {
 // The attributes that a mount adds describe the frame, not its content.
 bool is_carried(std::string_view name) {
   if (name.starts_with("user.framefs.")) return false;
-  return name.starts_with("user.") || name == "system.posix_acl_access" ||
+  return name.starts_with("user.") || name.starts_with("system.posix_acl_") ||
          (name.starts_with("trusted.") && ::geteuid() == 0);
 }
 

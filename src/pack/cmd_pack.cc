@@ -250,6 +250,7 @@ int run_pack(std::span<const std::string> arguments) {
   auto& command = *parsed;
   command.options.verify = command.options.verify || command.remove_source;
   command.tree.may_replace = command.options.may_replace;
+  command.tree.locking = command.options.locking;
   std::optional<HeldSignals> signals;
   // The temporary file is removed before the process ends.  Output to a stream has none.
   if (target_kind_of(command.out) != TargetKind::stream) {

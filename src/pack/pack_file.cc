@@ -164,6 +164,14 @@ Result<fs::UniqueFd> open_unnamed_file() {
   return fd;
 }
 
+// An error of the unnamed file is none of the stream.
+std::unexpected<codec::Error> failed_in_unnamed_file(codec::Error error) {
+  if (std::exchange(error.is_of_target, false)) {
+    error.field = "the temporary file in TMPDIR, which is /tmp by default";
+  }
+  return std::unexpected(error);
+}
+
 Status copy_to_stream(int from, std::uint64_t size, int to) {
   StreamSink stream(to);
   std::vector<std::byte> buffer(1u << 20);
@@ -200,9 +208,10 @@ Result<Packed> pack_to_stream(PackInput& input, int stream, const std::filesyste
                               fs::WorkerPool& pool) {
   FRAMEFS_TRY(auto fd, open_unnamed_file());
   fs::FileSink sink(std::move(fd));
-  FRAMEFS_TRY(const auto packed, pack_any(input, from, to, sink, options, pool));
+  const auto packed = pack_any(input, from, to, sink, options, pool);
+  if (!packed) return failed_in_unnamed_file(packed.error());
   FRAMEFS_CHECK(input.check_unchanged());
-  FRAMEFS_CHECK(copy_to_stream(sink.fd(), packed.stored, stream));
+  FRAMEFS_CHECK(copy_to_stream(sink.fd(), packed->stored, stream));
   return packed;
 }
 

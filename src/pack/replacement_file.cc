@@ -121,12 +121,27 @@ fs::Status ReplacementFile::finish(const std::optional<struct stat>& like) {
     if (::futimens(fd, times) != 0) return fs::system_error("futimens");
   }
   FRAMEFS_CHECK(sink_->sync());
-  FRAMEFS_CHECK(take_name());
+  return take_name();
+}
+
+fs::Status ReplacementFile::publish_link(const std::filesystem::path& existing) {
+  return codec::of_target(finish_link(existing));
+}
+
+fs::Status ReplacementFile::finish_link(const std::filesystem::path& existing) {
+  // link() does not replace a file, and so the temporary name must be free.
+  if (::unlink(temporary_.c_str()) != 0) return fs::system_error("unlink");
+  if (::link(existing.c_str(), temporary_.c_str()) != 0) return fs::system_error("link");
+  return take_name();
+}
+
+fs::Status ReplacementFile::take_name() {
+  FRAMEFS_CHECK(rename_to_target());
   sink_.reset();
   return sync_directory_of(target_);
 }
 
-fs::Status ReplacementFile::take_name() {
+fs::Status ReplacementFile::rename_to_target() {
   const auto* from = temporary_.c_str();
   const auto* to = target_.c_str();
   if (may_replace_) {

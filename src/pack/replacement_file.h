@@ -61,12 +61,19 @@ class ReplacementFile {
   // Errors: as create(); no_space; after replaces_frame(), those of own_replaced_frame().
   fs::Status publish(const std::optional<struct stat>& like);
 
+  // The same with a new hard link of `existing` instead of the file that was written.  The two must
+  // not be one file already.
+  // Errors: as create(); after replaces_frame(), those of own_replaced_frame().
+  fs::Status publish_link(const std::filesystem::path& existing);
+
  private:
   ReplacementFile(std::filesystem::path target, bool may_replace)
       : target_(std::move(target)), may_replace_(may_replace) {}
   static fs::Result<ReplacementFile> make(std::filesystem::path target, bool may_replace);
   fs::Status finish(const std::optional<struct stat>& like);
+  fs::Status finish_link(const std::filesystem::path& existing);
   fs::Status take_name();
+  fs::Status rename_to_target();
 
   std::filesystem::path target_;
   std::filesystem::path temporary_;

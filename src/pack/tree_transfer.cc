@@ -185,6 +185,10 @@ Status TreeTransfer::make_symlink(const TreeEntry& entry) {
     const int cause = errno;
     const bool is_same =
         cause == EEXIST && stdfs::read_symlink(target, error) == leads_to && !error;
+    if (cause == EEXIST && !is_same) {
+      return codec::of_target(
+          fs::refusal(cause, "is there, and a symbolic link never replaces it"));
+    }
     if (!is_same) return codec::of_target(fs::system_error_of(cause, "symlink"));
     ++count_.up_to_date;
     return {};
@@ -243,7 +247,8 @@ Result<bool> TreeTransfer::copy(const TreeEntry& entry, const stdfs::path& targe
 }
 
 // Links `target` to the result that another name of the same file has in the same way, if there is
-// one.
+// one.  With the right to replace, that result is a new file, so that a link of an earlier run has
+// to follow it.
 Result<bool> TreeTransfer::make_link(const TransferKey& key, const stdfs::path& target) {
   const auto first = results_.find(key);
   if (first == results_.end()) return false;
@@ -253,10 +258,15 @@ Result<bool> TreeTransfer::make_link(const TransferKey& key, const stdfs::path& 
   }
   if (errno != EEXIST) return codec::of_target(fs::system_error("link"));
   std::error_code none;
-  if (!stdfs::equivalent(first->second, target, none)) {
-    return codec::of_target(fs::system_error_of(EEXIST, "link"));
+  if (stdfs::equivalent(first->second, target, none)) {
+    ++count_.up_to_date;
+    return true;
   }
-  ++count_.up_to_date;
+  FRAMEFS_CHECK(made_.check(target, Output::result));
+  FRAMEFS_TRY(auto file, ReplacementFile::create(target, options_.may_replace));
+  file.replaces_frame(options_.locking);
+  FRAMEFS_CHECK(file.publish_link(first->second));
+  ++count_.copied;
   return true;
 }
 

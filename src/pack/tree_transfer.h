@@ -46,6 +46,7 @@ struct TreeConverter {
 struct TransferOptions {
   TreeFilter filter;
   bool may_replace = false;
+  bool locking = false;  // create the lock file of a frame that is replaced
   bool keeps_going = true;
 };
 

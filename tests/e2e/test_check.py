@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import struct
 import unittest
 
@@ -190,6 +191,17 @@ class Repair(Base):
         self.assertIn("1 repaired without loss", out)
         self.assertNotIn("no damage", out)
 
+    def test_of_two_frames_of_one_name_the_second_is_not_saved(self):
+        out = self.folder / "out"
+        out.mkdir()
+        paths = [self.write(f"{top}/cut.b2frame", plain_frame(top.encode() * 5000)[:-30]) for top in "ab"]
+        for inputs in (paths, [self.source]):
+            result = self.framefs("check", "--repair", "-f", "-o", out, *inputs, code=1)
+            self.assertIn(f"framefs: {out}/cut.b2frame: is the output for another input of this run",
+                          result.stderr.decode())
+            self.assertIn("1 DAMAGED, 1 repaired without loss", result.stdout.decode())
+            self.assertEqual(self.framefs("unpack", out / "cut.b2frame", "-o", "-").stdout, b"a" * 5000)
+
     def test_an_option_without_its_purpose_is_refused(self):
         frame = self.packed("whole", data.text(1000))
         self.assert_refused("check", "-f", frame, cause="-f is for --repair")
@@ -225,6 +237,67 @@ class Repair(Base):
         info = self.info(self.folder / "repaired.b2frame")[0]
         self.assertEqual([layer["name"] for layer in info["metalayers"]], ["kept"])
         self.assertEqual([layer["name"] for layer in info["vlmetalayers"]], ["too"])
+
+    def damaged_block(self, name, block):
+        """A frame of one chunk, of which a block of 8 KiB cannot be decoded, and its content."""
+        plain = data.text(3000)[:60_000]
+        path = self.packed(name, plain, "--codec", "zstd", "--block-size", "8K", "--filter", "none", "--typesize", "1")
+        stored = bytearray(path.read_bytes())
+        chunk = header_len(stored)
+        (at,) = struct.unpack_from("<i", stored, chunk + 32 + 4 * block)
+        stored[chunk + at + 4:chunk + at + 8] = bytes(4)  # the magic number of the stream
+        path.write_bytes(stored)
+        return path, plain
+
+    def test_a_damaged_block_costs_no_more_than_itself(self):
+        """Also in a frame of one chunk: repair saves the blocks that a mount can read."""
+        path, plain = self.damaged_block("text", 2)
+        self.assertGreater(len(plain), 5 * 8192)
+        entry, got = self.repair(path, code=1)
+        self.assertEqual(entry["lost"], [{"offset": 2 * 8192, "size": 8192}])
+        self.assertEqual((entry["order"], entry["left_out_chunks"]), ("index", 0))
+        self.assert_same_bytes(got, plain[:2 * 8192] + bytes(8192) + plain[3 * 8192:], "repaired")
+        out = self.folder / "again.b2frame"
+        told = self.framefs("check", "--repair", "-o", out, path, code=1).stdout.decode()
+        self.assertIn("bytes 16384 to 24575 are lost and read as zeros", told)
+
+    def test_chunks_of_blosc1_are_saved(self):
+        """Their short headers prove too little, but they begin the chunk files."""
+        path = self.source / "old.b2frame"
+        shutil.copytree(fixtures.FIXTURES / "blosc1/frame_5.b2frame", path)
+        whole = self.framefs("unpack", path, "-o", "-").stdout
+        os.chmod(path, 0o755)
+        (path / "00000002.chunk").unlink()
+        (damage,) = self.check(path, code=1)[str(path)]["damages"]
+        self.assertEqual(damage["cause"], "the chunk file is missing, or is not a regular file")
+        lost = damage["lost"]
+        entry, got = self.repair(path, code=1)
+        self.assertEqual(entry["lost"], [lost])
+        end = lost["offset"] + lost["size"]
+        self.assert_same_bytes(got, whole[:lost["offset"]] + bytes(lost["size"]) + whole[end:], "repaired")
+        # In one file, the index tells where they begin.
+        whole = fixtures.FIXTURES / "blosc1/single_4_zstd.b2frame"
+        entry, got = self.repair(self.write("cut.b2frame", whole.read_bytes()[:-10]))
+        self.assertEqual((entry["order"], entry["lost"]), ("index", []))
+        self.assert_same_bytes(got, self.framefs("unpack", whole, "-o", "-").stdout, "repaired")
+
+    def test_a_frame_without_chunks(self):
+        whole = self.packed("empty", b"")
+        path = self.write("cut.b2frame", whole.read_bytes()[:-5])
+        out = self.framefs("check", "--repair", "-o", self.folder / "new.b2frame", path).stdout.decode()
+        self.assertIn("new.b2frame: saved 0 chunks, 0 B\n", out)
+        self.assertNotIn("order", out)
+        self.assertEqual(self.framefs("unpack", self.folder / "new.b2frame", "-o", "-").stdout, b"")
+
+    def test_no_repair_is_promised_for_chunks_that_vary_in_size(self):
+        stored = bytearray((fixtures.FIXTURES / "blosc1/frame_6.b2frame").read_bytes())
+        at = header_len(stored)
+        struct.pack_into("<i", stored, at + 12, 5)  # the stored size of the first chunk
+        path = self.write("var.b2frame", stored)
+        out = self.framefs("check", path, code=1).stdout.decode()
+        self.assertIn("frames of this kind cannot be repaired", out)
+        self.assertNotIn("--repair", out)
+        self.assert_fails("check", "--repair", "-o", self.folder / "new", path, cause="chunks vary in size")
 
     def test_an_array_keeps_its_shape(self):
         array = numpy.arange(60_000, dtype="<i4").reshape(300, 200)

@@ -95,6 +95,31 @@ class Messages(CommandCase):
         self.assert_fails(self.source, missing, cause=f"create it with mkdir -p '{missing}'")
 
 
+class StandardStreams(CommandCase):
+    def redirected(self, redirection, *arguments):
+        """Runs framefs, which must fail, with a redirection of the shell; returns its messages."""
+        command = ["sh", "-c", f'"$@" {redirection}', "sh", daemon.FRAMEFS, *arguments]
+        result = self.tool(*command, check=False)
+        self.assertEqual((result.returncode, result.stdout), (1, b""), arguments)
+        return result.stderr.decode()
+
+    def test_output_that_cannot_be_written(self):
+        path = self.folder / "x.b2frame"
+        path.write_bytes(plain_frame(b"content"))
+        commands = (["--help"], ["--version"], ["help", "pack"], ["pack", "--help"], ["completion", "bash"],
+                    ["list", "--json"], ["info", path], ["check", path], ["unpack", path, "-o", "-"], ["pack", path, "-o", "-"])
+        for redirection, cause in ((">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")):
+            for command in commands:
+                with self.subTest(redirection, command=command):
+                    told = self.redirected(redirection, *command)
+                    self.assertRegex(told, rf"^framefs: standard output: .*{cause}")
+
+    def test_input_that_is_closed(self):
+        told = self.redirected("<&-", "pack", "-", "-o", self.folder / "new.b2frame")
+        self.assertIn("Bad file descriptor", told)
+        self.assertFalse((self.folder / "new.b2frame").exists())
+
+
 class Demo(CommandCase):
     def test_there_is_something_to_try(self):
         target = self.folder / "demo"

@@ -133,6 +133,28 @@ class Compact(CommandCase):
                 self.assertLessEqual(other.stat().st_size, MOST_COMPACTED)  # the next one
         self.assert_holds(other, content)
 
+    def test_bytes_behind_the_frame_are_dead_space(self):
+        content = data.noise(100_000)
+        (self.folder / "plain").write_bytes(content)
+        self.framefs("pack", self.folder / "plain", "-o", self.frame)
+        frame = self.frame.read_bytes()
+        behind = b"behind the frame" * 1000
+
+        def write():
+            with self.mount(), open(self.mountpoint / "file", "r+b") as file:
+                file.write(content[:1000])
+
+        for change in (lambda: self.framefs("compact", self.frame),
+                       lambda: self.framefs("check", "--rehash", self.frame), write):
+            self.frame.write_bytes(frame + behind)
+            self.assertIn(f"{len(behind) / 1000:.1f} kB dead", self.framefs("check", "-v", self.frame).stdout.decode())
+            self.assert_holds(self.frame, content)
+            change()
+            self.assertFalse(self.frame.read_bytes().endswith(behind))
+            self.assert_holds(self.frame, content)
+        self.framefs("compact", self.frame)
+        self.assertLess(self.frame.stat().st_size, len(frame) + 1000)
+
     def test_targets_that_are_not_frames_are_refused(self):
         plain = self.folder / "plain"
         plain.write_bytes(b"no frame" * 100)

@@ -161,6 +161,16 @@ class FullDisk(MountCase):
             os.close(full)
             os.close(small)
 
+    def test_a_full_directory_of_temporary_files_is_named(self):
+        """A frame for a stream is first made in a file there."""
+        plain = self.folder / "plain"
+        plain.write_bytes(NOISE)
+        self.fill(leave=100_000)
+        command = ["env", f"TMPDIR={self.disk}", daemon.FRAMEFS, "pack", plain, "-o", "-"]
+        result = self.tool(*command, check=False)
+        self.assertEqual((result.returncode, result.stdout), (1, b""))
+        self.assertRegex(result.stderr.decode(), rf"^framefs: {plain}: no space: the temporary file in TMPDIR")
+
     def test_a_mount_that_ends_on_a_full_disk_leaves_whole_frames(self):
         old = NOISE[:1 << 20]
         mount = self.mount()

@@ -114,6 +114,54 @@ class Trees(CommandCase):
         self.framefs("unpack", tree, "-o", self.folder / "direct")
         self.assertEqual((self.folder / "direct/s").read_bytes(), b"decoded")
 
+    def test_hard_links_are_replaced_with_the_file_that_they_name(self):
+        packed, again = self.folder / "packed", self.folder / "again"
+
+        def inodes(top, suffix):
+            return [(top / name).stat().st_ino for name in (f"a/log{suffix}", f"a/b/same-log{suffix}")]
+
+        for command, source, out, suffix in (("pack", self.tree, packed, ".b2frame"), ("unpack", packed, again, "")):
+            self.framefs(command, source, "-o", out)
+            before = inodes(out, suffix)
+            told = self.framefs(command, source, "-o", out).stderr.decode()
+            self.assertIn("8 up to date", told)
+            self.assertEqual(inodes(out, suffix), before)
+            # A file of another state keeps its name without --force.
+            os.unlink(out / f"a/b/same-log{suffix}")
+            (out / f"a/b/same-log{suffix}").write_bytes(b"another file")
+            os.unlink(out / f"a/log{suffix}")
+            told = self.framefs(command, source, "-o", out, code=1).stderr.decode()
+            self.assertIn("log" + suffix + " exists; --force replaces it", told)
+            for _ in range(2):
+                self.framefs(command, "--force", source, "-o", out)
+                after = inodes(out, suffix)
+                self.assertEqual(after[0], after[1])
+                self.assertNotEqual(after, before)
+                before = after
+            self.assertEqual([name for name in self.frames(out) if "unfinished" in name], [])
+        self.assertEqual((again / "a/b/same-log").read_bytes(), (self.tree / "a/log").read_bytes())
+
+    def test_symbolic_links_replace_nothing(self):
+        packed = self.folder / "packed"
+        self.framefs("pack", self.tree, "-o", packed)
+        (self.tree / "link").unlink()
+        os.symlink("notes.txt", self.tree / "link")
+        for options in ([], ["--force"]):
+            told = self.framefs("pack", *options, self.tree, "-o", packed, code=1).stderr.decode()
+            self.assertIn(f"{packed}/link: is there, and a symbolic link never replaces it", told)
+            self.assertEqual(os.readlink(packed / "link"), "a/log")
+
+    def test_a_hard_link_replaces_no_output_of_the_same_run(self):
+        for top in "pq":
+            (self.folder / top / "tree").mkdir(parents=True)
+            (self.folder / top / "tree/y").write_bytes(top.encode())
+        os.link(self.folder / "q/tree/y", self.folder / "q/tree/x")
+        out = self.folder / "out"
+        out.mkdir()
+        told = self.framefs("pack", "-f", self.folder / "p/tree", self.folder / "q/tree", "-o", out, code=1)
+        self.assertIn("y.b2frame: is the output for another input of this run", told.stderr.decode())
+        self.assertEqual(self.framefs("unpack", out / "tree/y.b2frame", "-o", "-").stdout, b"p")
+
     def test_all_bits_of_modes_are_kept(self):
         """For files that have their original owner."""
         packed, again = self.folder / "packed", self.folder / "again"
@@ -130,6 +178,23 @@ class Trees(CommandCase):
         self.framefs("unpack", packed, "-o", again)
         del wanted["s.b2frame"]
         self.assertEqual(snapshot(again), wanted)
+
+    def test_access_control_lists(self):
+        for options in (("-m", "u:7:r"), ("-d", "-m", "u:7:rx")):
+            if self.tool("setfacl", *options, self.tree / "a", check=False).returncode != 0:
+                self.skipTest("no access control lists here")
+        self.tool("setfacl", "-m", "u:7:r", self.tree / "notes.txt")
+        packed, again = self.folder / "packed", self.folder / "again"
+        self.framefs("pack", self.tree, "-o", packed)
+        self.framefs("unpack", packed, "-o", again)
+
+        def lists(top, *names):
+            return [self.tool("getfacl", "-n", "--omit-header", top / name).stdout for name in names]
+
+        wanted = lists(self.tree, "a", "a/log", "notes.txt")
+        self.assertIn(b"default:user:7:r-x", wanted[0])
+        self.assertEqual(lists(packed, "a", "a/log.b2frame", "notes.txt.b2frame"), wanted)
+        self.assertEqual(lists(again, "a", "a/log", "notes.txt"), wanted)
 
     def test_files_that_only_have_the_names_of_frames(self):
         packed, again = self.folder / "packed", self.folder / "again"

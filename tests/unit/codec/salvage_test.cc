@@ -4,12 +4,14 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <vector>
 
 #include "codec/chunk/chunk_encoder.h"
 #include "codec/chunk/chunk_header.h"
 #include "codec/core/byte_reader.h"
+#include "codec/core/byte_writer.h"
 #include "codec/frame/chunk_scan.h"
 #include "codec/frame/frame.h"
 #include "codec/frame/frame_index.h"
@@ -37,8 +39,8 @@ Bytes plain_bytes(std::size_t size) {
   return plain;
 }
 
-Bytes frame_of(const Bytes& plain) {
-  const FrameParams params{.encode = {.codec = CodecId::lz4}, .chunksize = kChunkBytes};
+Bytes frame_of(const Bytes& plain, const EncodeParams& encode = {.codec = CodecId::lz4}) {
+  const FrameParams params{.encode = encode, .chunksize = kChunkBytes};
   test::MemorySink sink;
   auto writer = FrameWriter::create(sink, params);
   REQUIRE(writer);
@@ -169,6 +171,31 @@ TEST_CASE("salvage: where there is no chunk, there is an error", "[codec][salvag
   CHECK_FALSE(plan_of({}));
 }
 
+TEST_CASE("salvage: a frame without chunks comes back without its trailer",
+          "[codec][salvage][corrupt]") {
+  const FrameParams params{.encode = {.codec = CodecId::lz4},
+                           .chunksize = kChunkBytes,
+                           .metalayers = {{"kept", plain_bytes(10)}},
+                           .vlmetalayers = {{"note", plain_bytes(1000)}}};
+  const auto whole = encode_empty_frame(params);
+  REQUIRE(whole);
+  const auto trailer_at = Frame::open(MemorySource(*whole), {})->header().header_len;
+  // The last cut leaves all contents, and the first one none of them.
+  for (const std::size_t size : {std::size_t{trailer_at}, whole->size() - 10}) {
+    CAPTURE(size);
+    auto damaged = *whole;
+    damaged.resize(size);
+    const auto plan = plan_of(damaged);
+    INFO(test::outcome(plan));
+    REQUIRE(plan);
+    CHECK(plan->has_metalayers);
+    CHECK(plan->params.metalayers.size() == 1);
+    CHECK(plan->has_trailer == (size > trailer_at));
+    CHECK(plan->is_whole() == plan->has_trailer);
+    CHECK(saved(damaged, *plan).empty());
+  }
+}
+
 TEST_CASE("salvage: each step of the work can be ended", "[codec][salvage][unit]") {
   const auto whole = frame_of(plain_bytes(3 * kChunkBytes));
   const MemorySource source(whole);
@@ -269,6 +296,76 @@ TEST_CASE("salvage: an index whose entries are damaged is no data", "[codec][sal
   CHECK(plan->left_out == 0);
   CHECK(plan->has_trailer);
   CHECK(saved(damaged, *plan) == plain);
+}
+
+constexpr std::uint32_t kBlockBytes = 1024;
+constexpr EncodeParams kZstdBlocks{.codec = CodecId::zstd, .blocksize = kBlockBytes};
+
+// Damages blocks of the chunk that begins at `chunk`, each of which is a stream of zstd.
+void damage_blocks(Bytes& frame, std::size_t chunk, std::initializer_list<std::size_t> blocks) {
+  for (const auto block : blocks) {
+    const auto at = load_le<std::uint32_t>(&frame[chunk + kExtendedHeaderBytes + 4 * block]);
+    // The magic number follows the stored size of the stream.
+    std::ranges::fill(std::span(frame).subspan(chunk + at + 4, 4), std::byte{0});
+  }
+}
+
+TEST_CASE("salvage: the blocks of damaged chunks that can be decoded are saved",
+          "[codec][salvage][corrupt]") {
+  const auto chunks = GENERATE(1U, 2U, 5U);
+  const bool is_in_each = GENERATE(false, true);
+  CAPTURE(chunks, is_in_each);
+  const auto plain = plain_bytes(chunks * kChunkBytes - 100);
+  const auto frame = frame_of(plain, kZstdBlocks);
+  const auto opened = Frame::open(MemorySource(frame), {});
+  REQUIRE(opened);
+  std::vector<std::int64_t> entries(opened->chunk_count());
+  REQUIRE(opened->read_entries(MemorySource(frame), {0}, entries));
+  auto damaged = frame;
+  auto wanted = plain;
+  std::vector<ByteRange> lost;
+  for (std::size_t i = is_in_each ? 0 : chunks - 1; i < chunks; ++i) {
+    damage_blocks(damaged, opened->header().header_len + static_cast<std::size_t>(entries[i]),
+                  {1, 2});
+    lost.push_back({i * kChunkBytes + kBlockBytes, 2 * kBlockBytes});
+    std::ranges::fill(std::span(wanted).subspan(lost.back().offset, lost.back().size),
+                      std::byte{0});
+  }
+  const auto plan = plan_of(damaged);
+  INFO(test::outcome(plan));
+  REQUIRE(plan);
+  CHECK(plan->order == SalvageOrder::index);
+  CHECK(plan->lost() == lost);
+  CHECK(plan->left_out == 0);
+  CHECK_FALSE(plan->is_whole());
+  CHECK(saved(damaged, *plan) == wanted);
+}
+
+TEST_CASE("salvage: a chunk of which no block can be decoded is lost",
+          "[codec][salvage][corrupt]") {
+  const auto plain = plain_bytes(3 * kChunkBytes);
+  auto damaged = frame_of(plain, kZstdBlocks);
+  const auto begin = Frame::open(MemorySource(damaged), {})->header().header_len;
+  damage_blocks(damaged, begin, {0, 1, 2, 3});
+  const auto plan = plan_of(damaged);
+  REQUIRE(plan);
+  CHECK(plan->lost() == std::vector{ByteRange{0, kChunkBytes}});
+}
+
+TEST_CASE("salvage: a damaged stored size hides no other chunk", "[codec][salvage][corrupt]") {
+  constexpr std::size_t kCbytesAt = 12;
+  const auto plain = plain_bytes(3 * kChunkBytes);
+  auto damaged = frame_of(plain, kZstdBlocks);
+  const auto begin = Frame::open(MemorySource(damaged), {})->header().header_len;
+  damage_blocks(damaged, begin, {2});
+  const auto cbytes = load_le<std::uint32_t>(&damaged[begin + kCbytesAt]);
+  store_le(&damaged[begin + kCbytesAt], 2 * cbytes);
+  const auto plan = plan_of(damaged);
+  REQUIRE(plan);
+  CHECK(plan->order == SalvageOrder::index);
+  const auto got = saved(damaged, *plan);
+  CHECK(std::ranges::equal(std::span(got).subspan(kChunkBytes),
+                           std::span(plain).subspan(kChunkBytes)));
 }
 
 TEST_CASE("salvage: chunks in order that are not all of the data", "[codec][salvage][corrupt]") {
