@@ -110,23 +110,26 @@ void NodeTable::end_removal(const FileKey& file, const Place& place, Lost lost) 
       if (lost != Lost::one_name) continue;
       node->held_has_names_ = true;
       state.held_links.push_back(node);
-      if (state.held_links.size() > kMaxHeldLinks) release_oldest_link(state, dropped);
+      release_oldest_links(state, dropped);
     }
   });
 }
 
-// Takes the descriptor from the node that has had it longest, or from none if that node is open.
-void NodeTable::release_oldest_link(State& state, Dropped& dropped) {
-  const auto node = state.held_links.front().lock();
-  state.held_links.pop_front();
-  dropped.push_back(node);
-  if (!node || !node->held_ || !node->held_has_names_) return;
-  const bool is_open =
-      node->state.with([](const Node::State& known) { return known.open_handles > 0; });
-  if (is_open) {
-    state.held_links.push_back(node);
-  } else {
-    dropped.push_back(std::move(node->held_));
+// Takes the descriptors from the nodes that have had them longest.  Looks at two nodes for one that
+// was added: open ones keep theirs, and the list becomes shorter when they have been closed.
+void NodeTable::release_oldest_links(State& state, Dropped& dropped) {
+  for (int looked_at = 0; looked_at < 2 && state.held_links.size() > kMaxHeldLinks; ++looked_at) {
+    const auto node = state.held_links.front().lock();
+    state.held_links.pop_front();
+    dropped.push_back(node);
+    if (!node || !node->held_ || !node->held_has_names_) continue;
+    const bool is_open =
+        node->state.with([](const Node::State& known) { return known.open_handles > 0; });
+    if (is_open) {
+      state.held_links.push_back(node);
+    } else {
+      dropped.push_back(std::move(node->held_));
+    }
   }
 }
 

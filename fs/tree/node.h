@@ -232,7 +232,7 @@ class NodeTable {
   static Nodes change_names(State& state, const FileKey& file, const Place& place);
   // Objects that are destroyed after the lock.
   using Dropped = std::vector<std::shared_ptr<const void>>;
-  static void release_oldest_link(State& state, Dropped& dropped);
+  static void release_oldest_links(State& state, Dropped& dropped);
   [[nodiscard]] std::string path_in_table(const Node& node) const;
 
   const std::string root_path_;

@@ -313,6 +313,30 @@ TEST_CASE("node: few descriptors are kept of files that have other names", "[fs]
   CHECK(table.path_of(*nodes[2]) == "other");
 }
 
+TEST_CASE("node: descriptors that were kept of open files go after these were closed",
+          "[fs][node][unit]") {
+  NodeTable table(kRoot, ".");
+  const auto root = root_of(table);
+  std::vector<std::shared_ptr<Node>> nodes;
+  const auto remove_next = [&](std::uint64_t open_handles) {
+    const auto inode = 10 + nodes.size();
+    const auto name = std::to_string(inode);
+    nodes.push_back(table.lookup(root, name, key_of(inode)));
+    nodes.back()->state.with([&](Node::State& state) { state.open_handles = open_handles; });
+    table.begin_removal({1, inode}, {root, name}, std::make_shared<const UniqueFd>());
+    table.end_removal({1, inode}, {root, name}, NodeTable::Lost::one_name);
+  };
+  constexpr std::size_t kOpen = NodeTable::kMaxHeldLinks + 500;
+  while (nodes.size() < kOpen) remove_next(1);
+  CHECK(table.held(*nodes.front()) != nullptr);
+  for (const auto& node : nodes)
+    node->state.with([](Node::State& state) { state.open_handles = 0; });
+  for (int closed = 0; closed < 500; ++closed) remove_next(0);
+  const auto held =
+      std::ranges::count_if(nodes, [&](const auto& node) { return table.held(*node) != nullptr; });
+  CHECK(held == static_cast<std::ptrdiff_t>(NodeTable::kMaxHeldLinks));
+}
+
 TEST_CASE("node: a lookup that a change of names has overtaken moves no node", "[fs][node][unit]") {
   NodeTable table(kRoot, ".");
   const auto root = root_of(table);
