@@ -40,10 +40,8 @@ Status BlockDecoder::decode(const Chunk& chunk, BlockIndex block, std::span<cons
   const auto streams = chunk.stream_count(block);
   auto decoded = chunk.header().vl_blocks ? decode_vl_stream(chunk, stored, filtered)
                                           : decode_streams(chunk, streams, stored, filtered, {});
-  if (!decoded && chunk.split_is_ambiguous() && streams > 1) {
-    decoded = decode_streams(chunk, 1, stored, filtered, {});
-  }
-  FRAMEFS_CHECK(decoded);
+  const bool may_be_unsplit = !decoded && chunk.split_is_ambiguous() && streams > 1;
+  if (!may_be_unsplit || !decode_unsplit(chunk, stored, filtered)) FRAMEFS_CHECK(decoded);
   filters.decode(out, spare, first_block);
   return {};
 }
@@ -85,6 +83,16 @@ Status BlockDecoder::decode_streams(const Chunk& chunk, std::uint32_t stream_cou
     FRAMEFS_CHECK(decode_stream(chunk, in, plain.subspan(stream * stream_bytes, stream_bytes),
                                 wanted.prefix(plain.size(), stream_count, stream)));
   }
+  return {};
+}
+
+// The only stream of a block takes all that is stored of it.  Otherwise, a damaged size of the
+// first stream of several could pass for a block that is not split.
+Status BlockDecoder::decode_unsplit(const Chunk& chunk, std::span<const std::byte> stored,
+                                    std::span<std::byte> plain) {
+  ByteReader in(stored);
+  FRAMEFS_CHECK(decode_stream(chunk, in, plain, plain.size()));
+  if (in.remaining() > 0) return fail(Errc::bad_field, "bytes behind a stream", in.position());
   return {};
 }
 

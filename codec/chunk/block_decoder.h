@@ -48,6 +48,8 @@ class BlockDecoder {
   Status decode_streams(const Chunk& chunk, std::uint32_t stream_count,
                         std::span<const std::byte> stored, std::span<std::byte> plain,
                         const Wanted& wanted);
+  Status decode_unsplit(const Chunk& chunk, std::span<const std::byte> stored,
+                        std::span<std::byte> plain);
   Status decode_stream(const Chunk& chunk, ByteReader& in, std::span<std::byte> out,
                        std::size_t count);
   Status decode_vl_stream(const Chunk& chunk, std::span<const std::byte> stored,

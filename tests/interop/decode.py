@@ -28,6 +28,11 @@ EXPLAINED_HERE = {
     "bad field: metalayer contents (N) at byte N",
     "bad field: nbytes (N) at byte N",
     "bad field: uncompressed_size (N) at byte N",
+    "bad field: compressed_size (N) at byte N",
+    # The header of the chunk of a vl-metalayer.
+    "bad field: cbytes (N) at byte N",
+    "bad field: typesize at byte N",
+    "truncated: version at byte N",
     "unsupported: frame layout before N.N.N-beta.N at byte N",
     "bad field: nbytes of the chunk (N) at byte N",
     "bad field: block start (N) at byte N",

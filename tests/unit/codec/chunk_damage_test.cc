@@ -118,6 +118,22 @@ TEST_CASE("chunk: a block that starts inside the dictionary is refused",
   CHECK(outcome(open_bytes(bytes).value().stored_range({0})) == "ok");
 }
 
+TEST_CASE("chunk: a damaged stream beside a dictionary is not taken for an unsplit block",
+          "[codec][chunk][corrupt]") {
+  const Bytes data = ramp(3500, 4);
+  ChunkSpec spec;
+  spec.codec = Codec::lz4;
+  spec.blocksize = 1000;
+  spec.filters = {test::Filter::shuffle};
+  spec.split = true;
+  spec.dictionary = test::ramp_dictionary(512, 4);
+  Bytes bytes = build_chunk(data, spec);
+  const auto first_stream = load_le<std::uint32_t>(bytes.data() + kExtendedHeaderBytes);
+  // As a stream, a size of 0 is a run of zeros.
+  std::fill_n(bytes.begin() + first_stream, 4, std::byte{0});
+  CHECK_FALSE(decode_bytes(bytes));
+}
+
 // Oracle: the data.  Writers before 2.13 did not split chunks with a dictionary, whatever the flag.
 TEST_CASE("chunk: both readings of the split flag beside a dictionary decode",
           "[codec][chunk][unit]") {
