@@ -1,10 +1,11 @@
 #include "src/commands.h"
 
-#include <iostream>
-#include <sstream>
+#include <string>
+#include <vector>
 
 #include "src/cli/exit_codes.h"
 #include "src/mount/mount_command.h"
+#include "tests/support/captured_streams.h"
 #include "tests/support/catch.h"
 
 namespace framefs {
@@ -18,14 +19,9 @@ struct Run {
 
 Run run(std::vector<std::string> words) {
   words.insert(words.begin(), "framefs");
-  std::ostringstream out;
-  std::ostringstream err;
-  auto* const old_out = std::cout.rdbuf(out.rdbuf());
-  auto* const old_err = std::cerr.rdbuf(err.rdbuf());
+  const test::CapturedStreams captured;
   const int code = run_framefs(words);
-  std::cout.rdbuf(old_out);
-  std::cerr.rdbuf(old_err);
-  return {code, out.str(), err.str()};
+  return {code, captured.out(), captured.err()};
 }
 
 TEST_CASE("commands: help of each is that of its name, and lists the others", "[src][cli][unit]") {

@@ -1,37 +1,16 @@
 #include "src/mount/mount_command.h"
 
 #include <filesystem>
-#include <iostream>
-#include <sstream>
 
 #include "fs/core/memory_limit.h"
 #include "src/cli/exit_codes.h"
+#include "tests/support/captured_streams.h"
 #include "tests/support/catch.h"
 
 namespace framefs {
 namespace {
 
 using Words = std::vector<std::string>;
-
-// Captures the standard streams during its lifetime.
-class Captured {
- public:
-  Captured() : out_(std::cout.rdbuf(out_text_.rdbuf())), err_(std::cerr.rdbuf(err_text_.rdbuf())) {}
-  Captured(const Captured&) = delete;
-  Captured& operator=(const Captured&) = delete;
-  ~Captured() {
-    std::cout.rdbuf(out_);
-    std::cerr.rdbuf(err_);
-  }
-  [[nodiscard]] std::string out() const { return out_text_.str(); }
-  [[nodiscard]] std::string err() const { return err_text_.str(); }
-
- private:
-  std::ostringstream out_text_;
-  std::ostringstream err_text_;
-  std::streambuf* const out_;
-  std::streambuf* const err_;
-};
 
 struct Run {
   ParsedMountCommand parsed;
@@ -41,7 +20,7 @@ struct Run {
 
 Run run_as(const std::string& program, Words words) {
   words.insert(words.begin(), program);
-  const Captured captured;
+  const test::CapturedStreams captured;
   auto parsed = parse_mount_command(words, "");
   return {std::move(parsed), captured.out(), captured.err()};
 }
