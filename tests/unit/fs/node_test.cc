@@ -278,36 +278,48 @@ TEST_CASE("node: a file that loses its name is kept until it is seen under anoth
   CHECK(table.path_of(*node) == "z");
 }
 
-TEST_CASE("node: few descriptors are kept of files that have other names", "[fs][node][unit]") {
-  NodeTable table(kRoot, ".");
-  const auto root = root_of(table);
-  std::vector<std::shared_ptr<Node>> nodes;
-  const auto remove_next = [&](NodeTable::Lost lost) {
+// Files that lose the name under which they were last seen, each in its turn.
+struct LosingNames {
+  void remove_next(NodeTable::Lost lost, std::uint64_t open_handles = 0) {
     const auto inode = 10 + nodes.size();
     const auto name = std::to_string(inode);
     nodes.push_back(table.lookup(root, name, key_of(inode)));
+    nodes.back()->state.with([&](Node::State& state) { state.open_handles = open_handles; });
     table.begin_removal({1, inode}, {root, name}, std::make_shared<const UniqueFd>());
     table.end_removal({1, inode}, {root, name}, lost);
-  };
-  remove_next(NodeTable::Lost::all_names);
-  remove_next(NodeTable::Lost::one_name);
-  remove_next(NodeTable::Lost::one_name);
-  nodes[1]->state.with([](Node::State& state) { state.open_handles = 1; });
+  }
+  [[nodiscard]] bool is_held(const std::shared_ptr<Node>& node) const {
+    return table.held(*node) != nullptr;
+  }
+  [[nodiscard]] std::ptrdiff_t count_held() const {
+    return std::ranges::count_if(nodes, [&](const auto& node) { return is_held(node); });
+  }
+
+  NodeTable table{kRoot, "."};
+  const std::shared_ptr<Node> root = root_of(table);
+  std::vector<std::shared_ptr<Node>> nodes;
+};
+
+TEST_CASE("node: few descriptors are kept of files that have other names", "[fs][node][unit]") {
+  constexpr auto kMost = static_cast<std::ptrdiff_t>(NodeTable::kMaxHeldLinks);
+  LosingNames files;
+  auto& [table, root, nodes] = files;
+  files.remove_next(NodeTable::Lost::all_names);
+  files.remove_next(NodeTable::Lost::one_name, 1);
+  files.remove_next(NodeTable::Lost::one_name);
   // It then loses its last name, too.
-  remove_next(NodeTable::Lost::one_name);
+  files.remove_next(NodeTable::Lost::one_name);
   table.lookup(root, "last", key_of(13));
   table.begin_removal({1, 13}, {root, "last"}, std::make_shared<const UniqueFd>());
   table.end_removal({1, 13}, {root, "last"}, NodeTable::Lost::all_names);
-  while (nodes.size() < 10 + NodeTable::kMaxHeldLinks) remove_next(NodeTable::Lost::one_name);
-  CHECK(table.held(*nodes[0]) != nullptr);  // has no other name
-  CHECK(table.held(*nodes[1]) != nullptr);  // is open
-  CHECK(table.held(*nodes[2]) == nullptr);
-  CHECK(table.held(*nodes[3]) != nullptr);  // has no name any more
-  CHECK(table.held(*nodes.back()) != nullptr);
-  const auto held =
-      std::ranges::count_if(nodes, [&](const auto& node) { return table.held(*node) != nullptr; });
+  while (std::ssize(nodes) < 10 + kMost) files.remove_next(NodeTable::Lost::one_name);
+  CHECK(files.is_held(nodes[0]));  // has no other name
+  CHECK(files.is_held(nodes[1]));  // is open
+  CHECK_FALSE(files.is_held(nodes[2]));
+  CHECK(files.is_held(nodes[3]));  // has no name any more
+  CHECK(files.is_held(nodes.back()));
   // Beside the limit: the open one, and two without a name.
-  CHECK(held <= static_cast<std::ptrdiff_t>(NodeTable::kMaxHeldLinks) + 3);
+  CHECK(files.count_held() <= kMost + 3);
   // A name that is looked up leads to the file again.
   table.lookup(root, "other", key_of(12), std::nullopt, std::nullopt, table.now());
   CHECK(table.path_of(*nodes[2]) == "other");
@@ -315,26 +327,15 @@ TEST_CASE("node: few descriptors are kept of files that have other names", "[fs]
 
 TEST_CASE("node: descriptors that were kept of open files go after these were closed",
           "[fs][node][unit]") {
-  NodeTable table(kRoot, ".");
-  const auto root = root_of(table);
-  std::vector<std::shared_ptr<Node>> nodes;
-  const auto remove_next = [&](std::uint64_t open_handles) {
-    const auto inode = 10 + nodes.size();
-    const auto name = std::to_string(inode);
-    nodes.push_back(table.lookup(root, name, key_of(inode)));
-    nodes.back()->state.with([&](Node::State& state) { state.open_handles = open_handles; });
-    table.begin_removal({1, inode}, {root, name}, std::make_shared<const UniqueFd>());
-    table.end_removal({1, inode}, {root, name}, NodeTable::Lost::one_name);
-  };
-  constexpr std::size_t kOpen = NodeTable::kMaxHeldLinks + 500;
-  while (nodes.size() < kOpen) remove_next(1);
-  CHECK(table.held(*nodes.front()) != nullptr);
-  for (const auto& node : nodes)
+  constexpr auto kMost = static_cast<std::ptrdiff_t>(NodeTable::kMaxHeldLinks);
+  LosingNames files;
+  while (std::ssize(files.nodes) < kMost + 500) files.remove_next(NodeTable::Lost::one_name, 1);
+  CHECK(files.count_held() == kMost + 500);
+  for (const auto& node : files.nodes) {
     node->state.with([](Node::State& state) { state.open_handles = 0; });
-  for (int closed = 0; closed < 500; ++closed) remove_next(0);
-  const auto held =
-      std::ranges::count_if(nodes, [&](const auto& node) { return table.held(*node) != nullptr; });
-  CHECK(held == static_cast<std::ptrdiff_t>(NodeTable::kMaxHeldLinks));
+  }
+  for (int closed = 0; closed < 500; ++closed) files.remove_next(NodeTable::Lost::one_name);
+  CHECK(files.count_held() == kMost);
 }
 
 TEST_CASE("node: a lookup that a change of names has overtaken moves no node", "[fs][node][unit]") {
