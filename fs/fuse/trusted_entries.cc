@@ -84,6 +84,8 @@ TrustedEntries::Watch TrustedEntries::begin(fs::NodeId directory, int fd) {
     if (!state.is_running) return kNoWatch;
     const auto known = state.directories.find(directory);
     if (known == state.directories.end() && is_full(state)) return kNoWatch;
+    // The thread waits without a limit while there is no directory.
+    if (state.directories.empty()) wake();
     auto& begun = state.directories[directory];
     if (begun.watch != kNoWatch) return begun.watch;
     // A directory that cannot be watched now rests as well.
@@ -97,8 +99,6 @@ TrustedEntries::Watch TrustedEntries::begin(fs::NodeId directory, int fd) {
     if (!is_new) return kNoWatch;
     begun.descriptor = descriptor;
     begun.watch = state.next++;
-    // The thread waits without a limit while it has no directory.
-    if (state.directories.size() == 1) wake();
     return begun.watch;
   });
 }

@@ -145,8 +145,10 @@ TEST_CASE("trusted_entries: an entry is remembered for as long as it is trusted"
 
 TEST_CASE("trusted_entries: while nothing changes, entries are forgotten with the trust in them",
           "[fs][fuse][trusted_entries][unit]") {
-  test::finish_in_time("the lists are turned", [] {
+  const bool has_unwatched = GENERATE(false, true);
+  test::finish_in_time("the lists are turned", [&] {
     Watched watched(kBrief);
+    if (has_unwatched) REQUIRE(watched.trusted.begin(8, -1) == TrustedEntries::kNoWatch);
     const auto watch = watched.begin();
     REQUIRE(watched.grant(watch, "x", 11));
     while (watched.trusted.trusted_count(kDirectory, watch) > 0) {
