@@ -11,23 +11,35 @@ static_assert(std::atomic<bool>::is_always_lock_free);  // the handler sets it
 
 void note(int) { has_arrived.store(true); }
 
+// Sets a handler, unless the signal has another one or is ignored.
+void handle(int signal, void (*handler)(int), struct sigaction& before) {
+  ::sigaction(signal, nullptr, &before);
+  if (before.sa_handler != SIG_DFL) return;
+  struct sigaction action{};
+  action.sa_handler = handler;
+  ::sigaction(signal, &action, nullptr);
+}
+
 }  // namespace
 
 EndSignals::EndSignals() {
   has_arrived.store(false);
-  for (std::size_t i = 0; i < std::size(kSignals); ++i) {
-    ::sigaction(kSignals[i], nullptr, &before_[i]);
-    if (before_[i].sa_handler != SIG_DFL) continue;
-    struct sigaction action{};
-    action.sa_handler = kSignals[i] == SIGPIPE ? SIG_IGN : note;
-    ::sigaction(kSignals[i], &action, nullptr);
-  }
+  for (std::size_t i = 0; i < std::size(kSignals); ++i) handle(kSignals[i], note, before_[i]);
+  handle(SIGPIPE, SIG_IGN, before_pipe_);
 }
 
 EndSignals::~EndSignals() {
   for (std::size_t i = 0; i < std::size(kSignals); ++i) {
     ::sigaction(kSignals[i], &before_[i], nullptr);
   }
+  ::sigaction(SIGPIPE, &before_pipe_, nullptr);
+}
+
+sigset_t EndSignals::set() noexcept {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  for (const int signal : kSignals) ::sigaddset(&signals, signal);
+  return signals;
 }
 
 bool is_ending(fuse_session* session) noexcept {

@@ -17,10 +17,13 @@ class EndSignals {
   EndSignals(const EndSignals&) = delete;
   EndSignals& operator=(const EndSignals&) = delete;
   ~EndSignals();
+  // The signals that end a mount.
+  static sigset_t set() noexcept;
 
  private:
-  static constexpr int kSignals[] = {SIGHUP, SIGINT, SIGTERM, SIGPIPE};
+  static constexpr int kSignals[] = {SIGHUP, SIGINT, SIGTERM};
   struct sigaction before_[std::size(kSignals)]{};
+  struct sigaction before_pipe_{};
 };
 
 // Whether the mount ends: its session has ended, or a signal has asked for it.

@@ -257,9 +257,7 @@ void RequestLoop::Threads::serve(fuse_buf& request) {
 // Signals are unblocked only inside ppoll(). Hence no signal is lost between the check and the
 // wait.
 void RequestLoop::Threads::wait_for_end() const {
-  sigset_t ending;
-  sigemptyset(&ending);
-  for (const int signal : {SIGHUP, SIGINT, SIGTERM}) sigaddset(&ending, signal);
+  const sigset_t ending = EndSignals::set();
   sigset_t before;
   pthread_sigmask(SIG_BLOCK, &ending, &before);
   pollfd end{.fd = ended.get(), .events = POLLIN, .revents = 0};
