@@ -41,7 +41,8 @@ Status BlockDecoder::decode(const Chunk& chunk, BlockIndex block, std::span<cons
   auto decoded = chunk.header().vl_blocks ? decode_vl_stream(chunk, stored, filtered)
                                           : decode_streams(chunk, streams, stored, filtered, {});
   const bool may_be_unsplit = !decoded && chunk.split_is_ambiguous() && streams > 1;
-  if (!may_be_unsplit || !decode_unsplit(chunk, stored, filtered)) FRAMEFS_CHECK(decoded);
+  if (may_be_unsplit && decode_unsplit(chunk, stored, filtered)) decoded = {};
+  FRAMEFS_CHECK(decoded);
   filters.decode(out, spare, first_block);
   return {};
 }
