@@ -70,7 +70,7 @@ enum class Outcome : std::uint8_t {
   failed,
 };
 
-// Writes the manifest by `put`.  Messages have been printed.
+// Writes the manifest by `put`, whose errors are those of the target.  Messages have been printed.
 Outcome write_index(const IndexCommand& command, const net::AwsEnvironment& environment,
                     fs::RemoteIndex::Put put) {
   const auto complain = [&](const std::string& path, const codec::Error& error) {
@@ -96,19 +96,26 @@ Outcome write_index(const IndexCommand& command, const net::AwsEnvironment& envi
                           complain(path, error);
                           outcome = Outcome::partial;
                         });
-  if (const auto written = index.write(); !written) {
-    if (written.error().sys != EINTR) complain("", written.error());
-    return Outcome::failed;
+  const auto written = index.write();
+  if (written) return outcome;
+  const auto& error = written.error();
+  const bool is_reader_gone = error.is_of_target && error.sys == EPIPE;
+  if (error.sys == EINTR || is_reader_gone) return Outcome::failed;
+  if (error.is_of_target) {
+    print_messages({failure_text(target_text(command.out), error)});
+  } else {
+    complain("", error);
   }
-  return outcome;
+  return Outcome::failed;
 }
 
 int index_to_stream(const IndexCommand& command, const net::AwsEnvironment& environment) {
   TextOutput out;
   const auto put = [&](std::string_view text) -> fs::Status {
-    return out.put(text) ? fs::Status() : out.finish();
+    return out.put(text) ? fs::Status() : codec::of_target(out.finish());
   };
   const auto outcome = write_index(command, environment, put);
+  if (outcome == Outcome::failed) return kExitFailure;
   return out.end() && outcome == Outcome::complete ? kExitOk : kExitFailure;
 }
 

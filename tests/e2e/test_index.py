@@ -2,7 +2,9 @@
 
 import json
 import os
+import re
 import shutil
+import subprocess
 import time
 import unittest
 import unittest.mock
@@ -64,6 +66,24 @@ class Index(RemoteCase):
     def put_manifest(self, server, text):
         server.put(MANIFEST, text)
         self.wanted[0][MANIFEST] = len(text)
+
+    def test_an_output_that_is_full_is_named(self):
+        server = self.serve_source()
+        file = self.source / "manifest.json"
+        for names in (1, MANY):  # the output is buffered
+            for i in range(names):
+                server.put(f"{i}", b"x")
+            for options, target in ((), "standard output"), (("-o", file), str(file)):
+                with self.subTest(names=names, target=target), open("/dev/full", "wb") as full, \
+                        unittest.mock.patch.dict(os.environ, ENVIRONMENT):
+                    # The shell limits the size of files to nothing.
+                    result = subprocess.run(
+                        ["bash", "-c", 'trap "" XFSZ; ulimit -f 0; exec "$@"', "bash", FRAMEFS,
+                         "index", f"s3://{BUCKET}/", "--endpoint", server.url, *options],
+                        stdout=full, stderr=subprocess.PIPE, check=False)
+                    self.assertEqual(result.returncode, 1)
+                    self.assertRegex(result.stderr.decode(),
+                                     rf"\Aframefs: {re.escape(target)}: [^\n]*\n\Z")
 
     def test_a_listing_takes_a_handful_of_requests(self):
         self.make_tree()
