@@ -1,7 +1,9 @@
 #include "fs/core/inotify_reports.h"
 
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -41,7 +43,11 @@ bool is_reported_by_inotify(int directory) noexcept {
   struct statfs filesystem{};
   if (::fstatfs(directory, &filesystem) != 0) return false;
   const auto type = static_cast<std::uint32_t>(filesystem.f_type);
-  return std::ranges::find(kLocal, type) != kLocal.end();
+  if (std::ranges::find(kLocal, type) == kLocal.end()) return false;
+  // A key that is added or removed changes all names of an encrypted directory without a report.
+  struct statx found{};
+  if (::statx(directory, "", AT_EMPTY_PATH, STATX_TYPE, &found) != 0) return false;
+  return (found.stx_attributes & STATX_ATTR_ENCRYPTED) == 0;
 }
 
 }  // namespace framefs::fs

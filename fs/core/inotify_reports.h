@@ -14,8 +14,8 @@ using TakeReport = std::function<void(int watch, std::uint32_t events, std::stri
 bool take_inotify_reports(int inotify, const TakeReport& take);
 
 // Whether inotify reports the changes of the directory and of its files that programs make by their
-// names: no other machine and no other layer changes these filesystems, except through a server of
-// NFS on this machine.
+// names: no other machine, no other layer and no key of fscrypt changes them, except through a
+// server of NFS on this machine.
 bool is_reported_by_inotify(int directory) noexcept;
 
 }  // namespace framefs::fs

@@ -34,11 +34,10 @@ bool reports_all_names(int directory) {
   if (static_cast<std::uint32_t>(filesystem.f_type) == XFS_SUPER_MAGIC) return false;
   const auto open = reopen(directory, O_RDONLY | O_DIRECTORY);
   if (!open) return false;
-  // Names without regard to case, and encrypted names that change with the key.  A filesystem
-  // without flags has neither.
+  // A filesystem without flags has no names without regard to case.
   unsigned flags = 0;
   if (::ioctl(open->get(), FS_IOC_GETFLAGS, &flags) != 0) return errno == ENOTTY;
-  return (flags & unsigned{FS_CASEFOLD_FL | FS_ENCRYPT_FL}) == 0;
+  return (flags & unsigned{FS_CASEFOLD_FL}) == 0;
 }
 
 }  // namespace

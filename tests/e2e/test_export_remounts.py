@@ -3,7 +3,6 @@
 import contextlib
 import errno
 import os
-import shutil
 import subprocess
 import unittest
 
@@ -12,51 +11,8 @@ import frame_writer
 import numpy
 from case import MountCase
 from daemon import DEADLINE_S, FRAMEFS, SANITIZED, drop_kernel_references, mounts_at, wait_for
+from disk import FILESYSTEMS, Disk
 from file_handles import assert_is_directory, assert_stale, handle_of, opened, read_all
-
-FILESYSTEMS = {"ext4": ["mkfs.ext4", "-q", "-F"], "xfs": ["mkfs.xfs", "-q", "-f"],
-               "btrfs": ["mkfs.btrfs", "-q", "-f"]}
-DISK_BYTES = 512 << 20  # the least that mkfs.xfs accepts is 300 MiB; the file is sparse
-
-
-class Disk:
-    """A filesystem in a file, as a context manager; SOURCE is its root."""
-
-    def __init__(self, test, kind):
-        self._test, self.kind = test, kind
-        self._image = test.folder / f"{kind}.img"
-        self.path = test.folder / kind
-
-    def __enter__(self):
-        make = FILESYSTEMS[self.kind]
-        if not shutil.which(make[0]):
-            self._test.skipTest(f"{make[0]} is not installed")
-        with open(self._image, "wb") as image:
-            image.truncate(DISK_BYTES)
-        self._test.tool(*make, self._image)
-        self.path.mkdir()
-        self._mount()
-        return self
-
-    def __exit__(self, *error):
-        self._unmount()
-        self._image.unlink()
-        self.path.rmdir()
-
-    def restart(self):
-        """Does to the kernel's memory of the filesystem what a restart of the machine does."""
-        self._unmount()
-        self._mount()
-
-    def _mount(self):
-        done = self._test.tool("mount", "-o", "loop", self._image, self.path, check=False)
-        if done.returncode != 0:
-            self._test.skipTest(f"no {self.kind} here: {done.stderr.decode(errors='replace')}")
-
-    def _unmount(self):
-        # The watchdog of a killed daemon may still be there for a moment.
-        wait_for(lambda: self._test.tool("umount", self.path, check=False).returncode == 0,
-                 f"unmounting {self.path}")
 
 
 class KilledDaemon(Exception):

@@ -12,6 +12,7 @@ import time
 import unittest
 
 from case import MAKE_FRAME, MountCase
+from disk import Disk, EncryptionKey
 
 FILES = 200
 MANY = 20_000
@@ -21,6 +22,8 @@ SETTLED = 11.0           # the age at which the kernel trusts a file
 
 
 class TrustedEntries(MountCase):
+    OF_MANY = "test_a_signal_ends_the_daemon_while_the_trust_ends"
+
     @classmethod
     def setUpClass(cls):
         """Makes the SOURCE of each test, and waits once until the files have the age."""
@@ -32,7 +35,7 @@ class TrustedEntries(MountCase):
         for test in unittest.defaultTestLoader.getTestCaseNames(cls):
             source = pathlib.Path(cls.sources.name) / test
             source.mkdir()
-            for number in range(MANY if "end" in test else FILES):
+            for number in range(MANY if test == cls.OF_MANY else FILES):
                 (source / f"plain-{number}").write_bytes(b"x" * (number % FILES))
             subprocess.run([MAKE_FRAME, plain, source / "frame.b2frame"], check=True)
         time.sleep(SETTLED)
@@ -163,6 +166,26 @@ class TrustedEntries(MountCase):
                 self.wait_for(lambda: os.lstat(self.path("plain-7")).st_size, 3)
         finally:
             subprocess.run(["umount", self.source / "plain-7"], check=True)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can mount")
+    def test_encrypted_folders_are_not_trusted(self):
+        """inotify does not report that the key is removed, which changes all names."""
+        with Disk(self, "ext4", "-O", "encrypt") as disk:
+            folder = disk.path / "folder"
+            folder.mkdir()
+            try:
+                key = EncryptionKey(disk.path)
+                key.encrypt(folder)
+            except OSError as error:
+                self.skipTest(f"no encryption here: {error}")
+            (folder / "x").write_bytes(b"content")
+            time.sleep(SETTLED)
+            self.source = disk.path
+            with self.mount() as self.mounted:
+                shown = self.path("folder") / "x"
+                self.assertEqual(shown.stat().st_size, 7)
+                key.remove()
+                self.wait_for(lambda: os.path.lexists(shown), False)
 
     def test_a_signal_ends_the_daemon_while_the_trust_ends(self):
         """The end of the trust in a name waits for requests that hold the lock of the folder."""
