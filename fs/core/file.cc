@@ -12,15 +12,12 @@
 #include <string>
 
 namespace framefs::fs {
-namespace {
 
 std::int64_t nanoseconds(const timespec& time) noexcept {
-  // Unsigned arithmetic, so that a distant time wraps around. The value is only compared.
+  // Unsigned arithmetic, so that a distant time wraps around.
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
                                    static_cast<std::uint64_t>(time.tv_nsec));
 }
-
-}  // namespace
 
 std::unexpected<Error> system_error(const char* call, std::uint64_t at) {
   return std::unexpected(Error{.kind = Errc::system, .field = call, .at = at, .sys = errno});

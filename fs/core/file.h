@@ -96,6 +96,8 @@ struct FileIdentity {
   bool operator==(const FileIdentity&) const = default;
 };
 FileIdentity identity_of(const struct stat& st) noexcept;
+// A time as FileIdentity has it, for comparisons: a distant one wraps around.
+std::int64_t nanoseconds(const timespec& time) noexcept;
 // The time since the last change of a file.  File times advance with the ticks of a coarse clock:
 // only a file whose age is not 0 certainly gets another identity from its next change.
 std::chrono::nanoseconds age_of(const struct stat& st) noexcept;

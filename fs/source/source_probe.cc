@@ -150,8 +150,7 @@ Status SourceProbe::stat_entry(int directory, const std::string& name, SourceEnt
   }
   entry.is_mount = (found.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
   if (S_ISDIR(entry.stat.st_mode) && (found.stx_mask & STATX_BTIME) != 0) {
-    constexpr std::int64_t kSecond = 1'000'000'000;
-    entry.birth_ns = found.stx_btime.tv_sec * kSecond + found.stx_btime.tv_nsec;
+    entry.birth_ns = nanoseconds(time_of(found.stx_btime));
   }
   return {};
 }
