@@ -11,6 +11,16 @@
 #include "fs/core/interrupt.h"
 
 namespace framefs::net {
+
+RemoteEntry entry_of(const RemoteOpened& opened) {
+  const auto& version = opened.object->version();
+  RemoteEntry entry;
+  entry.size = version.size;
+  entry.mtime_ns = opened.mtime_ns;
+  if (version.is_strong()) entry.etag = version.etag;
+  return entry;
+}
+
 bool is_file_name(std::string_view name) {
   constexpr std::size_t kMaxNameBytes = 255;
   return !name.empty() && name != "." && name != ".." && name.size() <= kMaxNameBytes &&

@@ -49,6 +49,8 @@ struct RemoteOpened {
   std::int64_t mtime_ns = 0;
   Part part;  // the bytes of the request's range that the object has
 };
+// The listing's entry of an object that was opened, without the name.
+RemoteEntry entry_of(const RemoteOpened& opened);
 
 // A place that holds objects: a bucket with a prefix, a web server's folder, a DAV collection.
 // Paths are relative to its root, with '/' between segments; "" is the root itself.

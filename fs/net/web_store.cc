@@ -226,30 +226,30 @@ Result<std::vector<RemoteEntry>> WebStore::list_web(const std::string& folder) {
 Result<RemoteEntry> WebStore::stat_page(const std::string& path) {
   const auto url = url_of(path);
   const auto place = std::make_shared<fs::Guarded<Url>>(std::in_place, url);
-  auto answer = queue_.run(make_call(
+  const auto answer = queue_.run(make_call(
       RequestKind::head, url, [](HttpRequest& request) { request.method = "HEAD"; }, &check_ok,
       place));
-  const auto end = place->with([](const Url& known) { return known; });
-  RemoteEntry entry;
-  if (answer) entry = entry_of_head_answer(*answer);
+  if (!answer) return stat_by_get(path, answer.error());
+  auto entry = entry_of_head_answer(*answer);
   // An entry is a folder if the final URL ends in a slash, by a redirection or from the start.
-  entry.is_directory = end.path.ends_with('/');
-  if (!answer) {
-    const bool may_be_folder = answer.error().sys == EACCES || answer.error().sys == ENOENT;
-    if (!may_be_folder) return std::unexpected(answer.error());
-    const auto listed = list(path);
-    entry.is_directory = listed && (!listed->empty() || path.empty());
-    if (entry.is_directory) return entry;
-    // The signature of a URL may allow GET only.
-    const bool may_be_file = answer.error().sys == EACCES && !url.path.ends_with('/');
-    const auto opened = may_be_file ? open(path) : std::unexpected(answer.error());
-    if (!opened) return std::unexpected(answer.error());
-    const auto& version = opened->object->version();
-    entry.size = version.size;
-    entry.mtime_ns = opened->mtime_ns;
-    if (version.is_strong()) entry.etag = version.etag;
-  }
+  entry.is_directory = place->with([](const Url& known) { return known.path.ends_with('/'); });
   return entry;
+}
+
+Result<RemoteEntry> WebStore::stat_by_get(const std::string& path, const Error& refusal) {
+  const bool may_exist = refusal.sys == EACCES || refusal.sys == ENOENT;
+  if (!may_exist) return std::unexpected(refusal);
+  const auto listed = list(path);
+  if (listed && (!listed->empty() || path.empty())) {
+    RemoteEntry folder;
+    folder.is_directory = true;
+    return folder;
+  }
+  // The signature of a URL may allow GET only.
+  const bool may_be_file = refusal.sys == EACCES && !url_of(path).path.ends_with('/');
+  const auto opened = may_be_file ? open(path) : std::unexpected(refusal);
+  if (!opened) return std::unexpected(refusal);
+  return entry_of(*opened);
 }
 
 Result<RemoteEntry> WebStore::stat(const std::string& path) {

@@ -53,6 +53,8 @@ class WebStore final : public ObjectStore {
   Result<std::vector<RemoteEntry>> list_page(const std::string& folder);
   Result<std::vector<RemoteEntry>> propfind(const Url& url, const char* depth);
   Result<RemoteEntry> stat_page(const std::string& path);
+  // The same after a HEAD was refused by `refusal`.
+  Result<RemoteEntry> stat_by_get(const std::string& path, const Error& refusal);
   Result<std::vector<RemoteEntry>> list_web(const std::string& folder);
   // The manifest as it was `max_age` ago or later.
   Result<Manifest> manifest(std::chrono::seconds max_age);

@@ -11,6 +11,7 @@
 #include <fmt/core.h>
 
 #include "fs/core/interrupt.h"
+#include "fs/net/timestamp.h"
 #include "fs/remote/object_head.h"
 #include "fs/source/chunk_files.h"
 #include "fs/source/suffixes.h"
@@ -21,13 +22,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 // No file of a local filesystem has such a number; see also ContainerFolder.
 constexpr std::uint64_t kRemoteInode = std::uint64_t{1} << 60;
 constexpr std::chrono::milliseconds kInterruptPoll{50};
 
 timespec time_of(std::int64_t ns) {
-  return {.tv_sec = ns / kNsPerSecond, .tv_nsec = ns % kNsPerSecond};
+  return {.tv_sec = ns / net::kNsPerSecond, .tv_nsec = ns % net::kNsPerSecond};
 }
 
 // Whether two states of the entry differ in the listing.  Those of a directory, which may be a
@@ -72,13 +72,6 @@ struct RemoteDirectories::Probing {
   };
   Guarded<State> state;
 };
-
-net::RemoteEntry entry_of(const net::RemoteOpened& opened) {
-  net::RemoteEntry entry;
-  entry.size = opened.object->version().size;
-  entry.mtime_ns = opened.mtime_ns;
-  return entry;
-}
 
 struct stat RemoteDirectories::stat_of(const std::string& path, const net::RemoteEntry& entry) {
   struct stat st{};

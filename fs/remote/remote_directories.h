@@ -38,9 +38,6 @@ struct RemoteListing {
   std::atomic<std::size_t> probed_alone = 0;
 };
 
-// The size and time of an object that was opened, in the form of a listing.
-net::RemoteEntry entry_of(const net::RemoteOpened& opened);
-
 // The listings and probes of a remote SOURCE.  A listing is kept for a short time, the probe of an
 // object for as long as the object has the same version.  A probe that fails concerns its entry
 // only; the log says why it failed.
