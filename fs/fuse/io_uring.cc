@@ -4,7 +4,9 @@
 
 namespace framefs::fuse {
 
-codec::Result<std::string> io_uring_option() { return ",io_uring"; }
+// Each request of a ring has a buffer of the largest size, 1 MiB.  All of a ring together take the
+// 4 MiB that the daemon's memory allows for a thread.
+codec::Result<std::string> io_uring_option() { return ",io_uring,io_uring_q_depth=4"; }
 
 void check_io_uring(const fuse_conn_info& connection, fs::Log& log) {
   if ((connection.capable & FUSE_CAP_OVER_IO_URING) != 0) return;

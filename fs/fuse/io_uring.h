@@ -12,7 +12,8 @@ namespace framefs::fuse {
 // The kernel passes requests by io_uring instead of by read() and write() of /dev/fuse. A request
 // then takes fewer system calls, and its caller waits less. This needs libfuse 3.18 and a kernel
 // (6.14) in which an administrator has enabled it. libfuse serves each ring in a thread of its own;
-// operations run and reply in that thread. CMake compiles io_uring.cc or io_uring_none.cc.
+// operations run and reply in that thread (fs/DESIGN.md, "Newer libfuse"). CMake compiles
+// io_uring.cc or io_uring_none.cc.
 
 // The text to append to the mount's options; it begins with a comma.
 // Errors: system, EOPNOTSUPP, if libfuse is too old.

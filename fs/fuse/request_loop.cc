@@ -24,7 +24,6 @@
 #include "fs/core/guarded.h"
 #include "fs/core/may_wait.h"
 #include "fs/fuse/end_signals.h"
-#include "fs/fuse/raw_requests.h"
 #include "fs/fuse/waiting_requests.h"
 
 namespace framefs::fuse {
@@ -115,11 +114,12 @@ void ignore(int) {}
 }  // namespace
 
 struct RequestLoop::Threads {
-  Threads(fuse_session* serving, std::size_t most)
+  Threads(fuse_session* serving, std::size_t most, InitReply reply)
       : session(serving),
         max_serving(most),
+        init_reply(reply),
         ended(::eventfd(0, EFD_CLOEXEC)),
-        waiting_requests([serving](auto& request) { process_request(serving, request); }) {}
+        waiting_requests([this](auto& request) { pass(request); }) {}
 
   struct Thread {
     std::atomic<bool> is_receiving{true};
@@ -138,18 +138,20 @@ struct RequestLoop::Threads {
   bool take(fuse_buf& request);
   void serve(fuse_buf& request);
   void process(fuse_buf& request);
+  void pass(fuse_buf& request) { process_request(session, request, init_reply); }
   void wait_for_end() const;
   void stop();
 
   fuse_session* const session;
   const std::size_t max_serving;  // one more thread receives requests
-  const fs::UniqueFd ended;       // becomes readable when the session has ended by itself
+  const InitReply init_reply;
+  const fs::UniqueFd ended;  // becomes readable when the session has ended by itself
   fs::Guarded<State> state;
   WaitingRequests waiting_requests;
 };
 
-RequestLoop::RequestLoop(fuse_session* session, std::size_t max_serving)
-    : threads_(std::make_unique<Threads>(session, max_serving)) {}
+RequestLoop::RequestLoop(fuse_session* session, std::size_t max_serving, InitReply init_reply)
+    : threads_(std::make_unique<Threads>(session, max_serving, init_reply)) {}
 RequestLoop::~RequestLoop() = default;
 
 // If the system allows no more threads, the existing threads serve all requests.
@@ -185,7 +187,7 @@ void RequestLoop::Threads::receive(Thread& self) {
       break;
     }
     if (kind_of(buffer.request) == Kind::control) {
-      process_request(session, buffer.request);
+      pass(buffer.request);
     } else if (take(buffer.request)) {
       start();  // another thread that receives
       serve(buffer.request);
@@ -224,12 +226,12 @@ void RequestLoop::Threads::process(fuse_buf& request) {
   if (kind == Kind::long_work && waiting_requests.add(request)) return;
   if (kind == Kind::may_wait) {
     const fs::NoWaitScope scope;
-    process_request(session, request);
+    pass(request);
     if (!scope.is_to_be_repeated()) return;
     // Nothing was done and nothing answered.
     if (waiting_requests.add(request)) return;
   }
-  process_request(session, request);
+  pass(request);
 }
 
 void RequestLoop::Threads::serve(fuse_buf& request) {

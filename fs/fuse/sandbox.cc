@@ -82,6 +82,7 @@ Status confine_files(const SandboxNeeds& needs) {
   constexpr std::array kPlaces = {
       Place{"/proc", Landlock::Access::read},  // descriptors by path; states of callers
       Place{"/sys/devices/system/cpu", Landlock::Access::read},
+      Place{"/sys/devices/system/node", Landlock::Access::read},
       Place{"/usr/lib", Landlock::Access::read},  // libraries that are loaded on demand
       Place{"/usr/lib64", Landlock::Access::read},
       Place{"/usr/share/zoneinfo", Landlock::Access::read},

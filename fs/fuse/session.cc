@@ -160,7 +160,9 @@ Status serve(Mount& mount, const fs::MountOptions& options,
       options, watchdog, mount.log,
       {.requests = [&mount] { return mount.counters.requests(); },
        .has_written_data = [&mount] { return mount.filesystem.has_write_sessions(); }});
-  const auto served = RequestLoop(session).run([&mount] {
+  const auto init_reply = mount.io_uring ? InitReply::as_is : InitReply::with_flags;
+  RequestLoop loop(session, RequestLoop::kMaxServing, init_reply);
+  const auto served = loop.run([&mount] {
     mount.stale_pages.stop();
     mount.trusted.stop();
     mount.filesystem.pages().stop();

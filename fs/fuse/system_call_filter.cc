@@ -212,7 +212,9 @@ constexpr const char* kLocalFiles[] = {
 };
 // The resolver binds its socket of the kernel's routes, and sends several questions at once.
 constexpr const char* kNetwork[] = {"bind", "sendmmsg"};
-constexpr const char* kIoUring[] = {"io_uring_enter", "io_uring_register", "io_uring_setup"};
+// libfuse allocates the buffers of a ring near the CPU of the ring.
+constexpr const char* kIoUring[] = {"io_uring_enter", "io_uring_register", "io_uring_setup",
+                                    "mbind"};
 
 struct Release {
   void operator()(scmp_filter_ctx filter) const { seccomp_release(filter); }

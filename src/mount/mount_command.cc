@@ -179,7 +179,7 @@ void add_options(CLI::App& app, MountCommand& command, Given& given) {
       "--no-sandbox", [&command] { command.mount.sandbox = false; },
       "Keep rights that serving the mount does not need");
   app.add_flag("--io-uring", command.mount.io_uring,
-               "Receive requests by io_uring: faster for many small random reads");
+               "Receive requests by io_uring: faster for small random reads only");
   app.add_flag("--allow-other", command.mount.allow_other, "Let other users use the mount");
   app.add_flag("--acl", command.mount.acl,
                "Show the access control lists of SOURCE, which the kernel then applies");
