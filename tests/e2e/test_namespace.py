@@ -325,7 +325,8 @@ class Namespace(MountCase):
                          lambda: os.listxattr(fd), lambda: os.ftruncate(fd, 1000), lambda: os.fsync(fd),
                          lambda: os.stat(keep), lambda: os.close(os.open(keep, os.O_RDWR)))
                 end = time.monotonic() + 3
-                others = [multiprocessing.Process(target=churn, args=(mount.path(), seed, end)) for seed in range(3)]
+                start = multiprocessing.get_context("fork").Process
+                others = [start(target=churn, args=(mount.path(), seed, end)) for seed in range(3)]
                 for other in others:
                     other.start()
                 while time.monotonic() < end:
