@@ -321,6 +321,8 @@ def measure_latency(bench, runs):
                "fetched": max(sum(r.bytes for r in ledger) for ledger, _ in taken) / stored[what, shown]}
         row |= {who: round(results.speed(Key(what, who, shown)).median, 1)
                 for who in CONTESTANTS if results.get(Key(what, who, shown))}
+        # Of all processes, also server and proxy, in seconds.
+        row["cpu_s"] = {who: round(results.system_cpu_s(Key(what, who, shown)), 2) for who in (FRAMEFS, CLIENT)}
         figures["rates"].append(row)
         figures["memory_mib"] = max(figures["memory_mib"], *(memory for _, memory in taken))
     for frame in FRAMES:
@@ -425,10 +427,11 @@ def as_text(document):
         rate = f", {document['rate_mb_s']:g} MB/s" if document["rate_mb_s"] else ""
         lines += [f"A round trip of {figures['latency_ms']:g} ms{rate}", "",
                   f"{'MB/s':14}{'data':14}" + "".join(f"{who:>20}" for who in CONTESTANTS)
-                  + f"{'requests':>10}{'fetched':>9}"]
+                  + f"{'requests':>10}{'fetched':>9}{'CPU s':>8}{'client':>8}"]
         for row in figures["rates"]:
             speeds = "".join(f"{f'{row[who]:.0f}' if who in row else '-':>20}" for who in CONTESTANTS)
-            lines.append(f"{row['what']:14}{row['data']:14}{speeds}{row['requests']:>10}{row['fetched']:>9.3f}")
+            cpu = "".join(f"{row['cpu_s'][who]:>8.2f}" for who in (FRAMEFS, CLIENT))
+            lines.append(f"{row['what']:14}{row['data']:14}{speeds}{row['requests']:>10}{row['fetched']:>9.3f}{cpu}")
         lines += ["", f"{'4 KiB':14}{'data':14}{'':20}{'ms':>8}{'requests':>10}{'most':>6}{'at most 2':>11}"
                       f"{'one round trip':>16}{'bytes':>8}{'most':>8}{'MB until open':>15}"]
         for row in figures["random"] + figures["random_s3fs"]:
