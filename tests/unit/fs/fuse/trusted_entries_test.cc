@@ -148,6 +148,7 @@ TEST_CASE("trusted_entries: while nothing changes, entries are forgotten with th
   const bool has_unwatched = GENERATE(false, true);
   test::finish_in_time("the lists are turned", [&] {
     Watched watched(kBrief);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // the thread then waits
     if (has_unwatched) REQUIRE(watched.trusted.begin(8, -1) == TrustedEntries::kNoWatch);
     const auto watch = watched.begin();
     REQUIRE(watched.grant(watch, "x", 11));
