@@ -70,7 +70,7 @@ enum class Outcome : std::uint8_t {
   failed,
 };
 
-// Writes the manifest by `put`, whose errors are those of the target.  Messages have been printed.
+// Writes the manifest by `put`.  Messages have been printed, but for errors of the target.
 Outcome write_index(const IndexCommand& command, const net::AwsEnvironment& environment,
                     fs::RemoteIndex::Put put) {
   const auto complain = [&](const std::string& path, const codec::Error& error) {
@@ -99,13 +99,7 @@ Outcome write_index(const IndexCommand& command, const net::AwsEnvironment& envi
   const auto written = index.write();
   if (written) return outcome;
   const auto& error = written.error();
-  const bool is_reader_gone = error.is_of_target && error.sys == EPIPE;
-  if (error.sys == EINTR || is_reader_gone) return Outcome::failed;
-  if (error.is_of_target) {
-    print_messages({failure_text(target_text(command.out), error)});
-  } else {
-    complain("", error);
-  }
+  if (error.sys != EINTR && !error.is_of_target) complain("", error);
   return Outcome::failed;
 }
 
@@ -115,7 +109,6 @@ int index_to_stream(const IndexCommand& command, const net::AwsEnvironment& envi
     return out.put(text) ? fs::Status() : codec::of_target(out.finish());
   };
   const auto outcome = write_index(command, environment, put);
-  if (outcome == Outcome::failed) return kExitFailure;
   return out.end() && outcome == Outcome::complete ? kExitOk : kExitFailure;
 }
 
@@ -134,9 +127,13 @@ int index_to_file(const IndexCommand& command, const net::AwsEnvironment& enviro
     ProgressBar bar(command.url, std::nullopt, command.quiet);
     std::uint64_t end = 0;
     const auto put = [&](std::string_view text) -> fs::Status {
-      FRAMEFS_CHECK(file->sink().write_at(end, std::as_bytes(std::span(text))));
-      bar.update(end += text.size());
-      return {};
+      const auto written = file->sink().write_at(end, std::as_bytes(std::span(text)));
+      if (written) {
+        bar.update(end += text.size());
+      } else {
+        complain(written.error());
+      }
+      return written;
     };
     outcome = write_index(command, environment, put);
   }

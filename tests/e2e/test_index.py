@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import time
 import unittest
 import unittest.mock
@@ -74,13 +73,12 @@ class Index(RemoteCase):
             for i in range(names):
                 server.put(f"{i}", b"x")
             for options, target in ((), "standard output"), (("-o", file), str(file)):
-                with self.subTest(names=names, target=target), open("/dev/full", "wb") as full, \
+                with self.subTest(names=names, target=target), \
                         unittest.mock.patch.dict(os.environ, ENVIRONMENT):
                     # The shell limits the size of files to nothing.
-                    result = subprocess.run(
-                        ["bash", "-c", 'trap "" XFSZ; ulimit -f 0; exec "$@"', "bash", FRAMEFS,
-                         "index", f"s3://{BUCKET}/", "--endpoint", server.url, *options],
-                        stdout=full, stderr=subprocess.PIPE, check=False)
+                    result = self.tool(
+                        "bash", "-c", 'trap "" XFSZ; ulimit -f 0; exec "$@" >/dev/full', "bash", FRAMEFS,
+                        "index", f"s3://{BUCKET}/", "--endpoint", server.url, *options, check=False)
                     self.assertEqual(result.returncode, 1)
                     self.assertRegex(result.stderr.decode(),
                                      rf"\Aframefs: {re.escape(target)}: [^\n]*\n\Z")
