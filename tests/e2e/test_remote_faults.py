@@ -33,15 +33,23 @@ class RemoteFaults(RemoteCase):
         self.addCleanup(link.stop)
         return link
 
+    def broken_answers_of_a_read(self, link, fault):
+        """Reads x in a new mount."""
+        with self.mount_s3(link) as mount:
+            self.assert_same_bytes(mount.path("x").read_bytes(), self.content, f"x, {fault}")
+        return [r for r in link.requests() if r.range and (r.status != 206 or r.bytes < size_of(r.range))]
+
     def test_broken_answers(self):
         link = self.serve_by_link()
+        link.set_latency(2)
         for fault in (("reset", 4, 0), ("reset", 3, 100_000), ("status", 3, 503), ("stall", 9, 50_000)):
-            with self.subTest(fault), self.mount_s3(link) as mount:
-                link.set_latency(2)
+            with self.subTest(fault):
                 link.set_fault(*fault)
-                self.assert_same_bytes(mount.path("x").read_bytes(), self.content, f"x, {fault}")
-                broken = [r for r in link.requests() if r.range and (r.status != 206 or r.bytes < size_of(r.range))]
-                self.assertGreaterEqual(len(broken), 2)
+                broken, reads = [], 0
+                while len(broken) < 2:  # how many requests merge is a matter of time
+                    broken += self.broken_answers_of_a_read(link, fault)
+                    reads += 1
+                    self.assertLess(reads, 10, f"{len(broken)} broken answers")
                 link.set_fault()
 
     def test_server_that_is_gone_for_a_while(self):
