@@ -9,8 +9,8 @@
 #                   whether the compiler flags ask for a sanitizer
 #   framefs_precompile(TARGET [HEADER...])
 #                   precompiles headers that nearly every file includes, where that is faster
-#   framefs_group_if_sanitized(TARGET [ALONE FILE...])
-#                   compiles several files at a time
+#   framefs_compile_alone(FILE...)
+#                   exempts files from being compiled together with others
 #   framefs_unoptimised_if_sanitized(TARGET)
 #                   for code whose speed does not matter, and which takes long to optimise
 
@@ -141,16 +141,11 @@ function(framefs_precompile target)
   endif()
 endfunction()
 
-# A sanitized build compiles several files as one.  The compiler then reads the headers and emits
-# what they define once for all of them, which takes a third of the time.  Other builds compile each
-# file alone, for a fast build after a change of one file.  ALONE are the files whose local names
-# other files have for other things: the parts of each command, the terms of each stream format.
-function(framefs_group_if_sanitized target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "ALONE")
-  if(FRAMEFS_SANITIZED)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-    set_property(SOURCE ${arg_ALONE} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
-  endif()
+# The presets compile several files of a library as one (CMAKE_UNITY_BUILD): the compiler then reads
+# the headers and emits what they define once for all of them, which takes a third of the time.
+# These files are compiled alone: their local names mean other things in other files.
+function(framefs_compile_alone)
+  set_property(SOURCE ${ARGN} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
 # The compiler spends three quarters of its time on the optimisation of the checks that sanitizers

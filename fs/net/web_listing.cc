@@ -15,7 +15,7 @@
 namespace framefs::net {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 // Reads the JSON as a stream of values, because the values together would take many times the
 // memory of the text.

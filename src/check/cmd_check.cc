@@ -339,7 +339,7 @@ class Check {
   bool is_first_ = true;
 };
 
-constexpr CommandLine<CheckCommand> kCommandLine{
+constexpr CommandLine<CheckCommand> kCheckCommandLine{
     .name = "framefs check",
     .about =
         "Decodes every chunk of frames and checks every other part against the format's rules.",
@@ -348,10 +348,10 @@ constexpr CommandLine<CheckCommand> kCommandLine{
 
 }  // namespace
 
-CommandSyntax check_syntax() { return kCommandLine.syntax(); }
+CommandSyntax check_syntax() { return kCheckCommandLine.syntax(); }
 
 int run_check(std::span<const std::string> arguments) {
-  auto parsed = kCommandLine.parse(arguments);
+  auto parsed = kCheckCommandLine.parse(arguments);
   if (!parsed) return parsed.error();
   auto& command = *parsed;
   return Check(command).run();

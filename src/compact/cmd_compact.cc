@@ -41,17 +41,17 @@ void tell(const std::string& path, const FrameCompactor::Saving& saving) {
                     : fmt::format("{}: {}, nothing to save\n", printable(path), before));
 }
 
-constexpr CommandLine<CompactCommand> kCommandLine{
+constexpr CommandLine<CompactCommand> kCompactCommandLine{
     .name = "framefs compact",
     .about = "Rewrites Blosc2 frames without dead space.",
     .add_options = add_options};
 
 }  // namespace
 
-CommandSyntax compact_syntax() { return kCommandLine.syntax(); }
+CommandSyntax compact_syntax() { return kCompactCommandLine.syntax(); }
 
 int run_compact(std::span<const std::string> arguments) {
-  auto parsed = kCommandLine.parse(arguments);
+  auto parsed = kCompactCommandLine.parse(arguments);
   if (!parsed) return parsed.error();
   auto& command = *parsed;
   const bool tells = command.verbose || ::isatty(STDERR_FILENO) == 1;

@@ -20,7 +20,7 @@ void add_options(CLI::App& app, Writer& writer) {
   add_choice(app, "SHELL", "bash, zsh or fish", kWriters, writer)->required();
 }
 
-constexpr CommandLine<Writer> kCommandLine{
+constexpr CommandLine<Writer> kCompletionCommandLine{
     .name = "framefs completion",
     .about = "Prints the completion script for a shell: bash, zsh or fish.",
     .add_options = add_options};
@@ -34,13 +34,13 @@ ValueKind value_kind_of(const OptionSyntax& option) {
 }
 
 int run_completion(std::span<const std::string> arguments, const CompletedProgram& program) {
-  const auto writer = kCommandLine.parse(arguments);
+  const auto writer = kCompletionCommandLine.parse(arguments);
   if (!writer) return writer.error();
   TextOutput out;
   out.put((*writer)(program));
   return out.end() ? kExitOk : kExitFailure;
 }
 
-CommandSyntax completion_syntax() { return kCommandLine.syntax(); }
+CommandSyntax completion_syntax() { return kCompletionCommandLine.syntax(); }
 
 }  // namespace framefs

@@ -52,16 +52,17 @@ codec::Status make_file(const stdfs::path& top, const DemoFile& demo, fs::Worker
   return {};
 }
 
-constexpr CommandLine<std::string> kCommandLine{.name = "framefs demo",
-                                                .about = "Makes a small sample dataset of frames.",
-                                                .add_options = add_options};
+constexpr CommandLine<std::string> kDemoCommandLine{
+    .name = "framefs demo",
+    .about = "Makes a small sample dataset of frames.",
+    .add_options = add_options};
 
 }  // namespace
 
-CommandSyntax demo_syntax() { return kCommandLine.syntax(); }
+CommandSyntax demo_syntax() { return kDemoCommandLine.syntax(); }
 
 int run_demo(std::span<const std::string> arguments) {
-  const auto directory = kCommandLine.parse(arguments);
+  const auto directory = kDemoCommandLine.parse(arguments);
   if (!directory) return directory.error();
   std::error_code error;
   stdfs::create_directories(*directory, error);

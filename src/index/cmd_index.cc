@@ -58,7 +58,7 @@ std::optional<std::string> misplaced_option(const CLI::App& app, const IndexComm
   return misplaced_remote_option(app, command.url);
 }
 
-constexpr CommandLine<IndexCommand> kCommandLine{
+constexpr CommandLine<IndexCommand> kIndexCommandLine{
     .name = "framefs index",
     .about = "Makes the manifest of a bucket or web server, which saves requests in its mounts.",
     .add_options = add_options,
@@ -146,10 +146,10 @@ int index_to_file(const IndexCommand& command, const net::AwsEnvironment& enviro
 
 }  // namespace
 
-CommandSyntax index_syntax() { return kCommandLine.syntax(); }
+CommandSyntax index_syntax() { return kIndexCommandLine.syntax(); }
 
 int run_index(std::span<const std::string> arguments) {
-  const auto command = kCommandLine.parse(arguments);
+  const auto command = kIndexCommandLine.parse(arguments);
   if (!command) return command.error();
   const auto environment = net::AwsEnvironment::take();
   return command->out == "-" ? index_to_stream(*command, environment)

@@ -213,16 +213,17 @@ class Info {
   bool all_ = true;  // no path has failed
 };
 
-constexpr CommandLine<InfoCommand> kCommandLine{.name = "framefs info",
-                                                .about = "Describes Blosc2 frames and containers.",
-                                                .add_options = add_options};
+constexpr CommandLine<InfoCommand> kInfoCommandLine{
+    .name = "framefs info",
+    .about = "Describes Blosc2 frames and containers.",
+    .add_options = add_options};
 
 }  // namespace
 
-CommandSyntax info_syntax() { return kCommandLine.syntax(); }
+CommandSyntax info_syntax() { return kInfoCommandLine.syntax(); }
 
 int run_info(std::span<const std::string> arguments) {
-  auto parsed = kCommandLine.parse(arguments);
+  auto parsed = kInfoCommandLine.parse(arguments);
   if (!parsed) return parsed.error();
   auto& command = *parsed;
   return Info(command).run();

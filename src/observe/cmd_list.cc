@@ -55,16 +55,17 @@ std::string table_text(const std::vector<FramefsMount>& mounts) {
   return text;
 }
 
-constexpr CommandLine<bool> kCommandLine{.name = "framefs list",
-                                         .about = "Lists the mounts of framefs with their daemons.",
-                                         .add_options = add_options};
+constexpr CommandLine<bool> kListCommandLine{
+    .name = "framefs list",
+    .about = "Lists the mounts of framefs with their daemons.",
+    .add_options = add_options};
 
 }  // namespace
 
-CommandSyntax list_syntax() { return kCommandLine.syntax(); }
+CommandSyntax list_syntax() { return kListCommandLine.syntax(); }
 
 int run_list(std::span<const std::string> arguments) {
-  const auto json = kCommandLine.parse(arguments);
+  const auto json = kListCommandLine.parse(arguments);
   if (!json) return json.error();
   const auto mounts = framefs_mounts();
   TextOutput out;

@@ -61,17 +61,17 @@ bool print(const StatsCommand& command) {
   return out.end();
 }
 
-constexpr CommandLine<StatsCommand> kCommandLine{
+constexpr CommandLine<StatsCommand> kStatsCommandLine{
     .name = "framefs stats",
     .about = "Shows what the daemon of a mount has done since it was mounted.",
     .add_options = add_options};
 
 }  // namespace
 
-CommandSyntax stats_syntax() { return kCommandLine.syntax(); }
+CommandSyntax stats_syntax() { return kStatsCommandLine.syntax(); }
 
 int run_stats(std::span<const std::string> arguments) {
-  auto parsed = kCommandLine.parse(arguments);
+  auto parsed = kStatsCommandLine.parse(arguments);
   if (!parsed) return parsed.error();
   auto& command = *parsed;
   while (print(command)) {

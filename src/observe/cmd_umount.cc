@@ -83,17 +83,17 @@ bool unmount(const std::string& path, bool lazy) {
   return true;
 }
 
-constexpr CommandLine<UmountCommand> kCommandLine{
+constexpr CommandLine<UmountCommand> kUmountCommandLine{
     .name = "framefs umount",
     .about = "Unmounts, and returns when all written data is committed and the daemon has ended.",
     .add_options = add_options};
 
 }  // namespace
 
-CommandSyntax umount_syntax() { return kCommandLine.syntax(); }
+CommandSyntax umount_syntax() { return kUmountCommandLine.syntax(); }
 
 int run_umount(std::span<const std::string> arguments) {
-  auto parsed = kCommandLine.parse(arguments);
+  auto parsed = kUmountCommandLine.parse(arguments);
   if (!parsed) return parsed.error();
   auto& command = *parsed;
   bool all = true;

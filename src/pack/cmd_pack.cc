@@ -163,7 +163,7 @@ codec::Status remove_original(const std::filesystem::path& file, const struct st
   return {};
 }
 
-void report(const std::filesystem::path& path, const codec::Error& error) {
+void print_failure(const std::filesystem::path& path, const codec::Error& error) {
   print_messages({failure_text(path.string(), error)});
 }
 
@@ -189,8 +189,8 @@ bool pack_tree(const PackCommand& command, const std::string& top, MadeOutputs& 
     return entry.stat.st_nlink > 1 ? remove_linked(entry) : remove_original(entry.path, entry.stat);
   };
   const auto stop = [&] { return command.options.stop && command.options.stop(); };
-  TreeTransfer transfer(command.tree, {.name = name, .make = make, .finish = finish}, made, report,
-                        stop);
+  TreeTransfer transfer(command.tree, {.name = name, .make = make, .finish = finish}, made,
+                        print_failure, stop);
   transfer.run(top, out_tree(command.out, top, command.files.size() > 1));
   if (!command.options.quiet) {
     std::cerr << fmt::format("{}: {}\n", printable(top), transfer_text(transfer.count(), "packed"));
@@ -226,26 +226,27 @@ bool pack_one(const PackCommand& command, const std::string& file, MadeOutputs& 
     tell(command, target, *packed);
     if (!command.remove_source || !has_state) return true;
     const auto removed = remove_original(file, before);
-    if (!removed) report(file, removed.error());
+    if (!removed) print_failure(file, removed.error());
     return removed.has_value();
   }
   const auto& error = packed.error();
   if (error.kind == codec::Errc::system && error.sys == EINTR) return false;  // a signal
-  report(error.is_of_target ? target_text(target) : file, error);
+  print_failure(error.is_of_target ? target_text(target) : file, error);
   return false;
 }
 
-constexpr CommandLine<PackCommand> kCommandLine{.name = "framefs pack",
-                                                .about = "Packs plain files into Blosc2 frames.",
-                                                .add_options = add_options,
-                                                .contradiction = contradiction};
+constexpr CommandLine<PackCommand> kPackCommandLine{
+    .name = "framefs pack",
+    .about = "Packs plain files into Blosc2 frames.",
+    .add_options = add_options,
+    .contradiction = contradiction};
 
 }  // namespace
 
-CommandSyntax pack_syntax() { return kCommandLine.syntax(); }
+CommandSyntax pack_syntax() { return kPackCommandLine.syntax(); }
 
 int run_pack(std::span<const std::string> arguments) {
-  auto parsed = kCommandLine.parse(arguments);
+  auto parsed = kPackCommandLine.parse(arguments);
   if (!parsed) return parsed.error();
   auto& command = *parsed;
   command.options.verify = command.options.verify || command.remove_source;

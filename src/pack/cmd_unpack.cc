@@ -43,7 +43,7 @@ struct UnpackCommand {
   TransferOptions tree;
 };
 
-constexpr std::array<std::pair<std::string_view, fs::ArrayViews>, 2> kArrayViews = {
+constexpr std::array<std::pair<std::string_view, fs::ArrayViews>, 2> kUnpackViews = {
     {{"npy", fs::ArrayViews::npy}, {"raw", fs::ArrayViews::raw}}};
 
 void add_options(CLI::App& app, UnpackCommand& command) {
@@ -57,7 +57,7 @@ void add_options(CLI::App& app, UnpackCommand& command) {
                  "default beside the frame, under the name that a mount shows")
       ->option_text("OUT");
   add_tree_options(app, command.tree);
-  add_choice(app, "--arrays", "Write an array as a NumPy file, or as its bytes", kArrayViews,
+  add_choice(app, "--arrays", "Write an array as a NumPy file, or as its bytes", kUnpackViews,
              options.arrays)
       ->default_str("npy");
   app.add_option("--offset", options.offset,
@@ -244,7 +244,7 @@ class Unpack {
   bool reader_is_gone_ = false;
 };
 
-constexpr CommandLine<UnpackCommand> kCommandLine{
+constexpr CommandLine<UnpackCommand> kUnpackCommandLine{
     .name = "framefs unpack",
     .about = "Writes Blosc2 frames out as plain files.",
     .add_options = add_options,
@@ -252,10 +252,10 @@ constexpr CommandLine<UnpackCommand> kCommandLine{
 
 }  // namespace
 
-CommandSyntax unpack_syntax() { return kCommandLine.syntax(); }
+CommandSyntax unpack_syntax() { return kUnpackCommandLine.syntax(); }
 
 int run_unpack(std::span<const std::string> arguments) {
-  auto parsed = kCommandLine.parse(arguments);
+  auto parsed = kUnpackCommandLine.parse(arguments);
   if (!parsed) return parsed.error();
   auto& command = *parsed;
   command.tree.may_replace = command.options.may_replace;

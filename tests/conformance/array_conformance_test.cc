@@ -15,7 +15,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/sha256.h"
 
-namespace framefs::test {
+namespace framefs::test::array_conformance_test {
 namespace {
 
 using codec::ArrayLayout;
@@ -123,4 +123,4 @@ TEST_CASE("array: arrays that are damaged are refused, though their frames read"
 }
 
 }  // namespace
-}  // namespace framefs::test
+}  // namespace framefs::test::array_conformance_test

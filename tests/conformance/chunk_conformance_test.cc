@@ -16,7 +16,7 @@
 #include "tests/support/decode_oracle.h"
 #include "tests/support/sha256.h"
 
-namespace framefs::test {
+namespace framefs::test::chunk_conformance_test {
 namespace {
 
 using codec::Chunk;
@@ -93,4 +93,4 @@ TEST_CASE("chunk: loose chunks decode as the manifest says", "[codec][chunk][con
 }
 
 }  // namespace
-}  // namespace framefs::test
+}  // namespace framefs::test::chunk_conformance_test

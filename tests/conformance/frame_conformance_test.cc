@@ -20,7 +20,7 @@
 #include "tests/support/decode_oracle.h"
 #include "tests/support/sha256.h"
 
-namespace framefs::test {
+namespace framefs::test::frame_conformance_test {
 namespace {
 
 using codec::ChunkIndex;
@@ -213,4 +213,4 @@ TEST_CASE("frame: sparse frames decode as the manifest says", "[codec][frame][co
 }
 
 }  // namespace
-}  // namespace framefs::test
+}  // namespace framefs::test::frame_conformance_test

@@ -12,7 +12,7 @@
 #include "tests/support/outcome.h"
 #include "tests/support/random_seed.h"
 
-namespace framefs::codec {
+namespace framefs::codec::array_layout_test {
 namespace {
 
 using test::array_layout;
@@ -265,4 +265,4 @@ TEST_CASE("array_layout: the end of a block is behind its last byte, in random a
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::array_layout_test

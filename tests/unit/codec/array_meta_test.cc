@@ -11,7 +11,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/outcome.h"
 
-namespace framefs::codec {
+namespace framefs::codec::array_meta_test {
 namespace {
 
 using test::array_metalayer;
@@ -243,4 +243,4 @@ TEST_CASE("array_meta: with any bit flipped, an accepted metalayer keeps the gua
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::array_meta_test

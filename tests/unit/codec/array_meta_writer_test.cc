@@ -6,7 +6,7 @@
 #include "tests/support/outcome.h"
 #include "tests/unit/codec/filter_checks.h"
 
-namespace framefs::codec {
+namespace framefs::codec::array_meta_writer_test {
 namespace {
 
 using test::Bytes;
@@ -48,4 +48,4 @@ TEST_CASE("array_meta_writer: extents that make no array are refused",
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::array_meta_writer_test

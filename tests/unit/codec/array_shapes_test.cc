@@ -5,7 +5,7 @@
 
 #include "tests/support/catch.h"
 
-namespace framefs::codec {
+namespace framefs::codec::array_shapes_test {
 namespace {
 
 TEST_CASE("array_shapes: chunks and blocks keep their bounds", "[codec][array_shapes][unit]") {
@@ -32,4 +32,4 @@ TEST_CASE("array_shapes: chunks and blocks keep their bounds", "[codec][array_sh
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::array_shapes_test

@@ -16,7 +16,7 @@
 #include "tests/support/outcome.h"
 #include "tests/support/sample_data.h"
 
-namespace framefs::codec {
+namespace framefs::codec::beta_frame_test {
 namespace {
 
 using test::BetaExtras;
@@ -310,4 +310,4 @@ TEST_CASE("beta frame: no flipped bit makes it misbehave", "[codec][beta_frame][
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::beta_frame_test

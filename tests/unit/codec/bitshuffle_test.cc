@@ -4,7 +4,7 @@
 #include "tests/support/catch.h"
 #include "tests/unit/codec/filter_checks.h"
 
-namespace framefs::codec {
+namespace framefs::codec::bitshuffle_test {
 namespace {
 
 using test::Bytes;
@@ -141,4 +141,4 @@ TEST_CASE("bitshuffle: every implementation turns eight bit rows into a plane",
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::bitshuffle_test

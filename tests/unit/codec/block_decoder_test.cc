@@ -13,7 +13,7 @@
 #include "tests/support/sample_data.h"
 #include "tests/support/stream_encoder.h"
 
-namespace framefs::codec {
+namespace framefs::codec::block_decoder_test {
 namespace {
 
 using test::append;
@@ -368,4 +368,4 @@ TEST_CASE("block_decoder: the second reading of a split flag is tried only after
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::block_decoder_test

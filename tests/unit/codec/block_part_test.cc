@@ -15,7 +15,7 @@
 #include "tests/support/sample_data.h"
 #include "tests/support/stream_encoder.h"
 
-namespace framefs::codec {
+namespace framefs::codec::block_part_test {
 namespace {
 
 using test::Bytes;
@@ -275,4 +275,4 @@ TEST_CASE("codecs: a stream that is cut off gives no bytes that are not in it",
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::block_part_test

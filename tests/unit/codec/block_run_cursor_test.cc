@@ -10,7 +10,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/random_seed.h"
 
-namespace framefs::codec {
+namespace framefs::codec::block_run_cursor_test {
 namespace {
 
 // For each byte of the range, its offset in the array and in the block.
@@ -79,4 +79,4 @@ TEST_CASE("block_run_cursor: a few bytes at the end of a large block are found a
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::block_run_cursor_test

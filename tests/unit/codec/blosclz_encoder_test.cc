@@ -8,7 +8,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/plain_kinds.h"
 
-namespace framefs::codec {
+namespace framefs::codec::blosclz_encoder_test {
 namespace {
 
 using test::Bytes;
@@ -132,4 +132,4 @@ TEST_CASE("blosclz_encoder: repetitive data get short", "[codec][blosclz_encoder
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::blosclz_encoder_test

@@ -17,7 +17,7 @@
 #include "tests/support/stream_samples.h"
 #include "tests/unit/codec/stream_checks.h"
 
-namespace framefs::codec {
+namespace framefs::codec::blosclz_test {
 namespace {
 
 using test::append_blosclz_literals;
@@ -399,4 +399,4 @@ TEST_CASE("blosclz: mutated streams decode as the reference does", "[codec][blos
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::blosclz_test

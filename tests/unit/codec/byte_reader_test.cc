@@ -7,7 +7,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/outcome.h"
 
-namespace framefs::codec {
+namespace framefs::codec::byte_reader_test {
 namespace {
 
 using test::Bytes;
@@ -86,4 +86,4 @@ TEST_CASE("byte_reader: a length near the largest number is refused",
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::byte_reader_test

@@ -9,7 +9,7 @@
 #include "tests/support/sample_data.h"
 #include "tests/support/source_doubles.h"
 
-namespace framefs::codec {
+namespace framefs::codec::byte_source_test {
 namespace {
 
 using test::Bytes;
@@ -111,4 +111,4 @@ TEST_CASE("byte_source: the doubles record, fail once and claim a size",
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::byte_source_test

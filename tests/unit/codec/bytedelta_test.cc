@@ -4,7 +4,7 @@
 #include "tests/support/catch.h"
 #include "tests/unit/codec/filter_checks.h"
 
-namespace framefs::codec {
+namespace framefs::codec::bytedelta_test {
 namespace {
 
 using test::Bytes;
@@ -98,4 +98,4 @@ TEST_CASE("bytedelta: every kernel sums streams of any length and touches no oth
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::bytedelta_test

@@ -4,7 +4,7 @@
 
 #include "tests/support/catch.h"
 
-namespace framefs::codec {
+namespace framefs::codec::checked_test {
 namespace {
 
 // Oracle: the same sums in a wider type, for every pair of bytes.
@@ -48,4 +48,4 @@ TEST_CASE("checked: the ends of 64 bits are exact", "[codec][checked][unit]") {
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::checked_test

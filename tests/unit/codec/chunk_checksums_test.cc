@@ -14,7 +14,7 @@
 #include "tests/support/plain_kinds.h"
 #include "tests/support/sink_doubles.h"
 
-namespace framefs::codec {
+namespace framefs::codec::chunk_checksums_test {
 namespace {
 
 using test::Bytes;
@@ -220,4 +220,4 @@ TEST_CASE("chunk_checksums: too many chunks are refused", "[codec][checksums][un
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::chunk_checksums_test

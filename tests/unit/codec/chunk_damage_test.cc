@@ -14,7 +14,7 @@
 #include "tests/support/sample_data.h"
 #include "tests/support/source_doubles.h"
 
-namespace framefs::codec {
+namespace framefs::codec::chunk_damage_test {
 namespace {
 
 using test::build_chunk;
@@ -323,4 +323,4 @@ TEST_CASE("chunk: many small variable-length blocks are read a page at a time",
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::chunk_damage_test

@@ -13,7 +13,7 @@
 #include "tests/support/plain_kinds.h"
 #include "tests/support/threads.h"
 
-namespace framefs::codec {
+namespace framefs::codec::chunk_encoder_test {
 namespace {
 
 using test::Bytes;
@@ -343,4 +343,4 @@ TEST_CASE("chunk_encoder: parameters that cannot be are refused",
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::chunk_encoder_test

@@ -14,7 +14,7 @@
 #include "tests/support/sample_data.h"
 #include "tests/support/source_doubles.h"
 
-namespace framefs::codec {
+namespace framefs::codec::chunk_group_test {
 namespace {
 
 using test::Bytes;
@@ -206,4 +206,4 @@ TEST_CASE("chunk_group: the index alone tells that a group is zero", "[codec][ch
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::chunk_group_test

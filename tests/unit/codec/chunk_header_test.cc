@@ -11,7 +11,7 @@
 #include "tests/support/outcome.h"
 #include "tests/support/sample_data.h"
 
-namespace framefs::codec {
+namespace framefs::codec::chunk_header_test {
 namespace {
 
 using test::Bytes;
@@ -364,4 +364,4 @@ TEST_CASE("chunk_header: any flipped bit gives an error or a header that keeps i
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::chunk_header_test

@@ -11,7 +11,7 @@
 #include "tests/support/sample_data.h"
 #include "tests/support/source_doubles.h"
 
-namespace framefs::codec {
+namespace framefs::codec::chunk_offsets_test {
 namespace {
 
 using test::build_frame;
@@ -198,4 +198,4 @@ TEST_CASE("chunk_offsets: a chunk header that cannot be fetched is reported by t
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::chunk_offsets_test

@@ -17,7 +17,7 @@
 #include "tests/support/sample_data.h"
 #include "tests/support/source_doubles.h"
 
-namespace framefs::codec {
+namespace framefs::codec::chunk_reader_test {
 namespace {
 
 using test::build_chunk;
@@ -364,4 +364,4 @@ TEST_CASE("chunk_reader: no flipped bit and no cut makes a chunk misbehave",
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::chunk_reader_test

@@ -5,7 +5,7 @@
 
 #include "tests/support/catch.h"
 
-namespace framefs::codec {
+namespace framefs::codec::chunk_space_test {
 namespace {
 
 constexpr std::uint64_t kShare = std::uint64_t{1} << 31;
@@ -38,4 +38,4 @@ TEST_CASE("chunk_space: the largest chunk fits into its share", "[codec][chunk_s
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::chunk_space_test

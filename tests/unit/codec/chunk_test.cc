@@ -15,7 +15,7 @@
 #include "tests/support/sample_data.h"
 #include "tests/support/source_doubles.h"
 
-namespace framefs::codec {
+namespace framefs::codec::chunk_test {
 namespace {
 
 using test::build_chunk;
@@ -423,4 +423,4 @@ TEST_CASE("chunk: every truncated prefix is refused", "[codec][chunk][corrupt]")
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::chunk_test

@@ -5,7 +5,7 @@
 
 #include "tests/support/catch.h"
 
-namespace framefs::codec {
+namespace framefs::codec::container_path_test {
 namespace {
 
 TEST_CASE("container_path: paths below a directory are good", "[codec][container_path][unit]") {
@@ -61,4 +61,4 @@ TEST_CASE("container_path: of items with one name the last is kept, in its place
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::container_path_test

@@ -10,7 +10,7 @@
 #include "tests/support/outcome.h"
 #include "tests/support/random_seed.h"
 
-namespace framefs::codec {
+namespace framefs::codec::container_tree_test {
 namespace {
 
 ContainerTree make(const std::vector<std::string>& paths) {
@@ -156,4 +156,4 @@ TEST_CASE("container_tree: random paths make the tree of their prefixes",
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::container_tree_test

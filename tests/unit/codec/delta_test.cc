@@ -3,7 +3,7 @@
 #include "tests/support/catch.h"
 #include "tests/unit/codec/filter_checks.h"
 
-namespace framefs::codec {
+namespace framefs::codec::delta_test {
 namespace {
 
 using test::Bytes;
@@ -90,4 +90,4 @@ TEST_CASE("delta: blocks of any length follow the rules", "[codec][delta][unit]"
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::delta_test

@@ -6,7 +6,7 @@
 #include "codec/array/dtype_code.h"
 #include "tests/support/catch.h"
 
-namespace framefs::codec {
+namespace framefs::codec::dtype_test {
 namespace {
 
 // The results of numpy.dtype(stored).str (NumPy 1.24).
@@ -345,4 +345,4 @@ TEST_CASE("dtype: any flipped bit gives a description of the same size",
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::dtype_test

@@ -10,7 +10,7 @@
 #include "tests/support/msgpack_builder.h"
 #include "tests/support/outcome.h"
 
-namespace framefs::codec {
+namespace framefs::codec::embed_map_test {
 namespace {
 
 using test::Bytes;
@@ -383,4 +383,4 @@ TEST_CASE("embed_map: any flipped bit gives an error or nodes inside the contain
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::embed_map_test

@@ -3,7 +3,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/outcome.h"
 
-namespace framefs::codec {
+namespace framefs::codec::encode_params_test {
 namespace {
 
 using test::outcome;
@@ -108,4 +108,4 @@ TEST_CASE("encode_params: a parameter out of range is refused", "[codec][encode_
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::encode_params_test

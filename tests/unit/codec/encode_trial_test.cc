@@ -7,7 +7,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/plain_kinds.h"
 
-namespace framefs::codec {
+namespace framefs::codec::encode_trial_test {
 namespace {
 
 using test::Bytes;
@@ -94,4 +94,4 @@ TEST_CASE("encode_trial: small noise is not tried", "[codec][encode_trial][unit]
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::encode_trial_test

@@ -12,7 +12,7 @@
 #include "tests/support/random_seed.h"
 #include "tests/unit/codec/filter_checks.h"
 
-namespace framefs::codec {
+namespace framefs::codec::forward_filters_test {
 namespace {
 
 using test::Bytes;
@@ -169,4 +169,4 @@ TEST_CASE("clear_bits: parameters count bits to keep, or below zero to clear",
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::forward_filters_test

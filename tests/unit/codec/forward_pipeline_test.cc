@@ -7,7 +7,7 @@
 #include "tests/support/random_seed.h"
 #include "tests/unit/codec/filter_checks.h"
 
-namespace framefs::codec {
+namespace framefs::codec::forward_pipeline_test {
 namespace {
 
 using test::Bytes;
@@ -99,4 +99,4 @@ TEST_CASE("forward_pipeline: filters that are not written are refused by name an
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::forward_pipeline_test

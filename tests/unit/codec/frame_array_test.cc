@@ -12,7 +12,7 @@
 #include "tests/support/outcome.h"
 #include "tests/support/sample_data.h"
 
-namespace framefs::codec {
+namespace framefs::codec::frame_array_test {
 namespace {
 
 using test::array_metalayer;
@@ -149,4 +149,4 @@ TEST_CASE("frame: its memory includes a long dtype", "[codec][frame][unit]") {
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::frame_array_test

@@ -16,7 +16,7 @@
 #include "tests/support/sample_data.h"
 #include "tests/support/source_doubles.h"
 
-namespace framefs::codec {
+namespace framefs::codec::frame_damage_test {
 namespace {
 
 using test::build_frame;
@@ -352,4 +352,4 @@ TEST_CASE("frame: bytes that disappear after opening are reported by the read th
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::frame_damage_test

@@ -11,7 +11,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/outcome.h"
 
-namespace framefs::codec {
+namespace framefs::codec::frame_header_test {
 namespace {
 
 using test::Bytes;
@@ -272,4 +272,4 @@ TEST_CASE("frame_header: any flipped bit gives an error or a header that keeps i
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::frame_header_test

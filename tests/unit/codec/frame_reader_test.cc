@@ -13,7 +13,7 @@
 #include "tests/support/sample_data.h"
 #include "tests/support/source_doubles.h"
 
-namespace framefs::codec {
+namespace framefs::codec::frame_reader_test {
 namespace {
 
 using test::build_frame;
@@ -261,4 +261,4 @@ TEST_CASE("frame_reader: limits hold for every chunk", "[codec][frame_reader][co
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::frame_reader_test

@@ -10,7 +10,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/random_seed.h"
 
-namespace framefs::codec {
+namespace framefs::codec::frame_space_test {
 namespace {
 
 // The rule of two commits, applied to each unit on its own.
@@ -265,4 +265,4 @@ TEST_CASE("frame_space: ranges that overlap or repeat are freed once",
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::frame_space_test

@@ -16,7 +16,7 @@
 #include "tests/support/sample_data.h"
 #include "tests/support/source_doubles.h"
 
-namespace framefs::codec {
+namespace framefs::codec::frame_test {
 namespace {
 
 using test::build_frame;
@@ -376,4 +376,4 @@ TEST_CASE("frame: a vl-metalayer may be a chunk of any kind", "[codec][frame][un
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::frame_test

@@ -18,7 +18,7 @@
 #include "tests/support/sink_doubles.h"
 #include "tests/unit/codec/filter_checks.h"
 
-namespace framefs::codec {
+namespace framefs::codec::frame_writer_test {
 namespace {
 
 using test::Bytes;
@@ -380,4 +380,4 @@ TEST_CASE("frame_header: a patch changes the sizes and nothing else",
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::frame_writer_test

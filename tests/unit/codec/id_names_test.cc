@@ -5,15 +5,14 @@
 
 #include "tests/support/catch.h"
 
-namespace framefs::codec {
+namespace framefs::codec::id_names_test {
 namespace {
 
 using Names = std::map<int, std::string>;
 
 // Calls both functions with every id.  Oracle: the table of ids, and their three ranges.
-template <class Name, class Label>
-void check_names(const Names& names, const std::string& word, const Name& name,
-                 const Label& label) {
+void check_names(const Names& names, const std::string& word, const char* (*name)(std::uint8_t),
+                 const char* (*label)(std::uint8_t)) {
   for (int id = 0; id < 256; ++id) {
     INFO("id " << id);
     const char* const got = name(static_cast<std::uint8_t>(id));
@@ -50,4 +49,4 @@ TEST_CASE("id_names: filters are named, or at least their range", "[codec][id_na
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::id_names_test

@@ -15,7 +15,7 @@
 #include "tests/support/random_seed.h"
 #include "tests/support/source_doubles.h"
 
-namespace framefs::codec {
+namespace framefs::codec::index_encoder_test {
 namespace {
 
 using test::Bytes;
@@ -265,4 +265,4 @@ TEST_CASE("index_encoder: blocks that differ in one entry have different digests
   }
 }
 
-}  // namespace framefs::codec
+}  // namespace framefs::codec::index_encoder_test

@@ -19,7 +19,7 @@
 #include "tests/support/stream_samples.h"
 #include "tests/unit/codec/stream_checks.h"
 
-namespace framefs::codec {
+namespace framefs::codec::lz4_test {
 namespace {
 
 using test::Bytes;
@@ -234,4 +234,4 @@ TEST_CASE("lz4: sizes beyond int are refused before they are looked at", "[codec
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::lz4_test

@@ -11,7 +11,7 @@
 #include "tests/support/outcome.h"
 #include "tests/support/sample_data.h"
 
-namespace framefs::codec {
+namespace framefs::codec::metalayer_test {
 namespace {
 
 using test::append;
@@ -219,4 +219,4 @@ TEST_CASE("metalayer: any flipped bit gives an error or contents inside the part
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::metalayer_test

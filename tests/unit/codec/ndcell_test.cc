@@ -14,7 +14,7 @@
 #include "tests/support/random_seed.h"
 #include "tests/unit/codec/filter_checks.h"
 
-namespace framefs::codec {
+namespace framefs::codec::ndcell_test {
 namespace {
 
 using test::Bytes;
@@ -251,4 +251,4 @@ TEST_CASE("cell filters: blocks of another size than the array's are refused",
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::ndcell_test

@@ -18,7 +18,7 @@
 #include "tests/unit/codec/filter_checks.h"
 #include "tests/unit/codec/stream_checks.h"
 
-namespace framefs::codec {
+namespace framefs::codec::ndlz_test {
 namespace {
 
 using test::append;
@@ -344,4 +344,4 @@ TEST_CASE("ndlz: rows beyond the cell are refused", "[codec][ndlz][corrupt]") {
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::ndlz_test

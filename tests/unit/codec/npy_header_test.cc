@@ -8,7 +8,7 @@
 #include "tests/support/array_model.h"
 #include "tests/support/catch.h"
 
-namespace framefs::codec {
+namespace framefs::codec::npy_header_test {
 namespace {
 
 using namespace std::string_literals;
@@ -114,4 +114,4 @@ TEST_CASE("npy_header: a text too long for format 1.0 makes it 2.0", "[codec][np
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::npy_header_test

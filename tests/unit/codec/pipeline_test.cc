@@ -8,7 +8,7 @@
 #include "tests/support/forward_filters.h"
 #include "tests/unit/codec/filter_checks.h"
 
-namespace framefs::codec {
+namespace framefs::codec::pipeline_test {
 namespace {
 
 using test::Bytes;
@@ -213,4 +213,4 @@ TEST_CASE("pipeline: any sequence of filters is reversed", "[codec][pipeline][un
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::pipeline_test

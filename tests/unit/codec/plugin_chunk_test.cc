@@ -18,7 +18,7 @@
 #include "tests/support/random_seed.h"
 #include "tests/support/sample_data.h"
 
-namespace framefs::codec {
+namespace framefs::codec::plugin_chunk_test {
 namespace {
 
 using test::build_chunk;
@@ -288,4 +288,4 @@ TEST_CASE("plugin chunk: damage is refused or decodes to the declared size",
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::plugin_chunk_test

@@ -12,7 +12,7 @@
 #include "tests/support/sample_data.h"
 #include "tests/support/sparse_frame_builder.h"
 
-namespace framefs::codec {
+namespace framefs::codec::proxy_frame_test {
 namespace {
 
 using test::Bytes;
@@ -101,4 +101,4 @@ TEST_CASE("frame: zero entries are those of bytes that read as zeros", "[codec][
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::proxy_frame_test

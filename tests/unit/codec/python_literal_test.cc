@@ -6,7 +6,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/outcome.h"
 
-namespace framefs::codec {
+namespace framefs::codec::python_literal_test {
 namespace {
 
 using Kind = PythonLiteral::Kind;
@@ -181,4 +181,4 @@ TEST_CASE("python_literal: tuples of numbers are written as Python does",
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::python_literal_test

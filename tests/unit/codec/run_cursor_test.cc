@@ -9,7 +9,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/random_seed.h"
 
-namespace framefs::codec {
+namespace framefs::codec::run_cursor_test {
 namespace {
 
 using test::array_layout;
@@ -134,4 +134,4 @@ TEST_CASE("run_cursor: the end of the largest array is reached", "[codec][run_cu
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::run_cursor_test

@@ -22,7 +22,7 @@
 #include "tests/support/plain_kinds.h"
 #include "tests/support/sink_doubles.h"
 
-namespace framefs::codec {
+namespace framefs::codec::salvage_test {
 namespace {
 
 using Bytes = std::vector<std::byte>;
@@ -436,4 +436,4 @@ TEST_CASE("salvage: an index is not taken for the data of a frame whose only chu
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::salvage_test

@@ -4,7 +4,7 @@
 #include "tests/support/catch.h"
 #include "tests/unit/codec/filter_checks.h"
 
-namespace framefs::codec {
+namespace framefs::codec::shuffle_test {
 namespace {
 
 using test::Bytes;
@@ -134,4 +134,4 @@ TEST_CASE("shuffle: every implementation leaves the bytes between wide rows alon
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::shuffle_test

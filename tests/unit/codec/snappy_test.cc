@@ -23,7 +23,7 @@
 #include "tests/support/stream_samples.h"
 #include "tests/unit/codec/stream_checks.h"
 
-namespace framefs::codec {
+namespace framefs::codec::snappy_test {
 namespace {
 
 using test::Bytes;
@@ -175,4 +175,4 @@ TEST_CASE("snappy: any damage is taken as the library takes it, and shows no old
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::snappy_test

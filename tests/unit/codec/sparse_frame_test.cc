@@ -20,7 +20,7 @@
 #include "tests/support/source_doubles.h"
 #include "tests/support/sparse_frame_builder.h"
 
-namespace framefs::codec {
+namespace framefs::codec::sparse_frame_test {
 namespace {
 
 using test::build_sparse_frame;
@@ -393,4 +393,4 @@ TEST_CASE("sparse frame: no flipped bit of a chunk file makes it misbehave",
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::sparse_frame_test

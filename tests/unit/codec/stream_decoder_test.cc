@@ -19,7 +19,7 @@
 #include "tests/support/stream_samples.h"
 #include "tests/unit/codec/stream_checks.h"
 
-namespace framefs::codec {
+namespace framefs::codec::stream_decoder_test {
 namespace {
 
 using test::Bytes;
@@ -218,4 +218,4 @@ TEST_CASE("stream_decoder: threads share a dictionary", "[codec][stream_decoder]
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::stream_decoder_test

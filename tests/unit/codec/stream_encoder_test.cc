@@ -8,7 +8,7 @@
 #include "tests/support/outcome.h"
 #include "tests/support/plain_kinds.h"
 
-namespace framefs::codec {
+namespace framefs::codec::stream_encoder_test {
 namespace {
 
 using test::Bytes;
@@ -144,4 +144,4 @@ TEST_CASE("stream_encoder: names and numbers of codecs are those of the format",
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::stream_encoder_test

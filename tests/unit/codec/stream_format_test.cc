@@ -9,7 +9,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/outcome.h"
 
-namespace framefs::codec {
+namespace framefs::codec::stream_format_test {
 namespace {
 
 using test::outcome;
@@ -108,4 +108,4 @@ TEST_CASE("stream_format: zfp needs floats or doubles in 1 to 4 dimensions",
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::stream_format_test

@@ -9,7 +9,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/random_seed.h"
 
-namespace framefs::codec {
+namespace framefs::codec::touched_blocks_test {
 namespace {
 
 using BlockId = std::pair<std::uint64_t, std::uint64_t>;
@@ -74,4 +74,4 @@ TEST_CASE("touched_blocks: random ranges of random arrays name the blocks of the
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::touched_blocks_test

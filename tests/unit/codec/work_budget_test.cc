@@ -14,7 +14,7 @@
 #include "tests/support/sample_data.h"
 #include "tests/support/threads.h"
 
-namespace framefs::codec {
+namespace framefs::codec::work_budget_test {
 namespace {
 
 constexpr std::uint64_t kMuch = std::numeric_limits<std::uint64_t>::max();
@@ -104,4 +104,4 @@ TEST_CASE("chunk_reader: small reads of one block decode it once", "[codec][chun
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::work_budget_test

@@ -4,7 +4,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/outcome.h"
 
-namespace framefs::codec {
+namespace framefs::codec::zfp_absent_test {
 namespace {
 
 TEST_CASE("zfp: a build without the library says so", "[codec][zfp][unit]") {
@@ -17,4 +17,4 @@ TEST_CASE("zfp: a build without the library says so", "[codec][zfp][unit]") {
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::zfp_absent_test

@@ -21,7 +21,7 @@
 #include "tests/unit/codec/filter_checks.h"
 #include "tests/unit/codec/stream_checks.h"
 
-namespace framefs::codec {
+namespace framefs::codec::zfp_test {
 namespace {
 
 using test::Bytes;
@@ -298,4 +298,4 @@ TEST_CASE("zfp: thin blocks of many cells decode without much memory", "[codec][
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::zfp_test

@@ -12,7 +12,7 @@
 #include "tests/support/source_doubles.h"
 #include "tests/support/zip_builder.h"
 
-namespace framefs::codec {
+namespace framefs::codec::zip_directory_test {
 namespace {
 
 using test::build_zip;
@@ -435,4 +435,4 @@ TEST_CASE("zip_directory: any flipped bit gives an error or members inside the a
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::zip_directory_test

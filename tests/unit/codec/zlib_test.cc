@@ -14,7 +14,7 @@
 #include "tests/support/stream_samples.h"
 #include "tests/unit/codec/stream_checks.h"
 
-namespace framefs::codec {
+namespace framefs::codec::zlib_test {
 namespace {
 
 using test::Bytes;
@@ -126,4 +126,4 @@ TEST_CASE("zlib: a flipped bit never gives other bytes", "[codec][zlib][corrupt]
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::zlib_test

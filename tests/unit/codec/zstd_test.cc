@@ -21,7 +21,7 @@
 #include "tests/support/stream_samples.h"
 #include "tests/unit/codec/stream_checks.h"
 
-namespace framefs::codec {
+namespace framefs::codec::zstd_test {
 namespace {
 
 using test::Bytes;
@@ -193,4 +193,4 @@ TEST_CASE("zstd: a damaged trained dictionary is refused", "[codec][zstd][corrup
 }
 
 }  // namespace
-}  // namespace framefs::codec
+}  // namespace framefs::codec::zstd_test

@@ -12,7 +12,7 @@
 #include "tests/unit/fs/array_samples.h"
 #include "tests/unit/fs/view_mount.h"
 
-namespace framefs::fs {
+namespace framefs::fs::array_decoding_test {
 namespace {
 
 using test::ArraySpec;
@@ -192,4 +192,4 @@ TEST_CASE("array_view: a reader that has gone through leaves no blocks behind",
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::array_decoding_test

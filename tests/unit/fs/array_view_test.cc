@@ -18,7 +18,7 @@
 #include "tests/unit/fs/array_samples.h"
 #include "tests/unit/fs/view_mount.h"
 
-namespace framefs::fs {
+namespace framefs::fs::array_view_test {
 namespace {
 
 using test::ArraySample;
@@ -368,4 +368,4 @@ TEST_CASE("array_view: many readers get on with hardly any budget", "[fs][array_
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::array_view_test

@@ -10,7 +10,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/random_seed.h"
 
-namespace framefs::fs {
+namespace framefs::fs::band_parts_test {
 namespace {
 
 // Rows of 1000 bytes; blocks of 32 rows and 100 bytes, four of them in a chunk.
@@ -88,4 +88,4 @@ TEST_CASE("band_parts: the parts of any array tile it, and hold the same rows of
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::band_parts_test

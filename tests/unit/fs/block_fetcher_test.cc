@@ -18,7 +18,7 @@
 #include "tests/support/threads.h"
 #include "tests/unit/fs/shared_source.h"
 
-namespace framefs::fs {
+namespace framefs::fs::block_fetcher_test {
 namespace {
 
 using codec::Errc;
@@ -644,4 +644,4 @@ TEST_CASE("block_fetcher: there are no parts of blocks that are damaged or have 
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::block_fetcher_test

@@ -20,7 +20,7 @@
 #include "tests/unit/fs/test_mount.h"
 #include "tests/unit/fs/write_mount.h"
 
-namespace framefs::fs {
+namespace framefs::fs::blosc2_lock_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -522,4 +522,4 @@ TEST_CASE("lock_files: a rename over a frame waits for the program that changes 
   CHECK_FALSE(stdfs::exists(mount.path("y.b2.b2lock")));
 }
 
-}  // namespace framefs::fs
+}  // namespace framefs::fs::blosc2_lock_test

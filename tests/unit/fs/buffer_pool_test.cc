@@ -10,7 +10,7 @@
 #include "tests/support/random_seed.h"
 #include "tests/support/threads.h"
 
-namespace framefs::fs {
+namespace framefs::fs::buffer_pool_test {
 namespace {
 
 TEST_CASE("buffer_pool: memory that came back is given out again for the same size",
@@ -89,4 +89,4 @@ TEST_CASE("buffer_pool: no two threads are given the same memory", "[fs][buffer_
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::buffer_pool_test

@@ -18,7 +18,7 @@
 #include "tests/unit/fs/small_frames.h"
 #include "tests/unit/fs/view_mount.h"
 
-namespace framefs::fs {
+namespace framefs::fs::cached_frame_test {
 namespace {
 
 using test::outcome;
@@ -283,4 +283,4 @@ TEST_CASE("cached_frame: many threads get the same chunk", "[fs][cached_frame][r
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::cached_frame_test

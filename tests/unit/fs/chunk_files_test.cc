@@ -27,7 +27,7 @@
 #include "tests/support/temp_directory.h"
 #include "tests/support/threads.h"
 
-namespace framefs::fs {
+namespace framefs::fs::chunk_files_test {
 namespace {
 
 namespace stdfs = std::filesystem;
@@ -240,4 +240,4 @@ TEST_CASE("chunk_files: a sparse frame is read from its directory", "[fs][chunk_
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::chunk_files_test

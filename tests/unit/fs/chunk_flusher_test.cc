@@ -20,7 +20,7 @@
 #include "tests/unit/fs/write_mount.h"
 #include "tests/unit/fs/written_file.h"
 
-namespace framefs::fs {
+namespace framefs::fs::chunk_flusher_test {
 using test::frame_params;
 using test::noise;
 using test::read_stored;
@@ -187,4 +187,4 @@ TEST_CASE("chunk_flusher: a damaged chunk loses its bytes and does not spoil the
   }
 }
 
-}  // namespace framefs::fs
+}  // namespace framefs::fs::chunk_flusher_test

@@ -7,7 +7,7 @@
 #include "tests/support/frame_builder.h"
 #include "tests/support/sample_data.h"
 
-namespace framefs::fs {
+namespace framefs::fs::chunk_info_test {
 namespace {
 
 // A frame in memory.  Not movable, because its source refers to it.
@@ -143,4 +143,4 @@ TEST_CASE("chunk info: the visit ends when the visitor has seen enough", "[fs][c
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::chunk_info_test

@@ -12,7 +12,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/random_seed.h"
 
-namespace framefs::fs {
+namespace framefs::fs::chunk_overlay_test {
 namespace {
 
 using test::Bytes;
@@ -134,7 +134,8 @@ class Model {
     bytes.resize(frozen.nbytes);
     const auto entry = next_entry_++;
     stored_[entry] = std::move(bytes);
-    const auto old = overlay_.land(frozen.chunk, entry, ContentId{static_cast<std::uint64_t>(entry)});
+    const auto old =
+        overlay_.land(frozen.chunk, entry, ContentId{static_cast<std::uint64_t>(entry)});
     if (old >= 0) drop({old});
   }
 
@@ -215,4 +216,4 @@ TEST_CASE("chunk_overlay: abandoned bytes give their memory back, also when they
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::chunk_overlay_test

@@ -14,7 +14,7 @@
 #include "tests/support/catch.h"
 #include "tests/unit/fs/written_file.h"
 
-namespace framefs::fs {
+namespace framefs::fs::chunk_update_test {
 namespace {
 
 constexpr std::uint32_t kBlock = 4096;
@@ -211,4 +211,4 @@ TEST_CASE("extents: whether a range holds a written byte", "[fs][extents][unit]"
   }
 }
 
-}  // namespace framefs::fs
+}  // namespace framefs::fs::chunk_update_test

@@ -11,7 +11,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/decode_oracle.h"
 
-namespace framefs::fs {
+namespace framefs::fs::chunk_writer_test {
 namespace {
 
 using test::Bytes;
@@ -155,4 +155,4 @@ TEST_CASE("chunk_writer: a chunk that finds no space fails alone", "[fs][write][
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::chunk_writer_test

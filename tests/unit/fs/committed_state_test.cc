@@ -13,7 +13,7 @@
 #include "tests/support/temp_directory.h"
 #include "tests/unit/fs/written_file.h"
 
-namespace framefs::fs {
+namespace framefs::fs::committed_state_test {
 namespace {
 
 constexpr codec::ByteRange kTail{sizeof(FrameHead), 100};
@@ -71,4 +71,4 @@ TEST_CASE("committed_state: a check beside a commit takes no half-written header
   CHECK(refused == 0);
 }
 
-}  // namespace framefs::fs
+}  // namespace framefs::fs::committed_state_test

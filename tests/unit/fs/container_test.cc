@@ -14,7 +14,7 @@
 #include "tests/unit/fs/small_frames.h"
 #include "tests/unit/fs/test_log.h"
 
-namespace framefs::fs {
+namespace framefs::fs::container_test {
 namespace {
 
 using codec::Errc;
@@ -206,4 +206,4 @@ TEST_CASE("container: a file that is none is refused with the reason in the log"
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::container_test

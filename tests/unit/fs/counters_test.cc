@@ -2,7 +2,7 @@
 
 #include "tests/support/catch.h"
 
-namespace framefs::fs {
+namespace framefs::fs::counters_test {
 namespace {
 
 using std::chrono::nanoseconds;
@@ -33,4 +33,4 @@ TEST_CASE("latency_histogram: extreme durations are counted", "[fs][counters][un
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::counters_test

@@ -12,7 +12,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/threads.h"
 
-namespace framefs::fs {
+namespace framefs::fs::decode_ahead_test {
 namespace {
 
 constexpr std::uint64_t kMiB = 1u << 20;
@@ -146,4 +146,4 @@ TEST_CASE("decode_ahead: it can end in the middle of a stream, and patterns outl
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::decode_ahead_test

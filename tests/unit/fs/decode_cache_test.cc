@@ -17,7 +17,7 @@
 #include "tests/support/random_seed.h"
 #include "tests/support/threads.h"
 
-namespace framefs::fs {
+namespace framefs::fs::decode_cache_test {
 namespace {
 
 using codec::Errc;
@@ -585,4 +585,4 @@ TEST_CASE("decode_cache: very many values in use can be claimed",
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::decode_cache_test

@@ -18,7 +18,7 @@
 #include "tests/unit/fs/shared_source.h"
 #include "tests/unit/fs/small_frames.h"
 
-namespace framefs::fs {
+namespace framefs::fs::decoded_source_test {
 namespace {
 
 using codec::Errc;
@@ -143,4 +143,4 @@ TEST_CASE("decoded_source: many threads read at a time", "[fs][decoded_source][r
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::decoded_source_test

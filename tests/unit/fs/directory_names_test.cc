@@ -17,7 +17,7 @@
 #include "tests/support/temp_directory.h"
 #include "tests/unit/fs/test_mount.h"
 
-namespace framefs::fs {
+namespace framefs::fs::directory_names_test {
 namespace {
 
 namespace stdfs = std::filesystem;
@@ -266,4 +266,4 @@ TEST_CASE("filesystem: changes of names in SOURCE show at once in a directory wi
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::directory_names_test

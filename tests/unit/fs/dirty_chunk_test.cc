@@ -11,7 +11,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/random_seed.h"
 
-namespace framefs::fs {
+namespace framefs::fs::dirty_chunk_test {
 namespace {
 
 using test::Bytes;
@@ -162,4 +162,4 @@ TEST_CASE("dirty_chunk: the growth of several writes bounds the memory of each o
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::dirty_chunk_test

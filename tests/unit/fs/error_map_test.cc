@@ -6,7 +6,7 @@
 #include "fs/core/file.h"
 #include "tests/support/catch.h"
 
-namespace framefs::fs {
+namespace framefs::fs::error_map_test {
 namespace {
 
 using codec::Errc;
@@ -46,4 +46,4 @@ TEST_CASE("error_map: a description has kind, field, value and place", "[fs][err
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::error_map_test

@@ -4,7 +4,7 @@
 
 #include "tests/support/catch.h"
 
-namespace framefs::fs {
+namespace framefs::fs::exported_number_test {
 namespace {
 
 NodeKey key_of(std::uint64_t inode, ShownAs shown_as) {
@@ -57,4 +57,4 @@ TEST_CASE("exported_number: the numbers never change", "[fs][exported_number][un
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::exported_number_test

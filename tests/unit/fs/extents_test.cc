@@ -8,7 +8,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/random_seed.h"
 
-namespace framefs::fs {
+namespace framefs::fs::extents_test {
 namespace {
 
 using Extent = Extents::Extent;
@@ -79,4 +79,4 @@ TEST_CASE("extents: they say the same as one flag for each byte", "[fs][write][u
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::extents_test

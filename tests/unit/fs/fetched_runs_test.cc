@@ -8,7 +8,7 @@
 #include "fs/core/shared_window.h"
 #include "tests/support/catch.h"
 
-namespace framefs::fs {
+namespace framefs::fs::fetched_runs_test {
 namespace {
 
 using codec::ByteRange;
@@ -91,4 +91,4 @@ TEST_CASE("byte_source: a window of a far source is far", "[fs][fetched_runs][un
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::fetched_runs_test

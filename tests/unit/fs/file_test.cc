@@ -19,7 +19,7 @@
 #include "tests/support/sample_data.h"
 #include "tests/support/temp_directory.h"
 
-namespace framefs::fs {
+namespace framefs::fs::file_test {
 namespace {
 
 bool is_open(int fd) { return ::fcntl(fd, F_GETFD) >= 0; }
@@ -229,4 +229,4 @@ TEST_CASE("file: errors name the call and carry errno", "[fs][file][unit]") {
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::file_test

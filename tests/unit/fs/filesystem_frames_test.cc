@@ -18,7 +18,7 @@
 #include "tests/unit/fs/test_mount.h"
 #include "tests/unit/fs/write_mount.h"
 
-namespace framefs::fs {
+namespace framefs::fs::filesystem_frames_test {
 namespace {
 
 namespace stdfs = std::filesystem;
@@ -559,4 +559,4 @@ TEST_CASE("filesystem: a truncation to the same size sets the time for good",
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::filesystem_frames_test

@@ -16,7 +16,7 @@
 #include "tests/support/random_seed.h"
 #include "tests/unit/fs/test_mount.h"
 
-namespace framefs::fs {
+namespace framefs::fs::filesystem_names_test {
 namespace {
 
 namespace stdfs = std::filesystem;
@@ -242,4 +242,4 @@ TEST_CASE("filesystem_names: any sequence of changes has the result that POSIX d
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::filesystem_names_test

@@ -17,7 +17,7 @@
 #include "tests/support/threads.h"
 #include "tests/unit/fs/test_mount.h"
 
-namespace framefs::fs {
+namespace framefs::fs::filesystem_test {
 namespace {
 
 namespace stdfs = std::filesystem;
@@ -402,4 +402,4 @@ TEST_CASE("filesystem: readers see whole states of a frame that is replaced unde
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::filesystem_test

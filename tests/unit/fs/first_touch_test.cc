@@ -6,7 +6,7 @@
 
 #include "tests/support/catch.h"
 
-namespace framefs::fs {
+namespace framefs::fs::first_touch_test {
 namespace {
 
 constexpr std::uint64_t kMiB = 1 << 20;
@@ -72,4 +72,4 @@ TEST_CASE("first_touch: the ranges stay within any chunk", "[fs][first_touch][un
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::first_touch_test

@@ -5,7 +5,7 @@
 
 #include "tests/support/catch.h"
 
-namespace framefs::fs {
+namespace framefs::fs::first_touches_test {
 namespace {
 
 TEST_CASE("first_touches: only the first request for a block is the first", "[fs][read]") {
@@ -35,4 +35,4 @@ TEST_CASE("first_touches: the blocks of a long file are remembered beside each o
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::first_touches_test

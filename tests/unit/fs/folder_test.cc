@@ -14,7 +14,7 @@
 #include "tests/support/temp_directory.h"
 #include "tests/unit/fs/small_frames.h"
 
-namespace framefs::fs {
+namespace framefs::fs::folder_test {
 namespace {
 
 namespace stdfs = std::filesystem;
@@ -145,4 +145,4 @@ TEST_CASE("folder: one entry that is gone is no entry", "[fs][folder][unit]") {
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::folder_test

@@ -4,7 +4,7 @@
 
 #include "tests/support/catch.h"
 
-namespace framefs::fs {
+namespace framefs::fs::forgotten_nodes_test {
 namespace {
 
 ForgottenNodes::Node node_of(NodeId id, std::string name = "x", std::string member = {}) {
@@ -59,4 +59,4 @@ TEST_CASE("forgotten_nodes: memory is bounded, and the oldest nodes go first",
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::forgotten_nodes_test

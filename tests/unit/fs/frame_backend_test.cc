@@ -23,7 +23,7 @@
 #include "tests/support/temp_directory.h"
 #include "tests/unit/fs/write_mount.h"
 
-namespace framefs::fs {
+namespace framefs::fs::frame_backend_test {
 namespace {
 
 using test::Bytes;
@@ -374,4 +374,4 @@ TEST_CASE("frame_backend: a frame is not taken for damaged while another program
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::frame_backend_test

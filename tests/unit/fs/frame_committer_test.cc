@@ -19,7 +19,7 @@
 #include "tests/unit/fs/write_mount.h"
 #include "tests/unit/fs/written_file.h"
 
-namespace framefs::fs {
+namespace framefs::fs::frame_committer_test {
 namespace {
 
 using test::FileSizeLimit;
@@ -280,4 +280,4 @@ TEST_CASE("frame_committer: a compaction can be interrupted before each of its s
   CHECK(most_calls > 3);
 }
 
-}  // namespace framefs::fs
+}  // namespace framefs::fs::frame_committer_test

@@ -17,7 +17,7 @@
 #include "tests/support/threads.h"
 #include "tests/unit/fs/write_mount.h"
 
-namespace framefs::fs {
+namespace framefs::fs::frame_lock_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -218,4 +218,4 @@ TEST_CASE("frame_lock: a frame is its writer's from the first change to the comm
   CHECK_FALSE(mount.lines().empty());
 }
 
-}  // namespace framefs::fs
+}  // namespace framefs::fs::frame_lock_test

@@ -14,7 +14,7 @@
 #include "tests/support/sparse_frame_builder.h"
 #include "tests/unit/fs/small_frames.h"
 
-namespace framefs::fs {
+namespace framefs::fs::frame_summary_test {
 namespace {
 
 using test::Bytes;
@@ -246,4 +246,4 @@ TEST_CASE("frame_summary: a file that cannot be read is nothing special",
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::frame_summary_test

@@ -21,7 +21,7 @@
 #include "tests/unit/fs/random_chunks.h"
 #include "tests/unit/fs/view_mount.h"
 
-namespace framefs::fs {
+namespace framefs::fs::frame_view_test {
 namespace {
 
 using codec::Errc;
@@ -482,4 +482,4 @@ TEST_CASE("frame_view: blocks and chunks of a few bytes are read in any range",
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::frame_view_test

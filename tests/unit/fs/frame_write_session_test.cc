@@ -18,7 +18,7 @@
 #include "tests/unit/fs/write_mount.h"
 #include "tests/unit/fs/written_file.h"
 
-namespace framefs::fs {
+namespace framefs::fs::frame_write_session_test {
 namespace {
 
 using test::Bytes;
@@ -267,4 +267,4 @@ TEST_CASE("frame_write_session: holds the written bytes, after any sequence of c
   }
 }
 
-}  // namespace framefs::fs
+}  // namespace framefs::fs::frame_write_session_test

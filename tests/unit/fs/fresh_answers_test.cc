@@ -18,7 +18,7 @@
 #include "tests/support/catch.h"
 #include "tests/unit/fs/test_mount.h"
 
-namespace framefs::fs {
+namespace framefs::fs::fresh_answers_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -286,4 +286,4 @@ TEST_CASE("fresh answers: bytes appended to a plain file go to its end in SOURCE
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::fresh_answers_test

@@ -16,7 +16,7 @@
 #include "tests/unit/fs/view_mount.h"
 
 // Reads of frames of very small chunks: see codec::ChunkGroup.
-namespace framefs::fs {
+namespace framefs::fs::grouped_reads_test {
 namespace {
 
 using test::decode;
@@ -185,4 +185,4 @@ TEST_CASE("grouped_reads: threads that read the same groups all get them",
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::grouped_reads_test

@@ -8,7 +8,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/threads.h"
 
-namespace framefs::fs {
+namespace framefs::fs::guarded_test {
 namespace {
 
 TEST_CASE("guarded: a value is made from arguments and read and changed in with()",
@@ -103,4 +103,4 @@ TEST_CASE("guarded: results that can only be moved come out", "[fs][guarded][uni
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::guarded_test

@@ -7,7 +7,7 @@
 
 #include "tests/support/catch.h"
 
-namespace framefs::fs {
+namespace framefs::fs::handle_format_test {
 namespace {
 
 // The filesystems that are supported need a disk; see tests/e2e/test_export_remounts.py.
@@ -22,4 +22,4 @@ TEST_CASE("handle_format: a filesystem without handles that can be rebuilt is re
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::handle_format_test

@@ -8,7 +8,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/threads.h"
 
-namespace framefs::fs {
+namespace framefs::fs::idle_pool_test {
 namespace {
 
 TEST_CASE("idle_pool: returned objects are used again, the latest first", "[fs][idle_pool][unit]") {
@@ -76,4 +76,4 @@ TEST_CASE("idle_pool: no two threads have the same object", "[fs][idle_pool][rac
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::idle_pool_test

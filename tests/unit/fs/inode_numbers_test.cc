@@ -7,7 +7,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/threads.h"
 
-namespace framefs::fs {
+namespace framefs::fs::inode_numbers_test {
 namespace {
 
 TEST_CASE("inode_numbers: files of SOURCE's own device keep their numbers",
@@ -55,4 +55,4 @@ TEST_CASE("inode_numbers: all threads get the same numbers", "[fs][inode_numbers
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::inode_numbers_test

@@ -14,7 +14,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 
-namespace framefs::fs {
+namespace framefs::fs::lock_holder_test {
 namespace {
 
 constexpr std::uint64_t kByte = std::uint64_t{1} << 62;
@@ -96,4 +96,4 @@ TEST_CASE("lock_holder: a descriptor that is closed has no lock", "[fs][lock_hol
   CHECK_FALSE(lock_holder(-1, std::nullopt));
 }
 
-}  // namespace framefs::fs
+}  // namespace framefs::fs::lock_holder_test

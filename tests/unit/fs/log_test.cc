@@ -9,7 +9,7 @@
 #include "tests/support/threads.h"
 #include "tests/unit/fs/test_log.h"
 
-namespace framefs::fs {
+namespace framefs::fs::log_test {
 namespace {
 
 using codec::Errc;
@@ -150,4 +150,4 @@ TEST_CASE("log: one file and a burst write a bounded number of lines", "[fs][log
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::log_test

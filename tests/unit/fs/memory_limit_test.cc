@@ -8,7 +8,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 
-namespace framefs::fs {
+namespace framefs::fs::memory_limit_test {
 namespace {
 
 namespace stdfs = std::filesystem;
@@ -74,4 +74,4 @@ TEST_CASE("memory_limit: cache and overlay together take at most a quarter of it
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::memory_limit_test

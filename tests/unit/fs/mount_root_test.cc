@@ -11,7 +11,7 @@
 #include "tests/support/temp_directory.h"
 #include "tests/unit/fs/small_frames.h"
 
-namespace framefs::fs {
+namespace framefs::fs::mount_root_test {
 namespace {
 
 namespace stdfs = std::filesystem;
@@ -177,4 +177,4 @@ TEST_CASE("mount_root: a frame is looked for where the offset says", "[fs][mount
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::mount_root_test

@@ -5,7 +5,7 @@
 
 #include "tests/support/catch.h"
 
-namespace framefs::fs {
+namespace framefs::fs::mount_table_test {
 namespace {
 
 TEST_CASE("mount_table: a line has device, path, options and source", "[fs][mount_table][unit]") {
@@ -54,4 +54,4 @@ TEST_CASE("mount_table: the table has the mount at /proc", "[fs][mount_table][un
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::mount_table_test

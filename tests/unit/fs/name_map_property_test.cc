@@ -11,7 +11,7 @@
 #include "tests/support/random_seed.h"
 #include "tests/unit/fs/source_kinds.h"
 
-namespace framefs::fs {
+namespace framefs::fs::name_map_property_test {
 namespace {
 
 // A folder in memory, so that a property can be checked on thousands of folders.
@@ -189,4 +189,4 @@ TEST_CASE("name_map: list() and find() agree on random folders on disk", "[fs][n
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::name_map_property_test

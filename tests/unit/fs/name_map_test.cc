@@ -13,7 +13,7 @@
 #include "tests/support/threads.h"
 #include "tests/unit/fs/source_kinds.h"
 
-namespace framefs::fs {
+namespace framefs::fs::name_map_test {
 namespace {
 
 namespace stdfs = std::filesystem;
@@ -404,4 +404,4 @@ TEST_CASE("name_map: listings at the same time do not disturb each other", "[fs]
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::name_map_test

@@ -11,7 +11,7 @@
 #include "tests/unit/fs/small_frames.h"
 #include "tests/unit/fs/test_log.h"
 
-namespace framefs::fs {
+namespace framefs::fs::named_source_test {
 namespace {
 
 namespace stdfs = std::filesystem;
@@ -109,4 +109,4 @@ TEST_CASE("named source: an offset into a directory is refused", "[fs][named_sou
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::named_source_test

@@ -3,7 +3,7 @@
 #include "codec/frame/frame_writer.h"
 #include "tests/support/catch.h"
 
-namespace framefs::fs {
+namespace framefs::fs::new_frame_policy_test {
 namespace {
 
 NewFileRule rule(const std::string& glob, int clevel) {
@@ -109,4 +109,4 @@ TEST_CASE("new_frame_policy: only files with the name of a NumPy file become arr
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::new_frame_policy_test

@@ -12,7 +12,7 @@
 #include "tests/support/random_seed.h"
 #include "tests/support/threads.h"
 
-namespace framefs::fs {
+namespace framefs::fs::node_test {
 namespace {
 
 const NodeKey kRoot{.device = 1, .inode = 2, .shown_as = ShownAs::itself, .member = {}};
@@ -535,4 +535,4 @@ TEST_CASE("node: an exported number goes back to the file with its inode", "[fs]
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::node_test

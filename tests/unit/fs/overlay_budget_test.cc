@@ -7,7 +7,7 @@
 
 #include "tests/support/catch.h"
 
-namespace framefs::fs {
+namespace framefs::fs::overlay_budget_test {
 namespace {
 
 constexpr std::uint64_t kMiB = 1u << 20;
@@ -129,4 +129,4 @@ TEST_CASE("overlay_budget: beside indexes, a writer gets half of the limit",
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::overlay_budget_test

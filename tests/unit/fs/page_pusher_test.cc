@@ -17,7 +17,7 @@
 #include "tests/support/threads.h"
 #include "tests/unit/fs/test_mount.h"
 
-namespace framefs::fs {
+namespace framefs::fs::page_pusher_test {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
@@ -321,4 +321,4 @@ TEST_CASE("filesystem: pages of a frame that changes in SOURCE meanwhile are dro
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::page_pusher_test

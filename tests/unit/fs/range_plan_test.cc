@@ -9,7 +9,7 @@
 #include "tests/support/random_seed.h"
 #include "tests/support/sample_data.h"
 
-namespace framefs::fs {
+namespace framefs::fs::range_plan_test {
 namespace {
 
 codec::Chunk open_chunk(const test::Bytes& stored) {
@@ -90,4 +90,4 @@ TEST_CASE("range_plan: random ranges are covered without gap or overlap",
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::range_plan_test

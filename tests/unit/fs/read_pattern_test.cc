@@ -10,7 +10,7 @@
 #include "tests/support/random_seed.h"
 #include "tests/support/threads.h"
 
-namespace framefs::fs {
+namespace framefs::fs::read_pattern_test {
 namespace {
 
 constexpr std::uint64_t kMiB = 1u << 20;
@@ -231,4 +231,4 @@ TEST_CASE("read_pattern: many threads read and take", "[fs][read_pattern][race]"
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::read_pattern_test

@@ -18,7 +18,7 @@
 #include "tests/unit/fs/write_mount.h"
 #include "tests/unit/fs/written_file.h"
 
-namespace framefs::fs {
+namespace framefs::fs::serial_committer_test {
 namespace {
 
 using test::frame_params;
@@ -114,4 +114,4 @@ TEST_CASE("serial_committer: a commit gets its turn between the parts of a flush
   CHECK(read_stored(path).size() >= 2 * kChunk);
 }
 
-}  // namespace framefs::fs
+}  // namespace framefs::fs::serial_committer_test

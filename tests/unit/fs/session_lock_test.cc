@@ -7,7 +7,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/threads.h"
 
-namespace framefs::fs {
+namespace framefs::fs::session_lock_test {
 namespace {
 
 TEST_CASE("session_lock: threads get it in the order in which they asked",
@@ -54,4 +54,4 @@ TEST_CASE("session_lock: a thread that gives up leaves the queue", "[fs][session
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::session_lock_test

@@ -29,7 +29,7 @@
 #include "tests/unit/fs/write_mount.h"
 #include "tests/unit/fs/written_file.h"
 
-namespace framefs::fs {
+namespace framefs::fs::session_state_test {
 namespace {
 
 using test::Bytes;
@@ -336,4 +336,4 @@ TEST_CASE("session_state: readers never take a commit for another writer's",
   CHECK(failures == 0);
 }
 
-}  // namespace framefs::fs
+}  // namespace framefs::fs::session_state_test

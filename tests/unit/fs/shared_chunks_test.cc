@@ -18,7 +18,7 @@
 #include "tests/unit/fs/write_mount.h"
 #include "tests/unit/fs/written_file.h"
 
-namespace framefs::fs {
+namespace framefs::fs::shared_chunks_test {
 namespace {
 
 using test::FrameSpec;
@@ -87,4 +87,4 @@ TEST_CASE("shared_chunks: a change of one chunk harms no other that is stored at
   }
 }
 
-}  // namespace framefs::fs
+}  // namespace framefs::fs::shared_chunks_test

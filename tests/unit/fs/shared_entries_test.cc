@@ -9,7 +9,7 @@
 
 #include "tests/support/catch.h"
 
-namespace framefs::fs {
+namespace framefs::fs::shared_entries_test {
 namespace {
 
 using Entries = std::vector<std::int64_t>;
@@ -80,4 +80,4 @@ TEST_CASE("shared_entries: a snapshot is read and ends while the list changes",
   CHECK(shared.get() == Entries(1000, kRounds));
 }
 
-}  // namespace framefs::fs
+}  // namespace framefs::fs::shared_entries_test

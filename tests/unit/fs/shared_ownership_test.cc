@@ -21,7 +21,7 @@
 #include "tests/support/threads.h"
 #include "tests/unit/fs/blosc2_library.h"
 
-namespace framefs::fs {
+namespace framefs::fs::shared_ownership_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -371,4 +371,4 @@ TEST_CASE("shared_ownership: one process at a time owns the frame, whichever thr
   CHECK_FALSE(processes[1].is_owned());
 }
 
-}  // namespace framefs::fs
+}  // namespace framefs::fs::shared_ownership_test

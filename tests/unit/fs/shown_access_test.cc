@@ -7,7 +7,7 @@
 #include "tests/support/bytes.h"
 #include "tests/support/catch.h"
 
-namespace framefs::fs {
+namespace framefs::fs::shown_access_test {
 namespace {
 
 struct stat file_of(uid_t user, gid_t group, mode_t mode) {
@@ -114,4 +114,4 @@ TEST_CASE("acl_access: a mode is shown without rights that the list denies to so
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::shown_access_test

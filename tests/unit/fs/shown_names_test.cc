@@ -8,7 +8,7 @@
 #include "fs/source/suffixes.h"
 #include "tests/support/catch.h"
 
-namespace framefs::fs {
+namespace framefs::fs::shown_names_test {
 namespace {
 
 using namespace std::string_view_literals;
@@ -170,4 +170,4 @@ TEST_CASE("shown_names: the names that something could have come in order of lik
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::shown_names_test

@@ -19,7 +19,7 @@
 #include "tests/support/threads.h"
 #include "tests/unit/fs/small_frames.h"
 
-namespace framefs::fs {
+namespace framefs::fs::source_probe_test {
 namespace {
 
 namespace stdfs = std::filesystem;
@@ -369,4 +369,4 @@ TEST_CASE("source_probe: many threads find the same", "[fs][source_probe][race]"
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::source_probe_test

@@ -15,7 +15,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 
-namespace framefs::fs {
+namespace framefs::fs::source_root_test {
 namespace {
 
 namespace stdfs = std::filesystem;
@@ -208,4 +208,4 @@ TEST_CASE("source_root: paths may be longer than the kernel takes at once",
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::source_root_test

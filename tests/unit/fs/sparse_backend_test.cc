@@ -19,7 +19,7 @@
 #include "tests/unit/fs/write_mount.h"
 #include "tests/unit/fs/written_file.h"
 
-namespace framefs::fs {
+namespace framefs::fs::sparse_backend_test {
 namespace {
 
 constexpr std::size_t kChunk = 4096;
@@ -87,4 +87,4 @@ TEST_CASE("sparse_backend: a commit without numbers for its files leaves all sto
   CHECK(test::read_stored(path) == before);
 }
 
-}  // namespace framefs::fs
+}  // namespace framefs::fs::sparse_backend_test

@@ -10,7 +10,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 
-namespace framefs::fs {
+namespace framefs::fs::sparse_frame_files_test {
 namespace {
 
 namespace stdfs = std::filesystem;
@@ -62,4 +62,4 @@ TEST_CASE("sparse_frame_files: nothing is removed while files of others are ther
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::sparse_frame_files_test

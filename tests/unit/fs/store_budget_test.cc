@@ -10,7 +10,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/threads.h"
 
-namespace framefs::fs {
+namespace framefs::fs::store_budget_test {
 namespace {
 
 constexpr std::uint64_t kMiB = 1u << 20;
@@ -59,4 +59,4 @@ TEST_CASE("store_budget: batches together stay within the limit", "[fs][store_bu
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::store_budget_test

@@ -6,7 +6,7 @@
 #include "codec/frame/frame_trailer.h"
 #include "tests/support/catch.h"
 
-namespace framefs::fs {
+namespace framefs::fs::stored_checksums_test {
 namespace {
 
 using codec::ChunkChecksum;
@@ -60,4 +60,4 @@ TEST_CASE("stored_checksums: each entry has the checksum of its chunk",
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::stored_checksums_test

@@ -6,7 +6,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/threads.h"
 
-namespace framefs::fs {
+namespace framefs::fs::task_threads_test {
 namespace {
 
 TEST_CASE("task_threads: as many tasks as the limit run at a time, the others wait",
@@ -53,4 +53,4 @@ TEST_CASE("task_threads: the end waits for running tasks and drops the others",
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::task_threads_test

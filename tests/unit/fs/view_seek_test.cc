@@ -17,7 +17,7 @@
 #include "tests/unit/fs/array_samples.h"
 #include "tests/unit/fs/view_mount.h"
 
-namespace framefs::fs {
+namespace framefs::fs::view_seek_test {
 namespace {
 
 using test::Bytes;
@@ -234,4 +234,4 @@ TEST_CASE("array_view: a vast array of zeros is one hole", "[fs][array_view][uni
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::view_seek_test

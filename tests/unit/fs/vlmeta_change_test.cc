@@ -9,7 +9,7 @@
 #include "tests/support/bytes.h"
 #include "tests/support/catch.h"
 
-namespace framefs::fs {
+namespace framefs::fs::vlmeta_change_test {
 namespace {
 
 using Layers = std::vector<codec::NamedContent>;
@@ -67,4 +67,4 @@ TEST_CASE("vlmeta_change: no frame gets more layers than other writers accept",
   CHECK(error_of(change_vlmeta(layers, "layer3", std::nullopt, ExistingVlmeta::any)) == 0);
 }
 
-}  // namespace framefs::fs
+}  // namespace framefs::fs::vlmeta_change_test

@@ -12,7 +12,7 @@
 #include "tests/unit/fs/view_mount.h"
 
 // Streaming reads of an array whose bands exceed the cache: see BandParts.
-namespace framefs::fs {
+namespace framefs::fs::wide_array_test {
 namespace {
 
 using test::read;
@@ -177,4 +177,4 @@ TEST_CASE("wide_array: threads that stream the same parts all get them", "[fs][w
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::wide_array_test

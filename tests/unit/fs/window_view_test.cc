@@ -11,7 +11,7 @@
 #include "tests/support/sample_data.h"
 #include "tests/unit/fs/view_mount.h"
 
-namespace framefs::fs {
+namespace framefs::fs::window_view_test {
 namespace {
 
 using test::Bytes;
@@ -82,4 +82,4 @@ TEST_CASE("window_view: a window beyond its file's end fails to read",
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::window_view_test

@@ -12,7 +12,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/threads.h"
 
-namespace framefs::fs {
+namespace framefs::fs::worker_pool_test {
 namespace {
 
 // Oracle: a plain counter for each index, read without a lock after run() has returned.
@@ -130,4 +130,4 @@ TEST_CASE("worker_pool: an exception of a call reaches the caller", "[fs][worker
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::worker_pool_test

@@ -22,7 +22,7 @@
 #include "tests/unit/fs/forwarding_backend.h"
 #include "tests/unit/fs/write_mount.h"
 
-namespace framefs::fs {
+namespace framefs::fs::write_session_table_test {
 namespace {
 
 namespace stdfs = std::filesystem;
@@ -274,4 +274,4 @@ TEST_CASE("write_session_table: its end commits the files and names them",
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::write_session_table_test

@@ -11,7 +11,7 @@
 #include "tests/support/random_seed.h"
 #include "tests/support/sample_data.h"
 
-namespace framefs::fs {
+namespace framefs::fs::write_steps_test {
 namespace {
 
 TEST_CASE("write_steps: all steps together are the write, and each touches few chunks",
@@ -50,4 +50,4 @@ TEST_CASE("write_steps: all steps together are the write, and each touches few c
 }
 
 }  // namespace
-}  // namespace framefs::fs
+}  // namespace framefs::fs::write_steps_test

@@ -4,7 +4,7 @@
 
 #include "tests/support/catch.h"
 
-namespace framefs {
+namespace framefs::command_syntax_test {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -38,4 +38,4 @@ TEST_CASE("command_syntax: choices are distinguished from other values", "[src][
 }
 
 }  // namespace
-}  // namespace framefs
+}  // namespace framefs::command_syntax_test

@@ -8,7 +8,7 @@
 #include "tests/support/captured_streams.h"
 #include "tests/support/catch.h"
 
-namespace framefs {
+namespace framefs::commands_test {
 namespace {
 
 struct Run {
@@ -69,4 +69,4 @@ TEST_CASE("commands: behind the word mount, and for mount(8), a command's name i
 }
 
 }  // namespace
-}  // namespace framefs
+}  // namespace framefs::commands_test

@@ -5,7 +5,7 @@
 #include "src/info/info_table.h"
 #include "tests/support/catch.h"
 
-namespace framefs {
+namespace framefs::info_text_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -183,4 +183,4 @@ TEST_CASE("info json: paths and names of any bytes are text all the same", "[src
 }
 
 }  // namespace
-}  // namespace framefs
+}  // namespace framefs::info_text_test

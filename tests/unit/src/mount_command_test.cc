@@ -7,7 +7,7 @@
 #include "tests/support/captured_streams.h"
 #include "tests/support/catch.h"
 
-namespace framefs {
+namespace framefs::mount_command_test {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -277,4 +277,4 @@ TEST_CASE("cli: as mount.framefs it takes the flags that mount(8) passes", "[src
 }
 
 }  // namespace
-}  // namespace framefs
+}  // namespace framefs::mount_command_test

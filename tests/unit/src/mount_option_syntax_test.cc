@@ -5,7 +5,7 @@
 #include "src/mount/mount_command.h"
 #include "tests/support/catch.h"
 
-namespace framefs {
+namespace framefs::mount_option_syntax_test {
 namespace {
 
 using Options = std::vector<std::string>;
@@ -92,4 +92,4 @@ TEST_CASE("mount_words: every option of the command line has a word", "[src][mou
 }
 
 }  // namespace
-}  // namespace framefs
+}  // namespace framefs::mount_option_syntax_test

@@ -2,7 +2,7 @@
 
 #include "tests/support/catch.h"
 
-namespace framefs {
+namespace framefs::new_file_rule_test {
 namespace {
 
 fs::NewFileRule parsed(std::string_view text) {
@@ -87,4 +87,4 @@ TEST_CASE("new_file_rule: an invalid rule is refused", "[src][new_file_rule][uni
 }
 
 }  // namespace
-}  // namespace framefs
+}  // namespace framefs::new_file_rule_test

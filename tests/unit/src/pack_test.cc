@@ -18,7 +18,7 @@
 #include "tests/support/plain_kinds.h"
 #include "tests/support/temp_directory.h"
 
-namespace framefs {
+namespace framefs::pack_test {
 namespace {
 
 using test::Bytes;
@@ -159,4 +159,4 @@ TEST_CASE("pack: a command that contradicts itself is a usage error", "[src][pac
 }
 
 }  // namespace
-}  // namespace framefs
+}  // namespace framefs::pack_test

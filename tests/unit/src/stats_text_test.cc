@@ -4,7 +4,7 @@
 
 #include "tests/support/catch.h"
 
-namespace framefs {
+namespace framefs::stats_text_test {
 namespace {
 
 const std::string kStats = R"({"pid":7,"source":"/a","mountpoint":"/m \"x\"","read_only":false,
@@ -76,4 +76,4 @@ TEST_CASE("stats_text: a text that is no object gives nothing", "[src][stats_tex
 }
 
 }  // namespace
-}  // namespace framefs
+}  // namespace framefs::stats_text_test

@@ -2,7 +2,7 @@
 
 #include "tests/support/catch.h"
 
-namespace framefs {
+namespace framefs::time_text_test {
 namespace {
 
 TEST_CASE("time_text: numbers of seconds and of larger units", "[src][time_text][unit]") {
@@ -24,4 +24,4 @@ TEST_CASE("time_text: everything else is refused", "[src][time_text][unit]") {
 }
 
 }  // namespace
-}  // namespace framefs
+}  // namespace framefs::time_text_test

@@ -17,7 +17,7 @@
 #include "tests/unit/fs/small_frames.h"
 #include "tests/unit/fs/test_log.h"
 
-namespace framefs {
+namespace framefs::unpack_test {
 namespace {
 
 namespace stdfs = std::filesystem;
@@ -171,4 +171,4 @@ TEST_CASE("held signals: an ignored one stays ignored", "[src][unpack][unit]") {
 }
 
 }  // namespace
-}  // namespace framefs
+}  // namespace framefs::unpack_test

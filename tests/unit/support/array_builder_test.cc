@@ -6,7 +6,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/sample_data.h"
 
-namespace framefs::test {
+namespace framefs::test::array_builder_test {
 namespace {
 
 std::string letters(const Bytes& bytes) {
@@ -70,4 +70,4 @@ TEST_CASE("array_builder: the frame's header has the sizes of whole blocks",
 }
 
 }  // namespace
-}  // namespace framefs::test
+}  // namespace framefs::test::array_builder_test

@@ -8,7 +8,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 
-namespace framefs::test {
+namespace framefs::test::disk_model_test {
 namespace {
 
 constexpr std::uint64_t kSeeds = 200;
@@ -175,4 +175,4 @@ TEST_CASE("disk_model: a sync that has not ended promises nothing", "[support][d
 }
 
 }  // namespace
-}  // namespace framefs::test
+}  // namespace framefs::test::disk_model_test

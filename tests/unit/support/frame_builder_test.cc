@@ -5,7 +5,7 @@
 
 #include "tests/support/catch.h"
 
-namespace framefs::test {
+namespace framefs::test::frame_builder_test {
 namespace {
 
 std::string hex(std::span<const std::byte> bytes) {
@@ -116,4 +116,4 @@ TEST_CASE("chunk_builder: special chunks hold a header and at most the value",
 }
 
 }  // namespace
-}  // namespace framefs::test
+}  // namespace framefs::test::frame_builder_test

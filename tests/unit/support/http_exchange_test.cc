@@ -6,7 +6,7 @@
 
 #include "tests/support/catch.h"
 
-namespace framefs::test {
+namespace framefs::test::http_exchange_test {
 namespace {
 
 struct Case {
@@ -78,4 +78,4 @@ TEST_CASE("http_exchange: a request without an answer is known", "[support][http
 }
 
 }  // namespace
-}  // namespace framefs::test
+}  // namespace framefs::test::http_exchange_test

@@ -7,7 +7,7 @@
 
 #include "tests/support/catch.h"
 
-namespace framefs::test {
+namespace framefs::test::sha256_test {
 namespace {
 
 std::span<const std::byte> bytes_of(std::string_view text) {
@@ -43,4 +43,4 @@ TEST_CASE("sha256: pieces of any size give the digest of the whole", "[support][
 }
 
 }  // namespace
-}  // namespace framefs::test
+}  // namespace framefs::test::sha256_test

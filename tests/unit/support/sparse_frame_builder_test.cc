@@ -9,7 +9,7 @@
 #include "tests/support/sample_data.h"
 #include "tests/support/temp_directory.h"
 
-namespace framefs::test {
+namespace framefs::test::sparse_frame_builder_test {
 namespace {
 
 // The number at offset `at` of a frame's header.
@@ -80,4 +80,4 @@ TEST_CASE("beta_frame_builder: the header is that of the betas",
 }
 
 }  // namespace
-}  // namespace framefs::test
+}  // namespace framefs::test::sparse_frame_builder_test

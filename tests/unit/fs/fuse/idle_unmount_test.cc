@@ -6,7 +6,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/threads.h"
 
-namespace framefs::fuse {
+namespace framefs::fuse::idle_unmount_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -76,4 +76,4 @@ TEST_CASE("idle_unmount: the end of the mount does not wait for the idle time",
 }
 
 }  // namespace
-}  // namespace framefs::fuse
+}  // namespace framefs::fuse::idle_unmount_test

@@ -8,7 +8,7 @@
 #include "fs/core/file.h"
 #include "tests/support/catch.h"
 
-namespace framefs::fuse {
+namespace framefs::fuse::inherited_mount_test {
 namespace {
 
 TEST_CASE("inherited_mount: only /dev/fd/N is a descriptor", "[fs][inherited_mount][unit]") {
@@ -40,4 +40,4 @@ TEST_CASE("inherited_mount: a descriptor without a mount is refused",
 }
 
 }  // namespace
-}  // namespace framefs::fuse
+}  // namespace framefs::fuse::inherited_mount_test

@@ -2,7 +2,7 @@
 
 #include "tests/support/catch.h"
 
-namespace framefs::fuse {
+namespace framefs::fuse::looked_up_test {
 namespace {
 
 TEST_CASE("looked_up: a directory has many lookups after kMany of them", "[fs][fuse][unit]") {
@@ -30,4 +30,4 @@ TEST_CASE("looked_up: a directory does not inherit the lookups of another one",
 }
 
 }  // namespace
-}  // namespace framefs::fuse
+}  // namespace framefs::fuse::looked_up_test

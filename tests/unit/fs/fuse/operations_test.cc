@@ -9,7 +9,7 @@
 #include "tests/unit/fs/small_frames.h"
 #include "tests/unit/fs/test_mount.h"
 
-namespace framefs::fuse {
+namespace framefs::fuse::operations_test {
 namespace {
 
 using test::Bytes;
@@ -244,4 +244,4 @@ TEST_CASE("operations: an exception of a library is an errno", "[fs][fuse][unit]
 }
 
 }  // namespace
-}  // namespace framefs::fuse
+}  // namespace framefs::fuse::operations_test

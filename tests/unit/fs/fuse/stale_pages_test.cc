@@ -9,7 +9,7 @@
 #include "fs/core/interrupt.h"
 #include "tests/support/catch.h"
 
-namespace framefs::fuse {
+namespace framefs::fuse::stale_pages_test {
 namespace {
 
 using Range = StalePages::Range;
@@ -89,4 +89,4 @@ TEST_CASE("stale_pages: a caller that is cancelled does not wait",
   CHECK(kernel.await(1).size() == 1);
 }
 
-}  // namespace framefs::fuse
+}  // namespace framefs::fuse::stale_pages_test

@@ -16,7 +16,7 @@
 #include "tests/support/temp_directory.h"
 #include "tests/support/threads.h"
 
-namespace framefs::fuse {
+namespace framefs::fuse::trusted_entries_test {
 namespace {
 
 namespace stdfs = std::filesystem;
@@ -195,4 +195,4 @@ TEST_CASE("trusted_entries: nothing is trusted before the start and after the en
   CHECK(watched.begin() == TrustedEntries::kNoWatch);
 }
 
-}  // namespace framefs::fuse
+}  // namespace framefs::fuse::trusted_entries_test

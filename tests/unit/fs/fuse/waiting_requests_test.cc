@@ -8,7 +8,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/threads.h"
 
-namespace framefs::fuse {
+namespace framefs::fuse::waiting_requests_test {
 namespace {
 
 fuse_buf request_of(std::vector<char>& bytes) {
@@ -70,4 +70,4 @@ TEST_CASE("waiting_requests: after the end no request is taken", "[fuse][waiting
 }
 
 }  // namespace
-}  // namespace framefs::fuse
+}  // namespace framefs::fuse::waiting_requests_test

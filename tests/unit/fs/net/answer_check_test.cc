@@ -7,7 +7,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/fake_transport.h"
 
-namespace framefs::net {
+namespace framefs::net::answer_check_test {
 namespace {
 
 using Kind = Verdict::Kind;
@@ -171,4 +171,4 @@ TEST_CASE("object_version: every part of it counts", "[net][object_version][unit
 }
 
 }  // namespace
-}  // namespace framefs::net
+}  // namespace framefs::net::answer_check_test

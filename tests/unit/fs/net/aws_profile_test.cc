@@ -10,7 +10,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 
-namespace framefs::net {
+namespace framefs::net::aws_profile_test {
 namespace {
 
 constexpr const char* kConfig = R"(
@@ -98,4 +98,4 @@ TEST_CASE("aws_environment: secrets are wiped where they stood", "[net][aws_envi
 }
 
 }  // namespace
-}  // namespace framefs::net
+}  // namespace framefs::net::aws_profile_test

@@ -7,7 +7,7 @@
 
 #include "tests/support/catch.h"
 
-namespace framefs::net {
+namespace framefs::net::body_pool_test {
 namespace {
 
 constexpr std::size_t kMiB = 1u << 20;
@@ -75,4 +75,4 @@ TEST_CASE("body_pool: the memory that it keeps has a limit", "[net][bodies][unit
 }
 
 }  // namespace
-}  // namespace framefs::net
+}  // namespace framefs::net::body_pool_test

@@ -16,7 +16,7 @@
 #include "tests/support/temp_directory.h"
 #include "tests/support/threads.h"
 
-namespace framefs::net {
+namespace framefs::net::credentials_test {
 namespace {
 
 using test::HttpServer;
@@ -262,4 +262,4 @@ TEST_CASE("credential_keeper: without credentials there is no start",
 }
 
 }  // namespace
-}  // namespace framefs::net
+}  // namespace framefs::net::credentials_test

@@ -13,7 +13,7 @@
 #include "tests/support/threads.h"
 #include "tests/unit/fs/test_log.h"
 
-namespace framefs::net {
+namespace framefs::net::disk_cache_test {
 namespace {
 
 namespace files = std::filesystem;
@@ -323,4 +323,4 @@ TEST_CASE("cache_index: of overlapping records the furthest is found", "[net][di
 }
 
 }  // namespace
-}  // namespace framefs::net
+}  // namespace framefs::net::disk_cache_test

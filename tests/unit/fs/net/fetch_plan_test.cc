@@ -6,7 +6,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/random_seed.h"
 
-namespace framefs::net {
+namespace framefs::net::fetch_plan_test {
 namespace {
 
 using Ranges = std::vector<ByteRange>;
@@ -175,4 +175,4 @@ TEST_CASE("sequential_streams: several readers of one object", "[net][sequential
 }
 
 }  // namespace
-}  // namespace framefs::net
+}  // namespace framefs::net::fetch_plan_test

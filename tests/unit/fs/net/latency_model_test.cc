@@ -4,7 +4,7 @@
 
 #include "tests/support/catch.h"
 
-namespace framefs::net {
+namespace framefs::net::latency_model_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -87,4 +87,4 @@ TEST_CASE("latency_model: a change of the network is learned", "[net][latency_mo
 }
 
 }  // namespace
-}  // namespace framefs::net
+}  // namespace framefs::net::latency_model_test

@@ -8,7 +8,7 @@
 #include "fs/net/web_listing.h"
 #include "tests/support/catch.h"
 
-namespace framefs::net {
+namespace framefs::net::listing_test {
 namespace {
 
 std::vector<std::string> names(const std::vector<RemoteEntry>& entries) {
@@ -201,4 +201,4 @@ TEST_CASE("object_store: names that no file can have are left out", "[net][listi
 }
 
 }  // namespace
-}  // namespace framefs::net
+}  // namespace framefs::net::listing_test

@@ -7,7 +7,7 @@
 #include "fs/net/base64.h"
 #include "tests/support/catch.h"
 
-namespace framefs::net {
+namespace framefs::net::manifest_test {
 namespace {
 
 std::vector<std::byte> bytes_of(std::string_view text) {
@@ -168,4 +168,4 @@ TEST_CASE("manifest: a name that is not UTF-8 cannot be written", "[net][manifes
 }
 
 }  // namespace
-}  // namespace framefs::net
+}  // namespace framefs::net::manifest_test

@@ -11,7 +11,7 @@
 #include "tests/support/network.h"
 #include "tests/support/threads.h"
 
-namespace framefs::net {
+namespace framefs::net::network_thread_test {
 namespace {
 
 using test::HttpServer;
@@ -235,4 +235,4 @@ TEST_CASE("network_thread: timers run in their order, and not when cancelled",
 }
 
 }  // namespace
-}  // namespace framefs::net
+}  // namespace framefs::net::network_thread_test

@@ -4,7 +4,7 @@
 
 #include "tests/support/catch.h"
 
-namespace framefs::net {
+namespace framefs::net::percent_test {
 namespace {
 
 TEST_CASE("percent: every byte but the unreserved ones is encoded", "[net][percent][unit]") {
@@ -37,4 +37,4 @@ TEST_CASE("percent: a path as typed is completed, not encoded twice", "[net][per
 }
 
 }  // namespace
-}  // namespace framefs::net
+}  // namespace framefs::net::percent_test

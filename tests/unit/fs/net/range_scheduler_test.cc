@@ -15,7 +15,7 @@
 #include "tests/support/network.h"
 #include "tests/support/threads.h"
 
-namespace framefs::net {
+namespace framefs::net::range_scheduler_test {
 namespace {
 
 using test::HttpServer;
@@ -447,4 +447,4 @@ TEST_CASE("part_store: the least recently used part goes first, and the budget h
 }
 
 }  // namespace
-}  // namespace framefs::net
+}  // namespace framefs::net::range_scheduler_test

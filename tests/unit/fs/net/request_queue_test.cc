@@ -14,7 +14,7 @@
 #include "tests/support/network.h"
 #include "tests/support/threads.h"
 
-namespace framefs::net {
+namespace framefs::net::request_queue_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -373,4 +373,4 @@ TEST_CASE("interrupt: the innermost scope of the thread counts", "[net][queue][u
 }
 
 }  // namespace
-}  // namespace framefs::net
+}  // namespace framefs::net::request_queue_test

@@ -9,7 +9,7 @@
 #include "tests/support/http_server.h"
 #include "tests/support/store_network.h"
 
-namespace framefs::net {
+namespace framefs::net::s3_store_test {
 namespace {
 
 using test::HttpServer;
@@ -250,4 +250,4 @@ TEST_CASE("s3_store: nothing is sent to other servers", "[net][s3][unit]") {
 }
 
 }  // namespace
-}  // namespace framefs::net
+}  // namespace framefs::net::s3_store_test

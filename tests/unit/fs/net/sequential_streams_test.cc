@@ -2,7 +2,7 @@
 
 #include "tests/support/catch.h"
 
-namespace framefs::net {
+namespace framefs::net::sequential_streams_test {
 namespace {
 
 constexpr std::uint64_t kMiB = 1 << 20;
@@ -71,4 +71,4 @@ TEST_CASE("sequential_streams: the course of a reader from the beginning",
 }
 
 }  // namespace
-}  // namespace framefs::net
+}  // namespace framefs::net::sequential_streams_test

@@ -6,7 +6,7 @@
 #include "fs/net/digest.h"
 #include "tests/support/catch.h"
 
-namespace framefs::net {
+namespace framefs::net::sigv4_test {
 namespace {
 
 const UnixSeconds kExampleDay = *parse_iso_time("2013-05-24T00:00:00Z");
@@ -119,4 +119,4 @@ TEST_CASE("sigv4: a query is sorted by its encoded names", "[net][sigv4][unit]")
 }
 
 }  // namespace
-}  // namespace framefs::net
+}  // namespace framefs::net::sigv4_test

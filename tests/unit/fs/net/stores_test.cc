@@ -10,7 +10,7 @@
 #include "tests/support/store_network.h"
 #include "tests/support/temp_directory.h"
 
-namespace framefs::net {
+namespace framefs::net::stores_test {
 namespace {
 
 using test::HttpServer;
@@ -114,4 +114,4 @@ TEST_CASE("stores: a login of ~/.netrc goes to the server of the URL only",
 }
 
 }  // namespace
-}  // namespace framefs::net
+}  // namespace framefs::net::stores_test

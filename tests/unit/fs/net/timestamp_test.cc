@@ -2,7 +2,7 @@
 
 #include "tests/support/catch.h"
 
-namespace framefs::net {
+namespace framefs::net::timestamp_test {
 namespace {
 
 // Oracle: date -u -d '...' +%s
@@ -55,4 +55,4 @@ TEST_CASE("timestamp: as signatures have it", "[net][timestamp][unit]") {
 }
 
 }  // namespace
-}  // namespace framefs::net
+}  // namespace framefs::net::timestamp_test

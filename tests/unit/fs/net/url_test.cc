@@ -5,7 +5,7 @@
 #include "fs/net/source_url.h"
 #include "tests/support/catch.h"
 
-namespace framefs::net {
+namespace framefs::net::url_test {
 namespace {
 
 TEST_CASE("url: its parts", "[net][url][unit]") {
@@ -103,4 +103,4 @@ TEST_CASE("source_url: a path is none", "[net][url][unit]") {
 }
 
 }  // namespace
-}  // namespace framefs::net
+}  // namespace framefs::net::url_test

@@ -8,7 +8,7 @@
 #include "tests/support/http_server.h"
 #include "tests/support/store_network.h"
 
-namespace framefs::net {
+namespace framefs::net::web_store_test {
 namespace {
 
 using test::HttpServer;
@@ -216,4 +216,4 @@ TEST_CASE("web_store: DAV", "[net][web][unit]") {
 }
 
 }  // namespace
-}  // namespace framefs::net
+}  // namespace framefs::net::web_store_test
