@@ -7,14 +7,13 @@
 
 #include "fs/core/file.h"
 #include "fs/net/sigv4.h"
+#include "fs/net/xml_text.h"
 
 namespace framefs::net {
 
 Result<Credentials> parse_sts_answer(std::string_view xml) {
   pugi::xml_document document;
-  if (!document.load_buffer(xml.data(), xml.size())) {
-    return codec::fail(Errc::bad_field, "STS answer: XML");
-  }
+  if (!parse_xml(document, xml)) return codec::fail(Errc::bad_field, "STS answer: XML");
   const auto found = document.child("AssumeRoleWithWebIdentityResponse")
                          .child("AssumeRoleWithWebIdentityResult")
                          .child("Credentials");

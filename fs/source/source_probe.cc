@@ -21,13 +21,13 @@ constexpr int kFileFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
 // The maximum number of attempts to probe a name that other programs keep replacing.
 constexpr int kMaxProbes = 100;
 
-// Whether another object has taken the name of the one that `stat` describes.  `opened` is the
-// result of opening the name; the caller has not changed errno since.
-bool is_replaced(const UniqueFd& opened, const struct stat& stat) {
-  // Errors of opening a file or a directory for reading that another object of the name causes.
-  if (!opened) return errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENXIO;
-  const auto now = stat_of(opened.get());
-  return now && (now->st_dev != stat.st_dev || now->st_ino != stat.st_ino);
+// Whether opening a file or a directory for reading failed since another object has taken its name.
+bool is_error_of_replaced(int error) {
+  return error == ENOENT || error == ENOTDIR || error == ELOOP || error == ENXIO;
+}
+
+bool is_same_object(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
 timespec time_of(const statx_timestamp& time) {
@@ -90,8 +90,8 @@ FrameSummary SourceProbe::probe_open(const FileReader& file, const struct stat& 
   if (!known) {
     known.emplace();
     const bool may_be_kept = age_of(stat).count() > 0;  // before the file is read
-    if (const auto rest = file.available_from(offset_)) {
-      known = summarise(codec::ByteWindow(file, offset_, *rest), expected, limits_);
+    if (const auto size = static_cast<std::uint64_t>(stat.st_size); size > offset_) {
+      known = summarise(codec::ByteWindow(file, offset_, size - offset_), expected, limits_);
     }
     if (may_be_kept) remember(key, *known);
   }
@@ -105,9 +105,11 @@ auto SourceProbe::probe_file(int directory, const std::string& name, Expected ex
     entry.summary = *known;
   } else {
     auto fd = open_quietly(directory, name.c_str(), kFileFlags);
-    if (is_replaced(fd, entry.stat)) return Probed::replaced;
-    if (!fd) return Probed::same;
-    entry.summary = probe_open(FileReader(std::move(fd)), entry.stat, expected);
+    if (!fd) return is_error_of_replaced(errno) ? Probed::replaced : Probed::same;
+    const auto now = stat_of(fd.get());
+    if (!now) return Probed::same;
+    if (!is_same_object(*now, entry.stat)) return Probed::replaced;
+    entry.summary = probe_open(FileReader(std::move(fd)), *now, expected);
   }
   // The index of a sparse frame is part of a frame, not a frame of its own.
   if (entry.summary.is_sparse) entry.summary = {};
@@ -119,8 +121,9 @@ auto SourceProbe::probe_sparse(int directory, const std::string& name, Expected 
                                SourceEntry& entry) -> Probed {
   const UniqueFd folder(
       ::openat(directory, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (is_replaced(folder, entry.stat)) return Probed::replaced;
-  if (!folder) return Probed::same;
+  if (!folder) return is_error_of_replaced(errno) ? Probed::replaced : Probed::same;
+  const auto now = stat_of(folder.get());
+  if (now && !is_same_object(*now, entry.stat)) return Probed::replaced;
   auto fd = open_sparse_index(folder.get(), kFileFlags);
   if (!fd) return Probed::same;
   const auto stat = stat_part(fd->get());

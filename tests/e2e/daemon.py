@@ -2,12 +2,14 @@
 
 import collections
 import contextlib
+import fcntl
 import os
 import pathlib
 import re
 import shlex
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 
@@ -219,7 +221,20 @@ class Mount:
             pass
 
 
+@contextlib.contextmanager
+def _lock_of_kernel_references(kind):
+    """Tests that run at the same time share the kernel's caches."""
+    with open(pathlib.Path(tempfile.gettempdir()) / f"framefs-e2e-{os.geteuid()}.lock", "w", encoding="ascii") as file:
+        fcntl.flock(file, kind)
+        yield
+
+
 def drop_kernel_references():
     """Makes the kernel forget unused inodes, so that the daemon can release them too."""
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError), _lock_of_kernel_references(fcntl.LOCK_EX):
         pathlib.Path("/proc/sys/vm/drop_caches").write_text("2")
+
+
+def kernel_references_kept():
+    """A context in which no other test calls drop_kernel_references()."""
+    return _lock_of_kernel_references(fcntl.LOCK_SH)

@@ -332,7 +332,7 @@ TEST_CASE("source_probe: a file in a known state is not read again", "[fs][sourc
   const FileReader file(UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)));
   SourceProbe probe(kLimits);
   struct stat state{};
-  state.st_size = 3;
+  state.st_size = static_cast<off_t>(stdfs::file_size(path));
   const auto nbytes = [&](Expected expected) {
     const auto summary = probe.probe_open(file, state, expected);
     return expected == Expected::array ? summary.array_bytes : summary.nbytes;
@@ -342,7 +342,7 @@ TEST_CASE("source_probe: a file in a known state is not read again", "[fs][sourc
   folder.temp.write("x.b2", test::small_array(300));
   CHECK(nbytes(Expected::frame) == 1200);
   CHECK(nbytes(Expected::array) == 100);
-  state.st_ctim.tv_nsec = 1;
+  state.st_size = static_cast<off_t>(stdfs::file_size(path));
   CHECK(nbytes(Expected::frame) == 2400);
   CHECK(nbytes(Expected::array) == 1200);
 }
