@@ -14,8 +14,8 @@ namespace framefs::fuse {
 namespace {
 
 // The kernel reads this much ahead of a sequential reader, and around a page fault of a mapping.
-// The daemon decodes ahead by itself, so that a longer read-ahead makes no sequential read faster,
-// but each random fault slower (tests/bench/RESULTS.md, "Mapped files").
+// The daemon decodes ahead by itself, so that a longer read-ahead makes only the fastest sequential
+// reads faster, by a tenth, but each random fault slower (tests/bench/RESULTS.md, "Mapped files").
 constexpr unsigned kReadAheadKib = 512;
 
 // The device number of the mount. The stat() request is answered by threads of this process. If the
