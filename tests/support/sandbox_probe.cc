@@ -109,8 +109,7 @@ void try_signals(pid_t watchdog) {
   const auto other = ::getppid();
   report("signal another process", ::kill(other, 0));
   report("signal a group", ::kill(-other, 0));
-  report("signal a thread of another process",
-         ::syscall(SYS_tgkill, other, other, 0));
+  report("signal a thread of another process", ::syscall(SYS_tgkill, other, other, 0));
   report("have another process signalled", ::fcntl(0, F_SETOWN, other));
   rlimit limit{};
   report("see its own limits", ::getrlimit(RLIMIT_NOFILE, &limit));
