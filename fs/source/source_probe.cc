@@ -26,9 +26,7 @@ bool is_error_of_replaced(int error) {
   return error == ENOENT || error == ENOTDIR || error == ELOOP || error == ENXIO;
 }
 
-bool is_same_object(const struct stat& a, const struct stat& b) {
-  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
+FileKey file_key(const struct stat& st) { return {st.st_dev, st.st_ino}; }
 
 timespec time_of(const statx_timestamp& time) {
   return {.tv_sec = time.tv_sec, .tv_nsec = static_cast<long>(time.tv_nsec)};
@@ -108,7 +106,7 @@ auto SourceProbe::probe_file(int directory, const std::string& name, Expected ex
     if (!fd) return is_error_of_replaced(errno) ? Probed::replaced : Probed::same;
     const auto now = stat_of(fd.get());
     if (!now) return Probed::same;
-    if (!is_same_object(*now, entry.stat)) return Probed::replaced;
+    if (file_key(*now) != file_key(entry)) return Probed::replaced;
     entry.summary = probe_open(FileReader(std::move(fd)), *now, expected);
   }
   // The index of a sparse frame is part of a frame, not a frame of its own.
@@ -123,7 +121,7 @@ auto SourceProbe::probe_sparse(int directory, const std::string& name, Expected 
       ::openat(directory, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!folder) return is_error_of_replaced(errno) ? Probed::replaced : Probed::same;
   const auto now = stat_of(folder.get());
-  if (now && !is_same_object(*now, entry.stat)) return Probed::replaced;
+  if (now && file_key(*now) != file_key(entry)) return Probed::replaced;
   auto fd = open_sparse_index(folder.get(), kFileFlags);
   if (!fd) return Probed::same;
   const auto stat = stat_part(fd->get());

@@ -31,6 +31,7 @@ MODULES = {
     "test_hanging": """
         def test_slow(self):
             print("a word of test_slow", flush=True)
+            open("started", "w").close()
             time.sleep(600)
         """,
 }
@@ -49,8 +50,8 @@ class RunUnittest(unittest.TestCase):
             (self.folder / f"{module}.py").write_text(
                 "import os, signal, time, unittest\nclass Tests(unittest.TestCase):\n"
                 + textwrap.indent(textwrap.dedent(MODULES[module]), "    "))
-        return subprocess.Popen([sys.executable, RUNNER, *options, self.folder], stdout=subprocess.PIPE,
-                                stderr=subprocess.STDOUT, text=True)
+        return subprocess.Popen([sys.executable, RUNNER, *options, self.folder], cwd=self.folder,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def run_modules(self, modules, *options):
         """The exit code and the output."""
@@ -75,7 +76,9 @@ class RunUnittest(unittest.TestCase):
 
     def test_a_deadline_shows_the_test_that_hangs(self):
         process = self.start(["test_hanging"], "--jobs", "2")
-        time.sleep(1)
+        deadline = time.monotonic() + 60
+        while not (self.folder / "started").exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
         process.terminate()
         output, _ = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 1)

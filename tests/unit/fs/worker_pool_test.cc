@@ -64,7 +64,7 @@ TEST_CASE("worker_pool: a caller runs no other caller's calls while it waits for
   };
   test::on_threads(6, [&](std::size_t caller) {
     calls_for = caller;
-    for (int round = 0; round < 40; ++round) {
+    for (int round = 0; round < 200; ++round) {
       pool.run(16, [&, caller](std::size_t i) {
         if (calls_for != kNone && calls_for != caller) strays.fetch_add(1);
         work(i);
@@ -73,7 +73,7 @@ TEST_CASE("worker_pool: a caller runs no other caller's calls while it waits for
     }
     calls_for = kNone;
   });
-  CHECK(ran == 6u * 40 * 16);
+  CHECK(ran == 6u * 200 * 16);
   CHECK(strays == 0);
 }
 
