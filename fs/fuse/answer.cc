@@ -26,6 +26,7 @@ struct Sender : CommonSender<Mount> {
     // Without a write session, close() has nothing to report.
     answer.info.noflush = file->session.get() == nullptr;
     answer.info.direct_io = answer.opened.bypass_pages;
+    mount.readahead.choose(answer.opened.habit);
     const bool is_plain = !file->node->key.has_view();
     if (is_plain) mount.passthrough.open(req, *file, answer.info);
     if (reply(&answer.info) != -ENOENT) return;

@@ -20,6 +20,7 @@
 #include "fs/core/may_wait.h"
 #include "fs/fuse/generation.h"
 #include "fs/fuse/handles.h"
+#include "fs/fuse/kernel_readahead.h"
 #include "fs/fuse/looked_up.h"
 #include "fs/fuse/passthrough.h"
 #include "fs/fuse/request_counters.h"
@@ -130,6 +131,7 @@ struct Mount {
   fuse_session* session = nullptr;  // set before the first request
   fs::MountOptions options{};       // set before the first request
   bool is_sandboxed = false;        // set before the first request
+  KernelReadahead readahead{};
   RequestCounters counters{};
   LookedUp looked_up{};
   std::uint32_t generation = new_generation();

@@ -6,17 +6,33 @@
 
 #include <climits>
 #include <optional>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include <fmt/core.h>
 
 namespace framefs::fuse {
 namespace {
 
-// The kernel reads this much ahead of a sequential reader, and around a page fault of a mapping.
-// The daemon decodes ahead by itself, so that a longer read-ahead makes only the fastest sequential
-// reads faster, by a tenth, but each random fault slower (tests/bench/RESULTS.md, "Mapped files").
+// The daemon decodes ahead by itself, so that a long read-ahead of the kernel makes only the fastest
+// sequential readers faster, by a tenth; a short one makes each random fault of a mapping faster, by
+// half (tests/bench/RESULTS.md, "Mapped files").
 constexpr unsigned kReadAheadKib = 512;
+constexpr unsigned kReadAheadOfScansKib = 4096;
+constexpr unsigned kReadAheadOfJumpsKib = 128;
+
+unsigned suitable_kib(fs::ReadHabit habit) {
+  switch (habit) {
+    case fs::ReadHabit::unknown:
+      return kReadAheadKib;
+    case fs::ReadHabit::jumps:
+      return kReadAheadOfJumpsKib;
+    case fs::ReadHabit::scans:
+      return kReadAheadOfScansKib;
+  }
+  std::unreachable();
+}
 
 // The device number of the mount. The stat() request is answered by threads of this process. If the
 // process is killed before they answer, the kernel keeps the asking thread waiting until all
@@ -36,11 +52,31 @@ std::optional<dev_t> ask_device(const std::filesystem::path& mountpoint) {
 
 }  // namespace
 
-void raise_kernel_readahead(const std::filesystem::path& mountpoint, const Watchdog* watchdog,
+void KernelReadahead::start(const std::filesystem::path& mountpoint, const Watchdog* watchdog,
                             fs::Log& log) {
   const auto device = ask_device(mountpoint);
-  if (!device || (watchdog != nullptr && watchdog->set_readahead(*device, kReadAheadKib))) return;
-  suggest_kernel_readahead(*device, log);
+  if (!device) return;
+  auto control = watchdog == nullptr ? Result<fs::UniqueFd>() : watchdog->open_readahead(*device);
+  const bool is_set = control && state_.with([&](State& state) {
+    state.control = std::move(*control);
+    return set(state, kReadAheadKib);
+  });
+  if (!is_set) suggest_kernel_readahead(*device, log);
+}
+
+void KernelReadahead::choose(fs::ReadHabit habit) {
+  state_.with([&](State& state) {
+    if (state.control) set(state, suitable_kib(habit));
+  });
+}
+
+bool KernelReadahead::set(State& state, unsigned kib) {
+  if (state.kib == kib) return true;
+  const auto text = std::to_string(kib);
+  // Takes a microsecond: the file is one of sysfs.
+  if (::pwrite(state.control.get(), text.data(), text.size(), 0) < 0) return false;
+  state.kib = kib;
+  return true;
 }
 
 void suggest_kernel_readahead(dev_t device, fs::Log& log) {

@@ -22,7 +22,10 @@ void op_read(fuse_req_t req, fuse_ino_t, std::size_t size, off_t offset, fuse_fi
   answer(req, "read", [&](Mount& mount) -> Result<Answer> {
     FRAMEFS_TRY(const auto file, find_handle(mount.files, info->fh));
     const auto from = static_cast<std::uint64_t>(offset);
-    if (!file->node->key.has_view()) return FileAnswer{file->source.file(), from, size};
+    if (!file->node->key.has_view()) {
+      file->pattern->note(from, size);
+      return FileAnswer{file->source.file(), from, size};
+    }
     allow_read(size);
     FRAMEFS_TRY(auto bytes, mount.filesystem.contents().read(*file, from, size));
     // A reader with O_DIRECT reads past the page cache.

@@ -23,6 +23,7 @@ struct RemoteSender : CommonSender<RemoteMount> {
     info.keep_cache = opened.keep_pages;
     info.direct_io = opened.bypass_pages;
     info.noflush = 1;
+    mount.readahead.choose(opened.habit);
     if (fuse_reply_open(req, &info) != -ENOENT) return;
     mount.files.remove(info.fh);
     mount.tree().close(*file);

@@ -8,6 +8,7 @@
 #include "fs/core/log.h"
 #include "fs/fuse/answer.h"
 #include "fs/fuse/handles.h"
+#include "fs/fuse/kernel_readahead.h"
 #include "fs/remote/remote_tree.h"
 
 namespace framefs::fuse {
@@ -36,6 +37,7 @@ struct RemoteMount {
   HandleTable<const fs::RemoteOpenFile> files;
   HandleTable<FolderHandle> directories;
   fs::MountOptions options;
+  KernelReadahead readahead{};
   RequestCounters counters{};
   fuse_session* session = nullptr;  // set before the first request
   std::uint32_t generation = new_generation();

@@ -75,7 +75,7 @@ Status serve_remote_mount(const fs::MountOptions& options, const net::AwsEnviron
   const MountPlan plan{options, words, operations(), &mount, dog, is_confined};
   return with_mount(plan, [&](fuse_session* session) {
     mount.session = session;
-    const auto announcer = start_announcer(options, dog, log, on_ready);
+    const auto announcer = start_announcer(options, dog, mount.readahead, log, on_ready);
     signals.start();
     auto idle = unmount_when_idle(options, dog, log,
                                   {.requests = [&mount] { return mount.counters.requests(); },

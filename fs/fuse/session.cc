@@ -146,7 +146,7 @@ Status serve(Mount& mount, const fs::MountOptions& options,
   // Must come before any thread starts.
   if (needs) mount.log.info(enter_sandbox(*needs, *watchdog));
   signals.start();
-  const auto announcer = start_announcer(options, watchdog, mount.log, on_ready);
+  const auto announcer = start_announcer(options, watchdog, mount.readahead, mount.log, on_ready);
   mount.stale_pages.start([session](fs::NodeId node, StalePages::Range range) {
     // The size 0 means the end of the file.
     const auto size = range.end == StalePages::Range::kEndOfFile ? 0 : range.end - range.begin;

@@ -16,7 +16,6 @@
 #include "fs/core/error_map.h"
 #include "fs/fuse/end_signals.h"
 #include "fs/fuse/inherited_mount.h"
-#include "fs/fuse/kernel_readahead.h"
 #include "fs/fuse/new_session.h"
 #include "fs/fuse/sandbox.h"
 #include "fs/net/source_url.h"
@@ -146,17 +145,19 @@ void limit_background(fuse_conn_info& connection, unsigned limit) {
 }
 
 std::jthread start_announcer(const fs::MountOptions& options, const Watchdog* watchdog,
-                             fs::Log& log, const std::function<void()>& on_ready) {
-  return fs::background_thread([&options, watchdog, &log, &on_ready](const std::stop_token&) {
-    if (const auto fd = inherited_descriptor(options.mountpoint)) {
-      const auto mount = find_inherited_mount(*fd);
-      if (mount) suggest_kernel_readahead(mount->device, log);
-    } else {
-      // Waits for the answer to a first request.
-      raise_kernel_readahead(options.mountpoint, watchdog, log);
-    }
-    on_ready();
-  });
+                             KernelReadahead& readahead, fs::Log& log,
+                             const std::function<void()>& on_ready) {
+  return fs::background_thread(
+      [&options, watchdog, &readahead, &log, &on_ready](const std::stop_token&) {
+        if (const auto fd = inherited_descriptor(options.mountpoint)) {
+          const auto mount = find_inherited_mount(*fd);
+          if (mount) suggest_kernel_readahead(mount->device, log);
+        } else {
+          // Waits for the answer to a first request.
+          readahead.start(options.mountpoint, watchdog, log);
+        }
+        on_ready();
+      });
 }
 
 std::unique_ptr<IdleUnmount> unmount_when_idle(const fs::MountOptions& options,

@@ -12,6 +12,7 @@
 #include "fs/core/log.h"
 #include "fs/core/mount_options.h"
 #include "fs/fuse/idle_unmount.h"
+#include "fs/fuse/kernel_readahead.h"
 #include "fs/fuse/session.h"
 #include "fs/fuse/signal_listener.h"
 #include "fs/fuse/watchdog.h"
@@ -66,10 +67,11 @@ void unmount_session(fuse_session* session, const Watchdog* watchdog, bool is_co
 // Sets the limit of requests in flight for which no caller waits, such as read-ahead.
 void limit_background(fuse_conn_info& connection, unsigned limit);
 
-// Calls `on_ready` as soon as the mount answers requests. A mount that another process has made is
+// Calls `on_ready` as soon as the mount answers requests, and starts `readahead`. A mount that another process has made is
 // not asked: if its daemon ends early, the answer may never come.
 std::jthread start_announcer(const fs::MountOptions& options, const Watchdog* watchdog,
-                             fs::Log& log, const std::function<void()>& on_ready);
+                             KernelReadahead& readahead, fs::Log& log,
+                             const std::function<void()>& on_ready);
 
 // The use of a mount, for MountOptions::idle_ms.
 struct MountUse {

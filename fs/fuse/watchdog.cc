@@ -148,9 +148,8 @@ void Watchdog::keep_program(const std::string& command) const { say(Word::keep_p
 
 void Watchdog::confine() const { say(Word::confined, ""); }
 
-bool Watchdog::set_readahead(dev_t device, unsigned kib) const {
-  const auto text = fmt::format("{}:{} {}", major(device), minor(device), kib);
-  return is_done(Word::readahead, text);
+Result<fs::UniqueFd> Watchdog::open_readahead(dev_t device) const {
+  return ask_for_file(Word::open_readahead, fmt::format("{}:{}", major(device), minor(device)));
 }
 
 Result<fs::UniqueFd> Watchdog::open_log() const { return ask_for_file(Word::open_log); }

@@ -37,8 +37,8 @@ class Watchdog {
   // that keep_...() announces must be announced before confine().
   void confine() const;
 
-  // Sets the kernel's read-ahead of a mount. Returns whether it succeeded.
-  [[nodiscard]] bool set_readahead(dev_t device, unsigned kib) const;
+  // Opens the file of sysfs that sets the kernel's read-ahead of a mount, in KiB.  Errors: system.
+  [[nodiscard]] Result<fs::UniqueFd> open_readahead(dev_t device) const;
   // Opens the log file, which it creates if necessary.  Errors: system.
   void keep_log_path(const std::filesystem::path& path) const;
   [[nodiscard]] Result<fs::UniqueFd> open_log() const;

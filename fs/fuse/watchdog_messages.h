@@ -14,7 +14,7 @@ namespace framefs::fuse {
 enum class WatchdogWord : char {
   mountpoint = 'P',
   mount_number = 'M',
-  readahead = 'R',
+  open_readahead = 'R',
   unmount = 'U',
   unmount_if_unused = 'I',
   keep_log = 'L',

@@ -13,7 +13,6 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -53,16 +52,17 @@ struct Kept {
   bool is_confined = false;
 };
 
-// Raises the kernel's read-ahead. `text` is the device number and the value to write.
-bool set_readahead(std::string_view text) {
+// Opens the file that sets the kernel's read-ahead. `device` is the number of the mount.
+Result<fs::UniqueFd> open_readahead(const std::string& device) {
   unsigned major = 0;
   unsigned minor = 0;
-  unsigned kib = 0;
-  const std::string line(text);
-  if (std::sscanf(line.c_str(), "%u:%u %u", &major, &minor, &kib) != 3) return false;
-  std::ofstream file(fmt::format("/sys/class/bdi/{}:{}/read_ahead_kb", major, minor));
-  file << kib << std::flush;
-  return file.good();
+  if (std::sscanf(device.c_str(), "%u:%u", &major, &minor) != 2) {
+    return fs::system_error_of(EINVAL, "read-ahead");
+  }
+  const auto path = fmt::format("/sys/class/bdi/{}:{}/read_ahead_kb", major, minor);
+  fs::UniqueFd control(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!control) return fs::system_error("read-ahead");
+  return control;
 }
 
 enum class State : unsigned char { dead, dying, something_else };
@@ -202,8 +202,8 @@ class Service {
       case Word::confined:
         kept_.is_confined = true;
         return;
-      case Word::readahead:
-        return answer(set_readahead(text));
+      case Word::open_readahead:
+        return answer(open_readahead(text));
       case Word::open_log:
         return open_log();
       case Word::unmount:

@@ -15,6 +15,11 @@ constexpr std::uint64_t kStream = 1u << 20;
 // After a stretch of this many bytes, blocks are decoded ahead.  A page fault in a mapping, and
 // most slices of an array, read less.
 constexpr std::uint64_t kProof = 4u << 20;
+// A reader jumps that has made more stretches than this, of a mean size below kProof.  Page faults
+// of a mapping make stretches longer than kFault; the kernel's read-ahead does not matter to
+// readers whose stretches are shorter.
+constexpr std::uint64_t kJumps = 8;
+constexpr std::uint64_t kFault = 64u << 10;
 // The distance to decode ahead.
 constexpr std::uint64_t kAhead = 8u << 20;
 // The bytes taken at a time: as much as one thread decodes in one run (block_fetcher).
@@ -39,6 +44,7 @@ Access ReadPattern::note(std::uint64_t offset, std::uint64_t size) {
     State next = state;
     next.end = std::max(state.end, offset + size);
     next.bytes += size;
+    next.all_bytes += size;
     next.ahead = std::max(state.ahead, next.end);
     // A reader that jumps within a small range leaves gaps.  A reader that reads the same bytes
     // again requests too many bytes.
@@ -49,7 +55,12 @@ Access ReadPattern::note(std::uint64_t offset, std::uint64_t size) {
       budget_->note_used(held - (next.ahead - next.end));
     } else {
       const auto end = offset + size;
-      next = {.begin = offset, .end = end, .bytes = size, .ahead = end};
+      next = {.begin = offset,
+              .end = end,
+              .bytes = size,
+              .ahead = end,
+              .stretches = state.stretches + 1,
+              .all_bytes = next.all_bytes};
       budget_->note_wasted(held);
     }
     state = next;
@@ -60,6 +71,15 @@ Access ReadPattern::note(std::uint64_t offset, std::uint64_t size) {
 
 bool ReadPattern::wants_more() const {
   return state_.with([](const State& state) { return state.wants_more(); });
+}
+
+ReadHabit ReadPattern::habit() const {
+  return state_.with([](const State& state) {
+    const auto mean = state.all_bytes / state.stretches;
+    if (mean >= kProof) return ReadHabit::scans;
+    const bool jumps = state.stretches > kJumps && mean > kFault;
+    return jumps ? ReadHabit::jumps : ReadHabit::unknown;
+  });
 }
 
 std::optional<ByteRange> ReadPattern::take_ahead(std::uint64_t end) {

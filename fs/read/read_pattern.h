@@ -20,6 +20,13 @@ enum class Access : std::uint8_t {
   streaming    // the continuation of a stretch without gaps
 };
 
+// The stretches that readers make of a file, as far as a handle has shown it.
+enum class ReadHabit : std::uint8_t {
+  unknown,
+  jumps,  // many short stretches, each longer than a small read(2)
+  scans   // long stretches
+};
+
 // Limits the bytes decoded ahead that the readers of a mount have not requested yet, and counts all
 // that were.
 // Threads: any number.
@@ -86,12 +93,17 @@ class ReadPattern {
   // nothing.  From then on they count as decoded.
   [[nodiscard]] std::optional<ByteRange> take_ahead(std::uint64_t end);
 
+  [[nodiscard]] ReadHabit habit() const;
+
  private:
   struct State {
     std::uint64_t begin = 0;  // of the sequential stretch
     std::uint64_t end = 0;
     std::uint64_t bytes = 0;  // requested in the stretch
     std::uint64_t ahead = 0;  // the end of the bytes taken ahead, or `end`
+    // Of all stretches.
+    std::uint64_t stretches = 1;
+    std::uint64_t all_bytes = 0;
     [[nodiscard]] bool wants_more() const noexcept;
   };
 

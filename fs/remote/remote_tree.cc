@@ -346,6 +346,7 @@ Result<RemoteTree::Opened> RemoteTree::open_file(NodeId id, int flags) {
     ++state.open_handles;
   });
   opened.is_newer = origin.is_newer;
+  opened.habit = habits_.of(NodeKeyHash{}(node->key));
   opened.bypass_pages = opened.bypass_pages || !view->is_readable();
   opened.file =
       std::make_shared<const RemoteOpenFile>(RemoteOpenFile{node, view, ahead_.new_pattern()});
@@ -353,6 +354,7 @@ Result<RemoteTree::Opened> RemoteTree::open_file(NodeId id, int flags) {
 }
 
 void RemoteTree::close(const RemoteOpenFile& file) {
+  habits_.note(NodeKeyHash{}(file.node->key), file.pattern->habit());
   std::shared_ptr<const View> dropped;  // destroyed after the lock
   file.node->state.with([&](Node::State& state) {
     if (--state.open_handles == 0) dropped = std::move(state.view);

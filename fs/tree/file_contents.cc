@@ -144,10 +144,12 @@ Result<OpenedFile> FileContents::open_as(std::shared_ptr<Node> node, BackingFile
     return std::unexpected(bypasses.error());
   }
   opened.bypass_pages = *bypasses;
+  opened.habit = habits_.of(NodeKeyHash{}(file.node->key));
   return opened;
 }
 
 void FileContents::close(const OpenFile& file) {
+  habits_.note(NodeKeyHash{}(file.node->key), file.pattern->habit());
   // The last handle releases the view and its descriptor; the cached blocks stay valid.
   std::shared_ptr<const View> dropped;
   const bool writes = file.session.get() != nullptr;

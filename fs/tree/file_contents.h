@@ -5,6 +5,7 @@
 #include <span>
 
 #include "fs/core/mount_options.h"
+#include "fs/read/read_habits.h"
 #include "fs/tree/frame_writers.h"
 #include "fs/tree/node_views.h"
 #include "fs/tree/open_file.h"
@@ -21,6 +22,7 @@ struct OpenedFile {
   std::unique_ptr<OpenFile> file;
   bool keep_pages = false;    // the kernel's cached pages of the file are still valid
   bool bypass_pages = false;  // every read must reach the daemon, which has an error to report
+  ReadHabit habit = ReadHabit::unknown;  // of the file's last reader
 };
 
 // The bytes of files.
@@ -106,6 +108,7 @@ class FileContents {
 
   const ArrayViews arrays_;
   const Parts parts_;
+  ReadHabits habits_;
 };
 
 }  // namespace framefs::fs

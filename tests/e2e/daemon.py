@@ -97,14 +97,16 @@ def open_files(pid):
     """The paths of a process's open files.
 
     Excludes channels to the kernel and pipes for splicing: every serving thread has some, and
-    threads are created on demand.
+    threads are created on demand.  Excludes the control of the kernel's read-ahead, which is opened
+    soon after the mount is ready.
     """
     links = []
     for fd in os.listdir(f"/proc/{pid}/fd"):
         with contextlib.suppress(FileNotFoundError):  # closed in the meantime
             links.append(os.readlink(f"/proc/{pid}/fd/{fd}"))
     return sorted(link for link in links
-                  if not link.startswith(("/dev/fuse", "pipe:", "socket:", "anon_inode:")))
+                  if not link.startswith(("/dev/fuse", "pipe:", "socket:", "anon_inode:"))
+                  and not link.endswith("/read_ahead_kb"))
 
 
 def unmount(mountpoint, lazy=False):
@@ -169,6 +171,11 @@ class Mount:
 
     def path(self, *names):
         return self.mountpoint.joinpath(*names)
+
+    def read_ahead_control(self):
+        """The file of the kernel that sets how much it reads ahead in this mount."""
+        device = os.stat(self.mountpoint).st_dev
+        return pathlib.Path(f"/sys/class/bdi/{os.major(device)}:{os.minor(device)}/read_ahead_kb")
 
     def log(self):
         """The log of the daemon so far."""

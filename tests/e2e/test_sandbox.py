@@ -128,9 +128,7 @@ class Sandbox(MountCase):
         if os.geteuid() != 0:
             self.skipTest("only root may set it")
         with self.mount() as mount:
-            st = os.stat(mount.mountpoint)
-            control = pathlib.Path(f"/sys/class/bdi/{os.major(st.st_dev)}:{os.minor(st.st_dev)}"
-                                   "/read_ahead_kb")
+            control = mount.read_ahead_control()
             if not os.access(control, os.W_OK):
                 self.skipTest("/sys is read-only here")
             wait_for(lambda: control.read_text().strip() == "512", "read-ahead")

@@ -230,5 +230,36 @@ TEST_CASE("read_pattern: many threads read and take", "[fs][read_pattern][race]"
   CHECK(budget->take(kMuch));
 }
 
+TEST_CASE("read_pattern: long stretches are scans, many short ones are jumps",
+          "[fs][read_pattern][unit]") {
+  SECTION("nothing read") { CHECK(Reader().pattern.habit() == ReadHabit::unknown); }
+  SECTION("one stretch") {
+    Reader reader;
+    reader.read_in_order(0, 3 * kMiB);
+    CHECK(reader.pattern.habit() == ReadHabit::unknown);
+    reader.read_in_order(3 * kMiB, kProof);
+    CHECK(reader.pattern.habit() == ReadHabit::scans);
+  }
+  // Whether the parts of a scan that goes on elsewhere, or the jumps, are more.
+  SECTION("stretches") {
+    struct Case {
+      std::uint64_t count;
+      std::uint64_t bytes;
+      ReadHabit habit;
+    };
+    for (const auto& [count, bytes, habit] :
+         {Case{20, 512u << 10, ReadHabit::jumps}, Case{20, 128u << 10, ReadHabit::jumps},
+          Case{20, 4096, ReadHabit::unknown}, Case{5, 512u << 10, ReadHabit::unknown},
+          Case{5, 8 * kMiB, ReadHabit::scans}}) {
+      Reader reader;
+      for (std::uint64_t i = 1; i <= count; ++i) {
+        reader.read_in_order(i * 100 * kMiB, i * 100 * kMiB + bytes, std::min(bytes, kMiB));
+      }
+      CAPTURE(count, bytes);
+      CHECK(reader.pattern.habit() == habit);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace framefs::fs::read_pattern_test
