@@ -192,7 +192,7 @@ Status Chunk::load_block_tables(const ByteSource& source, std::span<const std::b
   // A tuner's records are not filtered, whatever the slots say.
   const auto slots = header_.instrumented ? FilterSlots{} : header_.filters;
   FRAMEFS_TRY(filters_, FilterPipeline::make(slots, pipeline_shape(header_, context)));
-  if (header_.vl_blocks && filters_->uses_delta()) {
+  if (header_.vl_blocks && filters_.uses_delta()) {
     return fail(Errc::unsupported, "delta filter on variable-length blocks", 16);
   }
   if (header_.blocksize > limits.block_bytes) {

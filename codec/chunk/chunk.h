@@ -81,12 +81,12 @@ class Chunk {
     return header_.has_dict && !header_.dont_split && !header_.vl_blocks;
   }
   [[nodiscard]] const StreamFormat& stream_format() const noexcept { return stream_format_; }
-  [[nodiscard]] const FilterPipeline& filters() const noexcept { return *filters_; }
+  [[nodiscard]] const FilterPipeline& filters() const noexcept { return filters_; }
   [[nodiscard]] const Dictionary* dictionary() const noexcept {
     return dictionary_ ? &*dictionary_ : nullptr;
   }
   // Decoding a block other than the first also needs the decoded first block.
-  [[nodiscard]] bool needs_first_block() const noexcept { return filters_->uses_delta(); }
+  [[nodiscard]] bool needs_first_block() const noexcept { return filters_.uses_delta(); }
 
   // The memory that this object holds, for callers that keep many.  Units: bytes.
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept;
@@ -111,7 +111,7 @@ class Chunk {
   // Decoded start of each variable-length block, and the end of the last one.
   std::vector<std::uint32_t> vl_offsets_;
   StreamFormat stream_format_;
-  std::optional<FilterPipeline> filters_;
+  FilterPipeline filters_;
   std::optional<Dictionary> dictionary_;
 };
 

@@ -43,6 +43,7 @@ std::vector<std::span<const std::byte>> pieces_of(std::span<const std::byte> sam
   constexpr std::size_t kPieceBytes = 64u << 10;
   if (sample.size() <= kPieces * kPieceBytes) return {sample};
   std::vector<std::span<const std::byte>> pieces;
+  pieces.reserve(kPieces);
   const std::size_t step = (sample.size() - kPieceBytes) / (kPieces - 1) / 64 * 64;
   for (std::size_t i = 0; i < kPieces; ++i) {
     pieces.push_back(sample.subspan(i * step, kPieceBytes));

@@ -6,8 +6,8 @@
 
 #include "codec/core/result.h"
 
-union LZ4_stream_u;
-union LZ4_streamHC_u;
+union LZ4_stream_u;    // NOLINT(readability-identifier-naming): a name of liblz4
+union LZ4_streamHC_u;  // NOLINT(readability-identifier-naming): as above
 
 namespace framefs::codec {
 

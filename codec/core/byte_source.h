@@ -21,7 +21,7 @@ class ByteSource {
 
   // Fills all of `out` with the bytes at `offset`, or fails.
   // Errors: truncated where the source ends before `out` does (`at` = offset); system.
-  virtual Status read_at(std::uint64_t offset, std::span<std::byte> out) const = 0;
+  [[nodiscard]] virtual Status read_at(std::uint64_t offset, std::span<std::byte> out) const = 0;
 
   // One of the reads of a read_ranges().
   struct Read {
@@ -30,7 +30,7 @@ class ByteSource {
   };
   // Performs all of `reads`, each as by read_at().  A source may fetch their bytes concurrently.
   // Errors: that of one failed read; the content of all `out` is then unspecified.
-  virtual Status read_ranges(std::span<const Read> reads) const {
+  [[nodiscard]] virtual Status read_ranges(std::span<const Read> reads) const {
     for (const auto& read : reads) FRAMEFS_CHECK(read_at(read.offset, read.out));
     return {};
   }
@@ -45,11 +45,11 @@ class ByteSource {
   virtual void expect(std::span<const ByteRange> ranges) const { static_cast<void>(ranges); }
 
   // The current size in bytes.  It may change between calls if other processes write to the file.
-  virtual Result<std::uint64_t> size() const = 0;
+  [[nodiscard]] virtual Result<std::uint64_t> size() const = 0;
 
   // The number of bytes from `offset` to the end of the file that contains it.  For most sources
   // this is the end of the source; a source made of several files returns the end of one of them.
-  virtual Result<std::uint64_t> available_from(std::uint64_t offset) const {
+  [[nodiscard]] virtual Result<std::uint64_t> available_from(std::uint64_t offset) const {
     FRAMEFS_TRY(const auto all, size());
     return all - std::min(all, offset);
   }
@@ -63,16 +63,16 @@ class ByteWindow final : public ByteSource {
   ByteWindow(const ByteSource& whole, std::uint64_t begin, std::uint64_t size) noexcept
       : whole_(whole), begin_(begin), size_(size) {}
 
-  Status read_at(std::uint64_t offset, std::span<std::byte> out) const override {
+  [[nodiscard]] Status read_at(std::uint64_t offset, std::span<std::byte> out) const override {
     if (offset > size_ || out.size() > size_ - offset) {
       return fail(Errc::truncated, "byte window", offset);
     }
     return whole_.read_at(begin_ + offset, out);
   }
-  Status read_ranges(std::span<const Read> reads) const override;
+  [[nodiscard]] Status read_ranges(std::span<const Read> reads) const override;
   [[nodiscard]] bool is_far() const noexcept override { return whole_.is_far(); }
   void expect(std::span<const ByteRange> ranges) const override;
-  Result<std::uint64_t> size() const override { return size_; }
+  [[nodiscard]] Result<std::uint64_t> size() const override { return size_; }
 
  private:
   const ByteSource& whole_;
@@ -85,8 +85,8 @@ class MemorySource final : public ByteSource {
  public:
   explicit MemorySource(std::span<const std::byte> bytes) noexcept : bytes_(bytes) {}
 
-  Status read_at(std::uint64_t offset, std::span<std::byte> out) const override;
-  Result<std::uint64_t> size() const override { return bytes_.size(); }
+  [[nodiscard]] Status read_at(std::uint64_t offset, std::span<std::byte> out) const override;
+  [[nodiscard]] Result<std::uint64_t> size() const override { return bytes_.size(); }
 
  private:
   const std::span<const std::byte> bytes_;

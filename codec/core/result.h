@@ -36,16 +36,16 @@ Result<T> of_target(Result<T> result) {
 
 }  // namespace framefs::codec
 
-#define FRAMEFS_CAT_(a, b) a##b
-#define FRAMEFS_CAT(a, b) FRAMEFS_CAT_(a, b)
+#define FRAMEFS_JOIN(a, b) a##b
+#define FRAMEFS_CAT(a, b) FRAMEFS_JOIN(a, b)  // also for macros as `a` and `b`
 
 // Evaluates `expr`, a Result<T>.  On error the enclosing function returns it; otherwise the value
-// is bound to `decl`.
+// is bound to `decl`, a declaration or the name of an object, which cannot be in parentheses.
 #define FRAMEFS_TRY(decl, expr)                                             \
   auto FRAMEFS_CAT(try_, __LINE__) = (expr);                                \
   if (!FRAMEFS_CAT(try_, __LINE__)) [[unlikely]]                            \
     return std::unexpected(std::move(FRAMEFS_CAT(try_, __LINE__)).error()); \
-  decl = std::move(FRAMEFS_CAT(try_, __LINE__)).value()
+  decl = std::move(FRAMEFS_CAT(try_, __LINE__)).value()  // NOLINT(bugprone-macro-parentheses)
 
 // Evaluates `expr`, a Status.  On error the enclosing function returns it.
 #define FRAMEFS_CHECK(expr)                           \

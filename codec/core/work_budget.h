@@ -25,7 +25,7 @@ class WorkBudget {
   // Errors: those of is_work_error().
   Status spend(std::uint64_t units);
   // The error of a spend() that failed.
-  Status check() const;
+  [[nodiscard]] Status check() const;
   void allow(std::uint64_t units) { left_.fetch_add(units, std::memory_order_relaxed); }
   // Whether no caller waits for the result any more.
   [[nodiscard]] bool is_cancelled();

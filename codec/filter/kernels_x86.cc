@@ -22,9 +22,10 @@ KernelTable make_table() noexcept {
   // Shuffling, splitting bits and sums gain nothing from newer instructions than AVX2.
   if (cpu.avx2)
     add({"avx2", unshuffle_avx2, bit_rows_avx2, shuffle_avx2, split_bits_avx2, prefix_sum_avx2});
-  if (cpu.gfni)
+  if (cpu.gfni) {
     add({"avx2+gfni", unshuffle_avx2, bit_rows_gfni, shuffle_avx2, split_bits_avx2,
          prefix_sum_avx2});
+  }
   // With GFNI, bit rows gain nothing from vectors wider than AVX2's.
   if (cpu.avx512) {
     add({"avx512", unshuffle_avx512, cpu.gfni ? bit_rows_gfni : bit_rows_avx2, shuffle_avx2,

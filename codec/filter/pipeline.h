@@ -35,6 +35,8 @@ struct PipelineShape {
 // codec/FORMAT.md, "Filters".
 class FilterPipeline {
  public:
+  // No filters.
+  FilterPipeline() = default;
   // Errors: unsupported for a filter that this build lacks, bad_field for an id that the format
   // reserves; in both, the field names the filter, `value` is its id, and `at` is the slot's offset
   // in the chunk header.  bad_field "typesize" if a typesize is 0.  bad_field for a filter on an
@@ -89,7 +91,6 @@ class FilterPipeline {
     std::uint32_t width = 1;  // bytes of an element, or items of a cell's side
   };
 
-  FilterPipeline() = default;
   [[nodiscard]] std::uint32_t plane_width() const noexcept;
   void add(Pass pass, std::uint32_t width);
   Status add_cells(const FilterSlot& slot, std::uint64_t slot_number, const PipelineShape& shape);

@@ -51,7 +51,7 @@ class Hasher {
 
 std::uint64_t hash_of_index(std::span<const std::int64_t> entries) {
   Hasher hasher;
-  std::array<std::byte, 4096 * kIndexEntryBytes> stored{};
+  std::array<std::byte, std::size_t{4096} * kIndexEntryBytes> stored{};
   while (!entries.empty()) {
     const auto some = entries.first(std::min(entries.size(), stored.size() / kIndexEntryBytes));
     store_entries(some, stored);

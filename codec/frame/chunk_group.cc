@@ -27,14 +27,14 @@ class PartlyLoaded final : public ByteSource {
     if (range.size > rest.size()) return std::nullopt;
     return rest.first(range.size);
   }
-  Status read_at(std::uint64_t offset, std::span<std::byte> out) const override {
+  [[nodiscard]] Status read_at(std::uint64_t offset, std::span<std::byte> out) const override {
     const auto found = find({offset, out.size()});
     if (!found) return whole_.read_at(offset, out);
     std::copy_n(found->data(), found->size(), out.data());
     return {};
   }
-  Result<std::uint64_t> size() const override { return whole_.size(); }
-  Result<std::uint64_t> available_from(std::uint64_t offset) const override {
+  [[nodiscard]] Result<std::uint64_t> size() const override { return whole_.size(); }
+  [[nodiscard]] Result<std::uint64_t> available_from(std::uint64_t offset) const override {
     return whole_.available_from(offset);
   }
 

@@ -40,7 +40,7 @@ Result<ChunkOffsets> ChunkOffsets::make(const Frame& frame, const ByteSource& ch
     const auto nbytes = frame.read_chunk_nbytes(chunks, chunk, entry);
     if (!nbytes && is_work_error(nbytes.error())) return std::unexpected(nbytes.error());
     if (!nbytes) {
-      table.damage_ = nbytes.error();
+      table.damage_ = std::unexpected(nbytes.error());
       return table;
     }
     if (*nbytes > frame.nbytes() - table.offsets_.back()) return sizes_disagree(frame);
@@ -65,7 +65,7 @@ Result<ChunkOffsets::Place> ChunkOffsets::find(std::uint64_t offset) const {
   }
   // The last chunk that begins at or before `offset`.  Empty chunks before it have the same start.
   const auto after = std::ranges::upper_bound(offsets_, offset);
-  if (after == offsets_.end()) return std::unexpected(*damage_);
+  if (after == offsets_.end()) return std::unexpected(damage_.error());
   const auto chunk = static_cast<std::uint64_t>(after - offsets_.begin()) - 1;
   return Place{{chunk}, {offsets_[chunk], *after - offsets_[chunk]}};
 }

@@ -45,7 +45,7 @@ class ChunkOffsets {
   std::uint64_t chunksize_ = 0;         // the size of all chunks but the last; 0 if chunks vary
   std::uint64_t nbytes_ = 0;            // of the frame
   std::vector<std::uint64_t> offsets_;  // if chunks vary: of each chunk, and the end of the last
-  std::optional<Error> damage_;         // why offsets_ is incomplete
+  Status damage_;                       // an error: why offsets_ is incomplete
 };
 
 }  // namespace framefs::codec

@@ -59,8 +59,8 @@ class Frame {
 
   // Reads the index entries of the chunks from `first` on.  first + out.size() <= chunk_count().
   // Errors: errors of reading a chunk, with offsets from the frame's start.
-  Status read_entries(const ByteSource& source, ChunkIndex first,
-                      std::span<std::int64_t> out) const;
+  [[nodiscard]] Status read_entries(const ByteSource& source, ChunkIndex first,
+                                    std::span<std::int64_t> out) const;
 
   // Whether an index entry alone shows that all bytes of its chunk are zero or were never written.
   [[nodiscard]] bool is_zero_entry(std::int64_t entry) const noexcept;
@@ -82,12 +82,12 @@ class Frame {
   // must have the size of chunk_range(), unless the frame's chunks vary in size.
   // Errors: errors of Chunk::open(), with offsets from the start of the file that holds the chunk;
   // bad_field for a wrong entry.
-  Result<Chunk> open_chunk(const ByteSource& chunks, ChunkIndex chunk, std::int64_t entry,
-                           const Limits& limits) const;
+  [[nodiscard]] Result<Chunk> open_chunk(const ByteSource& chunks, ChunkIndex chunk,
+                                         std::int64_t entry, const Limits& limits) const;
 
   // Reads only the decoded size of a chunk, for frames whose chunks vary.  Errors: as open_chunk().
-  Result<std::uint32_t> read_chunk_nbytes(const ByteSource& chunks, ChunkIndex chunk,
-                                          std::int64_t entry) const;
+  [[nodiscard]] Result<std::uint32_t> read_chunk_nbytes(const ByteSource& chunks, ChunkIndex chunk,
+                                                        std::int64_t entry) const;
 
   // In stored order.  The content of a vl-metalayer is a chunk: see read_vlmetalayer().
   [[nodiscard]] const std::vector<Metalayer>& metalayers() const noexcept { return metalayers_; }

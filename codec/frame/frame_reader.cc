@@ -24,15 +24,14 @@ Result<Chunk> FrameReader::open_chunk(ChunkIndex chunk) {
 std::uint64_t FrameReader::memory_bytes() const noexcept {
   std::uint64_t sum = window_.capacity() * sizeof(window_[0]);
   if (offsets_) sum += offsets_->memory_bytes();
-  if (current_ != nullptr) sum += current_->chunk.memory_bytes() + current_->reader->memory_bytes();
+  if (current_ != nullptr) sum += current_->chunk.memory_bytes() + current_->reader.memory_bytes();
   return sum;
 }
 
 Status FrameReader::use_chunk(ChunkIndex chunk) {
   if (current_ != nullptr && current_->index == chunk) return {};
   FRAMEFS_TRY(auto opened, open_chunk(chunk));
-  current_ = std::make_unique<Current>(Current{chunk, std::move(opened), std::nullopt});
-  current_->reader.emplace(chunks_, current_->chunk);
+  current_ = std::make_unique<Current>(chunk, std::move(opened), chunks_);
   return {};
 }
 
@@ -50,7 +49,7 @@ Status FrameReader::read(std::uint64_t offset, std::span<std::byte> out) {
     FRAMEFS_CHECK(use_chunk(place.chunk));
     const std::uint64_t skip = offset - place.range.offset;
     const auto take = std::min<std::uint64_t>(place.range.size - skip, out.size());
-    FRAMEFS_CHECK(current_->reader->read(skip, out.first(take)));
+    FRAMEFS_CHECK(current_->reader.read(skip, out.first(take)));
     out = out.subspan(take);
     offset += take;
   }

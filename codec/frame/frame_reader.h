@@ -51,9 +51,11 @@ class FrameReader {
   std::vector<std::int64_t> window_;
   // The last chunk read.  Held by pointer because its reader refers to it.
   struct Current {
-    ChunkIndex index;
-    Chunk chunk;
-    std::optional<ChunkReader> reader;
+    Current(ChunkIndex its_index, Chunk its_chunk, const ByteSource& chunks)
+        : index(its_index), chunk(std::move(its_chunk)), reader(chunks, chunk) {}
+    const ChunkIndex index;
+    const Chunk chunk;
+    ChunkReader reader;
   };
   std::unique_ptr<Current> current_;
 };

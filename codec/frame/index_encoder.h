@@ -36,8 +36,9 @@ class IndexEncoder {
 
   // `source` holds the stored index.
   // Errors: those of encode_index().
-  Result<Encoded> encode(std::span<const std::int64_t> entries, std::span<const std::byte> trailer,
-                         const ByteSource& source) const;
+  [[nodiscard]] Result<Encoded> encode(std::span<const std::int64_t> entries,
+                                       std::span<const std::byte> trailer,
+                                       const ByteSource& source) const;
 
   // Remembers the stored index: the bytes [offset, offset + size) of `source` begin with it.
   void set_stored(ByteRange place, std::vector<Digest> digests) noexcept;

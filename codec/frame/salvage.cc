@@ -34,7 +34,7 @@ struct Head {
   [[nodiscard]] bool is_of_empty_frame() const { return fixed && fixed->nbytes == 0; }
   // Without an index, the trailer follows the header.
   [[nodiscard]] std::uint64_t tail_of_empty_frame() const {
-    return is_of_empty_frame() ? fixed->header_len : 0;
+    return fixed && fixed->nbytes == 0 ? fixed->header_len : 0;
   }
 };
 
@@ -319,11 +319,11 @@ class ZeroChunk {
 };
 
 // Returns a new chunk of the bytes of a stored chunk that can be decoded, with zeros for the rest.
-Result<std::vector<std::byte>> encode_anew(const SalvagePlan& plan, const SalvagedEntry& entry,
-                                           const ByteSource& chunks) {
-  const auto [at, size] = *entry.stored;
-  FRAMEFS_TRY(const auto chunk, Chunk::open(chunks, at, size, plan.context, plan.limits));
-  std::vector<std::byte> plain(entry.nbytes);
+Result<std::vector<std::byte>> encode_anew(const SalvagePlan& plan, ByteRange stored,
+                                           std::uint32_t nbytes, const ByteSource& chunks) {
+  FRAMEFS_TRY(const auto chunk,
+              Chunk::open(chunks, stored.offset, stored.size, plan.context, plan.limits));
+  std::vector<std::byte> plain(nbytes);
   decode_each_block(chunks, chunk, [&](std::uint64_t from, std::span<const std::byte> bytes) {
     std::ranges::copy(bytes, plain.begin() + static_cast<std::ptrdiff_t>(from));
   });
@@ -335,8 +335,8 @@ Result<std::vector<std::byte>> encode_anew(const SalvagePlan& plan, const Salvag
 
 Status append_entry(FrameWriter& writer, const SalvagePlan& plan, const SalvagedEntry& entry,
                     const ByteSource& chunks, ZeroChunk& zero) {
-  if (entry.is_encoded_anew) {
-    FRAMEFS_TRY(const auto chunk, encode_anew(plan, entry, chunks));
+  if (entry.stored && entry.is_encoded_anew) {
+    FRAMEFS_TRY(const auto chunk, encode_anew(plan, *entry.stored, entry.nbytes, chunks));
     return writer.append_chunk(chunk);
   }
   if (entry.stored) {

@@ -107,10 +107,10 @@ class FileReader final : public codec::ByteSource {
  public:
   explicit FileReader(UniqueFd fd) noexcept : fd_(std::move(fd)) {}
 
-  Status read_at(std::uint64_t offset, std::span<std::byte> out) const override {
+  [[nodiscard]] Status read_at(std::uint64_t offset, std::span<std::byte> out) const override {
     return read_fully(fd_.get(), offset, out);
   }
-  Result<std::uint64_t> size() const override;
+  [[nodiscard]] Result<std::uint64_t> size() const override;
   [[nodiscard]] int fd() const noexcept { return fd_.get(); }
 
  private:

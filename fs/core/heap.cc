@@ -33,7 +33,9 @@ void note_freed_small(std::size_t size) noexcept {
   // The heaps belong to the process, and so does the count.  No other data depends on it.
   static std::atomic<std::size_t> freed{0};
   if (freed.fetch_add(size, std::memory_order_relaxed) + size < kFreedBytes) return;
-  if (freed.exchange(0, std::memory_order_relaxed) >= kFreedBytes) ::malloc_trim(0);
+  if (freed.exchange(0, std::memory_order_relaxed) >= kFreedBytes) {
+    static_cast<void>(::malloc_trim(0));
+  }
 }
 
 void prefer_large_pages(std::span<std::byte> memory) noexcept {

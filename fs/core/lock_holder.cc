@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstddef>
 #include <limits>
 #include <memory>
@@ -18,7 +17,9 @@
 
 #include <fmt/core.h>
 
+#include "codec/core/parse_number.h"
 #include "fs/core/log.h"
+#include "fs/core/mount_table.h"
 
 namespace framefs::fs {
 namespace {
@@ -33,14 +34,6 @@ struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
 };
 using Directory = std::unique_ptr<DIR, CloseDirectory>;
-
-template <class Number>
-std::optional<Number> number(std::string_view text, int base = 10) {
-  Number value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  const bool is_whole = error == std::errc() && end == text.data() + text.size();
-  return is_whole ? std::optional(value) : std::nullopt;
-}
 
 // The start of a file of /proc; empty if it cannot be read.
 std::string start_of(int directory, const char* path, std::size_t max_bytes) {
@@ -88,12 +81,14 @@ class WantedLock {
   // process, file, first byte, last byte.  Returns the process if the line is about the lock; the
   // process of an open-file-description lock is -1.
   [[nodiscard]] std::optional<pid_t> holder_in(std::string_view line) const {
-    enum : std::uint8_t { kKind = 1, kProcess = 4, kFile, kFirst, kLast, kFields };
     const auto fields = parts_of(line, ' ');
-    if (fields.size() != kFields || fields[kFile] != file_) return std::nullopt;
-    if (fields[kKind] != (byte_ ? "OFDLCK" : "FLOCK")) return std::nullopt;
-    if (byte_ && !has_byte(fields[kFirst], fields[kLast])) return std::nullopt;
-    return number<pid_t>(fields[kProcess]);
+    if (fields.size() != 8) return std::nullopt;
+    const auto kind = fields[1];
+    const auto process = fields[4];
+    const auto file = fields[5];
+    if (file != file_ || kind != (byte_ ? "OFDLCK" : "FLOCK")) return std::nullopt;
+    if (byte_ && !contains(fields[6], fields[7], *byte_)) return std::nullopt;
+    return codec::parse_number<pid_t>(process);
   }
 
  private:
@@ -103,20 +98,16 @@ class WantedLock {
     for (const auto line : parts_of(mounts, '\n')) {
       const auto fields = parts_of(line.substr(0, line.find('/')), ' ');
       if (fields.size() != 3 || fields[0] != mount) continue;
-      const auto numbers = parts_of(fields[2], ':');
-      if (numbers.size() != 2) continue;
-      const auto device_major = number<unsigned>(numbers[0]);
-      const auto device_minor = number<unsigned>(numbers[1]);
-      if (device_major && device_minor) return makedev(*device_major, *device_minor);
+      if (const auto device = parse_device(fields[2])) return *device;
     }
     return otherwise;
   }
 
-  [[nodiscard]] bool has_byte(std::string_view first, std::string_view last) const {
-    const auto begin = number<std::uint64_t>(first);
+  static bool contains(std::string_view first, std::string_view last, std::uint64_t byte) {
+    const auto begin = codec::parse_number<std::uint64_t>(first);
     const auto end = last == "EOF" ? std::optional(std::numeric_limits<std::uint64_t>::max())
-                                   : number<std::uint64_t>(last);
-    return begin && end && *begin <= *byte_ && *byte_ <= *end;
+                                   : codec::parse_number<std::uint64_t>(last);
+    return begin && end && *begin <= byte && byte <= *end;
   }
 
   const std::optional<std::uint64_t> byte_;
@@ -148,7 +139,7 @@ std::vector<std::string> numbers_in(int directory, const char* path) {
   std::vector<std::string> names;
   const auto listing = open_listing(directory, path);
   while (const auto* const entry = listing ? ::readdir(listing.get()) : nullptr) {
-    if (number<pid_t>(entry->d_name)) names.emplace_back(entry->d_name);
+    if (codec::parse_number<pid_t>(entry->d_name)) names.emplace_back(entry->d_name);
   }
   return names;
 }
@@ -170,7 +161,7 @@ std::optional<pid_t> process_with(const WantedLock& wanted) {
     const UniqueFd process(::open(("/proc/" + pid).c_str(), O_PATH | O_CLOEXEC));
     for (const auto& name : numbers_in(process.get(), "fd")) {
       if (left-- == 0) return std::nullopt;
-      if (holds(process.get(), name, wanted)) return number<pid_t>(pid);
+      if (holds(process.get(), name, wanted)) return codec::parse_number<pid_t>(pid);
     }
   }
   return std::nullopt;

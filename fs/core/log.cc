@@ -102,7 +102,7 @@ HeldFailures::~HeldFailures() {
   holding = outer_;
   try {
     for (const auto& [log, file, part, error] : failures_) log->failure(file, part, error);
-  } catch (const std::bad_alloc&) {
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): nothing can be done
     // A line is missing from the log; the reader gets the error nevertheless.
   }
 }

@@ -17,7 +17,7 @@
 
 // Forward declaration: spdlog's header costs each file that includes it seconds to compile.
 namespace spdlog {
-class logger;
+class logger;  // NOLINT(readability-identifier-naming): a name of spdlog
 }
 
 namespace framefs::fs {

@@ -3,12 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "codec/core/parse_number.h"
 
 namespace framefs::fs {
 namespace {
@@ -20,11 +21,7 @@ std::optional<std::uint64_t> limit_in(const stdfs::path& file) {
   std::ifstream in(file);
   std::string word;
   if (!(in >> word)) return std::nullopt;
-  std::uint64_t value = 0;
-  const auto* const end = word.data() + word.size();
-  const auto parsed = std::from_chars(word.data(), end, value);
-  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
-  return value;
+  return codec::parse_number<std::uint64_t>(word);
 }
 
 // The smallest limit of the group at `path` and of the groups above it. In a container, the path

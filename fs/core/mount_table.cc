@@ -7,6 +7,8 @@
 #include <sstream>
 #include <utility>
 
+#include "codec/core/parse_number.h"
+
 namespace framefs::fs {
 namespace {
 
@@ -28,6 +30,15 @@ std::string unescaped(const std::string& field) {
 
 }  // namespace
 
+std::optional<dev_t> parse_device(std::string_view text) {
+  const auto colon = text.find(':');
+  if (colon == text.npos) return std::nullopt;
+  const auto device_major = codec::parse_number<unsigned>(text.substr(0, colon));
+  const auto device_minor = codec::parse_number<unsigned>(text.substr(colon + 1));
+  if (!device_major || !device_minor) return std::nullopt;
+  return makedev(*device_major, *device_minor);
+}
+
 std::optional<MountTableEntry> parse_mount_line(const std::string& line) {
   std::istringstream fields(line);
   std::vector<std::string> words;
@@ -35,11 +46,10 @@ std::optional<MountTableEntry> parse_mount_line(const std::string& line) {
   std::size_t dash = 6;  // optional fields end with a dash
   while (dash < words.size() && words[dash] != "-") ++dash;
   if (dash + 2 >= words.size()) return std::nullopt;
-  unsigned major = 0;
-  unsigned minor = 0;
-  if (std::sscanf(words[2].c_str(), "%u:%u", &major, &minor) != 2) return std::nullopt;
+  const auto device = parse_device(words[2]);
+  if (!device) return std::nullopt;
   return MountTableEntry{
-      .device = makedev(major, minor),
+      .device = *device,
       .mountpoint = unescaped(words[4]),
       .options = words[5],
       .type = words[dash + 1],

@@ -20,6 +20,10 @@ struct MountTableEntry {
   std::string filesystem_options;  // of the filesystem, common to all its mounts
 };
 
+// Reads the number of a device, which the kernel writes as "MAJOR:MINOR"; empty if it has another
+// form.
+std::optional<dev_t> parse_device(std::string_view text);
+
 // Reads one line of /proc/self/mountinfo; empty if it has another form.
 // Source: proc_pid_mountinfo(5).
 std::optional<MountTableEntry> parse_mount_line(const std::string& line);

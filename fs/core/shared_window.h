@@ -15,15 +15,16 @@ class SharedWindow final : public codec::ByteSource {
   SharedWindow(std::shared_ptr<const codec::ByteSource> whole, codec::ByteRange range)
       : whole_(std::move(whole)), window_(*whole_, range.offset, range.size) {}
 
-  codec::Status read_at(std::uint64_t offset, std::span<std::byte> out) const override {
+  [[nodiscard]] codec::Status read_at(std::uint64_t offset,
+                                      std::span<std::byte> out) const override {
     return window_.read_at(offset, out);
   }
-  codec::Status read_ranges(std::span<const Read> reads) const override {
+  [[nodiscard]] codec::Status read_ranges(std::span<const Read> reads) const override {
     return window_.read_ranges(reads);
   }
   [[nodiscard]] bool is_far() const noexcept override { return window_.is_far(); }
   void expect(std::span<const codec::ByteRange> ranges) const override { window_.expect(ranges); }
-  codec::Result<std::uint64_t> size() const override { return window_.size(); }
+  [[nodiscard]] codec::Result<std::uint64_t> size() const override { return window_.size(); }
 
  private:
   const std::shared_ptr<const codec::ByteSource> whole_;

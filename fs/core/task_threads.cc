@@ -12,7 +12,7 @@ namespace framefs::fs {
 void TaskThreads::start_thread(State& now) {
   try {
     now.threads.push_back(background_thread([this](const std::stop_token&) { run(); }));
-  } catch (const std::system_error&) {
+  } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch): nothing is lost
     // The existing threads run all tasks.
   }
 }

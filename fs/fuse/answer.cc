@@ -11,7 +11,7 @@ struct Sender : CommonSender<Mount> {
 
   void operator()(BytesAnswer& answer) const {
     CommonSender<Mount>::operator()(answer);
-    if (!answer.pushed_file) return;
+    if (!answer.pushed_file || !answer.bytes.hot) return;
     mount.filesystem.pages().offer(std::move(answer.pushed_file), std::move(*answer.bytes.hot));
   }
 

@@ -4,8 +4,9 @@
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <cinttypes>
-#include <cstdio>
+#include <optional>
+#include <sstream>
+#include <string>
 
 #include <fmt/core.h>
 
@@ -41,13 +42,13 @@ std::string HandleOpener::open_message(std::uint64_t inode, std::optional<std::u
 }
 
 Result<fs::UniqueFd> HandleOpener::open(std::string_view open_message) const {
-  const std::string line(open_message);
+  std::istringstream words{std::string(open_message)};
   std::uint64_t inode = 0;
   int flags = 0;
+  words >> inode >> flags;
+  if (!words || (flags & ~kFlags) != 0) return fs::system_error_of(EINVAL, "open");
   std::uint32_t number = 0;
-  const int count = std::sscanf(line.c_str(), "%" SCNu64 " %d %" SCNu32, &inode, &flags, &number);
-  if (count < 2 || (flags & ~kFlags) != 0) return fs::system_error_of(EINVAL, "open");
-  const auto generation = count == 3 ? std::optional(number) : std::nullopt;
+  const auto generation = words >> number ? std::optional(number) : std::nullopt;
   FRAMEFS_TRY(auto object, format_.open(source_.get(), inode, generation, O_PATH | O_NOFOLLOW));
   FRAMEFS_TRY(const auto st, fs::stat_of(object.get()));
   // A file that is only still open.

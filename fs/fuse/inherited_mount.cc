@@ -8,12 +8,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <fstream>
 #include <string>
 #include <string_view>
 #include <system_error>
 
+#include "codec/core/parse_number.h"
 #include "fs/core/file.h"
 #include "fs/core/mount_table.h"
 
@@ -63,10 +63,9 @@ std::optional<dev_t> connection_of(int fd) {
     if (!line.starts_with(kKey)) continue;
     const auto digits = line.find_first_not_of(" \t", kKey.size());
     if (digits == line.npos) return std::nullopt;
-    unsigned number = 0;
-    const auto* const end = line.data() + line.size();
-    if (std::from_chars(line.data() + digits, end, number).ptr != end) return std::nullopt;
-    return makedev(number >> kMinorBits, number & ((1U << kMinorBits) - 1));
+    const auto number = codec::parse_number<unsigned>(std::string_view(line).substr(digits));
+    if (!number) return std::nullopt;
+    return makedev(*number >> kMinorBits, *number & ((1U << kMinorBits) - 1));
   }
   return std::nullopt;
 }
@@ -78,10 +77,8 @@ std::optional<int> inherited_descriptor(const std::filesystem::path& mountpoint)
   const std::string_view text = mountpoint.native();
   if (!text.starts_with(kFolder)) return std::nullopt;
   const auto digits = text.substr(kFolder.size());
-  const bool is_number = !digits.empty() && digits.find_first_not_of("0123456789") == digits.npos;
-  int number = -1;
-  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (!is_number || parsed.ec != std::errc()) return std::nullopt;
+  const auto number = codec::parse_number<int>(digits);
+  if (!number || *number < 0) return std::nullopt;
   return number;
 }
 

@@ -15,9 +15,9 @@
 namespace framefs::fuse {
 namespace {
 
-// The daemon decodes ahead by itself, so that a long read-ahead of the kernel makes only the fastest
-// sequential readers faster, by a tenth; a short one makes each random fault of a mapping faster, by
-// half (tests/bench/RESULTS.md, "Mapped files").
+// The daemon decodes ahead by itself.  A long read-ahead of the kernel hence makes only the fastest
+// sequential readers faster, by a tenth.  A short one makes each random fault of a mapping faster,
+// by half (tests/bench/RESULTS.md, "Mapped files").
 constexpr unsigned kReadAheadKib = 512;
 constexpr unsigned kReadAheadOfScansKib = 4096;
 constexpr unsigned kReadAheadOfJumpsKib = 128;

@@ -38,26 +38,27 @@ constexpr int kWakeSignal = SIGUSR2;
 
 // Source: linux/fuse.h, struct fuse_in_header, whose second field is the opcode, and enum
 // fuse_opcode.
-enum Opcode : std::uint32_t {
-  kForget = 2,
-  kSetattr = 4,
-  kUnlink = 10,
-  kRename = 12,
-  kOpen = 14,
-  kRead = 15,
-  kWrite = 16,
-  kFsync = 20,
-  kSetxattr = 21,
-  kRemovexattr = 24,
-  kFlush = 25,
-  kInit = 26,
-  kFsyncdir = 30,
-  kInterrupt = 36,
-  kDestroy = 38,
-  kBatchForget = 42,
-  kFallocate = 43,
-  kRename2 = 45,
-  kLseek = 46,
+// NOLINTNEXTLINE(performance-enum-size): the size of the field
+enum class Opcode : std::uint32_t {
+  forget = 2,
+  setattr = 4,
+  unlink = 10,
+  rename = 12,
+  open = 14,
+  read = 15,
+  write = 16,
+  fsync = 20,
+  setxattr = 21,
+  removexattr = 24,
+  flush = 25,
+  init = 26,
+  fsyncdir = 30,
+  interrupt = 36,
+  destroy = 38,
+  batch_forget = 42,
+  fallocate = 43,
+  rename2 = 45,
+  lseek = 46,
 };
 
 enum class Kind : std::uint8_t {
@@ -72,28 +73,28 @@ Kind kind_of(const fuse_buf& request) {
   std::uint32_t opcode = 0;
   if (request.size < kOpcodeAt + sizeof(opcode)) return Kind::prompt;
   std::memcpy(&opcode, static_cast<const char*>(request.mem) + kOpcodeAt, sizeof(opcode));
-  switch (opcode) {
-    case kForget:
-    case kInit:
-    case kInterrupt:
-    case kDestroy:
-    case kBatchForget:
+  switch (Opcode{opcode}) {
+    case Opcode::forget:
+    case Opcode::init:
+    case Opcode::interrupt:
+    case Opcode::destroy:
+    case Opcode::batch_forget:
       return Kind::control;
-    case kSetattr:
-    case kOpen:
-    case kRead:
-    case kLseek:
-    case kWrite:
-    case kSetxattr:
-    case kRemovexattr:
-    case kFlush:
+    case Opcode::setattr:
+    case Opcode::open:
+    case Opcode::read:
+    case Opcode::lseek:
+    case Opcode::write:
+    case Opcode::setxattr:
+    case Opcode::removexattr:
+    case Opcode::flush:
       return Kind::may_wait;
-    case kUnlink:
-    case kRename:
-    case kFsync:
-    case kFsyncdir:
-    case kFallocate:
-    case kRename2:
+    case Opcode::unlink:
+    case Opcode::rename:
+    case Opcode::fsync:
+    case Opcode::fsyncdir:
+    case Opcode::fallocate:
+    case Opcode::rename2:
       return Kind::long_work;
     default:
       return Kind::prompt;
@@ -105,7 +106,8 @@ struct ReceiveBuffer {
   ReceiveBuffer() = default;
   ReceiveBuffer(const ReceiveBuffer&) = delete;
   ReceiveBuffer& operator=(const ReceiveBuffer&) = delete;
-  ~ReceiveBuffer() { std::free(request.mem); }  // NOLINT(cppcoreguidelines-no-malloc): libfuse's
+  // NOLINTNEXTLINE(cppcoreguidelines-no-malloc, cppcoreguidelines-owning-memory): libfuse's memory
+  ~ReceiveBuffer() { std::free(request.mem); }
   fuse_buf request{};
 };
 

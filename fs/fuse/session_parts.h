@@ -67,8 +67,9 @@ void unmount_session(fuse_session* session, const Watchdog* watchdog, bool is_co
 // Sets the limit of requests in flight for which no caller waits, such as read-ahead.
 void limit_background(fuse_conn_info& connection, unsigned limit);
 
-// Calls `on_ready` as soon as the mount answers requests, and starts `readahead`. A mount that another process has made is
-// not asked: if its daemon ends early, the answer may never come.
+// Calls `on_ready` as soon as the mount answers requests, and starts `readahead`. A mount that
+// another process has made is not asked: if its daemon ends early, the answer may never come.
+// Lifetime: all arguments outlive the thread.
 std::jthread start_announcer(const fs::MountOptions& options, const Watchdog* watchdog,
                              KernelReadahead& readahead, fs::Log& log,
                              const std::function<void()>& on_ready);

@@ -236,6 +236,12 @@ Status allow_all(scmp_filter_ctx filter, std::span<const char* const> names) {
   return {};
 }
 
+// A condition for an argument of a system call.  The macros of libseccomp are made for C.
+scmp_arg_cmp argument(unsigned number, scmp_compare how, scmp_datum_t first,
+                      scmp_datum_t second = 0) {
+  return {.arg = number, .op = how, .datum_a = first, .datum_b = second};
+}
+
 // Allows a call if all conditions on its arguments hold.
 Status allow_if(scmp_filter_ctx filter, int call, std::initializer_list<scmp_arg_cmp> conditions) {
   return checked(seccomp_rule_add_array(
@@ -246,19 +252,20 @@ Status allow_some(scmp_filter_ctx filter) {
   // Threads are allowed; processes and namespaces are not. The arguments of clone3() lie in memory,
   // which a filter cannot read. It is therefore refused, and the C library falls back to clone().
   constexpr scmp_datum_t kThread = CLONE_THREAD;
-  FRAMEFS_CHECK(allow_if(filter, SCMP_SYS(clone), {SCMP_A0(SCMP_CMP_MASKED_EQ, kThread, kThread)}));
+  FRAMEFS_CHECK(
+      allow_if(filter, SCMP_SYS(clone), {argument(0, SCMP_CMP_MASKED_EQ, kThread, kThread)}));
   constexpr scmp_datum_t kLocal = AF_UNIX;
-  FRAMEFS_CHECK(allow_if(filter, SCMP_SYS(socketpair), {SCMP_A0(SCMP_CMP_EQ, kLocal)}));
+  FRAMEFS_CHECK(allow_if(filter, SCMP_SYS(socketpair), {argument(0, SCMP_CMP_EQ, kLocal)}));
   // Syslog and the service manager take datagrams.  Through a stream, a daemon of root that was
   // taken over could command the service manager or a container engine; Landlock does not restrict
   // connect(2).
   constexpr scmp_datum_t kTypeMask = 0xf;  // the flags are above
   constexpr scmp_datum_t kDatagrams = SOCK_DGRAM;
-  FRAMEFS_CHECK(
-      allow_if(filter, SCMP_SYS(socket),
-               {SCMP_A0(SCMP_CMP_EQ, kLocal), SCMP_A1(SCMP_CMP_MASKED_EQ, kTypeMask, kDatagrams)}));
+  FRAMEFS_CHECK(allow_if(
+      filter, SCMP_SYS(socket),
+      {argument(0, SCMP_CMP_EQ, kLocal), argument(1, SCMP_CMP_MASKED_EQ, kTypeMask, kDatagrams)}));
   // Limits of this process only.
-  return allow_if(filter, SCMP_SYS(prlimit64), {SCMP_A0(SCMP_CMP_EQ, 0)});
+  return allow_if(filter, SCMP_SYS(prlimit64), {argument(0, SCMP_CMP_EQ, 0)});
 }
 
 // Signals to this process and to the watchdog, which the daemon ends.  Other processes of the same
@@ -267,12 +274,12 @@ Status allow_some(scmp_filter_ctx filter) {
 Status allow_own_signals(scmp_filter_ctx filter, pid_t watchdog) {
   const auto own = static_cast<scmp_datum_t>(::getpid());
   for (const auto process : {own, static_cast<scmp_datum_t>(watchdog)}) {
-    FRAMEFS_CHECK(allow_if(filter, SCMP_SYS(kill), {SCMP_A0(SCMP_CMP_EQ, process)}));
+    FRAMEFS_CHECK(allow_if(filter, SCMP_SYS(kill), {argument(0, SCMP_CMP_EQ, process)}));
   }
-  FRAMEFS_CHECK(allow_if(filter, SCMP_SYS(tgkill), {SCMP_A0(SCMP_CMP_EQ, own)}));
+  FRAMEFS_CHECK(allow_if(filter, SCMP_SYS(tgkill), {argument(0, SCMP_CMP_EQ, own)}));
   // The commands between these set and tell the owner of signals, and which signal it gets.
-  FRAMEFS_CHECK(allow_if(filter, SCMP_SYS(fcntl), {SCMP_A1(SCMP_CMP_LT, F_SETOWN)}));
-  return allow_if(filter, SCMP_SYS(fcntl), {SCMP_A1(SCMP_CMP_GT, F_GETOWN_EX)});
+  FRAMEFS_CHECK(allow_if(filter, SCMP_SYS(fcntl), {argument(1, SCMP_CMP_LT, F_SETOWN)}));
+  return allow_if(filter, SCMP_SYS(fcntl), {argument(1, SCMP_CMP_GT, F_GETOWN_EX)});
 }
 
 // Sockets of TCP and UDP, and the one by which the resolver asks for the addresses of this machine.
@@ -290,8 +297,8 @@ Status allow_network(scmp_filter_ctx filter) {
                                  Kind{AF_NETLINK, NETLINK_ROUTE}};
   for (const auto& [family, protocol] : kKinds) {
     FRAMEFS_CHECK(allow_if(filter, SCMP_SYS(socket),
-                           {SCMP_A0(SCMP_CMP_EQ, static_cast<scmp_datum_t>(family)),
-                            SCMP_A2(SCMP_CMP_EQ, static_cast<scmp_datum_t>(protocol))}));
+                           {argument(0, SCMP_CMP_EQ, static_cast<scmp_datum_t>(family)),
+                            argument(2, SCMP_CMP_EQ, static_cast<scmp_datum_t>(protocol))}));
   }
   return allow_all(filter, kNetwork);
 }

@@ -11,11 +11,11 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <string>
 
 #include <fmt/core.h>
 
+#include "codec/core/parse_number.h"
 #include "fs/fuse/handle_opener.h"
 
 namespace framefs::fuse {
@@ -73,11 +73,7 @@ class Attributes {
 };
 
 // The errno of an answer without a descriptor.
-int errno_in(std::string_view text) {
-  int error = EIO;
-  std::from_chars(text.data(), text.data() + text.size(), error);
-  return error;
-}
+int errno_in(std::string_view text) { return codec::parse_number<int>(text).value_or(EIO); }
 
 }  // namespace
 
@@ -131,22 +127,20 @@ Result<fs::UniqueFd> Watchdog::ask_for_file(Word word, std::string_view text, in
 void Watchdog::mounted(const std::filesystem::path& mountpoint) const {
   const auto top = open_path(mountpoint.c_str());
   const auto number = mount_number(top.get());
-  // If the watchdog is gone, the message is lost; that is harmless.
-  if (number) say(Word::mount_number, std::to_string(*number));
+  if (number) tell(Word::mount_number, std::to_string(*number));
 }
 
 void Watchdog::keep_log_path(const std::filesystem::path& path) const {
-  // If the watchdog is gone, open_log() will fail.  The same holds for the others.
-  say(Word::keep_log, path.native());
+  tell(Word::keep_log, path.native());
 }
 
-void Watchdog::keep_mount(const std::string& words) const { say(Word::keep_mount, words); }
+void Watchdog::keep_mount(const std::string& words) const { tell(Word::keep_mount, words); }
 
-void Watchdog::keep_file(const std::string& path) const { say(Word::keep_file, path); }
+void Watchdog::keep_file(const std::string& path) const { tell(Word::keep_file, path); }
 
-void Watchdog::keep_program(const std::string& command) const { say(Word::keep_program, command); }
+void Watchdog::keep_program(const std::string& command) const { tell(Word::keep_program, command); }
 
-void Watchdog::confine() const { say(Word::confined, ""); }
+void Watchdog::confine() const { tell(Word::confined, ""); }
 
 Result<fs::UniqueFd> Watchdog::open_readahead(dev_t device) const {
   return ask_for_file(Word::open_readahead, fmt::format("{}:{}", major(device), minor(device)));

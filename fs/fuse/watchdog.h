@@ -84,7 +84,10 @@ class Watchdog {
   using Channel = fs::Guarded<fs::UniqueFd>;
   Watchdog(pid_t pid, fs::UniqueFd life)
       : pid_(pid), channel_(std::make_unique<Channel>(std::in_place, std::move(life))) {}
-  bool say(WatchdogWord word, std::string_view text) const;
+  // Sends a message.  Returns false if the watchdog is gone.
+  [[nodiscard]] bool say(WatchdogWord word, std::string_view text) const;
+  // The same for a message that a watchdog that is gone need not get: questions will fail.
+  void tell(WatchdogWord word, std::string_view text) const { static_cast<void>(say(word, text)); }
   // Empty if the watchdog is gone.
   [[nodiscard]] std::optional<WatchdogMessage> ask(WatchdogWord word, std::string_view text = {},
                                                    int fd = -1) const;

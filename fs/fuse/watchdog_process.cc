@@ -4,14 +4,13 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -23,7 +22,9 @@
 
 #include <fmt/core.h>
 
+#include "codec/core/parse_number.h"
 #include "fs/core/error_map.h"
+#include "fs/core/mount_table.h"
 #include "fs/fuse/handle_opener.h"
 #include "fs/fuse/new_session.h"
 #include "fs/fuse/watchdog.h"
@@ -54,12 +55,10 @@ struct Kept {
 
 // Opens the file that sets the kernel's read-ahead. `device` is the number of the mount.
 Result<fs::UniqueFd> open_readahead(const std::string& device) {
-  unsigned major = 0;
-  unsigned minor = 0;
-  if (std::sscanf(device.c_str(), "%u:%u", &major, &minor) != 2) {
-    return fs::system_error_of(EINVAL, "read-ahead");
-  }
-  const auto path = fmt::format("/sys/class/bdi/{}:{}/read_ahead_kb", major, minor);
+  const auto number = fs::parse_device(device);
+  if (!number) return fs::system_error_of(EINVAL, "read-ahead");
+  const auto path =
+      fmt::format("/sys/class/bdi/{}:{}/read_ahead_kb", major(*number), minor(*number));
   fs::UniqueFd control(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   if (!control) return fs::system_error("read-ahead");
   return control;
@@ -233,9 +232,8 @@ class Service {
   }
 
   void keep_number(const std::string& text) {
-    int number = 0;
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (!kept_.is_confined && parsed.ec == std::errc()) kept_.mount = number;
+    const auto number = codec::parse_number<int>(text);
+    if (!kept_.is_confined && number) kept_.mount = number;
   }
 
   void open_log() const { answer(open_log_file(kept_.log_path)); }

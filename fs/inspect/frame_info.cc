@@ -44,6 +44,7 @@ void describe_array(const codec::Frame& frame, FrameInfo& info) {
 
 std::vector<FrameInfo::Layer> layers_of(const std::vector<codec::Metalayer>& layers) {
   std::vector<FrameInfo::Layer> out;
+  out.reserve(layers.size());
   for (const auto& layer : layers) out.push_back({layer.name, layer.content.size});
   return out;
 }

@@ -97,7 +97,8 @@ void CurlTransfer::set_method() {
 void CurlTransfer::set_headers(const NetworkOptions& options) {
   for (const auto& [name, value] : request_.headers.fields()) {
     // A header without a value is written with a semicolon, or libcurl would leave it out.
-    const auto line = value.empty() ? name + ";" : name + ": " + value;
+    auto line = name;
+    line.append(value.empty() ? ";" : ": ").append(value);
     header_list_ = curl_slist_append(header_list_, line.c_str());
   }
   // Ranges count stored bytes, so the server must not encode them.

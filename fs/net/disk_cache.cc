@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <filesystem>
 #include <span>
 #include <string_view>
@@ -17,6 +16,7 @@
 
 #include <fmt/core.h>
 
+#include "codec/core/parse_number.h"
 #include "fs/core/background_thread.h"
 #include "fs/core/error_map.h"
 
@@ -38,10 +38,7 @@ std::string segment_name(std::uint32_t number) { return fmt::format("{}{:010}", 
 std::optional<std::uint32_t> segment_number(std::string_view name) {
   if (!name.starts_with(kPrefix)) return std::nullopt;
   name.remove_prefix(kPrefix.size());
-  std::uint32_t number = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  if (error != std::errc{} || end != name.data() + name.size()) return std::nullopt;
-  return number;
+  return codec::parse_number<std::uint32_t>(name);
 }
 
 // The numbers of all segments in a folder, ascending.

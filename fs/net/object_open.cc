@@ -2,12 +2,12 @@
 
 #include <atomic>
 #include <cerrno>
-#include <charconv>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "codec/core/parse_number.h"
 #include "fs/core/file.h"
 #include "fs/net/answer_check.h"
 #include "fs/net/timestamp.h"
@@ -103,9 +103,9 @@ void start_open(RequestQueue& queue, MakeGet get, std::string store, std::string
 RemoteEntry entry_of_head_answer(const HttpAnswer& answer) {
   RemoteEntry entry;
   const auto length = answer.headers.find("content-length").value_or("");
-  const auto* const end = length.data() + length.size();
-  const auto [stop, error] = std::from_chars(length.data(), end, entry.size);
-  entry.is_exact = error == std::errc{} && stop == end;
+  const auto size = codec::parse_number<std::uint64_t>(length);
+  entry.size = size.value_or(0);
+  entry.is_exact = size.has_value();
   entry.mtime_ns = mtime_ns_of(answer.headers);
   entry.etag = strong_etag(answer.headers);
   return entry;

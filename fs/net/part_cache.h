@@ -20,7 +20,7 @@ class PartCache {
   // begin before `range` and end after it.  The call reads files.
   virtual std::vector<Part> find(const ContentKey& key, ByteRange range) = 0;
   // Whether the cache holds all of `range`, as far as it knows without reading files.
-  virtual bool holds(const ContentKey& key, ByteRange range) const = 0;
+  [[nodiscard]] virtual bool holds(const ContentKey& key, ByteRange range) const = 0;
   // Keeps a part if there is room; returns at once.
   virtual void store(const ContentKey& key, const Part& part) = 0;
 };

@@ -5,7 +5,7 @@
 
 namespace framefs::net {
 
-enum class Slashes { kept, encoded };
+enum class Slashes : std::uint8_t { kept, encoded };
 
 // `text` in the form that S3 signs: every byte is %XX in upper case, except the unreserved ones of
 // RFC 3986.

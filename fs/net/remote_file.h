@@ -25,11 +25,11 @@ class RemoteFile final : public codec::ByteSource {
   RemoteFile& operator=(const RemoteFile&) = delete;
   ~RemoteFile() override { scheduler_.release(object_); }
 
-  Status read_at(std::uint64_t offset, std::span<std::byte> out) const override;
-  Status read_ranges(std::span<const Read> reads) const override;
+  [[nodiscard]] Status read_at(std::uint64_t offset, std::span<std::byte> out) const override;
+  [[nodiscard]] Status read_ranges(std::span<const Read> reads) const override;
   [[nodiscard]] bool is_far() const noexcept override { return true; }
   void expect(std::span<const ByteRange> ranges) const override;
-  Result<std::uint64_t> size() const override { return object_->version().size; }
+  [[nodiscard]] Result<std::uint64_t> size() const override { return object_->version().size; }
 
   [[nodiscard]] const ObjectVersion& version() const { return object_->version(); }
 

@@ -29,7 +29,7 @@ class SequentialStreams {
   Found note(ByteRange range, std::uint64_t size, const Limits& limits);
 
   // How the sequential readers from the beginning of the object went on.
-  enum class Course {
+  enum class Course : std::uint8_t {
     none,        // there was no such reader
     left_early,  // they left more unread than they read
     went_on,     // at least one of them read most of the bytes that were fetched

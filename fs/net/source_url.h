@@ -7,7 +7,7 @@
 
 namespace framefs::net {
 
-enum class StoreKind { s3, http, dav };
+enum class StoreKind : std::uint8_t { s3, http, dav };
 
 // A remote SOURCE: `s3://bucket/prefix`, `http(s)://host/path` or `dav(s)://host/path`.
 struct SourceUrl {

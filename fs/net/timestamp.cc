@@ -1,10 +1,11 @@
 #include "fs/net/timestamp.h"
 
 #include <array>
-#include <charconv>
 #include <ctime>
 
 #include <fmt/core.h>
+
+#include "codec/core/parse_number.h"
 
 namespace framefs::net {
 namespace {
@@ -12,11 +13,9 @@ namespace {
 // Takes the first `digits` characters off `text` and returns their number.  Nothing if they are not
 // all digits.
 std::optional<int> take_number(std::string_view& text, std::size_t digits) {
-  int number = 0;
   if (text.size() < digits) return std::nullopt;
-  const auto* const end = text.data() + digits;
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc{} || stop != end || number < 0) return std::nullopt;
+  const auto number = codec::parse_number<int>(text.substr(0, digits));
+  if (!number || *number < 0) return std::nullopt;
   text.remove_prefix(digits);
   return number;
 }

@@ -31,7 +31,7 @@ class Transport {
   virtual Ticket call_at(Clock::time_point when, std::function<void()> body) = 0;
   // Drops the request.  It does not wait for a callback that has already begun.
   virtual void cancel(Ticket ticket) = 0;
-  virtual Clock::time_point now() const { return Clock::now(); }
+  [[nodiscard]] virtual Clock::time_point now() const { return Clock::now(); }
 };
 
 // Sends one request and waits for its answer.

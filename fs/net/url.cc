@@ -1,9 +1,9 @@
 #include "fs/net/url.h"
 
 #include <algorithm>
-#include <charconv>
 #include <vector>
 
+#include "codec/core/parse_number.h"
 #include "fs/net/lower_case.h"
 #include "fs/net/percent.h"
 
@@ -28,9 +28,8 @@ Status parse_authority(std::string_view text, Url& url) {
   const auto colon = text.find(':', bracket == text.npos ? 0 : bracket);
   if (colon != text.npos) {
     host = text.substr(0, colon);
-    const auto port = text.substr(colon + 1);
-    const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), url.port);
-    if (error != std::errc{} || end != port.data() + port.size() || url.port == 0) {
+    url.port = codec::parse_number<std::uint16_t>(text.substr(colon + 1)).value_or(0);
+    if (url.port == 0) {
       return fail(Errc::bad_field, "the port is not a number from 1 to 65535");
     }
   }

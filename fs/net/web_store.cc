@@ -80,6 +80,23 @@ Verdict WebStore::judge_redirect(const HttpAnswer& answer, CallState& state) {
   });
 }
 
+Verdict WebStore::judge(const HttpAnswer& answer, const Check& check, CallState& state) {
+  if (is_redirect(answer.status)) return judge_redirect(answer, state);
+  const auto verdict = check(answer);
+  const bool is_refused = answer.status == 401 || answer.status == 403 || answer.status == 404;
+  return state.led.with([&](CallState::Led& led) {
+    // An earlier redirection may have been temporary.
+    if (is_refused && led.url != state.first && !std::exchange(led.is_fallback, true)) {
+      led.url = state.first;
+      return Verdict{Verdict::Kind::again, verdict.error};
+    }
+    if (verdict.kind == Verdict::Kind::done && state.place) {
+      state.place->with([&](Url& known) { known = led.url; });
+    }
+    return verdict;
+  });
+}
+
 Call WebStore::make_call(RequestKind kind, Url url, Adjust adjust, Check check,
                          std::shared_ptr<fs::Guarded<Url>> place) {
   const auto state = std::make_shared<CallState>();
@@ -99,20 +116,7 @@ Call WebStore::make_call(RequestKind kind, Url url, Adjust adjust, Check check,
     return request;
   };
   call.judge = [state, check = std::move(check)](const HttpAnswer& answer) {
-    if (is_redirect(answer.status)) return judge_redirect(answer, *state);
-    const auto verdict = check(answer);
-    const bool is_refused = answer.status == 401 || answer.status == 403 || answer.status == 404;
-    return state->led.with([&](CallState::Led& led) {
-      // An earlier redirection may have been temporary.
-      if (is_refused && led.url != state->first && !std::exchange(led.is_fallback, true)) {
-        led.url = state->first;
-        return Verdict{Verdict::Kind::again, verdict.error};
-      }
-      if (verdict.kind == Verdict::Kind::done && state->place) {
-        state->place->with([&](Url& known) { known = led.url; });
-      }
-      return verdict;
-    });
+    return judge(answer, check, *state);
   };
   return call;
 }

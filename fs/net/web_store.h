@@ -20,7 +20,7 @@ namespace framefs::net {
 // manifest.
 class WebStore final : public ObjectStore {
  public:
-  enum class Listing { page, dav };
+  enum class Listing : std::uint8_t { page, dav };
 
   // Lifetime: `queue` outlives it.
   WebStore(RequestQueue& queue, Url root, Listing listing);
@@ -47,6 +47,7 @@ class WebStore final : public ObjectStore {
   // In all functions, a `path` of "" is the root itself.
   static Call make_call(RequestKind kind, Url url, Adjust adjust, Check check,
                         std::shared_ptr<fs::Guarded<Url>> place = nullptr);
+  static Verdict judge(const HttpAnswer& answer, const Check& check, CallState& state);
   static Verdict judge_redirect(const HttpAnswer& answer, CallState& state);
   [[nodiscard]] Url url_of(const std::string& path) const;
   [[nodiscard]] Url folder_url_of(const std::string& path) const;

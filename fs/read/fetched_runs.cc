@@ -15,6 +15,7 @@ FetchedRuns::FetchedRuns(const codec::ByteSource& source, std::span<const codec:
   }
   std::ranges::sort(pieces_, {}, [](const Piece& piece) { return piece.range.offset; });
   std::vector<Read> reads;
+  reads.reserve(pieces_.size());
   for (const auto& [range, bytes] : pieces_) reads.push_back({range.offset, bytes});
   status_ = source.read_ranges(reads);
 }

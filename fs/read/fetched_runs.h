@@ -23,8 +23,9 @@ class FetchedRuns final : public codec::ByteSource {
   // Errors: those of the source; internal for bytes that lie in no range.
   [[nodiscard]] codec::Result<std::span<const std::byte>> bytes_at(codec::ByteRange range) const;
   // Errors: those of bytes_at().
-  codec::Status read_at(std::uint64_t offset, std::span<std::byte> out) const override;
-  codec::Result<std::uint64_t> size() const override;
+  [[nodiscard]] codec::Status read_at(std::uint64_t offset,
+                                      std::span<std::byte> out) const override;
+  [[nodiscard]] codec::Result<std::uint64_t> size() const override;
 
  private:
   struct Piece {

@@ -242,38 +242,44 @@ std::optional<Result<RemoteProbe>> RemoteDirectories::known(const RemoteListing&
   return std::nullopt;
 }
 
+// The object to probe for an entry: for a directory, the index of the sparse frame that it may be.
+std::string RemoteDirectories::object_of(const std::string& path, bool is_directory) {
+  return is_directory ? net::join_path(path, kSparseIndexName) : path;
+}
+
+// The probe of an entry whose object has been opened, and has this summary.
+RemoteProbe RemoteDirectories::probe_of(const std::string& object, bool is_directory,
+                                        const FrameSummary& summary,
+                                        const net::RemoteOpened& opened) {
+  RemoteProbe probe;
+  probe.version = version_text(opened.object->version());
+  // The index of a sparse frame is a part of it, not a frame by itself.
+  if (summary.is_sparse != is_directory) return probe;
+  probe.summary = summary;
+  if (is_directory) probe.index_stat = stat_of(object, entry_of(opened));
+  return probe;
+}
+
 void RemoteDirectories::start_probe(const std::shared_ptr<Probing>& probing, RemoteListing& listing,
                                     const std::string& name, const std::string& path,
                                     Expected expected) {
   const auto& entry = listing.entries.at(name);
   const auto is_directory = entry.is_directory;
   const auto entry_state = state_of(listing, entry, expected);
-  const auto object = is_directory ? path + "/" + std::string(kSparseIndexName) : path;
+  const auto object = object_of(path, is_directory);
   probing->state.with([](Probing::State& state) { ++state.left; });
   const auto take = [this, probing, name, path, object, expected, is_directory,
                      entry_state](Result<net::RemoteOpened> opened) {
     std::optional<RemoteProbe> probe;
     std::optional<Probing::Short> rest;
     if (opened) {
-      const auto& version = opened->object->version();
-      const ObjectHead head(opened->part.bytes, version.size);
-      probe.emplace();
-      probe->version = version_text(version);
-      probe->summary = summarise(head, expected, limits_);
+      const ObjectHead head(opened->part.bytes, opened->object->version().size);
+      const auto summary = summarise(head, expected, limits_);
       if (head.is_short()) {
-        probe.reset();
         rest = Probing::Short{name, path, expected, std::move(*opened)};
-      } else if (is_directory) {
-        if (probe->summary.is_sparse) {
-          probe->index_stat = stat_of(object, entry_of(*opened));
-        } else {
-          probe->summary = {};
-        }
-      } else if (probe->summary.is_sparse) {
-        // The index of a sparse frame is a part of it, not a frame by itself.
-        probe->summary = {};
       } else {
-        remember_head(path, probe->summary, *opened);
+        probe = probe_of(object, is_directory, summary, *opened);
+        if (!is_directory && !summary.is_sparse) remember_head(path, summary, *opened);
       }
     } else if (is_answer(opened.error())) {
       probe.emplace();
@@ -305,16 +311,10 @@ Status RemoteDirectories::wait_for(Probing& probing, RemoteListing& listing) {
   }
   // Large metalayers are rare, so the probes that need them run one by one.
   for (const auto& rest : shorts) {
-    RemoteProbe probe;
-    probe.summary = summarise(*store_.bytes_of(rest.opened), rest.expected, limits_);
-    probe.version = version_text(rest.opened.object->version());
     const auto& entry = listing.entries.at(rest.name);
-    if (entry.is_directory && probe.summary.is_sparse) {
-      const auto index = net::join_path(rest.path, std::string(kSparseIndexName));
-      probe.index_stat = stat_of(index, entry_of(rest.opened));
-    } else if (entry.is_directory || probe.summary.is_sparse) {
-      probe.summary = {};
-    }
+    const auto summary = summarise(*store_.bytes_of(rest.opened), rest.expected, limits_);
+    auto probe = probe_of(object_of(rest.path, entry.is_directory), entry.is_directory, summary,
+                          rest.opened);
     remember(rest.path, state_of(listing, entry, rest.expected), probe);
     probed.push_back({rest.name, rest.path, std::move(probe)});
   }

@@ -110,6 +110,9 @@ class RemoteDirectories {
                                                          const std::string& name,
                                                          const std::string& path,
                                                          Expected expected) const;
+  static std::string object_of(const std::string& path, bool is_directory);
+  static RemoteProbe probe_of(const std::string& object, bool is_directory,
+                              const FrameSummary& summary, const net::RemoteOpened& opened);
   void start_probe(const std::shared_ptr<Probing>& probing, RemoteListing& listing,
                    const std::string& name, const std::string& path, Expected expected);
   Status wait_for(Probing& probing, RemoteListing& listing);

@@ -17,8 +17,8 @@ class RemoteFolder final : public Folder {
   RemoteFolder(RemoteDirectories& directories, RemoteDirectories::Listing listing, std::string path)
       : directories_(directories), listing_(std::move(listing)), path_(std::move(path)) {}
 
-  Result<std::vector<Item>> items() const override;
-  Result<SourceEntry> probe(const std::string& name) const override;
+  [[nodiscard]] Result<std::vector<Item>> items() const override;
+  [[nodiscard]] Result<SourceEntry> probe(const std::string& name) const override;
   [[nodiscard]] Status prepare_probes() const override {
     return directories_.prepare(*listing_, path_);
   }
@@ -36,8 +36,8 @@ class RemoteSingleFolder final : public Folder {
                      Expected expected)
       : directories_(directories), listing_(std::move(listing)), expected_(expected) {}
 
-  Result<std::vector<Item>> items() const override;
-  Result<SourceEntry> probe(const std::string& name) const override;
+  [[nodiscard]] Result<std::vector<Item>> items() const override;
+  [[nodiscard]] Result<SourceEntry> probe(const std::string& name) const override;
   [[nodiscard]] Expected expected(const std::string&) const override { return expected_; }
 
  private:

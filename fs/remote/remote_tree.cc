@@ -255,7 +255,7 @@ Result<RemoteTree::Origin> RemoteTree::open_origin(Node& node) {
   }
   const auto path = path_of(node);
   const bool is_sparse = entry.index_stat.has_value();
-  const auto object = is_sparse ? net::join_path(path, std::string(kSparseIndexName)) : path;
+  const auto object = is_sparse ? net::join_path(path, kSparseIndexName) : path;
   FRAMEFS_TRY(
       const auto opened,
       logged(node, store_->open_frame(object, is_sparse ? std::nullopt : directories_.head(path))));

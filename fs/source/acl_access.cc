@@ -15,12 +15,10 @@ namespace {
 constexpr const char* kAccess = "system.posix_acl_access";
 constexpr const char* kDefault = "system.posix_acl_default";
 constexpr std::uint32_t kVersion = 2;
-enum Tag : std::uint16_t {
-  kTagUser = 0x02,
-  kTagGroupObj = 0x04,
-  kTagGroup = 0x08,
-  kTagMask = 0x10
-};
+constexpr std::uint16_t kTagUser = 0x02;
+constexpr std::uint16_t kTagGroupObj = 0x04;
+constexpr std::uint16_t kTagGroup = 0x08;
+constexpr std::uint16_t kTagMask = 0x10;
 
 constexpr mode_t kGroupAndOther = S_IRWXG | S_IRWXO;
 constexpr unsigned kGroupShift = 3;
@@ -71,7 +69,7 @@ bool has_default_acl(int directory) {
   return ::getxattr(path_of_fd(directory).c_str(), kDefault, nullptr, 0) > 0;
 }
 
-mode_t mode_within_acl(mode_t mode, std::span<const std::byte> list) noexcept {
+mode_t mode_within_acl(mode_t mode, std::span<const std::byte> list) {
   const auto granted = parse(list);
   // A list that cannot be parsed grants rights to the owner only.
   if (!granted) return mode & ~kGroupAndOther;

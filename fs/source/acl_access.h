@@ -28,7 +28,7 @@ enum class AclRule : std::uint8_t {
 // shows the mode without the rights that the list does not grant to everyone of a class.  Entries
 // for named users and groups count against group and other.
 // Source: acl(5); kernel, posix_acl_xattr.h, version 2.
-[[nodiscard]] mode_t mode_within_acl(mode_t mode, std::span<const std::byte> list) noexcept;
+[[nodiscard]] mode_t mode_within_acl(mode_t mode, std::span<const std::byte> list);
 
 // Applies mode_within_acl() to `st`, the attributes of the open file `fd` or of the entry `name` in
 // the directory `fd`.

@@ -31,8 +31,7 @@ Result<ChunkFiles::Opened> open_in(int directory, std::uint32_t id) {
   if (!S_ISREG(st.st_mode)) return ChunkFiles::damaged(id);
   // The mount shows only the rights to the index, so each chunk file must grant at least those.
   struct stat index{};
-  if (::fstatat(directory, std::string(kSparseIndexName).c_str(), &index, AT_SYMLINK_NOFOLLOW) ==
-          0 &&
+  if (::fstatat(directory, kSparseIndexName, &index, AT_SYMLINK_NOFOLLOW) == 0 &&
       !grants_reading(st, index)) {
     return system_error_of(EACCES, "chunk file");
   }

@@ -86,7 +86,8 @@ class Container::Builder {
   }
 
   Status finish() {
-    FRAMEFS_TRY(container_.tree_, codec::ContainerTree::make(std::move(leaves_), {}));
+    FRAMEFS_TRY(auto tree, codec::ContainerTree::make(std::move(leaves_), {}));
+    container_.tree_ = std::make_unique<const codec::ContainerTree>(std::move(tree));
     if (const auto hidden = container_.tree_->conflicts().size(); hidden > 0) {
       log_.warn(fmt::format("{}: {} members are not shown, because directories have their names",
                             name_, hidden));
@@ -112,7 +113,8 @@ class Container::Builder {
 
   // Errors: those of codec::is_work_error().  Other errors belong to the node and are reported when
   //   it is read.
-  Result<FrameSummary> summary_of(const Source& decoded, const codec::EmbedNode& node) const {
+  [[nodiscard]] Result<FrameSummary> summary_of(const Source& decoded,
+                                                const codec::EmbedNode& node) const {
     // An entry of the map takes about as long as decoding this number of bytes.
     constexpr std::uint64_t kUnitsPerNode = 1024;
     if (node.form != codec::EmbedForm::embedded) return FrameSummary{};

@@ -46,12 +46,12 @@ class Container {
   };
   // The children of a directory, or of an empty container in the container.
   // Errors: those of a container in the container that cannot be opened.
-  Result<std::vector<Child>> children(const std::string& path) const;
+  [[nodiscard]] Result<std::vector<Child>> children(const std::string& path) const;
 
   // The stored bytes of a member.
   // Errors: system, ENOENT if there is no such member; unsupported for a member that is compressed
   //   or on a server; those of an archive that is damaged there.
-  Result<Source> open_member(const Source& file, const std::string& path) const;
+  [[nodiscard]] Result<Source> open_member(const Source& file, const std::string& path) const;
 
   // The summary of a frame in a .b2e; empty for everything else.  open() reads each summary once to
   // choose the frame's suffix: the frame lies in decoded bytes, which must not be decoded again for
@@ -75,11 +75,11 @@ class Container {
   class Builder;
 
   explicit Container(const codec::Limits& limits) : limits_(limits) {}
-  Source heap_bytes(const Source& file, const Heap& heap) const;
-  Result<Source> open_node(const Source& file, const Node& node) const;
+  [[nodiscard]] Source heap_bytes(const Source& file, const Heap& heap) const;
+  [[nodiscard]] Result<Source> open_node(const Source& file, const Node& node) const;
 
   const codec::Limits limits_;
-  std::optional<codec::ContainerTree> tree_;  // its payloads: members_, followed by nodes_
+  std::unique_ptr<const codec::ContainerTree> tree_;  // its payloads: members_, followed by nodes_
   std::vector<codec::ZipMember> members_;
   std::vector<Node> nodes_;
   std::vector<Heap> heaps_;

@@ -26,8 +26,8 @@ class ContainerFolder final : public Folder {
   ContainerFolder(OpenContainer opened, std::string directory, const codec::Limits& limits)
       : opened_(std::move(opened)), directory_(std::move(directory)), limits_(limits) {}
 
-  Result<std::vector<Item>> items() const override;
-  Result<SourceEntry> probe(const std::string& name) const override;
+  [[nodiscard]] Result<std::vector<Item>> items() const override;
+  [[nodiscard]] Result<SourceEntry> probe(const std::string& name) const override;
 
  private:
   [[nodiscard]] std::string path_of(const std::string& name) const;

@@ -80,7 +80,7 @@ void exchange_lock_files(int one, const std::string& name, int other,
   // The two lock files may both exist, or one of them, or neither.
   if (::renameat2(one, first.c_str(), other, second.c_str(), RENAME_EXCHANGE) != 0 &&
       ::renameat2(one, first.c_str(), other, second.c_str(), RENAME_NOREPLACE) != 0) {
-    ::renameat2(other, second.c_str(), one, first.c_str(), RENAME_NOREPLACE);
+    static_cast<void>(::renameat2(other, second.c_str(), one, first.c_str(), RENAME_NOREPLACE));
   }
 }
 

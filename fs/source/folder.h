@@ -41,10 +41,10 @@ class Folder {
 
   using Item = SourceItem;
   // Errors: system.
-  virtual Result<std::vector<Item>> items() const = 0;
+  [[nodiscard]] virtual Result<std::vector<Item>> items() const = 0;
 
   // Errors: system, ENOENT if there is no such entry.
-  virtual Result<SourceEntry> probe(const std::string& name) const = 0;
+  [[nodiscard]] virtual Result<SourceEntry> probe(const std::string& name) const = 0;
 
   // Removes the names that no entry has.  May leave some of them: a folder that would have to look
   // for each name leaves them all.
@@ -71,8 +71,8 @@ class DiskFolder final : public Folder {
              DirectoryNames* names = nullptr)
       : directory_(std::move(directory)), probe_(probe), key_(key), names_(names) {}
 
-  Result<std::vector<Item>> items() const override;
-  Result<SourceEntry> probe(const std::string& name) const override {
+  [[nodiscard]] Result<std::vector<Item>> items() const override;
+  [[nodiscard]] Result<SourceEntry> probe(const std::string& name) const override {
     return probe_.probe(directory_.get(), name);
   }
   void remove_absent(std::vector<std::string>& names) const override {
@@ -118,8 +118,8 @@ class SingleEntryFolder final : public Folder {
         expected_(expected),
         probe_(probe) {}
 
-  Result<std::vector<Item>> items() const override;
-  Result<SourceEntry> probe(const std::string& name) const override;
+  [[nodiscard]] Result<std::vector<Item>> items() const override;
+  [[nodiscard]] Result<SourceEntry> probe(const std::string& name) const override;
   [[nodiscard]] Expected expected(const std::string&) const override { return expected_; }
 
  private:

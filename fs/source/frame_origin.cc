@@ -10,7 +10,7 @@
 namespace framefs::fs {
 
 FrameOrigin contiguous_origin(std::shared_ptr<const codec::ByteSource> source, std::string name) {
-  return {codec::FrameType::contiguous, source, source, std::move(name)};
+  return {codec::FrameType::contiguous, source, std::move(source), std::move(name)};
 }
 
 Result<FrameOrigin> sparse_origin(int folder, std::string name) {

@@ -38,8 +38,9 @@ class Handle {
     std::ranges::copy(bytes, storage_.begin() + sizeof(file_handle));
   }
   file_handle& head() {
-    // The system calls take a struct with the bytes of the handle behind it.
-    return *static_cast<file_handle*>(static_cast<void*>(storage_.data()));
+    // The system calls take a struct with the bytes of the handle behind it.  storage_ is aligned.
+    void* const begin = storage_.data();
+    return *static_cast<file_handle*>(begin);
   }
   std::span<const std::byte> bytes() {
     return std::span(storage_).subspan(sizeof(file_handle), head().handle_bytes);

@@ -33,14 +33,14 @@ constexpr int kMaxRemovals = 100;
 }  // namespace
 
 Result<UniqueFd> open_sparse_index(int folder, int flags) {
-  auto fd = open_quietly(folder, kSparseIndexName.data(), flags | O_NOFOLLOW);
+  auto fd = open_quietly(folder, kSparseIndexName, flags | O_NOFOLLOW);
   if (!fd) return system_error("open");
   return fd;
 }
 
 Result<struct stat> stat_sparse_index(int folder) {
   struct stat st{};
-  if (::fstatat(folder, kSparseIndexName.data(), &st, AT_SYMLINK_NOFOLLOW) != 0) {
+  if (::fstatat(folder, kSparseIndexName, &st, AT_SYMLINK_NOFOLLOW) != 0) {
     return system_error("stat");
   }
   return st;
@@ -97,7 +97,7 @@ Status remove_sparse_frame(int parent, const std::string& name) {
   if (!folder) return system_error("open");
   FRAMEFS_TRY(const auto parts, sparse_parts(folder.get()));
   if (parts.has_others) return system_error_of(ENOTEMPTY, "unlink");
-  FRAMEFS_CHECK(unlink_at(folder.get(), std::string(kSparseIndexName), 0));
+  FRAMEFS_CHECK(unlink_at(folder.get(), kSparseIndexName, 0));
   Status removed;
   for (int round = 0; round < kMaxRemovals; ++round) {
     FRAMEFS_TRY(const auto left, sparse_parts(folder.get()));

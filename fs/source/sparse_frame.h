@@ -16,7 +16,7 @@ namespace framefs::fs {
 
 // The file that lists the chunks, and its successor while a writer writes that.  (The names are
 // literals, so that they end with the zero byte that system calls need.)
-inline constexpr std::string_view kSparseIndexName = "chunks.b2frame";
+inline constexpr const char* kSparseIndexName = "chunks.b2frame";
 inline constexpr std::string_view kNextSparseIndexName = "chunks.b2frame.tmp";
 
 // `folder` is a descriptor of the directory; O_PATH suffices.  `flags` are those of open(2).  No

@@ -34,7 +34,7 @@ class ViewSource final : public codec::ByteSource {
  public:
   ViewSource(const View& view, std::uint64_t size) : view_(view), size_(size) {}
 
-  Status read_at(std::uint64_t offset, std::span<std::byte> out) const override {
+  [[nodiscard]] Status read_at(std::uint64_t offset, std::span<std::byte> out) const override {
     while (!out.empty()) {
       FRAMEFS_TRY(const auto piece,
                   view_.read(offset, std::min(kPieceBytes, out.size()), Access::sequential));
@@ -47,7 +47,7 @@ class ViewSource final : public codec::ByteSource {
     }
     return {};
   }
-  Result<std::uint64_t> size() const override { return size_; }
+  [[nodiscard]] Result<std::uint64_t> size() const override { return size_; }
 
  private:
   const View& view_;
@@ -71,7 +71,7 @@ class WindowItems final : public ArrayItems {
     }
     return true;
   }
-  Status read_at(std::uint64_t offset, std::span<std::byte> out) const override {
+  [[nodiscard]] Status read_at(std::uint64_t offset, std::span<std::byte> out) const override {
     if (!has(offset, out.size())) return file_.read_at(offset, out);
     std::ranges::copy(std::span(window_).subspan(offset - begin_, out.size()), out.begin());
     return {};

@@ -73,7 +73,7 @@ class Attributes {
   // Clears the bits of a file that a user changes who may not keep them: the setuid bit, and the
   // setgid bit, if the group may execute the file or the user may not keep the bit.  Returns
   // whether there were any.
-  Result<bool> clear_setid_bits(const OpenFile& file, const Changer& caller) const;
+  [[nodiscard]] Result<bool> clear_setid_bits(const OpenFile& file, const Changer& caller) const;
   // Returns when the names in the directory would survive a power failure.
   Status sync_directory(NodeId id);
 

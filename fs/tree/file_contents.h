@@ -99,8 +99,8 @@ class FileContents {
   [[nodiscard]] auto reading(const OpenFile& file, const Body& body) const
       -> decltype(body(std::shared_ptr<const View>(), nullptr));
   [[nodiscard]] Result<bool> bypasses_pages(const OpenFile& file, bool is_written) const;
-  Status write_pieces(const WriteSessionTable::Session& session,
-                      std::span<const FrameWriteSession::Piece> pieces) const;
+  [[nodiscard]] Status write_pieces(const WriteSessionTable::Session& session,
+                                    std::span<const FrameWriteSession::Piece> pieces) const;
   Status write_array(Node& node, const WriteSessionTable::Session& session, std::uint64_t offset,
                      std::span<const std::byte> bytes);
   Status allocate_array(OpenFile& file, bool makes_zeros, bool may_grow, std::uint64_t offset,

@@ -41,12 +41,12 @@ class FolderWithout final : public Folder {
   FolderWithout(const Folder& folder, const std::vector<std::string>& leaving)
       : folder_(folder), leaving_(leaving) {}
 
-  Result<std::vector<Item>> items() const override {
+  [[nodiscard]] Result<std::vector<Item>> items() const override {
     FRAMEFS_TRY(auto items, folder_.items());
     std::erase_if(items, [&](const Item& item) { return is_leaving(item.name); });
     return items;
   }
-  Result<SourceEntry> probe(const std::string& name) const override {
+  [[nodiscard]] Result<SourceEntry> probe(const std::string& name) const override {
     if (is_leaving(name)) return system_error_of(ENOENT, "lookup");
     return folder_.probe(name);
   }
@@ -116,7 +116,7 @@ Result<NameMap::Classified> NameMap::classify_all(const Folder& folder) const {
     if (!may_be_special(folder, item)) return;
     auto entry = folder.probe(item.name);
     if (!entry) return;
-    all.entries[i] = std::move(*entry);
+    all.entries[i] = *entry;
     all.wanted[i] = wanted(item.name, all.entries[i]->summary);
   };
   // A probe takes a system call or two: distributing probes one by one would cost as much.
@@ -204,11 +204,11 @@ Result<NameMap::Found> NameMap::find(const Folder& folder, const std::string& sh
     if (!entry) continue;
     const auto names = names_in(folder, source, entry->summary);
     const auto shown = std::ranges::find(names, shown_name, &ShownName::name);
-    if (shown != names.end()) return Found{source, shown->shown_as, std::move(*entry)};
+    if (shown != names.end()) return Found{source, shown->shown_as, *entry};
     // No other entry can be shown under the name of an entry.
     if (source == shown_name) {
       const auto shown_as = full_names(source, entry->summary, arrays_).front().shown_as;
-      return Found{source, shown_as, std::move(*entry), false};
+      return Found{source, shown_as, *entry, false};
     }
   }
   return system_error_of(ENOENT, "lookup");

@@ -31,7 +31,7 @@ class NameMap {
       : pool_(pool), keep_suffix_(keep_suffix), arrays_(arrays) {}
 
   // All shown entries of the folder.  Possible frames are probed in parallel.  Errors: system.
-  Result<std::vector<DirectoryEntry>> list(const Folder& folder) const;
+  [[nodiscard]] Result<std::vector<DirectoryEntry>> list(const Folder& folder) const;
 
   struct Found {
     std::string source_name;
@@ -41,7 +41,7 @@ class NameMap {
   };
   // The entry that is shown as `shown_name`, or the frame that has this full name in SOURCE: links
   // in SOURCE lead to full names.  Errors: system; ENOENT if there is none.
-  Result<Found> find(const Folder& folder, const std::string& shown_name) const;
+  [[nodiscard]] Result<Found> find(const Folder& folder, const std::string& shown_name) const;
 
   // An entry that is to get a name.
   struct Newcomer {
@@ -55,7 +55,7 @@ class NameMap {
   // The name in SOURCE under which `newcomer` will be shown as asked.
   // Errors: system; EPERM if no name in SOURCE would be shown as asked; EEXIST if all such names
   //   are taken; ENAMETOOLONG if they are too long.
-  Result<std::string> place(const Folder& folder, const Newcomer& newcomer) const;
+  [[nodiscard]] Result<std::string> place(const Folder& folder, const Newcomer& newcomer) const;
 
  private:
   // Which of the entries that want a name gets it.
@@ -66,7 +66,7 @@ class NameMap {
   std::vector<ShownName> names_of(const std::string& source, const FrameSummary& file,
                                   std::vector<ShownName> wanted_names, const Taken& is_taken) const;
   struct Classified;
-  Result<Classified> classify_all(const Folder& folder) const;
+  [[nodiscard]] Result<Classified> classify_all(const Folder& folder) const;
   [[nodiscard]] std::vector<ShownName> names_in(const Folder& folder, const std::string& source,
                                                 const FrameSummary& file) const;
 

@@ -279,36 +279,48 @@ Result<std::shared_ptr<Node>> NodeTable::recall(NodeId id) {
   return node;
 }
 
+// The node of `key` that the kernel knows, unless it belongs to a file of another generation.
+std::shared_ptr<Node> NodeTable::live(const State& state, const NodeKey& key,
+                                      std::uint32_t generation) {
+  const auto at = state.by_key.find(key);
+  if (at == state.by_key.end()) return nullptr;
+  const auto& found = state.by_id.at(at->second);
+  return found->id == kRootNode || found->generation == generation ? found : nullptr;
+}
+
+// The directory that contains the last step of `path`; the root for an empty path.  As in
+// remembered(), there are new objects for the steps that the kernel does not know.  Null if such a
+// step can have no number.
+std::shared_ptr<Node> NodeTable::directory_above(const State& state,
+                                                 const std::vector<Step>& path) {
+  auto directory = state.by_id.at(kRootNode);
+  for (std::size_t i = 0; i + 1 < path.size(); ++i) {
+    const auto& step = path[i];
+    auto next = live(state, step.key, step.generation);
+    if (!next) {
+      const auto number = exported_number(step.key);
+      if (!number) return nullptr;
+      next = std::make_shared<Node>(*number, step.key, step.generation);
+      next->parent_ = directory;
+      next->name_ = step.name;
+    }
+    directory = std::move(next);
+  }
+  return directory;
+}
+
 Result<std::shared_ptr<Node>> NodeTable::adopt(const NodeKey& key, std::uint32_t generation,
                                                const std::vector<Step>& path) {
   std::shared_ptr<Node> dropped;  // destroyed after the lock
   auto node = state_.with([&](State& state) -> std::shared_ptr<Node> {
-    const auto live = [&](const NodeKey& of, std::uint32_t its_generation) {
-      const auto at = state.by_key.find(of);
-      auto found = at == state.by_key.end() ? nullptr : state.by_id.at(at->second);
-      const bool is_it = found && (found->id == kRootNode || found->generation == its_generation);
-      return is_it ? found : nullptr;
-    };
-    auto found = live(key, generation);
+    auto found = live(state, key, generation);
     const auto number = exported_number(key);
     const auto taken = number ? state.by_id.find(*number) : state.by_id.end();
     const bool is_free = taken == state.by_id.end() || taken->second->key == key;
     if (!number || !is_free || (found && !found->is_exported())) return nullptr;
     if (!found) {
-      auto parent = state.by_id.at(kRootNode);
-      for (std::size_t i = 0; i + 1 < path.size(); ++i) {
-        const auto& step = path[i];
-        auto above = live(step.key, step.generation);
-        if (!above) {
-          // As in remembered(), the kernel does not know this node.
-          const auto its_number = exported_number(step.key);
-          if (!its_number) return nullptr;
-          above = std::make_shared<Node>(*its_number, step.key, step.generation);
-          above->parent_ = parent;
-          above->name_ = step.name;
-        }
-        parent = std::move(above);
-      }
+      auto parent = directory_above(state, path);
+      if (!parent) return nullptr;
       found = enter(state, key, *number, generation, dropped);
       if (!path.empty()) {
         found->parent_ = std::move(parent);

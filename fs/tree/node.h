@@ -223,6 +223,9 @@ class NodeTable {
     ForgottenNodes forgotten;
   };
   static std::shared_ptr<Node> remembered(State& state, NodeId id);
+  static std::shared_ptr<Node> live(const State& state, const NodeKey& key,
+                                    std::uint32_t generation);
+  static std::shared_ptr<Node> directory_above(const State& state, const std::vector<Step>& path);
   static std::shared_ptr<Node> enter(State& state, const NodeKey& key, NodeId number,
                                      std::optional<std::uint32_t> generation,
                                      std::shared_ptr<Node>& dropped);

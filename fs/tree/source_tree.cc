@@ -74,9 +74,9 @@ Result<std::unique_ptr<Folder>> SourceTree::open_folder(Node& node, int access) 
 }
 
 // The entry, and what the session of its file, if any, has for it.
-SourceTree::Seen SourceTree::together(SourceEntry entry,
+SourceTree::Seen SourceTree::together(const SourceEntry& entry,
                                       const WriteSessionTable::Session& session) {
-  Seen seen{.entry = std::move(entry), .written = {}};
+  Seen seen{.entry = entry, .written = {}};
   if (session && session->check()) seen.written = session->shown();
   return seen;
 }
@@ -85,7 +85,7 @@ Result<SourceTree::Seen> SourceTree::see(FileKey guess, const Probe& probe) cons
   const auto look = [&](const WriteSessionTable::Session& session) -> Result<Seen> {
     const auto since = locator_.nodes().now();
     FRAMEFS_TRY(auto entry, probe());
-    auto seen = together(std::move(entry), session);
+    auto seen = together(entry, session);
     seen.since = since;
     return seen;
   };
@@ -104,17 +104,17 @@ Result<SourceTree::Seen> SourceTree::see_node(Node& node, int fd) const {
     if (session && node.key.shown_as == ShownAs::frame) {
       const FrameSummary known{.content = Content::frame, .chunksize = session->chunksize()};
       FRAMEFS_TRY(auto entry, fd < 0 ? probe_node(node, &known) : probe_written(node, fd, known));
-      auto seen = together(std::move(entry), session);
+      auto seen = together(entry, session);
       if (seen.written) return seen;
     }
     FRAMEFS_TRY(auto entry, probe_node(node));
-    return together(std::move(entry), session);
+    return together(entry, session);
   };
   if (!node.key.is_member()) return sessions_.observe(file_key(node), look);
   // Containers are never written.
   FRAMEFS_TRY(auto opened, containers_.open(node));
   FRAMEFS_TRY(auto entry, containers_.probe(std::move(opened), node.key.member));
-  return Seen{.entry = std::move(entry), .written = {}};
+  return Seen{.entry = entry, .written = {}};
 }
 
 struct stat SourceTree::shown(const Seen& seen, const Node& node) const {
@@ -198,12 +198,12 @@ Result<SourceTree::Located> SourceTree::locate_once(const Node& parent, const Fo
     FRAMEFS_TRY(auto found, names_.find(NegativeLookupCache(folder), name));
     if (parent.key.shown_as == ShownAs::container) {
       Seen seen{.entry = found.entry, .written = {}};  // never written
-      return Located{std::move(found), std::move(seen)};
+      return Located{std::move(found), seen};
     }
     FRAMEFS_TRY(auto seen,
                 see(file_key(found.entry), [&] { return folder.probe(found.source_name); }));
     if (can_be_shown(seen.entry.summary, found.shown_as)) {
-      return Located{std::move(found), std::move(seen)};
+      return Located{std::move(found), seen};
     }
   }
   return system_error_of(ESTALE, "lookup");
@@ -239,7 +239,7 @@ Result<NodeEntry> SourceTree::lookup(const OpenFolder& directory, const Director
   const auto probe = [&] { return directory.folder->probe(name); };
   if (node->key.shown_as == ShownAs::container) {
     FRAMEFS_TRY(auto member, probe());
-    return enter(node, name, entry.shown.shown_as, {.entry = std::move(member), .written = {}});
+    return enter(node, name, entry.shown.shown_as, {.entry = member, .written = {}});
   }
   return steady(entry.shown.name, [&]() -> Result<NodeEntry> {
     FRAMEFS_TRY(const auto seen, see({node->key.device, entry.source.inode}, probe));
@@ -363,7 +363,7 @@ Result<struct stat> SourceTree::stat_file(const OpenFile& file) const {
   if (node.key.is_member()) {
     FRAMEFS_TRY(auto container, containers_.read(node, file.source));
     FRAMEFS_TRY(auto member, containers_.probe(std::move(container), node.key.member));
-    return shown({.entry = std::move(member), .written = {}}, node);
+    return shown({.entry = member, .written = {}}, node);
   }
   FRAMEFS_TRY(const auto seen, see(file_key(node), [&] { return probe_file(node, file.source); }));
   return shown(seen, node);

@@ -149,7 +149,7 @@ class SourceTree {
   template <class Lookup>
   Result<NodeEntry> steady(const std::string& name, const Lookup& look_up);
   Result<std::unique_ptr<Folder>> open_folder(Node& node, int access) const;
-  static Seen together(SourceEntry entry, const WriteSessionTable::Session& session);
+  static Seen together(const SourceEntry& entry, const WriteSessionTable::Session& session);
   Result<Seen> see_node(Node& node, int fd = -1) const;
   Result<SourceEntry> probe_node(const Node& node, const FrameSummary* known = nullptr) const;
   Result<SourceEntry> probe_at(const std::string& path, const Node& node,

@@ -77,17 +77,18 @@ ArrayView::ArrayView(std::shared_ptr<const FrameChunks> frame, Header header,
           array_ ? per_mille(cache_bytes / kBandShare, BandParts::band_bytes(array_->layout)) : 0),
       parts_(make_parts(cache_bytes)) {}
 
-std::optional<BandParts> ArrayView::make_parts(std::uint64_t cache_bytes) const {
+std::unique_ptr<const BandParts> ArrayView::make_parts(std::uint64_t cache_bytes) const {
   if (!array_ || kept_per_mille_ == kMille || !frame_->content() || frame_->is_far()) {
-    return std::nullopt;
+    return nullptr;
   }
   const auto& layout = array_->layout;
   const auto band = BandParts::band_bytes(layout);
   if (band > kMaxBandOfParts || layout.block_bytes() > kMaxBlockOfParts ||
       band / layout.block_bytes() > kMaxBlocksOfBand) {
-    return std::nullopt;
+    return nullptr;
   }
-  return BandParts::make(layout, partial_band_bytes(cache_bytes));
+  const auto parts = BandParts::make(layout, partial_band_bytes(cache_bytes));
+  return parts ? std::make_unique<const BandParts>(*parts) : nullptr;
 }
 
 Result<ReadResult> ArrayView::read(std::uint64_t offset, std::uint64_t size, Access access) const {

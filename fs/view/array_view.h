@@ -26,7 +26,8 @@ class ArrayView final : public View {
   [[nodiscard]] std::uint64_t decoded_bytes() const noexcept override {
     return is_readable() ? header().size() + array_bytes() : 0;
   }
-  Result<ReadResult> read(std::uint64_t offset, std::uint64_t size, Access access) const override;
+  [[nodiscard]] Result<ReadResult> read(std::uint64_t offset, std::uint64_t size,
+                                        Access access) const override;
   [[nodiscard]] bool decode_ahead(ByteRange range) const override;
   // The bytes before the array's bytes, and the number of the array's bytes. Only for a readable
   // view: see is_readable().
@@ -49,7 +50,7 @@ class ArrayView final : public View {
     }
   }
   // A hole is a run of whole slabs of chunks that are zero according to the index.
-  Result<std::uint64_t> seek(Seek what, std::uint64_t offset) const override;
+  [[nodiscard]] Result<std::uint64_t> seek(Seek what, std::uint64_t offset) const override;
 
  private:
   struct Array {
@@ -66,30 +67,31 @@ class ArrayView final : public View {
   static Result<Array> open(const FrameChunks& frame, Header header);
 
   // Opens the chunk of a block. The chunk must be split into blocks as the array is.
-  Result<std::shared_ptr<const codec::Chunk>> open_chunk(ChunkIndex index) const;
+  [[nodiscard]] Result<std::shared_ptr<const codec::Chunk>> open_chunk(ChunkIndex index) const;
   Status fill(ReadResult& result, ByteRange range, std::span<std::byte> out, Access access) const;
   void expect(std::span<const Block> blocks) const;
   Status fill_batch(ReadResult& result, std::span<const Block> blocks, ByteRange range,
                     std::span<std::byte> out, Access access) const;
   Status plan_block(Batch& batch, Block block) const;
-  Result<BlockFetcher::Block> read_plain_block(const codec::Chunk& chunk, Block block) const;
+  [[nodiscard]] Result<BlockFetcher::Block> read_plain_block(const codec::Chunk& chunk,
+                                                             Block block) const;
   void copy_block(const Batch& batch, Block block, std::span<const std::byte> bytes) const;
   [[nodiscard]] bool is_kept(Block block) const noexcept;
   // Parts of bands, for a reader of an array whose bands exceed the cache: see BandParts.
-  [[nodiscard]] std::optional<BandParts> make_parts(std::uint64_t cache_bytes) const;
+  [[nodiscard]] std::unique_ptr<const BandParts> make_parts(std::uint64_t cache_bytes) const;
   Result<bool> answer_from_part(ReadResult& result, ByteRange range) const;
   Status fill_by_parts(ReadResult& result, ByteRange range, std::span<std::byte> out) const;
-  Result<UsedPart> use_part(ByteRange part, std::uint64_t from) const;
-  Result<std::shared_ptr<const DecodedPart>> decode_part(ByteRange part) const;
-  Status fill_part(ByteRange part, std::span<std::byte> out) const;
+  [[nodiscard]] Result<UsedPart> use_part(ByteRange part, std::uint64_t from) const;
+  [[nodiscard]] Result<std::shared_ptr<const DecodedPart>> decode_part(ByteRange part) const;
+  [[nodiscard]] Status fill_part(ByteRange part, std::span<std::byte> out) const;
   Status decode_rows(Batch& batch) const;
-  Result<std::uint64_t> seek_in_array(Seek what, std::uint64_t offset) const;
+  [[nodiscard]] Result<std::uint64_t> seek_in_array(Seek what, std::uint64_t offset) const;
 
   const std::shared_ptr<const FrameChunks> frame_;
   const Result<Array> array_;
   const std::uint64_t batch_bytes_;     // limit of the blocks that a read pins at a time
   const std::uint32_t kept_per_mille_;  // of the blocks; kept while a reader reads the whole array
-  const std::optional<BandParts> parts_;
+  const std::unique_ptr<const BandParts> parts_;  // null: there is no need for parts
 };
 
 }  // namespace framefs::fs

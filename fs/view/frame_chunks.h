@@ -46,7 +46,8 @@ class FrameChunks {
   [[nodiscard]] virtual std::uint64_t nbytes() const = 0;
   [[nodiscard]] virtual std::uint64_t chunk_count() const = 0;
   // The offsets of the chunks in the frame's decoded bytes.
-  virtual Result<std::shared_ptr<const codec::ChunkOffsets>> chunk_offsets() const = 0;
+  [[nodiscard]] virtual Result<std::shared_ptr<const codec::ChunkOffsets>> chunk_offsets()
+      const = 0;
   // A range of a chunk's decoded bytes.
   struct Touch {
     ChunkIndex chunk;
@@ -59,8 +60,8 @@ class FrameChunks {
   // of chunks that were not read before and the probable places of their blocks at once.
   virtual void expect(std::span<const Touch> /*touches*/) const {}
   // The chunk's header and tables; the chunk must have `nbytes`.
-  virtual Result<std::shared_ptr<const codec::Chunk>> chunk(ChunkIndex index,
-                                                            std::uint64_t nbytes) const = 0;
+  [[nodiscard]] virtual Result<std::shared_ptr<const codec::Chunk>> chunk(
+      ChunkIndex index, std::uint64_t nbytes) const = 0;
   // The request that fetch() needs for a block of a chunk from chunk().
   [[nodiscard]] virtual BlockRequest request(std::shared_ptr<const codec::Chunk> chunk,
                                              ChunkIndex index, BlockIndex block) const = 0;
@@ -70,12 +71,12 @@ class FrameChunks {
   // Whether the group of chunks from `first` on is decoded already or being decoded.
   [[nodiscard]] virtual bool knows_group(ChunkIndex /*first*/) const { return false; }
   // The request for the group of chunks from `first` on.  It is valid as long as this object.
-  virtual Result<BlockRequest> group_request(ChunkIndex first) const {
+  [[nodiscard]] virtual Result<BlockRequest> group_request(ChunkIndex first) const {
     return codec::fail(codec::Errc::internal, "group of chunks", first.value);
   }
   // Returns decoded blocks, in the order of the requests.  If one of them is a group, errors are
   // not logged: the caller then reads the chunks one by one.
-  virtual Result<std::vector<BlockFetcher::Block>> fetch(
+  [[nodiscard]] virtual Result<std::vector<BlockFetcher::Block>> fetch(
       std::span<const BlockRequest> requests) const = 0;
   // Decodes blocks into the cache, as BlockFetcher::fetch_ahead(); does nothing for a frame that
   // changes.
@@ -91,18 +92,19 @@ class FrameChunks {
   // The content id of all chunks; empty if each chunk has its own, because the frame changes.
   [[nodiscard]] virtual ContentId content() const { return {}; }
   // BlockFetcher::decode_rows() for a frame with a content().  Errors are not logged.
-  virtual Status decode_rows(std::span<const BlockRequest> /*requests*/, ByteRange /*within*/,
-                             const BlockFetcher::Use& /*use*/) const {
+  [[nodiscard]] virtual Status decode_rows(std::span<const BlockRequest> /*requests*/,
+                                           ByteRange /*within*/,
+                                           const BlockFetcher::Use& /*use*/) const {
     return codec::fail(codec::Errc::internal, "rows of blocks");
   }
   // Reads bytes that the chunk stores uncompressed.
-  virtual Status read_plain(const codec::Chunk& chunk, ChunkIndex index, std::uint64_t offset,
-                            std::span<std::byte> out) const = 0;
+  [[nodiscard]] virtual Status read_plain(const codec::Chunk& chunk, ChunkIndex index,
+                                          std::uint64_t offset, std::span<std::byte> out) const = 0;
 
   // The first chunk in [first, end) that is a hole (or, if `hole` is false, that is not a hole);
   // `end` if no chunk matches.
-  virtual Result<std::uint64_t> find_chunk(bool hole, std::uint64_t first,
-                                           std::uint64_t end) const = 0;
+  [[nodiscard]] virtual Result<std::uint64_t> find_chunk(bool hole, std::uint64_t first,
+                                                         std::uint64_t end) const = 0;
 
   virtual void log_failure(const Error& error, std::optional<ChunkIndex> chunk) const = 0;
 

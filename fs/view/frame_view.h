@@ -17,24 +17,25 @@ class FrameView final : public View {
   [[nodiscard]] std::uint64_t decoded_bytes() const noexcept override {
     return is_readable() ? frame_->nbytes() : 0;
   }
-  Result<ReadResult> read(std::uint64_t offset, std::uint64_t size, Access access) const override;
+  [[nodiscard]] Result<ReadResult> read(std::uint64_t offset, std::uint64_t size,
+                                        Access access) const override;
   [[nodiscard]] bool decode_ahead(ByteRange range) const override;
   // A hole is a chunk that is zero according to the index.
-  Result<std::uint64_t> seek(Seek what, std::uint64_t offset) const override;
+  [[nodiscard]] Result<std::uint64_t> seek(Seek what, std::uint64_t offset) const override;
 
  private:
   struct Plan;
   template <class Body>
   Status for_each_chunk(ByteRange wanted, const Body& body) const;
-  Result<Plan> read_some(ByteRange wanted) const;
+  [[nodiscard]] Result<Plan> read_some(ByteRange wanted) const;
   // Groups of small chunks: see FrameChunks::chunks_per_group().
   template <class Body>
   Status for_each_group(ByteRange wanted, const Body& body) const;
   [[nodiscard]] bool is_worth_groups(ByteRange wanted) const;
-  Result<Plan> read_groups(ByteRange wanted) const;
+  [[nodiscard]] Result<Plan> read_groups(ByteRange wanted) const;
   [[nodiscard]] bool groups_ahead(ByteRange range) const;
   void expect(ByteRange wanted) const;
-  Result<ReadResult> read_joined(ByteRange wanted, Plan first) const;
+  [[nodiscard]] Result<ReadResult> read_joined(ByteRange wanted, Plan first) const;
   Status plan_chunk(Plan& plan, const codec::ChunkOffsets::Place& place, ByteRange wanted) const;
   Status plan_without_decoding(Plan& plan, const codec::Chunk& chunk, ChunkIndex index,
                                ByteRange wanted) const;

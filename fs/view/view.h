@@ -26,8 +26,8 @@ class View {
 
   // Returns bytes [offset, offset + size), or fewer if the file ends before.
   // Errors: those of every chunk and block that the range touches.
-  virtual Result<ReadResult> read(std::uint64_t offset, std::uint64_t size,
-                                  Access access) const = 0;
+  [[nodiscard]] virtual Result<ReadResult> read(std::uint64_t offset, std::uint64_t size,
+                                                Access access) const = 0;
 
   // The size of the file if it must be decoded, and 0 otherwise.
   [[nodiscard]] virtual std::uint64_t decoded_bytes() const noexcept { return 0; }
@@ -41,7 +41,7 @@ class View {
   // a hole.
   // Errors: system, ENXIO, if `offset` is at or past the end, or if only a hole follows; those of
   // the index.
-  virtual Result<std::uint64_t> seek(Seek what, std::uint64_t offset) const = 0;
+  [[nodiscard]] virtual Result<std::uint64_t> seek(Seek what, std::uint64_t offset) const = 0;
 };
 
 }  // namespace framefs::fs

@@ -17,8 +17,9 @@ class WindowView final : public View {
       : source_(std::move(source)), buffers_(buffers) {}
 
   [[nodiscard]] bool is_readable() const noexcept override { return source_.has_value(); }
-  Result<ReadResult> read(std::uint64_t offset, std::uint64_t size, Access access) const override;
-  Result<std::uint64_t> seek(Seek what, std::uint64_t offset) const override;
+  [[nodiscard]] Result<ReadResult> read(std::uint64_t offset, std::uint64_t size,
+                                        Access access) const override;
+  [[nodiscard]] Result<std::uint64_t> seek(Seek what, std::uint64_t offset) const override;
 
  private:
   const Result<std::shared_ptr<const codec::ByteSource>> source_;

@@ -30,7 +30,7 @@ class ArrayItems {
   // Called before bytes of `range` of the file are read.  Returns whether the threads of a pool may
   // read them; if not, only the thread of the caller reads them.
   virtual Result<bool> prepare(codec::ByteRange range) = 0;
-  virtual Status read_at(std::uint64_t offset, std::span<std::byte> out) const = 0;
+  [[nodiscard]] virtual Status read_at(std::uint64_t offset, std::span<std::byte> out) const = 0;
 };
 
 // How an array is packed.

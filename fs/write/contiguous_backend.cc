@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cerrno>
 #include <unordered_map>
 #include <utility>
@@ -184,7 +185,8 @@ Result<std::uint64_t> ContiguousBackend::end_of_chunks(std::span<const std::int6
 
 void ContiguousBackend::forget_pending() {
   if (!pending_) return;
-  const auto tail = std::exchange(pending_, std::nullopt)->tail;
+  const auto tail = pending_->tail;
+  pending_.reset();
   if (tail.size > 0) allocation_.with([&](Allocation& all) { all.space.take_back(tail); });
 }
 
@@ -447,6 +449,7 @@ Status ContiguousBackend::sync_files() {
 }
 
 Status ContiguousBackend::publish() {
+  assert(pending_.has_value());
   auto& next = *pending_;
   // The sync before may have taken long, so the frame is checked again.
   FRAMEFS_CHECK(check_unchanged());

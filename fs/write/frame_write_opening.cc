@@ -37,7 +37,7 @@ Result<std::vector<codec::NamedContent>> read_vlmetalayers(const FrameOrigin& or
 
 Result<FrameOrigin> origin_of(const WriteTarget& source) {
   if (source.file) return contiguous_origin(source.file, source.name);
-  UniqueFd index(::openat(source.directory.get(), kSparseIndexName.data(),
+  UniqueFd index(::openat(source.directory.get(), kSparseIndexName,
                           O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!index) return system_error("open");
   UniqueFd directory(::fcntl(source.directory.get(), F_DUPFD_CLOEXEC, 0));
@@ -75,7 +75,7 @@ Result<struct stat> content_stat(const WriteTarget& source) {
   if (source.file) return stat_of(source.file->fd());
   struct stat st{};
   const bool is_there =
-      ::fstatat(source.directory.get(), kSparseIndexName.data(), &st, AT_SYMLINK_NOFOLLOW) == 0;
+      ::fstatat(source.directory.get(), kSparseIndexName, &st, AT_SYMLINK_NOFOLLOW) == 0;
   if (!is_there) return system_error("stat");
   return st;
 }

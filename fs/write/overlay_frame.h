@@ -37,21 +37,21 @@ class OverlayFrame final : public FrameChunks {
 
   [[nodiscard]] std::uint64_t nbytes() const override { return overlay_.nbytes(); }
   [[nodiscard]] std::uint64_t chunk_count() const override { return overlay_.chunk_count(); }
-  Result<std::shared_ptr<const codec::ChunkOffsets>> chunk_offsets() const override;
-  Result<std::shared_ptr<const codec::Chunk>> chunk(ChunkIndex index,
-                                                    std::uint64_t nbytes) const override;
+  [[nodiscard]] Result<std::shared_ptr<const codec::ChunkOffsets>> chunk_offsets() const override;
+  [[nodiscard]] Result<std::shared_ptr<const codec::Chunk>> chunk(
+      ChunkIndex index, std::uint64_t nbytes) const override;
   [[nodiscard]] BlockRequest request(std::shared_ptr<const codec::Chunk> chunk, ChunkIndex index,
                                      BlockIndex block) const override {
     return {std::move(chunk), index, block, overlay_.content_id(index.value)};
   }
-  Result<std::vector<BlockFetcher::Block>> fetch(
+  [[nodiscard]] Result<std::vector<BlockFetcher::Block>> fetch(
       std::span<const BlockRequest> requests) const override {
     return fetch_blocks(origin_, services_, requests);
   }
-  Status read_plain(const codec::Chunk& chunk, ChunkIndex index, std::uint64_t offset,
-                    std::span<std::byte> out) const override;
-  Result<std::uint64_t> find_chunk(bool hole, std::uint64_t first,
-                                   std::uint64_t end) const override;
+  [[nodiscard]] Status read_plain(const codec::Chunk& chunk, ChunkIndex index, std::uint64_t offset,
+                                  std::span<std::byte> out) const override;
+  [[nodiscard]] Result<std::uint64_t> find_chunk(bool hole, std::uint64_t first,
+                                                 std::uint64_t end) const override;
   void log_failure(const Error& error, std::optional<ChunkIndex> chunk) const override {
     log_frame_failure(services_.log, origin_.name, error, chunk);
   }
@@ -66,24 +66,29 @@ class OverlayFrame final : public FrameChunks {
   // To be called once for each frozen chunk, before the functions below.  These may then be called
   // while writers change the overlay: the stored chunk stays where it is until the frozen one has
   // landed.
-  Result<Storing> begin_storing(const ChunkOverlay::Frozen& frozen) const;
+  [[nodiscard]] Result<Storing> begin_storing(const ChunkOverlay::Frozen& frozen) const;
   // Makes `out` the bytes of the chunk from `offset` on: those that were written, and those stored
   // below.  If `out` is the chunk's own memory, the written bytes are there already.
-  Status complete(const Storing& chunk, std::uint32_t offset, std::span<std::byte> out) const;
+  [[nodiscard]] Status complete(const Storing& chunk, std::uint32_t offset,
+                                std::span<std::byte> out) const;
   // Plans how to store a frozen chunk without encoding the blocks that were not written.  Returns
   // nothing if all of the chunk has to be encoded.
-  Result<std::optional<ChunkUpdate>> plan_update(const Storing& chunk,
-                                                 const codec::EncodeParams& params) const;
+  [[nodiscard]] Result<std::optional<ChunkUpdate>> plan_update(
+      const Storing& chunk, const codec::EncodeParams& params) const;
 
  private:
-  Result<std::shared_ptr<const codec::Chunk>> stored_chunk(ChunkIndex index) const;
-  Status verify_stored(ChunkIndex index) const;
-  Status read_stored(ChunkIndex index, std::uint64_t offset, std::span<std::byte> out) const;
-  Status check_holds(const codec::Chunk& chunk, ChunkIndex index, std::uint64_t end) const;
-  Result<BlockFetcher::Block> stored_block(const Storing& chunk, BlockIndex block) const;
+  [[nodiscard]] Result<std::shared_ptr<const codec::Chunk>> stored_chunk(ChunkIndex index) const;
+  [[nodiscard]] Status verify_stored(ChunkIndex index) const;
+  [[nodiscard]] Status read_stored(ChunkIndex index, std::uint64_t offset,
+                                   std::span<std::byte> out) const;
+  [[nodiscard]] Status check_holds(const codec::Chunk& chunk, ChunkIndex index,
+                                   std::uint64_t end) const;
+  [[nodiscard]] Result<BlockFetcher::Block> stored_block(const Storing& chunk,
+                                                         BlockIndex block) const;
   class StoredBytes;
-  Status read_blocks(const std::shared_ptr<const codec::Chunk>& chunk, ChunkIndex index,
-                     std::uint64_t offset, std::span<std::byte> out) const;
+  [[nodiscard]] Status read_blocks(const std::shared_ptr<const codec::Chunk>& chunk,
+                                   ChunkIndex index, std::uint64_t offset,
+                                   std::span<std::byte> out) const;
   // Reads through `layer`.  Where it was not written, `below` reads the first base_bytes() bytes.
   template <class Below>
   Status read_layer(const DirtyChunk& layer, std::uint64_t offset, std::span<std::byte> out,

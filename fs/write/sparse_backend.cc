@@ -24,7 +24,6 @@ namespace {
 constexpr std::size_t kMaxPartChunks = 16;
 constexpr std::uint64_t kMaxPartBytes = 32u << 20;
 constexpr mode_t kChunkFileMode = 0666;
-const char* const kIndexName = kSparseIndexName.data();
 const char* const kNextIndexName = kNextSparseIndexName.data();
 
 Status sync_file(int fd) {
@@ -36,7 +35,7 @@ Status sync_file(int fd) {
 
 Result<std::shared_ptr<const FileReader>> SparseBackend::open_index() const {
   UniqueFd fd(
-      ::openat(directory_.get(), kIndexName, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+      ::openat(directory_.get(), kSparseIndexName, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!fd) return system_error("open");
   return std::make_shared<const FileReader>(std::move(fd));
 }
@@ -79,7 +78,8 @@ Result<std::unique_ptr<SparseBackend>> SparseBackend::open(
 
 Result<struct stat> SparseBackend::content_stat() const {
   struct stat st{};
-  const bool is_there = ::fstatat(directory_.get(), kIndexName, &st, AT_SYMLINK_NOFOLLOW) == 0;
+  const bool is_there =
+      ::fstatat(directory_.get(), kSparseIndexName, &st, AT_SYMLINK_NOFOLLOW) == 0;
   if (!is_there && errno != ENOENT) return system_error("stat");
   return st;
 }
@@ -272,7 +272,7 @@ Status SparseBackend::publish() {
   CommittedState::Head head{};
   std::copy_n(next_head_.begin(), head.size(), head.begin());
   state_.begin_publish(head, next_index_.get());
-  if (::renameat(directory_.get(), kNextIndexName, directory_.get(), kIndexName) != 0) {
+  if (::renameat(directory_.get(), kNextIndexName, directory_.get(), kSparseIndexName) != 0) {
     return system_error("rename");
   }
   index_ = std::exchange(next_index_, nullptr);

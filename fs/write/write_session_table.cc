@@ -96,6 +96,7 @@ std::vector<FileKey> WriteSessionTable::finish() {
 std::vector<WriteSessionTable::File> WriteSessionTable::all() const {
   return state_.with([](const State& state) {
     std::vector<File> files;
+    files.reserve(state.entries.size());
     for (const auto& [key, entry] : state.entries) files.push_back({key, entry.session});
     return files;
   });
@@ -259,10 +260,10 @@ bool WriteSessionTable::add_to_batch(const Session& session, Batch& batch) {
   if (scope.has_refused()) return false;
   if (!begun) {
     if (!was_lost) log_failure(*session, begun.error());
-  } else if (*begun) {
+  } else if (const auto& commit = *begun) {
     // Also commits a file whose last name is gone: processes that have it open still read it, and
     // after a crash the file may have its name again.
-    batch.commits.emplace_back(session, **begun);
+    batch.commits.emplace_back(session, *commit);
     batch.bytes += bytes;
   }
   return true;
@@ -413,6 +414,7 @@ void WriteSessionTable::finish(const std::vector<File>& files) {
   const auto left = commit_small(files);
   // Writers change the sizes meanwhile, and a sort needs keys that stay the same.
   std::vector<std::pair<std::uint64_t, FileKey>> by_size;
+  by_size.reserve(left.size());
   for (const auto& file : left) by_size.emplace_back(file.session->unstored_bytes(), file.key);
   std::ranges::sort(by_size, std::ranges::less{}, [](const auto& each) { return each.first; });
   for (const auto& [bytes, key] : by_size) finish_alone(key);

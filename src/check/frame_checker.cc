@@ -90,8 +90,9 @@ class Run {
 
   // Whether a frame that is an array has the chunks that its shape requires.
   [[nodiscard]] codec::Status array_layout() const {
-    if (!frame_.array()) return {};
-    FRAMEFS_TRY(const auto meta, *frame_.array());
+    const auto& array = frame_.array();
+    if (!array) return {};
+    FRAMEFS_TRY(const auto meta, *array);
     FRAMEFS_TRY([[maybe_unused]] const auto layout, codec::layout_of(meta, frame_.header()));
     return {};
   }

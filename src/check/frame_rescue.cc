@@ -4,14 +4,15 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "codec/core/parse_number.h"
 #include "fs/core/file.h"
 #include "fs/source/chunk_files.h"
+#include "fs/source/sparse_frame.h"
 #include "src/pack/replacement_file.h"
 
 namespace framefs {
@@ -20,14 +21,10 @@ namespace {
 namespace stdfs = std::filesystem;
 using codec::Result;
 
-constexpr const char* kIndexName = "chunks.b2frame";
-
 // Returns the number in the name of a chunk file, "0000002A.chunk".
 std::optional<std::uint32_t> number_of(const std::string& name) {
-  std::uint32_t id = 0;
-  const char* const end = name.data() + name.size();
-  const auto number = std::from_chars(name.data(), end, id, 16);
-  if (number.ec != std::errc() || fs::ChunkFiles::name_of(id) != name) return std::nullopt;
+  const auto id = codec::parse_number<std::uint32_t>(name.substr(0, name.find('.')), 16);
+  if (!id || fs::ChunkFiles::name_of(*id) != name) return std::nullopt;
   return id;
 }
 
@@ -51,7 +48,7 @@ Result<fs::UniqueFd> open_for_reading(const stdfs::path& path, int flags) {
 // reads as an empty file.
 Result<fs::UniqueFd> open_frame_file(const stdfs::path& from, bool is_sparse) {
   if (!is_sparse) return open_for_reading(from, O_NONBLOCK);
-  auto index = open_for_reading(from / kIndexName, O_NONBLOCK);
+  auto index = open_for_reading(from / fs::kSparseIndexName, O_NONBLOCK);
   if (!index && index.error().sys == ENOENT) return open_for_reading("/dev/null", 0);
   return index;
 }

@@ -1,13 +1,13 @@
 #include "src/cli/arguments.h"
 
 #include <algorithm>
-#include <charconv>
 #include <iostream>
 #include <utility>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "codec/core/parse_number.h"
 #include "src/cli/exit_codes.h"
 #include "src/cli/size_text.h"
 #include "src/cli/text_output.h"
@@ -154,11 +154,8 @@ CLI::Validator size_text(std::uint64_t least, std::uint64_t most) {
 
 CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
   const auto check = [least, most](std::string& text) {
-    std::uint64_t value = 0;
-    const char* const end = text.data() + text.size();
-    const auto number = std::from_chars(text.data(), end, value);
-    const bool is_number = number.ec == std::errc() && number.ptr == end;
-    if (is_number && value >= least && value <= most) return std::string();
+    const auto number = codec::parse_number<std::uint64_t>(text);
+    if (number && *number >= least && *number <= most) return std::string();
     return fmt::format("\"{}\" is not a whole number from {} to {}", text, least, most);
   };
   return CLI::Validator(check, "", "NUMBER");

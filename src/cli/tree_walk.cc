@@ -73,7 +73,7 @@ bool TreeFilter::takes(const stdfs::path& relative) const {
 TreeWalk::TreeWalk(const TreeFilter& filter, Visit visit, Fail fail)
     : filter_(filter), visit_(std::move(visit)), fail_(std::move(fail)) {}
 
-bool TreeWalk::walk(const stdfs::path& top) const { return directory(top, {}); }
+void TreeWalk::walk(const stdfs::path& top) const { static_cast<void>(directory(top, {})); }
 
 // The recursion ends: the length of a path bounds the depth of a tree.
 bool TreeWalk::directory(const stdfs::path& path, const stdfs::path& relative) const {

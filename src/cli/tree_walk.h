@@ -42,11 +42,12 @@ class TreeWalk {
 
   TreeWalk(const TreeFilter& filter, Visit visit, Fail fail);
 
-  // Returns false if a visitor ended the walk.
-  bool walk(const std::filesystem::path& top) const;
+  void walk(const std::filesystem::path& top) const;
 
  private:
-  bool directory(const std::filesystem::path& path, const std::filesystem::path& relative) const;
+  // Returns false if a visitor ended the walk.
+  [[nodiscard]] bool directory(const std::filesystem::path& path,
+                               const std::filesystem::path& relative) const;
 
   const TreeFilter& filter_;
   const Visit visit_;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
@@ -15,6 +14,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
+#include "codec/core/parse_number.h"
 #include "fs/core/error_map.h"
 #include "fs/core/memory_limit.h"
 #include "fs/net/source_url.h"
@@ -124,12 +124,11 @@ void add_view_options(CLI::App& app, MountCommand& command, Given& given) {
 // A validator for octal modes, with the syntax of chmod(1).
 CLI::Validator octal_mode() {
   const auto convert = [](std::string& text) {
-    unsigned mode = 0;
-    const char* const end = text.data() + text.size();
-    const auto number = std::from_chars(text.data(), end, mode, 8);
-    const bool is_mode = number.ec == std::errc() && number.ptr == end && mode <= 0777;
-    if (!is_mode) return fmt::format("\"{}\" is not an octal mode such as 022", text);
-    text = std::to_string(mode);
+    const auto mode = codec::parse_number<unsigned>(text, 8);
+    if (!mode || *mode > 0777) {
+      return fmt::format("\"{}\" is not an octal mode such as 022", text);
+    }
+    text = std::to_string(*mode);
     return std::string();
   };
   return CLI::Validator(convert, "", "MODE");

@@ -18,7 +18,7 @@ class FileItems final : public fs::ArrayItems {
   explicit FileItems(const fs::FileReader& file) : file_(file) {}
 
   fs::Result<bool> prepare(codec::ByteRange) override { return true; }
-  fs::Status read_at(std::uint64_t offset, std::span<std::byte> out) const override {
+  [[nodiscard]] fs::Status read_at(std::uint64_t offset, std::span<std::byte> out) const override {
     return file_.read_at(offset, out);
   }
 

@@ -21,7 +21,7 @@ std::string no_stream_of(const std::string& tree) {
 std::optional<std::filesystem::path> out_tree(const std::string& out, const std::string& top,
                                               bool has_several) {
   if (out.empty()) return std::nullopt;
-  const std::filesystem::path tree(out);
+  std::filesystem::path tree(out);
   if (!has_several) return tree;
   std::error_code error;
   return tree / std::filesystem::canonical(top, error).filename();

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cerrno>
 #include <ranges>
 #include <system_error>
@@ -163,6 +164,7 @@ stdfs::path TreeTransfer::directory_of(const TreeEntry& entry) const {
 }
 
 Status TreeTransfer::make_directory(const TreeEntry& entry) {
+  assert(out_.has_value());
   const auto& target = target_ = entry.relative.empty() ? *out_ : *out_ / entry.relative;
   FRAMEFS_CHECK(made_.check(target, Output::directory));
   if (::mkdir(target.c_str(), 0777) != 0) {
@@ -177,6 +179,7 @@ Status TreeTransfer::make_directory(const TreeEntry& entry) {
 }
 
 Status TreeTransfer::make_symlink(const TreeEntry& entry) {
+  assert(out_.has_value());
   std::error_code error;
   const auto leads_to = stdfs::read_symlink(entry.path, error);
   if (error) return fs::system_error_of(error.value(), "readlink");

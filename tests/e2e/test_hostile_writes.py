@@ -46,7 +46,16 @@ class HostileWrites(MountCase):
             writer.send_signal(signal.SIGKILL)
             writer.wait(daemon.DEADLINE_S)
             writer.stdout.close()
-            (mount.path("other")).write_bytes(b"text")
+
+            # No other frame can be opened for writing until the daemon has closed this one.
+            def other_is_written():
+                try:
+                    mount.path("other").write_bytes(b"text")
+                except OSError as error:
+                    self.assertEqual(error.errno, errno.ENOMEM)
+                    return False
+                return True
+            daemon.wait_for(other_is_written, "the end of the killed writer")
             self.assertEqual(mount.path("other").read_bytes(), b"text")
             if not daemon.SANITIZED:
                 self.assertLess(peak_mib(mount.pid), promised_mib(8, 8, 0))
