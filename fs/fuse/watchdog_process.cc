@@ -86,6 +86,7 @@ bool run_fusermount(const std::string& mountpoint, bool lazy) {
   std::vector<std::string> words = {"fusermount3", "-u", "--", mountpoint};
   if (lazy) words.insert(words.begin() + 1, "-z");
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (auto& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   pid_t child = 0;

@@ -159,6 +159,7 @@ auto RangeScheduler::plan(State& state, const RemoteObject& object, Cover& cover
   if (cover.missing.empty()) return {};
   const auto& key = object.version().key;
   std::vector<ByteRange> missing;
+  missing.reserve(cover.missing.size());
   for (const auto& want : cover.missing) missing.push_back(want.range);
   const FetchRules rules{.cheap_gap_bytes = queue_.cheap_gap_bytes(),
                          .connections = queue_.limit()};

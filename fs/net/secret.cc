@@ -9,7 +9,7 @@
 namespace framefs::net {
 namespace {
 
-constexpr std::size_t kPageBytes = 64 * 1024;  // the largest page of the architectures of Linux
+constexpr std::size_t kPageBytes = 64u << 10;  // the largest page of the architectures of Linux
 
 std::size_t whole_pages(std::size_t bytes) {
   return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;

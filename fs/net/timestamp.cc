@@ -58,7 +58,7 @@ std::optional<int> take_month(std::string_view& text) {
 std::tm parts_of(UnixSeconds time) {
   const std::time_t seconds = time;
   std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
+  static_cast<void>(::gmtime_r(&seconds, &parts));  // fails in years that no int can hold
   return parts;
 }
 

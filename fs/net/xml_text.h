@@ -4,7 +4,7 @@
 
 // Forward declaration: pugixml ends in the .cc files of this folder.
 namespace pugi {
-class xml_document;
+class xml_document;  // NOLINT(readability-identifier-naming): a name of pugixml
 }
 
 namespace framefs::net {

@@ -58,7 +58,7 @@ bool DecodeAhead::start(State& state) {
       state.threads.push_back(
           background_thread([this](const std::stop_token& stop) { serve(stop); }));
     }
-  } catch (const std::system_error&) {
+  } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch): some may be enough
     // The system allows no more threads.
   }
   return !state.threads.empty();
@@ -89,7 +89,7 @@ void DecodeAhead::serve(const std::stop_token& stop) {
       if (!has_more) continue;
       // Streams take turns.
       state_.with([&](State& state) { state.waiting.push_back(std::move(*stream)); });
-    } catch (const std::bad_alloc&) {
+    } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): nothing is lost
       // The stream ends. If memory is still short, the reader's next read reports the error.
     }
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <memory>
 #include <optional>
 
@@ -39,14 +40,17 @@ class ChunkFlusher::FrozenChunk final : public IncompleteChunk {
   }
   Result<std::optional<ChunkUpdate>> plan_update() override {
     FRAMEFS_CHECK(begin());
+    assert(storing_.has_value());
     auto update = flusher_.overlay_frame_.plan_update(*storing_, flusher_.params_);
     if (!update) static_cast<void>(noted(std::unexpected(update.error())));
     return update;
   }
   Status read(std::uint32_t offset, std::span<std::byte> out) override {
+    assert(storing_.has_value());
     return noted(flusher_.overlay_frame_.complete(*storing_, offset, out));
   }
   [[nodiscard]] std::uint32_t piece_bytes() const override {
+    assert(storing_.has_value());
     const auto& stored = storing_->stored;
     const bool has_blocks = stored && stored->body() == codec::ChunkBody::blocks;
     return has_blocks && !stored->header().vl_blocks ? stored->header().blocksize : frozen_.nbytes;

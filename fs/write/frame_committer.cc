@@ -86,7 +86,8 @@ Status FrameCommitter::prepare() {
   const auto all = overlay_.read([](const ChunkOverlay& overlay) { return overlay.entries(); });
   auto entries = all.entries().first(snapshot.chunk_count);
   std::vector<std::int64_t> with_last_zeros;
-  if (committed_only_) backend_.drop(*std::exchange(committed_only_, std::nullopt));
+  if (committed_only_) backend_.drop(*committed_only_);
+  committed_only_.reset();
   if (!entries.empty()) {
     FRAMEFS_TRY(committed_only_, flusher_.store_last_zeros(snapshot.nbytes, entries.back()));
   }

@@ -16,7 +16,7 @@ namespace {
 
 timespec now() {
   timespec time{};
-  ::clock_gettime(CLOCK_REALTIME, &time);
+  static_cast<void>(::clock_gettime(CLOCK_REALTIME, &time));  // every kernel has this clock
   return time;
 }
 
@@ -274,6 +274,7 @@ Result<std::optional<std::vector<std::byte>>> FrameWriteSession::vlmeta(
 std::vector<std::string> FrameWriteSession::vlmeta_names() const {
   return overlay_.read([](const ChunkOverlay& overlay) {
     std::vector<std::string> names;
+    names.reserve(overlay.vlmetalayers.size());
     for (const auto& layer : overlay.vlmetalayers) names.push_back(layer.name);
     return names;
   });

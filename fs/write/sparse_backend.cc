@@ -241,6 +241,7 @@ Status SparseBackend::prepare(const FrameContent& content) {
 Status SparseBackend::sync_files() {
   const auto ids = numbers_.with([](const Numbers& numbers) {
     std::vector<std::uint32_t> fresh;
+    fresh.reserve(numbers.fresh.size());
     for (const auto& [id, size] : numbers.fresh) fresh.push_back(id);
     return fresh;
   });
@@ -345,6 +346,7 @@ Result<std::vector<std::int64_t>> SparseBackend::store_some_again(
     }
   }
   std::vector<std::int64_t> left;
+  left.reserve(stored.size());
   for (const auto& again : stored) {
     left.push_back(std::exchange(entries[again.place], again.entry));
   }

@@ -54,7 +54,7 @@ std::optional<std::string> unknown_option(const CLI::App& app) {
 
 // CLI11's own message names its internal types.
 std::string explain(const CLI::App& app, const CLI::ParseError& error) {
-  const std::string what = error.what();
+  std::string what = error.what();
   const auto is = [&error](CLI::ExitCodes code) {
     return error.get_exit_code() == static_cast<int>(code);
   };

@@ -16,8 +16,9 @@ namespace {
 constexpr std::string_view kBackToEmptyLine = "\r\033[K";
 
 void put(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stderr);
-  std::fflush(stderr);
+  // Progress that cannot be shown is no failure.
+  static_cast<void>(std::fwrite(text.data(), 1, text.size(), stderr));
+  static_cast<void>(std::fflush(stderr));
 }
 
 }  // namespace

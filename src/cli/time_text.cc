@@ -16,10 +16,9 @@ constexpr std::array<std::pair<std::string_view, double>, 5> kUnits = {
 
 std::optional<double> parse_seconds(std::string_view text) {
   double count = 0;
-  const char* const end = text.data() + text.size();
-  const auto number = std::from_chars(text.data(), end, count);
+  const auto number = std::from_chars(text.data(), text.data() + text.size(), count);
   if (number.ec != std::errc() || !std::isfinite(count)) return std::nullopt;
-  const std::string_view unit(number.ptr, static_cast<std::size_t>(end - number.ptr));
+  const std::string_view unit(number.ptr, text.data() + text.size());
   for (const auto& [name, seconds] : kUnits) {
     if (unit == name) return count * seconds;
   }

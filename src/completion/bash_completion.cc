@@ -9,6 +9,7 @@ namespace {
 // Returns the `case` patterns of a command's options with values of one kind.
 std::string patterns(const CompletedProgram::Command& command, const OptionSyntax& option) {
   std::vector<std::string> parts;
+  parts.reserve(option.names.size());
   for (const auto& name : option.names) parts.push_back(command.name + ":" + name);
   return fmt::format("{}", fmt::join(parts, " | "));
 }
@@ -44,6 +45,7 @@ std::string long_options(const CommandSyntax& syntax) {
 
 std::string bash_completion(const CompletedProgram& program) {
   std::vector<std::string> names;
+  names.reserve(program.commands.size());
   for (const auto& command : program.commands) names.push_back(command.name);
   auto text = fmt::format(
       R"(# Completion of framefs for bash, made by "framefs completion bash".

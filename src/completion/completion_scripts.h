@@ -20,7 +20,7 @@ struct CompletedProgram {
 };
 
 // The kind of completion for the value of an option.
-enum class ValueKind {
+enum class ValueKind : std::uint8_t {
   choices,  // OptionSyntax::choices()
   files,
   other,  // no completion

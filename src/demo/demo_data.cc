@@ -56,8 +56,9 @@ std::string table_text() {
   std::mt19937 random(2);
   std::string text = "station,day,temperature,rain\n";
   for (unsigned row = 0; row < 20'000; ++row) {
-    const double season = 10 * std::sin(2 * 3.14159265 * (row / 50) / 365.0);
-    text += fmt::format("S{:02},{},{:.1f},{}\n", row % 50, row / 50,
+    const unsigned day = row / 50;
+    const double season = 10 * std::sin(2 * 3.14159265 * day / 365.0);
+    text += fmt::format("S{:02},{},{:.1f},{}\n", row % 50, day,
                         12 + season + static_cast<double>(random() % 50) / 10,
                         random() % 4 == 0 ? random() % 30 : 0);
   }

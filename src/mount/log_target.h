@@ -7,7 +7,7 @@
 #include "src/mount/mount_command.h"
 
 namespace spdlog {
-class logger;
+class logger;  // NOLINT(readability-identifier-naming): a name of spdlog
 }  // namespace spdlog
 
 namespace framefs {

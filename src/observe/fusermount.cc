@@ -29,6 +29,7 @@ bool run_fusermount(const stdfs::path& mountpoint, bool lazy) {
   words.emplace_back("--");
   words.push_back(mountpoint.string());
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (auto& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   pid_t child = 0;

@@ -93,7 +93,7 @@ void add_options(CLI::App& app, PackCommand& command) {
 // Returns the path of the frame for a file.
 std::filesystem::path target_of(const PackCommand& command, const std::filesystem::path& file) {
   if (command.out.empty() && file == kStandardStream) return kStandardStream;
-  const std::filesystem::path out(command.out);
+  std::filesystem::path out(command.out);
   const bool into_folder = target_kind_of(out) == TargetKind::directory;
   if (!command.out.empty() && !into_folder) return out;
   return (into_folder ? out : file.parent_path()) / packed_name(file);

@@ -57,7 +57,7 @@ fs::Status PackInput::check_unchanged() const {
 }
 
 fs::Result<PackInput::Piece> PackInput::next_of_file(std::span<std::byte> bytes) {
-  const auto size = std::min<std::uint64_t>(bytes.size(), *this->size() - at_);
+  const auto size = std::min<std::uint64_t>(bytes.size(), this->size().value_or(at_) - at_);
   const auto piece = bytes.first(size);
   const bool hole = is_hole(at_ + size);
   if (!hole) FRAMEFS_CHECK(fs::read_fully(fd_.get(), at_, piece));
@@ -72,7 +72,7 @@ bool PackInput::is_hole(std::uint64_t end) {
     // ENXIO means a hole up to the end of the file.  After any other error, everything counts as
     // data.
     hole_end_ = data >= 0 ? static_cast<std::uint64_t>(data)
-                          : (errno == ENXIO ? *size() : std::uint64_t{0});
+                          : (errno == ENXIO ? size().value_or(0) : std::uint64_t{0});
   }
   return end > at_ && end <= hole_end_;
 }

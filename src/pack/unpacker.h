@@ -57,27 +57,31 @@ class Unpacker {
   // The members below return false after a failure or a stop.
 
   // Creates a file with the mode and time of its source.  The file appears complete or not at all.
-  bool to_file(const std::filesystem::path& target) const { return write_file(root_, target); }
+  [[nodiscard]] bool to_file(const std::filesystem::path& target) const {
+    return write_file(root_, target);
+  }
   // Appends to the open descriptor `target`, which messages call `name`.
-  bool to_stream(int target, const std::string& name) const;
+  [[nodiscard]] bool to_stream(int target, const std::string& name) const;
   // Writes into a sink.  Errors are returned, not reported.
   codec::Status to_sink(codec::ByteSink& sink) const;
   // Writes all members of a container into a directory, which gets the container's time if it gets
   // all of them.  Members that cannot be read are left out.
-  bool to_directory(const std::filesystem::path& target) const;
+  [[nodiscard]] bool to_directory(const std::filesystem::path& target) const;
 
  private:
   Unpacker(const UnpackSource& source, const UnpackOptions& options, Stop stop, Report report)
       : source_(source), options_(options), stop_(std::move(stop)), report_(std::move(report)) {}
 
-  bool fail(const std::filesystem::path& target, const codec::Error& error) const;
+  [[nodiscard]] bool fail(const std::filesystem::path& target, const codec::Error& error) const;
   codec::Status find_member();
   codec::Status copy(fs::NodeId node, codec::ByteSink& sink, const std::string& name) const;
-  codec::Status make_file(fs::NodeId node, const std::filesystem::path& target) const;
-  bool write_file(fs::NodeId node, const std::filesystem::path& target) const;
-  codec::Status make_directory(const std::filesystem::path& target, bool is_first) const;
-  codec::Status take_time(const std::filesystem::path& directory) const;
-  bool write_directory(fs::NodeId node, const std::filesystem::path& target, bool is_first) const;
+  [[nodiscard]] codec::Status make_file(fs::NodeId node, const std::filesystem::path& target) const;
+  [[nodiscard]] bool write_file(fs::NodeId node, const std::filesystem::path& target) const;
+  [[nodiscard]] codec::Status make_directory(const std::filesystem::path& target,
+                                             bool is_first) const;
+  [[nodiscard]] codec::Status take_time(const std::filesystem::path& directory) const;
+  [[nodiscard]] bool write_directory(fs::NodeId node, const std::filesystem::path& target,
+                                     bool is_first) const;
 
   const UnpackSource& source_;
   const UnpackOptions& options_;
