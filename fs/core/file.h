@@ -79,6 +79,7 @@ struct FileKey {
   std::uint64_t inode = 0;
   bool operator==(const FileKey&) const = default;
 };
+inline FileKey file_key(const struct stat& st) noexcept { return {st.st_dev, st.st_ino}; }
 struct FileKeyHash {
   std::size_t operator()(const FileKey& key) const noexcept {
     // Multiplied, so that inode numbers close to each other differ in all bits.

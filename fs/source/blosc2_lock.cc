@@ -60,7 +60,7 @@ Result<UniqueFd> open_existing(const Blosc2Lock::Open& open, int flags, LockCoun
   if (!fd) return std::unexpected(fd.error());
   FRAMEFS_TRY(const auto st, stat_of(fd->get()));
   if (!S_ISREG(st.st_mode)) return UniqueFd();
-  found.file = FileKey{st.st_dev, st.st_ino};
+  found.file = file_key(st);
   return std::move(*fd);
 }
 

@@ -26,8 +26,6 @@ bool is_error_of_replaced(int error) {
   return error == ENOENT || error == ENOTDIR || error == ELOOP || error == ENXIO;
 }
 
-FileKey file_key(const struct stat& st) { return {st.st_dev, st.st_ino}; }
-
 timespec time_of(const statx_timestamp& time) {
   return {.tv_sec = time.tv_sec, .tv_nsec = static_cast<long>(time.tv_nsec)};
 }

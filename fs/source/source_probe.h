@@ -39,9 +39,7 @@ struct SourceEntry {
   }
 };
 
-inline FileKey file_key(const SourceEntry& entry) noexcept {
-  return {entry.stat.st_dev, entry.stat.st_ino};
-}
+inline FileKey file_key(const SourceEntry& entry) noexcept { return file_key(entry.stat); }
 
 // Determines the content of the entries of SOURCE with one small read each, and remembers the
 // result until the file changes.  Threads: any number.

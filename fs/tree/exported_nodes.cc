@@ -53,7 +53,7 @@ ExportedNodes::Steps ExportedNodes::steps_to(int file, const struct stat& st) co
                      .name = rest.substr(begin, end - begin)});
   }
   // The path may lead elsewhere by now, or may never have been one below SOURCE.
-  if (last.st_dev != st.st_dev || last.st_ino != st.st_ino) return {};
+  if (file_key(last) != file_key(st)) return {};
   return steps;
 }
 

@@ -113,9 +113,8 @@ Result<NodeEntry> Namespace::enter_new(const Parent& parent, const std::string& 
     FRAMEFS_CHECK(give_new_entry(fd.get(), parent.stat, caller.user, caller.group));
     if (S_ISREG(mode)) FRAMEFS_CHECK(set_special_bits(fd.get(), mode));
     FRAMEFS_TRY(const auto st, stat_of(fd.get()));
-    FRAMEFS_TRY(const auto seen, parts_.tree.see({st.st_dev, st.st_ino}, [&] {
-      return parent.folder->probe(source_name);
-    }));
+    FRAMEFS_TRY(const auto seen,
+                parts_.tree.see(file_key(st), [&] { return parent.folder->probe(source_name); }));
     const auto shown_as =
         seen.entry.summary.content == Content::frame ? ShownAs::frame : ShownAs::itself;
     return parts_.tree.enter(parent.node, source_name, shown_as, seen);

@@ -41,7 +41,7 @@ fill_chroot() {
 make_chroot() {
   local suite=$1 chroot=$2 log=$3 mirror
   ((EUID == 0)) || die "run it as root: it makes a chroot"
-  command -v debootstrap >/dev/null || die "debootstrap is missing: apt-get install debootstrap"
+  "$root/scripts/install-deps" chroot
   mirror=$(debian_mirror)
   rm -rf --one-file-system "$chroot.new"
   mkdir -p "$(dirname "$chroot")"

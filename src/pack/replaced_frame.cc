@@ -15,8 +15,7 @@ namespace {
 bool is_at(const std::filesystem::path& path, int fd) {
   struct stat there{};
   const auto st = fs::stat_of(fd);
-  return st && ::lstat(path.c_str(), &there) == 0 && there.st_dev == st->st_dev &&
-         there.st_ino == st->st_ino;
+  return st && ::lstat(path.c_str(), &there) == 0 && fs::file_key(there) == fs::file_key(*st);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ namespace framefs::test {
 // them.  Each record is appended by one writev(2), so that several processes can write to the log.
 //
 // A record is a RecordHead, then `path`, `path2` and `data`.  Paths are relative to SOURCE.
+// NOLINTNEXTLINE(performance-enum-size): without padding in the head
 enum class RecordKind : std::uint64_t {
   create = 1,      // path, inode: opened with O_CREAT; the file may have existed
   open_unnamed,    // inode: opened with O_TMPFILE

@@ -86,7 +86,7 @@ class Worker {
 
   void begin_state(const File& file) const;
   bool write_at(File& file, int fd, const Operation& operation) const;
-  bool sync_through(const File& file, int fd, bool with_metadata) const;
+  [[nodiscard]] bool sync_through(const File& file, int fd, bool with_metadata) const;
   bool rename_over(File& file, File& other, std::size_t mount);
 
   bool step();

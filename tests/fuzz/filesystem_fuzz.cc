@@ -65,14 +65,14 @@ class Mounted {
   }
 
   static const test::TempDirectory& folder() {
-    static const test::TempDirectory folder;
-    return folder;
+    static const test::TempDirectory kFolder;
+    return kFolder;
   }
 
  private:
   static fs::Filesystem& filesystem() {
     static fs::Log log(std::make_shared<spdlog::logger>("fuzz"));
-    static const auto filesystem = [] {
+    static const auto kFilesystem = [] {
       fs::MountOptions options;
       options.source = folder().path();
       options.read_only = true;
@@ -83,7 +83,7 @@ class Mounted {
       options.limits = fuzz::small_limits();
       return std::move(*fs::Filesystem::open(options, log));
     }();
-    return *filesystem;
+    return *kFilesystem;
   }
 
   void read(fs::NodeId id, std::uint64_t size) {

@@ -10,8 +10,8 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace framefs;
-  static const test::TempDirectory folder;
+  static const test::TempDirectory kFolder;
   const auto bytes = std::as_bytes(std::span(data, size));
-  fuzz::EditChecks(folder.write("x.b2frame", bytes), test::fast_hash(bytes)).run();
+  fuzz::EditChecks(kFolder.write("x.b2frame", bytes), test::fast_hash(bytes)).run();
   return 0;
 }

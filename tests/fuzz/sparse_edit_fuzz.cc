@@ -14,9 +14,9 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace framefs;
-  static const test::TempDirectory folder;
+  static const test::TempDirectory kFolder;
   const auto bytes = std::as_bytes(std::span(data, size));
-  const auto path = folder.path() / "x.b2frame";
+  const auto path = kFolder.path() / "x.b2frame";
   test::write_sparse_frame(path, fuzz::take_sparse_frame(bytes));
   fuzz::EditChecks(path, test::fast_hash(bytes)).run();
   std::filesystem::remove_all(path);

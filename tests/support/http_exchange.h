@@ -53,7 +53,7 @@ class ExchangeParser {
     std::optional<std::size_t> add(std::string_view bytes);
     [[nodiscard]] std::string_view field(std::string_view name) const;
   };
-  enum class Body { none, counted, chunked, until_close };
+  enum class Body : std::uint8_t { none, counted, chunked, until_close };
 
   void begin_body();
   bool take_body(std::string_view bytes);

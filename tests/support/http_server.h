@@ -24,7 +24,7 @@ struct ServedRequest {
 // The server's answer to a request.
 struct ServedAnswer {
   std::string bytes;  // head and body, as sent
-  enum class Then { keep, close, reset, stall } then = Then::keep;
+  enum class Then : std::uint8_t { keep, close, reset, stall } then = Then::keep;
 };
 
 // Builds an answer with a Content-Length.

@@ -51,7 +51,7 @@ struct Pipe {
   bool is_full = false;   // `to` takes no more at present
 };
 
-enum class FaultKind { none, reset, stall, status };
+enum class FaultKind : std::uint8_t { none, reset, stall, status };
 struct Fault {
   FaultKind kind = FaultKind::none;
   std::uint64_t every = 0;

@@ -77,7 +77,7 @@ class Proxy {
 
   bool start() {
     if (!listen()) return false;
-    std::cout << port_ << std::endl;
+    std::cout << port_ << '\n' << std::flush;
     watch(EPOLL_CTL_ADD, STDIN_FILENO, EPOLLIN);
     return true;
   }
@@ -345,7 +345,7 @@ class Proxy {
     for (auto end = input_.find('\n'); end != input_.npos; end = input_.find('\n')) {
       std::istringstream words(input_.substr(0, end));
       input_.erase(0, end + 1);
-      std::cout << obey(words) << std::endl;
+      std::cout << obey(words) << '\n' << std::flush;
     }
   }
 

@@ -16,15 +16,16 @@ class MemoryChunks final : public codec::ByteSource {
  public:
   explicit MemoryChunks(std::map<std::uint32_t, Bytes> chunks) : chunks_(std::move(chunks)) {}
 
-  codec::Status read_at(std::uint64_t offset, std::span<std::byte> out) const override {
+  [[nodiscard]] codec::Status read_at(std::uint64_t offset,
+                                      std::span<std::byte> out) const override {
     FRAMEFS_TRY(const auto rest, rest_of(offset));
     if (out.size() > rest.size())
       return codec::fail(codec::Errc::truncated, "read", offset & kMask);
     std::ranges::copy(rest.first(out.size()), out.begin());
     return {};
   }
-  codec::Result<std::uint64_t> size() const override { return ~std::uint64_t{0}; }
-  codec::Result<std::uint64_t> available_from(std::uint64_t offset) const override {
+  [[nodiscard]] codec::Result<std::uint64_t> size() const override { return ~std::uint64_t{0}; }
+  [[nodiscard]] codec::Result<std::uint64_t> available_from(std::uint64_t offset) const override {
     FRAMEFS_TRY(const auto rest, rest_of(offset));
     return rest.size();
   }

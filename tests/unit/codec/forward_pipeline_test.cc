@@ -19,7 +19,7 @@ constexpr std::uint8_t kLossless[] = {0, 1, 2, 35};
 Bytes there_and_back(const FilterSlots& slots, const PipelineShape& shape, const Bytes& plain) {
   const auto forward = ForwardPipeline::make(slots, shape);
   REQUIRE(forward);
-  const auto before = plain;
+  const Bytes before(plain);  // NOLINT(performance-unnecessary-copy-initialization): compared below
   Bytes first(plain.size());
   Bytes second(plain.size());
   const auto filtered = forward->encode(plain, first, second);

@@ -84,7 +84,7 @@ inline void replace_by_rule(ArraySample& sample, std::size_t index, std::mt19937
 inline ArraySpec random_array_spec(std::mt19937& random) {
   constexpr std::array<std::uint32_t, 8> kTypesizes = {1, 1, 2, 3, 4, 8, 16, 260};
   constexpr std::array kCodecs = {Codec::lz4, Codec::zstd, Codec::blosclz, Codec::memcpy};
-  const std::vector<std::vector<Filter>> kFilters = {
+  const std::vector<std::vector<Filter>> filters = {
       {}, {Filter::shuffle}, {Filter::bitshuffle}, {Filter::delta, Filter::shuffle}};
   ArraySpec spec;
   spec.typesize = kTypesizes[random() % kTypesizes.size()];
@@ -99,7 +99,7 @@ inline ArraySpec random_array_spec(std::mt19937& random) {
     spec.blockshape.push_back(draw(random) % chunk + 1);
   }
   spec.chunk.codec = kCodecs[random() % kCodecs.size()];
-  if (spec.typesize <= 16) spec.chunk.filters = kFilters[random() % kFilters.size()];
+  if (spec.typesize <= 16) spec.chunk.filters = filters[random() % filters.size()];
   spec.padding = static_cast<std::byte>(random());
   return spec;
 }

@@ -46,7 +46,7 @@ class Library {
 inline fs::LockCounter counted(const std::filesystem::path& lock_file, std::uint64_t value) {
   struct stat st{};
   REQUIRE(::stat(lock_file.c_str(), &st) == 0);
-  return {.path = lock_file, .file = fs::FileKey{st.st_dev, st.st_ino}, .value = value};
+  return {.path = lock_file, .file = fs::file_key(st), .value = value};
 }
 
 }  // namespace framefs::test

@@ -33,7 +33,7 @@ class Asked {
       : names_(names), fd_(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)) {
     const auto st = stat_of(fd_.get());
     REQUIRE(st);
-    key_ = {st->st_dev, st->st_ino};
+    key_ = file_key(*st);
   }
   [[nodiscard]] Names left_of(Names names) const {
     names_.remove_absent(fd_.get(), key_, names);

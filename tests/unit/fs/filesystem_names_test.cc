@@ -194,7 +194,7 @@ TEST_CASE("filesystem_names: any sequence of changes has the result that POSIX d
     Model model;
     for (int file = 0; file < 4; ++file) {
       const auto& name = names[static_cast<std::size_t>(file)];
-      const auto size = static_cast<std::size_t>(100 + file);
+      const auto size = std::size_t{100} + static_cast<std::size_t>(file);
       const auto source = name + suffixes[draw(4)];
       switch (draw(3)) {
         case 0:
@@ -235,7 +235,8 @@ TEST_CASE("filesystem_names: any sequence of changes has the result that POSIX d
       for (const auto& [key, file] : model.names()) wanted.push_back(key);
       REQUIRE(mount.names() == wanted);
       for (const auto& [key, file] : model.names()) {
-        REQUIRE(content_of(mount, key) == test::noise(static_cast<std::size_t>(100 + file), 1));
+        REQUIRE(content_of(mount, key) ==
+                test::noise(std::size_t{100} + static_cast<std::size_t>(file), 1));
       }
     }
   }

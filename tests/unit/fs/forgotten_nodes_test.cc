@@ -1,6 +1,7 @@
 #include "fs/tree/forgotten_nodes.h"
 
 #include <string>
+#include <utility>
 
 #include "tests/support/catch.h"
 
@@ -8,7 +9,8 @@ namespace framefs::fs::forgotten_nodes_test {
 namespace {
 
 ForgottenNodes::Node node_of(NodeId id, std::string name = "x", std::string member = {}) {
-  const NodeKey key{.device = 1, .inode = id, .shown_as = ShownAs::itself, .member = member};
+  const NodeKey key{
+      .device = 1, .inode = id, .shown_as = ShownAs::itself, .member = std::move(member)};
   return {.id = id, .key = key, .parent = kRootNode, .name = std::move(name)};
 }
 

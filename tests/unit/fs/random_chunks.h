@@ -30,13 +30,13 @@ inline Bytes decode(const Bytes& bytes) {
 
 inline ChunkSpec random_chunk_spec(std::mt19937& random, std::uint32_t typesize) {
   constexpr std::array kCodecs = {Codec::memcpy, Codec::lz4, Codec::zlib, Codec::zstd};
-  const std::vector<std::vector<Filter>> kFilters = {
+  const std::vector<std::vector<Filter>> filters = {
       {}, {Filter::shuffle}, {Filter::bitshuffle}, {Filter::delta, Filter::shuffle}};
   ChunkSpec spec;
   spec.codec = kCodecs[random() % kCodecs.size()];
   spec.typesize = typesize;
   spec.blocksize = typesize * (draw(random) % 100 + 1);
-  spec.filters = kFilters[random() % kFilters.size()];
+  spec.filters = filters[random() % filters.size()];
   return spec;
 }
 

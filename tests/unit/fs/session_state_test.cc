@@ -145,7 +145,7 @@ TEST_CASE("session_state: not a byte is stored into a frame that another writer 
   if (step == 3) {
     auto commit = session->begin_commit();
     REQUIRE(commit);
-    begun.emplace(std::move(**commit));
+    begun = *commit;
   }
 
   interference.run(path, sparse);

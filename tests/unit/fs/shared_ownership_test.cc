@@ -199,23 +199,22 @@ TEST_CASE("shared_ownership: a thread that must not wait waits for no process an
   Owner owner(place);
   auto& [frame, ownership, other] = owner;
   REQUIRE(other->take(0ms));
-  const auto is_refused = [&ownership = ownership] {
+  const auto is_refused = [&owned = ownership] {
     int asked = 0;  // again and again during a wait
     const InterruptScope waits([&] { return ++asked > 3; });
     const NoWaitScope scope;
-    return !ownership.begin_change(kPatience, nullptr) && scope.has_refused();
+    return !owned.begin_change(kPatience, nullptr) && scope.has_refused();
   };
   CHECK(is_refused());
   std::atomic<bool> is_waiting{false};
   std::optional<SharedOwnership::Change> change;
   {
-    std::jthread waiting([&, &ownership = ownership] {
+    std::jthread waiting([&, &owned = ownership] {
       const InterruptScope scope([&] {
         is_waiting = true;
         return false;
       });
-      if (auto begun = ownership.begin_change(kPatience, nullptr))
-        change.emplace(std::move(*begun));
+      if (auto begun = owned.begin_change(kPatience, nullptr)) change.emplace(std::move(*begun));
     });
     CHECK(test::comes_true([&] { return is_waiting.load(); }));
     CHECK(is_refused());

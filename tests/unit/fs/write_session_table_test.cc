@@ -32,7 +32,7 @@ using namespace std::chrono_literals;
 FileKey key_of(const stdfs::path& path) {
   struct stat st{};
   REQUIRE(::stat(path.c_str(), &st) == 0);
-  return {st.st_dev, st.st_ino};
+  return file_key(st);
 }
 
 // While it is closed, stores wait.

@@ -25,7 +25,9 @@ struct Served {
 
   Mount& mount() {
     if (!state) {
-      state.reset(new Mount{files.fs(), log.log(), false, false, 1.0, {}, {}, {}, {}, {}});
+      // An aggregate, which make_unique() cannot make.
+      state = std::unique_ptr<Mount>(
+          new Mount{files.fs(), log.log(), false, false, 1.0, {}, {}, {}, {}, {}});
     }
     return *state;
   }
