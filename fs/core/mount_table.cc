@@ -47,8 +47,10 @@ std::optional<MountTableEntry> parse_mount_line(const std::string& line) {
   while (dash < words.size() && words[dash] != "-") ++dash;
   if (dash + 2 >= words.size()) return std::nullopt;
   const auto device = parse_device(words[2]);
-  if (!device) return std::nullopt;
+  const auto number = codec::parse_number<int>(words[0]);
+  if (!device || !number) return std::nullopt;
   return MountTableEntry{
+      .number = *number,
       .device = *device,
       .mountpoint = unescaped(words[4]),
       .options = words[5],

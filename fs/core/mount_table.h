@@ -12,6 +12,7 @@ namespace framefs::fs {
 
 // A mount in the kernel's table.
 struct MountTableEntry {
+  int number = 0;    // of the mount, in this mount namespace
   dev_t device = 0;  // as in stat::st_dev of its files
   std::filesystem::path mountpoint;
   std::string options;  // of this mount, separated by commas

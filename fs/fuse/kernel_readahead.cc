@@ -56,7 +56,7 @@ void KernelReadahead::start(const std::filesystem::path& mountpoint, const Watch
                             fs::Log& log) {
   const auto device = ask_device(mountpoint);
   if (!device) return;
-  auto control = watchdog == nullptr ? Result<fs::UniqueFd>() : watchdog->open_readahead(*device);
+  auto control = watchdog == nullptr ? Result<fs::UniqueFd>() : watchdog->open_readahead();
   const bool is_set = control && state_.with([&](State& state) {
     state.control = std::move(*control);
     return set(state, kReadAheadKib);

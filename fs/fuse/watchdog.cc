@@ -5,15 +5,12 @@
 #include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <string>
-
-#include <fmt/core.h>
 
 #include "codec/core/parse_number.h"
 #include "fs/fuse/handle_opener.h"
@@ -142,9 +139,7 @@ void Watchdog::keep_program(const std::string& command) const { tell(Word::keep_
 
 void Watchdog::confine() const { tell(Word::confined, ""); }
 
-Result<fs::UniqueFd> Watchdog::open_readahead(dev_t device) const {
-  return ask_for_file(Word::open_readahead, fmt::format("{}:{}", major(device), minor(device)));
-}
+Result<fs::UniqueFd> Watchdog::open_readahead() const { return ask_for_file(Word::open_readahead); }
 
 Result<fs::UniqueFd> Watchdog::open_log() const { return ask_for_file(Word::open_log); }
 

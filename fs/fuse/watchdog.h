@@ -38,7 +38,7 @@ class Watchdog {
   void confine() const;
 
   // Opens the file of sysfs that sets the kernel's read-ahead of a mount, in KiB.  Errors: system.
-  [[nodiscard]] Result<fs::UniqueFd> open_readahead(dev_t device) const;
+  [[nodiscard]] Result<fs::UniqueFd> open_readahead() const;
   // Opens the log file, which it creates if necessary.  Errors: system.
   void keep_log_path(const std::filesystem::path& path) const;
   [[nodiscard]] Result<fs::UniqueFd> open_log() const;

@@ -53,12 +53,14 @@ struct Kept {
   bool is_confined = false;
 };
 
-// Opens the file that sets the kernel's read-ahead. `device` is the number of the mount.
-Result<fs::UniqueFd> open_readahead(const std::string& device) {
-  const auto number = fs::parse_device(device);
-  if (!number) return fs::system_error_of(EINVAL, "read-ahead");
+// Opens the file that sets the kernel's read-ahead of the mount.
+Result<fs::UniqueFd> open_readahead(const Kept& kept) {
+  const auto mounts = fs::mount_table();
+  const auto own = std::ranges::find_if(
+      mounts, [&](const fs::MountTableEntry& mount) { return mount.number == kept.mount; });
+  if (own == mounts.end()) return fs::system_error_of(ENOENT, "read-ahead");
   const auto path =
-      fmt::format("/sys/class/bdi/{}:{}/read_ahead_kb", major(*number), minor(*number));
+      fmt::format("/sys/class/bdi/{}:{}/read_ahead_kb", major(own->device), minor(own->device));
   fs::UniqueFd control(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   if (!control) return fs::system_error("read-ahead");
   return control;
@@ -203,7 +205,7 @@ class Service {
         kept_.is_confined = true;
         return;
       case Word::open_readahead:
-        return answer(open_readahead(text));
+        return answer(open_readahead(kept_));
       case Word::open_log:
         return open_log();
       case Word::unmount:

@@ -13,6 +13,7 @@ TEST_CASE("mount_table: a line has device, path, options and source", "[fs][moun
       "42 27 0:39 / /mnt/with\\040blank rw,nosuid master:1 propagate_from:2 - fuse.framefs "
       "s3://b\\134c ro,user_id=0,default_permissions");
   REQUIRE(mount);
+  CHECK(mount->number == 42);
   CHECK(mount->device == makedev(0, 39));
   CHECK(mount->mountpoint == "/mnt/with blank");
   CHECK(mount->options == "rw,nosuid");
@@ -24,7 +25,8 @@ TEST_CASE("mount_table: a line has device, path, options and source", "[fs][moun
 TEST_CASE("mount_table: a line of another form is skipped", "[fs][mount_table][unit]") {
   for (const auto* const line :
        {"", "42", "42 27 0:39 / /mnt rw", "42 27 0:39 / /mnt rw - ", "42 27 0:39 / /mnt rw - fuse",
-        "42 27 device / /mnt rw - fuse source rw", "42 27 0:39 / /mnt rw fuse source rw"}) {
+        "42 27 device / /mnt rw - fuse source rw", "x 27 0:39 / /mnt rw - fuse source rw",
+        "42 27 0:39 / /mnt rw fuse source rw"}) {
     INFO(line);
     CHECK_FALSE(parse_mount_line(line));
   }
