@@ -37,7 +37,8 @@ class Watchdog {
   // that keep_...() announces must be announced before confine().
   void confine() const;
 
-  // Opens the file of sysfs that sets the kernel's read-ahead of a mount, in KiB.  Errors: system.
+  // Opens the control of the kernel's read-ahead of the mount: a file of sysfs, in KiB.
+  // Errors: system.
   [[nodiscard]] Result<fs::UniqueFd> open_readahead() const;
   // Opens the log file, which it creates if necessary.  Errors: system.
   void keep_log_path(const std::filesystem::path& path) const;
@@ -86,7 +87,7 @@ class Watchdog {
       : pid_(pid), channel_(std::make_unique<Channel>(std::in_place, std::move(life))) {}
   // Sends a message.  Returns false if the watchdog is gone.
   [[nodiscard]] bool say(WatchdogWord word, std::string_view text) const;
-  // The same for a message that a watchdog that is gone need not get: questions will fail.
+  // As say(), for announcements: if the watchdog is gone, a later question fails and tells it.
   void tell(WatchdogWord word, std::string_view text) const { static_cast<void>(say(word, text)); }
   // Empty if the watchdog is gone.
   [[nodiscard]] std::optional<WatchdogMessage> ask(WatchdogWord word, std::string_view text = {},
