@@ -87,13 +87,23 @@ struct stat RemoteDirectories::stat_of(const std::string& path, const net::Remot
   return st;
 }
 
-Result<RemoteDirectories::Listing> RemoteDirectories::list(const std::string& path) {
+auto RemoteDirectories::recent(const std::string& path) const -> Listing {
   const auto oldest = Clock::now() - kListingAge;
-  auto recent = listings_.with([&](const auto& listings) -> Listing {
+  return listings_.with([&](const auto& listings) -> Listing {
     const auto found = listings.find(path);
     return found != listings.end() && found->second->taken >= oldest ? found->second : nullptr;
   });
-  if (recent) return recent;
+}
+
+auto RemoteDirectories::list(const std::string& path) -> Result<Listing> {
+  if (auto known = recent(path)) return known;
+  return listing_calls_.run(path, [&](const auto& call) { return fetch_listing(path, call); });
+}
+
+auto RemoteDirectories::fetch_listing(const std::string& path, const ListingCalls::Call& call)
+    -> Result<Listing> {
+  // Another call may have ended just before this one began.
+  if (auto known = recent(path)) return known;
   auto listing = std::make_shared<RemoteListing>();
   listing->taken = Clock::now();
   FRAMEFS_TRY(auto entries, store_.objects().list(path));
@@ -104,7 +114,9 @@ Result<RemoteDirectories::Listing> RemoteDirectories::list(const std::string& pa
     listing->entries.emplace(std::move(name), std::move(entry));
   }
   listings_.with([&](auto& listings) {
+    if (call.is_outdated()) return;
     if (listings.size() >= kMaxListings) {
+      const auto oldest = Clock::now() - kListingAge;
       std::erase_if(listings, [&](const auto& known) { return known.second->taken < oldest; });
     }
     if (listings.size() < kMaxListings) listings[path] = listing;
@@ -126,6 +138,8 @@ bool RemoteDirectories::notice_version(const std::string& path, const net::Objec
 }
 
 void RemoteDirectories::forget(const std::string& path) {
+  // In this order, a call under way cannot keep its listing afterwards.
+  listing_calls_.leave(path);
   listings_.with([&](auto& listings) { listings.erase(path); });
 }
 
@@ -350,6 +364,19 @@ Status RemoteDirectories::prepare(RemoteListing& listing, const std::string& dir
   return wait_for(*probing, listing);
 }
 
+Result<RemoteProbe> RemoteDirectories::probe_alone(RemoteListing& listing, const std::string& name,
+                                                   const std::string& path, Expected expected) {
+  const auto state = state_of(listing, listing.entries.at(name), expected);
+  return probe_calls_.run(
+      fmt::format("{:x} {:x} {}", state.high, state.low, path),
+      [&](const auto&) -> Result<RemoteProbe> {
+        const auto probing = std::make_shared<Probing>();
+        start_probe(probing, listing, name, path, expected);
+        FRAMEFS_CHECK(wait_for(*probing, listing));
+        return known(listing, name, path, expected).value_or(system_error_of(EIO, "remote probe"));
+      });
+}
+
 Result<SourceEntry> RemoteDirectories::probe(RemoteListing& listing, const std::string& name,
                                              const std::string& path, Expected expected) {
   const auto found = listing.entries.find(name);
@@ -366,13 +393,7 @@ Result<SourceEntry> RemoteDirectories::probe(RemoteListing& listing, const std::
     learn_from_manifest();
     probe = known(listing, name, path, expected);
   }
-  if (!probe) {
-    const auto probing = std::make_shared<Probing>();
-    start_probe(probing, listing, name, path, expected);
-    FRAMEFS_CHECK(wait_for(*probing, listing));
-    probe = known(listing, name, path, expected);
-  }
-  if (!probe) return system_error_of(EIO, "remote probe");
+  if (!probe) probe = probe_alone(listing, name, path, expected);
   if (!*probe) return std::unexpected(probe->error());
   probed.summary = (*probe)->summary;
   probed.index_stat = (*probe)->index_stat;
