@@ -20,6 +20,16 @@ constexpr int kIdleBytes = 4 << 20;
 // To look for idle pages takes milliseconds, so it is done rarely.
 constexpr std::size_t kFreedBytes = 16u << 20;
 
+// Advises the kernel about the pages that lie in the memory as a whole.  The memory works as well if
+// the kernel does not know the advice, or cannot follow it.
+void advise(std::span<std::byte> memory, int advice) noexcept {
+  void* begin = memory.data();
+  std::size_t size = memory.size();
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  if (std::align(page, page, begin, size) == nullptr) return;
+  ::madvise(begin, size - size % page, advice);
+}
+
 }  // namespace
 
 void keep_heap_small() noexcept {
@@ -38,13 +48,8 @@ void note_freed_small(std::size_t size) noexcept {
   }
 }
 
-void prefer_large_pages(std::span<std::byte> memory) noexcept {
-  void* begin = memory.data();
-  std::size_t size = memory.size();
-  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  // The pages that lie in the memory as a whole.  Without large pages the memory works as well.
-  if (std::align(page, page, begin, size) == nullptr) return;
-  ::madvise(begin, size - size % page, MADV_HUGEPAGE);
-}
+void prefer_large_pages(std::span<std::byte> memory) noexcept { advise(memory, MADV_HUGEPAGE); }
+
+void provide_pages(std::span<std::byte> memory) noexcept { advise(memory, MADV_POPULATE_WRITE); }
 
 }  // namespace framefs::fs

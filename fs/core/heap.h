@@ -20,6 +20,10 @@ void keep_heap_small() noexcept;
 // To write bytes that lie far apart, as rows of an array do, then takes fewer page faults.
 void prefer_large_pages(std::span<std::byte> memory) noexcept;
 
+// Has the system provide the pages of this memory, which is about to be written as a whole.  To
+// provide them one by one, at their first use, takes half as long again.
+void provide_pages(std::span<std::byte> memory) noexcept;
+
 // To be called when `size` bytes of small objects were freed, where there may be very many of them.
 // After some MiB, the process returns idle pages to the system: otherwise a single object at the
 // end of a heap keeps all pages of that heap.

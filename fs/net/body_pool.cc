@@ -3,13 +3,25 @@
 #include <utility>
 
 #include "fs/core/heap.h"
+#include "fs/net/fetch_plan.h"
 
 namespace framefs::net {
+namespace {
+
+// The largest range that a reader's request fetches (FetchRules::max_part_bytes).
+constexpr std::size_t kMaxRangeBytes = FetchRules{}.max_part_bytes;
+
+}  // namespace
 
 auto BodyPool::take(std::size_t size) -> Body {
   auto body = idle_->take(size, size * 2 + 1);
   body.clear();
-  body.reserve(size);
+  if (body.capacity() < size) {
+    body.reserve(size);
+    // A server may announce more than it sends, and memory that is not written costs nothing.
+    const bool may_be_range = size >= fs::kMappedBytes && size <= kMaxRangeBytes;
+    if (may_be_range) fs::provide_pages({body.data(), size});
+  }
   return body;
 }
 

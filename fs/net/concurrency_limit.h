@@ -12,7 +12,7 @@ class ConcurrencyLimit {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  static constexpr std::size_t kFirst = 16;
+  static constexpr std::size_t kFirst = 32;
   static constexpr std::size_t kMax = 128;
 
   [[nodiscard]] std::size_t limit() const { return static_cast<std::size_t>(limit_); }

@@ -1,5 +1,8 @@
 #include "fs/net/body_pool.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -40,6 +43,35 @@ TEST_CASE("body_pool: a later body gets the memory of one that was dropped",
   CHECK(shared_of(pool, kMiB).memory != first.memory);
   reader.reset();
   CHECK(shared_of(pool, kMiB - 1000).memory == first.memory);
+}
+
+// The pages of a body that the kernel has provided already, and all of its pages.
+struct Pages {
+  std::size_t present = 0;
+  std::size_t all = 0;
+};
+
+Pages pages_of(BodyPool::Body& body) {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  auto* const begin = body.data() + (page - reinterpret_cast<std::uintptr_t>(body.data()) % page);
+  Pages pages{.all = body.capacity() / page - 1};
+  std::vector<unsigned char> known(pages.all);
+  REQUIRE(::mincore(begin, pages.all * page, known.data()) == 0);
+  for (const auto flags : known) pages.present += flags & 1U;
+  return pages;
+}
+
+TEST_CASE("body_pool: a range gets its pages at once, an announced size no more than a range has",
+          "[net][bodies][unit]") {
+  BodyPool pool;
+  for (const auto size : {kMiB, 8 * kMiB}) {
+    auto body = pool.take(size);
+    const auto pages = pages_of(body);
+    CHECK(pages.present == pages.all);
+  }
+  auto body = pool.take(256 * kMiB);
+  const auto pages = pages_of(body);
+  CHECK(pages.present < pages.all / 100);
 }
 
 TEST_CASE("body_pool: a body outlives its pool", "[net][bodies][unit]") {

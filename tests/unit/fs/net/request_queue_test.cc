@@ -22,6 +22,10 @@ using std::chrono::seconds;
 using test::fake_answer;
 using Paths = std::vector<std::string>;
 
+// The requests that a new queue sends at a time, and those of them that may be prefetches.
+constexpr std::size_t kSlots = ConcurrencyLimit::kFirst;
+constexpr std::size_t kPrefetches = kSlots * 3 / 4;
+
 Verdict by_status(const HttpAnswer& answer) {
   if (answer.status == 200) return {};
   const auto error = fs::system_error_of(EIO, "status").error();
@@ -157,18 +161,19 @@ TEST_CASE("request_queue: an attempt has no more time than the call", "[net][que
 
 TEST_CASE("request_queue: demand is sent before prefetch", "[net][queue][unit]") {
   Queue q;
-  for (int i = 0; i < 20; ++i) q.start("/p", Priority::prefetch);
+  for (std::size_t i = 0; i < kSlots; ++i) q.start("/p", Priority::prefetch);
   // A quarter of the slots is kept for readers.
-  CHECK(q.transport.waiting().size() == 12);
-  for (int i = 0; i < 6; ++i) q.start("/d");
-  CHECK(q.transport.waiting().size() == 16);
-  q.transport.answer(fake_answer(200), "/p");  // limit is 17 now
-  CHECK(std::ranges::count(q.transport.waiting(), "/d") == 6);
+  CHECK(q.transport.waiting().size() == kPrefetches);
+  constexpr auto kKept = kSlots - kPrefetches;
+  for (std::size_t i = 0; i < kKept + 2; ++i) q.start("/d");
+  CHECK(q.transport.waiting().size() == kSlots);
+  q.transport.answer(fake_answer(200), "/p");  // the limit grows by one
+  CHECK(std::ranges::count(q.transport.waiting(), "/d") == kKept + 2);
 }
 
 TEST_CASE("request_queue: a prefetch that a reader waits for is raised", "[net][queue][unit]") {
   Queue q;
-  for (int i = 0; i < 12; ++i) q.start("/p", Priority::prefetch);
+  for (std::size_t i = 0; i < kPrefetches; ++i) q.start("/p", Priority::prefetch);
   const auto wanted = q.start("/w", Priority::prefetch);
   CHECK(std::ranges::count(q.transport.sent(), "/w") == 0);
   q.queue.raise(wanted);
@@ -181,26 +186,27 @@ TEST_CASE("request_queue: a prefetch that a reader waits for is raised", "[net][
 
 TEST_CASE("request_queue: a slot that is free again is used", "[net][queue][unit]") {
   Queue q;
-  for (int i = 0; i < 20; ++i) q.start("/a");
-  CHECK(q.transport.waiting().size() == ConcurrencyLimit::kFirst);
+  for (std::size_t i = 0; i < kSlots + 4; ++i) q.start("/a");
+  CHECK(q.transport.waiting().size() == kSlots);
   while (!q.transport.waiting().empty()) q.transport.answer(fake_answer(200));
-  CHECK(q.ended.size() == 20);
+  CHECK(q.ended.size() == kSlots + 4);
 }
 
 TEST_CASE("request_queue: a server with too much to do gets less", "[net][queue][unit]") {
   Queue q;
-  for (int i = 0; i < 40; ++i) q.start("/a");
-  for (int i = 0; i < 16; ++i) q.transport.answer(fake_answer(503));
-  // The sixteen were sent before the first complaint, so they count once.
-  CHECK(q.queue.limit() == 8);
+  constexpr auto kCalls = kSlots * 5 / 2;
+  for (std::size_t i = 0; i < kCalls; ++i) q.start("/a");
+  for (std::size_t i = 0; i < kSlots; ++i) q.transport.answer(fake_answer(503));
+  // All of these were sent before the first complaint, so they count once.
+  CHECK(q.queue.limit() == kSlots / 2);
   q.transport.advance(milliseconds(200));
-  CHECK(q.transport.waiting().size() == 8);
-  while (q.ended.size() < 40) {
+  CHECK(q.transport.waiting().size() == kSlots / 2);
+  while (q.ended.size() < kCalls) {
     q.transport.answer(fake_answer(200));
     q.transport.advance(milliseconds(1));
   }
-  CHECK(q.queue.limit() > 8);
-  CHECK(q.queue.limit() < 16);
+  CHECK(q.queue.limit() > kSlots / 2);
+  CHECK(q.queue.limit() < kSlots);
 }
 
 TEST_CASE("request_queue: a request that stalls is raced by a second", "[net][queue][unit]") {
@@ -280,11 +286,11 @@ TEST_CASE("request_queue: a cancelled call ends without a word", "[net][queue][u
   CHECK(q.queue.cancel(running));
   CHECK_FALSE(q.queue.cancel(running));
   CHECK(q.transport.waiting().empty());
-  for (int i = 0; i < 16; ++i) q.start("/b");
+  for (std::size_t i = 0; i < kSlots; ++i) q.start("/b");
   const auto queued = q.start("/c");
   CHECK(q.queue.cancel(queued));
   while (!q.transport.waiting().empty()) q.transport.answer(fake_answer(200));
-  CHECK(q.ended.size() == 16);
+  CHECK(q.ended.size() == kSlots);
   CHECK(std::ranges::count(q.transport.sent(), "/c") == 0);
   CHECK(q.transport.timers() == 0);
 }
