@@ -20,8 +20,8 @@ constexpr int kIdleBytes = 4 << 20;
 // To look for idle pages takes milliseconds, so it is done rarely.
 constexpr std::size_t kFreedBytes = 16u << 20;
 
-// Advises the kernel about the pages that lie in the memory as a whole.  The memory works as well if
-// the kernel does not know the advice, or cannot follow it.
+// Advises the kernel about the pages that lie in the memory as a whole.  If the kernel does not
+// know the advice, or cannot follow it, the memory works as well.
 void advise(std::span<std::byte> memory, int advice) noexcept {
   void* begin = memory.data();
   std::size_t size = memory.size();

@@ -52,9 +52,11 @@ struct Pages {
 };
 
 Pages pages_of(BodyPool::Body& body) {
-  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  auto* const begin = body.data() + (page - reinterpret_cast<std::uintptr_t>(body.data()) % page);
-  Pages pages{.all = body.capacity() / page - 1};
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  void* begin = body.data();
+  auto left = body.capacity();
+  REQUIRE(std::align(page, page, begin, left) != nullptr);
+  Pages pages{.all = left / page};
   std::vector<unsigned char> known(pages.all);
   REQUIRE(::mincore(begin, pages.all * page, known.data()) == 0);
   for (const auto flags : known) pages.present += flags & 1U;
