@@ -1,11 +1,9 @@
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,6 +22,7 @@
 
 #include "codec/core/parse_number.h"
 #include "fs/core/error_map.h"
+#include "fs/core/fusermount.h"
 #include "fs/core/mount_table.h"
 #include "fs/fuse/handle_opener.h"
 #include "fs/fuse/new_session.h"
@@ -84,28 +83,13 @@ State state_of(int top, const Kept& kept) {
   return errno == ECONNABORTED ? State::dying : State::something_else;
 }
 
-bool run_fusermount(const std::string& mountpoint, bool lazy) {
-  std::vector<std::string> words = {"fusermount3", "-u", "--", mountpoint};
-  if (lazy) words.insert(words.begin() + 1, "-z");
-  std::vector<char*> arguments;
-  arguments.reserve(words.size() + 1);
-  for (auto& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  pid_t child = 0;
-  if (::posix_spawnp(&child, words[0].c_str(), nullptr, nullptr, arguments.data(), environ) != 0) {
-    return false;
-  }
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
 // Unmounts through the descriptor: it denotes this mount even if the path now leads elsewhere. Only
 // root may call umount2(). For other users there is fusermount3, which checks that the mount is
 // theirs.
 bool unmount(int top, const std::string& mountpoint) {
   const auto path = fmt::format("/proc/self/fd/{}", top);
-  return ::umount2(path.c_str(), MNT_DETACH) == 0 || run_fusermount(mountpoint, true);
+  return ::umount2(path.c_str(), MNT_DETACH) == 0 ||
+         fs::run_fusermount(mountpoint, true).value_or(false);
 }
 
 void clear(const Kept& kept) {
@@ -139,7 +123,7 @@ bool unmount_if_unused(const Kept& kept) {
   top = fs::UniqueFd();
   const auto place = fs::path_of_fd(directory.get()) + "/" + path.filename().string();
   if (::umount2(place.c_str(), UMOUNT_NOFOLLOW) == 0) return true;
-  return errno == EPERM && run_fusermount(path.string(), false);
+  return errno == EPERM && fs::run_fusermount(path.string(), false).value_or(false);
 }
 
 // Makes the mount, as the daemon would.  Returns the descriptor of the connection; an empty one if

@@ -28,7 +28,7 @@
 #include "src/mount/mount_command.h"
 #include "src/mount/remount.h"
 #include "src/mount/service_manager.h"
-#include "src/observe/fusermount.h"
+#include "src/observe/unmount.h"
 
 namespace framefs {
 namespace {
@@ -101,7 +101,7 @@ bool hides_files(const fs::MountOptions& mount) {
 void remove_stale_mount(const std::filesystem::path& mountpoint) {
   struct stat st{};
   const bool is_stale = ::stat(mountpoint.c_str(), &st) != 0 && errno == ENOTCONN;
-  if (is_stale) run_fusermount(mountpoint_path(mountpoint.string()), true);
+  if (is_stale) unmount_by_name(mountpoint_path(mountpoint.string()), true);
 }
 
 int run(MountCommand command) {

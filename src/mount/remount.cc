@@ -12,8 +12,8 @@
 
 #include "src/cli/collected_log.h"
 #include "src/cli/exit_codes.h"
-#include "src/observe/fusermount.h"
 #include "src/observe/mount_list.h"
+#include "src/observe/unmount.h"
 
 namespace framefs {
 namespace {

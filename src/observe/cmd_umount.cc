@@ -17,8 +17,8 @@
 #include "src/cli/arguments.h"
 #include "src/cli/collected_log.h"
 #include "src/cli/exit_codes.h"
-#include "src/observe/fusermount.h"
 #include "src/observe/mount_list.h"
+#include "src/observe/unmount.h"
 
 namespace framefs {
 namespace {
@@ -70,7 +70,7 @@ bool unmount(const std::string& path, bool lazy) {
     return false;
   }
   const auto daemon = daemon_of(full);
-  if (!run_fusermount(full, lazy)) {
+  if (!unmount_by_name(full, lazy)) {
     if (!lazy) {
       print_messages(
           {fmt::format("{} was not unmounted: close the files in it, which fuser -vm {} "

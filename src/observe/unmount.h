@@ -9,7 +9,7 @@ namespace framefs {
 // Sends no request to the filesystem that is mounted there, because its daemon may be gone.
 std::filesystem::path mountpoint_path(const std::string& path);
 
-// Unmounts with fusermount3(1), which needs no root rights.  Its messages have been printed.
-bool run_fusermount(const std::filesystem::path& mountpoint, bool lazy);
+// Unmounts as fs::run_fusermount() does.  The reason has been printed if the mount is not gone.
+bool unmount_by_name(const std::filesystem::path& mountpoint, bool lazy);
 
 }  // namespace framefs

@@ -1,0 +1,26 @@
+#include "src/observe/unmount.h"
+
+#include <system_error>
+
+#include "fs/core/error_map.h"
+#include "fs/core/fusermount.h"
+#include "src/cli/collected_log.h"
+
+namespace framefs {
+
+namespace stdfs = std::filesystem;
+
+stdfs::path mountpoint_path(const std::string& path) {
+  std::error_code none;
+  auto place = stdfs::absolute(path, none).lexically_normal();
+  if (!place.has_filename()) place = place.parent_path();  // "mnt/"
+  return stdfs::weakly_canonical(place.parent_path(), none) / place.filename();
+}
+
+bool unmount_by_name(const stdfs::path& mountpoint, bool lazy) {
+  const auto done = fs::run_fusermount(mountpoint.string(), lazy);
+  if (!done) print_messages({fs::describe(done.error())});
+  return done.value_or(false);
+}
+
+}  // namespace framefs
