@@ -166,7 +166,7 @@ TEST_CASE("frame_view: a vast hole is passed at once", "[fs][frame_view][unit]")
 }
 
 TEST_CASE("array_view: holes are the bytes of chunks that the index says are zero",
-          "[fs][array_view][unit]") {
+          "[fs][array_view][unit][long]") {
   const auto seed = test::random_seed();
   CAPTURE(seed);
   std::mt19937 random(seed);
