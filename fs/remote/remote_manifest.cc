@@ -6,32 +6,27 @@
 #include <fmt/core.h>
 
 #include "fs/core/error_map.h"
-#include "fs/core/interrupt.h"
 
 namespace framefs::fs {
 
 void RemoteManifest::load(const net::RemoteEntry& entry, const Learn& learn) {
   const auto version = fmt::format("{} {} {}", entry.etag, entry.size, entry.mtime_ns);
-  const bool must_load = state_.wait_unless(
-      interrupted, [](const State& state) { return !state.is_loading; },
-      [&](State& state) {
-        if (state.is_loading || state.version == version) return false;
-        return state.is_loading = true;
-      });
-  if (!must_load) return;
-  const auto loaded = read(learn);
-  const bool is_interrupted = !loaded && loaded.error().sys == EINTR;
-  state_.with_and_wake([&](State& state) {
-    state.is_loading = false;
-    if (!is_interrupted) state.version = version;
-  });
-  if (!loaded && !is_interrupted) {
-    log_.warn(fmt::format("{} is not used: {}", net::kManifestName, describe(loaded.error())));
-  }
+  const auto load_it = [&](const auto&) -> Status {
+    if (loaded_.with([&](const std::string& loaded) { return loaded == version; })) return {};
+    const auto loaded = read(learn);
+    if (!loaded && loaded.error().sys == EINTR) return loaded;
+    loaded_.with([&](std::string& last) { last = version; });
+    if (!loaded) {
+      log_.warn(fmt::format("{} is not used: {}", net::kManifestName, describe(loaded.error())));
+    }
+    return {};
+  };
+  // A caller that is interrupted goes on without the manifest.
+  static_cast<void>(calls_.run(version, load_it));
 }
 
 void RemoteManifest::forget() {
-  state_.with([](State& state) { state.version.clear(); });
+  loaded_.with([](std::string& loaded) { loaded.clear(); });
 }
 
 Status RemoteManifest::read(const Learn& learn) {

@@ -5,6 +5,7 @@
 
 #include "fs/core/guarded.h"
 #include "fs/core/log.h"
+#include "fs/core/single_flight.h"
 #include "fs/net/manifest.h"
 #include "fs/remote/remote_store.h"
 
@@ -28,15 +29,12 @@ class RemoteManifest {
   void forget();
 
  private:
-  struct State {
-    bool is_loading = false;
-    std::string version;  // of the manifest that was loaded last
-  };
   Status read(const Learn& learn);
 
   RemoteStore& store_;
   Log& log_;
-  Guarded<State> state_;
+  SingleFlight<void> calls_;     // by version
+  Guarded<std::string> loaded_;  // the version that was loaded last
 };
 
 }  // namespace framefs::fs
