@@ -364,19 +364,6 @@ Status RemoteDirectories::prepare(RemoteListing& listing, const std::string& dir
   return wait_for(*probing, listing);
 }
 
-Result<RemoteProbe> RemoteDirectories::probe_alone(RemoteListing& listing, const std::string& name,
-                                                   const std::string& path, Expected expected) {
-  const auto state = state_of(listing, listing.entries.at(name), expected);
-  return probe_calls_.run(
-      fmt::format("{:x} {:x} {}", state.high, state.low, path),
-      [&](const auto&) -> Result<RemoteProbe> {
-        const auto probing = std::make_shared<Probing>();
-        start_probe(probing, listing, name, path, expected);
-        FRAMEFS_CHECK(wait_for(*probing, listing));
-        return known(listing, name, path, expected).value_or(system_error_of(EIO, "remote probe"));
-      });
-}
-
 Result<SourceEntry> RemoteDirectories::probe(RemoteListing& listing, const std::string& name,
                                              const std::string& path, Expected expected) {
   const auto found = listing.entries.find(name);
@@ -393,7 +380,13 @@ Result<SourceEntry> RemoteDirectories::probe(RemoteListing& listing, const std::
     learn_from_manifest();
     probe = known(listing, name, path, expected);
   }
-  if (!probe) probe = probe_alone(listing, name, path, expected);
+  if (!probe) {
+    const auto probing = std::make_shared<Probing>();
+    start_probe(probing, listing, name, path, expected);
+    FRAMEFS_CHECK(wait_for(*probing, listing));
+    probe = known(listing, name, path, expected);
+  }
+  if (!probe) return system_error_of(EIO, "remote probe");
   if (!*probe) return std::unexpected(probe->error());
   probed.summary = (*probe)->summary;
   probed.index_stat = (*probe)->index_stat;

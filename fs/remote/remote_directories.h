@@ -40,9 +40,8 @@ struct RemoteListing {
 };
 
 // The listings and probes of a remote SOURCE.  A listing is kept for a short time, the probe of an
-// object for as long as the object has the same version.  Callers that need the same listing or the
-// same probe at once share its requests.  A probe that fails concerns its entry only; the log says
-// why it failed.
+// object for as long as the object has the same version.  Callers that need the same listing at
+// once share its requests.  A probe that fails concerns its entry only; the log says why it failed.
 // Errors of all members: those of net::ObjectStore.
 // Threads: any number.
 class RemoteDirectories {
@@ -98,8 +97,6 @@ class RemoteDirectories {
 
   [[nodiscard]] Listing recent(const std::string& path) const;
   Result<Listing> fetch_listing(const std::string& path, const ListingCalls::Call& call);
-  Result<RemoteProbe> probe_alone(RemoteListing& listing, const std::string& name,
-                                  const std::string& path, Expected expected);
   static net::ContentKey state_of(const RemoteListing& listing, const net::RemoteEntry& entry,
                                   Expected expected);
   [[nodiscard]] std::optional<RemoteProbe> recall(const std::string& path,
@@ -138,7 +135,6 @@ class RemoteDirectories {
   Log& log_;
   Guarded<std::map<std::string, Listing>> listings_;
   ListingCalls listing_calls_;
-  SingleFlight<RemoteProbe> probe_calls_;  // by the state of an entry and its path
   // By the hash of the path.
   Guarded<std::unordered_map<net::ContentKey, KnownProbe, net::ContentKeyHash>> probes_;
   Guarded<std::unordered_map<std::string, KnownHead>> heads_;  // by path

@@ -301,19 +301,6 @@ class Remote(RemoteCase):
             lists = [request for request in server.requests() if not request.range]
             self.assertIn(len(lists), (1, 2), server.requests())
 
-    def test_lookups_of_one_object_at_once(self):
-        self.make_frame(b"0123456789", self.source / "x.b2frame")
-        server = self.serve_source(latency=0.2)
-        with self.mount_s3(server) as mount:
-            server.clear_ledger()
-            threads = [threading.Thread(target=os.stat, args=(mount.path("x"),)) for _ in range(16)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join(daemon.DEADLINE_S)
-            # A slow machine may need a second round.
-            self.assertLessEqual(len(server.requests()), 4, server.requests())
-
     def test_listing_fetches_headers_at_once(self):
         for i in range(120):
             if i < 3:
