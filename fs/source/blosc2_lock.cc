@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <initializer_list>
 #include <memory>
 #include <string_view>
 #include <thread>
@@ -22,6 +23,7 @@ namespace {
 
 constexpr std::string_view kSuffix = ".b2lock";
 constexpr std::uint64_t kCounterAt = 8;
+constexpr off_t kLockFileBytes = 16;
 
 constexpr const char* kLockFileBusy = "a program with the Blosc2 library has locked the frame";
 
@@ -41,15 +43,35 @@ Status write_counter(int fd, std::uint64_t counter) {
   return write_fully(fd, kCounterAt, bytes);
 }
 
-bool is_no_file(const Error& error) {
-  // A link, a directory or a socket of that name is no lock file: the library cannot open it.
-  constexpr std::array kNone = {ENOENT, ENOTDIR, ELOOP, EISDIR, ENXIO, ENAMETOOLONG, EXDEV};
-  return error.kind == Errc::system && std::ranges::find(kNone, error.sys) != kNone.end();
+bool is_one_of(const Error& error, std::initializer_list<int> numbers) {
+  return error.kind == Errc::system && std::ranges::find(numbers, error.sys) != numbers.end();
 }
 
-bool is_denied(const Error& error) {
-  return error.kind == Errc::system &&
-         (error.sys == EACCES || error.sys == EPERM || error.sys == EROFS);
+// ELOOP: framefs follows no symbolic link in SOURCE.
+bool is_no_file(const Error& error) {
+  return is_one_of(error, {ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG, EXDEV});
+}
+
+bool is_denied(const Error& error) { return is_one_of(error, {EACCES, EPERM, EROFS}); }
+
+std::unexpected<Error> no_lock_file() {
+  return refusal(EIO, "the file with the name of the frame's lock file (.b2lock) is no lock file");
+}
+
+// Whether framefs may lock the file, and write the counter into it if it is opened for writing.
+// The owner of the directory chooses which file has the name of the lock file, and a root daemon
+// could write to all of them.
+// Source: file locks: 8 zeros and the counter, or nothing before the first change.
+Status check_lock_file(int fd, const struct stat& st, bool writes) {
+  if (!S_ISREG(st.st_mode) || (writes && st.st_nlink > 1)) return no_lock_file();
+  if (st.st_size == 0) return {};
+  if (st.st_size != kLockFileBytes) return no_lock_file();
+  CounterBytes unused{};
+  FRAMEFS_CHECK(read_fully(fd, 0, unused));
+  if (std::ranges::any_of(unused, [](auto byte) { return byte != std::byte{0}; })) {
+    return no_lock_file();
+  }
+  return {};
 }
 
 // Returns nothing where there is no lock file.  `found` gets everything but the counter.
@@ -57,9 +79,11 @@ Result<UniqueFd> open_existing(const Blosc2Lock::Open& open, int flags, LockCoun
   auto [path, fd] = open(flags | O_NOFOLLOW | O_NONBLOCK);
   found = {.path = std::move(path), .file = {}};
   if (!fd && is_no_file(fd.error())) return UniqueFd();
+  // A directory, a socket.
+  if (!fd && is_one_of(fd.error(), {EISDIR, ENXIO})) return no_lock_file();
   if (!fd) return std::unexpected(fd.error());
   FRAMEFS_TRY(const auto st, stat_of(fd->get()));
-  if (!S_ISREG(st.st_mode)) return UniqueFd();
+  FRAMEFS_CHECK(check_lock_file(fd->get(), st, (flags & O_ACCMODE) != O_RDONLY));
   found.file = file_key(st);
   return std::move(*fd);
 }

@@ -30,7 +30,8 @@ struct LockCounter {
 // The lock file by which programs that use the Blosc2 library share a frame: `x.b2frame.b2lock`
 // beside a file, `.b2lock` in the directory of a sparse frame.  It is locked by flock(2), and holds
 // a counter that every change of the frame advances.  Programs that do not ask for it are not kept
-// out.  Where there is no lock file, taking the lock succeeds and gives no protection.
+// out.  Where there is no lock file, taking the lock succeeds and gives no protection.  Another file
+// with the name of the lock file is neither locked nor changed.
 // Source: file locks.
 // Threads: one at a time.
 class Blosc2Lock {
@@ -57,10 +58,11 @@ class Blosc2Lock {
   // Takes the lock together with other readers.  Succeeds without the lock if `is_over` returns
   // true during the wait, or if the lock file may not be read.
   // Errors: EBUSY if a program still changes the frame after `patience` (after a wait, the error of
-  // lock_error()); EINTR if the caller has given up; system.
+  // lock_error()); EINTR if the caller has given up; EIO if the file is no lock file; system.
   Status share(std::chrono::milliseconds patience, const IsOver& is_over = nullptr);
   // Takes the lock alone and advances the counter.
-  // Errors: as share(); EACCES if the lock file may not be written.
+  // Errors: as share(); EIO also if the lock file has several links; EACCES if it may not be
+  // written.
   Status own(std::chrono::milliseconds patience);
   void release() noexcept { file_ = UniqueFd(); }
   [[nodiscard]] bool is_held() const noexcept { return static_cast<bool>(file_); }

@@ -15,8 +15,12 @@ namespace {
 // The C library of Debian 12 has no wrapper for openat2().
 Result<UniqueFd> open_beneath(int directory, const char* path, int flags) {
   // The daemon's reads should not count as accesses.  The system allows O_NOATIME to the owner.
-  if ((flags & O_PATH) == 0) flags |= O_NOATIME;
-  while (true) {
+  // O_NONBLOCK: a user may put a fifo into any place, or hold a lease of a file.
+  if ((flags & O_PATH) == 0) flags |= O_NOATIME | O_NONBLOCK;
+  // EAGAIN: an entry was renamed while the kernel checked that the path stays beneath SOURCE; or
+  // another process holds a lease, and may keep it for most of a minute.
+  constexpr int kMaxAttempts = 100;
+  for (int attempt = 1;; ++attempt) {
     open_how how{};
     how.flags = static_cast<std::uint64_t>(static_cast<unsigned>(flags | O_CLOEXEC));
     how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
@@ -26,8 +30,8 @@ Result<UniqueFd> open_beneath(int directory, const char* path, int flags) {
       flags &= ~O_NOATIME;
       continue;
     }
-    // EAGAIN: an entry was renamed while the kernel checked that the path stays beneath SOURCE.
-    if (errno != EINTR && errno != EAGAIN) return system_error("open");
+    const bool may_change = errno == EINTR || (errno == EAGAIN && attempt < kMaxAttempts);
+    if (!may_change) return system_error("open");
   }
 }
 

@@ -23,7 +23,7 @@ class SourceRoot {
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
   // Opens the entry at the path `relative`, which may have any length.  To open a symbolic link at
-  // its end, pass O_PATH | O_NOFOLLOW; O_CLOEXEC is implied.
+  // its end, pass O_PATH | O_NOFOLLOW; O_CLOEXEC and O_NONBLOCK are implied.
   // Errors: system; ELOOP or EXDEV if the path contains a link or "..".
   [[nodiscard]] Result<UniqueFd> open(const std::string& relative, int flags) const;
 

@@ -121,27 +121,20 @@ Result<std::uint32_t> SparseBackend::take_number(std::size_t size) {
   return static_cast<std::uint32_t>(id);
 }
 
-// Returns nothing if a file with that number exists: another writer may be about to add this file
-// to the frame.  If the frame is still the same two commits later, the file belongs to no writer.
+// Returns nothing if the name is taken: by a file that another writer is about to add to the frame,
+// that an interrupted commit has left, or that any user has put there.  Nothing tells them apart, so
+// the file is never opened, and this backend does not try its number again.
 Result<UniqueFd> SparseBackend::make_chunk_file(std::uint32_t number) {
-  const auto open = [&](int flags) {
-    return UniqueFd(::openat(directory_.get(), ChunkFiles::name_of(number).c_str(),
-                             O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | flags, kChunkFileMode));
-  };
-  auto fd = open(O_EXCL);
-  if (!fd && errno == EEXIST) {
-    const bool is_nobodys = numbers_.with([&](Numbers& numbers) {
-      if (numbers.found.erase(number) > 0) return true;
-      numbers.found.insert(number);
+  UniqueFd fd(::openat(directory_.get(), ChunkFiles::name_of(number).c_str(),
+                       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kChunkFileMode));
+  if (fd) return fd;
+  if (errno == EEXIST) {
+    numbers_.with([&](Numbers& numbers) {
       numbers.cbytes_change -= static_cast<std::int64_t>(numbers.fresh.at(number));
       numbers.fresh.erase(number);
-      numbers.space.retire({number, 1});
-      return false;
     });
-    if (!is_nobodys) return UniqueFd();
-    fd = open(O_TRUNC);
+    return UniqueFd();
   }
-  if (fd) return fd;
   if (errno == ENOSPC || errno == EDQUOT) return codec::fail(Errc::no_space, "open");
   return system_error("open");
 }

@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "codec/core/limits.h"
@@ -62,8 +61,6 @@ class SparseBackend final : public FrameBackend {
     std::unordered_map<std::uint32_t, std::uint64_t>
         fresh;  // sizes of the chunks stored since the last commit
     std::int64_t cbytes_change = 0;
-    // Numbers of files that exist although no known state has them.
-    std::unordered_set<std::uint32_t> found;
   };
   SparseBackend(UniqueFd directory, std::shared_ptr<const ChunkFiles> files)
       : directory_(std::move(directory)), files_(std::move(files)) {}

@@ -10,6 +10,7 @@ import unittest
 
 import daemon
 import frame_writer
+import frames
 import hostile_frames
 from case import MountCase
 from memory import peak_mib, promised_mib
@@ -128,6 +129,27 @@ class HostileWrites(MountCase):
         with self.mount() as mount, open(mount.path("f"), "rb", buffering=0) as file:
             self.assertEqual(file.read(size), b"yz" + b"a" * (size - 2))
             self.assertEqual(outcome(lambda: os.pread(file.fileno(), 1, size + 10)), errno.EIO)
+
+    def test_files_with_the_names_of_next_chunk_files(self):
+        """A user may put anything into the directory of a sparse frame; the daemon may be root."""
+        folder = self.source / "s.b2frame"
+        frames.write_sparse_frame(folder, [frame_writer.memcpyed_chunk(os.urandom(4096))], 4096, 4096)
+        others = self.folder / "others"
+        others.write_bytes(b"a file of another user")
+        for number in range(1, 9):
+            os.mkfifo(folder / f"{number:08X}.chunk")
+        for number in range(9, 17):
+            os.link(others, folder / f"{number:08X}.chunk")
+        with self.mount("--commit-interval", "1") as mount:
+            with open(mount.path("s"), "r+b", buffering=0) as file:
+                for _ in range(6):
+                    data = os.urandom(4096)
+                    os.pwrite(file.fileno(), data, 0)
+                    os.fsync(file.fileno())
+            self.assertEqual(mount.path("s").read_bytes(), data)
+        self.assertEqual(others.read_bytes(), b"a file of another user")
+        with self.mount() as mount:
+            self.assertEqual(mount.path("s").read_bytes(), data)
 
     def test_a_damaged_chunk_keeps_its_length(self):
         """A truncation or an append would leave a chunk of the wrong length."""

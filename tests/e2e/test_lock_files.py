@@ -77,6 +77,26 @@ class LockFiles(MountCase):
         self.make_frame(CONTENT, self.frame)
         self.lock_path = self.source / "x.b2frame.b2lock"
 
+    def test_a_file_that_is_no_lock_file_is_left_alone(self):
+        """A user chooses what has the name of a lock file in their directory, and the daemon may be root."""
+        others = self.folder / "others"
+        others.write_bytes(b"a file of another user")
+        os.link(others, self.lock_path)
+        with self.mount(*NEVER) as mount:
+            for refused in (lambda: mount.path("x").read_bytes(),
+                            lambda: self.write_at_start(mount.path("x"))):
+                with self.assertRaises(OSError) as error:
+                    refused()
+                self.assertEqual(error.exception.errno, errno.EIO)
+            self.assertIn("(.b2lock) is no lock file", mount.log())
+            os.unlink(self.lock_path)
+            self.write_at_start(mount.path("x"))
+        self.assertEqual(others.read_bytes(), b"a file of another user")
+
+    def write_at_start(self, path):
+        with opened(path, os.O_RDWR) as fd:
+            os.pwrite(fd, CHANGE, 0)
+
     def stored(self, frame=None):
         return self.tool(daemon.FRAMEFS, "unpack", frame or self.frame, "-o", "-").stdout
 

@@ -15,6 +15,7 @@
 #include "fs/core/interrupt.h"
 #include "fs/write/frame_ownership.h"
 #include "tests/support/catch.h"
+#include "tests/support/read_file.h"
 #include "tests/support/temp_directory.h"
 #include "tests/unit/fs/blosc2_library.h"
 #include "tests/unit/fs/test_mount.h"
@@ -193,23 +194,66 @@ TEST_CASE("blosc2_lock: a reader needs no right to write, a writer does",
   CHECK(library.try_lock(LOCK_EX));
 }
 
-TEST_CASE("blosc2_lock: what cannot be a lock file locks nothing", "[fs][blosc2_lock][unit]") {
+TEST_CASE("blosc2_lock: a symbolic link locks nothing", "[fs][blosc2_lock][unit]") {
   const Locked given;
-  const int kind = GENERATE(range(0, 3));
-  CAPTURE(kind);
-  if (kind == 0) {
-    stdfs::create_directory(given.file);
-  } else if (kind == 1) {
-    given.folder.write("elsewhere", std::span<const std::byte>());
-    stdfs::create_symlink("elsewhere", given.file);
-  } else {
-    REQUIRE(::mkfifo(given.file.c_str(), 0600) == 0);
-  }
+  given.folder.write("elsewhere", std::span<const std::byte>());
+  stdfs::create_symlink("elsewhere", given.file);
   auto lock = given.lock();
   CHECK(lock.share(0ms));
   CHECK_FALSE(lock.is_held());
   CHECK(lock.own(0ms));
   CHECK_FALSE(lock.is_held());
+}
+
+TEST_CASE("blosc2_lock: a file that is no lock file is neither locked nor changed",
+          "[fs][blosc2_lock][unit]") {
+  using namespace std::string_literals;
+  const Locked given;
+  const auto content =
+      GENERATE("short"s, "root's 16 bytes."s, "seven\0\0\0\0\0\0\0\0\0\0\0"s, std::string(17, '\0'),
+               std::string(8, '\0'), std::string(1 << 20, '\0'));
+  CAPTURE(content.size());
+  given.folder.write(given.file, content);
+  auto lock = given.lock();
+  for (const auto& taken : {lock.share(0ms), lock.own(0ms)}) {
+    REQUIRE_FALSE(taken);
+    CHECK(taken.error().sys == EIO);
+    CHECK_FALSE(lock.is_held());
+  }
+  CHECK(lock.peek().value == 0);
+  CHECK(Library(given.file).try_lock(LOCK_EX));
+  CHECK(stdfs::file_size(given.file) == content.size());
+  CHECK(test::read_file(given.file) == content);
+}
+
+TEST_CASE("blosc2_lock: what is no regular file is no lock file", "[fs][blosc2_lock][unit]") {
+  const Locked given;
+  if (GENERATE(false, true)) {
+    stdfs::create_directory(given.file);
+  } else {
+    REQUIRE(::mkfifo(given.file.c_str(), 0600) == 0);
+  }
+  auto lock = given.lock();
+  for (const auto& taken : {lock.share(0ms), lock.own(0ms)}) {
+    REQUIRE_FALSE(taken);
+    CHECK(taken.error().sys == EIO);
+    CHECK_FALSE(lock.is_held());
+  }
+}
+
+TEST_CASE("blosc2_lock: a lock file with another link is read and not written",
+          "[fs][blosc2_lock][unit]") {
+  const Locked given;
+  const auto other = given.folder.write("other", std::string(16, '\0'));
+  stdfs::create_hard_link(other, given.file);
+  auto lock = given.lock();
+  CHECK(lock.share(0ms));
+  CHECK(lock.is_held());
+  lock.release();
+  const auto owned = lock.own(0ms);
+  REQUIRE_FALSE(owned);
+  CHECK(owned.error().sys == EIO);
+  CHECK(test::read_file(other) == std::string(16, '\0'));
 }
 
 TEST_CASE("blosc2_lock: a wait ends when the caller gives up or does not need the lock",

@@ -1,6 +1,7 @@
 #include "fs/source/source_root.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -205,6 +206,22 @@ TEST_CASE("source_root: paths may be longer than the kernel takes at once",
   }
   CHECK(refusal(root.open(std::string(300, 'x'), O_RDONLY)) == ENAMETOOLONG);
   CHECK(refusal(root.open(std::string(PATH_MAX + 10, 'x'), O_RDONLY)) == ENAMETOOLONG);
+}
+
+TEST_CASE("source_root: no opening waits for a fifo or for the holder of a lease",
+          "[fs][source_root][unit]") {
+  const Tree tree;
+  const auto root = tree.root();
+  REQUIRE(::mkfifo((tree.temp.path() / "source/fifo").c_str(), 0600) == 0);
+  CHECK(root.open("fifo", O_RDONLY));
+  CHECK(refusal(root.open("fifo", O_WRONLY)) == ENXIO);
+  // The kernel signals the holder, which does not give the lease back.
+  REQUIRE(::signal(SIGIO, SIG_IGN) != SIG_ERR);
+  const UniqueFd holder(::open((tree.temp.path() / "source/file").c_str(), O_RDONLY | O_CLOEXEC));
+  if (::fcntl(holder.get(), F_SETLEASE, F_WRLCK) != 0) return;  // no leases on this filesystem
+  CHECK(refusal(root.open("file", O_RDONLY)) == EAGAIN);
+  CHECK(refusal(root.open("file", O_RDWR)) == EAGAIN);
+  CHECK(root.open("file", O_PATH));
 }
 
 }  // namespace

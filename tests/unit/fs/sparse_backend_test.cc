@@ -1,8 +1,11 @@
 #include "fs/write/sparse_backend.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <limits>
 #include <vector>
 
@@ -13,6 +16,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/chunk_builder.h"
 #include "tests/support/frame_builder.h"
+#include "tests/support/read_file.h"
 #include "tests/support/sample_data.h"
 #include "tests/support/sparse_frame_builder.h"
 #include "tests/support/temp_directory.h"
@@ -85,6 +89,39 @@ TEST_CASE("sparse_backend: a commit without numbers for its files leaves all sto
     CHECK_FALSE(session->commit(true));
   }
   CHECK(test::read_stored(path) == before);
+}
+
+TEST_CASE("sparse_backend: a file with the name of the next chunk file is left alone",
+          "[fs][write][unit]") {
+  const test::TempDirectory folder;
+  const auto path = folder.path() / "x.b2frame";
+  const auto chunk = test::noise(kChunk, 1);
+  test::write_sparse_frame(path, test::build_sparse_frame(spec_of(chunk, 1)));
+  const auto elsewhere = folder.write("elsewhere", "content of another file");
+  const auto name = [&](std::uint32_t id) { return path / test::chunk_file_name(id); };
+  REQUIRE(::mkfifo(name(1).c_str(), 0600) == 0);
+  std::filesystem::create_hard_link(elsewhere, name(2));
+  std::filesystem::create_symlink(elsewhere, name(3));
+  std::filesystem::create_symlink(folder.path() / "made", name(4));
+  std::filesystem::create_directory(name(5));
+  test::Bytes wanted;
+  {
+    test::WriteMount mount;
+    const auto session = mount.open(path);
+    // Numbers become free with the commits after the one that no longer needs them.
+    for (unsigned i = 0; i < 8; ++i) {
+      wanted = test::noise(kChunk, 2 + i);
+      test::write_at(*session, 0, wanted);
+      REQUIRE(session->commit(true));
+    }
+  }
+  CHECK(test::read_stored(path) == wanted);
+  CHECK(test::read_file(elsewhere) == "content of another file");
+  CHECK_FALSE(std::filesystem::exists(folder.path() / "made"));
+  for (std::uint32_t id = 1; id <= 5; ++id) {
+    CHECK(std::filesystem::symlink_status(name(id)).type() !=
+          std::filesystem::file_type::not_found);
+  }
 }
 
 }  // namespace framefs::fs::sparse_backend_test
