@@ -30,8 +30,8 @@ struct LockCounter {
 // The lock file by which programs that use the Blosc2 library share a frame: `x.b2frame.b2lock`
 // beside a file, `.b2lock` in the directory of a sparse frame.  It is locked by flock(2), and holds
 // a counter that every change of the frame advances.  Programs that do not ask for it are not kept
-// out.  Where there is no lock file, taking the lock succeeds and gives no protection.  Another file
-// with the name of the lock file is neither locked nor changed.
+// out.  Where there is no lock file, taking the lock succeeds and gives no protection.  A file of
+// another form with the name of the lock file is neither locked nor changed.
 // Source: file locks.
 // Threads: one at a time.
 class Blosc2Lock {

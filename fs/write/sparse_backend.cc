@@ -122,8 +122,8 @@ Result<std::uint32_t> SparseBackend::take_number(std::size_t size) {
 }
 
 // Returns nothing if the name is taken: by a file that another writer is about to add to the frame,
-// that an interrupted commit has left, or that any user has put there.  Nothing tells them apart, so
-// the file is never opened, and this backend does not try its number again.
+// that an interrupted commit has left, or that any user has put there.  Nothing tells them apart,
+// so the file is never opened, and this backend does not try its number again.
 Result<UniqueFd> SparseBackend::make_chunk_file(std::uint32_t number) {
   UniqueFd fd(::openat(directory_.get(), ChunkFiles::name_of(number).c_str(),
                        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kChunkFileMode));

@@ -78,7 +78,7 @@ class LockFiles(MountCase):
         self.lock_path = self.source / "x.b2frame.b2lock"
 
     def test_a_file_that_is_no_lock_file_is_left_alone(self):
-        """A user chooses what has the name of a lock file in their directory, and the daemon may be root."""
+        """A user chooses which file has that name, and the daemon may be root."""
         others = self.folder / "others"
         others.write_bytes(b"a file of another user")
         os.link(others, self.lock_path)
