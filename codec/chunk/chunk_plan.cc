@@ -6,6 +6,7 @@
 
 #include "codec/core/byte_writer.h"
 #include "codec/core/checked.h"
+#include "codec/filter/filter_ids.h"
 
 namespace framefs::codec {
 namespace {
@@ -24,6 +25,20 @@ bool is_zero(std::span<const std::byte> bytes) {
   return !bytes.empty() && bytes[0] == std::byte{0} && repeats(bytes, 1);
 }
 
+// The filters of a chunk with these blocks.  bytedelta is left out if its streams do not fill the
+// last block: until 3.3.2, the library neither wrote nor read the bytes behind them.
+// Source: codec/ERRATA.md.
+FilterSlots filters_for(const EncodeParams& params, const ChunkHeader& header) {
+  auto filters = params.filters;
+  const auto last = header.nbytes % header.blocksize;
+  for (auto& slot : filters) {
+    if (slot.id != filter_id::kBytedelta) continue;
+    const auto width = slot.meta != 0 ? slot.meta : params.typesize;
+    if (header.blocksize % width != 0 || last % width != 0) slot = {};
+  }
+  return filters;
+}
+
 }  // namespace
 
 Result<ChunkPlan> ChunkPlan::make_header(const EncodeParams& params, std::size_t nbytes) {
@@ -38,7 +53,6 @@ Result<ChunkPlan> ChunkPlan::make_header(const EncodeParams& params, std::size_t
   header.codec = format_of(params.codec);
   header.codec_id = static_cast<std::uint8_t>(params.codec);
   header.extended = true;
-  header.filters = params.filters;
   header.typesize = params.typesize <= kLargestTypesizeInHeader
                         ? static_cast<std::uint8_t>(params.typesize)
                         : std::uint8_t{1};
@@ -46,8 +60,9 @@ Result<ChunkPlan> ChunkPlan::make_header(const EncodeParams& params, std::size_t
   header.blocksize = blocksize_for(params, header.nbytes);
   header.nblocks = div_ceil(header.nbytes, header.blocksize);
   header.dont_split = !splits_blocks(params, header.blocksize);
+  header.filters = filters_for(params, header);
   FRAMEFS_TRY(plan.filters_,
-              ForwardPipeline::make(params.filters, {.typesize = header.typesize,
+              ForwardPipeline::make(header.filters, {.typesize = header.typesize,
                                                      .schunk_typesize = params.typesize}));
   return plan;
 }
