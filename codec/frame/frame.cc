@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <limits>
+#include <string_view>
 #include <utility>
 
 #include "codec/chunk/chunk_reader.h"
@@ -64,6 +66,42 @@ Result<std::vector<Metalayer>> parse_beta_usermeta(std::span<const std::byte> tr
   return std::vector{Metalayer{kUsermetaName, {trailer_at + at, length}}};
 }
 
+const Metalayer* find_layer(const std::vector<Metalayer>& layers, std::string_view name) {
+  const auto found = std::ranges::find(layers, name, &Metalayer::name);
+  return found == layers.end() ? nullptr : &*found;
+}
+
+std::unexpected<Error> not_fetched() {
+  return std::unexpected(Error{.kind = Errc::system,
+                               .field = "this cache of remote data has not fetched these bytes",
+                               .sys = EIO,
+                               .is_sentence = true});
+}
+
+// How a frame's chunks are divided into blocks; zeros if it does not say.
+struct BlockShapeOfFrame {
+  std::uint64_t per_chunk = 0;
+  std::uint64_t block_bytes = 0;
+};
+
+BlockShapeOfFrame block_shape_of(const FrameHeader& header,
+                                 const std::optional<Result<ArrayMeta>>& array) {
+  if (!array) {
+    if (header.blocksize <= 0 || header.chunksize == 0) return {};
+    const auto block = static_cast<std::uint64_t>(header.blocksize);
+    return {div_ceil<std::uint64_t>(header.chunksize, block), block};
+  }
+  if (!*array) return {};
+  BlockShapeOfFrame shape{1, header.typesize};
+  for (std::size_t i = 0; i < (*array)->ndim; ++i) {
+    const std::uint64_t block = (*array)->blockshape[i];
+    if (block == 0) return {};
+    shape.per_chunk *= div_ceil<std::uint64_t>((*array)->chunkshape[i], block);
+    shape.block_bytes *= block;
+  }
+  return shape;
+}
+
 }  // namespace
 
 Result<Frame> Frame::open_as(FrameType type, const ByteSource& source, const Limits& limits) {
@@ -71,6 +109,7 @@ Result<Frame> Frame::open_as(FrameType type, const ByteSource& source, const Lim
   FRAMEFS_CHECK(frame.load_header(type, source, limits));
   FRAMEFS_TRY(const auto trailer_at, frame.load_trailer(source, limits));
   if (frame.nbytes() > 0) FRAMEFS_CHECK(frame.load_index(source, trailer_at, limits));
+  frame.load_place_of_data(source, limits);
   return frame;
 }
 
@@ -220,17 +259,69 @@ Status Frame::read_entries(const ByteSource& source, ChunkIndex first,
   return {};
 }
 
-// A local copy of remote data.  Its chunks are uninitialised until they are fetched.
-// Source: codec/FORMAT.md, "Copies of remote data".
-bool Frame::is_proxy() const noexcept {
-  return std::ranges::any_of(metalayers_,
-                             [](const Metalayer& layer) { return layer.name == "proxy-source"; });
+// Source: codec/FORMAT.md, "Frames without their data".
+void Frame::load_place_of_data(const ByteSource& source, const Limits& limits) {
+  is_recipe_ = std::ranges::any_of(metalayers_, [](const Metalayer& layer) {
+    return layer.name == "b2o" || layer.name == "LazyArray";
+  });
+  if (find_layer(metalayers_, "proxy-source") == nullptr) return;
+  const auto shape = block_shape_of(header_, array_);
+  block_bytes_ = shape.block_bytes;
+  // A bitmap that is larger than the frame's blocks need does not fit, and is not read.
+  constexpr std::uint64_t kBinHeaderBytes = 5;
+  Limits own = limits;
+  const auto bits = checked_mul(chunk_count_, std::max<std::uint64_t>(shape.per_chunk, 1));
+  if (bits) own.vlmeta_bytes = std::min(own.vlmeta_bytes, *bits / 8 + 1 + kBinHeaderBytes);
+  const auto content_of = [&](const char* name) -> std::optional<std::vector<std::byte>> {
+    const auto* const layer = find_layer(vlmetalayers_, name);
+    if (layer == nullptr) return std::nullopt;
+    return read_vlmetalayer(source, *layer, own).value_or(std::vector<std::byte>{});
+  };
+  fetched_ = FetchedBlocks::make({.chunks = chunk_count_, .blocks_per_chunk = shape.per_chunk},
+                                 {.blocks = content_of(kFetchedBlocksLayer),
+                                  .chunks = content_of(kFetchedChunksLayer),
+                                  .blocks_per_chunk = content_of(kFetchedBlocksPerChunkLayer)});
+}
+
+bool Frame::has_data_of(ChunkIndex chunk, std::int64_t entry) const noexcept {
+  if (is_recipe_) return false;
+  if (!fetched_) return true;
+  return fetched_->is_recorded() ? fetched_->has_any(chunk) : entry >= 0;
+}
+
+Status Frame::check_place_of(ChunkIndex chunk, std::int64_t entry) const {
+  FRAMEFS_CHECK(check_holds_data());
+  if (!has_data_of(chunk, entry)) return not_fetched();
+  return {};
+}
+
+Status Frame::check_holds_data() const {
+  if (!is_recipe_) return {};
+  return std::unexpected(
+      Error{.kind = Errc::system,
+            .field = "this frame stores a recipe that computes values, and no data",
+            .sys = EOPNOTSUPP,
+            .is_sentence = true});
+}
+
+Status Frame::check_fetched(ChunkIndex index, const Chunk& chunk, ByteRange within) const {
+  if (!fetched_ || fetched_->has_all(index) || within.size == 0) return {};
+  // If the chunk has other blocks than were recorded, the record is of no use for a part of it.
+  const bool is_cut = chunk.body() == ChunkBody::blocks;
+  const bool is_as_recorded =
+      block_bytes_ > 0 && (!is_cut || chunk.header().blocksize == block_bytes_);
+  if (!is_as_recorded) return not_fetched();
+  const auto first = within.offset / block_bytes_;
+  const auto last = (within.offset + within.size - 1) / block_bytes_;
+  if (!fetched_->has(index, first, last + 1)) return not_fetched();
+  return {};
 }
 
 bool Frame::is_zero_entry(std::int64_t entry) const noexcept {
   const auto bits = static_cast<std::uint64_t>(entry) >> kSpecialShift;
-  if (entry >= 0) return false;
-  return (bits & kSpecialZero) != 0 || ((bits & kSpecialUninit) != 0 && !is_proxy());
+  // A chunk that is not there reads as an error, and so does a hole that is read like data.
+  if (entry >= 0 || lies_elsewhere()) return false;
+  return (bits & (kSpecialZero | kSpecialUninit)) != 0;
 }
 
 std::uint64_t Frame::memory_bytes() const noexcept {
@@ -239,6 +330,7 @@ std::uint64_t Frame::memory_bytes() const noexcept {
     for (const auto& layer : *layers) sum += sizeof(layer) + layer.name.capacity();
   }
   if (array_ && *array_) sum += (*array_)->dtype.capacity();
+  if (fetched_) sum += fetched_->memory_bytes();
   return sum;
 }
 
@@ -279,16 +371,14 @@ Result<Special> Frame::special_of(ChunkIndex chunk, std::int64_t entry) const {
   const auto bits = static_cast<std::uint64_t>(entry) >> kSpecialShift;
   // The reference library tests the bits in this order.
   if ((bits & kSpecialZero) != 0) return Special::zero;
-  if ((bits & kSpecialUninit) != 0) {
-    if (!is_proxy()) return Special::uninit;
-    return fail(Errc::unsupported, "chunk that a proxy has not fetched", index_entry_at(chunk));
-  }
+  if ((bits & kSpecialUninit) != 0) return Special::uninit;
   if ((bits & kSpecialNan) != 0) return Special::nan;
   return fail_value(Errc::bad_field, "special index entry", index_entry_at(chunk), entry);
 }
 
 Result<Chunk> Frame::open_chunk(const ByteSource& chunks, ChunkIndex chunk, std::int64_t entry,
                                 const Limits& limits) const {
+  FRAMEFS_CHECK(check_place_of(chunk, entry));
   if (entry < 0) return special_chunk(chunk, entry);
   FRAMEFS_TRY(const auto stored, find_stored(chunks, chunk, entry));
   const auto [offset, available, file_at] = stored;
@@ -297,6 +387,10 @@ Result<Chunk> Frame::open_chunk(const ByteSource& chunks, ChunkIndex chunk, std:
   if (!header_.has_variable_chunks() && opened->nbytes() != chunk_range(chunk).size) {
     return fail_value(Errc::bad_field, "nbytes of the chunk", offset - file_at + 4,
                       opened->nbytes());
+  }
+  // Without a record, a special chunk may be one that was never fetched.
+  if (fetched_ && !fetched_->is_recorded() && opened->body() == ChunkBody::special) {
+    return not_fetched();
   }
   return opened;
 }

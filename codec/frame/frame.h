@@ -12,6 +12,7 @@
 #include "codec/core/byte_source.h"
 #include "codec/core/limits.h"
 #include "codec/core/units.h"
+#include "codec/frame/fetched_blocks.h"
 #include "codec/frame/frame_header.h"
 #include "codec/frame/frame_trailer.h"
 #include "codec/frame/metalayer.h"
@@ -62,12 +63,27 @@ class Frame {
   [[nodiscard]] Status read_entries(const ByteSource& source, ChunkIndex first,
                                     std::span<std::int64_t> out) const;
 
+  // Whether the frame stores a recipe (a lazy expression, a user's function, a reference to a remote
+  // object) instead of data.  Its chunks mean nothing, and open_chunk() refuses them.
+  [[nodiscard]] bool is_recipe() const noexcept { return is_recipe_; }
+  // Errors: system, EOPNOTSUPP, for a recipe.
+  [[nodiscard]] Status check_holds_data() const;
+  // For a cache of remote data: the blocks that are there.
+  [[nodiscard]] const std::optional<FetchedBlocks>& fetched() const noexcept { return fetched_; }
+  // Whether data of the frame may lie elsewhere: a recipe, or a cache of remote data.
+  [[nodiscard]] bool lies_elsewhere() const noexcept { return is_recipe_ || fetched_; }
+  // Whether the frame has at least one block of a chunk.
+  [[nodiscard]] bool has_data_of(ChunkIndex chunk, std::int64_t entry) const noexcept;
+  // Whether the frame has all bytes `within` of a chunk, which open_chunk() has opened.  To be asked
+  // before bytes of any chunk are used.
+  // Errors: system, EIO, for bytes that a cache of remote data has not fetched.
+  [[nodiscard]] Status check_fetched(ChunkIndex index, const Chunk& chunk, ByteRange within) const;
+
   // Whether an index entry alone shows that all bytes of its chunk are zero or were never written.
   [[nodiscard]] bool is_zero_entry(std::int64_t entry) const noexcept;
 
   // The kind of special chunk that a negative index entry describes.
-  // Errors: bad_field for a code without a meaning; unsupported for a chunk that a local copy of
-  // remote data has not fetched.  Offsets are from the frame's start.
+  // Errors: bad_field for a code without a meaning, with an offset from the frame's start.
   [[nodiscard]] Result<Special> special_of(ChunkIndex chunk, std::int64_t entry) const;
 
   // The properties of the frame that its chunks need for decoding.
@@ -81,7 +97,8 @@ class Frame {
   // Reads the header and the tables of the chunk that index entry `entry` refers to.  The chunk
   // must have the size of chunk_range(), unless the frame's chunks vary in size.
   // Errors: errors of Chunk::open(), with offsets from the start of the file that holds the chunk;
-  // bad_field for a wrong entry.
+  // bad_field for a wrong entry; system, with EOPNOTSUPP for a recipe, and EIO for a chunk of which
+  // a cache of remote data has no block.
   [[nodiscard]] Result<Chunk> open_chunk(const ByteSource& chunks, ChunkIndex chunk,
                                          std::int64_t entry, const Limits& limits) const;
 
@@ -123,7 +140,8 @@ class Frame {
   [[nodiscard]] Result<StoredChunk> find_stored(const ByteSource& chunks, ChunkIndex chunk,
                                                 std::int64_t entry) const;
   [[nodiscard]] Result<Chunk> special_chunk(ChunkIndex chunk, std::int64_t entry) const;
-  [[nodiscard]] bool is_proxy() const noexcept;
+  void load_place_of_data(const ByteSource& source, const Limits& limits);
+  [[nodiscard]] Status check_place_of(ChunkIndex chunk, std::int64_t entry) const;
 
   FrameHeader header_;
   std::uint64_t chunk_count_ = 0;
@@ -137,7 +155,10 @@ class Frame {
   std::vector<Metalayer> vlmetalayers_;
   TrailerSeal seal_ = TrailerSeal::none;
   std::optional<Result<ArrayMeta>> array_;
-  ChunkContext context_;  // of every chunk except the index and the vl-metalayers
+  bool is_recipe_ = false;
+  std::optional<FetchedBlocks> fetched_;
+  std::uint64_t block_bytes_ = 0;  // of a cache of remote data, as its blocks are counted
+  ChunkContext context_;           // of every chunk except the index and the vl-metalayers
 };
 
 }  // namespace framefs::codec

@@ -49,6 +49,7 @@ Status FrameReader::read(std::uint64_t offset, std::span<std::byte> out) {
     FRAMEFS_CHECK(use_chunk(place.chunk));
     const std::uint64_t skip = offset - place.range.offset;
     const auto take = std::min<std::uint64_t>(place.range.size - skip, out.size());
+    FRAMEFS_CHECK(frame_.check_fetched(place.chunk, current_->chunk, {skip, take}));
     FRAMEFS_CHECK(current_->reader.read(skip, out.first(take)));
     out = out.subspan(take);
     offset += take;

@@ -60,6 +60,11 @@ ChunkInfo describe_chunk(const codec::Frame& frame, const FrameOrigin& origin, s
     return info;
   }
   const auto place = place_of(frame, origin, *entry, info);
+  info.is_absent = !frame.has_data_of({index}, *entry);
+  if (info.is_absent) {
+    if (place) info.header = read_header(*origin.chunks, *place);
+    return info;
+  }
   const auto chunk = frame.open_chunk(*origin.chunks, {index}, *entry, limits);
   if (chunk) {
     info.header = chunk->header();

@@ -1,5 +1,9 @@
 #include "fs/inspect/frame_info.h"
 
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
@@ -39,6 +43,24 @@ void describe_array(const codec::Frame& frame, FrameInfo& info) {
   info.array = **array;
   if (codec::is_numpy_dtype(**array)) {
     info.descr = codec::npy_dtype((*array)->dtype, header.typesize).descr;
+  }
+}
+
+// Source: codec/FORMAT.md, "Frames of Python containers".
+constexpr std::pair<std::string_view, const char*> kHolders[] = {
+    {"vlarray", "object array"},   {"batcharray", "batch array"},  {"listarray", "list array"},
+    {"b2embed", "embedded store"}, {"b2dict", "dictionary store"}, {"b2tree", "tree store"},
+};
+
+void describe_content(const codec::Frame& frame, FrameInfo& info) {
+  info.is_recipe = frame.is_recipe();
+  if (const auto& fetched = frame.fetched()) {
+    info.cache = {fetched->is_recorded(), fetched->count(), fetched->total()};
+  }
+  for (const auto& [layer, text] : kHolders) {
+    if (std::ranges::find(frame.metalayers(), layer, &codec::Metalayer::name) !=
+        frame.metalayers().end())
+      info.holds = text;
   }
 }
 
@@ -106,12 +128,21 @@ FrameInfo describe_frame(const codec::Frame& frame) {
   info.frame_len = header.frame_len;
   info.stored_bytes = header.frame_len + (is_sparse ? header.cbytes : 0);
   describe_array(frame, info);
+  describe_content(frame, info);
   info.metalayers = layers_of(frame.metalayers());
   info.vlmetalayers = layers_of(frame.vlmetalayers());
   info.has_checksums = std::erase_if(info.vlmetalayers, [](const FrameInfo::Layer& layer) {
                          return layer.name == codec::kChecksumLayer;
                        }) > 0;
   return info;
+}
+
+std::string content_text(const FrameInfo& info) {
+  if (info.is_recipe) return "stored recipe: it computes values, and the frame has no data";
+  if (!info.cache) return info.holds;
+  if (!info.cache->is_recorded) return "cache of remote data, which does not record what is there";
+  return fmt::format("cache of remote data, {} of {} blocks fetched", info.cache->fetched,
+                     info.cache->blocks);
 }
 
 std::string to_json(const FrameInfo& info) {
@@ -144,6 +175,15 @@ std::string to_json(const FrameInfo& info) {
     out["array"] = array_json(*info.array, info.descr);
   }
   if (!info.array_damage.empty()) out["array_damage"] = info.array_damage;
+  if (!info.holds.empty()) out["holds"] = info.holds;
+  if (info.is_recipe) out["recipe"] = true;
+  if (info.cache) {
+    out["cache"] = {{"recorded", info.cache->is_recorded}};
+    if (info.cache->is_recorded) {
+      out["cache"]["blocks_fetched"] = info.cache->fetched;
+      out["cache"]["blocks"] = info.cache->blocks;
+    }
+  }
   out["checksums"] = info.has_checksums;
   out["metalayers"] = layers_json(info.metalayers);
   out["vlmetalayers"] = layers_json(info.vlmetalayers);

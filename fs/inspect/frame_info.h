@@ -45,6 +45,16 @@ struct FrameInfo {
   std::string array_damage;    // if the frame has an array: why it cannot be shown
   std::string descr;           // NumPy's name for the array's items
   bool has_checksums = false;  // they may be out of date
+  // What the chunks hold, if a metalayer says that it is no plain data: "object array", ...
+  std::string holds;
+  bool is_recipe = false;  // it stores no data
+  // Of a cache of remote data: how many of its blocks are there, if it records that.
+  struct Cache {
+    bool is_recorded = false;
+    std::uint64_t fetched = 0;
+    std::uint64_t blocks = 0;
+  };
+  std::optional<Cache> cache;
   std::vector<Layer> metalayers;
   std::vector<Layer> vlmetalayers;
 
@@ -59,6 +69,9 @@ std::string codec_text(std::uint8_t id);
 std::string filter_text(std::uint8_t id);
 
 FrameInfo describe_frame(const codec::Frame& frame);
+
+// "cache of remote data, 5 of 16 blocks fetched", "object array"; empty for plain data.
+std::string content_text(const FrameInfo& info);
 
 // One JSON object: the attribute user.framefs.info, and the output of `framefs info --json`.
 std::string to_json(const FrameInfo& info);

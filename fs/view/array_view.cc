@@ -338,6 +338,8 @@ Result<std::shared_ptr<const codec::Chunk>> ArrayView::open_chunk(ChunkIndex ind
 Status ArrayView::plan_block(Batch& batch, Block block) const {
   const auto& layout = array_->layout;
   FRAMEFS_TRY(const auto chunk, open_chunk(block.chunk));
+  FRAMEFS_CHECK(frame_->check_fetched(
+      block.chunk, *chunk, {block.block.value * layout.block_bytes(), layout.block_bytes()}));
   switch (chunk->body()) {
     case codec::ChunkBody::special:
       for (codec::BlockRunCursor runs(layout, block.chunk, block.block, batch.range);

@@ -60,6 +60,12 @@ CachedFrame::CachedFrame(FrameOrigin origin, ContentId content_id, const ReadSer
 // A frame whose checksums are damaged cannot be verified.
 auto CachedFrame::open(const FrameOrigin& origin, const ReadServices& services) -> Opened {
   Opened opened{open_frame_at(origin, services.limits), {}};
+  if (opened.frame) {
+    // Not even the .npy header of a recipe is shown: it would promise values.
+    if (const auto held = opened.frame->check_holds_data(); !held) {
+      opened.frame = std::unexpected(held.error());
+    }
+  }
   if (!opened.frame || !services.verify_checksums) return opened;
   auto checksums = codec::read_checksums(*opened.frame, *origin.source, services.limits);
   if (checksums) {

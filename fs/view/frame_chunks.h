@@ -108,6 +108,13 @@ class FrameChunks {
 
   virtual void log_failure(const Error& error, std::optional<ChunkIndex> chunk) const = 0;
 
+  // codec::Frame::check_fetched().
+  [[nodiscard]] Status check_fetched(ChunkIndex index, const codec::Chunk& chunk,
+                                     ByteRange within) const {
+    auto checked = frame()->check_fetched(index, chunk, within);
+    if (!checked) log_failure(checked.error(), index);
+    return checked;
+  }
   // Makes the block leave the cache when `served` is destroyed.
   void release_with(ServedBlocks& served, const BlockRequest& request) const {
     served.add(services().cache, BlockFetcher::key_of(request));

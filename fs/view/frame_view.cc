@@ -82,6 +82,7 @@ Status FrameView::plan_without_decoding(Plan& plan, const codec::Chunk& chunk, C
 Status FrameView::plan_chunk(Plan& plan, const codec::ChunkOffsets::Place& place,
                              ByteRange wanted) const {
   FRAMEFS_TRY(const auto opened, frame_->chunk(place.chunk, place.range.size));
+  FRAMEFS_CHECK(frame_->check_fetched(place.chunk, *opened, wanted));
   if (opened->body() != codec::ChunkBody::blocks) {
     return plan_without_decoding(plan, *opened, place.chunk, wanted);
   }

@@ -56,6 +56,9 @@ Status check_writable_frame(const codec::Frame& frame) {
   if (header.has_variable_chunks()) {
     return codec::fail(Errc::unsupported, "writing to a frame of chunks that vary in size");
   }
+  // The record of what is there would no longer be true.
+  if (frame.fetched()) return refusal(EOPNOTSUPP, "writing to a cache of remote data");
+  FRAMEFS_CHECK(frame.check_holds_data());
   if (frame.chunk_count() > ChunkOverlay::kMaxChunks) {
     return codec::fail_value(Errc::over_limit, "number of chunks", 0,
                              static_cast<std::int64_t>(frame.chunk_count()));

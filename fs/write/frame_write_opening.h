@@ -65,8 +65,9 @@ struct WriteTarget {
 Result<std::unique_ptr<FrameOwnership>> ownership_of(WriteTarget& target);
 
 // Errors: unsupported for frames whose chunks vary in size and for frames of the beta versions;
-// those of a damaged header or index; system, ESTALE if other programs change the frame all the
-// time, ENOMEM if `overlay` has no room for the index.
+// those of a damaged header or index; system: EOPNOTSUPP for caches of remote data and stored
+// recipes, ESTALE if other programs change the frame all the time, ENOMEM if `overlay` has no room
+// for the index.
 Result<FrameWriteOpening> open_for_writing_frame(WriteTarget source, ContentId content_id,
                                                  const codec::Limits& limits,
                                                  OverlayBudget& overlay);

@@ -169,6 +169,11 @@ std::string checksum_text(const std::string& path, const FrameReport& report, bo
                      printable(path), report.unhashed);
 }
 
+std::string elsewhere_text(const std::string& path, const FrameReport& report) {
+  if (report.elsewhere.empty()) return {};
+  return fmt::format("{}: {}\n", printable(path), report.elsewhere);
+}
+
 std::string report_json(const std::string& path, const FrameReport& report,
                         const std::vector<Damage>& damages, const AfterCheck& after) {
   auto list = Json::array();
@@ -183,6 +188,7 @@ std::string report_json(const std::string& path, const FrameReport& report,
            {"checksums", checksums_name(report)},
            {"unhashed_chunks", report.unhashed},
            {"damages", list}};
+  if (!report.elsewhere.empty()) out["content"] = report.elsewhere;
   if (after.is_rehashed) out["rehashed"] = true;
   if (after.rescued != nullptr) out["repaired"] = rescue_json(after.to, *after.rescued);
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);

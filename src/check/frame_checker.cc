@@ -9,6 +9,7 @@
 #include "codec/frame/frame_array.h"
 #include "fs/core/error_map.h"
 #include "fs/inspect/chunk_info.h"
+#include "fs/inspect/frame_info.h"
 #include "src/cli/cause_text.h"
 
 namespace framefs {
@@ -155,6 +156,7 @@ class Run {
                               : frame_.chunk_range({info.index}).size;
       return std::vector<DamagedRange>{{{0, nbytes}, error}};
     };
+    if (info.is_absent) return {};
     if (info.error) return whole(*info.error);
     std::int64_t entry = 0;
     if (const auto read = frame_.read_entries(*origin_.source, {info.index}, {&entry, 1}); !read) {
@@ -220,6 +222,7 @@ FrameReport FrameChecker::check(const fs::FrameOrigin& origin, const Found& foun
     return report;
   }
   report.nbytes = frame->nbytes();
+  if (frame->lies_elsewhere()) report.elsewhere = fs::content_text(fs::describe_frame(*frame));
   report.can_be_repaired = !frame->header().has_variable_chunks();
   Run run(origin, *frame, limits_, pool_, found, report);
   run.read_checksums();

@@ -32,6 +32,7 @@ struct FrameReport {
   std::uint64_t nbytes = 0;
   std::uint64_t stored = 0;  // the file size of a contiguous frame
   std::uint64_t dead = 0;    // bytes of the file outside of chunks, index and trailer
+  std::string elsewhere;     // what the frame is if its data lie elsewhere; else empty
   std::uint64_t damages = 0;
   std::uint64_t lost = 0;  // decoded bytes that cannot be read
   // Of the frame's checksums; nothing if they are damaged.

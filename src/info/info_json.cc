@@ -45,6 +45,7 @@ std::string chunk_json(const fs::ChunkInfo& chunk, std::uint64_t frame_at) {
   Json out{{"index", chunk.index}};
   out["offset"] = chunk.offset ? Json(*chunk.offset + frame_at) : Json(nullptr);
   if (!chunk.file.empty()) out["file"] = chunk.file;
+  if (chunk.is_absent) out["absent"] = true;
   if (const auto& header = chunk.header) {
     out["cbytes"] = header->cbytes;
     out["nbytes"] = header->nbytes;

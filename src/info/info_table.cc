@@ -112,6 +112,9 @@ std::string frame_block(const std::string& path, const fs::FrameInfo& info) {
   add_line(block, "kind",
            fmt::format("{} frame, layout {}, format version {}", info.kind, info.layout,
                        info.format_version));
+  if (const auto content = fs::content_text(info); !content.empty()) {
+    add_line(block, "content", content);
+  }
   add_line(block, "decoded", size_with_bytes(info.nbytes));
   add_line(block, "stored", size_with_bytes(info.stored_bytes));
   auto chunks = fmt::format("{}, {} stored", info.chunk_count, size_with_bytes(info.cbytes));
@@ -179,6 +182,7 @@ std::string ChunkTable::row(const fs::ChunkInfo& chunk) const {
     cells.resize(kHeads.size(), "-");
   }
   auto text = line(cells);
+  if (chunk.is_absent) text += "  not here";
   if (chunk.error) text += "  error: " + fs::describe(*chunk.error);
   return text + "\n";
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -9,8 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "fs/core/error_map.h"
 #include "tests/support/array_metalayer.h"
 #include "tests/support/catch.h"
+#include "tests/support/fetched_layers.h"
 #include "tests/support/memory_chunks.h"
 #include "tests/support/random_seed.h"
 #include "tests/support/sparse_frame_builder.h"
@@ -264,14 +267,30 @@ TEST_CASE("array_view: a chunk of other blocks than the array's spoils its own r
   }
 }
 
-TEST_CASE("array_view: a chunk that a proxy has not fetched spoils its own range",
+TEST_CASE("array_view: a chunk that a cache has not fetched spoils its own range",
           "[fs][array_view][unit]") {
-  auto sample = slabs();
-  sample.frame.chunks[2] = test::index_only_chunk(test::SpecialKind::uninit, 400);
-  sample.frame.metalayers.push_back({.name = "proxy-source", .content = {}});
-  Mount mount;
-  const auto view = mount.view(sample.frame);
-  check_spoilt(mount, *view, sample.data, 800, 1200, Errc::unsupported);
+  for (const auto kind : {test::SpecialKind::uninit, test::SpecialKind::zero}) {
+    auto sample = slabs();
+    sample.frame.chunks[2] = test::index_only_chunk(kind, 400);
+    sample.frame.metalayers.push_back({.name = "proxy-source", .content = {}});
+    sample.frame.vlmetalayers = {{"proxy-fetched", test::bitmap(sample.frame.chunks.size(), {2})}};
+    Mount mount;
+    const auto view = mount.view(sample.frame);
+    check_spoilt(mount, *view, sample.data, 800, 1200, Errc::system);
+  }
+}
+
+// The header of the .npy file would promise values.
+TEST_CASE("array_view: no byte of a stored recipe can be read", "[fs][array_view][unit]") {
+  for (const std::string name : {"b2o", "LazyArray"}) {
+    auto sample = slabs();
+    sample.frame.metalayers.push_back({.name = name, .content = test::counting(4)});
+    Mount mount;
+    const auto view = mount.view(sample.frame, Header::npy);
+    const auto got = read(*view, 0, 10);
+    REQUIRE_FALSE(got);
+    CHECK(errno_of(got.error()) == EOPNOTSUPP);
+  }
 }
 
 TEST_CASE("array_view: if the array cannot be opened, every read fails with the reason",

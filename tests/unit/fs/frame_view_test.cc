@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <future>
 #include <limits>
@@ -12,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "fs/core/error_map.h"
 #include "tests/support/catch.h"
 #include "tests/support/frame_builder.h"
 #include "tests/support/random_seed.h"
@@ -255,7 +257,7 @@ TEST_CASE("frame_view: a frame that cannot be opened fails every read with the r
 }
 
 // Zeros instead would look like data.
-TEST_CASE("frame_view: a chunk that a proxy has not fetched fails to read",
+TEST_CASE("frame_view: a chunk that a cache has not fetched fails to read",
           "[fs][frame_view][unit]") {
   auto spec = five_chunks();
   spec.chunks[3] = test::index_only_chunk(test::SpecialKind::uninit, 4000);
@@ -265,10 +267,10 @@ TEST_CASE("frame_view: a chunk that a proxy has not fetched fails to read",
   CHECK(read(*view, 0, 12000).has_value());
   CHECK(read(*view, 16000, 4000).has_value());
   for (const std::uint64_t offset : {12000U, 15999U}) {
-    CHECK(read(*view, offset, 1).error().kind == Errc::unsupported);
+    CHECK(errno_of(read(*view, offset, 1).error()) == EIO);
   }
   REQUIRE(mount.lines().size() == 1);
-  CHECK(mount.lines()[0].starts_with("error: the frame: chunk 3: unsupported: "));
+  CHECK(mount.lines()[0].starts_with("error: the frame: chunk 3: this cache "));
 }
 
 // Oracle: all bytes are zero, the cache holds little more than the index, and results own no
