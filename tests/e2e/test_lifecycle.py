@@ -1,5 +1,6 @@
 """Starting a mount, failing to start it, and ending it."""
 
+import configparser
 import contextlib
 import errno
 import os
@@ -184,6 +185,15 @@ class Lifecycle(MountCase):
             self.assertEqual(self.mount_options()[1:], ("fuse.b2", "store"))
         with self.mount("--fsname", "a,b"):
             self.assertEqual(self.mount_options()[1:], ("fuse.framefs", "a,b"))
+
+    def test_the_unit_waits_for_the_network_and_is_started_again_without_end(self):
+        unit = configparser.ConfigParser(interpolation=None)
+        unit.optionxform = str
+        unit.read(daemon.ROOT / "packaging/framefs@.service")
+        self.assertIn("network-online.target", unit["Unit"]["After"].split())
+        self.assertIn("network-online.target", unit["Unit"]["Wants"].split())
+        self.assertEqual(unit["Unit"]["StartLimitIntervalSec"], "0")
+        self.assertEqual(unit["Service"]["Restart"], "on-failure")
 
     def test_a_service_manager_is_told(self):
         """As systemd is, with Type=notify."""
