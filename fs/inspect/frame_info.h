@@ -45,7 +45,7 @@ struct FrameInfo {
   std::string array_damage;    // if the frame has an array: why it cannot be shown
   std::string descr;           // NumPy's name for the array's items
   bool has_checksums = false;  // they may be out of date
-  // What the chunks hold, if a metalayer says that it is no plain data: "object array", ...
+  // The content of the chunks, if a metalayer says that it is no plain data: "object array", ...
   std::string holds;
   bool is_recipe = false;  // it stores no data
   // Of a cache of remote data: how many of its blocks are there, if it records that.
