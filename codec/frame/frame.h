@@ -63,8 +63,8 @@ class Frame {
   [[nodiscard]] Status read_entries(const ByteSource& source, ChunkIndex first,
                                     std::span<std::int64_t> out) const;
 
-  // Whether the frame stores a recipe (a lazy expression, a function, a reference to a remote object)
-  // instead of data.  Its chunks mean nothing, and open_chunk() refuses them.
+  // Whether the frame stores a recipe instead of data: a lazy expression, a function, a reference to
+  // a remote object.  Its chunks mean nothing, and open_chunk() refuses them.
   [[nodiscard]] bool is_recipe() const noexcept { return is_recipe_; }
   // Errors: system, EOPNOTSUPP, for a recipe.
   [[nodiscard]] Status check_holds_data() const;
@@ -74,8 +74,8 @@ class Frame {
   [[nodiscard]] bool lies_elsewhere() const noexcept { return is_recipe_ || fetched_; }
   // Whether the frame has at least one block of a chunk.
   [[nodiscard]] bool has_data_of(ChunkIndex chunk, std::int64_t entry) const noexcept;
-  // Whether the frame has all bytes `within` of a chunk that open_chunk() has opened.  A reader asks
-  // before it uses bytes of a chunk.
+  // Whether the frame has all bytes `within` of a chunk from open_chunk().  A reader asks before it
+  // uses bytes of a chunk.
   // Errors: system, EIO, for bytes that a cache of remote data has not fetched.
   [[nodiscard]] Status check_fetched(ChunkIndex index, const Chunk& chunk, ByteRange within) const;
 
