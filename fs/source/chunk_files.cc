@@ -62,6 +62,9 @@ std::unexpected<Error> ChunkFiles::damaged(std::uint32_t id) {
 
 Result<ChunkFiles::Opened> ChunkFiles::file(std::uint32_t id) const {
   auto known = recent_.with([id](const Recent& recent) -> Opened {
+    if (const auto lasting = recent.lasting.find(id); lasting != recent.lasting.end()) {
+      return lasting->second;
+    }
     const auto at = std::ranges::find_if(
         recent.files, [id](const Kept& kept) { return kept.file && kept.id == id; });
     return at == recent.files.end() ? nullptr : at->file;
@@ -74,6 +77,12 @@ Result<ChunkFiles::Opened> ChunkFiles::file(std::uint32_t id) const {
     dropped = std::exchange(place, {id, opened}).file;
   });
   return opened;
+}
+
+Status ChunkFiles::keep_open(std::uint32_t id) const {
+  FRAMEFS_TRY(auto opened, file(id));
+  recent_.with([&](Recent& recent) { recent.lasting.emplace(id, std::move(opened)); });
+  return {};
 }
 
 void ChunkFiles::forget(std::uint32_t id) const {

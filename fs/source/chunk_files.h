@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "codec/core/byte_source.h"
@@ -35,6 +36,9 @@ class ChunkFiles final : public codec::ByteSource {
 
   // Call this before the chunk file with the number `id` is replaced.
   void forget(std::uint32_t id) const;
+  // Opens a chunk file and keeps it open for good: it can be read after it has lost its name.
+  // Errors: those of opening.
+  Status keep_open(std::uint32_t id) const;
 
   // "0000002A.chunk".  Source: frame format, "Sparse frames".
   static std::string name_of(std::uint32_t id);
@@ -52,7 +56,8 @@ class ChunkFiles final : public codec::ByteSource {
   };
   struct Recent {
     std::vector<Kept> files;
-    std::size_t next = 0;  // the slot to replace next
+    std::size_t next = 0;                               // the slot to replace next
+    std::unordered_map<std::uint32_t, Opened> lasting;  // that keep_open() has opened
   };
 
   // Constant after construction.

@@ -363,6 +363,7 @@ Status FileContents::flush(OpenFile& file) {
   const auto session = file.session.get();
   if (!session) return {};
   auto flushed = session->flush(ChunkOverlay::Which::all);
+  if (flushed) flushed = session->check_named();
   // If another writer has replaced the session without loss, the writes of this handle were
   // committed before.
   return session->is_superseded() ? Status{} : flushed;

@@ -161,4 +161,11 @@ Result<std::shared_ptr<FrameWriteSession>> FrameWriters::join(Node& node, const 
   return session;
 }
 
+void FrameWriters::leave(const Node& node, const WriteSessionTable::Session& session) const {
+  const auto file = file_key(node);
+  parts_.sessions.close(file, session);
+  // The kernel may forget a file before the last close of the file is answered.
+  if (!parts_.locator.nodes().knows(file)) parts_.sessions.end_unreachable(file);
+}
+
 }  // namespace framefs::fs

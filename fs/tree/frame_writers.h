@@ -64,9 +64,7 @@ class FrameWriters {
   // kernel's page cache.  Errors: those of open_for_writing_frame().
   Result<std::shared_ptr<FrameWriteSession>> join(Node& node, const BackingFile& source,
                                                   const NewFile* new_file) const;
-  void leave(const Node& node, const WriteSessionTable::Session& session) const {
-    parts_.sessions.close(file_key(node), session);
-  }
+  void leave(const Node& node, const WriteSessionTable::Session& session) const;
 
   // A session whose frame this process may change.
   struct Changing {

@@ -174,7 +174,6 @@ Status Namespace::replace_truncated_array(const Node& node) {
   const auto replaced =
       with_patience([&] { return changes_.write([&](const Changes&) { return replace(); }); });
   FRAMEFS_CHECK(replaced);
-  parts_.writers.sessions().end_removed(file_key(node));
   // After a crash, the array must not take the name again from the frame that is written now.
   FRAMEFS_TRY(const auto folder, reopen(in.fd(), O_RDONLY | O_DIRECTORY));
   if (::fsync(folder.get()) != 0) return system_error("fsync");

@@ -57,15 +57,24 @@ Status Namespace::removing(const Member& member, const Remove& remove) {
 }
 
 // Removes the entry that is now called `source_name`.  Meanwhile no commit may restore parts of a
-// sparse frame.  A session of any other file continues with the file that has lost its name.
+// sparse frame.  Programs that have the frame open go on with the session, which keeps its files
+// open; a session of any other file continues with the file that has lost its name.
 Status Namespace::remove_source(int parent, const std::string& source_name,
                                 const NameMap::Found& what) {
   if (!is_sparse(what)) {
     return remove_entry(parent, source_name, S_ISDIR(what.entry.stat.st_mode));
   }
   const auto remove = [&] { return remove_sparse_frame(parent, source_name); };
-  const auto session = parts_.writers.sessions().find(file_key(what.entry));
-  return session ? session->remove(remove) : remove();
+  const auto key = file_key(what.entry);
+  if (const auto session = parts_.writers.sessions().find(key)) return session->remove(remove);
+  const auto open = parts_.locator.nodes().find_open(key);
+  if (!open) return remove();
+  bool has_session = false;
+  const auto removed = parts_.writers.with_session(*open, [&](FrameWriteSession& session) {
+    has_session = true;
+    return session.remove(remove);
+  });
+  return has_session ? removed : remove();
 }
 
 Status Namespace::remove_member(const Member& member) {
@@ -74,7 +83,6 @@ Status Namespace::remove_member(const Member& member) {
       removing(member, [&] { return remove_source(parent.fd(), found.source_name, found); }));
   remove_lock_file_of(found, parent.fd());
   parts_.writers.note_attributes(file_key(found.entry));
-  parts_.writers.sessions().end_removed(file_key(found.entry));
   return {};
 }
 
@@ -173,7 +181,8 @@ Status Namespace::rename(const Member& moved, const std::string& name, const Par
   return replace(moved, target, new_name);
 }
 
-// Programs replace a file by writing a new one, closing it and renaming it over the old one.  If
+// Programs replace a file by writing a new one, closing it and renaming it over the old one, or by
+// an exchange.  If
 // the daemon or the machine stops at any point, the name must lead to the old content or to the
 // new.
 Status Namespace::make_durable(const Member& moved) {
@@ -299,6 +308,8 @@ Status Namespace::exchange_in_one_step(const Member& one, const Member& other) {
 // Exchanges in one step if each can have the other's name in SOURCE; otherwise one after the other.
 Status Namespace::exchange(const Member& one, const std::string& one_name, const Member& other,
                            const std::string& other_name) {
+  FRAMEFS_CHECK(make_durable(one));
+  FRAMEFS_CHECK(make_durable(other));
   FRAMEFS_TRY(const auto one_source, place_of(one, other.parent, other_name, &other.found));
   FRAMEFS_TRY(const auto other_source, place_of(other, one.parent, one_name, &one.found));
   if (one_source == other.found.source_name && other_source == one.found.source_name) {

@@ -1,5 +1,6 @@
 #include "fs/tree/node.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 #include <vector>
@@ -345,7 +346,20 @@ bool NodeTable::is_above(const Node& node, const Node& below) {
   return at != nullptr;
 }
 
-void NodeTable::forget(NodeId id, std::uint64_t lookups) {
+std::shared_ptr<Node> NodeTable::find_open(const FileKey& file) const {
+  const auto nodes = state_.with([&](const State& state) { return nodes_of(state, file); });
+  const auto is_open = [](const std::shared_ptr<Node>& node) {
+    return node->state.with([](const Node::State& known) { return known.open_handles > 0; });
+  };
+  const auto found = std::ranges::find_if(nodes, is_open);
+  return found == nodes.end() ? nullptr : *found;
+}
+
+bool NodeTable::knows(const FileKey& file) const {
+  return state_.with([&](const State& state) { return !nodes_of(state, file).empty(); });
+}
+
+std::optional<FileKey> NodeTable::forget(NodeId id, std::uint64_t lookups) {
   // Destroyed after the lock: it may hold the last reference to a view or to a chain of parents.
   std::shared_ptr<Node> dropped;
   state_.with([&](State& state) {
@@ -367,6 +381,7 @@ void NodeTable::forget(NodeId id, std::uint64_t lookups) {
     dropped = std::move(at->second);
     state.by_id.erase(at);
   });
+  return dropped ? std::optional(file_key(*dropped)) : std::nullopt;
 }
 
 // To be called under the lock of the table.

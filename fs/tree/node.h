@@ -164,8 +164,12 @@ class NodeTable {
   // The number of the directory in which the node was last seen; for the root, the root's.
   [[nodiscard]] NodeId parent_of(const Node& node) const;
 
-  // Subtracts `lookups` from the node's count; removes the node at zero.
-  void forget(NodeId id, std::uint64_t lookups);
+  // Subtracts `lookups` from the node's count; removes the node at zero, and then returns its file.
+  std::optional<FileKey> forget(NodeId id, std::uint64_t lookups);
+  // A node of the file that is open; null if there is none.
+  [[nodiscard]] std::shared_ptr<Node> find_open(const FileKey& file) const;
+  // Whether the kernel knows a node of the file.
+  [[nodiscard]] bool knows(const FileKey& file) const;
 
   // One name of a source file.
   struct Place {

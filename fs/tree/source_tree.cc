@@ -55,6 +55,12 @@ Status SourceTree::check_writable(const Node& node) const {
   return refused;
 }
 
+void SourceTree::forget(NodeId id, std::uint64_t lookups) {
+  auto& nodes = locator_.nodes();
+  const auto file = nodes.forget(id, lookups);
+  if (file && !sessions_.is_empty() && !nodes.knows(*file)) sessions_.end_unreachable(*file);
+}
+
 // The folder of the entries that a directory shows.  With the `access` O_PATH, names can be looked
 // up in it, and it cannot be listed.
 Result<std::unique_ptr<Folder>> SourceTree::open_folder(Node& node, int access) const {
@@ -101,6 +107,10 @@ Result<SourceTree::Seen> SourceTree::see(FileKey guess, const Probe& probe) cons
 // not read.  `fd` is an open descriptor of the node's file, or -1; it may be an O_PATH descriptor.
 Result<SourceTree::Seen> SourceTree::see_node(Node& node, int fd) const {
   const auto look = [&](const WriteSessionTable::Session& session) -> Result<Seen> {
+    if (session && session->is_removed()) {
+      FRAMEFS_TRY(auto entry, probe_removed(node, *session));
+      return together(entry, session);
+    }
     if (session && node.key.shown_as == ShownAs::frame) {
       const FrameSummary known{.content = Content::frame, .chunksize = session->chunksize()};
       FRAMEFS_TRY(auto entry, fd < 0 ? probe_node(node, &known) : probe_written(node, fd, known));
@@ -348,6 +358,18 @@ Result<SourceEntry> SourceTree::probe_file(const Node& node, const BackingFile& 
   return entry;
 }
 
+// The same for a sparse frame whose files were removed: its session has their attributes.
+Result<SourceEntry> SourceTree::probe_removed(const Node& node,
+                                              const FrameWriteSession& session) const {
+  SourceEntry entry;
+  FRAMEFS_TRY(entry.stat, probe_.stat_part(session.sync_fd()));
+  FRAMEFS_TRY(auto index, reopen(session.content_fd(), O_RDONLY));
+  FRAMEFS_TRY(entry.index_stat, probe_.stat_part(index.get()));
+  entry.summary = probe_.probe_open(FileReader(std::move(index)), *entry.index_stat,
+                                    expected_at(node, locator_.nodes().path_of(node)));
+  return entry;
+}
+
 Result<struct stat> SourceTree::stat_node(Node& node, int fd) const {
   FRAMEFS_TRY(const auto seen, see_node(node, fd));
   return shown(seen, node);
@@ -365,7 +387,12 @@ Result<struct stat> SourceTree::stat_file(const OpenFile& file) const {
     FRAMEFS_TRY(auto member, containers_.probe(std::move(container), node.key.member));
     return shown({.entry = member, .written = {}}, node);
   }
-  FRAMEFS_TRY(const auto seen, see(file_key(node), [&] { return probe_file(node, file.source); }));
+  const auto probe = [&] {
+    const auto session = sessions_.find(file_key(node));
+    const bool is_removed = session && session->is_removed();
+    return is_removed ? probe_removed(node, *session) : probe_file(node, file.source);
+  };
+  FRAMEFS_TRY(const auto seen, see(file_key(node), probe));
   return shown(seen, node);
 }
 

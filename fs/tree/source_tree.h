@@ -59,7 +59,7 @@ class SourceTree {
     SourceProbe& probe;
     DirectoryNames& directory_names;
     const NameMap& names;
-    const WriteSessionTable& sessions;
+    WriteSessionTable& sessions;
     Log& log;
     ExportedNodes* exported = nullptr;  // null: handles do not outlive the mount
   };
@@ -80,7 +80,7 @@ class SourceTree {
   // Errors: ESTALE if the file is not where it was last seen, or is shown as something else.
   Result<NodeEntry> lookup_number(NodeId id);
   Result<NodeEntry> lookup_parent(NodeId id);
-  void forget(NodeId id, std::uint64_t lookups) { locator_.nodes().forget(id, lookups); }
+  void forget(NodeId id, std::uint64_t lookups);
   [[nodiscard]] Result<std::shared_ptr<Node>> find(NodeId id) const {
     return locator_.nodes().find(id);
   }
@@ -157,6 +157,7 @@ class SourceTree {
   Result<SourceEntry> probe_opened(const Node& node, UniqueFd fd) const;
   Result<SourceEntry> probe_written(const Node& node, int fd, const FrameSummary& known) const;
   Result<SourceEntry> probe_file(const Node& node, const BackingFile& file) const;
+  Result<SourceEntry> probe_removed(const Node& node, const FrameWriteSession& session) const;
   struct stat shown(const Seen& seen, const Node& node) const;
 
   // Constant after construction.
@@ -170,7 +171,7 @@ class SourceTree {
   SourceProbe& probe_;
   DirectoryNames& directory_names_;
   const NameMap& names_;
-  const WriteSessionTable& sessions_;
+  WriteSessionTable& sessions_;
   Log& log_;
   ExportedNodes* const exported_;
   mutable InodeNumbers inodes_;

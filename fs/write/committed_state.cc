@@ -101,8 +101,6 @@ CommittedState::Head CommittedState::head() const {
 bool CommittedState::looks_like(const State& state, const Head& head, const struct stat& st) {
   const auto end = static_cast<std::uint64_t>(st.st_size);
   if (st.st_dev != state.device) return false;
-  // Another program has removed the file, or renamed another file over it.
-  if (state.keeps_name && st.st_nlink == 0) return false;
   const bool is_committed = head == state.head && st.st_ino == state.inode;
   const bool is_next = state.next && head == state.next->first && st.st_ino == state.next->second;
   if (is_next && state.next->second != state.inode) return true;  // its size is not known
@@ -130,6 +128,9 @@ Result<bool> CommittedState::holds(const FileReader& file) const {
     if (after.turns != before.turns) continue;
     auto sizes = after;
     sizes.least_end = before.least_end;  // the end of the bytes stored by then
+    if (after.keeps_name && st.st_nlink == 0) {
+      state_.with([](State& state) { state.is_orphan = state.keeps_name; });
+    }
     const bool had_store = before.storing > 0 || after.stores != before.stores;
     if (!read || !looks_like(sizes, head, st)) {
       // A read during the write of a header can return half of the old one and half of the new one.
@@ -178,20 +179,30 @@ void CommittedState::note_times(const FileReader& file) {
   });
 }
 
-void CommittedState::begin_publish(const Head& head, const FileReader* next_file) {
+CommittedState::Publication::Publication(CommittedState& state, const Head& head,
+                                         const FileReader* next_file)
+    : state_(state), head_(head), next_file_(next_file) {
   const auto st = stat_if(next_file);
-  state_.with([&](State& state) {
-    ++state.turns;
-    state.next.emplace(head, st ? st->st_ino : state.inode);
+  state_.state_.with([&](State& now) {
+    ++now.turns;
+    now.next.emplace(head, st ? st->st_ino : now.inode);
   });
 }
 
-void CommittedState::publish(const Head& head, codec::ByteRange tail, std::uint64_t tail_checksum,
-                             const FileReader* next_file) {
-  const auto st = stat_if(next_file);
-  state_.with([&](State& state) {
+CommittedState::Publication::~Publication() {
+  if (is_done_) return;
+  state_.state_.with([](State& now) {
+    ++now.turns;
+    now.next.reset();
+  });
+}
+
+void CommittedState::Publication::done(codec::ByteRange tail, std::uint64_t tail_checksum) {
+  const auto st = stat_if(next_file_);
+  is_done_ = true;
+  state_.state_.with([&](State& state) {
     ++state.turns;
-    state.head = head;
+    state.head = head_;
     state.tail = tail;
     state.tail_checksum = tail_checksum;
     state.next.reset();

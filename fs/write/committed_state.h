@@ -79,16 +79,35 @@ class CommittedState {
     bool is_done_ = false;
   };
 
-  // To be called before `head` is written to the file, or before `next_file`, which has that head,
-  // is renamed over it.
-  void begin_publish(const Head& head, const FileReader* next_file = nullptr);
-  // To be called after the write or rename, with the same arguments.  Index and trailer are at
-  // `tail`, and `tail_checksum` is their checksum.
-  void publish(const Head& head, codec::ByteRange tail, std::uint64_t tail_checksum,
-               const FileReader* next_file = nullptr);
+  // The publication of a state by this process, for as long as the object lives.
+  // Lifetime: state and file outlive it.
+  class Publication {
+   public:
+    // To be made before `head` is written to the file, or before `next_file`, which has that head,
+    // is renamed over it.
+    Publication(CommittedState& state, const Head& head, const FileReader* next_file = nullptr);
+    Publication(const Publication&) = delete;
+    Publication& operator=(const Publication&) = delete;
+    // Without done(), the write or rename has failed, and the former state is the known one.
+    ~Publication();
+    // To be called after the write or rename.  Index and trailer are at `tail`, and `tail_checksum`
+    // is their checksum.
+    void done(codec::ByteRange tail, std::uint64_t tail_checksum);
 
-  // Before this call, holds() returns false when a file that had names has none left.
+   private:
+    CommittedState& state_;
+    const Head head_;
+    const FileReader* const next_file_;
+    bool is_done_ = false;
+  };
+
+  // To be called before this process removes a name of the file.
   void expect_removal();
+  // Whether holds() has found that the file has lost its last name without expect_removal(): another
+  // program has removed the file, or renamed another file over it.  Threads: any number.
+  [[nodiscard]] bool is_orphan() const {
+    return state_.with([](const State& state) { return state.is_orphan; });
+  }
 
   // To be called before and after the file is truncated to `end`.
   void begin_truncate(std::uint64_t end);
@@ -103,6 +122,7 @@ class CommittedState {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
     bool keeps_name = false;
+    bool is_orphan = false;
     std::optional<std::pair<Head, std::uint64_t>> next;  // head and inode
     std::uint64_t header_len = 0;
     codec::ByteRange tail;

@@ -457,7 +457,7 @@ Status ContiguousBackend::publish() {
   codec::patch_frame_header(next.sizes, head);
   std::vector<std::byte> bytes(head.begin(), head.end());
   bytes.insert(bytes.end(), next.rest.begin(), next.rest.end());
-  state_.begin_publish(head);
+  CommittedState::Publication publication(state_, head);
   {
     CommittedState::Store store(state_, *file_, bytes.size());
     FRAMEFS_CHECK(write_fully(file_->fd(), 0, bytes));
@@ -478,7 +478,7 @@ Status ContiguousBackend::publish() {
   tail_ = is_empty_ ? ByteRange{header_len_, next.sizes.frame_len - header_len_} : next.tail;
   if (is_empty_) forget_layout();
   index_.set_stored(tail_, std::move(next.index_digests));
-  state_.publish(head, tail_, next.tail_checksum);
+  publication.done(tail_, next.tail_checksum);
   pending_.reset();
   return {};
 }

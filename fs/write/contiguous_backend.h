@@ -37,6 +37,7 @@ class ContiguousBackend final : public FrameBackend {
   Status check_unchanged() override;
   [[nodiscard]] std::uint64_t touches() const override { return state_.touches(); }
   void expect_removal() override { state_.expect_removal(); }
+  [[nodiscard]] bool is_orphan() const override { return state_.is_orphan(); }
   void note_times() override { state_.note_times(*file_); }
   Result<std::int64_t> write_chunk(std::span<const std::byte> chunk) override;
   void drop(std::int64_t entry) override;

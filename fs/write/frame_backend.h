@@ -56,10 +56,18 @@ class FrameBackend {
   virtual Status check_unchanged() = 0;
   // See CommittedState::touches().  Threads: any number, beside all others.
   [[nodiscard]] virtual std::uint64_t touches() const = 0;
-  // To be called before this mount removes a name of the frame.  Otherwise check_unchanged() fails
-  // when the file has no name left: another program has removed or replaced it.  Threads: any
-  // number, beside all others.
+  // To be called before this mount removes a name of the frame.  Threads: any number, beside all
+  // others.
   virtual void expect_removal() {}
+  // Whether check_unchanged() has found that another program has removed or replaced the file.  What
+  // is stored then is there for those who have the file open, and for nobody else.  Threads: any
+  // number, beside all others.
+  [[nodiscard]] virtual bool is_orphan() const { return false; }
+  // Errors: EIO if is_orphan().
+  [[nodiscard]] Status check_named() const {
+    if (!is_orphan()) return {};
+    return system_error_of(EIO, "another program has removed or replaced the frame");
+  }
   // To be called after the times of content_fd() were set.  Threads: any number, beside all others.
   virtual void note_times() = 0;
 
@@ -79,6 +87,10 @@ class FrameBackend {
     return status;
   }
   virtual Status publish() = 0;
+
+  // To be called before the files of the frame are removed: chunks of the index `entries` can be read
+  // afterwards.
+  virtual void keep_readable(std::span<const std::int64_t> entries) { static_cast<void>(entries); }
 
   // The checksums of stored chunks, which each commit stores if the frame has them.
   [[nodiscard]] const std::shared_ptr<StoredChecksums>& checksums() const noexcept {

@@ -119,6 +119,7 @@ Status FrameCommitter::note_stored(Status status) {
 
 // The result of a sync.  It also reports bytes that were dropped since the last sync.
 Status FrameCommitter::with_dropped(Status status) {
+  if (status) status = backend_.check_named();
   const auto dropped = flusher_.take_dropped();
   return status && dropped ? std::unexpected(*dropped) : status;
 }
@@ -139,7 +140,8 @@ Status FrameCommitter::commit(bool durably) {
   // The next commit includes the bytes that this one could not store.
   end_commit(status.has_value());
   status = note_stored(status);
-  return durably ? with_dropped(status) : status;
+  if (durably) return with_dropped(status);
+  return status ? backend_.check_named() : status;
 }
 
 Result<std::optional<FrameCommitter::Commit>> FrameCommitter::begin_commit() {
@@ -166,7 +168,8 @@ Status FrameCommitter::finish_commit(const Commit& commit, const Status& synced)
   if (!synced) backend_.give_up();
   auto status = synced ? publish(false) : synced;
   end_commit(status.has_value());
-  return state_.note_lost(status);
+  status = state_.note_lost(status);
+  return status ? backend_.check_named() : status;
 }
 
 Status FrameCommitter::finish_commit(const Commit& commit) {
@@ -181,7 +184,8 @@ Status FrameCommitter::finish_begun() {
   auto status = state_.is_removed() ? system_error_of(ENOENT, "a removed frame") : backend_.sync();
   if (status) status = publish(false);
   end_commit(status.has_value());
-  return state_.note_lost(status);
+  status = state_.note_lost(status);
+  return status ? backend_.check_named() : status;
 }
 
 Status FrameCommitter::change_stored(
@@ -249,6 +253,8 @@ Status FrameCommitter::compact(bool always, const std::function<bool()>& is_over
 }
 
 Status FrameCommitter::remove(const std::function<Status()>& remove) {
+  const auto all = overlay_.read([](const ChunkOverlay& overlay) { return overlay.entries(); });
+  backend_.keep_readable(all.entries());
   auto removed = remove();
   if (removed) state_.set_removed();
   return removed;

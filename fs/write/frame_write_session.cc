@@ -53,6 +53,9 @@ FrameWriteSession::FrameWriteSession(Opening opening, const WriteServices& servi
 Result<FrameWriteSession::Change> FrameWriteSession::begin_change(
     std::chrono::milliseconds patience, std::unique_ptr<FrameOwnership>* successor) {
   auto begun = state_.ownership().begin_change(patience, successor);
+  if (begun) {
+    if (auto named = check_named(); !named) begun = std::unexpected(named.error());
+  }
   const bool is_over = begun.has_value() || is_lost() || has_refused_to_wait();
   if (!is_over && begun.error().sys != EINTR) services_.reads.log.failure(name(), begun.error());
   return begun;

@@ -84,7 +84,7 @@ class FrameWriteSession {
   // To be called before each change.  Only the first change since a commit has to wait.
   // If another program has changed the frame, and this session has nothing to commit, `successor`
   // gets the ownership: the session that is opened next then cannot be overtaken again.
-  // Errors: as check(); those of FrameOwnership::take().
+  // Errors: as check() and check_named(); those of FrameOwnership::take().
   Result<Change> begin_change(std::chrono::milliseconds patience = kPatience,
                               std::unique_ptr<FrameOwnership>* successor = nullptr);
   // Whether this process owns the frame now.
@@ -92,8 +92,11 @@ class FrameWriteSession {
   // To be called with the counter of the frame's lock file, by a thread that has locked it.  If
   // another program has changed the frame since, the session is_lost().
   void note_counter(const LockCounter& counter) { state_.note_counter(counter); }
-  // To be called before this mount removes a name of the frame's file.  Otherwise a file without
-  // names means that another program has removed or replaced it.
+  // Whether the frame can still be found by a name, as far as other programs are concerned.
+  // Otherwise readers of the mount see the written bytes, and writers hear that nobody else will.
+  // Errors: EIO if another program has removed the file, or renamed another file over it.
+  [[nodiscard]] Status check_named() const { return backend_->check_named(); }
+  // To be called before this mount removes a name of the frame's file.
   void expect_removal() noexcept { backend_->expect_removal(); }
 
   // For views.  Views read it only within reading().

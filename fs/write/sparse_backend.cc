@@ -81,7 +81,7 @@ Result<struct stat> SparseBackend::content_stat() const {
   const bool is_there =
       ::fstatat(directory_.get(), kSparseIndexName, &st, AT_SYMLINK_NOFOLLOW) == 0;
   if (!is_there && errno != ENOENT) return system_error("stat");
-  return st;
+  return is_there ? st : stat_of(index_->fd());
 }
 
 Result<std::int64_t> SparseBackend::write_chunk(std::span<const std::byte> chunk) {
@@ -265,13 +265,14 @@ Status SparseBackend::publish() {
   FRAMEFS_CHECK(check_unchanged());
   CommittedState::Head head{};
   std::copy_n(next_head_.begin(), head.size(), head.begin());
-  state_.begin_publish(head, next_index_.get());
+  const auto next_index = std::exchange(next_index_, nullptr);
+  CommittedState::Publication publication(state_, head, next_index.get());
   if (::renameat(directory_.get(), kNextIndexName, directory_.get(), kSparseIndexName) != 0) {
     return system_error("rename");
   }
-  index_ = std::exchange(next_index_, nullptr);
+  index_ = next_index;
   const auto header_len = next_head_.size();
-  state_.publish(head, {header_len, next_len_ - header_len}, next_checksum_, index_.get());
+  publication.done({header_len, next_len_ - header_len}, next_checksum_);
   cbytes_ = next_cbytes_;
   removable_.insert(removable_.end(), dead_.begin(), dead_.end());
   dead_ = std::exchange(retired_, {});
@@ -372,6 +373,15 @@ Status SparseBackend::reclaim() {
 void SparseBackend::release_old_states() {
   if (!check_unchanged()) return;
   for (const auto id : std::exchange(dead_, {})) remove_file(id);
+}
+
+void SparseBackend::keep_readable(std::span<const std::int64_t> entries) {
+  std::size_t kept = 0;
+  for (const auto entry : entries) {
+    if (entry < 0) continue;
+    if (kept == kMaxKeptFiles || !files_->keep_open(static_cast<std::uint32_t>(entry))) return;
+    ++kept;
+  }
 }
 
 void SparseBackend::set_params(const codec::FrameHeader& header) {

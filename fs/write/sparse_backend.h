@@ -46,6 +46,9 @@ class SparseBackend final : public FrameBackend {
     return std::numeric_limits<std::uint64_t>::max();
   }
   void release_old_states() override;
+  // Keeps the first kMaxKeptFiles chunk files open.
+  void keep_readable(std::span<const std::int64_t> entries) override;
+  static constexpr std::size_t kMaxKeptFiles = 1024;
   void set_params(const codec::FrameHeader& header) override;
   void set_chunksize(std::uint32_t chunksize) override;
   [[nodiscard]] int content_fd() const noexcept override { return index_->fd(); }

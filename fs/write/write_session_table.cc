@@ -300,9 +300,9 @@ void WriteSessionTable::commit_alone(FrameWriteSession& session) {
   if (!committed && !was_lost) log_failure(session, committed.error());
 }
 
-void WriteSessionTable::end_removed(const FileKey& key) {
+void WriteSessionTable::end_unreachable(const FileKey& key) {
   const auto session = find(key);
-  if (session && is_unlinked(*session)) end_entry(key);
+  if (session && is_unlinked(*session)) end_entry(key, true);
 }
 
 bool WriteSessionTable::is_closed(const FileKey& key) const {
@@ -377,13 +377,13 @@ void WriteSessionTable::compact_closed() {
   }
 }
 
-void WriteSessionTable::end_entry(const FileKey& key) {
+void WriteSessionTable::end_entry(const FileKey& key, bool is_unreachable) {
   const auto session = find(key);
   if (!session) return;
-  const bool is_gone = is_unlinked(*session);
+  if (session->is_removed() && !is_unreachable) return;  // the files of the frame are gone
   // This comes before another session of the file can begin, because that session already treats
   // the space as free that is released here.
-  if (!session->release_old_states()) return;
+  if (!is_unreachable && !session->release_old_states()) return;
   if (const auto st = session->content_stat(); st && !session->is_lost()) {
     on_ending_(key, identity_of(*st), session->shown().ctime);
   }
@@ -395,14 +395,14 @@ void WriteSessionTable::end_entry(const FileKey& key) {
     if (at->second.writers > 0) return;
     // Another thread commits the frame.  Or a commit failed: it is tried again later, as long as it
     // can still succeed.
-    if (session->has_uncommitted() && !is_gone && !session->is_lost()) return;
+    if (session->has_uncommitted() && !is_unreachable && !session->is_lost()) return;
     if (const auto st = session->content_stat()) identity = identity_of(*st);
     ended = std::move(at->second.session);
     state.entries.erase(at);
     note_change(state, key);
   });
   if (!ended) return;
-  if (ended->has_uncommitted() && !is_gone) {
+  if (ended->has_uncommitted() && !is_unreachable) {
     log_.warn(ended->name() + ": the latest writes are lost");
   }
   on_end_(key, identity);

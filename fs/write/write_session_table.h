@@ -30,7 +30,8 @@ namespace framefs::fs {
 // regular intervals.  Frames whose commit takes long are committed on threads of their own.  One
 // thread compacts frames.
 //
-// A session lives while any writer has the frame open, and until all of it is committed.
+// A session lives while any writer has the frame open, and until all of it is committed, or until
+// nothing can read the frame any more: the file has no name, and the kernel does not know it.
 // Threads: any number.
 class WriteSessionTable {
  public:
@@ -74,7 +75,6 @@ class WriteSessionTable {
   Result<Session> renew(const FileKey& key, const Session& lost,
                         const std::function<Result<Session>()>& make);
   // Counts one writer of `session` less.  After the last writer has closed, the frame is committed.
-  // If the last name of the file is gone as well, bytes that could not be committed are dropped.
   void close(const FileKey& key, const Session& session);
 
   // Runs body(), () -> Status, while no program writes the file and none can begin to.  Does not
@@ -93,9 +93,9 @@ class WriteSessionTable {
   // more.  No session may begin afterwards.
   std::vector<FileKey> finish();
 
-  // To be called after a name of the file was removed.  If no name and no writer is left, the
-  // session ends, and the space of the file is free.
-  void end_removed(const FileKey& key);
+  // To be called when the kernel does not know the file any more.  If the file has neither a name
+  // nor a writer, no process can read it: its session ends, and uncommitted bytes are dropped.
+  void end_unreachable(const FileKey& key);
 
   // To be called when chunks of the session are complete.
   void note_full(const Session& session);
@@ -185,7 +185,7 @@ class WriteSessionTable {
   [[nodiscard]] bool is_quiet(const FileKey& key) const;
   bool end_promptly(const FileKey& key);
   void end_or_compact(const FileKey& key);
-  void end_entry(const FileKey& key);
+  void end_entry(const FileKey& key, bool is_unreachable = false);
   [[nodiscard]] std::vector<File> all() const;
 
   Log& log_;

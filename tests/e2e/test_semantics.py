@@ -20,6 +20,7 @@ import fixtures
 import frame_writer
 import frames
 from case import MountCase
+from test_namespace import EXCHANGE, renameat2
 
 OLD, NEW = b"before\n" * 3000, b"after!\n" * 3000
 NEVER = ("--commit-interval", "3600")
@@ -227,6 +228,18 @@ class WrittenFrames(SemanticsCase):
             self.assertEqual(os.lseek(fd, 4096, os.SEEK_HOLE), 4096)  # a whole chunk is a hole
             os.close(fd)
             self.assert_same_bytes(path.read_bytes(), bytes(wanted), "afterwards")
+
+    def test_an_exchange_commits_both_files(self):
+        with self.mount("--commit-interval", "3600") as mount:
+            files = {name: open(mount.path(name), "w+b", buffering=0) for name in "ab"}
+            for name, file in files.items():
+                file.write(name.encode() * 1000)
+            renameat2(mount.path("a"), mount.path("b"), EXCHANGE)
+            for name, other in ("ab", "ba"):
+                frame = self.source / f"{name}.b2frame"
+                self.assertEqual(self.tool(daemon.FRAMEFS, "unpack", frame, "-o", "-").stdout, other.encode() * 1000)
+            for file in files.values():
+                file.close()
 
     def test_the_header_and_size_of_a_npy_file_are_fixed(self):
         array = numpy.arange(600, dtype="<i4").reshape(20, 30)

@@ -436,7 +436,9 @@ TEST_CASE("frame_ownership: a frame that another program replaced or removed is 
   }
   const auto committed = session->commit(true);
   CHECK(committed.has_value() == is_expected);
-  CHECK(session->is_lost() != is_expected);
+  CHECK(session->begin_change(0ms).has_value() == is_expected);
+  CHECK_FALSE(session->is_lost());  // its readers go on
+  CHECK_FALSE(session->has_uncommitted());
   if (is_replaced) CHECK(test::read_stored(given.path).empty());
 }
 

@@ -21,7 +21,7 @@ constexpr codec::ByteRange kTail{sizeof(FrameHead), 100};
 // Writes `head` in two pieces, so that a read meanwhile returns half of it and half of another.
 void publish_slowly(CommittedState& state, const FileReader& file, const FrameHead& head,
                     std::uint64_t tail_checksum) {
-  state.begin_publish(head);
+  CommittedState::Publication publication(state, head);
   {
     CommittedState::Store store(state, file, head.size());
     const auto middle = head.size() / 2;
@@ -31,7 +31,7 @@ void publish_slowly(CommittedState& state, const FileReader& file, const FrameHe
     store.done();
   }
   std::this_thread::yield();
-  state.publish(head, kTail, tail_checksum);
+  publication.done(kTail, tail_checksum);
 }
 
 }  // namespace
@@ -69,6 +69,30 @@ TEST_CASE("committed_state: a check beside a commit takes no half-written header
   checker.join();
   CHECK(checks > 0);
   CHECK(refused == 0);
+}
+
+TEST_CASE(
+    "committed_state: after a publication that failed, a change by another program is noticed",
+    "[fs][write][unit]") {
+  test::TempDirectory folder;
+  const std::vector<std::byte> content(kTail.offset + kTail.size, std::byte{1});
+  const auto path = folder.write("x", content);
+  const FileReader file(UniqueFd(::open(path.c_str(), O_RDWR | O_CLOEXEC)));
+  CommittedState state;
+  const auto st = stat_of(file.fd());
+  REQUIRE(st);
+  REQUIRE(state.learn(*st, file, sizeof(FrameHead), kTail));
+  {
+    FrameHead next;
+    next.fill(std::byte{2});
+    const CommittedState::Publication failed(state, next);
+    CHECK(state.holds(file).value_or(false));
+  }
+  CHECK(state.holds(file).value_or(false));
+  REQUIRE(write_fully(file.fd(), kTail.offset, std::vector<std::byte>(kTail.size, std::byte{3})));
+  const auto is_unchanged = state.holds(file);
+  REQUIRE(is_unchanged);
+  CHECK_FALSE(*is_unchanged);
 }
 
 }  // namespace framefs::fs::committed_state_test

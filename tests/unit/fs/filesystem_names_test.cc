@@ -148,6 +148,30 @@ TEST_CASE("filesystem_names: a lock file goes where its frame goes",
   CHECK_FALSE(stdfs::exists(mount.path("y.b2.b2lock")));
 }
 
+TEST_CASE("filesystem_names: a file that nothing can read is not committed",
+          "[fs][filesystem_names][unit]") {
+  MountOptions options;
+  options.write.commit_interval_ms = 3'600'000;
+  Mount mount(options);
+  const bool is_closed_first = GENERATE(false, true);
+  const auto created = mount.fs().names().create_file(kRootNode, "x", 0640, O_RDWR, kMe);
+  REQUIRE(created);
+  auto& file = *created->opened.file;
+  REQUIRE(mount.fs().contents().write(file, 0, test::noise(50'000, 1)));
+  REQUIRE(mount.fs().names().remove_file(kRootNode, "x"));
+  CHECK(mount.read(file, 0, 50'000).value() == test::noise(50'000, 1));
+  if (is_closed_first) mount.fs().contents().close(file);
+  mount.fs().tree().forget(created->entry.id, 1);
+  if (!is_closed_first) {
+    CHECK(mount.read(file, 0, 50'000).value() == test::noise(50'000, 1));
+    mount.fs().contents().close(file);
+  }
+  CHECK_FALSE(mount.fs().has_write_sessions());
+  CHECK(mount.fs().activity().writes.dirty_bytes == 0);
+  // A closed file is committed a tenth of a second later, which the test may take.
+  if (!is_closed_first) CHECK(mount.fs().activity().writes.stored_bytes == 0);
+}
+
 // A POSIX model of a folder: names, and the file of each name.
 class Model {
  public:
