@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "fs/core/may_wait.h"
 #include "fs/source/sparse_frame.h"
 
 namespace framefs::fs {
@@ -101,13 +102,14 @@ Result<Attributes::Attributed> Attributes::open_attributes(const Node& node) con
   return opened;
 }
 
-Result<struct stat> Attributes::set(NodeId id, const AttributeChange& change, OpenFile* file) {
+Result<Attributes::Changed> Attributes::set(NodeId id, const AttributeChange& change,
+                                            OpenFile* file) {
   return parts_.tree.with_node(
       id, [&](const std::shared_ptr<Node>& node) { return set(node, change, file); });
 }
 
-Result<struct stat> Attributes::set(const std::shared_ptr<Node>& node,
-                                    const AttributeChange& change, OpenFile* file) {
+Result<Attributes::Changed> Attributes::set(const std::shared_ptr<Node>& node,
+                                            const AttributeChange& change, OpenFile* file) {
   FRAMEFS_CHECK(parts_.tree.check_writable(*node));
   // The directory around a single entry does not exist in SOURCE.
   if (node->key.shown_as == ShownAs::single_entry) return system_error_of(EPERM, "setattr");
@@ -116,23 +118,42 @@ Result<struct stat> Attributes::set(const std::shared_ptr<Node>& node,
     FRAMEFS_CHECK(parts_.names.replace_truncated_array(*node));
   }
   FRAMEFS_TRY(const auto opened, open_attributes(*node));
+  const auto content = [&] {
+    return parts_.writers.content_state(*node, [&] { return stat_of(opened.fd.get()); });
+  };
+  const bool sets_modification = change.modified && change.modified->tv_nsec != UTIME_OMIT;
+  FRAMEFS_TRY(const auto before, content());
+  const AttributeReply reply{.before = before, .sets_modification = sets_modification};
+  // The kernel drops pages only while the caller waits.
+  if (!change.size && !may_wait() && may_hide_change(*node, reply)) {
+    return std::unexpected(would_wait().error());
+  }
+  FRAMEFS_CHECK(apply(*node, opened, change, file));
+  FRAMEFS_TRY(const auto now, content());
+  const bool has_stale_pages = hides_change(*node, reply, now);
+  FRAMEFS_TRY(const auto st, parts_.tree.stat_node(*node, opened.fd.get()));
+  return Changed{.stat = st, .has_stale_pages = has_stale_pages};
+}
+
+Status Attributes::apply(Node& node, const Attributed& opened, const AttributeChange& change,
+                         OpenFile* file) {
   // The order matters: the bits depend on the old group, a new owner clears bits of the mode, and a
   // new size changes the times.
   if (change.clears_bits_of) {
     // The kernel has checked who may truncate the file.  A request that changes nothing is a
     // chown(2) by any user, or it precedes a write, whose own request clears the bits.
-    FRAMEFS_CHECK(clear_setid_bits(*node, opened, *change.clears_bits_of, !change.size));
+    FRAMEFS_CHECK(clear_setid_bits(node, opened, *change.clears_bits_of, !change.size));
   }
   if (change.user || change.group) FRAMEFS_CHECK(set_owner(opened, change));
   if (change.mode) FRAMEFS_CHECK(set_mode(opened, *change.mode));
-  if (change.user || change.group || change.mode) parts_.writers.note_attributes(file_key(*node));
-  if (change.size) FRAMEFS_CHECK(parts_.contents.truncate(*node, file, *change.size));
+  if (change.user || change.group || change.mode) parts_.writers.note_attributes(file_key(node));
+  if (change.size) FRAMEFS_CHECK(parts_.contents.truncate(node, file, *change.size));
   if (change.accessed || change.modified) {
     constexpr timespec kSame{.tv_sec = 0, .tv_nsec = UTIME_OMIT};
-    FRAMEFS_CHECK(set_times(*node, opened.fd.get(), change.accessed.value_or(kSame),
+    FRAMEFS_CHECK(set_times(node, opened.fd.get(), change.accessed.value_or(kSame),
                             change.modified.value_or(kSame)));
   }
-  return parts_.tree.stat_node(*node, opened.fd.get());
+  return {};
 }
 
 Status Attributes::sync_directory(NodeId id) {

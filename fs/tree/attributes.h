@@ -68,8 +68,13 @@ class Attributes {
         has_acls_(options.acl),
         parts_(parts) {}
 
+  struct Changed {
+    struct stat stat{};
+    // The kernel may have pages of an earlier content, and would not drop them: see kernel_pages.h.
+    bool has_stale_pages = false;
+  };
   // `file` is an open file of the node, or null.  Returns the attributes after the change.
-  Result<struct stat> set(NodeId id, const AttributeChange& change, OpenFile* file);
+  Result<Changed> set(NodeId id, const AttributeChange& change, OpenFile* file);
   // Clears the bits of a file that a user changes who may not keep them: the setuid bit, and the
   // setgid bit, if the group may execute the file or the user may not keep the bit.  Returns
   // whether there were any.
@@ -90,13 +95,14 @@ class Attributes {
 
  private:
   // attributes.cc
-  Result<struct stat> set(const std::shared_ptr<Node>& node, const AttributeChange& change,
-                          OpenFile* file);
+  Result<Changed> set(const std::shared_ptr<Node>& node, const AttributeChange& change,
+                      OpenFile* file);
   // The file in SOURCE that has a node's attributes, open with O_PATH.
   struct Attributed {
     UniqueFd fd;      // of a sparse frame, the index file
     UniqueFd folder;  // only for a sparse frame: its directory
   };
+  Status apply(Node& node, const Attributed& opened, const AttributeChange& change, OpenFile* file);
   static Status set_owner(const Attributed& file, const AttributeChange& change);
   static Status set_mode(const Attributed& file, mode_t mode);
   [[nodiscard]] Result<bool> clear_setid_bits(const Node& node, const Attributed& file,

@@ -47,15 +47,8 @@ Result<OpenedFile> FileContents::open(NodeId id, int flags) {
   });
 }
 
-Result<FileContents::ContentNow> FileContents::content_now(const OpenFile& file) const {
-  const auto& node = *file.node;
-  const bool may_be_written = node.key.shows_frame() && !node.key.is_member();
-  const auto look = [&](const WriteSessionTable::Session& session) -> Result<ContentNow> {
-    FRAMEFS_TRY(const auto st, file.source.content_stat());
-    const bool is_written = session && may_be_written && session->check();
-    return ContentNow{identity_of(st), is_written ? session->id() : 0};
-  };
-  return parts_.writers.sessions().observe(file_key(node), look);
+Result<ContentState> FileContents::content_now(const OpenFile& file) const {
+  return parts_.writers.content_state(*file.node, [&] { return file.source.content_stat(); });
 }
 
 // Counts a new handle.  Errors: ESTALE if another file has taken the place of this one since the
@@ -82,17 +75,6 @@ Status FileContents::count_handle(const OpenFile& file) const {
 void FileContents::uncount_handle(Node::State& state, const OpenFile& file) {
   --state.open_handles;
   if (file.is_mappable) --state.mappable_handles;
-}
-
-// Records the state in which a new handle found the file.
-bool FileContents::keeps_pages(Node& node, const ContentNow& now) {
-  return node.state.with([&](Node::State& state) {
-    const bool is_known = std::exchange(state.kernel_pages, now.identity) == now.identity;
-    // While a session writes the file, all its changes come from the kernel itself.
-    const bool is_same_session =
-        std::exchange(state.kernel_pages_of, now.session_id) == now.session_id;
-    return is_known || (now.session_id != 0 && is_same_session);
-  });
 }
 
 Result<bool> FileContents::bypasses_pages(const OpenFile& file, bool is_written) const {
@@ -126,7 +108,8 @@ Result<OpenedFile> FileContents::open_as(std::shared_ptr<Node> node, BackingFile
   const auto session = file.session.get();
   const auto now = new_file == nullptr
                        ? content_now(file)
-                       : ContentNow{identity_of(new_file->stat), session ? session->id() : 0};
+                       : Result<ContentState>(ContentState{identity_of(new_file->stat),
+                                                           session ? session->id() : 0});
   if (!now) {
     leave(file);
     return std::unexpected(now.error());

@@ -7,6 +7,7 @@
 #include "fs/core/mount_options.h"
 #include "fs/read/read_habits.h"
 #include "fs/tree/frame_writers.h"
+#include "fs/tree/kernel_pages.h"
 #include "fs/tree/node_views.h"
 #include "fs/tree/open_file.h"
 #include "fs/tree/page_pusher.h"
@@ -82,17 +83,10 @@ class FileContents {
   Status truncate(Node& node, OpenFile* file, std::uint64_t size);
 
  private:
-  // The state of an open file's content and the session that writes it (0: none), read at one
-  // moment.
-  struct ContentNow {
-    FileIdentity identity;
-    std::uint64_t session_id = 0;
-  };
-  [[nodiscard]] Result<ContentNow> content_now(const OpenFile& file) const;
+  [[nodiscard]] Result<ContentState> content_now(const OpenFile& file) const;
   void leave(const OpenFile& file) const;
   [[nodiscard]] Status count_handle(const OpenFile& file) const;
   static void uncount_handle(Node::State& state, const OpenFile& file);
-  static bool keeps_pages(Node& node, const ContentNow& now);
   // Runs body(view, session) for the current content of an open file; `session` is the session that
   // writes it, or null.  Errors: those of LockFiles::share(), NodeViews::current() and the body.
   template <class Body>

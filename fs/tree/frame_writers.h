@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "fs/tree/kernel_pages.h"
 #include "fs/tree/lock_files.h"
 #include "fs/tree/node_locator.h"
 #include "fs/tree/open_file.h"
@@ -50,6 +51,20 @@ class FrameWriters {
   [[nodiscard]] WriteSessionTable::Session session_of(const Node& node) const;
   // The same for a file of SOURCE.
   [[nodiscard]] WriteSessionTable::Session session_of(const FileKey& file) const;
+
+  // The state of a node's content: `stat`, () -> Result<struct stat>, returns the attributes of its
+  // backing file.
+  template <class Stat>
+  [[nodiscard]] Result<ContentState> content_state(const Node& node, const Stat& stat) const {
+    const bool may_be_written = node.key.shows_frame() && !node.key.is_member();
+    const auto look = [&](const WriteSessionTable::Session& session) -> Result<ContentState> {
+      const bool is_removed = session && session->is_removed();
+      FRAMEFS_TRY(const auto st, is_removed ? session->content_stat() : stat());
+      const bool is_written = session && may_be_written && session->check();
+      return ContentState{identity_of(st), is_written ? session->id() : 0};
+    };
+    return parts_.sessions.observe(file_key(node), look);
+  }
 
   // To be called after the attributes of a file of SOURCE, or its names, were changed.
   void note_attributes(const FileKey& file) const {

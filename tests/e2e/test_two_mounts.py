@@ -53,6 +53,26 @@ class TwoMounts(MountCase):
                 os.close(fd)
         self.assertEqual(self.unpacked("data.b2frame"), self.records())
 
+    def test_a_change_of_attributes_hides_no_change(self):
+        """The kernel takes the time in the answer for that of its pages."""
+        changes = {"chmod": lambda fd: os.fchmod(fd, 0o600), "utime": os.utime,
+                   "chown": lambda fd: os.fchown(fd, os.getuid(), os.getgid())}
+        old, new = data.noise(300_000), data.noise(300_000, seed=9)
+        for name in changes:
+            self.make_frame(old, self.source / f"{name}.b2frame")
+            (self.source / f"{name}.txt").write_bytes(old)
+        with self.two_mounts() as (one, other):
+            for name, change in changes.items():
+                for shown in (name, f"{name}.txt"):
+                    with self.subTest(shown), open(one.path(shown), "rb", buffering=0) as reader:
+                        self.assert_same_bytes(reader.read(), old, "before")
+                        with open(other.path(shown), "r+b") as writer:
+                            writer.write(new)
+                            writer.flush()
+                            os.fsync(writer.fileno())
+                        change(reader.fileno())
+                        self.assert_same_bytes(os.pread(reader.fileno(), len(old), 0), new, "after")
+
     def compacted(self):
         self.tool(daemon.FRAMEFS, "compact", self.source / "data.b2frame")
 
