@@ -53,13 +53,15 @@ Result<ContentState> FileContents::content_now(const OpenFile& file) const {
 
 // Counts a new handle.  Errors: ESTALE if another file has taken the place of this one since the
 // handle was made.
-Status FileContents::count_handle(const OpenFile& file) const {
+Status FileContents::count_handle(OpenFile& file) const {
   auto& node = *file.node;
   const auto count = [&] {
     return node.state.with([&](Node::State& state) {
       if (state.is_replaced) return false;
       ++state.open_handles;
       if (file.is_mappable) ++state.mappable_handles;
+      file.keeper = state.open_file.lock();
+      if (!file.keeper) state.open_file = file.keeper = file.source.file();
       return true;
     });
   };
@@ -346,7 +348,7 @@ Status FileContents::flush(OpenFile& file) {
   const auto session = file.session.get();
   if (!session) return {};
   auto flushed = session->flush(ChunkOverlay::Which::all);
-  if (flushed) flushed = session->check_named();
+  if (flushed) flushed = session->check_all_named();
   // If another writer has replaced the session without loss, the writes of this handle were
   // committed before.
   return session->is_superseded() ? Status{} : flushed;

@@ -147,6 +147,7 @@ class Namespace {
   template <class Remove>
   Status removing(const Member& member, const Remove& remove);
   Status remove_source(int parent, const std::string& source_name, const NameMap::Found& what);
+  [[nodiscard]] std::shared_ptr<const void> session_for_readers(const NameMap::Found& found) const;
   Status remove_member(const Member& member);
   Status rename_source(const Member& moved, const Parent& to, const std::string& source_name,
                        unsigned flags);

@@ -65,20 +65,28 @@ Status Namespace::remove_source(int parent, const std::string& source_name,
     return remove_entry(parent, source_name, S_ISDIR(what.entry.stat.st_mode));
   }
   const auto remove = [&] { return remove_sparse_frame(parent, source_name); };
-  const auto key = file_key(what.entry);
-  if (const auto session = parts_.writers.sessions().find(key)) return session->remove(remove);
-  const auto open = parts_.locator.nodes().find_open(key);
-  if (!open) return remove();
-  bool has_session = false;
-  const auto removed = parts_.writers.with_session(*open, [&](FrameWriteSession& session) {
-    has_session = true;
-    return session.remove(remove);
-  });
-  return has_session ? removed : remove();
+  const auto session = parts_.writers.sessions().find(file_key(what.entry));
+  return session ? session->remove(remove) : remove();
+}
+
+// Joins the session of a sparse frame that is open, so that there is one when its files are removed.
+// Returns an object that leaves the session; null for other files, and for a frame that cannot be
+// written.
+std::shared_ptr<const void> Namespace::session_for_readers(const NameMap::Found& found) const {
+  const auto node =
+      is_sparse(found) ? parts_.locator.nodes().find_open(file_key(found.entry)) : nullptr;
+  if (!node) return nullptr;
+  const auto source = parts_.writers.open(*node, O_RDWR);
+  if (!source) return nullptr;
+  const auto joined = parts_.writers.join(*node, *source, nullptr);
+  if (!joined) return nullptr;
+  return {joined->get(),
+          [this, node, session = *joined](const void*) { parts_.writers.leave(*node, session); }};
 }
 
 Status Namespace::remove_member(const Member& member) {
   const auto& [parent, found] = member;
+  const auto session = session_for_readers(found);
   FRAMEFS_CHECK(
       removing(member, [&] { return remove_source(parent.fd(), found.source_name, found); }));
   remove_lock_file_of(found, parent.fd());
@@ -241,6 +249,7 @@ Status Namespace::replace(const Member& moved, const Member& target, const std::
   if (there.shown_as == ShownAs::container) return system_error_of(EPERM, "rename");
   FRAMEFS_TRY(const auto source_name, place_of(moved, target.parent, new_name, &there));
   FRAMEFS_CHECK(make_durable(moved));
+  const auto session = session_for_readers(there);
   FRAMEFS_TRY(const auto owned, own_replaced(target));
   return removing(target, [&] {
     if (source_name != there.source_name) return replace_elsewhere(moved, target, source_name);

@@ -43,8 +43,9 @@ struct Node {
   struct State {
     std::shared_ptr<const View> view;  // of the state `identity`; null while no handle is open
     std::uint64_t open_handles = 0;
-    std::uint64_t mappable_handles = 0;  // of those, see OpenFile::is_mappable
-    FileIdentity identity;               // the state that `content_id` stands for
+    std::uint64_t mappable_handles = 0;         // of those, see OpenFile::is_mappable
+    std::weak_ptr<const FileReader> open_file;  // see OpenFile::keeper
+    FileIdentity identity;                      // the state that `content_id` stands for
     ContentId content_id;
     FileIdentity kernel_pages;  // the state whose bytes the kernel may still cache
     // While the file is being written: its view, and the ids of two sessions (0: none): the session

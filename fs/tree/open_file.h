@@ -36,6 +36,9 @@ struct OpenFile {
 
   const std::shared_ptr<Node> node;
   const BackingFile source;
+  // The open file of one of the node's handles, which all of them keep open: by it the node is found
+  // when another program has removed its last name.  Null for a sparse frame.
+  std::shared_ptr<const FileReader> keeper;
   CurrentSession session;                      // for a frame open for writing; else null
   const std::shared_ptr<ReadPattern> pattern;  // of the reads through this handle
   // Opened with O_RDWR: programs may change the file through a shared mapping.  Set before the

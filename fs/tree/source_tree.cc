@@ -305,8 +305,15 @@ Result<SourceEntry> SourceTree::probe_node(const Node& node, const FrameSummary*
   };
   auto entry = locator_.where_it_is(node, by_path, by_descriptor);
   if (entry || !NodeLocator::is_elsewhere(entry.error())) return entry;
-  if (!node.is_exported()) return NodeLocator::missing(entry.error());
-  FRAMEFS_TRY(auto fd, locator_.open_by_handle(node, flags));
+  if (node.is_exported()) {
+    FRAMEFS_TRY(auto fd, locator_.open_by_handle(node, flags));
+    return probe_opened(node, std::move(fd));
+  }
+  const auto open =
+      node.state.with([](const Node::State& state) { return state.open_file.lock(); });
+  if (!open) return NodeLocator::missing(entry.error());
+  // Another program has removed the file, or put another one in its place.
+  FRAMEFS_TRY(auto fd, reopen(open->fd(), flags));
   return probe_opened(node, std::move(fd));
 }
 

@@ -31,6 +31,7 @@ void FrameCommitter::end_commit(bool is_committed) {
   overlay_.write([&](ChunkOverlay& overlay) { overlay.end_commit(is_committed); });
   state_.ownership().release_unneeded();
   if (is_committed) {
+    state_.note_committed();
     counters_.done.add();
   } else if (!state_.is_removed()) {
     counters_.failed.add();
@@ -119,7 +120,7 @@ Status FrameCommitter::note_stored(Status status) {
 
 // The result of a sync.  It also reports bytes that were dropped since the last sync.
 Status FrameCommitter::with_dropped(Status status) {
-  if (status) status = backend_.check_named();
+  if (status) status = state_.check_all_named();
   const auto dropped = flusher_.take_dropped();
   return status && dropped ? std::unexpected(*dropped) : status;
 }
@@ -141,7 +142,7 @@ Status FrameCommitter::commit(bool durably) {
   end_commit(status.has_value());
   status = note_stored(status);
   if (durably) return with_dropped(status);
-  return status ? backend_.check_named() : status;
+  return status ? state_.check_all_named() : status;
 }
 
 Result<std::optional<FrameCommitter::Commit>> FrameCommitter::begin_commit() {
@@ -169,7 +170,7 @@ Status FrameCommitter::finish_commit(const Commit& commit, const Status& synced)
   auto status = synced ? publish(false) : synced;
   end_commit(status.has_value());
   status = state_.note_lost(status);
-  return status ? backend_.check_named() : status;
+  return status ? state_.check_all_named() : status;
 }
 
 Status FrameCommitter::finish_commit(const Commit& commit) {
@@ -185,7 +186,7 @@ Status FrameCommitter::finish_begun() {
   if (status) status = publish(false);
   end_commit(status.has_value());
   status = state_.note_lost(status);
-  return status ? backend_.check_named() : status;
+  return status ? state_.check_all_named() : status;
 }
 
 Status FrameCommitter::change_stored(

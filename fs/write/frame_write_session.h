@@ -96,6 +96,8 @@ class FrameWriteSession {
   // Otherwise readers of the mount see the written bytes, and writers hear that nobody else will.
   // Errors: EIO if another program has removed the file, or renamed another file over it.
   [[nodiscard]] Status check_named() const { return backend_->check_named(); }
+  // The same, but without an error if nothing was written that is lost with the file.
+  [[nodiscard]] Status check_all_named() const { return state_.check_all_named(); }
   // To be called before this mount removes a name of the frame's file.
   void expect_removal() noexcept { backend_->expect_removal(); }
 

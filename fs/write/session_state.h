@@ -59,6 +59,15 @@ class SessionState final : private SharedOwnership::Frame {
   // another program has changed the frame since, the frame is lost.
   void note_counter(const LockCounter& counter);
 
+  // To be called when written bytes were committed.
+  void note_committed() noexcept {
+    if (backend_.is_orphan()) has_unnamed_bytes_ = true;
+  }
+  // Errors: EIO if written bytes are in a file that another program has removed or replaced.
+  [[nodiscard]] Status check_all_named() const {
+    return has_unnamed_bytes_ || has_uncommitted() ? backend_.check_named() : Status();
+  }
+
   // Whether the files of the frame were removed: nothing is stored any more.
   [[nodiscard]] bool is_removed() const noexcept { return is_removed_; }
   // To be called by the holder of the commit lock.
@@ -80,6 +89,7 @@ class SessionState final : private SharedOwnership::Frame {
   std::atomic<std::uint64_t> id_;
   std::atomic<std::uint64_t> touches_{0};  // that forget_old_bytes() knows
   std::atomic<bool> is_removed_{false};
+  std::atomic<bool> has_unnamed_bytes_{false};
   SharedOwnership ownership_;
 };
 
