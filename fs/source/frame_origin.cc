@@ -5,11 +5,13 @@
 #include <utility>
 
 #include "fs/source/chunk_files.h"
+#include "fs/source/empty_frame.h"
 #include "fs/source/sparse_frame.h"
 
 namespace framefs::fs {
 
 FrameOrigin contiguous_origin(std::shared_ptr<const codec::ByteSource> source, std::string name) {
+  if (is_empty_frame(*source, name)) source = empty_frame();
   return {codec::FrameType::contiguous, source, std::move(source), std::move(name)};
 }
 

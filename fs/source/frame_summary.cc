@@ -12,6 +12,7 @@
 #include "codec/frame/frame_array.h"
 #include "codec/frame/frame_header.h"
 #include "codec/frame/metalayer.h"
+#include "fs/source/empty_frame.h"
 
 namespace framefs::fs {
 namespace {
@@ -75,6 +76,10 @@ FrameSummary summarise(const codec::ByteSource& source, Expected expected,
   if (expected == Expected::nothing) return {};
   if (expected == Expected::zip_container) {
     return {.content = is_zip(source) ? Content::zip_container : Content::other};
+  }
+  const auto size = source.available_from(0);
+  if (expected == Expected::frame && size && *size == 0) {
+    return summarise(*empty_frame(), expected, limits);
   }
   const auto head = read_head(source, codec::kFrameFixedHeaderBytes);
   if (!codec::has_frame_magic(head)) return {};

@@ -86,7 +86,8 @@ FrameSummary SourceProbe::probe_open(const FileReader& file, const struct stat& 
   if (!known) {
     known.emplace();
     const bool may_be_kept = age_of(stat).count() > 0;  // before the file is read
-    if (const auto size = static_cast<std::uint64_t>(stat.st_size); size > offset_) {
+    const auto size = static_cast<std::uint64_t>(stat.st_size);
+    if (size > offset_ || offset_ == 0) {
       known = summarise(codec::ByteWindow(file, offset_, size - offset_), expected, limits_);
     }
     if (may_be_kept) remember(key, *known);

@@ -94,6 +94,15 @@ Status CommittedState::learn(const struct stat& st, const codec::ByteSource& byt
   return {};
 }
 
+void CommittedState::learn_empty(const struct stat& st) {
+  State state;
+  state.device = st.st_dev;
+  state.inode = st.st_ino;
+  state.keeps_name = st.st_nlink > 0;
+  state.note_times(st);
+  state_.with([&](State& known) { known = state; });
+}
+
 CommittedState::Head CommittedState::head() const {
   return state_.with([](const State& state) { return state.head; });
 }
@@ -124,6 +133,8 @@ Result<bool> CommittedState::holds(const FileReader& file) const {
     const auto read = file.read_at(0, head);
     if (!read && read.error().kind != Errc::truncated) return std::unexpected(read.error());
     FRAMEFS_TRY(const auto st, stat_of(file.fd()));
+    const bool is_read = read || st.st_size == 0;  // an empty file has a header of zeros
+    if (!read) head = {};
     const auto after = now();
     if (after.turns != before.turns) continue;
     auto sizes = after;
@@ -132,7 +143,7 @@ Result<bool> CommittedState::holds(const FileReader& file) const {
       state_.with([](State& state) { state.is_orphan = state.keeps_name; });
     }
     const bool had_store = before.storing > 0 || after.stores != before.stores;
-    if (!read || !looks_like(sizes, head, st)) {
+    if (!is_read || !looks_like(sizes, head, st)) {
       // A read during the write of a header can return half of the old one and half of the new one.
       // The write may have ended before the publication has.
       if (after.next && had_store) continue;

@@ -42,6 +42,8 @@ class CommittedState {
   // Errors: those of reading `bytes`.
   Status learn(const struct stat& st, const codec::ByteSource& bytes, std::uint64_t header_len,
                codec::ByteRange tail);
+  // The same for an empty file, whose header is known as zeros.
+  void learn_empty(const struct stat& st);
   // The header that was learned or published last.  Threads: not beside learn() and publish().
   [[nodiscard]] Head head() const;
 

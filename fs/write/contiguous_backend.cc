@@ -48,8 +48,14 @@ Result<std::unique_ptr<ContiguousBackend>> ContiguousBackend::open(
   made->is_empty_ = header.nbytes == 0;
   const auto tail_at = made->is_empty_ ? header.header_len : header.header_len + header.cbytes;
   made->tail_ = {tail_at, header.frame_len - tail_at};
-  FRAMEFS_CHECK(made->state_.learn(st, bytes, made->header_len_, made->tail_));
-  if (!is_header_of(header, made->state_.head())) return changed_while_opening();
+  if (st.st_size == 0) {
+    made->first_bytes_.resize(header.frame_len);
+    FRAMEFS_CHECK(bytes.read_at(0, made->first_bytes_));
+    made->state_.learn_empty(st);
+  } else {
+    FRAMEFS_CHECK(made->state_.learn(st, bytes, made->header_len_, made->tail_));
+    if (!is_header_of(header, made->state_.head())) return changed_while_opening();
+  }
   made->end_at_open_ = tail_at;
   made->index_.set_stored(made->tail_, codec::IndexEncoder::digests_of(entries));
   made->has_unknown_space_ = entries.size() > kMaxSizesRead;
@@ -72,6 +78,23 @@ Status ContiguousBackend::check_unchanged() {
   FRAMEFS_CHECK(check_usable());
   FRAMEFS_TRY(const bool is_unchanged, state_.holds(*file_));
   return is_unchanged ? Status{} : overtaken();
+}
+
+// A crash leaves the file empty, or with the whole frame: its bytes lie within one sector.
+Status ContiguousBackend::begin_writing() {
+  if (first_bytes_.empty()) return {};
+  FRAMEFS_CHECK(check_unchanged());
+  Head head{};
+  std::copy_n(first_bytes_.begin(), head.size(), head.begin());
+  CommittedState::Publication publication(state_, head);
+  if (auto stored = store(0, first_bytes_); !stored) {
+    if (!is_lost()) static_cast<void>(::ftruncate(file_->fd(), 0));  // the first error counts
+    return stored;
+  }
+  const auto tail = std::span(first_bytes_).subspan(header_len_);
+  publication.done(tail_, CommittedState::checksum(tail));
+  first_bytes_.clear();
+  return {};
 }
 
 // Every write of bytes that no state refers to yet goes through store().  The space for these bytes

@@ -23,8 +23,8 @@ namespace framefs::fs {
 // Source: frame format, "Shadow commit".
 class ContiguousBackend final : public FrameBackend {
  public:
-  // `file` is open for reading and writing.  `bytes` is its content: the file itself, or bytes that
-  // are known to be in it.  `st` holds the attributes that the file had before `frame` and
+  // `file` is open for reading and writing.  `bytes` is its content: the file itself, bytes that are
+  // known to be in it, or for an empty file those of an empty frame.  `st` holds the attributes that the file had before `frame` and
   // `entries`, its index, were read from `bytes`.
   // Errors: system; those of reading the header.
   static Result<std::unique_ptr<ContiguousBackend>> open(std::shared_ptr<const FileReader> file,
@@ -38,6 +38,8 @@ class ContiguousBackend final : public FrameBackend {
   [[nodiscard]] std::uint64_t touches() const override { return state_.touches(); }
   void expect_removal() override { state_.expect_removal(); }
   [[nodiscard]] bool is_orphan() const override { return state_.is_orphan(); }
+  // Stores the frame for which an empty file stands.
+  Status begin_writing() override;
   void note_times() override { state_.note_times(*file_); }
   Result<std::int64_t> write_chunk(std::span<const std::byte> chunk) override;
   void drop(std::int64_t entry) override;
@@ -102,10 +104,11 @@ class ContiguousBackend final : public FrameBackend {
   const codec::Limits limits_;
   std::uint32_t header_len_ = 0;
   CommittedState state_;
-  std::optional<Head> next_head_;  // set if the parameters change as well
-  bool is_empty_ = false;          // whether the committed state is empty
-  codec::ByteRange tail_;          // index and trailer of the committed state, to its end
-  codec::IndexEncoder index_;      // knows the index of the committed state
+  std::vector<std::byte> first_bytes_;  // of an empty file: the frame that it is to get
+  std::optional<Head> next_head_;       // set if the parameters change as well
+  bool is_empty_ = false;               // whether the committed state is empty
+  codec::ByteRange tail_;               // index and trailer of the committed state, to its end
+  codec::IndexEncoder index_;           // knows the index of the committed state
   // The chunks at opening and where they end, until learn_layout() has used both.  Empty for a
   // frame of many chunks.
   std::vector<std::int64_t> entries_at_open_;

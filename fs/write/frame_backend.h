@@ -68,6 +68,10 @@ class FrameBackend {
     if (!is_orphan()) return {};
     return system_error_of(EIO, "another program has removed or replaced the frame");
   }
+  // To be called once this process owns the frame, before it stores anything.
+  // Errors: those of check_unchanged() and of storing.  Threads: one at a time, beside
+  // check_unchanged().
+  virtual Status begin_writing() { return {}; }
   // To be called after the times of content_fd() were set.  Threads: any number, beside all others.
   virtual void note_times() = 0;
 

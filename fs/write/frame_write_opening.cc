@@ -13,6 +13,7 @@
 #include "codec/frame/frame_index.h"
 #include "fs/core/may_wait.h"
 #include "fs/source/chunk_files.h"
+#include "fs/source/empty_frame.h"
 #include "fs/write/chunk_overlay.h"
 #include "fs/write/contiguous_backend.h"
 #include "fs/write/sparse_backend.h"
@@ -36,7 +37,9 @@ Result<std::vector<codec::NamedContent>> read_vlmetalayers(const FrameOrigin& or
 }
 
 Result<FrameOrigin> origin_of(const WriteTarget& source) {
-  if (source.file) return contiguous_origin(source.file, source.name);
+  if (source.file) {
+    return FrameOrigin{codec::FrameType::contiguous, source.file, source.file, source.name};
+  }
   UniqueFd index(::openat(source.directory.get(), kSparseIndexName,
                           O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!index) return system_error("open");
@@ -90,7 +93,11 @@ Result<FrameWriteOpening> open_once(const WriteTarget& source, const struct stat
                                     OverlayBudget& overlay) {
   FRAMEFS_TRY(auto origin, origin_of(source));
   auto content = origin;
-  if (source.made) content.source = std::make_shared<codec::MemorySource>(source.made->bytes);
+  if (source.made) {
+    content.source = std::make_shared<codec::MemorySource>(source.made->bytes);
+  } else if (source.file && st.st_size == 0 && is_empty_frame(*source.file, source.name)) {
+    content.source = empty_frame();
+  }
   FRAMEFS_TRY(auto frame, open_frame_at(content, limits));
   FRAMEFS_CHECK(check_writable_frame(frame));
   // The index of a few hundred bytes may stand for millions of chunks.

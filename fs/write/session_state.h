@@ -76,6 +76,7 @@ class SessionState final : private SharedOwnership::Frame {
  private:
   void forget_old_bytes();
   [[nodiscard]] Status check_usable() const override { return backend_.check_usable(); }
+  Status begin_writing() override { return note_lost(backend_.begin_writing()); }
   void give_up() noexcept override { backend_.give_up(); }
   [[nodiscard]] bool needs_owner() const override {
     return !is_lost() && !is_removed() && has_uncommitted();

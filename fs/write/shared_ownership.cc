@@ -13,7 +13,8 @@ Status SharedOwnership::take(std::chrono::milliseconds patience) {
   if (!ownership_) return frame_.check_usable();
   FRAMEFS_CHECK(ownership_->take(patience));
   if (ownership_->is_overtaken()) frame_.give_up();
-  return frame_.check();
+  FRAMEFS_CHECK(frame_.check());
+  return frame_.begin_writing();
 }
 
 std::optional<SharedOwnership::Change> SharedOwnership::join_change() {

@@ -31,6 +31,8 @@ class SharedOwnership {
     // Whether no other program has changed the frame.
     // Errors: EIO for such a change, and the frame is then lost; system.
     virtual Status check() = 0;
+    // Called by the first change, once this process owns the frame.  Errors: those of storing.
+    virtual Status begin_writing() = 0;
     // Another program has changed the frame, so the frame is lost.
     virtual void give_up() noexcept = 0;
     // Whether written bytes are left that a commit can still store.

@@ -41,6 +41,7 @@ class FakeFrame final : public SharedOwnership::Frame {
     ++checks;
     return check_usable();
   }
+  Status begin_writing() override { return check_usable(); }
   void give_up() noexcept override { is_lost = true; }
   [[nodiscard]] bool needs_owner() const override {
     const bool answer = !is_lost && is_written;
