@@ -74,7 +74,8 @@ Filesystem::Filesystem(const MountOptions& options, Log& log, MountRoot found,
                 .new_frames = new_frames_,
                 .sessions = sessions_,
                 .pages = pages_,
-                .services = {reads(), chunk_writer_, overlay_, content_ids_, commits_}}),
+                .ctimes = ctimes_,
+                .services = {reads(), chunk_writer_, overlay_, content_ids_, commits_, clock_}}),
       tree_(options, found.expected,
             {.locator = locator_,
              .containers = containers_,
@@ -82,6 +83,8 @@ Filesystem::Filesystem(const MountOptions& options, Log& log, MountRoot found,
              .directory_names = directory_names_,
              .names = name_map_,
              .sessions = sessions_,
+             .ctimes = ctimes_,
+             .clock = clock_,
              .log = log_,
              .exported = exported_ ? &*exported_ : nullptr}),
       contents_(options, {.tree = tree_,
@@ -116,8 +119,8 @@ Filesystem::Filesystem(const MountOptions& options, Log& log, MountRoot found,
             views_.end_session(file, identity);
             arrays_.note_end(file);
           },
-          [this](const FileKey& file, const FileIdentity& identity, const timespec& ctime) {
-            views_.keep_ctime(file, identity, ctime);
+          [this](const FileIdentity& identity, const timespec& ctime) {
+            ctimes_.keep(identity, ctime);
           }),
       arrays_(makes_arrays(options, new_frames_), {.locator = locator_,
                                                    .containers = containers_,

@@ -84,6 +84,8 @@ class Filesystem {
   ChunkWriter chunk_writer_;
   OverlayBudget overlay_;
   CommitCounters commits_;
+  SourceClock clock_;
+  KeptCtimes ctimes_;
   SourceProbe probe_;
   DirectoryNames directory_names_;
   const NameMap name_map_;

@@ -123,7 +123,7 @@ Result<std::shared_ptr<FrameWriteSession>> FrameWriters::make(
     if (!has_refused_to_wait()) reads.log.failure(name, opening.error());
     return std::unexpected(opening.error());
   }
-  opening->ctime = node.kept_ctime(identity_of(opening->stat));
+  opening->ctime = parts_.ctimes.find(identity_of(opening->stat));
   std::optional<NewFrame> planned;
   if (new_file != nullptr) {
     planned = new_file->frame;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "fs/tree/kept_ctimes.h"
 #include "fs/tree/kernel_pages.h"
 #include "fs/tree/lock_files.h"
 #include "fs/tree/node_locator.h"
@@ -42,6 +43,7 @@ class FrameWriters {
     const NewFramePolicy& new_frames;
     WriteSessionTable& sessions;
     PagePusher& pages;
+    const KeptCtimes& ctimes;
     WriteServices services;
   };
   explicit FrameWriters(const Parts& parts) : parts_(parts) {}

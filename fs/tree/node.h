@@ -53,13 +53,6 @@ struct Node {
     std::shared_ptr<const View> overlay_view;
     std::uint64_t overlay_view_of = 0;
     std::uint64_t kernel_pages_of = 0;
-    // The commits of the mount change the file's ctime, and users do not see that: the ctime to
-    // show while the file has this identity.
-    struct LastChange {
-      FileIdentity identity;
-      timespec ctime{};
-    };
-    LastChange last_change;
     // The lock file of the frame, as LockFiles found it last: whether there is one, its counter,
     // and the content for which it was looked for.
     bool has_lock_file = false;
@@ -73,14 +66,6 @@ struct Node {
     bool is_replaced = false;
   };
   Guarded<State> state;
-
-  // The ctime to show instead of the file's own one, if there is one.
-  [[nodiscard]] std::optional<timespec> kept_ctime(const FileIdentity& identity) const {
-    return state.with([&](const State& now) -> std::optional<timespec> {
-      if (now.last_change.identity != identity) return std::nullopt;
-      return now.last_change.ctime;
-    });
-  }
 
   // The id of the content state that `identity` describes: a new id if the state has changed.
   ContentId content_id(const FileIdentity& identity, ContentIds& ids);

@@ -111,13 +111,6 @@ void NodeViews::for_each_node(const FileKey& file, const Body& body) const {
   }
 }
 
-void NodeViews::keep_ctime(const FileKey& file, const FileIdentity& identity,
-                           const timespec& ctime) const {
-  for_each_node(file, [&](Node& node) {
-    node.state.with([&](Node::State& state) { state.last_change = {identity, ctime}; });
-  });
-}
-
 void NodeViews::end_session(const FileKey& file, const FileIdentity& identity) const {
   for_each_node(file, [&](Node& node) {
     std::shared_ptr<const View> dropped;  // destroyed after the lock

@@ -54,9 +54,6 @@ class NodeViews {
   // The same for a node that shows an array.
   [[nodiscard]] std::shared_ptr<const ArrayView> array_of(Node& node,
                                                           const FrameWriteSession& session) const;
-  // Call this before a session ends, with the state that it will leave: the nodes of the file keep
-  // the ctime that users see.
-  void keep_ctime(const FileKey& file, const FileIdentity& identity, const timespec& ctime) const;
   // Call this when a session ends, with the state that it left.  The kernel's pages hold the bytes
   // that were written last and stay valid.
   void end_session(const FileKey& file, const FileIdentity& identity) const;

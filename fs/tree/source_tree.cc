@@ -40,6 +40,8 @@ SourceTree::SourceTree(const MountOptions& options, Expected expected, const Par
       directory_names_(parts.directory_names),
       names_(parts.names),
       sessions_(parts.sessions),
+      ctimes_(parts.ctimes),
+      clock_(parts.clock),
       log_(parts.log),
       exported_(parts.exported),
       inodes_(parts.locator.nodes().root()->key.device) {}
@@ -131,11 +133,12 @@ struct stat SourceTree::shown(const Seen& seen, const Node& node) const {
   const auto& entry = seen.entry;
   const auto& written = seen.written;
   const auto shown_as = node.key.shown_as;
+  clock_.note(entry.stat.st_ctim);
   auto st =
       shown_stat(entry, shown_as, arrays_, inodes_.shown(entry.stat.st_dev, entry.stat.st_ino));
   if (!node.key.shows_frame() || node.key.is_member()) return st;
   if (!written) {
-    st.st_ctim = node.kept_ctime(identity_of(entry.content_stat())).value_or(st.st_ctim);
+    st.st_ctim = ctimes_.find(identity_of(entry.content_stat())).value_or(st.st_ctim);
     return st;
   }
   st.st_mtim = written->mtime;

@@ -15,6 +15,7 @@
 #include "fs/core/mount_options.h"
 #include "fs/tree/exported_nodes.h"
 #include "fs/tree/inode_numbers.h"
+#include "fs/tree/kept_ctimes.h"
 #include "fs/tree/name_map.h"
 #include "fs/tree/node_locator.h"
 #include "fs/tree/open_containers.h"
@@ -60,6 +61,8 @@ class SourceTree {
     DirectoryNames& directory_names;
     const NameMap& names;
     WriteSessionTable& sessions;
+    const KeptCtimes& ctimes;
+    SourceClock& clock;
     Log& log;
     ExportedNodes* exported = nullptr;  // null: handles do not outlive the mount
   };
@@ -172,6 +175,8 @@ class SourceTree {
   DirectoryNames& directory_names_;
   const NameMap& names_;
   WriteSessionTable& sessions_;
+  const KeptCtimes& ctimes_;
+  SourceClock& clock_;
   Log& log_;
   ExportedNodes* const exported_;
   mutable InodeNumbers inodes_;

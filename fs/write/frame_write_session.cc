@@ -14,11 +14,8 @@
 namespace framefs::fs {
 namespace {
 
-timespec now() {
-  timespec time{};
-  static_cast<void>(::clock_gettime(CLOCK_REALTIME, &time));  // every kernel has this clock
-  return time;
-}
+// Longer than a tick of the coarse clock.
+constexpr std::int64_t kTick = 100'000'000;
 
 }  // namespace
 
@@ -70,7 +67,7 @@ FrameWriteSession::Shown FrameWriteSession::shown() const {
 Status FrameWriteSession::set_mtime(const timespec& time, const std::function<Status()>& set) {
   return overlay_.write([&](ChunkOverlay& overlay) -> Status {
     FRAMEFS_CHECK(set());
-    overlay.ctime = now();
+    overlay.ctime = services_.clock.now();
     overlay.mtime = time.tv_nsec == UTIME_NOW ? overlay.ctime : time;
     backend_->note_times();
     return {};
@@ -78,7 +75,19 @@ Status FrameWriteSession::set_mtime(const timespec& time, const std::function<St
 }
 
 void FrameWriteSession::note_attributes() {
-  overlay_.write([](ChunkOverlay& overlay) { overlay.ctime = now(); });
+  overlay_.write([&](ChunkOverlay& overlay) { overlay.ctime = services_.clock.now(); });
+}
+
+// Two commits have different times, because the kernel of another mount tells states by the time.
+void FrameWriteSession::touch(ChunkOverlay& overlay) const {
+  auto time = services_.clock.now();
+  const auto since = nanoseconds(time) - nanoseconds(overlay.mtime);
+  if (overlay.is_committed() && since <= 0 && since > -kTick) {
+    time = overlay.mtime;
+    const bool is_last = ++time.tv_nsec == 1'000'000'000;
+    if (is_last) time = {.tv_sec = time.tv_sec + 1, .tv_nsec = 0};
+  }
+  overlay.touch(time);
 }
 
 // To be called before the frame may grow to hold `size` bytes at `offset`.
@@ -105,7 +114,7 @@ Result<FrameWriteSession::Written> FrameWriteSession::write(std::span<const Piec
     const auto room = overlay.reserve(needed);
     if (!room) return Written{.missing_room = needed};
     for (const auto& [offset, bytes] : pieces) overlay.write(offset, bytes);
-    overlay.touch(now());
+    touch(overlay);
     return Written{.has_full = overlay.has_full_chunks()};
   });
 }
@@ -120,7 +129,7 @@ Result<FrameWriteSession::Written> FrameWriteSession::append(std::span<const std
     const auto room = overlay.reserve(needed);
     if (!room) return Written{.missing_room = needed};
     overlay.write(end, bytes);
-    overlay.touch(now());
+    touch(overlay);
     return Written{.has_full = overlay.has_full_chunks(), .offset = end};
   });
 }
@@ -131,7 +140,7 @@ Result<FrameWriteSession::Written> FrameWriteSession::append_zeros(std::uint64_t
     const auto end = overlay.nbytes();
     FRAMEFS_CHECK(prepare_size(overlay, end, size));
     overlay.extend(end + size);
-    overlay.touch(now());
+    touch(overlay);
     return Written{.offset = end};
   });
 }
@@ -154,7 +163,7 @@ Status FrameWriteSession::extend(std::uint64_t nbytes) {
     FRAMEFS_CHECK(prepare_size(overlay, nbytes, 0));
     const bool grows = nbytes > overlay.nbytes();
     overlay.extend(nbytes);
-    overlay.touch(now());
+    touch(overlay);
     return grows;
   }));
   if (is_longer) return {};
@@ -174,7 +183,7 @@ Status FrameWriteSession::change_stored(
   if (!commits) return would_wait();
   return commits->change_stored([&](ChunkOverlay& overlay) {
     auto dropped = change(overlay);
-    overlay.touch(now());
+    touch(overlay);
     return dropped;
   });
 }
@@ -241,7 +250,7 @@ Status FrameWriteSession::set_vlmeta(std::string_view name,
     }
     overlay.vlmetalayers = std::move(layers);
     overlay.set_changed(true);
-    overlay.ctime = now();
+    overlay.ctime = services_.clock.now();
     return {};
   });
 }

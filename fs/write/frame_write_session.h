@@ -23,6 +23,7 @@
 #include "fs/write/overlay_frame.h"
 #include "fs/write/serial_committer.h"
 #include "fs/write/session_state.h"
+#include "fs/write/source_clock.h"
 #include "fs/write/vlmeta_change.h"
 #include "fs/write/write_steps.h"
 
@@ -35,6 +36,7 @@ struct WriteServices {
   OverlayBudget& overlay;
   ContentIds& content_ids;
   CommitCounters& commits;
+  const SourceClock& clock;
 };
 
 // A frame that is being written: its overlay, and the commits that store the written bytes in the
@@ -243,6 +245,7 @@ class FrameWriteSession {
   FrameWriteSession(Opening opening, const WriteServices& services);
   [[nodiscard]] Result<bool> are_large(std::span<const codec::NamedContent> vlmetalayers) const;
   static Status prepare_size(ChunkOverlay& overlay, std::uint64_t offset, std::uint64_t size);
+  void touch(ChunkOverlay& overlay) const;
   Status change_stored(const std::function<std::vector<std::int64_t>(ChunkOverlay&)>& change);
 
   // Constant after construction.

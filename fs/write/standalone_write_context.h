@@ -44,7 +44,8 @@ class StandaloneWriteContext {
                                                  chunk_writer_,
                                                  overlay_,
                                                  content_ids_,
-                                                 commits_});
+                                                 commits_,
+                                                 clock_});
   }
 
   [[nodiscard]] const codec::Limits& limits() const noexcept { return limits_; }
@@ -61,6 +62,7 @@ class StandaloneWriteContext {
   OverlayBudget overlay_;
   ContentIds content_ids_;
   CommitCounters commits_;
+  SourceClock clock_;
 };
 
 }  // namespace framefs::fs

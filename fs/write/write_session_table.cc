@@ -385,7 +385,7 @@ void WriteSessionTable::end_entry(const FileKey& key, bool is_unreachable) {
   // the space as free that is released here.
   if (!is_unreachable && !session->release_old_states()) return;
   if (const auto st = session->content_stat(); st && !session->is_lost()) {
-    on_ending_(key, identity_of(*st), session->shown().ctime);
+    on_ending_(identity_of(*st), session->shown().ctime);
   }
   Session ended;  // destroyed after the lock
   FileIdentity identity;

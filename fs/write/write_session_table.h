@@ -39,7 +39,7 @@ class WriteSessionTable {
   using OnEnd = std::function<void(const FileKey&, const FileIdentity&)>;
   // Called before that, with the state that the frame has if it is not written any more, and the
   // time of the last change that users see.
-  using OnEnding = std::function<void(const FileKey&, const FileIdentity&, const timespec& ctime)>;
+  using OnEnding = std::function<void(const FileIdentity&, const timespec& ctime)>;
   WriteSessionTable(
       Log& log, std::chrono::milliseconds commit_interval, OnEnd on_end,
       OnEnding on_ending = [](const auto&...) {});

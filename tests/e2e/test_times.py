@@ -1,6 +1,5 @@
 """The times of a file are those of its changes, not those of the commits behind them."""
 
-import contextlib
 import os
 import time
 import unittest
@@ -73,10 +72,7 @@ class Times(MountCase):
         def set_layer(path):
             os.setxattr(path, "user.framefs.vlmeta.note", b"text")
 
-        with self.mount("--attr-timeout", "0") as mount, contextlib.ExitStack() as held:
-            # The daemon keeps a ctime only as long as the kernel knows the file, and a kernel that
-            # may not cache names forgets a file that no process holds.
-            held.callback(os.close, os.open(self.mountpoint / "x", os.O_PATH))
+        with self.mount("--attr-timeout", "0") as mount:
             ctime = times_of(self.mountpoint / "x")[1]
             for change in (write, lambda path: os.truncate(path, 100_000), allocate, overwrite):
                 later = self.check_change(mount, "x", change)
@@ -113,6 +109,35 @@ class Times(MountCase):
                     changed = os.fstat(file.fileno()).st_ctime_ns
                     os.fsync(file.fileno())
                     self.assertEqual(os.fstat(file.fileno()).st_ctime_ns, changed)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root to make the kernel forget files")
+    def test_times_stay_when_the_kernel_forgets_the_files(self):
+        names = [f"file{i}" for i in range(20)]
+        with self.mount() as mount:
+            shown = {}
+            for name in names:
+                with open(mount.path(name), "wb") as file:
+                    file.write(data.noise(20_000))
+                    file.flush()
+                    found = os.fstat(file.fileno())
+                    shown[name] = (found.st_mtime_ns, found.st_ctime_ns)
+            daemon.wait_for(lambda: not any(str(self.source) in path and path.endswith(".b2frame")
+                                            for path in daemon.open_files(mount.pid)), "the commits")
+            daemon.drop_kernel_references()
+            self.assertEqual({name: times_of(mount.path(name)) for name in names}, shown)
+
+    def test_times_are_in_the_order_of_the_changes(self):
+        makes = {"symlink": lambda path: os.symlink("to", path), "directory": os.mkdir, "fifo": os.mkfifo,
+                 "empty": lambda path: path.touch(), "written": lambda path: path.write_bytes(b"content"),
+                 "plain.txt": lambda path: path.write_bytes(b"content")}
+        with self.mount("--plain", "*.txt") as mount:
+            for i in range(100):
+                for name, make in makes.items():
+                    first, second = mount.path(f"first{i}-{name}"), mount.path(f"second{i}-{name}")
+                    first.write_bytes(data.noise(20_000))
+                    before = os.lstat(first).st_mtime_ns
+                    make(second)
+                    self.assertLessEqual(before, os.lstat(second).st_mtime_ns, name)
 
 
 if __name__ == "__main__":
