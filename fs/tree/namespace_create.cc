@@ -286,10 +286,16 @@ Result<Namespace::Created> Namespace::opened_existing(NodeId id, Result<OpenedFi
 
 Result<Namespace::Created> Namespace::create_file(NodeId parent, const std::string& name,
                                                   mode_t mode, int flags, const Caller& caller) {
-  std::optional<NodeId> existing;
-  auto created = changing([&] { return create_new(parent, name, mode, flags, caller, existing); });
-  if (!existing) return created;
-  return opened_existing(*existing, open_existing(*existing, flags));
+  constexpr int kMaxAttempts = 100;
+  for (int attempt = 1;; ++attempt) {
+    std::optional<NodeId> existing;
+    auto created =
+        changing([&] { return create_new(parent, name, mode, flags, caller, existing); });
+    if (existing) return opened_existing(*existing, open_existing(*existing, flags));
+    // Another program has created the file since it was looked for.
+    const bool is_new = created || created.error().sys != EEXIST || (flags & O_EXCL) != 0;
+    if (is_new || attempt == kMaxAttempts) return created;
+  }
 }
 
 // If there is such an entry, it is `existing`, and the result an error.
