@@ -1,6 +1,7 @@
 #include "fs/tree/file_contents.h"
 
 #include <fcntl.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,6 +29,18 @@ Result<std::uint64_t> seek_file(int fd, Seek what, std::uint64_t offset) {
       ::lseek(fd, static_cast<off_t>(offset), what == Seek::data ? SEEK_DATA : SEEK_HOLE);
   if (found < 0) return system_error("lseek");
   return static_cast<std::uint64_t>(found);
+}
+
+// A frame holds no space for bytes that are not written.  Nevertheless a program that asks for more
+// than there is hears of it now.  Bytes below `end` may have their space.
+Status check_space(const OpenFile& file, std::uint64_t end, std::uint64_t offset,
+                   std::uint64_t size) {
+  struct statvfs st{};
+  if (::fstatvfs(file.source.fd(), &st) != 0) return system_error("statvfs");
+  const auto within = std::min(size, end - std::min(end, offset));
+  const auto missing = size - within;
+  if (st.f_blocks == 0 || missing / st.f_frsize < st.f_bavail) return {};  // 0: without a limit
+  return system_error_of(ENOSPC, "fallocate");
 }
 
 Status resize_file(int fd, std::uint64_t size) {
@@ -274,7 +287,8 @@ Result<bool> FileContents::append(OpenFile& file, std::uint64_t offset,
   if (bytes.size() / changing->chunksize() >= WriteSteps::kMaxChunks) {
     // No other writer's bytes come between the steps.  The zeros must not be appended twice.
     if (!may_wait()) return std::unexpected(would_wait().error());
-    FRAMEFS_TRY(const auto extended, changing->append_zeros(bytes.size()));
+    FRAMEFS_TRY(const auto extended,
+                sessions.with_index_room([&] { return changing->append_zeros(bytes.size()); }));
     const FrameWriteSession::Piece piece{extended.offset, bytes};
     FRAMEFS_CHECK(write_pieces(changing.session, std::span(&piece, 1)));
     return extended.offset == offset;
@@ -296,7 +310,9 @@ Status FileContents::truncate(Node& node, OpenFile* file, std::uint64_t size) {
     const bool is_same = size == static_cast<std::uint64_t>(now.st_size);
     return is_same ? Status{} : system_error_of(EPERM, "truncate");
   }
-  const auto resize = [size](FrameWriteSession& session) { return session.truncate(size); };
+  const auto resize = [&](FrameWriteSession& session) {
+    return parts_.writers.sessions().with_index_room([&] { return session.truncate(size); });
+  };
   if (file == nullptr || !file->session.get()) return parts_.writers.with_session(node, resize);
   FRAMEFS_TRY(const auto changing, parts_.writers.begin_change(*file));
   return resize(*changing.session);
@@ -320,7 +336,11 @@ Status FileContents::allocate(OpenFile& file, int mode, std::uint64_t offset, st
     FRAMEFS_CHECK(parts_.writers.sessions().write_with_room(
         *session.session, [&] { return session->zero(offset, size); }));
   }
-  if (may_grow) return session->extend(offset + size);
+  if (!makes_zeros) FRAMEFS_CHECK(check_space(file, session->nbytes(), offset, size));
+  if (may_grow) {
+    return parts_.writers.sessions().with_index_room(
+        [&] { return session->extend(offset + size); });
+  }
   session->note_attributes();
   return {};
 }

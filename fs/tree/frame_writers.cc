@@ -155,7 +155,8 @@ Result<std::shared_ptr<FrameWriteSession>> FrameWriters::join(Node& node, const 
     return make(node, source, new_file);
   };
   const auto file = file_key(node);
-  FRAMEFS_TRY(auto session, parts_.sessions.open(file, open));
+  FRAMEFS_TRY(auto session,
+              parts_.sessions.with_index_room([&] { return parts_.sessions.open(file, open); }));
   shared = {};
   parts_.pages.drain(file);
   return session;

@@ -305,6 +305,19 @@ void WriteSessionTable::end_unreachable(const FileKey& key) {
   if (session && is_unlinked(*session)) end_entry(key, true);
 }
 
+// Commits the files that no program has open for writing, and ends their sessions.  Returns whether
+// any has ended.
+bool WriteSessionTable::end_closed() {
+  bool has_ended = false;
+  for (const auto& [key, session] : all()) {
+    if (!is_closed(key)) continue;
+    if (session->is_changed()) commit_alone(*session);
+    end_entry(key);
+    has_ended = has_ended || find(key) != session;
+  }
+  return has_ended;
+}
+
 bool WriteSessionTable::is_closed(const FileKey& key) const {
   return state_.with([&](const State& state) {
     const auto at = state.entries.find(key);

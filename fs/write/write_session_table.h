@@ -97,6 +97,20 @@ class WriteSessionTable {
   // nor a writer, no process can read it: its session ends, and uncommitted bytes are dropped.
   void end_unreachable(const FileKey& key);
 
+  // Runs body(), () -> Result<...>, which opens or extends a frame.  If there is no memory for the
+  // index, commits the frames that are closed, and runs it again.
+  // Errors: those of the body; would_wait().
+  template <class Body>
+  auto with_index_room(const Body& body) -> decltype(body()) {
+    constexpr int kMaxAttempts = 100;
+    for (int attempt = 1;; ++attempt) {
+      auto result = body();
+      if (result || result.error().sys != ENOMEM || attempt == kMaxAttempts) return result;
+      if (!may_wait()) return std::unexpected(would_wait().error());
+      if (!end_closed()) return result;
+    }
+  }
+
   // To be called when chunks of the session are complete.
   void note_full(const Session& session);
   // Runs write(), () -> Result<FrameWriteSession::Written>, and stores written bytes, of this frame
@@ -106,7 +120,7 @@ class WriteSessionTable {
   Result<FrameWriteSession::Written> write_with_room(FrameWriteSession& session,
                                                      const Write& write) {
     for (unsigned attempt = 0;; ++attempt) {
-      auto written = write();
+      auto written = with_index_room(write);
       if (!written || written->missing_room == 0) return written;
       if (!may_wait()) return std::unexpected(would_wait().error());
       FRAMEFS_CHECK(make_room(session, written->missing_room, attempt));
@@ -185,6 +199,7 @@ class WriteSessionTable {
   [[nodiscard]] bool is_quiet(const FileKey& key) const;
   bool end_promptly(const FileKey& key);
   void end_or_compact(const FileKey& key);
+  bool end_closed();
   void end_entry(const FileKey& key, bool is_unreachable = false);
   [[nodiscard]] std::vector<File> all() const;
 

@@ -92,6 +92,21 @@ class Memory(MountCase):
 
         self.write_with_little_memory(write, 64)
 
+    def test_indexes_of_closed_files_make_room(self):
+        with self.mount("--overlay-size", "16M", "--rule", "*:chunksize=4096") as mount:
+            names = [f"file{i}" for i in range(12)]
+            for name in names:
+                with open(mount.path(name), "wb", buffering=0) as file:
+                    file.truncate(400 << 20)  # the index takes 1.6 of the 3.5 MiB for indexes
+                    file.write(b"content")
+            for name in names:
+                self.assertEqual(mount.path(name).stat().st_size, 400 << 20)
+            for name in names:
+                with open(mount.path(name), "ab", buffering=0) as file:
+                    file.write(b"more")
+            for name in names:
+                self.assertEqual(mount.path(name).stat().st_size, (400 << 20) + 4)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -241,6 +241,16 @@ class WrittenFrames(SemanticsCase):
             for file in files.values():
                 file.close()
 
+    def test_fallocate_of_more_than_there_is(self):
+        with self.mount() as mount, open(mount.path("x"), "w+b", buffering=0) as file:
+            free = os.statvfs(mount.path())
+            size = free.f_bavail * free.f_frsize + (1 << 30)
+            for mode in (0, KEEP_SIZE):
+                self.assert_errno(errno.ENOSPC, fallocate, file.fileno(), mode, 0, size)
+            self.assertEqual(os.fstat(file.fileno()).st_size, 0)
+            fallocate(file.fileno(), 0, 0, 5000)
+            self.assertEqual(os.fstat(file.fileno()).st_size, 5000)
+
     def test_the_header_and_size_of_a_npy_file_are_fixed(self):
         array = numpy.arange(600, dtype="<i4").reshape(20, 30)
         (self.source / "a.b2nd").write_bytes(frame_writer.array_frame(array))
