@@ -18,8 +18,8 @@ struct FrameOrigin {
   std::string name;                                 // for the log
 };
 
-// The origin of a contiguous frame: one source for both.  `name` ends with the name of the file, which
-// decides whether an empty file is a frame (empty_frame.h).
+// The origin of a contiguous frame: one source for both.  `name` ends with the name of the file,
+// which decides whether an empty file is a frame (empty_frame.h).
 FrameOrigin contiguous_origin(std::shared_ptr<const codec::ByteSource> source, std::string name);
 // The origin of the sparse frame in a directory, with its current index.  Errors: system.
 Result<FrameOrigin> sparse_origin(int folder, std::string name);

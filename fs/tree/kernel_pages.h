@@ -7,8 +7,8 @@
 
 namespace framefs::fs {
 
-// The content of a file at one moment: the state of its backing file, and the session that writes it
-// (0: none).
+// The content of a file at one moment: the state of its backing file, and the session that writes
+// it (0: none).
 struct ContentState {
   FileIdentity identity;
   std::uint64_t session_id = 0;
@@ -22,11 +22,11 @@ struct ContentState {
 // kernel's pages have that content.
 bool keeps_pages(Node& node, const ContentState& now);
 
-// The reply to a change of attributes carries the time of modification, and the kernel takes it over
-// without a look at its pages.  Hence it must not hide a change that the pages lack.
+// The reply to a change of attributes carries the time of modification, and the kernel takes it
+// over without a look at its pages.  Hence it must not hide a change that the pages lack.
 //
-// Invariant: such a reply vouches for the pages only if their content was the present one before the
-// change, and if the time has not changed since, or a session has watched the content.
+// Invariant: such a reply vouches for the pages only if their content was the present one before
+// the change, and if the time has not changed since, or a session has watched the content.
 struct AttributeReply {
   ContentState before;             // read before the change of attributes
   bool sets_modification = false;  // the caller sets the time of modification

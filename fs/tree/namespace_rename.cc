@@ -69,9 +69,9 @@ Status Namespace::remove_source(int parent, const std::string& source_name,
   return session ? session->remove(remove) : remove();
 }
 
-// Joins the session of a sparse frame that is open, so that there is one when its files are removed.
-// Returns an object that leaves the session; null for other files, and for a frame that cannot be
-// written.
+// Joins the session of a sparse frame that is open, so that there is one when its files are
+// removed.  Returns an object that leaves the session; null for other files, and for a frame that
+// cannot be written.
 std::shared_ptr<const void> Namespace::session_for_readers(const NameMap::Found& found) const {
   const auto node =
       is_sparse(found) ? parts_.locator.nodes().find_open(file_key(found.entry)) : nullptr;

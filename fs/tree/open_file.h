@@ -36,8 +36,8 @@ struct OpenFile {
 
   const std::shared_ptr<Node> node;
   const BackingFile source;
-  // The open file of one of the node's handles, which all of them keep open: by it the node is found
-  // when another program has removed its last name.  Null for a sparse frame.
+  // The open file of one of the node's handles, which all of them keep open: by it the node is
+  // found when another program has removed its last name.  Null for a sparse frame.
   std::shared_ptr<const FileReader> keeper;
   CurrentSession session;                      // for a frame open for writing; else null
   const std::shared_ptr<ReadPattern> pattern;  // of the reads through this handle

@@ -105,8 +105,8 @@ class CommittedState {
 
   // To be called before this process removes a name of the file.
   void expect_removal();
-  // Whether holds() has found that the file has lost its last name without expect_removal(): another
-  // program has removed the file, or renamed another file over it.  Threads: any number.
+  // Whether holds() has found that the file has lost its last name without expect_removal():
+  // another program has removed the file, or renamed another file over it.  Threads: any number.
   [[nodiscard]] bool is_orphan() const {
     return state_.with([](const State& state) { return state.is_orphan; });
   }

@@ -23,9 +23,9 @@ namespace framefs::fs {
 // Source: frame format, "Shadow commit".
 class ContiguousBackend final : public FrameBackend {
  public:
-  // `file` is open for reading and writing.  `bytes` is its content: the file itself, bytes that are
-  // known to be in it, or for an empty file those of an empty frame.  `st` holds the attributes that the file had before `frame` and
-  // `entries`, its index, were read from `bytes`.
+  // `file` is open for reading and writing.  `bytes` is its content: the file itself, bytes that
+  // are known to be in it, or for an empty file those of an empty frame.  `st` holds the attributes
+  // that the file had before `frame` and `entries`, its index, were read from `bytes`.
   // Errors: system; those of reading the header.
   static Result<std::unique_ptr<ContiguousBackend>> open(std::shared_ptr<const FileReader> file,
                                                          const struct stat& st,

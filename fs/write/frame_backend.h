@@ -59,9 +59,9 @@ class FrameBackend {
   // To be called before this mount removes a name of the frame.  Threads: any number, beside all
   // others.
   virtual void expect_removal() {}
-  // Whether check_unchanged() has found that another program has removed or replaced the file.  What
-  // is stored then is there for those who have the file open, and for nobody else.  Threads: any
-  // number, beside all others.
+  // Whether check_unchanged() has found that another program has removed or replaced the file.
+  // Bytes that are stored then are there for those who have the file open, and for nobody else.
+  // Threads: any number, beside all others.
   [[nodiscard]] virtual bool is_orphan() const { return false; }
   // Errors: EIO if is_orphan().
   [[nodiscard]] Status check_named() const {
@@ -92,8 +92,8 @@ class FrameBackend {
   }
   virtual Status publish() = 0;
 
-  // To be called before the files of the frame are removed: chunks of the index `entries` can be read
-  // afterwards.
+  // To be called before the files of the frame are removed: chunks of the index `entries` can be
+  // read afterwards.
   virtual void keep_readable(std::span<const std::int64_t> entries) { static_cast<void>(entries); }
 
   // The checksums of stored chunks, which each commit stores if the frame has them.

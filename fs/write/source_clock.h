@@ -7,8 +7,8 @@
 namespace framefs::fs {
 
 // The time of changes that the mount makes, in one order with the times that the kernel gives to
-// files of SOURCE.  The kernel takes most of these from a coarse clock, and some from a fine one once
-// a program has looked at a file.
+// files of SOURCE.  The kernel takes most of these from a coarse clock, and some from a fine one
+// once a program has looked at a file.
 // Threads: any number.
 class SourceClock {
  public:

@@ -42,8 +42,8 @@ WRITES = {"new": write_all, "rewritten": write_all, "appended": append, "changed
 
 
 class Observers:
-    """The ways in which a program holds a file: a reader, a mapping whose descriptor is closed, and a
-    descriptor that only stands for the file (O_PATH)."""
+    """The ways in which a program holds a file: a reader, a mapping whose descriptor is closed, and
+    a descriptor that only stands for the file (O_PATH)."""
 
     def __init__(self, path, size):
         self.reader = os.open(path, os.O_RDONLY)
