@@ -94,14 +94,14 @@ class Names(MountCase):
     def test_a_file_that_is_not_a_frame_keeps_its_name(self):
         self.plain("text.b2frame")
         self.plain("short.b2f", b"\x9e\xa8b2fra")
-        self.plain("empty.b2", b"")
+        self.plain("empty.b2nd", b"")
         (self.source / "folder.b2frame").mkdir()
         with self.mount() as mount:
             self.assertEqual(listing(mount.path()),
-                             ["empty.b2", "folder.b2frame", "short.b2f", "text.b2frame"])
+                             ["empty.b2nd", "folder.b2frame", "short.b2f", "text.b2frame"])
             self.assertEqual(mount.path("text.b2frame").read_bytes(), PLAIN_DATA)
             self.assertEqual(mount.path("short.b2f").read_bytes(), b"\x9e\xa8b2fra")
-            self.assertEqual(mount.path("empty.b2").stat().st_size, 0)
+            self.assertEqual(mount.path("empty.b2nd").stat().st_size, 0)
             self.assertFalse(mount.path("text").exists())
 
     def test_a_damaged_frame_is_listed_under_its_short_name(self):

@@ -34,6 +34,7 @@ struct Sources {
     temp.write("text", "no frame");
     temp.write("text.b2frame", "no frame");
     temp.write("empty.b2", "");
+    temp.write("empty.b2nd", "");
     stdfs::create_directory(temp.path() / "folder");
     stdfs::create_directory(temp.path() / "folder.b2frame");
     stdfs::create_symlink("frame.b2frame", temp.path() / "link");
@@ -96,7 +97,8 @@ TEST_CASE("mount_root: every SOURCE goes onto every MOUNTPOINT, or is refused",
                           Row{"index.b2frame", kNone, kNone, ENOTDIR, ENOTDIR},
                           Row{"text", kNone, kNone, ENOTDIR, ENOTDIR},
                           Row{"text.b2frame", kNone, kNone, ENOTDIR, ENOTDIR},
-                          Row{"empty.b2", kNone, kNone, ENOTDIR, ENOTDIR},
+                          Row{"empty.b2", ShownAs::single_entry, ShownAs::frame},
+                          Row{"empty.b2nd", kNone, kNone, ENOTDIR, ENOTDIR},
                           Row{"fifo.b2", kNone, kNone, ENOTDIR, ENOTDIR},
                           Row{"dangling", kNone, kNone, ENOENT, ENOENT},
                           Row{"absent", kNone, kNone, ENOENT, ENOENT},
