@@ -49,6 +49,8 @@ class Launcher(unittest.TestCase):
         shutil.copy(ROOT / "CMakePresets.json", checkout)
         (checkout / "CMakeLists.txt").write_text(CMAKE_LISTS)
         (checkout / "main.cc").write_text(MAIN)
+        (checkout / "src").mkdir()
+        shutil.copy(ROOT / "src/commands.cc", checkout / "src")
         return checkout
 
     @staticmethod
@@ -67,8 +69,19 @@ class Launcher(unittest.TestCase):
         self.assertEqual(self.first.stdout, "/\n")
         self.assertTrue((self.checkout / "build/framefs").is_file())
 
-    def test_a_build_that_succeeds_is_silent(self):
-        self.assertEqual(self.first.stderr, "")
+    def test_the_first_build_says_what_it_does_and_later_ones_are_silent(self):
+        """Without a terminal, too: the first build takes minutes."""
+        self.assertEqual(self.first.stderr, "framefs: building framefs; this happens once and takes a few minutes\n"
+                                            "framefs: framefs is built\n")
+        self.assertEqual(self.run_framefs(self.checkout).stderr, "")
+
+    def test_commands_are_those_of_the_program(self):
+        """A command has no SOURCE and MOUNTPOINT, nor has a misspelt command."""
+        empty = self.scratch / "empty"
+        (empty / "index").mkdir(parents=True)
+        for command in ("index", "info", "completion", "help", "chek"):
+            got = self.run_framefs(self.checkout, command, "no such path", cwd=empty)
+            self.assertEqual((got.returncode, got.stdout), (7, f"{empty}\n<{command}>\n<no such path>\n"), got.stderr)
 
     def test_arguments_and_working_directory_reach_the_program_unchanged(self):
         cwd = self.scratch / "some where"
@@ -149,7 +162,7 @@ class Launcher(unittest.TestCase):
         ]
         for call in calls:
             output, _ = call.communicate(timeout=300)
-            self.assertEqual((call.returncode, output), (7, b"/\n"))
+            self.assertEqual((call.returncode, output.splitlines()[-1]), (7, b"/"))
 
 
 if __name__ == "__main__":
