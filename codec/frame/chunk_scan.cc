@@ -28,14 +28,20 @@ bool may_begin_chunk(std::span<const std::byte> head, std::uint64_t available) {
   return nbytes > 0 && cbytes >= kExtendedHeaderBytes && cbytes <= available;
 }
 
-Status read_plain(const ByteSource& source, const Chunk& chunk, const TakeDecoded& take) {
-  std::vector<std::byte> piece(std::min<std::uint64_t>(chunk.nbytes(), kPieceBytes));
-  for (std::uint64_t at = 0; at < chunk.nbytes(); at += piece.size()) {
-    piece.resize(std::min<std::uint64_t>(piece.size(), chunk.nbytes() - at));
-    FRAMEFS_CHECK(source.read_at(chunk.plain_offset() + at, piece));
-    if (take) take(at, piece);
+// Reads an uncompressed chunk, up to the end of the source or to bytes that cannot be read.  Sets
+// `done` to the number of bytes that were read.
+Status read_plain(const ByteSource& source, const Chunk& chunk, const TakeDecoded& take,
+                  std::uint64_t& done) {
+  FRAMEFS_TRY(const auto available, source.available_from(chunk.plain_offset()));
+  const auto end = std::min<std::uint64_t>(chunk.nbytes(), available);
+  std::vector<std::byte> piece(std::min(end, kPieceBytes));
+  for (done = 0; done < end; done += piece.size()) {
+    piece.resize(std::min<std::uint64_t>(piece.size(), end - done));
+    FRAMEFS_CHECK(source.read_at(chunk.plain_offset() + done, piece));
+    if (take) take(done, piece);
   }
-  return {};
+  if (end == chunk.nbytes()) return {};
+  return fail(Errc::truncated, "uncompressed chunk", chunk.plain_offset() + end);
 }
 
 // Reads the file in windows, so that a look at each byte costs no system call.
@@ -66,7 +72,8 @@ Status decode_whole_chunk(const ByteSource& source, std::uint64_t at, std::uint6
                           const ChunkContext& context, const Limits& limits) {
   FRAMEFS_TRY(const auto chunk, Chunk::open(source, at, available, context, limits));
   if (chunk.body() == ChunkBody::special) return {};
-  if (chunk.body() == ChunkBody::plain) return read_plain(source, chunk, {});
+  std::uint64_t done = 0;
+  if (chunk.body() == ChunkBody::plain) return read_plain(source, chunk, {}, done);
   ChunkReader reader(source, chunk);
   std::vector<std::byte> block;
   for (std::uint64_t i = 0; i < chunk.block_count(); ++i) {
@@ -95,9 +102,10 @@ std::vector<DamagedRange> decode_each_block(const ByteSource& source, const Chun
                                             const TakeDecoded& take) {
   if (chunk.body() == ChunkBody::special) return {};
   if (chunk.body() == ChunkBody::plain) {
-    const auto read = read_plain(source, chunk, take);
+    std::uint64_t done = 0;
+    const auto read = read_plain(source, chunk, take, done);
     if (read) return {};
-    return {{{0, chunk.nbytes()}, read.error()}};
+    return {{{done, chunk.nbytes() - done}, read.error()}};
   }
   std::vector<DamagedRange> damaged;
   ChunkReader reader(source, chunk);

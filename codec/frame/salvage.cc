@@ -13,6 +13,7 @@
 #include "codec/chunk/chunk_encoder.h"
 #include "codec/frame/chunk_scan.h"
 #include "codec/frame/chunk_space.h"
+#include "codec/frame/cut_chunk.h"
 #include "codec/frame/frame.h"
 #include "codec/frame/frame_space.h"
 #include "codec/frame/frame_trailer.h"
@@ -388,6 +389,9 @@ Result<SalvagePlan> plan_salvage(const ByteSource& file, const Limits& limits,
   FRAMEFS_TRY(const auto search, find_index(file, head.fixed, found, limits, progress));
   const auto& index = search.best;
   remove_indexes(search, found);
+  if (head.fixed && !index) {
+    FRAMEFS_CHECK(add_cut_chunk(file, *head.fixed, head.context, limits, found));
+  }
   places.chunks = std::move(found);
   const auto begin = index                    ? index->base
                      : head.fixed             ? std::uint64_t{head.fixed->header_len}

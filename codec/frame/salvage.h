@@ -65,7 +65,8 @@ using SalvageProgress = ScanProgress;
 
 // Looks for chunks, index chunks and metalayers in `file`, the file of a contiguous frame.  A chunk
 // is valid if all its blocks decode, or if this build lacks its codec.  Where the frame's own index
-// or a chunk file says that a chunk begins, one block that decodes is enough.
+// or a chunk file says that a chunk begins, and for the chunk in which a truncated file ends, one
+// block that decodes is enough.
 // Errors: bad_field if there is no chunk, unless the header says that the frame has none;
 // unsupported for frames that FrameWriter cannot write; system, EINTR, if `progress` ended the
 // search; those of the source.
