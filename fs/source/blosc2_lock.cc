@@ -188,11 +188,17 @@ Result<UniqueFd> open_lock_file(int directory, const std::string& name, int flag
   }
 }
 
-Blosc2Lock::Open lock_file_opener(const std::string& path, bool is_sparse) {
-  return [path, name = lock_file_of(path, is_sparse)](int flags) -> Blosc2Lock::Opened {
-    struct stat st{};
-    if (::stat(path.c_str(), &st) != 0) return {name, system_error("stat")};
-    return {name, open_lock_file(AT_FDCWD, name, flags, st)};
+Blosc2Lock::Open lock_file_opener(const Place& frame, bool is_sparse) {
+  return [frame, is_sparse,
+          path = lock_file_of(frame.path(), is_sparse)](int flags) -> Blosc2Lock::Opened {
+    const auto st = frame.stat();
+    if (!st) return {path, std::unexpected(st.error())};
+    if (!is_sparse) {
+      return {path, open_lock_file(frame.directory(), lock_file_of(frame.name()), flags, *st)};
+    }
+    const auto directory = frame.open_directory();
+    if (!directory) return {path, std::unexpected(directory.error())};
+    return {path, open_lock_file((*directory)->get(), kSparseLockFile, flags, *st)};
   };
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "fs/core/file.h"
+#include "fs/core/place.h"
 
 namespace framefs::fs {
 
@@ -93,7 +94,7 @@ std::string lock_file_of(const std::string& path, bool is_sparse);
 // owner and the rights of the frame, `frame`: programs that may open the frame may lock it.
 Result<UniqueFd> open_lock_file(int directory, const std::string& name, int flags,
                                 const struct stat& frame);
-// The same for the frame at a path, for programs without a mount.
-Blosc2Lock::Open lock_file_opener(const std::string& path, bool is_sparse);
+// The same for the frame at a place, for programs without a mount.
+Blosc2Lock::Open lock_file_opener(const Place& frame, bool is_sparse);
 
 }  // namespace framefs::fs

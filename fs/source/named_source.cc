@@ -21,41 +21,6 @@ bool is_container(const SourceEntry& entry) {
   return content == Content::embed_container || content == Content::zip_container;
 }
 
-// An entry of a directory on disk.
-Result<NamedSource> open_entry(const stdfs::path& path, std::uint64_t offset,
-                               const codec::Limits& limits, Log& log) {
-  FRAMEFS_TRY(const auto root, SourceRoot::open_entry(path));
-  if (root.path() == ".") return system_error_of(EISDIR, "open");
-  FRAMEFS_TRY(const auto folder, root.open(".", O_PATH | O_DIRECTORY));
-  const auto& name = root.path();
-  SourceProbe probe(limits, offset);
-  // A file that a user names as a frame may have any name.
-  const auto expected = expected_content(name);
-  FRAMEFS_TRY(const auto entry,
-              probe.probe_as(folder.get(), name,
-                             expected == Expected::nothing ? Expected::array : expected));
-  const auto type = entry.stat.st_mode & S_IFMT;
-  if (type != S_IFREG && type != S_IFDIR) {
-    return refusal(EINVAL, "this is neither a file nor a directory");
-  }
-  FRAMEFS_TRY(auto fd, root.open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
-  FRAMEFS_TRY(const auto source, BackingFile::adopt(std::move(fd)));
-  if (offset > 0 && (source.is_sparse() || is_container(entry))) {
-    return refusal(EINVAL, "--offset needs a file with a frame at that position");
-  }
-  if (is_container(entry) && source.file()) {
-    OpenContainer container{.container = nullptr, .file = source.file(), .stat = entry.stat};
-    FRAMEFS_TRY(container.container, Container::open(container.file, path.string(), limits, log));
-    return NamedSource{path, entry, {}, ContainerDirectory{std::move(container), {}}};
-  }
-  auto origin = source.origin(offset, path.string());
-  if (!origin && source.is_sparse() && origin.error().sys == ENOENT) {
-    return refusal(EISDIR, "this directory is not a frame");
-  }
-  if (!origin) return std::unexpected(origin.error());
-  return NamedSource{path, entry, {}, std::move(*origin)};
-}
-
 // The file that a path uses as if it were a directory.
 std::optional<stdfs::path> file_above(const stdfs::path& path) {
   std::error_code ignored;
@@ -67,7 +32,8 @@ std::optional<stdfs::path> file_above(const stdfs::path& path) {
 
 Result<NamedSource> open_member(const stdfs::path& path, const stdfs::path& above,
                                 const codec::Limits& limits, Log& log) {
-  FRAMEFS_TRY(auto named, open_entry(above, 0, limits, log));
+  FRAMEFS_TRY(const auto place, Place::behind_links(above));
+  FRAMEFS_TRY(auto named, open_source_at(place, 0, limits, log));
   auto* const root = std::get_if<ContainerDirectory>(&named.found);
   if (root == nullptr) return system_error_of(ENOTDIR, "open");
   named.member = path.lexically_relative(above).string();
@@ -85,12 +51,46 @@ Result<NamedSource> open_member(const stdfs::path& path, const stdfs::path& abov
 
 }  // namespace
 
+Result<NamedSource> open_source_at(const Place& place, std::uint64_t offset,
+                                   const codec::Limits& limits, Log& log) {
+  const auto& name = place.name();
+  if (name == ".") return system_error_of(EISDIR, "open");
+  FRAMEFS_TRY(const auto root, SourceRoot::entry_at(place));
+  SourceProbe probe(limits, offset);
+  // A file that a user names as a frame may have any name.
+  const auto expected = expected_content(name);
+  FRAMEFS_TRY(const auto entry,
+              probe.probe_as(place.directory(), name,
+                             expected == Expected::nothing ? Expected::array : expected));
+  const auto type = entry.stat.st_mode & S_IFMT;
+  if (type != S_IFREG && type != S_IFDIR) {
+    return refusal(EINVAL, "this is neither a file nor a directory");
+  }
+  FRAMEFS_TRY(auto fd, root.open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
+  FRAMEFS_TRY(const auto source, BackingFile::adopt(std::move(fd)));
+  if (offset > 0 && (source.is_sparse() || is_container(entry))) {
+    return refusal(EINVAL, "--offset needs a file with a frame at that position");
+  }
+  if (is_container(entry) && source.file()) {
+    OpenContainer container{.container = nullptr, .file = source.file(), .stat = entry.stat};
+    FRAMEFS_TRY(container.container, Container::open(container.file, place.path(), limits, log));
+    return NamedSource{place, entry, {}, ContainerDirectory{std::move(container), {}}};
+  }
+  auto origin = source.origin(offset, place.path());
+  if (!origin && source.is_sparse() && origin.error().sys == ENOENT) {
+    return refusal(EISDIR, "this directory is not a frame");
+  }
+  if (!origin) return std::unexpected(origin.error());
+  return NamedSource{place, entry, {}, std::move(*origin)};
+}
+
 Result<NamedSource> open_named_source(const stdfs::path& path, std::uint64_t offset,
                                       const codec::Limits& limits, Log& log) {
-  auto named = open_entry(path, offset, limits, log);
-  if (named || named.error().kind != Errc::system || named.error().sys != ENOTDIR) return named;
-  const auto above = file_above(path);
-  if (!above) return named;
+  const auto place = Place::behind_links(path);
+  if (place) return open_source_at(*place, offset, limits, log);
+  const auto& error = place.error();
+  const auto above = error.sys == ENOTDIR ? file_above(path) : std::nullopt;
+  if (!above) return std::unexpected(error);
   if (offset > 0) return refusal(EINVAL, "--offset needs a file with a frame at that position");
   return open_member(path, *above, limits, log);
 }

@@ -7,6 +7,7 @@
 
 #include "codec/core/limits.h"
 #include "fs/core/log.h"
+#include "fs/core/place.h"
 #include "fs/source/container_folder.h"
 #include "fs/source/frame_origin.h"
 #include "fs/source/source_probe.h"
@@ -22,9 +23,9 @@ struct ContainerDirectory {
 // The object at a path that a user gave to a command: a file or sparse frame to open as a frame, a
 // container, or a member of a container.  A member's path follows the container's path.
 struct NamedSource {
-  std::filesystem::path file;  // on disk; for a member, the container
-  SourceEntry entry;           // of that file, or of the directory of a sparse frame
-  std::string member;          // the path in the container; empty for the container itself
+  Place file;          // on disk; for a member, the container
+  SourceEntry entry;   // of that file, or of the directory of a sparse frame
+  std::string member;  // the path in the container; empty for the container itself
   std::variant<FrameOrigin, ContainerDirectory> found;
 };
 
@@ -34,5 +35,8 @@ struct NamedSource {
 //   Container, which are then logged.
 Result<NamedSource> open_named_source(const std::filesystem::path& path, std::uint64_t offset,
                                       const codec::Limits& limits, Log& log);
+// The same for an entry that a walk of a directory has found.  Errors: also ELOOP for a link.
+Result<NamedSource> open_source_at(const Place& place, std::uint64_t offset,
+                                   const codec::Limits& limits, Log& log);
 
 }  // namespace framefs::fs

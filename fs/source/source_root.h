@@ -4,6 +4,7 @@
 #include <string>
 
 #include "fs/core/file.h"
+#include "fs/core/place.h"
 
 namespace framefs::fs {
 
@@ -18,6 +19,8 @@ class SourceRoot {
   // One entry of a directory.  "/" is not an entry, so it is opened as a directory.  Errors:
   // system.
   static Result<SourceRoot> open_entry(const std::filesystem::path& source);
+  // The same for an entry that a command has found.  Errors: system.
+  static Result<SourceRoot> entry_at(const Place& place);
 
   // The path of SOURCE itself, for open(): "." or the entry's name.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }

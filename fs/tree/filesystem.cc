@@ -46,6 +46,15 @@ Result<std::unique_ptr<Filesystem>> Filesystem::open(const MountOptions& options
       new Filesystem(effective, log, std::move(found), std::move(watcher), std::move(handles)));
 }
 
+Result<std::unique_ptr<Filesystem>> Filesystem::open_at(const MountOptions& options,
+                                                        SourceRoot source, Log& log) {
+  FRAMEFS_TRY(auto found, find_mount_root(options, std::move(source)));
+  auto effective = options;
+  effective.read_only = allows_no_changes(options, found);
+  return std::unique_ptr<Filesystem>(
+      new Filesystem(effective, log, std::move(found), nullptr, std::nullopt));
+}
+
 Filesystem::Filesystem(const MountOptions& options, Log& log, MountRoot found,
                        SourceProbe::Watcher watcher, std::optional<SourceHandles> handles)
     : options_(options),

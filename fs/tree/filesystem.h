@@ -40,6 +40,9 @@ class Filesystem {
   static Result<std::unique_ptr<Filesystem>> open(
       const MountOptions& options, Log& log, SourceProbe::Watcher watcher = nullptr,
       std::optional<SourceHandles> handles = std::nullopt);
+  // The same for a SOURCE that is open, as find_mount_root() takes it: for commands.
+  static Result<std::unique_ptr<Filesystem>> open_at(const MountOptions& options, SourceRoot source,
+                                                     Log& log);
 
   // Commits all written frames, and makes arrays of those that become arrays.
   ~Filesystem();

@@ -35,6 +35,10 @@ Result<MountRoot> directory_root(const MountOptions& options) {
 
 Result<MountRoot> find_mount_root(const MountOptions& options) {
   FRAMEFS_TRY(auto root, SourceRoot::open_entry(options.source));
+  return find_mount_root(options, std::move(root));
+}
+
+Result<MountRoot> find_mount_root(const MountOptions& options, SourceRoot root) {
   // "/" is the only directory that is not an entry of another directory.
   if (root.path() == ".") return directory_root(options);
   FRAMEFS_TRY(const auto folder, root.open(".", O_PATH | O_DIRECTORY));

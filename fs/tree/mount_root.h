@@ -19,5 +19,7 @@ struct MountRoot {
 // Errors: system, if SOURCE cannot be opened or does not fit MOUNTPOINT; the error's field says
 //   why.
 Result<MountRoot> find_mount_root(const MountOptions& options);
+// The same for a SOURCE that is open: one entry that is no directory.
+Result<MountRoot> find_mount_root(const MountOptions& options, SourceRoot root);
 
 }  // namespace framefs::fs

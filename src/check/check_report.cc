@@ -68,6 +68,7 @@ Json damage_json(const Damage& damage) {
   out["offset"] = damage.at ? Json(*damage.at) : Json(nullptr);
   out["lost"] = damage.lost ? range_json(*damage.lost) : Json(nullptr);
   out["cause"] = damage.cause;
+  if (!damage.detail.empty()) out["detail"] = damage.detail;
   return out;
 }
 
@@ -94,12 +95,15 @@ Json rescue_json(const std::string& to, const codec::SalvagePlan& plan) {
 
 }  // namespace
 
-std::string damage_text(const std::string& path, const Damage& damage) {
+std::string damage_text(const std::string& path, const Damage& damage, bool is_verbose) {
   auto text = fmt::format("{}: {}", printable(path), damage.part);
   if (damage.chunk) text += fmt::format(" {}", *damage.chunk);
   if (!damage.file.empty()) text += " in " + damage.file;
-  if (damage.at) text += fmt::format(", at byte {}", *damage.at);
+  // The place of a chunk tells chunks apart; that of a field of the frame helps nobody but experts.
+  const bool has_detail = !damage.detail.empty() && damage.detail != damage.cause;
+  if (damage.at && (damage.chunk || !has_detail)) text += fmt::format(", at byte {}", *damage.at);
   text += ": " + damage.cause;
+  if (is_verbose && has_detail) text += fmt::format(" [{}]", damage.detail);
   if (damage.lost) text += fmt::format("; {} of the data cannot be read", range_text(*damage.lost));
   return text + "\n";
 }
@@ -120,6 +124,13 @@ std::string report_text(const std::string& path, const FrameReport& report) {
   }
   auto text = fmt::format("{}: DAMAGED, {} of {} cannot be read", printable(path),
                           size_for_people(report.lost), size_for_people(report.nbytes));
+  if (!report.is_opened) {
+    return fmt::format(
+        "{}: DAMAGED, nothing can be read; framefs check --repair -o OUT looks for chunks, and "
+        "saves "
+        "what is left of them\n",
+        printable(path));
+  }
   if (report.chunks == 0) text = fmt::format("{}: DAMAGED, nothing can be read", printable(path));
   if (!report.can_be_repaired) return text + "; frames of this kind cannot be repaired\n";
   return text + "; framefs check --repair -o OUT saves what is left\n";

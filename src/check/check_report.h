@@ -9,7 +9,7 @@
 namespace framefs {
 
 // Returns the result of a check as one line of text.
-std::string damage_text(const std::string& path, const Damage& damage);
+std::string damage_text(const std::string& path, const Damage& damage, bool is_verbose);
 std::string report_text(const std::string& path, const FrameReport& report);
 // Returns the result of a repair, one line for each fact.
 std::vector<std::string> rescue_text(const std::string& to, const codec::SalvagePlan& plan,

@@ -1,8 +1,11 @@
 #include "src/check/cmd_check.h"
 
+#include <cerrno>
 #include <filesystem>
 #include <optional>
+#include <string_view>
 #include <system_error>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -11,6 +14,7 @@
 
 #include "fs/core/error_map.h"
 #include "fs/source/named_source.h"
+#include "fs/source/suffixes.h"
 #include "src/check/check_report.h"
 #include "src/check/frame_checker.h"
 #include "src/check/frame_rehasher.h"
@@ -27,6 +31,7 @@
 #include "src/info/container_listing.h"
 #include "src/mount/held_signals.h"
 #include "src/pack/made_outputs.h"
+#include "src/pack/replacement_file.h"
 
 namespace framefs {
 namespace {
@@ -110,7 +115,7 @@ class Check {
       if (is_tree(path)) {
         check_tree(path);
       } else {
-        check_path(path);
+        check_given(path);
       }
     }
     finish();
@@ -123,56 +128,86 @@ class Check {
   [[nodiscard]] bool is_stopped() const { return signals_ && signals_->has_arrived(); }
 
   void check_tree(const stdfs::path& top) {
-    const auto visit = [&](const stdfs::path& path) {
-      check_path(path);
+    const auto visit = [&](const fs::Place& place) {
+      CollectedLog log;
+      check(place.path(), fs::open_source_at(place, 0, limits_, log.log()), place);
       return !is_stopped();
     };
-    const auto fail = [&](const stdfs::path& path, const codec::Error& error) {
+    const auto fail = [&](const std::string& path, const codec::Error& error) {
       report_failure(path, error);
     };
     walk_frames(command_.filter, top, visit, fail);
   }
 
-  void check_path(const stdfs::path& path) {
+  void check_given(const std::string& path) {
     CollectedLog log;
-    const auto named = fs::open_named_source(path, 0, limits_, log.log());
+    check(path, fs::open_named_source(path, 0, limits_, log.log()), fs::Place::given(path));
+  }
+
+  void check(const std::string& path, const codec::Result<fs::NamedSource>& named,
+             const codec::Result<fs::Place>& place) {
     if (!named) {
-      if (is_frame_without_index(path)) {
-        check_without_index(path);
+      if (place && is_frame_without_index(*place)) {
+        check_without_index(*place);
       } else {
         report_failure(path, named.error());
       }
       return;
     }
     if (const auto* const container = std::get_if<fs::ContainerDirectory>(&named->found)) {
-      check_container(path, *container);
-      return;
+      return check_container(named->file.path(), *container);
     }
-    check_frame(path, std::get<fs::FrameOrigin>(named->found), named->member.empty());
+    const bool is_file = named->member.empty();
+    const auto& origin = std::get<fs::FrameOrigin>(named->found);
+    const auto other =
+        is_file && !command_.repair ? why_no_frame(named->file, origin) : std::nullopt;
+    if (other) return report_failure(path, *other);
+    check_frame(path, origin, is_file ? &named->file : nullptr);
   }
 
-  void check_container(const stdfs::path& path, const fs::ContainerDirectory& directory) {
+  // Returns the error of a file that has neither the name nor the first bytes of a frame, and so is
+  // no damaged frame.
+  [[nodiscard]] std::optional<codec::Error> why_no_frame(const fs::Place& place,
+                                                         const fs::FrameOrigin& origin) const {
+    if (fs::expected_content(place.name()) != fs::Expected::nothing) return std::nullopt;
+    const auto frame = fs::open_frame_at(origin, limits_);
+    if (frame) return std::nullopt;
+    const auto& error = frame.error();
+    const bool is_too_short =
+        error.kind == codec::Errc::truncated && std::string_view(error.field) == "frame header";
+    if (!is_no_frame(error) && !is_too_short) return std::nullopt;
+    return codec::Error{.kind = codec::Errc::bad_field, .field = "frame magic"};
+  }
+
+  void check_container(const std::string& path, const fs::ContainerDirectory& directory) {
+    const auto& [container, file, stat] = directory.container;
     visit_members(directory, limits_, [&](const ContainerMember& member) {
-      const auto place = path / member.path;
+      const auto place = path + "/" + member.path;
       if (member.error) {
         report_failure(place, *member.error);
       } else if (member.kind == "frame" || member.kind == "array") {
-        check_path(place);
+        auto bytes = container->open_member(file, member.path);
+        if (bytes) {
+          check_frame(place, fs::contiguous_origin(std::move(*bytes), place), nullptr);
+        } else {
+          report_failure(place, bytes.error());
+        }
       }
       return !is_stopped();
     });
   }
 
-  void check_frame(const stdfs::path& path, const fs::FrameOrigin& origin, bool is_file) {
+  // `place` is null for a member of a container.
+  void check_frame(const std::string& path, const fs::FrameOrigin& origin, const fs::Place* place) {
     std::vector<Damage> damages;
     FrameReport report;
     {
-      ProgressBar bar(path.filename().string(), std::nullopt, command_.quiet);
+      ProgressBar bar(path.substr(path.rfind('/') + 1), std::nullopt, command_.quiet);
       const auto found = [&](const Damage& damage) {
         if (command_.json) {
           damages.push_back(damage);
         } else {
-          out_.put(damage_text(path, damage));
+          out_.put(damage_text(path, damage, command_.verbose));
         }
       };
       report = checker_.check(origin, found, [&](std::uint64_t done, std::uint64_t) {
@@ -180,32 +215,34 @@ class Check {
         return !is_stopped();
       });
     }
-    if (!is_stopped()) finish_frame(path, report, damages, is_file);
+    if (!is_stopped()) finish_frame(path, report, damages, place);
   }
 
   // Reports a sparse frame whose index file is missing.
-  void check_without_index(const stdfs::path& path) {
+  void check_without_index(const fs::Place& place) {
     Damage damage;
     damage.part = "frame";
     damage.file = kIndexFile;
     damage.cause = "the index file is missing";
-    if (!command_.json) out_.put(damage_text(path, damage));
+    if (!command_.json) out_.put(damage_text(place.path(), damage, command_.verbose));
     FrameReport report;
     report.damages = 1;
-    finish_frame(path, report, {damage}, true);
+    finish_frame(place.path(), report, {damage}, &place);
   }
 
   // Prints the result for a frame and repairs it if that is asked for.
-  void finish_frame(const stdfs::path& path, const FrameReport& report,
-                    const std::vector<Damage>& damages, bool is_file) {
+  void finish_frame(const std::string& path, const FrameReport& report,
+                    const std::vector<Damage>& damages, const fs::Place* place) {
     ++frames_;
     decoded_ += report.nbytes;
-    const bool is_rehashed = command_.rehash && is_file && rehash(path, report);
+    const bool is_rehashed = command_.rehash && place != nullptr && rehash(*place, report);
     if (!report.is_sound() && !is_rehashed) ++damaged_;
     if (!command_.json) put_report(path, report, is_rehashed);
     std::optional<Rescued> rescued;
     const auto to = target_of(path);
-    if (command_.repair && is_file && !report.is_sound()) rescued = repair(path, to, report);
+    if (command_.repair && place != nullptr && !report.is_sound()) {
+      rescued = repair(*place, to, report);
+    }
     if (!command_.json) return;
     begin_entry();
     out_.put(report_json(
@@ -213,7 +250,7 @@ class Check {
         {.to = to, .rescued = rescued ? &rescued->plan : nullptr, .is_rehashed = is_rehashed}));
   }
 
-  void put_report(const stdfs::path& path, const FrameReport& report, bool is_rehashed) {
+  void put_report(const std::string& path, const FrameReport& report, bool is_rehashed) {
     const bool is_wanted = command_.verbose || (!report.is_sound() && !command_.repair);
     if (is_wanted && !(is_rehashed && !report.is_sound())) out_.put(report_text(path, report));
     out_.put(elsewhere_text(path, report));
@@ -221,43 +258,36 @@ class Check {
   }
 
   // Returns whether the frame got new checksums.
-  bool rehash(const stdfs::path& path, const FrameReport& report) {
+  bool rehash(const fs::Place& place, const FrameReport& report) {
     if (!report.wants_checksums()) return false;
     if (!report.may_be_rehashed()) {
-      print_messages({fmt::format("{}: no new checksums for a damaged frame", path.string())});
+      print_messages({fmt::format("{}: no new checksums for a damaged frame", place.path())});
       return false;
     }
-    const auto done = rehasher_.rehash(path);
+    const auto done = rehasher_.rehash(place);
     if (!done) {
       has_failed_ = true;
-      print_messages({fmt::format("{}: {}", path.string(), cause_text(done.error()))});
+      print_messages({fmt::format("{}: {}", place.path(), cause_text(done.error()))});
     }
     return done.has_value();
   }
 
-  [[nodiscard]] stdfs::path target_of(const stdfs::path& path) const {
+  [[nodiscard]] stdfs::path target_of(const std::string& path) const {
     std::error_code none;
     const stdfs::path out(command_.out);
-    return stdfs::is_directory(out, none) ? out / path.filename() : out;
+    return stdfs::is_directory(out, none) ? out / stdfs::path(path).filename() : out;
   }
 
-  std::optional<Rescued> repair(const stdfs::path& path, const stdfs::path& to,
+  std::optional<Rescued> repair(const fs::Place& from, const stdfs::path& to,
                                 const FrameReport& report) {
-    std::error_code none;
-    if (stdfs::equivalent(path, to, none)) {
-      has_failed_ = true;
-      print_messages(
-          {fmt::format("{} is the damaged frame itself; -o names another", to.string())});
-      return std::nullopt;
-    }
-    const auto rescued = rescue(path, to);
+    const auto rescued = rescue(from, to);
     if (!rescued) {
       has_failed_ = true;
       if (is_stopped()) return std::nullopt;
       const auto& error = rescued.error();
       print_messages({error.is_of_target
                           ? failure_text(to.string(), error)
-                          : fmt::format("{}: not repaired: {}", path.string(), cause_text(error))});
+                          : fmt::format("{}: not repaired: {}", from.path(), cause_text(error))});
       return std::nullopt;
     }
     const auto& plan = rescued->plan;
@@ -271,23 +301,27 @@ class Check {
     return *rescued;
   }
 
-  codec::Result<Rescued> rescue(const stdfs::path& path, const stdfs::path& to) {
+  codec::Result<Rescued> rescue(const fs::Place& from, const stdfs::path& path) {
+    FRAMEFS_TRY(const auto to, place_of_target(path));
+    if (fs::is_same_object(from, to)) {
+      return codec::of_target(fs::refusal(EINVAL, "is the damaged frame itself; -o names another"));
+    }
     FRAMEFS_CHECK(made_.check(to, Output::result));
     ProgressBar bar("searching", std::nullopt, command_.quiet);
     const auto progress = [&](std::uint64_t done) {
       bar.update(done);
       return !is_stopped();
     };
-    FRAMEFS_TRY(auto rescued, rescue_frame(path, to, command_.rescue, progress));
+    FRAMEFS_TRY(auto rescued, rescue_frame(from, to, command_.rescue, progress));
     made_.add(to, Output::result);
     return rescued;
   }
 
-  void report_failure(const stdfs::path& path, const codec::Error& error) {
+  void report_failure(const std::string& path, const codec::Error& error) {
     has_failed_ = true;
     ++unreadable_;
     if (!command_.json) {
-      print_messages({fmt::format("{}: {}", path.string(), cause_text(error))});
+      print_messages({fmt::format("{}: {}", path, cause_text(error))});
       return;
     }
     Damage damage;

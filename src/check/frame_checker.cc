@@ -1,6 +1,7 @@
 #include "src/check/frame_checker.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include <fmt/core.h>
@@ -11,6 +12,7 @@
 #include "fs/inspect/chunk_info.h"
 #include "fs/inspect/frame_info.h"
 #include "src/cli/cause_text.h"
+#include "src/cli/size_text.h"
 
 namespace framefs {
 namespace {
@@ -20,6 +22,15 @@ using codec::Error;
 
 // The number of chunks that are decoded between two calls of the progress function.
 constexpr std::size_t kBatchChunks = 64;
+
+// Says what is wrong with a frame that cannot be opened.
+std::string cause_of_closed(const Error& error, std::uint64_t stored) {
+  const bool is_short = error.kind == codec::Errc::truncated &&
+                        std::string_view(error.field) == "frame_len" && error.value;
+  if (!is_short) return cause_text(error);
+  return fmt::format("the file has {} of {} bytes", whole_number_text(stored),
+                     whole_number_text(static_cast<std::uint64_t>(*error.value)));
+}
 
 bool is_mismatch(const std::vector<DamagedRange>& bad) {
   return bad.size() == 1 && bad[0].error.kind == codec::Errc::checksum;
@@ -50,7 +61,8 @@ class Run {
           .file = {},
           .at = read.error().at,
           .lost = {},
-          .cause = fs::describe(read.error())});
+          .cause = fs::describe(read.error()),
+          .detail = {}});
   }
 
   void check_chunks(const FrameChecker::Progress& progress) {
@@ -77,7 +89,8 @@ class Run {
             .file = {},
             .at = layer.content.offset,
             .lost = {},
-            .cause = fs::describe(content.error())});
+            .cause = fs::describe(content.error()),
+            .detail = {}});
     }
     if (const auto layout = array_layout(); !layout) {
       tell({.part = "array metadata",
@@ -85,7 +98,8 @@ class Run {
             .file = {},
             .at = {},
             .lost = {},
-            .cause = fs::describe(layout.error())});
+            .cause = fs::describe(layout.error()),
+            .detail = {}});
     }
   }
 
@@ -106,13 +120,14 @@ class Run {
     std::uint64_t used = end;
     for (const auto& [range, chunk] : places_) {
       if (range.offset < end) {
-        tell({.part = "chunk",
-              .chunk = chunk,
-              .file = {},
-              .at = range.offset,
-              .lost = {},
-              .cause =
-                  fmt::format("it shares bytes with another chunk, which ends at byte {}", end)});
+        tell(
+            {.part = "chunk",
+             .chunk = chunk,
+             .file = {},
+             .at = range.offset,
+             .lost = {},
+             .cause = fmt::format("it shares bytes with another chunk, which ends at byte {}", end),
+             .detail = {}});
       }
       end = std::max(end, range.offset + range.size);
       used += range.size;
@@ -188,7 +203,8 @@ class Run {
           .file = chunk.file,
           .at = chunk.offset,
           .lost = lost,
-          .cause = cause_text(error)});
+          .cause = cause_text(error),
+          .detail = fs::describe(error)});
   }
 
   const fs::FrameOrigin& origin_;
@@ -218,9 +234,11 @@ FrameReport FrameChecker::check(const fs::FrameOrigin& origin, const Found& foun
            .file = {},
            .at = has_place ? std::optional(error.at) : std::nullopt,
            .lost = {},
-           .cause = cause_text(error)});
+           .cause = cause_of_closed(error, report.stored),
+           .detail = fs::describe(error)});
     return report;
   }
+  report.is_opened = true;
   report.nbytes = frame->nbytes();
   if (frame->lies_elsewhere()) report.elsewhere = fs::content_text(fs::describe_frame(*frame));
   report.can_be_repaired = !frame->header().has_variable_chunks();

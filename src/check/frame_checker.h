@@ -23,7 +23,8 @@ struct Damage {
   std::string file;                      // the chunk file of a sparse frame
   std::optional<std::uint64_t> at;       // the offset in that file, or in the frame's file
   std::optional<codec::ByteRange> lost;  // the range of decoded bytes
-  std::string cause;
+  std::string cause;                     // in words for people
+  std::string detail;                    // the field and the place of the error; may be empty
 };
 
 // The result of the check of one frame.  Units: bytes.
@@ -39,6 +40,7 @@ struct FrameReport {
   std::optional<codec::FrameChecksums::State> checksums = codec::FrameChecksums::State::none;
   std::uint64_t mismatches = 0;  // chunks that can be decoded, but do not have their checksum
   std::uint64_t unhashed = 0;    // stored chunks without a checksum, if the frame has checksums
+  bool is_opened = false;        // false if header, index or trailer cannot be read
   bool can_be_repaired = true;   // false for a frame whose chunks vary in size
   [[nodiscard]] bool is_sound() const noexcept { return damages == 0; }
   // Whether the frame lacks checksums that count, or some of them.

@@ -32,8 +32,8 @@ fs::Result<std::vector<codec::ChunkChecksum>> read_all(
 FrameRehasher::FrameRehasher(fs::Log& log, bool creates_lock_file)
     : creates_lock_file_(creates_lock_file), kit_(log, {}) {}
 
-fs::Status FrameRehasher::rehash(const std::filesystem::path& path) {
-  FRAMEFS_TRY(auto target, take_frame(path, creates_lock_file_));
+fs::Status FrameRehasher::rehash(const fs::Place& place) {
+  FRAMEFS_TRY(auto target, take_frame(place, creates_lock_file_));
   target.renews_checksums = true;
   FRAMEFS_TRY(auto opening, kit_.begin(std::move(target)));
   FRAMEFS_TRY(const auto checksums, read_all(opening));

@@ -1,8 +1,7 @@
 #pragma once
 
-#include <filesystem>
-
 #include "fs/core/log.h"
+#include "fs/core/place.h"
 #include "fs/write/standalone_write_context.h"
 
 namespace framefs {
@@ -17,7 +16,7 @@ class FrameRehasher {
   // The content of the frame and the times of its file stay the same.
   // Errors: those of open_for_writing_frame() and of FrameOwnership::take(); over_limit for a frame
   // of more than codec::kMaxChecksums chunks; those of reading the chunks and of a commit.
-  fs::Status rehash(const std::filesystem::path& path);
+  fs::Status rehash(const fs::Place& place);
 
  private:
   const bool creates_lock_file_;

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <filesystem>
 #include <functional>
 
 #include "codec/core/result.h"
 #include "codec/frame/salvage.h"
+#include "fs/core/place.h"
 
 namespace framefs {
 
@@ -21,8 +21,8 @@ struct Rescued {
 // Salvages the frame at `from`, a file or the directory of a sparse frame, into the new contiguous
 // frame `to`.
 // Errors: those of plan_salvage() and ReplacementFile.
-codec::Result<Rescued> rescue_frame(const std::filesystem::path& from,
-                                    const std::filesystem::path& to, const RescueOptions& options,
+codec::Result<Rescued> rescue_frame(const fs::Place& from, const fs::Place& to,
+                                    const RescueOptions& options,
                                     const codec::SalvageProgress& progress);
 
 }  // namespace framefs

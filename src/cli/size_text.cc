@@ -26,6 +26,13 @@ std::optional<std::uint64_t> parse_size(std::string_view text) {
   return codec::checked_mul(size, std::uint64_t{1} << 10 * (power + 1));
 }
 
+std::string whole_number_text(std::uint64_t number) {
+  auto text = std::to_string(number);
+  constexpr std::size_t kGroup = 3;
+  for (auto at = text.size(); at > kGroup;) text.insert(at -= kGroup, ",");
+  return text;
+}
+
 std::string size_for_people(std::uint64_t bytes) {
   constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
   auto size = static_cast<double>(bytes);

@@ -66,7 +66,8 @@ fs::Status FrameCompactor::check_chunks(const stdfs::path& path,
 
 fs::Result<FrameCompactor::Saving> FrameCompactor::compact(const stdfs::path& path) {
   // The frame is read as it will be compacted.
-  FRAMEFS_TRY(auto source, take_frame(path, creates_lock_file_));
+  FRAMEFS_TRY(const auto place, fs::Place::behind_links(path));
+  FRAMEFS_TRY(auto source, take_frame(place, creates_lock_file_));
   const auto file = source.file;
   struct stat before{};
   if (file) {

@@ -2,8 +2,7 @@
 
 #include <sys/stat.h>
 
-#include <filesystem>
-
+#include "fs/core/place.h"
 #include "fs/write/frame_write_opening.h"
 
 namespace framefs {
@@ -12,7 +11,7 @@ namespace framefs {
 // other framefs processes, and programs that respect the frame's lock file, then wait.
 // `creates_lock_file`: as for fs::Blosc2Lock.
 // Errors: system; those of FrameOwnership::take().
-fs::Result<fs::WriteTarget> take_frame(const std::filesystem::path& path, bool creates_lock_file);
+fs::Result<fs::WriteTarget> take_frame(const fs::Place& place, bool creates_lock_file);
 
 // Sets the times of access and of the last change to those of `st`.  Errors: system.
 fs::Status set_times(int fd, const struct stat& st);

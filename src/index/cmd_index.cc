@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -120,7 +121,7 @@ int index_to_file(const IndexCommand& command, const net::AwsEnvironment& enviro
   // Destroyed after the unfinished file.
   const HeldSignals signals;
   const fs::InterruptScope scope([&] { return signals.has_arrived(); });
-  auto file = ReplacementFile::create(command.out, command.force);
+  auto file = ReplacementFile::create(std::filesystem::path(command.out), command.force);
   if (!file) return complain(file.error());
   auto outcome = Outcome::failed;
   {

@@ -1,7 +1,6 @@
 #include "src/info/cmd_info.h"
 
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -84,7 +83,7 @@ class Info {
       if (is_directory) {
         describe_tree(path);
       } else {
-        describe(path);
+        describe_given(path);
       }
     }
     if (command_.json) {
@@ -98,19 +97,24 @@ class Info {
 
  private:
   void describe_tree(const std::string& top) {
-    const auto visit = [&](const std::filesystem::path& path) {
-      describe(path.string());
+    const auto visit = [&](const fs::Place& place) {
+      CollectedLog log;
+      describe(place.path(), fs::open_source_at(place, command_.offset, limits_, log.log()), log);
       return true;
     };
-    const auto fail_at = [&](const std::filesystem::path& path, const codec::Error& error) {
-      fail(path.string(), error);
+    const auto fail_at = [&](const std::string& path, const codec::Error& error) {
+      fail(path, error);
     };
     walk_frames(command_.filter, top, visit, fail_at);
   }
 
-  void describe(const std::string& path) {
+  void describe_given(const std::string& path) {
     CollectedLog log;
-    const auto named = fs::open_named_source(path, command_.offset, limits_, log.log());
+    describe(path, fs::open_named_source(path, command_.offset, limits_, log.log()), log);
+  }
+
+  void describe(const std::string& path, const codec::Result<fs::NamedSource>& named,
+                CollectedLog& log) {
     if (!named) return fail(path, named.error());
     if (!command_.json) print_messages(log.take_lines());
     if (const auto* const container = std::get_if<fs::ContainerDirectory>(&named->found)) {

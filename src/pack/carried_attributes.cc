@@ -28,19 +28,19 @@ bool is_unsupported(int error) { return error == ENOTSUP || error == EPERM || er
 using SetXattr = std::function<int(const char* name, const std::vector<char>& value)>;
 
 fs::Status carry_xattrs(const char* from, const SetXattr& set) {
-  const auto size = ::llistxattr(from, nullptr, 0);
+  const auto size = ::listxattr(from, nullptr, 0);
   if (size < 0 && errno == ENOTSUP) return {};
   if (size < 0) return fs::system_error("listxattr");
   std::vector<char> names(static_cast<std::size_t>(size));
-  const auto got = ::llistxattr(from, names.data(), names.size());
+  const auto got = ::listxattr(from, names.data(), names.size());
   if (got < 0) return fs::system_error("listxattr");
   for (std::string_view rest(names.data(), static_cast<std::size_t>(got)); !rest.empty();) {
     const std::string name(rest.substr(0, rest.find('\0')));
     rest.remove_prefix(std::min(rest.size(), name.size() + 1));
     if (!is_carried(name)) continue;
-    const auto length = ::lgetxattr(from, name.c_str(), nullptr, 0);
+    const auto length = ::getxattr(from, name.c_str(), nullptr, 0);
     std::vector<char> value(static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
-    if (length < 0 || ::lgetxattr(from, name.c_str(), value.data(), value.size()) < 0) {
+    if (length < 0 || ::getxattr(from, name.c_str(), value.data(), value.size()) < 0) {
       if (is_unsupported(errno)) continue;
       return fs::system_error("getxattr");
     }
@@ -61,30 +61,21 @@ mode_t carried_mode(const struct stat& original, const struct stat& copy) {
   return original.st_mode & (has_owner ? 07777U : 0777U);
 }
 
-fs::Status carry_attributes(const std::filesystem::path& from, const struct stat& st, int to) {
-  if (::geteuid() == 0) std::ignore = ::fchown(to, st.st_uid, st.st_gid);
+fs::Status carry_attributes(int from, const struct stat& st, int to) {
+  // These calls take no O_PATH descriptor, but its path, which leads to the object itself.
+  const auto path = fs::path_of_fd(to);
+  if (::geteuid() == 0) {
+    std::ignore = ::fchownat(to, "", st.st_uid, st.st_gid, AT_EMPTY_PATH);
+  }
   FRAMEFS_TRY(const auto copy, fs::stat_of(to));
-  if (::fchmod(to, carried_mode(st, copy)) != 0) return fs::system_error("chmod");
-  FRAMEFS_CHECK(carry_xattrs(from.c_str(), [to](const char* name, const std::vector<char>& value) {
-    return ::fsetxattr(to, name, value.data(), value.size(), 0);
-  }));
-  if (::futimens(to, times_of(st).data()) != 0) return fs::system_error("utimens");
-  return {};
-}
-
-fs::Status carry_attributes(const std::filesystem::path& from, const struct stat& st,
-                            const std::filesystem::path& to) {
-  if (::geteuid() == 0) std::ignore = ::lchown(to.c_str(), st.st_uid, st.st_gid);
-  struct stat copy{};
-  if (::lstat(to.c_str(), &copy) != 0) return fs::system_error("stat");
-  if (!S_ISLNK(st.st_mode) && ::chmod(to.c_str(), carried_mode(st, copy)) != 0) {
+  if (!S_ISLNK(copy.st_mode) && ::chmod(path.c_str(), carried_mode(st, copy)) != 0) {
     return fs::system_error("chmod");
   }
-  const auto set = [&to](const char* name, const std::vector<char>& value) {
-    return ::lsetxattr(to.c_str(), name, value.data(), value.size(), 0);
-  };
-  FRAMEFS_CHECK(carry_xattrs(from.c_str(), set));
-  if (::utimensat(AT_FDCWD, to.c_str(), times_of(st).data(), AT_SYMLINK_NOFOLLOW) != 0) {
+  FRAMEFS_CHECK(carry_xattrs(fs::path_of_fd(from).c_str(),
+                             [&path](const char* name, const std::vector<char>& value) {
+                               return ::setxattr(path.c_str(), name, value.data(), value.size(), 0);
+                             }));
+  if (::utimensat(AT_FDCWD, path.c_str(), times_of(st).data(), 0) != 0) {
     return fs::system_error("utimens");
   }
   return {};

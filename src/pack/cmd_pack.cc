@@ -1,6 +1,5 @@
 #include "src/pack/cmd_pack.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,7 +17,7 @@
 #include "codec/chunk/codec_names.h"
 #include "codec/core/limits.h"
 #include "fs/core/error_map.h"
-#include "fs/core/file.h"
+#include "fs/core/place.h"
 #include "fs/source/suffixes.h"
 #include "src/cli/arguments.h"
 #include "src/cli/cause_text.h"
@@ -30,6 +29,7 @@
 #include "src/mount/held_signals.h"
 #include "src/pack/made_outputs.h"
 #include "src/pack/pack_file.h"
+#include "src/pack/pack_input.h"
 #include "src/pack/replacement_file.h"
 #include "src/pack/same_content.h"
 #include "src/pack/tree_options.h"
@@ -96,7 +96,9 @@ std::filesystem::path target_of(const PackCommand& command, const std::filesyste
   std::filesystem::path out(command.out);
   const bool into_folder = target_kind_of(out) == TargetKind::directory;
   if (!command.out.empty() && !into_folder) return out;
-  return (into_folder ? out : file.parent_path()) / packed_name(file);
+  const auto place = fs::Place::given(file);
+  if (!place) return file;  // whose open then fails
+  return (into_folder ? out : file.parent_path()) / packed_name(*place);
 }
 
 // Returns an error in the command that the parser cannot detect.
@@ -142,24 +144,14 @@ void tell(const PackCommand& command, const std::filesystem::path& target, const
                            size_for_people(packed.plain), size_for_people(packed.stored), ratio);
 }
 
-// Deleting one hard link changes the ctime and the link count of the others.
-codec::Status remove_linked(const TreeEntry& entry) {
-  struct stat now{};
-  if (::lstat(entry.path.c_str(), &now) != 0) return fs::system_error("stat");
-  if (!same_content(now, entry.stat))
-    return fs::refusal(ESTALE, "changed while it was packed, and is kept");
-  if (::unlink(entry.path.c_str()) != 0) return fs::system_error("unlink");
-  return {};
-}
-
 // Deletes an original if it is still in the state in which it was packed.
-codec::Status remove_original(const std::filesystem::path& file, const struct stat& packed) {
-  struct stat now{};
-  if (::lstat(file.c_str(), &now) != 0) return fs::system_error("stat");
-  if (fs::identity_of(now) != fs::identity_of(packed)) {
-    return fs::refusal(ESTALE, "changed while it was packed, and is kept");
-  }
-  if (::unlink(file.c_str()) != 0) return fs::system_error("unlink");
+codec::Status remove_original(const fs::Place& file, const struct stat& packed) {
+  FRAMEFS_TRY(const auto now, file.stat());
+  // Deleting one hard link changes the ctime and the link count of the others.
+  const bool is_same = packed.st_nlink > 1 ? same_content(now, packed)
+                                           : fs::identity_of(now) == fs::identity_of(packed);
+  if (!is_same) return fs::refusal(ESTALE, "changed while it was packed, and is kept");
+  if (::unlinkat(file.directory(), file.name().c_str(), 0) != 0) return fs::system_error("unlink");
   return {};
 }
 
@@ -170,48 +162,64 @@ void print_failure(const std::filesystem::path& path, const codec::Error& error)
 // Packs every file of a directory.
 bool pack_tree(const PackCommand& command, const std::string& top, MadeOutputs& made,
                fs::WorkerPool& pool) {
+  const auto& options = command.options;
   const auto name = [](const TreeEntry& entry) -> codec::Result<std::optional<ConvertedName>> {
-    const auto file = entry.path.filename().string();
-    const bool is_frame = fs::expected_content(file) != fs::Expected::nothing;
+    const bool is_frame = fs::expected_content(entry.place.name()) != fs::Expected::nothing;
     if (is_frame || entry.is_sparse_frame) return std::nullopt;
-    const std::filesystem::path frame = packed_name(entry.path);
-    return ConvertedName{.name = frame.string(), .way = frame.extension().string()};
+    const auto frame = packed_name(entry.place);
+    return ConvertedName{.name = frame, .way = std::filesystem::path(frame).extension().string()};
   };
   const auto make = [&](const TreeEntry& entry,
-                        const std::filesystem::path& target) -> codec::Result<TransferredBytes> {
-    FRAMEFS_TRY(const auto packed, pack_file(entry.path, target, command.options, pool));
+                        const fs::Place& target) -> codec::Result<TransferredBytes> {
+    FRAMEFS_TRY(auto input, PackInput::open_file(entry.place, options.stop));
+    FRAMEFS_TRY(const auto packed, pack_file(input, target, options, pool));
     return TransferredBytes{.before = packed.plain, .after = packed.stored};
   };
-  const auto finish = [&](const TreeEntry& entry, const std::filesystem::path& target,
+  const auto finish = [&](const TreeEntry& entry, const fs::Place& target,
                           bool is_new) -> codec::Status {
     if (!command.remove_source) return {};
-    if (!is_new) FRAMEFS_CHECK(verify_packed(target, target, entry.path, command.options));
-    return entry.stat.st_nlink > 1 ? remove_linked(entry) : remove_original(entry.path, entry.stat);
+    if (!is_new) {
+      FRAMEFS_TRY(const auto original, PackInput::open_file(entry.place, options.stop));
+      FRAMEFS_CHECK(verify_packed(target, target.name(), original, options));
+    }
+    return remove_original(entry.place, entry.stat);
   };
-  const auto stop = [&] { return command.options.stop && command.options.stop(); };
-  TreeTransfer transfer(command.tree, {.name = name, .make = make, .finish = finish}, made,
-                        print_failure, stop);
-  transfer.run(top, out_tree(command.out, top, command.files.size() > 1));
-  if (!command.options.quiet) {
-    std::cerr << fmt::format("{}: {}\n", printable(top), transfer_text(transfer.count(), "packed"));
-  }
-  return transfer.count().failed == 0 && !stop();
+  const auto stop = [&options] { return options.stop && options.stop(); };
+  const TreeRun run{.top = top,
+                    .out = command.out,
+                    .has_several = command.files.size() > 1,
+                    .quiet = options.quiet,
+                    .verb = "packed"};
+  return run_transfer(run, command.tree, {.name = name, .make = make, .finish = finish}, made,
+                      stop) &&
+         !stop();
+}
+
+codec::Result<PackInput> open_input(const PackCommand& command, const std::string& file) {
+  if (file == kStandardStream) return PackInput::standard_input(command.options.stop);
+  FRAMEFS_TRY(const auto place, fs::Place::given(file));
+  return PackInput::open(place, command.options.stop);
 }
 
 // Packs a file, unless that would replace the file itself or what the run made of another one.
 codec::Result<Packed> pack_to(const PackCommand& command, const std::string& file,
                               const std::filesystem::path& target, MadeOutputs& made,
                               fs::WorkerPool& pool) {
+  const auto& options = command.options;
+  FRAMEFS_TRY(auto input, open_input(command, file));
+  if (target == kStandardStream) return pack_to_stream(input, STDOUT_FILENO, target, options, pool);
   if (target_kind_of(target) == TargetKind::stream) {
-    return pack_file(file, target, command.options, pool);
+    FRAMEFS_TRY(const auto stream, open_stream_target(target));
+    return pack_to_stream(input, stream.get(), target.filename(), options, pool);
   }
   std::error_code none;
   if (std::filesystem::equivalent(file, target, none)) {
     return codec::of_target(fs::refusal(EINVAL, "is the file that is to be packed"));
   }
-  FRAMEFS_CHECK(made.check(target, Output::result));
-  FRAMEFS_TRY(const auto packed, pack_file(file, target, command.options, pool));
-  made.add(target, Output::result);
+  FRAMEFS_TRY(const auto place, place_of_target(target));
+  FRAMEFS_CHECK(made.check(place, Output::result));
+  FRAMEFS_TRY(const auto packed, pack_file(input, place, options, pool));
+  made.add(place, Output::result);
   return packed;
 }
 
@@ -219,13 +227,13 @@ bool pack_one(const PackCommand& command, const std::string& file, MadeOutputs& 
               fs::WorkerPool& pool) {
   if (is_tree(file)) return pack_tree(command, file, made, pool);
   const auto target = target_of(command, file);
-  struct stat before{};
-  const bool has_state = ::lstat(file.c_str(), &before) == 0;
+  const auto place = fs::Place::given(file);
+  const auto before = place ? place->stat() : std::unexpected(place.error());
   const auto packed = pack_to(command, file, target, made, pool);
   if (packed) {
     tell(command, target, *packed);
-    if (!command.remove_source || !has_state) return true;
-    const auto removed = remove_original(file, before);
+    if (!command.remove_source || !before) return true;
+    const auto removed = remove_original(*place, *before);
     if (!removed) print_failure(file, removed.error());
     return removed.has_value();
   }

@@ -17,6 +17,7 @@
 #include <fmt/core.h>
 
 #include "fs/core/error_map.h"
+#include "fs/core/place.h"
 #include "fs/source/suffixes.h"
 #include "src/cli/arguments.h"
 #include "src/cli/cause_text.h"
@@ -133,41 +134,37 @@ class Unpack {
     const TreeConverter converter{
         .name = [this](const TreeEntry& entry) { return name_in_tree(entry); },
         .make = [this](const TreeEntry& entry,
-                       const stdfs::path& target) { return make_in_tree(entry, target); },
+                       const fs::Place& target) { return make_in_tree(entry, target); },
         .finish = {}};
-    const auto report = [](const stdfs::path& path, const codec::Error& error) {
-      print_messages({failure_text(path.string(), error)});
-    };
-    TreeTransfer transfer(command_.tree, converter, made_, report, [this] { return is_stopped(); });
-    transfer.run(top, out_tree(command_.out, top, command_.frames.size() > 1));
-    if (!command_.options.quiet) {
-      std::cerr << fmt::format("{}: {}\n", printable(top),
-                               transfer_text(transfer.count(), "unpacked"));
-    }
-    return transfer.count().failed == 0;
+    const TreeRun run{.top = top,
+                      .out = command_.out,
+                      .has_several = command_.frames.size() > 1,
+                      .quiet = command_.options.quiet,
+                      .verb = "unpacked"};
+    return run_transfer(run, command_.tree, converter, made_, [this] { return is_stopped(); });
   }
 
   [[nodiscard]] codec::Result<std::optional<ConvertedName>> name_in_tree(
       const TreeEntry& entry) const {
-    const auto file = entry.path.filename().string();
+    const auto& file = entry.place.name();
     if (fs::expected_content(file) == fs::Expected::nothing) return std::nullopt;
     CollectedLog log;
-    const auto source = find_unpack_source(entry.path, command_.options, log.log());
+    const auto source = find_unpack_source(entry.place, command_.options, log.log());
     // A file that only has the name of a frame is a plain file, as in a mount.
     if (!source && S_ISREG(entry.stat.st_mode) && is_no_frame(source.error())) return std::nullopt;
     if (!source) return std::unexpected(source.error());
     if (source->name.empty()) return std::nullopt;
-    return ConvertedName{.name = source->name, .way = entry.path.extension().string()};
+    return ConvertedName{.name = source->name, .way = stdfs::path(file).extension().string()};
   }
 
   [[nodiscard]] codec::Result<TransferredBytes> make_in_tree(const TreeEntry& entry,
-                                                             const stdfs::path& target) const {
+                                                             const fs::Place& target) const {
     CollectedLog log;
     std::optional<codec::Error> first;
     const auto report = [&](const std::string&, const codec::Error& error) {
       if (!first) first = error;
     };
-    FRAMEFS_TRY(const auto source, find_unpack_source(entry.path, command_.options, log.log()));
+    FRAMEFS_TRY(const auto source, find_unpack_source(entry.place, command_.options, log.log()));
     FRAMEFS_TRY(const auto unpacker,
                 Unpacker::open(
                     source, command_.options, log.log(), [this] { return is_stopped(); }, report));
@@ -175,10 +172,16 @@ class Unpack {
         source.is_directory ? unpacker.to_directory(target) : unpacker.to_file(target);
     print_messages(log.take_lines());
     if (!done) return std::unexpected(first.value_or(codec::Error{}));
-    struct stat st{};
-    if (::stat(target.c_str(), &st) != 0) return fs::system_error("stat");
+    FRAMEFS_TRY(const auto st, codec::of_target(target.stat()));
     return TransferredBytes{.before = static_cast<std::uint64_t>(entry.stat.st_size),
                             .after = static_cast<std::uint64_t>(st.st_size)};
+  }
+
+  // A directory may be named with a slash at its end.  A link of that name is not followed.
+  static codec::Result<fs::Place> place_of(const stdfs::path& target, const UnpackSource& source) {
+    const bool has_slash = source.is_directory && !target.has_filename();
+    FRAMEFS_TRY(const auto place, place_of_target(has_slash ? target.parent_path() : target));
+    return place.beside(place.name());
   }
 
   bool write_out(const Unpacker& unpacker, const UnpackSource& source, const stdfs::path& target,
@@ -188,12 +191,14 @@ class Unpack {
       const auto stream = open_stream_target(target);
       return stream ? unpacker.to_stream(stream->get(), target) : fail(log, target, stream.error());
     }
-    const auto is_free = made_.check(target, Output::result);
+    const auto place = place_of(target, source);
+    if (!place) return fail(log, target, place.error());
+    const auto is_free = made_.check(*place, Output::result);
     if (!is_free) return fail(log, target, is_free.error());
     const bool done =
-        source.is_directory ? unpacker.to_directory(target) : unpacker.to_file(target);
+        source.is_directory ? unpacker.to_directory(*place) : unpacker.to_file(*place);
     // Also the directory of a container that was unpacked in part.
-    if (done || source.is_directory) made_.add(target, Output::result);
+    if (done || source.is_directory) made_.add(*place, Output::result);
     return done;
   }
 

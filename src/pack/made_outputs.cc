@@ -1,7 +1,5 @@
 #include "src/pack/made_outputs.h"
 
-#include <sys/stat.h>
-
 #include <cerrno>
 #include <utility>
 
@@ -9,27 +7,24 @@
 
 namespace framefs {
 
-codec::Status MadeOutputs::check(const std::filesystem::path& target, Output kind) const {
-  const auto place = place_of(target);
-  if (!place) return {};
-  const auto made = made_.find(*place);
+codec::Status MadeOutputs::check(const fs::Place& target, Output kind) const {
+  const auto key = key_of(target);
+  if (!key) return {};
+  const auto made = made_.find(*key);
   if (made == made_.end()) return {};
   if (kind == Output::directory && made->second == Output::directory) return {};
   return codec::of_target(
       fs::refusal(ENOTUNIQ, "is the output for another input of this run, and is not replaced"));
 }
 
-void MadeOutputs::add(const std::filesystem::path& target, Output kind) {
-  if (auto place = place_of(target)) made_.try_emplace(std::move(*place), kind);
+void MadeOutputs::add(const fs::Place& target, Output kind) {
+  if (auto key = key_of(target)) made_.try_emplace(std::move(*key), kind);
 }
 
-std::optional<MadeOutputs::Place> MadeOutputs::place_of(const std::filesystem::path& target) {
-  // "out/" is the same place as "out".
-  const auto path = target.has_filename() ? target : target.parent_path();
-  const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-  struct stat st{};
-  if (::stat(folder.c_str(), &st) != 0) return std::nullopt;
-  return Place{st.st_dev, st.st_ino, path.filename().string()};
+std::optional<MadeOutputs::Key> MadeOutputs::key_of(const fs::Place& target) {
+  const auto st = fs::stat_of(target.directory());
+  if (!st) return std::nullopt;
+  return Key{st->st_dev, st->st_ino, target.name()};
 }
 
 }  // namespace framefs

@@ -3,18 +3,18 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
 #include <tuple>
 
 #include "codec/core/result.h"
+#include "fs/core/place.h"
 
 namespace framefs {
 
 enum class Output : std::uint8_t {
-  result,     // a file, or the directory of a container or of a sparse frame
+  result,     // a file, a link, or the directory of a container or of a sparse frame
   directory,  // of a tree, which may get the results of several inputs
 };
 
@@ -25,15 +25,15 @@ enum class Output : std::uint8_t {
 class MadeOutputs {
  public:
   // Errors: ENOTUNIQ, of the target, if the run has made another output at `target`.
-  [[nodiscard]] codec::Status check(const std::filesystem::path& target, Output kind) const;
-  void add(const std::filesystem::path& target, Output kind);
+  [[nodiscard]] codec::Status check(const fs::Place& target, Output kind) const;
+  void add(const fs::Place& target, Output kind);
 
  private:
   // The directory and the name in it.  The hard links of a file are several places.
-  using Place = std::tuple<dev_t, ino_t, std::string>;
-  static std::optional<Place> place_of(const std::filesystem::path& target);
+  using Key = std::tuple<dev_t, ino_t, std::string>;
+  static std::optional<Key> key_of(const fs::Place& target);
 
-  std::map<Place, Output> made_;
+  std::map<Key, Output> made_;
 };
 
 }  // namespace framefs

@@ -186,69 +186,66 @@ Status copy_to_stream(int from, std::uint64_t size, int to) {
 
 // A frame with the suffix of another content is shown as the bytes of its chunks, which are not
 // those of a .npy file.
-bool may_name_array(const std::filesystem::path& frame) {
-  const auto expected = fs::expected_content(frame.filename().string());
+bool may_name_array(const std::string& frame) {
+  const auto expected = fs::expected_content(frame);
   return expected == fs::Expected::array || expected == fs::Expected::nothing;
 }
 
+bool is_npy(const PackInput& input) { return input.file() && is_npy_name(input.name()); }
+
 // Packs into the frame of an array, or of bytes.
-Result<Packed> pack_any(PackInput& input, const std::filesystem::path& from,
-                        const std::filesystem::path& to, codec::ByteSink& sink,
+Result<Packed> pack_any(PackInput& input, const std::string& to, codec::ByteSink& sink,
                         const PackOptions& options, fs::WorkerPool& pool) {
-  const auto name = from.filename().string();
-  if (input.file() && from.extension() == ".npy" && may_name_array(to)) {
-    FRAMEFS_TRY(const auto packed, pack_npy(input.fd(), sink, name, options, pool));
+  if (is_npy(input) && may_name_array(to)) {
+    FRAMEFS_TRY(const auto packed, pack_npy(input.fd(), sink, input.name(), options, pool));
     if (packed) return *packed;
   }
-  return pack_into(input, sink, name, options, pool);
+  return pack_into(input, sink, input.name(), options, pool);
 }
 
-Result<Packed> pack_to_stream(PackInput& input, int stream, const std::filesystem::path& from,
-                              const std::filesystem::path& to, const PackOptions& options,
-                              fs::WorkerPool& pool) {
+}  // namespace
+
+Result<Packed> pack_to_stream(PackInput& input, int stream, const std::string& to,
+                              const PackOptions& options, fs::WorkerPool& pool) {
   FRAMEFS_TRY(auto fd, open_unnamed_file());
   fs::FileSink sink(std::move(fd));
-  const auto packed = pack_any(input, from, to, sink, options, pool);
+  const auto packed = pack_any(input, to, sink, options, pool);
   if (!packed) return failed_in_unnamed_file(packed.error());
   FRAMEFS_CHECK(input.check_unchanged());
   FRAMEFS_CHECK(copy_to_stream(sink.fd(), packed->stored, stream));
   return packed;
 }
 
-}  // namespace
-
-Result<Packed> pack_file(const std::filesystem::path& from, const std::filesystem::path& to,
-                         const PackOptions& options, fs::WorkerPool& pool) {
-  FRAMEFS_TRY(auto input, PackInput::open(from, options.stop));
-  if (to == kStandardStream) return pack_to_stream(input, STDOUT_FILENO, from, to, options, pool);
-  if (target_kind_of(to) == TargetKind::stream) {
-    FRAMEFS_TRY(const auto stream, open_stream_target(to));
-    return pack_to_stream(input, stream.get(), from, to, options, pool);
-  }
+Result<Packed> pack_file(PackInput& input, const fs::Place& to, const PackOptions& options,
+                         fs::WorkerPool& pool) {
   FRAMEFS_TRY(auto file, ReplacementFile::create(to, options.may_replace));
   file.replaces_frame(options.locking);
-  FRAMEFS_TRY(const auto packed, pack_any(input, from, to, file.sink(), options, pool));
+  FRAMEFS_TRY(const auto packed, pack_any(input, to.name(), file.sink(), options, pool));
   FRAMEFS_CHECK(input.check_unchanged());
   if (options.verify && input.file()) {
-    FRAMEFS_CHECK(verify_packed(file.temporary(), to, from, options));
+    FRAMEFS_CHECK(verify_packed(file.temporary(), to.name(), input, options));
   }
-  if (input.file()) FRAMEFS_CHECK(carry_attributes(from, *input.file(), file.sink().fd()));
+  if (input.file()) {
+    FRAMEFS_CHECK(carry_attributes(input.fd(), *input.file(), file.sink().fd()));
+  }
   FRAMEFS_CHECK(file.publish(input.file()));
   return packed;
 }
 
-std::string packed_name(const std::filesystem::path& file) {
-  return find_npy_header(file) ? file.stem().string() + ".b2nd"
-                               : file.filename().string() + ".b2frame";
+std::string packed_name(const fs::Place& file) {
+  const auto& name = file.name();
+  const auto stem = std::filesystem::path(name).stem();
+  return find_npy_header(file) ? stem.string() + ".b2nd" : name + ".b2frame";
 }
 
-Status verify_packed(const std::filesystem::path& frame, const std::filesystem::path& to,
-                     const std::filesystem::path& original, const PackOptions& options) {
-  fs::UniqueFd fd(::open(original.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd) return fs::system_error("open");
-  const auto array = may_name_array(to) ? find_npy_header(original) : std::nullopt;
+Status verify_packed(const fs::Place& frame, const std::string& to, const PackInput& original,
+                     const PackOptions& options) {
+  FRAMEFS_TRY(auto fd, fs::reopen(original.fd(), O_RDONLY));
+  const fs::FileReader file(std::move(fd));
+  const bool is_array = is_npy(original) && may_name_array(to);
+  const auto array = is_array ? codec::read_npy_header(file) : std::nullopt;
   // The header of a .npy file can differ from the header that a mount shows.
-  CompareSink sink(fd.get(), array ? array->data_at : 0);
+  CompareSink sink(file.fd(), array ? array->data_at : 0);
   const UnpackOptions unpacking{
       .arrays = fs::ArrayViews::raw, .threads = options.threads, .quiet = options.quiet};
   CollectedLog log;

@@ -1,14 +1,15 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <string>
 
 #include "codec/chunk/encode_params.h"
 #include "codec/chunk/encode_trial.h"
 #include "codec/core/result.h"
+#include "fs/core/place.h"
 #include "fs/core/worker_pool.h"
+#include "src/pack/pack_input.h"
 
 namespace framefs {
 
@@ -31,24 +32,26 @@ struct Packed {
   std::uint64_t stored = 0;
 };
 
-// Packs `from` into a new frame `to`, with chunks encoded in parallel on `pool`.  The `from` "-" is
-// standard input, the `to` "-" is standard output.  A .npy file becomes the frame of an
-// n-dimensional array if that frame gives back the same items, and if `to` may name an array.  The
-// frame appears complete or not at all, with the attributes of its original.  Its bytes do not
-// depend on the number of threads.
-// If `to` is a FIFO or a character device, the frame is written into it.
+// Packs `input` into a new frame `to`, with chunks encoded in parallel on `pool`.  A .npy file
+// becomes the frame of an n-dimensional array if that frame gives back the same items, and if `to`
+// may name an array.  The frame appears complete or not at all, with its original's attributes.
+// Its bytes do not depend on the number of threads.
 // Errors: those of reading and writing and of ReplacementFile; ESTALE if the file changed while it
 // was read; EINTR if `stop` ended the work; with `verify`, those of verify_packed().
-codec::Result<Packed> pack_file(const std::filesystem::path& from, const std::filesystem::path& to,
-                                const PackOptions& options, fs::WorkerPool& pool);
+codec::Result<Packed> pack_file(PackInput& input, const fs::Place& to, const PackOptions& options,
+                                fs::WorkerPool& pool);
+// The same into an open stream that has the name `to`.
+codec::Result<Packed> pack_to_stream(PackInput& input, int stream, const std::string& to,
+                                     const PackOptions& options, fs::WorkerPool& pool);
 
 // Returns the name of the frame for a file: "x.npy" becomes the array "x.b2nd", any other file
 // "x.b2frame".
-std::string packed_name(const std::filesystem::path& file);
+std::string packed_name(const fs::Place& file);
 
-// Checks that the frame at `frame`, which is to be `to`, holds exactly the bytes of the file
-// `original`; for an array, its items.  Errors: checksum if it does not; those of reading either.
-codec::Status verify_packed(const std::filesystem::path& frame, const std::filesystem::path& to,
-                            const std::filesystem::path& original, const PackOptions& options);
+// Checks that the frame at `frame`, which is to have the name `to`, holds exactly the bytes of the
+// file `original`; for an array, its items.  Errors: checksum if it does not; those of reading
+// either.
+codec::Status verify_packed(const fs::Place& frame, const std::string& to,
+                            const PackInput& original, const PackOptions& options);
 
 }  // namespace framefs

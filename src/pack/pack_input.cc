@@ -14,30 +14,42 @@ namespace framefs {
 namespace {
 
 // The open of a FIFO without a writer would wait, and no signal could end the command.
-int open_without_waiting(const std::filesystem::path& path) {
-  struct stat st{};
-  const bool may_wait = ::stat(path.c_str(), &st) == 0 && S_ISFIFO(st.st_mode);
-  return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | (may_wait ? O_NONBLOCK : 0));
+fs::Result<fs::UniqueFd> open_without_waiting(const fs::Place& place) {
+  FRAMEFS_TRY(const auto entry, place.open(O_PATH));
+  FRAMEFS_TRY(const auto st, fs::stat_of(entry.get()));
+  const int flags = O_RDONLY | O_NOCTTY | (S_ISFIFO(st.st_mode) ? O_NONBLOCK : 0);
+  // The object itself, which may have lost its name to a FIFO.
+  fs::UniqueFd fd(::open(fs::path_of_fd(entry.get()).c_str(), flags | O_CLOEXEC));
+  if (!fd) return fs::system_error("open");
+  return fd;
 }
 
 }  // namespace
 
-fs::Result<PackInput> PackInput::open(const std::filesystem::path& path,
-                                      std::function<bool()> stop) {
-  // Standard input is duplicated, so that every input is closed in the same way.
-  fs::UniqueFd fd(path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
-                              : open_without_waiting(path));
-  if (!fd) return fs::system_error("open");
-  PackInput input(std::move(fd));
-  input.stop_ = std::move(stop);
-  FRAMEFS_TRY(const auto st, fs::stat_of(input.fd_.get()));
+fs::Result<PackInput> PackInput::open(const fs::Place& place, std::function<bool()> stop) {
+  FRAMEFS_TRY(auto fd, open_without_waiting(place));
+  PackInput input(std::move(fd), place.name(), std::move(stop));
+  FRAMEFS_TRY(const auto st, fs::stat_of(input.fd()));
   if (S_ISDIR(st.st_mode)) return fs::system_error_of(EISDIR, "open");
-  // Standard input is read from its current position, so even a file is treated as a stream.
-  if (S_ISREG(st.st_mode) && path != "-") {
+  if (S_ISREG(st.st_mode)) {
     input.file_ = st;
-    ::posix_fadvise(input.fd_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+    ::posix_fadvise(input.fd(), 0, 0, POSIX_FADV_SEQUENTIAL);
   }
   return input;
+}
+
+fs::Result<PackInput> PackInput::open_file(const fs::Place& place, std::function<bool()> stop) {
+  FRAMEFS_TRY(auto input, open(place, std::move(stop)));
+  if (!input.file()) return fs::refusal(ESTALE, "was a file, and is something else now");
+  return input;
+}
+
+// Standard input is read from its current position, so even a file is treated as a stream.
+fs::Result<PackInput> PackInput::standard_input(std::function<bool()> stop) {
+  // Standard input is duplicated, so that every input is closed in the same way.
+  fs::UniqueFd fd(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
+  if (!fd) return fs::system_error("open");
+  return PackInput(std::move(fd), "-", std::move(stop));
 }
 
 std::optional<std::uint64_t> PackInput::size() const noexcept {

@@ -3,13 +3,14 @@
 #include <sys/stat.h>
 
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
-#include "fs/core/file.h"
+#include "fs/core/place.h"
 
 namespace framefs {
 
@@ -17,10 +18,16 @@ namespace framefs {
 // holes are not read, or a stream.  Threads: one.
 class PackInput {
  public:
-  // "-" is standard input.  `stop` is asked while a stream has nothing to read, and while a FIFO
-  // has no writer.
+  // `stop` is asked while a stream has nothing to read, and while a FIFO has no writer.
   // Errors: system; EISDIR for a directory.
-  static fs::Result<PackInput> open(const std::filesystem::path& path, std::function<bool()> stop);
+  static fs::Result<PackInput> open(const fs::Place& place, std::function<bool()> stop);
+  // The same for what a walk has found to be a regular file.  Errors: also ESTALE if it is another
+  // object now.
+  static fs::Result<PackInput> open_file(const fs::Place& place, std::function<bool()> stop);
+  static fs::Result<PackInput> standard_input(std::function<bool()> stop);
+
+  // "-" is standard input.
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
   // The attributes of the file; nothing for a stream.
   [[nodiscard]] const std::optional<struct stat>& file() const noexcept { return file_; }
@@ -42,13 +49,15 @@ class PackInput {
   [[nodiscard]] fs::Status check_unchanged() const;
 
  private:
-  explicit PackInput(fs::UniqueFd fd) noexcept : fd_(std::move(fd)) {}
+  PackInput(fs::UniqueFd fd, std::string name, std::function<bool()> stop) noexcept
+      : fd_(std::move(fd)), name_(std::move(name)), stop_(std::move(stop)) {}
   fs::Result<Piece> next_of_file(std::span<std::byte> bytes);
   fs::Result<Piece> next_of_stream(std::span<std::byte> bytes);
   [[nodiscard]] fs::Status wait_for_stream() const;
   bool is_hole(std::uint64_t end);
 
   fs::UniqueFd fd_;
+  std::string name_;
   std::function<bool()> stop_;
   std::optional<struct stat> file_;
   std::uint64_t at_ = 0;

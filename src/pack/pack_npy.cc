@@ -3,7 +3,9 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <thread>
+#include <utility>
 
 #include "fs/core/file.h"
 #include "fs/write/array_packer.h"
@@ -28,10 +30,15 @@ class FileItems final : public fs::ArrayItems {
 
 }  // namespace
 
-std::optional<codec::NpyHeader> find_npy_header(const std::filesystem::path& path) {
-  if (path.extension() != ".npy") return std::nullopt;
-  const fs::FileReader file(fs::UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)));
-  if (file.fd() < 0) return std::nullopt;
+bool is_npy_name(const std::string& name) {
+  return std::filesystem::path(name).extension() == ".npy";
+}
+
+std::optional<codec::NpyHeader> find_npy_header(const fs::Place& place) {
+  if (!is_npy_name(place.name())) return std::nullopt;
+  auto fd = place.open(O_RDONLY | O_NONBLOCK);
+  if (!fd) return std::nullopt;
+  const fs::FileReader file(std::move(*fd));
   const auto st = fs::stat_of(file.fd());
   if (!st || !S_ISREG(st->st_mode)) return std::nullopt;
   return codec::read_npy_header(file);

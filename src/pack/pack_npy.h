@@ -1,18 +1,20 @@
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
 
 #include "codec/array/npy_input.h"
 #include "codec/core/byte_sink.h"
+#include "fs/core/place.h"
 #include "src/pack/pack_file.h"
 
 namespace framefs {
 
+bool is_npy_name(const std::string& name);
+
 // The header of the .npy file of an array; nothing for names that do not end in ".npy", and for
 // files that stay bytes.
-std::optional<codec::NpyHeader> find_npy_header(const std::filesystem::path& path);
+std::optional<codec::NpyHeader> find_npy_header(const fs::Place& place);
 
 // Packs a .npy file, open as `fd`, into the frame of an n-dimensional array.  Returns nothing, and
 // writes nothing, if the file stays bytes.

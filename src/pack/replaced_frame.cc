@@ -12,30 +12,30 @@
 namespace framefs {
 namespace {
 
-bool is_at(const std::filesystem::path& path, int fd) {
-  struct stat there{};
+bool is_at(const fs::Place& place, int fd) {
+  const auto there = place.stat();
   const auto st = fs::stat_of(fd);
-  return st && ::lstat(path.c_str(), &there) == 0 && fs::file_key(there) == fs::file_key(*st);
+  return st && there && fs::file_key(*there) == fs::file_key(*st);
 }
 
 }  // namespace
 
-fs::Result<std::unique_ptr<fs::FrameOwnership>> own_replaced_frame(
-    const std::filesystem::path& path, bool creates_lock_file) {
+fs::Result<std::unique_ptr<fs::FrameOwnership>> own_replaced_frame(const fs::Place& place,
+                                                                   bool creates_lock_file) {
   constexpr int kMaxAttempts = 100;
   for (int i = 0; i < kMaxAttempts; ++i) {
-    auto file = std::make_shared<const fs::UniqueFd>(
-        ::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    auto file = std::make_shared<const fs::UniqueFd>(::openat(
+        place.directory(), place.name().c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!*file) return nullptr;
     const int fd = file->get();
     auto owned = std::make_unique<fs::FrameOwnership>(
         fs::FrameOwnership::Frame{
             .fd = fd, .kind = fs::FrameLock::Kind::file, .keeper = std::move(file)},
-        fs::Blosc2Lock(fs::lock_file_opener(path.string(), false), creates_lock_file));
+        fs::Blosc2Lock(fs::lock_file_opener(place, false), creates_lock_file));
     FRAMEFS_CHECK(owned->take(fs::FrameWriteSession::kPatience));
     // Another program may have replaced the file during the wait; the lock is then that of a file
     // without a name.
-    if (is_at(path, fd)) return owned;
+    if (is_at(place, fd)) return owned;
   }
   return fs::refusal(EBUSY, "other programs replace the frame all the time");
 }

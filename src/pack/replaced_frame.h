@@ -1,18 +1,17 @@
 #pragma once
 
-#include <filesystem>
 #include <memory>
 
-#include "fs/core/file.h"
+#include "fs/core/place.h"
 #include "fs/write/frame_ownership.h"
 
 namespace framefs {
 
-// Takes the ownership of the frame at `path`, which is about to be replaced: no other program is in
+// Takes the ownership of the frame at `place`, which will be replaced: no other program is in
 // the middle of a change of it then.  Null if there is no such file, or none that may be written.
 // `creates_lock_file`: as for fs::Blosc2Lock.
 // Errors: those of fs::FrameOwnership::take().
-fs::Result<std::unique_ptr<fs::FrameOwnership>> own_replaced_frame(
-    const std::filesystem::path& path, bool creates_lock_file);
+fs::Result<std::unique_ptr<fs::FrameOwnership>> own_replaced_frame(const fs::Place& place,
+                                                                   bool creates_lock_file);
 
 }  // namespace framefs

@@ -1,11 +1,12 @@
 #include "src/pack/replacement_file.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
+#include <random>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,7 +19,7 @@ namespace {
 
 // The name does not contain that of the target, which may be as long as a name can be.
 constexpr std::string_view kUnfinished = ".framefs-unfinished.";
-constexpr std::string_view kRandomPart = "XXXXXX";
+constexpr std::size_t kRandomLetters = 6;
 
 mode_t mode_of_new_files() {
   const mode_t mask = ::umask(0);  // umask() cannot be read without setting it
@@ -26,43 +27,57 @@ mode_t mode_of_new_files() {
   return 0666 & ~mask;
 }
 
-// Returns whether the file system has no file names as long as that.
-bool is_too_long(const std::filesystem::path& path) {
-  struct stat st{};
-  return ::lstat(path.c_str(), &st) != 0 && errno == ENAMETOOLONG;
-}
-
-bool is_there(const std::filesystem::path& path) {
-  struct stat st{};
-  return ::lstat(path.c_str(), &st) == 0;
-}
-
 // A rename would replace a link or a device, such as /dev/null, by a regular file.
-fs::Status check_replaceable(const std::filesystem::path& path) {
-  struct stat st{};
-  if (::lstat(path.c_str(), &st) != 0 || S_ISREG(st.st_mode)) return {};
-  if (S_ISLNK(st.st_mode)) {
+fs::Status check_replaceable(const fs::Place& place) {
+  const auto st = place.stat();
+  if (!st || S_ISREG(st->st_mode)) return {};
+  if (S_ISLNK(st->st_mode)) {
     return fs::refusal(ELOOP, "is a symbolic link, which is not replaced; name its target");
   }
-  if (S_ISDIR(st.st_mode)) return fs::refusal(EISDIR, "is a directory, which is not replaced");
+  if (S_ISDIR(st->st_mode)) return fs::refusal(EISDIR, "is a directory, which is not replaced");
   return fs::refusal(ENOTSUP, "is a device or a socket, which is not replaced");
 }
 
-fs::Status sync_directory_of(const std::filesystem::path& path) {
-  const auto parent = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-  const fs::UniqueFd folder(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder) return fs::system_error("open of the directory");
+fs::Status sync_directory_of(const fs::Place& place) {
+  const auto folder = fs::open_beneath(place.directory(), ".", O_RDONLY | O_DIRECTORY);
+  if (!folder) return fs::system_error_of(folder.error().sys, "open of the directory");
   // Some file systems cannot sync a directory (EINVAL) and need no sync.
-  if (::fsync(folder.get()) != 0 && errno != EINVAL)
+  if (::fsync(folder->get()) != 0 && errno != EINVAL)
     return fs::system_error("fsync of the directory");
   return {};
 }
 
+std::string random_name() {
+  constexpr std::string_view kLetters =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+  std::random_device random;
+  std::uniform_int_distribution<std::size_t> letter(0, kLetters.size() - 1);
+  std::string name(kUnfinished);
+  for (std::size_t i = 0; i < kRandomLetters; ++i) name += kLetters[letter(random)];
+  return name;
+}
+
+struct NewFile {
+  fs::Place place;
+  fs::UniqueFd fd;
+};
+
+// Makes a file with a name that is free.
+fs::Result<NewFile> make_unfinished(const fs::Place& target) {
+  constexpr int kMaxAttempts = 100;
+  for (int i = 0; i < kMaxAttempts; ++i) {
+    auto place = target.beside(random_name());
+    auto fd = place.open(O_RDWR | O_CREAT | O_EXCL, 0600);
+    if (fd) return NewFile{std::move(place), std::move(*fd)};
+    if (fd.error().sys != EEXIST) return fs::system_error_of(fd.error().sys, "its directory");
+  }
+  return fs::system_error_of(EEXIST, "its directory");
+}
+
 }  // namespace
 
-bool is_unfinished(const std::filesystem::path& path) {
-  const auto name = path.filename().string();
-  return name.starts_with(kUnfinished) && name.size() == kUnfinished.size() + kRandomPart.size();
+bool is_unfinished(const std::string& name) {
+  return name.starts_with(kUnfinished) && name.size() == kUnfinished.size() + kRandomLetters;
 }
 
 TargetKind target_kind_of(const std::filesystem::path& path) {
@@ -84,27 +99,36 @@ fs::Result<fs::UniqueFd> open_stream_target(const std::filesystem::path& path) {
   return fd;
 }
 
-fs::Result<ReplacementFile> ReplacementFile::create(std::filesystem::path target,
-                                                    bool may_replace) {
+fs::Result<fs::Place> place_of_target(const std::filesystem::path& path) {
+  auto place = fs::Place::given(path);
+  if (!place) return codec::of_target(fs::system_error_of(place.error().sys, "its directory"));
+  return place;
+}
+
+fs::Result<ReplacementFile> ReplacementFile::create(fs::Place target, bool may_replace) {
   return codec::of_target(make(std::move(target), may_replace));
 }
 
-fs::Result<ReplacementFile> ReplacementFile::make(std::filesystem::path target, bool may_replace) {
+fs::Result<ReplacementFile> ReplacementFile::create(const std::filesystem::path& target,
+                                                    bool may_replace) {
+  FRAMEFS_TRY(auto place, place_of_target(target));
+  return create(std::move(place), may_replace);
+}
+
+fs::Result<ReplacementFile> ReplacementFile::make(fs::Place target, bool may_replace) {
   // An early check, before any work is done.  publish() checks again.
-  if (is_too_long(target)) return fs::system_error("stat");
-  if (!may_replace && is_there(target)) return fs::system_error_of(EEXIST, "target");
+  const auto there = target.stat();
+  if (!there && there.error().sys == ENAMETOOLONG) return std::unexpected(there.error());
+  if (!may_replace && there) return fs::system_error_of(EEXIST, "target");
   FRAMEFS_CHECK(check_replaceable(target));
-  ReplacementFile file(std::move(target), may_replace);
-  auto text = (file.target_.parent_path() / kUnfinished).string().append(kRandomPart);
-  fs::UniqueFd fd(::mkostemp(text.data(), O_CLOEXEC));
-  if (!fd) return fs::system_error("its directory");
-  file.temporary_ = text;
-  file.sink_ = std::make_unique<fs::FileSink>(std::move(fd));
+  FRAMEFS_TRY(auto made, make_unfinished(target));
+  ReplacementFile file(std::move(target), std::move(made.place), may_replace);
+  file.sink_ = std::make_unique<fs::FileSink>(std::move(made.fd));
   return file;
 }
 
 ReplacementFile::~ReplacementFile() {
-  if (sink_) ::unlink(temporary_.c_str());
+  if (sink_) ::unlinkat(temporary_.directory(), temporary_.name().c_str(), 0);
 }
 
 fs::Status ReplacementFile::publish(const std::optional<struct stat>& like) {
@@ -124,14 +148,18 @@ fs::Status ReplacementFile::finish(const std::optional<struct stat>& like) {
   return take_name();
 }
 
-fs::Status ReplacementFile::publish_link(const std::filesystem::path& existing) {
+fs::Status ReplacementFile::publish_link(const fs::Place& existing) {
   return codec::of_target(finish_link(existing));
 }
 
-fs::Status ReplacementFile::finish_link(const std::filesystem::path& existing) {
-  // link() does not replace a file, and so the temporary name must be free.
-  if (::unlink(temporary_.c_str()) != 0) return fs::system_error("unlink");
-  if (::link(existing.c_str(), temporary_.c_str()) != 0) return fs::system_error("link");
+fs::Status ReplacementFile::finish_link(const fs::Place& existing) {
+  // linkat() does not replace a file, and so the temporary name must be free.
+  const int directory = temporary_.directory();
+  const auto* name = temporary_.name().c_str();
+  if (::unlinkat(directory, name, 0) != 0) return fs::system_error("unlink");
+  if (::linkat(existing.directory(), existing.name().c_str(), directory, name, 0) != 0) {
+    return fs::system_error("link");
+  }
   return take_name();
 }
 
@@ -142,27 +170,28 @@ fs::Status ReplacementFile::take_name() {
 }
 
 fs::Status ReplacementFile::rename_to_target() {
-  const auto* from = temporary_.c_str();
-  const auto* to = target_.c_str();
+  const int directory = target_.directory();
+  const auto* from = temporary_.name().c_str();
+  const auto* to = target_.name().c_str();
   if (may_replace_) {
     FRAMEFS_CHECK(check_replaceable(target_));
     std::unique_ptr<fs::FrameOwnership> owned;
     if (creates_lock_file_) {
       FRAMEFS_TRY(owned, own_replaced_frame(target_, *creates_lock_file_));
     }
-    if (::rename(from, to) != 0) return fs::system_error("rename");
+    if (::renameat(directory, from, directory, to) != 0) return fs::system_error("rename");
     return {};
   }
-  if (::renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return {};
+  if (::renameat2(directory, from, directory, to, RENAME_NOREPLACE) == 0) return {};
   if (errno != EINVAL && errno != ENOSYS) return fs::system_error("rename");
-  // The file system does not support RENAME_NOREPLACE.  link() does not replace either, if the file
-  // system has links.
-  if (::link(from, to) == 0) {
-    ::unlink(from);
+  // The file system does not support RENAME_NOREPLACE.  linkat() does not replace either, if the
+  // file system has links.
+  if (::linkat(directory, from, directory, to, 0) == 0) {
+    ::unlinkat(directory, from, 0);
     return {};
   }
-  if (errno == EEXIST || is_there(target_)) return fs::system_error_of(EEXIST, "target");
-  if (::rename(from, to) != 0) return fs::system_error("rename");
+  if (errno == EEXIST || target_.exists()) return fs::system_error_of(EEXIST, "target");
+  if (::renameat(directory, from, directory, to) != 0) return fs::system_error("rename");
   return {};
 }
 

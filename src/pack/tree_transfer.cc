@@ -5,10 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cassert>
 #include <cerrno>
-#include <ranges>
+#include <climits>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -30,25 +31,22 @@ constexpr std::size_t kCopyBytes = 1u << 20;
 // Returns the time of the bytes of an entry: for a sparse frame that of its index, as in a mount.
 Result<timespec> content_time(const TreeEntry& entry) {
   if (!entry.is_sparse_frame) return entry.stat.st_mtim;
-  struct stat st{};
-  if (::lstat((entry.path / fs::kSparseIndexName).c_str(), &st) != 0) {
-    return fs::system_error("stat");
-  }
+  FRAMEFS_TRY(auto directory, entry.place.open_directory());
+  const fs::Place index(std::move(directory), fs::kSparseIndexName, entry.path());
+  FRAMEFS_TRY(const auto st, index.stat());
   return st.st_mtim;
 }
 
 // A result with the time of its original is complete: it gets the time before its name.
-bool is_up_to_date(const stdfs::path& target, const timespec& time) {
-  struct stat st{};
-  if (::lstat(target.c_str(), &st) != 0 || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))) {
-    return false;
-  }
-  return st.st_mtim.tv_sec == time.tv_sec && st.st_mtim.tv_nsec == time.tv_nsec;
+bool is_up_to_date(const fs::Place& target, const timespec& time) {
+  const auto st = target.stat();
+  if (!st || (!S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode))) return false;
+  return st->st_mtim.tv_sec == time.tv_sec && st->st_mtim.tv_nsec == time.tv_nsec;
 }
 
-Status copy_file(const stdfs::path& from, const struct stat& st, const stdfs::path& to,
+Status copy_file(const fs::Place& from, const struct stat& st, const fs::Place& to,
                  bool may_replace) {
-  FRAMEFS_TRY(auto input, PackInput::open(from, {}));
+  FRAMEFS_TRY(auto input, PackInput::open_file(from, {}));
   FRAMEFS_TRY(auto file, ReplacementFile::create(to, may_replace));
   std::vector<std::byte> buffer(kCopyBytes);
   std::uint64_t at = 0;
@@ -62,49 +60,69 @@ Status copy_file(const stdfs::path& from, const struct stat& st, const stdfs::pa
   }
   FRAMEFS_CHECK(input.check_unchanged());
   FRAMEFS_CHECK(file.sink().truncate(at));
-  FRAMEFS_CHECK(carry_attributes(from, st, file.sink().fd()));
+  FRAMEFS_CHECK(carry_attributes(input.fd(), st, file.sink().fd()));
   return file.publish(st);
 }
 
+// The places of an open directory.
+class PlacesIn {
+ public:
+  static Result<PlacesIn> open(const fs::Place& place) {
+    FRAMEFS_TRY(auto directory, place.open_directory());
+    FRAMEFS_TRY(auto names, names_in(directory->get()));
+    return PlacesIn(std::move(directory), std::move(names), place.path());
+  }
+  [[nodiscard]] const std::vector<std::string>& names() const noexcept { return names_; }
+  [[nodiscard]] fs::Place at(const std::string& name) const {
+    return {directory_, name, path_ + "/" + name};
+  }
+  [[nodiscard]] int fd() const noexcept { return directory_->get(); }
+
+ private:
+  PlacesIn(fs::Place::Directory directory, std::vector<std::string> names, std::string path)
+      : directory_(std::move(directory)), names_(std::move(names)), path_(std::move(path)) {}
+  fs::Place::Directory directory_;
+  std::vector<std::string> names_;
+  std::string path_;
+};
+
 // Returns whether each file of `copy` is a file of `from` in its present state, so that an
 // interrupted run may have made `copy`.
-Result<bool> is_begun_copy(const stdfs::path& copy, const stdfs::path& from) {
-  struct stat st{};
-  if (::lstat(copy.c_str(), &st) != 0 || !S_ISDIR(st.st_mode)) return false;
-  std::error_code error;
-  for (const auto& entry : stdfs::directory_iterator(copy, error)) {
-    if (is_unfinished(entry.path())) continue;
-    const auto name = entry.path().filename();
-    if (::lstat((from / name).c_str(), &st) != 0) return false;
-    if (!is_up_to_date(entry.path(), st.st_mtim)) return false;
-  }
-  if (error) return codec::of_target(fs::system_error_of(error.value(), "readdir"));
-  return true;
+bool is_begun_copy(const PlacesIn& copy, const PlacesIn& from) {
+  return std::ranges::all_of(copy.names(), [&](const std::string& name) {
+    const auto original = from.at(name).stat();
+    return is_unfinished(name) || (original && is_up_to_date(copy.at(name), original->st_mtim));
+  });
 }
 
 // Copies the directory of a sparse frame, or completes such a copy.  Returns false if the copy was
 // complete.
-Result<bool> copy_flat_directory(const stdfs::path& from, const struct stat& st,
-                                 const stdfs::path& to, bool may_replace) {
-  bool is_new = ::mkdir(to.c_str(), 0777) == 0;
-  if (!is_new && errno != EEXIST) return codec::of_target(fs::system_error("mkdir"));
-  if (!is_new && !may_replace) {
-    FRAMEFS_TRY(const bool is_begun, is_begun_copy(to, from));
-    if (!is_begun) return codec::of_target(fs::system_error_of(EEXIST, "mkdir"));
+Result<bool> copy_flat_directory(const TreeEntry& entry, const fs::Place& target,
+                                 bool may_replace) {
+  FRAMEFS_TRY(const auto from, PlacesIn::open(entry.place));
+  FRAMEFS_TRY(bool is_new, codec::of_target(target.make_directory()));
+  FRAMEFS_TRY(const auto to, codec::of_target(PlacesIn::open(target)));
+  if (!is_new && !may_replace && !is_begun_copy(to, from)) {
+    return codec::of_target(fs::system_error_of(EEXIST, "mkdir"));
   }
-  std::error_code error;
-  for (const auto& entry : stdfs::directory_iterator(from, error)) {
-    struct stat of_file{};
-    if (::lstat(entry.path().c_str(), &of_file) != 0) return fs::system_error("stat");
-    if (!S_ISREG(of_file.st_mode)) continue;
-    const auto file = to / entry.path().filename();
-    if (!may_replace && is_up_to_date(file, of_file.st_mtim)) continue;
-    FRAMEFS_CHECK(copy_file(entry.path(), of_file, file, may_replace));
+  for (const auto& name : from.names()) {
+    FRAMEFS_TRY(const auto st, from.at(name).stat());
+    if (!S_ISREG(st.st_mode)) continue;
+    if (!may_replace && is_up_to_date(to.at(name), st.st_mtim)) continue;
+    FRAMEFS_CHECK(copy_file(from.at(name), st, to.at(name), may_replace));
     is_new = true;
   }
-  if (error) return fs::system_error_of(error.value(), "readdir");
-  FRAMEFS_CHECK(carry_attributes(from, st, to));
+  FRAMEFS_CHECK(carry_attributes(from.fd(), entry.stat, to.fd()));
   return is_new;
+}
+
+// The target of a symbolic link.
+Result<std::string> read_link(const fs::Place& place) {
+  std::string text(PATH_MAX, '\0');
+  const auto size = ::readlinkat(place.directory(), place.name().c_str(), text.data(), text.size());
+  if (size < 0) return fs::system_error("readlink");
+  text.resize(static_cast<std::size_t>(size));
+  return text;
 }
 
 }  // namespace
@@ -117,94 +135,101 @@ TreeTransfer::TreeTransfer(const TransferOptions& options, TreeConverter convert
       report_(std::move(fail)),
       stop_(std::move(stop)) {}
 
-void TreeTransfer::run(const stdfs::path& top, const std::optional<stdfs::path>& out) {
+void TreeTransfer::run(const fs::Tree& top, const fs::Tree* out) {
+  top_ = &top;
   out_ = out;
-  directories_.clear();
-  struct stat st{};
-  if (::stat(top.c_str(), &st) != 0) {
-    fail(top, fs::system_error("stat").error());
-    return;
-  }
-  if (out_) {
-    if (const auto made = make_directory({.path = top, .relative = {}, .stat = st}); !made) {
-      fail(*out_, made.error());
-      return;
-    }
-  }
+  directory_.reset();
+  results_.clear();
+  const auto leave = [this](const std::string& relative, const struct stat& st) {
+    const auto finished = out_ != nullptr ? finish_directory(relative, st) : Status{};
+    if (!finished) fail(out_->path_of(relative), finished.error());
+  };
   TreeWalk walk(
-      options_.filter, [this](const TreeEntry& entry) { return visit(entry); },
-      [this](const stdfs::path& path, const codec::Error& error) { fail(path, error); });
+      options_.filter, [this](const TreeEntry& entry) { return visit(entry); }, leave,
+      [this](const std::string& path, const codec::Error& error) { fail(path, error); });
   walk.walk(top);
-  if (!stop_()) finish_directories();
 }
 
-bool TreeTransfer::visit(const TreeEntry& entry) {
+TreeWalk::Next TreeTransfer::visit(const TreeEntry& entry) {
   const auto done = transfer(entry);
-  if (stop_()) return false;
-  if (!done) fail(done.error().is_of_target ? target_ : entry.path, done.error());
-  return done || options_.keeps_going;
+  if (stop_()) return TreeWalk::Next::end;
+  if (done) return TreeWalk::Next::entry;
+  fail(done.error().is_of_target ? target_ : entry.path(), done.error());
+  // Without a directory, nothing in it has a place.
+  return options_.keeps_going ? TreeWalk::Next::skip : TreeWalk::Next::end;
 }
 
 Status TreeTransfer::transfer(const TreeEntry& entry) {
   const auto mode = entry.stat.st_mode;
-  if (S_ISDIR(mode) && !entry.is_sparse_frame) return out_ ? make_directory(entry) : Status{};
+  const bool has_out = out_ != nullptr;
+  if (S_ISDIR(mode) && !entry.is_sparse_frame) return has_out ? make_directory(entry) : Status{};
   if (!options_.filter.takes(entry.relative)) return {};
-  if (is_unfinished(entry.path)) {
+  if (is_unfinished(entry.place.name())) {
     ++count_.unfinished;
     return {};
   }
-  if (S_ISLNK(mode)) return out_ ? make_symlink(entry) : Status{};
+  if (S_ISLNK(mode)) return has_out ? make_symlink(entry) : Status{};
   if (S_ISREG(mode) || entry.is_sparse_frame) return transfer_file(entry);
   ++count_.left_out;
   return {};
 }
 
-stdfs::path TreeTransfer::directory_of(const TreeEntry& entry) const {
-  return out_ ? *out_ / entry.relative.parent_path() : entry.path.parent_path();
+Result<fs::Place> TreeTransfer::target_of(const TreeEntry& entry, const std::string& name) {
+  if (out_ == nullptr) {
+    auto place = entry.place.beside(name);
+    target_ = place.path();
+    return place;
+  }
+  const auto slash = entry.relative.rfind('/');
+  const auto parent = slash == std::string::npos ? "" : entry.relative.substr(0, slash);
+  target_ = out_->path_of(parent.empty() ? name : parent + "/" + name);
+  if (!directory_ || parent != directory_path_) {
+    FRAMEFS_TRY(directory_, codec::of_target(out_->open_directory(parent)));
+    directory_path_ = parent;
+  }
+  return fs::Place(directory_, name, target_);
 }
 
 Status TreeTransfer::make_directory(const TreeEntry& entry) {
-  assert(out_.has_value());
-  const auto& target = target_ = entry.relative.empty() ? *out_ : *out_ / entry.relative;
+  FRAMEFS_TRY(const auto target, target_of(entry, entry.place.name()));
   FRAMEFS_CHECK(made_.check(target, Output::directory));
-  if (::mkdir(target.c_str(), 0777) != 0) {
-    if (errno != EEXIST) return codec::of_target(fs::system_error("mkdir"));
-    if (target_kind_of(target) != TargetKind::directory) {
-      return codec::of_target(fs::refusal(ENOTDIR, "is not a directory"));
-    }
-  }
+  FRAMEFS_CHECK(codec::of_target(target.make_directory()));
   made_.add(target, Output::directory);
-  directories_.push_back({entry, target});
   return {};
 }
 
 Status TreeTransfer::make_symlink(const TreeEntry& entry) {
-  assert(out_.has_value());
-  std::error_code error;
-  const auto leads_to = stdfs::read_symlink(entry.path, error);
-  if (error) return fs::system_error_of(error.value(), "readlink");
-  const auto& target = target_ = *out_ / entry.relative;
-  if (::symlink(leads_to.c_str(), target.c_str()) != 0) {
+  FRAMEFS_TRY(const auto leads_to, read_link(entry.place));
+  FRAMEFS_TRY(const auto target, target_of(entry, entry.place.name()));
+  FRAMEFS_CHECK(made_.check(target, Output::result));
+  if (::symlinkat(leads_to.c_str(), target.directory(), target.name().c_str()) != 0) {
     const int cause = errno;
-    const bool is_same =
-        cause == EEXIST && stdfs::read_symlink(target, error) == leads_to && !error;
+    const bool is_same = cause == EEXIST && read_link(target) == leads_to;
     if (cause == EEXIST && !is_same) {
       return codec::of_target(
           fs::refusal(cause, "is there, and a symbolic link never replaces it"));
     }
     if (!is_same) return codec::of_target(fs::system_error_of(cause, "symlink"));
+    made_.add(target, Output::result);
     ++count_.up_to_date;
     return {};
   }
+  made_.add(target, Output::result);
   ++count_.copied;
-  return carry_attributes(entry.path, entry.stat, target);
+  FRAMEFS_TRY(const auto from, entry.place.open(O_PATH));
+  FRAMEFS_TRY(const auto to, codec::of_target(target.open(O_PATH)));
+  FRAMEFS_TRY(const auto made, fs::stat_of(to.get()));
+  if (!S_ISLNK(made.st_mode)) {
+    return codec::of_target(fs::refusal(ESTALE, "was replaced as soon as it was made"));
+  }
+  return carry_attributes(from.get(), entry.stat, to.get());
 }
 
 Status TreeTransfer::transfer_file(const TreeEntry& entry) {
   FRAMEFS_TRY(const auto converted, converter_.name(entry));
-  if (!converted && !out_) return {};
-  const auto& target = target_ =
-      directory_of(entry) / (converted ? stdfs::path(converted->name) : entry.path.filename());
+  if (!converted && out_ == nullptr) return {};
+  const auto& name = converted ? converted->name : entry.place.name();
+  FRAMEFS_TRY(const auto target, target_of(entry, name));
   const TransferKey key(entry.stat.st_dev, entry.stat.st_ino, converted ? converted->way : "");
   FRAMEFS_TRY(const bool is_link, make_link(key, target));
   // Such a target could look up to date, too.
@@ -217,12 +242,13 @@ Status TreeTransfer::transfer_file(const TreeEntry& entry) {
   }
   made_.add(target, Output::result);
   if (entry.stat.st_nlink > 1 && S_ISREG(entry.stat.st_mode)) {
-    results_.try_emplace(key, target);
+    const auto parent = entry.relative.substr(0, entry.relative.rfind('/') + 1);
+    results_.try_emplace(key, parent + name);
   }
   return converted && converter_.finish ? converter_.finish(entry, target, is_new) : Status{};
 }
 
-Result<bool> TreeTransfer::convert(const TreeEntry& entry, const stdfs::path& target) {
+Result<bool> TreeTransfer::convert(const TreeEntry& entry, const fs::Place& target) {
   FRAMEFS_TRY(const auto time, content_time(entry));
   if (!options_.may_replace && is_up_to_date(target, time)) {
     ++count_.up_to_date;
@@ -235,15 +261,15 @@ Result<bool> TreeTransfer::convert(const TreeEntry& entry, const stdfs::path& ta
   return true;
 }
 
-Result<bool> TreeTransfer::copy(const TreeEntry& entry, const stdfs::path& target) {
+Result<bool> TreeTransfer::copy(const TreeEntry& entry, const fs::Place& target) {
   const auto may_replace = options_.may_replace;
   bool is_new = true;
   if (entry.is_sparse_frame) {
-    FRAMEFS_TRY(is_new, copy_flat_directory(entry.path, entry.stat, target, may_replace));
+    FRAMEFS_TRY(is_new, copy_flat_directory(entry, target, may_replace));
   } else if (!may_replace && is_up_to_date(target, entry.stat.st_mtim)) {
     is_new = false;
   } else {
-    FRAMEFS_CHECK(copy_file(entry.path, entry.stat, target, may_replace));
+    FRAMEFS_CHECK(copy_file(entry.place, entry.stat, target, may_replace));
   }
   ++(is_new ? count_.copied : count_.up_to_date);
   return is_new;
@@ -252,37 +278,37 @@ Result<bool> TreeTransfer::copy(const TreeEntry& entry, const stdfs::path& targe
 // Links `target` to the result that another name of the same file has in the same way, if there is
 // one.  With the right to replace, that result is a new file, so that a link of an earlier run has
 // to follow it.
-Result<bool> TreeTransfer::make_link(const TransferKey& key, const stdfs::path& target) {
-  const auto first = results_.find(key);
-  if (first == results_.end()) return false;
-  if (::link(first->second.c_str(), target.c_str()) == 0) {
+Result<bool> TreeTransfer::make_link(const TransferKey& key, const fs::Place& target) {
+  const auto found = results_.find(key);
+  if (found == results_.end()) return false;
+  const auto& results = out_ != nullptr ? *out_ : *top_;
+  FRAMEFS_TRY(const auto first, codec::of_target(results.place(found->second)));
+  if (::linkat(first.directory(), first.name().c_str(), target.directory(), target.name().c_str(),
+               0) == 0) {
     ++count_.copied;
     return true;
   }
   if (errno != EEXIST) return codec::of_target(fs::system_error("link"));
-  std::error_code none;
-  if (stdfs::equivalent(first->second, target, none)) {
+  if (fs::is_same_object(first, target)) {
     ++count_.up_to_date;
     return true;
   }
   FRAMEFS_CHECK(made_.check(target, Output::result));
   FRAMEFS_TRY(auto file, ReplacementFile::create(target, options_.may_replace));
   file.replaces_frame(options_.locking);
-  FRAMEFS_CHECK(file.publish_link(first->second));
+  FRAMEFS_CHECK(file.publish_link(first));
   ++count_.copied;
   return true;
 }
 
-// Runs last, because every new entry changes the time of its directory; innermost directories
-// first.
-void TreeTransfer::finish_directories() {
-  for (const auto& [entry, target] : std::views::reverse(directories_)) {
-    const auto carried = carry_attributes(entry.path, entry.stat, target);
-    if (!carried) fail(target, carried.error());
-  }
+// Runs after everything in the directory, because every new entry changes its time.
+Status TreeTransfer::finish_directory(const std::string& relative, const struct stat& stat) {
+  FRAMEFS_TRY(const auto from, top_->open_directory(relative));
+  FRAMEFS_TRY(const auto to, out_->open_directory(relative));
+  return carry_attributes(from->get(), stat, to->get());
 }
 
-void TreeTransfer::fail(const stdfs::path& path, const codec::Error& error) {
+void TreeTransfer::fail(const std::string& path, const codec::Error& error) {
   ++count_.failed;
   report_(path, error);
 }

@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 #include <tuple>
-#include <vector>
 
 #include "codec/core/result.h"
 #include "src/cli/tree_walk.h"
@@ -34,13 +33,10 @@ struct TreeConverter {
   // Returns the name of the result; nothing for a file that stays as it is.
   std::function<codec::Result<std::optional<ConvertedName>>(const TreeEntry& entry)> name;
   // Makes the result.  It appears complete, with the original's time of modification.
-  std::function<codec::Result<TransferredBytes>(const TreeEntry& entry,
-                                                const std::filesystem::path& target)>
+  std::function<codec::Result<TransferredBytes>(const TreeEntry& entry, const fs::Place& target)>
       make;
   // Called when the result exists, also if it existed before.  May be empty.
-  std::function<codec::Status(const TreeEntry& entry, const std::filesystem::path& target,
-                              bool is_new)>
-      finish;
+  std::function<codec::Status(const TreeEntry& entry, const fs::Place& target, bool is_new)> finish;
 };
 
 struct TransferOptions {
@@ -65,50 +61,54 @@ struct TransferCount {
 // whole content: other files as copies, symbolic links, hard links and directories, with owners,
 // modes, times and attributes.  A second run resumes an interrupted run: a result with the
 // original's modification time is complete and stays.
+//
+// Nothing outside the tree of the results is changed, whatever links another user, or an earlier
+// run, has put into it: every result is made in a directory that is reached without links.
 class TreeTransfer {
  public:
-  using Fail = std::function<void(const std::filesystem::path& path, const codec::Error& error)>;
+  using Fail = std::function<void(const std::string& path, const codec::Error& error)>;
   using Stop = std::function<bool()>;
 
   // Lifetime: `options` and `made` outlive it.
   TreeTransfer(const TransferOptions& options, TreeConverter converter, MadeOutputs& made,
                Fail fail, Stop stop);
 
-  // `out` is the other tree; nothing means beside the originals.
-  void run(const std::filesystem::path& top, const std::optional<std::filesystem::path>& out);
+  // `out` is the other tree; null means beside the originals.  Lifetime: both outlive the call.
+  void run(const fs::Tree& top, const fs::Tree* out);
 
   [[nodiscard]] const TransferCount& count() const noexcept { return count_; }
 
  private:
-  struct Directory {
-    TreeEntry entry;
-    std::filesystem::path target;
-  };
   // A file and the way in which it is transferred, which is "" for a copy.
   using TransferKey = std::tuple<dev_t, ino_t, std::string>;
 
-  bool visit(const TreeEntry& entry);
+  TreeWalk::Next visit(const TreeEntry& entry);
   codec::Status transfer(const TreeEntry& entry);
   codec::Status make_directory(const TreeEntry& entry);
   codec::Status make_symlink(const TreeEntry& entry);
   codec::Status transfer_file(const TreeEntry& entry);
   // These return false if the result is up to date.
-  codec::Result<bool> convert(const TreeEntry& entry, const std::filesystem::path& target);
-  codec::Result<bool> copy(const TreeEntry& entry, const std::filesystem::path& target);
-  codec::Result<bool> make_link(const TransferKey& key, const std::filesystem::path& target);
-  [[nodiscard]] std::filesystem::path directory_of(const TreeEntry& entry) const;
-  void finish_directories();
-  void fail(const std::filesystem::path& path, const codec::Error& error);
+  codec::Result<bool> convert(const TreeEntry& entry, const fs::Place& target);
+  codec::Result<bool> copy(const TreeEntry& entry, const fs::Place& target);
+  codec::Result<bool> make_link(const TransferKey& key, const fs::Place& target);
+  // Returns the place of a result beside that of the entry.  Errors: of the target.
+  codec::Result<fs::Place> target_of(const TreeEntry& entry, const std::string& name);
+  codec::Status finish_directory(const std::string& relative, const struct stat& stat);
+  void fail(const std::string& path, const codec::Error& error);
 
   const TransferOptions& options_;
   const TreeConverter converter_;
   MadeOutputs& made_;
   const Fail report_;
   const Stop stop_;
-  std::optional<std::filesystem::path> out_;
-  std::filesystem::path target_;  // of the current entry
-  std::vector<Directory> directories_;
-  std::map<TransferKey, std::filesystem::path> results_;  // of files with several hard links
+  const fs::Tree* top_ = nullptr;
+  const fs::Tree* out_ = nullptr;
+  // The directory of out_ that had the last result, and its path below out_.
+  fs::Place::Directory directory_;
+  std::string directory_path_;
+  std::string target_;  // the path of the current result, for messages
+  // The results of files with several hard links, by their paths below out_, or below top_.
+  std::map<TransferKey, std::string> results_;
   TransferCount count_;
 };
 

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 
 #include <cerrno>
-#include <system_error>
 #include <utility>
 #include <variant>
 
@@ -45,7 +44,8 @@ class Opened {
 
 // A container is mounted as a directory of its own name.  An unpacked directory beside the
 // container needs another name.
-std::string name_of_container(const stdfs::path& file) {
+std::string name_of_container(const std::string& name) {
+  const stdfs::path file(name);
   return file.has_extension() ? file.stem().string() : "";
 }
 
@@ -53,34 +53,45 @@ fs::FrameSummary summarise_origin(const fs::FrameOrigin& origin, const std::stri
   return fs::summarise(*origin.source, fs::expected_content(name), {});
 }
 
+// `own_name` is the name that the user or the directory gives it.
+Result<UnpackSource> unpack_source_of(const fs::NamedSource& named, const std::string& own_name,
+                                      const UnpackOptions& options) {
+  UnpackSource source{.file = named.file,
+                      .member = named.member,
+                      .is_directory = false,
+                      .name = {},
+                      .mode = named.entry.stat.st_mode};
+  const bool is_member = !named.member.empty();
+  if (std::holds_alternative<fs::ContainerDirectory>(named.found)) {
+    source.is_directory = true;
+    source.name = is_member ? own_name : name_of_container(own_name);
+    return source;
+  }
+  const auto& origin = std::get<fs::FrameOrigin>(named.found);
+  auto summary = named.entry.summary;
+  if (is_member) summary = summarise_origin(origin, own_name);
+  // A member of a container may be a file of any kind.
+  const bool is_plain = is_member && summary.content == fs::Content::other;
+  if (!is_plain) FRAMEFS_CHECK(fs::open_frame_at(origin, {}));
+  const auto names = fs::wanted_names(own_name, summary, options.arrays);
+  if (!names.empty()) source.name = names.front().name;
+  if (is_plain) source.name = own_name;
+  return source;
+}
+
 }  // namespace
 
 Result<UnpackSource> find_unpack_source(const stdfs::path& path, const UnpackOptions& options,
                                         fs::Log& log) {
-  const codec::Limits limits;
-  FRAMEFS_TRY(const auto named, fs::open_named_source(path, options.offset, limits, log));
-  UnpackSource source;
-  source.file = named.file;
-  source.member = named.member;
-  source.mode = named.entry.stat.st_mode;
-  if (std::holds_alternative<fs::ContainerDirectory>(named.found)) {
-    source.is_directory = true;
-    source.name = named.member.empty() ? name_of_container(path.filename())
-                                       : stdfs::path(named.member).filename().string();
-    return source;
-  }
-  const auto& origin = std::get<fs::FrameOrigin>(named.found);
-  const bool is_member = !named.member.empty();
-  auto summary = named.entry.summary;
-  const auto own_name = is_member ? stdfs::path(named.member).filename() : path.filename();
-  if (is_member) summary = summarise_origin(origin, own_name.string());
-  // A member of a container may be a file of any kind.
-  const bool is_plain = is_member && summary.content == fs::Content::other;
-  if (!is_plain) FRAMEFS_CHECK(fs::open_frame_at(origin, limits));
-  const auto names = fs::wanted_names(own_name.string(), summary, options.arrays);
-  if (!names.empty()) source.name = names.front().name;
-  if (is_plain) source.name = own_name.string();
-  return source;
+  FRAMEFS_TRY(const auto named, fs::open_named_source(path, options.offset, {}, log));
+  const auto& own = named.member.empty() ? path : stdfs::path(named.member);
+  return unpack_source_of(named, own.filename().string(), options);
+}
+
+Result<UnpackSource> find_unpack_source(const fs::Place& place, const UnpackOptions& options,
+                                        fs::Log& log) {
+  FRAMEFS_TRY(const auto named, fs::open_source_at(place, options.offset, {}, log));
+  return unpack_source_of(named, place.name(), options);
 }
 
 Result<Unpacker> Unpacker::open(const UnpackSource& source, const UnpackOptions& options,
@@ -88,7 +99,7 @@ Result<Unpacker> Unpacker::open(const UnpackSource& source, const UnpackOptions&
   fs::MountOptions mount;
   mount.read_only = true;
   mount.verify_checksums = true;
-  mount.source = source.file;
+  mount.source = source.file.path();  // for messages
   mount.onto_file = !source.is_directory && source.member.empty();
   mount.source_offset = options.offset;
   mount.arrays = options.arrays;
@@ -96,7 +107,8 @@ Result<Unpacker> Unpacker::open(const UnpackSource& source, const UnpackOptions&
   Unpacker unpacker(source, options, std::move(stop), std::move(report));
   // A single member is looked up by its full name in the container.
   mount.keep_suffix = !source.member.empty() && !source.is_directory;
-  FRAMEFS_TRY(unpacker.files_, fs::Filesystem::open(mount, log));
+  FRAMEFS_TRY(auto root, fs::SourceRoot::entry_at(source.file));
+  FRAMEFS_TRY(unpacker.files_, fs::Filesystem::open_at(mount, std::move(root), log));
   FRAMEFS_CHECK(unpacker.find_member());
   return unpacker;
 }
@@ -109,10 +121,10 @@ Status Unpacker::find_member() {
   return {};
 }
 
-bool Unpacker::fail(const stdfs::path& target, const codec::Error& error) const {
+bool Unpacker::fail(const std::string& target, const codec::Error& error) const {
   // A member of a container that fails is known by its target.
   const bool is_of_target = error.is_of_target || source_.is_directory;
-  if (!stop_()) report_(is_of_target ? target : source_.file, error);
+  if (!stop_()) report_(is_of_target ? target : source_.file.path(), error);
   return false;
 }
 
@@ -128,68 +140,73 @@ Status Unpacker::copy(fs::NodeId node, codec::ByteSink& sink, const std::string&
 }
 
 Status Unpacker::to_sink(codec::ByteSink& sink) const {
-  return copy(root_, sink, source_.file.filename().string());
+  return copy(root_, sink, source_.file.name());
 }
 
 bool Unpacker::to_stream(int target, const std::string& name) const {
   StreamSink sink(target);
-  const auto copied = copy(root_, sink, source_.file.filename().string());
+  const auto copied = copy(root_, sink, source_.file.name());
   return copied ? true : fail(name, copied.error());
 }
 
-Status Unpacker::make_file(fs::NodeId node, const stdfs::path& target) const {
+Status Unpacker::make_file(fs::NodeId node, const fs::Place& target) const {
   FRAMEFS_TRY(auto file, ReplacementFile::create(target, options_.may_replace));
   FRAMEFS_TRY(auto st, files_->tree().stat_node(node));
-  FRAMEFS_CHECK(copy(node, file.sink(), target.filename().string()));
+  FRAMEFS_CHECK(copy(node, file.sink(), target.name()));
   // A mount shows members of a container as not writable.  The unpacked file is writable if the
   // container is.
   const bool is_member = source_.is_directory || !source_.member.empty();
-  if (is_member) st.st_mode |= source_.mode & 0222;
-  if (!is_member) FRAMEFS_CHECK(carry_attributes(source_.file, st, file.sink().fd()));
+  if (is_member) {
+    st.st_mode |= source_.mode & 0222;
+  } else {
+    FRAMEFS_TRY(const auto from, source_.file.open(O_PATH));
+    FRAMEFS_CHECK(carry_attributes(from.get(), st, file.sink().fd()));
+  }
   return file.publish(st);
 }
 
-bool Unpacker::write_file(fs::NodeId node, const stdfs::path& target) const {
+bool Unpacker::write_file(fs::NodeId node, const fs::Place& target) const {
   const auto made = make_file(node, target);
-  return made ? true : fail(target, made.error());
+  return made ? true : fail(target.path(), made.error());
 }
 
-bool Unpacker::to_directory(const stdfs::path& target) const {
+bool Unpacker::to_directory(const fs::Place& target) const {
   if (!write_directory(root_, target, true)) return false;
   const auto dated = take_time(target);
-  return dated ? true : fail(target, dated.error());
+  return dated ? true : fail(target.path(), dated.error());
 }
 
-Status Unpacker::take_time(const stdfs::path& directory) const {
+Status Unpacker::take_time(const fs::Place& target) const {
   FRAMEFS_TRY(const auto st, files_->tree().stat_node(root_));
+  FRAMEFS_TRY(const auto directory, codec::of_target(target.open_directory()));
   const timespec times[2] = {{.tv_sec = 0, .tv_nsec = UTIME_OMIT}, st.st_mtim};
-  if (::utimensat(AT_FDCWD, directory.c_str(), times, 0) == 0) return {};
+  if (::utimensat(directory->get(), ".", times, AT_SYMLINK_NOFOLLOW) == 0) return {};
   return codec::of_target(fs::system_error("utimens"));
 }
 
-Status Unpacker::make_directory(const stdfs::path& target, bool is_first) const {
-  if (::mkdir(target.c_str(), 0777) == 0) return {};
-  const int error = errno;
-  std::error_code ignored;
+Result<fs::Place::Directory> Unpacker::make_directory(const fs::Place& target,
+                                                      bool is_first) const {
+  FRAMEFS_TRY(const bool is_new, codec::of_target(target.make_directory()));
   const bool may_be_there = options_.may_replace || !is_first;
-  if (error == EEXIST && may_be_there && stdfs::is_directory(target, ignored)) return {};
-  return codec::of_target(fs::system_error_of(error, "mkdir"));
+  if (!is_new && !may_be_there) return codec::of_target(fs::system_error_of(EEXIST, "mkdir"));
+  return codec::of_target(target.open_directory());
 }
 
 // Recursion is safe because paths in a container are short.
-bool Unpacker::write_directory(fs::NodeId node, const stdfs::path& target, bool is_first) const {
-  if (const auto made = make_directory(target, is_first); !made) return fail(target, made.error());
+bool Unpacker::write_directory(fs::NodeId node, const fs::Place& target, bool is_first) const {
+  const auto made = make_directory(target, is_first);
+  if (!made) return fail(target.path(), made.error());
   const auto directory = files_->tree().open_directory(node);
-  if (!directory) return fail(target, directory.error());
+  if (!directory) return fail(target.path(), directory.error());
   const auto entries = files_->tree().list(**directory);
-  if (!entries) return fail(target, entries.error());
+  if (!entries) return fail(target.path(), entries.error());
   bool all = true;
   for (const auto& entry : *entries) {
     if (stop_()) return false;
-    const auto to = target / entry.shown.name;
+    const fs::Place to(*made, entry.shown.name, target.path() + "/" + entry.shown.name);
     const auto found = files_->tree().lookup(**directory, entry);
     if (!found) {
-      all = fail(to, found.error());
+      all = fail(to.path(), found.error());
       continue;
     }
     const bool done = S_ISDIR(found->stat.st_mode) ? write_directory(found->id, to, false)

@@ -3,9 +3,9 @@
 #include <sys/stat.h>
 
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -13,6 +13,7 @@
 #include "codec/core/result.h"
 #include "fs/core/log.h"
 #include "fs/core/mount_options.h"
+#include "fs/core/place.h"
 #include "fs/tree/filesystem.h"
 
 namespace framefs {
@@ -27,8 +28,8 @@ struct UnpackOptions {
 
 // A frame, a container, or a member of a container.
 struct UnpackSource {
-  std::filesystem::path file;  // a container or frame on disk
-  std::string member;          // the path in the container; empty: the file itself
+  fs::Place file;      // a container or frame on disk
+  std::string member;  // the path in the container; empty: the file itself
   bool is_directory = false;
   std::string name;  // of the output; empty if it would be the name of `file` itself
   mode_t mode = 0;   // of `file`
@@ -38,6 +39,9 @@ struct UnpackSource {
 // Errors: those of opening it as a frame or container.
 codec::Result<UnpackSource> find_unpack_source(const std::filesystem::path& path,
                                                const UnpackOptions& options, fs::Log& log);
+// The same for an entry that a walk of a directory has found, or for a frame that was just made.
+codec::Result<UnpackSource> find_unpack_source(const fs::Place& place, const UnpackOptions& options,
+                                               fs::Log& log);
 
 // Unpacks one source by reading it from a filesystem that is not mounted.  Chunks of a frame that
 // has checksums are verified.
@@ -57,31 +61,29 @@ class Unpacker {
   // The members below return false after a failure or a stop.
 
   // Creates a file with the mode and time of its source.  The file appears complete or not at all.
-  [[nodiscard]] bool to_file(const std::filesystem::path& target) const {
-    return write_file(root_, target);
-  }
+  [[nodiscard]] bool to_file(const fs::Place& target) const { return write_file(root_, target); }
   // Appends to the open descriptor `target`, which messages call `name`.
   [[nodiscard]] bool to_stream(int target, const std::string& name) const;
   // Writes into a sink.  Errors are returned, not reported.
   codec::Status to_sink(codec::ByteSink& sink) const;
   // Writes all members of a container into a directory, which gets the container's time if it gets
-  // all of them.  Members that cannot be read are left out.
-  [[nodiscard]] bool to_directory(const std::filesystem::path& target) const;
+  // all of them.  Members that cannot be read are left out.  Nothing is written through a link
+  // below the directory, nor at its own name.
+  [[nodiscard]] bool to_directory(const fs::Place& target) const;
 
  private:
   Unpacker(const UnpackSource& source, const UnpackOptions& options, Stop stop, Report report)
       : source_(source), options_(options), stop_(std::move(stop)), report_(std::move(report)) {}
 
-  [[nodiscard]] bool fail(const std::filesystem::path& target, const codec::Error& error) const;
+  [[nodiscard]] bool fail(const std::string& target, const codec::Error& error) const;
   codec::Status find_member();
   codec::Status copy(fs::NodeId node, codec::ByteSink& sink, const std::string& name) const;
-  [[nodiscard]] codec::Status make_file(fs::NodeId node, const std::filesystem::path& target) const;
-  [[nodiscard]] bool write_file(fs::NodeId node, const std::filesystem::path& target) const;
-  [[nodiscard]] codec::Status make_directory(const std::filesystem::path& target,
-                                             bool is_first) const;
-  [[nodiscard]] codec::Status take_time(const std::filesystem::path& directory) const;
-  [[nodiscard]] bool write_directory(fs::NodeId node, const std::filesystem::path& target,
-                                     bool is_first) const;
+  [[nodiscard]] codec::Status make_file(fs::NodeId node, const fs::Place& target) const;
+  [[nodiscard]] bool write_file(fs::NodeId node, const fs::Place& target) const;
+  [[nodiscard]] codec::Result<fs::Place::Directory> make_directory(const fs::Place& target,
+                                                                   bool is_first) const;
+  [[nodiscard]] codec::Status take_time(const fs::Place& target) const;
+  [[nodiscard]] bool write_directory(fs::NodeId node, const fs::Place& target, bool is_first) const;
 
   const UnpackSource& source_;
   const UnpackOptions& options_;

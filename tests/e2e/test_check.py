@@ -176,8 +176,9 @@ class Repair(Base):
         stored = self.packed("whole", plain, "--typesize", "1").read_bytes()
         path = self.write("cut.b2frame", stored[:len(stored) // 2])
         entry, got = self.repair(path, code=1)
-        self.assertTrue(plain.startswith(got))
-        self.assertGreater(len(got), len(plain) // 3)
+        saved = len(got) - sum(part["size"] for part in entry["lost"])
+        self.assertEqual(got, plain[:saved] + bytes(len(got) - saved))
+        self.assertGreater(saved, len(plain) // 3)
         self.assertEqual(entry["order"], "incomplete")
         out = self.framefs("check", "--repair", "-f", "-o", self.folder / "again.b2frame", path,
                            code=1).stdout.decode()
@@ -207,10 +208,6 @@ class Repair(Base):
         self.assert_refused("check", "-f", frame, cause="-f is for --repair")
         self.assert_refused("check", "--locking", frame, cause="--locking is for --repair and --rehash")
         self.assert_refused("check", "--json=3", frame, cause="--json takes no value")
-
-    def test_a_file_that_is_no_frame(self):
-        path = self.write("notes.txt", b"text")
-        self.assertIn(b"this is not a Blosc2 frame", self.framefs("check", path, code=1).stdout)
 
     def test_an_array_without_its_last_chunks(self):
         """check and a mount agree on which arrays can be read."""
@@ -260,6 +257,42 @@ class Repair(Base):
         out = self.folder / "again.b2frame"
         told = self.framefs("check", "--repair", "-o", out, path, code=1).stdout.decode()
         self.assertIn("bytes 16384 to 24575 are lost and read as zeros", told)
+
+    def test_whole_blocks_of_the_chunk_in_which_a_file_ends_are_saved(self):
+        """Most files have one chunk only."""
+        for plain, *options in ((data.text(10_000), "--chunk-size", "1M", "--block-size", "8K"),
+                                (os.urandom(300_000), "--chunk-size", "1M"),
+                                (data.text(10_000), "--chunk-size", "64K", "--block-size", "8K")):
+            frame = self.source / "whole.b2frame"
+            self.framefs("pack", "-f", *options, self.write("whole", plain), "-o", frame)
+            stored = frame.read_bytes()
+            for share in (0.3, 0.6, 0.9):
+                with self.subTest(options=options, share=share):
+                    kept = int(len(stored) * share)
+                    path = self.write("cut.b2frame", stored[:kept])
+                    told = self.framefs("check", path, code=1).stdout.decode()
+                    self.assertIn(f"cut.b2frame: frame: the file has {kept:,} of {len(stored):,} bytes\n", told)
+                    self.assertNotIn("frame_len", told)
+                    (damage,) = self.check(path, code=1)[str(path)]["damages"]
+                    self.assertEqual((damage["offset"], "frame_len" in damage["detail"]), (16, True))
+                    self.assertIn("frame_len", self.framefs("check", "-v", path, code=1).stdout.decode())
+                    entry, got = self.repair(path, code=1)
+                    self.assertGreater(len(got), 0)
+                    lost = sum(part["size"] for part in entry["lost"])
+                    saved = len(got) - lost
+                    self.assertGreater(saved, (share - 0.25) * len(plain))
+                    self.assertEqual(got[:saved], plain[:saved])
+                    self.assertEqual(got[saved:], bytes(lost))
+
+    def test_a_file_that_is_no_frame_is_not_called_damaged(self):
+        for name, content in (("text.txt", data.text(5000)), ("short.txt", b"hi\n"), ("empty.bin", b"")):
+            with self.subTest(name):
+                result = self.assert_fails("check", self.write(name, content), cause=f"{name}: this is not a Blosc2 frame")
+                self.assertNotIn(b"repair", result.stdout + result.stderr)
+                self.assertNotIn(b"DAMAGED", result.stdout)
+        # The name of a frame promises one.
+        path = self.write("text.b2frame", data.text(5000))
+        self.assertIn(b"DAMAGED", self.framefs("check", path, code=1).stdout)
 
     def test_chunks_of_blosc1_are_saved(self):
         """Their short headers prove too little, but they begin the chunk files."""

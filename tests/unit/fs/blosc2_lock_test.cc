@@ -40,7 +40,7 @@ struct Locked {
 
   Locked() { folder.write("x.b2frame", std::span<const std::byte>()); }
   [[nodiscard]] Blosc2Lock lock(bool creates = false) const {
-    return Blosc2Lock(lock_file_opener(frame.string(), false), creates);
+    return Blosc2Lock(lock_file_opener(*Place::given(frame), false), creates);
   }
 };
 
@@ -69,7 +69,7 @@ struct WrittenFrame {
           FrameOwnership::Frame{.fd = fd->get(),
                                 .kind = sparse ? FrameLock::Kind::directory : FrameLock::Kind::file,
                                 .keeper = fd},
-          Blosc2Lock(lock_file_opener(path.string(), sparse), creates));
+          Blosc2Lock(lock_file_opener(*Place::given(path), sparse), creates));
     };
     return mount.open(path);
   }
@@ -182,7 +182,7 @@ TEST_CASE("blosc2_lock: a reader needs no right to write, a writer does",
   // Root may write to files of any mode, so the opener refuses as the system would.
   const auto open = [&](int flags) -> Blosc2Lock::Opened {
     if ((flags & O_ACCMODE) != O_RDONLY) return {given.file, system_error_of(EACCES, "open")};
-    return lock_file_opener(given.frame.string(), false)(flags);
+    return lock_file_opener(*Place::given(given.frame), false)(flags);
   };
   Blosc2Lock lock(open);
   REQUIRE(lock.share(0ms));

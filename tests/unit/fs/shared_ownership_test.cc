@@ -60,7 +60,7 @@ class FakeFrame final : public SharedOwnership::Frame {
 struct WrittenPlace {
   WrittenPlace() { folder.write("x.b2frame", std::span<const std::byte>()); }
   [[nodiscard]] std::unique_ptr<FrameOwnership> ownership() const {
-    return ownership(lock_file_opener(path.string(), false));
+    return ownership(lock_file_opener(*Place::given(path), false));
   }
   [[nodiscard]] std::unique_ptr<FrameOwnership> ownership(Blosc2Lock::Open open) const {
     const auto fd = std::make_shared<const UniqueFd>(::open(path.c_str(), O_RDWR | O_CLOEXEC));
@@ -318,7 +318,7 @@ TEST_CASE("shared_ownership: an owner whose frame has another name takes its loc
   FakeFrame frame;
   SharedOwnership ownership(frame, place.ownership([&](int flags) -> Blosc2Lock::Opened {
     if (!has_name) return {{}, system_error_of(ENOENT, "open")};
-    return lock_file_opener((place.folder.path() / "y.b2frame").string(), false)(flags);
+    return lock_file_opener(*Place::given(place.folder.path() / "y.b2frame"), false)(flags);
   }));
   const auto change = ownership.begin_change(0ms, nullptr);
   REQUIRE(change);

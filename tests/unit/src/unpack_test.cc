@@ -43,7 +43,7 @@ class Run {
           failures.push_back(path + ": " + error.field);
         });
     REQUIRE(unpacker);
-    return unpacker->to_file(folder_.path() / to);
+    return unpacker->to_file(*fs::Place::given(folder_.path() / to));
   }
   [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> names;

@@ -1,0 +1,189 @@
+"""pack and unpack of trees change nothing outside OUT, whatever links the trees and OUT have."""
+
+import io
+import itertools
+import os
+import random
+import stat
+import zipfile
+
+import daemon
+from command_case import CommandCase
+from frame_writer import plain_frame
+
+NAMES = ("a", "b", "c")
+
+
+def state_of(top):
+    """Everything that a command could change below a directory, and the directory itself."""
+    found = {}
+    for parent, folders, files in os.walk(top):
+        for path in [parent, *(os.path.join(parent, name) for name in folders + files)]:
+            status = os.lstat(path)
+            content = None
+            if stat.S_ISREG(status.st_mode):
+                with open(path, "rb") as file:
+                    content = file.read()
+            found[path] = (status.st_mode, status.st_uid, status.st_nlink, status.st_mtime_ns, status.st_ctime_ns,
+                           sorted(os.listxattr(path, follow_symlinks=False)), content)
+    return found
+
+
+def archive(names):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as container:
+        for name in names:
+            container.writestr(name, b"member " + name.encode())
+    return buffer.getvalue()
+
+
+class LinksInTrees(CommandCase):
+    def setUp(self):
+        self.victim = self.folder / "victim"
+        (self.victim / "a").mkdir(parents=True)
+        for name in ("file", "a/b", "a.b2frame"):
+            (self.victim / name).write_bytes(b"of the victim")
+        os.chmod(self.victim, 0o755)
+        self.out = self.folder / "out"
+
+    def run_framefs(self, *arguments):
+        """Runs a command that may succeed or fail, but not crash."""
+        result = self.tool(daemon.FRAMEFS, *arguments, check=False)
+        self.assertIn(result.returncode, (0, 1), result.stderr)
+        return result.stderr.decode()
+
+    def test_a_link_of_an_earlier_run_is_no_directory(self):
+        for command, content in (("unpack", plain_frame(b"evil")), ("pack", b"evil")):
+            before = state_of(self.victim)
+            tree, out = self.folder / f"{command}-in", self.folder / f"{command}-out"
+            tree.mkdir()
+            (tree / "a").symlink_to(self.victim)
+            self.framefs(command, tree, "-o", out)
+            (tree / "a").unlink()
+            (tree / "a").mkdir(mode=0o777)
+            os.chmod(tree / "a", 0o777)
+            (tree / "a/evil.b2frame" if command == "unpack" else tree / "a/evil").write_bytes(content)
+            for options in ([], ["-f"]):
+                told = self.framefs(command, *options, tree, "-o", out, code=1).stderr.decode()
+                self.assertIn(f"{out}/a: is a symbolic link, through which nothing is written", told)
+                self.assertEqual(state_of(self.victim), before)
+
+    def test_a_link_that_was_made_is_an_output_of_the_run(self):
+        before = state_of(self.victim)
+        tree = self.folder / "in"
+        tree.mkdir()
+        (tree / "a").symlink_to(self.victim)
+        (tree / "a.b2z").write_bytes(archive(["evil"]))
+        (tree / "b").symlink_to(self.victim / "file")
+        (tree / "b.b2frame").write_bytes(plain_frame(b"evil"))
+        for _ in range(2):
+            told = self.framefs("unpack", "-f", tree, "-o", self.out, code=1).stderr.decode()
+            for name in "ab":
+                self.assertIn(f"{self.out}/{name}: is the output for another input of this run", told)
+            self.assertEqual(state_of(self.victim), before)
+
+    def test_a_container_is_not_unpacked_through_links(self):
+        before = state_of(self.victim)
+        (self.folder / "c.b2z").write_bytes(archive(["a/evil", "b/evil"]))
+        self.out.mkdir()
+        (self.out / "c").symlink_to(self.victim)
+        self.framefs("unpack", "-f", self.folder / "c.b2z", "-o", self.out, code=1)
+        (self.out / "c").unlink()
+        (self.out / "c").mkdir()
+        (self.out / "c/a").symlink_to(self.victim)
+        told = self.framefs("unpack", "-f", self.folder / "c.b2z", "-o", self.out, code=1).stderr.decode()
+        self.assertIn("c/a: is a symbolic link", told)
+        self.assertEqual((self.out / "c/b/evil").read_bytes(), b"member b/evil")
+        self.assertEqual(state_of(self.victim), before)
+
+    def test_the_paths_of_the_command_line_may_be_links(self):
+        real = self.folder / "real"
+        real.mkdir()
+        (self.folder / "link").symlink_to(real)
+        (real / "x").write_bytes(b"plain")
+        self.framefs("pack", self.folder / "link", "-o", self.folder / "packed")
+        (self.folder / "out-link").symlink_to(self.victim)
+        self.framefs("unpack", self.folder / "packed", "-o", self.folder / "out-link")
+        self.assertEqual((self.victim / "x").read_bytes(), b"plain")
+        frame = self.folder / "frame-link.b2frame"
+        frame.symlink_to(self.folder / "packed/x.b2frame")
+        for command in (("unpack", frame, "-o", self.folder / "y"), ("check", "-q", frame), ("compact", frame)):
+            self.framefs(*command)
+        self.assertEqual((self.folder / "y").read_bytes(), b"plain")
+        self.assertTrue(frame.is_symlink())
+
+    def random_entry(self, draw, path, depth):
+        kind = draw.choice(("link", "link", "directory", "directory", "container", "frame", "file"))
+        if path.is_symlink() or path.exists():
+            return
+        if kind == "link":
+            goals = (self.victim, self.victim / "a", self.victim / "file", "../victim", "a", "b", "..")
+            path.symlink_to(draw.choice(goals))
+        elif kind == "directory":
+            path.mkdir(mode=0o777)
+            if depth < 2:
+                self.random_tree(draw, path, depth + 1)
+        elif kind == "container":
+            members = draw.sample([f"{one}/{two}" for one, two in itertools.product(NAMES, NAMES)], 2)
+            path.with_name(path.name + ".b2z").write_bytes(archive(members))
+        elif kind == "frame":
+            path.with_name(path.name + ".b2frame").write_bytes(plain_frame(b"evil"))
+        else:
+            path.write_bytes(b"evil")
+
+    def random_tree(self, draw, top, depth=0):
+        for name in NAMES:
+            for _ in range(2):  # a link beside a frame or container of its name
+                self.random_entry(draw, top / name, depth)
+
+    def test_random_trees_leave_everything_else_alone(self):
+        """Two trees into one OUT, in each order, with and without --force."""
+        seed = random.SystemRandom().randrange(1 << 32)
+        before = state_of(self.victim)
+        for case in range(10):
+            draw = random.Random(f"{seed} {case}")
+            trees = [self.folder / f"tree-{case}-{part}" for part in range(2)]
+            for tree in trees:
+                tree.mkdir()
+                self.random_tree(draw, tree)
+            for command, order in itertools.product(("pack", "unpack"), (trees, trees[::-1])):
+                out = self.folder / f"out-{case}-{command}-{order[0].name}"
+                told = [self.run_framefs(command, *draw.choice(((), ("-f",))), tree, "-o", out) for tree in order]
+                self.assertEqual(state_of(self.victim), before, f"seed {seed} case {case} {command} {told}")
+
+    def test_a_tree_deeper_than_a_path_can_be_long(self):
+        tree, packed, again = (self.folder / name for name in ("deep", "packed", "again"))
+        tree.mkdir()
+        # Python's own removal of trees gives up at such paths.
+        self.addCleanup(self.tool, "rm", "-rf", tree, packed, again, check=False)
+        names = ["d" * 100] * 60
+        at = os.open(tree, os.O_RDONLY)
+        for name in names:
+            os.mkdir(name, dir_fd=at)
+            below = os.open(name, os.O_RDONLY, dir_fd=at)
+            os.close(at)
+            at = below
+        content = b"x" * 5000
+        with open(os.open("leaf", os.O_CREAT | os.O_WRONLY, dir_fd=at), "wb") as file:
+            file.write(content)
+        os.close(at)
+
+        def at_the_end(top, name):
+            at = os.open(top, os.O_RDONLY)
+            for part in names:
+                below = os.open(part, os.O_RDONLY, dir_fd=at)
+                os.close(at)
+                at = below
+            with open(os.open(name, os.O_RDONLY, dir_fd=at), "rb") as file:
+                os.close(at)
+                return file.read()
+
+        self.framefs("pack", tree, "-o", packed)
+        self.assertGreater(len(at_the_end(packed, "leaf.b2frame")), 100)
+        self.assertIn(b"1 frame checked, 5.0 kB decoded: no damage", self.framefs("check", packed).stdout)
+        self.assertIn(b"1 frame, ", self.framefs("info", packed).stdout)
+        self.framefs("unpack", packed, "-o", again)
+        self.assertEqual(at_the_end(again, "leaf"), content)
+        self.framefs("pack", "--remove-source", tree)
+        self.framefs("unpack", tree)
+        self.assertEqual(at_the_end(tree, "leaf"), content)
