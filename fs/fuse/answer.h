@@ -26,7 +26,6 @@
 #include "fs/fuse/request_counters.h"
 #include "fs/fuse/request_scope.h"
 #include "fs/fuse/stale_pages.h"
-#include "fs/fuse/trusted_entries.h"
 #include "fs/tree/filesystem.h"
 
 namespace framefs::fuse {
@@ -53,7 +52,6 @@ inline Result<fs::Seek> seek_kind(off_t offset, int whence) {
 struct Done {};
 struct EntryAnswer {
   fs::NodeEntry entry;
-  bool is_trusted = false;  // as TrustedEntries::grant() told
 };
 struct AttrAnswer {
   struct stat stat;
@@ -127,7 +125,6 @@ struct Mount {
   HandleTable<FolderHandle> directories;
   Passthrough passthrough;
   StalePages stale_pages;
-  TrustedEntries trusted;
   fuse_session* session = nullptr;  // set before the first request
   fs::MountOptions options{};       // set before the first request
   bool is_sandboxed = false;        // set before the first request

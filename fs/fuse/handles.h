@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "fs/core/guarded.h"
-#include "fs/fuse/trusted_entries.h"
 #include "fs/tree/filesystem.h"
 
 namespace framefs::fuse {
@@ -14,10 +13,7 @@ namespace framefs::fuse {
 // A directory that a caller has open. The listing is taken when reading starts and when it
 // restarts.
 struct FolderHandle {
-  struct Listing {
-    std::vector<fs::DirectoryEntry> entries;
-    TrustedEntries::Watch watch = TrustedEntries::kNoWatch;  // that began before the listing
-  };
+  using Listing = std::vector<fs::DirectoryEntry>;
   std::unique_ptr<fs::OpenFolder> directory;
   fs::Guarded<std::shared_ptr<const Listing>> listing;
 };

@@ -40,11 +40,8 @@ Result<Listing> listing_at(MountType& mount, FolderHandle& handle, std::size_t o
     auto known = handle.listing.with([](const auto& listing) { return listing; });
     if (known) return known;
   }
-  const fs::OpenFolder* const directory = handle.directory.get();
-  const auto watch = watch_of(mount, directory->node->id,
-                              [&] { return Result<const fs::OpenFolder*>(directory); });
-  FRAMEFS_TRY(auto entries, mount.tree().list(*directory));
-  auto fresh = std::make_shared<const FolderHandle::Listing>(std::move(entries), watch);
+  FRAMEFS_TRY(auto entries, mount.tree().list(*handle.directory));
+  auto fresh = std::make_shared<const FolderHandle::Listing>(std::move(entries));
   handle.listing.with([&](auto& listing) { listing = fresh; });
   return fresh;
 }
@@ -91,24 +88,19 @@ struct stat brief_stat(std::uint64_t inode, unsigned char type) {
 
 template <class MountType>
 bool add_entry(MountType& mount, DirectoryBuffer& buffer, const fs::OpenFolder& directory,
-               const fs::DirectoryEntry& entry, TrustedEntries::Watch /*watch*/, std::size_t next) {
+               const fs::DirectoryEntry& entry, std::size_t next) {
   const auto inode = mount.tree().shown_inode(directory, entry);
   return buffer.add(entry.shown.name.c_str(), brief_stat(inode, entry.source.type), next);
 }
 
 // Whether the kernel is to get the attributes of the entries from `offset` on. They are worth their
-// cost if the caller looks at the attributes of most entries, and the kernel does not have them. A
-// small directory is always answered with attributes. For a large directory, earlier lookups tell:
-// many programs read many names before they look at the first attributes.
+// cost if the caller looks at the attributes of most entries. A small directory is always answered
+// with attributes. For a large directory, earlier lookups tell: many programs read many names before
+// they look at the first attributes.
 template <class MountType>
-bool has_attributes(const MountType& mount, const fs::OpenFolder& directory,
-                    const FolderHandle::Listing& listing, off_t offset) {
+bool has_attributes(const MountType& mount, const fs::OpenFolder& directory, off_t offset) {
   if constexpr (requires { mount.looked_up; }) {
-    const auto number = directory.node->id;
-    const auto missing = listing.entries.size() / 4;  // few are left to look up one by one
-    const auto trusted = mount.trusted.trusted_count(number, listing.watch);
-    if (trusted > 0 && trusted + missing >= listing.entries.size()) return false;
-    return offset == 0 || mount.looked_up.has_many(number);
+    return offset == 0 || mount.looked_up.has_many(directory.node->id);
   }
   return true;  // the kernel has asked for them
 }
@@ -116,8 +108,7 @@ bool has_attributes(const MountType& mount, const fs::OpenFolder& directory,
 // Adds an entry without attributes. Its number 0 makes the kernel look the name up when needed.
 template <class MountType>
 bool add_entry_brief(MountType& mount, DirectoryBuffer& buffer, const fs::OpenFolder& directory,
-                     const fs::DirectoryEntry& entry, TrustedEntries::Watch /*watch*/,
-                     std::size_t next) {
+                     const fs::DirectoryEntry& entry, std::size_t next) {
   fuse_entry_param param{};
   param.attr = brief_stat(mount.tree().shown_inode(directory, entry), entry.source.type);
   return buffer.add_plus(entry.shown.name.c_str(), param, next);
@@ -125,37 +116,28 @@ bool add_entry_brief(MountType& mount, DirectoryBuffer& buffer, const fs::OpenFo
 
 template <class MountType>
 bool add_entry_plus(MountType& mount, DirectoryBuffer& buffer, const fs::OpenFolder& directory,
-                    const fs::DirectoryEntry& entry, TrustedEntries::Watch watch,
-                    std::size_t next) {
+                    const fs::DirectoryEntry& entry, std::size_t next) {
   fuse_entry_param param{};  // number 0: the kernel looks the name up when needed
   param.attr = brief_stat(mount.tree().shown_inode(directory, entry), entry.source.type);
   const auto found = mount.tree().lookup(directory, entry);
-  if (found) {
-    const auto number = directory.node->id;
-    const bool is_trusted = may_trust(mount, number, watch, entry.shown.name, *found);
-    param = entry_param(*found, mount, is_trusted);
-  }
+  if (found) param = entry_param(*found, mount);
   if (buffer.add_plus(entry.shown.name.c_str(), param, next)) return true;
   if (found) mount.tree().forget(found->id, 1);
   return false;
 }
 
-// `choose_add` returns the function that adds an entry of a listing.
-template <class MountType, class AddDot, class ChooseAdd>
+// `add` is the function that adds an entry of the listing.
+template <class MountType, class AddDot, class Add>
 AnswerOf<MountType> read_directory(fuse_req_t req, MountType& mount, FolderHandle& handle,
-                                   std::size_t size, off_t from, AddDot add_dot,
-                                   ChooseAdd choose_add) {
+                                   std::size_t size, off_t from, AddDot add_dot, Add add) {
   auto at = static_cast<std::size_t>(from);
   FRAMEFS_TRY(const auto listing, listing_at(mount, handle, at));
-  const auto add = choose_add(*listing);
   DirectoryBuffer buffer(req, size);
   for (; at < kDots; ++at) {
     if (!add_dot(buffer, kDotNames[at], at + 1)) return BufferAnswer{buffer.take()};
   }
-  const auto& entries = listing->entries;
-  for (; at - kDots < entries.size(); ++at) {
-    const auto& entry = entries[at - kDots];
-    if (!add(mount, buffer, *handle.directory, entry, listing->watch, at + 1)) break;
+  for (; at - kDots < listing->size(); ++at) {
+    if (!add(mount, buffer, *handle.directory, (*listing)[at - kDots], at + 1)) break;
   }
   return BufferAnswer{buffer.take()};
 }
@@ -168,8 +150,7 @@ void op_readdir(fuse_req_t req, fuse_ino_t, std::size_t size, off_t offset, fuse
     const auto add_dot = [&](DirectoryBuffer& buffer, const char* name, std::size_t next) {
       return buffer.add(name, brief_stat(inode, DT_DIR), next);
     };
-    const auto choose = [](const FolderHandle::Listing&) { return add_entry<MountType>; };
-    return read_directory(req, mount, *handle, size, offset, add_dot, choose);
+    return read_directory(req, mount, *handle, size, offset, add_dot, add_entry<MountType>);
   });
 }
 
@@ -183,12 +164,9 @@ void op_readdirplus(fuse_req_t req, fuse_ino_t, std::size_t size, off_t offset,
     const auto add_dot = [&](DirectoryBuffer& buffer, const char* name, std::size_t next) {
       return buffer.add_plus(name, dot, next);
     };
-    const auto choose = [&](const FolderHandle::Listing& listing) {
-      return has_attributes(mount, *handle->directory, listing, offset)
-                 ? add_entry_plus<MountType>
-                 : add_entry_brief<MountType>;
-    };
-    return read_directory(req, mount, *handle, size, offset, add_dot, choose);
+    const auto add = has_attributes(mount, *handle->directory, offset) ? add_entry_plus<MountType>
+                                                                       : add_entry_brief<MountType>;
+    return read_directory(req, mount, *handle, size, offset, add_dot, add);
   });
 }
 

@@ -26,7 +26,7 @@ struct CommonSender {
   void operator()(Done&) const { fuse_reply_err(req, 0); }
 
   void operator()(EntryAnswer& answer) const {
-    const auto param = entry_param(answer.entry, mount, answer.is_trusted);
+    const auto param = entry_param(answer.entry, mount);
     // ENOENT: the caller was interrupted, so the kernel did not take the reference.
     if (fuse_reply_entry(req, &param) == -ENOENT) mount.tree().forget(answer.entry.id, 1);
   }

@@ -11,7 +11,6 @@
 #include <string>
 #include <system_error>
 #include <thread>
-#include <type_traits>
 #include <utility>
 
 #include <fuse_lowlevel.h>
@@ -108,36 +107,6 @@ void start_page_pusher(Mount& mount) {
   mount.filesystem.pages().start({.store = store, .drop = drop});
 }
 
-// Makes the kernel ask for a name again.  Returns 0 or a negative errno.  libfuse 3.14 has a fifth
-// argument.
-template <class Expire>
-int expire_entry(const Expire& expire, fuse_session* session, fs::NodeId directory,
-                 const std::string& name) {
-  if constexpr (std::is_invocable_v<Expire, fuse_session*, fuse_ino_t, const char*, std::size_t>) {
-    return expire(session, directory, name.c_str(), name.size());
-  } else {
-    using Flags = std::remove_cvref_t<decltype(FUSE_LL_EXPIRE_ONLY)>;
-    return expire(session, directory, name.c_str(), name.size(), Flags{FUSE_LL_EXPIRE_ONLY});
-  }
-}
-
-void start_trusting(Mount& mount) {
-  // Without trust for some time, the user wants changes to show soon.
-  if (mount.attr_timeout_s <= 0 || mount.attr_timeout_s >= TrustedEntries::kTrust.count()) return;
-  auto* const session = mount.session;
-  // An error is harmless: the kernel has forgotten the entry meanwhile.
-  mount.trusted.start([session](fs::NodeId directory, const std::string& name, fs::NodeId node) {
-    const int sent = expire_entry(fuse_lowlevel_notify_expire_entry, session, directory, name);
-    // A kernel before 6.2 drops the entry.
-    if (sent == -ENOSYS) {
-      fuse_lowlevel_notify_inval_entry(session, directory, name.c_str(), name.size());
-    }
-    // Must come second: the first call waits for lookups in flight, after which the kernel has the
-    // inode.  No pages are dropped.
-    fuse_lowlevel_notify_inval_inode(session, node, -1, 0);
-  });
-}
-
 // Serves inside the sandbox; `watchdog` then unmounts. `needs` is empty if there is no sandbox.
 Status serve(Mount& mount, const fs::MountOptions& options,
              const std::optional<SandboxNeeds>& needs, const Watchdog* watchdog,
@@ -155,7 +124,6 @@ Status serve(Mount& mount, const fs::MountOptions& options,
                                      static_cast<off_t>(size));
   });
   start_page_pusher(mount);
-  start_trusting(mount);
   auto idle = unmount_when_idle(
       options, watchdog, mount.log,
       {.requests = [&mount] { return mount.counters.requests(); },
@@ -164,7 +132,6 @@ Status serve(Mount& mount, const fs::MountOptions& options,
   RequestLoop loop(session, RequestLoop::kMaxServing, init_reply);
   const auto served = loop.run([&mount] {
     mount.stale_pages.stop();
-    mount.trusted.stop();
     mount.filesystem.pages().stop();
   });
   idle.reset();
@@ -270,7 +237,6 @@ Status serve_mount(const fs::MountOptions& options, fs::Log& log,
               options.writeback,
               options.io_uring,
               options.attr_timeout_ms / 1000.0,
-              {},
               {},
               {},
               {},

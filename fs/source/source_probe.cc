@@ -148,7 +148,6 @@ Status SourceProbe::stat_entry(int directory, const std::string& name, SourceEnt
     entry.stat = stat_from(found);
     entry.generation = generation_of(file.get(), entry.stat);
   }
-  entry.is_mount = (found.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
   if (S_ISDIR(entry.stat.st_mode) && (found.stx_mask & STATX_BTIME) != 0) {
     entry.birth_ns = nanoseconds(time_of(found.stx_btime));
   }

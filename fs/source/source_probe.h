@@ -27,8 +27,6 @@ struct SourceEntry {
   // When a directory was made, where the filesystem tells.  A new directory may have the inode of a
   // removed one.
   std::optional<std::int64_t> birth_ns{};
-  // Whether something is mounted there: the entry is then no object of its directory.
-  bool is_mount{};
   // The generation of the inode, if the probe has SourceHandles: it differs between files that have
   // the inode one after the other.
   std::optional<std::uint32_t> generation{};

@@ -19,14 +19,6 @@ namespace {
 // The maximum number of probes for a file that other programs keep replacing during the lookup.
 constexpr int kMaxRounds = 100;
 
-bool is_settled(ShownAs shown_as, const SourceTree::Seen& seen) {
-  const auto& st = seen.entry.stat;
-  const bool is_file =
-      S_ISLNK(st.st_mode) || (S_ISREG(st.st_mode) && shown_as != ShownAs::container);
-  return is_file && st.st_nlink == 1 && !seen.entry.is_mount && !seen.written &&
-         age_of(st) >= NodeEntry::kSettled;
-}
-
 }  // namespace
 
 SourceTree::SourceTree(const MountOptions& options, Expected expected, const Parts& parts)
@@ -188,7 +180,6 @@ NodeEntry SourceTree::enter(const std::shared_ptr<Node>& parent, const std::stri
   return {.id = node->id,
           .stat = shown(seen, *node),
           .is_listed = is_listed,
-          .is_settled = is_settled(shown_as, seen),
           .generation = node->generation};
 }
 

@@ -4,7 +4,6 @@
 #include <sys/statvfs.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -31,12 +30,6 @@ struct NodeEntry {
   // False for a full name that is found but not listed.  The kernel must not keep such a name,
   // because it does not learn that the name goes when the entry loses the listed one.
   bool is_listed = true;
-  // Whether its directory reports changes of the entry: it shows one file of SOURCE that has one
-  // name, is not being written through the mount, and has not been changed for kSettled.  A program
-  // that has opened a file under another name, or by a handle, writes without a report.  Most such
-  // programs have written or renamed the file shortly before.
-  bool is_settled = false;
-  static constexpr std::chrono::seconds kSettled{10};
   // The generation in the file handles of the node; empty: that of the mount.
   std::optional<std::uint32_t> generation{};
 };

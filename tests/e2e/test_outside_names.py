@@ -10,6 +10,7 @@ import threading
 import unittest
 
 from case import MountCase
+from disk import Disk, EncryptionKey
 
 MANY = 40  # lookups, more than make the daemon list the directory
 
@@ -119,6 +120,29 @@ class OutsideNames(MountCase):
                 self.assertTrue(is_there(mount.path("folder", f"x-{i}")))
                 os.remove(folder / f"x-{i}")
                 folder.rmdir()
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can mount")
+    def test_the_names_of_an_encrypted_directory(self):
+        """All names change when the key is removed, which inotify does not report."""
+        with Disk(self, "ext4", "-O", "encrypt") as disk:
+            folder = disk.path / "folder"
+            folder.mkdir()
+            try:
+                key = EncryptionKey(disk.path)
+                key.encrypt(folder)
+            except OSError as error:
+                self.skipTest(f"no encryption here: {error}")
+            (folder / "x").write_bytes(b"content")
+            self.source = disk.path
+            with self.mount("--attr-timeout", "0") as mount:
+                shown = mount.path("folder")
+                self.look_up_many(shown)
+                self.assertEqual((shown / "x").stat().st_size, 7)
+                key.remove()
+                [encrypted] = os.listdir(folder)
+                self.assertNotEqual(encrypted, "x")
+                self.assertTrue(is_there(shown / encrypted))
+                self.assertFalse(is_there(shown / "x"))
 
     def test_a_directory_with_the_inode_of_a_removed_one(self):
         """The kernel may cache the names and attributes of the removed one's entries."""
