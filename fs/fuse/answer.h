@@ -119,7 +119,6 @@ struct Mount {
   fs::Filesystem& filesystem;
   fs::Log& log;
   bool writeback;         // as MountOptions::writeback
-  bool io_uring;          // as MountOptions::io_uring
   double attr_timeout_s;  // how long the kernel may trust names and attributes
   HandleTable<fs::OpenFile> files;
   HandleTable<FolderHandle> directories;

@@ -49,14 +49,13 @@ std::optional<StalePages::Range> claimed_hole(const Mount& mount, const fs::Open
 }
 
 // Bytes that a program has changed through a shared mapping are known to the kernel alone, which
-// does not write them back before it asks for holes.  With io_uring, the thread that would have to
-// answer these writes may be the calling one.
+// does not write them back before it asks for holes.
 Result<std::uint64_t> seek(Mount& mount, fuse_ino_t node, const fs::OpenFile& file, fs::Seek what,
                            std::uint64_t from) {
   std::optional<StalePages::Range> written;
   while (true) {
     auto found = mount.filesystem.contents().seek(file, what, from);
-    if (mount.io_uring || !fs::FileContents::may_be_mapped(*file.node)) return found;
+    if (!fs::FileContents::may_be_mapped(*file.node)) return found;
     const auto hole = claimed_hole(mount, file, what, from, found);
     if (!hole || (written && written->contains(*hole))) return found;
     if (!fs::may_wait()) return std::unexpected(fs::would_wait().error());

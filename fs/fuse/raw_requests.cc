@@ -83,11 +83,11 @@ void process_init(fuse_session* session, fuse_buf& request, std::uint32_t offere
 
 }  // namespace
 
-void process_request(fuse_session* session, fuse_buf& request, InitReply init_reply) {
+void process_request(fuse_session* session, fuse_buf& request) {
   const auto message =
       std::as_bytes(std::span(static_cast<const char*>(request.mem), request.size));
   const auto opcode = read_at<fuse_in_header>(message, 0).opcode;
-  if (opcode == FUSE_INIT && init_reply == InitReply::with_flags) {
+  if (opcode == FUSE_INIT) {
     const auto offered = read_at<fuse_init_in>(message, sizeof(fuse_in_header)).flags;
     return process_init(session, request, offered);
   }

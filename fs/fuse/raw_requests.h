@@ -20,21 +20,14 @@ namespace framefs::fuse {
 // Source: https://github.com/libfuse/libfuse/pull/861.  Remove it when no supported system has such
 // a libfuse.
 
-// How the reply to FUSE_INIT goes to the kernel.
-enum class InitReply : std::uint8_t {
-  with_flags,  // with those that `init` has asked for here; libfuse writes its reply to a socket
-  as_is,       // libfuse hands its connection to rings meanwhile, which must not be a socket
-};
-
 // Passes a request to libfuse.
-void process_request(fuse_session* session, fuse_buf& request, InitReply init_reply);
+void process_request(fuse_session* session, fuse_buf& request);
 
-// To be called by the operation `init`, for InitReply::with_flags.  Makes the promise if the kernel
-// accepts it.  Only for a mount whose requests all come by process_request().
+// To be called by the operation `init`.  Makes the promise if the kernel accepts it.
 void promise_to_clear_setid_bits() noexcept;
 
-// To be called by the operation `init`, for InitReply::with_flags.  Lets the kernel send several
-// lookups in one directory at a time, if it can.
+// To be called by the operation `init`.  Lets the kernel send several lookups in one directory at a
+// time, if it can.
 void allow_parallel_lookups() noexcept;
 
 // Whether the request that the calling thread processes must clear the bits of its file.

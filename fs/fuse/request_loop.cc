@@ -24,6 +24,7 @@
 #include "fs/core/guarded.h"
 #include "fs/core/may_wait.h"
 #include "fs/fuse/end_signals.h"
+#include "fs/fuse/raw_requests.h"
 #include "fs/fuse/waiting_requests.h"
 
 namespace framefs::fuse {
@@ -116,10 +117,9 @@ void ignore(int) {}
 }  // namespace
 
 struct RequestLoop::Threads {
-  Threads(fuse_session* serving, std::size_t most, InitReply reply)
+  Threads(fuse_session* serving, std::size_t most)
       : session(serving),
         max_serving(most),
-        init_reply(reply),
         ended(::eventfd(0, EFD_CLOEXEC)),
         waiting_requests([this](auto& request) { pass(request); }) {}
 
@@ -140,20 +140,19 @@ struct RequestLoop::Threads {
   bool take(fuse_buf& request);
   void serve(fuse_buf& request);
   void process(fuse_buf& request);
-  void pass(fuse_buf& request) { process_request(session, request, init_reply); }
+  void pass(fuse_buf& request) { process_request(session, request); }
   void wait_for_end() const;
   void stop();
 
   fuse_session* const session;
   const std::size_t max_serving;  // one more thread receives requests
-  const InitReply init_reply;
-  const fs::UniqueFd ended;  // becomes readable when the session has ended by itself
+  const fs::UniqueFd ended;       // becomes readable when the session has ended by itself
   fs::Guarded<State> state;
   WaitingRequests waiting_requests;
 };
 
-RequestLoop::RequestLoop(fuse_session* session, std::size_t max_serving, InitReply init_reply)
-    : threads_(std::make_unique<Threads>(session, max_serving, init_reply)) {}
+RequestLoop::RequestLoop(fuse_session* session, std::size_t max_serving)
+    : threads_(std::make_unique<Threads>(session, max_serving)) {}
 RequestLoop::~RequestLoop() = default;
 
 // If the system allows no more threads, the existing threads serve all requests.

@@ -7,7 +7,6 @@
 #include <fuse_lowlevel.h>
 
 #include "codec/core/result.h"
-#include "fs/fuse/raw_requests.h"
 
 namespace framefs::fuse {
 
@@ -23,8 +22,7 @@ class RequestLoop {
   static constexpr std::size_t kMaxServing = 10;
 
   // Lifetime: `session` outlives it.
-  explicit RequestLoop(fuse_session* session, std::size_t max_serving = kMaxServing,
-                       InitReply init_reply = InitReply::with_flags);
+  explicit RequestLoop(fuse_session* session, std::size_t max_serving = kMaxServing);
   RequestLoop(const RequestLoop&) = delete;
   RequestLoop& operator=(const RequestLoop&) = delete;
   ~RequestLoop();

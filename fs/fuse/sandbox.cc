@@ -122,7 +122,7 @@ Result<SandboxNeeds> sandbox_needs(const fs::MountOptions& options, bool read_on
   if (!std::filesystem::is_directory(path, error)) path = path.parent_path();
   fs::UniqueFd source(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!source) return fs::system_error("SOURCE");
-  SandboxNeeds needs{.places = {}, .local_files = true, .io_uring = options.io_uring};
+  SandboxNeeds needs{.places = {}, .local_files = true};
   needs.places.push_back(
       {std::move(source), read_only ? Landlock::Access::read : Landlock::Access::change});
   return needs;
@@ -154,7 +154,6 @@ std::string enter_sandbox(const SandboxNeeds& needs, const Watchdog& watchdog) {
   // Must come last: it forbids the system calls of the others.
   report.add("few system calls (seccomp)", filter_system_calls({.local_files = needs.local_files,
                                                                 .network = needs.network,
-                                                                .io_uring = needs.io_uring,
                                                                 .watchdog = watchdog.pid()}));
   return report.text();
 }

@@ -20,7 +20,6 @@ struct SandboxNeeds {
   std::vector<Place> places;
   bool local_files = false;  // the files of a local SOURCE, of all owners, on behalf of callers
   bool network = false;
-  bool io_uring = false;  // requests arrive by io_uring
 };
 // The needs of a mount of a local SOURCE.  Must be called before the mount is made, because the
 // mount may hide SOURCE. Errors: system.

@@ -18,7 +18,6 @@
 #include "fs/core/heap.h"
 #include "fs/fuse/answer.h"
 #include "fs/fuse/inherited_mount.h"
-#include "fs/fuse/io_uring.h"
 #include "fs/fuse/operations.h"
 #include "fs/fuse/raw_requests.h"
 #include "fs/fuse/request_loop.h"
@@ -59,11 +58,10 @@ void op_init(void* data, fuse_conn_info* connection) {
   // whether to fill them in (ops_directory).
   connection->want &= ~unsigned{FUSE_CAP_READDIRPLUS_AUTO};
   mount.passthrough.negotiate(*connection, mount.writeback);
-  // The daemon does not see the marks of requests that libfuse takes from rings, nor of writes that
-  // the kernel passes through, for which the sandbox leaves no right.
+  // The daemon does not see the marks of writes that the kernel passes through, for which the
+  // sandbox leaves no right.
   const bool passes_through = mount.passthrough.is_on() && !mount.is_sandboxed;
-  if (!mount.io_uring && !passes_through) promise_to_clear_setid_bits();
-  if (mount.io_uring) check_io_uring(*connection, mount.log);
+  if (!passes_through) promise_to_clear_setid_bits();
   limit_background(*connection, kMaxBackground);
 }
 
@@ -84,10 +82,9 @@ bool lies_below(const std::filesystem::path& path, const std::filesystem::path& 
   return end == root.end() && path != root;
 }
 
-// With writeback, the kernel may have newer bytes than the daemon.  With io_uring, one thread
-// answers all requests of a CPU, so that a request must not wait for a store.
+// With writeback, the kernel may have newer bytes than the daemon.
 void start_page_pusher(Mount& mount) {
-  if (mount.writeback || mount.io_uring) return;
+  if (mount.writeback) return;
   auto* const session = mount.session;
   // An error is harmless: the kernel has forgotten the file meanwhile, or has no memory to spare.
   const auto store = [session](fs::NodeId node, std::uint64_t offset,
@@ -128,8 +125,7 @@ Status serve(Mount& mount, const fs::MountOptions& options,
       options, watchdog, mount.log,
       {.requests = [&mount] { return mount.counters.requests(); },
        .has_written_data = [&mount] { return mount.filesystem.has_write_sessions(); }});
-  const auto init_reply = mount.io_uring ? InitReply::as_is : InitReply::with_flags;
-  RequestLoop loop(session, RequestLoop::kMaxServing, init_reply);
+  RequestLoop loop(session);
   const auto served = loop.run([&mount] {
     mount.stale_pages.stop();
     mount.filesystem.pages().stop();
@@ -212,9 +208,6 @@ Status check_mount(const fs::MountOptions& options) {
     if (root.shown_as != fs::ShownAs::itself) return fs::refusal(ENOTDIR, kNoDirectory);
     FRAMEFS_TRY([[maybe_unused]] const auto format, handle_format(options.source));
   }
-  if (options.io_uring) {
-    FRAMEFS_TRY([[maybe_unused]] const auto word, io_uring_option());
-  }
   return {};
 }
 
@@ -232,26 +225,15 @@ Status serve_mount(const fs::MountOptions& options, fs::Log& log,
   if (can_confine(options, dog, log)) {
     FRAMEFS_TRY(needs, sandbox_needs(options, filesystem->is_read_only()));
   }
-  Mount mount{*filesystem,
-              log,
-              options.writeback,
-              options.io_uring,
-              options.attr_timeout_ms / 1000.0,
-              {},
-              {},
-              {},
-              {}};
+  Mount mount{*filesystem, log, options.writeback, options.attr_timeout_ms / 1000.0, {}, {},
+              {},          {}};
   mount.options = options;
   mount.options.mountpoint = path_of_mount(options.mountpoint);
   // The kernel has already applied the caller's umask.
   ::umask(0);
-  auto words = mount_options_text(options, filesystem->is_read_only());
-  if (options.io_uring) {
-    FRAMEFS_TRY(const auto word, io_uring_option());
-    words += word;
-  }
   report = [&] { log.info("statistics: " + mount.stats()); };
-  const MountPlan plan{options, std::move(words), operations(), &mount, dog};
+  const MountPlan plan{options, mount_options_text(options, filesystem->is_read_only()),
+                       operations(), &mount, dog};
   return with_mount(plan, [&](fuse_session* session) {
     mount.session = session;
     mount.is_sandboxed = needs.has_value();

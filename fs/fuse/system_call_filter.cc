@@ -212,9 +212,6 @@ constexpr const char* kLocalFiles[] = {
 };
 // The resolver binds its socket of the kernel's routes, and sends several questions at once.
 constexpr const char* kNetwork[] = {"bind", "sendmmsg"};
-// libfuse allocates the buffers of a ring near the CPU of the ring.
-constexpr const char* kIoUring[] = {"io_uring_enter", "io_uring_register", "io_uring_setup",
-                                    "mbind"};
 
 struct Release {
   void operator()(scmp_filter_ctx filter) const { seccomp_release(filter); }
@@ -315,7 +312,6 @@ Status filter_system_calls(const CallNeeds& needs) {
   static_cast<void>(seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2));
   FRAMEFS_CHECK(allow_all(filter.get(), kAllowed));
   if (needs.local_files) FRAMEFS_CHECK(allow_all(filter.get(), kLocalFiles));
-  if (needs.io_uring) FRAMEFS_CHECK(allow_all(filter.get(), kIoUring));
   if (needs.network) FRAMEFS_CHECK(allow_network(filter.get()));
   FRAMEFS_CHECK(allow_some(filter.get()));
   FRAMEFS_CHECK(allow_own_signals(filter.get(), needs.watchdog));

@@ -10,9 +10,7 @@ namespace framefs::fuse {
 struct CallNeeds {
   bool local_files = false;  // changes of files, locks, and extended attributes
   bool network = false;      // connections by TCP, and the resolver's questions by UDP
-  // A filter cannot see the operations of io_uring.
-  bool io_uring = false;
-  pid_t watchdog = 0;  // the only other process that gets signals
+  pid_t watchdog = 0;        // the only other process that gets signals
 };
 
 // Restricts this process to the system calls that serving a mount needs. All others fail with

@@ -177,8 +177,6 @@ void add_options(CLI::App& app, MountCommand& command, Given& given) {
   app.add_flag_callback(
       "--no-sandbox", [&command] { command.mount.sandbox = false; },
       "Keep rights that serving the mount does not need");
-  app.add_flag("--io-uring", command.mount.io_uring,
-               "Receive requests by io_uring: faster for small random reads only");
   app.add_flag("--allow-other", command.mount.allow_other, "Let other users use the mount");
   app.add_flag("--acl", command.mount.acl,
                "Show the access control lists of SOURCE, which the kernel then applies");
@@ -250,7 +248,7 @@ std::optional<std::string> contradiction(const fs::MountOptions& mount) {
 
 // The options that have no effect if SOURCE is a URL: its mount is read-only.
 constexpr const char* kLocalOptions[] = {
-    "--offset", "--acl",       "--export", "--io-uring",     "--locking",        "--writeback",
+    "--offset", "--acl",       "--export", "--locking",      "--writeback",
     "--rule",   "--checksums", "--plain",  "--overlay-size", "--commit-interval"};
 // The options of the disk cache of a URL.
 constexpr const char* kCacheOptions[] = {"--cache-dir", "--cache-disk"};

@@ -76,7 +76,7 @@ class Messages(CommandCase):
             with self.subTest(option):
                 self.assert_refused(*option, self.source, self.mountpoint,
                                     cause=f"{option[0]} needs a SOURCE that is a URL")
-        for option in (("--offset", "1"), ("--acl",), ("--export",), ("--io-uring",), ("--locking",), ("--writeback",),
+        for option in (("--offset", "1"), ("--acl",), ("--export",), ("--locking",), ("--writeback",),
                        ("--rule", "*:codec=lz4"), ("--checksums",), ("--plain", "*"), ("--overlay-size", "1M"),
                        ("--commit-interval", "1")):
             with self.subTest(option):

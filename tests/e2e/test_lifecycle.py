@@ -227,17 +227,6 @@ class Lifecycle(MountCase):
                     for number in (signal.SIGTERM, signal.SIGINT):
                         self.assertTrue(blocked >> (number - 1) & 1, f"thread {thread} takes {number.name}")
 
-    def test_io_uring(self):
-        """If the kernel does not offer io_uring, the mount works without it."""
-        version = re.search(r"(\d+)\.(\d+)", self.tool("fusermount3", "-V").stdout.decode())
-        if tuple(map(int, version.groups())) < (3, 18):
-            self.expect_refusal(self.source, self.mountpoint, "--io-uring", mentions=["libfuse 3.18"])
-            self.expect_refusal(self.source, self.mountpoint, "-o", "io_uring", mentions=["libfuse 3.18"])
-            return
-        pid = self.start_background("--io-uring")
-        os.kill(pid, signal.SIGTERM)
-        self.expect_clean_end(pid)
-
     def test_a_signal_ends_it_though_a_file_is_open(self):
         with self.mount() as mount:
             file = os.open(mount.path("a"), os.O_RDONLY)
