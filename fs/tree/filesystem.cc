@@ -20,9 +20,11 @@ bool allows_no_changes(const MountOptions& options, const MountRoot& found) {
 }
 
 // An array that is not shown as a .npy file, or not under that name, is no place for one.
-bool makes_arrays(const MountOptions& options, const NewFramePolicy& new_frames) {
+// An array is another file in the same directory of SOURCE, which a mount of one file does not have.
+bool makes_arrays(const MountOptions& options, const NewFramePolicy& new_frames,
+                  const MountRoot& found) {
   return new_frames.makes_arrays() && !options.read_only && !options.keep_suffix &&
-         options.arrays == ArrayViews::npy;
+         options.arrays == ArrayViews::npy && found.shown_as == ShownAs::itself;
 }
 
 AclRule acl_rule(const MountOptions& options) {
@@ -131,15 +133,15 @@ Filesystem::Filesystem(const MountOptions& options, Log& log, MountRoot found,
           [this](const FileIdentity& identity, const timespec& ctime) {
             ctimes_.keep(identity, ctime);
           }),
-      arrays_(makes_arrays(options, new_frames_), {.locator = locator_,
-                                                   .containers = containers_,
-                                                   .new_frames = new_frames_,
-                                                   .sessions = sessions_,
-                                                   .names = namespace_,
-                                                   .storing_workers = storing_workers_,
-                                                   .content_ids = content_ids_,
-                                                   .log = log_,
-                                                   .reads = reads(true)}),
+      arrays_(makes_arrays(options, new_frames_, found), {.locator = locator_,
+                                                          .containers = containers_,
+                                                          .new_frames = new_frames_,
+                                                          .sessions = sessions_,
+                                                          .names = namespace_,
+                                                          .storing_workers = storing_workers_,
+                                                          .content_ids = content_ids_,
+                                                          .log = log_,
+                                                          .reads = reads(true)}),
       pages_(
           [this](const OpenFile& file, ContentId content) {
             return !sessions_.find(file_key(*file.node)) && views_.is_settled(file, content);
