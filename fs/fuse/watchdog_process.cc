@@ -4,11 +4,14 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <syslog.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -23,6 +26,7 @@
 #include "codec/core/parse_number.h"
 #include "fs/core/error_map.h"
 #include "fs/core/fusermount.h"
+#include "fs/core/log.h"
 #include "fs/core/mount_table.h"
 #include "fs/fuse/handle_opener.h"
 #include "fs/fuse/new_session.h"
@@ -92,14 +96,36 @@ bool unmount(int top, const std::string& mountpoint) {
          fs::run_fusermount(mountpoint, true).value_or(false);
 }
 
-void clear(const Kept& kept) {
+// Returns whether the daemon has left a mount behind, which is removed now.
+bool clear(const Kept& kept) {
+  bool is_removed = false;
   for (auto pause = std::chrono::milliseconds(1);; pause *= 2) {
     const auto top = open_path(kept.mountpoint.c_str());
     const auto state = state_of(top.get(), kept);
-    if (state == State::something_else) return;
-    if (state == State::dead) unmount(top.get(), kept.mountpoint);
+    if (state == State::something_else) return is_removed;
+    if (state == State::dead) is_removed = unmount(top.get(), kept.mountpoint) || is_removed;
     std::this_thread::sleep_for(pause);
   }
+}
+
+// A daemon that was killed could not report its end.
+void report_vanished(const Kept& kept) {
+  const auto text = fmt::format("the daemon of {} is gone; its watchdog has unmounted",
+                                fs::printable(kept.mountpoint));
+  if (kept.log_path.empty()) {
+    ::openlog("framefs", LOG_PID, LOG_DAEMON);
+    ::syslog(LOG_CRIT, "%s", text.c_str());
+    return;
+  }
+  const auto log = open_log_file(kept.log_path);
+  if (!log) return;
+  const auto now = std::time(nullptr);
+  tm local{};
+  ::localtime_r(&now, &local);
+  std::array<char, sizeof("2000-01-01T00:00:00")> when{};
+  std::strftime(when.data(), when.size(), "%Y-%m-%dT%H:%M:%S", &local);
+  const auto line = fmt::format("{}.000 critical: {}\n", when.data(), text);
+  [[maybe_unused]] const auto written = ::write(log->get(), line.data(), line.size());
 }
 
 // Unmounts on request of the daemon, which has given up the right.
@@ -298,7 +324,7 @@ int run_watchdog() {
   // A confined daemon without a mount died before the mount was made.  A dead mount at the
   // mountpoint belongs to another daemon.
   const bool has_mount = kept.mount || !kept.is_confined;
-  if (has_mount && !kept.mountpoint.empty()) clear(kept);
+  if (has_mount && !kept.mountpoint.empty() && clear(kept)) report_vanished(kept);
   return 0;
 }
 

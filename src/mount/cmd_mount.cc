@@ -24,6 +24,7 @@
 #include "src/cli/collected_log.h"
 #include "src/cli/exit_codes.h"
 #include "src/mount/daemon.h"
+#include "src/mount/fatal_signals.h"
 #include "src/mount/log_target.h"
 #include "src/mount/mount_command.h"
 #include "src/mount/remount.h"
@@ -59,6 +60,8 @@ int serve(const MountCommand& command, std::unique_ptr<Daemon> daemon,
     return kExitFailure;
   }
   auto& logs = **target;
+  const auto [log_descriptor, before] = logs.direct();
+  const FatalSignals fatal_signals(log_descriptor, before);
   fs::Log log(logs.logger(), fs::daemon_log_limits());
   const auto place = fuse::path_of_mount(command.mount.mountpoint).string();
   const auto on_ready = [&] {

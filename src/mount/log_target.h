@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "codec/core/result.h"
 #include "fs/core/file.h"
@@ -20,6 +21,13 @@ class LogTarget {
   virtual ~LogTarget() = default;
 
   [[nodiscard]] virtual std::shared_ptr<spdlog::logger> logger() const = 0;
+  // The descriptor that takes a line in one write, also from a signal handler, and the text that has
+  // to precede the line.  The descriptor is -1 if there is no log; its number does not change.
+  struct Direct {
+    int descriptor = -1;
+    std::string before;
+  };
+  [[nodiscard]] virtual Direct direct() const = 0;
   // Continues in another file, for logrotate(8).  Has no effect if the log is not a file.
   virtual void continue_in(fs::UniqueFd file) = 0;
 };

@@ -3,11 +3,12 @@
 import contextlib
 import os
 import pathlib
+import re
 import signal
 import unittest
 
 from case import MountCase
-from daemon import is_running, mounts_at, unmount, wait_for, watchdog_of
+from daemon import DEADLINE_S, FRAMEFS, SANITIZED, is_running, mounts_at, unmount, wait_for, watchdog_of
 
 CONTENT = b"some content\n" * 1000
 
@@ -38,6 +39,31 @@ class Watchdog(MountCase):
         self.assertEqual(mount.path("a").read_bytes(), CONTENT)
         self.kill(mount)
         self.assertEqual(mounts_at(self.mountpoint), [])
+
+    def test_the_log_says_that_a_killed_daemon_is_gone(self):
+        mount = self.start()
+        self.kill(mount)
+        self.assertIn(f"critical: the daemon of {self.mountpoint} is gone", mount.log())
+
+    def test_an_orderly_end_is_none(self):
+        with self.mount() as mount:
+            pass
+        self.assertNotIn("critical", mount.log())
+
+    @unittest.skipIf(SANITIZED, "a sanitizer reports these signals itself")
+    def test_the_log_names_the_signal_that_ends_the_daemon(self):
+        version = self.tool(FRAMEFS, "--version").stdout.decode().split()[-1]
+        for number in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS):
+            with self.subTest(number.name):
+                mount = self.start()
+                self.assertEqual(mount.path("a").read_bytes(), CONTENT)
+                mount.process.send_signal(number)
+                self.assertEqual(mount.process.wait(DEADLINE_S), -number)
+                wait_for(lambda: not is_running(self.watchdog), "the watchdog to end")
+                self.assertEqual(mounts_at(self.mountpoint), [])
+                self.assertRegex(mount.log(), f"critical: the daemon ends by the signal {number.name} "
+                                              f"\\(framefs {re.escape(version)}, build id [0-9a-f]{{8,}}\\)\n")
+                self.assertIn(f"the daemon of {self.mountpoint} is gone", mount.log())
 
     def test_killed_while_both_still_start(self):
         for _ in range(10):
