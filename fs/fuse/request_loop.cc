@@ -146,7 +146,10 @@ struct RequestLoop::Threads {
 
   fuse_session* const session;
   const std::size_t max_serving;  // one more thread receives requests
-  const fs::UniqueFd ended;       // becomes readable when the session has ended by itself
+  // Sequentially consistent, as Thread::is_receiving is: a thread stores that it receives and then
+  // looks here; stop() stores here and then looks which threads receive.  One of them sees the other.
+  std::atomic<bool> is_stopping{false};
+  const fs::UniqueFd ended;  // becomes readable when the session has ended by itself
   fs::Guarded<State> state;
   WaitingRequests waiting_requests;
 };
@@ -178,8 +181,9 @@ void RequestLoop::Threads::start() {
 // The body of each thread.
 void RequestLoop::Threads::receive(Thread& self) {
   ReceiveBuffer buffer;
-  while (fuse_session_exited(session) == 0) {
+  while (true) {
     self.is_receiving.store(true);
+    if (is_stopping.load() || fuse_session_exited(session) != 0) break;
     const int got = fuse_session_receive_buf(session, &buffer.request);
     self.is_receiving.store(false);
     if (got == -EINTR || got == -EAGAIN) continue;
@@ -271,6 +275,7 @@ void RequestLoop::Threads::wait_for_end() const {
 }
 
 void RequestLoop::Threads::stop() {
+  is_stopping.store(true);
   fuse_session_exit(session);
   // A thread may be about to wait when the signal arrives; the next round wakes it again.
   constexpr std::chrono::milliseconds kPause{1};
