@@ -169,9 +169,15 @@ void RequestQueue::note_ticket(Id id, std::uint64_t attempt, Transport::Ticket t
   if (!wanted) transport_.cancel(ticket);
 }
 
-// Replaces the timer of a call, if the call has not ended.
+// Replaces the timer of a call, if the call has not ended.  A timer that has fired is none any more.
 void RequestQueue::set_timer(Id id, Time when, std::function<void()> body) {
-  const auto timer = transport_.call_at(when, std::move(body));
+  const auto timer = transport_.call_at(when, [this, id, body = std::move(body)] {
+    state_.with([&](State& state) {
+      const auto found = state.works.find(id);
+      if (found != state.works.end()) found->second->timer = 0;
+    });
+    body();
+  });
   const auto obsolete = state_.with([&](State& state) {
     const auto found = state.works.find(id);
     if (found == state.works.end()) return timer;
@@ -290,7 +296,6 @@ void RequestQueue::on_stall(Id id, std::uint64_t attempt) {
     const auto found = state.works.find(id);
     if (found == state.works.end()) return nullptr;
     auto& stalled = *found->second;
-    stalled.timer = 0;
     const auto place = std::ranges::find(stalled.attempts, attempt, &Attempt::number);
     if (place == stalled.attempts.end()) return nullptr;
     if (state.stalled < kMaxStalled) {

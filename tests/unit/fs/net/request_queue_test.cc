@@ -184,6 +184,19 @@ TEST_CASE("request_queue: a prefetch that a reader waits for is raised", "[net][
   CHECK(q.ended == Paths{"/w 200"});
 }
 
+TEST_CASE("request_queue: a prefetch that waits to be sent again is raised", "[net][queue][unit]") {
+  Queue q;
+  const auto wanted = q.start("/w", Priority::prefetch);
+  q.transport.answer(fake_answer(500), "/w");
+  for (std::size_t i = 0; i < kPrefetches; ++i) q.start("/p", Priority::prefetch);
+  q.transport.advance(milliseconds(100));  // the pause is over, and no slot for a prefetch is free
+  CHECK(std::ranges::count(q.transport.sent(), "/w") == 1);
+  q.queue.raise(wanted);
+  CHECK(std::ranges::count(q.transport.sent(), "/w") == 2);
+  q.transport.answer(fake_answer(200), "/w");
+  CHECK(q.ended == Paths{"/w 200"});
+}
+
 TEST_CASE("request_queue: a slot that is free again is used", "[net][queue][unit]") {
   Queue q;
   for (std::size_t i = 0; i < kSlots + 4; ++i) q.start("/a");
