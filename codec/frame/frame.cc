@@ -15,14 +15,10 @@
 #include "codec/frame/chunk_space.h"
 #include "codec/frame/frame_index.h"
 #include "codec/frame/frame_trailer.h"
+#include "codec/frame/trailer_layout.h"
 
 namespace framefs::codec {
 namespace {
-
-// Source: frame format, "Trailer".  The trailer's length is at a fixed distance from the frame's
-// end.
-constexpr std::uint64_t kTrailerTailBytes = 23;
-constexpr std::uint64_t kMinTrailerBytes = 25;
 
 // The betas' trailer has a single chunk of user data.  Here it gets a name.
 // Source: codec/FORMAT.md, "Frames of the betas".
@@ -155,13 +151,7 @@ Result<std::uint64_t> Frame::load_trailer(const ByteSource& source, const Limits
   std::array<std::byte, kTrailerTailBytes> tail{};
   const std::uint64_t tail_at = header_.frame_len - kTrailerTailBytes;
   FRAMEFS_CHECK(source.read_at(tail_at, tail));
-  const auto trailer_len = load_be<std::uint32_t>(tail.data() + 1);
-  if (std::to_integer<std::uint8_t>(tail[0]) != kMarkerUint32) {
-    return fail(Errc::bad_field, "trailer length marker", tail_at);
-  }
-  if (trailer_len < kMinTrailerBytes || trailer_len > header_.frame_len - header_.header_len) {
-    return fail_value(Errc::bad_field, "trailer_len", tail_at + 1, trailer_len);
-  }
+  FRAMEFS_TRY(const auto trailer_len, parse_trailer_length(tail, tail_at, header_.header_len));
   if (trailer_len > limits.frame_trailer_bytes) {
     return fail_value(Errc::over_limit, "trailer_len", tail_at + 1, trailer_len);
   }

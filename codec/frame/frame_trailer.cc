@@ -10,14 +10,12 @@
 #include "codec/core/byte_writer.h"
 #include "codec/core/limits.h"
 #include "codec/core/msgpack_markers.h"
+#include "codec/frame/trailer_layout.h"
 
 namespace framefs::codec {
 namespace {
 
 constexpr std::uint8_t kTrailerVersion = 1;
-constexpr std::size_t kFingerprintBytes = 16;
-// The trailer's length with its marker, then the fingerprint with its marker and type.
-constexpr std::size_t kTailBytes = 5 + 2 + kFingerprintBytes;
 // The map's size is counted from the end of the marker before it; in the header, it includes the
 // marker.
 constexpr std::size_t kMapSizeCountsFrom = 3;
@@ -41,7 +39,7 @@ SealBytes seal_for(std::span<const std::byte> trailer) noexcept {
 }  // namespace
 
 TrailerSeal seal_of(std::span<const std::byte> trailer) noexcept {
-  if (trailer.size() < kTailBytes) return TrailerSeal::none;
+  if (trailer.size() < kTrailerTailBytes) return TrailerSeal::none;
   const auto stored = trailer.last(kSealBytes);
   if (stored.front() != std::byte{kSeal}) return TrailerSeal::none;
   return std::ranges::equal(stored, seal_for(trailer)) ? TrailerSeal::valid : TrailerSeal::broken;
@@ -69,7 +67,7 @@ Result<std::vector<std::byte>> encode_trailer(std::span<const NamedContent> vlme
   out.u8(kMarkerFixArray + 4);
   out.u8(kTrailerVersion);
   FRAMEFS_CHECK(append_metalayers(out, vlmetalayers, kMapSizeCountsFrom, kMaxVlMetalayers));
-  const auto size = out.size() + kTailBytes;
+  const auto size = out.size() + kTrailerTailBytes;
   out.u8(kMarkerUint32);
   out.be(static_cast<std::uint32_t>(size));
   out.u8(kMarkerFixext16);

@@ -11,6 +11,7 @@
 #include "codec/chunk/chunk_header.h"
 #include "codec/core/byte_reader.h"
 #include "codec/frame/frame_trailer.h"
+#include "codec/frame/trailer_layout.h"
 #include "fs/core/file_sink.h"
 
 namespace framefs::fs {
@@ -32,9 +33,7 @@ constexpr std::size_t kSizesPerStep = 1024;
 constexpr std::uint64_t kMaxUnsyncedBytes = 32u << 20;
 
 bool has_vlmetalayers(std::size_t trailer_bytes) {
-  // The shortest trailer has no vl-metalayers.  Source: frame format, "Trailer".
-  constexpr std::size_t kMinTrailerBytes = 35;
-  return trailer_bytes > kMinTrailerBytes;
+  return trailer_bytes > codec::kTrailerBytesWithoutLayers;
 }
 
 }  // namespace
@@ -376,12 +375,15 @@ Status ContiguousBackend::vacate_head(std::uint64_t size) {
     }
     sizes[i] = at->second;
   }
-  // The index contains its own length.  The trailer follows the index and ends the frame.
-  constexpr std::uint64_t kTrailerLenFromEnd = 22;
-  std::array<std::byte, sizeof(std::uint32_t)> length{};
+  // The index contains its own length.  The trailer follows the index and ends the frame.  Another
+  // program may have changed it since the frame was opened.
+  std::array<std::byte, codec::kTrailerTailBytes> tail{};
   const auto frame_len = frame.header().frame_len;
-  FRAMEFS_CHECK(file_->read_at(frame_len - kTrailerLenFromEnd, length));
-  std::vector<std::byte> trailer(codec::load_be<std::uint32_t>(length.data()));
+  const auto tail_at = frame_len - tail.size();
+  FRAMEFS_CHECK(file_->read_at(tail_at, tail));
+  FRAMEFS_TRY(const auto length,
+              codec::parse_trailer_length(tail, tail_at, frame.header().header_len));
+  std::vector<std::byte> trailer(length);
   FRAMEFS_CHECK(file_->read_at(frame_len - trailer.size(), trailer));
   // The checksums do not count in this state, whose index is another one.
   codec::remove_seal(trailer);
