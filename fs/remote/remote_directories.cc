@@ -69,6 +69,7 @@ struct RemoteDirectories::Probing {
     std::size_t left = 0;
     std::vector<Probed> probed;
     std::vector<Short> shorts;
+    bool has_forgotten = false;  // earlier probes, because there were too many
   };
   Guarded<State> state;
 };
@@ -125,13 +126,13 @@ auto RemoteDirectories::fetch_listing(const std::string& path, const ListingCall
 }
 
 bool RemoteDirectories::notice_version(const std::string& path, const net::ObjectVersion& version) {
-  const bool is_other = probes_.with([&](const auto& probes) {
+  const bool is_other = memory_->probes.with([&](const auto& probes) {
     const auto found = probes.find(net::content_key(path));
     if (found == probes.end() || found->second.probe.version.empty()) return false;
     return found->second.probe.version != version_text(version);
   });
   if (is_other) {
-    probes_.with([&](auto& probes) { probes.erase(net::content_key(path)); });
+    memory_->probes.with([&](auto& probes) { probes.erase(net::content_key(path)); });
     forget(directory_part(path));
   }
   return is_other;
@@ -168,38 +169,42 @@ net::ContentKey RemoteDirectories::state_of(const RemoteListing& listing,
 
 std::optional<RemoteProbe> RemoteDirectories::recall(const std::string& path,
                                                      const net::ContentKey& state) const {
-  return probes_.with([&](const auto& probes) -> std::optional<RemoteProbe> {
+  return memory_->probes.with([&](const auto& probes) -> std::optional<RemoteProbe> {
     const auto found = probes.find(net::content_key(path));
     if (found == probes.end() || found->second.state != state) return std::nullopt;
     return found->second.probe;
   });
 }
 
-void RemoteDirectories::remember(const std::string& path, const net::ContentKey& state,
-                                 const RemoteProbe& probe) {
-  const bool is_full = probes_.with([&](auto& probes) {
-    const bool at_maximum = probes.size() >= kMaxProbes;
-    if (at_maximum) probes.clear();
-    probes.insert_or_assign(net::content_key(path), KnownProbe{state, probe});
+bool RemoteDirectories::Memory::remember(const std::string& path, const net::ContentKey& state,
+                                         const RemoteProbe& probe) {
+  return probes.with([&](auto& known) {
+    const bool at_maximum = known.size() >= kMaxProbes;
+    if (at_maximum) known.clear();
+    known.insert_or_assign(net::content_key(path), KnownProbe{state, probe});
     return at_maximum;
   });
-  if (is_full) manifest_.forget();
 }
 
-void RemoteDirectories::remember_head(const std::string& path, const FrameSummary& summary,
-                                      const net::RemoteOpened& opened) {
+void RemoteDirectories::remember(const std::string& path, const net::ContentKey& state,
+                                 const RemoteProbe& probe) {
+  if (memory_->remember(path, state, probe)) manifest_.forget();
+}
+
+void RemoteDirectories::Memory::remember_head(const std::string& path, const FrameSummary& summary,
+                                              const net::RemoteOpened& opened) {
   const bool is_frame = summary.content == Content::frame || summary.content == Content::array;
   const auto& version = opened.object->version();
   // The open of a short frame fetches all of it.
   if (!is_frame || !version.is_strong() || version.size <= net::kHeadBytes) return;
-  heads_.with([&](auto& heads) {
-    if (heads.size() >= kMaxHeads) heads.clear();
-    heads.insert_or_assign(path, KnownHead{version, opened.part});
+  heads.with([&](auto& known) {
+    if (known.size() >= kMaxHeads) known.clear();
+    known.insert_or_assign(path, KnownHead{version, opened.part});
   });
 }
 
 std::optional<KnownHead> RemoteDirectories::head(const std::string& path) const {
-  return heads_.with([&](const auto& heads) -> std::optional<KnownHead> {
+  return memory_->heads.with([&](const auto& heads) -> std::optional<KnownHead> {
     const auto found = heads.find(path);
     if (found == heads.end()) return std::nullopt;
     return found->second;
@@ -217,7 +222,7 @@ void RemoteDirectories::learn(const std::string& path, const net::RemoteEntry& e
   if (probe.summary.is_sparse) probe.summary = {};
   probe.version = entry.etag;
   const KnownProbe known{state_of({}, entry, expected), probe};
-  probes_.with([&](auto& probes) {
+  memory_->probes.with([&](auto& probes) {
     if (probes.size() < kMaxProbes) probes.insert_or_assign(net::content_key(path), known);
   });
 }
@@ -282,25 +287,27 @@ void RemoteDirectories::start_probe(const std::shared_ptr<Probing>& probing, Rem
   const auto entry_state = state_of(listing, entry, expected);
   const auto object = object_of(path, is_directory);
   probing->state.with([](Probing::State& state) { ++state.left; });
-  const auto take = [this, probing, name, path, object, expected, is_directory,
-                     entry_state](Result<net::RemoteOpened> opened) {
+  // The answer may come when the caller has stopped waiting, and this object is gone.
+  const auto take = [memory = memory_, limits = limits_, probing, name, path, object, expected,
+                     is_directory, entry_state](Result<net::RemoteOpened> opened) {
     std::optional<RemoteProbe> probe;
     std::optional<Probing::Short> rest;
     if (opened) {
       const ObjectHead head(opened->part.bytes, opened->object->version().size);
-      const auto summary = summarise(head, expected, limits_);
+      const auto summary = summarise(head, expected, limits);
       if (head.is_short()) {
         rest = Probing::Short{name, path, expected, std::move(*opened)};
       } else {
         probe = probe_of(object, is_directory, summary, *opened);
-        if (!is_directory && !summary.is_sparse) remember_head(path, summary, *opened);
+        if (!is_directory && !summary.is_sparse) memory->remember_head(path, summary, *opened);
       }
     } else if (is_answer(opened.error())) {
       probe.emplace();
     }
-    if (probe) remember(path, entry_state, *probe);
+    const bool has_forgotten = probe && memory->remember(path, entry_state, *probe);
     probing->state.with_and_wake([&](Probing::State& state) {
       --state.left;
+      state.has_forgotten = state.has_forgotten || has_forgotten;
       if (rest) return state.shorts.push_back(std::move(*rest));
       auto result = probe ? Result<RemoteProbe>(*probe) : std::unexpected(opened.error());
       state.probed.push_back({name, path, std::move(result)});
@@ -317,9 +324,11 @@ Status RemoteDirectories::wait_for(Probing& probing, RemoteListing& listing) {
         [](const Probing::State& state) { return state.left == 0; });
   }
   if (!is_done) return system_error_of(EINTR, "remote probe");
-  auto [shorts, probed] = probing.state.with([](Probing::State& state) {
-    return std::pair{std::exchange(state.shorts, {}), std::exchange(state.probed, {})};
+  auto [shorts, probed, has_forgotten] = probing.state.with([](Probing::State& state) {
+    return std::tuple{std::exchange(state.shorts, {}), std::exchange(state.probed, {}),
+                      state.has_forgotten};
   });
+  if (has_forgotten) manifest_.forget();
   for (const auto& [name, path, probe] : probed) {
     if (!probe) log_.failure(store_.name_of(path), probe.error());
   }

@@ -50,7 +50,11 @@ class RemoteDirectories {
 
   // Lifetime: store and log outlive it.
   RemoteDirectories(RemoteStore& store, const codec::Limits& limits, Log& log)
-      : store_(store), limits_(limits), log_(log), manifest_(store, log) {}
+      : store_(store),
+        limits_(limits),
+        log_(log),
+        memory_(std::make_shared<Memory>()),
+        manifest_(store, log) {}
 
   // `path` is the directory's; "" for SOURCE itself.
   Result<Listing> list(const std::string& path);
@@ -95,6 +99,19 @@ class RemoteDirectories {
     RemoteProbe probe;
   };
 
+  // The probes and heads that are remembered.  Answers to probes may come after the caller has
+  // stopped waiting, so they hold the memory itself.
+  struct Memory {
+    // Returns whether the probes before were forgotten, because there were too many.
+    bool remember(const std::string& path, const net::ContentKey& state, const RemoteProbe& probe);
+    void remember_head(const std::string& path, const FrameSummary& summary,
+                       const net::RemoteOpened& opened);
+
+    // By the hash of the path.
+    Guarded<std::unordered_map<net::ContentKey, KnownProbe, net::ContentKeyHash>> probes;
+    Guarded<std::unordered_map<std::string, KnownHead>> heads;  // by path
+  };
+
   [[nodiscard]] Listing recent(const std::string& path) const;
   Result<Listing> fetch_listing(const std::string& path, const ListingCalls::Call& call);
   static net::ContentKey state_of(const RemoteListing& listing, const net::RemoteEntry& entry,
@@ -102,8 +119,6 @@ class RemoteDirectories {
   [[nodiscard]] std::optional<RemoteProbe> recall(const std::string& path,
                                                   const net::ContentKey& state) const;
   void remember(const std::string& path, const net::ContentKey& state, const RemoteProbe& probe);
-  void remember_head(const std::string& path, const FrameSummary& summary,
-                     const net::RemoteOpened& opened);
   // Remembers the probe of an entry with a head and a version, if there is room for it.
   void learn(const std::string& path, const net::RemoteEntry& entry);
   // Does this for the files of the manifest, if SOURCE has one.
@@ -135,9 +150,7 @@ class RemoteDirectories {
   Log& log_;
   Guarded<std::map<std::string, Listing>> listings_;
   ListingCalls listing_calls_;
-  // By the hash of the path.
-  Guarded<std::unordered_map<net::ContentKey, KnownProbe, net::ContentKeyHash>> probes_;
-  Guarded<std::unordered_map<std::string, KnownHead>> heads_;  // by path
+  const std::shared_ptr<Memory> memory_;
   RemoteManifest manifest_;
 };
 
