@@ -95,8 +95,8 @@ bool add_entry(MountType& mount, DirectoryBuffer& buffer, const fs::OpenFolder& 
 
 // Whether the kernel is to get the attributes of the entries from `offset` on. They are worth their
 // cost if the caller looks at the attributes of most entries. A small directory is always answered
-// with attributes. For a large directory, earlier lookups tell: many programs read many names before
-// they look at the first attributes.
+// with attributes. For a large directory, earlier lookups tell: many programs read many names
+// before they look at the first attributes.
 template <class MountType>
 bool has_attributes(const MountType& mount, const fs::OpenFolder& directory, off_t offset) {
   if constexpr (requires { mount.looked_up; }) {

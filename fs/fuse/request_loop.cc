@@ -147,7 +147,7 @@ struct RequestLoop::Threads {
   fuse_session* const session;
   const std::size_t max_serving;  // one more thread receives requests
   // Sequentially consistent, as Thread::is_receiving is: a thread stores that it receives and then
-  // looks here; stop() stores here and then looks which threads receive.  One of them sees the other.
+  // looks here; stop() stores here and then looks which threads receive.  One sees the other.
   std::atomic<bool> is_stopping{false};
   const fs::UniqueFd ended;  // becomes readable when the session has ended by itself
   fs::Guarded<State> state;

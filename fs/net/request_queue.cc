@@ -169,7 +169,7 @@ void RequestQueue::note_ticket(Id id, std::uint64_t attempt, Transport::Ticket t
   if (!wanted) transport_.cancel(ticket);
 }
 
-// Replaces the timer of a call, if the call has not ended.  A timer that has fired is none any more.
+// Replaces the timer of a call, if the call has not ended.  A timer that fired is none any more.
 void RequestQueue::set_timer(Id id, Time when, std::function<void()> body) {
   const auto timer = transport_.call_at(when, [this, id, body = std::move(body)] {
     state_.with([&](State& state) {

@@ -20,7 +20,7 @@ bool allows_no_changes(const MountOptions& options, const MountRoot& found) {
 }
 
 // An array that is not shown as a .npy file, or not under that name, is no place for one.
-// An array is another file in the same directory of SOURCE, which a mount of one file does not have.
+// An array is another file in the same directory of SOURCE, which a mount of one file lacks.
 bool makes_arrays(const MountOptions& options, const NewFramePolicy& new_frames,
                   const MountRoot& found) {
   return new_frames.makes_arrays() && !options.read_only && !options.keep_suffix &&

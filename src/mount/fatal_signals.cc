@@ -43,8 +43,8 @@ const char* name_of(int signal) noexcept {
   }
 }
 
-// Only calls that are safe in a signal handler.  SA_RESETHAND has restored the default action, which
-// the second signal takes when the handler returns.
+// Only calls that are safe in a signal handler.  SA_RESETHAND has restored the default action,
+// which the second signal takes when the handler returns.
 void report_and_die(int signal) {
   if (is_armed.exchange(false)) {
     const char* const name = name_of(signal);

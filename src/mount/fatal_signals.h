@@ -15,8 +15,8 @@ namespace framefs {
 // Threads: at most one object at a time, which outlives all threads of the daemon.
 class FatalSignals {
  public:
-  // `log` is the descriptor that takes the line in one write, and `before` the text before it; there
-  // is no report if `log` is -1.
+  // `log` is the descriptor that takes the line in one write, and `before` the text before it;
+  // there is no report if `log` is -1.
   FatalSignals(int log, std::string before);
   FatalSignals(const FatalSignals&) = delete;
   FatalSignals& operator=(const FatalSignals&) = delete;

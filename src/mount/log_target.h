@@ -21,8 +21,8 @@ class LogTarget {
   virtual ~LogTarget() = default;
 
   [[nodiscard]] virtual std::shared_ptr<spdlog::logger> logger() const = 0;
-  // The descriptor that takes a line in one write, also from a signal handler, and the text that has
-  // to precede the line.  The descriptor is -1 if there is no log; its number does not change.
+  // The descriptor that takes a line in one write, also from a signal handler, and the text that
+  // has to precede the line.  The descriptor is -1 if there is no log; its number does not change.
   struct Direct {
     int descriptor = -1;
     std::string before;
