@@ -18,12 +18,11 @@ inline constexpr std::size_t kFingerprintBytes = 16;
 inline constexpr std::size_t kTrailerTailBytes = 5 + 2 + kFingerprintBytes;
 // The trailer of a beta can have nothing else.
 inline constexpr std::size_t kMinTrailerBytes = kTrailerMapAt + kTrailerTailBytes;
-// Without vl-metalayers, a trailer has the size of the map, the map, and the list of contents, which
-// are empty.
+// Without vl-metalayers, a trailer has the size of the map, and an empty map and list of contents.
 inline constexpr std::size_t kTrailerBytesWithoutLayers = kMinTrailerBytes + 10;
 
-// The length of the trailer that ends with `tail`.  `tail_at` is the place of the tail in the frame,
-// and the trailer begins at `least_at` or later.
+// The length of the trailer that ends with `tail`.  `tail_at` is the place of the tail in the
+// frame, and the trailer begins at `least_at` or later.
 // Errors: bad_field.
 inline Result<std::uint32_t> parse_trailer_length(
     std::span<const std::byte, kTrailerTailBytes> tail, std::uint64_t tail_at,
