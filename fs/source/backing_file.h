@@ -26,18 +26,23 @@ class BackingFile {
   [[nodiscard]] int fd() const noexcept { return file_ ? file_->fd() : folder_->get(); }
 
   // The attributes of the file, or of the current index file of a sparse frame.  They differ
-  // between any two states.  Errors: system.
+  // between any two states.
+  // Errors: EACCES if the index file has been replaced by one that grants fewer rights to read than
+  // the one at the opening, to which the kernel has compared the rights of the caller; system.
   [[nodiscard]] Result<struct stat> content_stat() const;
-  // The file, or the current index file of a sparse frame.  Errors: system.
+  // The file, or the current index file of a sparse frame.  Errors: those of content_stat().
   [[nodiscard]] Result<std::shared_ptr<const FileReader>> open_content() const;
   // The current frame in the file, from byte `offset` of the file on.  `name` is for the log.
-  // Errors: system, if the index of a sparse frame cannot be opened.
+  // Errors: those of content_stat().
   [[nodiscard]] Result<FrameOrigin> origin(std::uint64_t offset, std::string name) const;
 
  private:
   BackingFile() = default;
+  [[nodiscard]] Status check_rights(const struct stat& index) const;
+
   std::shared_ptr<const FileReader> file_;
   std::shared_ptr<const UniqueFd> folder_;  // the directory of a sparse frame
+  struct stat index_{};                     // of its index file at the opening
 };
 
 }  // namespace framefs::fs

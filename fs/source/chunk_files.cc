@@ -20,7 +20,7 @@ constexpr std::size_t kKeptOpen = 8;
 // An object costs no descriptor, and opening it costs a round trip.
 constexpr std::size_t kKeptOpenFar = 64;
 
-Result<ChunkFiles::Opened> open_in(int directory, std::uint32_t id) {
+Result<ChunkFiles::Opened> open_in(int directory, std::uint32_t id, const FileReader* index) {
   // O_NONBLOCK: a fifo in place of the chunk file must not block a reader.
   auto fd =
       open_quietly(directory, ChunkFiles::name_of(id).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
@@ -30,28 +30,36 @@ Result<ChunkFiles::Opened> open_in(int directory, std::uint32_t id) {
   FRAMEFS_TRY(const auto st, stat_of(fd.get()));
   if (!S_ISREG(st.st_mode)) return ChunkFiles::damaged(id);
   // The mount shows only the rights to the index, so each chunk file must grant at least those.
-  struct stat index{};
-  if (::fstatat(directory, kSparseIndexName, &index, AT_SYMLINK_NOFOLLOW) == 0 &&
-      !grants_reading(st, index)) {
-    return system_error_of(EACCES, "chunk file");
+  // They are the rights of the file that was read: its name may lead to another one by now.
+  if (index != nullptr) {
+    FRAMEFS_TRY(const auto granted, stat_of(index->fd()));
+    if (!grants_reading(st, granted)) return system_error_of(EACCES, "chunk file");
   }
   return std::make_shared<const FileReader>(std::move(fd));
 }
 
 }  // namespace
 
-ChunkFiles::ChunkFiles(Open open, std::size_t kept_open, bool is_far)
-    : open_(std::move(open)), is_far_(is_far) {
+ChunkFiles::ChunkFiles(Open open, std::size_t kept_open) : open_(std::move(open)) {
   recent_.with([&](Recent& recent) { recent.files.resize(kept_open); });
 }
 
-ChunkFiles::ChunkFiles(UniqueFd directory)
-    : ChunkFiles([folder = std::make_shared<const UniqueFd>(std::move(directory))](
-                     std::uint32_t id) { return open_in(folder->get(), id); },
-                 kKeptOpen, false) {}
+ChunkFiles::ChunkFiles(UniqueFd directory, std::shared_ptr<const FileReader> index)
+    : index_(std::make_shared<Index>(std::in_place, std::move(index))),
+      open_([folder = std::make_shared<const UniqueFd>(std::move(directory)),
+             index = index_](std::uint32_t id) {
+        const auto now = index->with([](const auto& file) { return file; });
+        return open_in(folder->get(), id, now.get());
+      }) {
+  recent_.with([&](Recent& recent) { recent.files.resize(kKeptOpen); });
+}
 
 std::shared_ptr<const ChunkFiles> ChunkFiles::far(Open open) {
-  return std::shared_ptr<const ChunkFiles>(new ChunkFiles(std::move(open), kKeptOpenFar, true));
+  return std::shared_ptr<const ChunkFiles>(new ChunkFiles(std::move(open), kKeptOpenFar));
+}
+
+void ChunkFiles::follow(std::shared_ptr<const FileReader> index) const {
+  index_->with([&](auto& file) { file.swap(index); });  // closed after the lock
 }
 
 std::string ChunkFiles::name_of(std::uint32_t id) { return fmt::format("{:08X}.chunk", id); }

@@ -24,16 +24,20 @@ class ChunkFiles final : public codec::ByteSource {
   // Opens the file of a chunk.  Errors: damaged(id) if there is no such file; system.
   using Open = std::function<Result<Opened>(std::uint32_t id)>;
 
-  // `directory` is the directory of the frame.
-  explicit ChunkFiles(UniqueFd directory);
+  // `directory` is the directory of the frame, and `index` the index file that names the chunks.  A
+  // chunk file that grants less than the index file is not read (EACCES).  If `index` is null,
+  // rights are not compared.
+  explicit ChunkFiles(UniqueFd directory, std::shared_ptr<const FileReader> index = nullptr);
   // For files on a server: `open` and the reads may wait for the network.
   static std::shared_ptr<const ChunkFiles> far(Open open);
 
   Status read_at(std::uint64_t offset, std::span<std::byte> out) const override;
   Result<std::uint64_t> size() const override;
   Result<std::uint64_t> available_from(std::uint64_t offset) const override;
-  [[nodiscard]] bool is_far() const noexcept override { return is_far_; }
+  [[nodiscard]] bool is_far() const noexcept override { return index_ == nullptr; }
 
+  // Call this when a commit has replaced the index file.
+  void follow(std::shared_ptr<const FileReader> index) const;
   // Call this before the chunk file with the number `id` is replaced.
   void forget(std::uint32_t id) const;
   // Opens a chunk file and keeps it open for good: it can be read after it has lost its name.
@@ -47,7 +51,8 @@ class ChunkFiles final : public codec::ByteSource {
   static std::unexpected<Error> damaged(std::uint32_t id);
 
  private:
-  ChunkFiles(Open open, std::size_t kept_open, bool is_far);
+  using Index = Guarded<std::shared_ptr<const FileReader>>;
+  ChunkFiles(Open open, std::size_t kept_open);
   Result<Opened> file(std::uint32_t id) const;
 
   struct Kept {
@@ -61,8 +66,8 @@ class ChunkFiles final : public codec::ByteSource {
   };
 
   // Constant after construction.
+  const std::shared_ptr<Index> index_;  // null for files on a server
   const Open open_;
-  const bool is_far_;
   // Guarded.
   mutable Guarded<Recent> recent_;
 };

@@ -15,13 +15,13 @@ FrameOrigin contiguous_origin(std::shared_ptr<const codec::ByteSource> source, s
   return {codec::FrameType::contiguous, source, std::move(source), std::move(name)};
 }
 
-Result<FrameOrigin> sparse_origin(int folder, std::string name) {
-  FRAMEFS_TRY(auto index, open_sparse_index(folder, O_RDONLY | O_NONBLOCK));
+Result<FrameOrigin> sparse_origin(int folder, std::shared_ptr<const FileReader> index,
+                                  std::string name) {
   UniqueFd own(::fcntl(folder, F_DUPFD_CLOEXEC, 0));
   if (!own) return system_error("dup");
   return FrameOrigin{.type = codec::FrameType::sparse,
-                     .source = std::make_shared<const FileReader>(std::move(index)),
-                     .chunks = std::make_shared<const ChunkFiles>(std::move(own)),
+                     .source = index,
+                     .chunks = std::make_shared<const ChunkFiles>(std::move(own), index),
                      .name = std::move(name)};
 }
 

@@ -21,8 +21,9 @@ struct FrameOrigin {
 // The origin of a contiguous frame: one source for both.  `name` ends with the name of the file,
 // which decides whether an empty file is a frame (empty_frame.h).
 FrameOrigin contiguous_origin(std::shared_ptr<const codec::ByteSource> source, std::string name);
-// The origin of the sparse frame in a directory, with its current index.  Errors: system.
-Result<FrameOrigin> sparse_origin(int folder, std::string name);
+// The origin of the sparse frame in a directory, whose index file is open.  Errors: system.
+Result<FrameOrigin> sparse_origin(int folder, std::shared_ptr<const FileReader> index,
+                                  std::string name);
 
 // Errors: those of codec::Frame.
 Result<codec::Frame> open_frame_at(const FrameOrigin& origin, const codec::Limits& limits);

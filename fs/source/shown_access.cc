@@ -52,12 +52,11 @@ void intersect_access(struct stat& content, const struct stat& directory) noexce
 
 bool grants_reading(const struct stat& chunk, const struct stat& index) noexcept {
   constexpr mode_t kRead = S_IRUSR | S_IRGRP | S_IROTH;
-  const mode_t needed = index.st_mode & kRead;
   mode_t granted = chunk.st_mode & kRead;
-  if (chunk.st_uid != index.st_uid) {
-    granted = of_all(granted) != 0 ? kRead : 0;
-  } else if (chunk.st_gid != index.st_gid &&
-             (granted & (S_IRGRP | S_IROTH)) != (S_IRGRP | S_IROTH)) {
+  // Not compared with the rights to the index, which its owner can take away after an opening.
+  if (chunk.st_uid != index.st_uid) return granted == kRead;
+  const mode_t needed = index.st_mode & kRead;
+  if (chunk.st_gid != index.st_gid && (granted & (S_IRGRP | S_IROTH)) != (S_IRGRP | S_IROTH)) {
     granted &= S_IRUSR;
   }
   return (needed & ~granted) == 0;

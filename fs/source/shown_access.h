@@ -11,7 +11,9 @@ namespace framefs::fs {
 // are changed.
 void intersect_access(struct stat& content, const struct stat& directory) noexcept;
 
-// Whether a chunk file of a sparse frame grants every right to read that its index file grants.
+// Whether a chunk file of a sparse frame grants every right to read that its index file grants.  If
+// they have different owners, all users must have the right to read the chunk file.  Index files of
+// two states are compared in the same way.
 [[nodiscard]] bool grants_reading(const struct stat& chunk, const struct stat& index) noexcept;
 
 }  // namespace framefs::fs

@@ -43,6 +43,15 @@ Status check_space(const OpenFile& file, std::uint64_t end, std::uint64_t offset
   return system_error_of(ENOSPC, "fallocate");
 }
 
+// Whether the caller's rights still suffice for a sparse frame: see BackingFile::content_stat().
+Status check_rights(const OpenFile& file) {
+  if (!file.source.is_sparse()) return {};
+  const auto st = file.source.content_stat();
+  // A frame that was removed stays readable.
+  if (!st && st.error().sys == EACCES) return std::unexpected(st.error());
+  return {};
+}
+
 Status resize_file(int fd, std::uint64_t size) {
   if (::ftruncate(fd, static_cast<off_t>(size)) == 0) return {};
   return system_error("truncate");
@@ -175,6 +184,7 @@ auto FileContents::reading(const OpenFile& file, const Body& body) const
     HeldFailures failures;  // until it is known that the frame did not change meanwhile
     FRAMEFS_TRY(auto shared, parts_.lock_files.share(node, file.source));
     if (const auto session = parts_.writers.session_of(node)) {
+      FRAMEFS_CHECK(check_rights(file));
       const auto view = parts_.views.of_session(node, *session);
       auto result = session->read_checked([&] { return body(view, session.get()); });
       // If another writer has changed the frame, the new content is in the file.

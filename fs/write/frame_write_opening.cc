@@ -45,9 +45,10 @@ Result<FrameOrigin> origin_of(const WriteTarget& source) {
   if (!index) return system_error("open");
   UniqueFd directory(::fcntl(source.directory.get(), F_DUPFD_CLOEXEC, 0));
   if (!directory) return system_error("dup");
+  const auto file = std::make_shared<const FileReader>(std::move(index));
   return FrameOrigin{.type = codec::FrameType::sparse,
-                     .source = std::make_shared<const FileReader>(std::move(index)),
-                     .chunks = std::make_shared<const ChunkFiles>(std::move(directory)),
+                     .source = file,
+                     .chunks = std::make_shared<const ChunkFiles>(std::move(directory), file),
                      .name = source.name};
 }
 

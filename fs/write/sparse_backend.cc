@@ -271,6 +271,7 @@ Status SparseBackend::publish() {
     return system_error("rename");
   }
   index_ = next_index;
+  files_->follow(index_);
   const auto header_len = next_head_.size();
   publication.done({header_len, next_len_ - header_len}, next_checksum_);
   cbytes_ = next_cbytes_;

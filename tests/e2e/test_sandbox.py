@@ -156,6 +156,63 @@ class Rights(MountCase):
             with self.assertRaises(PermissionError):
                 os.pread(file.fileno(), 10, 98_304)
 
+    def stranger_frame(self, owner, mode, data, name="s.b2frame"):
+        """A sparse frame of one chunk, whose directory all users may write to."""
+        frame = self.make_frame(data, self.source / name, "--sparse", "--chunk", str(len(data)))
+        for path in frame.iterdir():
+            os.chown(path, owner, owner)
+            os.chmod(path, mode)
+        os.chmod(frame, 0o777)
+        return frame
+
+    @contextlib.contextmanager
+    def acting_as(self, user):
+        """This thread has the rights of that user alone."""
+        os.setegid(user)
+        os.seteuid(user)
+        try:
+            yield
+        finally:
+            os.seteuid(0)
+            os.setegid(0)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs several users")
+    def test_rights_are_those_at_the_opening(self):
+        """A user moves files of another user into an open frame and changes its index."""
+        private, public = os.urandom(10_000), os.urandom(10_000)
+        os.chmod(self.folder, 0o755)
+        frame = self.stranger_frame(2001, 0o644, public)
+        others = self.stranger_frame(2002, 0o600, private, "others.b2frame")
+        chunk, index = frame / "00000000.chunk", frame / "chunks.b2frame"
+        with self.mount("--allow-other") as mount:
+            with self.acting_as(2001), open(mount.path("s"), "rb", buffering=0) as file:
+                os.rename(others / "00000000.chunk", chunk)
+                os.chmod(index, 0)
+                with self.assertRaises(PermissionError):
+                    os.pread(file.fileno(), 100, 0)
+                os.chmod(index, 0o644)
+                os.rename(others / "chunks.b2frame", index)
+                with self.assertRaises(PermissionError):
+                    os.pread(file.fileno(), 100, 0)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs several users")
+    def test_an_open_frame_stays_readable_after_its_owner_takes_rights_away(self):
+        data = os.urandom(20_000)
+        os.chmod(self.folder, 0o755)
+        frame = self.make_frame(data, self.source / "s.b2frame", "--sparse", "--chunk", "10000")
+        with self.mount("--allow-other") as mount:
+            with self.acting_as(2001):
+                reader = open(mount.path("s"), "rb", buffering=0)
+            with reader, open(mount.path("s"), "r+b", buffering=0) as writer:
+                os.pwrite(writer.fileno(), b"new", 0)
+                os.fsync(writer.fileno())
+                os.fchmod(writer.fileno(), 0o600)
+                self.assertEqual(os.pread(reader.fileno(), 10, 0), b"new" + data[3:10])
+                os.pwrite(writer.fileno(), b"new", 15_000)
+                os.fsync(writer.fileno())
+                self.assertEqual(os.pread(writer.fileno(), 10, 14_995), data[14_995:15_000] + b"new" + data[15_003:15_005])
+            self.assertEqual((frame / "chunks.b2frame").stat().st_mode & 0o777, 0o600)
+
     def test_a_mask_shows_no_rights_that_no_entry_has(self):
         if os.geteuid() != 0:
             self.skipTest("--allow-other needs root, or leave in /etc/fuse.conf")

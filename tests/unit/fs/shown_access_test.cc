@@ -72,6 +72,10 @@ TEST_CASE("shown_access: a chunk file that grants less than the index is recogni
   CHECK_FALSE(grants_reading(file_of(1, 1, 0640), file_of(1, 1, 0644)));
   CHECK(grants_reading(file_of(2, 1, 0644), file_of(1, 1, 0600)));
   CHECK_FALSE(grants_reading(file_of(2, 1, 0600), file_of(1, 1, 0600)));
+  // The owner of the index file can take its rights away.
+  CHECK_FALSE(grants_reading(file_of(2, 1, 0600), file_of(1, 1, 0)));
+  CHECK_FALSE(grants_reading(file_of(2, 1, 0644 & ~S_IRUSR), file_of(1, 1, 0)));
+  CHECK(grants_reading(file_of(2, 2, 0444), file_of(1, 1, 0644)));
   CHECK_FALSE(grants_reading(file_of(1, 2, 0640), file_of(1, 1, 0640)));
 }
 
