@@ -5,12 +5,21 @@
 #include <functional>
 
 #include "codec/core/byte_reader.h"
+#include "codec/core/work_budget.h"
 
 namespace framefs::codec {
 namespace {
 
 constexpr std::uint32_t kStartBytes = 4;   // size of a block start
 constexpr std::uint32_t kRecordBytes = 5;  // length of a stream and, at most, its token
+
+// The cost of the parts of opening a chunk, in units of codec/core/work_budget.h.
+constexpr std::uint64_t kUnitsPerRead = 256;  // a system call
+constexpr std::uint64_t kUnitsPerStart = 16;
+constexpr std::uint64_t kUnitsPerUnorderedStart = 512;
+constexpr std::uint64_t kUnitsPerDictionaryByte = 4;
+// Long loops spend once per this number of items.
+constexpr std::size_t kStep = 64u << 10;
 
 // Writers of these versions knew only Blosc1's rule for items that do not fill a group of eight.
 // No writer of an earlier version had bitshuffle; the reference library applies the later rule.
@@ -76,6 +85,7 @@ class FieldWindow {
     if (at < begin_ || at - begin_ > size_ || size_ - (at - begin_) < sizeof(std::int32_t)) {
       begin_ = at;
       size_ = std::min<std::uint64_t>(page_.size(), end_ - at);
+      FRAMEFS_CHECK(spend_work(kUnitsPerRead));
       FRAMEFS_CHECK(source_.read_at(at, std::span(page_).first(size_)));
     }
     return load_le<std::int32_t>(page_.data() + (at - begin_));
@@ -89,10 +99,50 @@ class FieldWindow {
   std::array<std::byte, 4096> page_{};
 };
 
+// The same values in ascending order.  Sorts in steps, so that the request can end between them.
+Result<std::vector<std::uint32_t>> sorted_in_steps(std::span<const std::uint32_t> values) {
+  std::vector<std::uint32_t> sorted(values.begin(), values.end());
+  std::vector<std::uint32_t> merged(sorted.size());
+  const auto part = [&](std::size_t begin, std::size_t end) {
+    return std::span(sorted).subspan(begin, std::min(end, sorted.size()) - begin);
+  };
+  for (std::size_t at = 0; at < sorted.size(); at += kStep) {
+    FRAMEFS_CHECK(spend_work(kStep));
+    std::ranges::sort(part(at, at + kStep));
+  }
+  for (std::size_t width = kStep; width < sorted.size(); width *= 2) {
+    for (std::size_t at = 0; at < sorted.size(); at += 2 * width) {
+      const auto first = part(at, at + width);
+      const auto second = part(at + first.size(), at + 2 * width);
+      FRAMEFS_CHECK(spend_work(first.size() + second.size()));
+      std::ranges::merge(first, second, merged.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+    sorted.swap(merged);
+  }
+  return sorted;
+}
+
+// Threaded writers store blocks in the order in which they finish.  A block ends where the next
+// larger start is; the last one ends at `end`.
+Result<std::vector<std::uint32_t>> ends_of_unordered(std::span<const std::uint32_t> starts,
+                                                     std::uint32_t end) {
+  FRAMEFS_CHECK(spend_work(starts.size() * kUnitsPerUnorderedStart));
+  FRAMEFS_TRY(const auto sorted, sorted_in_steps(starts));
+  std::vector<std::uint32_t> ends;
+  ends.reserve(starts.size());
+  for (const auto start : starts) {
+    if (ends.size() % kStep == 0) FRAMEFS_CHECK(spend_work(kStep));
+    const auto next = std::ranges::upper_bound(sorted, start);
+    ends.push_back(next == sorted.end() ? end : *next);
+  }
+  return ends;
+}
+
 }  // namespace
 
 Result<Chunk> Chunk::open(const ByteSource& source, std::uint64_t offset, std::uint64_t available,
                           const ChunkContext& context, const Limits& limits) {
+  FRAMEFS_CHECK(spend_work(kUnitsPerRead));
   std::array<std::byte, kHeadBytes> buffer{};
   const auto head = std::span(buffer).first(std::min<std::uint64_t>(available, kHeadBytes));
   FRAMEFS_CHECK(source.read_at(offset, head));
@@ -163,6 +213,7 @@ Status Chunk::load_value(const ByteSource& source, const Limits& limits) {
   const std::uint32_t size = header_.cbytes - header_.header_bytes();
   if (size > limits.chunk_table_bytes)
     return fail_value(Errc::over_limit, "repeated value", 12, size);
+  FRAMEFS_CHECK(spend_work(size));
   pattern_.resize(size);
   return source.read_at(plain_offset(), pattern_);
 }
@@ -207,25 +258,26 @@ Status Chunk::load_block_tables(const ByteSource& source, std::span<const std::b
   if (table_bytes > limits.chunk_table_bytes) {
     return fail_value(Errc::over_limit, "block count", 8, header_.nblocks);
   }
-  std::vector<std::byte> long_table;
-  std::span<const std::byte> table;
-  if (table_begin + table_bytes <= head.size()) {
-    table = head.subspan(table_begin, table_bytes);
-  } else {
-    long_table.resize(table_bytes);
-    FRAMEFS_CHECK(source.read_at(offset_ + table_begin, long_table));
-    table = long_table;
-  }
+  FRAMEFS_CHECK(spend_work(header_.nblocks * kUnitsPerStart));
   starts_.reserve(header_.nblocks);
-  for (std::size_t at = 0; at < table_bytes; at += kStartBytes) {
-    // Negative starts become huge values, which fail the range check of stored_range().
-    starts_.push_back(load_le<std::uint32_t>(table.data() + at));
+  const auto add_starts = [&](std::span<const std::byte> table) {
+    for (std::size_t at = 0; at < table_bytes; at += kStartBytes) {
+      // Negative starts become huge values, which fail the range check of stored_range().
+      starts_.push_back(load_le<std::uint32_t>(table.data() + at));
+    }
+  };
+  if (table_begin + table_bytes <= head.size()) {
+    add_starts(head.subspan(table_begin, table_bytes));
+  } else {
+    std::vector<std::byte> table(table_bytes);
+    FRAMEFS_CHECK(source.read_at(offset_ + table_begin, table));
+    add_starts(table);
   }
   blocks_begin_ = table_begin + static_cast<std::uint32_t>(table_bytes);
   if (header_.has_dict) FRAMEFS_CHECK(load_dictionary(source));
   if (header_.vl_blocks) return load_vl_sizes(source, limits);
   if (std::ranges::adjacent_find(starts_, std::ranges::greater_equal{}) != starts_.end()) {
-    index_unordered_starts();
+    FRAMEFS_TRY(ends_, ends_of_unordered(starts_, header_.cbytes));
   }
   return {};
 }
@@ -240,6 +292,7 @@ Status Chunk::load_dictionary(const ByteSource& source) {
       static_cast<std::uint32_t>(size) > room - field.size()) {
     return fail_value(Errc::bad_field, "dictionary size", blocks_begin_, size);
   }
+  FRAMEFS_CHECK(spend_work(static_cast<std::uint64_t>(size) * kUnitsPerDictionaryByte));
   std::vector<std::byte> bytes(static_cast<std::size_t>(size));
   FRAMEFS_CHECK(source.read_at(offset_ + blocks_begin_ + field.size(), bytes));
   blocks_begin_ += static_cast<std::uint32_t>(field.size() + bytes.size());
@@ -254,6 +307,7 @@ Status Chunk::load_vl_sizes(const ByteSource& source, const Limits& limits) {
   FieldWindow sizes(source, offset_ + header_.cbytes);
   std::uint64_t begin = 0;
   for (std::size_t i = 0; i < starts_.size(); ++i) {
+    if (i % kStep == 0) FRAMEFS_CHECK(spend_work(kStep));
     const std::uint64_t start_at = header_.header_bytes() + i * kStartBytes;
     const std::uint32_t lowest = i == 0 ? blocks_begin_ : starts_[i - 1] + kRecordBytes;
     const std::uint32_t next = i + 1 < starts_.size() ? starts_[i + 1] : header_.cbytes;
@@ -274,18 +328,6 @@ Status Chunk::load_vl_sizes(const ByteSource& source, const Limits& limits) {
   if (begin != header_.nbytes) return fail_value(Errc::bad_field, "nbytes", 4, header_.nbytes);
   vl_offsets_.push_back(header_.nbytes);
   return {};
-}
-
-// Threaded writers store blocks in the order in which they finish.  A block ends where the next
-// larger start is.
-void Chunk::index_unordered_starts() {
-  std::vector<std::uint32_t> sorted(starts_);
-  std::ranges::sort(sorted);
-  ends_.reserve(starts_.size());
-  for (const auto start : starts_) {
-    const auto next = std::ranges::upper_bound(sorted, start);
-    ends_.push_back(next == sorted.end() ? header_.cbytes : *next);
-  }
 }
 
 ByteRange Chunk::block_range(BlockIndex block) const {

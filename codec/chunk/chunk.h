@@ -34,8 +34,9 @@ class Chunk {
   // Reads the header and the tables of the chunk at `offset` of `source`.  The chunk may take up to
   // `available` bytes.  `context` is the frame's, or the default context for a loose chunk.
   // Errors: truncated, bad_field, unsupported, over_limit, with offsets from the chunk's start;
-  // errors of the source.  A wrong start of one block fails when that block is decoded, not here.
-  // So does a codec that this build lacks, because some blocks do not need the codec.
+  // errors of the source, and of spend_work(), because tables and dictionaries are work of the
+  // request.  A wrong start of one block fails when that block is decoded, not here.  So does a
+  // codec that this build lacks, because some blocks do not need the codec.
   static Result<Chunk> open(const ByteSource& source, std::uint64_t offset, std::uint64_t available,
                             const ChunkContext& context, const Limits& limits);
 
@@ -100,7 +101,6 @@ class Chunk {
   Status load_dictionary(const ByteSource& source);
   Status load_vl_sizes(const ByteSource& source, const Limits& limits);
   Status set_pattern();
-  void index_unordered_starts();
 
   ChunkHeader header_;
   std::uint64_t offset_ = 0;           // of the chunk in its source

@@ -1,13 +1,14 @@
 #include "codec/core/work_budget.h"
 
 #include <cerrno>
+#include <chrono>
 
 namespace framefs::codec {
 namespace {
 
-// The budget asks once per this number of units, about a millisecond of work, whether the result is
-// still wanted.
-constexpr std::uint64_t kUnitsPerQuestion = 1u << 20;
+// How often a budget asks whether the result is still wanted.  Units would not do: the same unit
+// takes longer on a busy machine.
+constexpr std::int64_t kQuestionEvery = 10'000'000;  // nanoseconds
 
 // Errors with these texts are recognised by address, because no error of a file has them.
 constexpr const char* kTooMuchWork = "decoded bytes that one request may cost";
@@ -37,10 +38,17 @@ Status WorkBudget::spend(std::uint64_t units) {
       return check();
     }
   } while (!left_.compare_exchange_weak(left, left - units, std::memory_order_relaxed));
-  if (unasked_.fetch_add(units, std::memory_order_relaxed) + units < kUnitsPerQuestion) return {};
-  unasked_.store(0, std::memory_order_relaxed);
-  if (is_cancelled()) return interrupted();
+  if (is_question_due() && is_cancelled()) return interrupted();
   return {};
+}
+
+// True for one of the threads that share the budget.
+bool WorkBudget::is_question_due() noexcept {
+  const auto since_boot = std::chrono::steady_clock::now().time_since_epoch();
+  const std::int64_t now = std::chrono::nanoseconds(since_boot).count();
+  auto asked_at = asked_at_.load(std::memory_order_relaxed);
+  return now - asked_at >= kQuestionEvery &&
+         asked_at_.compare_exchange_strong(asked_at, now, std::memory_order_relaxed);
 }
 
 Status WorkBudget::check() const {

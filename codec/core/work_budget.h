@@ -10,8 +10,8 @@
 namespace framefs::codec {
 
 // Limits the work of one request.  A few hundred bytes of an untrusted file can stand for gigabytes
-// of decoded blocks.  The budget also asks at intervals whether a caller still waits for the
-// result.
+// of decoded blocks, of tables and of dictionaries.  The budget also asks every 10 milliseconds
+// whether a caller still waits for the result: work that takes longer spends in steps.
 // Threads: any number, which share the budget.
 class WorkBudget {
  public:
@@ -31,9 +31,11 @@ class WorkBudget {
   [[nodiscard]] bool is_cancelled();
 
  private:
+  [[nodiscard]] bool is_question_due() noexcept;
+
   // Relaxed: the counters carry no other data between threads.
   std::atomic<std::uint64_t> left_;
-  std::atomic<std::uint64_t> unasked_{0};  // spent since is_wanted_() was asked last
+  std::atomic<std::int64_t> asked_at_{0};  // when is_wanted_() was asked last, in nanoseconds
   std::atomic<bool> is_cancelled_{false};
   std::atomic<bool> is_exceeded_{false};
   const std::function<bool()> is_wanted_;

@@ -134,15 +134,21 @@ ByteRange ChunkGroup::find_stored() const noexcept {
 Status ChunkGroup::decode(const ByteSource& chunks, std::span<const std::byte> stored,
                           BlockDecoder& decoder, Scratch& spare, std::span<std::byte> out) const {
   const PartlyLoaded source(chunks, stored_.offset, stored);
+  // The index of an untrusted frame may name one stored chunk for all chunks of the group.
+  std::optional<Chunk> chunk;
+  std::optional<std::int64_t> opened;
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const ChunkIndex index{first_.value + i};
     const auto entry = entries_[i];
     if (!checksums_.empty()) {
       FRAMEFS_CHECK(verify_chunk(source, frame_.header(), entry, checksums_[i]));
     }
-    FRAMEFS_TRY(const auto chunk, frame_.open_chunk(source, index, entry, limits_));
-    FRAMEFS_CHECK(decode_chunk(chunk, source, decoder, spare, out.first(chunk.nbytes())));
-    out = out.subspan(chunk.nbytes());
+    if (opened != entry || chunk->nbytes() != frame_.chunk_range(index).size) {
+      FRAMEFS_TRY(chunk, frame_.open_chunk(source, index, entry, limits_));
+      opened = entry;
+    }
+    FRAMEFS_CHECK(decode_chunk(*chunk, source, decoder, spare, out.first(chunk->nbytes())));
+    out = out.subspan(chunk->nbytes());
   }
   return {};
 }

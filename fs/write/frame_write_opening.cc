@@ -52,8 +52,12 @@ Result<FrameOrigin> origin_of(const WriteTarget& source) {
                      .name = source.name};
 }
 
-Status check_writable_frame(const codec::Frame& frame) {
+Status check_writable_frame(const codec::Frame& frame, const OverlayBudget& overlay) {
   const auto& header = frame.header();
+  if (header.chunksize > overlay.max_chunk_bytes()) {
+    return codec::fail_value(Errc::over_limit, "chunk size of a frame that is opened for writing",
+                             0, header.chunksize);
+  }
   if (header.layout == codec::FrameLayout::beta) {
     return codec::fail(Errc::unsupported, "writing to a frame of the betas");
   }
@@ -100,7 +104,7 @@ Result<FrameWriteOpening> open_once(const WriteTarget& source, const struct stat
     content.source = empty_frame();
   }
   FRAMEFS_TRY(auto frame, open_frame_at(content, limits));
-  FRAMEFS_CHECK(check_writable_frame(frame));
+  FRAMEFS_CHECK(check_writable_frame(frame, overlay));
   // The index of a few hundred bytes may stand for millions of chunks.
   OverlayBudget::Index index(overlay);
   if (!index.try_grow(ChunkOverlay::index_bytes(frame.chunk_count()))) {

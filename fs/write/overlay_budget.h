@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -23,6 +24,13 @@ class OverlayBudget {
   explicit OverlayBudget(std::uint64_t limit_bytes);
   OverlayBudget(const OverlayBudget&) = delete;
   OverlayBudget& operator=(const OverlayBudget&) = delete;
+
+  // The size of the largest chunk that can be written: a change of one byte of a chunk takes the
+  // memory of the whole chunk.
+  [[nodiscard]] std::uint64_t max_chunk_bytes() const noexcept {
+    constexpr std::uint64_t kAlways = 256u << 20;
+    return std::max(kAlways, limit_ + kept_bytes_);
+  }
 
   // Bytes that are promised to a writer and not taken yet.
   class Reservation {

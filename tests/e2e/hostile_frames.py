@@ -1,5 +1,6 @@
 """Small files whose few bytes stand for gigabytes of blocks."""
 
+import os
 import struct
 
 from frame_writer import frame, memcpyed_chunk, run_chunk
@@ -28,6 +29,40 @@ def wide_array(columns=256, rows=16 << 20, extra_meta=None, vlmeta=None):
 def tiny_blocks(size=1 << 20):
     """A frame of one chunk whose blocks have one byte each."""
     return frame([run_chunk(size, 1, value=7)], size)
+
+
+def dictionary_for_each_byte(size=1 << 20):
+    """A frame whose `size` chunks of one byte are one stored chunk with a dictionary of 32 KiB."""
+    dictionary, start = os.urandom(32 << 10), 32 + 4 + 4 + (32 << 10)
+    body = struct.pack("<i", start) + struct.pack("<i", len(dictionary)) + dictionary + struct.pack("<i", 0)
+    chunk = chunk_of_blocks(body, nbytes=1, blocksize=1, flags=0x95, blosc2_flags=1)
+    index = value_chunk(struct.pack("<q", 0), size)
+    return frame([chunk], 1, nbytes=size, index=index)
+
+
+def unordered_starts(blocks, chunks=8):
+    """A frame whose chunks are one stored chunk, with a table of `blocks` random block starts."""
+    blocksize = 127
+    chunk = chunk_of_blocks(os.urandom(4 * blocks) + bytes(64), blocks * blocksize, blocksize, flags=0x15)
+    index = value_chunk(struct.pack("<q", 0), chunks)
+    return frame([chunk], blocks * blocksize, nbytes=chunks * blocks * blocksize, index=index)
+
+
+def chunk_of_blocks(body, nbytes, blocksize, flags, blosc2_flags=0):
+    """A chunk without filters, with these bytes behind its header.  `flags` has the codec."""
+    sizes = struct.pack("<iii", nbytes, blocksize, 32 + len(body))
+    return bytes([5, 1, flags, 1]) + sizes + bytes(15) + bytes([blosc2_flags]) + body
+
+
+def value_chunk(value, count):
+    """A chunk that repeats a value."""
+    sizes = struct.pack("<iii", len(value) * count, len(value) * count, 32 + len(value))
+    return bytes([5, 1, 0x15, len(value)]) + sizes + bytes(15) + bytes([3 << 4]) + value
+
+
+def large_zeros(chunksize):
+    """A frame of one chunk of zeros."""
+    return frame([run_chunk(chunksize, 1 << 20)], chunksize)
 
 
 def damaged_chunks(count):

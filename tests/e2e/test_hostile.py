@@ -9,6 +9,7 @@ import unittest
 
 import container_writer
 import hostile_frames
+import memory
 from case import MountCase
 from daemon import SANITIZED, wait_for
 
@@ -145,6 +146,31 @@ class Hostile(MountCase):
         self.add("f.b2frame", hostile_frames.tiny_blocks(size))
         with self.mount("--cache-size", "8M") as mount:
             self.assert_same_bytes(mount.path("f").read_bytes(), b"\x07" * size, "one-byte blocks")
+
+    def cpu_of(self, mount, call):
+        """The result of a call, and the processor time that the daemon took for it, in seconds."""
+        begin = cpu_ticks(mount.pid)
+        result = outcome(call)
+        return result, (cpu_ticks(mount.pid) - begin) / os.sysconf("SC_CLK_TCK")
+
+    @decodes_much
+    def test_dictionaries_of_tiny_chunks_cost_little(self):
+        size = 1 << 20
+        self.add("f.b2frame", hostile_frames.dictionary_for_each_byte(size))
+        with self.mount() as mount:
+            content, seconds = self.cpu_of(mount, mount.path("f").read_bytes)
+            self.assertEqual(content, bytes(size))
+            self.assertLess(seconds, 4)
+
+    @decodes_much
+    def test_a_table_of_unordered_block_starts_is_work_of_the_request(self):
+        self.add("f.b2frame", hostile_frames.unordered_starts(8 << 20))
+        with self.mount() as mount:
+            before = memory.peak_mib(mount.pid)
+            result, seconds = self.cpu_of(mount, lambda: read_at(mount.path("f"), 4096, 0))
+            self.assertEqual(result, errno.EFBIG)
+            self.assertLess(seconds, 2)
+            self.assertLess(memory.peak_mib(mount.pid) - before, 150)
 
     def test_one_file_writes_few_lines_to_the_log(self):
         count = 300

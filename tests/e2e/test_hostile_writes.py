@@ -151,6 +151,22 @@ class HostileWrites(MountCase):
         with self.mount() as mount:
             self.assertEqual(mount.path("s").read_bytes(), data)
 
+    def test_a_frame_of_very_large_chunks_is_only_read(self):
+        """A byte that is written takes the memory of its chunk: 2 GiB for a frame of 200 bytes."""
+        size = (256 << 20) + 1
+        self.add("f.b2frame", hostile_frames.large_zeros(size))
+        self.add("g.b2frame", hostile_frames.large_zeros(256 << 20))
+        with self.mount() as mount:
+            self.assertEqual(outcome(lambda: os.open(mount.path("f"), os.O_RDWR)), errno.EFBIG)
+            self.assertEqual(outcome(lambda: os.truncate(mount.path("f"), 5)), errno.EFBIG)
+            self.assertTrue(self.opens(mount.path("g")))
+            with open(mount.path("f"), "rb") as file:
+                file.seek(size - 10)
+                self.assertEqual(file.read(), bytes(10))
+            self.assertLess(peak_mib(mount.pid), 200)
+        with self.mount("--overlay-size", "300M") as mount:
+            self.assertTrue(self.opens(mount.path("f")))
+
     def test_a_damaged_chunk_keeps_its_length(self):
         """A truncation or an append would leave a chunk of the wrong length."""
         plain = os.urandom(12_000)
