@@ -69,6 +69,17 @@ std::optional<ContentRange> parse_content_range(std::string_view text) {
   return parsed;
 }
 
+bool is_encoded(const HttpAnswer& answer) {
+  return answer.headers.find("content-encoding").value_or("identity") != "identity";
+}
+
+Verdict check_has_ranges(const HttpAnswer& answer) {
+  constexpr const char* kText = "the server does not support ranges";
+  // A proxy may have caused the answer.
+  const bool has_ranges = answer.headers.find("accept-ranges").value_or("none") != "none";
+  return has_ranges ? doubtful(kText) : failed_with(EIO, kText);
+}
+
 std::string range_header(ByteRange range) {
   return "bytes=" + std::to_string(range.offset) + "-" +
          std::to_string(range.offset + range.size - 1);
@@ -90,6 +101,8 @@ Verdict verdict_of_status(int status) {
     case 401:
     case 403:
       return verdict(Kind::failed, EACCES, "the server denies access");
+    case 405:
+      return verdict(Kind::failed, EOPNOTSUPP, "the server does not support such requests");
     case 404:
     case 410:
       return verdict(Kind::failed, ENOENT, "the server has no such object");
@@ -113,13 +126,14 @@ Verdict check_range_answer(const HttpAnswer& answer, const ObjectVersion& versio
   if (answer.status == 404 || answer.status == 410) return stale("remote object removed");
   const bool is_whole = answer.status == 200 && range.offset == 0 && range.size == version.size;
   if (answer.status != 206 && !is_whole) {
+    if (answer.status == 200) return check_has_ranges(answer);
     return answer.status / 100 == 2 ? doubtful("answer is not the range asked for")
                                     : verdict_of_status(answer.status);
   }
   if (auto changed = check_version(answer, version)) return *changed;
-  if (answer.headers.find("content-encoding").value_or("identity") != "identity") {
-    return doubtful("answer with a Content-Encoding");
-  }
+  // A range of a pinned version has its stored bytes, whatever the object is a coding of.
+  const bool is_stored = answer.status == 206 && version.is_strong();
+  if (is_encoded(answer) && !is_stored) return doubtful("answer with a Content-Encoding");
   if (answer.status == 206) {
     const auto sent = parse_content_range(answer.headers.find("content-range").value_or(""));
     if (sent && sent->total && *sent->total != version.size) {

@@ -27,6 +27,12 @@ void pin(HttpRequest& request, const ObjectVersion& version, ByteRange range);
 // The verdict of a call that cannot succeed: the error `error` of errno, and the text `what`.
 Verdict failed_with(int error, const char* what);
 
+// Whether the body of an answer is a coding of the object's bytes, such as gzip.
+bool is_encoded(const HttpAnswer& answer);
+
+// The verdict of an answer that holds the whole object instead of a range.
+Verdict check_has_ranges(const HttpAnswer& answer);
+
 // Judges an answer by its status alone, without its body.
 Verdict verdict_of_status(int status);
 

@@ -1,55 +1,39 @@
 #include "fs/net/base64.h"
 
-#include <algorithm>
-#include <cstdint>
+#include <openssl/evp.h>
 
 namespace framefs::net {
 namespace {
 
-constexpr std::string_view kDigits =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 constexpr std::size_t kGroupBytes = 3;
 constexpr std::size_t kGroupDigits = 4;
+
+// OpenSSL's bytes are unsigned.
+const unsigned char* unsigned_bytes(const void* bytes) {
+  return static_cast<const unsigned char*>(bytes);
+}
 
 }  // namespace
 
 std::string base64_encode(std::span<const std::byte> bytes) {
-  std::string text;
-  text.reserve((bytes.size() + 2) / kGroupBytes * kGroupDigits);
-  for (; !bytes.empty(); bytes = bytes.subspan(std::min(bytes.size(), kGroupBytes))) {
-    std::uint32_t group = 0;
-    for (std::size_t i = 0; i < kGroupBytes; ++i) {
-      group = group << 8 | (i < bytes.size() ? std::to_integer<std::uint32_t>(bytes[i]) : 0);
-    }
-    for (std::size_t i = 0; i < kGroupDigits; ++i) {
-      text += i <= bytes.size() ? kDigits[group >> (18 - 6 * i) & 63] : '=';
-    }
-  }
+  // OpenSSL also writes a zero byte, for which a string has room.
+  std::string text((bytes.size() + 2) / kGroupBytes * kGroupDigits, '\0');
+  EVP_EncodeBlock(static_cast<unsigned char*>(static_cast<void*>(text.data())),
+                  unsigned_bytes(bytes.data()), static_cast<int>(bytes.size()));
   return text;
 }
 
 std::optional<std::vector<std::byte>> base64_decode(std::string_view text) {
-  if (text.size() % kGroupDigits != 0) return std::nullopt;
-  std::size_t padding = 0;
-  while (padding < 2 && text.ends_with('=')) {
-    text.remove_suffix(1);
-    ++padding;
-  }
-  std::vector<std::byte> bytes;
-  bytes.reserve(text.size() / kGroupDigits * kGroupBytes + 2);
-  std::uint32_t group = 0;
-  unsigned bits = 0;
-  for (const char c : text) {
-    const auto digit = kDigits.find(c);
-    if (digit == kDigits.npos) return std::nullopt;
-    group = group << 6 | static_cast<std::uint32_t>(digit);
-    bits += 6;
-    if (bits < 8) continue;
-    bits -= 8;
-    bytes.push_back(static_cast<std::byte>(group >> bits & 0xFF));
-  }
-  // The bits behind the last byte are zeros.
-  if ((group & ((1U << bits) - 1)) != 0) return std::nullopt;
+  if (text.empty()) return std::vector<std::byte>();
+  std::vector<std::byte> bytes(text.size() / kGroupDigits * kGroupBytes + kGroupBytes);
+  const int size = EVP_DecodeBlock(static_cast<unsigned char*>(static_cast<void*>(bytes.data())),
+                                   unsigned_bytes(text.data()), static_cast<int>(text.size()));
+  if (size < 0) return std::nullopt;
+  // OpenSSL counts the bytes of the padding.
+  const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
+  bytes.resize(static_cast<std::size_t>(size) - padding);
+  // OpenSSL ignores spaces at the ends and bits behind the last byte.
+  if (base64_encode(bytes) != text) return std::nullopt;
   return bytes;
 }
 

@@ -9,6 +9,8 @@
 
 namespace framefs::net {
 
+// Both take less than 2 GiB.
+
 // The bytes as Base64 with padding.  Source: RFC 4648, section 4.
 std::string base64_encode(std::span<const std::byte> bytes);
 

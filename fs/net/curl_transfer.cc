@@ -1,5 +1,7 @@
 #include "fs/net/curl_transfer.h"
 
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -8,6 +10,7 @@
 
 #include "fs/core/file.h"
 #include "fs/core/heap.h"
+#include "fs/net/public_address.h"
 
 namespace framefs::net {
 namespace {
@@ -141,6 +144,12 @@ void CurlTransfer::prepare(const NetworkOptions& options) {
   if (request_.use_netrc) {
     set(easy_, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_OPTIONAL));
   }
+  if (request_.is_public_only) {
+    curl_easy_setopt(easy_, CURLOPT_OPENSOCKETFUNCTION, &CurlTransfer::open_socket);
+    curl_easy_setopt(easy_, CURLOPT_OPENSOCKETDATA, this);
+    // A connection that is open may lead anywhere.
+    set(easy_, CURLOPT_FRESH_CONNECT, 1L);
+  }
   set_method();
   set_headers(options);
   curl_easy_setopt(easy_, CURLOPT_HEADERFUNCTION, &CurlTransfer::on_header);
@@ -156,6 +165,14 @@ std::size_t CurlTransfer::on_header(char* bytes, std::size_t size, std::size_t c
 
 std::size_t CurlTransfer::on_body(char* bytes, std::size_t size, std::size_t count, void* self) {
   return static_cast<CurlTransfer*>(self)->take_body({bytes, size * count}) ? size * count : 0;
+}
+
+curl_socket_t CurlTransfer::open_socket(void* self, curlsocktype, curl_sockaddr* address) {
+  if (!is_public(address->addr)) {
+    static_cast<CurlTransfer*>(self)->is_address_refused_ = true;
+    return CURL_SOCKET_BAD;
+  }
+  return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
 bool CurlTransfer::take_header(std::string_view line) {
@@ -209,6 +226,12 @@ Result<HttpAnswer> CurlTransfer::outcome(CURLcode code) {
   answer_.first_byte = time_info(easy_, CURLINFO_STARTTRANSFER_TIME_T);
   answer_.total = time_info(easy_, CURLINFO_TOTAL_TIME_T);
   answer_.body_too_long = too_long_;
+  const char* address = nullptr;
+  curl_easy_getinfo(easy_, CURLINFO_PRIMARY_IP, &address);
+  answer_.is_from_public = is_public(address);
+  if (is_address_refused_) {
+    return fs::refusal(EPROTO, "redirected from a public server to a private address");
+  }
   if (header_bytes_ > kMaxHeaderBytes) {
     return codec::fail(Errc::bad_field, "the headers of the server's answer are too long");
   }

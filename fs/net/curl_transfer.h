@@ -35,6 +35,7 @@ class CurlTransfer {
  private:
   static std::size_t on_header(char* bytes, std::size_t size, std::size_t count, void* self);
   static std::size_t on_body(char* bytes, std::size_t size, std::size_t count, void* self);
+  static curl_socket_t open_socket(void* self, curlsocktype purpose, curl_sockaddr* address);
   [[nodiscard]] bool take_header(std::string_view line);
   [[nodiscard]] bool take_body(std::string_view bytes);
   void set_method();
@@ -52,6 +53,7 @@ class CurlTransfer {
   bool too_long_ = false;
   std::size_t header_bytes_ = 0;
   bool is_head_over_ = false;
+  bool is_address_refused_ = false;
 };
 
 }  // namespace framefs::net

@@ -8,6 +8,10 @@
 namespace framefs::net {
 
 void HttpHeaders::add(std::string_view name, std::string_view value) {
+  const auto is_control = [](char c) {
+    return (static_cast<unsigned char>(c) < ' ' && c != '\t') || c == '\x7f';
+  };
+  if (std::ranges::any_of(name, is_control) || std::ranges::any_of(value, is_control)) return;
   fields_.emplace_back(lower_case(name), std::string(value));
 }
 

@@ -18,6 +18,8 @@ class HttpHeaders {
  public:
   using Field = std::pair<std::string, std::string>;
 
+  // A field with control characters is left out: with a CR in it, a field that is sent back would
+  // end there, and the rest would be a field of its own.
   void add(std::string_view name, std::string_view value);
   // Replaces a field of that name.
   void set(std::string_view name, std::string_view value);
@@ -42,6 +44,8 @@ struct HttpRequest {
   std::chrono::milliseconds timeout{60'000};
   // A local request, to a metadata endpoint, ignores proxies.
   bool is_local = false;
+  // Only a public address may be connected to: a public server has led here.
+  bool is_public_only = false;
   // Whether ~/.netrc may have a login for the host.
   bool use_netrc = false;
 };
@@ -50,7 +54,8 @@ struct HttpAnswer {
   int status = 0;
   HttpHeaders headers;
   std::vector<std::byte> body;
-  bool body_too_long = false;  // longer than the request allows; `body` is its beginning
+  bool body_too_long = false;   // longer than the request allows; `body` is its beginning
+  bool is_from_public = false;  // the server's address is a public one
   // The time until the first byte, and the total time.
   std::chrono::nanoseconds first_byte{0};
   std::chrono::nanoseconds total{0};

@@ -7,8 +7,18 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "fs/core/log.h"
 
 namespace framefs::net {
+namespace {
+
+std::int64_t in_ms(std::chrono::nanoseconds time) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
+}
+
+}  // namespace
 
 void NetStats::answered(RequestKind kind, int status, std::uint64_t bytes,
                         std::chrono::nanoseconds time) {
@@ -36,6 +46,10 @@ NetStats::Counts NetStats::counts() const {
   counts.disk_hits = value(disk_hits_);
   counts.misses = value(misses_);
   counts.prefetched_bytes = value(prefetched_bytes_);
+  // The counters are not consistent with each other.
+  const auto read = value(prefetched_read_bytes_);
+  counts.unused_bytes = counts.prefetched_bytes - std::min(counts.prefetched_bytes, read);
+  counts.repeated_listings = value(repeated_listings_);
   return counts;
 }
 
@@ -51,10 +65,17 @@ std::string to_json(const NetStats::Counts& counts) {
   }
   text += fmt::format(
       "\"bytes_fetched\":{},\"bytes_served\":{},\"prefetched_bytes\":{},\"retries\":{},"
-      "\"hedges\":{},\"memory_hits\":{},\"disk_hits\":{},\"misses\":{},\"latency_ms\":[{}]}}",
+      "\"hedges\":{},\"memory_hits\":{},\"disk_hits\":{},\"misses\":{},\"latency_ms\":[{}],",
       counts.bytes_fetched, counts.bytes_served, counts.prefetched_bytes, counts.retries,
       counts.hedges, counts.memory_hits, counts.disk_hits, counts.misses,
       fmt::join(counts.latencies, ","));
+  text += fmt::format(
+      "\"unused_bytes\":{},\"repeated_listings\":{},\"in_flight\":{},\"waiting\":{},\"limit\":{},"
+      "\"oldest_ms\":{},\"since_answer_ms\":{},\"last_error\":{}}}",
+      counts.unused_bytes, counts.repeated_listings, counts.in_flight, counts.waiting, counts.limit,
+      in_ms(counts.oldest),
+      counts.since_answer ? std::to_string(in_ms(*counts.since_answer)) : "null",
+      nlohmann::json(fs::printable(counts.last_error)).dump());
   return text;
 }
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace framefs::net {
@@ -30,6 +31,15 @@ class NetStats {
     std::uint64_t prefetched_bytes = 0;
     // Answers by their time: bucket i counts answers below 2^i ms.
     std::array<std::uint64_t, 18> latencies{};
+    std::uint64_t unused_bytes = 0;       // fetched ahead, and not read so far
+    std::uint64_t repeated_listings = 0;  // of directories that were listed before
+    // The state of the queue now; RequestQueue::add_to() sets it.
+    std::uint64_t in_flight = 0;
+    std::uint64_t waiting = 0;           // calls that wait for a slot, or to be sent again
+    std::uint64_t limit = 0;             // of concurrent requests
+    std::chrono::nanoseconds oldest{0};  // of those in flight
+    std::optional<std::chrono::nanoseconds> since_answer = std::nullopt;  // that was useful
+    std::string last_error = {};
   };
 
   void answered(RequestKind kind, int status, std::uint64_t bytes, std::chrono::nanoseconds time);
@@ -39,6 +49,8 @@ class NetStats {
   void add_memory_hit() { add(memory_hits_, 1); }
   void add_disk_hit() { add(disk_hits_, 1); }
   void add_miss() { add(misses_, 1); }
+  void add_prefetched_read(std::uint64_t bytes) { add(prefetched_read_bytes_, bytes); }
+  void add_repeated_listing() { add(repeated_listings_, 1); }
   void add_prefetched(std::uint64_t bytes) { add(prefetched_bytes_, bytes); }
 
   [[nodiscard]] Counts counts() const;
@@ -59,11 +71,13 @@ class NetStats {
   Counter disk_hits_{0};
   Counter misses_{0};
   Counter prefetched_bytes_{0};
+  Counter prefetched_read_bytes_{0};
+  Counter repeated_listings_{0};
 };
 
 // The counters as one JSON object.  The key of a request is its kind and the class of its status,
 // as in "get_2xx"; "get_none" counts requests without an answer.  "latency_ms" has one number for
-// each bucket.
+// each bucket, "since_answer_ms" is null before the first answer.
 std::string to_json(const NetStats::Counts& counts);
 
 }  // namespace framefs::net

@@ -50,12 +50,10 @@ Verdict check_open_answer(const HttpAnswer& answer, const OpenRequest& open) {
   };
   const bool is_content = answer.status == 200 || answer.status == 206 || answer.status == 416;
   if (!is_content) return verdict_of_status(answer.status);
-  if (answer.headers.find("content-encoding").value_or("identity") != "identity") {
-    return doubtful("answer with a Content-Encoding");
-  }
-  if (answer.status == 200 && answer.body_too_long) {
-    return doubtful("the server answers no ranges");
-  }
+  // As in check_range_answer().
+  const bool is_stored = answer.status == 206 && !strong_etag(answer.headers).empty();
+  if (is_encoded(answer) && !is_stored) return doubtful("answer with a Content-Encoding");
+  if (answer.status == 200 && answer.body_too_long) return check_has_ranges(answer);
   if (!total_of(answer, open.range.size)) return doubtful("answer is another range");
   return {};
 }

@@ -38,10 +38,23 @@ std::vector<RemoteEntry> tidy_listing(std::vector<RemoteEntry> entries) {
   return entries;
 }
 
+Result<std::vector<RemoteEntry>> ObjectStore::look_up(const std::string& folder,
+                                                      const std::vector<std::string>& names) {
+  FRAMEFS_TRY(auto entries, list(folder));
+  std::erase_if(entries, [&](const RemoteEntry& entry) {
+    return std::ranges::find(names, entry.name) == names.end();
+  });
+  return entries;
+}
+
 Result<RemoteOpened> ObjectStore::open(const std::string& path, const OpenRequest& request) {
+  return wait_for_open([&](OpenDone done) { start_open(path, request, std::move(done)); });
+}
+
+Result<RemoteOpened> wait_for_open(const std::function<void(ObjectStore::OpenDone)>& start) {
   using Landed = fs::Guarded<std::optional<Result<RemoteOpened>>>;
   const auto landed = std::make_shared<Landed>();
-  start_open(path, request, [landed](Result<RemoteOpened> opened) {
+  start([landed](Result<RemoteOpened> opened) {
     landed->with_and_wake([&](auto& value) { value = std::move(opened); });
   });
   auto opened = landed->wait_unless(

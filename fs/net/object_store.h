@@ -30,6 +30,8 @@ struct RemoteEntry {
 
 // The maximum size of all answers that make one listing, and of the entries in it.
 inline constexpr std::uint64_t kMaxListingBytes = 256 << 20;
+// The maximum size of one of these answers.
+inline constexpr std::uint64_t kMaxListingBodyBytes = 64 << 20;
 inline constexpr std::size_t kMaxListingEntries = 2'000'000;
 
 // The size of an object's beginning that an open fetches.
@@ -70,6 +72,15 @@ class ObjectStore {
   // name, the list has only the folder.
   virtual Result<std::vector<RemoteEntry>> list(const std::string& folder) = 0;
   virtual Result<RemoteEntry> stat(const std::string& path) = 0;
+  // The same as list() if the list costs one request; otherwise nothing.
+  virtual Result<std::optional<std::vector<RemoteEntry>>> list_if_small(const std::string& folder) {
+    FRAMEFS_TRY(auto entries, list(folder));
+    return std::optional(std::move(entries));
+  }
+  // The entries of a folder that have one of these names, at a cost that does not depend on the
+  // size of the folder.  All requests are sent at once.
+  virtual Result<std::vector<RemoteEntry>> look_up(const std::string& folder,
+                                                   const std::vector<std::string>& names);
   // Opens an object by one request, which also fetches some of its bytes.  Does not wait: the store
   // calls `done` once, on any thread.  `done` must not wait either.
   using OpenDone = std::function<void(Result<RemoteOpened>)>;
@@ -77,6 +88,10 @@ class ObjectStore {
   // The same; returns when the answer is here.
   Result<RemoteOpened> open(const std::string& path, const OpenRequest& request = {});
 };
+
+// Calls `start` and waits for the result that it hands over.
+// Errors: those of the result; system, with EINTR, if the operation of this thread is interrupted.
+Result<RemoteOpened> wait_for_open(const std::function<void(ObjectStore::OpenDone)>& start);
 
 // Whether a file can have this name: it is not "", "." or "..", and has no slash or zero byte.
 bool is_file_name(std::string_view name);

@@ -6,7 +6,7 @@
 
 namespace framefs::net {
 
-void PartStore::insert(const ContentKey& key, Part part) {
+void PartStore::insert(const ContentKey& key, Part part, bool is_ahead) {
   if (part.bytes->empty() || part.bytes->capacity() > budget_bytes_) return;
   auto& parts = objects_[key];
   const auto next = parts.lower_bound(part.offset);
@@ -16,7 +16,7 @@ void PartStore::insert(const ContentKey& key, Part part) {
   if (overlaps_next || overlaps_previous) return;
   const auto offset = part.offset;
   bytes_ += part.bytes->capacity();
-  slots_.push_back({key, std::move(part)});
+  slots_.push_back({key, std::move(part), is_ahead});
   parts.emplace(offset, std::prev(slots_.end()));
   evict();
 }
@@ -36,6 +36,15 @@ std::optional<Part> PartStore::find(const ContentKey& key, std::uint64_t offset)
   if (place == object->second.end()) return std::nullopt;
   slots_.splice(slots_.end(), slots_, place->second);
   return place->second->part;
+}
+
+std::uint64_t PartStore::note_read(const ContentKey& key, std::uint64_t offset) {
+  const auto object = objects_.find(key);
+  if (object == objects_.end()) return 0;
+  const auto place = locate(object->second, offset);
+  if (place == object->second.end()) return 0;
+  auto& slot = *place->second;
+  return std::exchange(slot.is_ahead, false) ? slot.part.bytes->size() : 0;
 }
 
 std::optional<std::uint64_t> PartStore::next_begin(const ContentKey& key,

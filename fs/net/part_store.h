@@ -33,10 +33,13 @@ class PartStore {
   PartStore& operator=(const PartStore&) = delete;
 
   // Adds a part.  If it overlaps a part in the store, the stored one stays.  A part that is larger
-  // than the budget is not kept.
-  void insert(const ContentKey& key, Part part);
+  // than the budget is not kept.  `is_ahead`: no reader has asked for it yet.
+  void insert(const ContentKey& key, Part part, bool is_ahead = false);
   // The part that holds byte `offset`.  It becomes the most recently used part.
   std::optional<Part> find(const ContentKey& key, std::uint64_t offset);
+  // A reader has found the part that holds byte `offset`.  Returns its size if it is the first
+  // reader of a part that was fetched ahead, otherwise 0.
+  std::uint64_t note_read(const ContentKey& key, std::uint64_t offset);
   // The offset of the first part that begins after byte `offset`.
   [[nodiscard]] std::optional<std::uint64_t> next_begin(const ContentKey& key,
                                                         std::uint64_t offset) const;
@@ -51,6 +54,7 @@ class PartStore {
   struct Slot {
     ContentKey key;
     Part part;
+    bool is_ahead;
   };
   using Slots = std::list<Slot>;  // the front goes first
   using ByOffset = std::map<std::uint64_t, Slots::iterator>;

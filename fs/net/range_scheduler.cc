@@ -95,6 +95,7 @@ void RangeScheduler::cover_one(State& state, const ContentKey& key, const Want& 
                   want.out == nullptr ? nullptr : want.out + (at - want.range.offset)};
     };
     if (auto part = state.parts.find(key, at)) {
+      if (want.out != nullptr) cover.first_read_bytes += state.parts.note_read(key, at);
       end = std::min(end, part->end());
       cover.ready.push_back({piece(), std::move(*part)});
     } else if (const auto flight = flight_at(state, key, at)) {
@@ -215,7 +216,7 @@ void RangeScheduler::land(const Object& object, const FlightPtr& flight,
       if (flights->second.empty()) state.flights.erase(flights);
     }
     state.parts.reserve(state.flying_bytes);
-    if (part) state.parts.insert(key, *part);
+    if (part) state.parts.insert(key, *part, flight->priority == Priority::prefetch);
     return flight->priority;
   });
   if (part && priority == Priority::prefetch) stats_.add_prefetched(flight->range.size);
@@ -258,6 +259,7 @@ auto RangeScheduler::begin(const Object& object, std::span<const Want> wants) ->
   });
   for (const auto& [want, part] : cover.ready) deliver(part, want);
   cover.ready.clear();
+  stats_.add_prefetched_read(cover.first_read_bytes);
 
   bool was_on_disk = false;
   if (!cover.missing.empty()) {

@@ -80,6 +80,7 @@ class RangeScheduler {
     std::vector<Want> joined;        // supplied by flights
     std::vector<FlightPtr> flights;  // the flights of `joined`, each once
     std::vector<Want> missing;
+    std::uint64_t first_read_bytes = 0;  // of parts that were fetched ahead
   };
   using Flights = std::map<std::uint64_t, FlightPtr>;  // by offset
   struct State {

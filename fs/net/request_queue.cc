@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <optional>
-#include <random>
+#include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
+#include "fs/core/error_map.h"
 #include "fs/core/file.h"
 #include "fs/core/interrupt.h"
+#include "fs/net/retry_rules.h"
 
 namespace framefs::net {
 namespace {
@@ -16,8 +20,9 @@ using std::chrono::milliseconds;
 
 constexpr std::uint64_t kMaxDoubtfulAnswers = 3;
 constexpr std::uint64_t kMaxFirstAttempts = 4;
-constexpr milliseconds kFirstRetryPause{50};
-constexpr milliseconds kLongestRetryPause{5'000};
+// Attempts of a call that reach a server which has not worked yet.
+constexpr std::uint64_t kMaxFirstFailures = 6;
+constexpr std::chrono::seconds kMaxFirstWait{5};
 // The share of requests that may be sent twice.  Without this limit, a server that is slow for all
 // requests would get twice the load.
 constexpr double kHedgeShare = 0.05;
@@ -26,38 +31,26 @@ constexpr double kMaxHedgeBudget = 8;
 // that is slow for all requests.
 constexpr std::size_t kMaxStalled = 64;
 
-// The pause doubles with each failure.  Half of it is random, so that many clients do not come back
-// together.
-milliseconds pause_after(std::uint64_t failures) {
-  thread_local std::minstd_rand random{std::random_device{}()};
-  const auto doublings = std::min<std::uint64_t>(failures - 1, 10);
-  const auto whole = std::min(kLongestRetryPause, kFirstRetryPause * (1 << doublings));
-  std::uniform_int_distribution<milliseconds::rep> half(whole.count() / 2, whole.count());
-  return milliseconds(half(random));
-}
-
-Verdict verdict_of(const Error& error) {
-  const bool final = error.kind != Errc::system || error.sys == EPROTO || error.sys == ENOMEM;
-  return {final ? Verdict::Kind::failed : Verdict::Kind::retry, error};
-}
-
-// Whether no server was reached at all.
-bool is_unreachable(const Error& error) {
-  if (error.kind != Errc::system) return false;
-  return error.sys == ECONNREFUSED || error.sys == EHOSTUNREACH || error.sys == ENETUNREACH ||
-         error.sys == ETIMEDOUT;
-}
-
-// The error that a reader gets for a call that did not succeed in time.
-Error too_late(Error last) {
-  if (last.kind == Errc::system) last.sys = EIO;
-  return last;
+// The reason of a failure in the words of the server, for people.
+std::string failure_text(const Call& call, std::uint64_t attempt, const Result<HttpAnswer>& answer,
+                         const Verdict& verdict) {
+  auto text = call.name + ": ";
+  if (answer) {
+    text +=
+        fmt::format("{}{}{}: ", answer->status, verdict.detail.empty() ? "" : " ", verdict.detail);
+  }
+  text += fs::describe(verdict.error);
+  for (const auto* const name : {"x-amz-request-id", "x-request-id"}) {
+    const auto id = answer ? answer->headers.find(name) : std::nullopt;
+    if (id) text += fmt::format(", request id {}", *id);
+  }
+  return text + fmt::format(", attempt {}", attempt);
 }
 
 }  // namespace
 
-RequestQueue::RequestQueue(Transport& transport, NetStats& stats)
-    : transport_(transport), stats_(stats) {}
+RequestQueue::RequestQueue(Transport& transport, NetStats& stats, ServerHealth& health)
+    : transport_(transport), stats_(stats), health_(health) {}
 
 RequestQueue::~RequestQueue() = default;
 
@@ -216,14 +209,20 @@ void RequestQueue::on_answer(Id id, std::uint64_t attempt, Result<HttpAnswer> an
     stats_.answered(work->call.kind, 0, 0, {});
   }
   const auto verdict = answer ? work->call.judge(*answer) : verdict_of(answer.error());
+  Failure failure{.verdict = verdict};
+  if (verdict.kind != Verdict::Kind::done) {
+    failure.text = failure_text(work->call, attempt, answer, verdict);
+    failure.pause = answer ? retry_after(*answer) : std::nullopt;
+  }
 
   bool goes_on = false;
+  std::optional<Time> sent;
   auto ending = state_.with([&](State& state) -> std::optional<Ending> {
     if (!state.works.contains(id)) return std::nullopt;
     const auto place = std::ranges::find(work->attempts, attempt, &Attempt::number);
     if (place == work->attempts.end()) return std::nullopt;
-    const auto sent = place->sent;
-    state.has_answered = state.has_answered || answer.has_value();
+    sent = place->sent;
+    state.has_worked = state.has_worked || !is_transient(verdict);
     end_attempt(state, *work, attempt);
     if (verdict.kind == Verdict::Kind::done) {
       state.limit.succeeded();
@@ -231,12 +230,13 @@ void RequestQueue::on_answer(Id id, std::uint64_t attempt, Result<HttpAnswer> an
       state.hedge_budget = std::min(kMaxHedgeBudget, state.hedge_budget + kHedgeShare);
       return take_out(state, id, std::move(answer));
     }
-    if (verdict.kind == Verdict::Kind::slow_down) state.limit.slowed_down(sent, now);
-    auto end_of_it = weigh(state, id, *work, verdict, now);
+    if (verdict.kind == Verdict::Kind::slow_down) state.limit.slowed_down(*sent, now);
+    auto end_of_it = weigh(state, id, *work, failure, now);
     // If two attempts race, the other one may still succeed.
     goes_on = !end_of_it && work->attempts.empty();
     return end_of_it;
   });
+  if (sent) note_health(failure, *sent, now, ending ? &ending->result : nullptr);
   if (ending) return end(std::move(*ending));
   if (!goes_on) return;
   if (verdict.kind == Verdict::Kind::again) {
@@ -246,20 +246,38 @@ void RequestQueue::on_answer(Id id, std::uint64_t attempt, Result<HttpAnswer> an
   }
 }
 
-auto RequestQueue::weigh(State& state, Id id, Work& work, const Verdict& verdict, Time now)
+void RequestQueue::note_health(const Failure& failure, Time sent, Time now,
+                               const Result<HttpAnswer>* ended) {
+  if (is_transient(failure.verdict)) {
+    health_.failed(sent, now, failure.text);
+  } else {
+    health_.worked(now);
+  }
+  // Other errors are answers that programs expect, such as ENOENT.
+  const bool is_eio = ended != nullptr && !*ended && fs::errno_of(ended->error()) == EIO;
+  if (is_eio) health_.gave_up(failure.text);
+}
+
+auto RequestQueue::weigh(State& state, Id id, Work& work, const Failure& failure, Time now)
     -> std::optional<Ending> {
+  const auto& verdict = failure.verdict;
   if (verdict.kind == Verdict::Kind::doubtful) ++work.doubtful_answers;
+  work.not_before = now + failure.pause.value_or(std::chrono::seconds(0));
   const bool is_final =
       verdict.kind == Verdict::Kind::failed || work.doubtful_answers >= kMaxDoubtfulAnswers;
   if (is_final) return take_out(state, id, std::unexpected(verdict.error));
-  const bool is_first = !state.has_answered && is_unreachable(verdict.error);
-  if (is_first && work.attempts_made >= kMaxFirstAttempts) {
-    return take_out(state, id, std::unexpected(verdict.error));
+  if (!state.has_worked && is_transient(verdict)) {
+    const auto most = is_unreachable(verdict.error) ? kMaxFirstAttempts : kMaxFirstFailures;
+    const bool is_long = failure.pause && *failure.pause > kMaxFirstWait;
+    if (work.attempts_made >= most || is_long) {
+      return take_out(state, id, std::unexpected(verdict.error));
+    }
   }
-  if (now >= work.deadline) {
+  if (now >= work.deadline || work.not_before >= work.deadline) {
     // The last attempt may have failed for want of time alone.
-    const auto& cause = work.last_error ? *work.last_error : verdict.error;
-    return take_out(state, id, std::unexpected(too_late(cause)));
+    const bool is_late = verdict.error.sys == ETIMEDOUT && work.last_error;
+    return take_out(state, id,
+                    std::unexpected(too_late(is_late ? *work.last_error : verdict.error)));
   }
   work.last_error = verdict.error;
   return std::nullopt;
@@ -281,7 +299,9 @@ void RequestQueue::retry_later(Id id) {
   const auto when = state_.with([&](State& state) {
     const auto found = state.works.find(id);
     if (found == state.works.end()) return now;
-    return std::min(found->second->deadline, now + pause_after(found->second->attempts_made));
+    const auto& work = *found->second;
+    return std::min(work.deadline,
+                    std::max(work.not_before, now + pause_after(work.attempts_made)));
   });
   set_timer(id, when, [this, id] {
     queue_again(id, Turn::last);
@@ -365,6 +385,23 @@ std::uint64_t RequestQueue::first_pipe_bytes() const {
 
 std::size_t RequestQueue::limit() const {
   return state_.with([](const State& state) { return state.limit.limit(); });
+}
+
+void RequestQueue::add_to(NetStats::Counts& counts) const {
+  const auto now = transport_.now();
+  state_.with([&](const State& state) {
+    counts.limit = state.limit.limit();
+    for (const auto& [id, work] : state.works) {
+      if (work->attempts.empty()) ++counts.waiting;
+      for (const auto& attempt : work->attempts) {
+        ++counts.in_flight;
+        counts.oldest = std::max(counts.oldest, now - attempt.sent);
+      }
+    }
+  });
+  const auto health = health_.state();
+  counts.last_error = health.last_error;
+  if (health.last_worked) counts.since_answer = now - *health.last_worked;
 }
 
 }  // namespace framefs::net

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -13,26 +14,15 @@
 #include "fs/net/concurrency_limit.h"
 #include "fs/net/latency_model.h"
 #include "fs/net/net_stats.h"
+#include "fs/net/server_health.h"
 #include "fs/net/transport.h"
+#include "fs/net/verdict.h"
 
 namespace framefs::net {
 
 // A reader waits for a request of priority `demand`.  Requests of priority `prefetch` give way to
 // it.
 enum class Priority : std::uint8_t { demand, prefetch };
-
-// The next step of a call after an answer.
-struct Verdict {
-  enum class Kind : std::uint8_t {
-    done,       // the answer is the wanted one
-    again,      // send another request at once: the server named another place
-    retry,      // send the same request again after a pause: the failure may pass
-    slow_down,  // as `retry`, and lower the limit: the server is overloaded
-    doubtful,   // the answer is invalid; try a few times, a proxy may have caused it
-    failed,     // trying again is useless
-  } kind = Kind::done;
-  Error error{};  // set for all kinds but `done`
-};
 
 // One call to a server, which may take several attempts.
 struct Call {
@@ -42,6 +32,8 @@ struct Call {
   // Judges an answer.  It also runs on any thread and must not wait.
   std::function<Verdict(const HttpAnswer&)> judge;
   RequestKind kind = RequestKind::get;
+  // The method and the object, for the log.
+  std::string name = {};
   Priority priority = Priority::demand;
   std::uint64_t expected_bytes = 0;
   // The time for all attempts together.  After it the call fails with EIO.
@@ -51,9 +43,9 @@ struct Call {
 // The requests of a mount.  The queue sends demand before prefetch, and limits concurrent requests
 // to the number that the server accepts.  It repeats a request after a transient failure, and sends
 // a second request beside one that seems to have stalled.  Stalled requests leave their places to
-// others, up to a number: a server may answer for some objects only.  Until a server has answered
+// others, up to a number: a server may answer for some objects only.  Until a server has worked
 // once, the URL may be wrong, and a mount waits for the answer: a call then fails after a few
-// attempts that reach no server, with the error of the last one.
+// attempts, with the error of the last one.
 // Threads: any number.
 class RequestQueue {
  public:
@@ -62,8 +54,8 @@ class RequestQueue {
   // cancel() has returned true.
   using Done = std::function<void(Result<HttpAnswer>)>;
 
-  // Lifetime: both outlive it.
-  RequestQueue(Transport& transport, NetStats& stats);
+  // Lifetime: all outlive it.
+  RequestQueue(Transport& transport, NetStats& stats, ServerHealth& health);
   RequestQueue(const RequestQueue&) = delete;
   RequestQueue& operator=(const RequestQueue&) = delete;
   // The transport must be stopped before, so that it calls nothing back.
@@ -84,6 +76,8 @@ class RequestQueue {
   [[nodiscard]] std::uint64_t pipe_bytes() const;
   [[nodiscard]] std::uint64_t first_pipe_bytes() const;
   [[nodiscard]] std::size_t limit() const;
+  // Adds what is under way now.
+  void add_to(NetStats::Counts& counts) const;
 
  private:
   using Time = Transport::Clock::time_point;
@@ -102,6 +96,7 @@ class RequestQueue {
     std::uint64_t attempts_made = 0;
     std::uint64_t doubtful_answers = 0;
     std::optional<Error> last_error;  // of the last attempt that was tried again
+    Time not_before{};                // the server asks for no earlier attempt
     Transport::Ticket timer = 0;      // for a retry, or for a second attempt
   };
   // A call that failed comes after those that were not sent yet, which may succeed.
@@ -117,8 +112,14 @@ class RequestQueue {
     ConcurrencyLimit limit;
     LatencyModel latency;
     double hedge_budget = 2;
-    bool has_answered = false;  // a server has answered a request
+    bool has_worked = false;  // a server has answered, and could do what was asked or refused it
     Id next_id = 1;
+  };
+  // An attempt that ended without the wanted answer.
+  struct Failure {
+    Verdict verdict;
+    std::string text = {};                                     // for the log
+    std::optional<std::chrono::seconds> pause = std::nullopt;  // that the server asks for
   };
   // The actions that follow a change of state, outside the lock.
   struct Ending {
@@ -146,11 +147,14 @@ class RequestQueue {
   static Ending take_out(State& state, Id id, Result<HttpAnswer> result);
   // Decides how a call continues after an answer other than the wanted one.  Nothing if the call
   // continues.
-  static std::optional<Ending> weigh(State& state, Id id, Work& work, const Verdict& verdict,
+  static std::optional<Ending> weigh(State& state, Id id, Work& work, const Failure& failure,
                                      Time now);
+  // `ended` is the result of the call; null if the call goes on.
+  void note_health(const Failure& failure, Time sent, Time now, const Result<HttpAnswer>* ended);
 
   Transport& transport_;
   NetStats& stats_;
+  ServerHealth& health_;
   fs::Guarded<State> state_;
 };
 

@@ -27,10 +27,12 @@ Result<S3ListingPage> parse_s3_listing(std::string_view xml, std::string_view pr
 
   S3ListingPage page;
   for (const auto& child : root.children("Contents")) {
+    page.has_keys = true;
     RemoteEntry entry;
     entry.name = relative(child.child_value("Key"));
     entry.size = child.child("Size").text().as_ullong();
-    entry.mtime_ns = parse_iso_time_ns(child.child_value("LastModified")).value_or(0);
+    // In whole seconds, as a HEAD has it: a lookup and a listing show the same time.
+    entry.mtime_ns = parse_iso_time(child.child_value("LastModified")).value_or(0) * kNsPerSecond;
     entry.etag = child.child_value("ETag");
     // A name that ends in a slash marks a folder.  The marker of this folder itself has no name.
     if (entry.name.ends_with('/')) continue;
@@ -56,7 +58,10 @@ S3Error parse_s3_error(std::string_view xml) {
   pugi::xml_document document;
   if (!parse_xml(document, xml)) return {};
   const auto root = document.child("Error");
-  return {.code = root.child_value("Code"), .region = root.child_value("Region")};
+  constexpr std::size_t kMaxMessageBytes = 200;
+  return {.code = root.child_value("Code"),
+          .message = std::string(root.child_value("Message")).substr(0, kMaxMessageBytes),
+          .region = root.child_value("Region")};
 }
 
 }  // namespace framefs::net

@@ -12,6 +12,7 @@ namespace framefs::net {
 struct S3ListingPage {
   std::vector<RemoteEntry> entries;  // named relative to the prefix
   std::string continuation;          // for the next page; "" at the end
+  bool has_keys = false;             // also markers of folders, which are no entries
 };
 
 // Source: https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html
@@ -20,8 +21,9 @@ Result<S3ListingPage> parse_s3_listing(std::string_view xml, std::string_view pr
 
 // The body of an error answer of S3.
 struct S3Error {
-  std::string code;    // "" if the answer has none
-  std::string region;  // the region of the bucket, if the request went to another
+  std::string code;     // "" if the answer has none
+  std::string message;  // the explanation for people; its beginning if it is long
+  std::string region;   // the region of the bucket, if the request went to another
 };
 S3Error parse_s3_error(std::string_view xml);
 

@@ -20,6 +20,10 @@ namespace {
 // The number of times that a call follows the server's corrections of region and time.
 constexpr int kMaxHops = 4;
 constexpr const char* kPageKeys = "1000";
+// Enough to know whether there is a key.  Some servers refuse to list a single one.
+constexpr const char* kFewKeys = "2";
+// More keys than a name has suffixes of frames, as objects and as directories.
+constexpr const char* kSuffixKeys = "32";
 
 // Names with dots or capitals cannot be part of a host name, because no certificate of AWS matches.
 bool fits_host_name(std::string_view bucket) {
@@ -36,6 +40,10 @@ bool is_region(std::string_view text) {
   });
 }
 
+Verdict check_found(const HttpAnswer& answer) {
+  return answer.status == 200 ? Verdict{} : verdict_of_status(answer.status);
+}
+
 std::string aws_host(std::string_view region) {
   std::string host = "s3.";
   host.append(region).append(".amazonaws.com");
@@ -43,6 +51,13 @@ std::string aws_host(std::string_view region) {
 }
 
 }  // namespace
+
+// The name of a call in the log.
+std::string S3Store::call_name(const std::string& bucket, const Target& target) {
+  if (!target.key.empty()) return target.method + " " + bucket + "/" + target.key;
+  const auto prefix = std::ranges::find(target.query, "prefix", &QueryParameter::first);
+  return "LIST " + bucket + "/" + (prefix == target.query.end() ? "" : prefix->second);
+}
 
 struct S3Store::CallState {
   // The facts that a call has learned so far.
@@ -122,6 +137,7 @@ Call S3Store::make_call(RequestKind kind, Target target, Adjust adjust, Check ch
   const auto shared_target = std::make_shared<const Target>(std::move(target));
   Call call;
   call.kind = kind;
+  call.name = call_name(settings_.bucket, *shared_target);
   call.make = [this, state, shared_target, adjust = std::move(adjust)] {
     return make_request(*shared_target, adjust, *state);
   };
@@ -161,6 +177,13 @@ Verdict S3Store::judge_region(const HttpAnswer& answer, const std::string& regio
 
 Verdict S3Store::judge_error(const HttpAnswer& answer, CallState& state) {
   const auto error = parse_s3_error(answer.text());
+  auto verdict = judge_code(answer, error, state);
+  verdict.detail = error.code;
+  if (!error.message.empty()) verdict.detail += " (" + error.message + ")";
+  return verdict;
+}
+
+Verdict S3Store::judge_code(const HttpAnswer& answer, const S3Error& error, CallState& state) {
   const auto& code = error.code;
   // The answer to a HEAD has no body, and hence no error code.
   if (code == "RequestTimeTooSkewed") return judge_skew(answer, state);
@@ -185,8 +208,8 @@ Verdict S3Store::judge_error(const HttpAnswer& answer, CallState& state) {
   return verdict_of_status(answer.status);
 }
 
-Result<HttpAnswer> S3Store::list_page(const std::string& prefix, const std::string& continuation,
-                                      const char* max_keys) {
+Call S3Store::list_call(const std::string& prefix, const std::string& continuation,
+                        const char* max_keys) {
   Target target;
   target.query = {{"list-type", "2"},
                   {"delimiter", "/"},
@@ -194,10 +217,11 @@ Result<HttpAnswer> S3Store::list_page(const std::string& prefix, const std::stri
                   {"max-keys", max_keys},
                   {"prefix", prefix}};
   if (!continuation.empty()) target.query.emplace_back("continuation-token", continuation);
-  return queue_.run(
-      make_call(RequestKind::list, std::move(target), nullptr, [](const HttpAnswer& answer) {
-        return answer.status == 200 ? Verdict{} : verdict_of_status(answer.status);
-      }));
+  return make_call(RequestKind::list, std::move(target), nullptr, &check_found);
+}
+
+Call S3Store::head_call(const std::string& key) {
+  return make_call(RequestKind::head, {"HEAD", key, {}}, nullptr, &check_found);
 }
 
 Result<std::vector<RemoteEntry>> S3Store::list(const std::string& folder) {
@@ -226,25 +250,142 @@ Result<std::vector<RemoteEntry>> S3Store::list(const std::string& folder) {
   return tidy_listing(std::move(entries));
 }
 
+Result<std::optional<std::vector<RemoteEntry>>> S3Store::list_if_small(const std::string& folder) {
+  const auto key = key_of(folder);
+  const auto prefix = key.empty() ? "" : key + "/";
+  FRAMEFS_TRY(const auto answer, list_page(prefix, "", kPageKeys));
+  FRAMEFS_TRY(auto page, parse_s3_listing(answer.text(), prefix));
+  if (!page.continuation.empty()) return std::optional<std::vector<RemoteEntry>>();
+  return std::optional(tidy_listing(std::move(page.entries)));
+}
+
+Result<std::vector<HttpAnswer>> S3Store::run_all(std::vector<Call> calls) {
+  struct Answers {
+    std::size_t left = 0;
+    std::vector<HttpAnswer> answers;
+    std::optional<Error> error;
+  };
+  const auto landed = std::make_shared<fs::Guarded<Answers>>();
+  landed->with([&](Answers& all) {
+    all.left = calls.size();
+    all.answers.resize(calls.size());
+  });
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    queue_.start(std::move(calls[i]), [landed, i](Result<HttpAnswer> answer) {
+      landed->with_and_wake([&](Answers& all) {
+        --all.left;
+        if (answer) {
+          all.answers[i] = std::move(*answer);
+        } else {
+          all.error = answer.error();
+        }
+      });
+    });
+  }
+  auto all = landed->wait_unless(
+      fs::interrupted, [](const Answers& value) { return value.left == 0; },
+      [](Answers& value) -> std::optional<Answers> {
+        if (value.left > 0) return std::nullopt;
+        return std::exchange(value, {});
+      });
+  if (!all) return fs::system_error_of(EINTR, "S3 requests");
+  if (all->error) return std::unexpected(*all->error);
+  return std::move(all->answers);
+}
+
+Result<bool> S3Store::look_up_together(const std::string& folder,
+                                       const std::vector<std::string>& begins,
+                                       const std::vector<std::string>& names,
+                                       std::vector<RemoteEntry>& entries) {
+  const auto base = folder.empty() ? key_of("") : key_of(folder);
+  const auto prefix = base.empty() ? "" : base + "/";
+  std::vector<Call> calls;
+  for (const auto& begin : begins) calls.push_back(list_call(prefix + begin, "", kSuffixKeys));
+  for (const auto& name : names) {
+    auto head = head_call(prefix + name);
+    // These statuses are facts about the key; see below.
+    head.judge = [judge = std::move(head.judge)](const HttpAnswer& answer) {
+      const bool is_fact = answer.status == 403 || answer.status == 404 || answer.status == 405;
+      return is_fact ? Verdict{} : judge(answer);
+    };
+    calls.push_back(std::move(head));
+    calls.push_back(list_call(prefix + name + "/", "", kFewKeys));
+  }
+  FRAMEFS_TRY(const auto answers, run_all(std::move(calls)));
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    if (i < begins.size()) {
+      FRAMEFS_TRY(auto page, parse_s3_listing(answers[i].text(), prefix));
+      if (!page.continuation.empty()) return false;
+      std::ranges::move(page.entries, std::back_inserter(entries));
+      continue;
+    }
+    const auto& name = names[(i - begins.size()) / 2];
+    const bool is_head = (i - begins.size()) % 2 == 0;
+    if (is_head && answers[i].status == 404) continue;
+    if (is_head && answers[i].status == 200) {
+      entries.push_back(entry_of_head_answer(answers[i]));
+      entries.back().name = name;
+      continue;
+    }
+    // Of a key whose HEAD is refused, the listing knows as much.  It comes before all other keys
+    // that begin with it.
+    HttpAnswer list = answers[i];
+    if (is_head) {
+      FRAMEFS_TRY(list, list_page(prefix + name, "", kFewKeys));
+    }
+    FRAMEFS_TRY(auto page, parse_s3_listing(list.text(), prefix));
+    if (!is_head && (page.has_keys || !page.entries.empty())) {
+      entries.push_back({.name = name, .is_directory = true, .etag = {}});
+    }
+    for (auto& entry : page.entries) {
+      if (is_head && entry.name == name) entries.push_back(std::move(entry));
+    }
+  }
+  return true;
+}
+
+Result<std::vector<RemoteEntry>> S3Store::look_up(const std::string& folder,
+                                                  const std::vector<std::string>& names) {
+  // The suffixes of all kinds of frames begin like this.
+  constexpr std::string_view kSuffix = ".b2";
+  std::vector<std::string> begins;
+  std::vector<std::string> others;
+  for (const auto& name : names) {
+    const auto at = name.rfind(kSuffix);
+    const auto begin = at == name.npos ? "" : name.substr(0, at + kSuffix.size());
+    if (begin.empty()) {
+      others.push_back(name);
+    } else if (std::ranges::find(begins, begin) == begins.end()) {
+      begins.push_back(begin);
+    }
+  }
+  std::vector<RemoteEntry> entries;
+  FRAMEFS_TRY(const bool is_complete, look_up_together(folder, begins, others, entries));
+  if (!is_complete) {
+    // Other keys have such names.
+    entries.clear();
+    FRAMEFS_CHECK(look_up_together(folder, {}, names, entries));
+  }
+  std::erase_if(entries, [&](const RemoteEntry& entry) {
+    return std::ranges::find(names, entry.name) == names.end();
+  });
+  return tidy_listing(std::move(entries));
+}
+
 Result<RemoteEntry> S3Store::stat(const std::string& path) {
   const auto key = key_of(path);
   // If an object and a folder have the same name, users see the folder.
   const auto prefix = key.empty() ? "" : key + "/";
-  FRAMEFS_TRY(const auto listing, list_page(prefix, "", "1"));
+  FRAMEFS_TRY(const auto listing, list_page(prefix, "", kFewKeys));
   FRAMEFS_TRY(const auto page, parse_s3_listing(listing.text(), prefix));
   // A key that ends in a slash marks a folder with nothing else in it.
-  const bool is_marked = listing.text().contains("<Contents>");
-  if (key.empty() || !page.entries.empty() || is_marked) {
+  if (key.empty() || !page.entries.empty() || page.has_keys) {
     RemoteEntry folder_entry;
     folder_entry.name = path;
     folder_entry.is_directory = true;
     return folder_entry;
   }
-  FRAMEFS_TRY(const auto answer,
-              queue_.run(make_call(
-                  RequestKind::head, {"HEAD", key, {}}, nullptr, [](const HttpAnswer& head) {
-                    return head.status == 200 ? Verdict{} : verdict_of_status(head.status);
-                  })));
+  FRAMEFS_TRY(const auto answer, queue_.run(head_call(key)));
   auto entry = entry_of_head_answer(answer);
   entry.name = path;
   return entry;

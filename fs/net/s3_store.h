@@ -9,6 +9,7 @@
 #include "fs/net/object_open.h"
 #include "fs/net/object_store.h"
 #include "fs/net/request_queue.h"
+#include "fs/net/s3_listing.h"
 #include "fs/net/server_clock.h"
 #include "fs/net/sigv4.h"
 
@@ -30,6 +31,11 @@ class S3Store final : public ObjectStore {
 
   Result<std::vector<RemoteEntry>> list(const std::string& folder) override;
   Result<RemoteEntry> stat(const std::string& path) override;
+  Result<std::optional<std::vector<RemoteEntry>>> list_if_small(const std::string& folder) override;
+  // For each name without the suffix of a frame: HEAD, and a LIST of the keys below it.
+  // For all names that differ in such a suffix only: one LIST.
+  Result<std::vector<RemoteEntry>> look_up(const std::string& folder,
+                                           const std::vector<std::string>& names) override;
   void start_open(const std::string& path, const OpenRequest& open, OpenDone done) override;
 
  private:
@@ -50,10 +56,23 @@ class S3Store final : public ObjectStore {
   Result<HttpRequest> make_request(const Target& target, const Adjust& adjust, CallState& state);
   // Judges an error, and stores the facts that the next attempt needs in `state`.
   Verdict judge_error(const HttpAnswer& answer, CallState& state);
+  Verdict judge_code(const HttpAnswer& answer, const S3Error& error, CallState& state);
+  static std::string call_name(const std::string& bucket, const Target& target);
   Verdict judge_skew(const HttpAnswer& answer, CallState& state);
   Verdict judge_region(const HttpAnswer& answer, const std::string& region, CallState& state);
+  Call list_call(const std::string& prefix, const std::string& continuation, const char* max_keys);
   Result<HttpAnswer> list_page(const std::string& prefix, const std::string& continuation,
-                               const char* max_keys);
+                               const char* max_keys) {
+    return queue_.run(list_call(prefix, continuation, max_keys));
+  }
+  Call head_call(const std::string& key);
+  // Sends the calls at once.  Errors: that of one of them; EINTR.
+  Result<std::vector<HttpAnswer>> run_all(std::vector<Call> calls);
+  // Adds the entries whose names begin with one of `begins`, and those of `names`.  False if too
+  // many names begin so.
+  Result<bool> look_up_together(const std::string& folder, const std::vector<std::string>& begins,
+                                const std::vector<std::string>& names,
+                                std::vector<RemoteEntry>& entries);
 
   // Constant after construction.
   RequestQueue& queue_;

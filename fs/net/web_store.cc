@@ -1,6 +1,7 @@
 #include "fs/net/web_store.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <utility>
 
@@ -32,6 +33,29 @@ bool lists_nothing(const Error& error) {
   return error.sys == EACCES || error.sys == ENOENT || error.sys == ENOTDIR;
 }
 
+// The bytes that a stat by GET fetches.
+constexpr std::uint64_t kProbedBytes = 4096;
+
+bool is_type(const HttpAnswer& answer, std::string_view type) {
+  return answer.headers.find("content-type").value_or("").starts_with(type);
+}
+
+// Says what came instead of a listing.
+Status check_is_listing(const HttpAnswer& answer) {
+  const bool is_gzip = answer.text().starts_with("\x1f\x8b");
+  if (is_encoded(answer) || is_gzip) {
+    return fs::refusal(EIO, "the server sends a compressed listing, which framefs did not ask for");
+  }
+  if (is_type(answer, "application/json") || is_type(answer, "text/html")) return {};
+  if (is_type(answer, "text/xml") || is_type(answer, "application/xml")) {
+    return fs::refusal(ENOTDIR, "the server sends XML instead of a listing in HTML or JSON");
+  }
+  if (is_type(answer, "text/plain")) {
+    return fs::refusal(ENOTDIR, "the server sends plain text instead of a listing in HTML or JSON");
+  }
+  return fs::refusal(ENOTDIR, "the server sends no listing of this directory");
+}
+
 Verdict check_multistatus(const HttpAnswer& answer) {
   return answer.status == 207 ? Verdict{} : verdict_of_status(answer.status);
 }
@@ -48,7 +72,8 @@ struct WebStore::CallState {
   struct Led {
     Url url;
     int redirects = 0;
-    bool is_fallback = false;  // the call has gone back to its first URL
+    bool is_fallback = false;     // the call has gone back to its first URL
+    bool is_public_only = false;  // a public server has redirected the call
   };
   Url first;
   std::shared_ptr<fs::Guarded<Url>> place;
@@ -76,6 +101,7 @@ Verdict WebStore::judge_redirect(const HttpAnswer& answer, CallState& state) {
     }
     if (++led.redirects > kMaxRedirects) return failed_with(EIO, "redirected too often");
     led.url = *target;
+    led.is_public_only = led.is_public_only || answer.is_from_public;
     return Verdict{Verdict::Kind::again, fs::system_error_of(EIO, "redirect").error()};
   });
 }
@@ -106,9 +132,14 @@ Call WebStore::make_call(RequestKind kind, Url url, Adjust adjust, Check check,
   state->led.with([&](CallState::Led& led) { led.url = std::move(url); });
   Call call;
   call.kind = kind;
+  constexpr std::array kMethods{"GET ", "HEAD ", "LIST "};
+  call.name = kMethods[static_cast<std::size_t>(kind)] + state->first.path;
   call.make = [state, adjust = std::move(adjust)]() -> Result<HttpRequest> {
     HttpRequest request;
-    request.url = state->led.with([](const CallState::Led& led) { return led.url; });
+    state->led.with([&](const CallState::Led& led) {
+      request.url = led.url;
+      request.is_public_only = led.is_public_only;
+    });
     // A server to which another one leads is none that the user has chosen; a "default" login of
     // ~/.netrc would go to it.
     request.use_netrc = request.url.same_origin(state->first);
@@ -165,14 +196,12 @@ Result<std::vector<RemoteEntry>> WebStore::list_page(const std::string& folder) 
                                      RequestKind::list, url,
                                      [](HttpRequest& request) {
                                        request.headers.add("accept", "application/json, text/html");
-                                       request.max_body_bytes = kMaxListingBytes;
+                                       request.max_body_bytes = kMaxListingBodyBytes;
                                      },
                                      &check_ok, place)));
   if (answer.body_too_long) return codec::fail(Errc::over_limit, "listing");
-  const auto type = answer.headers.find("content-type").value_or("");
-  if (type.starts_with("application/json")) return parse_json_listing(answer.text());
-  if (!type.starts_with("text/html"))
-    return fs::refusal(ENOTDIR, "the server sends no listing of this directory");
+  FRAMEFS_CHECK(check_is_listing(answer));
+  if (is_type(answer, "application/json")) return parse_json_listing(answer.text());
   return parse_html_listing(answer.text(), place->with([](const Url& known) { return known; }));
 }
 
@@ -186,7 +215,7 @@ Result<std::vector<RemoteEntry>> WebStore::propfind(const Url& url, const char* 
                                        request.headers.add("content-type",
                                                            "application/xml; charset=utf-8");
                                        request.body = kPropfindBody;
-                                       request.max_body_bytes = kMaxListingBytes;
+                                       request.max_body_bytes = kMaxListingBodyBytes;
                                      },
                                      &check_multistatus, place)));
   if (answer.body_too_long) return codec::fail(Errc::over_limit, "listing");
@@ -229,6 +258,9 @@ Result<std::vector<RemoteEntry>> WebStore::list_web(const std::string& folder) {
 
 Result<RemoteEntry> WebStore::stat_page(const std::string& path) {
   const auto url = url_of(path);
+  if (refuses_head_.load(std::memory_order_relaxed)) {
+    return stat_by_get(path, fs::system_error_of(EOPNOTSUPP, "HEAD").error());
+  }
   const auto place = std::make_shared<fs::Guarded<Url>>(std::in_place, url);
   const auto answer = queue_.run(make_call(
       RequestKind::head, url, [](HttpRequest& request) { request.method = "HEAD"; }, &check_ok,
@@ -241,19 +273,28 @@ Result<RemoteEntry> WebStore::stat_page(const std::string& path) {
 }
 
 Result<RemoteEntry> WebStore::stat_by_get(const std::string& path, const Error& refusal) {
-  const bool may_exist = refusal.sys == EACCES || refusal.sys == ENOENT;
-  if (!may_exist) return std::unexpected(refusal);
+  if (refusal.sys == EOPNOTSUPP) refuses_head_.store(true, std::memory_order_relaxed);
+  // The signature of a URL may allow GET only.
+  const bool is_refused = refusal.sys == EACCES || refusal.sys == EOPNOTSUPP;
+  if (!is_refused && refusal.sys != ENOENT) return std::unexpected(refusal);
+  const auto url = url_of(path);
+  Result<RemoteOpened> opened = std::unexpected(refusal);
+  if (is_refused && !url.path.ends_with('/')) {
+    const auto place = std::make_shared<fs::Guarded<Url>>(std::in_place, url);
+    opened = wait_for_open([&](OpenDone done) {
+      start_open_at(path, place, {.range = {0, kProbedBytes}}, std::move(done));
+    });
+    const bool is_folder = place->with([](const Url& known) { return known.path.ends_with('/'); });
+    if (opened && !is_folder) return entry_of(*opened);
+  }
   const auto listed = list(path);
   if (listed && (!listed->empty() || path.empty())) {
     RemoteEntry folder;
     folder.is_directory = true;
     return folder;
   }
-  // The signature of a URL may allow GET only.
-  const bool may_be_file = refusal.sys == EACCES && !url_of(path).path.ends_with('/');
-  const auto opened = may_be_file ? open(path) : std::unexpected(refusal);
-  if (!opened) return std::unexpected(refusal);
-  return entry_of(*opened);
+  const bool has_failed = !opened && opened.error().sys != EACCES;
+  return std::unexpected(has_failed ? opened.error() : refusal);
 }
 
 Result<RemoteEntry> WebStore::stat(const std::string& path) {
@@ -271,9 +312,14 @@ Result<RemoteEntry> WebStore::stat(const std::string& path) {
 }
 
 void WebStore::start_open(const std::string& path, const OpenRequest& open, OpenDone done) {
-  const auto url = url_of(path);
-  const auto place = std::make_shared<fs::Guarded<Url>>(std::in_place, url);
-  auto get = [url, place](Adjust adjust, Check check) {
+  start_open_at(path, std::make_shared<fs::Guarded<Url>>(std::in_place, url_of(path)), open,
+                std::move(done));
+}
+
+void WebStore::start_open_at(const std::string& path,
+                             const std::shared_ptr<fs::Guarded<Url>>& place,
+                             const OpenRequest& open, OpenDone done) {
+  auto get = [url = url_of(path), place](Adjust adjust, Check check) {
     return make_call(RequestKind::get, url, std::move(adjust), std::move(check), place);
   };
   net::start_open(queue_, std::move(get), root_.text(), path, open, std::move(done));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -56,6 +57,9 @@ class WebStore final : public ObjectStore {
   Result<RemoteEntry> stat_page(const std::string& path);
   // The same after a HEAD was refused by `refusal`.
   Result<RemoteEntry> stat_by_get(const std::string& path, const Error& refusal);
+  // Opens the object at the URL that `place` holds, and updates it.
+  void start_open_at(const std::string& path, const std::shared_ptr<fs::Guarded<Url>>& place,
+                     const OpenRequest& open, OpenDone done);
   Result<std::vector<RemoteEntry>> list_web(const std::string& folder);
   // The manifest as it was `max_age` ago or later.
   Result<Manifest> manifest(std::chrono::seconds max_age);
@@ -66,6 +70,8 @@ class WebStore final : public ObjectStore {
   const Listing listing_;
   // Guarded.
   fs::Guarded<KnownManifest> manifest_;
+  // The server supports no HEAD.  Relaxed: only a hint.
+  std::atomic<bool> refuses_head_ = false;
 };
 
 }  // namespace framefs::net

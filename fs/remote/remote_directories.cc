@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -22,9 +21,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// The memory of an entry of a listing besides its texts.
+constexpr std::uint64_t kListedEntryBytes = 250;
 // No file of a local filesystem has such a number; see also ContainerFolder.
 constexpr std::uint64_t kRemoteInode = std::uint64_t{1} << 60;
-constexpr std::chrono::milliseconds kInterruptPoll{50};
 
 timespec time_of(std::int64_t ns) {
   return {.tv_sec = ns / net::kNsPerSecond, .tv_nsec = ns % net::kNsPerSecond};
@@ -48,6 +48,14 @@ bool is_answer(const Error& error) { return error.sys == ENOENT || error.sys == 
 
 bool may_be_sparse(Expected expected) {
   return expected == Expected::frame || expected == Expected::array;
+}
+
+// How long a listing is used whose first request was sent at `begin`, and which has just ended.
+Clock::time_point fresh_until(Clock::time_point begin) {
+  const auto now = Clock::now();
+  const Clock::duration min = RemoteDirectories::kMinListingAge;
+  const Clock::duration max = RemoteDirectories::kMaxListingAge;
+  return now + std::clamp(now - begin, min, max);
 }
 
 }  // namespace
@@ -88,11 +96,35 @@ struct stat RemoteDirectories::stat_of(const std::string& path, const net::Remot
   return st;
 }
 
+void RemoteDirectories::Listings::drop(const std::string& path) {
+  const auto found = by_path.find(path);
+  if (found == by_path.end()) return;
+  bytes -= found->second->bytes;
+  by_path.erase(found);
+}
+
+void RemoteDirectories::Listings::keep(const std::string& path, const Listing& listing) {
+  drop(path);
+  const auto is_full = [&] {
+    return by_path.size() >= kMaxListings || bytes + listing->bytes > kMaxListingsBytes;
+  };
+  // The listing that is used for the shortest time goes first.
+  while (!by_path.empty() && is_full()) {
+    const auto first = std::ranges::min_element(
+        by_path, {}, [](const auto& known) { return known.second->fresh_until; });
+    drop(std::string(first->first));
+  }
+  if (is_full()) return;
+  by_path.emplace(path, listing);
+  bytes += listing->bytes;
+}
+
 auto RemoteDirectories::recent(const std::string& path) const -> Listing {
-  const auto oldest = Clock::now() - kListingAge;
-  return listings_.with([&](const auto& listings) -> Listing {
-    const auto found = listings.find(path);
-    return found != listings.end() && found->second->taken >= oldest ? found->second : nullptr;
+  const auto now = Clock::now();
+  return listings_.with([&](const Listings& listings) -> Listing {
+    const auto found = listings.by_path.find(path);
+    const bool is_fresh = found != listings.by_path.end() && found->second->fresh_until >= now;
+    return is_fresh ? found->second : nullptr;
   });
 }
 
@@ -101,27 +133,92 @@ auto RemoteDirectories::list(const std::string& path) -> Result<Listing> {
   return listing_calls_.run(path, [&](const auto& call) { return fetch_listing(path, call); });
 }
 
-auto RemoteDirectories::fetch_listing(const std::string& path, const ListingCalls::Call& call)
+auto RemoteDirectories::list_for(const std::string& path, const std::vector<std::string>& names)
     -> Result<Listing> {
-  // Another call may have ended just before this one began.
   if (auto known = recent(path)) return known;
+  const bool is_large = large_.with([&](const auto& large) { return large.contains(path); });
+  if (!is_large) {
+    FRAMEFS_TRY(auto listing, small_calls_.run(path, [&](const auto& call) {
+      return fetch_if_small(path, call);
+    }));
+    if (listing) return listing;
+  }
+  return look_up(path, names);
+}
+
+auto RemoteDirectories::publish(const std::string& path, std::vector<net::RemoteEntry> entries,
+                                Clock::time_point begin, const ListingCalls::Call& call)
+    -> Listing {
   auto listing = std::make_shared<RemoteListing>();
-  listing->taken = Clock::now();
-  FRAMEFS_TRY(auto entries, store_.objects().list(path));
+  listing->taken = begin;
   for (auto& entry : entries) {
     auto name = entry.name;
     if (entry.head) learn(net::join_path(path, name), entry);
     entry.head = nullptr;
+    listing->bytes += kListedEntryBytes + 2 * name.size() + entry.etag.size();
     listing->entries.emplace(std::move(name), std::move(entry));
   }
-  listings_.with([&](auto& listings) {
-    if (call.is_outdated()) return;
-    if (listings.size() >= kMaxListings) {
-      const auto oldest = Clock::now() - kListingAge;
-      std::erase_if(listings, [&](const auto& known) { return known.second->taken < oldest; });
-    }
-    if (listings.size() < kMaxListings) listings[path] = listing;
+  listing->fresh_until = fresh_until(begin);
+  listings_.with([&](Listings& listings) {
+    if (listings.by_path.contains(path)) store_.stats().add_repeated_listing();
+    if (!call.is_outdated()) listings.keep(path, listing);
   });
+  return listing;
+}
+
+auto RemoteDirectories::fetch_listing(const std::string& path, const ListingCalls::Call& call)
+    -> Result<Listing> {
+  // Another call may have ended just before this one began.
+  if (auto known = recent(path)) return known;
+  const auto begin = Clock::now();
+  FRAMEFS_TRY(auto entries, store_.objects().list(path));
+  return publish(path, std::move(entries), begin, call);
+}
+
+auto RemoteDirectories::fetch_if_small(const std::string& path, const ListingCalls::Call& call)
+    -> Result<Listing> {
+  if (auto known = recent(path)) return known;
+  const auto begin = Clock::now();
+  FRAMEFS_TRY(auto entries, store_.objects().list_if_small(path));
+  if (entries) return publish(path, std::move(*entries), begin, call);
+  large_.with([&](auto& large) {
+    if (large.size() >= kMaxListings) large.clear();
+    large.insert(path);
+  });
+  return Listing();
+}
+
+auto RemoteDirectories::look_up(const std::string& path, const std::vector<std::string>& names)
+    -> Result<Listing> {
+  const auto begin = Clock::now();
+  auto listing = std::make_shared<RemoteListing>();
+  listing->taken = begin;
+  std::vector<std::string> unknown;
+  names_.with([&](const auto& known_names) {
+    for (const auto& name : names) {
+      const auto known = known_names.find(net::join_path(path, name));
+      if (known == known_names.end() || known->second.fresh_until < begin) {
+        unknown.push_back(name);
+        continue;
+      }
+      listing->taken = std::min(listing->taken, known->second.taken);
+      if (known->second.entry) listing->entries.insert_or_assign(name, *known->second.entry);
+    }
+  });
+  if (!unknown.empty()) {
+    FRAMEFS_TRY(auto entries, store_.objects().look_up(path, unknown));
+    for (auto& entry : entries) listing->entries.insert_or_assign(entry.name, std::move(entry));
+    names_.with([&](auto& known_names) {
+      if (known_names.size() + unknown.size() > kMaxNames) known_names.clear();
+      for (const auto& name : unknown) {
+        KnownName known{.entry = {}, .taken = begin, .fresh_until = fresh_until(begin)};
+        const auto found = listing->entries.find(name);
+        if (found != listing->entries.end()) known.entry = found->second;
+        known_names.insert_or_assign(net::join_path(path, name), std::move(known));
+      }
+    });
+  }
+  listing->fresh_until = fresh_until(begin);
   return listing;
 }
 
@@ -141,7 +238,11 @@ bool RemoteDirectories::notice_version(const std::string& path, const net::Objec
 void RemoteDirectories::forget(const std::string& path) {
   // In this order, a call under way cannot keep its listing afterwards.
   listing_calls_.leave(path);
-  listings_.with([&](auto& listings) { listings.erase(path); });
+  small_calls_.leave(path);
+  listings_.with([&](Listings& listings) { listings.drop(path); });
+  names_.with([&](auto& known) {
+    std::erase_if(known, [&](const auto& name) { return directory_part(name.first) == path; });
+  });
 }
 
 Result<RemoteDirectories::Listing> RemoteDirectories::list_single(const std::string& name) {
@@ -228,9 +329,9 @@ void RemoteDirectories::learn(const std::string& path, const net::RemoteEntry& e
 }
 
 void RemoteDirectories::learn_from_manifest() {
-  const auto known = listings_.with([](const auto& listings) -> Listing {
-    const auto found = listings.find("");
-    return found == listings.end() ? nullptr : found->second;
+  const auto known = listings_.with([](const Listings& listings) -> Listing {
+    const auto found = listings.by_path.find("");
+    return found == listings.by_path.end() ? nullptr : found->second;
   });
   const auto root = known ? Result<Listing>(known) : list("");
   if (!root) return;
@@ -317,17 +418,20 @@ void RemoteDirectories::start_probe(const std::shared_ptr<Probing>& probing, Rem
 }
 
 Status RemoteDirectories::wait_for(Probing& probing, RemoteListing& listing) {
-  bool is_done = false;
-  while (!is_done && !interrupted()) {
-    is_done = probing.state.wait_until(
-        Clock::now() + kInterruptPoll, [](const Probing::State& state) { return state.left == 0; },
-        [](const Probing::State& state) { return state.left == 0; });
-  }
-  if (!is_done) return system_error_of(EINTR, "remote probe");
-  auto [shorts, probed, has_forgotten] = probing.state.with([](Probing::State& state) {
-    return std::tuple{std::exchange(state.shorts, {}), std::exchange(state.probed, {}),
-                      state.has_forgotten};
-  });
+  struct Ended {
+    std::vector<Probing::Short> shorts;
+    std::vector<Probing::Probed> probed;
+    bool has_forgotten;
+  };
+  auto ended = probing.state.wait_unless(
+      interrupted, [](const Probing::State& state) { return state.left == 0; },
+      [](Probing::State& state) -> std::optional<Ended> {
+        if (state.left > 0) return std::nullopt;
+        return Ended{std::exchange(state.shorts, {}), std::exchange(state.probed, {}),
+                     state.has_forgotten};
+      });
+  if (!ended) return system_error_of(EINTR, "remote probe");
+  auto& [shorts, probed, has_forgotten] = *ended;
   if (has_forgotten) manifest_.forget();
   for (const auto& [name, path, probe] : probed) {
     if (!probe) log_.failure(store_.name_of(path), probe.error());

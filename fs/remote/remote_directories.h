@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "codec/core/limits.h"
@@ -32,6 +33,8 @@ struct RemoteProbe {
 struct RemoteListing {
   std::map<std::string, net::RemoteEntry> entries;  // by name
   std::chrono::steady_clock::time_point taken;
+  std::chrono::steady_clock::time_point fresh_until;
+  std::uint64_t bytes = 0;  // that it takes, about
   // The probes that were made for this listing, by name.  An entry whose probe failed cannot be
   // opened now.
   Guarded<std::map<std::string, Result<RemoteProbe>>> probed;
@@ -58,6 +61,9 @@ class RemoteDirectories {
 
   // `path` is the directory's; "" for SOURCE itself.
   Result<Listing> list(const std::string& path);
+  // A listing of the directory that is complete for these names.  If one request lists the
+  // directory, it has all names; otherwise these only, at a cost that does not depend on its size.
+  Result<Listing> list_for(const std::string& path, const std::vector<std::string>& names);
   // Compares the object of the entry `path`, as it was opened, with its probe.  If the object has
   // another version, forgets the probe and the listing of the directory, and returns true.
   bool notice_version(const std::string& path, const net::ObjectVersion& version);
@@ -84,8 +90,10 @@ class RemoteDirectories {
   // path and the type.
   static struct stat stat_of(const std::string& path, const net::RemoteEntry& entry);
 
-  // The maximum age of a listing that is used.
-  static constexpr std::chrono::seconds kListingAge{2};
+  // A listing is used as long as it took to fetch it, within these bounds.  Its age counts from its
+  // end.  The same holds for the entries that were looked up, and for names that were absent.
+  static constexpr std::chrono::seconds kMinListingAge{2};
+  static constexpr std::chrono::seconds kMaxListingAge{60};
   // The size of a probe.
   static constexpr std::uint64_t kProbeBytes = 4096;
 
@@ -97,6 +105,13 @@ class RemoteDirectories {
   struct KnownProbe {
     net::ContentKey state;
     RemoteProbe probe;
+  };
+
+  // A name that was looked up.
+  struct KnownName {
+    std::optional<net::RemoteEntry> entry;  // nothing if there is none
+    std::chrono::steady_clock::time_point taken;
+    std::chrono::steady_clock::time_point fresh_until;
   };
 
   // The probes and heads that are remembered.  Answers to probes may come after the caller has
@@ -113,6 +128,11 @@ class RemoteDirectories {
   };
 
   [[nodiscard]] Listing recent(const std::string& path) const;
+  // The listing, unless it takes more than one request: null.
+  Result<Listing> fetch_if_small(const std::string& path, const ListingCalls::Call& call);
+  Listing publish(const std::string& path, std::vector<net::RemoteEntry> entries,
+                  std::chrono::steady_clock::time_point begin, const ListingCalls::Call& call);
+  Result<Listing> look_up(const std::string& path, const std::vector<std::string>& names);
   Result<Listing> fetch_listing(const std::string& path, const ListingCalls::Call& call);
   static net::ContentKey state_of(const RemoteListing& listing, const net::RemoteEntry& entry,
                                   Expected expected);
@@ -140,6 +160,8 @@ class RemoteDirectories {
   // The maximum number of remembered probes.  At the maximum all are forgotten.
   static constexpr std::size_t kMaxProbes = 1U << 17;
   static constexpr std::size_t kMaxListings = 1024;
+  static constexpr std::uint64_t kMaxListingsBytes = 128 << 20;
+  static constexpr std::size_t kMaxNames = 1U << 15;
   // As many heads take 8 MiB.  At the maximum all are forgotten.
   static constexpr std::size_t kMaxHeads = 2048;
   // A manifest is loaded for this number of probes: it can be large.
@@ -148,8 +170,20 @@ class RemoteDirectories {
   RemoteStore& store_;
   const codec::Limits limits_;
   Log& log_;
-  Guarded<std::map<std::string, Listing>> listings_;
+  // The listings that are kept, and the bytes that they take.
+  struct Listings {
+    std::map<std::string, Listing> by_path;
+    std::uint64_t bytes = 0;
+
+    void keep(const std::string& path, const Listing& listing);
+    void drop(const std::string& path);
+  };
+  Guarded<Listings> listings_;
   ListingCalls listing_calls_;
+  ListingCalls small_calls_;
+  // The directories whose listing takes more than one request.
+  Guarded<std::unordered_set<std::string>> large_;
+  Guarded<std::unordered_map<std::string, KnownName>> names_;  // by path
   const std::shared_ptr<Memory> memory_;
   RemoteManifest manifest_;
 };

@@ -21,6 +21,23 @@ Result<SourceEntry> RemoteFolder::probe(const std::string& name) const {
   return directories_.probe(*listing_, name, net::join_path(path_, name), expected_content(name));
 }
 
+Result<std::vector<Folder::Item>> RemoteNamesFolder::items() const {
+  FRAMEFS_TRY(auto listing, directories_.list(path_));
+  return RemoteFolder(directories_, std::move(listing), path_).items();
+}
+
+Result<SourceEntry> RemoteNamesFolder::probe(const std::string& name) const {
+  FRAMEFS_TRY(const auto listing, directories_.list_for(path_, {name}));
+  return directories_.probe(*listing, name, net::join_path(path_, name), expected_content(name));
+}
+
+void RemoteNamesFolder::remove_absent(std::vector<std::string>& names) const {
+  // After an error all names stay, and probe() reports it.
+  const auto listing = directories_.list_for(path_, names);
+  if (!listing) return;
+  std::erase_if(names, [&](const auto& name) { return !(*listing)->entries.contains(name); });
+}
+
 Result<std::vector<Folder::Item>> RemoteSingleFolder::items() const {
   std::vector<Item> items;
   for (const auto& [name, entry] : listing_->entries) {

@@ -29,6 +29,22 @@ class RemoteFolder final : public Folder {
   const std::string path_;
 };
 
+// The entries of a directory of a remote SOURCE that one lookup asks for.  A large directory is not
+// listed for them.  Threads: one.  Lifetime: `directories` outlives it.
+class RemoteNamesFolder final : public Folder {
+ public:
+  RemoteNamesFolder(RemoteDirectories& directories, std::string path)
+      : directories_(directories), path_(std::move(path)) {}
+
+  [[nodiscard]] Result<std::vector<Item>> items() const override;
+  [[nodiscard]] Result<SourceEntry> probe(const std::string& name) const override;
+  void remove_absent(std::vector<std::string>& names) const override;
+
+ private:
+  RemoteDirectories& directories_;
+  const std::string path_;
+};
+
 // A SOURCE that is one object, shown as a directory that contains only this object.
 class RemoteSingleFolder final : public Folder {
  public:

@@ -16,11 +16,13 @@
 
 namespace framefs::fs {
 
-RemoteStore::RemoteStore(std::unique_ptr<net::NetworkThread> network,
-                         std::unique_ptr<net::DiskCache> disk, std::uint64_t memory_bytes)
-    : network_(std::move(network)),
+RemoteStore::RemoteStore(std::string source_name, std::unique_ptr<net::NetworkThread> network,
+                         std::unique_ptr<net::DiskCache> disk, std::uint64_t memory_bytes, Log& log)
+    : source_name_(std::move(source_name)),
+      health_(source_name_, log),
+      network_(std::move(network)),
       disk_(std::move(disk)),
-      queue_(*network_, stats_),
+      queue_(*network_, stats_, health_),
       scheduler_(queue_, stats_, network_->bodies(), disk_.get(), {.memory_bytes = memory_bytes}) {}
 
 // The callbacks of the network thread use all other members.
@@ -77,9 +79,9 @@ Result<std::unique_ptr<RemoteStore>> RemoteStore::open(const MountOptions& optio
   net::NetworkOptions network_options;
   network_options.ca_file = options.remote.ca_file;
   FRAMEFS_TRY(auto network, net::NetworkThread::make(std::move(network_options)));
-  std::unique_ptr<RemoteStore> store(
-      new RemoteStore(std::move(network), std::move(disk), options.remote.memory_bytes));
-  store->source_name_ = net::shown_source(options.source.string());
+  std::unique_ptr<RemoteStore> store(new RemoteStore(net::shown_source(options.source.string()),
+                                                     std::move(network), std::move(disk),
+                                                     options.remote.memory_bytes, log));
   if (source.kind == net::StoreKind::s3) {
     FRAMEFS_CHECK(store->open_s3(options, environment, access, source.bucket, source.prefix));
   } else {

@@ -60,17 +60,23 @@ class RemoteStore {
                                        const std::optional<KnownHead>& head);
   // The bytes of an opened object.  Lifetime: the store outlives them.
   std::shared_ptr<const codec::ByteSource> bytes_of(const net::RemoteOpened& opened);
-  [[nodiscard]] net::NetStats::Counts counts() const { return stats_.counts(); }
+  [[nodiscard]] net::NetStats::Counts counts() const {
+    auto counts = stats_.counts();
+    queue_.add_to(counts);
+    return counts;
+  }
+  [[nodiscard]] net::NetStats& stats() { return stats_; }
 
  private:
-  RemoteStore(std::unique_ptr<net::NetworkThread> network, std::unique_ptr<net::DiskCache> disk,
-              std::uint64_t memory_bytes);
+  RemoteStore(std::string source_name, std::unique_ptr<net::NetworkThread> network,
+              std::unique_ptr<net::DiskCache> disk, std::uint64_t memory_bytes, Log& log);
   Status open_s3(const MountOptions& options, const net::AwsEnvironment& environment,
                  net::CredentialAccess& access, const std::string& bucket,
                  const std::string& prefix);
 
-  std::string source_name_;  // the URL of SOURCE for messages
+  const std::string source_name_;  // the URL of SOURCE for messages
   net::NetStats stats_;
+  net::ServerHealth health_;
   net::ServerClock clock_;
   const std::unique_ptr<net::NetworkThread> network_;
   const std::unique_ptr<net::DiskCache> disk_;

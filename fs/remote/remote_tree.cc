@@ -158,6 +158,11 @@ Result<std::unique_ptr<Folder>> RemoteTree::open_folder(Node& node) {
   return std::make_unique<RemoteFolder>(directories_, std::move(listing), path);
 }
 
+Result<std::unique_ptr<Folder>> RemoteTree::open_names(Node& node) {
+  if (node.key.shown_as != ShownAs::itself) return open_folder(node);
+  return std::make_unique<RemoteNamesFolder>(directories_, path_of(node));
+}
+
 Result<SourceEntry> RemoteTree::probe_node(Node& node) {
   if (node.key.is_member()) {
     FRAMEFS_TRY(auto opened, open_container(node));
@@ -176,7 +181,7 @@ Result<SourceEntry> RemoteTree::probe_node(Node& node) {
     return entry;
   }
   const auto name = name_part(path);
-  FRAMEFS_TRY(const auto listing, directories_.list(directory_part(path)));
+  FRAMEFS_TRY(const auto listing, directories_.list_for(directory_part(path), {name}));
   FRAMEFS_TRY(auto entry, directories_.probe(*listing, name, path, expected_content(name)));
   // An object in the place of a directory, or the reverse, is another node.
   if (entry.stat.st_ino != node.key.inode) return system_error_of(ESTALE, "stat");
@@ -185,8 +190,8 @@ Result<SourceEntry> RemoteTree::probe_node(Node& node) {
 
 Result<NodeEntry> RemoteTree::lookup(NodeId parent, const std::string& name) {
   FRAMEFS_TRY(const auto node, nodes_.find(parent));
-  FRAMEFS_TRY(const auto folder, open_folder(*node));
-  FRAMEFS_TRY(const auto found, names_.find(*folder, name));
+  FRAMEFS_TRY(const auto folder, open_names(*node));
+  FRAMEFS_TRY(const auto found, logged(*node, names_.find(*folder, name)));
   auto entry = enter(node, found.source_name, found.shown_as, found.entry);
   entry.is_listed = found.is_listed;
   return entry;

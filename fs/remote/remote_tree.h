@@ -118,6 +118,8 @@ class RemoteTree {
   NodeEntry enter(const std::shared_ptr<Node>& parent, const std::string& name, ShownAs shown_as,
                   const SourceEntry& entry);
   Result<std::unique_ptr<Folder>> open_folder(Node& node);
+  // The folder of one lookup.
+  Result<std::unique_ptr<Folder>> open_names(Node& node);
   Result<SourceEntry> probe_node(Node& node);
   Result<OpenContainer> open_container(Node& node);
 

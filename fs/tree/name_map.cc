@@ -194,7 +194,8 @@ Result<NameMap::Found> NameMap::find(const Folder& folder, const std::string& sh
   auto sources = possible_sources(shown_name);
   // The name itself, and the array whose second name it may be.
   sources.insert(sources.begin(), shown_name);
-  if (shown_name.ends_with(".npy")) sources.push_back(shown_name.substr(0, shown_name.size() - 4));
+  const auto stem = stem_of(shown_name, kNpySuffix);
+  if (stem && folder.expected(*stem) != Expected::nothing) sources.push_back(*stem);
   folder.remove_absent(sources);
   for (const auto& source : sources) {
     if (is_hidden(source)) continue;

@@ -64,7 +64,9 @@ int serve(const MountCommand& command, std::unique_ptr<Daemon> daemon,
   const FatalSignals fatal_signals(log_descriptor, before);
   fs::Log log(logs.logger(), fs::daemon_log_limits());
   const auto place = fuse::path_of_mount(command.mount.mountpoint).string();
+  if (environment != nullptr && !command.foreground) logs.show_warnings();
   const auto on_ready = [&] {
+    logs.end_of_start();
     const auto source = net::shown_source(command.mount.source.string());
     log.info(fmt::format("{} is mounted on {}", source, place));
     if (daemon) daemon->ready();

@@ -73,6 +73,16 @@ class Target final : public LogTarget {
   [[nodiscard]] std::shared_ptr<spdlog::logger> logger() const override { return logger_; }
 
   [[nodiscard]] Direct direct() const override { return direct_; }
+
+  // No thread logs yet.
+  void show_warnings() override {
+    terminal_->set_level(spdlog::level::warn);
+    terminal_->set_pattern("framefs: %v");
+    logger_->sinks().push_back(terminal_);
+  }
+  // The level is atomic.
+  void end_of_start() override { terminal_->set_level(spdlog::level::off); }
+
   void continue_in(fs::UniqueFd file) override {
     if (file_) file_->continue_in(std::move(file));
   }
@@ -82,6 +92,7 @@ class Target final : public LogTarget {
   const fs::UniqueFd syslog_;             // empty if the log is not syslog
   const Direct direct_;
   const std::shared_ptr<spdlog::logger> logger_;
+  const spdlog::sink_ptr terminal_ = std::make_shared<spdlog::sinks::stderr_sink_mt>();
 };
 
 }  // namespace

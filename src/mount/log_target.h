@@ -28,6 +28,10 @@ class LogTarget {
     std::string before;
   };
   [[nodiscard]] virtual Direct direct() const = 0;
+  // Warnings also go to standard error, until end_of_start() is called: the command that mounts a
+  // URL waits for the server, and its user wants to know why it takes long or fails.
+  virtual void show_warnings() = 0;
+  virtual void end_of_start() = 0;
   // Continues in another file, for logrotate(8).  Has no effect if the log is not a file.
   virtual void continue_in(fs::UniqueFd file) = 0;
 };

@@ -96,7 +96,13 @@ def wrong_etag():
 
 
 def encoded():
+    """The bytes of an object that is stored with a coding: they are the right ones."""
     return Fault(headers={"Content-Encoding": "gzip"})
+
+
+def encoded_whole():
+    """The whole object for a range, in a coding that the client did not ask for."""
+    return Fault(ignore_range=True, headers={"Content-Encoding": "gzip"})
 
 
 class ObjectServer:

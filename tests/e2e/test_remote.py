@@ -15,6 +15,8 @@ import threading
 import time
 import unittest
 
+import numpy
+
 import daemon
 import data
 import object_server
@@ -285,6 +287,38 @@ class Remote(RemoteCase):
             daemon.wait_for(lambda: "was opened again" in mount.log(), "a new log")
             self.assertEqual(mount.path("sub/noise").read_bytes(), content)
 
+    def test_a_lookup_in_a_large_directory_takes_few_requests(self):
+        array = numpy.arange(600, dtype="<f4").reshape(20, 30)
+        self.make_frame(self.text, self.source / "frame.b2frame")
+        self.make_frame(array.tobytes(), self.source / "array.b2nd", "--shape", "20,30", "--chunkshape", "20,30",
+                        "--blockshape", "10,10", "--typesize", "4", "--dtype", "<f4")
+        (self.source / "frame-b").write_bytes(b"between frame and frame.b2frame")
+        server = self.serve_source(page_keys=10)
+        for i in range(40):
+            server.put(f"k{i:02}", b"x" * i)
+        server.put("both", b"an object")
+        server.put("both/below", b"in the directory of the same name")
+        with self.mount_s3(server) as mount:
+            os.stat(mount.path("k39"))  # the first lookup sees that the directory is large
+            for name, most in (("k07", 3), ("none", 3), ("none.npy", 4), ("both", 3), ("frame", 4), ("array.npy", 5)):
+                with self.subTest(name):
+                    server.clear_ledger()
+                    for _ in range(2):
+                        (os.stat if "none" not in name else os.path.exists)(mount.path(name))
+                    self.assertLessEqual(len(server.requests()), most, server.requests())
+            self.assertTrue(mount.path("both").is_dir())
+            self.assertEqual(mount.path("both/below").read_bytes(), b"in the directory of the same name")
+            self.assertEqual(mount.path("frame").read_bytes(), self.text)
+            self.assertEqual(numpy.load(mount.path("array.npy")).tolist(), array.tolist())
+            self.assertEqual(mount.path("k07").stat().st_size, 7)
+            looked_up = {name: os.stat(mount.path(name)) for name in ("k07", "both", "frame", "array.npy")}
+            names = os.listdir(mount.path())
+            self.assertEqual(len(names), 44, names)
+            for name, stat in looked_up.items():
+                listed = os.stat(mount.path(name))
+                self.assertEqual((listed.st_ino, listed.st_size, listed.st_mtime_ns, listed.st_mode),
+                                 (stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_mode), name)
+
     def test_lookups_in_one_directory_at_once(self):
         for i in range(16):
             self.make_frame(b"%d" % i * 100, self.source / f"{i}.b2frame")
@@ -457,7 +491,7 @@ class Remote(RemoteCase):
                       object_server.status(429), object_server.reset(0),
                       object_server.reset(1_000), object_server.short_body(),
                       object_server.whole_for_range(), object_server.wrong_range(),
-                      object_server.encoded()):
+                      object_server.encoded_whole()):
             with self.subTest(fault.changes):
                 self.check_fault(fault, 2)
 
@@ -466,7 +500,7 @@ class Remote(RemoteCase):
         (self.source / "x").write_bytes(self.content)
         for fault, wanted in ((object_server.whole_for_range(), errno.EIO),
                               (object_server.wrong_range(), errno.EIO),
-                              (object_server.encoded(), errno.EIO),
+                              (object_server.encoded_whole(), errno.EIO),
                               (object_server.status(403, "AccessDenied"), errno.EACCES)):
             with self.subTest(fault.changes):
                 self.check_fault(fault, 1_000, wanted)

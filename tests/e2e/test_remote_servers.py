@@ -13,7 +13,8 @@ import unittest
 import daemon
 import data
 import object_server
-from remote_case import RemoteCase
+from object_server import BUCKET
+from remote_case import ENVIRONMENT, RemoteCase
 
 LISTING_S = 2  # how long a listing is kept
 LONG_NAME = b"n" * 200
@@ -45,17 +46,44 @@ class RemoteServers(RemoteCase):
         for name in ("whole", "encoded", "sub/x"):
             (self.source / name).write_bytes(data.noise(200_000))
         server = self.serve_source()
-        faults = {"/whole": object_server.whole_for_range(), "/encoded": object_server.encoded(),
+        faults = {"/whole": object_server.whole_for_range(), "/encoded": object_server.encoded_whole(),
                   "/sub/": object_server.status(400)}
         server.fault = lambda request: faults.get(request.target)
         with self.mount_url(server.url) as mount:
-            for name, cause in (("whole", "the server answers no ranges"), ("encoded", "Content-Encoding")):
+            for name, cause in (("whole", "the server does not support ranges"), ("encoded", "Content-Encoding")):
                 self.assert_errno(errno.EIO, mount.path(name).read_bytes)
                 self.assertRegex(mount.log(), f"{server.url}/{name}: .*{cause}")
             self.assert_errno(errno.EIO, lambda: os.listdir(mount.path("sub")))
             self.assertRegex(mount.log(), f"{server.url}/sub: .*unexpected status")
             self.assert_errno(errno.ENOENT, lambda: os.stat(mount.path("none")))
             self.assertNotIn("/none", mount.log())
+
+    def test_a_server_that_only_fails_refuses_the_mount(self):
+        server = self.serve(fault=lambda request: object_server.status(503, "SlowDown", {"x-amz-request-id": "ID7"}))
+        begin = time.monotonic()
+        command = subprocess.run([daemon.FRAMEFS, f"s3://{BUCKET}", self.mountpoint, "--endpoint", server.url],
+                                 env={**os.environ, **ENVIRONMENT}, capture_output=True, text=True, check=False)
+        self.assertLess(time.monotonic() - begin, 30)
+        self.assertEqual(command.returncode, 1)
+        self.assertRegex(command.stderr, f"LIST {BUCKET}/: 503 SlowDown: .*request id ID7, attempt ")
+        self.assertFalse(daemon.mounts_at(self.mountpoint))
+
+    def test_the_log_tells_of_an_outage_and_its_end(self):
+        server = self.serve({"x": data.noise(200_000)})
+        with self.mount_s3(server) as mount:
+            os.listdir(mount.path())
+            server.fault = lambda request: object_server.status(500, "InternalError")
+            reader = threading.Thread(target=mount.path("x").read_bytes)
+            reader.start()
+            daemon.wait_for(lambda: "the server is gone since" in mount.log(), "the log of the outage")
+            self.assertRegex(mount.log(), "the server is gone since .*500 InternalError: .*attempt ")
+            server.fault = lambda request: None
+            reader.join(daemon.DEADLINE_S)
+            self.assertRegex(mount.log(), r"the server is back after \d+ s; \d+ requests failed")
+            self.assertEqual(mount.log().count("the server is gone"), 1)
+            server.fault = lambda request: object_server.status(400, "Odd") if request.range else None
+            self.assert_errno(errno.EIO, mount.path("x").read_bytes)
+            self.assertRegex(mount.log(), f"GET {BUCKET}/x: 400 Odd: .*attempt 1")
 
     def test_the_query_of_a_url_is_shown_to_nobody_else(self):
         server = self.serve({"x": self.text})

@@ -19,15 +19,17 @@
 #include "fs/net/web_store.h"
 #include "tests/support/catch.h"
 #include "tests/support/network.h"
+#include "tests/support/quiet_health.h"
 
 namespace framefs::test {
 
 // Everything that a store needs, and the stores.  Threads: one.
 struct StoreNetwork {
   net::NetStats stats;
+  QuietHealth log;
   net::ServerClock clock;
   std::unique_ptr<net::NetworkThread> network = running_network();
-  net::RequestQueue queue{*network, stats};
+  net::RequestQueue queue{*network, stats, log.health};
   net::RangeScheduler scheduler{queue, stats, network->bodies(), nullptr, {}};
   std::unique_ptr<net::CredentialKeeper> keeper = net::CredentialKeeper::anonymous();
 

@@ -5,7 +5,9 @@
 #include <future>
 #include <mutex>
 #include <string>
+#include <vector>
 
+#include "fs/net/public_address.h"
 #include "tests/support/catch.h"
 #include "tests/support/http_server.h"
 #include "tests/support/network.h"
@@ -42,6 +44,42 @@ TEST_CASE("network_thread: an answer has status, headers and body", "[net][netwo
   CHECK(got[0].target == "/a/../b%20c?d=e");  // in a key, ".." has no special meaning
   CHECK(got[0].header("range") == "bytes=0-3");
   CHECK(got[0].header("accept-encoding") == "identity");
+}
+
+TEST_CASE("network_thread: a field with control characters is no field",
+          "[net][network_thread][corrupt]") {
+  HttpHeaders headers;
+  headers.add("etag", "\"a\rx-other: b\"");
+  headers.add("x\nb", "c");
+  headers.add("good", "tab\tis allowed");
+  CHECK(headers.fields() == std::vector<HttpHeaders::Field>{{"good", "tab\tis allowed"}});
+}
+
+TEST_CASE("network_thread: a public server leads to no private address",
+          "[net][network_thread][corrupt]") {
+  for (const auto* const address :
+       {"127.0.0.1", "127.9.9.9", "10.1.2.3", "172.16.0.1", "172.31.255.255", "192.168.1.1",
+        "169.254.169.254", "100.64.0.1", "0.0.0.0", "::1", "::", "fe80::1", "fd00::1",
+        "::ffff:127.0.0.1", "::ffff:10.0.0.1", "no address"}) {
+    INFO(address);
+    CHECK_FALSE(is_public(address));
+  }
+  for (const auto* const address :
+       {"8.8.8.8", "172.32.0.1", "172.15.255.255", "192.167.1.1", "100.128.0.1", "126.0.0.1",
+        "2001:4860::8888", "::ffff:8.8.8.8"}) {
+    INFO(address);
+    CHECK(is_public(address));
+  }
+  HttpServer server([](const ServedRequest&) { return served(200, "secret"); });
+  const auto thread = running_network();
+  CHECK_FALSE(perform(*thread, get(server.url()))->is_from_public);
+  auto request = get(server.url());
+  request.is_public_only = true;
+  // The first request has left a connection.
+  const auto answer = perform(*thread, request);
+  REQUIRE_FALSE(answer);
+  CHECK(answer.error().sys == EPROTO);
+  CHECK(server.requests().size() == 1);
 }
 
 TEST_CASE("network_thread: methods other than GET", "[net][network_thread][unit]") {

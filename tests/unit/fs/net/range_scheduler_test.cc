@@ -13,6 +13,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/http_server.h"
 #include "tests/support/network.h"
+#include "tests/support/quiet_health.h"
 #include "tests/support/threads.h"
 
 namespace framefs::net::range_scheduler_test {
@@ -64,8 +65,9 @@ struct Remote {
   std::string content;
   HttpServer server;
   NetStats stats;
+  test::QuietHealth log;
   std::unique_ptr<NetworkThread> network = test::running_network();
-  RequestQueue queue{*network, stats};
+  RequestQueue queue{*network, stats, log.health};
   RangeScheduler scheduler;
   RangeScheduler::Object object;
 
@@ -185,7 +187,7 @@ TEST_CASE("range_scheduler: an object that changed is stale", "[net][scheduler][
 TEST_CASE("range_scheduler: answers that break the rules are EIO, after few attempts",
           "[net][scheduler][unit]") {
   Remote remote(100'000, [](const ServedRequest&) {
-    return served(200, std::string(100'000, 'x'), {{"ETag", "\"e\""}});
+    return served(200, std::string(100'000, 'x'), {{"ETag", "\"e\""}, {"Accept-Ranges", "bytes"}});
   });
   CHECK(remote.read(0, 100) == "!" + std::to_string(EIO));
   CHECK(remote.requests() == 3);
@@ -331,7 +333,8 @@ TEST_CASE("range_scheduler: a reader from the beginning of a far object fills th
   constexpr std::uint64_t kSize = 100 << 20;
   FarTransport transport;
   NetStats stats;
-  RequestQueue queue(transport, stats);
+  test::QuietHealth log;
+  RequestQueue queue(transport, stats, log.health);
   BodyPool bodies;
   RangeScheduler scheduler(queue, stats, bodies, nullptr, {});
   // Opens an object, and reads from its beginning.  Returns the bytes that were requested.

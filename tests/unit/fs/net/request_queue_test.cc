@@ -8,10 +8,12 @@
 #include "fs/core/file.h"
 #include "fs/core/interrupt.h"
 #include "fs/net/network_thread.h"
+#include "fs/net/retry_rules.h"
 #include "tests/support/catch.h"
 #include "tests/support/fake_transport.h"
 #include "tests/support/http_server.h"
 #include "tests/support/network.h"
+#include "tests/support/quiet_health.h"
 #include "tests/support/threads.h"
 
 namespace framefs::net::request_queue_test {
@@ -51,7 +53,8 @@ Call call_for(const std::string& path, Priority priority = Priority::demand) {
 struct Queue {
   test::FakeTransport transport;
   NetStats stats;
-  RequestQueue queue{transport, stats};
+  test::QuietHealth log;
+  RequestQueue queue{transport, stats, log.health};
   std::vector<std::string> ended;
 
   // The server is now one that has answered, as that of every mount that is served.
@@ -119,6 +122,118 @@ TEST_CASE("request_queue: a server that never answered is tried a few times",
     CHECK(q.transport.sent().size() == 4);
     CHECK(q.transport.timers() == 0);
   }
+}
+
+TEST_CASE("request_queue: a server that only fails is tried a few times", "[net][queue][unit]") {
+  Queue q;
+  q.start("/a");
+  const auto begin = q.transport.now();
+  for (int attempt = 0; attempt < 20 && q.ended.empty(); ++attempt) {
+    q.transport.answer(fake_answer(attempt % 2 == 0 ? 500 : 503));
+    q.transport.advance(milliseconds(500));
+  }
+  CHECK(q.ended == Paths{"/a !" + std::to_string(EIO)});
+  CHECK(q.transport.now() - begin < seconds(10));
+  CHECK(q.transport.timers() == 0);
+}
+
+TEST_CASE("request_queue: a server that names a pause gets it", "[net][queue][unit]") {
+  Queue q;
+  q.get_first_answer();
+  auto answer = fake_answer(503);
+  answer.headers.add("Retry-After", "20");
+  q.start("/a");
+  q.transport.answer(answer);
+  q.transport.advance(seconds(19));
+  CHECK(q.transport.waiting().empty());
+  q.transport.advance(seconds(2));
+  CHECK(q.transport.waiting() == Paths{"/a"});
+  // A pause that is longer than the time of the call ends it at once.
+  answer.headers.set("Retry-After", "3600");
+  q.transport.answer(answer);
+  CHECK(q.ended == Paths{"/a !" + std::to_string(EIO)});
+}
+
+TEST_CASE("retry_rules: Retry-After is a number or a date of the server's clock",
+          "[net][queue][unit]") {
+  const auto wish = [](const std::string& text) {
+    auto answer = fake_answer(503);
+    answer.headers.add("Date", "Wed, 21 Oct 2015 07:28:00 GMT");
+    answer.headers.add("Retry-After", text);
+    return retry_after(answer);
+  };
+  CHECK(wish("7") == seconds(7));
+  CHECK(wish("Wed, 21 Oct 2015 07:28:30 GMT") == seconds(30));
+  CHECK(wish("Wed, 21 Oct 2015 07:27:30 GMT") == seconds(0));
+  CHECK_FALSE(wish("soon"));
+  CHECK_FALSE(wish("-1"));
+  CHECK_FALSE(retry_after(fake_answer(503)));
+}
+
+TEST_CASE("request_queue: an outage is logged once, and its end", "[net][queue][unit]") {
+  Queue q;
+  q.get_first_answer();
+  q.start("/a");
+  for (int second = 0; second < 30; ++second) {
+    q.transport.answer(fs::system_error_of(ECONNREFUSED, "connect"));
+    q.transport.advance(seconds(1));
+  }
+  CHECK(q.log.log.lines().size() == 1);
+  q.transport.advance(seconds(5));
+  q.transport.answer(fake_answer(200));
+  const auto lines = q.log.log.lines();
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[0].starts_with("warning: server: the server is gone since "));
+  CHECK(lines[0].contains("connect: Connection refused"));
+  CHECK(lines[1].starts_with("info: server: the server is back after 3"));
+}
+
+TEST_CASE("request_queue: failures of one object are no outage", "[net][queue][unit]") {
+  Queue q;
+  q.get_first_answer();
+  q.start("/broken");
+  for (int second = 0; second < 30; ++second) {
+    q.transport.answer(fake_answer(500), "/broken");
+    q.start("/good");
+    q.transport.answer(fake_answer(200), "/good");
+    q.transport.advance(seconds(1));
+  }
+  CHECK(q.log.log.lines().empty());
+}
+
+TEST_CASE("request_queue: the log says why a call failed", "[net][queue][unit]") {
+  Queue q;
+  auto call = call_for("/a");
+  call.name = "GET bucket/a";
+  call.judge = [](const HttpAnswer&) {
+    return Verdict{Verdict::Kind::failed, fs::system_error_of(EIO, "status").error(),
+                   "Odd (a reason)"};
+  };
+  q.queue.start(call, [](const Result<HttpAnswer>&) {});
+  auto answer = fake_answer(418);
+  answer.headers.add("x-amz-request-id", "ID7");
+  q.transport.answer(answer);
+  CHECK(q.log.log.lines() ==
+        Paths{"warning: server: GET bucket/a: 418 Odd (a reason): status: Input/output error, "
+              "request id ID7, attempt 1"});
+  NetStats::Counts counts;
+  q.queue.add_to(counts);
+  CHECK(counts.last_error.starts_with("GET bucket/a: 418"));
+  CHECK(counts.since_answer == std::chrono::nanoseconds(0));
+}
+
+TEST_CASE("request_queue: the statistics tell what is under way", "[net][queue][unit]") {
+  Queue q;
+  q.start("/a");
+  q.transport.advance(milliseconds(700));
+  q.start("/b");
+  NetStats::Counts counts;
+  q.queue.add_to(counts);
+  CHECK(counts.in_flight == 2);
+  CHECK(counts.waiting == 0);
+  CHECK(counts.limit == kSlots);
+  CHECK(counts.oldest == milliseconds(700));
+  CHECK_FALSE(counts.since_answer);
 }
 
 TEST_CASE("request_queue: a minute in all, then EIO", "[net][queue][unit]") {
@@ -332,8 +447,9 @@ TEST_CASE("request_queue: a wait ends when its operation is interrupted", "[net]
     return test::ServedAnswer{"", test::ServedAnswer::Then::stall};
   });
   NetStats stats;
+  test::QuietHealth log;
   const auto network = test::running_network();
-  RequestQueue queue(*network, stats);
+  RequestQueue queue(*network, stats, log.health);
   auto call = call_for("/");
   call.make = [&]() -> Result<HttpRequest> {
     HttpRequest request;
@@ -359,8 +475,9 @@ TEST_CASE("request_queue: many callers at once, with failures", "[net][queue][ra
     return test::served(200, request.target);
   });
   NetStats stats;
+  test::QuietHealth log;
   const auto network = test::running_network();
-  RequestQueue queue(*network, stats);
+  RequestQueue queue(*network, stats, log.health);
   std::atomic<int> right{0};
   test::on_threads(8, [&](std::size_t thread) {
     for (int i = 0; i < 20; ++i) {

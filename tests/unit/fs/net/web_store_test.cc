@@ -63,6 +63,45 @@ TEST_CASE("web_store: a folder of a server that refuses HEAD", "[net][web][unit]
   CHECK(net.web(server.url() + "/d")->stat("")->is_directory);
 }
 
+TEST_CASE("web_store: a server without HEAD is asked by GET, each file once", "[net][web][unit]") {
+  const auto content = long_content();
+  HttpServer server([&](const ServedRequest& request) {
+    if (request.method == "HEAD") return served(405);
+    if (request.target == "/") {
+      return served(200, R"(<a href="b">b</a><a href="c">c</a>)", {{"Content-Type", "text/html"}});
+    }
+    return served_range(request, content, {{"ETag", "\"e\""}});
+  });
+  Net net;
+  const auto store = net.web(server.url());
+  for (const std::string name : {"b", "c"}) {
+    const auto entry = store->stat(name);
+    REQUIRE(entry);
+    CHECK(entry->size == content.size());
+    CHECK_FALSE(entry->is_directory);
+  }
+  CHECK(server.requests().size() == 3);  // the first HEAD, and a GET for each file
+}
+
+TEST_CASE("web_store: an answer that is no listing says what it is", "[net][web][corrupt]") {
+  const std::string links = R"(<a href="b">b</a>)";
+  const auto error_of = [&](const std::string& type, const std::string& body,
+                            const std::string& coding) {
+    HttpServer server([&](const ServedRequest& request) {
+      if (request.target != "/") return served(404);
+      return served(200, body, {{"Content-Type", type}, {"Content-Encoding", coding}});
+    });
+    Net net;
+    const auto listed = net.web(server.url())->list("");
+    return listed ? std::string() : std::string(listed.error().field);
+  };
+  CHECK(error_of("text/html", links, "identity").empty());
+  CHECK(error_of("text/html", links, "gzip").contains("compressed"));
+  CHECK(error_of("text/html", "\x1f\x8b\x08", "identity").contains("compressed"));
+  CHECK(error_of("text/xml", "<list/>", "identity").contains("XML"));
+  CHECK(error_of("text/plain", "b", "identity").contains("plain text"));
+}
+
 TEST_CASE("web_store: folders by JSON, by links and by manifest", "[net][web][unit]") {
   HttpServer server([&](const ServedRequest& request) {
     if (request.target == "/json/") {
