@@ -73,6 +73,7 @@ struct MountOptions {
   bool onto_file = false;           // MOUNTPOINT is a regular file
   std::uint64_t source_offset = 0;  // the frame's offset in a SOURCE that is one file
   bool read_only = false;
+  bool immutable = false;  // SOURCE does not change while it is mounted; `read_only` is set too
   bool locking = false;    // create the lock files of the Blosc2 library where there are none
   bool writeback = false;  // the kernel collects written data before it sends it
   WriteOptions write;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -20,6 +21,7 @@
 #include "fs/core/may_wait.h"
 #include "fs/fuse/generation.h"
 #include "fs/fuse/handles.h"
+#include "fs/fuse/immutable.h"
 #include "fs/fuse/kernel_readahead.h"
 #include "fs/fuse/looked_up.h"
 #include "fs/fuse/passthrough.h"
@@ -116,6 +118,18 @@ struct Mount {
     return stats_json(counters, filesystem.activity(), options);
   }
 
+  // Opens a file for reads without a handle.
+  [[nodiscard]] Result<std::shared_ptr<fs::OpenFile>> open_file(fs::NodeId id) const {
+    return filesystem.contents().open_reader(id);
+  }
+  // Whether a file that can be opened can also be read.
+  [[nodiscard]] bool is_readable(fs::NodeId id) const {
+    const auto opened = filesystem.contents().open(id, O_RDONLY);
+    if (!opened) return true;
+    filesystem.contents().close(*opened->file);
+    return !opened->bypass_pages;
+  }
+
   fs::Filesystem& filesystem;
   fs::Log& log;
   bool writeback;         // as MountOptions::writeback
@@ -130,6 +144,7 @@ struct Mount {
   KernelReadahead readahead{};
   RequestCounters counters{};
   LookedUp looked_up{};
+  OpenByNode<fs::OpenFile> by_node{};
   std::uint32_t generation = new_generation();
 };
 

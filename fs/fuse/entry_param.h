@@ -15,7 +15,7 @@ fuse_entry_param entry_param(const fs::NodeEntry& entry, const MountType& mount)
   param.generation = entry.id == fs::kRootNode ? 0 : entry.generation.value_or(mount.generation);
   param.attr = shown(mount, entry.stat);
   param.attr_timeout = mount.attr_timeout_s;
-  param.entry_timeout = entry.is_listed ? mount.attr_timeout_s : 0;
+  param.entry_timeout = entry.is_listed || mount.options.immutable ? mount.attr_timeout_s : 0;
   return param;
 }
 

@@ -17,8 +17,11 @@ constexpr std::array<const char*, kDots> kDotNames = {".", ".."};
 template <class MountType>
 void op_opendir(fuse_req_t req, fuse_ino_t node, fuse_file_info* info) {
   answer_for<MountType>(req, "opendir", [&](MountType& mount) -> AnswerOf<MountType> {
+    // The kernel opens this directory and all others by itself.
+    if (mount.by_node.has_directories) return fs::system_error_of(ENOSYS, "opendir");
     auto handle = std::make_shared<FolderHandle>();
     FRAMEFS_TRY(handle->directory, mount.tree().open_directory(node));
+    info->keep_cache = info->cache_readdir = mount.options.immutable;
     return OpendirAnswer{std::move(handle), *info};
   });
 }
@@ -33,10 +36,11 @@ void op_releasedir(fuse_req_t req, fuse_ino_t, fuse_file_info* info) {
 
 using Listing = std::shared_ptr<const FolderHandle::Listing>;
 
-// Offset 0 takes a new listing, as rewinddir() promises.
+// Offset 0 takes a new listing, as rewinddir() promises.  The listing of an immutable mount is the
+// same each time.
 template <class MountType>
 Result<Listing> listing_at(MountType& mount, FolderHandle& handle, std::size_t offset) {
-  if (offset > 0) {
+  if (offset > 0 || mount.options.immutable) {
     auto known = handle.listing.with([](const auto& listing) { return listing; });
     if (known) return known;
   }
@@ -119,8 +123,11 @@ bool add_entry_plus(MountType& mount, DirectoryBuffer& buffer, const fs::OpenFol
                     const fs::DirectoryEntry& entry, std::size_t next) {
   fuse_entry_param param{};  // number 0: the kernel looks the name up when needed
   param.attr = brief_stat(mount.tree().shown_inode(directory, entry), entry.source.type);
-  const auto found = mount.tree().lookup(directory, entry);
-  if (found) param = entry_param(*found, mount);
+  auto found = mount.tree().lookup(directory, entry);
+  if (found) {
+    show_error(mount, found->id, found->stat);
+    param = entry_param(*found, mount);
+  }
   if (buffer.add_plus(entry.shown.name.c_str(), param, next)) return true;
   if (found) mount.tree().forget(found->id, 1);
   return false;
@@ -136,6 +143,8 @@ AnswerOf<MountType> read_directory(fuse_req_t req, MountType& mount, FolderHandl
   for (; at < kDots; ++at) {
     if (!add_dot(buffer, kDotNames[at], at + 1)) return BufferAnswer{buffer.take()};
   }
+  // The kernel has all entries by now.
+  if (at >= kDots + listing->size()) mount.by_node.directories.remove(handle.directory->node->id);
   for (; at - kDots < listing->size(); ++at) {
     if (!add(mount, buffer, *handle.directory, (*listing)[at - kDots], at + 1)) break;
   }
@@ -143,9 +152,10 @@ AnswerOf<MountType> read_directory(fuse_req_t req, MountType& mount, FolderHandl
 }
 
 template <class MountType>
-void op_readdir(fuse_req_t req, fuse_ino_t, std::size_t size, off_t offset, fuse_file_info* info) {
+void op_readdir(fuse_req_t req, fuse_ino_t node, std::size_t size, off_t offset,
+                fuse_file_info* info) {
   answer_for<MountType>(req, "readdir", [&](MountType& mount) -> AnswerOf<MountType> {
-    FRAMEFS_TRY(const auto handle, find_handle(mount.directories, info->fh));
+    FRAMEFS_TRY(const auto handle, noting_change(mount, node, folder_of(mount, node, *info)));
     const auto inode = handle->directory->node->key.inode;
     const auto add_dot = [&](DirectoryBuffer& buffer, const char* name, std::size_t next) {
       return buffer.add(name, brief_stat(inode, DT_DIR), next);
@@ -155,10 +165,10 @@ void op_readdir(fuse_req_t req, fuse_ino_t, std::size_t size, off_t offset, fuse
 }
 
 template <class MountType>
-void op_readdirplus(fuse_req_t req, fuse_ino_t, std::size_t size, off_t offset,
+void op_readdirplus(fuse_req_t req, fuse_ino_t node, std::size_t size, off_t offset,
                     fuse_file_info* info) {
   answer_for<MountType>(req, "readdirplus", [&](MountType& mount) -> AnswerOf<MountType> {
-    FRAMEFS_TRY(const auto handle, find_handle(mount.directories, info->fh));
+    FRAMEFS_TRY(const auto handle, noting_change(mount, node, folder_of(mount, node, *info)));
     fuse_entry_param dot{};
     dot.attr = brief_stat(handle->directory->node->key.inode, DT_DIR);
     const auto add_dot = [&](DirectoryBuffer& buffer, const char* name, std::size_t next) {

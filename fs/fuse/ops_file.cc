@@ -13,24 +13,35 @@ namespace {
 
 void op_open(fuse_req_t req, fuse_ino_t node, fuse_file_info* info) {
   answer(req, "open", [&](Mount& mount) -> Result<Answer> {
+    // The kernel opens this file and all others by itself.
+    if (mount.by_node.has_files) return fs::system_error_of(ENOSYS, "open");
     FRAMEFS_TRY(auto opened, mount.filesystem.contents().open(node, info->flags));
     return OpenAnswer{std::move(opened), *info};
   });
 }
 
-void op_read(fuse_req_t req, fuse_ino_t, std::size_t size, off_t offset, fuse_file_info* info) {
-  answer(req, "read", [&](Mount& mount) -> Result<Answer> {
-    FRAMEFS_TRY(const auto file, find_handle(mount.files, info->fh));
-    const auto from = static_cast<std::uint64_t>(offset);
-    if (!file->node->key.has_view()) {
-      file->pattern->note(from, size);
-      return FileAnswer{file->source.file(), from, size};
-    }
-    allow_read(size);
-    FRAMEFS_TRY(auto bytes, mount.filesystem.contents().read(*file, from, size));
-    // A reader with O_DIRECT reads past the page cache.
-    const bool is_pushed = bytes.hot && (info->flags & O_DIRECT) == 0;
-    return BytesAnswer{std::move(bytes), is_pushed ? file : nullptr};
+Result<Answer> read(Mount& mount, fuse_ino_t node, std::size_t size, std::uint64_t from,
+                    const fuse_file_info& info) {
+  FRAMEFS_TRY(const auto file, file_of(mount, node, info));
+  auto& contents = mount.filesystem.contents();
+  if (!file->node->key.has_view()) {
+    FRAMEFS_CHECK(contents.check_plain(*file));
+    file->pattern->note(from, size);
+    return FileAnswer{file->source.file(), from, size};
+  }
+  allow_read(size);
+  FRAMEFS_TRY(auto bytes, contents.read(*file, from, size));
+  if (info.fh == 0) mount.readahead.choose(file->pattern->habit());
+  // A reader with O_DIRECT reads past the page cache.
+  const bool is_pushed = bytes.hot && (info.flags & O_DIRECT) == 0;
+  return BytesAnswer{std::move(bytes), is_pushed ? file : nullptr};
+}
+
+void op_read(fuse_req_t req, fuse_ino_t node, std::size_t size, off_t offset,
+             fuse_file_info* info) {
+  answer(req, "read", [&](Mount& mount) {
+    return noting_change(mount, node,
+                         read(mount, node, size, static_cast<std::uint64_t>(offset), *info));
   });
 }
 
@@ -71,7 +82,7 @@ void op_lseek(fuse_req_t req, fuse_ino_t node, off_t offset, int whence, fuse_fi
     // everything as data.
     if (mount.writeback) return fs::system_error_of(ENOSYS, "lseek");
     FRAMEFS_TRY(const auto what, seek_kind(offset, whence));
-    FRAMEFS_TRY(const auto file, find_handle(mount.files, info->fh));
+    FRAMEFS_TRY(const auto file, noting_change(mount, node, file_of(mount, node, *info)));
     FRAMEFS_TRY(const auto found,
                 seek(mount, node, *file, what, static_cast<std::uint64_t>(offset)));
     return OffsetAnswer{static_cast<off_t>(found)};

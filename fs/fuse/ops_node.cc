@@ -1,3 +1,4 @@
+#include <cerrno>
 #include <span>
 #include <string_view>
 
@@ -20,22 +21,33 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char* name) {
                                             : mount.tree().lookup_parent(parent));
       return EntryAnswer{entry};
     }
-    FRAMEFS_TRY(auto entry, mount.tree().lookup(parent, name));
+    auto found = noting_change(mount, parent, mount.tree().lookup(parent, name));
+    // The kernel keeps the answer that there is no such name.
+    const bool is_absent = !found && found.error().sys == ENOENT;
+    if (is_absent && mount.options.immutable) return EntryAnswer{};
+    FRAMEFS_TRY(auto entry, std::move(found));
+    show_error(mount, entry.id, entry.stat);
     if constexpr (requires { mount.looked_up; }) mount.looked_up.note(parent);
     return EntryAnswer{entry};
   });
 }
 
 template <class MountType>
+void forget(MountType& mount, fs::NodeId node, std::uint64_t lookups) {
+  if (mount.options.immutable) mount.by_node.close(node);
+  mount.tree().forget(node, lookups);
+}
+
+template <class MountType>
 void op_forget(fuse_req_t req, fuse_ino_t node, std::uint64_t lookups) {
-  static_cast<MountType*>(fuse_req_userdata(req))->tree().forget(node, lookups);
+  forget(*static_cast<MountType*>(fuse_req_userdata(req)), node, lookups);
   fuse_reply_none(req);
 }
 
 template <class MountType>
 void op_forget_multi(fuse_req_t req, std::size_t count, fuse_forget_data* forgets) {
-  auto& tree = static_cast<MountType*>(fuse_req_userdata(req))->tree();
-  for (const auto& [node, lookups] : std::span(forgets, count)) tree.forget(node, lookups);
+  auto& mount = *static_cast<MountType*>(fuse_req_userdata(req));
+  for (const auto& [node, lookups] : std::span(forgets, count)) forget(mount, node, lookups);
   fuse_reply_none(req);
 }
 
@@ -43,8 +55,9 @@ void op_getattr(fuse_req_t req, fuse_ino_t node, fuse_file_info* info) {
   answer(req, "getattr", [&](Mount& mount) -> Result<Answer> {
     // The kernel passes the handle if the file is open. The handle is preferred: the name may be
     // gone or may lead to another file by now.
-    if (info == nullptr) {
-      FRAMEFS_TRY(const auto st, mount.filesystem.tree().stat_node(node));
+    if (info == nullptr || info->fh == 0) {
+      FRAMEFS_TRY(auto st, mount.filesystem.tree().stat_node(node));
+      show_error(mount, node, st);
       return AttrAnswer{st};
     }
     FRAMEFS_TRY(const auto file, find_handle(mount.files, info->fh));

@@ -32,7 +32,8 @@ struct RemoteSender : CommonSender<RemoteMount> {
 
 void op_getattr(fuse_req_t req, fuse_ino_t node, fuse_file_info*) {
   answer_for<RemoteMount>(req, "getattr", [&](RemoteMount& mount) -> Result<RemoteAnswer> {
-    FRAMEFS_TRY(const auto st, mount.tree().stat_node(node));
+    FRAMEFS_TRY(auto st, mount.tree().stat_node(node));
+    show_error(mount, node, st);
     return AttrAnswer{st};
   });
 }
@@ -49,24 +50,34 @@ void op_statfs(fuse_req_t req, fuse_ino_t) {
 
 void op_open(fuse_req_t req, fuse_ino_t node, fuse_file_info* info) {
   answer_for<RemoteMount>(req, "open", [&](RemoteMount& mount) -> Result<RemoteAnswer> {
+    // The kernel opens this file and all others by itself.
+    if (mount.by_node.has_files) return fs::system_error_of(ENOSYS, "open");
     FRAMEFS_TRY(auto opened, mount.tree().open_file(node, info->flags));
     return RemoteOpenAnswer{std::move(opened), node, *info};
   });
 }
 
-void op_read(fuse_req_t req, fuse_ino_t, std::size_t size, off_t offset, fuse_file_info* info) {
-  answer_for<RemoteMount>(req, "read", [&](RemoteMount& mount) -> Result<RemoteAnswer> {
-    FRAMEFS_TRY(const auto file, find_handle(mount.files, info->fh));
-    allow_read(size);
-    FRAMEFS_TRY(auto bytes, mount.tree().read(*file, static_cast<std::uint64_t>(offset), size));
-    return BytesAnswer{std::move(bytes)};
+Result<RemoteAnswer> read(RemoteMount& mount, fuse_ino_t node, std::size_t size, std::uint64_t from,
+                          const fuse_file_info& info) {
+  FRAMEFS_TRY(const auto file, file_of(mount, node, info));
+  allow_read(size);
+  FRAMEFS_TRY(auto bytes, mount.tree().read(*file, from, size));
+  if (info.fh == 0) mount.readahead.choose(file->pattern->habit());
+  return BytesAnswer{std::move(bytes)};
+}
+
+void op_read(fuse_req_t req, fuse_ino_t node, std::size_t size, off_t offset,
+             fuse_file_info* info) {
+  answer_for<RemoteMount>(req, "read", [&](RemoteMount& mount) {
+    return noting_change(mount, node,
+                         read(mount, node, size, static_cast<std::uint64_t>(offset), *info));
   });
 }
 
-void op_lseek(fuse_req_t req, fuse_ino_t, off_t offset, int whence, fuse_file_info* info) {
+void op_lseek(fuse_req_t req, fuse_ino_t node, off_t offset, int whence, fuse_file_info* info) {
   answer_for<RemoteMount>(req, "lseek", [&](RemoteMount& mount) -> Result<RemoteAnswer> {
     FRAMEFS_TRY(const auto what, seek_kind(offset, whence));
-    FRAMEFS_TRY(const auto file, find_handle(mount.files, info->fh));
+    FRAMEFS_TRY(const auto file, noting_change(mount, node, file_of(mount, node, *info)));
     FRAMEFS_TRY(const auto found, file->view->seek(what, static_cast<std::uint64_t>(offset)));
     return OffsetAnswer{static_cast<off_t>(found)};
   });

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fcntl.h>
+
 #include <memory>
 #include <variant>
 
@@ -8,6 +10,7 @@
 #include "fs/core/log.h"
 #include "fs/fuse/answer.h"
 #include "fs/fuse/handles.h"
+#include "fs/fuse/immutable.h"
 #include "fs/fuse/kernel_readahead.h"
 #include "fs/remote/remote_tree.h"
 
@@ -31,6 +34,18 @@ struct RemoteMount {
     return stats_json(counters, source.activity(), options, source.network_counters());
   }
 
+  // Opens a file for reads without a handle.
+  [[nodiscard]] Result<std::shared_ptr<const fs::RemoteOpenFile>> open_file(fs::NodeId id) const {
+    return source.open_reader(id);
+  }
+  // Whether a file that can be opened can also be read.
+  [[nodiscard]] bool is_readable(fs::NodeId id) const {
+    const auto opened = source.open_file(id, O_RDONLY);
+    if (!opened) return true;
+    source.close(*opened->file);
+    return !opened->bypass_pages;
+  }
+
   fs::RemoteTree& source;
   fs::Log& log;
   double attr_timeout_s;  // how long the kernel may trust names and attributes
@@ -39,6 +54,7 @@ struct RemoteMount {
   fs::MountOptions options;
   KernelReadahead readahead{};
   RequestCounters counters{};
+  OpenByNode<const fs::RemoteOpenFile> by_node{};
   fuse_session* session = nullptr;  // set before the first request
   std::uint32_t generation = new_generation();
 };

@@ -25,7 +25,9 @@ namespace {
 constexpr std::size_t kMaxServing = 128;
 constexpr unsigned kMaxBackground = 128;
 
-void op_init(void*, fuse_conn_info* connection) {
+void op_init(void* data, fuse_conn_info* connection) {
+  auto& mount = *static_cast<RemoteMount*>(data);
+  if (mount.options.immutable) open_by_node(mount, *connection);
   connection->want |= connection->capable &
                       (FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_ASYNC_READ | FUSE_CAP_EXPORT_SUPPORT);
   allow_parallel_lookups();
@@ -69,7 +71,7 @@ Status serve_remote_mount(const fs::MountOptions& options, const net::AwsEnviron
     log.info(enter_sandbox(needs, *dog));
   }
   FRAMEFS_TRY(const auto tree, fs::RemoteTree::open(options, std::move(store), log));
-  RemoteMount mount{*tree, log, options.attr_timeout_ms / 1000.0, {}, {}, options};
+  RemoteMount mount{*tree, log, trust_s(options), {}, {}, options};
   mount.options.mountpoint = path_of_mount(options.mountpoint);
   report = [&] { log.info("statistics: " + mount.stats()); };
   const MountPlan plan{options, words, operations(), &mount, dog, is_confined};

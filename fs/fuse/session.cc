@@ -45,6 +45,7 @@ void show_access_lists(fuse_conn_info& connection, const Mount& mount) {
 
 void op_init(void* data, fuse_conn_info* connection) {
   auto& mount = *static_cast<Mount*>(data);
+  if (mount.options.immutable) open_by_node(mount, *connection);
   unsigned wanted = FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE | FUSE_CAP_PARALLEL_DIROPS |
                     FUSE_CAP_EXPORT_SUPPORT;
   if (mount.writeback) wanted |= FUSE_CAP_WRITEBACK_CACHE;
@@ -65,14 +66,16 @@ void op_init(void* data, fuse_conn_info* connection) {
   limit_background(*connection, kMaxBackground);
 }
 
-fuse_lowlevel_ops operations() {
+fuse_lowlevel_ops operations(const fs::MountOptions& options) {
   fuse_lowlevel_ops table{};
   table.init = op_init;
   add_node_operations(table);
   add_file_operations(table);
-  add_write_operations(table);
   add_directory_operations(table);
   add_xattr_operations(table);
+  // The kernel sends what it has no answer for, such as FLUSH and FSYNC, once.
+  if (options.immutable) return table;
+  add_write_operations(table);
   add_name_operations(table);
   return table;
 }
@@ -104,6 +107,18 @@ void start_page_pusher(Mount& mount) {
   mount.filesystem.pages().start({.store = store, .drop = drop});
 }
 
+// Pages become wrong only by writes through the mount.
+void start_dropping_pages(Mount& mount) {
+  auto* const session = mount.session;
+  mount.stale_pages.start([session](fs::NodeId node, StalePages::Range range) {
+    // The size 0 means the end of the file.
+    const auto size = range.end == StalePages::Range::kEndOfFile ? 0 : range.end - range.begin;
+    // An error is harmless: the kernel has forgotten the file meanwhile.
+    fuse_lowlevel_notify_inval_inode(session, node, static_cast<off_t>(range.begin),
+                                     static_cast<off_t>(size));
+  });
+}
+
 // Serves inside the sandbox; `watchdog` then unmounts. `needs` is empty if there is no sandbox.
 Status serve(Mount& mount, const fs::MountOptions& options,
              const std::optional<SandboxNeeds>& needs, const Watchdog* watchdog,
@@ -113,13 +128,7 @@ Status serve(Mount& mount, const fs::MountOptions& options,
   if (needs) mount.log.info(enter_sandbox(*needs, *watchdog));
   signals.start();
   const auto announcer = start_announcer(options, watchdog, mount.readahead, mount.log, on_ready);
-  mount.stale_pages.start([session](fs::NodeId node, StalePages::Range range) {
-    // The size 0 means the end of the file.
-    const auto size = range.end == StalePages::Range::kEndOfFile ? 0 : range.end - range.begin;
-    // An error is harmless: the kernel has forgotten the file meanwhile.
-    fuse_lowlevel_notify_inval_inode(session, node, static_cast<off_t>(range.begin),
-                                     static_cast<off_t>(size));
-  });
+  if (!mount.filesystem.is_read_only()) start_dropping_pages(mount);
   start_page_pusher(mount);
   auto idle = unmount_when_idle(
       options, watchdog, mount.log,
@@ -225,15 +234,14 @@ Status serve_mount(const fs::MountOptions& options, fs::Log& log,
   if (can_confine(options, dog, log)) {
     FRAMEFS_TRY(needs, sandbox_needs(options, filesystem->is_read_only()));
   }
-  Mount mount{*filesystem, log, options.writeback, options.attr_timeout_ms / 1000.0, {}, {},
-              {},          {}};
+  Mount mount{*filesystem, log, options.writeback, trust_s(options), {}, {}, {}, {}};
   mount.options = options;
   mount.options.mountpoint = path_of_mount(options.mountpoint);
   // The kernel has already applied the caller's umask.
   ::umask(0);
   report = [&] { log.info("statistics: " + mount.stats()); };
   const MountPlan plan{options, mount_options_text(options, filesystem->is_read_only()),
-                       operations(), &mount, dog};
+                       operations(options), &mount, dog};
   return with_mount(plan, [&](fuse_session* session) {
     mount.session = session;
     mount.is_sandboxed = needs.has_value();

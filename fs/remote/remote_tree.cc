@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "fs/core/error_map.h"
 #include "fs/net/remote_file.h"
 #include "fs/source/chunk_files.h"
 #include "fs/source/suffixes.h"
@@ -122,6 +123,7 @@ NodeEntry RemoteTree::enter(const std::shared_ptr<Node>& parent, const std::stri
     key.container = container_number(*parent);
   }
   const auto node = nodes_.lookup(parent, name, key);
+  node->told.reset_if_wrong();
   return {node->id, shown_stat(entry, key.shown_as, options_.arrays, entry.stat.st_ino)};
 }
 
@@ -337,6 +339,10 @@ Result<RemoteTree::Opened> RemoteTree::open_file(NodeId id, int flags) {
     view = make_view(node->key.shown_as, std::move(origin.frame), content, services(),
                      options_.cache_bytes);
   }
+  // The first version that was used is pinned.
+  if (options_.immutable && !node->told.is(origin.version)) {
+    return system_error_of(ESTALE, "another version");
+  }
   Opened opened;
   std::shared_ptr<const View> dropped;  // destroyed after the lock
   node->state.with([&](Node::State& state) {
@@ -364,6 +370,28 @@ void RemoteTree::close(const RemoteOpenFile& file) {
   file.node->state.with([&](Node::State& state) {
     if (--state.open_handles == 0) dropped = std::move(state.view);
   });
+}
+
+Result<std::shared_ptr<const RemoteOpenFile>> RemoteTree::open_reader(NodeId id) {
+  struct Reader {
+    Reader(RemoteTree& of, std::shared_ptr<const RemoteOpenFile> opened)
+        : tree(of), file(std::move(opened)) {}
+    Reader(const Reader&) = delete;
+    Reader& operator=(const Reader&) = delete;
+    ~Reader() { tree.close(*file); }
+    RemoteTree& tree;
+    const std::shared_ptr<const RemoteOpenFile> file;
+  };
+  FRAMEFS_TRY(auto opened, open_file(id, O_RDONLY));
+  const auto reader = std::make_shared<Reader>(*this, std::move(opened.file));
+  return std::shared_ptr<const RemoteOpenFile>(reader, reader->file.get());
+}
+
+bool RemoteTree::note_change(NodeId id, const Error& error) const {
+  const auto node = nodes_.find(id);
+  if (!node || !(*node)->told.note_change()) return false;
+  log_.warn(name_for_log(**node) + " has changed under --immutable: " + describe(error));
+  return true;
 }
 
 Result<ReadResult> RemoteTree::read(const RemoteOpenFile& file, std::uint64_t offset,

@@ -58,6 +58,8 @@ class RemoteTree {
   Result<NodeEntry> lookup_number(NodeId id);
   Result<NodeEntry> lookup_parent(NodeId id);
   void forget(NodeId id, std::uint64_t lookups) { nodes_.forget(id, lookups); }
+  [[nodiscard]] Result<std::shared_ptr<Node>> find(NodeId id) const { return nodes_.find(id); }
+  [[nodiscard]] bool note_change(NodeId id, const Error& error) const;
   Result<struct stat> stat_node(NodeId id);
 
   Result<std::unique_ptr<OpenFolder>> open_directory(NodeId id);
@@ -88,6 +90,9 @@ class RemoteTree {
   // `flags` are those of open(2).
   Result<Opened> open_file(NodeId id, int flags);
   void close(const RemoteOpenFile& file);
+  // Opens a file for reads without a handle.  The file is closed with the last reference to it.
+  // Lifetime: this object outlives the result.
+  Result<std::shared_ptr<const RemoteOpenFile>> open_reader(NodeId id);
   Result<ReadResult> read(const RemoteOpenFile& file, std::uint64_t offset, std::uint64_t size);
 
  private:

@@ -52,6 +52,10 @@ DirectoryNames::Candidate& DirectoryNames::State::candidate(const FileKey& key) 
 // already or the system does not allow it.
 int DirectoryNames::State::watch(int directory, const FileKey& key) {
   if (directories.contains(key)) return -1;
+  if (bounds.is_immutable) {
+    directories[key] = {.watch = ++unwatched, .asked_at = questions};
+    return unwatched;
+  }
   if (!inotify) inotify = UniqueFd(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
   if (!inotify) return -1;
   const int watch = ::inotify_add_watch(inotify.get(), path_of_fd(directory).c_str(),
@@ -70,6 +74,10 @@ void DirectoryNames::State::forget(const FileKey& key) {
   const auto at = directories.find(key);
   if (at == directories.end()) return;
   names -= at->second.names.size();
+  if (bounds.is_immutable) {
+    directories.erase(at);
+    return;
+  }
   by_watch.erase(at->second.watch);
   // Fails if the kernel has ended the watch.
   static_cast<void>(::inotify_rm_watch(inotify.get(), at->second.watch));
@@ -100,7 +108,7 @@ void DirectoryNames::State::take_report(int watch, std::uint32_t events, std::st
 }
 
 void DirectoryNames::State::take_reports() {
-  if (directories.empty()) return;
+  if (directories.empty() || bounds.is_immutable) return;
   const bool were_all = take_inotify_reports(
       inotify.get(), [this](int watch, std::uint32_t events, std::string_view name) {
         take_report(watch, events, name);

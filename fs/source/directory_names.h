@@ -33,6 +33,7 @@ class DirectoryNames {
   struct Bounds {
     std::size_t names = 1u << 17;
     std::size_t directories = 256;
+    bool is_immutable = false;  // no name appears, so nothing is watched
   };
   DirectoryNames() = default;
   explicit DirectoryNames(const Bounds& bounds) {
@@ -74,6 +75,7 @@ class DirectoryNames {
     std::unordered_map<int, FileKey> by_watch;
     std::size_t names = 0;
     std::uint64_t questions = 0;
+    int unwatched = 0;  // directories that were listed without a watch
     std::array<Candidate, 64> candidates{};
 
     Candidate& candidate(const FileKey& key);

@@ -52,6 +52,12 @@ Status check_rights(const OpenFile& file) {
   return {};
 }
 
+// Errors: ESTALE if the file of an immutable mount has not the state that the kernel knows.
+Status check_unchanged(Node& node, const FileIdentity& identity) {
+  if (node.told.is(identity)) return {};
+  return system_error_of(ESTALE, "another size or time of change");
+}
+
 Status resize_file(int fd, std::uint64_t size) {
   if (::ftruncate(fd, static_cast<off_t>(size)) == 0) return {};
   return system_error("truncate");
@@ -138,6 +144,7 @@ Result<OpenedFile> FileContents::open_as(std::shared_ptr<Node> node, BackingFile
     leave(file);
     return std::unexpected(now.error());
   }
+  if (immutable_) FRAMEFS_CHECK(check_unchanged(*file.node, now->identity));
   if (const auto counted = count_handle(file); !counted) {
     leave(file);
     return std::unexpected(counted.error());
@@ -153,6 +160,21 @@ Result<OpenedFile> FileContents::open_as(std::shared_ptr<Node> node, BackingFile
   opened.bypass_pages = *bypasses;
   opened.habit = habits_.of(NodeKeyHash{}(file.node->key));
   return opened;
+}
+
+Result<std::shared_ptr<OpenFile>> FileContents::open_reader(NodeId id) {
+  struct Reader {
+    Reader(FileContents& of, std::unique_ptr<OpenFile> opened)
+        : contents(of), file(std::move(opened)) {}
+    Reader(const Reader&) = delete;
+    Reader& operator=(const Reader&) = delete;
+    ~Reader() { contents.close(*file); }
+    FileContents& contents;
+    const std::unique_ptr<OpenFile> file;
+  };
+  FRAMEFS_TRY(auto opened, open(id, O_RDONLY));
+  const auto reader = std::make_shared<Reader>(*this, std::move(opened.file));
+  return std::shared_ptr<OpenFile>(reader, reader->file.get());
 }
 
 void FileContents::close(const OpenFile& file) {
@@ -178,6 +200,7 @@ void FileContents::leave(const OpenFile& file) const {
 template <class Body>
 auto FileContents::reading(const OpenFile& file, const Body& body) const
     -> decltype(body(std::shared_ptr<const View>(), nullptr)) {
+  if (immutable_) return reading_immutable(file, body);
   auto& node = *file.node;
   constexpr int kMaxAttempts = 8;
   for (int attempt = 1;; ++attempt) {
@@ -211,6 +234,19 @@ auto FileContents::reading(const OpenFile& file, const Body& body) const
   }
 }
 
+// The same for an immutable mount: no writer needs to be looked for.
+template <class Body>
+auto FileContents::reading_immutable(const OpenFile& file, const Body& body) const
+    -> decltype(body(std::shared_ptr<const View>(), nullptr)) {
+  HeldFailures failures;  // until it is known that the frame did not change meanwhile
+  FRAMEFS_TRY(const auto now, parts_.views.current(file));
+  FRAMEFS_CHECK(check_unchanged(*file.node, now.identity));
+  auto result = body(now.view, nullptr);
+  if (parts_.views.is_current(file, now.content)) return result;
+  failures.forget();
+  return system_error_of(ESTALE, "a change during the read");
+}
+
 Result<ReadResult> FileContents::read(OpenFile& file, std::uint64_t offset, std::uint64_t size) {
   const auto access = file.pattern->note(offset, size);
   return reading(file, [&](const std::shared_ptr<const View>& view, const void* session) {
@@ -218,6 +254,12 @@ Result<ReadResult> FileContents::read(OpenFile& file, std::uint64_t offset, std:
     if (result && session == nullptr) parts_.ahead.follow(file.pattern, view);
     return result;
   });
+}
+
+Status FileContents::check_plain(const OpenFile& file) const {
+  if (!immutable_) return {};
+  FRAMEFS_TRY(const auto st, file.source.content_stat());
+  return check_unchanged(*file.node, identity_of(st));
 }
 
 Result<std::uint64_t> FileContents::seek(const OpenFile& file, Seek what, std::uint64_t offset) {

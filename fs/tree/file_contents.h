@@ -43,7 +43,7 @@ class FileContents {
     ArrayConverter& arrays;
   };
   FileContents(const MountOptions& options, const Parts& parts)
-      : arrays_(options.arrays), parts_(parts) {}
+      : arrays_(options.arrays), immutable_(options.immutable), parts_(parts) {}
 
   // `flags` are those of open(2).  Errors: EROFS if a read-only file is opened for writing.
   Result<OpenedFile> open(NodeId id, int flags);
@@ -52,12 +52,19 @@ class FileContents {
   Result<OpenedFile> open_as(std::shared_ptr<Node> node, BackingFile source, int flags,
                              const NewFile* new_file);
   void close(const OpenFile& file);
+  // Opens a file for reads without a handle.  The file is closed with the last reference to it.
+  // Lifetime: this object outlives the result.
+  Result<std::shared_ptr<OpenFile>> open_reader(NodeId id);
 
   // For nodes with NodeKey::has_view(); other files are read through OpenFile::source.
   // Errors: those of View::read().
   Result<ReadResult> read(OpenFile& file, std::uint64_t offset, std::uint64_t size);
   // Errors: those of View::seek(); for files without a view, those of lseek().
   Result<std::uint64_t> seek(const OpenFile& file, Seek what, std::uint64_t offset);
+
+  // To be called before a file without a view is read through OpenFile::source.
+  // Errors: ESTALE if the mount is immutable and the file has changed.
+  [[nodiscard]] Status check_plain(const OpenFile& file) const;
 
   // Whether a program may change the file through a shared mapping, of which only the kernel knows.
   [[nodiscard]] static bool may_be_mapped(const Node& node) {
@@ -92,6 +99,9 @@ class FileContents {
   template <class Body>
   [[nodiscard]] auto reading(const OpenFile& file, const Body& body) const
       -> decltype(body(std::shared_ptr<const View>(), nullptr));
+  template <class Body>
+  [[nodiscard]] auto reading_immutable(const OpenFile& file, const Body& body) const
+      -> decltype(body(std::shared_ptr<const View>(), nullptr));
   [[nodiscard]] Result<bool> bypasses_pages(const OpenFile& file, bool is_written) const;
   [[nodiscard]] Status write_pieces(const WriteSessionTable::Session& session,
                                     std::span<const FrameWriteSession::Piece> pieces) const;
@@ -101,6 +111,7 @@ class FileContents {
                         std::uint64_t size);
 
   const ArrayViews arrays_;
+  const bool immutable_;
   const Parts parts_;
   ReadHabits habits_;
 };

@@ -84,7 +84,7 @@ Blosc2Lock LockFiles::of(const Node& node, bool is_sparse) const {
        is_sparse](int flags) {
         return known ? open_of(*known, is_sparse, flags) : open(path, key, is_sparse, flags);
       },
-      creates_);
+      use_.creates);
 }
 
 Blosc2Lock LockFiles::in(int directory, const std::string& name, const struct stat& frame) const {
@@ -92,11 +92,11 @@ Blosc2Lock LockFiles::in(int directory, const std::string& name, const struct st
       [directory, name, frame](int flags) {
         return Blosc2Lock::Opened{name, open_lock_file(directory, name, flags, frame)};
       },
-      creates_);
+      use_.creates);
 }
 
 Result<Blosc2Lock> LockFiles::share(Node& node, const BackingFile& source, bool always) const {
-  if (!may_have_lock_file(node)) return Blosc2Lock();
+  if (!use_.shares || !may_have_lock_file(node)) return Blosc2Lock();
   auto shared = try_share(node, source, always);
   if (!shared && !has_refused_to_wait()) log_.failure(locator_.name_for_log(node), shared.error());
   return shared;

@@ -15,14 +15,19 @@ namespace framefs::fs {
 // Threads: any number.
 class LockFiles {
  public:
+  // The options for lock files.
+  struct Use {
+    bool creates = false;  // writers make lock files that are missing
+    bool shares = true;    // readers respect them
+  };
   // Lifetime: all referenced objects outlive the `LockFiles`.
   LockFiles(const NodeLocator& locator, const WriteSessionTable& sessions,
-            DirectoryNames& directory_names, Log& log, bool creates)
+            DirectoryNames& directory_names, Log& log, Use use)
       : locator_(locator),
         sessions_(sessions),
         directory_names_(directory_names),
         log_(log),
-        creates_(creates) {}
+        use_(use) {}
 
   // The lock of a node's frame, for a writer.  It is that of the name under which the node was seen
   // last.  A frame that has lost this name has none.
@@ -59,7 +64,7 @@ class LockFiles {
   const WriteSessionTable& sessions_;
   DirectoryNames& directory_names_;
   Log& log_;
-  const bool creates_;
+  const Use use_;
 };
 
 }  // namespace framefs::fs

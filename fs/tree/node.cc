@@ -6,6 +6,39 @@
 #include <vector>
 
 namespace framefs::fs {
+namespace {
+
+// Not 0.  The time at which the attributes changed does not matter to the bytes.
+std::uint64_t hash_of_state(const FileIdentity& identity) noexcept {
+  const auto size = static_cast<std::uint64_t>(identity.size);
+  const auto mtime = static_cast<std::uint64_t>(identity.mtime_ns);
+  return (identity.device * 0x9e3779b97f4a7c15ULL + identity.inode * 0xc2b2ae3d27d4eb4fULL +
+          size * 0x165667b19e3779f9ULL + mtime * 0x27d4eb2f165667c5ULL) |
+         1;
+}
+
+}  // namespace
+
+void ToldState::set(const FileIdentity& identity) noexcept {
+  state_.store(hash_of_state(identity), std::memory_order_relaxed);
+  is_wrong_.store(false);
+}
+
+void ToldState::reset() noexcept {
+  state_.store(0, std::memory_order_relaxed);
+  is_wrong_.store(false);
+}
+
+void ToldState::reset_if_wrong() noexcept {
+  if (is_wrong_.load()) reset();
+}
+
+bool ToldState::is(const FileIdentity& identity) noexcept {
+  const auto wanted = hash_of_state(identity);
+  std::uint64_t known = 0;
+  return state_.compare_exchange_strong(known, wanted, std::memory_order_relaxed) ||
+         known == wanted;
+}
 
 ContentId Node::content_id(const FileIdentity& identity, ContentIds& ids) {
   // The last reader destroys the view of an old state.
@@ -28,13 +61,27 @@ std::size_t NodeKeyHash::operator()(const NodeKey& key) const noexcept {
   return place ^ std::hash<std::string>{}(key.member);
 }
 
+// The node of `key`, or null.
+std::shared_ptr<Node> NodeTable::with_key(const State& state, const NodeKey& key) {
+  const auto at = state.by_key.find(key);
+  return at == state.by_key.end() ? nullptr : state.by_id.at((*at)->id);
+}
+
+// From now on, `node` is the node of its key.
+void NodeTable::set_key(State& state, Node& node) {
+  if (const auto other = state.by_key.find(node.key); other != state.by_key.end()) {
+    state.by_key.erase(other);
+  }
+  state.by_key.insert(&node);
+}
+
 NodeTable::NodeTable(const NodeKey& root, std::string root_path)
     : root_path_(std::move(root_path)) {
   state_.with([&](State& state) {
     auto node = std::make_shared<Node>(kRootNode, root);
     node->lookups_ = 1;  // the kernel never forgets the root
+    set_key(state, *node);
     state.by_id.emplace(kRootNode, std::move(node));
-    state.by_key.emplace(root, kRootNode);
   });
 }
 
@@ -61,8 +108,8 @@ NodeTable::Nodes NodeTable::nodes_of(const State& state, const FileKey& file) {
   for (const auto shown_as :
        {ShownAs::itself, ShownAs::frame, ShownAs::array, ShownAs::npy, ShownAs::container}) {
     for (const bool by_full_name : {false, true}) {
-      const auto known = state.by_key.find({file.device, file.inode, shown_as, {}, by_full_name});
-      if (known != state.by_key.end()) nodes.push_back(state.by_id.at(known->second));
+      auto known = with_key(state, {file.device, file.inode, shown_as, {}, by_full_name});
+      if (known) nodes.push_back(std::move(known));
     }
   }
   return nodes;
@@ -139,14 +186,14 @@ void NodeTable::replace(const NodeKey& from, const NodeKey& to, const Place& pla
   state_.with([&](State& state) {
     const auto at = state.by_key.find(from);
     if (at == state.by_key.end()) return;
-    const auto id = at->second;
+    const auto id = (*at)->id;
     auto& known = state.by_id.at(id);
     auto node = std::make_shared<Node>(id, to, known->generation);
     node->parent_ = place.parent;
     node->name_ = place.name;
     node->lookups_ = known->lookups_;
     state.by_key.erase(at);
-    state.by_key.insert_or_assign(to, id);
+    set_key(state, *node);
     dropped = std::exchange(known, std::move(node));
   });
 }
@@ -174,10 +221,7 @@ NodeTable::Place NodeTable::place_of(const Node& node) const {
 }
 
 std::shared_ptr<Node> NodeTable::find(const NodeKey& key) const {
-  return state_.with([&](const State& state) -> std::shared_ptr<Node> {
-    const auto at = state.by_key.find(key);
-    return at == state.by_key.end() ? nullptr : state.by_id.at(at->second);
-  });
+  return state_.with([&](const State& state) { return with_key(state, key); });
 }
 
 // Enters a new node of the key, which replaces an earlier version.  `number` is its number, unless
@@ -199,7 +243,7 @@ std::shared_ptr<Node> NodeTable::enter(State& state, const NodeKey& key, NodeId 
     state.by_id.emplace(node->id, node);
   }
   state.forgotten.remove(node->id);
-  state.by_key.insert_or_assign(key, node->id);
+  set_key(state, *node);
   return node;
 }
 
@@ -210,8 +254,7 @@ std::shared_ptr<Node> NodeTable::lookup(const std::shared_ptr<Node>& parent,
   std::shared_ptr<Node> replaced;  // destroyed after the lock, as the next one
   std::shared_ptr<const UniqueFd> dropped;
   return state_.with([&](State& state) {
-    const auto known = state.by_key.find(key);
-    auto node = known == state.by_key.end() ? nullptr : state.by_id.at(known->second);
+    auto node = with_key(state, key);
     const bool may_be_gone =
         node && (since < node->names_changed_at_ || state.removals.contains(file_key(*node)));
     if (!node) {
@@ -221,7 +264,9 @@ std::shared_ptr<Node> NodeTable::lookup(const std::shared_ptr<Node>& parent,
                (node->is_exported() && generation && *node->generation != *generation)) {
       node = enter(state, key, state.next++, generation, replaced);
     }
-    if (version) node->version_ = version;
+    if (version && (!node->version_ || *node->version_ != *version)) {
+      node->version_ = std::make_unique<const FileIdentity>(*version);
+    }
     // A file may have several names, or may have been moved: the node takes the latest place.  A
     // node never moves below itself, where a bind mount or snapshot shows a directory inside
     // itself: the kernel refuses such a loop when it looks the name up.
@@ -270,7 +315,7 @@ Result<std::shared_ptr<Node>> NodeTable::recall(NodeId id) {
     if (!found || found->held_) return std::shared_ptr<Node>();
     if (state.by_id.emplace(id, found).second) {
       found->names_changed_at_ = state.now;
-      state.by_key.emplace(found->key, id);
+      if (!state.by_key.contains(found->key)) set_key(state, *found);
       state.forgotten.remove(id);
     }
     ++found->lookups_;
@@ -283,9 +328,8 @@ Result<std::shared_ptr<Node>> NodeTable::recall(NodeId id) {
 // The node of `key` that the kernel knows, unless it belongs to a file of another generation.
 std::shared_ptr<Node> NodeTable::live(const State& state, const NodeKey& key,
                                       std::uint32_t generation) {
-  const auto at = state.by_key.find(key);
-  if (at == state.by_key.end()) return nullptr;
-  const auto& found = state.by_id.at(at->second);
+  const auto found = with_key(state, key);
+  if (!found) return nullptr;
   return found->id == kRootNode || found->generation == generation ? found : nullptr;
 }
 
@@ -370,7 +414,7 @@ std::optional<FileKey> NodeTable::forget(NodeId id, std::uint64_t lookups) {
     if (node.lookups_ > 0) return;
     // The key may be that of a later version.
     const auto known = state.by_key.find(node.key);
-    const bool is_current = known != state.by_key.end() && known->second == id;
+    const bool is_current = known != state.by_key.end() && *known == &node;
     if (is_current) state.by_key.erase(known);
     // The inode of a file that has lost its name may soon be another file's.  An exported number
     // that replace() has given to another file leads to that file only while the kernel knows it.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <ctime>
@@ -9,10 +10,11 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "fs/core/file.h"
-#include "fs/core/guarded.h"
+#include "fs/core/lazy_guarded.h"
 #include "fs/read/content_id.h"
 #include "fs/tree/exported_number.h"
 #include "fs/tree/forgotten_nodes.h"
@@ -20,6 +22,26 @@
 #include "fs/view/view.h"
 
 namespace framefs::fs {
+
+// The state of a file that the kernel was told of.
+// Threads: any number.
+class ToldState {
+ public:
+  // From now on, the kernel knows the state `identity`.
+  void set(const FileIdentity& identity) noexcept;
+  // From now on, the kernel knows the state for which is() is called next.
+  void reset() noexcept;
+  void reset_if_wrong() noexcept;
+  // Whether `identity` has the inode, the size and the mtime of the state that the kernel knows.
+  [[nodiscard]] bool is(const FileIdentity& identity) noexcept;
+  // Notes that the file has another state.  Returns whether this is new since set() or reset().
+  [[nodiscard]] bool note_change() noexcept { return !is_wrong_.exchange(true); }
+
+ private:
+  // A hash, so that all parts change together.  0: the next state.
+  std::atomic<std::uint64_t> state_{0};
+  std::atomic<bool> is_wrong_{false};
+};
 
 // A file that the kernel knows.
 struct Node {
@@ -65,10 +87,16 @@ struct Node {
     // object is opened any more.
     bool is_replaced = false;
   };
-  Guarded<State> state;
+  // Most nodes are only looked up, and have no state.
+  LazyGuarded<State> state;
 
   // The id of the content state that `identity` describes: a new id if the state has changed.
   ContentId content_id(const FileIdentity& identity, ContentIds& ids);
+
+  // Of an immutable mount: the state of the backing file that the kernel knows, and for which it
+  // may cache bytes and attributes.  A member of a container gets the container's when it is read
+  // first.
+  ToldState told;
 
  private:
   friend class NodeTable;
@@ -80,7 +108,7 @@ struct Node {
   bool held_has_names_ = false;           // the object still has other names
   std::uint64_t names_changed_at_ = 0;    // when the mount last changed the names of the file
   bool is_retired_ = false;               // another file has taken the place of the object
-  std::optional<FileIdentity> version_;   // of a directory
+  std::unique_ptr<const FileIdentity> version_;  // of a directory
 };
 
 // The number of the container that `node` is, or is in.
@@ -203,15 +231,29 @@ class NodeTable {
   [[nodiscard]] std::shared_ptr<Node> container_of(const Node& member) const;
 
  private:
+  // The nodes of a set, by their keys.
+  struct KeyHash {
+    using is_transparent = void;
+    std::size_t operator()(const NodeKey& key) const noexcept { return NodeKeyHash{}(key); }
+    std::size_t operator()(const Node* node) const noexcept { return NodeKeyHash{}(node->key); }
+  };
+  struct KeyEqual {
+    using is_transparent = void;
+    bool operator()(const Node* one, const Node* other) const { return one->key == other->key; }
+    bool operator()(const Node* node, const NodeKey& key) const { return node->key == key; }
+    bool operator()(const NodeKey& key, const Node* node) const { return node->key == key; }
+  };
   struct State {
     std::unordered_map<NodeId, std::shared_ptr<Node>> by_id;
-    std::unordered_map<NodeKey, NodeId, NodeKeyHash> by_key;
+    std::unordered_set<Node*, KeyHash, KeyEqual> by_key;  // each is in `by_id`
     NodeId next = kRootNode + 1;
     Moment now = 0;
     std::unordered_map<FileKey, unsigned, FileKeyHash> removals;  // under way, of names of the file
     std::deque<std::weak_ptr<Node>> held_links;  // the oldest first; files that have other names
     ForgottenNodes forgotten;
   };
+  static std::shared_ptr<Node> with_key(const State& state, const NodeKey& key);
+  static void set_key(State& state, Node& node);
   static std::shared_ptr<Node> remembered(State& state, NodeId id);
   static std::shared_ptr<Node> live(const State& state, const NodeKey& key,
                                     std::uint32_t generation);

@@ -42,18 +42,19 @@ Result<std::shared_ptr<const View>> NodeViews::make(const OpenFile& file, Conten
 Result<NodeViews::Current> NodeViews::current(const OpenFile& file) const {
   auto& node = *file.node;
   FRAMEFS_TRY(const auto st, file.source.content_stat());
-  const auto id = containers_.content_id(node, identity_of(st));
+  const auto identity = identity_of(st);
+  const auto id = containers_.content_id(node, identity);
   const auto known = node.state.with(
       [&](const Node::State& state) { return state.content_id == id ? state.view : nullptr; });
-  if (known) return Current{known, id};
+  if (known) return Current{known, id, identity};
   FRAMEFS_TRY(auto made, make(file, id));
   return node.state.with([&](Node::State& state) {
     if (state.content_id == id) {
       // Another thread may have stored its view first.
-      if (state.view) return Current{state.view, id};
+      if (state.view) return Current{state.view, id, identity};
       state.view = made;
     }
-    return Current{std::move(made), id};
+    return Current{std::move(made), id, identity};
   });
 }
 

@@ -37,7 +37,8 @@ class NodeViews {
 
   struct Current {
     std::shared_ptr<const View> view;
-    ContentId content;  // of the state of the file
+    ContentId content;        // of the state of the file
+    FileIdentity identity{};  // that state
   };
   // The view of an open file in its current state in SOURCE.  A file that cannot be opened as a
   // frame has a view too, and each read of that view reports the reason.  Errors: system.

@@ -9,6 +9,8 @@
 #include <climits>
 #include <utility>
 
+#include "fs/core/error_map.h"
+#include "fs/core/log.h"
 #include "fs/source/container_folder.h"
 #include "fs/source/suffixes.h"
 #include "fs/tree/shown_stat.h"
@@ -23,6 +25,7 @@ constexpr int kMaxRounds = 100;
 
 SourceTree::SourceTree(const MountOptions& options, Expected expected, const Parts& parts)
     : read_only_(options.read_only),
+      immutable_(options.immutable),
       arrays_(options.arrays),
       limits_(options.limits),
       expected_(expected),
@@ -139,6 +142,20 @@ struct stat SourceTree::shown(const Seen& seen, const Node& node) const {
   return st;
 }
 
+// Call this when the kernel is told the attributes in `seen`.
+void SourceTree::tell(Node& node, const Seen& seen) const {
+  if (!immutable_) return;
+  if (node.key.is_member()) return node.told.reset();
+  node.told.set(identity_of(seen.entry.content_stat()));
+}
+
+bool SourceTree::note_change(NodeId id, const Error& error) const {
+  const auto node = find(id);
+  if (!node || !(*node)->told.note_change()) return false;
+  log_.warn(locator_.name_for_log(**node) + " has changed under --immutable: " + describe(error));
+  return true;
+}
+
 // The key of a container's member is the container's key with the member's path in it.  The path
 // consists of names in the container, so that it does not depend on other members.
 NodeKey SourceTree::key_of(const Node& parent, const std::string& source_name, ShownAs shown_as,
@@ -177,6 +194,7 @@ NodeEntry SourceTree::enter(const std::shared_ptr<Node>& parent, const std::stri
   const auto& name = is_single ? locator_.root().path() : source_name;
   const auto node = locator_.nodes().lookup(parent, name, key, version_of(key, seen.entry),
                                             seen.entry.generation, seen.since);
+  tell(*node, seen);
   return {.id = node->id,
           .stat = shown(seen, *node),
           .is_listed = is_listed,
@@ -373,6 +391,7 @@ Result<SourceEntry> SourceTree::probe_removed(const Node& node,
 
 Result<struct stat> SourceTree::stat_node(Node& node, int fd) const {
   FRAMEFS_TRY(const auto seen, see_node(node, fd));
+  tell(node, seen);
   return shown(seen, node);
 }
 

@@ -102,6 +102,10 @@ class SourceTree {
   Result<struct stat> stat_file(const OpenFile& file) const;
   // The same for a file that was just created, whose `entry` is known.
   struct stat stat_new(const OpenFile& file, const SourceEntry& entry) const;
+  // Of an immutable mount: call this after a request for the node has failed because its file has
+  // changed.  The first call logs the reason and returns true: the kernel is to ask for the
+  // attributes again, and then for the name.
+  [[nodiscard]] bool note_change(NodeId id, const Error& error) const;
   Result<std::string> read_link(NodeId id) const;
   Status check_access(NodeId id, int mask) const;
   Result<struct statvfs> stat_filesystem() const;
@@ -155,9 +159,11 @@ class SourceTree {
   Result<SourceEntry> probe_file(const Node& node, const BackingFile& file) const;
   Result<SourceEntry> probe_removed(const Node& node, const FrameWriteSession& session) const;
   struct stat shown(const Seen& seen, const Node& node) const;
+  void tell(Node& node, const Seen& seen) const;
 
   // Constant after construction.
   const bool read_only_;
+  const bool immutable_;
   const ArrayViews arrays_;
   const codec::Limits limits_;
   const Expected expected_;

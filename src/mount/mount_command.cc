@@ -114,6 +114,8 @@ void add_view_options(CLI::App& app, MountCommand& command, Given& given) {
                  "The position of the frame in SOURCE, which is one file, such as 4096 or 1M")
       ->transform(size_text())
       ->option_text("SIZE");
+  app.add_flag("--immutable", command.mount.immutable,
+               "SOURCE does not change: mount read-only, and let the kernel keep what it learns");
   app.add_option("--attr-timeout", given.attr_timeout_s,
                  "How long the kernel trusts names and attributes")
       ->transform(seconds_up_to(86400))
@@ -250,8 +252,23 @@ std::optional<std::string> contradiction(const fs::MountOptions& mount) {
 constexpr const char* kLocalOptions[] = {
     "--offset", "--acl",       "--export", "--locking",      "--writeback",
     "--rule",   "--checksums", "--plain",  "--overlay-size", "--commit-interval"};
+// The options that are about changes.
+constexpr const char* kOptionsForChanges[] = {"--attr-timeout", "--locking",        "--writeback",
+                                              "--rule",         "--checksums",      "--plain",
+                                              "--overlay-size", "--commit-interval"};
 // The options of the disk cache of a URL.
 constexpr const char* kCacheOptions[] = {"--cache-dir", "--cache-disk"};
+
+// Why an option does not go together with --immutable.
+std::optional<std::string> option_for_changes(const CLI::App& app, const fs::MountOptions& mount) {
+  if (!mount.immutable) return std::nullopt;
+  const bool is_writable = app.get_option("--ro")->count() > 0 && !mount.read_only;
+  if (is_writable) return "--immutable excludes --rw";
+  if (const auto name = first_given(app, kOptionsForChanges)) {
+    return *name + " has no effect with --immutable";
+  }
+  return std::nullopt;
+}
 
 // Why an option does not go together with SOURCE.
 std::optional<std::string> misplaced_option(const CLI::App& app, const fs::MountOptions& mount) {
@@ -317,8 +334,10 @@ ParsedMountCommand parse_mount_command(const std::vector<std::string>& arguments
     if (auto rule = parse_new_file_rule(text, write.defaults)) write.rules.push_back(*rule);
   }
   auto why = contradiction(command.mount);
+  if (!why) why = option_for_changes(app, command.mount);
   if (!why) why = misplaced_option(app, command.mount);
   if (why) return {.command = std::nullopt, .exit_code = usage_error(app, *why)};
+  command.mount.read_only = command.mount.read_only || command.mount.immutable;
   // The daemon changes its working directory, so the paths must be absolute.
   const bool is_url = net::is_source_url(command.mount.source.string());
   if (!is_url) command.mount.source = std::filesystem::absolute(command.mount.source);

@@ -59,9 +59,12 @@ class MountCase(unittest.TestCase):
             remove_tree(self.folder)
         return result
 
+    EVERY_MOUNT = ()  # options of all mounts of the class
+
     def mount(self, *options, source=None, mountpoint=None, program=daemon.FRAMEFS):
         """A Mount of the test's source folder, or of another one, for a `with` statement."""
-        mount = daemon.Mount(source or self.source, mountpoint or self.mountpoint, *options, program=program)
+        mount = daemon.Mount(source or self.source, mountpoint or self.mountpoint, *self.EVERY_MOUNT, *options,
+                             program=program)
         self._commands.append(shlex.join(mount.command) + " &")
         return mount
 
