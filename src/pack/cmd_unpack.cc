@@ -217,8 +217,9 @@ class Unpack {
           {fmt::format("{}: no file name follows from this name; -o NAME gives one", frame)});
       return std::nullopt;
     }
-    const auto folder =
-        out_ == TargetKind::directory ? stdfs::path(command_.out) : source.file.parent_path();
+    const auto folder = out_ == TargetKind::directory
+                            ? stdfs::path(command_.out)
+                            : stdfs::path(source.file.path()).parent_path();
     return checked(frame, folder / source.name);
   }
 
