@@ -23,6 +23,7 @@
 #include "src/mount/mount_command.h"
 #include "src/observe/cmd_list.h"
 #include "src/observe/cmd_stats.h"
+#include "src/observe/cmd_top.h"
 #include "src/observe/cmd_umount.h"
 #include "src/pack/cmd_pack.h"
 #include "src/pack/cmd_unpack.h"
@@ -53,6 +54,7 @@ constexpr std::array kSubcommands = {
     Subcommand{"index", "make the manifest of a bucket or web server", run_index, index_syntax},
     Subcommand{"list", "list mounts with their daemons", run_list, list_syntax},
     Subcommand{"stats", "show what the daemon of a mount has done", run_stats, stats_syntax},
+    Subcommand{"top", "show what all mounts do, once a second", run_top, top_syntax},
     Subcommand{"umount", "unmount, and wait until all is committed", run_umount, umount_syntax},
     Subcommand{"demo", "make a small sample dataset", run_demo, demo_syntax},
     Subcommand{"completion", "print the completion script for a shell", print_completion,

@@ -36,10 +36,14 @@ class LatencyHistogram {
   }
   [[nodiscard]] std::uint64_t count() const noexcept {
     std::uint64_t sum = 0;
-    for (const auto& in_class : classes_) sum += in_class.value();
+    for (const auto& counter : classes_) sum += counter.value();
     return sum;
   }
   [[nodiscard]] std::uint64_t sum_ns() const noexcept { return sum_ns_.value(); }
+  // The number of durations in class `i`: less than 2^i ns, and not in an earlier class; the last
+  // class has all others.
+  [[nodiscard]] std::uint64_t in_class(std::size_t i) const noexcept { return classes_[i].value(); }
+  static constexpr std::size_t kClasses = 44;  // up to hours
   // Returns an upper bound for this share of the requests, at most twice the exact value; 0 without
   // requests.
   [[nodiscard]] std::uint64_t quantile_ns(double share) const noexcept {
@@ -54,7 +58,6 @@ class LatencyHistogram {
   }
 
  private:
-  static constexpr std::size_t kClasses = 44;  // up to hours
   std::array<Counter, kClasses> classes_;
   Counter sum_ns_;
 };

@@ -21,13 +21,25 @@ std::size_t kind_of(std::string_view operation) noexcept {
   return kind;
 }
 
+// Whether the errno is an answer, not a failure: programs ask every file for attributes such as
+// security.selinux.
+bool is_answer(std::string_view operation, int error) {
+  return error == EOPNOTSUPP && operation.ends_with("xattr");
+}
+
 Json latency_json(const fs::LatencyHistogram& latency) {
   constexpr double kMicrosecond = 1000;
   const auto in_us = [](std::uint64_t ns) { return static_cast<double>(ns) / kMicrosecond; };
+  auto classes = Json::array();
+  for (std::size_t i = 0; i < fs::LatencyHistogram::kClasses; ++i) {
+    classes.push_back(latency.in_class(i));
+  }
+  while (!classes.empty() && classes.back() == 0) classes.erase(classes.size() - 1);
   return {{"count", latency.count()},
           {"sum_us", in_us(latency.sum_ns())},
           {"p50_us", in_us(latency.quantile_ns(0.5))},
-          {"p99_us", in_us(latency.quantile_ns(0.99))}};
+          {"p99_us", in_us(latency.quantile_ns(0.99))},
+          {"classes", std::move(classes)}};
 }
 
 }  // namespace
@@ -45,7 +57,7 @@ const std::array<RequestCounters::NamedError, 8> RequestCounters::kErrors = {
 void RequestCounters::note(const char* operation, std::chrono::nanoseconds took,
                            int error) noexcept {
   latencies_[kind_of(operation)].note(took);
-  if (error == 0) return;
+  if (error == 0 || is_answer(operation, error)) return;
   std::size_t i = 0;
   while (i < kErrors.size() && kErrors[i].error != error) ++i;
   errors_[i].add();

@@ -58,6 +58,9 @@ std::string fish_completion(const CompletedProgram& program) {
       "complete -c framefs -n '__fish_seen_subcommand_from help' -xa 'mount {}'\n"
       "complete -c framefs -n '__fish_seen_subcommand_from completion' -xa 'bash zsh fish'\n",
       fmt::join(others, " "));
+  text +=
+      "complete -c framefs -n '__fish_seen_subcommand_from umount stats' -xa "
+      "'(string match -rg \" (\\\\S+) fuse[.]framefs \" < /proc/self/mounts)'\n";
   for (const auto& command : program.commands) {
     const auto when = command.name == "mount"
                           ? fmt::format("not __fish_seen_subcommand_from {}", elsewhere)

@@ -39,6 +39,13 @@ std::string specification(const OptionSyntax& option) {
                      fmt::join(option.names, ","), about, value);
 }
 
+std::string arguments_of(std::string_view command) {
+  if (command == "completion") return "        '*:shell:(bash zsh fish)'\n";
+  if (command != "umount" && command != "stats") return "        '*:file:_files'\n";
+  return R"(        '*:mount:($(awk "\$3 ~ /^fuse[.]framefs\$/ { print \$2 }" /proc/self/mounts))'
+)";
+}
+
 }  // namespace
 
 std::string zsh_completion(const CompletedProgram& program) {
@@ -74,8 +81,7 @@ std::string zsh_completion(const CompletedProgram& program) {
       text +=
           "        '*-o[options as mount(8) has them]:words:_values -s , word $mount_words' \\\n";
     }
-    text += command.name == "completion" ? "        '*:shell:(bash zsh fish)'\n"
-                                         : "        '*:file:_files'\n";
+    text += arguments_of(command.name);
     text += "      ;;\n";
   }
   return text +

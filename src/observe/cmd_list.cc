@@ -1,7 +1,11 @@
 #include "src/observe/cmd_list.h"
 
-#include <algorithm>
+#include <sys/types.h>
+
+#include <cerrno>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -12,6 +16,7 @@
 #include "src/cli/exit_codes.h"
 #include "src/cli/printable.h"
 #include "src/cli/text_output.h"
+#include "src/observe/mount_daemon.h"
 #include "src/observe/mount_list.h"
 
 namespace framefs {
@@ -23,21 +28,42 @@ void add_options(CLI::App& app, bool& json) {
   app.add_flag("--json", json, "Print one JSON array with an object for each mount");
 }
 
-// Returns the statistics of a mount; null if its daemon does not answer this user.
-Json ask(const FramefsMount& mount) {
+// A mount's daemon, as far as it is known.
+struct Served {
+  std::optional<pid_t> pid;
+  const char* state = "unknown";
+  std::string source;
+};
+
+// Asks the daemon only if /proc does not show it, because a daemon may hang.
+Served state_of_daemon(const FramefsMount& mount) {
+  if (const auto daemon = find_daemon(mount)) {
+    return {daemon->pid, daemon->is_stopped ? "stopped" : "running", mount.source};
+  }
   const auto stats = read_stats(mount.mountpoint);
-  return stats ? Json::parse(*stats, nullptr, false) : Json(nullptr);
+  if (!stats) {
+    return {std::nullopt, stats.error().sys == ENOTCONN ? "gone" : "unknown", mount.source};
+  }
+  const auto json = Json::parse(*stats, nullptr, false);
+  if (!json.is_object()) return {std::nullopt, "unknown", mount.source};
+  return {json["pid"].get<pid_t>(), "running", json["source"].get<std::string>()};
+}
+
+std::string owner_of(const FramefsMount& mount) {
+  const auto user = user_of(mount.filesystem_options);
+  return user ? user_name(*user) : std::string("?");
 }
 
 std::string json_text(const std::vector<FramefsMount>& mounts) {
   auto list = Json::array();
   for (const auto& mount : mounts) {
-    const auto stats = ask(mount);
-    const bool is_known = stats.is_object();
+    const auto daemon = state_of_daemon(mount);
     list.push_back({{"mountpoint", mount.mountpoint.string()},
-                    {"source", is_known ? stats["source"] : Json(mount.source)},
+                    {"source", daemon.source},
                     {"read_only", mount.is_read_only},
-                    {"pid", is_known ? stats["pid"] : Json(nullptr)}});
+                    {"user", owner_of(mount)},
+                    {"state", daemon.state},
+                    {"pid", daemon.pid ? Json(*daemon.pid) : Json(nullptr)}});
   }
   return list.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -45,12 +71,12 @@ std::string json_text(const std::vector<FramefsMount>& mounts) {
 std::string table_text(const std::vector<FramefsMount>& mounts) {
   std::string text = fmt::format("{:>8}  {}  {}\n", "PID", "RO", "MOUNTPOINT <- SOURCE");
   for (const auto& mount : mounts) {
-    const auto stats = ask(mount);
-    const bool is_known = stats.is_object();
-    const auto pid = is_known ? stats["pid"].dump() : std::string("?");
-    const auto source = is_known ? stats["source"].get<std::string>() : mount.source;
-    text += fmt::format("{:>8}  {}  {} <- {}\n", pid, mount.is_read_only ? "ro" : "rw",
-                        printable(mount.mountpoint.string()), printable(source));
+    const auto daemon = state_of_daemon(mount);
+    const std::string_view state = daemon.state;
+    auto who = daemon.pid ? std::to_string(*daemon.pid) : owner_of(mount);
+    if (state == "stopped" || state == "gone") who = state;
+    text += fmt::format("{:>8}  {}  {} <- {}\n", who, mount.is_read_only ? "ro" : "rw",
+                        printable(mount.mountpoint.string()), printable(daemon.source));
   }
   return text;
 }

@@ -17,6 +17,7 @@
 #include "src/cli/arguments.h"
 #include "src/cli/collected_log.h"
 #include "src/cli/exit_codes.h"
+#include "src/observe/mount_daemon.h"
 #include "src/observe/mount_list.h"
 #include "src/observe/unmount.h"
 
@@ -62,9 +63,22 @@ stdfs::path place_of_mount(const std::string& path) {
   return place;
 }
 
+// Whether the daemon cannot commit what was written, because it is stopped.  The reason is printed.
+bool refuses_stopped(const FramefsMount& mount) {
+  const auto daemon = find_daemon(mount);
+  if (!daemon || !daemon->is_stopped) return false;
+  print_messages({fmt::format(
+      "{}: its daemon, process {}, is stopped; kill -CONT {} lets it go on, and --lazy "
+      "unmounts without waiting for it",
+      mount.mountpoint.string(), daemon->pid, daemon->pid)});
+  return true;
+}
+
 bool unmount(const std::string& path, bool lazy) {
   const auto full = place_of_mount(path);
-  if (!framefs_mount_at(full)) {
+  const auto mount = framefs_mount_at(full);
+  if (mount && !lazy && refuses_stopped(*mount)) return false;
+  if (!mount) {
     print_messages(
         {fmt::format("{} is not a mount of framefs; framefs list shows the mounts", path)});
     return false;

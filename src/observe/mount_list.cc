@@ -1,7 +1,10 @@
 #include "src/observe/mount_list.h"
 
+#include <sys/syscall.h>
 #include <sys/xattr.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <future>
@@ -14,6 +17,7 @@
 #include "fs/core/file.h"
 #include "fs/core/mount_table.h"
 #include "fs/fuse/stats_attribute.h"
+#include "src/observe/mount_daemon.h"
 
 namespace framefs {
 namespace {
@@ -25,7 +29,25 @@ constexpr std::string_view kType = "fuse.framefs";
 
 using Answer = std::future<codec::Result<std::string>>;
 
+// The kernel keeps root out of the mounts of users.  Gives this thread, which then ends, the user
+// and group of a mount; without effect for other callers than root.
+void become_user_of(const std::string& path) {
+  if (::geteuid() != 0) return;
+  const auto mounts = fs::mount_table();
+  const auto mount = std::find_if(mounts.rbegin(), mounts.rend(), [&](const auto& entry) {
+    return entry.mountpoint == path && entry.type.starts_with("fuse");
+  });
+  if (mount == mounts.rend()) return;
+  const auto user = user_of(mount->filesystem_options);
+  const auto group = group_of(mount->filesystem_options);
+  if (!user || !group || *user == 0) return;
+  // The functions of the C library would change all threads.
+  if (::syscall(SYS_setresgid, *group, *group, *group) != 0) return;
+  [[maybe_unused]] const auto changed = ::syscall(SYS_setresuid, *user, *user, *user);
+}
+
 codec::Result<std::string> ask(const std::string& path) {
+  become_user_of(path);
   std::string text(kMaxStatsBytes, '\0');
   const auto got = ::getxattr(path.c_str(), fuse::kStatsAttribute, text.data(), text.size());
   if (got < 0) return fs::system_error("statistics");
@@ -51,6 +73,7 @@ struct Candidate {
 std::optional<Candidate> candidate_of(fs::MountTableEntry mount) {
   if (mount.type == kType) return Candidate{.mount = std::move(mount), .answer = {}};
   if (mount.type != "fuse" && !mount.type.starts_with("fuse.")) return std::nullopt;
+  if (find_daemon(mount)) return Candidate{.mount = std::move(mount), .answer = {}};
   auto answer = start_to_ask(mount.mountpoint);
   return Candidate{.mount = std::move(mount), .answer = std::move(answer)};
 }
@@ -75,11 +98,10 @@ std::vector<FramefsMount> mounts_where(const Wanted& is_wanted) {
   std::vector<FramefsMount> mounts;
   for (auto& candidate : candidates) {
     if (!is_framefs(candidate, end)) continue;
-    auto& mount = candidate.mount;
-    mounts.push_back({.mountpoint = std::move(mount.mountpoint),
-                      .source = std::move(mount.source),
-                      .is_read_only = fs::has_mount_option(mount.options, "ro"),
-                      .was_read_only = fs::has_mount_option(mount.filesystem_options, "ro")});
+    const auto& mount = candidate.mount;
+    const bool is_read_only = fs::has_mount_option(mount.options, "ro");
+    const bool was_read_only = fs::has_mount_option(mount.filesystem_options, "ro");
+    mounts.push_back({mount, is_read_only, was_read_only});
   }
   return mounts;
 }

@@ -1,9 +1,13 @@
 #include "src/observe/stats_text.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <numeric>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,6 +28,21 @@ void add_line(std::string& text, const char* key, const std::string& value) {
 
 std::uint64_t number(const Json& value) { return value.get<std::uint64_t>(); }
 std::string size_of(const Json& value) { return size_for_people(number(value)); }
+
+// A limit as the user has probably given it: "256M", not "268.4 MB".
+std::string limit_of(const Json& value) {
+  auto size = number(value);
+  constexpr std::uint64_t kStep = 1024;
+  constexpr std::string_view kUnits = "KMGT";
+  std::size_t unit = 0;
+  for (; size > 0 && size % kStep == 0 && unit < kUnits.size(); ++unit) size /= kStep;
+  return unit == 0 ? size_of(value) : fmt::format("{}{}", size, kUnits[unit - 1]);
+}
+
+// Whether all numbers of a section are 0: the mount has not used what they count.
+bool is_unused(const Json& section, std::initializer_list<const char*> keys) {
+  return std::ranges::all_of(keys, [&](const char* key) { return number(section[key]) == 0; });
+}
 
 std::string share_of(std::uint64_t part, std::uint64_t all) {
   const double share = all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
@@ -46,6 +65,7 @@ std::string duration_text(double seconds) {
 void add_requests(std::string& text, const Json& requests) {
   text += fmt::format("  {:<12}{:>12}  {:>10}  {:>10}\n", "requests", "count", "p50", "p99");
   for (const auto& [kind, latency] : requests.items()) {
+    if (number(latency["count"]) == 0) continue;
     text += fmt::format("    {:<10}{:>12}  {:>10}  {:>10}\n", kind,
                         latency["count"].get<std::uint64_t>(),
                         "< " + time_text(latency["p50_us"].get<double>()),
@@ -67,11 +87,12 @@ void add_cache(std::string& text, const Json& cache) {
   const auto all = hits + number(cache["misses"]);
   add_line(text, "cache",
            fmt::format("{} of {} in use, {} of {} look-ups hit, {} decoded",
-                       size_of(cache["held_bytes"]), size_of(cache["budget_bytes"]),
+                       size_of(cache["held_bytes"]), limit_of(cache["budget_bytes"]),
                        share_of(hits, all), all, size_of(cache["made_bytes"])));
 }
 
 void add_read_ahead(std::string& text, const Json& ahead) {
+  if (is_unused(ahead, {"decoded_bytes", "used_bytes", "wasted_bytes"})) return;
   add_line(text, "read-ahead",
            fmt::format("{} decoded, {} used, {} wasted", size_of(ahead["decoded_bytes"]),
                        size_of(ahead["used_bytes"]), size_of(ahead["wasted_bytes"])));
@@ -80,7 +101,8 @@ void add_read_ahead(std::string& text, const Json& ahead) {
 void add_writes(std::string& text, const Json& writes) {
   add_line(text, "dirty",
            fmt::format("{} of {} in use", size_of(writes["dirty_bytes"]),
-                       size_of(writes["budget_bytes"])));
+                       limit_of(writes["budget_bytes"])));
+  if (is_unused(writes, {"commits", "failed_commits", "stored_bytes", "compactions"})) return;
   add_line(text, "commits",
            fmt::format("{}, {} failed, {} stored in chunks, {} compactions",
                        number(writes["commits"]), number(writes["failed_commits"]),
@@ -156,9 +178,9 @@ class Metrics {
     name_ = name;
     text_ += fmt::format("# HELP framefs_{0} {2}\n# TYPE framefs_{0} {1}\n", name, type, help);
   }
-  void add(const Json& value, const std::string& labels = {}) {
-    text_ += fmt::format("framefs_{}{{mountpoint=\"{}\"{}}} {}\n", name_, mountpoint_, labels,
-                         value.dump());
+  void add(const Json& value, const std::string& labels = {}, const char* part = "") {
+    text_ += fmt::format("framefs_{}{}{{mountpoint=\"{}\"{}}} {}\n", name_, part, mountpoint_,
+                         labels, value.dump());
   }
   void add_one(const char* name, const char* type, const char* help, const Json& value) {
     begin(name, type, help);
@@ -170,12 +192,9 @@ class Metrics {
     for (const auto& [kind, latency] : stats["requests"].items()) {
       add(latency["count"], fmt::format(",kind=\"{}\"", kind));
     }
-    begin("request_seconds", "gauge", "Upper bounds of request latencies.");
+    begin("request_seconds", "histogram", "Latencies of requests.");
     for (const auto& [kind, latency] : stats["requests"].items()) {
-      for (const auto& [key, share] : {std::pair("p50_us", "0.5"), std::pair("p99_us", "0.99")}) {
-        add(latency[key].get<double>() / 1e6,
-            fmt::format(",kind=\"{}\",quantile=\"{}\"", kind, share));
-      }
+      if (latency.contains("classes")) add_histogram(kind, latency);
     }
     begin("errors_total", "counter", "Requests that failed, by errno.");
     for (const auto& [name, count] : stats["errors"].items()) {
@@ -184,6 +203,29 @@ class Metrics {
     add_one("uptime_seconds", "gauge", "Time since the mount.", stats["uptime_s"]);
     add_one("read_bytes_total", "counter", "Bytes given to readers.", stats["bytes_read"]);
     add_one("written_bytes_total", "counter", "Bytes taken from writers.", stats["bytes_written"]);
+  }
+
+  // Every fourth class makes a bucket, from 1 us to 4.5 hours.
+  void add_histogram(const std::string& kind, const Json& latency) {
+    constexpr std::size_t kFirst = 10;
+    constexpr std::size_t kStep = 4;
+    const auto counts = latency["classes"].get<std::vector<std::uint64_t>>();
+    const auto up_to = [&](std::size_t end) {
+      const auto last = counts.begin() + static_cast<std::ptrdiff_t>(std::min(end, counts.size()));
+      return std::accumulate(counts.begin(), last, std::uint64_t{0});
+    };
+    const auto all = up_to(counts.size());
+    const auto bucket = [&](const std::string& bound, std::uint64_t count) {
+      add(count, fmt::format(",kind=\"{}\",le=\"{}\"", kind, bound), "_bucket");
+    };
+    // A class holds the durations of less than 2^i ns.
+    for (auto i = kFirst; i < 44; i += kStep) {
+      bucket(fmt::format("{}", static_cast<double>(std::uint64_t{1} << i) / 1e9), up_to(i + 1));
+    }
+    bucket("+Inf", all);
+    const auto label = fmt::format(",kind=\"{}\"", kind);
+    add(latency["sum_us"].get<double>() / 1e6, label, "_sum");
+    add(all, label, "_count");
   }
 
   void add_cache(const Json& cache) {

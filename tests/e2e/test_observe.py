@@ -2,7 +2,10 @@
 
 import json
 import os
+import pathlib
+import pwd
 import re
+import shutil
 import signal
 import subprocess
 import unittest
@@ -30,10 +33,126 @@ class Observe(CommandCase):
         with self.mount("-o", "ro") as mount:
             listed = {entry["mountpoint"]: entry for entry in json.loads(self.framefs("list", "--json").stdout)}
             self.assertEqual(listed[str(self.mountpoint)], {"mountpoint": str(self.mountpoint), "source": str(self.source),
-                                                            "read_only": True, "pid": mount.pid})
+                                                            "read_only": True, "pid": mount.pid, "state": "running",
+                                                            "user": pwd.getpwuid(os.geteuid()).pw_name})
             self.assertRegex(self.framefs("list").stdout.decode(),
                              rf"(?m)^ *{mount.pid}  ro  {re.escape(str(self.mountpoint))} <- {re.escape(str(self.source))}$")
         self.assertNotIn(str(self.mountpoint), self.framefs("list").stdout.decode())
+
+    def listed(self):
+        """The object of this test's mount in `framefs list --json`, and its line in the table."""
+        entries = [entry for entry in json.loads(self.framefs("list", "--json").stdout)
+                   if entry["mountpoint"] == str(self.mountpoint)]
+        lines = [line for line in self.framefs("list").stdout.decode().splitlines()
+                 if f" {self.mountpoint} <- " in line]
+        self.assertEqual((len(entries), len(lines)), (1, 1))
+        return entries[0], lines[0]
+
+    def test_a_stopped_daemon(self):
+        with self.mount() as mount:
+            os.kill(mount.pid, signal.SIGSTOP)
+            self.addCleanup(mount.kill)
+            daemon.wait_for(lambda: " T " in pathlib.Path(f"/proc/{mount.pid}/stat").read_text(), "the stop")
+            entry, line = self.listed()
+            self.assertEqual((entry["pid"], entry["state"]), (mount.pid, "stopped"))
+            self.assertRegex(line, "^ *stopped  rw  ")
+            self.assert_fails("umount", self.mountpoint, cause=f"is stopped; kill -CONT {mount.pid}")
+            self.assertTrue(daemon.mounts_at(self.mountpoint))
+            self.assertRegex(self.framefs("top", "-n", "1", "--interval", "0.1").stdout.decode(),
+                             rf"(?m)^ *- .*  {re.escape(str(self.mountpoint))}$")
+            os.kill(mount.pid, signal.SIGCONT)
+
+    def test_a_mount_without_a_daemon(self):
+        self.leave_stale_mount()
+        self.tool("fusermount3", "-u", self.mountpoint)
+        fd = os.open("/dev/fuse", os.O_RDWR)
+        self.tool("mount", "-i", "-t", "fuse.framefs", "-o", f"fd={fd},rootmode=40000,user_id=0,group_id=0", "framefs",
+                  self.mountpoint, pass_fds=(fd,))
+        os.close(fd)
+        entry, line = self.listed()
+        self.assertEqual((entry["pid"], entry["state"]), (None, "gone"))
+        self.assertRegex(line, "^ *gone  rw  ")
+        self.framefs("umount", self.mountpoint)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root to become another user")
+    def test_root_sees_the_mounts_of_users(self):
+        self.folder.chmod(0o755)
+        for path in (self.source, self.mountpoint):
+            os.chown(path, 65534, 65534)
+        user = {"user": 65534, "group": 65534, "extra_groups": []}
+        program = shutil.copy(daemon.FRAMEFS, self.folder)
+        if self.tool(program, self.source, self.mountpoint, check=False, **user).returncode != 0:
+            self.skipTest("users cannot mount here")
+        try:
+            entry, line = self.listed()
+            self.assertEqual((entry["user"], entry["state"]), (pwd.getpwuid(65534).pw_name, "running"))
+            self.assertIn(str(entry["pid"]), line)
+            self.assertEqual(self.stats()["pid"], entry["pid"])
+            self.framefs("stats", self.mountpoint)
+        finally:
+            self.tool(program, "umount", self.mountpoint, **user)
+
+    def test_a_healthy_mount_has_no_errors(self):
+        """ls(1) and cp(1) ask for attributes that no filesystem has to have."""
+        with self.mount() as mount:
+            for name in ("security.selinux", "system.posix_acl_access"):
+                with self.assertRaises(OSError):
+                    os.getxattr(mount.path("log"), name)
+            self.assertEqual(self.stats()["errors"]["EOPNOTSUPP"], 0)
+            table = self.framefs("stats", self.mountpoint).stdout.decode()
+            self.assertNotIn("EOPNOTSUPP", table)
+            self.assertNotIn("commits", table)
+            self.assertNotRegex(table, r"(?m)^ +fsync ")
+
+    def test_sizes_are_shown_as_they_were_given(self):
+        with self.mount("--cache-size", "64M", "--overlay-size", "3G"):
+            table = self.framefs("stats", self.mountpoint).stdout.decode()
+            self.assertIn(" of 64M in use", table)
+            self.assertIn(" of 3G in use", table)
+
+    def check_rows(self, text, mount):
+        """A row of `framefs top`: numbers, and the mount."""
+        self.assertRegex(text, r"REQ/S +MB/S READ +WRITTEN +HITS +DIRTY +MOUNTPOINT")
+        self.assertRegex(text, rf"\d+ +\d+\.\d +\d+\.\d +(\d+%|-) +\d.* k?M?B  {re.escape(str(mount.mountpoint))}")
+
+    def test_top(self):
+        with self.mount() as mount:
+            text = self.framefs("top", "--count", "2", "--interval", "0.2").stdout.decode()
+            self.check_rows(text, mount)
+            self.assertEqual(text.count(str(mount.mountpoint)), 2)
+            self.assertNotIn("\033", text)
+
+    def test_top_in_a_terminal(self):
+        if not shutil.which("tmux"):
+            self.skipTest("tmux is not installed")
+        tmux = ("tmux", "-L", f"framefs-{os.getpid()}", "-f", "/dev/null")
+
+        def screen():
+            return self.tool(*tmux, "capture-pane", "-p").stdout.decode()
+
+        with self.mount() as mount:
+            self.tool(*tmux, "new-session", "-d", "-x", "200", "-y", "20", daemon.FRAMEFS, "top", "--interval", "0.1")
+            try:
+                daemon.wait_for(lambda: str(mount.mountpoint) in screen(), "the first table")
+                self.check_rows(screen(), mount)
+                # Each table takes the place of the last one.
+                self.assertLessEqual(screen().count("MOUNTPOINT"), 1)
+            finally:
+                self.tool(*tmux, "kill-server")
+
+    def test_histograms(self):
+        with self.mount() as mount:
+            mount.path("log").read_bytes()
+            text = self.framefs("stats", "--prometheus", self.mountpoint).stdout.decode()
+        buckets = re.findall(r'framefs_request_seconds_bucket\{.*kind="read",le="([^"]+)"\} (\d+)', text)
+        counts = [int(count) for _, count in buckets]
+        self.assertEqual(buckets[-1][0], "+Inf")
+        self.assertGreater(counts[-1], 0)
+        self.assertEqual(counts, sorted(counts))
+        bounds = [float(bound) for bound, _ in buckets[:-1]]
+        self.assertEqual(bounds, sorted(bounds))
+        self.assertIn("# TYPE framefs_request_seconds histogram", text)
+        self.assertRegex(text, rf'framefs_request_seconds_count\{{.*kind="read"\}} {counts[-1]}\n')
 
     def test_a_mount_with_a_type_of_its_own(self):
         self.framefs(self.source, self.mountpoint, "--subtype", "other")

@@ -16,7 +16,7 @@ DOCUMENTS = ("README.md", "fs/SEMANTICS.md")
 
 # Each command, and its section of the man page.
 SECTIONS = {"mount": "MOUNTING", "info": "INFO", "unpack": "UNPACKING", "pack": "PACKING",
-            "check": "CHECKING", "compact": "COMPACTING", "index": "INDEXING", "list": "LISTING", "stats": "STATISTICS",
+            "check": "CHECKING", "compact": "COMPACTING", "index": "INDEXING", "list": "LISTING", "stats": "STATISTICS", "top": "TOP",
             "umount": "UNMOUNTING", "demo": "DEMO", "completion": "COMPLETION"}
 HELP = {"-h", "--help"}  # every command has them; the man page lists them once
 COMMAND_LINE_ONLY = {"foreground", "version"}  # not words of mount(8)
@@ -196,6 +196,16 @@ class Options(CommandCase):
         completed = self.complete("-o", "")
         self.assertLessEqual(self.mount_words(), completed)
         self.assertIsNone(self.refused_word(sorted(completed)))
+
+    def test_the_completion_of_umount_and_stats_offers_mounts(self):
+        mounts = {line.split()[1] for line in pathlib.Path("/proc/self/mounts").read_text().splitlines()
+                  if line.split()[2] == "fuse.framefs"}
+        with self.mount() as mount:
+            for command in ("umount", "stats"):
+                offered = self.complete(command, "")
+                self.assertIn(str(mount.mountpoint), offered)
+                self.assertNotIn("a file", offered)
+                self.assertLessEqual(mounts & offered, mounts)
 
     def test_the_completion_has_every_choice(self):
         """The choices in a command's help: all of them are accepted, and no others are offered."""
