@@ -98,6 +98,9 @@ struct MountOptions {
   std::vector<std::string> vfs_options;    // for the kernel, such as noexec
   RemoteOptions remote;
   codec::Limits limits;
+  // The options that the user has given, as words of -o such as "threads=3", without those that a
+  // remount can change.
+  std::vector<std::string> given;
 };
 
 }  // namespace framefs::fs

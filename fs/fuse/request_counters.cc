@@ -86,6 +86,7 @@ std::string stats_json(const RequestCounters& requests, const fs::Activity& acti
            {"mountpoint", options.mountpoint.string()},
            {"read_only", activity.is_read_only},
            {"uptime_s", uptime.count()},
+           {"options", options.given},
            {"requests", kinds},
            {"errors", errors},
            {"bytes_read", requests.read_bytes_.value()},

@@ -189,7 +189,7 @@ Result<std::filesystem::path> usable_mountpoint(const std::filesystem::path& pat
 
 }  // namespace
 
-Status check_mount(const fs::MountOptions& options) {
+Result<const char*> check_mount(const fs::MountOptions& options) {
   // Compared as text, because a path in the mount cannot be accessed before the daemon serves.
   const bool is_inherited = inherited_descriptor(options.mountpoint).has_value();
   auto mountpoint = path_of_mount(options.mountpoint);
@@ -217,7 +217,7 @@ Status check_mount(const fs::MountOptions& options) {
     if (root.shown_as != fs::ShownAs::itself) return fs::refusal(ENOTDIR, kNoDirectory);
     FRAMEFS_TRY([[maybe_unused]] const auto format, handle_format(options.source));
   }
-  return {};
+  return fs::why_read_only(options, root);
 }
 
 Status serve_mount(const fs::MountOptions& options, fs::Log& log,

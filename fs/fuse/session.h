@@ -14,8 +14,9 @@ namespace framefs::fuse {
 using codec::Status;
 
 // Checks that a mount with `options` can start: SOURCE and MOUNTPOINT exist and fit together.
+// Returns why the mount will be read-only, for the user; null if it will be writable.
 // Errors: system, `field` being a sentence for the user.
-Status check_mount(const fs::MountOptions& options);
+codec::Result<const char*> check_mount(const fs::MountOptions& options);
 
 // A log file that can be opened again while the daemon runs.
 struct LogFile {

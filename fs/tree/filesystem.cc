@@ -1,7 +1,5 @@
 #include "fs/tree/filesystem.h"
 
-#include <fcntl.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -43,7 +41,7 @@ Result<std::unique_ptr<Filesystem>> Filesystem::open(const MountOptions& options
                                                      std::optional<SourceHandles> handles) {
   FRAMEFS_TRY(auto found, find_mount_root(options));
   auto effective = options;
-  effective.read_only = allows_no_changes(options, found);
+  effective.read_only = why_read_only(options, found) != nullptr;
   return std::unique_ptr<Filesystem>(
       new Filesystem(effective, log, std::move(found), std::move(watcher), std::move(handles)));
 }

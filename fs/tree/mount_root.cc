@@ -1,6 +1,7 @@
 #include "fs/tree/mount_root.h"
 
 #include <fcntl.h>
+#include <sys/statvfs.h>
 
 #include <cerrno>
 #include <utility>

@@ -22,4 +22,8 @@ Result<MountRoot> find_mount_root(const MountOptions& options);
 // The same for a SOURCE that is open: one entry that is no directory.
 Result<MountRoot> find_mount_root(const MountOptions& options, SourceRoot root);
 
+// Returns why a mount of `found` is read-only, as the end of "the mount is read-only, because";
+// null if it is writable.
+const char* why_read_only(const MountOptions& options, const MountRoot& found);
+
 }  // namespace framefs::fs

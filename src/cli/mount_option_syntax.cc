@@ -5,6 +5,8 @@
 
 #include <fmt/core.h>
 
+#include "fs/core/mount_table.h"
+
 namespace framefs {
 namespace {
 
@@ -15,9 +17,16 @@ constexpr std::array<std::string_view, 11> kVfsWords = {"nosuid",  "nodev", "noe
 
 // Options for mount(8), fstab(5) and systemd.  The last four have no effect, because the kernel
 // keeps no access times for FUSE; libfuse rejects them.
-constexpr std::array<std::string_view, 15> kIgnoredWords = {
-    "defaults", "auto",    "noauto", "user",     "nouser",     "users",       "owner",   "group",
-    "nofail",   "_netdev", "silent", "relatime", "nodiratime", "strictatime", "lazytime"};
+constexpr std::array<std::string_view, 14> kIgnoredWords = {
+    "defaults", "auto",    "noauto", "user",     "nouser",     "users",       "owner",
+    "group",    "_netdev", "silent", "relatime", "nodiratime", "strictatime", "lazytime"};
+
+// Options that the kernel shows of a mount of FUSE.
+constexpr std::array<std::string_view, 5> kShownWords = {
+    "user_id", "group_id", "default_permissions", "max_read", "blksize"};
+
+// Words that are options of the program without being options of its command line.
+constexpr std::array<std::string_view, 2> kHelperWords = {"remount", "nofail"};
 
 // Options that make no sense in an fstab.
 constexpr std::array<std::string_view, 3> kCommandLineOnly = {"foreground", "help", "version"};
@@ -73,12 +82,14 @@ std::unexpected<std::string> refuse(std::string_view word, const CommandSyntax& 
 std::expected<std::vector<std::string>, std::string> expand_mount_options(
     std::string_view words, const CommandSyntax& mount) {
   std::vector<std::string> options;
+  const bool is_remount = fs::has_mount_option(words, "remount");
   while (!words.empty()) {
     const auto word = words.substr(0, words.find(','));
     words.remove_prefix(std::min(words.size(), word.size() + 1));
     if (is_ignored(word)) continue;
-    if (word == "remount") {
-      options.emplace_back("--remount");
+    if (is_remount && holds(kShownWords, word.substr(0, word.find('=')))) continue;
+    if (holds(kHelperWords, word)) {
+      options.push_back("--" + std::string(word));
       continue;
     }
     if (holds(kVfsWords, word)) {
@@ -98,7 +109,7 @@ std::expected<std::vector<std::string>, std::string> expand_mount_options(
 
 std::vector<std::string> mount_words(const CommandSyntax& mount) {
   std::vector<std::string> all(kVfsWords.begin(), kVfsWords.end());
-  all.emplace_back("remount");
+  all.insert(all.end(), kHelperWords.begin(), kHelperWords.end());
   for (const auto& option : mount.options) {
     for (const auto& word : words_of(option))
       all.push_back(word + (option.takes_value() ? "=" : ""));

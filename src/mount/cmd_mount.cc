@@ -20,6 +20,7 @@
 #include "fs/fuse/session.h"
 #include "fs/net/aws_environment.h"
 #include "fs/net/source_url.h"
+#include "fs/tree/mount_root.h"
 #include "src/cli/cause_text.h"
 #include "src/cli/collected_log.h"
 #include "src/cli/exit_codes.h"
@@ -47,6 +48,10 @@ int report(const fs::MountOptions& mount, const codec::Error& error) {
   }
   print_messages({text});
   return kExitFailure;
+}
+
+bool is_missing_source(const codec::Error& error) {
+  return error.sys == ENOENT && std::string_view(error.field).starts_with("SOURCE");
 }
 
 // `daemon` is null if the program stays in the foreground; `environment` is null unless SOURCE is a
@@ -110,10 +115,10 @@ void remove_stale_mount(const std::filesystem::path& mountpoint) {
 }
 
 int run(MountCommand command) {
+  if (command.remount) return remount(command);
   if (command.is_mount_helper && ::geteuid() == 0) {
     allow_devices_and_setuid(command.mount.vfs_options);
   }
-  if (command.remount) return remount(command);
   const bool is_inherited = fuse::inherited_descriptor(command.mount.mountpoint).has_value();
   if (is_inherited) {
     if (const auto adopted = fuse::adopt_mount(command.mount); !adopted) {
@@ -125,10 +130,20 @@ int run(MountCommand command) {
     command.mount.onto_file = std::filesystem::is_regular_file(command.mount.mountpoint, none);
   }
   std::optional<net::AwsEnvironment> environment;
+  const char* why_read_only = "SOURCE is a URL";
   if (net::is_source_url(command.mount.source.string())) {
     environment = net::AwsEnvironment::take();
-  } else if (const auto possible = fuse::check_mount(command.mount); !possible) {
-    return report(command.mount, possible.error());
+  } else {
+    const auto checked = fuse::check_mount(command.mount);
+    if (!checked) {
+      report(command.mount, checked.error());
+      return command.nofail && is_missing_source(checked.error()) ? kExitOk : kExitFailure;
+    }
+    why_read_only = *checked;
+  }
+  if (command.has_access && !command.mount.read_only && why_read_only != nullptr) {
+    print_messages({fmt::format("{}: the mount is read-only, because {}",
+                                net::shown_source(command.mount.source.string()), why_read_only)});
   }
   if (!is_inherited && !command.allow_nonempty && hides_files(command.mount)) {
     print_messages(

@@ -17,6 +17,7 @@
 #include "codec/core/parse_number.h"
 #include "fs/core/error_map.h"
 #include "fs/core/memory_limit.h"
+#include "fs/core/mount_table.h"
 #include "fs/net/source_url.h"
 #include "src/cli/arguments.h"
 #include "src/cli/exit_codes.h"
@@ -29,6 +30,12 @@ namespace framefs {
 namespace {
 
 constexpr const char* kHelperName = "mount.framefs";
+
+// Whether mount(8) has written these words of -o: it begins a remount with "ro" or "rw".
+bool is_remount_by_mount8(std::string_view words) {
+  const auto first = words.substr(0, words.find(','));
+  return (first == "ro" || first == "rw") && fs::has_mount_option(words, "remount");
+}
 
 // Expands every "-o WORDS".  For mount(8)'s helper, also translates mount(8)'s flags.
 std::expected<std::vector<std::string>, std::string> expand(
@@ -46,6 +53,7 @@ std::expected<std::vector<std::string>, std::string> expand(
       auto options = expand_mount_options(words, syntax);
       if (!options) return std::unexpected(options.error());
       out.insert(out.end(), options->begin(), options->end());
+      if (is_remount_by_mount8(words)) out.emplace_back("--all-flags");
     } else if (is_helper && (argument == "-n" || argument == "-v" || argument == "-s")) {
       continue;  // no meaning here: no mtab, verbose, sloppy
     } else if (is_helper && argument == "-f") {
@@ -219,13 +227,43 @@ void add_options(CLI::App& app, MountCommand& command, Given& given) {
   // The option that "-o noexec" becomes.  It takes one value each time; otherwise it would take the
   // paths after it as values.
   app.add_option("--vfs", command.mount.vfs_options)->allow_extra_args(false)->group("");
-  app.add_flag("--remount", command.remount)->group("");        // "-o remount" becomes this
+  app.add_flag("--remount", command.remount)->group("");  // "-o remount" becomes this
+  app.add_flag("--nofail", command.nofail)->group("");    // "-o nofail" becomes this
+  app.add_flag("--all-flags", command.has_all_flags)->group("");
   app.add_flag("--check-only", command.check_only)->group("");  // mount -f becomes this
   app.footer(
       "-o OPTION[,OPTION]: the same options as mount(8) writes them, cache_size=64M for\n"
       "--cache-size 64M; also noexec, nosuid, nodev and the like.\n\n"
       "framefs umount MOUNTPOINT unmounts.");
   app.set_version_flag("-V,--version", std::string("framefs ") + kVersion);
+  // mount(8) puts the options of its command line behind those of fstab(5).
+  for (auto* const option : app.get_options()) {
+    if (!option->get_positional() && option->get_items_expected_max() == 1) option->take_last();
+  }
+}
+
+// The options that a remount handles by itself, or that are no property of a mount.
+constexpr std::array<std::string_view, 4> kNotOfTheMount = {"ro", "foreground", "nonempty",
+                                                            "replace-stale"};
+
+// Returns the given options as words of -o, with their values as the parser has converted them.
+std::vector<std::string> given_options(const CLI::App& app) {
+  std::vector<std::string> words;
+  for (const auto* const option : app.get_options()) {
+    const bool is_hidden = option->get_positional() || option->get_group().empty();
+    if (option->count() == 0 || is_hidden || option->get_lnames().empty()) continue;
+    auto word = option->get_lnames().front();
+    if (std::ranges::find(kNotOfTheMount, word) != kNotOfTheMount.end()) continue;
+    std::ranges::replace(word, '-', '_');
+    if (option->get_items_expected_max() == 0) {
+      words.push_back(std::move(word));
+    } else if (option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeLast) {
+      words.push_back(word + "=" + option->results().back());
+    } else {
+      for (const auto& value : option->results()) words.push_back(word + "=" + value);
+    }
+  }
+  return words;
 }
 
 bool has_arrays(const fs::NewFileRule& rule) { return rule.frame.arrays; }
@@ -333,6 +371,8 @@ ParsedMountCommand parse_mount_command(const std::vector<std::string>& arguments
   for (const auto& text : given.rules) {
     if (auto rule = parse_new_file_rule(text, write.defaults)) write.rules.push_back(*rule);
   }
+  command.has_access = app.get_option("--ro")->count() > 0;
+  command.mount.given = given_options(app);
   auto why = contradiction(command.mount);
   if (!why) why = option_for_changes(app, command.mount);
   if (!why) why = misplaced_option(app, command.mount);

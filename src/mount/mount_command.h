@@ -18,7 +18,11 @@ struct MountCommand {
   bool allow_nonempty = false;  // mount over a directory with files
   bool replace_stale = false;   // first remove a mount whose daemon is gone
   bool remount = false;         // change the existing mount
-  std::string log_file;         // empty: syslog in the background, stderr in the foreground
+  // A remount by mount(8), which passes all flags: those that are missing are off.
+  bool has_all_flags = false;
+  bool has_access = false;  // --ro or --rw is given
+  bool nofail = false;      // a missing SOURCE is no failure
+  std::string log_file;     // empty: syslog in the background, stderr in the foreground
 };
 
 // Holds a command to run, or the exit code if there is nothing to run: after --help, --version or a

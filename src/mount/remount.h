@@ -4,8 +4,9 @@
 
 namespace framefs {
 
-// Makes the existing mount at MOUNTPOINT read-only or writable.  Returns the exit code; messages
-// have been printed.
+// Changes the flags of the existing mount at MOUNTPOINT: ro, nosuid, nodev, noexec, noatime.  All
+// other options must be those that the mount has.  Returns the exit code; messages have been
+// printed.
 int remount(const MountCommand& command);
 
 }  // namespace framefs

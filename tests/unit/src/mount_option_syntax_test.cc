@@ -52,10 +52,21 @@ TEST_CASE("mount_words: words of the kernel are handed on", "[src][mount_words][
 
 TEST_CASE("mount_words: words of mount(8) and fstab(5) are dropped", "[src][mount_words][unit]") {
   for (const auto* const word :
-       {"defaults", "auto", "noauto", "user", "nouser", "users", "owner", "group", "nofail",
-        "_netdev", "silent", "relatime", "nodiratime", "strictatime", "x-systemd.automount",
-        "x-gvfs-name=a", "comment=b", ""}) {
+       {"defaults", "auto", "noauto", "user", "nouser", "users", "owner", "group", "_netdev",
+        "silent", "relatime", "nodiratime", "strictatime", "x-systemd.automount", "x-gvfs-name=a",
+        "comment=b", ""}) {
     CHECK(expanded(word).empty());
+  }
+}
+
+TEST_CASE("mount_words: a remount passes what the kernel shows of the mount",
+          "[src][mount_words][unit]") {
+  CHECK(expanded("nofail") == Options{"--nofail"});
+  CHECK(expanded("rw,noexec,relatime,remount,user_id=0,group_id=0,default_permissions,allow_other,"
+                 "max_read=131072,blksize=512") ==
+        Options{"--rw", "--vfs=noexec", "--remount", "--allow-other"});
+  for (const auto* const word : {"user_id=0", "default_permissions", "max_read=4096"}) {
+    CHECK(refused(word).starts_with(std::string("unknown mount option: ") + word));
   }
 }
 
