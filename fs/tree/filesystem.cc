@@ -9,14 +9,6 @@
 namespace framefs::fs {
 namespace {
 
-bool allows_no_changes(const MountOptions& options, const MountRoot& found) {
-  const bool is_container = found.shown_as == ShownAs::container;
-  if (options.read_only || options.source_offset > 0 || is_container) return true;
-  const auto fd = found.root.open(found.root.path(), O_PATH);
-  struct statvfs st{};
-  return fd && ::fstatvfs(fd->get(), &st) == 0 && (st.f_flag & ST_RDONLY) != 0;
-}
-
 // An array that is not shown as a .npy file, or not under that name, is no place for one.
 // An array is another file in the same directory of SOURCE, which a mount of one file lacks.
 bool makes_arrays(const MountOptions& options, const NewFramePolicy& new_frames,

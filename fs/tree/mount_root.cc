@@ -50,6 +50,7 @@ Result<MountRoot> find_mount_root(const MountOptions& options, SourceRoot root) 
   switch (entry.summary.content) {
     case Content::other:
       if (is_directory) return directory_root(options);
+      if (options.source_offset > 0) return refusal(EINVAL, "SOURCE has no frame at --offset");
       return refusal(ENOTDIR, "SOURCE is neither a directory nor a frame");
     case Content::embed_container:
     case Content::zip_container:
@@ -65,6 +66,16 @@ Result<MountRoot> find_mount_root(const MountOptions& options, SourceRoot root) 
   if (!options.onto_file) return MountRoot{std::move(root), entry, ShownAs::single_entry, expected};
   const auto shown_as = full_names(root.path(), entry.summary, options.arrays).front().shown_as;
   return MountRoot{std::move(root), entry, shown_as, expected};
+}
+
+const char* why_read_only(const MountOptions& options, const MountRoot& found) {
+  if (options.read_only) return "--ro is given";
+  if (options.source_offset > 0) return "--offset is given";
+  if (found.shown_as == ShownAs::container) return "SOURCE is a container";
+  const auto fd = found.root.open(found.root.path(), O_PATH);
+  struct statvfs st{};
+  const bool is_fixed = fd && ::fstatvfs(fd->get(), &st) == 0 && (st.f_flag & ST_RDONLY) != 0;
+  return is_fixed ? "SOURCE lies on a filesystem that is mounted read-only" : nullptr;
 }
 
 }  // namespace framefs::fs

@@ -35,6 +35,14 @@ std::string_view scheme_of(std::string_view text) {
   return is_scheme ? scheme : std::string_view();
 }
 
+// Returns the URL that "s3:/bucket" is meant to be; nothing if `text` is no URL of framefs even so.
+std::optional<std::string> with_both_slashes(const std::string& text) {
+  const auto at = text.find(":/");
+  if (at == std::string::npos) return std::nullopt;
+  auto url = text.substr(0, at) + "://" + text.substr(at + 2);
+  return net::is_source_url(url) ? std::optional(std::move(url)) : std::nullopt;
+}
+
 CLI::Validator readable_file() {
   const auto check = [](const std::string& path) {
     const fs::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -73,7 +81,11 @@ std::optional<std::string> url_problem(const std::string& source) {
   }
   const auto scheme = scheme_of(source);
   std::error_code none;
-  if (scheme.empty() || std::filesystem::exists(source, none)) return std::nullopt;
+  if (std::filesystem::exists(source, none)) return std::nullopt;
+  if (const auto url = with_both_slashes(source)) {
+    return fmt::format("{} is no path of a file; the URL is {}", source, *url);
+  }
+  if (scheme.empty()) return std::nullopt;
   return fmt::format("{}:// is not supported; a URL begins with s3://, http(s):// or dav(s)://",
                      scheme);
 }

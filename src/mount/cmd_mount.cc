@@ -35,6 +35,13 @@
 namespace framefs {
 namespace {
 
+// Whether SOURCE is a frame, which can be mounted in place of a file.
+bool is_one_frame(const fs::MountOptions& mount) {
+  if (net::is_source_url(mount.source.string())) return false;
+  const auto found = fs::find_mount_root(mount);
+  return found && found->shown_as == fs::ShownAs::single_entry;
+}
+
 // Reports an error of a mount.  The texts of errors at MOUNTPOINT name it, or the kernel.
 int report(const fs::MountOptions& mount, const codec::Error& error) {
   const std::string_view field = error.field;
@@ -42,9 +49,13 @@ int report(const fs::MountOptions& mount, const codec::Error& error) {
   const auto path =
       is_mountpoint ? mount.mountpoint.string() : net::shown_source(mount.source.string());
   auto text = fmt::format("{}: {}", path, fs::describe(error));
+  if (!is_mountpoint && mount.source_offset > 0) {
+    text += fmt::format(" (--offset {})", mount.source_offset);
+  }
   std::error_code none;
   if (is_mountpoint && error.sys == ENOENT && !std::filesystem::exists(mount.mountpoint, none)) {
-    text += fmt::format("; create it with mkdir -p '{}'", path);
+    text +=
+        fmt::format("; create it with {} '{}'", is_one_frame(mount) ? "touch" : "mkdir -p", path);
   }
   print_messages({text});
   return kExitFailure;

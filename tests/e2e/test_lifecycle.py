@@ -173,6 +173,27 @@ class Lifecycle(MountCase):
         refused = self.tool(helper, self.source, self.mountpoint, "-o", "remount,ro", check=False)
         self.assertIn(b"is not a mount of framefs", refused.stderr)
 
+    def test_a_source_that_is_removed_or_renamed(self):
+        with self.mount("--attr-timeout", "0") as mount:
+            self.source.rename(self.folder / "elsewhere")
+            self.assertEqual(mount.path("a").read_bytes(), CONTENT)
+            mount.path("new").write_bytes(b"after the rename")
+            self.assertEqual(sorted(os.listdir(mount.path())), ["a", "new"])
+            self.assertTrue((self.folder / "elsewhere/new.b2frame").exists())
+            (self.folder / "elsewhere").rename(self.source)
+        empty = self.folder / "empty"
+        empty.mkdir()
+        with self.mount("--attr-timeout", "0", source=empty) as mount:
+            empty.rmdir()
+            for call in (os.listdir, lambda path: os.stat(path / "a"), lambda path: os.listdir(path)):
+                with self.assertRaises(OSError) as caught:
+                    call(mount.path())
+                self.assertIn(caught.exception.errno, (errno.ESTALE, errno.EIO))
+            self.assertEqual(mount.log().count("SOURCE was removed"), 1, mount.log())
+            # The descriptors of a directory without a name are not those of the beginning.
+            self.assertEqual(daemon.unmount(self.mountpoint).returncode, 0)
+            mount.process.wait(timeout=daemon.DEADLINE_S)
+
     def test_owners_and_modes_as_the_options_say(self):
         os.chmod(self.frame, 0o666)
         with self.mount("-o", "uid=1234,gid=2345,umask=027") as mount:

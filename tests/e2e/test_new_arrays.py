@@ -181,7 +181,7 @@ class Saved(NewArrayCase):
     def test_usage(self):
         for option in ("--arrays=raw", "--arrays=both", "--keep-suffix"):
             self.assert_refused(self.source, self.mountpoint, option, *RULE, cause="needs --arrays=npy")
-        self.assert_refused(self.source, self.mountpoint, "--rule", "*.npy:arrays=maybe", cause="arrays=yes|no")
+        self.assert_refused(self.source, self.mountpoint, "--rule", "*.npy:arrays=maybe", cause="the value of arrays is yes|no")
 
 
 class Bytes(NewArrayCase):
