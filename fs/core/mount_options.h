@@ -77,8 +77,9 @@ struct MountOptions {
   bool locking = false;    // create the lock files of the Blosc2 library where there are none
   bool writeback = false;  // the kernel collects written data before it sends it
   WriteOptions write;
-  bool verify_checksums = false;  // a chunk that does not have its checksum cannot be read
-  bool keep_suffix = false;       // show frames under their full names
+  bool verify_checksums = false;         // a chunk that does not have its checksum cannot be read
+  bool keep_suffix = false;              // show frames under their full names
+  std::vector<std::string> as_is_globs;  // entries with such names are shown as they are stored
   ArrayViews arrays = ArrayViews::npy;
   bool export_handles = false;             // file handles outlive the mount
   bool allow_other = false;                // allow other users; the kernel then checks modes

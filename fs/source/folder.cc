@@ -12,6 +12,11 @@
 namespace framefs::fs {
 Expected Folder::expected(const std::string& name) const { return expected_content(name); }
 
+Expected DiskFolder::expected(const std::string& name) const {
+  if (as_is_ != nullptr && as_is_->covers(path_in(path_, name))) return Expected::nothing;
+  return expected_content(name);
+}
+
 Result<std::vector<Folder::Item>> DiskFolder::items() const {
   return directory_items(directory_.get());
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "fs/core/file.h"
+#include "fs/source/as_is_names.h"
 #include "fs/source/directory_names.h"
 #include "fs/source/source_probe.h"
 
@@ -71,10 +72,18 @@ class DiskFolder final : public Folder {
              DirectoryNames* names = nullptr)
       : directory_(std::move(directory)), probe_(probe), key_(key), names_(names) {}
 
+  // Entries that `as_is` covers have nothing to look for in them.  `path` is the directory's in the
+  // mount, "." for the root.  Lifetime: `as_is` outlives the folder.
+  void show_as_is(const AsIsNames& as_is, std::string path) {
+    if (!as_is.is_empty()) as_is_ = &as_is;
+    path_ = std::move(path);
+  }
+
   [[nodiscard]] Result<std::vector<Item>> items() const override;
   [[nodiscard]] Result<SourceEntry> probe(const std::string& name) const override {
-    return probe_.probe(directory_.get(), name);
+    return probe_.probe_as(directory_.get(), name, expected(name));
   }
+  [[nodiscard]] Expected expected(const std::string& name) const override;
   void remove_absent(std::vector<std::string>& names) const override {
     if (names_ != nullptr) names_->remove_absent(directory_.get(), key_, names);
   }
@@ -85,6 +94,8 @@ class DiskFolder final : public Folder {
   SourceProbe& probe_;
   const FileKey key_;
   DirectoryNames* const names_;
+  const AsIsNames* as_is_ = nullptr;
+  std::string path_;
 };
 
 // A folder that remembers which names were absent and does not look for them again.  It serves one

@@ -280,13 +280,13 @@ Status FileContents::write_array(Node& node, const WriteSessionTable::Session& s
     const auto known = header.subspan(offset);
     const auto again = bytes.first(std::min(bytes.size(), known.size()));
     if (!std::ranges::equal(again, known.first(again.size()))) {
-      return system_error_of(EPERM, "write");
+      return parts_.tree.refuse_array_change(node);
     }
     bytes = bytes.subspan(again.size());
     offset += again.size();
   }
   const auto end = header.size() + view->array_bytes();
-  if (offset > end || bytes.size() > end - offset) return system_error_of(EPERM, "write");
+  if (offset > end || bytes.size() > end - offset) return parts_.tree.refuse_array_change(node);
   if (bytes.empty()) return {};
   std::vector<FrameWriteSession::Piece> pieces;
   view->for_each_piece({offset - header.size(), bytes.size()},
@@ -360,7 +360,7 @@ Status FileContents::truncate(Node& node, OpenFile* file, std::uint64_t size) {
   if (node.key.shown_as != ShownAs::frame) {
     FRAMEFS_TRY(const auto now, parts_.tree.stat_node(node));
     const bool is_same = size == static_cast<std::uint64_t>(now.st_size);
-    return is_same ? Status{} : system_error_of(EPERM, "truncate");
+    return is_same ? Status{} : parts_.tree.refuse_array_change(node);
   }
   const auto resize = [&](FrameWriteSession& session) {
     return parts_.writers.sessions().with_index_room([&] { return session.truncate(size); });

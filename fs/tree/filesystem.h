@@ -75,6 +75,7 @@ class Filesystem {
   // Constant after construction.
   const MountOptions options_;
   const NewFramePolicy new_frames_;
+  const AsIsNames as_is_;
   const std::optional<SourceHandles> handles_;
   // Self-synchronised.
   Log& log_;

@@ -221,7 +221,7 @@ Result<std::string> NameMap::place(const Folder& folder, const Newcomer& newcome
   if (newcomer.replaced) candidates.insert(candidates.begin(), *newcomer.replaced);
   int refusal = EPERM;
   for (const auto& name : candidates) {
-    const auto summary = newcomer.summary(expected_content(name));
+    const auto summary = newcomer.summary(folder.expected(name));
     // Skips a name that would not be shown as asked even if it were alone.
     const auto alone = wanted(name, summary);
     const auto full = full_names(name, summary, arrays_);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "fs/core/guarded.h"
@@ -35,7 +36,8 @@ struct Caller {
 // Creates, links, renames and removes entries.
 // Errors of all members: system; EROFS in a read-only mount or in a container; EPERM for a name
 //   that SOURCE would show differently, such as "x.b2frame" for a file that must be shown under
-//   that name, and for changes of a name that is not listed (NameMap::Found).
+//   that name, and for changes of a name that is not listed (NameMap::Found); EXDEV for a new name
+//   that would change what is shown as it is stored (AsIsNames).
 // Threads: any number.
 class Namespace {
  public:
@@ -47,6 +49,7 @@ class Namespace {
     DirectoryNames& directory_names;
     const NameMap& names;
     Log& log;
+    const AsIsNames& as_is;
     const NewFramePolicy& new_frames;
     const LockFiles& lock_files;
     const FrameWriters& writers;
@@ -120,7 +123,12 @@ class Namespace {
   Result<Parent> open_parent_for(NodeId id, const std::string& new_name);
   [[nodiscard]] Result<std::optional<NameMap::Found>> find_in(const Folder& folder,
                                                               const std::string& name) const;
-  [[nodiscard]] Status check_new_name(const std::string& name, ShownAs shown_as) const;
+  [[nodiscard]] Status check_new_name(const Parent& in, const std::string& name,
+                                      ShownAs shown_as) const;
+  void explain_refused_name(const Parent& in, const std::string& name) const;
+  [[nodiscard]] std::string path_of(const Parent& in, const std::string& name) const;
+  [[nodiscard]] Status check_kept_as_is(const std::string& from, const std::string& to,
+                                        bool is_directory) const;
   [[nodiscard]] Status check_listed(const std::string& name, const NameMap::Found& found) const;
 
   // namespace_create.cc
@@ -182,6 +190,9 @@ class Namespace {
   const bool keep_suffix_;
   const bool has_acls_;  // the mount shows access control lists
   const Parts parts_;
+  // The directories in which a name was refused; kMaxExplained at most.
+  mutable Guarded<std::unordered_set<std::string>> explained_;
+  static constexpr std::size_t kMaxExplained = 1024;
   // Read by all that change names; written by those that put one file in the place of another
   // without a request for it.
   struct Changes {};

@@ -4,8 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
+
+#include <fmt/core.h>
 
 #include "codec/frame/frame_writer.h"
 #include "fs/core/file_attributes.h"
@@ -32,21 +35,50 @@ FrameSummary summary_of_new(const NewFrame& frame) {
 
 }  // namespace
 
+std::string Namespace::path_of(const Parent& in, const std::string& name) const {
+  return path_in(parts_.locator.nodes().path_of(*in.node), name);
+}
+
 // Refuses a new name if SOURCE would not show the entry as `shown_as` under it.  Such names are
 // reserved for those who write to SOURCE directly; the log explains it.
-Status Namespace::check_new_name(const std::string& name, ShownAs shown_as) const {
-  const auto expected = expected_content(name);
+Status Namespace::check_new_name(const Parent& in, const std::string& name,
+                                 ShownAs shown_as) const {
+  const auto expected = in.folder->expected(name);
   const bool is_kept =
       shown_as == ShownAs::container ||
       (keep_suffix_ && (expected == Expected::frame || shown_as != ShownAs::itself));
   if (is_hidden(name) || (expected != Expected::nothing && !is_kept)) {
-    auto refused = system_error_of(
-        EPERM,
-        "names with this suffix cannot be created in the mount, which compresses new files itself; "
-        "copy frames into SOURCE");
-    parts_.log.failure(name, refused.error());
-    return refused;
+    explain_refused_name(in, name);
+    return system_error_of(EPERM, "name with the suffix of a frame");
   }
+  return {};
+}
+
+// Says once for each directory why a name is refused.
+void Namespace::explain_refused_name(const Parent& in, const std::string& name) const {
+  const auto directory = parts_.locator.nodes().path_of(*in.node);
+  const bool is_first = explained_.with([&](std::unordered_set<std::string>& all) {
+    return all.size() < kMaxExplained && all.insert(directory).second;
+  });
+  if (!is_first) return;
+  parts_.log.warn(fmt::format(
+      "{}: refused (EPERM), because the mount compresses new files itself; copy frames into "
+      "SOURCE, "
+      "or mount with --as-is '*{}' to store and show files with this suffix as they are",
+      path_in(directory, name), name.substr(std::min(name.rfind('.'), name.size()))));
+}
+
+// An entry that is shown as it is stored stays so under a new name, and no other becomes one: their
+// contents differ.  Programs copy the file where a rename or a link gives EXDEV.
+Status Namespace::check_kept_as_is(const std::string& from, const std::string& to,
+                                   bool is_directory) const {
+  const auto& as_is = parts_.as_is;
+  if (as_is.is_empty() || from == to) return {};
+  const bool was_kept = as_is.covers(from);
+  const bool changes = was_kept != as_is.covers(to);
+  const bool depends =
+      is_directory && !was_kept && (as_is.depends_on(from) || as_is.depends_on(to));
+  if (changes || depends) return system_error_of(EXDEV, "name that --as-is covers");
   return {};
 }
 
@@ -77,6 +109,7 @@ Result<Namespace::Parent> Namespace::open_parent(std::shared_ptr<Node> node) {
   FRAMEFS_TRY(parent.stat, stat_of(fd.get()));
   parent.folder = std::make_unique<DiskFolder>(std::move(fd), parts_.probe, file_key(*parent.node),
                                                &parts_.directory_names);
+  parent.folder->show_as_is(parts_.as_is, parts_.locator.nodes().path_of(*parent.node));
   return parent;
 }
 
@@ -93,7 +126,7 @@ Result<Namespace::Parent> Namespace::open_parent_for(NodeId id, const std::strin
   FRAMEFS_TRY(auto parent, open_parent(id));
   FRAMEFS_TRY(const auto there, find_in(*parent.folder, new_name));
   if (there) return system_error_of(EEXIST, "name");
-  FRAMEFS_CHECK(check_new_name(new_name, ShownAs::itself));
+  FRAMEFS_CHECK(check_new_name(parent, new_name, ShownAs::itself));
   return parent;
 }
 
@@ -168,6 +201,7 @@ Result<NodeEntry> Namespace::make_link(NodeId id, NodeId parent, const std::stri
     // Sparse frames are directories, which can have only one name.
     if (S_ISDIR(st.st_mode)) return system_error_of(EPERM, "link");
     const auto path = parts_.locator.nodes().path_of(*node);
+    FRAMEFS_CHECK(check_kept_as_is(path, path_of(in, name), false));
     const auto summary = [&](Expected expected) {
       if (expected == Expected::nothing || !S_ISREG(st.st_mode)) return FrameSummary{};
       auto fd = reopen(object.get(), O_RDONLY | O_NONBLOCK);
@@ -193,9 +227,9 @@ Result<NodeEntry> Namespace::make_link(NodeId id, NodeId parent, const std::stri
 Result<NewFile> Namespace::plan_file(const Parent& parent, const Folder& folder,
                                      const std::string& name,
                                      std::vector<std::string> leaving) const {
-  const auto directory = parts_.locator.nodes().path_of(*parent.node);
-  const auto path = directory == "." ? name : directory + "/" + name;
+  const auto path = path_of(parent, name);
   NewFile plan{.source_name = name, .frame = parts_.new_frames.frame_for(path)};
+  if (parts_.as_is.covers(path)) plan.frame.reset();
   if (!plan.frame) return plan;
   const auto summary = [&](Expected expected) {
     return expected == Expected::frame ? summary_of_new(*plan.frame) : FrameSummary{};
@@ -313,7 +347,7 @@ Result<Namespace::Created> Namespace::create_new(NodeId parent, const std::strin
             ->id;
     return system_error_of(EEXIST, "create");
   }
-  FRAMEFS_CHECK(check_new_name(name, ShownAs::itself));
+  FRAMEFS_CHECK(check_new_name(in, name, ShownAs::itself));
   FRAMEFS_TRY(auto plan, plan_file(in, folder, name));
   FRAMEFS_TRY(auto source, make_file(in, plan, mode_of_new(in, mode, caller), caller));
   const auto shown_as = plan.frame ? ShownAs::frame : ShownAs::itself;

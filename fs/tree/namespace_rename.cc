@@ -175,9 +175,13 @@ Status Namespace::rename(NodeId parent, const std::string& name, NodeId new_pare
 Status Namespace::rename(const Member& moved, const std::string& name, const Parent& to,
                          const std::string& new_name, unsigned flags) {
   FRAMEFS_TRY(auto there, find_in(*to.folder, new_name));
+  const bool is_directory =
+      is_shown_directory(moved.found) || (there && is_shown_directory(*there));
+  FRAMEFS_CHECK(check_kept_as_is(path_of(moved.parent, moved.found.source_name),
+                                 path_of(to, new_name), is_directory));
   if (!there) {
     if ((flags & RENAME_EXCHANGE) != 0) return system_error_of(ENOENT, "rename");
-    FRAMEFS_CHECK(check_new_name(new_name, moved.found.shown_as));
+    FRAMEFS_CHECK(check_new_name(to, new_name, moved.found.shown_as));
     FRAMEFS_TRY(const auto source_name, place_of(moved, to, new_name, nullptr));
     return rename_source(moved, to, source_name, RENAME_NOREPLACE);
   }

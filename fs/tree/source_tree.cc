@@ -29,6 +29,7 @@ SourceTree::SourceTree(const MountOptions& options, Expected expected, const Par
       arrays_(options.arrays),
       limits_(options.limits),
       expected_(expected),
+      as_is_(parts.as_is),
       locator_(parts.locator),
       containers_(parts.containers),
       probe_(parts.probe),
@@ -47,7 +48,7 @@ Status SourceTree::check_writable(const Node& node) const {
   if (!node.key.by_full_name) return {};
   auto refused = system_error_of(EPERM,
                                  "a frame cannot be changed by its full name; use the listed name, "
-                                 "or copy frames into SOURCE");
+                                 "copy frames into SOURCE, or mount with --as-is");
   log_.failure(locator_.nodes().path_of(node), refused.error());
   return refused;
 }
@@ -56,6 +57,24 @@ void SourceTree::forget(NodeId id, std::uint64_t lookups) {
   auto& nodes = locator_.nodes();
   const auto file = nodes.forget(id, lookups);
   if (file && !sessions_.is_empty() && !nodes.knows(*file)) sessions_.end_unreachable(*file);
+}
+
+// The log names the rule, because programs say no more than "Operation not permitted".
+std::unexpected<Error> SourceTree::refuse_array_change(const Node& node) const {
+  auto refused = refusal(EPERM,
+                         "the header and the size of an array are fixed; mounted with --rule "
+                         "'*.npy:arrays=yes', programs can replace it");
+  log_.failure(locator_.name_for_log(node), refused.error());
+  return refused;
+}
+
+// A removed directory is empty, but SOURCE was not when it was mounted.  Errors: ESTALE.
+Status SourceTree::check_source_is_there(const Node& root, int source) const {
+  FRAMEFS_TRY(const auto st, stat_of(source));
+  if (st.st_nlink > 0) return {};
+  auto gone = refusal(ESTALE, "SOURCE was removed; unmount the mount");
+  log_.failure(locator_.name_for_log(root), gone.error());
+  return gone;
 }
 
 // The folder of the entries that a directory shows.  With the `access` O_PATH, names can be looked
@@ -73,7 +92,11 @@ Result<std::unique_ptr<Folder>> SourceTree::open_folder(Node& node, int access) 
   // The directory of a sparse frame is shown as a file.
   if (node.key.shown_as != ShownAs::itself) return system_error_of(ENOTDIR, "opendir");
   FRAMEFS_TRY(auto fd, locator_.open(node, access | O_DIRECTORY));
-  return std::make_unique<DiskFolder>(std::move(fd), probe_, file_key(node), &directory_names_);
+  if (node.id == kRootNode) FRAMEFS_CHECK(check_source_is_there(node, fd.get()));
+  auto folder =
+      std::make_unique<DiskFolder>(std::move(fd), probe_, file_key(node), &directory_names_);
+  folder->show_as_is(as_is_, locator_.nodes().path_of(node));
+  return folder;
 }
 
 // The entry, and what the session of its file, if any, has for it.
@@ -305,7 +328,8 @@ Expected SourceTree::expected_at(const Node& node, const std::string& path) cons
   if (path.empty()) {
     return node.key.shown_as == ShownAs::frame ? Expected::frame : Expected::array;
   }
-  return path == locator_.root().path() ? expected_ : expected_content(name_part(path));
+  if (path == locator_.root().path()) return expected_;
+  return as_is_.covers(path) ? Expected::nothing : expected_content(name_part(path));
 }
 
 Result<SourceEntry> SourceTree::probe_node(const Node& node, const FrameSummary* known) const {

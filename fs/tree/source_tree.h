@@ -57,6 +57,7 @@ class SourceTree {
     const KeptCtimes& ctimes;
     SourceClock& clock;
     Log& log;
+    const AsIsNames& as_is;
     ExportedNodes* exported = nullptr;  // null: handles do not outlive the mount
   };
   // `expected` is the content to look for in a SOURCE of one entry.
@@ -64,6 +65,8 @@ class SourceTree {
 
   // Whether the mount is read-only: by option, or because SOURCE allows no changes.
   [[nodiscard]] bool is_read_only() const noexcept { return read_only_; }
+  // EPERM for a change of an array that its header or size does not allow; logs it.
+  [[nodiscard]] std::unexpected<Error> refuse_array_change(const Node& node) const;
   // Errors: EROFS; a member of a container is never writable.  EPERM, which the log explains, for a
   // node that was found by its full name.
   [[nodiscard]] Status check_writable(const Node& node) const;
@@ -160,6 +163,7 @@ class SourceTree {
   Result<SourceEntry> probe_removed(const Node& node, const FrameWriteSession& session) const;
   struct stat shown(const Seen& seen, const Node& node) const;
   void tell(Node& node, const Seen& seen) const;
+  [[nodiscard]] Status check_source_is_there(const Node& root, int source) const;
 
   // Constant after construction.
   const bool read_only_;
@@ -167,6 +171,7 @@ class SourceTree {
   const ArrayViews arrays_;
   const codec::Limits limits_;
   const Expected expected_;
+  const AsIsNames& as_is_;
   // Self-synchronised.
   NodeLocator& locator_;
   const OpenContainers& containers_;

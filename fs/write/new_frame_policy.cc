@@ -1,19 +1,11 @@
 #include "fs/write/new_frame_policy.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
+
+#include "fs/source/path_glob.h"
 
 namespace framefs::fs {
 namespace {
-
-bool matches(const std::string& glob, const std::string& path) {
-  if (glob.find('/') == std::string::npos) {
-    return ::fnmatch(glob.c_str(), path.substr(path.rfind('/') + 1).c_str(), 0) == 0;
-  }
-  const auto* const from_root = glob.starts_with('/') ? glob.c_str() + 1 : glob.c_str();
-  return ::fnmatch(from_root, path.c_str(), 0) == 0;
-}
 
 NewFrame begin(const NewFrameOptions& options, const std::string& path) {
   NewFrame frame;
@@ -34,7 +26,7 @@ NewFrame begin(const NewFrameOptions& options, const std::string& path) {
 }  // namespace
 
 std::optional<NewFrame> NewFramePolicy::frame_for(const std::string& path) const {
-  const auto covers = [&](const std::string& glob) { return matches(glob, path); };
+  const auto covers = [&](const std::string& glob) { return matches_glob(glob, path); };
   if (std::ranges::any_of(options_.plain_globs, covers)) return std::nullopt;
   const auto rule = std::ranges::find_if(options_.rules, covers, &NewFileRule::glob);
   return begin(rule == options_.rules.end() ? options_.defaults : rule->frame, path);

@@ -25,8 +25,7 @@ class NewFramePolicy {
   explicit NewFramePolicy(WriteOptions options) : options_(std::move(options)) {}
 
   // `path` is relative to the mount, without a leading slash.  Returns nothing for a plain file.
-  // Globs are those of fnmatch(3), where "*" matches slashes too.  A glob without a slash is
-  // matched against the file's name, any other glob against the path.
+  // Globs are those of path_glob.h.
   [[nodiscard]] std::optional<NewFrame> frame_for(const std::string& path) const;
 
   // Whether any file becomes an array.

@@ -113,6 +113,11 @@ void add_write_options(CLI::App& app, MountCommand& command, Given& given) {
 
 void add_view_options(CLI::App& app, MountCommand& command, Given& given) {
   app.add_flag("--keep-suffix", command.mount.keep_suffix, "Show frames under their full names");
+  app.add_option("--as-is", command.mount.as_is_globs,
+                 "Show and store entries with such names as they are, although they have the "
+                 "suffix of a frame")
+      ->allow_extra_args(false)
+      ->option_text("GLOB");
   app.add_flag("--verify-checksums", command.mount.verify_checksums,
                "Read a chunk of a frame that has checksums only if its bytes are right");
   add_choice(app, "--arrays", "Show an array as a NumPy file, as its bytes, or as both",
@@ -279,6 +284,9 @@ std::optional<std::string> contradiction(const fs::MountOptions& mount) {
     return "--acl does not go together with --uid, --gid and --umask: the lists are for the files' "
            "own owners and modes";
   }
+  if (mount.export_handles && !mount.as_is_globs.empty()) {
+    return "--export excludes --as-is: a file that is found by its handle may have no known name";
+  }
   if (mount.export_handles && mount.locking) {
     return "--export excludes --locking: a file that is found by its handle may have no known "
            "name, and so no lock file";
@@ -288,8 +296,8 @@ std::optional<std::string> contradiction(const fs::MountOptions& mount) {
 
 // The options that have no effect if SOURCE is a URL: its mount is read-only.
 constexpr const char* kLocalOptions[] = {
-    "--offset", "--acl",       "--export", "--locking",      "--writeback",
-    "--rule",   "--checksums", "--plain",  "--overlay-size", "--commit-interval"};
+    "--as-is", "--offset",    "--acl",   "--export",       "--locking",        "--writeback",
+    "--rule",  "--checksums", "--plain", "--overlay-size", "--commit-interval"};
 // The options that are about changes.
 constexpr const char* kOptionsForChanges[] = {"--attr-timeout", "--locking",        "--writeback",
                                               "--rule",         "--checksums",      "--plain",
@@ -369,7 +377,9 @@ ParsedMountCommand parse_mount_command(const std::vector<std::string>& arguments
   command.mount.write.commit_interval_ms = milliseconds(given.commit_interval_s);
   auto& write = command.mount.write;
   for (const auto& text : given.rules) {
-    if (auto rule = parse_new_file_rule(text, write.defaults)) write.rules.push_back(*rule);
+    const auto rule = parse_new_file_rule(text, write.defaults);
+    if (rule && rule->as_is) command.mount.as_is_globs.push_back(rule->glob);
+    if (rule && !rule->as_is) write.rules.push_back(*rule);
   }
   command.has_access = app.get_option("--ro")->count() > 0;
   command.mount.given = given_options(app);

@@ -48,6 +48,22 @@ TEST_CASE("new_file_rule: checksums and arrays are asked for or not",
   CHECK_FALSE(parse_new_file_rule("*.npy:arrays=true", {}));
 }
 
+TEST_CASE("new_file_rule: what is wrong is said of the key", "[src][new_file_rule][unit]") {
+  const auto refused = [](std::string_view text) {
+    const auto rule = parse_new_file_rule(text, {});
+    REQUIRE_FALSE(rule);
+    return rule.error();
+  };
+  CHECK(refused("*:clevel=99") == "clevel=99: the value of clevel is 0 to 9");
+  CHECK(refused("*:codec=lzma").starts_with("codec=lzma: the value of codec is blosclz|"));
+  CHECK(refused("*:checksums=1") == "checksums=1: the value of checksums is yes|no");
+  CHECK(refused("*:level=3").starts_with("\"level\" is not a key of a rule: codec, clevel, "));
+  CHECK(refused("*:level=3").ends_with("; did you mean clevel?"));
+  CHECK(parsed("*.b2z:as-is=yes").glob == "*.b2z");
+  CHECK(parse_new_file_rule("*.b2z:as-is=yes", {})->as_is);
+  CHECK_FALSE(parse_new_file_rule("*.b2z:as-is=no", {})->as_is);
+}
+
 TEST_CASE("new_file_rule: a glob may have colons", "[src][new_file_rule][unit]") {
   CHECK(parsed("a:b:c*:clevel=1").glob == "a:b:c*");
 }
