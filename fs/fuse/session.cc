@@ -25,6 +25,7 @@
 #include "fs/fuse/session_parts.h"
 #include "fs/fuse/signal_listener.h"
 #include "fs/fuse/watchdog.h"
+#include "fs/source/source_claim.h"
 #include "fs/tree/filesystem.h"
 #include "fs/tree/mount_root.h"
 
@@ -230,6 +231,10 @@ Status serve_mount(const fs::MountOptions& options, fs::Log& log,
   FRAMEFS_TRY(auto handles, source_handles(options, watchdog));
   FRAMEFS_TRY(const auto filesystem,
               fs::Filesystem::open(options, log, nullptr, std::move(handles)));
+  std::optional<fs::SourceClaim> claim;
+  if (!filesystem->is_read_only()) {
+    FRAMEFS_TRY(claim, fs::SourceClaim::take(options.source, options.writeback));
+  }
   std::optional<SandboxNeeds> needs;
   if (can_confine(options, dog, log)) {
     FRAMEFS_TRY(needs, sandbox_needs(options, filesystem->is_read_only()));

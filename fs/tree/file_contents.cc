@@ -79,6 +79,22 @@ Result<ContentState> FileContents::content_now(const OpenFile& file) const {
   return parts_.writers.content_state(*file.node, [&] { return file.source.content_stat(); });
 }
 
+// With --writeback, the kernel keeps its own size of a file that it knows, and appends there. After
+// another program has changed the frame, the kernel must therefore know it as another file.
+// Errors: ESTALE if the frame has changed; the kernel then looks the name up again.
+Status FileContents::check_kernel_size(const OpenFile& file) const {
+  const auto& node = *file.node;
+  if (!node.key.shows_frame() || node.key.is_member() || node.is_exported()) return {};
+  FRAMEFS_TRY(const auto now, content_now(file));
+  if (now.session_id != 0) return {};
+  const auto known = node.state.with([](const Node::State& state) { return state.kernel_pages; });
+  // Not ctime, which moves when the file gets another name or mode.
+  const bool is_same = known.size == now.identity.size && known.mtime_ns == now.identity.mtime_ns;
+  if (is_same || known == FileIdentity{}) return {};
+  parts_.locator.nodes().detach(node);
+  return system_error_of(ESTALE, "open of a frame that another program has changed");
+}
+
 // Counts a new handle.  Errors: ESTALE if another file has taken the place of this one since the
 // handle was made.
 Status FileContents::count_handle(OpenFile& file) const {
@@ -130,6 +146,7 @@ Result<OpenedFile> FileContents::open_as(std::shared_ptr<Node> node, BackingFile
   auto& file = *opened.file;
   const bool writes = (flags & O_ACCMODE) != O_RDONLY;
   file.is_mappable = (flags & O_ACCMODE) == O_RDWR;
+  if (has_writeback_ && new_file == nullptr) FRAMEFS_CHECK(check_kernel_size(file));
   if (writes && file.node->key.has_view()) {
     FRAMEFS_TRY(auto joined, parts_.writers.join(*file.node, file.source, new_file));
     file.session.set(std::move(joined));

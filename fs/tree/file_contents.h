@@ -34,7 +34,7 @@ class FileContents {
   // Lifetime: all referenced objects outlive the `FileContents`.
   struct Parts {
     SourceTree& tree;
-    const NodeLocator& locator;
+    NodeLocator& locator;
     const LockFiles& lock_files;
     const NodeViews& views;
     const FrameWriters& writers;
@@ -43,7 +43,10 @@ class FileContents {
     ArrayConverter& arrays;
   };
   FileContents(const MountOptions& options, const Parts& parts)
-      : arrays_(options.arrays), immutable_(options.immutable), parts_(parts) {}
+      : arrays_(options.arrays),
+        immutable_(options.immutable),
+        has_writeback_(options.writeback),
+        parts_(parts) {}
 
   // `flags` are those of open(2).  Errors: EROFS if a read-only file is opened for writing.
   Result<OpenedFile> open(NodeId id, int flags);
@@ -92,6 +95,7 @@ class FileContents {
  private:
   [[nodiscard]] Result<ContentState> content_now(const OpenFile& file) const;
   void leave(const OpenFile& file) const;
+  [[nodiscard]] Status check_kernel_size(const OpenFile& file) const;
   [[nodiscard]] Status count_handle(OpenFile& file) const;
   static void uncount_handle(Node::State& state, const OpenFile& file);
   // Runs body(view, session) for the current content of an open file; `session` is the session that
@@ -112,6 +116,7 @@ class FileContents {
 
   const ArrayViews arrays_;
   const bool immutable_;
+  const bool has_writeback_;
   const Parts parts_;
   ReadHabits habits_;
 };

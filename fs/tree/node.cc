@@ -198,6 +198,13 @@ void NodeTable::replace(const NodeKey& from, const NodeKey& to, const Place& pla
   });
 }
 
+void NodeTable::detach(const Node& node) {
+  state_.with([&](State& state) {
+    const auto known = state.by_key.find(node.key);
+    if (known != state.by_key.end() && known->second == node.id) state.by_key.erase(known);
+  });
+}
+
 void NodeTable::retire(const FileKey& file, const std::shared_ptr<const UniqueFd>& object) {
   state_.with([&](State& state) {
     for (const auto& node : nodes_of(state, file)) {

@@ -69,7 +69,9 @@ struct Node {
     std::weak_ptr<const FileReader> open_file;  // see OpenFile::keeper
     FileIdentity identity;                      // the state that `content_id` stands for
     ContentId content_id;
-    FileIdentity kernel_pages;  // the state whose bytes the kernel may still cache
+    // The state whose bytes the kernel may still cache.  With --writeback, the kernel also has the
+    // size of this state.
+    FileIdentity kernel_pages;
     // While the file is being written: its view, and the ids of two sessions (0: none): the session
     // whose bytes the view shows, and the session whose bytes the kernel may cache.
     std::shared_ptr<const View> overlay_view;
@@ -205,6 +207,9 @@ class NodeTable {
   // From now on, the number of the node `from` leads to a new node of the file `to`, which has, or
   // gets, the same bytes and the place `place`.  Does nothing if there is no such node.
   void replace(const NodeKey& from, const NodeKey& to, const Place& place);
+  // From now on, a lookup of the node's file enters another node, which is another file to the
+  // kernel.  The handles of `node` stay.
+  void detach(const Node& node);
   // Call this after another file has taken the place of a file of one name, without the kernel
   // knowing it: no handle of the file is opened any more, and the kernel looks the name up again.
   // The nodes of the file keep `object`, an O_PATH descriptor.

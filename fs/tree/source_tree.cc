@@ -7,6 +7,8 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "fs/core/error_map.h"
@@ -26,6 +28,7 @@ constexpr int kMaxRounds = 100;
 SourceTree::SourceTree(const MountOptions& options, Expected expected, const Parts& parts)
     : read_only_(options.read_only),
       immutable_(options.immutable),
+      has_writeback_(options.writeback),
       arrays_(options.arrays),
       limits_(options.limits),
       expected_(expected),
@@ -208,6 +211,21 @@ std::optional<FileIdentity> SourceTree::version_of(const NodeKey& key, const Sou
                       .ctime_ns = *entry.birth_ns};
 }
 
+// With --writeback, the kernel keeps the size that it gets with the first lookup of a node.
+void SourceTree::note_kernel_size(Node& node, const Seen& seen) const {
+  if (!has_writeback_ || !node.key.shows_frame() || node.key.is_member()) return;
+  // Stands for the session that writes the file, whose end sets `kernel_pages`.
+  constexpr auto kSomeSession = std::numeric_limits<std::uint64_t>::max();
+  node.state.with([&](Node::State& state) {
+    if (state.kernel_pages != FileIdentity{} || state.kernel_pages_of != 0) return;
+    if (seen.written) {
+      state.kernel_pages_of = kSomeSession;
+    } else {
+      state.kernel_pages = identity_of(seen.entry.content_stat());
+    }
+  });
+}
+
 NodeEntry SourceTree::enter(const std::shared_ptr<Node>& parent, const std::string& source_name,
                             ShownAs shown_as, const Seen& seen, bool is_listed) {
   auto key = key_of(*parent, source_name, shown_as, seen.entry);
@@ -218,6 +236,7 @@ NodeEntry SourceTree::enter(const std::shared_ptr<Node>& parent, const std::stri
   const auto node = locator_.nodes().lookup(parent, name, key, version_of(key, seen.entry),
                                             seen.entry.generation, seen.since);
   tell(*node, seen);
+  note_kernel_size(*node, seen);
   return {.id = node->id,
           .stat = shown(seen, *node),
           .is_listed = is_listed,

@@ -164,10 +164,12 @@ class SourceTree {
   struct stat shown(const Seen& seen, const Node& node) const;
   void tell(Node& node, const Seen& seen) const;
   [[nodiscard]] Status check_source_is_there(const Node& root, int source) const;
+  void note_kernel_size(Node& node, const Seen& seen) const;
 
   // Constant after construction.
   const bool read_only_;
   const bool immutable_;
+  const bool has_writeback_;
   const ArrayViews arrays_;
   const codec::Limits limits_;
   const Expected expected_;
