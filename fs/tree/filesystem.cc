@@ -42,7 +42,7 @@ Result<std::unique_ptr<Filesystem>> Filesystem::open_at(const MountOptions& opti
                                                         SourceRoot source, Log& log) {
   FRAMEFS_TRY(auto found, find_mount_root(options, std::move(source)));
   auto effective = options;
-  effective.read_only = allows_no_changes(options, found);
+  effective.read_only = why_read_only(options, found) != nullptr;
   return std::unique_ptr<Filesystem>(
       new Filesystem(effective, log, std::move(found), nullptr, std::nullopt));
 }

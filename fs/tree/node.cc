@@ -201,7 +201,7 @@ void NodeTable::replace(const NodeKey& from, const NodeKey& to, const Place& pla
 void NodeTable::detach(const Node& node) {
   state_.with([&](State& state) {
     const auto known = state.by_key.find(node.key);
-    if (known != state.by_key.end() && known->second == node.id) state.by_key.erase(known);
+    if (known != state.by_key.end() && (*known)->id == node.id) state.by_key.erase(known);
   });
 }
 
