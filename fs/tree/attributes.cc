@@ -85,7 +85,8 @@ Status Attributes::set_times(const Node& node, int fd, const timespec& accessed,
     }
     return {};
   };
-  const auto session = modified.tv_nsec == UTIME_OMIT ? nullptr : parts_.writers.session_of(node);
+  const auto session =
+      modified.tv_nsec == UTIME_OMIT ? nullptr : parts_.writers.shown_session(node);
   FRAMEFS_CHECK(session ? session->set_mtime(modified, set) : set());
   parts_.writers.note_attributes(file_key(node));
   return {};

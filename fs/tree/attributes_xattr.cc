@@ -56,7 +56,7 @@ std::vector<std::string> Attributes::frame_xattr_names(Node& node) {
   const auto& opened = shared->opened;
   auto names = lists_info_ ? frame_attribute_names(opened.frame) : std::vector<std::string>{};
   std::vector<std::string> others;
-  if (const auto session = parts_.writers.session_of(node)) {
+  if (const auto session = parts_.writers.shown_session(node)) {
     for (const auto& layer : session->vlmeta_names()) {
       auto name = attribute_of_layer(kVlmetaAttributes, layer);
       if (!name.empty()) others.push_back(std::move(name));
@@ -120,7 +120,7 @@ Result<std::vector<char>> Attributes::frame_xattr(Node& node, std::string_view n
   const auto missing = system_error_of(ENODATA, "getxattr");
   if (!node.key.shows_frame()) return missing;
   FRAMEFS_TRY(const auto shared, open_frame(node));
-  const auto session = parts_.writers.session_of(node);
+  const auto session = parts_.writers.shown_session(node);
   if (!session || !name.starts_with(kVlmetaAttributes)) {
     return frame_attribute(shared.opened, name, limits_);
   }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "fs/core/cases.h"
 #include "fs/core/file_sink.h"
 #include "fs/core/interrupt.h"
 #include "fs/core/log.h"
@@ -223,7 +224,7 @@ auto FileContents::reading(const OpenFile& file, const Body& body) const
   for (int attempt = 1;; ++attempt) {
     HeldFailures failures;  // until it is known that the frame did not change meanwhile
     FRAMEFS_TRY(auto shared, parts_.lock_files.share(node, file.source));
-    if (const auto session = parts_.writers.session_of(node)) {
+    if (const auto session = parts_.writers.shown_session(node)) {
       FRAMEFS_CHECK(check_rights(file));
       const auto view = parts_.views.of_session(node, *session);
       auto result = session->read_checked([&] { return body(view, session.get()); });
@@ -450,11 +451,16 @@ Status FileContents::sync(OpenFile& file, bool only_data) {
     // Another writer may have changed the frame after an earlier commit, also during this one.
     if (committed || !own->is_superseded()) return committed;
   }
-  if (const auto session = parts_.writers.session_of(*file.node)) return session->commit(true);
-  if (file.source.is_sparse()) return sync_sparse_frame(file.source.fd());
-  const int fd = file.source.fd();
-  if ((only_data ? ::fdatasync(fd) : ::fsync(fd)) != 0) return system_error("fsync");
-  return {};
+  const auto sync_source = [&](SavedBytes) -> Status {
+    if (file.source.is_sparse()) return sync_sparse_frame(file.source.fd());
+    const int fd = file.source.fd();
+    if ((only_data ? ::fdatasync(fd) : ::fsync(fd)) != 0) return system_error("fsync");
+    return {};
+  };
+  using Session = WriteSessionTable::Session;
+  return std::visit(Cases{[](const Session& session) { return session->commit(true); },
+                          [](LostBytes lost) { return lost.status(); }, sync_source},
+                    parts_.writers.written_bytes(*file.node));
 }
 
 }  // namespace framefs::fs

@@ -148,7 +148,7 @@ Filesystem::~Filesystem() { arrays_.finish(sessions_.finish()); }
 
 bool Filesystem::is_being_written(NodeId id) const {
   const auto node = tree_.find(id);
-  return node && writers_.session_of(**node) != nullptr;
+  return node && writers_.shown_session(**node) != nullptr;
 }
 
 Activity Filesystem::activity() {

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "fs/core/cases.h"
 #include "fs/core/may_wait.h"
 
 namespace framefs::fs {
@@ -20,14 +21,17 @@ Result<BackingFile> reopen_source(int fd) {
 
 }  // namespace
 
-WriteSessionTable::Session FrameWriters::session_of(const FileKey& file) const {
-  auto session = parts_.sessions.find(file);
-  return session && session->check() ? session : nullptr;
+WrittenBytes FrameWriters::written_bytes(const Node& node) const {
+  if (!node.key.shows_frame() || node.key.is_member()) return SavedBytes();
+  return parts_.sessions.written_bytes(file_key(node));
 }
 
-WriteSessionTable::Session FrameWriters::session_of(const Node& node) const {
-  if (!node.key.shows_frame() || node.key.is_member()) return nullptr;
-  return session_of(file_key(node));
+WriteSessionTable::Session FrameWriters::shown_session(const Node& node) const {
+  using Session = WriteSessionTable::Session;
+  return std::visit(
+      Cases{[](const Session& session) { return session; }, [](SavedBytes) { return Session(); },
+            [](LostBytes) { return Session(); }},
+      written_bytes(node));
 }
 
 Result<FrameWriters::Changing> FrameWriters::begin_change(Node& node,

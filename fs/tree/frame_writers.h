@@ -48,11 +48,11 @@ class FrameWriters {
   };
   explicit FrameWriters(const Parts& parts) : parts_(parts) {}
 
-  // The session that writes the node's frame.  Null if no session writes it, or if another writer
-  // has changed the frame since.
-  [[nodiscard]] WriteSessionTable::Session session_of(const Node& node) const;
-  // The same for a file of SOURCE.
-  [[nodiscard]] WriteSessionTable::Session session_of(const FileKey& file) const;
+  // Where the bytes are that were written to the node's frame.
+  [[nodiscard]] WrittenBytes written_bytes(const Node& node) const;
+  // The session that has the bytes that readers of the node see.  Null if SOURCE has them: after a
+  // loss, readers see the last commit.
+  [[nodiscard]] WriteSessionTable::Session shown_session(const Node& node) const;
 
   // The state of a node's content: `stat`, () -> Result<struct stat>, returns the attributes of its
   // backing file.

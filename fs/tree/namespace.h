@@ -159,6 +159,7 @@ class Namespace {
   Status remove_member(const Member& member);
   Status rename_source(const Member& moved, const Parent& to, const std::string& source_name,
                        unsigned flags);
+  static Status sync_committed(const Member& member);
   Status make_durable(const Member& moved);
   // The ownership of a frame, by the session that writes it or without one.
   struct Owned {

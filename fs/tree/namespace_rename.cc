@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "fs/core/cases.h"
 #include "fs/source/directory_changes.h"
 #include "fs/source/sparse_frame.h"
 #include "fs/tree/array_converter.h"
@@ -53,6 +54,7 @@ Status Namespace::removing(const Member& member, const Remove& remove) {
   const bool has_names = st && st->st_nlink > 0 && !S_ISDIR(st->st_mode);
   const auto lost = has_names ? NodeTable::Lost::one_name : NodeTable::Lost::all_names;
   nodes.end_removal(key, place, removed ? lost : NodeTable::Lost::nothing);
+  if (removed && !has_names) parts_.writers.sessions().forget_loss(key);
   return removed;
 }
 
@@ -193,22 +195,29 @@ Status Namespace::rename(const Member& moved, const std::string& name, const Par
   return replace(moved, target, new_name);
 }
 
-// Programs replace a file by writing a new one, closing it and renaming it over the old one, or by
-// an exchange.  If
-// the daemon or the machine stops at any point, the name must lead to the old content or to the
-// new.
-Status Namespace::make_durable(const Member& moved) {
-  const auto& [parent, found] = moved;
-  if (const auto session = parts_.writers.session_of(file_key(found.entry))) {
-    return session->commit(true);
-  }
-  if (found.shown_as == ShownAs::itself || is_sparse(found)) return {};
-  // Its last commit may be too recent to be on disk.
-  const UniqueFd fd(::openat(parent.fd(), found.source_name.c_str(),
-                             O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+// Makes the last commit of a frame durable, which may be too recent to be on disk.
+Status Namespace::sync_committed(const Member& member) {
+  const auto& [parent, found] = member;
+  if (found.shown_as == ShownAs::itself) return {};
+  const int kind = is_sparse(found) ? O_DIRECTORY : O_NONBLOCK;
+  const UniqueFd fd(
+      ::openat(parent.fd(), found.source_name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | kind));
   if (!fd) return errno == EACCES ? Status{} : system_error("open");
+  if (is_sparse(found)) return sync_sparse_frame(fd.get());
   if (::fdatasync(fd.get()) != 0) return system_error("fdatasync");
   return {};
+}
+
+// Programs replace a file by writing a new one, closing it and renaming it over the old one, or by
+// an exchange.  If the daemon or the machine stops at any point, the name must lead to the old
+// content or to the new.  Bytes of the new file that are lost must not destroy the old one.
+// Errors: EIO if bytes of the file are lost; those of the commit.
+Status Namespace::make_durable(const Member& moved) {
+  using Session = WriteSessionTable::Session;
+  return std::visit(Cases{[](const Session& session) { return session->commit(true); },
+                          [](LostBytes lost) { return lost.status(); },
+                          [&](SavedBytes) { return sync_committed(moved); }},
+                    parts_.writers.sessions().written_bytes(file_key(moved.found.entry)));
 }
 
 // No other program is in the middle of a change of a frame while it is replaced.

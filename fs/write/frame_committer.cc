@@ -115,13 +115,16 @@ Status FrameCommitter::publish(bool durably) {
 // The bytes of a damaged chunk are dropped, and the rest can still be committed.  Other damage is
 // final.
 Status FrameCommitter::note_stored(Status status) {
-  return flusher_.has_just_dropped() ? state_.note_lost(status) : state_.note_stored(status);
+  if (!flusher_.has_just_dropped()) return state_.note_stored(status);
+  state_.set_dropped(true);
+  return state_.note_lost(status);
 }
 
 // The result of a sync.  It also reports bytes that were dropped since the last sync.
 Status FrameCommitter::with_dropped(Status status) {
   if (status) status = state_.check_all_named();
   const auto dropped = flusher_.take_dropped();
+  state_.set_dropped(false);
   return status && dropped ? std::unexpected(*dropped) : status;
 }
 

@@ -208,6 +208,10 @@ class FrameWriteSession {
   [[nodiscard]] bool has_uncommitted() const { return state_.has_uncommitted(); }
   // Nothing can be committed any more.  Every further write, sync and commit reports it.
   [[nodiscard]] bool is_lost() const noexcept { return state_.is_lost(); }
+  // Whether written bytes are lost of which no sync has told.
+  [[nodiscard]] bool has_lost_bytes() const {
+    return (is_lost() && has_uncommitted()) || state_.has_dropped();
+  }
   // The session is_lost(), but no written bytes are lost: another session of the frame can take the
   // place of this one.
   [[nodiscard]] bool is_superseded() const { return state_.is_superseded(); }

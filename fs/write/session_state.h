@@ -55,6 +55,10 @@ class SessionState final : private SharedOwnership::Frame {
   // commit fail in the same way, and the written bytes would take memory for ever: the frame is
   // lost.  Returns `status`.
   Status note_stored(Status status);
+  // To be called with true when bytes of a damaged chunk were dropped, and with false when a sync
+  // has reported it.
+  void set_dropped(bool has_dropped) noexcept { has_dropped_ = has_dropped; }
+  [[nodiscard]] bool has_dropped() const noexcept { return has_dropped_; }
   // To be called with the counter of the frame's lock file, by a thread that has locked it.  If
   // another program has changed the frame since, the frame is lost.
   void note_counter(const LockCounter& counter);
@@ -91,6 +95,7 @@ class SessionState final : private SharedOwnership::Frame {
   std::atomic<std::uint64_t> touches_{0};  // that forget_old_bytes() knows
   std::atomic<bool> is_removed_{false};
   std::atomic<bool> has_unnamed_bytes_{false};
+  std::atomic<bool> has_dropped_{false};
   SharedOwnership ownership_;
 };
 

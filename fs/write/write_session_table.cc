@@ -105,16 +105,37 @@ std::vector<WriteSessionTable::File> WriteSessionTable::all() const {
 WriteSessionTable::Seen WriteSessionTable::look(const FileKey& key) const {
   // Reads the number first: a session that begins after this line changes it.
   const auto now = generation(key).load(std::memory_order_acquire);
-  if (count_.load(std::memory_order_acquire) == 0) return {nullptr, now};
+  if (count_.load(std::memory_order_acquire) == 0 && !has_losses_.load(std::memory_order_acquire)) {
+    return {nullptr, now};
+  }
   return state_.with([&](const State& state) -> Seen {
     const auto at = state.entries.find(key);
     const auto locked = generation(key).load(std::memory_order_relaxed);
-    return {at == state.entries.end() ? nullptr : at->second.session, locked};
+    if (at == state.entries.end()) return {nullptr, locked, state.losses.contains(key)};
+    return {at->second.session, locked};
+  });
+}
+
+WrittenBytes WriteSessionTable::written_bytes(const FileKey& key) const {
+  const auto seen = look(key);
+  if (!seen.session) return seen.has_loss ? WrittenBytes(LostBytes()) : SavedBytes();
+  // The result shows below.  A session that cannot be checked reports that to its users.
+  static_cast<void>(seen.session->check());
+  if (!seen.session->is_lost()) return seen.session;
+  return seen.session->is_superseded() ? WrittenBytes(SavedBytes()) : LostBytes();
+}
+
+void WriteSessionTable::forget_loss(const FileKey& key) {
+  if (!has_losses_.load(std::memory_order_acquire)) return;
+  state_.with([&](State& state) {
+    state.losses.erase(key);
+    note_change(state, key);
   });
 }
 
 void WriteSessionTable::note_change(const State& state, const FileKey& key) {
   count_.store(state.entries.size(), std::memory_order_release);
+  has_losses_.store(!state.losses.empty(), std::memory_order_release);
   generations_[FileKeyHash{}(key) % kGenerations].fetch_add(1, std::memory_order_release);
 }
 
@@ -152,6 +173,7 @@ Result<WriteSessionTable::Session> WriteSessionTable::open(
     }
     before = std::exchange(entry.session, made);
     ++entry.writers;
+    state.losses.erase(key);
     note_change(state, key);
     return made;
   });
@@ -401,6 +423,7 @@ void WriteSessionTable::end_entry(const FileKey& key, bool is_unreachable) {
     on_ending_(identity_of(*st), session->shown().ctime);
   }
   Session ended;  // destroyed after the lock
+  bool has_loss = false;
   FileIdentity identity;
   state_.with([&](State& state) {
     const auto at = state.entries.find(key);
@@ -410,14 +433,14 @@ void WriteSessionTable::end_entry(const FileKey& key, bool is_unreachable) {
     // can still succeed.
     if (session->has_uncommitted() && !is_unreachable && !session->is_lost()) return;
     if (const auto st = session->content_stat()) identity = identity_of(*st);
+    has_loss = session->has_lost_bytes() && !is_unreachable;
+    if (has_loss) state.losses.insert(key);
     ended = std::move(at->second.session);
     state.entries.erase(at);
     note_change(state, key);
   });
   if (!ended) return;
-  if (ended->has_uncommitted() && !is_unreachable) {
-    log_.warn(ended->name() + ": the latest writes are lost");
-  }
+  if (has_loss) log_.warn(ended->name() + ": the latest writes are lost");
   on_end_(key, identity);
 }
 

@@ -12,6 +12,7 @@
 #include <optional>
 #include <thread>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,7 @@
 #include "fs/core/task_threads.h"
 #include "fs/write/frame_write_session.h"
 #include "fs/write/session_lock.h"
+#include "fs/write/written_bytes.h"
 
 namespace framefs::fs {
 
@@ -48,8 +50,11 @@ class WriteSessionTable {
   WriteSessionTable& operator=(const WriteSessionTable&) = delete;
 
   using Session = std::shared_ptr<FrameWriteSession>;
-  // Null if the file is not being written.
+  // Null if the file is not being written.  The session may be lost: see written_bytes().
   [[nodiscard]] Session find(const FileKey& key) const { return look(key).session; }
+  // Where the bytes are that were written to the file.  A loss is remembered until a writer opens
+  // the file anew or the file has no name left.
+  [[nodiscard]] WrittenBytes written_bytes(const FileKey& key) const;
   // Whether no file is being written.
   [[nodiscard]] bool is_empty() const noexcept { return count_.load() == 0; }
   // Runs body(session), with null if the file is not being written.  Runs it again if a session of
@@ -79,13 +84,15 @@ class WriteSessionTable {
 
   // Runs body(), () -> Status, while no program writes the file and none can begin to.  Does not
   // wait.
-  // Errors: system, EBUSY if the file has a session, EAGAIN if a session is being opened; those of
-  //   the body.
+  // Errors: system, EBUSY if the file has a session, EAGAIN if a session is being opened, EIO if
+  //   bytes of the file are lost; those of the body.
   template <class Body>
   Status without_session(const FileKey& key, const Body& body) {
     const auto hold = opening_.try_take();
     if (!hold) return system_error_of(EAGAIN, "file that may be opened");
-    if (find(key)) return system_error_of(EBUSY, "file that is being written");
+    const auto seen = look(key);
+    if (seen.session) return system_error_of(EBUSY, "file that is being written");
+    if (seen.has_loss) return LostBytes().status();
     return body();
   }
 
@@ -110,6 +117,9 @@ class WriteSessionTable {
       if (!end_closed()) return result;
     }
   }
+
+  // To be called when a file has no name left: another file may get its inode.
+  void forget_loss(const FileKey& key);
 
   // To be called when chunks of the session are complete.
   void note_full(const Session& session);
@@ -137,6 +147,8 @@ class WriteSessionTable {
     std::unordered_map<FileKey, Entry, FileKeyHash> entries;
     // Sessions that others have replaced, and whose writers do not know it yet.
     std::vector<Entry> lost;
+    // Files without a session whose bytes are lost.
+    std::unordered_set<FileKey, FileKeyHash> losses;
   };
   struct Full {
     std::vector<Session> sessions;
@@ -167,6 +179,7 @@ class WriteSessionTable {
   struct Seen {
     Session session;
     std::uint64_t generation = 0;
+    bool has_loss = false;  // without a session
   };
   [[nodiscard]] Seen look(const FileKey& key) const;
 
@@ -210,6 +223,7 @@ class WriteSessionTable {
   // The number of entries.  A thread that reads 0 needs no lock to know that there is none.  A
   // writer's own open() has returned before any thread can expect to find its session.
   std::atomic<std::size_t> count_{0};
+  std::atomic<bool> has_losses_{false};  // the same for losses
   // Changed under the lock of `state_`, with release order.  A reader that sees the same number
   // before and after its work knows that no session of its file has begun or ended in between.
   std::array<Generation, kGenerations> generations_{};
