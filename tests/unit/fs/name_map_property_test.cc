@@ -142,7 +142,7 @@ Files random_files(std::mt19937& random, std::size_t most) {
   return files;
 }
 
-void check_rule(const Rule& rule, Tree& tree, const Folder& folder) {
+void check_rule(const Rule& rule, NameTree& tree, const Folder& folder) {
   std::string what;
   for (const auto& [name, kind] : rule.files) {
     what += name + "=" + std::to_string(static_cast<int>(kind)) + " ";
@@ -165,7 +165,7 @@ TEST_CASE("name_map: list() and find() agree on random folders", "[fs][name_map]
   std::mt19937 random(seed);
   for (const bool keep_suffix : {false, true}) {
     for (const auto arrays : {ArrayViews::npy, ArrayViews::raw, ArrayViews::both}) {
-      Tree tree(keep_suffix, arrays);
+      NameTree tree(keep_suffix, arrays);
       for (int round = 0; round < 200; ++round) {
         const Rule rule{random_files(random, 12), keep_suffix, arrays};
         check_rule(rule, tree, FakeFolder(rule.files));
@@ -182,7 +182,7 @@ TEST_CASE("name_map: list() and find() agree on random folders on disk", "[fs][n
   for (int round = 0; round < 60; ++round) {
     constexpr std::array kArrays = {ArrayViews::npy, ArrayViews::raw, ArrayViews::both};
     const Rule rule{random_files(random, 10), random() % 4 == 0, kArrays[random() % 3]};
-    Tree tree(rule.keep_suffix, rule.arrays);
+    NameTree tree(rule.keep_suffix, rule.arrays);
     const SourceFiles source(rule.files);
     check_rule(rule, tree, tree.folder(source));
   }

@@ -25,7 +25,7 @@ struct Row {
 };
 
 void check_rows(const std::vector<Row>& rows, bool keep_suffix, ArrayViews arrays) {
-  Tree tree(keep_suffix, arrays);
+  NameTree tree(keep_suffix, arrays);
   for (const auto& row : rows) {
     CAPTURE(row.what);
     const SourceFiles source(row.files);
@@ -242,7 +242,7 @@ TEST_CASE("name_map: names as long as names can be", "[fs][name_map][unit]") {
   const std::string longest_text(255, 't');
   const SourceFiles source(
       {{longest_frame, Kind::frame}, {longest_short, Kind::frame}, {longest_text, Kind::text}});
-  Tree tree;
+  NameTree tree;
   const auto folder = tree.folder(source);
   const Listing expected = {{std::string(247, 'f'), {longest_frame, ShownAs::frame}},
                             {std::string(252, 's'), {longest_short, ShownAs::frame}},
@@ -267,12 +267,12 @@ TEST_CASE("name_map: names as long as names can be", "[fs][name_map][unit]") {
 TEST_CASE("name_map: a second name that would be too long is given up", "[fs][name_map][unit]") {
   const std::string longest = std::string(250, 'a') + ".b2nd";
   const SourceFiles source({{longest, Kind::array}, {std::string(250, 'a'), Kind::text}});
-  Tree npy;
+  NameTree npy;
   // The suffix .npy is shorter than .b2nd.
   CHECK(listed(npy.directory, npy.folder(source)) ==
         Listing{{std::string(250, 'a') + ".npy", {longest, ShownAs::npy}},
                 {std::string(250, 'a'), {std::string(250, 'a'), ShownAs::itself}}});
-  Tree both(false, ArrayViews::both);
+  NameTree both(false, ArrayViews::both);
   const auto folder = both.folder(source);
   for (const auto& [name, shown] : listed(both.directory, folder)) {
     CAPTURE(name);
@@ -305,7 +305,7 @@ TEST_CASE("name_map: entries have their types", "[fs][name_map][unit]") {
                             {"sub", Kind::folder},
                             {"link", Kind::link},
                             {"fifo", Kind::fifo}});
-  Tree tree;
+  NameTree tree;
   const auto folder = tree.folder(source);
   const auto entries = tree.directory.list(folder);
   REQUIRE(entries);
@@ -330,7 +330,7 @@ TEST_CASE("name_map: entries have their types", "[fs][name_map][unit]") {
 
 TEST_CASE("name_map: names follow the current content of the folder", "[fs][name_map][unit]") {
   const SourceFiles source({{"x.b2", Kind::frame}});
-  Tree tree;
+  NameTree tree;
   const auto folder = tree.folder(source);
   CHECK(listed(tree.directory, folder) == Listing{{"x", as_frame("x.b2")}});
   source.add("x", Kind::text);
@@ -347,7 +347,7 @@ TEST_CASE("name_map: names follow the current content of the folder", "[fs][name
 
 TEST_CASE("name_map: a file that is not a directory is refused", "[fs][name_map][unit]") {
   const SourceFiles source({{"text", Kind::text}});
-  Tree tree;
+  NameTree tree;
   const DiskFolder file(source.open("text"), tree.probe);
   const auto entries = tree.directory.list(file);
   REQUIRE_FALSE(entries);
@@ -374,7 +374,7 @@ TEST_CASE("name_map: one entry alone is shown as the content that is expected",
     CAPTURE(row.name);
     // Files beside it do not matter.
     const SourceFiles source({{row.name, row.kind}, {"x", Kind::text}, {"x.npy", Kind::text}});
-    Tree tree;
+    NameTree tree;
     const SingleEntryFolder folder(source.open(), row.name, Expected::array, tree.probe);
     check_both(tree.directory, folder, row.expected, {row.name, "x", "x.npy", "data", "y"});
   }
@@ -388,7 +388,7 @@ TEST_CASE("name_map: listings at the same time do not disturb each other", "[fs]
                   i % 2 == 0 ? Kind::frame : Kind::text);
   }
   const SourceFiles source(files);
-  Tree tree;
+  NameTree tree;
   const auto folder = tree.folder(source);
   std::vector<std::set<std::string>> shown(6);
   test::on_threads(shown.size(), [&](std::size_t thread) {

@@ -116,8 +116,8 @@ class SourceFiles {
   test::TempDirectory temp_;
 };
 
-struct Tree {
-  explicit Tree(bool keep_suffix = false, ArrayViews arrays = ArrayViews::npy)
+struct NameTree {
+  explicit NameTree(bool keep_suffix = false, ArrayViews arrays = ArrayViews::npy)
       : probe(codec::Limits{}), pool(2), directory(pool, keep_suffix, arrays) {}
   [[nodiscard]] DiskFolder folder(const SourceFiles& source) { return {source.open(), probe}; }
   SourceProbe probe;
