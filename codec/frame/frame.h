@@ -63,8 +63,8 @@ class Frame {
   [[nodiscard]] Status read_entries(const ByteSource& source, ChunkIndex first,
                                     std::span<std::int64_t> out) const;
 
-  // Whether the frame stores a recipe instead of data: a lazy expression, a function, a reference to
-  // a remote object.  Its chunks mean nothing, and open_chunk() refuses them.
+  // Whether the frame stores a recipe instead of data: a lazy expression, a function, a reference
+  // to a remote object.  Its chunks mean nothing, and open_chunk() refuses them.
   [[nodiscard]] bool is_recipe() const noexcept { return is_recipe_; }
   // Errors: system, EOPNOTSUPP, for a recipe.
   [[nodiscard]] Status check_holds_data() const;

@@ -27,7 +27,7 @@ inline double trust_s(const fs::MountOptions& options) {
   return options.immutable ? kForever_s : options.attr_timeout_ms / kMilliseconds;
 }
 
-// What is open for reads without a handle.  `File` is the type of an open file.
+// The files that are open for reads without a handle.  `File` is the type of an open file.
 template <class File>
 struct OpenByNode {
   static constexpr std::size_t kMaxFiles = 256;
@@ -78,7 +78,7 @@ codec::Result<std::shared_ptr<FolderHandle>> folder_of(MountType& mount, fs::Nod
   });
 }
 
-// The kernel reads nothing of a file of size 0, and opens it by itself.  A file of unknown size that
+// The kernel reads nothing of a file of size 0, and opens it itself.  A file of unknown size that
 // cannot be read therefore shows one byte, so that its readers get the error.
 template <class MountType>
 void show_error(const MountType& mount, fs::NodeId id, struct stat& attributes) {

@@ -96,7 +96,7 @@ std::string mount_options_text(const fs::MountOptions& options, bool read_only) 
   text += ",subtype=" + escaped(options.subtype) + ",fsname=" + escaped(name);
   // The daemon changes files with its own rights. With allow_other it also opens files for other
   // users. The kernel must check the rights of the callers.
-  // They are checked when a file is opened, of which the daemon of an immutable mount does not learn.
+  // The daemon of an immutable mount does not see the opens at which they are checked.
   const bool is_checked = !read_only || options.allow_other || options.immutable;
   if (is_checked) text += ",default_permissions";
   if (options.allow_other) text += ",allow_other";

@@ -16,7 +16,7 @@ struct SavedBytes {};
 // Bytes that were written to the file are lost, and no program has opened it for writing since.
 // SOURCE has the last commit, or what another program has written.
 struct LostBytes {
-  // What every sync reports, by whatever descriptor, and every change that relies on a sync.
+  // The report of every sync, by any descriptor, and of every change that relies on a sync.
   [[nodiscard]] Status status() const {
     return system_error_of(EIO, "bytes that were written before are lost");
   }

@@ -46,8 +46,8 @@ class Immutable(MountCase):
     def requests(mount):
         """The number of requests by kind, before the QUESTIONS that this function asks.
 
-        The daemon counts a question after its answer, at times after the next one has come.  Hence the largest
-        count among several is the right one.
+        The daemon counts a question after its answer, at times after the next one has come.
+        Hence the largest count among several is the right one.
         """
         counts = []
         for _ in range(QUESTIONS):
