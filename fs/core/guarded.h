@@ -10,7 +10,7 @@ namespace framefs::fs {
 
 // A value that can be accessed only under its lock. The result of `body` is returned by value, so
 // that no reference outlives the lock. Keep bodies short and free of I/O, decoding and other locks.
-// Lock order: fs/DESIGN.md.
+// Lock order: fs/ARCHITECTURE.md.
 template <class T>
 class Guarded {
  public:
@@ -85,7 +85,7 @@ class Guarded {
 
 // A value that many readers may read at the same time and one writer may change. Unlike with
 // Guarded, a reader may do I/O and decode under the lock. The value does not change meanwhile, as
-// under the lock that kernel filesystems have for each inode. Lock order: fs/DESIGN.md.
+// under the lock that kernel filesystems have for each inode. Lock order: fs/ARCHITECTURE.md.
 template <class T>
 class Shared {
  public:
