@@ -122,10 +122,22 @@ Result<std::vector<std::uint32_t>> sorted_in_steps(std::span<const std::uint32_t
   return sorted;
 }
 
+// The ends of blocks whose starts are in order.  Blocks of equal starts share one stream.
+std::vector<std::uint32_t> ends_of_shared(std::span<const std::uint32_t> starts,
+                                          std::uint32_t end) {
+  std::vector<std::uint32_t> ends(starts.size());
+  for (auto i = starts.size(); i-- > 0;) {
+    if (i + 1 < starts.size()) end = starts[i] == starts[i + 1] ? ends[i + 1] : starts[i + 1];
+    ends[i] = end;
+  }
+  return ends;
+}
+
 // Threaded writers store blocks in the order in which they finish.  A block ends where the next
 // larger start is; the last one ends at `end`.
 Result<std::vector<std::uint32_t>> ends_of_unordered(std::span<const std::uint32_t> starts,
                                                      std::uint32_t end) {
+  if (std::ranges::is_sorted(starts)) return ends_of_shared(starts, end);
   FRAMEFS_CHECK(spend_work(starts.size() * kUnitsPerUnorderedStart));
   FRAMEFS_TRY(const auto sorted, sorted_in_steps(starts));
   std::vector<std::uint32_t> ends;

@@ -27,7 +27,7 @@ struct Served {
     if (!state) {
       // An aggregate, which make_unique() cannot make.
       state = std::unique_ptr<Mount>(
-          new Mount{files.fs(), log.log(), false, false, 1.0, {}, {}, {}, {}, {}});
+          new Mount{files.fs(), log.log(), false, 1.0, {}, {}, {}, {}, {}});
     }
     return *state;
   }
