@@ -154,7 +154,7 @@ class Namespace(MountCase):
         self.plain("p")
         self.directory("d")
         self.directory("e")
-        (self.source / "f.b2frame.b2lock").write_bytes(b"lock")
+        (self.source / "f.b2frame.b2lock").write_bytes(bytes(16))
         with self.mount() as mount:
             inodes = {name: mount.path(name).stat().st_ino for name in "fgspd"}
             for name in "fgspd":
