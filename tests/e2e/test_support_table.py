@@ -59,8 +59,6 @@ ROWS = {
     "metalayers and vl-metalayers": has("metalayers", "vlmeta"),
     "Lizard, ": lambda e: has("user-codec", "codec-lizard")(e) or "sha256_if_supported" in e,
     "frames older than": lambda e: False,  # see the test of other formats
-    "stored recipes": lambda e: False,  # see test_elsewhere
-    "blocks that a cache": lambda e: False,
     "special chunks in frames whose chunks vary": lambda e: e["path"].startswith("refbug/var_special"),
     "an array whose shape does not fit": lambda e: "b2nd_reference" in e,
     "anything damaged": lambda e: e["expect"] == "error",

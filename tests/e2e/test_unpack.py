@@ -78,6 +78,8 @@ class Fixtures(CommandCase):
             target.unlink(missing_ok=True)
             with self.subTest(entry["path"], offset=entry.get("offset", 0)):
                 path = fixtures.FIXTURES / entry["path"]
+                if path.is_file() and path.stat().st_size == 0:
+                    continue  # an empty frame: see test_empty_frames
                 if "b2nd" in entry and path.suffix == ".b2nd":
                     if self.is_array(entry) and fixtures.is_sound(entry) and not fixtures.needs_plugin(entry):
                         self.check_array(entry, path, target)
