@@ -80,12 +80,12 @@ std::optional<std::string> url_problem(const std::string& source) {
     return url ? std::nullopt : std::optional<std::string>(url.error().field);
   }
   const auto scheme = scheme_of(source);
+  const auto url = with_both_slashes(source);
+  if (scheme.empty() && !url) return std::nullopt;
+  // Other paths are not looked at: SOURCE may lie in a mount that nobody serves yet.
   std::error_code none;
   if (std::filesystem::exists(source, none)) return std::nullopt;
-  if (const auto url = with_both_slashes(source)) {
-    return fmt::format("{} is no path of a file; the URL is {}", source, *url);
-  }
-  if (scheme.empty()) return std::nullopt;
+  if (url) return fmt::format("{} is no path of a file; the URL is {}", source, *url);
   return fmt::format("{}:// is not supported; a URL begins with s3://, http(s):// or dav(s)://",
                      scheme);
 }
