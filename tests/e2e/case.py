@@ -27,6 +27,17 @@ def why_no_mounts():
     return None if shutil.which("fusermount3") else "fusermount3 is not installed"
 
 
+def read_at(path, offset, size):
+    """Bytes, or the errno, read through a new descriptor."""
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        return os.pread(fd, size, offset)
+    except OSError as error:
+        return error.errno
+    finally:
+        os.close(fd)
+
+
 class MountCase(unittest.TestCase):
     """Each test has a folder `self.folder` with `source` and `mnt` in it.
 

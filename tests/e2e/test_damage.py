@@ -7,24 +7,13 @@ import unittest
 
 import daemon
 import data
-from case import MountCase
+from case import MountCase, read_at
 
 CHUNK = 100_000
 CHUNKS = 8
 HEADER_BYTES = 97  # of a frame without metalayers
 FRAME_FILTERS_AT = 71
 CHUNK_FILTERS_AT = 16
-
-
-def read_at(path, offset, size):
-    """Bytes, or the errno, read through a new descriptor."""
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        return os.pread(fd, size, offset)
-    except OSError as error:
-        return error.errno
-    finally:
-        os.close(fd)
 
 
 class Damage(MountCase):

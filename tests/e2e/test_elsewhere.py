@@ -6,7 +6,7 @@ import os
 import struct
 
 import daemon
-from case import MountCase
+from case import MountCase, read_at
 from frame_writer import frame, memcpyed_chunk
 
 CHUNK = 64 << 10
@@ -23,14 +23,8 @@ def bitmap(bits, there):
 
 
 class Elsewhere(MountCase):
-    def read_at(self, name, offset, size=4096):
-        fd = os.open(self.mountpoint / name, os.O_RDONLY)
-        try:
-            return os.pread(fd, size, offset)
-        except OSError as error:
-            return error.errno
-        finally:
-            os.close(fd)
+    def read_at(self, name, offset):
+        return read_at(self.mountpoint / name, offset, 4096)
 
     def write_cache(self, name, there):
         """A cache of four chunks with four blocks each; what is not there is stored as zeros."""
