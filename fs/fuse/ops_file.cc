@@ -83,8 +83,8 @@ void op_lseek(fuse_req_t req, fuse_ino_t node, off_t offset, int whence, fuse_fi
     if (mount.writeback) return fs::system_error_of(ENOSYS, "lseek");
     FRAMEFS_TRY(const auto what, seek_kind(offset, whence));
     FRAMEFS_TRY(const auto file, noting_change(mount, node, file_of(mount, node, *info)));
-    FRAMEFS_TRY(const auto found,
-                seek(mount, node, *file, what, static_cast<std::uint64_t>(offset)));
+    const auto from = static_cast<std::uint64_t>(offset);
+    FRAMEFS_TRY(const auto found, noting_change(mount, node, seek(mount, node, *file, what, from)));
     return OffsetAnswer{static_cast<off_t>(found)};
   });
 }

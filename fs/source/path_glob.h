@@ -5,10 +5,11 @@
 
 namespace framefs::fs {
 
-// Globs of paths in the mount, which --plain, --as-is and rules have.  A glob is one of fnmatch(3),
+// Globs of paths below a mount or a tree, which --plain, --as-is, rules and the filters of commands
+// have.  A glob is one of fnmatch(3),
 // where "*" matches slashes too.  A glob without a slash is matched against the last name of a
-// path, any other glob against the whole path.  Paths are relative to the mount and begin with no
-// slash.
+// path, any other glob against the whole path.  Paths are relative to the mount or tree and begin
+// with no slash.
 
 [[nodiscard]] bool matches_glob(const std::string& glob, const std::string& path);
 

@@ -50,7 +50,7 @@ Result<MountRoot> find_mount_root(const MountOptions& options, SourceRoot root) 
   switch (entry.summary.content) {
     case Content::other:
       if (is_directory) return directory_root(options);
-      if (options.source_offset > 0) return refusal(EINVAL, "SOURCE has no frame at --offset");
+      if (options.source_offset > 0) return refusal(ENOTDIR, "SOURCE has no frame at --offset");
       return refusal(ENOTDIR, "SOURCE is neither a directory nor a frame");
     case Content::embed_container:
     case Content::zip_container:

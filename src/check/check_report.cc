@@ -122,15 +122,14 @@ std::string report_text(const std::string& path, const FrameReport& report) {
         "checksums\n",
         printable(path));
   }
-  auto text = fmt::format("{}: DAMAGED, {} of {} cannot be read", printable(path),
-                          size_for_people(report.lost), size_for_people(report.nbytes));
   if (!report.is_opened) {
     return fmt::format(
-        "{}: DAMAGED, nothing can be read; framefs check --repair -o OUT looks for chunks, and "
-        "saves "
-        "what is left of them\n",
+        "{}: DAMAGED, nothing can be read; "
+        "framefs check --repair -o OUT looks for chunks, and saves what is left of them\n",
         printable(path));
   }
+  auto text = fmt::format("{}: DAMAGED, {} of {} cannot be read", printable(path),
+                          size_for_people(report.lost), size_for_people(report.nbytes));
   if (report.chunks == 0) text = fmt::format("{}: DAMAGED, nothing can be read", printable(path));
   if (!report.can_be_repaired) return text + "; frames of this kind cannot be repaired\n";
   return text + "; framefs check --repair -o OUT saves what is left\n";

@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <memory>
 #include <utility>
 
+#include "fs/source/path_glob.h"
 #include "fs/source/sparse_frame.h"
 #include "fs/source/suffixes.h"
 
@@ -22,16 +22,9 @@ struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
 };
 
-bool matches(const std::string& glob, const std::string& relative) {
-  const bool is_path = glob.find('/') != std::string::npos;
-  const auto* const subject = relative.c_str() + (is_path ? 0 : relative.rfind('/') + 1);
-  const auto* const pattern = glob.c_str() + (glob.starts_with('/') ? 1 : 0);
-  return ::fnmatch(pattern, subject, 0) == 0;
-}
-
 bool matches_any(const std::vector<std::string>& globs, const std::string& relative) {
-  return std::ranges::any_of(globs,
-                             [&](const std::string& glob) { return matches(glob, relative); });
+  return std::ranges::any_of(
+      globs, [&](const std::string& glob) { return fs::matches_glob(glob, relative); });
 }
 
 bool has_frame_name(const std::string& name) {

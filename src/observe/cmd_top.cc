@@ -39,7 +39,8 @@ void add_options(CLI::App& app, TopCommand& command) {
       ->transform(seconds_up_to(3600))
       ->option_text("SECONDS")
       ->default_str("1");
-  app.add_option("-n,--count", command.count, "The number of tables to print; 0: prints until interrupted")
+  app.add_option("-n,--count", command.count,
+                 "The number of tables to print; 0: prints until interrupted")
       ->check(whole_number(0, 1'000'000))
       ->option_text("N")
       ->default_str("0");

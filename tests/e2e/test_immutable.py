@@ -59,9 +59,13 @@ class Immutable(MountCase):
         """The requests that the work has caused, by kind."""
         before = self.requests(mount)
         work()
-        caused = collections.Counter(self.requests(mount))
-        caused.subtract(before)
-        caused["other"] -= REQUESTS * QUESTIONS
+        # A count is too small if none of the questions was counted in time.
+        for repetition in range(1, 50):
+            caused = collections.Counter(self.requests(mount))
+            caused.subtract(before)
+            caused["other"] -= REQUESTS * QUESTIONS * repetition
+            if caused["other"] >= 0:
+                break
         return {kind: count for kind, count in caused.items() if count}
 
     def assert_remembered(self, work):

@@ -191,7 +191,7 @@ class Lifecycle(MountCase):
                 self.assertIn(caught.exception.errno, (errno.ESTALE, errno.EIO))
             self.assertEqual(mount.log().count("SOURCE was removed"), 1, mount.log())
             # The descriptors of a directory without a name are not those of the beginning.
-            self.assertEqual(daemon.unmount(self.mountpoint).returncode, 0)
+            daemon.wait_for(lambda: daemon.unmount(self.mountpoint).returncode == 0, "the unmount")
             mount.process.wait(timeout=daemon.DEADLINE_S)
 
     def test_owners_and_modes_as_the_options_say(self):

@@ -27,7 +27,7 @@ constexpr std::uint32_t kChunk = 1000;
 constexpr std::uint32_t kBlock = 250;
 constexpr std::size_t kBlocks = kChunk / kBlock;
 
-// Two stored chunks, of which the first is compressed, then one special chunk of each kind.
+// Two stored chunks, then one special chunk of each kind.
 FrameSpec spec_with(const std::string& metalayer) {
   FrameSpec spec;
   spec.chunksize = kChunk;
@@ -35,7 +35,7 @@ FrameSpec spec_with(const std::string& metalayer) {
   test::ChunkSpec in_blocks;
   in_blocks.blocksize = kBlock;
   spec.chunks = {test::stored_chunk(test::ramp(kChunk, 4), in_blocks),
-                 test::stored_chunk(noise(kChunk, 1), {})};
+                 test::stored_chunk(noise(kChunk, 1), in_blocks)};
   for (const auto kind : {SpecialKind::zero, SpecialKind::nan, SpecialKind::uninit}) {
     spec.chunks.push_back(test::index_only_chunk(kind, kChunk));
   }

@@ -131,7 +131,7 @@ TEST_CASE("mount_root: a refusal says why", "[fs][mount_root][unit]") {
   CHECK(reason("folder", true, 0) == "MOUNTPOINT must be a directory, as SOURCE is one");
   CHECK(reason("folder", false, 1) == "an offset needs a SOURCE that is one file");
   CHECK(reason("text", false, 0) == "SOURCE is neither a directory nor a frame");
-  CHECK(reason("frame.b2frame", false, 1) == "SOURCE is neither a directory nor a frame");
+  CHECK(reason("frame.b2frame", false, 1) == "SOURCE has no frame at --offset");
 }
 
 TEST_CASE("mount_root: the root is the entry that SOURCE names", "[fs][mount_root][unit]") {
