@@ -11,7 +11,7 @@
 namespace framefs::codec {
 namespace {
 
-using Content = std::optional<std::vector<std::byte>>;
+using Content = FetchedBlocks::Content;
 
 // The number of bytes after the marker of a MessagePack string of bytes.
 Result<std::size_t> bin_length(ByteReader& in) {
@@ -40,8 +40,10 @@ std::optional<std::vector<std::byte>> bitmap_of(const Content& content,
   return std::vector<std::byte>(bytes->begin(), bytes->end());
 }
 
-// A MessagePack number that is not negative; 0 if it is none.
-std::uint64_t number_of(const Content& content) {
+}  // namespace
+
+// A MessagePack number that is not negative.
+std::uint64_t FetchedBlocks::parse_blocks_per_chunk(const Content& content) {
   constexpr std::uint8_t kMaxFixint = 0x7F;
   if (!content) return 0;
   ByteReader in(*content);
@@ -60,10 +62,7 @@ std::uint64_t number_of(const Content& content) {
   }
 }
 
-}  // namespace
-
 FetchedBlocks FetchedBlocks::make(Shape shape, const Layers& layers) {
-  if (shape.blocks_per_chunk == 0) shape.blocks_per_chunk = number_of(layers.blocks_per_chunk);
   FetchedBlocks fetched;
   fetched.shape_ = shape;
   if (shape.blocks_per_chunk > 0) {

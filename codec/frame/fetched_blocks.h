@@ -24,14 +24,16 @@ class FetchedBlocks {
  public:
   struct Shape {
     std::uint64_t chunks = 0;
-    std::uint64_t blocks_per_chunk = 0;  // 0 if the frame does not say
+    std::uint64_t blocks_per_chunk = 0;  // 0 if nothing says it
   };
   // The decoded contents of the vl-metalayers above; nothing for a layer that the frame lacks.
+  using Content = std::optional<std::vector<std::byte>>;
   struct Layers {
-    std::optional<std::vector<std::byte>> blocks;
-    std::optional<std::vector<std::byte>> chunks;
-    std::optional<std::vector<std::byte>> blocks_per_chunk;
+    Content blocks;
+    Content chunks;
   };
+  // The number in the layer kFetchedBlocksPerChunkLayer; 0 if there is none.
+  static std::uint64_t parse_blocks_per_chunk(const Content& content);
   // A bitmap that cannot be parsed, or does not fit `shape`, counts as absent.
   static FetchedBlocks make(Shape shape, const Layers& layers);
 

@@ -255,22 +255,24 @@ void Frame::load_place_of_data(const ByteSource& source, const Limits& limits) {
     return layer.name == "b2o" || layer.name == "LazyArray";
   });
   if (find_layer(metalayers_, "proxy-source") == nullptr) return;
-  const auto shape = block_shape_of(header_, array_);
-  block_bytes_ = shape.block_bytes;
-  // A bitmap that is larger than the frame's blocks need does not fit, and is not read.
+  // The records are read only if they have the size that the frame's blocks need.
   constexpr std::uint64_t kBinHeaderBytes = 5;
-  Limits own = limits;
-  const auto bits = checked_mul(chunk_count_, std::max<std::uint64_t>(shape.per_chunk, 1));
-  if (bits) own.vlmeta_bytes = std::min(own.vlmeta_bytes, *bits / 8 + 1 + kBinHeaderBytes);
-  const auto content_of = [&](const char* name) -> std::optional<std::vector<std::byte>> {
+  const auto content_of = [&](const char* name, std::uint64_t bits) -> FetchedBlocks::Content {
     const auto* const layer = find_layer(vlmetalayers_, name);
     if (layer == nullptr) return std::nullopt;
+    Limits own = limits;
+    own.vlmeta_bytes = std::min(own.vlmeta_bytes, bits / 8 + 1 + kBinHeaderBytes);
     return read_vlmetalayer(source, *layer, own).value_or(std::vector<std::byte>{});
   };
-  fetched_ = FetchedBlocks::make({.chunks = chunk_count_, .blocks_per_chunk = shape.per_chunk},
-                                 {.blocks = content_of(kFetchedBlocksLayer),
-                                  .chunks = content_of(kFetchedChunksLayer),
-                                  .blocks_per_chunk = content_of(kFetchedBlocksPerChunkLayer)});
+  auto [per_chunk, block_bytes] = block_shape_of(header_, array_);
+  block_bytes_ = block_bytes;
+  if (per_chunk == 0) {
+    per_chunk = FetchedBlocks::parse_blocks_per_chunk(content_of(kFetchedBlocksPerChunkLayer, 0));
+  }
+  const auto bits = checked_mul(chunk_count_, per_chunk).value_or(0);
+  fetched_ = FetchedBlocks::make({.chunks = chunk_count_, .blocks_per_chunk = per_chunk},
+                                 {.blocks = content_of(kFetchedBlocksLayer, bits),
+                                  .chunks = content_of(kFetchedChunksLayer, chunk_count_)});
 }
 
 bool Frame::has_data_of(ChunkIndex chunk, std::int64_t entry) const noexcept {

@@ -297,7 +297,7 @@ Result<bool> S3Store::look_up_together(const std::string& folder,
                                        const std::vector<std::string>& begins,
                                        const std::vector<std::string>& names,
                                        std::vector<RemoteEntry>& entries) {
-  const auto base = folder.empty() ? key_of("") : key_of(folder);
+  const auto base = key_of(folder);
   const auto prefix = base.empty() ? "" : base + "/";
   std::vector<Call> calls;
   for (const auto& begin : begins) calls.push_back(list_call(prefix + begin, "", kSuffixKeys));

@@ -373,18 +373,9 @@ void RemoteTree::close(const RemoteOpenFile& file) {
 }
 
 Result<std::shared_ptr<const RemoteOpenFile>> RemoteTree::open_reader(NodeId id) {
-  struct Reader {
-    Reader(RemoteTree& of, std::shared_ptr<const RemoteOpenFile> opened)
-        : tree(of), file(std::move(opened)) {}
-    Reader(const Reader&) = delete;
-    Reader& operator=(const Reader&) = delete;
-    ~Reader() { tree.close(*file); }
-    RemoteTree& tree;
-    const std::shared_ptr<const RemoteOpenFile> file;
-  };
-  FRAMEFS_TRY(auto opened, open_file(id, O_RDONLY));
-  const auto reader = std::make_shared<Reader>(*this, std::move(opened.file));
-  return std::shared_ptr<const RemoteOpenFile>(reader, reader->file.get());
+  FRAMEFS_TRY(const auto opened, open_file(id, O_RDONLY));
+  const auto end = [this, file = opened.file](const RemoteOpenFile*) { close(*file); };
+  return std::shared_ptr<const RemoteOpenFile>(opened.file.get(), end);
 }
 
 bool RemoteTree::note_change(NodeId id, const Error& error) const {

@@ -181,18 +181,12 @@ Result<OpenedFile> FileContents::open_as(std::shared_ptr<Node> node, BackingFile
 }
 
 Result<std::shared_ptr<OpenFile>> FileContents::open_reader(NodeId id) {
-  struct Reader {
-    Reader(FileContents& of, std::unique_ptr<OpenFile> opened)
-        : contents(of), file(std::move(opened)) {}
-    Reader(const Reader&) = delete;
-    Reader& operator=(const Reader&) = delete;
-    ~Reader() { contents.close(*file); }
-    FileContents& contents;
-    const std::unique_ptr<OpenFile> file;
-  };
   FRAMEFS_TRY(auto opened, open(id, O_RDONLY));
-  const auto reader = std::make_shared<Reader>(*this, std::move(opened.file));
-  return std::shared_ptr<OpenFile>(reader, reader->file.get());
+  const auto end = [this](OpenFile* file) {
+    const std::unique_ptr<OpenFile> last(file);
+    close(*file);
+  };
+  return std::shared_ptr<OpenFile>(opened.file.release(), end);
 }
 
 void FileContents::close(const OpenFile& file) {

@@ -121,6 +121,13 @@ TEST_CASE("remote cache: if the frame does not say its blocks, the cache does",
                        {"proxy-fetched-bpc", Bytes{std::byte{kBlocks}}}};
   // The size of its blocks is unknown, so a chunk that lacks one has nothing that counts.
   CHECK(map_of(spec) == ".... xxxx xxxx xxxx xxxx");
+
+  // Also if the record of the blocks is much longer than one of chunks.
+  for (std::size_t i = 0; i < 95; ++i) spec.chunks.push_back(spec.chunks[i]);
+  spec.vlmetalayers[0].content = test::bitmap(100 * kBlocks, {399});
+  const auto map = map_of(spec);
+  CHECK(map.starts_with("xxxx xxxx"));
+  CHECK(map.ends_with("xxxx ...."));
 }
 
 TEST_CASE("frame: other metalayers make no cache", "[codec][frame][unit]") {
