@@ -12,12 +12,12 @@
 #include <vector>
 
 #include <fmt/core.h>
-#include <nlohmann/json.hpp>
 
 #include "fs/core/mount_table.h"
 #include "src/cli/cause_text.h"
 #include "src/cli/collected_log.h"
 #include "src/cli/exit_codes.h"
+#include "src/observe/daemon_stats.h"
 #include "src/observe/mount_list.h"
 #include "src/observe/unmount.h"
 
@@ -68,10 +68,8 @@ std::optional<std::string> fixed_flag(const MountCommand& command, const Framefs
 
 // The words that the mount was given, as its daemon says.
 codec::Result<std::vector<std::string>> options_of(const FramefsMount& mount) {
-  FRAMEFS_TRY(const auto stats, read_stats(mount.mountpoint));
-  const auto json = nlohmann::json::parse(stats, nullptr, false);
-  if (!json.is_object() || !json.contains("options")) return std::vector<std::string>{};
-  return json["options"].get<std::vector<std::string>>();
+  FRAMEFS_TRY(const auto stats, DaemonStats::of(mount.mountpoint));
+  return stats.options();
 }
 
 // Returns why the options of framefs cannot become those of the command: a running daemon keeps

@@ -16,6 +16,7 @@
 #include "src/cli/exit_codes.h"
 #include "src/cli/printable.h"
 #include "src/cli/text_output.h"
+#include "src/observe/daemon_stats.h"
 #include "src/observe/mount_daemon.h"
 #include "src/observe/mount_list.h"
 
@@ -40,13 +41,12 @@ Served state_of_daemon(const FramefsMount& mount) {
   if (const auto daemon = find_daemon(mount)) {
     return {daemon->pid, daemon->is_stopped ? "stopped" : "running", mount.source};
   }
-  const auto stats = read_stats(mount.mountpoint);
+  const auto stats = DaemonStats::of(mount.mountpoint);
   if (!stats) {
     return {std::nullopt, stats.error().sys == ENOTCONN ? "gone" : "unknown", mount.source};
   }
-  const auto json = Json::parse(*stats, nullptr, false);
-  if (!json.is_object()) return {std::nullopt, "unknown", mount.source};
-  return {json["pid"].get<pid_t>(), "running", json["source"].get<std::string>()};
+  const auto pid = stats->pid();
+  return {pid, pid ? "running" : "unknown", stats->source().value_or(mount.source)};
 }
 
 std::string owner_of(const FramefsMount& mount) {

@@ -12,13 +12,13 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
-#include <nlohmann/json.hpp>
 
 #include "src/cli/arguments.h"
 #include "src/cli/exit_codes.h"
 #include "src/cli/printable.h"
 #include "src/cli/size_text.h"
 #include "src/cli/text_output.h"
+#include "src/observe/daemon_stats.h"
 #include "src/observe/mount_daemon.h"
 #include "src/observe/mount_list.h"
 
@@ -49,7 +49,7 @@ void add_options(CLI::App& app, TopCommand& command) {
 // The counters of a mount at one moment.
 struct Sample {
   Clock::time_point at;
-  std::uint64_t pid = 0;  // another daemon counts anew
+  pid_t pid = 0;  // another daemon counts anew
   std::uint64_t requests = 0;
   std::uint64_t read_bytes = 0;
   std::uint64_t written_bytes = 0;
@@ -61,20 +61,17 @@ struct Sample {
 std::optional<Sample> sample_of(const FramefsMount& mount) {
   const auto daemon = find_daemon(mount);
   if (daemon && daemon->is_stopped) return std::nullopt;  // it would not answer
-  const auto text = read_stats(mount.mountpoint);
-  const auto stats = text ? nlohmann::json::parse(*text, nullptr, false) : nlohmann::json();
-  if (!stats.is_object()) return std::nullopt;
-  Sample sample{.at = Clock::now()};
-  sample.pid = stats["pid"];
-  for (const auto& [kind, latency] : stats["requests"].items()) {
-    sample.requests += latency["count"].get<std::uint64_t>();
-  }
-  sample.read_bytes = stats["bytes_read"];
-  sample.written_bytes = stats["bytes_written"];
-  sample.hits = stats["cache"]["hits"];
-  sample.lookups = sample.hits + stats["cache"]["misses"].get<std::uint64_t>();
-  if (stats.contains("writes")) sample.dirty_bytes = stats["writes"]["dirty_bytes"];
-  return sample;
+  const auto stats = DaemonStats::of(mount.mountpoint);
+  if (!stats || !stats->pid()) return std::nullopt;
+  const auto hits = stats->counter("/cache/hits");
+  return Sample{.at = Clock::now(),
+                .pid = *stats->pid(),
+                .requests = stats->requests(),
+                .read_bytes = stats->counter("/bytes_read"),
+                .written_bytes = stats->counter("/bytes_written"),
+                .hits = hits,
+                .lookups = hits + stats->counter("/cache/misses"),
+                .dirty_bytes = stats->counter("/writes/dirty_bytes")};
 }
 
 // `before` is null if there is no earlier sample of the daemon.

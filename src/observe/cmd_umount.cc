@@ -11,12 +11,12 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
-#include <nlohmann/json.hpp>
 
 #include "fs/core/file.h"
 #include "src/cli/arguments.h"
 #include "src/cli/collected_log.h"
 #include "src/cli/exit_codes.h"
+#include "src/observe/daemon_stats.h"
 #include "src/observe/mount_daemon.h"
 #include "src/observe/mount_list.h"
 #include "src/observe/unmount.h"
@@ -39,11 +39,9 @@ void add_options(CLI::App& app, UmountCommand& command) {
 
 // Returns a pidfd of the daemon that serves a mount; empty if the daemon does not answer.
 fs::UniqueFd daemon_of(const stdfs::path& mountpoint) {
-  const auto stats = read_stats(mountpoint);
-  if (!stats) return {};
-  const auto json = nlohmann::json::parse(*stats, nullptr, false);
-  if (!json.is_object() || !json.contains("pid")) return {};
-  const auto fd = ::syscall(SYS_pidfd_open, json["pid"].get<pid_t>(), 0);
+  const auto stats = DaemonStats::of(mountpoint);
+  if (!stats || !stats->pid()) return {};
+  const auto fd = ::syscall(SYS_pidfd_open, *stats->pid(), 0);
   return fs::UniqueFd(static_cast<int>(fd));
 }
 

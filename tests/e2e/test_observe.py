@@ -1,5 +1,6 @@
 """Observing mounts: framefs list, stats and umount, and the daemon's signals."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -8,12 +9,15 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import unittest
 
 import daemon
 import data
 from case import MountCase
 from command_case import CommandCase
+
+STRANGE_DAEMON = pathlib.Path(__file__).with_name("strange_daemon.py")
 
 
 class Observe(CommandCase):
@@ -73,6 +77,32 @@ class Observe(CommandCase):
         self.assertEqual((entry["pid"], entry["state"]), (None, "gone"))
         self.assertRegex(line, "^ *gone  rw  ")
         self.framefs("umount", self.mountpoint)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root to mount by hand")
+    def test_a_daemon_of_a_stranger_can_say_anything(self):
+        for text in ('{"pid":"x","source":[],"requests":5,"cache":{"hits":-1}}', "no JSON"):
+            with self.subTest(text), self.strange_mount(text):
+                entry, line = self.listed()
+                self.assertEqual((entry["pid"], entry["state"]), (None, "unknown"))
+                self.assertRegex(line, "  rw  ")
+                self.assertRegex(self.framefs("top", "-n", "1", "--interval", "0.1").stdout.decode(),
+                                 rf"(?m)^ *- .*  {re.escape(str(self.mountpoint))}$")
+                self.framefs("umount", self.mountpoint)
+                self.assertFalse(daemon.mounts_at(self.mountpoint))
+
+    @contextlib.contextmanager
+    def strange_mount(self, text):
+        """Mounts a FUSE server that is not of framefs, and that says `text` of itself."""
+        device = os.open("/dev/fuse", os.O_RDWR)
+        self.tool("mount", "-i", "-t", "fuse.framefs", "-o", f"fd={device},rootmode=40000,user_id=0,group_id=0",
+                  "framefs", self.mountpoint, pass_fds=(device,))
+        with subprocess.Popen([sys.executable, STRANGE_DAEMON, str(device), text], pass_fds=(device,)) as server:
+            os.close(device)
+            try:
+                yield
+            finally:
+                self.tool("umount", "-l", self.mountpoint, check=False)
+                server.wait(10)
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root to become another user")
     def test_root_sees_the_mounts_of_users(self):
