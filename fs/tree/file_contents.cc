@@ -162,6 +162,7 @@ Result<OpenedFile> FileContents::open_as(std::shared_ptr<Node> node, BackingFile
     leave(file);
     return std::unexpected(now.error());
   }
+  file.had_bytes = now->identity.size > 0;
   if (immutable_) FRAMEFS_CHECK(check_unchanged(*file.node, now->identity));
   if (const auto counted = count_handle(file); !counted) {
     leave(file);
@@ -235,6 +236,11 @@ auto FileContents::reading(const OpenFile& file, const Body& body) const
       if (shared.is_held()) {
         FRAMEFS_TRY(now, parts_.views.current(file));
       }
+    }
+    // A program that copies over a frame in place empties it first.  A short answer would let the
+    // kernel fill its page with zeros, which no state of the frame contained.
+    if (file.had_bytes && now.identity.size == 0) {
+      return system_error_of(ESTALE, "a frame that another program has emptied");
     }
     auto result = body(now.view, nullptr);
     // A program that does not lock the frame may have changed it during the read.

@@ -41,6 +41,8 @@ struct OpenFile {
   std::shared_ptr<const FileReader> keeper;
   CurrentSession session;                      // for a frame open for writing; else null
   const std::shared_ptr<ReadPattern> pattern;  // of the reads through this handle
+  // The backing file had bytes when it was opened.  Set before the first request.
+  bool had_bytes = false;
   // Opened with O_RDWR: programs may change the file through a shared mapping.  Set before the
   // first request.
   bool is_mappable = false;

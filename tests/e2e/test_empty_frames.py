@@ -1,5 +1,6 @@
 """An empty file with the suffix of a frame of bytes is an empty frame."""
 
+import errno
 import json
 import os
 
@@ -72,3 +73,17 @@ class EmptyFrames(MountCase):
         for suffix in SUFFIXES:
             self.assertEqual((self.folder / "out" / f"x{suffix[1:]}").stat().st_size, 0)
         self.assertNotEqual(self.framefs("info", self.source / "xb2nd.b2nd", check=False).returncode, 0)
+
+    def test_a_reader_of_a_frame_that_is_emptied(self):
+        """A copy over a frame in place begins like that.  The end of the file would be invented."""
+        content = data.noise(50_000)
+        frame = self.make_frame(content, self.source / "copied.b2frame")
+        stored = frame.read_bytes()
+        with self.mount("--attr-timeout", "60") as mount, open(mount.path("copied"), "rb", buffering=0) as file:
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
+            os.truncate(frame, 0)
+            with self.assertRaises(OSError) as caught:
+                file.read(100)
+            self.assertEqual(caught.exception.errno, errno.ESTALE)
+            frame.write_bytes(stored)
+            self.assertEqual(os.pread(file.fileno(), 50_000, 0), content)
