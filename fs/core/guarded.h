@@ -3,6 +3,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <utility>
 
@@ -86,6 +87,11 @@ class Guarded {
 // A value that many readers may read at the same time and one writer may change. Unlike with
 // Guarded, a reader may do I/O and decode under the lock. The value does not change meanwhile, as
 // under the lock that kernel filesystems have for each inode. Lock order: fs/ARCHITECTURE.md.
+//
+// The lock is fair: a reader that comes after a waiting writer waits for that writer, so that
+// overlapping readers cannot hold off a writer for ever, as they can with std::shared_mutex, which
+// prefers readers on glibc. Hence a thread that reads must not read the same value again, nor wait
+// for another thread that is about to read it.
 template <class T>
 class Shared {
  public:
@@ -94,16 +100,30 @@ class Shared {
 
   template <class F>
   auto read(F&& body) const {
+    std::unique_lock turn(turn_);
     const std::shared_lock hold(mutex_);
+    turn.unlock();
     return std::forward<F>(body)(value_);
   }
   template <class F>
   auto write(F&& body) {
+    std::unique_lock turn(turn_);
     const std::scoped_lock hold(mutex_);
+    turn.unlock();
+    return std::forward<F>(body)(value_);
+  }
+  // As write(), if no other thread reads or writes now.  Otherwise returns nothing, without having
+  // held off any thread.
+  template <class F>
+  auto try_write(F&& body) -> std::optional<decltype(std::forward<F>(body)(std::declval<T&>()))> {
+    const std::unique_lock hold(mutex_, std::try_to_lock);
+    if (!hold) return std::nullopt;
     return std::forward<F>(body)(value_);
   }
 
  private:
+  // Held by the thread whose turn it is, until it has `mutex_`; those that come later wait for it.
+  mutable std::mutex turn_;
   mutable std::shared_mutex mutex_;
   T value_;
 };

@@ -33,16 +33,17 @@ Result<UniqueFd> open_member(int parent, const std::string& name, int flags) {
   return fd;
 }
 
-// Runs body(), () -> Status, again while it fails with EAGAIN: others use the frame.  The body
-// keeps others from changing names, and must therefore not wait for them.
+// Runs body(), () -> Status, while no other thread changes names.  Runs it again while it fails
+// with EAGAIN because others use the frame.  Other changes of names wait for the body, which must
+// therefore not wait for them.  No thread waits while this function waits.
 // Errors: EBUSY if others use it for too long; EINTR if the caller gives up; those of the body.
-template <class Body>
-Status with_patience(const Body& body) {
+template <class Changes, class Body>
+Status with_patience(Shared<Changes>& changes, const Body& body) {
   constexpr std::chrono::milliseconds kBetweenAttempts{5};
   const auto end = std::chrono::steady_clock::now() + FrameWriteSession::kPatience;
   while (true) {
-    auto done = body();
-    if (done || done.error().sys != EAGAIN) return done;
+    const auto done = changes.try_write([&](const Changes&) { return body(); });
+    if (done && (*done || done->error().sys != EAGAIN)) return *done;
     if (std::chrono::steady_clock::now() >= end) return system_error_of(EBUSY, "frame in use");
     if (interrupted()) return system_error_of(EINTR, "frame in use");
     std::this_thread::sleep_for(kBetweenAttempts);
@@ -113,10 +114,7 @@ Status Namespace::put_array(const Node& node, const std::string& name, int array
     });
   };
   auto& sessions = parts_.writers.sessions();
-  return with_patience([&] {
-    return changes_.write(
-        [&](const Changes&) { return sessions.without_session(file_key(node), put); });
-  });
+  return with_patience(changes_, [&] { return sessions.without_session(file_key(node), put); });
 }
 
 // The node's number leads to the array before there is an array: a lookup that finds the array must
@@ -171,9 +169,7 @@ Status Namespace::replace_truncated_array(const Node& node) {
       return removed;
     });
   };
-  const auto replaced =
-      with_patience([&] { return changes_.write([&](const Changes&) { return replace(); }); });
-  FRAMEFS_CHECK(replaced);
+  FRAMEFS_CHECK(with_patience(changes_, replace));
   // After a crash, the array must not take the name again from the frame that is written now.
   FRAMEFS_TRY(const auto folder, reopen(in.fd(), O_RDONLY | O_DIRECTORY));
   if (::fsync(folder.get()) != 0) return system_error("fsync");

@@ -1,8 +1,14 @@
 #include "fs/core/guarded.h"
 
+#include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/support/catch.h"
@@ -100,6 +106,48 @@ TEST_CASE("guarded: results that can only be moved come out", "[fs][guarded][uni
   REQUIRE(taken != nullptr);
   CHECK(*taken == 7);
   CHECK(holder.with([](auto& value) { return value == nullptr; }));
+}
+
+// Oracle: at each moment, a reader is inside.  Each waits until another one has entered, and leaves
+// without that only after a while.  A lock that prefers readers therefore lets no writer in.
+TEST_CASE("shared: a writer gets its turn among readers who overlap all the time",
+          "[fs][guarded][race]") {
+  constexpr std::chrono::milliseconds kAWhile{20};
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto is_late = [&] { return std::chrono::steady_clock::now() > deadline; };
+  Shared<int> value(std::in_place, 0);
+  std::atomic<std::uint64_t> entered = 0;
+  std::atomic<bool> has_written = false;
+  test::on_threads(4, [&](std::size_t i) {
+    if (i == 0) {
+      while (entered < 10 && !is_late()) std::this_thread::yield();
+      value.write([&](int& number) {
+        number = 1;
+        has_written = !is_late();
+      });
+      return;
+    }
+    while (!has_written && !is_late()) {
+      value.read([&](const int&) {
+        const auto mine = ++entered;
+        const auto end = std::chrono::steady_clock::now() + kAWhile;
+        while (entered == mine && std::chrono::steady_clock::now() < end) {
+          std::this_thread::yield();
+        }
+      });
+    }
+  });
+  CHECK(has_written);
+}
+
+TEST_CASE("shared: try_write() writes only while no thread reads", "[fs][guarded][unit]") {
+  Shared<int> value(std::in_place, 1);
+  const auto increase = [](int& number) { return ++number; };
+  std::optional<int> written;
+  value.read([&](const int&) { std::jthread other([&] { written = value.try_write(increase); }); });
+  CHECK_FALSE(written);
+  CHECK(value.try_write(increase) == 2);
+  CHECK(value.read([](const int& number) { return number; }) == 2);
 }
 
 }  // namespace
