@@ -118,12 +118,13 @@ Result<SourceTree::Seen> SourceTree::see(FileKey guess, const Probe& probe) cons
     seen.since = since;
     return seen;
   };
-  while (true) {
+  for (int round = 0; round < kMaxRounds; ++round) {
     FRAMEFS_TRY(auto seen, sessions_.observe(guess, look));
     const auto key = file_key(seen.entry);
     if (key == guess) return seen;
     guess = key;  // another file has taken the place
   }
+  return system_error_of(ESTALE, "lookup");
 }
 
 // The session of a frame that is being written here knows the content of the file, which is then
