@@ -110,18 +110,9 @@ Status FileContents::count_handle(OpenFile& file) const {
       return true;
     });
   };
-  if (!count()) {
-    parts_.locator.wait_for_renames();  // it may fail
-    if (!count()) return system_error_of(ESTALE, "open");
-  }
-  if (!parts_.locator.nodes().is_retired(node)) return {};
-  node.state.with([&](Node::State& state) { uncount_handle(state, file); });
-  return system_error_of(ESTALE, "open");
-}
-
-void FileContents::uncount_handle(Node::State& state, const OpenFile& file) {
-  --state.open_handles;
-  if (file.is_mappable) --state.mappable_handles;
+  if (count()) return {};
+  parts_.locator.wait_for_renames();  // it may fail
+  return count() ? Status{} : system_error_of(ESTALE, "open");
 }
 
 Result<bool> FileContents::bypasses_pages(const OpenFile& file, bool is_written) const {
@@ -197,7 +188,8 @@ void FileContents::close(const OpenFile& file) {
   const bool writes = file.session.get() != nullptr;
   const bool is_end_of_writing = file.node->state.with([&](Node::State& state) {
     state.was_written = state.was_written || writes;
-    uncount_handle(state, file);
+    --state.open_handles;
+    if (file.is_mappable) --state.mappable_handles;
     if (state.open_handles > 0) return false;
     dropped = std::move(state.view);
     return std::exchange(state.was_written, false);

@@ -97,7 +97,6 @@ class FileContents {
   void leave(const OpenFile& file) const;
   [[nodiscard]] Status check_kernel_size(const OpenFile& file) const;
   [[nodiscard]] Status count_handle(OpenFile& file) const;
-  static void uncount_handle(Node::State& state, const OpenFile& file);
   // Runs body(view, session) for the current content of an open file; `session` is the session that
   // writes it, or null.  Errors: those of LockFiles::share(), NodeViews::current() and the body.
   template <class Body>

@@ -101,8 +101,7 @@ Result<std::shared_ptr<FrameWriteSession>> FrameWriters::make(
   if (new_file == nullptr) {
     FRAMEFS_TRY(const auto st, source.content_stat());
     // Another file has taken the place of this one since the caller opened it.
-    const auto& nodes = parts_.locator.nodes();
-    if (st.st_nlink == 0 && (!nodes.held(node) || nodes.is_retired(node))) {
+    if (st.st_nlink == 0 && !parts_.locator.nodes().held(node)) {
       return system_error_of(ESTALE, "open");
     }
   }

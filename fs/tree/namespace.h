@@ -186,7 +186,7 @@ class Namespace {
                             const FileIdentity& from);
   [[nodiscard]] Result<Owned> own_now(const Member& member) const;
   Result<Member> member_of(const Parent& parent, const Node& node, const std::string& name) const;
-  Status unlink_retired(const Member& member);
+  Status unlink_replaced(const Member& member);
 
   const bool keep_suffix_;
   const bool has_acls_;  // the mount shows access control lists

@@ -70,19 +70,16 @@ Result<Namespace::Member> Namespace::member_of(const Parent& parent, const Node&
   return Member{parent, std::move(found)};
 }
 
-// Removes the name of a file whose place another file has taken.
-Status Namespace::unlink_retired(const Member& member) {
+// Removes the name of an array whose place a frame has taken.  The node table does not learn of it,
+// as if another program had removed the array: open handles stay valid, and any other request for
+// its node gets ESTALE, after which the kernel looks the name up again.
+Status Namespace::unlink_replaced(const Member& member) {
   const auto& [parent, found] = member;
-  FRAMEFS_TRY(auto object, open_member(parent.fd(), found.source_name, O_PATH));
   if (const auto session = parts_.writers.sessions().find(file_key(found.entry))) {
     session->expect_removal();
   }
   FRAMEFS_CHECK(remove_entry(parent.fd(), found.source_name, false));
   remove_lock_file(parent.fd(), found.source_name);
-  FRAMEFS_TRY(const auto st, stat_of(object.get()));
-  if (st.st_nlink > 0) return {};  // another program has just given it another name
-  parts_.locator.nodes().retire(file_key(found.entry),
-                                std::make_shared<const UniqueFd>(std::move(object)));
   return {};
 }
 
@@ -118,7 +115,9 @@ Status Namespace::put_array(const Node& node, const std::string& name, int array
 }
 
 // The node's number leads to the array before there is an array: a lookup that finds the array must
-// not enter another node for it.
+// not enter another node for it.  If the old node were left without a file, the kernel would get
+// ESTALE and repeat the call, but only once.  numpy.save() over a frame that has just become an
+// array would get it twice: from open(2), and from the O_TRUNC of the array.
 Status Namespace::exchange_for_array(const Node& node, const Member& member, const NewArray& array,
                                      const FileIdentity& from) {
   const auto& [in, found] = member;
@@ -164,7 +163,7 @@ Status Namespace::replace_truncated_array(const Node& node) {
     FRAMEFS_TRY(const auto owned, own_now(member));
     return parts_.locator.renaming([&]() -> Status {
       FRAMEFS_CHECK(make_file(in, plan, st.st_mode, {.user = st.st_uid, .group = st.st_gid}));
-      auto removed = unlink_retired(member);
+      auto removed = unlink_replaced(member);
       if (!removed) ::unlinkat(in.fd(), plan.source_name.c_str(), 0);
       return removed;
     });

@@ -205,22 +205,8 @@ void NodeTable::detach(const Node& node) {
   });
 }
 
-void NodeTable::retire(const FileKey& file, const std::shared_ptr<const UniqueFd>& object) {
-  state_.with([&](State& state) {
-    for (const auto& node : nodes_of(state, file)) {
-      node->held_ = object;
-      node->held_has_names_ = false;
-      node->is_retired_ = true;
-    }
-  });
-}
-
 std::shared_ptr<const UniqueFd> NodeTable::held(const Node& node) const {
   return state_.with([&](const State&) { return node.held_; });
-}
-
-bool NodeTable::is_retired(const Node& node) const {
-  return state_.with([&](const State&) { return node.is_retired_; });
 }
 
 NodeTable::Place NodeTable::place_of(const Node& node) const {
@@ -280,10 +266,7 @@ std::shared_ptr<Node> NodeTable::lookup(const std::shared_ptr<Node>& parent,
     const bool has_place = node->parent_ || node->held_;
     if (node->id != kRootNode && !(may_be_gone && has_place) && !is_above(*node, *parent)) {
       // The node may just have been found under the name that it is losing; it then keeps `held_`.
-      if (node->parent_ != parent || node->name_ != name) {
-        dropped = std::move(node->held_);
-        node->is_retired_ = false;
-      }
+      if (node->parent_ != parent || node->name_ != name) dropped = std::move(node->held_);
       node->parent_ = parent;
       node->name_ = name;
     }

@@ -109,7 +109,6 @@ struct Node {
   std::shared_ptr<const UniqueFd> held_;  // O_PATH descriptor of the object that lost that name
   bool held_has_names_ = false;           // the object still has other names
   std::uint64_t names_changed_at_ = 0;    // when the mount last changed the names of the file
-  bool is_retired_ = false;               // another file has taken the place of the object
   std::unique_ptr<const FileIdentity> version_;  // of a directory
 };
 
@@ -210,11 +209,6 @@ class NodeTable {
   // From now on, a lookup of the node's file enters another node, which is another file to the
   // kernel.  The handles of `node` stay.
   void detach(const Node& node);
-  // Call this after another file has taken the place of a file of one name, without the kernel
-  // knowing it: no handle of the file is opened any more, and the kernel looks the name up again.
-  // The nodes of the file keep `object`, an O_PATH descriptor.
-  void retire(const FileKey& file, const std::shared_ptr<const UniqueFd>& object);
-  [[nodiscard]] bool is_retired(const Node& node) const;
   // The descriptor kept for a node that has lost its name; null for other nodes.
   [[nodiscard]] std::shared_ptr<const UniqueFd> held(const Node& node) const;
 

@@ -51,13 +51,10 @@ Result<UniqueFd> NodeLocator::open_at(const std::string& path, const Node& node,
 
 Result<UniqueFd> NodeLocator::open(const Node& node, int flags) const {
   const auto by_path = [&](const std::string& path) { return open_at(path, node, flags); };
-  const auto by_descriptor = [&](int held) -> Result<UniqueFd> {
-    if (nodes_.is_retired(node)) return system_error_of(ESTALE, "open");
-    return reopen(held, flags);
-  };
+  const auto by_descriptor = [&](int held) { return reopen(held, flags); };
   auto fd = where_it_is(node, by_path, by_descriptor);
   if (fd || !is_elsewhere(fd.error())) return fd;
-  if (nodes_.is_retired(node) || !node.is_exported()) return missing(fd.error());
+  if (!node.is_exported()) return missing(fd.error());
   return open_by_handle(node, flags);
 }
 

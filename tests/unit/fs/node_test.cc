@@ -403,30 +403,6 @@ TEST_CASE("node: a lookup that a change of names has overtaken moves no node", "
   }
 }
 
-TEST_CASE("node: a file whose place another one took is known until it is forgotten",
-          "[fs][node][unit]") {
-  NodeTable table(kRoot, ".");
-  const auto root = root_of(table);
-  const auto node = table.lookup(root, "x.npy.b2frame", key_of(10, ShownAs::frame));
-  auto full = key_of(10, ShownAs::frame);
-  full.by_full_name = true;
-  const auto by_full_name = table.lookup(root, "x.npy.b2frame", full);
-  const auto other = table.lookup(root, "y", key_of(11, ShownAs::frame));
-  CHECK(table.place_of(*node).parent == root);
-  CHECK(table.place_of(*node).name == "x.npy.b2frame");
-  const auto object = std::make_shared<const UniqueFd>();
-  table.retire({1, 10}, object);
-  CHECK(table.is_retired(*node));
-  CHECK(table.is_retired(*by_full_name));
-  CHECK_FALSE(table.is_retired(*other));
-  CHECK(table.held(*node) == object);
-  table.forget(node->id, 1);
-  // Another file may get its inode, and its number is not remembered.
-  const auto next = table.lookup(root, "x.npy.b2frame", key_of(10, ShownAs::frame));
-  CHECK(next->id != node->id);
-  CHECK_FALSE(table.is_retired(*next));
-}
-
 TEST_CASE("node: a number leads to the file that takes the place of its file", "[fs][node][unit]") {
   NodeTable table(kRoot, ".");
   const auto root = root_of(table);
