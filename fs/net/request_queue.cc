@@ -47,6 +47,11 @@ std::string failure_text(const Call& call, std::uint64_t attempt, const Result<H
   return text + fmt::format(", attempt {}", attempt);
 }
 
+// Whether Call::make() asked for patience: nothing was sent, so this tells nothing of the server.
+bool is_not_made_yet(const Verdict& verdict) {
+  return is_transient(verdict) && verdict.error.sys == EAGAIN;
+}
+
 }  // namespace
 
 RequestQueue::RequestQueue(Transport& transport, NetStats& stats, ServerHealth& health)
@@ -248,10 +253,10 @@ void RequestQueue::on_answer(Id id, std::uint64_t attempt, Result<HttpAnswer> an
 
 void RequestQueue::note_health(const Failure& failure, Time sent, Time now,
                                const Result<HttpAnswer>* ended) {
-  if (is_transient(failure.verdict)) {
-    health_.failed(sent, now, failure.text);
-  } else {
+  if (!is_transient(failure.verdict)) {
     health_.worked(now);
+  } else if (!is_not_made_yet(failure.verdict)) {
+    health_.failed(sent, now, failure.text);
   }
   // Other errors are answers that programs expect, such as ENOENT.
   const bool is_eio = ended != nullptr && !*ended && fs::errno_of(ended->error()) == EIO;
@@ -266,10 +271,11 @@ auto RequestQueue::weigh(State& state, Id id, Work& work, const Failure& failure
   const bool is_final =
       verdict.kind == Verdict::Kind::failed || work.doubtful_answers >= kMaxDoubtfulAnswers;
   if (is_final) return take_out(state, id, std::unexpected(verdict.error));
-  if (!state.has_worked && is_transient(verdict)) {
+  if (!is_not_made_yet(verdict)) ++work.sent_in_vain;
+  if (!state.has_worked && is_transient(verdict) && !is_not_made_yet(verdict)) {
     const auto most = is_unreachable(verdict.error) ? kMaxFirstAttempts : kMaxFirstFailures;
     const bool is_long = failure.pause && *failure.pause > kMaxFirstWait;
-    if (work.attempts_made >= most || is_long) {
+    if (work.sent_in_vain >= most || is_long) {
       return take_out(state, id, std::unexpected(verdict.error));
     }
   }

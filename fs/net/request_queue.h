@@ -94,6 +94,7 @@ class RequestQueue {
     Time deadline;
     std::vector<Attempt> attempts;
     std::uint64_t attempts_made = 0;
+    std::uint64_t sent_in_vain = 0;  // attempts that failed after their request was made
     std::uint64_t doubtful_answers = 0;
     std::optional<Error> last_error;  // of the last attempt that was tried again
     Time not_before{};                // the server asks for no earlier attempt
