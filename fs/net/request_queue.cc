@@ -271,8 +271,9 @@ auto RequestQueue::weigh(State& state, Id id, Work& work, const Failure& failure
   const bool is_final =
       verdict.kind == Verdict::Kind::failed || work.doubtful_answers >= kMaxDoubtfulAnswers;
   if (is_final) return take_out(state, id, std::unexpected(verdict.error));
-  if (!is_not_made_yet(verdict)) ++work.sent_in_vain;
-  if (!state.has_worked && is_transient(verdict) && !is_not_made_yet(verdict)) {
+  const bool was_sent = !is_not_made_yet(verdict);
+  if (was_sent) ++work.sent_in_vain;
+  if (was_sent && !state.has_worked && is_transient(verdict)) {
     const auto most = is_unreachable(verdict.error) ? kMaxFirstAttempts : kMaxFirstFailures;
     const bool is_long = failure.pause && *failure.pause > kMaxFirstWait;
     if (work.sent_in_vain >= most || is_long) {
