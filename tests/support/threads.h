@@ -13,7 +13,7 @@
 namespace framefs::test {
 
 // Much longer than a slow machine with a sanitizer needs, so that only a hang takes this long.
-inline constexpr std::chrono::seconds kHangs{120};
+inline constexpr std::chrono::seconds kHangs{300};
 
 // Runs `body` on a thread of its own.  If the thread does not end, aborts the process: a hanging
 // thread cannot be joined, and the test runner would wait forever.

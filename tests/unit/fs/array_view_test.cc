@@ -358,8 +358,10 @@ TEST_CASE("array_view: a result stays good without view and cache", "[fs][array_
   CHECK(std::ranges::equal(test::joined(*kept), std::span(sample.data).subspan(450, 1000)));
 }
 
-// Oracle: all reads are correct and end, although the budget admits one reader at a time.
+// Oracle: all reads are correct and end, although the budget admits one reader at a time.  Each
+// block of a read waits for its turn, and an array may have thousands, so that the reads are short.
 TEST_CASE("array_view: many readers get on with hardly any budget", "[fs][array_view][race]") {
+  constexpr std::uint64_t kLongest = 2000;
   const auto seed = test::random_seed();
   CAPTURE(seed);
   std::mt19937 shapes(seed);
@@ -372,9 +374,9 @@ TEST_CASE("array_view: many readers get on with hardly any budget", "[fs][array_
     std::vector<int> wrong(8);
     test::on_threads(wrong.size(), [&](std::size_t thread) {
       std::mt19937 random(seed + static_cast<std::uint32_t>(thread));
-      for (int round = 0; round < 40; ++round) {
+      for (int round = 0; round < 10; ++round) {
         const std::uint64_t offset = random() % whole.size();
-        const std::uint64_t size = random() % (whole.size() - offset) + 1;
+        const std::uint64_t size = random() % std::min(whole.size() - offset, kLongest) + 1;
         const auto access = any_access(random);
         const auto got = read(*view, offset, size, access);
         if (!got || !std::ranges::equal(*got, std::span(whole).subspan(offset, size))) {
