@@ -32,6 +32,9 @@ constexpr std::size_t kSizesPerStep = 1024;
 // Copied bytes are synced in parts, so that the sync of the commit after them is short.
 constexpr std::uint64_t kMaxUnsyncedBytes = 32u << 20;
 
+// For fewer bytes behind a frame without chunks, opening it does not wait for a sync.
+constexpr std::uint64_t kMinReusedBytes = 64u << 10;
+
 bool has_vlmetalayers(std::size_t trailer_bytes) {
   return trailer_bytes > codec::kTrailerBytesWithoutLayers;
 }
@@ -70,6 +73,13 @@ Result<std::unique_ptr<ContiguousBackend>> ContiguousBackend::open(
     all.space = codec::FrameSpace(made->size_at_open_);
     if (size > header.frame_len) all.space.add_dead({header.frame_len, size - header.frame_len});
   });
+  // On a full disk, a failed commit may have left many bytes, and only their place has room for the
+  // next one.
+  const bool is_long = made->is_empty_ && size > header.frame_len + kMinReusedBytes;
+  if (is_long && ::fdatasync(made->file_->fd()) == 0) {
+    made->allocation_.with(
+        [&](Allocation& all) { all.space = codec::FrameSpace(header.frame_len); });
+  }
   return made;
 }
 
@@ -406,11 +416,24 @@ Status ContiguousBackend::commit_prepared() {
   return sync();
 }
 
+// A frame without chunks needs no bytes behind its trailer, once no crash can bring back a state
+// that has them.
+Status ContiguousBackend::compact_empty() {
+  forget_pending();
+  FRAMEFS_CHECK(check_unchanged());
+  FRAMEFS_CHECK(sync());
+  allocation_.with([&](Allocation& all) {
+    all.space = codec::FrameSpace(tail_.offset + tail_.size);
+    all.fresh.clear();
+  });
+  return reclaim();
+}
+
 // Moves the chunks to their final places, in the order of the index.  The first step moves chunks
 // that are in the way behind everything else; the second step moves all chunks to their final
 // places.
 Status ContiguousBackend::compact(const FrameContent& content, const Moved& moved) {
-  if (content.nbytes == 0) return {};
+  if (content.nbytes == 0) return compact_empty();
   std::vector<std::int64_t> now(content.entries.begin(), content.entries.end());
   std::vector<std::int64_t> compacted = now;
   forget_pending();
@@ -562,4 +585,9 @@ FrameBackend::Usage ContiguousBackend::usage(std::span<const std::int64_t> entri
   return usage;
 }
 
+  // Bytes behind everything that is in use, as of an empty frame after a commit that failed.
+  if (const auto size = file_->size(); size && *size > usage.total) {
+    usage.dead += *size - usage.total;
+    usage.total = *size;
+  }
 }  // namespace framefs::fs

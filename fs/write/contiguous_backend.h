@@ -81,6 +81,7 @@ class ContiguousBackend final : public FrameBackend {
   Status rewrite_empty(std::span<const std::byte> trailer);
   Status vacate_head(std::uint64_t size);
   Status copy_chunk(std::int64_t& entry, std::uint64_t size, std::uint64_t to);
+  Status compact_empty();
   // Encodes the trailer for a state with these entries.
   using TrailerOf =
       std::function<Result<std::vector<std::byte>>(std::span<const std::int64_t> entries)>;

@@ -132,8 +132,9 @@ class Run {
       end = std::max(end, range.offset + range.size);
       used += range.size;
     }
-    used += frame_.header().frame_len - frame_.index_at();
-    if (frame_.chunk_count() > 0 && used <= report_.stored) report_.dead = report_.stored - used;
+    const auto& header = frame_.header();
+    used += header.frame_len - (frame_.chunk_count() > 0 ? frame_.index_at() : header.header_len);
+    if (used <= report_.stored) report_.dead = report_.stored - used;
   }
 
  private:

@@ -155,6 +155,16 @@ class Compact(CommandCase):
         self.framefs("compact", self.frame)
         self.assertLess(self.frame.stat().st_size, len(frame) + 1000)
 
+    def test_bytes_behind_an_empty_frame_are_dead_space(self):
+        """A commit that failed on a full disk leaves such a frame."""
+        self.make_frame(b"", self.frame)
+        empty = self.frame.read_bytes()
+        self.frame.write_bytes(empty + bytes(3_000_000))
+        self.assertIn("3.0 MB dead", self.framefs("check", "-v", self.frame).stdout.decode())
+        self.framefs("compact", self.frame)
+        self.assertEqual(self.frame.stat().st_size, len(empty))
+        self.assert_holds(self.frame, b"")
+
     def test_targets_that_are_not_frames_are_refused(self):
         plain = self.folder / "plain"
         plain.write_bytes(b"no frame" * 100)

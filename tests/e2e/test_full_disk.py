@@ -3,6 +3,7 @@ again."""
 
 import contextlib
 import errno
+import json
 import os
 import unittest
 
@@ -115,6 +116,24 @@ class FullDisk(MountCase):
             os.fsync(second)
             os.close(first)
             os.close(second)
+
+    def dead_bytes(self, frame):
+        checked, = json.loads(self.tool(daemon.FRAMEFS, "check", "--json", frame).stdout)
+        return checked["dead_bytes"]
+
+    def test_dead_space_of_an_empty_frame_is_used_by_the_next_write(self):
+        """A commit has failed on a full disk, and has left its chunks behind an empty frame."""
+        frame = self.make_frame(b"", self.disk / "file.b2frame")
+        with open(frame, "ab") as file:
+            file.write(NOISE[:4 << 20])
+        self.assertEqual(self.dead_bytes(frame), 4 << 20)
+        self.fill()
+        with self.mount():
+            fd = self.open("file", os.O_RDWR)
+            self.write_all(fd, NOISE[:3 << 20])
+            os.fsync(fd)
+            os.close(fd)
+        self.assert_same_bytes(self.stored("file"), NOISE[:3 << 20], "the frame")
 
     def test_creating_fails(self):
         with self.mount():
