@@ -30,11 +30,10 @@ inline std::unexpected<Error> changed_while_opening() {
 }
 
 // Stores the chunks of a frame that is being changed, and replaces the old state of the frame by a
-// new one.  The replacement is atomic.  A commit has three steps, so that many frames can share the
-// sync between the others:
+// new one.  The replacement is atomic.  A commit has three steps:
 //
 //   prepare()   writes everything new, to places that the committed state does not use
-//   (sync)      makes all of that durable: sync(), or syncfs(2)
+//   sync()      makes all of that durable
 //   publish()   makes the new state the frame
 //
 // After an error of any step the committed state is still whole.  After an error of prepare() the
@@ -111,7 +110,7 @@ class FrameBackend {
   // that only once, and a second sync would succeed without those bytes.  Or the frame is damaged
   // where a commit has to read it.
   [[nodiscard]] bool is_lost() const noexcept { return is_lost_.load(std::memory_order_relaxed); }
-  // To be called when a sync failed that this backend did not run, or for a damaged frame.
+  // To be called when another program has changed the frame, or for a damaged frame.
   void give_up() noexcept { is_lost_.store(true, std::memory_order_relaxed); }
   // Errors: EIO when it is_lost().
   [[nodiscard]] Status check_usable() const {

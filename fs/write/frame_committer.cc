@@ -162,20 +162,6 @@ Result<std::optional<FrameCommitter::Commit>> FrameCommitter::begin_commit() {
   return Commit(begun_);
 }
 
-Status FrameCommitter::finish_commit(const Commit& commit, const Status& synced) {
-  if (begun_ != commit.number_) return {};
-  begun_ = 0;
-  if (state_.is_removed()) {
-    end_commit(false);
-    return {};
-  }
-  if (!synced) backend_.give_up();
-  auto status = synced ? publish(false) : synced;
-  end_commit(status.has_value());
-  status = state_.note_lost(status);
-  return status ? state_.check_all_named() : status;
-}
-
 Status FrameCommitter::finish_commit(const Commit& commit) {
   if (begun_ != commit.number_) return {};
   const auto finished = finish_begun();

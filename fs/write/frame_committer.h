@@ -48,7 +48,7 @@ class FrameCommitter {
   // Commits everything that was written; durably if asked.
   Status commit(bool durably);
 
-  // The same in two steps, with a sync between them.
+  // The same in two steps, so that the kernel can write the bytes of many frames between them.
   class Commit {
    private:
     friend class FrameCommitter;
@@ -57,10 +57,8 @@ class FrameCommitter {
   };
   // Returns nothing if there is nothing to commit.  No other commit has begun.
   Result<std::optional<Commit>> begin_commit();
-  // `synced` is the result of the sync.  The commit is not durable when this returns.  Does nothing
-  // if the commit has ended already.
-  Status finish_commit(const Commit& commit, const Status& synced);
-  // The same, with a sync of this frame alone.
+  // Syncs this frame and publishes the commit, which is not durable when this returns.  Does
+  // nothing if the commit has ended already.
   Status finish_commit(const Commit& commit);
   // A commit that has begun refers to the stored chunks as they are.  To be called, where
   // has_begun(), before chunks are stored or dropped.

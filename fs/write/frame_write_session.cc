@@ -315,10 +315,6 @@ Result<std::optional<FrameWriteSession::Commit>> FrameWriteSession::begin_commit
   return commits->begin_commit();
 }
 
-Status FrameWriteSession::finish_commit(const Commit& commit, const Status& synced) {
-  return commits_.take_beside_begun()->finish_commit(commit, synced);
-}
-
 Status FrameWriteSession::finish_commit(const Commit& commit) {
   return commits_.take_beside_begun()->finish_commit(commit);
 }

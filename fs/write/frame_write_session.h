@@ -187,17 +187,16 @@ class FrameWriteSession {
   // Commits everything that was written; durably if asked.
   Status commit(bool durably);
 
-  // The same in two steps, so that one sync between them may serve many sessions.  begin_commit()
-  // returns the argument for finish_commit(), or nothing if there is nothing to commit.
+  // The same in two steps, so that the kernel can write the bytes of many frames between them.
+  // begin_commit() returns the argument for finish_commit(), or nothing if there is nothing to
+  // commit.
   //
   // No lock is held between the steps.  A thread that stores, commits or truncates meanwhile does
-  // not wait for the shared sync: it first finishes the commit by a sync of this frame alone.
+  // not wait for the second step: it first finishes the commit itself.
   using Commit = FrameCommitter::Commit;
   Result<std::optional<Commit>> begin_commit();
-  // `synced` is the result of the sync.  The commit is not durable when this returns.  Does nothing
-  // if another thread has finished the commit.
-  Status finish_commit(const Commit& commit, const Status& synced);
-  // The same, with a sync of this frame alone.
+  // Syncs this frame and publishes the commit, which is not durable when this returns.  Does
+  // nothing if another thread has finished the commit.
   Status finish_commit(const Commit& commit);
   // The descriptor for a sync of the filesystem.
   [[nodiscard]] int sync_fd() const noexcept { return backend_->lock_fd(); }

@@ -3,7 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <map>
+#include <atomic>
+#include <set>
 #include <utility>
 
 #include "fs/core/background_thread.h"
@@ -11,16 +12,18 @@
 namespace framefs::fs {
 namespace {
 
-// The number of frames in a batch with one sync: every frame of the batch waits for the whole
-// batch.
+// The number of frames in a batch: every frame of the batch waits for the whole batch.
 constexpr std::size_t kMaxTogether = 256;
 // The size of the chunks that a batch may have to store.
 constexpr std::uint64_t kMaxBatchBytes = 16u << 20;
 // The commit of a frame that has to store more is not part of a batch.
 constexpr std::uint64_t kMaxSmallBytes = 2u << 20;
-// For no more frames than this, one sync for each frame replaces the sync of the whole filesystem,
-// which waits for all of its data.
+// For no more frames than this, the syncs of the frames alone are faster than a sync of the whole
+// filesystem before them, which waits for all of its data.
 constexpr std::size_t kMaxSingleSyncs = 4;
+// The limit of frames of a batch that are synced at a time.  The journal of a filesystem joins
+// their syncs.
+constexpr std::size_t kMaxSyncs = 8;
 // The limit of frames that are committed on threads of their own at a time.
 constexpr std::size_t kMaxAlone = 8;
 // Batching window for commits of closed files: other files may be closed right after the first.
@@ -30,22 +33,36 @@ constexpr std::chrono::milliseconds kGathering{100};
 constexpr std::chrono::milliseconds kMaxQuiet{30'000};
 constexpr std::size_t kMaxWaitingForQuiet = 512;
 
-// Syncs the filesystems of the given files, each filesystem once.  Other filesystems may be mounted
-// inside SOURCE.
-class FilesystemSyncs {
+// Has the filesystems of the given files write all of their data, each filesystem once, which is
+// faster than a sync of each of many files.  Other filesystems may be mounted inside SOURCE.
+//
+// The result of syncfs(2) says nothing about a file: the kernel reports lost pages once to each
+// open file of the inode, and it reports those of other programs here.  Each file's own sync
+// decides.
+class FilesystemHints {
  public:
-  Status of(int fd) {
-    FRAMEFS_TRY(const auto st, stat_of(fd));
-    const auto known = done_.find(st.st_dev);
-    if (known != done_.end()) return known->second;
-    const Status synced = ::syncfs(fd) == 0 ? Status{} : system_error("syncfs");
-    done_.emplace(st.st_dev, synced);
-    return synced;
+  void give(int fd) {
+    const auto st = stat_of(fd);
+    if (st && done_.insert(st->st_dev).second) static_cast<void>(::syncfs(fd));
   }
 
  private:
-  std::map<dev_t, Status> done_;
+  std::set<dev_t> done_;
 };
+
+// Runs work(0) to work(count - 1), at most `limit` of them at a time.
+void run_each(std::size_t count, std::size_t limit, const std::function<void(std::size_t)>& work) {
+  std::atomic<std::size_t> next{0};
+  const auto run = [&] {
+    for (auto i = next++; i < count; i = next++) work(i);
+  };
+  TaskThreads helpers(limit);
+  // Each thread takes the next one, so it does not matter how many threads there are.
+  for (std::size_t i = 1; i < std::min(count, limit); ++i) {
+    if (!helpers.add(run)) break;
+  }
+  run();
+}
 
 bool is_unlinked(const FrameWriteSession& session) {
   const auto st = session.content_stat();
@@ -73,13 +90,10 @@ std::vector<FileKey> WriteSessionTable::finish() {
   alone_threads_.stop();
   auto files = all();
   std::erase_if(files, [](const File& file) { return is_unlinked(*file.session); });
-  for (const auto& [key, session] : commit_small(files)) commit_alone(*session);
-  FilesystemSyncs syncs;
+  commit_durably(files);
   std::vector<FileKey> committed;
   for (const auto& [key, session] : files) {
-    const auto synced = syncs.of(session->content_fd());
-    if (!synced) log_.failure(session->name(), synced.error());
-    if (!synced || session->is_changed()) {
+    if (session->has_uncommitted() || session->has_lost_bytes()) {
       log_.warn(session->name() + ": the latest writes are lost");
     } else {
       committed.push_back(key);
@@ -256,7 +270,7 @@ Status WriteSessionTable::make_room(FrameWriteSession& session, std::uint64_t ne
   return {};
 }
 
-// Commits that have begun and wait for a sync.
+// Commits that have begun and wait for their syncs.
 struct WriteSessionTable::Batch {
   std::vector<std::pair<Session, FrameWriteSession::Commit>> commits;
   std::uint64_t bytes = 0;
@@ -305,14 +319,12 @@ std::vector<WriteSessionTable::File> WriteSessionTable::commit_small(
   return left;
 }
 
-// Runs one sync for all frames of a batch before it publishes any of them.
+// Syncs and publishes the frames of a batch.
 void WriteSessionTable::finish_batch(const Batch& batch) {
-  const bool has_few = batch.commits.size() <= kMaxSingleSyncs;
-  FilesystemSyncs syncs;
-  for (const auto& [session, commit] : batch.commits) {
-    const auto finished = has_few ? session->finish_commit(commit)
-                                  : session->finish_commit(commit, syncs.of(session->sync_fd()));
-    if (!finished) log_failure(*session, finished.error());
+  const auto& commits = batch.commits;
+  if (commits.size() > kMaxSingleSyncs) {
+    FilesystemHints hints;
+    for (const auto& [session, commit] : commits) hints.give(session->sync_fd());
   }
 }
 
@@ -320,6 +332,27 @@ void WriteSessionTable::commit_alone(FrameWriteSession& session) {
   const bool was_lost = session.is_lost();
   const auto committed = session.commit(false);
   if (!committed && !was_lost) log_failure(session, committed.error());
+}
+  run_each(commits.size(), kMaxSyncs, [&](std::size_t i) {
+    const auto& [session, commit] = commits[i];
+    const auto finished = session->finish_commit(commit);
+    if (!finished) log_failure(*session, finished.error());
+  });
+
+// Commits frames durably.
+void WriteSessionTable::commit_durably(const std::vector<File>& files) {
+  for (const auto& [key, session] : commit_small(files)) commit_alone(*session);
+  if (files.size() > kMaxSingleSyncs) {
+    FilesystemHints hints;
+    for (const auto& [key, session] : files) hints.give(session->sync_fd());
+  }
+  run_each(files.size(), kMaxSyncs, [&](std::size_t i) {
+    auto& session = *files[i].session;
+    // The log has the failure already.
+    if (session.is_lost() || session.is_changed()) return;
+    const auto synced = session.commit(true);
+    if (!synced) log_failure(session, synced.error());
+  });
 }
 
 void WriteSessionTable::end_unreachable(const FileKey& key) {

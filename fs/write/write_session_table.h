@@ -28,8 +28,8 @@
 namespace framefs::fs {
 
 // All frames that are being written, and their background threads.  One thread stores chunks that
-// are complete.  One commits closed files in batches with one sync, and one commits everything at
-// regular intervals.  Frames whose commit takes long are committed on threads of their own.  One
+// are complete.  One commits closed files in batches, and one commits everything at regular
+// intervals.  Frames whose commit takes long are committed on threads of their own.  One
 // thread compacts frames.
 //
 // A session lives while any writer has the frame open, and until all of it is committed, or until
@@ -214,6 +214,7 @@ class WriteSessionTable {
   void end_or_compact(const FileKey& key);
   bool end_closed();
   void end_entry(const FileKey& key, bool is_unreachable = false);
+  void commit_durably(const std::vector<File>& files);
   [[nodiscard]] std::vector<File> all() const;
 
   Log& log_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <utility>
@@ -56,3 +57,18 @@ class ForwardingBackend : public fs::FrameBackend {
 };
 
 }  // namespace framefs::test
+// Calls on_sync() before each sync.
+class WatchedSyncs final : public ForwardingBackend {
+ public:
+  WatchedSyncs(std::unique_ptr<FrameBackend> backend, const std::function<void()>& on_sync)
+      : ForwardingBackend(std::move(backend)), on_sync_(on_sync) {}
+
+ private:
+  fs::Status sync_files() override {
+    on_sync_();
+    return ForwardingBackend::sync_files();
+  }
+
+  const std::function<void()>& on_sync_;  // outlives it
+};
+

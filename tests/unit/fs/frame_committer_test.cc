@@ -90,11 +90,11 @@ TEST_CASE("frame_committer: after a sync that failed, no commit pretends to succ
   write_at(*session, 5000, noise(9000, 2));
   fails = true;
   SECTION("its own") { CHECK_FALSE(session->commit(true)); }
-  SECTION("one for many frames") {
+  SECTION("that of a frame of a batch") {
     auto begun = session->begin_commit();
     REQUIRE(begun);
     REQUIRE(*begun);
-    CHECK_FALSE(session->finish_commit(**begun, system_error_of(EIO, "syncfs")));
+    CHECK_FALSE(session->finish_commit(**begun));
   }
   CHECK(read_stored(path) == first);
   // The kernel reports lost pages only once.
@@ -191,7 +191,7 @@ TEST_CASE("frame_committer: emptying a frame does not touch the bytes of the old
   const auto begun = session->begin_commit();
   REQUIRE(begun);
   CHECK(read_stored(path) == plain);
-  REQUIRE(session->finish_commit(**begun, {}));
+  REQUIRE(session->finish_commit(**begun));
   CHECK(read_stored(path).empty());
 }
 

@@ -162,7 +162,7 @@ TEST_CASE("session_state: not a byte is stored into a frame that another writer 
       status = session->commit(true);
       break;
     case 3:
-      status = session->finish_commit(*begun, {});
+      status = session->finish_commit(*begun);
       break;
     default:
       status = session->compact(true);

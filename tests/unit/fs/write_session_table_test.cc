@@ -87,6 +87,12 @@ class Written {
       opening.backend = std::make_unique<GatedStores>(std::move(opening.backend), *gate);
     };
   }
+  // The syncs of frames that are joined from now on call on_sync().
+  void watch_syncs(const std::function<void()>& on_sync) {
+    mount_.change_opening = [&on_sync](FrameWriteSession::Opening& opening) {
+      opening.backend = std::make_unique<test::WatchedSyncs>(std::move(opening.backend), on_sync);
+    };
+  }
   stdfs::path create(const std::string& name) {
     auto path = folder_.path() / name;
     mount_.create(path, {.encode = {}, .chunksize = 1000}, false);
@@ -180,6 +186,32 @@ TEST_CASE("write_session_table: observe() runs again if a session began or ended
     CHECK(files.end(2));
   };
   CHECK(seen_of(key, begin_and_end) == Seen{false, false});
+}
+
+// The syncs of many closed frames take as long as the test.
+TEST_CASE("write_session_table: no fsync waits for the syncs of other frames",
+          "[fs][write_session_table][race]") {
+  constexpr std::size_t kClosed = 70;
+  Gate gate;
+  Written files;
+  auto table = files.make_table();
+  const std::function<void()> pass = [&] { gate.pass(); };
+  files.watch_syncs(pass);
+  for (std::size_t i = 0; i < kClosed; ++i) {
+    const auto path = files.write(*table, std::to_string(i), Bytes(10, std::byte(i)));
+    table->close(key_of(path), table->find(key_of(path)));
+  }
+  REQUIRE(test::comes_true([&] { return gate.has_waiting(); }));
+  const std::function<void()> nothing = [] {};
+  files.watch_syncs(nothing);
+  const auto path = files.write(*table, "synced", Bytes(10));
+  bool is_synced = false;
+  test::finish_in_time("fsync",
+                       [&] { is_synced = table->find(key_of(path))->commit(true).has_value(); });
+  gate.open();
+  CHECK(is_synced);
+  CHECK(files.end(kClosed));
+  table->close(key_of(path), table->find(key_of(path)));
 }
 
 // The stores of one frame take as long as the test.  Oracle: the other frame is committed
