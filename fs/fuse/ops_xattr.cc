@@ -5,7 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include "fs/core/may_wait.h"
 #include "fs/fuse/answer.h"
+#include "fs/fuse/commit_attribute.h"
 #include "fs/fuse/operations.h"
 #include "fs/fuse/remote_mount.h"
 #include "fs/fuse/setid_bits.h"
@@ -34,10 +36,38 @@ AnswerOf<MountType> answer_stats(fuse_req_t req, const MountType& mount, std::si
   return answer_bytes<MountType>({text.begin(), text.end()}, room);
 }
 
+bool asks_for_commit(fuse_ino_t node, std::string_view name) {
+  return node == FUSE_ROOT_ID && name == kCommitAttribute;
+}
+
+// Nothing is written to a remote mount.
+AnswerOf<RemoteMount> answer_commit(fuse_req_t, const RemoteMount&, std::size_t room) {
+  return answer_bytes<RemoteMount>({}, room);
+}
+
+Result<Answer> answer_commit(fuse_req_t req, const Mount& mount, std::size_t room) {
+  const auto asker = fuse_req_ctx(req)->uid;
+  if (asker != 0 && asker != ::geteuid()) return fs::system_error_of(EPERM, "commit");
+  if (!fs::may_wait()) return std::unexpected(fs::would_wait().error());
+  const auto losses = mount.filesystem.commit_all();
+  std::vector<char> text;
+  bool has_more = losses.unnamed() > 0;
+  for (const auto& name : losses.names()) {
+    const bool fits = text.size() + name.size() + 2 <= kMaxCommitBytes;
+    has_more = has_more || !fits;
+    if (!fits) continue;
+    text.insert(text.end(), name.begin(), name.end());
+    text.push_back('\0');
+  }
+  if (has_more) text.push_back('\0');
+  return answer_bytes<Mount>(std::move(text), room);
+}
+
 template <class MountType>
 void op_getxattr(fuse_req_t req, fuse_ino_t node, const char* name, std::size_t size) {
   answer_for<MountType>(req, "getxattr", [&](MountType& mount) -> AnswerOf<MountType> {
     if (asks_for_stats(node, name)) return answer_stats(req, mount, size);
+    if (asks_for_commit(node, name)) return answer_commit(req, mount, size);
     FRAMEFS_TRY(auto value, mount.attributes().xattr(node, name));
     return answer_bytes<MountType>(std::move(value), size);
   });

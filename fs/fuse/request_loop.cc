@@ -50,6 +50,7 @@ enum class Opcode : std::uint32_t {
   write = 16,
   fsync = 20,
   setxattr = 21,
+  getxattr = 22,
   removexattr = 24,
   flush = 25,
   init = 26,
@@ -87,6 +88,7 @@ Kind kind_of(const fuse_buf& request) {
     case Opcode::lseek:
     case Opcode::write:
     case Opcode::setxattr:
+    case Opcode::getxattr:
     case Opcode::removexattr:
     case Opcode::flush:
       return Kind::may_wait;

@@ -221,8 +221,8 @@ Result<const char*> check_mount(const fs::MountOptions& options) {
   return fs::why_read_only(options, root);
 }
 
-Status serve_mount(const fs::MountOptions& options, fs::Log& log,
-                   const std::function<void()>& on_ready, const LogFile* log_file) {
+Result<fs::Losses> serve_mount(const fs::MountOptions& options, fs::Log& log,
+                               const std::function<void()>& on_ready, const LogFile* log_file) {
   fs::keep_heap_small();
   const auto watchdog = start_watchdog(options, log);
   const auto* const dog = watchdog ? &*watchdog : nullptr;
@@ -247,11 +247,12 @@ Status serve_mount(const fs::MountOptions& options, fs::Log& log,
   report = [&] { log.info("statistics: " + mount.stats()); };
   const MountPlan plan{options, mount_options_text(options, filesystem->is_read_only()),
                        operations(options), &mount, dog};
-  return with_mount(plan, [&](fuse_session* session) {
+  FRAMEFS_CHECK(with_mount(plan, [&](fuse_session* session) {
     mount.session = session;
     mount.is_sandboxed = needs.has_value();
     return serve(mount, options, needs, dog, signals, on_ready);
-  });
+  }));
+  return filesystem->finish();
 }
 
 }  // namespace framefs::fuse

@@ -8,9 +8,11 @@
 #include "fs/core/log.h"
 #include "fs/core/mount_options.h"
 #include "fs/net/aws_environment.h"
+#include "fs/write/losses.h"
 
 namespace framefs::fuse {
 
+using codec::Result;
 using codec::Status;
 
 // Checks that a mount with `options` can start: SOURCE and MOUNTPOINT exist and fit together.
@@ -25,15 +27,17 @@ struct LogFile {
   std::function<void(fs::UniqueFd)> replace;
 };
 
-// Mounts; serves until the mount is unmounted or a SIGTERM, SIGINT or SIGHUP arrives; unmounts.
+// Mounts; serves until the mount is unmounted or a SIGTERM, SIGINT or SIGHUP arrives; unmounts, and
+// commits everything.  Returns the files whose written bytes were lost.
 // `on_ready` is called once, on a thread of its own, when the mount answers requests.
 // SIGUSR1 writes the statistics to the log.  With a `log_file`, SIGHUP opens the log again and does
 // not end the mount.
 // Threads: only one mount of a process at a time handles the signals; call it before starting
 // threads.
 // Errors: system.
-Status serve_mount(const fs::MountOptions& options, fs::Log& log,
-                   const std::function<void()>& on_ready, const LogFile* log_file = nullptr);
+Result<fs::Losses> serve_mount(const fs::MountOptions& options, fs::Log& log,
+                               const std::function<void()>& on_ready,
+                               const LogFile* log_file = nullptr);
 
 // The same for a SOURCE that is a URL. check_mount() is for paths only. `environment` was taken
 // while the process had one thread.

@@ -308,6 +308,7 @@ Status FileContents::write_array(Node& node, const WriteSessionTable::Session& s
 
 Status FileContents::write_pieces(const WriteSessionTable::Session& session,
                                   std::span<const FrameWriteSession::Piece> pieces) const {
+  FRAMEFS_CHECK(session->check_space());
   auto& sessions = parts_.writers.sessions();
   WriteSteps steps(pieces, session->chunksize());
   auto step = steps.next();
@@ -345,6 +346,7 @@ Result<bool> FileContents::append(OpenFile& file, std::uint64_t offset,
     return true;
   }
   FRAMEFS_TRY(const auto changing, parts_.writers.begin_change(file));
+  FRAMEFS_CHECK(changing->check_space());
   auto& sessions = parts_.writers.sessions();
   if (bytes.size() / changing->chunksize() >= WriteSteps::kMaxChunks) {
     // No other writer's bytes come between the steps.  The zeros must not be appended twice.
@@ -431,6 +433,7 @@ Status FileContents::flush(OpenFile& file) {
   if (!session) return {};
   auto flushed = session->flush(ChunkOverlay::Which::all);
   if (flushed) flushed = session->check_all_named();
+  if (flushed) flushed = session->check_space();
   // If another writer has replaced the session without loss, the writes of this handle were
   // committed before.
   return session->is_superseded() ? Status{} : flushed;

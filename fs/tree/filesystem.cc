@@ -144,7 +144,12 @@ Filesystem::Filesystem(const MountOptions& options, Log& log, MountRoot found,
           static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))),
       ahead_(options.threads, options.cache_bytes) {}
 
-Filesystem::~Filesystem() { arrays_.finish(sessions_.finish()); }
+Filesystem::~Filesystem() { finish(); }
+
+Losses Filesystem::finish() {
+  arrays_.finish(sessions_.finish());
+  return sessions_.losses();
+}
 
 bool Filesystem::is_being_written(NodeId id) const {
   const auto node = tree_.find(id);

@@ -44,7 +44,7 @@ class Filesystem {
   static Result<std::unique_ptr<Filesystem>> open_at(const MountOptions& options, SourceRoot source,
                                                      Log& log);
 
-  // Commits all written frames, and makes arrays of those that become arrays.
+  // As finish().
   ~Filesystem();
   Filesystem(const Filesystem&) = delete;
   Filesystem& operator=(const Filesystem&) = delete;
@@ -58,6 +58,13 @@ class Filesystem {
   PagePusher& pages() noexcept { return pages_; }            // the kernel's page cache
 
   [[nodiscard]] Activity activity();
+
+  // Commits all written frames, and makes arrays of those that become arrays.  No request may
+  // follow.  Returns the files whose written bytes were lost since the mount began.
+  Losses finish();
+  // Commits all written frames durably.  Returns the files whose written bytes were lost since the
+  // mount began, and those that could not be committed.
+  Losses commit_all() { return sessions_.commit_all(); }
 
   // Whether a session writes the node's frame.
   [[nodiscard]] bool is_being_written(NodeId id) const;

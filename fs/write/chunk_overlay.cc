@@ -78,13 +78,14 @@ void ChunkOverlay::extend(std::uint64_t nbytes) {
   // bytes, so the chunk becomes dirty.
   const bool is_partial = nbytes_ % chunksize_ != 0;
   if (is_partial && !is_zero(chunk_count() - 1)) dirty_at(chunk_count() - 1);
+  note_change(nbytes_);
   resize_entries(chunks_for(nbytes, chunksize_));
   nbytes_ = nbytes;
-  is_changed_ = true;
 }
 
 void ChunkOverlay::write(std::uint64_t offset, std::span<const std::byte> bytes) {
   if (bytes.empty()) return;
+  note_change(offset);
   extend(offset + bytes.size());
   while (!bytes.empty()) {
     const auto chunk = offset / chunksize_;
@@ -96,7 +97,6 @@ void ChunkOverlay::write(std::uint64_t offset, std::span<const std::byte> bytes)
     bytes = bytes.subspan(take);
     offset += take;
   }
-  is_changed_ = true;
 }
 
 std::uint64_t ChunkOverlay::growth(std::span<const codec::ByteRange> ranges) const {
@@ -148,13 +148,14 @@ std::vector<std::int64_t> ChunkOverlay::truncate(std::uint64_t nbytes) {
   }
   resize_entries(count);
   nbytes_ = nbytes;
-  is_changed_ = true;
+  note_change(nbytes);
   return dropped;
 }
 
 std::vector<std::int64_t> ChunkOverlay::zero(std::uint64_t offset, std::uint64_t size) {
   std::vector<std::int64_t> dropped;
   dropped.reserve(size / chunksize_);
+  if (size > 0) note_change(offset);
   while (size > 0) {
     const auto chunk = offset / chunksize_;
     const auto within = static_cast<std::uint32_t>(offset % chunksize_);
@@ -172,7 +173,6 @@ std::vector<std::int64_t> ChunkOverlay::zero(std::uint64_t offset, std::uint64_t
     }
     offset += take;
     size -= take;
-    is_changed_ = true;
   }
   return dropped;
 }

@@ -78,15 +78,33 @@ class ChunkOverlay {
   [[nodiscard]] bool is_changed() const noexcept { return is_changed_; }
   void set_changed(bool changed) noexcept { is_changed_ = changed; }
   // The begin and the end of a commit of all changes so far.
-  void begin_commit() noexcept { is_committing_ = std::exchange(is_changed_, false); }
+  void begin_commit() noexcept {
+    is_committing_ = std::exchange(is_changed_, false);
+    first_committing_ = std::exchange(first_changed_, kNoByte);
+  }
   void end_commit(bool is_committed) noexcept {
     is_changed_ = is_changed_ || (is_committing_ && !is_committed);
     is_committing_ = false;
+    if (!is_committed) first_changed_ = std::min(first_changed_, first_committing_);
+  }
+  // The offset of the first byte that the commit under way changes.
+  [[nodiscard]] std::uint64_t first_committing() const noexcept { return first_committing_; }
+  // The first `nbytes` bytes are committed, although the commit under way fails.
+  void note_committed_part(std::uint64_t nbytes) noexcept {
+    first_committing_ = std::max(first_committing_, nbytes);
+  }
+  // The first chunk that is not stored, or the number of chunks.  Call it only when no chunk is
+  // frozen.
+  [[nodiscard]] std::uint64_t stored_chunks() const noexcept {
+    return dirty_.empty() ? chunk_count() : std::min(chunk_count(), dirty_.begin()->first);
   }
   [[nodiscard]] bool is_committed() const noexcept { return !is_changed_ && !is_committing_; }
   // Drops all uncommitted bytes and gives their memory back.
   void abandon();
   enum class Which : std::uint8_t { full, all };
+  // The number of the chunk that became dirty last; see DirtyChunk::number().
+  [[nodiscard]] std::uint64_t last_number() const noexcept { return last_number_; }
+  static constexpr std::uint64_t kAnyNumber = std::numeric_limits<std::uint64_t>::max();
   // Whether there are chunks that were written from end to end.  These can be stored already.
   [[nodiscard]] bool has_full_chunks() const noexcept { return !full_.empty(); }
   // Whether freeze() would freeze a chunk.
@@ -159,6 +177,10 @@ class ChunkOverlay {
  private:
   std::shared_ptr<DirtyChunk>& dirty_at(std::uint64_t chunk);
   [[nodiscard]] bool is_zero(std::uint64_t chunk) const noexcept;
+  void note_change(std::uint64_t offset) noexcept {
+    is_changed_ = true;
+    first_changed_ = std::min(first_changed_, offset);
+  }
   void note_full(std::uint64_t chunk, const DirtyChunk& dirty);
   void resize_entries(std::uint64_t count);
 
@@ -172,6 +194,9 @@ class ChunkOverlay {
   std::map<std::uint64_t, std::shared_ptr<DirtyChunk>> dirty_;
   std::map<std::uint64_t, std::shared_ptr<DirtyChunk>> frozen_;
   std::set<std::uint64_t> full_;
+  static constexpr std::uint64_t kNoByte = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t first_changed_ = kNoByte;  // since the last commit has begun
+  std::uint64_t first_committing_ = kNoByte;
   bool is_changed_ = false;
   bool is_committing_ = false;
   bool is_abandoned_ = false;

@@ -548,6 +548,15 @@ Status ContiguousBackend::reclaim() {
   return {};
 }
 
+void ContiguousBackend::discard_stored() {
+  forget_pending();
+  allocation_.with([](Allocation& all) {
+    for (const auto& [at, size] : all.fresh) all.space.take_back({at, size});
+    all.fresh.clear();
+  });
+  static_cast<void>(reclaim());  // the bytes are dead space otherwise
+}
+
 void ContiguousBackend::set_params(const codec::FrameHeader& header) {
   Head head{};
   codec::encode_frame_header(header, false, head);
@@ -576,6 +585,11 @@ FrameBackend::Usage ContiguousBackend::usage(std::span<const std::int64_t> entri
   auto usage = allocation_.with([](const Allocation& all) {
     return Usage{.total = all.space.end(), .dead = all.space.dead_bytes()};
   });
+  // Bytes behind everything that is in use, as of an empty frame after a commit that failed.
+  if (const auto size = file_->size(); size && *size > usage.total) {
+    usage.dead += *size - usage.total;
+    usage.total = *size;
+  }
   // A compaction would store shared bytes once for each chunk.
   if (has_unsafe_layout_) return {.total = usage.total};
   if (!has_unknown_space_) return usage;
@@ -585,9 +599,4 @@ FrameBackend::Usage ContiguousBackend::usage(std::span<const std::int64_t> entri
   return usage;
 }
 
-  // Bytes behind everything that is in use, as of an empty frame after a commit that failed.
-  if (const auto size = file_->size(); size && *size > usage.total) {
-    usage.dead += *size - usage.total;
-    usage.total = *size;
-  }
 }  // namespace framefs::fs

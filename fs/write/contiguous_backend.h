@@ -49,6 +49,7 @@ class ContiguousBackend final : public FrameBackend {
   Status reclaim() override;
   [[nodiscard]] std::uint64_t max_empty_trailer() const noexcept override;
   void release_old_states() override {}
+  void discard_stored() override;
   void set_params(const codec::FrameHeader& header) override;
   void set_chunksize(std::uint32_t chunksize) override;
   [[nodiscard]] int content_fd() const noexcept override { return file_->fd(); }
@@ -80,8 +81,8 @@ class ContiguousBackend final : public FrameBackend {
   Status prepare_empty(std::span<const std::byte> trailer);
   Status rewrite_empty(std::span<const std::byte> trailer);
   Status vacate_head(std::uint64_t size);
-  Status copy_chunk(std::int64_t& entry, std::uint64_t size, std::uint64_t to);
   Status compact_empty();
+  Status copy_chunk(std::int64_t& entry, std::uint64_t size, std::uint64_t to);
   // Encodes the trailer for a state with these entries.
   using TrailerOf =
       std::function<Result<std::vector<std::byte>>(std::span<const std::int64_t> entries)>;

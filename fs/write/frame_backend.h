@@ -128,6 +128,10 @@ class FrameBackend {
   // is prepared.
   virtual void release_old_states() = 0;
 
+  // Frees the space of everything that was stored since the last commit, which no state will refer
+  // to.
+  virtual void discard_stored() {}
+
   // Sets the parameters of chunks stored from now on.  Call it only while the frame holds no chunk.
   virtual void set_params(const codec::FrameHeader& header) = 0;
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <limits>
@@ -97,11 +98,50 @@ Status FrameCommitter::prepare() {
     with_last_zeros.back() = *committed_only_;
     entries = with_last_zeros;
   }
+  prepared_bytes_ = snapshot.nbytes;
   return backend_.prepare({snapshot.nbytes, entries, snapshot.vlmetalayers});
+}
+
+// SOURCE is full.  Commits the bytes up to the first chunk that could not be stored, if the only
+// change since the last commit is that the frame has grown.  The bytes behind stay in the overlay.
+Status FrameCommitter::commit_stored() {
+  struct Stored {
+    std::uint64_t first_changed = 0;
+    std::uint64_t count = 0;  // of whole chunks
+    std::uint64_t nbytes = 0;
+    std::vector<codec::NamedContent> vlmetalayers;
+  };
+  const auto stored = overlay_.read([](const ChunkOverlay& overlay) {
+    const auto count = std::min(overlay.stored_chunks(), overlay.nbytes() / overlay.chunksize());
+    return Stored{overlay.first_committing(), count, count * overlay.chunksize(),
+                  overlay.vlmetalayers};
+  });
+  if (stored.first_changed < committed_bytes_ || stored.nbytes <= committed_bytes_) return {};
+  FRAMEFS_CHECK(flusher_.store_truncated_zeros(stored.count, stored.nbytes));
+  const auto all = overlay_.read([](const ChunkOverlay& overlay) { return overlay.entries(); });
+  prepared_bytes_ = stored.nbytes;
+  FRAMEFS_CHECK(
+      backend_.prepare({stored.nbytes, all.entries().first(stored.count), stored.vlmetalayers}));
+  FRAMEFS_CHECK(backend_.sync());
+  FRAMEFS_CHECK(publish(true));
+  overlay_.write([&](ChunkOverlay& overlay) { overlay.note_committed_part(stored.nbytes); });
+  return {};
+}
+
+// Prepares all changes.  If SOURCE is full, what has room is committed.
+Status FrameCommitter::prepare_to_commit() {
+  FRAMEFS_CHECK(state_.ownership().take_new_lock_file());
+  auto prepared = prepare();
+  if (!prepared && is_no_space(prepared.error())) {
+    // The error to report is that of the bytes that have no room.
+    static_cast<void>(state_.note_lost(commit_stored()));
+  }
+  return prepared;
 }
 
 Status FrameCommitter::publish(bool durably) {
   FRAMEFS_CHECK(backend_.publish());
+  committed_bytes_ = prepared_bytes_;
   is_durable_ = false;
   if (durably || backend_.wants_reclaim()) {
     FRAMEFS_CHECK(backend_.sync());
@@ -137,8 +177,7 @@ Status FrameCommitter::commit(bool durably) {
     is_durable_ = true;
     return with_dropped({});
   }
-  auto status = state_.ownership().take_new_lock_file();
-  if (status) status = prepare();
+  auto status = prepare_to_commit();
   if (status) status = backend_.sync();
   if (status) status = publish(durably);
   // The next commit includes the bytes that this one could not store.
@@ -152,9 +191,7 @@ Result<std::optional<FrameCommitter::Commit>> FrameCommitter::begin_commit() {
   if (state_.is_removed()) return std::nullopt;
   FRAMEFS_CHECK(backend_.check_usable());
   if (!state_.is_changed()) return std::nullopt;
-  auto prepared = state_.ownership().take_new_lock_file();
-  if (prepared) prepared = prepare();
-  if (!prepared) {
+  if (const auto prepared = prepare_to_commit(); !prepared) {
     end_commit(false);
     return std::unexpected(note_stored(prepared).error());
   }
@@ -174,7 +211,7 @@ Status FrameCommitter::finish_begun() {
   auto status = state_.is_removed() ? system_error_of(ENOENT, "a removed frame") : backend_.sync();
   if (status) status = publish(false);
   end_commit(status.has_value());
-  status = state_.note_lost(status);
+  status = note_stored(status);
   return status ? state_.check_all_named() : status;
 }
 
@@ -248,6 +285,13 @@ Status FrameCommitter::remove(const std::function<Status()>& remove) {
   auto removed = remove();
   if (removed) state_.set_removed();
   return removed;
+}
+
+void FrameCommitter::discard() {
+  if (!state_.has_uncommitted() || state_.is_lost() || state_.is_removed()) return;
+  backend_.discard_stored();
+  backend_.give_up();
+  static_cast<void>(state_.note_lost({}));
 }
 
 void FrameCommitter::release_old_states() {

@@ -38,7 +38,9 @@ class FrameCommitter {
         overlay_(parts.overlay),
         content_ids_(parts.content_ids),
         counters_(parts.counters),
-        flusher_(parts, std::move(encoding)) {}
+        flusher_(parts, std::move(encoding)),
+        committed_bytes_(
+            overlay_.read([](const ChunkOverlay& overlay) { return overlay.nbytes(); })) {}
 
   // Stores chunks without a commit.  Returns true if there are none left.
   // Errors: no_space and others of storing; chunks that could not be stored stay dirty.
@@ -81,11 +83,16 @@ class FrameCommitter {
   // Runs `remove`, which removes the frame's files.  After it has succeeded, nothing is stored any
   // more.  Errors: those of `remove`.
   Status remove(const std::function<Status()>& remove);
+  // Gives up the bytes that could not be committed, and frees the space that they took.  The frame
+  // is lost then, unless everything is committed.
+  void discard();
   // If everything is committed, frees the space that only readers of older states can still need.
   void release_old_states();
 
  private:
   Status prepare();
+  Status prepare_to_commit();
+  Status commit_stored();
   Status publish(bool durably);
   void end_commit(bool is_committed);
   Status note_stored(Status status);
@@ -101,6 +108,8 @@ class FrameCommitter {
   CommitCounters& counters_;
   // Changed by commits.
   ChunkFlusher flusher_;
+  std::uint64_t committed_bytes_;               // the size of the committed state
+  std::uint64_t prepared_bytes_ = 0;            // the size of the prepared state
   std::optional<std::int64_t> committed_only_;  // an entry that is not in the overlay
   bool is_durable_ = false;                     // whether the state published last is durable
   std::uint64_t begun_ = 0;                     // begin_commit() has prepared it; 0: none

@@ -319,6 +319,11 @@ Status FrameWriteSession::finish_commit(const Commit& commit) {
   return commits_.take_beside_begun()->finish_commit(commit);
 }
 
+Status FrameWriteSession::check_space() {
+  if (!state_.is_out_of_space()) return {};
+  return may_wait() ? commit(false) : would_wait();
+}
+
 Result<CompactionNeed> FrameWriteSession::may_want_compaction() {
   const auto commits = commits_.take_promptly();
   if (!commits) return std::unexpected(would_wait().error());

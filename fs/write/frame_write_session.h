@@ -173,7 +173,8 @@ class FrameWriteSession {
   [[nodiscard]] std::vector<std::string> vlmeta_names() const;
 
   // Where the thread must not wait, these end with would_wait() instead: begin_change(),
-  // truncate(), zero(), flush(), flush_some(), begin_commit(), may_want_compaction().
+  // truncate(), zero(), flush(), flush_some(), begin_commit(), check_space(),
+  // may_want_compaction().
 
   // Stores chunks without a commit: all dirty chunks, or only those written from end to end.
   // Errors: no_space and others of storing; chunks that could not be stored stay dirty.  EINTR
@@ -198,7 +199,12 @@ class FrameWriteSession {
   // Syncs this frame and publishes the commit, which is not durable when this returns.  Does
   // nothing if another thread has finished the commit.
   Status finish_commit(const Commit& commit);
-  // The descriptor for a sync of the filesystem.
+  // Whether the last store or commit has failed because SOURCE was full.
+  [[nodiscard]] bool is_out_of_space() const noexcept { return state_.is_out_of_space(); }
+  // To be called before a change that takes space.  If the last store or commit has failed because
+  // SOURCE was full, tries again to commit.  Errors: no_space and others of commit().
+  Status check_space();
+  // A descriptor on the filesystem of the frame.
   [[nodiscard]] int sync_fd() const noexcept { return backend_->lock_fd(); }
 
   [[nodiscard]] bool is_changed() const { return state_.is_changed(); }
@@ -232,6 +238,10 @@ class FrameWriteSession {
   Status remove(const std::function<Status()>& remove);
   [[nodiscard]] bool is_removed() const noexcept { return state_.is_removed(); }
 
+  // To be called before the session ends.  Drops the bytes that could not be committed, and frees
+  // the space that they took in SOURCE.
+  void discard() { commits_.take()->discard(); }
+
   // To be called when no process seems to write any more.  If everything is committed, frees the
   // space that only readers of older states can still need.  Returns false, and does nothing, where
   // the thread must not wait and would have to.
@@ -247,6 +257,7 @@ class FrameWriteSession {
  private:
   FrameWriteSession(Opening opening, const WriteServices& services);
   [[nodiscard]] Result<bool> are_large(std::span<const codec::NamedContent> vlmetalayers) const;
+  Result<bool> flush_some(ChunkOverlay::Which which, std::uint64_t most_number);
   static Status prepare_size(ChunkOverlay& overlay, std::uint64_t offset, std::uint64_t size);
   void touch(ChunkOverlay& overlay) const;
   Status change_stored(const std::function<std::vector<std::int64_t>(ChunkOverlay&)>& change);

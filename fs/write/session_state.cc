@@ -1,10 +1,16 @@
 #include "fs/write/session_state.h"
 
+#include <cerrno>
 #include <utility>
 
 #include "fs/core/error_map.h"
 
 namespace framefs::fs {
+
+bool is_no_space(const Error& error) noexcept {
+  const auto number = errno_of(error);
+  return number == ENOSPC || number == EDQUOT;
+}
 
 bool SessionState::is_changed() const {
   return overlay_.read([](const ChunkOverlay& overlay) { return overlay.is_changed(); });
@@ -50,6 +56,7 @@ Status SessionState::note_lost(Status status) {
 
 Status SessionState::note_stored(Status status) {
   if (!status && is_damage(status.error())) backend_.give_up();
+  if (!status && is_no_space(status.error())) is_out_of_space_ = true;
   return note_lost(status);
 }
 

@@ -12,6 +12,9 @@
 
 namespace framefs::fs {
 
+// Whether a filesystem has no room, or the user may have no more of it.
+bool is_no_space(const Error& error) noexcept;
+
 // Whether the frame of a write session can still be committed, whether it has to be, and whether
 // this process owns it.
 //
@@ -51,10 +54,13 @@ class SessionState final : private SharedOwnership::Frame {
   // Notes the loss of the frame if there was one.  Returns `status`.  To be called after each
   // failure that may be a loss.
   Status note_lost(Status status);
-  // To be called with the result of a commit.  Damage of the stored frame would let every further
-  // commit fail in the same way, and the written bytes would take memory for ever: the frame is
-  // lost.  Returns `status`.
+  // To be called with the result of a store or a commit.  Damage of the stored frame would let each
+  // further commit fail in the same way, and the written bytes would take memory for ever: the
+  // frame is lost.  Returns `status`.
   Status note_stored(Status status);
+  // Whether the last store or commit has failed because SOURCE was full.  Only a commit that
+  // succeeds ends that: a store may find room that the commit does not.
+  [[nodiscard]] bool is_out_of_space() const noexcept { return is_out_of_space_; }
   // To be called with true when bytes of a damaged chunk were dropped, and with false when a sync
   // has reported it.
   void set_dropped(bool has_dropped) noexcept { has_dropped_ = has_dropped; }
@@ -65,6 +71,7 @@ class SessionState final : private SharedOwnership::Frame {
 
   // To be called when written bytes were committed.
   void note_committed() noexcept {
+    is_out_of_space_ = false;
     if (backend_.is_orphan()) has_unnamed_bytes_ = true;
   }
   // Errors: EIO if written bytes are in a file that another program has removed or replaced.
@@ -96,6 +103,7 @@ class SessionState final : private SharedOwnership::Frame {
   std::atomic<bool> is_removed_{false};
   std::atomic<bool> has_unnamed_bytes_{false};
   std::atomic<bool> has_dropped_{false};
+  std::atomic<bool> is_out_of_space_{false};
   SharedOwnership ownership_;
 };
 

@@ -385,6 +385,16 @@ void SparseBackend::keep_readable(std::span<const std::int64_t> entries) {
   }
 }
 
+void SparseBackend::discard_stored() {
+  const auto fresh = numbers_.with([](const Numbers& numbers) {
+    std::vector<std::uint32_t> ids;
+    for (const auto& [id, size] : numbers.fresh) ids.push_back(id);
+    return ids;
+  });
+  for (const auto id : fresh) drop(id);
+  if (std::exchange(next_index_, nullptr)) ::unlinkat(directory_.get(), kNextIndexName, 0);
+}
+
 void SparseBackend::set_params(const codec::FrameHeader& header) {
   auto made = header;
   made.type = codec::FrameType::sparse;

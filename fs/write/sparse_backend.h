@@ -49,6 +49,7 @@ class SparseBackend final : public FrameBackend {
   // Keeps the first kMaxKeptFiles chunk files open.
   void keep_readable(std::span<const std::int64_t> entries) override;
   static constexpr std::size_t kMaxKeptFiles = 1024;
+  void discard_stored() override;
   void set_params(const codec::FrameHeader& header) override;
   void set_chunksize(std::uint32_t chunksize) override;
   [[nodiscard]] int content_fd() const noexcept override { return index_->fd(); }

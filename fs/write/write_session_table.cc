@@ -95,6 +95,8 @@ std::vector<FileKey> WriteSessionTable::finish() {
   for (const auto& [key, session] : files) {
     if (session->has_uncommitted() || session->has_lost_bytes()) {
       log_.warn(session->name() + ": the latest writes are lost");
+      state_.with([&](State& state) { state.all_losses.add(session->name()); });
+      session->discard();
     } else {
       committed.push_back(key);
     }
@@ -102,7 +104,9 @@ std::vector<FileKey> WriteSessionTable::finish() {
   // Destroyed after the lock.
   const auto ended = state_.with([&](State& state) {
     count_.store(0, std::memory_order_release);
-    return std::exchange(state, {});
+    auto losses = state.all_losses;
+    return std::exchange(
+        state, {.entries = {}, .lost = {}, .losses = {}, .all_losses = std::move(losses)});
   });
   return committed;
 }
@@ -182,6 +186,9 @@ Result<WriteSessionTable::Session> WriteSessionTable::open(
   Session before;  // destroyed after the lock
   return state_.with([&](State& state) {
     auto& entry = state.entries[key];
+    if (entry.session && entry.session->has_lost_bytes()) {
+      state.all_losses.add(entry.session->name());
+    }
     if (entry.session && entry.session->has_uncommitted() && entry.writers > 0) {
       state.lost.push_back(std::exchange(entry, {}));
     }
@@ -326,6 +333,11 @@ void WriteSessionTable::finish_batch(const Batch& batch) {
     FilesystemHints hints;
     for (const auto& [session, commit] : commits) hints.give(session->sync_fd());
   }
+  run_each(commits.size(), kMaxSyncs, [&](std::size_t i) {
+    const auto& [session, commit] = commits[i];
+    const auto finished = session->finish_commit(commit);
+    if (!finished) log_failure(*session, finished.error());
+  });
 }
 
 void WriteSessionTable::commit_alone(FrameWriteSession& session) {
@@ -333,11 +345,6 @@ void WriteSessionTable::commit_alone(FrameWriteSession& session) {
   const auto committed = session.commit(false);
   if (!committed && !was_lost) log_failure(session, committed.error());
 }
-  run_each(commits.size(), kMaxSyncs, [&](std::size_t i) {
-    const auto& [session, commit] = commits[i];
-    const auto finished = session->finish_commit(commit);
-    if (!finished) log_failure(*session, finished.error());
-  });
 
 // Commits frames durably.
 void WriteSessionTable::commit_durably(const std::vector<File>& files) {
@@ -351,8 +358,22 @@ void WriteSessionTable::commit_durably(const std::vector<File>& files) {
     // The log has the failure already.
     if (session.is_lost() || session.is_changed()) return;
     const auto synced = session.commit(true);
-    if (!synced) log_failure(session, synced.error());
+    if (synced || session.is_superseded()) return;
+    log_failure(session, synced.error());
+    state_.with([&](State& state) { state.all_losses.add(session.name()); });
   });
+}
+
+Losses WriteSessionTable::commit_all() {
+  auto files = all();
+  std::erase_if(files, [](const File& file) { return is_unlinked(*file.session); });
+  commit_durably(files);
+  auto lost = losses();
+  for (const auto& [key, session] : files) {
+    // A writer may go on writing: only what has failed counts.
+    if (session->has_lost_bytes() || session->is_out_of_space()) lost.add(session->name());
+  }
+  return lost;
 }
 
 void WriteSessionTable::end_unreachable(const FileKey& key) {
@@ -467,7 +488,10 @@ void WriteSessionTable::end_entry(const FileKey& key, bool is_unreachable) {
     if (session->has_uncommitted() && !is_unreachable && !session->is_lost()) return;
     if (const auto st = session->content_stat()) identity = identity_of(*st);
     has_loss = session->has_lost_bytes() && !is_unreachable;
-    if (has_loss) state.losses.insert(key);
+    if (has_loss) {
+      state.losses.insert(key);
+      state.all_losses.add(session->name());
+    }
     ended = std::move(at->second.session);
     state.entries.erase(at);
     note_change(state, key);

@@ -22,6 +22,7 @@
 #include "fs/core/may_wait.h"
 #include "fs/core/task_threads.h"
 #include "fs/write/frame_write_session.h"
+#include "fs/write/losses.h"
 #include "fs/write/session_lock.h"
 #include "fs/write/written_bytes.h"
 
@@ -118,6 +119,14 @@ class WriteSessionTable {
     }
   }
 
+  // Commits everything durably.  Returns the files whose bytes were lost since the table exists,
+  // and those that could not be committed.
+  Losses commit_all();
+  // The files whose bytes were lost since the table exists, without the present sessions.
+  [[nodiscard]] Losses losses() const {
+    return state_.with([](const State& state) { return state.all_losses; });
+  }
+
   // To be called when a file has no name left: another file may get its inode.
   void forget_loss(const FileKey& key);
 
@@ -149,6 +158,7 @@ class WriteSessionTable {
     std::vector<Entry> lost;
     // Files without a session whose bytes are lost.
     std::unordered_set<FileKey, FileKeyHash> losses;
+    Losses all_losses;
   };
   struct Full {
     std::vector<Session> sessions;
@@ -204,6 +214,7 @@ class WriteSessionTable {
   void finish_waiting(const FileKey& key);
   std::vector<File> commit_small(const std::vector<File>& files);
   void commit_alone(FrameWriteSession& session);
+  void commit_durably(const std::vector<File>& files);
   void log_failure(const FrameWriteSession& session, const codec::Error& error);
   struct Batch;
   bool add_to_batch(const Session& session, Batch& batch);
@@ -214,7 +225,6 @@ class WriteSessionTable {
   void end_or_compact(const FileKey& key);
   bool end_closed();
   void end_entry(const FileKey& key, bool is_unreachable = false);
-  void commit_durably(const std::vector<File>& files);
   [[nodiscard]] std::vector<File> all() const;
 
   Log& log_;

@@ -24,6 +24,7 @@
 #include "src/cli/cause_text.h"
 #include "src/cli/collected_log.h"
 #include "src/cli/exit_codes.h"
+#include "src/cli/loss_messages.h"
 #include "src/mount/daemon.h"
 #include "src/mount/fatal_signals.h"
 #include "src/mount/log_target.h"
@@ -92,13 +93,16 @@ int serve(const MountCommand& command, std::unique_ptr<Daemon> daemon,
                                  logs.continue_in(std::move(file));
                                }};
   const auto* const reopened = command.log_file.empty() ? nullptr : &log_file;
-  const auto served =
-      environment == nullptr
-          ? fuse::serve_mount(command.mount, log, on_ready, reopened)
-          : fuse::serve_remote_mount(command.mount, *environment, log, on_ready, reopened);
-  if (!served) return report(command.mount, served.error());
+  const auto serve = [&]() -> codec::Result<fs::Losses> {
+    if (environment == nullptr) return fuse::serve_mount(command.mount, log, on_ready, reopened);
+    FRAMEFS_CHECK(fuse::serve_remote_mount(command.mount, *environment, log, on_ready, reopened));
+    return fs::Losses();
+  };
+  const auto lost = serve();
+  if (!lost) return report(command.mount, lost.error());
   log.info(fmt::format("{} is unmounted", place));
-  return kExitOk;
+  print_losses(lost->names(), lost->unnamed() > 0);
+  return lost->is_empty() ? kExitOk : kExitFailure;
 }
 
 // mount(8) does not pass "dev" and "suid" to its helper: the absence of "nodev" and "nosuid" means

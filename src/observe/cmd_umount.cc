@@ -1,12 +1,17 @@
 #include "src/observe/cmd_umount.h"
 
 #include <poll.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <optional>
+#include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -16,10 +21,12 @@
 #include "src/cli/arguments.h"
 #include "src/cli/collected_log.h"
 #include "src/cli/exit_codes.h"
+#include "src/cli/loss_messages.h"
 #include "src/observe/daemon_stats.h"
 #include "src/observe/mount_daemon.h"
 #include "src/observe/mount_list.h"
 #include "src/observe/unmount.h"
+#include "src/observe/written_data.h"
 
 namespace framefs {
 namespace {
@@ -45,10 +52,30 @@ fs::UniqueFd daemon_of(const stdfs::path& mountpoint) {
   return fs::UniqueFd(static_cast<int>(fd));
 }
 
-void wait_for_end(const fs::UniqueFd& daemon) {
-  if (!daemon) return;
+// Waits for the end of the daemon that served a mount of `device`.  Returns what keeps the mount
+// alive, if anything does.
+std::optional<std::string> wait_for_end(const fs::UniqueFd& daemon, dev_t device) {
+  if (!daemon) return std::nullopt;
+  constexpr int kBetweenQuestionsMs = 500;
+  // The kernel ends a mount a moment after it was unmounted.
+  constexpr int kMinAnswers = 4;
   pollfd waiting{.fd = daemon.get(), .events = POLLIN, .revents = 0};
-  while (::poll(&waiting, 1, -1) < 0 && errno == EINTR) continue;
+  std::optional<std::string> keeper;
+  for (int answers = 0; answers < kMinAnswers; answers = keeper ? answers + 1 : 0) {
+    const int ended = ::poll(&waiting, 1, kBetweenQuestionsMs);
+    if (ended > 0 || (ended < 0 && errno != EINTR)) return std::nullopt;
+    keeper = keeper_of_mount(device);
+  }
+  return keeper;
+}
+
+// Adds the files of `more` that are not in `all`.
+void add_losses(WrittenData& all, std::optional<WrittenData> more) {
+  if (!more) return;
+  all.has_more = all.has_more || more->has_more;
+  for (auto& name : more->lost) {
+    if (std::ranges::find(all.lost, name) == all.lost.end()) all.lost.push_back(std::move(name));
+  }
 }
 
 // The place of the mount to end.  A link is followed only if it has no mount at its own name.
@@ -82,6 +109,15 @@ bool unmount(const std::string& path, bool lazy) {
     return false;
   }
   const auto daemon = daemon_of(full);
+  WrittenData written;
+  std::optional<MountLink> link;
+  struct stat st{};
+  if (daemon) {
+    ::stat(full.c_str(), &st);
+    add_losses(written, commit_written_data(full));
+    // By the link, the daemon can be asked once more after the last write.
+    link.emplace(full);
+  }
   if (!unmount_by_name(full, lazy)) {
     if (!lazy) {
       print_messages(
@@ -91,13 +127,23 @@ bool unmount(const std::string& path, bool lazy) {
     }
     return false;
   }
-  if (!lazy) wait_for_end(daemon);
-  return true;
+  if (link && link->is_open()) add_losses(written, commit_written_data(link->path()));
+  link.reset();
+  if (const auto keeper = lazy ? std::nullopt : wait_for_end(daemon, st.st_dev)) {
+    print_messages(
+        {fmt::format("{} is unmounted and its data is committed, but {}; the daemon ends "
+                     "after that",
+                     path, *keeper)});
+  }
+  print_losses(written.lost, written.has_more);
+  return written.lost.empty();
 }
 
 constexpr CommandLine<UmountCommand> kUmountCommandLine{
     .name = "framefs umount",
-    .about = "Unmounts, and returns when all written data is committed and the daemon has ended.",
+    .about =
+        "Unmounts, and returns when all written data is committed and the daemon has ended.  "
+        "Names the files whose written bytes were lost, with exit code 1.",
     .add_options = add_options};
 
 }  // namespace

@@ -165,6 +165,21 @@ class Mount:
         finally:
             self.kill()
 
+    @contextlib.contextmanager
+    def with_any_exit_code(self):
+        """For a `with` statement: the daemon may report a loss by its exit code.
+
+        If it still runs, it is unmounted at the end.
+        """
+        self.__enter__()
+        try:
+            yield self
+            if mounts_at(self.mountpoint):
+                subprocess.run([self.command[0], "umount", self.mountpoint], capture_output=True, check=False)
+            self.check_ended(self.process.wait(timeout=DEADLINE_S))
+        finally:
+            self.kill()
+
     @property
     def pid(self):
         return self.process.pid

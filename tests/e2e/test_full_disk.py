@@ -41,6 +41,25 @@ class FullDisk(MountCase):
     def make_room(self):
         self.ballast.unlink()
 
+    @contextlib.contextmanager
+    def open_closing(self, name):
+        """A descriptor whose close may fail."""
+        fd = self.open(name, os.O_RDWR)
+        try:
+            yield fd
+        finally:
+            with contextlib.suppress(OSError):
+                os.close(fd)
+
+    def write_and_die(self, name, content, before_writing):
+        """A program writes and ends without a close: nobody gets the error of its last close."""
+        fd = self.open(name)
+        before_writing()
+        with contextlib.suppress(OSError):
+            self.write_all(fd, content)
+        with contextlib.suppress(OSError):
+            os.close(fd)
+
     def assert_no_space(self, call, *arguments):
         with self.assertRaises(OSError) as caught:
             call(*arguments)
@@ -55,6 +74,17 @@ class FullDisk(MountCase):
             done = os.pwrite(fd, content, offset)
             content, offset = content[done:], offset + done
 
+    def write_what_fits(self, fd, content):
+        """Writes until a write fails, as it may after a store in the background has failed.
+        Returns the size of what was written."""
+        done = 0
+        try:
+            while done < len(content):
+                done += os.pwrite(fd, content[done:], done)
+        except OSError as error:
+            self.assertEqual(error.errno, errno.ENOSPC)
+        return done
+
     def test_a_sync_fails_and_another_succeeds_when_there_is_room(self):
         old, new = NOISE[:1 << 20], NOISE[1 << 20:3 << 20]
         with self.mount():
@@ -62,12 +92,13 @@ class FullDisk(MountCase):
             self.write_all(fd, old)
             os.fsync(fd)
             self.fill(leave=100_000)
-            self.write_all(fd, new)
+            done = self.write_what_fits(fd, new)
             self.assert_no_space(os.fsync, fd)
             self.assert_same_bytes(self.stored("file"), old, "the frame after the failure")
-            self.assert_same_bytes(os.pread(fd, len(new), 0), new, "what was written, for readers of the mount")
+            self.assert_same_bytes(os.pread(fd, done, 0), new[:done], "what was written, for readers of the mount")
             self.assert_no_space(os.fsync, fd)
             self.make_room()
+            self.write_all(fd, new[done:], done)
             os.fsync(fd)
             self.assert_same_bytes(self.stored("file"), new, "the frame after the sync")
             os.close(fd)
@@ -93,13 +124,13 @@ class FullDisk(MountCase):
         with self.mount():
             self.fill(leave=100_000)
             fd = self.open("file")
-            self.write_all(fd, NOISE[:2 << 20])
+            done = self.write_what_fits(fd, NOISE[:2 << 20])
             self.assert_no_space(os.close, fd)
             self.make_room()
             # The data that could not be stored is not lost: a new descriptor can still save it.
             fd = self.open("file", os.O_RDWR)
             os.fsync(fd)
-            self.assert_same_bytes(self.stored("file"), NOISE[:2 << 20], "the frame")
+            self.assert_same_bytes(self.stored("file"), NOISE[:done], "the frame")
             os.close(fd)
 
     def test_each_handle_gets_the_error(self):
@@ -108,7 +139,7 @@ class FullDisk(MountCase):
             self.write_all(first, NOISE[:1 << 20])
             os.fsync(second)
             self.fill(leave=100_000)
-            self.write_all(second, NOISE[1 << 20:3 << 20])
+            self.write_what_fits(second, NOISE[1 << 20:3 << 20])
             self.assert_no_space(os.fsync, first)
             self.assert_no_space(os.fsync, second)
             self.make_room()
@@ -116,6 +147,43 @@ class FullDisk(MountCase):
             os.fsync(second)
             os.close(first)
             os.close(second)
+
+    def test_a_writer_that_stays_open_hears_of_a_failed_commit(self):
+        """The commit at the interval fails: the next calls say so."""
+        with self.mount("--commit-interval", "0.2") as mount:
+            fd = self.open("file")
+            self.write_all(fd, NOISE[:1 << 20])
+            os.fsync(fd)
+            self.fill()
+            self.write_all(fd, NOISE[:100_000], 1 << 20)
+            daemon.wait_for(lambda: "no space" in mount.log(), "a failed commit")
+            self.assert_no_space(os.pwrite, fd, b"again", 0)
+            self.assert_no_space(os.fsync, fd)
+            with self.open_closing("file") as other:
+                self.assert_no_space(os.pwrite, other, b"again", 0)
+            self.make_room()
+            os.pwrite(fd, b"again", 0)
+            os.close(fd)
+            self.assert_same_bytes((self.mountpoint / "file").read_bytes(),
+                                   b"again" + NOISE[5:1 << 20] + NOISE[:100_000], "the file")
+
+    def test_what_was_written_before_the_disk_was_full_is_kept(self):
+        """A program appends until the disk is full.  The frame has all bytes up to there."""
+        content = NOISE + NOISE[::-1]
+        with self.mount("--commit-interval", "0.2").with_any_exit_code() as mount:
+            fd = self.open("log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+            with self.assertRaises(OSError) as caught:
+                for at in range(0, len(content), 1 << 16):
+                    os.write(fd, content[at:at + (1 << 16)])
+                os.fsync(fd)
+            self.assertEqual(caught.exception.errno, errno.ENOSPC)
+            with contextlib.suppress(OSError):
+                os.close(fd)
+        self.assertEqual(mount.process.returncode, 1)
+        kept = self.stored("log")
+        self.assertGreater(len(kept), DISK_BYTES * 8 // 10)
+        self.assert_same_bytes(kept, content[:len(kept)], "the bytes that are kept")
+        self.assertLess(self.dead_bytes(self.disk / "log.b2frame"), 2 << 20)
 
     def dead_bytes(self, frame):
         checked, = json.loads(self.tool(daemon.FRAMEFS, "check", "--json", frame).stdout)
@@ -134,6 +202,27 @@ class FullDisk(MountCase):
             os.fsync(fd)
             os.close(fd)
         self.assert_same_bytes(self.stored("file"), NOISE[:3 << 20], "the frame")
+
+    def test_an_unmount_names_the_lost_files(self):
+        with self.mount("--commit-interval", "3600").with_any_exit_code() as mount:
+            fd = self.open("good")
+            self.write_all(fd, b"good")
+            os.fsync(fd)
+            os.close(fd)
+            self.write_and_die("lost", NOISE[:2 << 20], before_writing=lambda: self.fill(leave=100_000))
+            unmounted = self.tool(daemon.FRAMEFS, "umount", self.mountpoint, check=False)
+        self.assertEqual(unmounted.returncode, 1)
+        self.assertRegex(unmounted.stderr.decode(), r"^framefs: .*lost.*: written bytes are lost\n$")
+        self.assertEqual(mount.process.returncode, 1)
+        self.assertRegex(mount.stderr_path.read_text(), r"lost.*: written bytes are lost")
+        self.assertEqual(self.stored("good"), b"good")
+
+    def test_sigterm_names_the_lost_files(self):
+        with self.mount("--commit-interval", "3600").with_any_exit_code() as mount:
+            self.write_and_die("lost", NOISE[:2 << 20], before_writing=lambda: self.fill(leave=100_000))
+            mount.process.terminate()
+        self.assertEqual(mount.process.returncode, 1)
+        self.assertRegex(mount.stderr_path.read_text(), r"lost.*: written bytes are lost")
 
     def test_creating_fails(self):
         with self.mount():
@@ -171,7 +260,7 @@ class FullDisk(MountCase):
             self.write_all(small, b"a" * 10_000)
             os.fsync(small)
             self.fill(leave=150_000)
-            self.write_all(full, NOISE[:2 << 20])
+            self.write_what_fits(full, NOISE[:2 << 20])
             self.assert_no_space(os.fsync, full)
             self.write_all(small, b"b" * 10_000)
             os.fsync(small)
@@ -198,7 +287,7 @@ class FullDisk(MountCase):
             self.write_all(fd, old)
             os.fsync(fd)
             self.fill(leave=100_000)
-            self.write_all(fd, NOISE[1 << 20:3 << 20])
+            self.write_what_fits(fd, NOISE[1 << 20:3 << 20])
             with contextlib.suppress(OSError):
                 os.close(fd)
         self.assertIsNone(daemon.SUSPICIOUS.search(mount.messages()), mount.messages())

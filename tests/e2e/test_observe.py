@@ -307,6 +307,31 @@ class Observe(CommandCase):
             mount.check_ended()
         self.assertTrue(self.framefs("unpack", self.frame, "-o", "-").stdout.startswith(b"changed"))
 
+    @unittest.skipIf(os.geteuid() != 0, "only root can make a mount namespace")
+    def test_umount_does_not_wait_for_another_namespace(self):
+        for kind in ("namespace", "bind mount"):
+            with self.subTest(kind), self.mount() as mount:
+                bound = self.folder / "bound"
+                bound.mkdir(exist_ok=True)
+                (mount.path("log")).write_bytes(kind.encode())
+                holder = None
+                if kind == "namespace":
+                    holder = subprocess.Popen(["unshare", "-m", "--propagation", "private", "cat"],
+                                              stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+                    own = os.readlink("/proc/self/ns/mnt")
+                    daemon.wait_for(lambda: os.readlink(f"/proc/{holder.pid}/ns/mnt") != own, "a namespace")
+                else:
+                    self.tool("mount", "--bind", mount.path(), bound)
+                told = self.framefs("umount", self.mountpoint).stderr.decode()
+                self.assertIn("is unmounted and its data is committed", told)
+                self.assertIn(str(holder.pid) if holder else str(bound), told)
+                self.assertEqual(self.framefs("unpack", self.frame, "-o", "-").stdout, kind.encode())
+                if holder:
+                    holder.communicate()
+                else:
+                    self.tool("umount", bound)
+                mount.check_ended()
+
     def test_signals(self):
         with self.mount() as mount:
             os.kill(mount.pid, signal.SIGUSR1)

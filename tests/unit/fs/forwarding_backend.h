@@ -37,6 +37,7 @@ class ForwardingBackend : public fs::FrameBackend {
     return backend_->max_empty_trailer();
   }
   void release_old_states() override { backend_->release_old_states(); }
+  void discard_stored() override { backend_->discard_stored(); }
   void set_params(const codec::FrameHeader& header) override { backend_->set_params(header); }
   void set_chunksize(std::uint32_t chunksize) override { backend_->set_chunksize(chunksize); }
   [[nodiscard]] int content_fd() const noexcept override { return backend_->content_fd(); }
@@ -56,7 +57,6 @@ class ForwardingBackend : public fs::FrameBackend {
   const std::unique_ptr<FrameBackend> backend_;
 };
 
-}  // namespace framefs::test
 // Calls on_sync() before each sync.
 class WatchedSyncs final : public ForwardingBackend {
  public:
@@ -72,3 +72,4 @@ class WatchedSyncs final : public ForwardingBackend {
   const std::function<void()>& on_sync_;  // outlives it
 };
 
+}  // namespace framefs::test

@@ -45,6 +45,47 @@ class FailingSyncs final : public test::ForwardingBackend {
   const bool& fails_;
 };
 
+// A disk that has no room for chunks while `is_full` is set.
+class FullDiskForChunks final : public test::ForwardingBackend {
+ public:
+  FullDiskForChunks(std::unique_ptr<FrameBackend> backend, const bool& is_full)
+      : ForwardingBackend(std::move(backend)), is_full_(is_full) {}
+  Result<std::int64_t> write_chunk(std::span<const std::byte> chunk) override {
+    if (is_full_) return codec::fail(codec::Errc::no_space, "write");
+    return ForwardingBackend::write_chunk(chunk);
+  }
+
+ private:
+  const bool& is_full_;
+};
+
+// A frame of ten chunks.  The first two and a part of the third are committed, and there is room
+// for five.
+struct TooLongFrame {
+  TooLongFrame() {
+    write_at(*file.session, 0, std::span(plain).first(kCommitted));
+    REQUIRE(file.session->commit(true));
+    write_at(*file.session, kCommitted,
+             std::span(plain).subspan(kCommitted, kFitting - kCommitted));
+    REQUIRE(file.session->flush(ChunkOverlay::Which::all));
+    is_full = true;
+    write_at(*file.session, kFitting, std::span(plain).subspan(kFitting));
+  }
+  [[nodiscard]] test::Bytes first(std::size_t size) const {
+    return {plain.begin(), plain.begin() + static_cast<std::ptrdiff_t>(size)};
+  }
+
+  static constexpr std::size_t kChunk = 4096;
+  static constexpr std::size_t kCommitted = 2 * kChunk + 100;
+  static constexpr std::size_t kFitting = 5 * kChunk;
+  test::Bytes plain = noise(10 * kChunk, 1);
+  bool is_full = false;
+  const WrittenFile file{kChunk, GENERATE(false, true), [this](auto& opening) {
+                           opening.backend = std::make_unique<FullDiskForChunks>(
+                               std::move(opening.backend), is_full);
+                         }};
+};
+
 // A frame of which all but the last chunks have become holes.  A sparse frame then has chunk files
 // with numbers that are too high.
 struct HollowFrame : test::ComparedFile {
@@ -108,6 +149,33 @@ TEST_CASE("frame_committer: after a sync that failed, no commit pretends to succ
   CHECK_FALSE(session->compact(true));
   session->release_old_states();
   CHECK(read_stored(path) == first);
+}
+
+TEST_CASE("frame_committer: a full disk keeps the chunks before the first one that has no room",
+          "[fs][frame_committer][unit]") {
+  TooLongFrame frame;
+  auto& session = *frame.file.session;
+  const auto committed = session.commit(true);
+  REQUIRE_FALSE(committed);
+  CHECK(committed.error().kind == codec::Errc::no_space);
+  CHECK(read_stored(frame.file.path) == frame.first(TooLongFrame::kFitting));
+  CHECK(read_session(session, 0, frame.plain.size()) == frame.plain);
+  CHECK_FALSE(session.check_space());
+  frame.is_full = false;
+  CHECK(session.check_space());
+  CHECK(read_stored(frame.file.path) == frame.plain);
+}
+
+TEST_CASE("frame_committer: a full disk keeps the last commit where bytes were overwritten",
+          "[fs][frame_committer][unit]") {
+  TooLongFrame frame;
+  auto& session = *frame.file.session;
+  write_at(session, 5, noise(10, 2));
+  CHECK_FALSE(session.commit(true));
+  CHECK(read_stored(frame.file.path) == frame.first(TooLongFrame::kCommitted));
+  session.discard();
+  CHECK(session.is_lost());
+  CHECK(read_stored(frame.file.path) == frame.first(TooLongFrame::kCommitted));
 }
 
 // The reference library refuses an index entry for zeros that end within an item.

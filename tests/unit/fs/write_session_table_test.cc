@@ -65,6 +65,20 @@ class GatedStores final : public test::ForwardingBackend {
   Gate& gate_;
 };
 
+// SOURCE is full while `is_full` is set: stores and commits fail.
+class FullDisk final : public test::ForwardingBackend {
+ public:
+  FullDisk(std::unique_ptr<FrameBackend> backend, const bool& is_full)
+      : ForwardingBackend(std::move(backend)), is_full_(is_full) {}
+  Status prepare(const FrameContent& content) override {
+    if (is_full_) return codec::fail(Errc::no_space, "write");
+    return ForwardingBackend::prepare(content);
+  }
+
+ private:
+  const bool& is_full_;
+};
+
 Bytes noise(std::size_t size) {
   std::mt19937_64 random(1);
   Bytes bytes(size);
@@ -91,6 +105,12 @@ class Written {
   void watch_syncs(const std::function<void()>& on_sync) {
     mount_.change_opening = [&on_sync](FrameWriteSession::Opening& opening) {
       opening.backend = std::make_unique<test::WatchedSyncs>(std::move(opening.backend), on_sync);
+    };
+  }
+  // Frames that are joined from now on are on a disk that is full while `is_full` is set.
+  void fill_disk(const bool& is_full) {
+    mount_.change_opening = [&is_full](FrameWriteSession::Opening& opening) {
+      opening.backend = std::make_unique<FullDisk>(std::move(opening.backend), is_full);
     };
   }
   stdfs::path create(const std::string& name) {
@@ -212,6 +232,42 @@ TEST_CASE("write_session_table: no fsync waits for the syncs of other frames",
   CHECK(is_synced);
   CHECK(files.end(kClosed));
   table->close(key_of(path), table->find(key_of(path)));
+}
+
+TEST_CASE("write_session_table: a full disk is remembered until a commit has succeeded",
+          "[fs][write_session_table][unit]") {
+  bool is_full = false;
+  Written files;
+  auto table = files.make_table();
+  files.fill_disk(is_full);
+  const auto path = files.write(*table, "x", Bytes(10));
+  const auto session = table->find(key_of(path));
+  CHECK(session->check_space());
+  is_full = true;
+  CHECK_FALSE(session->commit(false));  // as at the commit interval
+  // Nothing is left to store, but the bytes are not in SOURCE.
+  CHECK(session->flush(ChunkOverlay::Which::all));
+  const auto checked = session->check_space();
+  REQUIRE_FALSE(checked);
+  CHECK(checked.error().kind == Errc::no_space);
+  CHECK(table->commit_all().names().size() == 1);
+  is_full = false;
+  CHECK(session->check_space());
+  CHECK(table->commit_all().is_empty());
+  CHECK(test::read_stored(path) == Bytes(10));
+}
+
+TEST_CASE("write_session_table: names the files whose bytes the end of the mount has lost",
+          "[fs][write_session_table][unit]") {
+  bool is_full = false;
+  Written files;
+  auto table = files.make_table();
+  files.fill_disk(is_full);
+  files.write(*table, "x", Bytes(10));
+  is_full = GENERATE(false, true);
+  const auto committed = table->finish();
+  CHECK(committed.size() == (is_full ? 0 : 1));
+  CHECK(table->losses().is_empty() == !is_full);
 }
 
 // The stores of one frame take as long as the test.  Oracle: the other frame is committed
