@@ -4,7 +4,9 @@ import fcntl
 import os
 import shutil
 import struct
+import subprocess
 
+import daemon
 from daemon import wait_for
 
 FILESYSTEMS = {"ext4": ["mkfs.ext4", "-q", "-F"], "xfs": ["mkfs.xfs", "-q", "-f"],
@@ -50,6 +52,77 @@ class Disk:
         # The watchdog of a killed daemon may still be there for a moment.
         wait_for(lambda: self._test.tool("umount", self.path, check=False).returncode == 0,
                  f"unmounting {self.path}")
+
+
+class FailingDisk:
+    """A filesystem on a disk that fails on command, mounted at `path`, as a context manager."""
+
+    PATTERN = b"POISON!POISON!PO"
+    _PROGRAM = daemon.FRAMEFS.parent / "tests/framefs_failing_disk"
+
+    def __init__(self, test, kind):
+        self._test, self._kind = test, kind
+        self._server = test.folder / f"failing-{kind}"
+        self.path = test.folder / f"{kind}-on-a-failing-disk"
+        self._process = None
+        self._loop = None
+
+    def __enter__(self):
+        make = FILESYSTEMS[self._kind]
+        if not shutil.which(make[0]):
+            self._test.skipTest(f"{make[0]} is not installed")
+        self._server.mkdir()
+        self.path.mkdir()
+        self._process = subprocess.Popen([self._PROGRAM, str(DISK_BYTES >> 20), self._server],
+                                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        try:
+            wait_for((self._server / "disk").exists, "the disk")
+            found = self._test.tool("losetup", "--show", "-f", self._server / "disk", check=False)
+            if found.returncode != 0:
+                self._test.skipTest(f"no loop device: {found.stderr.decode(errors='replace')}")
+            self._loop = found.stdout.decode().strip()
+            self._test.tool(*make, self._loop)
+            self._mount()
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def __exit__(self, *error):
+        self.obey("none")
+        self._unmount()
+        self._end()
+
+    def obey(self, command):
+        """A command of tests/crash/failing_disk.cc."""
+        (self._server / "control").write_bytes(command.encode())
+
+    def failed_writes(self):
+        return int((self._server / "control").read_bytes())
+
+    def restart(self):
+        """Ends all failures, and does what a restart of the machine does."""
+        self.obey("none")
+        self._unmount()
+        self._mount()
+
+    def _mount(self):
+        done = self._test.tool("mount", self._loop, self.path, check=False)
+        if done.returncode != 0:
+            self._test.skipTest(f"no {self._kind} here: {done.stderr.decode(errors='replace')}")
+
+    def _unmount(self):
+        wait_for(lambda: self._test.tool("umount", self.path, check=False).returncode == 0,
+                 f"unmounting {self.path}")
+
+    def _end(self):
+        if self._loop:
+            self._test.tool("losetup", "-d", self._loop)
+        wait_for(lambda: self._test.tool("umount", self._server, check=False).returncode == 0,
+                 f"unmounting {self._server}")
+        self._process.wait()
+        self._server.rmdir()
+        self.path.rmdir()
 
 
 class EncryptionKey:
