@@ -288,11 +288,14 @@ std::vector<PythonLiteral::Value> PythonLiteral::Value::items() const {
 }
 
 std::optional<PythonLiteral::Value> PythonLiteral::Value::find(std::string_view key) const {
+  constexpr char32_t kNoCharacter = 0xffffffff;
   std::optional<Value> found;
   const auto all = items();
   for (std::size_t i = 0; i + 1 < all.size(); i += 2) {
     if (all[i].is(Kind::string) && std::ranges::equal(all[i].string(), key, {}, {}, [](char c) {
-          return static_cast<char32_t>(c);
+          // A byte of a longer character equals no character, whether char has a sign or not.
+          const auto byte = static_cast<unsigned char>(c);
+          return byte < 0x80 ? char32_t{byte} : kNoCharacter;
         })) {
       found = all[i + 1];
     }
