@@ -2,7 +2,8 @@
 #
 #   framefs_house   interface target; linked PUBLIC, so that users of a layer see the same standard
 #                   library as the layer itself
-#   FRAMEFS_X86_64  whether the processor is an x86-64
+#   FRAMEFS_X86_64, FRAMEFS_ARM64
+#                   whether the processor is one of these
 #   framefs_simd_sources(TARGET)
 #                   sets the compiler flags of files that are named after an instruction set
 #   FRAMEFS_SANITIZED
@@ -97,6 +98,12 @@ if(framefs_processor MATCHES "^(x86_64|amd64)$")
   set(FRAMEFS_X86_64 ON)
 else()
   set(FRAMEFS_X86_64 OFF)
+endif()
+# Big-endian arm64 has another order of lanes, and no Linux distribution.
+if(framefs_processor MATCHES "^(aarch64|arm64)$")
+  set(FRAMEFS_ARM64 ON)
+else()
+  set(FRAMEFS_ARM64 OFF)
 endif()
 
 # Sets the compiler flags for the files of TARGET that are named after an instruction set.  All

@@ -52,6 +52,14 @@ void shuffle_scalar(std::size_t width, const std::byte* in, std::size_t pitch,
 void split_bits_scalar(const std::byte* plane, const WritableByteRows& rows);
 void prefix_sum_scalar(std::byte* data, std::size_t size);
 
+// Built only for arm64.
+void unshuffle_neon(std::size_t width, const ByteRows& planes, std::byte* out, std::size_t pitch);
+void bit_rows_neon(const ByteRows& rows, std::byte* out);
+void shuffle_neon(std::size_t width, const std::byte* in, std::size_t pitch,
+                  const WritableByteRows& planes);
+void split_bits_neon(const std::byte* plane, const WritableByteRows& rows);
+void prefix_sum_neon(std::byte* data, std::size_t size);
+
 // Built only for x86-64.  Callers must check that the CPU has the instructions: see kernels_x86.cc.
 void unshuffle_avx2(std::size_t width, const ByteRows& planes, std::byte* out, std::size_t pitch);
 void unshuffle_avx512(std::size_t width, const ByteRows& planes, std::byte* out, std::size_t pitch);

@@ -18,7 +18,7 @@ struct FilterKernels {
 };
 
 // The implementations that this CPU can run: the portable one first, the fastest last; never empty.
-// Threads: any.  Defined in kernels_x86.cc or kernels_portable.cc.
+// Threads: any.  Defined in kernels_x86.cc, kernels_neon.cc or kernels_portable.cc.
 std::span<const FilterKernels> usable_kernels() noexcept;
 
 }  // namespace framefs::codec
