@@ -9,6 +9,8 @@
 #include "codec/compressor/lz4_decoder.h"
 
 namespace framefs::codec {
+
+const char* lz4_version() noexcept { return LZ4_versionString(); }
 namespace {
 
 const char* chars(std::span<const std::byte> bytes) {

@@ -11,6 +11,9 @@ union LZ4_streamHC_u;  // NOLINT(readability-identifier-naming): as above
 
 namespace framefs::codec {
 
+// The version of the library that is in use, as "1.9.4".
+const char* lz4_version() noexcept;
+
 // Encodes raw LZ4 blocks.  Threads: one at a time.
 class Lz4Encoder {
  public:

@@ -141,6 +141,8 @@ bool is_aligned(const std::byte* at, std::size_t to) {
 
 bool has_zfp() noexcept { return true; }
 
+const char* zfp_version() noexcept { return ZFP_VERSION_STRING; }
+
 Status decode_zfp(const ZfpFormat& format, std::span<const std::byte> in, std::span<std::byte> out,
                   Scratch& scratch) {
   if (!is_decodable(format)) return fail(Errc::bad_field, "zfp format");

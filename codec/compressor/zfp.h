@@ -29,6 +29,8 @@ struct ZfpFormat {
 
 // Whether this program was built with libzfp.  CMake chooses zfp.cc or zfp_absent.cc.
 bool has_zfp() noexcept;
+// The version of libzfp; "" without it.
+const char* zfp_version() noexcept;
 
 // Decodes one stream, which must be a whole block of the given shape.  No byte beyond `in` is read,
 // whatever the stream contains.

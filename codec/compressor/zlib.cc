@@ -6,6 +6,8 @@
 
 namespace framefs::codec {
 
+const char* libdeflate_version() noexcept { return LIBDEFLATE_VERSION_STRING; }
+
 void ZlibDecoder::Free::operator()(libdeflate_decompressor* decompressor) const noexcept {
   libdeflate_free_decompressor(decompressor);
 }

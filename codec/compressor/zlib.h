@@ -11,6 +11,9 @@ struct libdeflate_decompressor;
 
 namespace framefs::codec {
 
+// The version of libdeflate that this program was built with; the library does not tell its own.
+const char* libdeflate_version() noexcept;
+
 // Decodes zlib streams (RFC 1950).  Threads: one at a time.
 class ZlibDecoder {
  public:

@@ -7,6 +7,8 @@
 #include <zstd_errors.h>
 
 namespace framefs::codec {
+
+const char* zstd_version() noexcept { return ZSTD_versionString(); }
 namespace {
 
 std::unexpected<Error> out_of_memory(const char* field) {

@@ -14,6 +14,9 @@ struct ZSTD_DDict_s;
 
 namespace framefs::codec {
 
+// The version of the library that is in use, as "1.5.4".
+const char* zstd_version() noexcept;
+
 // A dictionary ready for decoding.  Owns a copy of its bytes.  Immutable; any number of decoders
 // and threads may use it at once.
 class ZstdDictionary {

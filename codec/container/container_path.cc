@@ -18,4 +18,15 @@ bool is_container_path(std::string_view path) noexcept {
   return is_component(path);
 }
 
+std::string without_dots(std::string_view path) {
+  std::string clean;
+  while (true) {
+    const auto slash = path.find('/');
+    if (slash == std::string_view::npos) return clean.append(path);
+    const auto component = path.substr(0, slash + 1);
+    if (component != "./") clean.append(component);
+    path.remove_prefix(slash + 1);
+  }
+}
+
 }  // namespace framefs::codec

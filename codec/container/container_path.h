@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -14,6 +15,9 @@ namespace framefs::codec {
 // and no zero byte.  No component and no path is longer than Linux allows.  All other bytes are
 // allowed.
 [[nodiscard]] bool is_container_path(std::string_view path) noexcept;
+
+// The path without the components "." that precede a slash: some programs write "./a" for "a".
+[[nodiscard]] std::string without_dots(std::string_view path);
 
 // Source: Linux, NAME_MAX and PATH_MAX (PATH_MAX counts the final zero).
 inline constexpr std::size_t kMaxContainerNameBytes = 255;

@@ -39,6 +39,7 @@ struct DirectoryPlace {
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
   std::uint64_t entries = 0;
+  std::uint64_t base = 0;  // where the archive begins; its offsets count from there
 };
 
 struct EndRecord {
@@ -126,6 +127,20 @@ Result<std::optional<DirectoryPlace>> read_end_record_64(const ByteSource& archi
                         .entries = load_le<std::uint64_t>(record.data() + 32)};
 }
 
+bool is_entry_at(const ByteSource& archive, std::uint64_t at) {
+  std::array<std::byte, 4> signature{};
+  return archive.read_at(at, signature) &&
+         load_le<std::uint32_t>(signature.data()) == kEntrySignature;
+}
+
+// Returns the number of bytes before the archive.  The directory ends where the end record begins.
+std::uint64_t bytes_before(const ByteSource& archive, const EndRecord& end) {
+  const auto gap = end.at - end.place.size - end.place.offset;
+  if (end.see_64 || gap == 0 || end.place.entries == 0) return 0;
+  if (is_entry_at(archive, end.place.offset)) return 0;
+  return is_entry_at(archive, end.place.offset + gap) ? gap : 0;
+}
+
 Result<DirectoryPlace> find_directory(const ByteSource& archive, const ContainerLimits& limits) {
   FRAMEFS_TRY(const auto archive_bytes, archive.size());
   FRAMEFS_TRY(const auto end, read_end_record(archive, archive_bytes));
@@ -137,6 +152,8 @@ Result<DirectoryPlace> find_directory(const ByteSource& archive, const Container
   if (place.size > end.at || place.offset > end.at - place.size) {
     return fail(Errc::bad_field, "zip directory", end.at);
   }
+  place.base = bytes_before(archive, end);
+  place.offset += place.base;
   if (place.size > limits.directory_bytes) return fail(Errc::over_limit, "zip directory", end.at);
   if (place.entries > limits.members) return fail(Errc::over_limit, "zip members", end.at);
   if (place.entries > place.size / kEntryBytes) {
@@ -241,19 +258,22 @@ Result<ZipDirectory> ZipDirectory::read(const ByteSource& archive, const Contain
       entry.error().at += place.offset;
       return std::unexpected(entry.error());
     }
+    entry->header_at += place.base;
     entries.push_back(*entry);
   }
 
   const auto ends = entry_ends(entries, place.offset);
   ZipDirectory out;
+  out.directory_bytes_ = place.size;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const Entry& entry = entries[i];
     if (entry.name.ends_with('/')) continue;
-    if (!is_container_path(entry.name)) {
+    auto name = without_dots(entry.name);
+    if (!is_container_path(name)) {
       ++out.refused_names_;
       continue;
     }
-    out.members_.push_back({.name = std::string(entry.name),
+    out.members_.push_back({.name = std::move(name),
                             .size = entry.size,
                             .header_at = entry.header_at,
                             .ends_by = ends[i],
@@ -261,6 +281,11 @@ Result<ZipDirectory> ZipDirectory::read(const ByteSource& archive, const Contain
   }
   keep_last_of_each(out.members_, &ZipMember::name);
   return out;
+}
+
+bool is_archive_behind_bytes(const ByteSource& file) {
+  const auto place = find_directory(file, {});
+  return place && place->entries > 0 && is_entry_at(file, place->offset);
 }
 
 Result<ByteRange> locate_member(const ByteSource& archive, const ZipMember& member) {
@@ -289,7 +314,9 @@ Result<ByteRange> locate_member(const ByteSource& archive, const ZipMember& memb
   // The name shows that two entries share one local header, or that the member was overwritten.
   std::vector<std::byte> name(name_bytes);
   FRAMEFS_CHECK(archive.read_at(at + kLocalBytes, name));
-  if (as_text(name) != member.name) return fail(Errc::bad_field, "zip member name", at + 26);
+  if (without_dots(as_text(name)) != member.name) {
+    return fail(Errc::bad_field, "zip member name", at + 26);
+  }
   return ByteRange{at + kLocalBytes + name_bytes + extra_bytes, member.size};
 }
 

@@ -20,7 +20,7 @@ enum class ZipForm : std::uint8_t {
 
 // A file in an archive.
 struct ZipMember {
-  std::string name;             // satisfies is_container_path(); bytes as stored, in any charset
+  std::string name;             // without_dots(); satisfies is_container_path(); in any charset
   std::uint64_t size = 0;       // bytes, as seen by a reader
   std::uint64_t header_at = 0;  // offset of its local header in the archive
   std::uint64_t ends_by = 0;  // offset in the archive where the next member or the directory begins
@@ -47,12 +47,21 @@ class ZipDirectory {
   // Entries for directories do not count: the paths of files imply the directories.
   [[nodiscard]] std::uint64_t refused_names() const noexcept { return refused_names_; }
 
+  // The size of the central directory.
+  [[nodiscard]] std::uint64_t directory_bytes() const noexcept { return directory_bytes_; }
+
  private:
   ZipDirectory() = default;
 
   std::vector<ZipMember> members_;
   std::uint64_t refused_names_ = 0;
+  std::uint64_t directory_bytes_ = 0;
 };
+
+// Whether the file is an archive behind other bytes, such as a program that unpacks it.  Offsets in
+// the archive count from its own start, or from that of the file.  Other ZIP readers accept such
+// files, too.
+[[nodiscard]] bool is_archive_behind_bytes(const ByteSource& file);
 
 // Returns the range of a member's bytes in the archive.  The range follows the local header, which
 // is read for this and must agree with the directory.

@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "codec/container/container_path.h"
 #include "codec/core/work_budget.h"
 #include "codec/frame/frame_array.h"
 #include "fs/core/shared_window.h"
@@ -17,6 +18,7 @@ namespace {
 // Source: container format, "Embedded containers".
 constexpr std::string_view kMapName = "estore_metadata";
 constexpr std::string_view kEmbedSuffix = ".b2e";
+constexpr std::string_view kArchiveSuffix = ".b2z";
 
 Result<std::vector<std::byte>> read_map(const codec::ByteSource& source, const codec::Frame& frame,
                                         const codec::Limits& limits) {
@@ -50,13 +52,12 @@ class Container::Builder {
       : container_(container), file_(file), name_(std::move(name)), log_(log) {}
 
   Status add_archive() {
-    FRAMEFS_TRY(const auto directory, codec::ZipDirectory::read(*file_, {}));
-    warn_of_names(directory.refused_names());
-    container_.members_ = directory.members();
-    for (std::size_t i = 0; i < container_.members_.size(); ++i) {
-      const auto& member = container_.members_[i];
-      if (!member.name.ends_with(kEmbedSuffix) || !add_member_container(member)) {
-        leaves_.push_back({member.name, i});
+    FRAMEFS_CHECK(add_members(std::nullopt, "", 0));
+    // The numbers of nodes follow those of all members.
+    for (const auto& [path, index] : paths_) {
+      const auto& member = container_.members_[index];
+      if (!path.ends_with(kEmbedSuffix) || !add_member_container(path, member)) {
+        leaves_.push_back({path, index});
       }
     }
     return {};
@@ -96,18 +97,68 @@ class Container::Builder {
   }
 
  private:
-  // Adds a container in the archive.  Returns false if it has no nodes or is not a container.
-  bool add_member_container(const codec::ZipMember& member) {
-    const auto within = codec::locate_member(*file_, member);
+  // A member and its path in the container.
+  struct Path {
+    std::string path;
+    std::size_t member = 0;
+  };
+  static constexpr unsigned kMaxDepth = 4;  // archives in each other, with the file itself
+
+  // Adds the members of an archive, and of the archives in it.
+  Status add_members(std::optional<codec::ByteRange> within, const std::string& directory,
+                     unsigned depth) {
+    const Source bytes = within ? std::make_shared<const SharedWindow>(file_, *within) : file_;
+    // All archives share the limits of one.
+    FRAMEFS_TRY(const auto archive, codec::ZipDirectory::read(*bytes, limits_));
+    limits_.directory_bytes -= archive.directory_bytes();
+    limits_.members -= archive.members().size();
+    auto refused = archive.refused_names();
+    for (const auto& entry : archive.members()) {
+      auto path = directory + entry.name;
+      if (!codec::is_container_path(path)) {
+        ++refused;
+        continue;
+      }
+      const auto index = container_.members_.size();
+      container_.members_.push_back({entry, within});
+      if (!path.ends_with(kArchiveSuffix) || !add_inner_archive(path, index, depth)) {
+        paths_.push_back({std::move(path), index});
+      }
+    }
+    warn_of_names(refused);
+    return {};
+  }
+
+  // Adds an archive in an archive.  Returns false if it has no members or is not an archive.
+  bool add_inner_archive(const std::string& path, std::size_t index, unsigned depth) {
+    const auto place = place_of(file_, container_.members_[index]);
+    if (!place) return false;
+    const SharedWindow bytes(file_, *place);
+    const auto summary = summarise(bytes, Expected::zip_container, container_.limits_);
+    if (summary.content != Content::zip_container) return false;
+    const auto before = paths_.size();
+    const auto added = depth + 1 < kMaxDepth
+                           ? add_members(*place, path + "/", depth + 1)
+                           : codec::fail(Errc::over_limit, "depth of archives in archives");
+    if (!added) damage(path, added.error());
+    return paths_.size() > before;
+  }
+
+  void damage(const std::string& path, const Error& error) {
+    log_.failure(name_ + "/" + path, error);
+    container_.damaged_.emplace(path, error);
+  }
+
+  // Adds an embedded container in the archive.  Returns false if it has no nodes or is not a
+  // container.
+  bool add_member_container(const std::string& path, const Member& member) {
+    const auto within = place_of(file_, member);
     if (!within) return false;
     const SharedWindow bytes(file_, *within);
     const auto summary = summarise(bytes, Expected::embed_container, container_.limits_);
     if (summary.content != Content::embed_container) return false;
     const auto before = leaves_.size();
-    if (const auto added = add_heap(*within, member.name + "/"); !added) {
-      log_.failure(name_ + "/" + member.name, added.error());
-      container_.damaged_.emplace(member.name, added.error());
-    }
+    if (const auto added = add_heap(*within, path + "/"); !added) damage(path, added.error());
     return leaves_.size() > before;
   }
 
@@ -136,6 +187,8 @@ class Container::Builder {
   const Source& file_;
   const std::string name_;
   Log& log_;
+  codec::ContainerLimits limits_;  // what is left of them
+  std::vector<Path> paths_;        // of the members that are shown, in their order
   std::vector<codec::ContainerTree::Leaf> leaves_;
 };
 
@@ -181,6 +234,13 @@ Container::Source Container::heap_bytes(const Source& file, const Heap& heap) co
   return std::make_shared<const DecodedSource>(std::move(bytes), heap.frame, heap.array, limits_);
 }
 
+Result<codec::ByteRange> Container::place_of(const Source& file, const Member& member) {
+  if (!member.within) return codec::locate_member(*file, member.entry);
+  FRAMEFS_TRY(auto range, codec::locate_member(SharedWindow(file, *member.within), member.entry));
+  range.offset += member.within->offset;
+  return range;
+}
+
 Result<Container::Source> Container::open_node(const Source& file, const Node& node) const {
   switch (node.node.form) {
     case codec::EmbedForm::embedded:
@@ -199,7 +259,7 @@ Result<Container::Source> Container::open_member(const Source& file,
   if (!found || tree_->is_directory(*found)) return system_error_of(ENOENT, "lookup");
   const auto payload = tree_->payload(*found);
   if (payload >= members_.size()) return open_node(file, nodes_[payload - members_.size()]);
-  FRAMEFS_TRY(const auto range, codec::locate_member(*file, members_[payload]));
+  FRAMEFS_TRY(const auto range, place_of(file, members_[payload]));
   return std::make_shared<const SharedWindow>(file, range);
 }
 
@@ -218,7 +278,7 @@ std::uint64_t Container::memory_bytes() const noexcept {
   constexpr std::uint64_t kTreeShare = 64;
   std::uint64_t sum = sizeof(*this);
   for (const auto& member : members_) {
-    sum += sizeof(member) + kTreeShare + 2 * member.name.capacity();
+    sum += sizeof(member) + kTreeShare + 2 * member.entry.name.capacity();
   }
   for (const auto& node : nodes_) sum += sizeof(node) + kTreeShare + 2 * node.node.path.capacity();
   for (const auto& heap : heaps_) sum += sizeof(heap) + heap.frame->memory_bytes();

@@ -21,10 +21,10 @@
 
 namespace framefs::fs {
 
-// The contents of one state of a container: the members of a .b2z, or the frames in a .b2e.  A .b2e
-// that is a member of a .b2z is shown as a directory of its frames.  Frames in a .b2e have keys
-// without suffixes; each gets the suffix of its kind.  A `Container` holds no file: a caller that
-// opens a member passes the container's file.
+// The contents of one state of a container: the members of a .b2z, or the frames in a .b2e.  A
+// container that is a member of a .b2z is a directory of its own contents.  Frames in a .b2e have
+// keys without suffixes; each gets the suffix of its kind.  A `Container` holds no file: a caller
+// that opens a member passes the container's file.
 //
 // Immutable after open().
 // Threads: any number.
@@ -72,15 +72,23 @@ class Container {
     codec::EmbedNode node;
     FrameSummary summary;
   };
+  struct Member {
+    codec::ZipMember entry;
+    std::optional<codec::ByteRange>
+        within;  // its archive in the container's file; unset: all of it
+  };
   class Builder;
 
   explicit Container(const codec::Limits& limits) : limits_(limits) {}
   [[nodiscard]] Source heap_bytes(const Source& file, const Heap& heap) const;
+  // The place of a member's bytes in the container's file.
+  // Errors: those of codec::locate_member().
+  [[nodiscard]] static Result<codec::ByteRange> place_of(const Source& file, const Member& member);
   [[nodiscard]] Result<Source> open_node(const Source& file, const Node& node) const;
 
   const codec::Limits limits_;
   std::unique_ptr<const codec::ContainerTree> tree_;  // its payloads: members_, followed by nodes_
-  std::vector<codec::ZipMember> members_;
+  std::vector<Member> members_;
   std::vector<Node> nodes_;
   std::vector<Heap> heaps_;
   std::map<std::string, Error> damaged_;  // inner containers that cannot be opened

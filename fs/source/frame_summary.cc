@@ -9,6 +9,7 @@
 #include "codec/array/array_meta.h"
 #include "codec/array/dtype.h"
 #include "codec/array/npy_header.h"
+#include "codec/container/zip_directory.h"
 #include "codec/frame/frame_array.h"
 #include "codec/frame/frame_header.h"
 #include "codec/frame/metalayer.h"
@@ -25,12 +26,14 @@ std::vector<std::byte> read_head(const codec::ByteSource& source, std::size_t si
   return head;
 }
 
-// An archive begins with a member, or is empty.  Source: container format, "Archives".
+// An archive begins with a member, or is empty, or follows other bytes.  Source: container format,
+// "Archives".
 bool is_zip(const codec::ByteSource& source) {
   constexpr std::array kMember = {std::byte{'P'}, std::byte{'K'}, std::byte{3}, std::byte{4}};
   constexpr std::array kEmpty = {std::byte{'P'}, std::byte{'K'}, std::byte{5}, std::byte{6}};
   const auto head = read_head(source, kMember.size());
-  return std::ranges::equal(head, kMember) || std::ranges::equal(head, kEmpty);
+  return std::ranges::equal(head, kMember) || std::ranges::equal(head, kEmpty) ||
+         codec::is_archive_behind_bytes(source);
 }
 
 void summarise_array(std::span<const std::byte> content, const codec::FrameHeader& header,

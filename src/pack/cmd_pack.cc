@@ -9,6 +9,7 @@
 #include <iostream>
 #include <optional>
 #include <system_error>
+#include <variant>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -18,6 +19,7 @@
 #include "codec/core/limits.h"
 #include "fs/core/error_map.h"
 #include "fs/core/place.h"
+#include "fs/source/named_source.h"
 #include "fs/source/suffixes.h"
 #include "src/cli/arguments.h"
 #include "src/cli/cause_text.h"
@@ -44,6 +46,7 @@ struct PackCommand {
   PackOptions options;
   TransferOptions tree;
   bool remove_source = false;
+  bool nest = false;
 };
 
 void add_options(CLI::App& app, PackCommand& command) {
@@ -58,6 +61,8 @@ void add_options(CLI::App& app, PackCommand& command) {
   app.add_flag("--verify", options.verify, "Read each frame back before it gets its name");
   app.add_flag("--remove-source", command.remove_source,
                "Delete each FILE whose frame is verified and synced");
+  app.add_flag("--nest", command.nest,
+               "Pack frames and containers, too: make frames of their bytes");
   add_choice(app, "--codec", "The codec", codec::kCodecWords, options.encode.codec)
       ->default_str("zstd");
   app.add_option("--level", options.encode.clevel, "From 0 (stored uncompressed) to 9")
@@ -163,9 +168,10 @@ void print_failure(const std::filesystem::path& path, const codec::Error& error)
 bool pack_tree(const PackCommand& command, const std::string& top, MadeOutputs& made,
                fs::WorkerPool& pool) {
   const auto& options = command.options;
-  const auto name = [](const TreeEntry& entry) -> codec::Result<std::optional<ConvertedName>> {
+  const bool nests = command.nest;
+  const auto name = [nests](const TreeEntry& entry) -> codec::Result<std::optional<ConvertedName>> {
     const bool is_frame = fs::expected_content(entry.place.name()) != fs::Expected::nothing;
-    if (is_frame || entry.is_sparse_frame) return std::nullopt;
+    if ((is_frame && !nests) || entry.is_sparse_frame) return std::nullopt;
     const auto frame = packed_name(entry.place);
     return ConvertedName{.name = frame, .way = std::filesystem::path(frame).extension().string()};
   };
@@ -193,6 +199,17 @@ bool pack_tree(const PackCommand& command, const std::string& top, MadeOutputs& 
   return run_transfer(run, command.tree, {.name = name, .make = make, .finish = finish}, made,
                       stop) &&
          !stop();
+}
+
+// Whether a file has the name and the content of a frame or container.
+bool is_packed_already(const std::string& file) {
+  const auto name = std::filesystem::path(file).filename().string();
+  if (fs::expected_content(name) == fs::Expected::nothing) return false;
+  CollectedLog log;
+  const auto named = fs::open_named_source(file, 0, {}, log.log());
+  if (!named) return false;
+  const auto* const origin = std::get_if<fs::FrameOrigin>(&named->found);
+  return origin == nullptr || fs::open_frame_at(*origin, {});
 }
 
 codec::Result<PackInput> open_input(const PackCommand& command, const std::string& file) {
@@ -226,6 +243,11 @@ codec::Result<Packed> pack_to(const PackCommand& command, const std::string& fil
 bool pack_one(const PackCommand& command, const std::string& file, MadeOutputs& made,
               fs::WorkerPool& pool) {
   if (is_tree(file)) return pack_tree(command, file, made, pool);
+  if (!command.nest && is_packed_already(file)) {
+    print_messages({fmt::format(
+        "{}: is a frame or container already; --nest makes a frame of its bytes", file)});
+    return false;
+  }
   const auto target = target_of(command, file);
   const auto place = fs::Place::given(file);
   const auto before = place ? place->stat() : std::unexpected(place.error());

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <filesystem>
@@ -28,6 +29,7 @@
 #include "src/mount/held_signals.h"
 #include "src/pack/made_outputs.h"
 #include "src/pack/replacement_file.h"
+#include "src/pack/spooled_input.h"
 #include "src/pack/tree_options.h"
 #include "src/pack/tree_transfer.h"
 #include "src/pack/unpacker.h"
@@ -51,7 +53,7 @@ void add_options(CLI::App& app, UnpackCommand& command) {
   auto& options = command.options;
   app.add_option("FRAME", command.frames,
                  "Frames: files, or directories of sparse frames; containers, and their members as "
-                 "CONTAINER/MEMBER; directories of frames")
+                 "CONTAINER/MEMBER; directories of frames; - is standard input")
       ->required();
   app.add_option("-o,--output", command.out,
                  "The file to write, or a directory for the files, or - for standard output; by "
@@ -80,6 +82,11 @@ std::optional<std::string> contradiction(const UnpackCommand& command) {
   if (is_file && command.frames.size() > 1) {
     return fmt::format("{} is no directory, and there are several frames to unpack", command.out);
   }
+  const auto inputs = std::ranges::count(command.frames, kStandardStream);
+  if (inputs > 1) return std::string("standard input can be read once only");
+  if (inputs == 1 && !command.out.empty() && out == TargetKind::directory) {
+    return std::string("the file of standard input needs a name: -o NAME, or -o - for a stream");
+  }
   for (const auto& frame : command.frames) {
     if (!is_tree(frame)) continue;
     if (out == TargetKind::stream) return no_stream_of(frame);
@@ -95,14 +102,19 @@ class Unpack {
  public:
   explicit Unpack(const UnpackCommand& command)
       : command_(command), out_(target_kind_of(command.out)) {
-    // Output to a stream leaves no temporary file to remove.
-    if (out_ != TargetKind::stream) signals_.emplace();
+    // Output to a stream leaves no temporary file to remove, but standard input does.
+    const bool spools = std::ranges::count(command.frames, kStandardStream) > 0;
+    if (out_ != TargetKind::stream || spools) signals_.emplace();
   }
 
   int run() {
     bool all = true;
     for (const auto& frame : command_.frames) {
-      all = (is_tree(frame) ? unpack_tree(frame) : unpack(frame)) && all;
+      if (frame == kStandardStream) {
+        all = unpack_standard_input() && all;
+      } else {
+        all = (is_tree(frame) ? unpack_tree(frame) : unpack(frame)) && all;
+      }
       if (is_stopped() || reader_is_gone_) return kExitFailure;
     }
     return all ? kExitOk : kExitFailure;
@@ -111,12 +123,28 @@ class Unpack {
  private:
   [[nodiscard]] bool is_stopped() const { return signals_ && signals_->has_arrived(); }
 
-  // Prints a message for every failure.
+  bool unpack_standard_input() {
+    const auto input = SpooledInput::read([this] { return is_stopped(); });
+    const auto place = input ? input->place() : std::unexpected(input.error());
+    if (place) {
+      CollectedLog log;
+      return unpack(place->path(), command_.out.empty() ? kStandardStream : command_.out,
+                    find_unpack_source(*place, command_.options, log.log()), log);
+    }
+    if (!is_stopped()) print_messages({failure_text("standard input", place.error())});
+    return false;
+  }
+
   bool unpack(const std::string& frame) {
     CollectedLog log;
-    const auto source = find_unpack_source(frame, command_.options, log.log());
+    return unpack(frame, command_.out, find_unpack_source(frame, command_.options, log.log()), log);
+  }
+
+  // Prints a message for every failure.  `frame` is its name in messages.
+  bool unpack(const std::string& frame, std::string_view out,
+              const codec::Result<UnpackSource>& source, CollectedLog& log) {
     if (!source) return fail(log, frame, source.error());
-    const auto target = target_of(frame, *source);
+    const auto target = target_of(frame, out, *source);
     if (!target) return false;
     const auto report = [&](const std::string& path, const codec::Error& error) {
       fail(log, path, error);
@@ -204,14 +232,15 @@ class Unpack {
 
   // Returns the path of the output.  If there is no valid path, prints the reason and returns
   // nothing.
-  std::optional<stdfs::path> target_of(const std::string& frame, const UnpackSource& source) {
-    if (command_.out == kStandardStream) {
+  std::optional<stdfs::path> target_of(const std::string& frame, std::string_view out,
+                                       const UnpackSource& source) {
+    if (out == kStandardStream) {
       if (!source.is_directory) return stdfs::path(kStandardStream);
       print_messages({fmt::format(
           "{} is a container, which unpacks to a directory and not to a stream", frame)});
       return std::nullopt;
     }
-    if (!command_.out.empty() && out_ != TargetKind::directory) return checked(frame, command_.out);
+    if (!out.empty() && out_ != TargetKind::directory) return checked(frame, stdfs::path(out));
     if (source.name.empty()) {
       print_messages(
           {fmt::format("{}: no file name follows from this name; -o NAME gives one", frame)});
@@ -266,8 +295,10 @@ int run_unpack(std::span<const std::string> arguments) {
   auto& command = *parsed;
   command.tree.may_replace = command.options.may_replace;
   // A progress bar would be mixed with the data.
-  command.options.quiet =
-      command.options.quiet || (command.out == kStandardStream && ::isatty(STDOUT_FILENO) == 1);
+  const bool is_to_output =
+      command.out == kStandardStream ||
+      (command.out.empty() && std::ranges::count(command.frames, kStandardStream) > 0);
+  command.options.quiet = command.options.quiet || (is_to_output && ::isatty(STDOUT_FILENO) == 1);
   return Unpack(command).run();
 }
 

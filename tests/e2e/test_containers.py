@@ -46,6 +46,64 @@ class Containers(MountCase):
             self.assertEqual(tree_of(mount.path("s.b2e")), self.EMBEDDED_TREE)
             self.check_embedded(mount.path("s.b2e"))
 
+    def archive_bytes(self, members):
+        path = self.folder / "archive"
+        container_writer.archive(path, members)
+        return path.read_bytes()
+
+    def test_archives_in_archives_are_directories_of_their_members(self):
+        inner = self.archive_bytes({"text.b2frame": frame_writer.plain_frame(TEXT), "e.b2e": embedded(), "notes": b"notes"})
+        middle = self.archive_bytes({"in.b2z": inner, "folder/in.b2z": inner, "empty.b2z": self.archive_bytes({})})
+        container_writer.archive(self.source / "out.b2z", {"mid.b2z": middle, "no.b2z": b"no archive"})
+        whole = ["e.b2e/"] + [f"e.b2e/{path}" for path in self.EMBEDDED_TREE] + ["notes", "text"]
+        with self.mount() as mount:
+            self.assertEqual((mount.path("out.b2z/no.b2z")).read_bytes(), b"no archive")
+            self.assertEqual(os.listdir(mount.path("out.b2z/mid.b2z/empty.b2z")), [])
+            for inside in ("in.b2z", "folder/in.b2z"):
+                folder = mount.path("out.b2z/mid.b2z") / inside
+                self.assertEqual(tree_of(folder), whole)
+                self.check_embedded(folder / "e.b2e")
+                self.assertEqual(((folder / "text").read_bytes(), (folder / "notes").read_bytes()), (TEXT, b"notes"))
+
+    def test_archives_in_archives_are_bounded(self):
+        """An archive too deep in others is named in the log, and reading its directory fails."""
+        nested = self.archive_bytes({"x.b2frame": frame_writer.plain_frame(TEXT)})
+        for _ in range(5):
+            nested = self.archive_bytes({"in.b2z": nested, "beside": b"beside"})
+        (self.source / "deep.b2z").write_bytes(nested)
+        with self.mount() as mount:
+            at = mount.path("deep.b2z")
+            for _ in range(3):
+                at = at / "in.b2z"
+                self.assertEqual((at / "beside").read_bytes(), b"beside")
+            with self.assertRaises(OSError) as refused:
+                os.listdir(at / "in.b2z")
+            self.assertEqual(refused.exception.errno, errno.EFBIG)
+
+    def test_an_archive_behind_other_bytes(self):
+        """Its offsets count from its own begin, or from that of the file."""
+        members = {"text.b2frame": frame_writer.plain_frame(TEXT), "notes": b"notes"}
+        (self.source / "plain.b2z").write_bytes(b"#!/bin/sh\n" * 100 + self.archive_bytes(members))
+        with open(self.source / "adjusted.b2z", "wb") as file:
+            file.write(b"#!/bin/sh\n" * 100)
+            container_writer.archive(file, members)
+        (self.source / "none.b2z").write_bytes(b"#!/bin/sh\n" * 100)
+        with self.mount() as mount:
+            for name in ("plain.b2z", "adjusted.b2z"):
+                self.assertEqual(tree_of(mount.path(name)), ["notes", "text"])
+                self.assertEqual(mount.path(f"{name}/text").read_bytes(), TEXT)
+                self.assertEqual(mount.path(f"{name}/notes").read_bytes(), b"notes")
+            self.assertEqual(mount.path("none.b2z").read_bytes(), b"#!/bin/sh\n" * 100)
+
+    def test_members_named_with_dots(self):
+        """Some programs write ./a for a."""
+        container_writer.archive(self.source / "dots.b2z", {"./a.b2frame": frame_writer.plain_frame(TEXT),
+                                                            "././b/./c": b"notes", "../d": b"outside"})
+        with self.mount() as mount:
+            self.assertEqual(tree_of(mount.path("dots.b2z")), ["a", "b/", "b/c"])
+            self.assertEqual(mount.path("dots.b2z/a").read_bytes(), TEXT)
+            self.assertEqual(mount.path("dots.b2z/b/c").read_bytes(), b"notes")
+
     def test_a_container_directory_shows_leaves_and_embedded_frames(self):
         (self.source / "t.b2d/group").mkdir(parents=True)
         (self.source / "t.b2d/embed.b2e").write_bytes(embedded(kind="b2tree"))

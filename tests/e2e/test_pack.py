@@ -98,6 +98,27 @@ class Pack(CommandCase):
         self.assert_refused("pack", "-", "-", cause="once")
         self.assert_refused("pack", "-", "-o", self.folder, cause="-o NAME")
 
+    def test_a_frame_is_packed_only_if_that_is_asked_for(self):
+        path = self.plain("log", data.text(1000))
+        self.framefs("pack", "--remove-source", path)
+        frame = self.folder / "log.b2frame"
+        for _ in range(2):
+            self.assert_fails("pack", "--remove-source", frame,
+                              cause="log.b2frame: is a frame or container already; --nest")
+        self.assertEqual([name for name in os.listdir(self.folder) if name.startswith("log")], ["log.b2frame"])
+        nested = self.folder / "log.b2frame.b2frame"
+        self.framefs("pack", "--nest", frame)
+        self.assertEqual(self.framefs("unpack", nested, "-o", "-").stdout, frame.read_bytes())
+        # The name alone makes no frame.
+        self.framefs("pack", self.plain("notes.b2frame", b"no frame"))
+        tree = self.folder / "tree"
+        tree.mkdir()
+        frame.rename(tree / "x.b2frame")
+        for options, wanted in (([], ["x.b2frame"]), (["--nest"], ["x.b2frame.b2frame"])):
+            out = self.folder / f"out{len(options)}"
+            self.framefs("pack", *options, tree, "-o", out)
+            self.assertEqual(os.listdir(out), wanted)
+
     def test_devices_fifos_and_links_are_not_replaced(self):
         path = self.plain("x", b"content")
         link = self.folder / "link"

@@ -346,6 +346,28 @@ class Unpack(CommandCase):
         self.assertEqual(process.returncode, 0, said)
         return said
 
+    def test_standard_input(self):
+        stored = self.frame.read_bytes()
+        temporary = self.folder / "temporary"
+        temporary.mkdir()
+        for arguments, wanted in ((["-"], self.plain), (["-", "-o", "-"], self.plain)):
+            self.assertEqual(self.unpack_input(temporary, stored, *arguments).stdout, wanted)
+        self.unpack_input(temporary, stored, "-", "-o", self.folder / "named")
+        self.assertEqual((self.folder / "named").read_bytes(), self.plain)
+        archive(self.source / "s.b2z", {"x.b2frame": plain_frame(b"hello")})
+        self.unpack_input(temporary, (self.source / "s.b2z").read_bytes(), "-", "-o", self.folder / "made")
+        self.assertEqual((self.folder / "made/x").read_bytes(), b"hello")
+        self.assertIn(b"framefs: standard input: this is not a Blosc2 frame", self.unpack_input(temporary, b"x" * 1000, "-", code=1).stderr)
+        self.assertEqual(os.listdir(temporary), [])
+        self.assert_refused("unpack", "-", "-", cause="once")
+        self.assert_refused("unpack", "-", "-o", self.folder, cause="-o NAME")
+
+    def unpack_input(self, temporary, stored, *arguments, code=0):
+        command = ("env", f"TMPDIR={temporary}", daemon.FRAMEFS, "unpack", *arguments)
+        result = self.tool(*command, check=False, input=stored)
+        self.assertEqual(result.returncode, code, result.stderr)
+        return result
+
     def test_usage(self):
         self.assert_refused("unpack", cause="FRAME is required")
         self.assert_refused("unpack", self.frame, self.frame, "-o", self.folder / "x", cause="no directory")

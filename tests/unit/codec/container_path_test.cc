@@ -37,6 +37,18 @@ TEST_CASE("container_path: a path is no longer than the system takes",
   CHECK_FALSE(is_container_path(longest + "a"));
 }
 
+TEST_CASE("container_path: the components . before a slash are left out",
+          "[codec][container_path][unit]") {
+  CHECK(without_dots("a/b") == "a/b");
+  CHECK(without_dots("./a") == "a");
+  CHECK(without_dots("././a/./b/././c") == "a/b/c");
+  // Every other path stays as it is.
+  for (const std::string path : {"", ".", "/", "/a", "a/.", "..", "../a", "a//b", "a./b", ".a/b"}) {
+    INFO(path);
+    CHECK(without_dots(path) == path);
+  }
+}
+
 TEST_CASE("container_path: of items with one name the last is kept, in its place",
           "[codec][container_path][unit]") {
   struct Item {

@@ -155,8 +155,8 @@ TEST_CASE("zip_directory: names that lead elsewhere are left out and counted",
                                         {.name = "directory/"},
                                         {.name = "../"}}});
   const auto directory = read(zip.bytes).value();
-  CHECK(names(directory) == std::vector<std::string>{"good"});
-  CHECK(directory.refused_names() == 7);
+  CHECK(names(directory) == std::vector<std::string>{"a", "good"});
+  CHECK(directory.refused_names() == 6);
 }
 
 TEST_CASE("zip_directory: compressed and encrypted members are listed but not read",
