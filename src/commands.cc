@@ -17,11 +17,13 @@
 #include "src/compact/cmd_compact.h"
 #include "src/completion/cmd_completion.h"
 #include "src/demo/cmd_demo.h"
+#include "src/doctor/cmd_doctor.h"
 #include "src/index/cmd_index.h"
 #include "src/info/cmd_info.h"
 #include "src/mount/cmd_mount.h"
 #include "src/mount/mount_command.h"
 #include "src/observe/cmd_list.h"
+#include "src/observe/cmd_log.h"
 #include "src/observe/cmd_stats.h"
 #include "src/observe/cmd_top.h"
 #include "src/observe/cmd_umount.h"
@@ -55,7 +57,10 @@ constexpr std::array kSubcommands = {
     Subcommand{"list", "list mounts with their daemons", run_list, list_syntax},
     Subcommand{"stats", "show what the daemon of a mount has done", run_stats, stats_syntax},
     Subcommand{"top", "show what all mounts do, once a second", run_top, top_syntax},
+    Subcommand{"log", "show the last lines of a mount's log", run_log, log_syntax},
     Subcommand{"umount", "unmount, and wait until all is committed", run_umount, umount_syntax},
+    Subcommand{"doctor", "say what this machine and a path lack for mounts", run_doctor,
+               doctor_syntax},
     Subcommand{"demo", "make a small sample dataset", run_demo, demo_syntax},
     Subcommand{"completion", "print the completion script for a shell", print_completion,
                completion_syntax},

@@ -1,10 +1,13 @@
 #include "fs/core/log.h"
 
 #include <algorithm>
+#include <chrono>
+#include <ctime>
 #include <new>
 #include <optional>
 #include <utility>
 
+#include <fmt/chrono.h>
 #include <fmt/core.h>
 #include <spdlog/logger.h>
 
@@ -50,7 +53,10 @@ constinit thread_local HeldFailures* holding = nullptr;
 }  // namespace
 
 LogLimits daemon_log_limits() {
-  return {.lines_per_file = 50, .burst_lines = 1000, .per_line = std::chrono::seconds(1)};
+  return {.lines_per_file = 50,
+          .burst_lines = 1000,
+          .per_line = std::chrono::seconds(1),
+          .keeps_lines = true};
 }
 
 std::string printable(std::string_view text) {
@@ -131,14 +137,28 @@ void Log::write(Level level, std::string_view text) {
 void Log::write_now(Level level, const std::string& text) {
   switch (level) {
     case Level::info:
+      keep("info", text);
       return sink_->info("{}", text);
     case Level::warning:
+      keep("warning", text);
       return sink_->warn("{}", text);
     case Level::error:
+      keep("error", text);
       return sink_->error("{}", text);
     case Level::bug:
+      keep("critical", "BUG: " + text);
       return sink_->critical("BUG: {}", text);
   }
+}
+
+void Log::keep(const char* level, const std::string& text) {
+  if (!limits_.keeps_lines) return;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+  constexpr int kSecondMs = 1000;
+  const auto time = fmt::localtime(static_cast<std::time_t>(ms / kSecondMs));
+  auto line = fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03} {}: {}", time, ms % kSecondMs, level, text);
+  recent_.with([&](RecentLines& lines) { lines.add(std::move(line)); });
 }
 
 }  // namespace framefs::fs

@@ -14,6 +14,7 @@
 
 #include "codec/core/error.h"
 #include "fs/core/guarded.h"
+#include "fs/core/recent_lines.h"
 
 // Forward declaration: spdlog's header costs each file that includes it seconds to compile.
 namespace spdlog {
@@ -29,6 +30,7 @@ struct LogLimits {
   std::uint64_t burst_lines = std::numeric_limits<std::uint64_t>::max();
   std::chrono::milliseconds per_line{0};  // after a burst, one line per this interval
   std::function<std::chrono::steady_clock::time_point()> now = &std::chrono::steady_clock::now;
+  bool keeps_lines = false;  // for Log::recent()
 };
 // The limits for a daemon, which runs for months and serves files of strangers.
 [[nodiscard]] LogLimits daemon_log_limits();
@@ -50,6 +52,11 @@ class Log {
   void failure(const std::string& file, std::string_view part, const codec::Error& error);
   void failure(const std::string& place, const codec::Error& error) { failure(place, "", error); }
 
+  // The last lines that were written, if the limits say that the log keeps them.
+  [[nodiscard]] RecentLines::Page recent(std::uint64_t from, std::size_t max_bytes) {
+    return recent_.with([&](const RecentLines& lines) { return lines.page(from, max_bytes); });
+  }
+
  private:
   // The number of places that are remembered. Beyond this number, a line may be logged again.
   static constexpr std::size_t kMaxPlaces = 16384;
@@ -67,11 +74,13 @@ class Log {
   };
   void write(Level level, std::string_view text);
   void write_now(Level level, const std::string& text);
+  void keep(const char* level, const std::string& text);
 
   const std::shared_ptr<spdlog::logger> sink_;
   const LogLimits limits_;
   Guarded<Seen> seen_;
   Guarded<Rate> rate_;
+  Guarded<RecentLines> recent_;
 };
 
 // Holds back the failures that this thread logs, and logs them when it is destroyed.  A reader of a

@@ -58,11 +58,16 @@ long create_ruleset(const landlock_ruleset_attr* attributes, std::size_t size, u
 
 }  // namespace
 
-Result<Landlock> Landlock::make() {
+Result<long> Landlock::version() {
   constexpr long kWithRefer = 2;
   const long version = create_ruleset(nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
   if (version < 0) return fs::system_error("landlock");
   if (version < kWithRefer) return fs::system_error_of(EOPNOTSUPP, "landlock");
+  return version;
+}
+
+Result<Landlock> Landlock::make() {
+  FRAMEFS_TRY(const auto version, Landlock::version());
   const auto handled = known_to(version);
   landlock_ruleset_attr attributes{};
   attributes.handled_access_fs = handled;

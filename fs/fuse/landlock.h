@@ -22,8 +22,11 @@ class Landlock {
     keep_files,  // read files below, and create, write and remove regular ones
   };
 
+  // Returns the version of the kernel's interface.
   // Errors: system, if the kernel has no Landlock, or has a version that always forbids renames
   // between directories.
+  static Result<long> version();
+  // Errors: as version().
   static Result<Landlock> make();
 
   // Allows access to `place`: a file, or a directory and all below it. Errors: system.

@@ -1,10 +1,16 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
+#include "codec/core/parse_number.h"
 #include "fs/core/may_wait.h"
 #include "fs/fuse/answer.h"
 #include "fs/fuse/commit_attribute.h"
@@ -23,17 +29,31 @@ AnswerOf<MountType> answer_bytes(std::vector<char> bytes, std::size_t room) {
   return BufferAnswer{std::move(bytes)};
 }
 
-bool asks_for_stats(fuse_ino_t node, std::string_view name) {
-  return node == FUSE_ROOT_ID && name == kStatsAttribute;
+std::string log_json(fs::Log& log, std::uint64_t from) {
+  // An attribute has at most 64 KiB, and JSON can double a line.
+  constexpr std::size_t kMaxPageBytes = 24u << 10;
+  using Json = nlohmann::ordered_json;
+  const auto page = log.recent(from, kMaxPageBytes);
+  const Json json{{"first", page.first}, {"lines", page.lines}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// The statistics contain paths and the activity of other users.
+// The text of an attribute by which the daemon tells of itself; empty for any other attribute.
 template <class MountType>
-AnswerOf<MountType> answer_stats(fuse_req_t req, const MountType& mount, std::size_t room) {
+std::optional<std::string> own_text(const MountType& mount, fuse_ino_t node,
+                                    std::string_view name) {
+  if (node != FUSE_ROOT_ID) return std::nullopt;
+  if (name == kStatsAttribute) return mount.stats();
+  const std::string_view prefix = kLogAttribute;
+  if (!name.starts_with(prefix)) return std::nullopt;
+  const auto line = codec::parse_number<std::uint64_t>(name.substr(prefix.size()));
+  return line ? std::optional(log_json(mount.log, *line)) : std::nullopt;
+}
+
+// Statistics, log and losses contain paths and the activity of other users.
+bool may_ask(fuse_req_t req) {
   const auto asker = fuse_req_ctx(req)->uid;
-  if (asker != 0 && asker != ::geteuid()) return fs::system_error_of(EPERM, "statistics");
-  const auto text = mount.stats();
-  return answer_bytes<MountType>({text.begin(), text.end()}, room);
+  return asker == 0 || asker == ::geteuid();
 }
 
 bool asks_for_commit(fuse_ino_t node, std::string_view name) {
@@ -41,13 +61,11 @@ bool asks_for_commit(fuse_ino_t node, std::string_view name) {
 }
 
 // Nothing is written to a remote mount.
-AnswerOf<RemoteMount> answer_commit(fuse_req_t, const RemoteMount&, std::size_t room) {
+AnswerOf<RemoteMount> answer_commit(const RemoteMount&, std::size_t room) {
   return answer_bytes<RemoteMount>({}, room);
 }
 
-Result<Answer> answer_commit(fuse_req_t req, const Mount& mount, std::size_t room) {
-  const auto asker = fuse_req_ctx(req)->uid;
-  if (asker != 0 && asker != ::geteuid()) return fs::system_error_of(EPERM, "commit");
+Result<Answer> answer_commit(const Mount& mount, std::size_t room) {
   if (!fs::may_wait()) return std::unexpected(fs::would_wait().error());
   const auto losses = mount.filesystem.commit_all();
   std::vector<char> text;
@@ -66,8 +84,14 @@ Result<Answer> answer_commit(fuse_req_t req, const Mount& mount, std::size_t roo
 template <class MountType>
 void op_getxattr(fuse_req_t req, fuse_ino_t node, const char* name, std::size_t size) {
   answer_for<MountType>(req, "getxattr", [&](MountType& mount) -> AnswerOf<MountType> {
-    if (asks_for_stats(node, name)) return answer_stats(req, mount, size);
-    if (asks_for_commit(node, name)) return answer_commit(req, mount, size);
+    if (const auto text = own_text(mount, node, name)) {
+      if (!may_ask(req)) return fs::system_error_of(EPERM, "statistics");
+      return answer_bytes<MountType>({text->begin(), text->end()}, size);
+    }
+    if (asks_for_commit(node, name)) {
+      if (!may_ask(req)) return fs::system_error_of(EPERM, "commit");
+      return answer_commit(mount, size);
+    }
     FRAMEFS_TRY(auto value, mount.attributes().xattr(node, name));
     return answer_bytes<MountType>(std::move(value), size);
   });

@@ -8,6 +8,8 @@
 
 namespace framefs::fuse {
 
+bool Passthrough::is_built_in() noexcept { return true; }
+
 void Passthrough::negotiate(fuse_conn_info& connection, bool writeback) {
   is_on_ = !writeback && (connection.capable & FUSE_CAP_PASSTHROUGH) != 0;
   if (is_on_) connection.want |= FUSE_CAP_PASSTHROUGH;

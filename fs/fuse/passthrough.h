@@ -17,6 +17,9 @@ namespace framefs::fuse {
 // Threads: any number, after negotiate().
 class Passthrough {
  public:
+  // Whether libfuse has what this needs.
+  static bool is_built_in() noexcept;
+
   // Called while the connection is made. The kernel supports passthrough or `writeback`, not both.
   void negotiate(fuse_conn_info& connection, bool writeback);
   // Whether the kernel may be asked to serve files; that needs the privilege, too.

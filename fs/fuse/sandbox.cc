@@ -158,6 +158,12 @@ std::string enter_sandbox(const SandboxNeeds& needs, const Watchdog& watchdog) {
   return report.text();
 }
 
+SandboxSupport sandbox_support() {
+  return {.landlock = Landlock::version(),
+          .system_calls = can_filter_system_calls(),
+          .libseccomp = libseccomp_version()};
+}
+
 bool has_sandbox() noexcept { return true; }
 
 }  // namespace framefs::fuse

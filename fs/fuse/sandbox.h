@@ -36,6 +36,15 @@ Result<SandboxNeeds> remote_sandbox_needs(std::optional<int> cache_folder);
 // Threads: the process must have no other thread.
 std::string enter_sandbox(const SandboxNeeds& needs, const Watchdog& watchdog);
 
+// The parts of the sandbox that depend on the kernel.  An error says why a part will not be in
+// force.
+struct SandboxSupport {
+  Result<long> landlock;  // the version of the kernel's interface
+  codec::Status system_calls;
+  std::string libseccomp;  // its version; empty without it
+};
+SandboxSupport sandbox_support();
+
 // Whether this program has a sandbox. Programs built with a sanitizer have none.
 bool has_sandbox() noexcept;
 

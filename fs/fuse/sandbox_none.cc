@@ -1,3 +1,5 @@
+#include <cerrno>
+
 #include "fs/fuse/sandbox.h"
 
 namespace framefs::fuse {
@@ -7,6 +9,11 @@ Result<SandboxNeeds> sandbox_needs(const fs::MountOptions&, bool) { return Sandb
 Result<SandboxNeeds> remote_sandbox_needs(std::optional<int>) { return SandboxNeeds{}; }
 
 std::string enter_sandbox(const SandboxNeeds&, const Watchdog&) { return "no sandbox"; }
+
+SandboxSupport sandbox_support() {
+  const auto none = fs::system_error_of(EOPNOTSUPP, "built without a sandbox");
+  return {.landlock = none, .system_calls = none, .libseccomp = {}};
+}
 
 bool has_sandbox() noexcept { return false; }
 

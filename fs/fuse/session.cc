@@ -19,6 +19,7 @@
 #include "fs/fuse/answer.h"
 #include "fs/fuse/inherited_mount.h"
 #include "fs/fuse/operations.h"
+#include "fs/fuse/passthrough.h"
 #include "fs/fuse/raw_requests.h"
 #include "fs/fuse/request_loop.h"
 #include "fs/fuse/sandbox.h"
@@ -172,7 +173,8 @@ Result<std::optional<fs::SourceHandles>> source_handles(const fs::MountOptions& 
       });
 }
 
-// The canonical path of a MOUNTPOINT that is not mounted yet.
+}  // namespace
+
 Result<std::filesystem::path> usable_mountpoint(const std::filesystem::path& path) {
   struct stat at{};
   if (::stat(path.c_str(), &at) != 0) {
@@ -188,7 +190,9 @@ Result<std::filesystem::path> usable_mountpoint(const std::filesystem::path& pat
   return canonical;
 }
 
-}  // namespace
+LibfuseSupport libfuse_support() {
+  return {.version = ::fuse_pkgversion(), .passthrough = Passthrough::is_built_in()};
+}
 
 Result<const char*> check_mount(const fs::MountOptions& options) {
   // Compared as text, because a path in the mount cannot be accessed before the daemon serves.

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <string>
 
 #include "codec/core/result.h"
 #include "fs/core/file.h"
@@ -19,6 +20,17 @@ using codec::Status;
 // Returns why the mount will be read-only, for the user; null if it will be writable.
 // Errors: system, `field` being a sentence for the user.
 codec::Result<const char*> check_mount(const fs::MountOptions& options);
+
+// The canonical path of a MOUNTPOINT that is not mounted yet.
+// Errors: system, `field` being a sentence for the user; ENOTCONN for a mount without a daemon.
+codec::Result<std::filesystem::path> usable_mountpoint(const std::filesystem::path& path);
+
+// The version and the features of libfuse.
+struct LibfuseSupport {
+  std::string version;       // as "3.14.0"
+  bool passthrough = false;  // the kernel can be asked to serve plain files (passthrough.h)
+};
+LibfuseSupport libfuse_support();
 
 // A log file that can be opened again while the daemon runs.
 struct LogFile {

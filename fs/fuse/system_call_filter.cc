@@ -2,17 +2,22 @@
 
 #include <fcntl.h>
 #include <linux/netlink.h>
+#include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <span>
+
+#include <fmt/core.h>
 
 #include "fs/core/file.h"
 
@@ -316,6 +321,18 @@ Status filter_system_calls(const CallNeeds& needs) {
   FRAMEFS_CHECK(allow_some(filter.get()));
   FRAMEFS_CHECK(allow_own_signals(filter.get(), needs.watchdog));
   return checked(seccomp_load(filter.get()));
+}
+
+Status can_filter_system_calls() {
+  constexpr unsigned kNoFlags = 0;
+  std::uint32_t action = SECCOMP_RET_ERRNO;
+  if (::syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, kNoFlags, &action) == 0) return {};
+  return fs::system_error("seccomp");
+}
+
+std::string libseccomp_version() {
+  const auto* const version = ::seccomp_version();
+  return fmt::format("{}.{}.{}", version->major, version->minor, version->micro);
 }
 
 }  // namespace framefs::fuse

@@ -2,6 +2,8 @@
 
 #include <sys/types.h>
 
+#include <string>
+
 #include "codec/core/result.h"
 
 namespace framefs::fuse {
@@ -19,5 +21,10 @@ struct CallNeeds {
 // system_call_filter_none.cc.
 // Errors: system.
 codec::Status filter_system_calls(const CallNeeds& needs);
+
+// Whether filter_system_calls() can do that here.  Errors: system.
+codec::Status can_filter_system_calls();
+// The version of libseccomp, as "2.5.4"; empty without it.
+std::string libseccomp_version();
 
 }  // namespace framefs::fuse

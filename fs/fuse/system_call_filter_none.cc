@@ -9,4 +9,8 @@ codec::Status filter_system_calls(const CallNeeds&) {
   return fs::system_error_of(EOPNOTSUPP, "built without libseccomp");
 }
 
+codec::Status can_filter_system_calls() { return filter_system_calls({}); }
+
+std::string libseccomp_version() { return {}; }
+
 }  // namespace framefs::fuse

@@ -25,9 +25,11 @@ void NetStats::answered(RequestKind kind, int status, std::uint64_t bytes,
   const auto digit = static_cast<std::size_t>(std::clamp(status / 100, 0, 5));
   add(answers_[static_cast<std::size_t>(kind)][digit], 1);
   add(bytes_fetched_, bytes);
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
-  const auto bucket = static_cast<std::size_t>(
-      std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(ms, 0))));
+  const auto took = std::max(time, std::chrono::nanoseconds(0));
+  const auto us = std::chrono::duration_cast<std::chrono::microseconds>(took).count();
+  add(latency_sum_us_, static_cast<std::uint64_t>(us));
+  const auto bucket =
+      static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(in_ms(took))));
   add(latencies_[std::min(bucket, latencies_.size() - 1)], 1);
 }
 
@@ -38,6 +40,7 @@ NetStats::Counts NetStats::counts() const {
     std::ranges::transform(answers_[kind], counts.answers[kind].begin(), value);
   }
   std::ranges::transform(latencies_, counts.latencies.begin(), value);
+  counts.latency_sum_us = value(latency_sum_us_);
   counts.bytes_fetched = value(bytes_fetched_);
   counts.bytes_served = value(bytes_served_);
   counts.retries = value(retries_);
@@ -65,10 +68,11 @@ std::string to_json(const NetStats::Counts& counts) {
   }
   text += fmt::format(
       "\"bytes_fetched\":{},\"bytes_served\":{},\"prefetched_bytes\":{},\"retries\":{},"
-      "\"hedges\":{},\"memory_hits\":{},\"disk_hits\":{},\"misses\":{},\"latency_ms\":[{}],",
+      "\"hedges\":{},\"memory_hits\":{},\"disk_hits\":{},\"misses\":{},\"latency_ms\":[{}],"
+      "\"latency_sum_us\":{},",
       counts.bytes_fetched, counts.bytes_served, counts.prefetched_bytes, counts.retries,
       counts.hedges, counts.memory_hits, counts.disk_hits, counts.misses,
-      fmt::join(counts.latencies, ","));
+      fmt::join(counts.latencies, ","), counts.latency_sum_us);
   text += fmt::format(
       "\"unused_bytes\":{},\"repeated_listings\":{},\"in_flight\":{},\"waiting\":{},\"limit\":{},"
       "\"oldest_ms\":{},\"since_answer_ms\":{},\"last_error\":{}}}",

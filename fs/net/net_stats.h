@@ -31,6 +31,7 @@ class NetStats {
     std::uint64_t prefetched_bytes = 0;
     // Answers by their time: bucket i counts answers below 2^i ms.
     std::array<std::uint64_t, 18> latencies{};
+    std::uint64_t latency_sum_us = 0;
     std::uint64_t unused_bytes = 0;       // fetched ahead, and not read so far
     std::uint64_t repeated_listings = 0;  // of directories that were listed before
     // The state of the queue now; RequestQueue::add_to() sets it.
@@ -63,6 +64,7 @@ class NetStats {
 
   std::array<std::array<Counter, 6>, kRequestKinds> answers_{};
   std::array<Counter, 18> latencies_{};
+  Counter latency_sum_us_{0};
   Counter bytes_fetched_{0};
   Counter bytes_served_{0};
   Counter retries_{0};
@@ -77,7 +79,8 @@ class NetStats {
 
 // The counters as one JSON object.  The key of a request is its kind and the class of its status,
 // as in "get_2xx"; "get_none" counts requests without an answer.  "latency_ms" has one number for
-// each bucket, "since_answer_ms" is null before the first answer.
+// each bucket, "latency_sum_us" is the sum of all latencies, and "since_answer_ms" is null before
+// the first answer.
 std::string to_json(const NetStats::Counts& counts);
 
 }  // namespace framefs::net

@@ -47,4 +47,11 @@ std::vector<std::string> network_files() {
   return files;
 }
 
+std::string libcurl_version() {
+  const auto* const info = ::curl_version_info(CURLVERSION_NOW);
+  std::string text = info->version;
+  if (info->ssl_version != nullptr) text += std::string(" (") + info->ssl_version + ")";
+  return text;
+}
+
 }  // namespace framefs::net

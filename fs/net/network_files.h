@@ -10,4 +10,7 @@ namespace framefs::net {
 // Threads: only while no other thread changes the environment.
 std::vector<std::string> network_files();
 
+// The version of libcurl and of its TLS library.
+std::string libcurl_version();
+
 }  // namespace framefs::net

@@ -102,9 +102,6 @@ class ChunkOverlay {
   // Drops all uncommitted bytes and gives their memory back.
   void abandon();
   enum class Which : std::uint8_t { full, all };
-  // The number of the chunk that became dirty last; see DirtyChunk::number().
-  [[nodiscard]] std::uint64_t last_number() const noexcept { return last_number_; }
-  static constexpr std::uint64_t kAnyNumber = std::numeric_limits<std::uint64_t>::max();
   // Whether there are chunks that were written from end to end.  These can be stored already.
   [[nodiscard]] bool has_full_chunks() const noexcept { return !full_.empty(); }
   // Whether freeze() would freeze a chunk.
@@ -194,6 +191,7 @@ class ChunkOverlay {
   std::map<std::uint64_t, std::shared_ptr<DirtyChunk>> dirty_;
   std::map<std::uint64_t, std::shared_ptr<DirtyChunk>> frozen_;
   std::set<std::uint64_t> full_;
+  // The offset of no byte of a file.
   static constexpr std::uint64_t kNoByte = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t first_changed_ = kNoByte;  // since the last commit has begun
   std::uint64_t first_committing_ = kNoByte;

@@ -85,7 +85,7 @@ _framefs() {{
   case $command in
     help) _framefs_words {0} ; return ;;
     completion) _framefs_words bash zsh fish ; return ;;
-    umount | stats)
+    umount | stats | log)
       local mounts
       mounts=$(awk '$3 ~ /^fuse[.]framefs$/ {{ print $2 }}' /proc/self/mounts)
       _framefs_words "$mounts"

@@ -59,7 +59,7 @@ std::string fish_completion(const CompletedProgram& program) {
       "complete -c framefs -n '__fish_seen_subcommand_from completion' -xa 'bash zsh fish'\n",
       fmt::join(others, " "));
   text +=
-      "complete -c framefs -n '__fish_seen_subcommand_from umount stats' -xa "
+      "complete -c framefs -n '__fish_seen_subcommand_from umount stats log' -xa "
       "'(string match -rg \" (\\\\S+) fuse[.]framefs \" < /proc/self/mounts)'\n";
   for (const auto& command : program.commands) {
     const auto when = command.name == "mount"

@@ -41,7 +41,8 @@ std::string specification(const OptionSyntax& option) {
 
 std::string arguments_of(std::string_view command) {
   if (command == "completion") return "        '*:shell:(bash zsh fish)'\n";
-  if (command != "umount" && command != "stats") return "        '*:file:_files'\n";
+  if (command != "umount" && command != "stats" && command != "log")
+    return "        '*:file:_files'\n";
   return R"(        '*:mount:($(awk "\$3 ~ /^fuse[.]framefs\$/ { print \$2 }" /proc/self/mounts))'
 )";
 }

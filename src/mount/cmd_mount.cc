@@ -1,6 +1,5 @@
 #include "src/mount/cmd_mount.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,6 +28,7 @@
 #include "src/mount/fatal_signals.h"
 #include "src/mount/log_target.h"
 #include "src/mount/mount_command.h"
+#include "src/mount/mountpoint_state.h"
 #include "src/mount/remount.h"
 #include "src/mount/service_manager.h"
 #include "src/observe/unmount.h"
@@ -57,6 +57,9 @@ int report(const fs::MountOptions& mount, const codec::Error& error) {
   if (is_mountpoint && error.sys == ENOENT && !std::filesystem::exists(mount.mountpoint, none)) {
     text +=
         fmt::format("; create it with {} '{}'", is_one_frame(mount) ? "touch" : "mkdir -p", path);
+  }
+  if (field.starts_with("the kernel")) {
+    text += fmt::format("; framefs doctor '{}' says what is missing", mount.mountpoint.string());
   }
   print_messages({text});
   return kExitFailure;
@@ -113,20 +116,8 @@ void allow_devices_and_setuid(std::vector<std::string>& words) {
   }
 }
 
-// A mount of a directory over itself hides nothing: it shows the files.
-bool hides_files(const fs::MountOptions& mount) {
-  std::error_code error;
-  if (!std::filesystem::is_directory(mount.mountpoint, error) ||
-      std::filesystem::equivalent(mount.source, mount.mountpoint, error)) {
-    return false;
-  }
-  return !std::filesystem::is_empty(mount.mountpoint, error) && !error;
-}
-
 void remove_stale_mount(const std::filesystem::path& mountpoint) {
-  struct stat st{};
-  const bool is_stale = ::stat(mountpoint.c_str(), &st) != 0 && errno == ENOTCONN;
-  if (is_stale) unmount_by_name(mountpoint_path(mountpoint.string()), true);
+  if (is_stale_mount(mountpoint)) unmount_by_name(mountpoint_path(mountpoint.string()), true);
 }
 
 int run(MountCommand command) {

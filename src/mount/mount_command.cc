@@ -24,7 +24,7 @@
 #include "src/cli/mount_option_syntax.h"
 #include "src/cli/new_file_rule.h"
 #include "src/cli/remote_access.h"
-#include "src/cli/version.h"
+#include "src/doctor/program_features.h"
 
 namespace framefs {
 namespace {
@@ -240,7 +240,7 @@ void add_options(CLI::App& app, MountCommand& command, Given& given) {
       "-o OPTION[,OPTION]: the same options as mount(8) writes them, cache_size=64M for\n"
       "--cache-size 64M; also noexec, nosuid, nodev and the like.\n\n"
       "framefs umount MOUNTPOINT unmounts.");
-  app.set_version_flag("-V,--version", std::string("framefs ") + kVersion);
+  app.set_version_flag("-V,--version", version_text);
   // mount(8) puts the options of its command line behind those of fstab(5).
   for (auto* const option : app.get_options()) {
     if (!option->get_positional() && option->get_items_expected_max() == 1) option->take_last();

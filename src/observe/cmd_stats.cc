@@ -2,15 +2,12 @@
 
 #include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
 #include <thread>
 
 #include <CLI/CLI.hpp>
-#include <fmt/core.h>
 
 #include "src/cli/arguments.h"
-#include "src/cli/cause_text.h"
 #include "src/cli/collected_log.h"
 #include "src/cli/exit_codes.h"
 #include "src/cli/text_output.h"
@@ -44,12 +41,7 @@ void add_options(CLI::App& app, StatsCommand& command) {
 bool print(const StatsCommand& command) {
   const auto stats = read_stats(command.mountpoint);
   if (!stats) {
-    const auto& error = stats.error();
-    const bool is_other = error.sys == ENODATA || error.sys == ENOTSUP;
-    print_messages({is_other
-                        ? fmt::format("{} is not a mount of framefs; framefs list shows the mounts",
-                                      command.mountpoint)
-                        : fmt::format("{}: {}", command.mountpoint, cause_text(error))});
+    print_messages({no_answer_text(command.mountpoint, stats.error())});
     return false;
   }
   TextOutput out;

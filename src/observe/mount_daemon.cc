@@ -61,7 +61,7 @@ std::vector<std::string> arguments_of_process(const stdfs::path& process) {
 }
 
 // The commands that take a mountpoint and do not mount.
-constexpr std::array<std::string_view, 3> kObservers = {"stats", "umount", "info"};
+constexpr std::array<std::string_view, 5> kObservers = {"stats", "log", "doctor", "umount", "info"};
 
 bool serves(const stdfs::path& process, const std::string& mountpoint) {
   const auto arguments = arguments_of_process(process);

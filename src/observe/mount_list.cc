@@ -14,15 +14,20 @@
 #include <thread>
 #include <utility>
 
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
 #include "fs/core/file.h"
 #include "fs/core/mount_table.h"
+#include "fs/core/recent_lines.h"
 #include "fs/fuse/stats_attribute.h"
+#include "src/cli/cause_text.h"
 #include "src/observe/mount_daemon.h"
 
 namespace framefs {
 namespace {
 
-constexpr std::size_t kMaxStatsBytes = 64u << 10;
+constexpr std::size_t kMaxAnswerBytes = 64u << 10;
 constexpr std::chrono::seconds kPatience{5};
 constexpr std::chrono::seconds kPatienceWithOthers{1};
 constexpr std::string_view kType = "fuse.framefs";
@@ -46,21 +51,32 @@ void become_user_of(const std::string& path) {
   [[maybe_unused]] const auto changed = ::syscall(SYS_setresuid, *user, *user, *user);
 }
 
-codec::Result<std::string> ask(const std::string& path) {
+codec::Result<std::string> ask(const std::string& path, const std::string& attribute) {
   become_user_of(path);
-  std::string text(kMaxStatsBytes, '\0');
-  const auto got = ::getxattr(path.c_str(), fuse::kStatsAttribute, text.data(), text.size());
+  std::string text(kMaxAnswerBytes, '\0');
+  const auto got = ::getxattr(path.c_str(), attribute.c_str(), text.data(), text.size());
   if (got < 0) return fs::system_error("statistics");
   text.resize(static_cast<std::size_t>(got));
   return text;
 }
 
 // Asks on a thread of its own, which waits if the daemon hangs.
-Answer start_to_ask(const std::filesystem::path& mountpoint) {
+Answer start_to_ask(const std::filesystem::path& mountpoint, const std::string& attribute) {
   const auto promise = std::make_shared<std::promise<codec::Result<std::string>>>();
   auto answer = promise->get_future();
-  std::thread([promise, path = mountpoint.string()] { promise->set_value(ask(path)); }).detach();
+  std::thread([promise, attribute, path = mountpoint.string()] {
+    promise->set_value(ask(path, attribute));
+  }).detach();
   return answer;
+}
+
+codec::Result<std::string> answer_of(const std::filesystem::path& mountpoint,
+                                     const std::string& attribute) {
+  auto answer = start_to_ask(mountpoint, attribute);
+  if (answer.wait_for(kPatience) == std::future_status::timeout) {
+    return fs::refusal(ETIMEDOUT, "the daemon does not answer");
+  }
+  return answer.get();
 }
 
 // A mount that may be one of framefs.
@@ -74,7 +90,7 @@ std::optional<Candidate> candidate_of(fs::MountTableEntry mount) {
   if (mount.type == kType) return Candidate{.mount = std::move(mount), .answer = {}};
   if (mount.type != "fuse" && !mount.type.starts_with("fuse.")) return std::nullopt;
   if (find_daemon(mount)) return Candidate{.mount = std::move(mount), .answer = {}};
-  auto answer = start_to_ask(mount.mountpoint);
+  auto answer = start_to_ask(mount.mountpoint, fuse::kStatsAttribute);
   return Candidate{.mount = std::move(mount), .answer = std::move(answer)};
 }
 
@@ -119,11 +135,32 @@ std::optional<FramefsMount> framefs_mount_at(const std::filesystem::path& mountp
 }
 
 codec::Result<std::string> read_stats(const std::filesystem::path& mountpoint) {
-  auto answer = start_to_ask(mountpoint);
-  if (answer.wait_for(kPatience) == std::future_status::timeout) {
-    return fs::refusal(ETIMEDOUT, "the daemon does not answer");
+  return answer_of(mountpoint, fuse::kStatsAttribute);
+}
+
+codec::Result<std::vector<std::string>> read_log(const std::filesystem::path& mountpoint) {
+  std::vector<std::string> lines;
+  std::uint64_t next = 0;
+  // The daemon can be any program of any user, and may write more lines meanwhile.
+  while (lines.size() < fs::RecentLines::kMaxLines) {
+    FRAMEFS_TRY(const auto text, answer_of(mountpoint, fuse::kLogAttribute + std::to_string(next)));
+    const auto page = nlohmann::json::parse(text, nullptr, false);
+    if (!page.is_object() || !page.contains("first") || !page.contains("lines")) break;
+    const auto& first = page["first"];
+    const auto& more = page["lines"];
+    if (!first.is_number_unsigned() || !more.is_array() || more.empty()) break;
+    for (const auto& line : more) {
+      if (line.is_string()) lines.push_back(line.get<std::string>());
+    }
+    next = first.get<std::uint64_t>() + more.size();
   }
-  return answer.get();
+  return lines;
+}
+
+std::string no_answer_text(const std::string& mountpoint, const codec::Error& error) {
+  const bool is_other = error.sys == ENODATA || error.sys == ENOTSUP;
+  if (!is_other) return fmt::format("{}: {}", mountpoint, cause_text(error));
+  return fmt::format("{} is not a mount of framefs; framefs list shows the mounts", mountpoint);
 }
 
 }  // namespace framefs

@@ -28,4 +28,10 @@ std::optional<FramefsMount> framefs_mount_at(const std::filesystem::path& mountp
 // another user; ENOTCONN if the daemon is gone; ETIMEDOUT if it does not answer.
 codec::Result<std::string> read_stats(const std::filesystem::path& mountpoint);
 
+// Returns the last lines of a mount's log, the oldest first.  Errors: as read_stats().
+codec::Result<std::vector<std::string>> read_log(const std::filesystem::path& mountpoint);
+
+// The message about an error of the two.
+std::string no_answer_text(const std::string& mountpoint, const codec::Error& error);
+
 }  // namespace framefs

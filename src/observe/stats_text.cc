@@ -237,6 +237,22 @@ class Metrics {
     add_one("cache_bytes", "gauge", "Bytes in the cache.", cache["held_bytes"]);
   }
 
+  // Class i holds the latencies of less than 2^i ms; the last class holds all others.
+  void add_network_histogram(const Json& network) {
+    constexpr double kMs = 0.001;
+    const auto counts = network["latency_ms"].get<std::vector<std::uint64_t>>();
+    std::uint64_t all = 0;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      all += counts[i];
+      if (i + 1 == counts.size()) break;
+      const auto bound = static_cast<double>(std::uint64_t{1} << i) * kMs;
+      add(all, fmt::format(",le=\"{}\"", bound), "_bucket");
+    }
+    add(all, ",le=\"+Inf\"", "_bucket");
+    add(network["latency_sum_us"].get<double>() / 1e6, {}, "_sum");
+    add(all, {}, "_count");
+  }
+
   void add_read_ahead(const Json& ahead) {
     add_one("read_ahead_bytes_total", "counter", "Bytes decoded ahead of readers.",
             ahead["decoded_bytes"]);
@@ -260,10 +276,8 @@ class Metrics {
     for (const auto& [status, count] : answers_by_class(network)) {
       add(count, fmt::format(",status=\"{}\"", status));
     }
-    begin("network_seconds", "gauge", "Upper bounds of the latencies of servers.");
-    for (const auto& [share, label] : {std::pair(0.5, "0.5"), std::pair(0.99, "0.99")}) {
-      add(network_quantile(network, share), fmt::format(",quantile=\"{}\"", label));
-    }
+    begin("network_seconds", "histogram", "Latencies of servers.");
+    add_network_histogram(network);
     add_one("network_retries_total", "counter", "Requests that were sent again.",
             network["retries"]);
     add_one("network_hedges_total", "counter", "Requests that were sent beside a slow one.",

@@ -268,6 +268,50 @@ class Observe(CommandCase):
                               extra_groups=[])
             self.assertIn(b"Operation not permitted", asked.stderr)
 
+    def test_the_log_without_syslog(self):
+        """A background mount keeps its last lines, which only its user gets."""
+        (self.source / "cut.b2frame").write_bytes(self.frame.read_bytes()[:1000])
+        self.framefs(self.source, self.mountpoint)
+        try:
+            with self.assertRaises(OSError):
+                (self.mountpoint / "cut").read_bytes()
+            lines = self.framefs("log", self.mountpoint).stdout.decode().splitlines()
+        finally:
+            self.framefs("umount", self.mountpoint)
+        for line in lines:
+            self.assertRegex(line, r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3} (info|warning|error): .")
+        self.assertTrue(any(line.endswith(f" info: {self.source} is mounted on {self.mountpoint}") for line in lines), lines)
+        self.assertTrue(any("/cut.b2frame: truncated" in line for line in lines), lines)
+        self.assert_fails("log", self.folder, cause="is not a mount of framefs; framefs list shows the mounts")
+        self.assert_fails("log", self.folder / "missing", cause="No such file or directory")
+
+    def test_a_log_of_many_lines_has_the_last_1000(self):
+        """They need more than one answer, because an attribute has at most 64 KiB."""
+        stored = self.frame.read_bytes()[:1000]
+        names = [f"cut-{'x' * 150}-{number:04}" for number in range(990)]
+        for name in names:
+            (self.source / f"{name}.b2frame").write_bytes(stored)
+        self.framefs(self.source, self.mountpoint)
+        try:
+            for name in names:
+                with self.assertRaises(OSError):
+                    (self.mountpoint / name).read_bytes()
+            lines = self.framefs("log", self.mountpoint).stdout.decode().splitlines()
+        finally:
+            self.framefs("umount", self.mountpoint)
+        found = [name for name in names if any(f"/{name}.b2frame: truncated" in line for line in lines)]
+        self.assertEqual(found, names)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root to become another user")
+    def test_strangers_get_no_log(self):
+        self.folder.chmod(0o755)
+        script = "import os, sys; os.getxattr(sys.argv[1], 'user.framefs.log.0')"
+        with self.mount("--allow-other") as mount:
+            asked = self.tool("python3", "-c", script, mount.path(), check=False, user=65534, group=65534,
+                              extra_groups=[])
+            self.assertIn(b"Operation not permitted", asked.stderr)
+            self.assertIn(b'"lines":', os.getxattr(mount.path(), "user.framefs.log.0"))
+
     def test_metrics(self):
         with self.mount():
             text = self.framefs("stats", "--prometheus", self.mountpoint).stdout.decode()

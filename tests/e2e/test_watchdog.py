@@ -52,7 +52,7 @@ class Watchdog(MountCase):
 
     @unittest.skipIf(SANITIZED, "a sanitizer reports these signals itself")
     def test_the_log_names_the_signal_that_ends_the_daemon(self):
-        version = self.tool(FRAMEFS, "--version").stdout.decode().split()[-1]
+        version = self.tool(FRAMEFS, "--version").stdout.decode().split()[1]
         for number in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS):
             with self.subTest(number.name):
                 mount = self.start()
