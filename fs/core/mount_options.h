@@ -84,6 +84,7 @@ struct MountOptions {
   bool export_handles = false;             // file handles outlive the mount
   bool allow_other = false;                // allow other users; the kernel then checks modes
   bool acl = false;                        // show access control lists; the kernel checks them
+  bool devices = false;                    // device nodes can be created
   bool sandbox = true;                     // give up the rights that serving does not need
   bool debug = false;                      // libfuse's trace of requests, on stderr
   std::uint64_t cache_bytes = 256u << 20;  // limit of decoded blocks, including those in flight

@@ -13,26 +13,14 @@
 namespace framefs::fuse {
 namespace {
 
-// The first byte of source_message().
-constexpr char kReadOnly = 'r';
-constexpr char kWritable = 'w';
-
 // The flags that the daemon may pass.
 constexpr int kFlags = O_ACCMODE | O_PATH | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_NOATIME;
 
 }  // namespace
 
-std::string HandleOpener::source_message(const std::filesystem::path& source, bool read_only) {
-  return (read_only ? kReadOnly : kWritable) + source.string();
-}
-
-Result<HandleOpener> HandleOpener::make(std::string_view source_message) {
-  if (source_message.empty()) return fs::system_error_of(EINVAL, "source");
-  const std::string path(source_message.substr(1));
-  fs::UniqueFd source(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!source) return fs::system_error("SOURCE cannot be opened");
+Result<HandleOpener> HandleOpener::make(fs::UniqueFd source, bool read_only) {
   FRAMEFS_TRY(const auto format, fs::HandleFormat::of(source.get()));
-  return HandleOpener(std::move(source), format, source_message[0] != kWritable);
+  return HandleOpener(std::move(source), format, read_only);
 }
 
 std::string HandleOpener::open_message(std::uint64_t inode, std::optional<std::uint32_t> generation,

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,10 +19,10 @@ using codec::Result;
 // Threads: one.
 class HandleOpener {
  public:
-  // The daemon's message for make().
-  static std::string source_message(const std::filesystem::path& source, bool read_only);
-  // Errors: those of fs::HandleFormat::of(); system.
-  static Result<HandleOpener> make(std::string_view source_message);
+  // `source` is SOURCE, open for reading as the daemon sees it: the opened files are then in the
+  // daemon's namespace, too, which ".." does not leave.
+  // Errors: those of fs::HandleFormat::of().
+  static Result<HandleOpener> make(fs::UniqueFd source, bool read_only);
 
   // The daemon's message for open().
   static std::string open_message(std::uint64_t inode, std::optional<std::uint32_t> generation,

@@ -1,16 +1,17 @@
 #include "fs/fuse/kernel_readahead.h"
 
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include <climits>
+#include <algorithm>
 #include <optional>
+#include <ranges>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include <fmt/core.h>
+
+#include "fs/core/mount_table.h"
 
 namespace framefs::fuse {
 namespace {
@@ -34,34 +35,26 @@ unsigned suitable_kib(fs::ReadHabit habit) {
   std::unreachable();
 }
 
-// The device number of the mount. The stat() request is answered by threads of this process. If the
-// process is killed before they answer, the kernel keeps the asking thread waiting until all
-// descriptors of /dev/fuse are closed, and the kernel closes none of them while a thread still
-// shares the descriptor table. Hence the asking thread first unshares the table and closes its own
-// copies.
-std::optional<dev_t> ask_device(const std::filesystem::path& mountpoint) {
-  std::optional<dev_t> device;
-  const auto ask = [&] {
-    ::close_range(STDERR_FILENO + 1, UINT_MAX, CLOSE_RANGE_UNSHARE);
-    struct stat st{};
-    if (::stat(mountpoint.c_str(), &st) == 0) device = st.st_dev;
-  };
-  std::jthread(ask).join();
-  return device;
+// The device number of the mount, if this process can see it.
+std::optional<dev_t> device_at(const std::filesystem::path& mountpoint) {
+  const auto table = fs::mount_table();
+  const auto mounts = table | std::views::reverse;
+  const auto top = std::ranges::find(mounts, mountpoint, &fs::MountTableEntry::mountpoint);
+  if (top == mounts.end()) return std::nullopt;
+  return top->device;
 }
 
 }  // namespace
 
 void KernelReadahead::start(const std::filesystem::path& mountpoint, const Watchdog* watchdog,
                             fs::Log& log) {
-  const auto device = ask_device(mountpoint);
-  if (!device) return;
   auto control = watchdog == nullptr ? Result<fs::UniqueFd>() : watchdog->open_readahead();
   const bool is_set = control && state_.with([&](State& state) {
     state.control = std::move(*control);
     return set(state, kReadAheadKib);
   });
-  if (!is_set) suggest_kernel_readahead(*device, log);
+  if (is_set) return;
+  if (const auto device = device_at(mountpoint)) suggest_kernel_readahead(*device, log);
 }
 
 void KernelReadahead::choose(fs::ReadHabit habit) {

@@ -19,7 +19,8 @@ class KernelReadahead {
  public:
   // Raises the read-ahead of the mount at `mountpoint`, and keeps the right to change it.  The
   // kernel gives that right only to root; without it, the log explains how an administrator can
-  // raise the read-ahead, and choose() does nothing.
+  // raise the read-ahead, and choose() does nothing.  The kernel must have the answer to INIT, with
+  // which it sets the read-ahead itself.
   // `watchdog` gets the right for a daemon that has given it up; null if there is no watchdog.
   void start(const std::filesystem::path& mountpoint, const Watchdog* watchdog, fs::Log& log);
 

@@ -1,5 +1,6 @@
 #include <functional>
 #include <memory>
+#include <thread>
 #include <utility>
 
 #include <fuse_lowlevel.h>
@@ -77,16 +78,16 @@ Status serve_remote_mount(const fs::MountOptions& options, const net::AwsEnviron
   const MountPlan plan{options, words, operations(), &mount, dog, is_confined};
   return with_mount(plan, [&](fuse_session* session) {
     mount.session = session;
-    const auto announcer = start_announcer(options, dog, mount.readahead, log, on_ready);
+    std::jthread announcer;
     signals.start();
     auto idle = unmount_when_idle(options, dog, log,
                                   {.requests = [&mount] { return mount.counters.requests(); },
                                    .has_written_data = [] { return false; }});
-    const auto served = RequestLoop(session, kMaxServing).run();
+    const auto served = RequestLoop(session, kMaxServing).run([&] {
+      announcer = start_announcer(options, dog, mount.readahead, log, on_ready);
+    });
     idle.reset();
     signals.stop();
-    // Must come before the announcer is joined, because the announcer may wait for an answer that
-    // will not come.
     unmount_session(session, dog, is_confined);
     return served;
   });

@@ -70,12 +70,17 @@ enum class Kind : std::uint8_t {
   long_work,  // waits for a disk, or for the commit of a frame
 };
 
-Kind kind_of(const fuse_buf& request) {
+// 0, which no request has, if the request is too short.
+Opcode opcode_of(const fuse_buf& request) {
   constexpr std::size_t kOpcodeAt = 4;
   std::uint32_t opcode = 0;
-  if (request.size < kOpcodeAt + sizeof(opcode)) return Kind::prompt;
+  if (request.size < kOpcodeAt + sizeof(opcode)) return Opcode{};
   std::memcpy(&opcode, static_cast<const char*>(request.mem) + kOpcodeAt, sizeof(opcode));
-  switch (Opcode{opcode}) {
+  return Opcode{opcode};
+}
+
+Kind kind_of(const fuse_buf& request) {
+  switch (opcode_of(request)) {
     case Opcode::forget:
     case Opcode::init:
     case Opcode::interrupt:
@@ -151,7 +156,9 @@ struct RequestLoop::Threads {
   // Sequentially consistent, as Thread::is_receiving is: a thread stores that it receives and then
   // looks here; stop() stores here and then looks which threads receive.  One sees the other.
   std::atomic<bool> is_stopping{false};
-  const fs::UniqueFd ended;  // becomes readable when the session has ended by itself
+  std::atomic<bool> has_init{false};  // of a flag alone
+  std::function<void()> on_init;      // set before the first thread starts
+  const fs::UniqueFd ended;           // becomes readable when the session has ended by itself
   fs::Guarded<State> state;
   WaitingRequests waiting_requests;
 };
@@ -194,7 +201,10 @@ void RequestLoop::Threads::receive(Thread& self) {
       break;
     }
     if (kind_of(buffer.request) == Kind::control) {
+      const bool is_init = opcode_of(buffer.request) == Opcode::init;
       pass(buffer.request);
+      // A kernel with a newer protocol sends INIT twice.
+      if (is_init && !has_init.exchange(true, std::memory_order_relaxed)) on_init();
     } else if (take(buffer.request)) {
       start();  // another thread that receives
       serve(buffer.request);
@@ -301,7 +311,9 @@ void RequestLoop::Threads::stop() {
   waiting_requests.stop();
 }
 
-Status RequestLoop::run(const std::function<void()>& before_end) {
+Status RequestLoop::run(const std::function<void()>& on_init,
+                        const std::function<void()>& before_end) {
+  threads_->on_init = on_init;
   struct sigaction action{};
   struct sigaction before{};
   action.sa_handler = ignore;

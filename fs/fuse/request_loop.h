@@ -30,9 +30,10 @@ class RequestLoop {
   // Serves until the mount is unmounted, or until a signal arrives that EndSignals notes; it must
   // not be blocked in the calling thread.  Requests are still served while `before_end` runs, which
   // may thus wait for threads that wait for requests.  All operations have ended when run()
-  // returns.
+  // returns.  `on_init` is called once, on another thread, when the kernel has the answer to its
+  // first request (INIT): from then on, the mount answers requests.
   // Errors: system, if the system allows no thread.
-  Status run(const std::function<void()>& before_end = [] {});
+  Status run(const std::function<void()>& on_init, const std::function<void()>& before_end = [] {});
 
  private:
   struct Threads;

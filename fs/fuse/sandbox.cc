@@ -28,23 +28,30 @@
 namespace framefs::fuse {
 namespace {
 
-using codec::Status;
+// A daemon reads and changes files on behalf of callers; the kernel has checked their rights.
+std::vector<int> needed_capabilities(const SandboxNeeds& needs) {
+  if (!needs.local_files) return {};
+  if (needs.changes) {
+    std::vector<int> all = {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID};
+    if (needs.devices) all.push_back(CAP_MKNOD);
+    return all;
+  }
+  // Without a mount that keeps no access times, each open must ask for it.
+  const bool is_apart = needs.own_namespace && *needs.own_namespace;
+  if (is_apart) return {CAP_DAC_READ_SEARCH};
+  return {CAP_DAC_READ_SEARCH, CAP_FOWNER};
+}
 
-// For a daemon that changes owner, mode and kind of files on behalf of callers; the kernel has
-// checked their rights.
-constexpr std::array kToChangeFiles = {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID,
-                                       CAP_MKNOD};
-
-Status drop_capabilities(bool local_files) {
+Status drop_capabilities(const SandboxNeeds& needs) {
   struct Sets {
     __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
     std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> data{};
   } sets;
   if (::syscall(SYS_capget, &sets.header, sets.data.data()) != 0) return fs::system_error("capget");
   std::array<std::uint32_t, _LINUX_CAPABILITY_U32S_3> kept{};
-  for (const auto each : kToChangeFiles) {
+  for (const auto each : needed_capabilities(needs)) {
     const auto number = static_cast<std::uint32_t>(each);
-    if (local_files) kept[number / 32] |= 1u << (number % 32);
+    kept[number / 32] |= 1u << (number % 32);
   }
   // A process without the right cannot drop the bounding set; no_new_privs makes that set useless.
   for (int each = 0; ::prctl(PR_CAPBSET_READ, each) >= 0; ++each) ::prctl(PR_CAPBSET_DROP, each);
@@ -122,14 +129,18 @@ Result<SandboxNeeds> sandbox_needs(const fs::MountOptions& options, bool read_on
   if (!std::filesystem::is_directory(path, error)) path = path.parent_path();
   fs::UniqueFd source(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!source) return fs::system_error("SOURCE");
-  SandboxNeeds needs{.places = {}, .local_files = true};
+  SandboxNeeds needs{.places = {},
+                     .local_files = true,
+                     .changes = !read_only,
+                     .devices = options.devices,
+                     .own_namespace = {}};
   needs.places.push_back(
       {std::move(source), read_only ? Landlock::Access::read : Landlock::Access::change});
   return needs;
 }
 
 Result<SandboxNeeds> remote_sandbox_needs(std::optional<int> cache_folder) {
-  SandboxNeeds needs{.places = {}, .network = true};
+  SandboxNeeds needs{.places = {}, .network = true, .own_namespace = {}};
   for (const auto& path : net::network_files()) {
     fs::UniqueFd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
     if (place) needs.places.push_back({std::move(place), Landlock::Access::read});
@@ -149,8 +160,9 @@ std::string enter_sandbox(const SandboxNeeds& needs, const Watchdog& watchdog) {
   report.add("no new privileges",
              no_new ? Status{} : Status(fs::system_error("PR_SET_NO_NEW_PRIVS")));
   report.add("no memory dumps", forbid_dumps());
+  if (needs.own_namespace) report.add("few mounts", *needs.own_namespace);
   report.add("few files (Landlock)", confine_files(needs));
-  report.add("few capabilities", drop_capabilities(needs.local_files));
+  report.add("few capabilities", drop_capabilities(needs));
   // Must come last: it forbids the system calls of the others.
   report.add("few system calls (seccomp)", filter_system_calls({.local_files = needs.local_files,
                                                                 .network = needs.network,

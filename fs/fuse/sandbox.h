@@ -19,10 +19,14 @@ struct SandboxNeeds {
   };
   std::vector<Place> places;
   bool local_files = false;  // the files of a local SOURCE, of all owners, on behalf of callers
+  bool changes = false;      // of these files
+  bool devices = false;      // creates device nodes
   bool network = false;
+  // Whether the process is in a mount namespace of its own.  Empty: it shall not be.
+  std::optional<Status> own_namespace;
 };
 // The needs of a mount of a local SOURCE.  Must be called before the mount is made, because the
-// mount may hide SOURCE. Errors: system.
+// mount may hide SOURCE, and inside the daemon's own namespace.  Errors: system.
 Result<SandboxNeeds> sandbox_needs(const fs::MountOptions& options, bool read_only);
 // The needs of the mount of a URL.  `cache_folder` is that of its disk cache, if it has one.
 // Errors: system.

@@ -19,6 +19,7 @@
 #include "fs/fuse/answer.h"
 #include "fs/fuse/inherited_mount.h"
 #include "fs/fuse/operations.h"
+#include "fs/fuse/own_namespace.h"
 #include "fs/fuse/passthrough.h"
 #include "fs/fuse/raw_requests.h"
 #include "fs/fuse/request_loop.h"
@@ -129,7 +130,7 @@ Status serve(Mount& mount, const fs::MountOptions& options,
   // Must come before any thread starts.
   if (needs) mount.log.info(enter_sandbox(*needs, *watchdog));
   signals.start();
-  const auto announcer = start_announcer(options, watchdog, mount.readahead, mount.log, on_ready);
+  std::jthread announcer;
   if (!mount.filesystem.is_read_only()) start_dropping_pages(mount);
   start_page_pusher(mount);
   auto idle = unmount_when_idle(
@@ -137,13 +138,13 @@ Status serve(Mount& mount, const fs::MountOptions& options,
       {.requests = [&mount] { return mount.counters.requests(); },
        .has_written_data = [&mount] { return mount.filesystem.has_write_sessions(); }});
   RequestLoop loop(session);
-  const auto served = loop.run([&mount] {
-    mount.stale_pages.stop();
-    mount.filesystem.pages().stop();
-  });
+  const auto served = loop.run(
+      [&] { announcer = start_announcer(options, watchdog, mount.readahead, mount.log, on_ready); },
+      [&mount] {
+        mount.stale_pages.stop();
+        mount.filesystem.pages().stop();
+      });
   idle.reset();
-  // Must come before the announcer is joined, because the announcer may wait for an answer that
-  // will not come.
   unmount_session(session, watchdog, needs.has_value());
   signals.stop();
   return served;
@@ -151,10 +152,10 @@ Status serve(Mount& mount, const fs::MountOptions& options,
 
 constexpr const char* kNoDirectory = "SOURCE is one file; --export needs a directory";
 
-Result<fs::HandleFormat> handle_format(const std::filesystem::path& source) {
-  const fs::UniqueFd root(::open(source.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+Result<fs::UniqueFd> open_root(const std::filesystem::path& source) {
+  fs::UniqueFd root(::open(source.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!root) return fs::system_error("SOURCE cannot be opened");
-  return fs::HandleFormat::of(root.get());
+  return root;
 }
 
 // The handles of SOURCE's files, which the watchdog opens; empty without --export.
@@ -162,15 +163,51 @@ Result<std::optional<fs::SourceHandles>> source_handles(const fs::MountOptions& 
                                                         const Result<Watchdog>& watchdog) {
   if (!options.export_handles) return std::nullopt;
   if (!watchdog) return std::unexpected(watchdog.error());
-  FRAMEFS_TRY(const auto format, handle_format(options.source));
-  FRAMEFS_CHECK(watchdog->keep_source(options.source, options.read_only));
-  struct stat st{};
-  if (::stat(options.source.c_str(), &st) != 0) return fs::system_error("SOURCE");
+  FRAMEFS_TRY(const auto root, open_root(options.source));
+  FRAMEFS_TRY(const auto format, fs::HandleFormat::of(root.get()));
+  FRAMEFS_CHECK(watchdog->keep_source(root.get(), options.read_only));
+  FRAMEFS_TRY(const auto st, fs::stat_of(root.get()));
   return fs::SourceHandles(
       format, st.st_dev,
       [&dog = *watchdog](std::uint64_t inode, std::optional<std::uint32_t> generation, int flags) {
         return dog.open_by_handle(inode, generation, flags);
       });
+}
+
+// SOURCE as the daemon sees it while it serves.
+struct Surroundings {
+  std::filesystem::path source;
+  std::optional<Status> own_namespace;  // as in SandboxNeeds
+  [[nodiscard]] bool is_apart() const { return own_namespace && *own_namespace; }
+};
+
+// Leaves the system's mounts, if this process may.  The watchdog stays, and keeps SOURCE: the
+// filesystem of SOURCE is busy as long as it is used.  `claim` holds directories of the system's
+// mounts, which the watchdog gets.
+Result<Surroundings> leave_mounts(const fs::MountOptions& options, bool read_only,
+                                  std::optional<fs::SourceClaim>& claim, const Watchdog& watchdog) {
+  if (::geteuid() != 0) return Surroundings{options.source, {}};
+  const fs::UniqueFd original(::open(options.source.c_str(), O_PATH | O_CLOEXEC));
+  auto own = OwnNamespace::enter(options.source, read_only, [&] {
+    watchdog.hold(original);
+    if (!claim) return;
+    for (const auto& directory : claim->directories()) watchdog.hold(directory);
+    claim.reset();
+  });
+  if (own) return Surroundings{own->source(), Status{}};
+  if (own.error().sys == ENOTRECOVERABLE) return std::unexpected(own.error());
+  return Surroundings{options.source, std::unexpected(own.error())};
+}
+
+Result<bool> is_read_only(const fs::MountOptions& options) {
+  FRAMEFS_TRY(const auto root, fs::find_mount_root(options));
+  return fs::why_read_only(options, root) != nullptr;
+}
+
+Result<std::optional<fs::SourceClaim>> claim_source(const fs::MountOptions& options,
+                                                    bool read_only) {
+  if (read_only) return std::nullopt;
+  return fs::SourceClaim::take(options.source, options.writeback);
 }
 
 }  // namespace
@@ -220,7 +257,8 @@ Result<const char*> check_mount(const fs::MountOptions& options) {
   }
   if (options.export_handles) {
     if (root.shown_as != fs::ShownAs::itself) return fs::refusal(ENOTDIR, kNoDirectory);
-    FRAMEFS_TRY([[maybe_unused]] const auto format, handle_format(options.source));
+    FRAMEFS_TRY(const auto directory, open_root(options.source));
+    FRAMEFS_TRY([[maybe_unused]] const auto format, fs::HandleFormat::of(directory.get()));
   }
   return fs::why_read_only(options, root);
 }
@@ -232,25 +270,37 @@ Result<fs::Losses> serve_mount(const fs::MountOptions& options, fs::Log& log,
   const auto* const dog = watchdog ? &*watchdog : nullptr;
   std::function<void()> report;
   SignalListener signals(signal_actions(report, log_file, dog, log));
-  FRAMEFS_TRY(auto handles, source_handles(options, watchdog));
-  FRAMEFS_TRY(const auto filesystem,
-              fs::Filesystem::open(options, log, nullptr, std::move(handles)));
-  std::optional<fs::SourceClaim> claim;
-  if (!filesystem->is_read_only()) {
-    FRAMEFS_TRY(claim, fs::SourceClaim::take(options.source, options.writeback));
+  const bool is_confined = can_confine(options, dog, log);
+  const auto shown_mountpoint = path_of_mount(options.mountpoint);
+  FRAMEFS_TRY(const bool read_only, is_read_only(options));
+  FRAMEFS_TRY(auto claim, claim_source(options, read_only));
+  Surroundings surroundings{options.source, {}};
+  if (is_confined) {
+    FRAMEFS_TRY(surroundings, leave_mounts(options, read_only, claim, *dog));
   }
+  auto inside = options;
+  inside.source = surroundings.source;
+  FRAMEFS_TRY(auto handles, source_handles(inside, watchdog));
+  FRAMEFS_TRY(const auto filesystem,
+              fs::Filesystem::open(inside, log, nullptr, std::move(handles)));
   std::optional<SandboxNeeds> needs;
-  if (can_confine(options, dog, log)) {
-    FRAMEFS_TRY(needs, sandbox_needs(options, filesystem->is_read_only()));
+  if (is_confined) {
+    FRAMEFS_TRY(needs, sandbox_needs(inside, filesystem->is_read_only()));
+    needs->own_namespace = surroundings.own_namespace;
   }
   Mount mount{*filesystem, log, options.writeback, trust_s(options), {}, {}, {}, {}};
   mount.options = options;
-  mount.options.mountpoint = path_of_mount(options.mountpoint);
+  mount.options.mountpoint = shown_mountpoint;
   // The kernel has already applied the caller's umask.
   ::umask(0);
   report = [&] { log.info("statistics: " + mount.stats()); };
-  const MountPlan plan{options, mount_options_text(options, filesystem->is_read_only()),
-                       operations(options), &mount, dog};
+  const MountPlan plan{.options = options,
+                       .words = mount_options_text(options, filesystem->is_read_only()),
+                       .operations = operations(options),
+                       .user_data = &mount,
+                       .watchdog = dog,
+                       .is_apart = surroundings.is_apart()};
+  if (plan.is_apart) dog->keep_mount(plan.words);
   FRAMEFS_CHECK(with_mount(plan, [&](fuse_session* session) {
     mount.session = session;
     mount.is_sandboxed = needs.has_value();

@@ -17,6 +17,7 @@
 #include "fs/fuse/end_signals.h"
 #include "fs/fuse/inherited_mount.h"
 #include "fs/fuse/new_session.h"
+#include "fs/fuse/own_namespace.h"
 #include "fs/fuse/sandbox.h"
 #include "fs/net/source_url.h"
 
@@ -54,16 +55,17 @@ Status mount_at(const std::string& place, fuse_session* session) {
 Status mount(const MountPlan& plan, fuse_session* session) {
   const auto& mountpoint = plan.options.mountpoint;
   if (inherited_descriptor(mountpoint)) return mount_at(mountpoint, session);
-  if (!plan.is_confined) {
+  if (!plan.is_confined && !plan.is_apart) {
     FRAMEFS_CHECK(mount_at(mountpoint, session));
     if (plan.watchdog != nullptr) plan.watchdog->mounted(mountpoint);
     return {};
   }
   auto made = plan.watchdog->mount();
   if (!made) return made.error().sys == EIO ? refused() : std::unexpected(made.error());
-  FRAMEFS_CHECK(mount_at(fmt::format("/dev/fd/{}", made->get()), session));
+  if (plan.is_apart && made->device) OwnNamespace::remove_mounts_of(*made->device);
+  FRAMEFS_CHECK(mount_at(fmt::format("/dev/fd/{}", made->connection.get()), session));
   // The session closes it.
-  static_cast<void>(made->release());
+  static_cast<void>(made->connection.release());
   return {};
 }
 
@@ -155,7 +157,6 @@ std::jthread start_announcer(const fs::MountOptions& options, const Watchdog* wa
           const auto mount = find_inherited_mount(*fd);
           if (mount) suggest_kernel_readahead(mount->device, log);
         } else {
-          // Waits for the answer to a first request.
           readahead.start(options.mountpoint, watchdog, log);
         }
         on_ready();

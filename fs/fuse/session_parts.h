@@ -46,7 +46,10 @@ struct MountPlan {
   fuse_lowlevel_ops operations;
   void* user_data;           // passed to the operations
   const Watchdog* watchdog;  // null: none
-  bool is_confined = false;  // inside the sandbox already: the watchdog makes the mount
+  // The watchdog makes the mount if the daemon is inside the sandbox already, or in a mount
+  // namespace of its own.
+  bool is_confined = false;
+  bool is_apart = false;
 };
 // Mounts, unless the mount exists already, and runs serve(session), which also unmounts. `serve`
 // runs in the calling thread, with handlers for the signals that end a daemon.
@@ -67,8 +70,8 @@ void unmount_session(fuse_session* session, const Watchdog* watchdog, bool is_co
 // Sets the limit of requests in flight for which no caller waits, such as read-ahead.
 void limit_background(fuse_conn_info& connection, unsigned limit);
 
-// Calls `on_ready` as soon as the mount answers requests, and starts `readahead`. A mount that
-// another process has made is not asked: if its daemon ends early, the answer may never come.
+// Calls `on_ready`, after it has started `readahead`.  To be called when the mount answers
+// requests.
 // Lifetime: all arguments outlive the thread.
 std::jthread start_announcer(const fs::MountOptions& options, const Watchdog* watchdog,
                              KernelReadahead& readahead, fs::Log& log,

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "codec/core/parse_number.h"
+#include "fs/core/mount_table.h"
 #include "fs/fuse/handle_opener.h"
 
 namespace framefs::fuse {
@@ -93,9 +94,9 @@ Result<Watchdog> Watchdog::start(const std::filesystem::path& mountpoint) {
   return watchdog;
 }
 
-bool Watchdog::say(Word word, std::string_view text) const {
+bool Watchdog::say(Word word, std::string_view text, int fd) const {
   return channel_->with([&](const fs::UniqueFd& life) {
-    return send_message(life.get(), static_cast<char>(word), text);
+    return send_message(life.get(), static_cast<char>(word), text, fd);
   });
 }
 
@@ -107,18 +108,23 @@ std::optional<WatchdogMessage> Watchdog::ask(Word word, std::string_view text, i
   });
 }
 
-bool Watchdog::is_done(Word word, std::string_view text) const {
-  const auto answer = ask(word, text);
+bool Watchdog::is_done(Word word, std::string_view text, int fd) const {
+  const auto answer = ask(word, text, fd);
   return answer && answer->first == kDone;
 }
 
-Result<fs::UniqueFd> Watchdog::ask_for_file(Word word, std::string_view text, int fd) const {
+Result<WatchdogMessage> Watchdog::ask_for_message(Word word, std::string_view text, int fd) const {
   auto answer = ask(word, text, fd);
   if (!answer) return fs::system_error_of(EPIPE, "the watchdog is gone");
   if (answer->first != kDone || !answer->fd) {
     return fs::system_error_of(errno_in(answer->text), "the watchdog cannot do it");
   }
-  return std::move(answer->fd);
+  return std::move(*answer);
+}
+
+Result<fs::UniqueFd> Watchdog::ask_for_file(Word word, std::string_view text, int fd) const {
+  FRAMEFS_TRY(auto answer, ask_for_message(word, text, fd));
+  return std::move(answer.fd);
 }
 
 void Watchdog::mounted(const std::filesystem::path& mountpoint) const {
@@ -143,8 +149,13 @@ Result<fs::UniqueFd> Watchdog::open_readahead() const { return ask_for_file(Word
 
 Result<fs::UniqueFd> Watchdog::open_log() const { return ask_for_file(Word::open_log); }
 
-Result<fs::UniqueFd> Watchdog::mount() const {
-  return ask_for_file(Word::mount, "", STDERR_FILENO);
+Result<Watchdog::MadeMount> Watchdog::mount() const {
+  FRAMEFS_TRY(auto made, ask_for_message(Word::mount, "", STDERR_FILENO));
+  return MadeMount{.connection = std::move(made.fd), .device = fs::parse_device(made.text)};
+}
+
+void Watchdog::hold(const fs::UniqueFd& file) const {
+  static_cast<void>(say(Word::hold, "", file.get()));
 }
 
 Result<fs::UniqueFd> Watchdog::open_file(const std::string& path) const {
@@ -161,8 +172,8 @@ net::RunningProgram::State Watchdog::program_state() const {
   return static_cast<net::RunningProgram::State>(answer->first);
 }
 
-Status Watchdog::keep_source(const std::filesystem::path& source, bool read_only) const {
-  if (is_done(Word::keep_source, HandleOpener::source_message(source, read_only))) return {};
+Status Watchdog::keep_source(int source, bool read_only) const {
+  if (is_done(Word::keep_source, read_only ? kReadOnly : "", source)) return {};
   return fs::system_error_of(EPERM, "the watchdog cannot open SOURCE's files by their handles");
 }
 

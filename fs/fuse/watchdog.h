@@ -43,17 +43,23 @@ class Watchdog {
   // Opens the log file, which it creates if necessary.  Errors: system.
   void keep_log_path(const std::filesystem::path& path) const;
   [[nodiscard]] Result<fs::UniqueFd> open_log() const;
-  // Makes the mount with these words of -o, once.  Returns the descriptor of /dev/fuse.
-  // mounted() need not be called.  Errors: EPIPE if the watchdog is gone; EIO if the kernel refuses
-  // the mount, and a message on stderr then tells the reason.
+  struct MadeMount {
+    fs::UniqueFd connection;      // of /dev/fuse
+    std::optional<dev_t> device;  // of the mount's files
+  };
+  // Makes the mount with these words of -o, once.  mounted() need not be called.  Errors: EPIPE if
+  // the watchdog is gone; EIO if the kernel refuses the mount, and a message on stderr then tells
+  // the reason.
   void keep_mount(const std::string& words) const;
-  [[nodiscard]] Result<fs::UniqueFd> mount() const;
-  // Names the SOURCE of a mount whose file handles outlive it; the watchdog then opens the files of
-  // that SOURCE by their handles (HandleOpener).  Errors: system.
-  [[nodiscard]] Status keep_source(const std::filesystem::path& source, bool read_only) const;
+  [[nodiscard]] Result<MadeMount> mount() const;
+  // Passes the SOURCE of a mount whose file handles outlive it, open for reading; the watchdog then
+  // opens the files of that SOURCE by their handles (HandleOpener).  Errors: system.
+  [[nodiscard]] Status keep_source(int source, bool read_only) const;
   [[nodiscard]] Result<fs::UniqueFd> open_by_handle(std::uint64_t inode,
                                                     std::optional<std::uint32_t> generation,
                                                     int flags) const;
+  // Keeps the file open, with its locks, until the mount has ended.
+  void hold(const fs::UniqueFd& file) const;
   // Opens one of the files for reading.  Errors: system.
   void keep_file(const std::string& path) const;
   [[nodiscard]] Result<fs::UniqueFd> open_file(const std::string& path) const;
@@ -86,14 +92,17 @@ class Watchdog {
   Watchdog(pid_t pid, fs::UniqueFd life)
       : pid_(pid), channel_(std::make_unique<Channel>(std::in_place, std::move(life))) {}
   // Sends a message.  Returns false if the watchdog is gone.
-  [[nodiscard]] bool say(WatchdogWord word, std::string_view text) const;
+  [[nodiscard]] bool say(WatchdogWord word, std::string_view text, int fd = -1) const;
   // As say(), for announcements: if the watchdog is gone, a later question fails and tells it.
   void tell(WatchdogWord word, std::string_view text) const { static_cast<void>(say(word, text)); }
   // Empty if the watchdog is gone.
   [[nodiscard]] std::optional<WatchdogMessage> ask(WatchdogWord word, std::string_view text = {},
                                                    int fd = -1) const;
-  [[nodiscard]] bool is_done(WatchdogWord word, std::string_view text = {}) const;
+  [[nodiscard]] bool is_done(WatchdogWord word, std::string_view text = {}, int fd = -1) const;
+  // The answer always has a descriptor.
   // Errors: EPIPE if the watchdog is gone; the watchdog's own error, or EIO if it tells none.
+  [[nodiscard]] Result<WatchdogMessage> ask_for_message(WatchdogWord word, std::string_view text,
+                                                        int fd) const;
   [[nodiscard]] Result<fs::UniqueFd> ask_for_file(WatchdogWord word, std::string_view text = {},
                                                   int fd = -1) const;
 

@@ -29,11 +29,14 @@ enum class WatchdogWord : char {
   end_program = 'E',
   keep_source = 'D',
   open_by_handle = 'H',
+  hold = 'K',
   confined = 'Z',
 };
 // The first byte of the answer to a question.
 constexpr char kDone = 1;
 constexpr char kNotDone = 0;
+// The text of WatchdogWord::keep_source if nothing may be written.
+constexpr const char* kReadOnly = "ro";
 // The text of WatchdogWord::unmount if the kernel still sends requests.
 constexpr const char* kConnected = "connected";
 

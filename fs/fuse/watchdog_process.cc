@@ -56,12 +56,19 @@ struct Kept {
   bool is_confined = false;
 };
 
-// Opens the file that sets the kernel's read-ahead of the mount.
-Result<fs::UniqueFd> open_readahead(const Kept& kept) {
+// The daemon's mount in the kernel's table.
+std::optional<fs::MountTableEntry> own_entry(const Kept& kept) {
   const auto mounts = fs::mount_table();
   const auto own = std::ranges::find_if(
       mounts, [&](const fs::MountTableEntry& mount) { return mount.number == kept.mount; });
-  if (own == mounts.end()) return fs::system_error_of(ENOENT, "read-ahead");
+  if (own == mounts.end()) return std::nullopt;
+  return *own;
+}
+
+// Opens the file that sets the kernel's read-ahead of the mount.
+Result<fs::UniqueFd> open_readahead(const Kept& kept) {
+  const auto own = own_entry(kept);
+  if (!own) return fs::system_error_of(ENOENT, "read-ahead");
   const auto path =
       fmt::format("/sys/class/bdi/{}:{}/read_ahead_kb", major(own->device), minor(own->device));
   fs::UniqueFd control(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
@@ -194,7 +201,7 @@ class Service {
     send_message(socket_, fd ? kDone : kNotDone, "", fd.get());
   }
 
-  void serve(const WatchdogMessage& message) {
+  void serve(WatchdogMessage& message) {
     const auto& text = message.text;
     switch (static_cast<Word>(message.first)) {
       case Word::mountpoint:
@@ -229,7 +236,10 @@ class Service {
       case Word::start_program:
         return start_program(message.fd);
       case Word::keep_source:
-        return answer(keep_source(text));
+        return answer(keep_source(std::move(message.fd), text == kReadOnly));
+      case Word::hold:
+        if (!kept_.is_confined && message.fd) held_.push_back(std::move(message.fd));
+        return;
       case Word::open_by_handle:
         return open_by_handle(text);
       case Word::program_state:
@@ -254,8 +264,12 @@ class Service {
   void mount(const fs::UniqueFd& errors) {
     if (kept_.mount || kept_.mount_words.empty()) return answer(false);
     const auto connection = make_mount(kept_, errors);
-    if (connection) kept_.mount = mount_number(open_path(kept_.mountpoint.c_str()).get());
-    answer(connection);
+    if (!connection) return answer(false);
+    kept_.mount = mount_number(open_path(kept_.mountpoint.c_str()).get());
+    const auto own = own_entry(kept_);
+    const auto device =
+        own ? fmt::format("{}:{}", major(own->device), minor(own->device)) : std::string();
+    send_message(socket_, kDone, device, connection.get());
   }
 
   void open_file(const std::string& path) const {
@@ -263,9 +277,9 @@ class Service {
     answer(fs::UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)));
   }
 
-  bool keep_source(const std::string& text) {
-    if (kept_.is_confined || opener_) return false;
-    auto opener = HandleOpener::make(text);
+  bool keep_source(fs::UniqueFd source, bool read_only) {
+    if (kept_.is_confined || opener_ || !source) return false;
+    auto opener = HandleOpener::make(std::move(source), read_only);
     if (opener) opener_ = std::move(*opener);
     return opener.has_value();
   }
@@ -301,6 +315,7 @@ class Service {
   const int socket_;
   Kept kept_;
   std::optional<HandleOpener> opener_;
+  std::vector<fs::UniqueFd> held_;
   std::unique_ptr<net::ChildProgram> program_;
   std::vector<std::unique_ptr<net::ChildProgram>> killed_;
 };

@@ -13,14 +13,16 @@ namespace framefs::fs {
 //
 // Each mount holds read locks on SOURCE's directory and on those above it, as far as they are on
 // one filesystem and can be opened.  The bytes that it locks there say what it is.  Such locks
-// conflict with no other lock, and F_OFD_GETLK finds them all the same.  The kernel releases them
-// with the daemon.
-// Lifetime: the claim lasts as long as the object.
+// conflict with no other lock, and F_OFD_GETLK finds them all the same.
+// Lifetime: the claim lasts as long as the object, or as the descriptors that hold its locks.
 class SourceClaim {
  public:
   // `source` is a directory or one file.
   // Errors: system; EBUSY if another mount excludes this one, or is excluded by it.
   static Result<SourceClaim> take(const std::filesystem::path& source, bool writeback);
+
+  // The descriptors that hold the locks, for a process that keeps them.
+  [[nodiscard]] const std::vector<UniqueFd>& directories() const noexcept { return directories_; }
 
  private:
   explicit SourceClaim(std::vector<UniqueFd> directories) : directories_(std::move(directories)) {}

@@ -57,7 +57,10 @@ class Namespace {
     ArrayConverter& arrays;
   };
   Namespace(const MountOptions& options, const Parts& parts)
-      : keep_suffix_(options.keep_suffix), has_acls_(options.acl), parts_(parts) {}
+      : keep_suffix_(options.keep_suffix),
+        has_acls_(options.acl),
+        makes_devices_(options.devices),
+        parts_(parts) {}
 
   // Each member counts one lookup of the entry.  The kernel has applied the caller's umask to the
   // modes, unless the mount shows access control lists.
@@ -132,6 +135,7 @@ class Namespace {
   [[nodiscard]] Status check_listed(const std::string& name, const NameMap::Found& found) const;
 
   // namespace_create.cc
+  [[nodiscard]] bool may_make(mode_t mode, dev_t device) const;
   Result<Created> create_new(NodeId parent, const std::string& name, mode_t mode, int flags,
                              const Caller& caller, std::optional<NodeId>& existing);
   [[nodiscard]] mode_t mode_of_new(const Parent& parent, mode_t mode, const Caller& caller) const;
@@ -189,7 +193,8 @@ class Namespace {
   Status unlink_replaced(const Member& member);
 
   const bool keep_suffix_;
-  const bool has_acls_;  // the mount shows access control lists
+  const bool has_acls_;       // the mount shows access control lists
+  const bool makes_devices_;  // --devices
   const Parts parts_;
   // The directories in which a name was refused; kMaxExplained at most.
   mutable Guarded<std::unordered_set<std::string>> explained_;

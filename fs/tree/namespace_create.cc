@@ -167,8 +167,15 @@ Result<NodeEntry> Namespace::make_directory(NodeId parent, const std::string& na
   });
 }
 
+// A whiteout of overlayfs, a character device with the number 0, opens no device.
+bool Namespace::may_make(mode_t mode, dev_t device) const {
+  const bool is_device = S_ISBLK(mode) || (S_ISCHR(mode) && device != 0);
+  return !is_device || makes_devices_;
+}
+
 Result<NodeEntry> Namespace::make_node(NodeId parent, const std::string& name, mode_t asked,
                                        dev_t device, const Caller& caller) {
+  if (!may_make(asked, device)) return system_error_of(EPERM, "mknod");
   return changing([&]() -> Result<NodeEntry> {
     FRAMEFS_TRY(const auto in, open_parent_for(parent, name));
     const auto mode = mode_of_new(in, asked, caller);

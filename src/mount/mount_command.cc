@@ -195,6 +195,8 @@ void add_options(CLI::App& app, MountCommand& command, Given& given) {
   app.add_flag("--allow-other", command.mount.allow_other, "Let other users use the mount");
   app.add_flag("--acl", command.mount.acl,
                "Show the access control lists of SOURCE, which the kernel then applies");
+  app.add_flag("--devices", command.mount.devices,
+               "Let root create device nodes; other users never can");
   app.add_flag("--export", command.mount.export_handles,
                "Keep file handles, as NFS uses them, valid after a remount; as root");
   app.add_option("--cache-size", command.mount.cache_bytes,
@@ -296,12 +298,12 @@ std::optional<std::string> contradiction(const fs::MountOptions& mount) {
 
 // The options that have no effect if SOURCE is a URL: its mount is read-only.
 constexpr const char* kLocalOptions[] = {
-    "--as-is", "--offset",    "--acl",   "--export",       "--locking",        "--writeback",
-    "--rule",  "--checksums", "--plain", "--overlay-size", "--commit-interval"};
+    "--as-is",     "--offset", "--acl",       "--export", "--devices",      "--locking",
+    "--writeback", "--rule",   "--checksums", "--plain",  "--overlay-size", "--commit-interval"};
 // The options that are about changes.
-constexpr const char* kOptionsForChanges[] = {"--attr-timeout", "--locking",        "--writeback",
-                                              "--rule",         "--checksums",      "--plain",
-                                              "--overlay-size", "--commit-interval"};
+constexpr const char* kOptionsForChanges[] = {
+    "--attr-timeout", "--devices", "--locking",      "--writeback",      "--rule",
+    "--checksums",    "--plain",   "--overlay-size", "--commit-interval"};
 // The options of the disk cache of a URL.
 constexpr const char* kCacheOptions[] = {"--cache-dir", "--cache-disk"};
 

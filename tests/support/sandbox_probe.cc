@@ -1,5 +1,5 @@
-// Enters the sandbox of a mount, then makes calls that the sandbox forbids and calls that it
-// allows.
+// Enters the namespace and the sandbox of a mount, as its daemon does, then makes calls that the
+// sandbox forbids and calls that it allows.
 //
 //   framefs_sandbox_probe SOURCE ro|rw|remote OUTSIDE
 //
@@ -17,17 +17,21 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "fs/core/error_map.h"
+#include "fs/fuse/own_namespace.h"
 #include "fs/fuse/sandbox.h"
 #include "fs/fuse/watchdog.h"
 
@@ -58,7 +62,7 @@ void try_watchdog(const framefs::fuse::Watchdog& watchdog, const std::string& so
   watchdog.keep_log_path(outside + "-new");
   report_file("have another log opened", watchdog.open_log());
   watchdog.keep_mount("ro,subtype=framefs");
-  report_file("have a mount made", watchdog.mount());
+  std::printf("have a mount made: %s\n", watchdog.mount() ? "done" : "refused");
   watchdog.keep_program("echo changed >'" + outside + "'");
   const auto output = watchdog.start_program();
   char text[16] = {};
@@ -101,6 +105,58 @@ void try_all(const std::string& source, const std::string& outside) {
   std::thread([&] { open_file("thread: read outside", outside, O_RDONLY); }).join();
 }
 
+// The attempts of a root daemon that was taken over to reach files outside SOURCE.
+void try_escapes(const std::string& source, const std::string& outside) {
+  const auto* const path = outside.c_str();
+  const auto device = source + "/device";
+  report("escape: chmod", ::chmod(path, 04777));
+  report("escape: lchown", ::lchown(path, 1000, 1000));
+  report("escape: setxattr", ::setxattr(path, "user.x", "1", 1, 0));
+  report("escape: utimensat", ::utimensat(AT_FDCWD, path, nullptr, 0));
+  report("escape: truncate", ::truncate(path, 0));
+  report("escape: rename", ::rename(path, (outside + "-moved").c_str()));
+  report("escape: unlink", ::unlink(path));
+  report("escape: link in", ::link(path, (source + "/stolen").c_str()));
+  open_file("escape: O_PATH", outside, O_PATH);
+  open_file("escape: through the own root", "/proc/self/root" + outside, O_PATH);
+  open_file("escape: through the root of init", "/proc/1/root" + outside, O_PATH);
+  open_file("escape: through the parent's root",
+            "/proc/" + std::to_string(::getppid()) + "/root" + outside, O_PATH);
+  open_file("escape: the environment of init", "/proc/1/environ", O_RDONLY);
+  open_file("escape: a pattern of the kernel", "/proc/sys/kernel/core_pattern", O_WRONLY);
+  report("escape: mode of a setting", ::chmod("/proc/sys/kernel/core_pattern", 0666));
+  report("escape: mode of the libraries", ::chmod("/usr/lib", 0777));
+  report("escape: owner of the null device", ::lchown("/dev/null", 1000, 1000));
+  report("escape: mknod", ::mknod(device.c_str(), S_IFBLK | 0600, makedev(7, 0)));
+  open_file("escape: open a device", device, O_RDONLY);
+  const UniqueFd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  report("escape: mkdir in the root", ::mkdirat(root.get(), "new", 0755));
+  report("escape: chroot", ::chroot(source.c_str()));
+  report("escape: return to a namespace", ::setns(root.get(), CLONE_NEWNS));
+  report("escape: copy the mounts", ::syscall(SYS_open_tree, AT_FDCWD, "/", OPEN_TREE_CLONE));
+  // SOURCE's ".." as far as it leads.
+  const UniqueFd inside(::open(source.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  open_file("escape: far above SOURCE",
+            "/proc/self/fd/" + std::to_string(inside.get()) + "/../../../../../../.." + outside,
+            O_PATH);
+  for (int fd = 3; fd < 256; ++fd) {
+    if (::fcntl(fd, F_GETFD) < 0) continue;
+    const UniqueFd above(::openat(fd, ("../../../../../../.." + outside).c_str(), O_PATH));
+    if (above) report("escape: by a descriptor", 0);
+  }
+}
+
+// Attributes of files in SOURCE, by path and by descriptor.
+void try_attributes(const std::string& source) {
+  const auto below = source + "/below";
+  const UniqueFd fd(::open(below.c_str(), O_RDONLY | O_CLOEXEC));
+  report("inside: chmod", ::chmod(below.c_str(), 0755));
+  report("inside: fchmod", ::fchmod(fd.get(), 0755));
+  report("inside: fchown", ::fchown(fd.get(), 0, 0));
+  report("inside: fsetxattr", ::fsetxattr(fd.get(), "user.x", "1", 1, 0));
+  report("inside: futimens", ::futimens(fd.get(), nullptr));
+}
+
 // Signal 0 only asks whether the signal is allowed.
 void try_signals(pid_t watchdog) {
   report("signal itself", ::kill(::getpid(), 0));
@@ -124,21 +180,39 @@ int main(int argc, char** argv) {
   framefs::fs::MountOptions options;
   options.source = argv[1];
   const std::string mode = argv[2];
-  const UniqueFd folder(::open(argv[1], O_PATH | O_DIRECTORY | O_CLOEXEC));
-  const auto needs = mode == "remote" ? framefs::fuse::remote_sandbox_needs(folder.get())
-                                      : framefs::fuse::sandbox_needs(options, mode == "ro");
+  const bool is_remote = mode == "remote";
+  const UniqueFd folder(is_remote ? ::open(argv[1], O_PATH | O_DIRECTORY | O_CLOEXEC) : -1);
+  const auto watchdog = framefs::fuse::Watchdog::start({});
+  if (!watchdog) return 1;
+  std::string source = argv[1];
+  std::optional<framefs::codec::Status> own_namespace;
+  if (!is_remote && ::geteuid() == 0) {
+    const auto own = framefs::fuse::OwnNamespace::enter(source, mode == "ro");
+    if (own) {
+      source = own->source().string();
+      own_namespace.emplace();
+    } else {
+      own_namespace = std::unexpected(own.error());
+    }
+    options.source = source;
+  }
+  auto needs = is_remote ? framefs::fuse::remote_sandbox_needs(folder.get())
+                         : framefs::fuse::sandbox_needs(options, mode == "ro");
   if (!needs) {
     std::printf("%s\n", framefs::fs::describe(needs.error()).c_str());
     return 1;
   }
-  const auto watchdog = framefs::fuse::Watchdog::start({});
-  if (!watchdog) return 1;
+  needs->own_namespace = own_namespace;
   watchdog->keep_file(std::string(argv[1]) + "/file");
   watchdog->keep_program("printf first");
   std::printf("%s\n", framefs::fuse::enter_sandbox(*needs, *watchdog).c_str());
   std::fflush(stdout);
   try_watchdog(*watchdog, argv[1], argv[3]);
-  try_all(argv[1], argv[3]);
+  if (own_namespace && *own_namespace) {
+    try_escapes(source, argv[3]);
+    try_attributes(source);
+  }
+  try_all(source, argv[3]);
   try_signals(watchdog->pid());
   return 0;
 }
