@@ -106,7 +106,8 @@ class StandardStreams(CommandCase):
         path = self.folder / "x.b2frame"
         path.write_bytes(plain_frame(b"content"))
         commands = (["--help"], ["--version"], ["help", "pack"], ["pack", "--help"], ["completion", "bash"],
-                    ["list", "--json"], ["info", path], ["check", path], ["unpack", path, "-o", "-"], ["pack", path, "-o", "-"])
+                    ["list", "--json"], ["info", path], ["check", path], ["unpack", path, "-o", "-"],
+                    ["pack", "--nest", path, "-o", "-"])
         for redirection, cause in ((">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")):
             for command in commands:
                 with self.subTest(redirection, command=command):

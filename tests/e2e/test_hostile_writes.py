@@ -179,6 +179,7 @@ class HostileWrites(MountCase):
         (self.source / "f.b2frame").write_bytes(content)
         for change in (lambda fd: os.truncate(fd, 10_000), lambda fd: os.pwrite(fd, b"x" * 100, 12_000)):
             with self.mount() as mount:
+                mount.exit_codes = (1,)
                 file = os.open(mount.path("f"), os.O_RDWR)
                 change(file)
                 self.assertEqual(outcome(lambda: os.fsync(file)), errno.EIO)
@@ -193,6 +194,7 @@ class HostileWrites(MountCase):
         """No commit can succeed, and the session ends with the last close."""
         self.add("f.b2frame", frame_of_many_chunks())
         with self.mount() as mount:
+            mount.exit_codes = (1,)
             file = os.open(mount.path("f"), os.O_RDWR)
             os.pwrite(file, b"x", 5)
             self.assertEqual(outcome(lambda: os.fsync(file)), errno.EIO)
