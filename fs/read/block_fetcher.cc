@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "codec/compressor/stream_decoder.h"
 #include "codec/core/scratch.h"
 #include "fs/read/fetched_runs.h"
 
@@ -284,7 +285,13 @@ void BlockFetcher::claim(Batch& batch, FirstBlocks& firsts) {
 bool BlockFetcher::is_worth_a_part(const BlockRequest& request, ByteRange within) {
   const auto size = block_bytes(request);
   if (size > kLargestBlockOfParts || within.size > size / kMaxPartOfBlock) return false;
-  if (!codec::BlockDecoder::has_parts(*request.chunk)) return false;
+  const auto& chunk = *request.chunk;
+  if (!codec::BlockDecoder::has_parts(chunk)) return false;
+  // A decoder that needs the whole block for each part has paid for all of it.  Later readers get
+  // it, unless another value would have to leave the cache for it.
+  const bool is_cheaper =
+      codec::StreamDecoder::stops_early(chunk.stream_format(), chunk.dictionary());
+  if (!is_cheaper && cache_.has_room(size)) return false;
   return !cache_.knows(key_of(request));
 }
 

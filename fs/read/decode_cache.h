@@ -147,6 +147,11 @@ class DecodeCache {
   // Whether the value is in the cache or being made.
   [[nodiscard]] bool knows(const CacheKey& key);
 
+  // Whether a value of `bytes` would fit now, with all other values.
+  [[nodiscard]] bool has_room(std::uint64_t bytes) const noexcept {
+    return held_bytes() + bytes + kOverheadBytes <= budget_;
+  }
+
   // Waits for the value if it is being made, and for nothing else.  A reader that is about to ask
   // for a large admission calls this first, so that it does not wait at the head of the queue.
   void wait_for(const CacheKey& key);

@@ -610,6 +610,24 @@ TEST_CASE(
   CHECK(fetching.cache.held_bytes() == 0);
 }
 
+// Oracle: the data.
+TEST_CASE("block_fetcher: a codec that decodes whole blocks gives parts once the cache is full",
+          "[fs][block_fetcher][unit]") {
+  Sample sample;
+  auto spec = spec_of(1024);
+  spec.codec = test::Codec::zstd;
+  sample.add(test::ramp(4 * 1024, 4), spec);
+  sample.open();
+  const auto request = sample.request(0, 2);
+  const ByteRange within{100, 64};
+  Fetching roomy;
+  CHECK(roomy.fetcher.fetch_part(sample.source(), request, within).bytes == nullptr);
+  constexpr std::uint64_t kLessThanOneBlock = 1000;
+  Fetching full(kLessThanOneBlock);
+  const auto part = full.fetcher.fetch_part(sample.source(), request, within);
+  CHECK(same(part.bytes, sample.block(0, 2).subspan(within.offset, within.size)));
+}
+
 TEST_CASE("block_fetcher: there are no parts of blocks that are known, nor large ones",
           "[fs][block_fetcher][unit]") {
   Sample sample;
