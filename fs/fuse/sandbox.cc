@@ -122,9 +122,9 @@ class Report {
 
 }  // namespace
 
-Result<SandboxNeeds> sandbox_needs(const fs::MountOptions& options, bool read_only) {
+Result<SandboxNeeds> sandbox_needs(const Surroundings& surroundings, bool read_only, bool devices) {
   std::error_code error;
-  auto path = std::filesystem::canonical(options.source, error);
+  auto path = std::filesystem::canonical(surroundings.source, error);
   if (error) return fs::system_error_of(error.value(), "SOURCE");
   if (!std::filesystem::is_directory(path, error)) path = path.parent_path();
   fs::UniqueFd source(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -132,8 +132,8 @@ Result<SandboxNeeds> sandbox_needs(const fs::MountOptions& options, bool read_on
   SandboxNeeds needs{.places = {},
                      .local_files = true,
                      .changes = !read_only,
-                     .devices = options.devices,
-                     .own_namespace = {}};
+                     .devices = devices,
+                     .own_namespace = surroundings.own_namespace};
   needs.places.push_back(
       {std::move(source), read_only ? Landlock::Access::read : Landlock::Access::change});
   return needs;

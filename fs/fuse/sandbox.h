@@ -1,15 +1,23 @@
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "fs/core/file.h"
-#include "fs/core/mount_options.h"
 #include "fs/fuse/landlock.h"
 #include "fs/fuse/watchdog.h"
 
 namespace framefs::fuse {
+
+// Where a daemon serves a local SOURCE.
+struct Surroundings {
+  std::filesystem::path source;  // as this process sees it
+  // Whether the process has a mount namespace of its own.  Empty: it shall have none.
+  std::optional<Status> own_namespace;
+  [[nodiscard]] bool is_apart() const { return own_namespace && *own_namespace; }
+};
 
 // The system resources that a mount needs while it serves, beside those that all mounts need.
 struct SandboxNeeds {
@@ -22,12 +30,11 @@ struct SandboxNeeds {
   bool changes = false;      // of these files
   bool devices = false;      // creates device nodes
   bool network = false;
-  // Whether the process is in a mount namespace of its own.  Empty: it shall not be.
-  std::optional<Status> own_namespace;
+  std::optional<Status> own_namespace;  // as in Surroundings
 };
 // The needs of a mount of a local SOURCE.  Must be called before the mount is made, because the
-// mount may hide SOURCE, and inside the daemon's own namespace.  Errors: system.
-Result<SandboxNeeds> sandbox_needs(const fs::MountOptions& options, bool read_only);
+// mount may hide SOURCE, and in the namespace in which the daemon serves.  Errors: system.
+Result<SandboxNeeds> sandbox_needs(const Surroundings& surroundings, bool read_only, bool devices);
 // The needs of the mount of a URL.  `cache_folder` is that of its disk cache, if it has one.
 // Errors: system.
 Result<SandboxNeeds> remote_sandbox_needs(std::optional<int> cache_folder);

@@ -4,7 +4,7 @@
 
 namespace framefs::fuse {
 
-Result<SandboxNeeds> sandbox_needs(const fs::MountOptions&, bool) { return SandboxNeeds{}; }
+Result<SandboxNeeds> sandbox_needs(const Surroundings&, bool, bool) { return SandboxNeeds{}; }
 
 Result<SandboxNeeds> remote_sandbox_needs(std::optional<int>) { return SandboxNeeds{}; }
 

@@ -174,13 +174,6 @@ Result<std::optional<fs::SourceHandles>> source_handles(const fs::MountOptions& 
       });
 }
 
-// SOURCE as the daemon sees it while it serves.
-struct Surroundings {
-  std::filesystem::path source;
-  std::optional<Status> own_namespace;  // as in SandboxNeeds
-  [[nodiscard]] bool is_apart() const { return own_namespace && *own_namespace; }
-};
-
 // Leaves the system's mounts, if this process may.  The watchdog stays, and keeps SOURCE: the
 // filesystem of SOURCE is busy as long as it is used.  `claim` holds directories of the system's
 // mounts, which the watchdog gets.
@@ -285,8 +278,7 @@ Result<fs::Losses> serve_mount(const fs::MountOptions& options, fs::Log& log,
               fs::Filesystem::open(inside, log, nullptr, std::move(handles)));
   std::optional<SandboxNeeds> needs;
   if (is_confined) {
-    FRAMEFS_TRY(needs, sandbox_needs(inside, filesystem->is_read_only()));
-    needs->own_namespace = surroundings.own_namespace;
+    FRAMEFS_TRY(needs, sandbox_needs(surroundings, filesystem->is_read_only(), options.devices));
   }
   Mount mount{*filesystem, log, options.writeback, trust_s(options), {}, {}, {}, {}};
   mount.options = options;

@@ -113,20 +113,46 @@ void try_escapes(const std::string& source, const std::string& outside) {
   report("escape: lchown", ::lchown(path, 1000, 1000));
   report("escape: setxattr", ::setxattr(path, "user.x", "1", 1, 0));
   report("escape: utimensat", ::utimensat(AT_FDCWD, path, nullptr, 0));
+  report("escape: utimensat of a link", ::utimensat(AT_FDCWD, path, nullptr, AT_SYMLINK_NOFOLLOW));
+  report("escape: setxattr of a link", ::lsetxattr(path, "user.x", "1", 1, 0));
+  report("escape: removexattr", ::removexattr(path, "user.x"));
+  report("escape: statistics", ::access(path, F_OK));
   report("escape: truncate", ::truncate(path, 0));
   report("escape: rename", ::rename(path, (outside + "-moved").c_str()));
   report("escape: unlink", ::unlink(path));
   report("escape: link in", ::link(path, (source + "/stolen").c_str()));
+  report("escape: rename in", ::rename(path, (source + "/stolen").c_str()));
+  report("escape: rename out", ::rename((source + "/file").c_str(), (outside + "-new").c_str()));
+  report("escape: symlink", ::symlink("file", (outside + "-new").c_str()));
+  report("escape: mkdir", ::mkdir((outside + "-new").c_str(), 0755));
+  report("escape: mknod outside", ::mknod((outside + "-new").c_str(), S_IFREG | 0600, 0));
   open_file("escape: O_PATH", outside, O_PATH);
   open_file("escape: through the own root", "/proc/self/root" + outside, O_PATH);
   open_file("escape: through the root of init", "/proc/1/root" + outside, O_PATH);
   open_file("escape: through the parent's root",
             "/proc/" + std::to_string(::getppid()) + "/root" + outside, O_PATH);
+  // Through a link of SOURCE.
+  const auto link = source + "/way-out";
+  report("inside: symlink", ::symlink(path, link.c_str()));
+  report("escape: chmod through a link", ::chmod(link.c_str(), 04777));
+  report("escape: chown through a link", ::chown(link.c_str(), 1000, 1000));
+  report("escape: setxattr through a link", ::setxattr(link.c_str(), "user.x", "1", 1, 0));
+  report("escape: times through a link", ::utimensat(AT_FDCWD, link.c_str(), nullptr, 0));
+  report("escape: truncate through a link", ::truncate(link.c_str(), 0));
+  // Through a thread's view of the parent, and the directories that it holds.
+  const auto parent = "/proc/" + std::to_string(::getppid());
+  report("escape: chmod through the parent's root",
+         ::chmod((parent + "/root" + outside).c_str(), 04777));
+  report("escape: chmod through the parent's directory", ::chmod((parent + "/cwd").c_str(), 04777));
+  open_file("escape: the memory of the parent", parent + "/mem", O_RDWR);
+  open_file("escape: the mounts of the parent", parent + "/ns/mnt", O_RDONLY);
   open_file("escape: the environment of init", "/proc/1/environ", O_RDONLY);
   open_file("escape: a pattern of the kernel", "/proc/sys/kernel/core_pattern", O_WRONLY);
   report("escape: mode of a setting", ::chmod("/proc/sys/kernel/core_pattern", 0666));
   report("escape: mode of the libraries", ::chmod("/usr/lib", 0777));
   report("escape: owner of the null device", ::lchown("/dev/null", 1000, 1000));
+  report("escape: mknod of a character device",
+         ::mknod((source + "/memory").c_str(), S_IFCHR | 0600, makedev(1, 1)));
   report("escape: mknod", ::mknod(device.c_str(), S_IFBLK | 0600, makedev(7, 0)));
   open_file("escape: open a device", device, O_RDONLY);
   const UniqueFd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -177,38 +203,33 @@ void try_signals(pid_t watchdog) {
 int main(int argc, char** argv) {
   if (framefs::fuse::is_watchdog(argv[0])) return framefs::fuse::run_watchdog();
   if (argc != 4) return 2;
-  framefs::fs::MountOptions options;
-  options.source = argv[1];
   const std::string mode = argv[2];
   const bool is_remote = mode == "remote";
   const UniqueFd folder(is_remote ? ::open(argv[1], O_PATH | O_DIRECTORY | O_CLOEXEC) : -1);
   const auto watchdog = framefs::fuse::Watchdog::start({});
   if (!watchdog) return 1;
-  std::string source = argv[1];
-  std::optional<framefs::codec::Status> own_namespace;
+  framefs::fuse::Surroundings surroundings{argv[1], {}};
   if (!is_remote && ::geteuid() == 0) {
-    const auto own = framefs::fuse::OwnNamespace::enter(source, mode == "ro");
+    const auto own = framefs::fuse::OwnNamespace::enter(argv[1], mode == "ro");
     if (own) {
-      source = own->source().string();
-      own_namespace.emplace();
+      surroundings = {own->source(), framefs::codec::Status{}};
     } else {
-      own_namespace = std::unexpected(own.error());
+      surroundings.own_namespace = std::unexpected(own.error());
     }
-    options.source = source;
   }
+  const auto source = surroundings.source.string();
   auto needs = is_remote ? framefs::fuse::remote_sandbox_needs(folder.get())
-                         : framefs::fuse::sandbox_needs(options, mode == "ro");
+                         : framefs::fuse::sandbox_needs(surroundings, mode == "ro", false);
   if (!needs) {
     std::printf("%s\n", framefs::fs::describe(needs.error()).c_str());
     return 1;
   }
-  needs->own_namespace = own_namespace;
   watchdog->keep_file(std::string(argv[1]) + "/file");
   watchdog->keep_program("printf first");
   std::printf("%s\n", framefs::fuse::enter_sandbox(*needs, *watchdog).c_str());
   std::fflush(stdout);
   try_watchdog(*watchdog, argv[1], argv[3]);
-  if (own_namespace && *own_namespace) {
+  if (surroundings.is_apart()) {
     try_escapes(source, argv[3]);
     try_attributes(source);
   }
