@@ -10,6 +10,7 @@ int main(int argc, char** argv) {
   try {
     if (argc > 0 && framefs::fuse::is_watchdog(argv[0])) return framefs::fuse::run_watchdog();
     framefs::ensure_standard_streams();
+    framefs::find_programs_of_system();
     return framefs::run_framefs({argv, argv + argc});
   } catch (const std::exception& error) {
     std::cerr << "framefs: " << error.what() << '\n';

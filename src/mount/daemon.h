@@ -10,6 +10,11 @@ namespace framefs {
 // cannot be read and the output cannot be written (EBADF), so that no command loses data silently.
 void ensure_standard_streams();
 
+// For root, sets PATH to the folders in which only root installs programs.  The PATH of the caller
+// may lead elsewhere, and fusermount3 and the commands of a configuration would run from there.
+// Threads: call it before any thread is started.
+void find_programs_of_system();
+
 // Raises the limit on open files to the hard limit.  Each file that a user has open needs a
 // descriptor here, and each written frame needs one until its commit.
 void allow_most_open_files();

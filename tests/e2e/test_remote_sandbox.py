@@ -13,6 +13,7 @@ import subprocess
 import threading
 import time
 import unittest
+import unittest.mock
 
 import daemon
 import data
@@ -195,6 +196,21 @@ class RemoteSandbox(RemoteCase):
                 for name in ("environ", "cmdline"):
                     self.assertNotIn(SECRET.encode(), pathlib.Path(f"/proc/{pid}/{name}").read_bytes())
             self.assertNotIn(SECRET, mount.messages())
+
+    @unittest.skipUnless(os.geteuid() == 0, "users find programs by their own PATH")
+    def test_path_decides_nothing_for_root(self):
+        self.write_keys(object_server.ACCESS_KEY)
+        programs = self.folder / "programs"
+        programs.mkdir()
+        for name in ("cat", "fusermount3"):
+            (programs / name).write_text(f"#!/bin/sh\ntouch '{self.folder}/taken-over'\n")
+            (programs / name).chmod(0o755)
+        with unittest.mock.patch.dict(os.environ, {"PATH": f"{programs}:{os.environ['PATH']}"}):
+            with self.mount_by_program("cat keys.json") as mount:
+                self.read_x(mount)
+                self.tool(daemon.FRAMEFS, "umount", self.mountpoint)
+                mount.check_ended()
+        self.assertFalse((self.folder / "taken-over").exists())
 
     def test_a_credential_process_that_fails(self):
         with self.assertRaises(AssertionError) as caught:
