@@ -1,4 +1,4 @@
-"""pack and unpack of trees change nothing outside OUT, whatever links the trees and OUT have."""
+"""Commands on trees change nothing outside OUT, whatever links the trees and OUT have."""
 
 import io
 import itertools
@@ -8,10 +8,13 @@ import stat
 import zipfile
 
 import daemon
+import object_server
 from command_case import CommandCase
 from frame_writer import plain_frame
 
 NAMES = ("a", "b", "c")
+SEED = int(os.environ.get("FRAMEFS_SEED", random.randrange(1 << 32)))
+CASES = 20
 
 
 def state_of(top):
@@ -113,7 +116,7 @@ class LinksInTrees(CommandCase):
         self.assertTrue(frame.is_symlink())
 
     def random_entry(self, draw, path, depth):
-        kind = draw.choice(("link", "link", "directory", "directory", "container", "frame", "file"))
+        kind = draw.choice(("link", "link", "directory", "directory", "container", "frame", "sparse", "file"))
         if path.is_symlink() or path.exists():
             return
         if kind == "link":
@@ -126,9 +129,20 @@ class LinksInTrees(CommandCase):
         elif kind == "container":
             members = draw.sample([f"{one}/{two}" for one, two in itertools.product(NAMES, NAMES)], 2)
             path.with_name(path.name + ".b2z").write_bytes(archive(members))
-        elif kind == "frame":
-            path.with_name(path.name + ".b2frame").write_bytes(plain_frame(b"evil"))
-        else:
+        elif kind == "frame" and not path.with_name(path.name + ".b2frame").exists():
+            frame = bytearray(plain_frame(b"evil" * 3, chunksize=4))
+            if draw.randrange(2):
+                # In the header of a chunk, for check --repair.
+                frame[frame.index(b"evil") - 20] ^= 0xFF
+            path.with_name(path.name + ".b2frame").write_bytes(frame)
+        elif kind == "sparse" and not path.with_name(path.name + ".b2frame").exists():
+            # A directory that may be taken for a frame, with links in the places of its files.
+            sparse = path.with_name(path.name + ".b2frame")
+            sparse.mkdir()
+            for name in ("chunks.b2frame", "00000000.chunk", "next.b2frame"):
+                if draw.randrange(2):
+                    (sparse / name).symlink_to(self.victim / "file")
+        elif kind == "file":
             path.write_bytes(b"evil")
 
     def random_tree(self, draw, top, depth=0):
@@ -136,20 +150,71 @@ class LinksInTrees(CommandCase):
             for _ in range(2):  # a link beside a frame or container of its name
                 self.random_entry(draw, top / name, depth)
 
+    def state_but(self, *changed):
+        """The state of everything in the test's folder, except for some paths and all below."""
+        tops = [os.fspath(path) for path in changed]
+
+        def is_changed(path):
+            return path == os.fspath(self.folder) or any(path == top or path.startswith(top + "/") for top in tops)
+        return {path: state for path, state in state_of(self.folder).items() if not is_changed(path)}
+
+    def random_trees(self, case):
+        draw = random.Random(f"{SEED} {case}")
+        trees = [self.folder / f"tree-{case}-{part}" for part in range(2)]
+        for tree in trees:
+            tree.mkdir()
+            self.random_tree(draw, tree)
+        return draw, trees
+
     def test_random_trees_leave_everything_else_alone(self):
         """Two trees into one OUT, in each order, with and without --force."""
-        seed = random.SystemRandom().randrange(1 << 32)
-        before = state_of(self.victim)
-        for case in range(10):
-            draw = random.Random(f"{seed} {case}")
-            trees = [self.folder / f"tree-{case}-{part}" for part in range(2)]
-            for tree in trees:
-                tree.mkdir()
-                self.random_tree(draw, tree)
-            for command, order in itertools.product(("pack", "unpack"), (trees, trees[::-1])):
-                out = self.folder / f"out-{case}-{command}-{order[0].name}"
-                told = [self.run_framefs(command, *draw.choice(((), ("-f",))), tree, "-o", out) for tree in order]
-                self.assertEqual(state_of(self.victim), before, f"seed {seed} case {case} {command} {told}")
+        print(f"FRAMEFS_SEED={SEED}", flush=True)
+        made = 0
+        for case in range(CASES):
+            draw, trees = self.random_trees(case)
+            commands = (["pack"], ["unpack"], ["check", "--repair"])
+            for command, order in itertools.product(commands, (trees, trees[::-1])):
+                before = self.state_but(self.out)
+                self.out.mkdir()
+                for tree in order:
+                    told = self.run_framefs(*command, *draw.choice(((), ("-f",))), tree, "-o", self.out)
+                    self.assertEqual(self.state_but(self.out), before, f"seed {SEED} case {case} {command} {told}")
+                made += sum(len(files) for _, _, files in os.walk(self.out))
+                self.tool("rm", "-rf", self.out)
+            self.tool("rm", "-rf", *trees)
+        self.assertGreater(made, CASES)  # the commands do something
+
+    def test_random_trees_are_changed_in_place_within_their_frames(self):
+        """compact, check --rehash, and unpack of a tree into itself."""
+        print(f"FRAMEFS_SEED={SEED}", flush=True)
+        for case in range(CASES):
+            draw, trees = self.random_trees(case)
+            frames = [os.path.join(parent, name) for parent, _, files in os.walk(trees[0]) for name in files
+                      if name.endswith(".b2frame") and not os.path.islink(os.path.join(parent, name))]
+            sparse = [os.path.join(parent, name) for parent, folders, _ in os.walk(trees[0]) for name in folders
+                      if name.endswith(".b2frame")]
+            # The directory of a frame gets a temporary file, and with it another time.
+            before = self.state_but(trees[0])
+            for path in (*frames, *sparse):
+                self.run_framefs("compact", path)
+            self.run_framefs("check", "-q", "--rehash", trees[0])
+            self.assertEqual(self.state_but(trees[0]), before, f"seed {SEED} case {case} compact")
+            before = self.state_but(trees[1])
+            told = self.run_framefs(draw.choice(("pack", "unpack")), *draw.choice(((), ("-f",))), trees[1])
+            self.assertEqual(self.state_but(trees[1]), before, f"seed {SEED} case {case} {told}")
+            self.tool("rm", "-rf", *trees)
+
+    def test_a_manifest_is_written_beside_links(self):
+        _, trees = self.random_trees(0)
+        out = trees[0] / "manifest.json"
+        for name in ("manifest.json~", ".manifest.json", "manifest.json.tmp"):
+            (trees[0] / name).symlink_to(self.victim / "file")
+        with object_server.ObjectServer({"x.b2frame": plain_frame(b"content")}) as server:
+            for options in ([], ["-f"]):
+                before = self.state_but(trees[0])
+                self.framefs("index", "-q", *options, server.url, "-o", out)
+                self.assertEqual(self.state_but(trees[0]), before)
+                self.assertIn(b"x.b2frame", out.read_bytes())
 
     def test_a_tree_deeper_than_a_path_can_be_long(self):
         tree, packed, again = (self.folder / name for name in ("deep", "packed", "again"))
