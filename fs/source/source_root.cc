@@ -3,8 +3,24 @@
 #include <fcntl.h>
 
 #include <cerrno>
+#include <utility>
 
 namespace framefs::fs {
+namespace {
+
+bool links_lead_to(int directory) {
+  const auto st = stat_of(directory);
+  return !st || st->st_nlink > 0;
+}
+
+}  // namespace
+
+SourceRoot::SourceRoot(UniqueFd directory, std::string path)
+    : directory_(std::move(directory)),
+      path_(std::move(path)),
+      has_links_(links_lead_to(directory_.get())) {}
+
+bool SourceRoot::is_removed() const { return has_links_ && !links_lead_to(directory_.get()); }
 
 Result<SourceRoot> SourceRoot::open_directory(const std::filesystem::path& source) {
   UniqueFd fd(::open(source.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));

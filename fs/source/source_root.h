@@ -22,6 +22,10 @@ class SourceRoot {
   // The same for an entry that a command has found.  Errors: system.
   static Result<SourceRoot> entry_at(const Place& place);
 
+  // Whether the directory was removed after it was opened.  It has no links then.  Directories of
+  // some filesystems never have any, and do not count.
+  [[nodiscard]] bool is_removed() const;
+
   // The path of SOURCE itself, for open(): "." or the entry's name.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
@@ -31,11 +35,11 @@ class SourceRoot {
   [[nodiscard]] Result<UniqueFd> open(const std::string& relative, int flags) const;
 
  private:
-  SourceRoot(UniqueFd directory, std::string path)
-      : directory_(std::move(directory)), path_(std::move(path)) {}
+  SourceRoot(UniqueFd directory, std::string path);
 
   UniqueFd directory_;
   std::string path_;
+  bool has_links_;
 };
 
 }  // namespace framefs::fs

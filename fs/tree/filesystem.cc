@@ -65,7 +65,7 @@ Filesystem::Filesystem(const MountOptions& options, Log& log, MountRoot found,
              handles_ ? &*handles_ : nullptr),
       directory_names_(DirectoryNames::Bounds{.is_immutable = options.immutable}),
       name_map_(workers_, options.keep_suffix, options.arrays),
-      locator_(std::move(found.root), root_key(found), options.source.string(),
+      locator_(std::move(found.root), root_key(found), options.source.string(), log_,
                handles_ ? &*handles_ : nullptr),
       exported_(handles_ ? std::optional<ExportedNodes>(std::in_place, *handles_, locator_)
                          : std::nullopt),

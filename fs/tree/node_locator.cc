@@ -14,9 +14,10 @@ bool names_source(const NodeKey& key, const struct stat& st) noexcept {
 }
 
 NodeLocator::NodeLocator(SourceRoot root, const NodeKey& root_key, std::string source_name,
-                         const SourceHandles* handles)
+                         Log& log, const SourceHandles* handles)
     : root_(std::move(root)),
       source_name_(std::move(source_name)),
+      log_(log),
       handles_(handles),
       nodes_(root_key, root_.path()) {}
 
@@ -37,8 +38,17 @@ std::unexpected<Error> NodeLocator::missing(const Error& error) {
   return system_error_of(error.sys == ENOTDIR ? ENOTDIR : ESTALE, error.field);
 }
 
+Result<UniqueFd> NodeLocator::open_path(const std::string& path, int flags) const {
+  auto fd = root_.open(path, flags);
+  const bool may_be_removed = fd ? path == "." : fd.error().sys == ENOENT;
+  if (!may_be_removed || !root_.is_removed()) return fd;
+  auto gone = refusal(ESTALE, "SOURCE was removed; unmount the mount");
+  log_.failure(source_name_, gone.error());
+  return gone;
+}
+
 Result<UniqueFd> NodeLocator::open_at(const std::string& path, const Node& node, int flags) const {
-  FRAMEFS_TRY(auto fd, root_.open(path, flags));
+  FRAMEFS_TRY(auto fd, open_path(path, flags));
   // Another file may have taken the place; the kernel then has to look the name up again.
   FRAMEFS_TRY(const auto st, stat_of(fd.get()));
   if (!names_source(node.key, st)) return system_error_of(ESTALE, "open");

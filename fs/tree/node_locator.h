@@ -6,6 +6,7 @@
 #include <string>
 
 #include "fs/core/guarded.h"
+#include "fs/core/log.h"
 #include "fs/source/backing_file.h"
 #include "fs/source/source_handles.h"
 #include "fs/source/source_root.h"
@@ -19,9 +20,9 @@ namespace framefs::fs {
 // Threads: any number.
 class NodeLocator {
  public:
-  // `root_key` is the key of the node for SOURCE itself.  Lifetime: `handles`, which may be null,
-  // outlives the locator.
-  NodeLocator(SourceRoot root, const NodeKey& root_key, std::string source_name,
+  // `root_key` is the key of the node for SOURCE itself.  Lifetime: `log`, and `handles`, which may
+  // be null, outlive the locator.
+  NodeLocator(SourceRoot root, const NodeKey& root_key, std::string source_name, Log& log,
               const SourceHandles* handles = nullptr);
 
   [[nodiscard]] NodeTable& nodes() noexcept { return nodes_; }
@@ -29,6 +30,10 @@ class NodeLocator {
   [[nodiscard]] const SourceRoot& root() const noexcept { return root_; }
   [[nodiscard]] std::string name_for_log(const Node& node) const;
 
+  // Opens a path in SOURCE, as SourceRoot::open() does.  A removed SOURCE would be an empty
+  // directory: the open fails then, and the first one says so in the log.
+  // Errors: those of SourceRoot::open(); ESTALE if SOURCE was removed.
+  [[nodiscard]] Result<UniqueFd> open_path(const std::string& path, int flags) const;
   // Opens the file that the node shows; `flags` are those of open(2).
   // Errors: system; ESTALE if the node is not found, which makes the kernel look its name up again.
   [[nodiscard]] Result<UniqueFd> open(const Node& node, int flags) const;
@@ -118,6 +123,7 @@ class NodeLocator {
   // Constant after construction.
   const SourceRoot root_;
   const std::string source_name_;  // for the log
+  Log& log_;
   const SourceHandles* const handles_;
   // Self-synchronised.
   NodeTable nodes_;

@@ -71,15 +71,6 @@ std::unexpected<Error> SourceTree::refuse_array_change(const Node& node) const {
   return refused;
 }
 
-// A removed directory is empty, but SOURCE was not when it was mounted.  Errors: ESTALE.
-Status SourceTree::check_source_is_there(const Node& root, int source) const {
-  FRAMEFS_TRY(const auto st, stat_of(source));
-  if (st.st_nlink > 0) return {};
-  auto gone = refusal(ESTALE, "SOURCE was removed; unmount the mount");
-  log_.failure(locator_.name_for_log(root), gone.error());
-  return gone;
-}
-
 // The folder of the entries that a directory shows.  With the `access` O_PATH, names can be looked
 // up in it, and it cannot be listed.
 Result<std::unique_ptr<Folder>> SourceTree::open_folder(Node& node, int access) const {
@@ -88,14 +79,13 @@ Result<std::unique_ptr<Folder>> SourceTree::open_folder(Node& node, int access) 
     return std::make_unique<ContainerFolder>(std::move(opened), node.key.member, limits_);
   }
   if (node.key.shown_as == ShownAs::single_entry) {
-    FRAMEFS_TRY(auto fd, locator_.root().open(".", O_PATH | O_DIRECTORY));
+    FRAMEFS_TRY(auto fd, locator_.open_path(".", O_PATH | O_DIRECTORY));
     return std::make_unique<SingleEntryFolder>(std::move(fd), locator_.root().path(), expected_,
                                                probe_);
   }
   // The directory of a sparse frame is shown as a file.
   if (node.key.shown_as != ShownAs::itself) return system_error_of(ENOTDIR, "opendir");
   FRAMEFS_TRY(auto fd, locator_.open(node, access | O_DIRECTORY));
-  if (node.id == kRootNode) FRAMEFS_CHECK(check_source_is_there(node, fd.get()));
   auto folder =
       std::make_unique<DiskFolder>(std::move(fd), probe_, file_key(node), &directory_names_);
   folder->show_as_is(as_is_, locator_.nodes().path_of(node));
@@ -388,7 +378,7 @@ Result<SourceEntry> SourceTree::probe_at(const std::string& path, const Node& no
                                          const FrameSummary* known) const {
   const auto above = directory_part(path);
   FRAMEFS_TRY(const auto directory,
-              locator_.root().open(above.empty() ? "." : above, O_PATH | O_DIRECTORY));
+              locator_.open_path(above.empty() ? "." : above, O_PATH | O_DIRECTORY));
   FRAMEFS_TRY(const auto entry,
               probe_.probe_as(directory.get(), name_part(path), expected_at(node, path), known));
   const bool is_other = node.is_exported() && entry.generation != node.generation;
@@ -489,7 +479,7 @@ Status SourceTree::check_access(NodeId id, int mask) const {
 }
 
 Result<struct statvfs> SourceTree::stat_filesystem() const {
-  FRAMEFS_TRY(const auto root, locator_.root().open(locator_.root().path(), O_PATH));
+  FRAMEFS_TRY(const auto root, locator_.open_path(locator_.root().path(), O_PATH));
   struct statvfs st{};
   if (::fstatvfs(root.get(), &st) != 0) return system_error("statfs");
   return st;

@@ -163,7 +163,6 @@ class SourceTree {
   Result<SourceEntry> probe_removed(const Node& node, const FrameWriteSession& session) const;
   struct stat shown(const Seen& seen, const Node& node) const;
   void tell(Node& node, const Seen& seen) const;
-  [[nodiscard]] Status check_source_is_there(const Node& root, int source) const;
   void note_kernel_size(Node& node, const Seen& seen) const;
 
   // Constant after construction.

@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import signal
 import socket
 import subprocess
@@ -173,23 +174,47 @@ class Lifecycle(MountCase):
         refused = self.tool(helper, self.source, self.mountpoint, "-o", "remount,ro", check=False)
         self.assertIn(b"is not a mount of framefs", refused.stderr)
 
-    def test_a_source_that_is_removed_or_renamed(self):
+    def test_a_source_that_is_renamed(self):
         with self.mount("--attr-timeout", "0") as mount:
             self.source.rename(self.folder / "elsewhere")
             self.assertEqual(mount.path("a").read_bytes(), CONTENT)
             mount.path("new").write_bytes(b"after the rename")
             self.assertEqual(sorted(os.listdir(mount.path())), ["a", "new"])
             self.assertTrue((self.folder / "elsewhere/new.b2frame").exists())
+            self.assertNotIn("removed", mount.log())
             (self.folder / "elsewhere").rename(self.source)
-        empty = self.folder / "empty"
-        empty.mkdir()
-        with self.mount("--attr-timeout", "0", source=empty) as mount:
-            empty.rmdir()
-            for call in (os.listdir, lambda path: os.stat(path / "a"), lambda path: os.listdir(path)):
-                with self.assertRaises(OSError) as caught:
-                    call(mount.path())
-                self.assertIn(caught.exception.errno, (errno.ESTALE, errno.EIO))
-            self.assertEqual(mount.log().count("SOURCE was removed"), 1, mount.log())
+
+    def test_a_source_that_is_removed(self):
+        (self.source / "folder").mkdir()
+        (self.source / "folder/file").write_bytes(b"content")
+        with self.mount("--attr-timeout", "0") as mount:
+            path = mount.path()
+            self.assertEqual(mount.path("a").read_bytes(), CONTENT)
+            self.assertEqual(mount.path("folder/file").read_bytes(), b"content")
+            shutil.rmtree(self.source)
+            calls = {
+                "list": lambda: os.listdir(path),
+                "stat": lambda: os.stat(path),
+                "statfs": lambda: os.statvfs(path),
+                "stat of a file": lambda: os.stat(path / "a"),
+                "open": lambda: (path / "a").read_bytes(),
+                "open below": lambda: (path / "folder/file").read_bytes(),
+                "list below": lambda: os.listdir(path / "folder"),
+                "create": lambda: (path / "new").write_bytes(b"new"),
+                "mkdir": lambda: os.mkdir(path / "newfolder"),
+                "chmod": lambda: os.chmod(path, 0o700),
+                "again": lambda: os.listdir(path),
+            }
+            for what, call in calls.items():
+                with self.subTest(what):
+                    with self.assertRaises(OSError) as caught:
+                        call()
+                    self.assertEqual(caught.exception.errno, errno.ESTALE)
+            listed = self.tool("ls", path, check=False)
+            self.assertIn(b"Stale file handle", listed.stderr)
+            lines = [line for line in mount.log().splitlines() if "SOURCE was removed" in line]
+            self.assertEqual(len(lines), 1, mount.log())
+            self.assertIn(f"{self.source}: SOURCE was removed; unmount the mount", lines[0])
             # The descriptors of a directory without a name are not those of the beginning.
             daemon.wait_for(lambda: daemon.unmount(self.mountpoint).returncode == 0, "the unmount")
             mount.process.wait(timeout=daemon.DEADLINE_S)

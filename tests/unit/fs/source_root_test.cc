@@ -158,6 +158,19 @@ TEST_CASE("source_root: it stays the same directory under another name",
   CHECK(content(root.open("file", O_RDONLY)) == "top");
 }
 
+TEST_CASE("source_root: a directory that is removed is noticed", "[fs][source_root][unit]") {
+  const Tree tree;
+  const auto root = tree.root();
+  const auto source = tree.temp.path() / "source";
+  CHECK_FALSE(root.is_removed());
+  stdfs::rename(source, tree.temp.path() / "renamed");
+  CHECK_FALSE(root.is_removed());
+  stdfs::remove_all(tree.temp.path() / "renamed");
+  CHECK(root.is_removed());
+  stdfs::create_directory(source);
+  CHECK(root.is_removed());
+}
+
 // Creates nested folders with 200-letter names below `root`, and opens the last one.
 UniqueFd make_deep(const stdfs::path& root, int levels) {
   const std::string name(200, 'd');
