@@ -25,6 +25,8 @@ struct Limits {
   std::uint64_t frame_header_bytes = 16u << 20;   // frame header, metalayers included
   std::uint64_t frame_trailer_bytes = 64u << 20;  // trailer, vl-metalayers included
   std::uint64_t vlmeta_bytes = 64u << 20;         // one decoded vl-metalayer
+  std::uint64_t array_meta_bytes = 256u << 10;    // the metalayer of an array
+  std::uint64_t fetched_bytes = 8u << 20;         // the record of a cache of remote data
 };
 
 }  // namespace framefs::codec

@@ -29,15 +29,17 @@ Result<std::size_t> bin_length(ByteReader& in) {
 }
 
 // A bitmap of exactly `bits` bits.
-std::optional<std::vector<std::byte>> bitmap_of(const Content& content,
+std::optional<std::vector<std::byte>> bitmap_of(Content content,
                                                 std::optional<std::uint64_t> bits) {
   if (!content || !bits) return std::nullopt;
   ByteReader in(*content);
   const auto length = bin_length(in);
   if (!length || *length != div_ceil<std::uint64_t>(*bits, 8)) return std::nullopt;
-  const auto bytes = in.take(*length, "bitmap");
-  if (!bytes) return std::nullopt;
-  return std::vector<std::byte>(bytes->begin(), bytes->end());
+  const auto begin = static_cast<std::ptrdiff_t>(in.position());
+  if (!in.take(*length, "bitmap")) return std::nullopt;
+  content->resize(static_cast<std::size_t>(begin) + *length);
+  content->erase(content->begin(), content->begin() + begin);
+  return content;
 }
 
 }  // namespace
@@ -62,25 +64,27 @@ std::uint64_t FetchedBlocks::parse_blocks_per_chunk(const Content& content) {
   }
 }
 
-FetchedBlocks FetchedBlocks::make(Shape shape, const Layers& layers) {
+FetchedBlocks FetchedBlocks::make(Shape shape, Layers layers) {
+  const bool has_layer = layers.blocks || layers.chunks;
   FetchedBlocks fetched;
   fetched.shape_ = shape;
   if (shape.blocks_per_chunk > 0) {
     const auto bits = checked_mul(shape.chunks, shape.blocks_per_chunk);
-    if (auto blocks = bitmap_of(layers.blocks, bits ? std::optional(*bits) : std::nullopt)) {
+    if (auto blocks =
+            bitmap_of(std::move(layers.blocks), bits ? std::optional(*bits) : std::nullopt)) {
       fetched.is_recorded_ = true;
       fetched.bits_ = std::move(*blocks);
       return fetched;
     }
   }
   const auto blocks_per_chunk = std::exchange(fetched.shape_.blocks_per_chunk, 1);
-  if (auto chunks = bitmap_of(layers.chunks, shape.chunks)) {
+  if (auto chunks = bitmap_of(std::move(layers.chunks), shape.chunks)) {
     fetched.is_recorded_ = true;
     fetched.bits_ = std::move(*chunks);
     return fetched;
   }
   // A writer of chunks with several blocks always records them; without a record nothing counts.
-  fetched.is_recorded_ = blocks_per_chunk > 1 || layers.blocks || layers.chunks;
+  fetched.is_recorded_ = blocks_per_chunk > 1 || has_layer;
   return fetched;
 }
 

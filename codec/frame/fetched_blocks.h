@@ -35,7 +35,7 @@ class FetchedBlocks {
   // The number in the layer kFetchedBlocksPerChunkLayer; 0 if there is none.
   static std::uint64_t parse_blocks_per_chunk(const Content& content);
   // A bitmap that cannot be parsed, or does not fit `shape`, counts as absent.
-  static FetchedBlocks make(Shape shape, const Layers& layers);
+  static FetchedBlocks make(Shape shape, Layers layers);
 
   // Whether bitmaps tell what is there.  Without them, stored chunks are there, if they are not
   // special, and has() is true for all blocks.
@@ -56,7 +56,9 @@ class FetchedBlocks {
     return shape_.chunks * shape_.blocks_per_chunk;
   }
 
-  [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return bits_.capacity(); }
+  [[nodiscard]] std::uint64_t memory_bytes() const noexcept {
+    return sizeof(*this) + bits_.capacity();
+  }
 
  private:
   [[nodiscard]] bool bit(std::uint64_t block) const noexcept;

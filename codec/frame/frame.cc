@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <limits>
-#include <string_view>
 #include <utility>
 
 #include "codec/chunk/chunk_reader.h"
@@ -14,6 +11,7 @@
 #include "codec/core/work_budget.h"
 #include "codec/frame/chunk_space.h"
 #include "codec/frame/frame_index.h"
+#include "codec/frame/frame_part.h"
 #include "codec/frame/frame_trailer.h"
 #include "codec/frame/trailer_layout.h"
 
@@ -51,51 +49,39 @@ std::uint64_t index_entry_at(ChunkIndex chunk) { return chunk.value * kIndexEntr
 
 // Parses the trailer of a beta: a version, then an optional chunk of user data.  As a directory of
 // metalayers, it has one entry or none.  Offsets of errors count from the trailer's start.
-Result<std::vector<Metalayer>> parse_beta_usermeta(std::span<const std::byte> trailer,
+Result<std::vector<Metalayer>> parse_beta_usermeta(std::span<const std::byte> head,
+                                                   std::uint64_t trailer_bytes,
                                                    std::uint64_t trailer_at) {
-  ByteReader in(trailer);
+  ByteReader in(head);
   FRAMEFS_TRY([[maybe_unused]] const auto before, in.take(kUsermetaLengthAt, "usermeta"));
   FRAMEFS_TRY(const auto length, in.be<std::uint32_t>("usermeta length"));
   const auto at = in.position();
-  FRAMEFS_TRY([[maybe_unused]] const auto content, in.take(length, "usermeta"));
+  if (length > trailer_bytes - at) return fail(Errc::truncated, "usermeta", at);
   if (length == 0) return std::vector<Metalayer>{};
   return std::vector{Metalayer{kUsermetaName, {trailer_at + at, length}}};
 }
 
-const Metalayer* find_layer(const std::vector<Metalayer>& layers, std::string_view name) {
-  const auto found = std::ranges::find(layers, name, &Metalayer::name);
-  return found == layers.end() ? nullptr : &*found;
-}
-
-std::unexpected<Error> not_fetched() {
-  return std::unexpected(Error{.kind = Errc::system,
-                               .field = "this cache of remote data has not fetched these bytes",
-                               .sys = EIO,
-                               .is_sentence = true});
-}
-
-// How a frame's chunks are divided into blocks; zeros if it does not say.
-struct BlockShapeOfFrame {
-  std::uint64_t per_chunk = 0;
-  std::uint64_t block_bytes = 0;
-};
-
-BlockShapeOfFrame block_shape_of(const FrameHeader& header,
-                                 const std::optional<Result<ArrayMeta>>& array) {
-  if (!array) {
-    if (header.blocksize <= 0 || header.chunksize == 0) return {};
-    const auto block = static_cast<std::uint64_t>(header.blocksize);
-    return {div_ceil<std::uint64_t>(header.chunksize, block), block};
+// Each content in a trailer, which begins at `trailer_at`, is a chunk.
+Status check_vlmetalayers(const ByteSource& trailer, std::uint64_t trailer_at,
+                          const std::vector<Metalayer>& layers) {
+  std::vector<std::array<std::byte, kExtendedHeaderBytes>> heads(layers.size());
+  std::vector<ByteSource::Read> reads;
+  reads.reserve(layers.size());
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const auto& [at, size] = layers[i].content;
+    const auto head = std::span(heads[i]).first(std::min<std::uint64_t>(size, heads[i].size()));
+    reads.push_back({at - trailer_at, head});
   }
-  if (!*array) return {};
-  BlockShapeOfFrame shape{1, header.typesize};
-  for (std::size_t i = 0; i < (*array)->ndim; ++i) {
-    const std::uint64_t block = (*array)->blockshape[i];
-    if (block == 0) return {};
-    shape.per_chunk *= div_ceil<std::uint64_t>((*array)->chunkshape[i], block);
-    shape.block_bytes *= block;
+  FRAMEFS_CHECK(trailer.read_ranges(reads));
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const auto& [at, size] = layers[i].content;
+    const auto chunk = parse_chunk_header(reads[i].out, size);
+    if (!chunk) return from_frame_start(chunk.error(), at);
+    if (chunk->cbytes != size) {
+      return fail_value(Errc::bad_field, "cbytes of a vl-metalayer", at + 12, chunk->cbytes);
+    }
   }
-  return shape;
+  return {};
 }
 
 }  // namespace
@@ -105,7 +91,7 @@ Result<Frame> Frame::open_as(FrameType type, const ByteSource& source, const Lim
   FRAMEFS_CHECK(frame.load_header(type, source, limits));
   FRAMEFS_TRY(const auto trailer_at, frame.load_trailer(source, limits));
   if (frame.nbytes() > 0) FRAMEFS_CHECK(frame.load_index(source, trailer_at, limits));
-  frame.load_place_of_data(source, limits);
+  frame.find_place_of_data();
   return frame;
 }
 
@@ -125,25 +111,30 @@ Status Frame::load_header(FrameType type, const ByteSource& source, const Limits
   if (header_.header_len > limits.frame_header_bytes) {
     return fail_value(Errc::over_limit, "header_len", 11, header_.header_len);
   }
-  std::vector<std::byte> whole(header_.header_len);
-  FRAMEFS_CHECK(source.read_at(0, whole));
+  FRAMEFS_TRY(const auto whole, FramePart::read(source, 0, header_.header_len));
   FRAMEFS_TRY(metalayers_, parse_metalayers(whole, header_.metalayers_at(), 0, kMaxMetalayers));
-  load_array_meta(whole);
-  return {};
+  return load_array_meta(whole, limits);
 }
 
 // `header` is the complete header, including the metalayers.
-void Frame::load_array_meta(std::span<const std::byte> header) {
+Status Frame::load_array_meta(const ByteSource& header, const Limits& limits) {
   context_.schunk_typesize = header_.typesize;
   const auto* layer = find_array_layer(metalayers_);
-  if (layer == nullptr) return;
+  if (layer == nullptr) return {};
   const auto [at, size] = layer->content;
-  array_ = parse_array_meta(header.subspan(at, size));
+  if (size > limits.array_meta_bytes) {
+    array_ = fail_value(Errc::over_limit, "array metalayer", at, static_cast<std::int64_t>(size));
+    return {};
+  }
+  std::vector<std::byte> content(size);
+  FRAMEFS_CHECK(header.read_at(at, content));
+  array_ = parse_array_meta(content);
   if (!*array_) {
     array_ = from_frame_start(array_->error(), at);
-    return;
+    return {};
   }
   context_.block_shape = BlockShape{.ndim = (*array_)->ndim, .dims = (*array_)->blockshape};
+  return {};
 }
 
 // Returns the offset of the trailer.
@@ -158,24 +149,14 @@ Result<std::uint64_t> Frame::load_trailer(const ByteSource& source, const Limits
   // Without chunks, the trailer follows the header immediately, whatever follows the trailer.
   const std::uint64_t at =
       header_.nbytes > 0 ? header_.frame_len - trailer_len : header_.header_len;
-  std::vector<std::byte> trailer(trailer_len);
-  FRAMEFS_CHECK(source.read_at(at, trailer));
+  FRAMEFS_TRY(const auto trailer, FramePart::read(source, at, trailer_len));
   auto layers = header_.layout == FrameLayout::beta
-                    ? parse_beta_usermeta(trailer, at)
+                    ? parse_beta_usermeta(trailer.head(), trailer_len, at)
                     : parse_metalayers(trailer, kTrailerMapAt, at, kMaxVlMetalayers);
   if (!layers) return from_frame_start(layers.error(), at);
-  for (const auto& layer : *layers) {
-    const auto content = std::span(trailer).subspan(layer.content.offset - at, layer.content.size);
-    const auto head = content.first(std::min<std::size_t>(content.size(), kExtendedHeaderBytes));
-    const auto chunk = parse_chunk_header(head, content.size());
-    if (!chunk) return from_frame_start(chunk.error(), layer.content.offset);
-    if (chunk->cbytes != content.size()) {
-      return fail_value(Errc::bad_field, "cbytes of a vl-metalayer", layer.content.offset + 12,
-                        chunk->cbytes);
-    }
-  }
+  FRAMEFS_CHECK(check_vlmetalayers(trailer, at, *layers));
   vlmetalayers_ = std::move(*layers);
-  seal_ = seal_of(trailer);
+  FRAMEFS_TRY(seal_, seal_of(trailer));
   return at;
 }
 
@@ -249,66 +230,6 @@ Status Frame::read_entries(const ByteSource& source, ChunkIndex first,
   return {};
 }
 
-// Source: codec/FORMAT.md, "Frames without their data".
-void Frame::load_place_of_data(const ByteSource& source, const Limits& limits) {
-  is_recipe_ = std::ranges::any_of(metalayers_, [](const Metalayer& layer) {
-    return layer.name == "b2o" || layer.name == "LazyArray";
-  });
-  if (find_layer(metalayers_, "proxy-source") == nullptr) return;
-  // The records are read only if they have the size that the frame's blocks need.
-  constexpr std::uint64_t kBinHeaderBytes = 5;
-  const auto content_of = [&](const char* name, std::uint64_t bits) -> FetchedBlocks::Content {
-    const auto* const layer = find_layer(vlmetalayers_, name);
-    if (layer == nullptr) return std::nullopt;
-    Limits own = limits;
-    own.vlmeta_bytes = std::min(own.vlmeta_bytes, bits / 8 + 1 + kBinHeaderBytes);
-    return read_vlmetalayer(source, *layer, own).value_or(std::vector<std::byte>{});
-  };
-  auto [per_chunk, block_bytes] = block_shape_of(header_, array_);
-  block_bytes_ = block_bytes;
-  if (per_chunk == 0) {
-    per_chunk = FetchedBlocks::parse_blocks_per_chunk(content_of(kFetchedBlocksPerChunkLayer, 0));
-  }
-  const auto bits = checked_mul(chunk_count_, per_chunk).value_or(0);
-  fetched_ = FetchedBlocks::make({.chunks = chunk_count_, .blocks_per_chunk = per_chunk},
-                                 {.blocks = content_of(kFetchedBlocksLayer, bits),
-                                  .chunks = content_of(kFetchedChunksLayer, chunk_count_)});
-}
-
-bool Frame::has_data_of(ChunkIndex chunk, std::int64_t entry) const noexcept {
-  if (is_recipe_) return false;
-  if (!fetched_) return true;
-  return fetched_->is_recorded() ? fetched_->has_any(chunk) : entry >= 0;
-}
-
-Status Frame::check_place_of(ChunkIndex chunk, std::int64_t entry) const {
-  FRAMEFS_CHECK(check_holds_data());
-  if (!has_data_of(chunk, entry)) return not_fetched();
-  return {};
-}
-
-Status Frame::check_holds_data() const {
-  if (!is_recipe_) return {};
-  return std::unexpected(
-      Error{.kind = Errc::system,
-            .field = "this frame stores a recipe that computes values, and no data",
-            .sys = EOPNOTSUPP,
-            .is_sentence = true});
-}
-
-Status Frame::check_fetched(ChunkIndex index, const Chunk& chunk, ByteRange within) const {
-  if (!fetched_ || fetched_->has_all(index) || within.size == 0) return {};
-  // If the chunk has other blocks than were recorded, the record is of no use for a part of it.
-  const bool is_cut = chunk.body() == ChunkBody::blocks;
-  const bool is_as_recorded =
-      block_bytes_ > 0 && (!is_cut || chunk.header().blocksize == block_bytes_);
-  if (!is_as_recorded) return not_fetched();
-  const auto first = within.offset / block_bytes_;
-  const auto last = (within.offset + within.size - 1) / block_bytes_;
-  if (!fetched_->has(index, first, last + 1)) return not_fetched();
-  return {};
-}
-
 bool Frame::is_zero_entry(std::int64_t entry) const noexcept {
   const auto bits = static_cast<std::uint64_t>(entry) >> kSpecialShift;
   // A chunk that is not there reads as an error, and so does a hole that is read like data.
@@ -322,7 +243,6 @@ std::uint64_t Frame::memory_bytes() const noexcept {
     for (const auto& layer : *layers) sum += sizeof(layer) + layer.name.capacity();
   }
   if (array_ && *array_) sum += (*array_)->dtype.capacity();
-  if (fetched_) sum += fetched_->memory_bytes();
   return sum;
 }
 
@@ -369,8 +289,8 @@ Result<Special> Frame::special_of(ChunkIndex chunk, std::int64_t entry) const {
 }
 
 Result<Chunk> Frame::open_chunk(const ByteSource& chunks, ChunkIndex chunk, std::int64_t entry,
-                                const Limits& limits) const {
-  FRAMEFS_CHECK(check_place_of(chunk, entry));
+                                const Limits& limits, const FetchedBlocks* fetched) const {
+  FRAMEFS_CHECK(check_place_of(chunk, entry, fetched));
   if (entry < 0) return special_chunk(chunk, entry);
   FRAMEFS_TRY(const auto stored, find_stored(chunks, chunk, entry));
   const auto [offset, available, file_at] = stored;
@@ -380,10 +300,7 @@ Result<Chunk> Frame::open_chunk(const ByteSource& chunks, ChunkIndex chunk, std:
     return fail_value(Errc::bad_field, "nbytes of the chunk", offset - file_at + 4,
                       opened->nbytes());
   }
-  // Without a record, a special chunk may be one that was never fetched.
-  if (fetched_ && !fetched_->is_recorded() && opened->body() == ChunkBody::special) {
-    return not_fetched();
-  }
+  FRAMEFS_CHECK(check_kind_of(*opened, fetched));
   return opened;
 }
 

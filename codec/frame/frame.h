@@ -68,16 +68,25 @@ class Frame {
   [[nodiscard]] bool is_recipe() const noexcept { return is_recipe_; }
   // Errors: system, EOPNOTSUPP, for a recipe.
   [[nodiscard]] Status check_holds_data() const;
-  // For a cache of remote data: the blocks that are there.
-  [[nodiscard]] const std::optional<FetchedBlocks>& fetched() const noexcept { return fetched_; }
+  // Whether the frame is a cache of remote data, which may lack some of its blocks.
+  [[nodiscard]] bool is_remote_cache() const noexcept { return is_remote_cache_; }
+  // For a cache of remote data, reads the record of the blocks that are there; nothing for other
+  // frames.  The record may take limits.fetched_bytes of memory for a file of a few KiB, so the
+  // frame does not keep it.  A record that cannot be used counts as absent.
+  // Errors: errors of the source; those of is_work_error().
+  [[nodiscard]] Result<std::optional<FetchedBlocks>> read_fetched(const ByteSource& source,
+                                                                  const Limits& limits) const;
   // Whether data of the frame may lie elsewhere: a recipe, or a cache of remote data.
-  [[nodiscard]] bool lies_elsewhere() const noexcept { return is_recipe_ || fetched_; }
-  // Whether the frame has at least one block of a chunk.
-  [[nodiscard]] bool has_data_of(ChunkIndex chunk, std::int64_t entry) const noexcept;
-  // Whether the frame has all bytes `within` of a chunk from open_chunk().  A reader asks before it
-  // uses bytes of a chunk.
-  // Errors: system, EIO, for bytes that a cache of remote data has not fetched.
-  [[nodiscard]] Status check_fetched(ChunkIndex index, const Chunk& chunk, ByteRange within) const;
+  [[nodiscard]] bool lies_elsewhere() const noexcept { return is_recipe_ || is_remote_cache_; }
+  // Whether the frame has at least one block of a chunk.  `fetched` is null unless the frame is a
+  // cache of remote data; such a frame has nothing without its record.
+  [[nodiscard]] bool has_data_of(ChunkIndex chunk, std::int64_t entry,
+                                 const FetchedBlocks* fetched) const noexcept;
+  // Whether a cache of remote data has all bytes `within` of a chunk from open_chunk().  A reader
+  // asks before it uses bytes of a chunk.
+  // Errors: system, EIO, for bytes that the cache has not fetched.
+  [[nodiscard]] Status check_fetched(const FetchedBlocks& fetched, ChunkIndex index,
+                                     const Chunk& chunk, ByteRange within) const;
 
   // Whether an index entry alone shows that all bytes of its chunk are zero or were never written.
   [[nodiscard]] bool is_zero_entry(std::int64_t entry) const noexcept;
@@ -95,12 +104,14 @@ class Frame {
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept;
 
   // Reads the header and the tables of the chunk that index entry `entry` refers to.  The chunk
-  // must have the size of chunk_range(), unless the frame's chunks vary in size.
+  // must have the size of chunk_range(), unless the frame's chunks vary in size.  `fetched` is as
+  // for has_data_of().
   // Errors: errors of Chunk::open(), with offsets from the start of the file that holds the chunk;
   // bad_field for a wrong entry; system, with EOPNOTSUPP for a recipe, and EIO for a chunk of which
   // a cache of remote data has no block.
   [[nodiscard]] Result<Chunk> open_chunk(const ByteSource& chunks, ChunkIndex chunk,
-                                         std::int64_t entry, const Limits& limits) const;
+                                         std::int64_t entry, const Limits& limits,
+                                         const FetchedBlocks* fetched = nullptr) const;
 
   // Reads only the decoded size of a chunk, for frames whose chunks vary.  Errors: as open_chunk().
   [[nodiscard]] Result<std::uint32_t> read_chunk_nbytes(const ByteSource& chunks, ChunkIndex chunk,
@@ -127,7 +138,7 @@ class Frame {
   Frame() = default;
   static Result<Frame> open_as(FrameType type, const ByteSource& source, const Limits& limits);
   Status load_header(FrameType type, const ByteSource& source, const Limits& limits);
-  void load_array_meta(std::span<const std::byte> header);
+  Status load_array_meta(const ByteSource& header, const Limits& limits);
   Result<std::uint64_t> load_trailer(const ByteSource& source, const Limits& limits);
   Status load_index(const ByteSource& source, std::uint64_t trailer_at, const Limits& limits);
   [[nodiscard]] Result<Chunk> open_index(const ByteSource& source, const Limits& limits) const;
@@ -140,8 +151,10 @@ class Frame {
   [[nodiscard]] Result<StoredChunk> find_stored(const ByteSource& chunks, ChunkIndex chunk,
                                                 std::int64_t entry) const;
   [[nodiscard]] Result<Chunk> special_chunk(ChunkIndex chunk, std::int64_t entry) const;
-  void load_place_of_data(const ByteSource& source, const Limits& limits);
-  [[nodiscard]] Status check_place_of(ChunkIndex chunk, std::int64_t entry) const;
+  void find_place_of_data();
+  [[nodiscard]] Status check_place_of(ChunkIndex chunk, std::int64_t entry,
+                                      const FetchedBlocks* fetched) const;
+  [[nodiscard]] Status check_kind_of(const Chunk& chunk, const FetchedBlocks* fetched) const;
 
   FrameHeader header_;
   std::uint64_t chunk_count_ = 0;
@@ -156,9 +169,11 @@ class Frame {
   TrailerSeal seal_ = TrailerSeal::none;
   std::optional<Result<ArrayMeta>> array_;
   bool is_recipe_ = false;
-  std::optional<FetchedBlocks> fetched_;
-  std::uint64_t block_bytes_ = 0;  // of a cache of remote data, as its blocks are counted
-  ChunkContext context_;           // of every chunk except the index and the vl-metalayers
+  bool is_remote_cache_ = false;
+  // Of a cache of remote data, as its blocks are counted; 0 if nothing says it.
+  std::uint64_t block_bytes_ = 0;
+  std::uint64_t blocks_per_chunk_ = 0;
+  ChunkContext context_;  // of every chunk except the index and the vl-metalayers
 };
 
 }  // namespace framefs::codec

@@ -18,12 +18,16 @@ Result<std::int64_t> FrameReader::entry(ChunkIndex chunk) {
 
 Result<Chunk> FrameReader::open_chunk(ChunkIndex chunk) {
   FRAMEFS_TRY(const auto stored, entry(chunk));
-  return frame_.open_chunk(chunks_, chunk, stored, limits_);
+  if (frame_.is_remote_cache() && !fetched_) {
+    FRAMEFS_TRY(fetched_, frame_.read_fetched(source_, limits_));
+  }
+  return frame_.open_chunk(chunks_, chunk, stored, limits_, fetched_ ? &*fetched_ : nullptr);
 }
 
 std::uint64_t FrameReader::memory_bytes() const noexcept {
   std::uint64_t sum = window_.capacity() * sizeof(window_[0]);
   if (offsets_) sum += offsets_->memory_bytes();
+  if (fetched_) sum += fetched_->memory_bytes();
   if (current_ != nullptr) sum += current_->chunk.memory_bytes() + current_->reader.memory_bytes();
   return sum;
 }
@@ -49,7 +53,9 @@ Status FrameReader::read(std::uint64_t offset, std::span<std::byte> out) {
     FRAMEFS_CHECK(use_chunk(place.chunk));
     const std::uint64_t skip = offset - place.range.offset;
     const auto take = std::min<std::uint64_t>(place.range.size - skip, out.size());
-    FRAMEFS_CHECK(frame_.check_fetched(place.chunk, current_->chunk, {skip, take}));
+    if (fetched_) {
+      FRAMEFS_CHECK(frame_.check_fetched(*fetched_, place.chunk, current_->chunk, {skip, take}));
+    }
     FRAMEFS_CHECK(current_->reader.read(skip, out.first(take)));
     out = out.subspan(take);
     offset += take;

@@ -47,7 +47,8 @@ class FrameReader {
   const Frame& frame_;
   const Limits limits_;
   std::optional<ChunkOffsets> offsets_;
-  std::uint64_t window_begin_ = 0;  // first chunk of the cached index entries
+  std::optional<FetchedBlocks> fetched_;  // of a cache of remote data, from the first chunk on
+  std::uint64_t window_begin_ = 0;        // first chunk of the cached index entries
   std::vector<std::int64_t> window_;
   // The last chunk read.  Held by pointer because its reader refers to it.
   struct Current {

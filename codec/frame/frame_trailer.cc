@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdint>
+#include <memory>
 
 #include <xxhash.h>
 
@@ -10,6 +12,7 @@
 #include "codec/core/byte_writer.h"
 #include "codec/core/limits.h"
 #include "codec/core/msgpack_markers.h"
+#include "codec/core/work_budget.h"
 #include "codec/frame/trailer_layout.h"
 
 namespace framefs::codec {
@@ -26,11 +29,28 @@ constexpr std::uint8_t kSeal = 0x46;
 constexpr std::size_t kSealBytes = 1 + kFingerprintBytes;
 using SealBytes = std::array<std::byte, kSealBytes>;
 
-// `trailer` ends with a fingerprint, which the hash does not cover.
-SealBytes seal_for(std::span<const std::byte> trailer) noexcept {
-  const auto sealed = trailer.first(trailer.size() - kSealBytes);
+struct FreeHash {
+  void operator()(XXH3_state_t* state) const noexcept { XXH3_freeState(state); }
+};
+
+// The seal of a trailer of `size` bytes, which ends with a fingerprint that the hash does not
+// cover.
+Result<SealBytes> seal_for(const ByteSource& trailer, std::uint64_t size) {
+  const std::unique_ptr<XXH3_state_t, FreeHash> state(XXH3_createState());
+  if (!state || XXH3_128bits_reset(state.get()) != XXH_OK) {
+    return std::unexpected(Error{.kind = Errc::system, .field = "hash", .sys = ENOMEM});
+  }
+  std::array<std::byte, std::size_t{16} << 10> buffer{};
+  const auto sealed = size - kSealBytes;
+  FRAMEFS_CHECK(spend_work(sealed));
+  for (std::uint64_t at = 0; at < sealed;) {
+    const auto piece = std::span(buffer).first(std::min<std::uint64_t>(buffer.size(), sealed - at));
+    FRAMEFS_CHECK(trailer.read_at(at, piece));
+    XXH3_128bits_update(state.get(), piece.data(), piece.size());
+    at += piece.size();
+  }
   XXH128_canonical_t hash{};
-  XXH128_canonicalFromHash(&hash, XXH3_128bits(sealed.data(), sealed.size()));
+  XXH128_canonicalFromHash(&hash, XXH3_128bits_digest(state.get()));
   SealBytes seal{std::byte{kSeal}};
   std::ranges::copy(std::as_bytes(std::span(hash.digest)), seal.begin() + 1);
   return seal;
@@ -38,15 +58,28 @@ SealBytes seal_for(std::span<const std::byte> trailer) noexcept {
 
 }  // namespace
 
-TrailerSeal seal_of(std::span<const std::byte> trailer) noexcept {
-  if (trailer.size() < kTrailerTailBytes) return TrailerSeal::none;
-  const auto stored = trailer.last(kSealBytes);
+Result<TrailerSeal> seal_of(const ByteSource& trailer) {
+  FRAMEFS_TRY(const auto size, trailer.size());
+  if (size < kTrailerTailBytes) return TrailerSeal::none;
+  SealBytes stored{};
+  FRAMEFS_CHECK(trailer.read_at(size - kSealBytes, stored));
   if (stored.front() != std::byte{kSeal}) return TrailerSeal::none;
-  return std::ranges::equal(stored, seal_for(trailer)) ? TrailerSeal::valid : TrailerSeal::broken;
+  FRAMEFS_TRY(const auto valid, seal_for(trailer, size));
+  return stored == valid ? TrailerSeal::valid : TrailerSeal::broken;
+}
+
+TrailerSeal seal_of(std::span<const std::byte> trailer) {
+  // Only a request that is interrupted cannot read memory.
+  return seal_of(MemorySource(trailer)).value_or(TrailerSeal::broken);
 }
 
 void seal_trailer(std::span<std::byte> trailer) noexcept {
-  std::ranges::copy(seal_for(trailer), trailer.last(kSealBytes).begin());
+  const auto sealed = trailer.first(trailer.size() - kSealBytes);
+  XXH128_canonical_t hash{};
+  XXH128_canonicalFromHash(&hash, XXH3_128bits(sealed.data(), sealed.size()));
+  const auto seal = trailer.last(kSealBytes);
+  seal.front() = std::byte{kSeal};
+  std::ranges::copy(std::as_bytes(std::span(hash.digest)), seal.begin() + 1);
 }
 
 void remove_seal(std::span<std::byte> trailer) noexcept {

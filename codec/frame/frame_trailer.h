@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "codec/core/byte_source.h"
 #include "codec/core/result.h"
 #include "codec/frame/metalayer.h"
 
@@ -20,8 +21,10 @@ enum class TrailerSeal : std::uint8_t {
   valid,
   broken,  // the trailer was sealed, and then damaged
 };
-// `trailer` is a whole trailer.
-TrailerSeal seal_of(std::span<const std::byte> trailer) noexcept;
+// `trailer` is a whole trailer, of which only a few KiB are in memory at a time.
+// Errors: errors of the source.
+Result<TrailerSeal> seal_of(const ByteSource& trailer);
+TrailerSeal seal_of(std::span<const std::byte> trailer);
 void seal_trailer(std::span<std::byte> trailer) noexcept;
 void remove_seal(std::span<std::byte> trailer) noexcept;
 

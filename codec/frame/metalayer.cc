@@ -1,12 +1,14 @@
 #include "codec/frame/metalayer.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 
 #include "codec/core/byte_reader.h"
 #include "codec/core/limits.h"
 #include "codec/core/msgpack_markers.h"
+#include "codec/core/work_budget.h"
 
 namespace framefs::codec {
 namespace {
@@ -25,13 +27,23 @@ Status expect(ByteReader& in, std::uint8_t marker, const char* field) {
   return {};
 }
 
-Result<ByteRange> parse_content(std::span<const std::byte> part, std::int32_t offset,
-                                std::uint64_t entry_at) {
-  if (offset < 0 || std::cmp_greater(offset, part.size())) {
-    return fail_value(Errc::bad_field, "metalayer offset", entry_at, offset);
-  }
-  const auto at = static_cast<std::uint64_t>(offset);
-  ByteReader in(part.subspan(at));
+// The most bytes that a directory takes.
+constexpr std::size_t kMaxEntryBytes = 1 + kMaxMetalayerName + 5;
+constexpr std::size_t kMaxDirectoryBytes = kMapPreamble + 3 + kMaxVlMetalayers * kMaxEntryBytes + 3;
+
+// A read of a few bytes, in units of codec/core/work_budget.h.
+constexpr std::uint64_t kUnitsPerHead = 256;
+
+// An entry of the directory, and what stands at its offset.
+struct DirectoryEntry {
+  std::string name;
+  std::int32_t offset = 0;
+  std::array<std::byte, kContentHead> head{};
+};
+
+Result<ByteRange> parse_content(const DirectoryEntry& entry, std::uint64_t part_size) {
+  const auto at = static_cast<std::uint64_t>(entry.offset);
+  ByteReader in(std::span(entry.head).first(std::min(part_size - at, kContentHead)));
   if (const auto marker = expect(in, kMarkerBin32, "metalayer content marker"); !marker) {
     auto error = marker.error();
     error.at += at;
@@ -39,7 +51,7 @@ Result<ByteRange> parse_content(std::span<const std::byte> part, std::int32_t of
   }
   const auto length = in.be<std::uint32_t>("metalayer length");
   if (!length) return fail(Errc::truncated, "metalayer length", at + 1);
-  if (*length > in.remaining()) {
+  if (*length > part_size - at - kContentHead) {
     return fail_value(Errc::truncated, "metalayer length", at + 1, *length);
   }
   return ByteRange{at + kContentHead, *length};
@@ -86,34 +98,66 @@ Status check_layers(std::span<const NamedContent> layers, std::size_t before, st
   return {};
 }
 
-}  // namespace
-
-Result<std::vector<Metalayer>> parse_metalayers(std::span<const std::byte> part, std::size_t map_at,
-                                                std::uint64_t part_at, std::uint16_t most) {
-  ByteReader in(part);
+// The entries of the directory, whose offsets lie in a part of `part_size` bytes.
+Result<std::vector<DirectoryEntry>> parse_entries(ByteReader& in, std::size_t map_at,
+                                                  std::uint64_t part_size, std::uint16_t most) {
   FRAMEFS_TRY([[maybe_unused]] const auto before, in.take(map_at, "metalayers"));
   FRAMEFS_TRY([[maybe_unused]] const auto preamble, in.take(kMapPreamble, "metalayers"));
   FRAMEFS_CHECK(expect(in, kMarkerMap16, "metalayer map"));
   FRAMEFS_TRY(const auto count, in.be<std::uint16_t>("metalayer count"));
   if (count > most) return fail_value(Errc::bad_field, "metalayer count", in.position() - 2, count);
-
-  std::vector<Metalayer> layers;
-  layers.reserve(count);
+  std::vector<DirectoryEntry> entries;
+  entries.reserve(count);
   for (std::uint16_t i = 0; i < count; ++i) {
-    FRAMEFS_TRY(auto name, parse_name(in));
+    DirectoryEntry entry;
+    FRAMEFS_TRY(entry.name, parse_name(in));
     const auto entry_at = in.position();
     FRAMEFS_CHECK(expect(in, kMarkerInt32, "metalayer offset marker"));
-    FRAMEFS_TRY(const auto offset, in.be<std::int32_t>("metalayer offset"));
-    FRAMEFS_TRY(auto content, parse_content(part, offset, entry_at));
-    content.offset += part_at;
-    layers.push_back({std::move(name), content});
+    FRAMEFS_TRY(entry.offset, in.be<std::int32_t>("metalayer offset"));
+    if (entry.offset < 0 || std::cmp_greater(entry.offset, part_size)) {
+      return fail_value(Errc::bad_field, "metalayer offset", entry_at, entry.offset);
+    }
+    entries.push_back(std::move(entry));
   }
   FRAMEFS_CHECK(expect(in, kMarkerArray16, "metalayer contents"));
   FRAMEFS_TRY(const auto contents, in.be<std::uint16_t>("metalayer contents"));
   if (contents != count) {
     return fail_value(Errc::bad_field, "metalayer contents", in.position() - 2, contents);
   }
+  return entries;
+}
+
+}  // namespace
+
+Result<std::vector<Metalayer>> parse_metalayers(const ByteSource& part, std::size_t map_at,
+                                                std::uint64_t part_at, std::uint16_t most) {
+  FRAMEFS_TRY(const auto size, part.size());
+  std::vector<std::byte> begin(
+      std::min(size, std::min<std::uint64_t>(map_at, size) + std::uint64_t{kMaxDirectoryBytes}));
+  FRAMEFS_CHECK(part.read_at(0, begin));
+  ByteReader in(begin);
+  FRAMEFS_TRY(auto entries, parse_entries(in, map_at, size, most));
+  std::vector<ByteSource::Read> heads;
+  heads.reserve(entries.size());
+  for (auto& entry : entries) {
+    const auto at = static_cast<std::uint64_t>(entry.offset);
+    heads.push_back({at, std::span(entry.head).first(std::min(size - at, kContentHead))});
+  }
+  FRAMEFS_CHECK(spend_work(heads.size() * kUnitsPerHead));
+  FRAMEFS_CHECK(part.read_ranges(heads));
+  std::vector<Metalayer> layers;
+  layers.reserve(entries.size());
+  for (auto& entry : entries) {
+    FRAMEFS_TRY(auto content, parse_content(entry, size));
+    content.offset += part_at;
+    layers.push_back({std::move(entry.name), content});
+  }
   return layers;
+}
+
+Result<std::vector<Metalayer>> parse_metalayers(std::span<const std::byte> part, std::size_t map_at,
+                                                std::uint64_t part_at, std::uint16_t most) {
+  return parse_metalayers(MemorySource(part), map_at, part_at, most);
 }
 
 const Metalayer* find_array_layer(const std::vector<Metalayer>& layers) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "codec/core/byte_source.h"
 #include "codec/core/byte_writer.h"
 #include "codec/core/result.h"
 #include "codec/core/units.h"
@@ -22,10 +23,12 @@ struct Metalayer {
 // Parses a directory of metalayers: a map from names to offsets, then the contents.  The header and
 // the trailer have one each.  `part` is the whole header or trailer, `map_at` the offset of the
 // directory in `part` (FrameHeader::metalayers_at() in the header, 2 in the trailer), and `part_at`
-// the offset of `part` in the frame.  No content may exceed `part`.
+// the offset of `part` in the frame.  No content may exceed `part`, and none is read.
 // Errors: truncated, bad_field (also for more than `most` entries), with offsets from `part`'s
-// start.
+// start; errors of the source.
 // Source: frame format, "Metalayers".
+Result<std::vector<Metalayer>> parse_metalayers(const ByteSource& part, std::size_t map_at,
+                                                std::uint64_t part_at, std::uint16_t most);
 Result<std::vector<Metalayer>> parse_metalayers(std::span<const std::byte> part, std::size_t map_at,
                                                 std::uint64_t part_at, std::uint16_t most);
 

@@ -52,7 +52,8 @@ std::optional<codec::ChunkHeader> read_header(const codec::ByteSource& chunks, c
 }
 
 ChunkInfo describe_chunk(const codec::Frame& frame, const FrameOrigin& origin, std::uint64_t index,
-                         const Result<std::int64_t>& entry, const codec::Limits& limits) {
+                         const Result<std::int64_t>& entry, const codec::FetchedBlocks* fetched,
+                         const codec::Limits& limits) {
   ChunkInfo info;
   info.index = index;
   if (!entry) {
@@ -60,12 +61,12 @@ ChunkInfo describe_chunk(const codec::Frame& frame, const FrameOrigin& origin, s
     return info;
   }
   const auto place = place_of(frame, origin, *entry, info);
-  info.is_absent = !frame.has_data_of({index}, *entry);
+  info.is_absent = !frame.has_data_of({index}, *entry, fetched);
   if (info.is_absent) {
     if (place) info.header = read_header(*origin.chunks, *place);
     return info;
   }
-  const auto chunk = frame.open_chunk(*origin.chunks, {index}, *entry, limits);
+  const auto chunk = frame.open_chunk(*origin.chunks, {index}, *entry, limits, fetched);
   if (chunk) {
     info.header = chunk->header();
     info.is_split = chunk->body() == codec::ChunkBody::blocks && chunk->stream_count({0}) > 1;
@@ -81,6 +82,8 @@ ChunkInfo describe_chunk(const codec::Frame& frame, const FrameOrigin& origin, s
 void visit_chunks(const codec::Frame& frame, const FrameOrigin& origin, const codec::Limits& limits,
                   const std::function<bool(const ChunkInfo&)>& visit) {
   const auto count = frame.chunk_count();
+  const auto record = frame.read_fetched(*origin.source, limits).value_or(std::nullopt);
+  const auto* const fetched = record ? &*record : nullptr;
   std::vector<std::int64_t> entries(std::min(count, kEntriesAtOnce));
   for (std::uint64_t begin = 0; begin < count; begin += entries.size()) {
     entries.resize(std::min<std::uint64_t>(entries.size(), count - begin));
@@ -88,7 +91,7 @@ void visit_chunks(const codec::Frame& frame, const FrameOrigin& origin, const co
     for (std::uint64_t i = 0; i < entries.size(); ++i) {
       const auto entry = read ? Result<std::int64_t>(entries[i])
                               : Result<std::int64_t>(std::unexpected(read.error()));
-      if (!visit(describe_chunk(frame, origin, begin + i, entry, limits))) return;
+      if (!visit(describe_chunk(frame, origin, begin + i, entry, fetched, limits))) return;
     }
   }
 }

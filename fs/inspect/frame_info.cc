@@ -52,9 +52,11 @@ constexpr std::pair<std::string_view, const char*> kHolders[] = {
     {"b2embed", "embedded store"}, {"b2dict", "dictionary store"}, {"b2tree", "tree store"},
 };
 
-void describe_content(const codec::Frame& frame, FrameInfo& info) {
+void describe_content(const codec::Frame& frame, const codec::ByteSource& source,
+                      const codec::Limits& limits, FrameInfo& info) {
   info.is_recipe = frame.is_recipe();
-  if (const auto& fetched = frame.fetched()) {
+  const auto read = frame.read_fetched(source, limits);
+  if (const auto& fetched = read.value_or(std::nullopt)) {
     info.cache = {fetched->is_recorded(), fetched->count(), fetched->total()};
   }
   for (const auto& [layer, text] : kHolders) {
@@ -102,7 +104,8 @@ std::string filter_text(std::uint8_t id) {
   return named(codec::filter_name(id), codec::filter_label(id), id);
 }
 
-FrameInfo describe_frame(const codec::Frame& frame) {
+FrameInfo describe_frame(const codec::Frame& frame, const codec::ByteSource& source,
+                         const codec::Limits& limits) {
   const auto& header = frame.header();
   FrameInfo info;
   const bool is_sparse = header.type == codec::FrameType::sparse;
@@ -128,7 +131,7 @@ FrameInfo describe_frame(const codec::Frame& frame) {
   info.frame_len = header.frame_len;
   info.stored_bytes = header.frame_len + (is_sparse ? header.cbytes : 0);
   describe_array(frame, info);
-  describe_content(frame, info);
+  describe_content(frame, source, limits, info);
   info.metalayers = layers_of(frame.metalayers());
   info.vlmetalayers = layers_of(frame.vlmetalayers());
   info.has_checksums = std::erase_if(info.vlmetalayers, [](const FrameInfo::Layer& layer) {

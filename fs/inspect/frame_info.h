@@ -68,7 +68,9 @@ struct FrameInfo {
 std::string codec_text(std::uint8_t id);
 std::string filter_text(std::uint8_t id);
 
-FrameInfo describe_frame(const codec::Frame& frame);
+// `source` is the source that the frame was opened from.
+FrameInfo describe_frame(const codec::Frame& frame, const codec::ByteSource& source,
+                         const codec::Limits& limits);
 
 // "cache of remote data, 5 of 16 blocks fetched", "object array"; empty for plain data.
 std::string content_text(const FrameInfo& info);

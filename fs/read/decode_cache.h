@@ -29,6 +29,7 @@ enum class CacheKind : std::uint8_t {
   chunk,
   index_window,
   chunk_offsets,
+  fetched_blocks,
   container,
   band_part
 };

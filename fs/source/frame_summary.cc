@@ -12,6 +12,7 @@
 #include "codec/container/zip_directory.h"
 #include "codec/frame/frame_array.h"
 #include "codec/frame/frame_header.h"
+#include "codec/frame/frame_part.h"
 #include "codec/frame/metalayer.h"
 #include "fs/source/empty_frame.h"
 
@@ -38,9 +39,6 @@ bool is_zip(const codec::ByteSource& source) {
 
 void summarise_array(std::span<const std::byte> content, const codec::FrameHeader& header,
                      FrameSummary& summary) {
-  // If the array is damaged, its readers get the error.
-  summary.content = Content::array;
-  summary.array_bytes = header.nbytes;
   const auto meta = codec::parse_array_meta(content);
   if (!meta) return;
   const auto layout = codec::layout_of(*meta, header);
@@ -54,9 +52,10 @@ void summarise_array(std::span<const std::byte> content, const codec::FrameHeade
 void summarise_metalayers(const codec::ByteSource& source, const codec::FrameHeader& header,
                           Expected expected, const codec::Limits& limits, FrameSummary& summary) {
   if (header.header_len > limits.frame_header_bytes) return;
-  const auto whole = read_head(source, header.header_len);
+  const auto whole = codec::FramePart::read(source, 0, header.header_len);
+  if (!whole) return;
   const auto layers =
-      codec::parse_metalayers(whole, header.metalayers_at(), 0, codec::kMaxMetalayers);
+      codec::parse_metalayers(*whole, header.metalayers_at(), 0, codec::kMaxMetalayers);
   if (!layers) return;
   if (expected == Expected::embed_container) {
     constexpr std::array<std::string_view, 3> kContainerNames = {"b2embed", "b2dict", "b2tree"};
@@ -67,8 +66,13 @@ void summarise_metalayers(const codec::ByteSource& source, const codec::FrameHea
     return;
   }
   if (const auto* const layer = codec::find_array_layer(*layers)) {
-    const auto content = std::span(whole).subspan(layer->content.offset, layer->content.size);
-    summarise_array(content, header, summary);
+    const auto [at, size] = layer->content;
+    // If the array is damaged, its readers get the error.
+    summary.content = Content::array;
+    summary.array_bytes = header.nbytes;
+    if (size > limits.array_meta_bytes) return;
+    std::vector<std::byte> content(size);
+    if (whole->read_at(at, content)) summarise_array(content, header, summary);
   }
 }
 

@@ -59,7 +59,7 @@ Result<std::vector<char>> frame_attribute(const OpenedFrame& opened, std::string
                                           const codec::Limits& limits) {
   const auto& [origin, frame] = opened;
   if (name == kInfoAttribute) {
-    const auto text = to_json(describe_frame(frame));
+    const auto text = to_json(describe_frame(frame, *origin.source, limits));
     return std::vector<char>(text.begin(), text.end());
   }
   if (name.starts_with(kMetaAttributes)) {

@@ -108,6 +108,16 @@ Result<std::shared_ptr<const codec::ChunkOffsets>> CachedFrame::chunk_offsets() 
   return begins;
 }
 
+Result<std::shared_ptr<const codec::FetchedBlocks>> CachedFrame::fetched() const {
+  if (!frame_->is_remote_cache()) return nullptr;
+  const CacheKey key{.content = content_id_, .kind = CacheKind::fetched_blocks};
+  const auto make = [&]() -> Result<std::shared_ptr<const codec::FetchedBlocks>> {
+    FRAMEFS_TRY(auto made, frame_->read_fetched(*origin_.source, services_.limits));
+    return std::make_shared<const codec::FetchedBlocks>(std::move(made).value());
+  };
+  return services_.cache.get<codec::FetchedBlocks>(key, make);
+}
+
 // The place of a stored chunk, up to the next chunk or to the index.
 std::optional<ByteRange> CachedFrame::stored_bound(ChunkIndex chunk) const {
   const auto most = frame_->window_entries();
@@ -150,7 +160,9 @@ Result<std::shared_ptr<const codec::Chunk>> CachedFrame::chunk(ChunkIndex index,
     FRAMEFS_TRY(const auto entry, index_entry(index));
     FRAMEFS_CHECK(
         verify_chunk(*origin_.chunks, frame_->header(), entry, opened_.checksums.of(index)));
-    FRAMEFS_TRY(auto opened, frame_->open_chunk(*origin_.chunks, index, entry, services_.limits));
+    FRAMEFS_TRY(const auto record, fetched());
+    FRAMEFS_TRY(auto opened,
+                frame_->open_chunk(*origin_.chunks, index, entry, services_.limits, record.get()));
     // If chunks vary in size, the header was read before, and the file may have changed since.
     FRAMEFS_CHECK(check_nbytes(opened, nbytes, origin_.type));
     if (is_far() && opened.body() == codec::ChunkBody::blocks && !opened.header().vl_blocks) {

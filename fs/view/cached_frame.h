@@ -42,6 +42,7 @@ class CachedFrame final : public FrameChunks {
   [[nodiscard]] std::uint64_t nbytes() const override { return frame_->nbytes(); }
   [[nodiscard]] std::uint64_t chunk_count() const override { return frame_->chunk_count(); }
   Result<std::shared_ptr<const codec::ChunkOffsets>> chunk_offsets() const override;
+  [[nodiscard]] Result<std::shared_ptr<const codec::FetchedBlocks>> fetched() const override;
   [[nodiscard]] bool is_far() const override { return origin_.chunks->is_far(); }
   void expect(std::span<const Touch> touches) const override;
   Result<std::shared_ptr<const codec::Chunk>> chunk(ChunkIndex index,

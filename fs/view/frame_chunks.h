@@ -108,10 +108,17 @@ class FrameChunks {
 
   virtual void log_failure(const Error& error, std::optional<ChunkIndex> chunk) const = 0;
 
+  // For a cache of remote data, the record of the blocks that are there; null for other frames.
+  [[nodiscard]] virtual Result<std::shared_ptr<const codec::FetchedBlocks>> fetched() const {
+    return nullptr;
+  }
   // codec::Frame::check_fetched().
   [[nodiscard]] Status check_fetched(ChunkIndex index, const codec::Chunk& chunk,
                                      ByteRange within) const {
-    auto checked = frame()->check_fetched(index, chunk, within);
+    if (!frame()->is_remote_cache()) return {};
+    const auto record = fetched();
+    const auto checked = record ? frame()->check_fetched(**record, index, chunk, within)
+                                : Status(std::unexpected(record.error()));
     if (!checked) log_failure(checked.error(), index);
     return checked;
   }

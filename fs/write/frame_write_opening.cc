@@ -65,7 +65,7 @@ Status check_writable_frame(const codec::Frame& frame, const OverlayBudget& over
     return codec::fail(Errc::unsupported, "writing to a frame of chunks that vary in size");
   }
   // The record of what is there would no longer be true.
-  if (frame.fetched()) return refusal(EOPNOTSUPP, "writing to a cache of remote data");
+  if (frame.is_remote_cache()) return refusal(EOPNOTSUPP, "writing to a cache of remote data");
   FRAMEFS_CHECK(frame.check_holds_data());
   if (frame.chunk_count() > ChunkOverlay::kMaxChunks) {
     return codec::fail_value(Errc::over_limit, "number of chunks", 0,

@@ -46,7 +46,8 @@ class Run {
         limits_(limits),
         pool_(pool),
         found_(found),
-        report_(report) {}
+        report_(report),
+        fetched_(frame.read_fetched(*origin.source, limits).value_or(std::nullopt)) {}
 
   void read_checksums() {
     auto read = codec::read_checksums(frame_, *origin_.source, limits_);
@@ -178,7 +179,8 @@ class Run {
     if (const auto read = frame_.read_entries(*origin_.source, {info.index}, {&entry, 1}); !read) {
       return whole(read.error());
     }
-    const auto chunk = frame_.open_chunk(*origin_.chunks, {info.index}, entry, limits_);
+    const auto chunk = frame_.open_chunk(*origin_.chunks, {info.index}, entry, limits_,
+                                         fetched_ ? &*fetched_ : nullptr);
     if (!chunk) return whole(chunk.error());
     auto bad = codec::decode_each_block(*origin_.chunks, *chunk, {});
     if (!bad.empty() || entry < 0) return bad;
@@ -215,6 +217,7 @@ class Run {
   const FrameChecker::Found& found_;
   FrameReport& report_;
   codec::FrameChecksums checksums_;
+  const std::optional<codec::FetchedBlocks> fetched_;
   std::vector<Place> places_;
   std::uint64_t done_ = 0;
 };
@@ -241,7 +244,9 @@ FrameReport FrameChecker::check(const fs::FrameOrigin& origin, const Found& foun
   }
   report.is_opened = true;
   report.nbytes = frame->nbytes();
-  if (frame->lies_elsewhere()) report.elsewhere = fs::content_text(fs::describe_frame(*frame));
+  if (frame->lies_elsewhere()) {
+    report.elsewhere = fs::content_text(fs::describe_frame(*frame, *origin.source, limits_));
+  }
   report.can_be_repaired = !frame->header().has_variable_chunks();
   Run run(origin, *frame, limits_, pool_, found, report);
   run.read_checksums();

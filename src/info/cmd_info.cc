@@ -128,7 +128,7 @@ class Info {
 
   void describe_frame(const std::string& path, const codec::Frame& frame,
                       const fs::FrameOrigin& origin) {
-    const auto info = fs::describe_frame(frame);
+    const auto info = fs::describe_frame(frame, *origin.source, limits_);
     count(info.nbytes, info.stored_bytes);
     begin_entry();
     if (!command_.json) {

@@ -6,10 +6,14 @@ import struct
 _MARKER_INT64 = b"\xd3"
 
 
+def memcpyed_head(size, typesize=1, version=5):
+    """The 32-byte header of a chunk with `size` uncompressed bytes."""
+    return struct.pack("<BBBBiii", version, 1, 0x07, typesize, size, max(size, 1), size + 32) + bytes(16)
+
+
 def memcpyed_chunk(data, typesize=1, version=5):
     """A chunk with a 32-byte header and uncompressed `data`."""
-    head = struct.pack("<BBBBiii", version, 1, 0x07, typesize, len(data), max(len(data), 1), len(data) + 32)
-    return head + bytes(16) + data
+    return memcpyed_head(len(data), typesize, version) + data
 
 
 def run_chunk(nbytes, blocksize, value=0, typesize=1):
@@ -34,10 +38,12 @@ def _metalayers(contents, at):
     return (b"\x93\xcd" + struct.pack(">H", 3 + len(index)) + index + b"\xdc" + struct.pack(">H", len(contents)) + body)
 
 
-def frame(chunks, chunksize, *, typesize=1, blocksize=0, meta=None, vlmeta=None, nbytes=None, index=None):
+def frame(chunks, chunksize, *, typesize=1, blocksize=0, meta=None, vlmeta=None, vlchunks=None, nbytes=None,
+          index=None):
     """A contiguous frame of stored chunks, each from memcpyed_chunk() or run_chunk().
 
     `nbytes` and `index` replace what follows from the chunks: a frame may claim to hold more.
+    `vlchunks` are contents of vl-metalayers that are chunks already.
     """
     layers = _metalayers(meta or {}, 87)
     header_len = 87 + len(layers)
@@ -50,6 +56,7 @@ def frame(chunks, chunksize, *, typesize=1, blocksize=0, meta=None, vlmeta=None,
         at += len(chunk)
     index = index or memcpyed_chunk(struct.pack(f"<{len(entries)}q", *entries), typesize=8) if chunks else b""
     vl = {name: memcpyed_chunk(content) for name, content in (vlmeta or {}).items()}
+    vl.update(vlchunks or {})
     trailer = b"\x94\x01" + _metalayers(vl, 2)
     trailer += b"\xce" + struct.pack(">I", len(trailer) + 23) + b"\xd8\x00" + bytes(16)
     frame_len = header_len + len(section) + len(index) + len(trailer)

@@ -3,7 +3,7 @@
 import os
 import struct
 
-from frame_writer import frame, memcpyed_chunk, run_chunk
+from frame_writer import frame, memcpyed_chunk, memcpyed_head, run_chunk
 
 BLOCK = 256 << 20
 PAGE = 4096
@@ -52,6 +52,35 @@ def chunk_of_blocks(body, nbytes, blocksize, flags, blosc2_flags=0):
     """A chunk without filters, with these bytes behind its header.  `flags` has the codec."""
     sizes = struct.pack("<iii", nbytes, blocksize, 32 + len(body))
     return bytes([5, 1, flags, 1]) + sizes + bytes(15) + bytes([blosc2_flags]) + body
+
+
+def write_hollow_trailer(path, size=64 << 20):
+    """Writes a frame whose trailer of about `size` bytes is a hole: 300 bytes on the disk."""
+    small = frame([memcpyed_chunk(b"data")], 4, vlmeta={"hollow": b""})
+    trailer_at = small.rindex(b"\x94\x01")
+    content_at = small.rindex(b"\xc6\x00\x00\x00\x20")  # of 32 bytes, the header of a chunk
+    count = size - 4096
+    start = bytearray(small[:content_at] + b"\xc6" + struct.pack(">I", count + 32) + memcpyed_head(count))
+    trailer_len = len(start) - trailer_at + count + 23
+    struct.pack_into(">Q", start, 16, trailer_at + trailer_len)
+    with open(path, "wb") as file:
+        file.write(start)
+        file.seek(count, os.SEEK_CUR)
+        file.write(b"\xce" + struct.pack(">I", trailer_len) + b"\xd8\x00" + bytes(16))
+
+
+def cache_with_record(record_bytes):
+    """A cache of remote data: 70 KiB whose record, of `record_bytes`, has all blocks."""
+    blocks, size, chunks = record_bytes * 8, record_bytes + 5, 1 << 14
+    first = struct.pack("<i", 1 << 16) + (b"\xc6" + struct.pack(">I", record_bytes)).ljust(1 << 16, b"\xff")
+    count = -(-size // (1 << 16))
+    first_at = 32 + 4 * count
+    starts = struct.pack("<i", first_at) + struct.pack("<i", first_at + len(first)) * (count - 1)
+    record = chunk_of_blocks(starts + first + struct.pack("<iB", -255, 1), size, 1 << 16, flags=0x15)
+    chunksize = blocks // chunks
+    return frame([memcpyed_chunk(bytes(chunksize))], chunksize, blocksize=1, nbytes=blocks,
+                 index=value_chunk(struct.pack("<q", 0), chunks), meta={"proxy-source": b"\x80"},
+                 vlchunks={"proxy-fetched-blocks": record})
 
 
 def value_chunk(value, count):

@@ -1,5 +1,7 @@
 """Frames that would take very much work: requests have a bounded cost, and can be killed."""
 
+import concurrent.futures
+import contextlib
 import errno
 import os
 import signal
@@ -171,6 +173,42 @@ class Hostile(MountCase):
             self.assertEqual(result, errno.EFBIG)
             self.assertLess(seconds, 2)
             self.assertLess(memory.peak_mib(mount.pid) - before, 150)
+
+    def read_at_once(self, mount, names):
+        """The outcomes of reads of these files, which all stay open until the last has been read,
+        and the memory that the daemon has taken: at the most, and in the end."""
+        before = memory.resident_mib(mount.pid)
+        with contextlib.ExitStack() as files, concurrent.futures.ThreadPoolExecutor(len(names)) as pool:
+            def read(name):
+                file = files.enter_context(open(mount.path(name), "rb", buffering=0))
+                return outcome(lambda: file.read(64))
+            outcomes = list(pool.map(read, names))
+            return outcomes, memory.peak_mib(mount.pid) - before, memory.resident_mib(mount.pid) - before
+
+    @unittest.skipIf(SANITIZED, "what a sanitizer keeps is not the daemon's")
+    def test_small_files_that_claim_large_trailers(self):
+        names = [f"f{i}" for i in range(40)]
+        for name in names:
+            hostile_frames.write_hollow_trailer(self.source / f"{name}.b2frame")
+        with self.mount() as mount:
+            outcomes, peak, _ = self.read_at_once(mount, names)
+            self.assertEqual(outcomes, [b"data"] * len(names))
+            self.assertLess(peak, 60)
+
+    @unittest.skipIf(SANITIZED, "what a sanitizer keeps is not the daemon's")
+    def test_small_files_that_claim_large_records_of_fetched_blocks(self):
+        names = [f"f{i}" for i in range(40)]
+        for record_mib, wanted in ((7, bytes(64)), (60, errno.EIO)):
+            content = hostile_frames.cache_with_record(record_mib << 20)
+            self.assertLess(len(content), 300 << 10)
+            for name in names:
+                self.add(f"{name}.b2frame", content)
+            with self.mount("--cache-size", "16M") as mount:
+                outcomes, peak, kept = self.read_at_once(mount, names)
+                self.assertEqual(outcomes, [wanted] * len(names))
+                # Ten requests at a time, each with one record, beside the cache.
+                self.assertLess(peak, 16 + 10 * 16 + 40)
+                self.assertLess(kept, 16 + 60)
 
     def test_one_file_writes_few_lines_to_the_log(self):
         count = 300

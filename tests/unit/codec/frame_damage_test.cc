@@ -286,6 +286,34 @@ TEST_CASE("frame: a header or trailer above its limit is refused unread",
   CHECK(outcome(Frame::open(memory, limits)) == "over limit: header_len at 11");
 }
 
+TEST_CASE("frame: of a long trailer, only the beginning and the heads of contents are read",
+          "[codec][frame][corrupt]") {
+  FrameSpec spec = sample_spec(false, IndexForm::memcpyed);
+  for (const std::string name : {"one", "two", "three"}) {
+    spec.vlmetalayers.push_back({.name = name, .content = noise(2 << 20, 1)});
+  }
+  const BuiltFrame built = build_frame(spec);
+  const MemorySource memory(built.bytes);
+  const test::RecordingSource source(memory);
+  const auto frame = Frame::open(source, {}).value();
+  CHECK(source.bytes_read() < 1 << 20);
+  REQUIRE(frame.vlmetalayers().size() == 3);
+  for (const auto& layer : frame.vlmetalayers()) {
+    CHECK(Frame::read_vlmetalayer(memory, layer, {}).value() == noise(2 << 20, 1));
+  }
+}
+
+TEST_CASE("frame: a long metalayer of an array is not read", "[codec][frame][corrupt]") {
+  FrameSpec spec = sample_spec(false, IndexForm::memcpyed);
+  spec.metalayers = {{.name = "b2nd", .content = noise(4 << 20, 1)}};
+  const Bytes bytes = build_frame(spec).bytes;
+  const MemorySource memory(bytes);
+  const test::RecordingSource source(memory);
+  const auto frame = Frame::open(source, {}).value();
+  CHECK(frame.array()->error().kind == Errc::over_limit);
+  CHECK(source.bytes_read() < 1 << 20);
+}
+
 TEST_CASE("frame: a vl-metalayer above its limit is refused undecoded", "[codec][frame][corrupt]") {
   Bytes bomb = build_special_chunk(SpecialKind::zero, 2147483612, 4);
   put_le(bomb, 8, 1 << 20);  // the format allows this block size
