@@ -132,8 +132,9 @@ struct Mount {
 
   fs::Filesystem& filesystem;
   fs::Log& log;
-  bool writeback;         // as MountOptions::writeback
-  double attr_timeout_s;  // how long the kernel may trust names and attributes
+  bool writeback;                    // as MountOptions::writeback
+  double attr_timeout_s;             // how long the kernel may trust names and attributes
+  fs::DescriptorShares descriptors;  // outlives the open files
   HandleTable<fs::OpenFile> files;
   HandleTable<FolderHandle> directories;
   Passthrough passthrough;
@@ -147,6 +148,15 @@ struct Mount {
   OpenByNode<fs::OpenFile> by_node{};
   std::uint32_t generation = new_generation();
 };
+
+// Charges an open file for the descriptors that it may take.
+inline void keep_descriptors(fs::OpenFile& file, fs::DescriptorShares::Share share) {
+  constexpr std::uint64_t kOfSparseFrame = 9;  // index and chunk files
+  constexpr std::uint64_t kOfWriter = 3;       // frame, lock file, a commit under way
+  if (file.source.is_sparse()) share.grow(kOfSparseFrame);
+  if (file.session.get()) share.grow(kOfWriter);
+  file.descriptors = std::move(share);
+}
 
 // The attributes of a file as the mount shows them, with the owner and mode that the options set.
 template <class MountType>

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "fs/core/descriptor_shares.h"
 #include "fs/core/guarded.h"
 #include "fs/tree/filesystem.h"
 
@@ -16,6 +17,7 @@ struct FolderHandle {
   using Listing = std::vector<fs::DirectoryEntry>;
   std::unique_ptr<fs::OpenFolder> directory;
   fs::Guarded<std::shared_ptr<const Listing>> listing;
+  fs::DescriptorShares::Share descriptors;
 };
 
 // Open files or directories, by the numbers that FUSE passes back to the daemon. Objects that are

@@ -1,6 +1,7 @@
 #include <dirent.h>
 
 #include <cstring>
+#include <type_traits>
 
 #include "fs/fuse/answer.h"
 #include "fs/fuse/entry_param.h"
@@ -20,6 +21,10 @@ void op_opendir(fuse_req_t req, fuse_ino_t node, fuse_file_info* info) {
     // The kernel opens this directory and all others by itself.
     if (mount.by_node.has_directories) return fs::system_error_of(ENOSYS, "opendir");
     auto handle = std::make_shared<FolderHandle>();
+    // A directory on a server has no descriptor.
+    if constexpr (std::is_same_v<MountType, Mount>) {
+      FRAMEFS_TRY(handle->descriptors, mount.descriptors.take(fuse_req_ctx(req)->uid));
+    }
     FRAMEFS_TRY(handle->directory, mount.tree().open_directory(node));
     info->keep_cache = info->cache_readdir = mount.options.immutable;
     return OpendirAnswer{std::move(handle), *info};

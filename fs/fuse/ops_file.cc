@@ -15,7 +15,9 @@ void op_open(fuse_req_t req, fuse_ino_t node, fuse_file_info* info) {
   answer(req, "open", [&](Mount& mount) -> Result<Answer> {
     // The kernel opens this file and all others by itself.
     if (mount.by_node.has_files) return fs::system_error_of(ENOSYS, "open");
+    FRAMEFS_TRY(auto descriptors, mount.descriptors.take(fuse_req_ctx(req)->uid));
     FRAMEFS_TRY(auto opened, mount.filesystem.contents().open(node, info->flags));
+    keep_descriptors(*opened.file, std::move(descriptors));
     return OpenAnswer{std::move(opened), *info};
   });
 }

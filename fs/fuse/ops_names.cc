@@ -46,8 +46,10 @@ void op_link(fuse_req_t req, fuse_ino_t node, fuse_ino_t parent, const char* nam
 void op_create(fuse_req_t req, fuse_ino_t parent, const char* name, mode_t mode,
                fuse_file_info* info) {
   answer(req, "create", [&](Mount& mount) -> Result<Answer> {
+    FRAMEFS_TRY(auto descriptors, mount.descriptors.take(fuse_req_ctx(req)->uid));
     FRAMEFS_TRY(auto created, mount.filesystem.names().create_file(parent, name, mode, info->flags,
                                                                    caller_of(req)));
+    keep_descriptors(*created.opened.file, std::move(descriptors));
     return CreateAnswer{created.entry, {std::move(created.opened), *info}};
   });
 }

@@ -280,7 +280,15 @@ Result<fs::Losses> serve_mount(const fs::MountOptions& options, fs::Log& log,
   if (is_confined) {
     FRAMEFS_TRY(needs, sandbox_needs(surroundings, filesystem->is_read_only(), options.devices));
   }
-  Mount mount{*filesystem, log, options.writeback, trust_s(options), {}, {}, {}, {}};
+  Mount mount{*filesystem,
+              log,
+              options.writeback,
+              trust_s(options),
+              fs::DescriptorShares(options.allow_other),
+              {},
+              {},
+              {},
+              {}};
   mount.options = options;
   mount.options.mountpoint = shown_mountpoint;
   // The kernel has already applied the caller's umask.

@@ -8,6 +8,7 @@
 #include <functional>
 #include <utility>
 
+#include "fs/core/descriptor_shares.h"
 #include "fs/source/acl_access.h"
 #include "fs/source/sparse_frame.h"
 #include "fs/source/suffixes.h"
@@ -96,13 +97,19 @@ FrameSummary SourceProbe::probe_open(const FileReader& file, const struct stat& 
   return *known;
 }
 
+auto SourceProbe::unopened(int error) -> Result<Probed> {
+  auto failed = system_error_of(error, "open");
+  if (is_shortage(failed.error())) return failed;
+  return is_error_of_replaced(error) ? Probed::replaced : Probed::same;
+}
+
 auto SourceProbe::probe_file(int directory, const std::string& name, Expected expected,
-                             SourceEntry& entry) -> Probed {
+                             SourceEntry& entry) -> Result<Probed> {
   if (const auto known = recall({identity_of(entry.stat), expected})) {
     entry.summary = *known;
   } else {
     auto fd = open_quietly(directory, name.c_str(), kFileFlags);
-    if (!fd) return is_error_of_replaced(errno) ? Probed::replaced : Probed::same;
+    if (!fd) return unopened(errno);
     const auto now = stat_of(fd.get());
     if (!now) return Probed::same;
     if (file_key(*now) != file_key(entry)) return Probed::replaced;
@@ -115,13 +122,14 @@ auto SourceProbe::probe_file(int directory, const std::string& name, Expected ex
 
 // Probes a directory that contains the index of a sparse frame.
 auto SourceProbe::probe_sparse(int directory, const std::string& name, Expected expected,
-                               SourceEntry& entry) -> Probed {
+                               SourceEntry& entry) -> Result<Probed> {
   const UniqueFd folder(
       ::openat(directory, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!folder) return is_error_of_replaced(errno) ? Probed::replaced : Probed::same;
+  if (!folder) return unopened(errno);
   const auto now = stat_of(folder.get());
   if (now && file_key(*now) != file_key(entry)) return Probed::replaced;
   auto fd = open_sparse_index(folder.get(), kFileFlags);
+  if (!fd && is_shortage(fd.error())) return std::unexpected(fd.error());
   if (!fd) return Probed::same;
   const auto stat = stat_part(fd->get());
   if (!stat || !S_ISREG(stat->st_mode)) return Probed::same;
@@ -190,9 +198,9 @@ Result<SourceEntry> SourceProbe::probe_as(int directory, const std::string& name
     if (S_ISREG(entry.stat.st_mode) && known != nullptr) {
       entry.summary = *known;
     } else if (S_ISREG(entry.stat.st_mode)) {
-      probed = probe_file(directory, name, expected, entry);
+      FRAMEFS_TRY(probed, probe_file(directory, name, expected, entry));
     } else if (S_ISDIR(entry.stat.st_mode) && may_be_sparse) {
-      probed = probe_sparse(directory, name, expected, entry);
+      FRAMEFS_TRY(probed, probe_sparse(directory, name, expected, entry));
     }
     if (acls_ == AclRule::shown && hides_acl(entry)) heed_acl(entry.stat, directory, name);
     if (watcher_) watcher_();

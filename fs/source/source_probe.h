@@ -98,9 +98,13 @@ class SourceProbe {
   // between two system calls.
   enum class Probed : std::uint8_t { same, replaced };
   Status stat_entry(int directory, const std::string& name, SourceEntry& entry) const;
-  Probed probe_file(int directory, const std::string& name, Expected expected, SourceEntry& entry);
-  Probed probe_sparse(int directory, const std::string& name, Expected expected,
-                      SourceEntry& entry);
+  // Classifies a failure to open the entry.  Errors: as probe_file().
+  static Result<Probed> unopened(int error);
+  // Errors: system, if the daemon cannot open any file now.  A file that it may not read is shown.
+  Result<Probed> probe_file(int directory, const std::string& name, Expected expected,
+                            SourceEntry& entry);
+  Result<Probed> probe_sparse(int directory, const std::string& name, Expected expected,
+                              SourceEntry& entry);
 
   // The maximum number of remembered files.  At the maximum all are forgotten, which costs one read
   // per file.

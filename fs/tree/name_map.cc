@@ -3,12 +3,14 @@
 #include <dirent.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 
+#include "fs/core/descriptor_shares.h"
 #include "fs/source/suffixes.h"
 
 namespace framefs::fs {
@@ -111,10 +113,13 @@ Result<NameMap::Classified> NameMap::classify_all(const Folder& folder) const {
   FRAMEFS_CHECK(folder.prepare_probes());
   all.entries.resize(all.items.size());
   all.wanted.resize(all.items.size());
+  std::atomic<int> shortage{0};  // the errno of a probe
   const auto probe_item = [&](std::size_t i) {
     const auto& item = all.items[i];
     if (!may_be_special(folder, item)) return;
     auto entry = folder.probe(item.name);
+    // Without its probe, a frame would be listed by its full name.
+    if (!entry && is_shortage(entry.error())) shortage.store(entry.error().sys);
     if (!entry) return;
     all.entries[i] = *entry;
     all.wanted[i] = wanted(item.name, all.entries[i]->summary);
@@ -126,6 +131,7 @@ Result<NameMap::Classified> NameMap::classify_all(const Folder& folder) const {
     const auto end = std::min(count, (batch + 1) * kAtOnce);
     for (auto i = batch * kAtOnce; i < end; ++i) probe_item(i);
   });
+  if (const int error = shortage.load(); error != 0) return system_error_of(error, "readdir");
   return all;
 }
 

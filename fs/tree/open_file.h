@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "fs/core/descriptor_shares.h"
 #include "fs/core/guarded.h"
 #include "fs/read/read_pattern.h"
 #include "fs/source/backing_file.h"
@@ -46,6 +47,7 @@ struct OpenFile {
   // Opened with O_RDWR: programs may change the file through a shared mapping.  Set before the
   // first request.
   bool is_mappable = false;
+  DescriptorShares::Share descriptors;  // set before the first request
 };
 
 // An open directory.

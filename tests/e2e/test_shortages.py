@@ -1,0 +1,151 @@
+"""One user leaves the daemon no descriptors: the others go on."""
+
+import contextlib
+import errno
+import os
+import resource
+import subprocess
+import sys
+import unittest
+
+import daemon
+from case import MountCase
+from daemon import open_files, wait_for
+
+DESCRIPTORS = 1024  # that the system allows the daemon
+FILES = 10_000
+NOBODY = 65534
+
+# Opens files of a folder, tells how many it could open and why no more, and waits.
+OPENER = """
+import errno, os, resource, sys
+folder, first, last = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+flags = os.O_RDWR if sys.argv[4] == "write" else os.O_RDONLY
+opened, errors = [], set()
+for i in range(first, last):
+    try:
+        opened.append(os.open(f"{folder}/f{i}", flags))
+    except OSError as error:
+        errors.add(errno.errorcode[error.errno])
+print(len(opened), *sorted(errors), flush=True)
+sys.stdin.read()
+print(all(os.pread(fd, 1, 0) == b"c" for fd in opened) if os.path.isfile(f"{folder}/f{first}") else True, flush=True)
+"""
+
+
+@unittest.skipIf(os.geteuid() != 0, "needs several users")
+class Descriptors(MountCase):
+    def setUp(self):
+        os.chmod(self.folder, 0o755)
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        if most < FILES + 100:
+            self.skipTest(f"a process may open only {most} files")
+
+    def mount_with_few(self, *options):
+        mount = self.mount(*options)
+        mount.command = ["prlimit", f"--nofile={DESCRIPTORS}:{DESCRIPTORS}", *mount.command]
+        return mount
+
+    def add_files(self, count, suffix=""):
+        """Names of one file, which takes the least time."""
+        many, first = self.source / "many", self.source / "first"
+        many.mkdir()
+        if suffix:
+            self.make_frame(b"content", first)
+        else:
+            first.write_bytes(b"content")
+        first.chmod(0o666)
+        for i in range(count):
+            os.link(first, many / f"f{i}{suffix}")
+
+    @contextlib.contextmanager
+    def opener(self, mount, first, last, how="read", user=NOBODY):
+        """Another user opens files and keeps them open; yields how many, and the errors."""
+        most = FILES + 50
+        process = subprocess.Popen(
+            [sys.executable, "-c", OPENER, mount.path("many"), str(first), str(last), how],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, user=user, group=user, extra_groups=[],
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (most, most)))
+        try:
+            count, *errors = process.stdout.readline().decode().split()
+            yield int(count), errors
+            rest = process.communicate(timeout=daemon.DEADLINE_S)[0]
+            self.assertEqual(rest, b"True\n")
+        finally:
+            process.kill()
+            process.communicate()
+
+    def check_others_go_on(self, mount, number):
+        """Names, attributes, listings, opens, reads and writes of a user that has nothing open."""
+        folder = self.source / f"other{number}"
+        folder.mkdir()
+        self.make_frame(b"frame", folder / "x.b2frame")
+        (folder / "plain").write_bytes(b"plain")
+        shown = mount.path(folder.name)
+        self.assertEqual(sorted(os.listdir(shown)), ["plain", "x"])
+        self.assertEqual((shown / "x").stat().st_size, 5)
+        self.assertEqual((shown / "x").read_bytes(), b"frame")
+        self.assertEqual((shown / "plain").read_bytes(), b"plain")
+        self.assertIn(b"contiguous", os.getxattr(shown / "x", "user.framefs.info"))
+        (shown / "new").write_bytes(b"new")
+        self.assertEqual((shown / "new").read_bytes(), b"new")
+        os.rename(shown / "new", shown / "newer")
+        os.remove(shown / "newer")
+
+    def check_users(self, suffix, how):
+        self.add_files(FILES, suffix)
+        with self.mount_with_few("--allow-other") as mount:
+            for number in range(2):
+                # The second time shows that all has been given back.
+                with self.opener(mount, 0, FILES, how) as (count, errors):
+                    self.assertGreater(count, DESCRIPTORS // 16)
+                    self.assertLess(count, DESCRIPTORS // 2)
+                    self.assertEqual(errors, ["ENFILE"])
+                    self.check_others_go_on(mount, f"{number}a")
+                    # Another user with many files gets some, too.
+                    with self.opener(mount, 0, 100, how, user=NOBODY - 1) as (others, _):
+                        self.assertGreater(others, 10)
+                        self.check_others_go_on(mount, f"{number}b")
+                wait_for(lambda: len(open_files(mount.pid)) < 50, "files to be closed")
+
+    def test_a_user_with_ten_thousand_open_frames(self):
+        self.check_users(".b2frame", "read")
+
+    def test_a_user_with_ten_thousand_open_files(self):
+        self.check_users("", "read")
+
+    def test_a_user_who_writes_to_ten_thousand_files(self):
+        self.check_users("", "write")
+
+    def test_a_user_with_ten_thousand_open_directories(self):
+        many = self.source / "many"
+        many.mkdir()
+        for i in range(FILES // 4):
+            (many / f"f{i}").mkdir()
+        with self.mount_with_few("--allow-other") as mount:
+            with self.opener(mount, 0, FILES // 4) as (count, errors):
+                self.assertLess(count, DESCRIPTORS // 2)
+                self.assertEqual(errors, ["ENFILE"])
+                self.check_others_go_on(mount, "a")
+
+    def test_one_user_may_use_all_but_the_reserve(self):
+        self.add_files(FILES, ".b2frame")
+        with self.mount_with_few() as mount:
+            opened = []
+            with self.assertRaises(OSError) as caught:
+                for i in range(FILES):
+                    opened.append(os.open(mount.path("many", f"f{i}"), os.O_RDONLY))
+            self.addCleanup(lambda: [os.close(fd) for fd in opened])
+            self.assertEqual(caught.exception.errno, errno.ENFILE)
+            self.assertGreater(len(opened), DESCRIPTORS // 2)
+            # Every name is still there, and what is open can be read.
+            self.assertEqual(os.stat(mount.path("many", f"f{FILES - 1}")).st_size, 7)
+            self.assertEqual(os.pread(opened[-1], 7, 0), b"content")
+            while opened:
+                os.close(opened.pop())
+            wait_for(lambda: len(open_files(mount.pid)) < 50, "files to be closed")
+            self.check_others_go_on(mount, "a")
+
+
+if __name__ == "__main__":
+    unittest.main()
