@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <system_error>
 #include <utility>
 
 namespace framefs::fs {
@@ -31,6 +32,16 @@ class SignalsBlocked {
 std::jthread background_thread(std::function<void(std::stop_token)> body) {
   const SignalsBlocked blocked;
   return std::jthread(std::move(body));
+}
+
+bool start_thread(std::jthread& thread, std::function<void(std::stop_token)> body) {
+  if (thread.joinable()) return true;
+  try {
+    thread = background_thread(std::move(body));
+  } catch (const std::system_error&) {
+    return false;
+  }
+  return true;
 }
 
 void give_way() noexcept {

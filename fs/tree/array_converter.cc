@@ -154,12 +154,11 @@ void ArrayConverter::note(const FileKey& file) {
     auto& candidate = now.candidates[file];
     candidate.is_ready = true;
     now.has_ready = true;
-    if (!now.thread.joinable()) {
-      now.thread = background_thread([this](const std::stop_token&) {
-        give_way();
-        run();
-      });
-    }
+    // Without a thread, the next closed file or the end of the mount makes the array.
+    static_cast<void>(start_thread(now.thread, [this](const std::stop_token&) {
+      give_way();
+      run();
+    }));
     return std::exchange(candidate.node, node->id);
   });
   if (before != 0) nodes.forget(before, 1);

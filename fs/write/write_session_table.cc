@@ -3,7 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cerrno>
+#include <functional>
 #include <set>
 #include <utility>
 
@@ -158,16 +161,19 @@ void WriteSessionTable::note_change(const State& state, const FileKey& key) {
 }
 
 // The threads start with the first session and not earlier: the daemon restricts itself before it
-// has threads.  The caller holds `opening_`.
-void WriteSessionTable::start_threads() {
-  if (threads_[0].joinable()) return;
-  threads_[0] = background_thread([this](const std::stop_token&) { store_full(); });
-  threads_[1] = background_thread([this](const std::stop_token&) { commit_closed(); });
-  threads_[2] = background_thread([this](const std::stop_token&) { commit_at_intervals(); });
-  threads_[3] = background_thread([this](const std::stop_token&) {
-    give_way();
-    compact_closed();
-  });
+// has threads.  The caller holds `opening_`.  If the system allows only some of them, the next
+// writer starts the others.
+Status WriteSessionTable::start_threads() {
+  const std::array<void (WriteSessionTable::*)(), kThreads> bodies = {
+      &WriteSessionTable::store_full, &WriteSessionTable::commit_closed,
+      &WriteSessionTable::commit_at_intervals, &WriteSessionTable::compact_closed};
+  for (std::size_t i = 0; i < kThreads; ++i) {
+    const auto run = [this, body = bodies[i]](const std::stop_token&) { std::invoke(body, this); };
+    if (!start_thread(threads_[i], run)) {
+      return refusal(EAGAIN, "the system allows no more threads, and a writer needs some");
+    }
+  }
+  return {};
 }
 
 Result<WriteSessionTable::Session> WriteSessionTable::open(
@@ -180,7 +186,7 @@ Result<WriteSessionTable::Session> WriteSessionTable::open(
   };
   if (auto known = state_.with(join)) return known;
   const auto hold = opening_.take();
-  start_threads();
+  FRAMEFS_CHECK(start_threads());
   if (auto known = state_.with(join)) return known;
   FRAMEFS_TRY(auto made, make());
   Session before;  // destroyed after the lock
@@ -437,6 +443,7 @@ void WriteSessionTable::end_or_compact(const FileKey& key) {
 }
 
 void WriteSessionTable::compact_closed() {
+  give_way();
   const auto is_ending = [this] {
     return compaction_.with([](const Compaction& now) { return now.is_ending; });
   };

@@ -204,7 +204,8 @@ class WriteSessionTable {
 
   Status make_room(FrameWriteSession& session, std::uint64_t needed, unsigned attempt);
   static bool close_lost(State& state, const Session& session);
-  void start_threads();
+  // Errors: system, EAGAIN.
+  Status start_threads();
   void store_full();
   void commit_closed();
   void commit_at_intervals();
@@ -245,7 +246,8 @@ class WriteSessionTable {
   Guarded<Compaction> compaction_;
   Guarded<bool> is_ending_{std::in_place, false};  // for commit_at_intervals()
   Guarded<Alone> alone_;
-  std::array<std::jthread, 4> threads_;
+  static constexpr std::size_t kThreads = 4;
+  std::array<std::jthread, kThreads> threads_;
   TaskThreads alone_threads_;
 };
 

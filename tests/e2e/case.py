@@ -105,19 +105,22 @@ class MountCase(unittest.TestCase):
         """Packs plain files, or all files in a folder, into frames in the source folder."""
         self.tool(MAKE_FRAME, *options, "--into", self.source, *inputs)
 
+    def mount_by_hand(self, *options):
+        """A mount without a daemon.  Returns the descriptor of /dev/fuse that belongs to it."""
+        if os.geteuid() != 0:
+            self.skipTest("only root can mount by hand")
+        fd = os.open("/dev/fuse", os.O_RDWR)
+        words = [f"fd={fd}", "rootmode=40000", "user_id=0", "group_id=0", *options]
+        self.tool("mount", "-i", "-t", "fuse", "-o", ",".join(words), "framefs", self.mountpoint, pass_fds=(fd,))
+        return fd
+
     def leave_stale_mount(self):
         """Leaves a mount without a daemon, as after the death of a daemon whose mount another
         namespace holds.
 
         The function mounts /dev/fuse by hand and closes the descriptor.
         """
-        if os.geteuid() != 0:
-            self.skipTest("only root can mount by hand")
-        fd = os.open("/dev/fuse", os.O_RDWR)
-        self.tool("mount", "-i", "-t", "fuse", "-o",
-                  f"fd={fd},rootmode=40000,user_id=0,group_id=0", "framefs", self.mountpoint,
-                  pass_fds=(fd,))
-        os.close(fd)
+        os.close(self.mount_by_hand())
         with self.assertRaises(OSError) as caught:
             os.stat(self.mountpoint)
         self.assertEqual(caught.exception.errno, errno.ENOTCONN)

@@ -1,5 +1,6 @@
-"""One user leaves the daemon no descriptors: the others go on."""
+"""One user, or the system, leaves the daemon no descriptors or threads: the others go on."""
 
+import concurrent.futures
 import contextlib
 import errno
 import os
@@ -15,6 +16,7 @@ from daemon import open_files, wait_for
 DESCRIPTORS = 1024  # that the system allows the daemon
 FILES = 10_000
 NOBODY = 65534
+THREADS = 200  # that the system allows a user
 
 # Opens files of a folder, tells how many it could open and why no more, and waits.
 OPENER = """
@@ -145,6 +147,91 @@ class Descriptors(MountCase):
                 os.close(opened.pop())
             wait_for(lambda: len(open_files(mount.pid)) < 50, "files to be closed")
             self.check_others_go_on(mount, "a")
+
+
+@unittest.skipIf(os.geteuid() != 0, "only root can mount for another user")
+class Threads(MountCase):
+    def setUp(self):
+        self.data = os.urandom(1 << 20) * 8
+        for i in range(8):
+            self.make_frame(self.data, self.source / f"f{i}.b2frame", "--chunk", "1M", "--block", "64K")
+        for place in (self.folder, self.source, *self.source.iterdir()):
+            os.chown(place, NOBODY, NOBODY)
+        os.chmod(self.folder, 0o755)
+
+    def as_nobody(self, *command):
+        return ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", *command]
+
+    @contextlib.contextmanager
+    def no_more_threads(self):
+        """Another process of the user has as many threads as the user may have."""
+        script = f"""
+import sys, threading
+for _ in range({THREADS}):
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+print(flush=True)
+sys.stdin.read()
+"""
+        process = subprocess.Popen(self.as_nobody(sys.executable, "-c", script), stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE)
+        try:
+            self.assertEqual(process.stdout.readline(), b"\n")
+            yield
+        finally:
+            process.communicate()
+
+    def start(self, fd):
+        """The daemon of a user who may have few threads."""
+        log = self.folder / "daemon.log"
+        program = self.folder / "framefs"
+        program.write_bytes(daemon.FRAMEFS.read_bytes())
+        program.chmod(0o755)
+        command = ["prlimit", f"--nproc={THREADS}:{THREADS}", *self.as_nobody(program), self.source,
+                   f"/dev/fd/{fd}", "-f", "--allow-other", "--log-file", log]
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=(fd,))
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        wait_for(lambda: log.exists() and "is mounted on" in log.read_text() or process.poll() is not None,
+                 "the daemon")
+        self.assertIsNone(process.poll())
+        return process, log
+
+    def check_reads(self, number):
+        self.assert_same_bytes((self.mountpoint / f"f{number}").read_bytes(), self.data, f"f{number}")
+        self.assertGreaterEqual(len(os.listdir(self.mountpoint)), 8)
+
+    def check_writes(self, number):
+        new, content = self.mountpoint / f"new{number}", self.data[:3 << 20]
+        with open(new, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        self.assert_same_bytes(new.read_bytes(), content, new.name)
+        os.remove(new)
+
+    def at_once(self, check):
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            list(pool.map(check, range(8)))
+
+    def test_no_more_threads_can_be_made(self):
+        """The daemon goes on with those that it has.  A first writer needs some more."""
+        fd = self.mount_by_hand("allow_other", "default_permissions")
+        self.addCleanup(self.tool, "umount", "-l", self.mountpoint, check=False)
+        process, log = self.start(fd)
+        os.close(fd)
+        with self.no_more_threads():
+            self.at_once(self.check_reads)
+            with self.assertRaises(OSError) as caught:
+                self.check_writes(0)
+            self.assertEqual(caught.exception.errno, errno.EAGAIN)
+            self.at_once(self.check_reads)
+        self.check_writes(0)
+        with self.no_more_threads():
+            self.at_once(self.check_writes)
+            self.at_once(self.check_reads)
+        wait_for(lambda: self.tool("umount", self.mountpoint, check=False).returncode == 0, "unmounting")
+        self.assertEqual(process.wait(daemon.DEADLINE_S), 0, log.read_text())
+        self.assertFalse(daemon.SUSPICIOUS.search(log.read_text()), log.read_text())
 
 
 if __name__ == "__main__":
