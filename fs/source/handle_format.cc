@@ -182,6 +182,8 @@ Result<UniqueFd> HandleFormat::open(int root, std::uint64_t inode,
   const std::uint32_t number = generation.value_or(0);
   std::memcpy(&bytes[shape_->generation_at], &number, sizeof(number));
   Handle handle(shape_->type, std::span(bytes).first(shape_->bytes));
+  // A user may make the file a fifo, or hold a lease of it.
+  if ((flags & O_PATH) == 0) flags |= O_NONBLOCK;
   UniqueFd fd(::open_by_handle_at(root, &handle.head(), flags | O_CLOEXEC));
   if (!fd) return system_error("open_by_handle_at");
   return fd;

@@ -13,11 +13,13 @@
 namespace framefs {
 namespace {
 
-// The open of a FIFO without a writer would wait, and no signal could end the command.
+// The open of a FIFO without a writer would wait, and no signal could end the command.  The open of
+// a file whose lease another process holds would wait for most of a minute; it fails with EAGAIN.
 fs::Result<fs::UniqueFd> open_without_waiting(const fs::Place& place) {
   FRAMEFS_TRY(const auto entry, place.open(O_PATH));
   FRAMEFS_TRY(const auto st, fs::stat_of(entry.get()));
-  const int flags = O_RDONLY | O_NOCTTY | (S_ISFIFO(st.st_mode) ? O_NONBLOCK : 0);
+  const bool may_wait = S_ISFIFO(st.st_mode) || S_ISREG(st.st_mode);
+  const int flags = O_RDONLY | O_NOCTTY | (may_wait ? O_NONBLOCK : 0);
   // The object itself, which may have lost its name to a FIFO.
   fs::UniqueFd fd(::open(fs::path_of_fd(entry.get()).c_str(), flags | O_CLOEXEC));
   if (!fd) return fs::system_error("open");

@@ -1,5 +1,6 @@
 """framefs pack: frames of plain files, which a mount shows as those files again."""
 
+import fcntl
 import os
 import signal
 import stat
@@ -164,6 +165,22 @@ class Pack(CommandCase):
                 self.assertEqual(process.stderr.read(), b"")
             self.assertEqual(process.returncode, -number)
             self.assertEqual(os.listdir(target.parent), [])
+
+    def test_a_leased_file_is_not_waited_for(self):
+        """An open that waits gets the file when the kernel breaks the lease, and packs it."""
+        tree, leased = self.folder / "tree", self.folder / "tree/leased"
+        tree.mkdir()
+        (tree / "plain").write_bytes(b"plain")
+        leased.write_bytes(b"leased")
+        before = signal.signal(signal.SIGIO, signal.SIG_IGN)
+        self.addCleanup(signal.signal, signal.SIGIO, before)
+        with open(leased, "rb") as file:
+            try:
+                fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+            except OSError as error:
+                self.skipTest(f"no leases here: {error}")
+            self.assert_fails("pack", tree, "-o", self.folder / "packed", cause="Resource temporarily unavailable")
+        self.assertEqual(os.listdir(self.folder / "packed"), ["plain.b2frame"])
 
     def test_a_fifo_is_packed_and_the_wait_for_its_writer_can_be_ended(self):
         fifo, target = self.folder / "fifo", self.folder / "made/out.b2frame"
