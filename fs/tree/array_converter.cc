@@ -9,7 +9,6 @@
 
 #include "codec/array/npy_header.h"
 #include "codec/array/npy_input.h"
-#include "codec/frame/chunk_checksums.h"
 #include "fs/core/background_thread.h"
 #include "fs/core/file_attributes.h"
 #include "fs/core/file_sink.h"
@@ -18,74 +17,16 @@
 #include "fs/tree/shown_stat.h"
 #include "fs/view/cached_frame.h"
 #include "fs/view/frame_view.h"
+#include "fs/view/view_source.h"
 #include "fs/write/array_packer.h"
+#include "fs/write/kept_layers.h"
+#include "fs/write/window_items.h"
 
 namespace framefs::fs {
 namespace {
 
-// The part of a file that is decoded ahead of the packing.
-constexpr std::uint64_t kWindowBytes = 32u << 20;
 // The chunks that are encoded at a time, with their buffers.
 constexpr std::uint64_t kLaneBytes = 16u << 20;
-constexpr std::uint64_t kPieceBytes = 4u << 20;
-
-// The decoded bytes of a frame.
-class ViewSource final : public codec::ByteSource {
- public:
-  ViewSource(const View& view, std::uint64_t size) : view_(view), size_(size) {}
-
-  [[nodiscard]] Status read_at(std::uint64_t offset, std::span<std::byte> out) const override {
-    while (!out.empty()) {
-      FRAMEFS_TRY(const auto piece,
-                  view_.read(offset, std::min(kPieceBytes, out.size()), Access::sequential));
-      if (piece.spans.empty()) return codec::fail(Errc::truncated, "file", offset);
-      for (const auto& span : piece.spans) {
-        std::ranges::copy(span, out.begin());
-        out = out.subspan(span.size());
-        offset += span.size();
-      }
-    }
-    return {};
-  }
-  [[nodiscard]] Result<std::uint64_t> size() const override { return size_; }
-
- private:
-  const View& view_;
-  const std::uint64_t size_;
-};
-
-// The same for the packer.  Chunks of an array share blocks of the frame: the rows of chunks side
-// by side are decoded once, into memory, if they are not too large.
-class WindowItems final : public ArrayItems {
- public:
-  explicit WindowItems(const codec::ByteSource& file) : file_(file) {}
-
-  Result<bool> prepare(codec::ByteRange range) override {
-    if (has(range.offset, range.size)) return true;
-    if (range.size > kWindowBytes) return false;
-    window_.resize(range.size);
-    begin_ = range.offset;
-    if (auto read = file_.read_at(begin_, window_); !read) {
-      window_.clear();
-      return std::unexpected(read.error());
-    }
-    return true;
-  }
-  [[nodiscard]] Status read_at(std::uint64_t offset, std::span<std::byte> out) const override {
-    if (!has(offset, out.size())) return file_.read_at(offset, out);
-    std::ranges::copy(std::span(window_).subspan(offset - begin_, out.size()), out.begin());
-    return {};
-  }
-
- private:
-  [[nodiscard]] bool has(std::uint64_t offset, std::uint64_t size) const {
-    return offset >= begin_ && size <= window_.size() && offset - begin_ <= window_.size() - size;
-  }
-
-  const codec::ByteSource& file_;
-  std::vector<std::byte> window_;
-  std::uint64_t begin_ = 0;
-};
 
 // Whether a mount shows the array with the same header.
 bool shows_same_header(const codec::ByteSource& file, const codec::NpyHeader& header,
@@ -95,23 +36,6 @@ bool shows_same_header(const codec::ByteSource& file, const codec::NpyHeader& he
   std::vector<std::byte> written(shown.size());
   const auto is_same = [](std::byte b, char c) { return b == static_cast<std::byte>(c); };
   return file.read_at(0, written) && std::ranges::equal(written, shown, is_same);
-}
-
-Result<std::vector<codec::NamedContent>> vlmetalayers_of(const codec::Frame& frame,
-                                                         const codec::ByteSource& source,
-                                                         const codec::Limits& limits) {
-  std::vector<codec::NamedContent> layers;
-  for (const auto& layer : frame.vlmetalayers()) {
-    if (layer.name == codec::kChecksumLayer) continue;
-    FRAMEFS_TRY(auto content, codec::Frame::read_vlmetalayer(source, layer, limits));
-    layers.push_back({layer.name, std::move(content)});
-  }
-  return layers;
-}
-
-bool has_checksums(const codec::Frame& frame) {
-  return std::ranges::any_of(frame.vlmetalayers(),
-                             [](const auto& layer) { return layer.name == codec::kChecksumLayer; });
 }
 
 // Whether the failure says that the file is in use, or was changed or moved.  Its next close, or
@@ -254,7 +178,7 @@ Status ArrayConverter::convert(Node& node, const Rule& rule, bool has_ended) {
                        .hints = options.hints,
                        .chunksize = options.chunksize,
                        .checksums = options.checksums || has_checksums(*frame)};
-  FRAMEFS_TRY(packing.vlmetalayers, vlmetalayers_of(*frame, *source, parts_.reads.limits));
+  FRAMEFS_TRY(packing.vlmetalayers, kept_vlmetalayers(*frame, *source, parts_.reads.limits));
   FRAMEFS_TRY(const auto plan, plan_array(*header, packing));
   if (!shows_same_header(bytes, *header, plan)) return {};
   packing.lanes = std::clamp<std::size_t>(kLaneBytes / (2 * std::size_t{plan.chunk_bytes}), 1,

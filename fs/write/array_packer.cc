@@ -128,6 +128,8 @@ Result<std::uint64_t> pack_array(ArrayItems& items, const NpyHeader& header, con
                             .metalayers = {{codec::kB2ndMetalayer, plan.metalayer}},
                             .vlmetalayers = packing.vlmetalayers,
                             .checksums = packing.checksums};
+  params.metalayers.insert(params.metalayers.end(), packing.metalayers.begin(),
+                           packing.metalayers.end());
   FRAMEFS_TRY(auto writer, codec::FrameWriter::create(sink, params));
   for (std::uint64_t first = 0; first < chunks; first += lanes.size()) {
     if (!go_on(writer.nbytes())) return system_error_of(EINTR, "stopped");

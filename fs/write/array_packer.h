@@ -39,6 +39,7 @@ struct ArrayPacking {
   codec::EncodeHints hints;
   std::uint32_t chunksize = 0;
   bool checksums = false;
+  std::vector<codec::NamedContent> metalayers{};  // besides that of the array
   std::vector<codec::NamedContent> vlmetalayers{};
   std::size_t lanes = 1;  // chunks that are encoded at a time
 };
