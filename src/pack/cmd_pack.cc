@@ -9,7 +9,6 @@
 #include <iostream>
 #include <optional>
 #include <system_error>
-#include <variant>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -19,8 +18,6 @@
 #include "codec/core/limits.h"
 #include "fs/core/error_map.h"
 #include "fs/core/place.h"
-#include "fs/source/named_source.h"
-#include "fs/source/suffixes.h"
 #include "src/cli/arguments.h"
 #include "src/cli/cause_text.h"
 #include "src/cli/collected_log.h"
@@ -29,9 +26,13 @@
 #include "src/cli/size_text.h"
 #include "src/cli/tree_walk.h"
 #include "src/mount/held_signals.h"
+#include "src/pack/frame_recompressor.h"
 #include "src/pack/made_outputs.h"
+#include "src/pack/pack_estimate_report.h"
 #include "src/pack/pack_file.h"
 #include "src/pack/pack_input.h"
+#include "src/pack/pack_recompress.h"
+#include "src/pack/packed_already.h"
 #include "src/pack/replacement_file.h"
 #include "src/pack/same_content.h"
 #include "src/pack/tree_options.h"
@@ -45,8 +46,12 @@ struct PackCommand {
   std::string out;
   PackOptions options;
   TransferOptions tree;
+  GivenSizes sizes;
   bool remove_source = false;
   bool nest = false;
+  bool estimates = false;
+  bool recompresses = false;
+  bool json = false;
 };
 
 void add_options(CLI::App& app, PackCommand& command) {
@@ -63,6 +68,12 @@ void add_options(CLI::App& app, PackCommand& command) {
                "Delete each FILE whose frame is verified and synced");
   app.add_flag("--nest", command.nest,
                "Pack frames and containers, too: make frames of their bytes");
+  app.add_flag("--estimate", command.estimates,
+               "Write nothing: compress a sample of at most 256 MiB, and print what packing saves");
+  app.add_flag("--json", command.json, "Print the estimate as a JSON object");
+  app.add_flag("--recompress", command.recompresses,
+               "FILE is a frame, or a directory of frames: replace each by one with these options, "
+               "after the new one was read back");
   add_choice(app, "--codec", "The codec", codec::kCodecWords, options.encode.codec)
       ->default_str("zstd");
   app.add_option("--level", options.encode.clevel, "From 0 (stored uncompressed) to 9")
@@ -75,12 +86,12 @@ void add_options(CLI::App& app, PackCommand& command) {
       ->option_text("N");
   add_choice(app, "--filter", "The filter; chosen by trial by default", codec::kFilterWords,
              options.hints.filter);
-  app.add_option("--chunk-size", options.chunksize,
+  app.add_option("--chunk-size", command.sizes.chunk,
                  "The decoded size of a chunk, such as 512K or 4M")
       ->transform(size_text(1, codec::kMaxChunkBytes))
       ->option_text("SIZE")
       ->default_str("4M");
-  app.add_option("--block-size", options.encode.blocksize,
+  app.add_option("--block-size", command.sizes.block,
                  "The decoded size of a block; depends on codec and level by default")
       ->transform(size_text(1, codec::kMaxBlockBytes))
       ->option_text("SIZE");
@@ -133,9 +144,29 @@ std::optional<std::string> contradiction(const PackCommand& command) {
     return std::string("--remove-source needs files, and frames that can be read back");
   }
   const auto typesize = command.options.hints.typesize.value_or(1);
-  if (typesize > command.options.chunksize) {
-    return fmt::format("a chunk of {} bytes holds no item of {}", command.options.chunksize,
-                       typesize);
+  const auto chunksize = command.sizes.chunk.value_or(command.options.chunksize);
+  if (typesize > chunksize) {
+    return fmt::format("a chunk of {} bytes holds no item of {}", chunksize, typesize);
+  }
+  return std::nullopt;
+}
+
+// Returns an error for an option that --estimate or --recompress makes meaningless.
+std::optional<std::string> misplaced(const CLI::App& app, const PackCommand& command) {
+  if (command.json && !command.estimates) return std::string("--json is for --estimate");
+  if (!command.estimates && !command.recompresses) return std::nullopt;
+  std::vector<std::string> excluded{"--output", "--verify", "--remove-source", "--force"};
+  const auto* const way = command.estimates ? "--estimate" : "--recompress";
+  if (command.estimates) {
+    excluded.insert(excluded.end(), {"--recompress", "--locking"});
+  } else {
+    excluded.insert(excluded.end(), {"--nest", "--typesize"});
+  }
+  for (const auto& option : excluded) {
+    if (app.count(option) > 0) return fmt::format("{} and {} exclude each other", way, option);
+  }
+  if (std::ranges::count(command.files, kStandardStream) > 0) {
+    return fmt::format("{} needs files, not standard input", way);
   }
   return std::nullopt;
 }
@@ -170,8 +201,7 @@ bool pack_tree(const PackCommand& command, const std::string& top, MadeOutputs& 
   const auto& options = command.options;
   const bool nests = command.nest;
   const auto name = [nests](const TreeEntry& entry) -> codec::Result<std::optional<ConvertedName>> {
-    const bool is_frame = fs::expected_content(entry.place.name()) != fs::Expected::nothing;
-    if ((is_frame && !nests) || entry.is_sparse_frame) return std::nullopt;
+    if (is_packed_entry(entry) && (!nests || entry.is_sparse_frame)) return std::nullopt;
     const auto frame = packed_name(entry.place);
     return ConvertedName{.name = frame, .way = std::filesystem::path(frame).extension().string()};
   };
@@ -199,17 +229,6 @@ bool pack_tree(const PackCommand& command, const std::string& top, MadeOutputs& 
   return run_transfer(run, command.tree, {.name = name, .make = make, .finish = finish}, made,
                       stop) &&
          !stop();
-}
-
-// Whether a file has the name and the content of a frame or container.
-bool is_packed_already(const std::string& file) {
-  const auto name = std::filesystem::path(file).filename().string();
-  if (fs::expected_content(name) == fs::Expected::nothing) return false;
-  CollectedLog log;
-  const auto named = fs::open_named_source(file, 0, {}, log.log());
-  if (!named) return false;
-  const auto* const origin = std::get_if<fs::FrameOrigin>(&named->found);
-  return origin == nullptr || fs::open_frame_at(*origin, {});
 }
 
 codec::Result<PackInput> open_input(const PackCommand& command, const std::string& file) {
@@ -269,7 +288,8 @@ constexpr CommandLine<PackCommand> kPackCommandLine{
     .name = "framefs pack",
     .about = "Packs plain files into Blosc2 frames.",
     .add_options = add_options,
-    .contradiction = contradiction};
+    .contradiction = contradiction,
+    .misplaced = misplaced};
 
 }  // namespace
 
@@ -279,9 +299,17 @@ int run_pack(std::span<const std::string> arguments) {
   auto parsed = kPackCommandLine.parse(arguments);
   if (!parsed) return parsed.error();
   auto& command = *parsed;
+  command.options.chunksize = command.sizes.chunk.value_or(command.options.chunksize);
+  command.options.encode.blocksize = command.sizes.block.value_or(0);
   command.options.verify = command.options.verify || command.remove_source;
   command.tree.may_replace = command.options.may_replace;
   command.tree.locking = command.options.locking;
+  if (command.estimates) {
+    fs::WorkerPool pool(command.options.threads);
+    const EstimateOptions how{
+        .filter = command.tree.filter, .nest = command.nest, .json = command.json};
+    return report_estimate(command.files, command.options, how, pool) ? kExitOk : kExitFailure;
+  }
   std::optional<HeldSignals> signals;
   // The temporary file is removed before the process ends.  Output to a stream has none.
   if (target_kind_of(command.out) != TargetKind::stream) {
@@ -289,6 +317,11 @@ int run_pack(std::span<const std::string> arguments) {
     command.options.stop = [&signals] { return signals->has_arrived(); };
   }
   fs::WorkerPool pool(command.options.threads);
+  if (command.recompresses) {
+    const bool done =
+        recompress_frames(command.files, command.options, command.sizes, command.tree, pool);
+    return done ? kExitOk : kExitFailure;
+  }
   MadeOutputs made;
   bool all = true;
   for (const auto& file : command.files) {

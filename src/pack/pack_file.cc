@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <future>
 #include <string>
 #include <thread>
 #include <utility>
@@ -35,7 +36,7 @@ using codec::Status;
 // The plain bytes of one chunk.
 struct Piece {
   std::vector<std::byte> plain;
-  PackInput::Piece read;
+  PieceSource::Piece read;
 };
 // The chunks that are encoded at the same time.
 using Batch = std::vector<Piece>;
@@ -47,7 +48,7 @@ struct FileLane {
   Result<std::size_t> stored_bytes = 0;
 };
 
-Status fill(PackInput& input, Batch& batch) {
+Status fill(PieceSource& input, Batch& batch) {
   for (auto& piece : batch) piece.read = {};
   for (auto& piece : batch) {
     FRAMEFS_TRY(piece.read, input.next(piece.plain));
@@ -97,12 +98,6 @@ std::size_t batch_chunks(const PackOptions& options, std::optional<std::uint64_t
   return std::clamp<std::size_t>(*plain_bytes / options.chunksize + 1, 1, threads);
 }
 
-// Rounds the chunk size down to whole items.
-std::uint32_t chunksize_for(const PackOptions& options) {
-  const std::uint32_t item = options.hints.typesize.value_or(8);
-  return std::max(options.chunksize / item * item, std::uint32_t{1});
-}
-
 // A frame that would get too many checksums is refused before anything is packed.
 Status check_room_for_checksums(const PackOptions& options, std::optional<std::uint64_t> size,
                                 std::uint32_t chunksize) {
@@ -110,47 +105,6 @@ Status check_room_for_checksums(const PackOptions& options, std::optional<std::u
   if (!options.checksums || chunks <= codec::kMaxChecksums) return {};
   return codec::fail_value(codec::Errc::over_limit, "number of chunks with checksums", 0,
                            static_cast<std::int64_t>(chunks));
-}
-
-// Packs all of `input` into a frame in `sink`.
-Result<Packed> pack_into(PackInput& input, codec::ByteSink& sink, const std::string& name,
-                         const PackOptions& options, fs::WorkerPool& pool) {
-  const auto chunksize = chunksize_for(options);
-  const auto chunks = batch_chunks(options, input.size());
-  // A small file is one chunk.
-  const auto room = static_cast<std::size_t>(
-      std::clamp<std::uint64_t>(input.size().value_or(chunksize), 1, chunksize));
-  Batch now(chunks);
-  for (auto& piece : now) piece.plain.resize(room);
-  auto next = now;
-  std::vector<FileLane> lanes(chunks);
-  for (auto& lane : lanes) lane.stored.resize(codec::ChunkPlan::max_bytes(room));
-  FRAMEFS_CHECK(fill(input, now));
-
-  codec::FrameParams params{
-      .encode = options.encode, .chunksize = chunksize, .checksums = options.checksums};
-  FRAMEFS_CHECK(check_room_for_checksums(options, input.size(), chunksize));
-  FRAMEFS_TRY(params.encode, choose_params(options, now));
-  FRAMEFS_TRY(auto writer, codec::FrameWriter::create(sink, params));
-  ProgressBar progress(name, input.size(), options.quiet);
-  while (now.front().read.size > 0) {
-    if (options.stop && options.stop()) return fs::system_error_of(EINTR, "stopped");
-    // The next batch is read while this batch is encoded.
-    Status read;
-    pool.run(chunks + 1, [&](std::size_t task) {
-      if (task == 0) {
-        read = fill(input, next);
-      } else {
-        encode(params.encode, now[task - 1], lanes[task - 1]);
-      }
-    });
-    FRAMEFS_CHECK(append(writer, now, lanes));
-    FRAMEFS_CHECK(read);
-    progress.update(writer.nbytes());
-    std::swap(now, next);
-  }
-  FRAMEFS_TRY(const auto stored, writer.finish());
-  return Packed{.plain = writer.nbytes(), .stored = stored};
 }
 
 // The header of a frame is written last, but a stream is written in order.  So the frame is first
@@ -200,10 +154,55 @@ Result<Packed> pack_any(PackInput& input, const std::string& to, codec::ByteSink
     FRAMEFS_TRY(const auto packed, pack_npy(input.fd(), sink, input.name(), options, pool));
     if (packed) return *packed;
   }
-  return pack_into(input, sink, input.name(), options, pool);
+  return pack_pieces(input, sink, input.name(), options, pool);
 }
 
 }  // namespace
+
+std::uint32_t chunksize_of(const PackOptions& options) {
+  const std::uint32_t item = options.hints.typesize.value_or(8);
+  return std::max(options.chunksize / item * item, std::uint32_t{1});
+}
+
+Result<Packed> pack_pieces(PieceSource& input, codec::ByteSink& sink, const std::string& name,
+                           const PackOptions& options, fs::WorkerPool& pool,
+                           const FrameLayers& layers) {
+  const auto chunksize = chunksize_of(options);
+  const auto chunks = batch_chunks(options, input.size());
+  // A small file is one chunk.
+  const auto room = static_cast<std::size_t>(
+      std::clamp<std::uint64_t>(input.size().value_or(chunksize), 1, chunksize));
+  Batch now(chunks);
+  for (auto& piece : now) piece.plain.resize(room);
+  auto next = now;
+  std::vector<FileLane> lanes(chunks);
+  for (auto& lane : lanes) lane.stored.resize(codec::ChunkPlan::max_bytes(room));
+  FRAMEFS_CHECK(fill(input, now));
+
+  codec::FrameParams params{.encode = options.encode,
+                            .chunksize = chunksize,
+                            .metalayers = layers.metalayers,
+                            .vlmetalayers = layers.vlmetalayers,
+                            .checksums = options.checksums};
+  FRAMEFS_CHECK(check_room_for_checksums(options, input.size(), chunksize));
+  FRAMEFS_TRY(params.encode, choose_params(options, now));
+  FRAMEFS_TRY(auto writer, codec::FrameWriter::create(sink, params));
+  ProgressBar progress(name, input.size(), options.quiet);
+  while (now.front().read.size > 0) {
+    if (options.stop && options.stop()) return fs::system_error_of(EINTR, "stopped");
+    // The next batch is read while this batch is encoded, by a thread of its own: to read may be to
+    // decode, which waits for the threads of the pool.
+    auto read = std::async(std::launch::async, [&] { return fill(input, next); });
+    pool.run(chunks, [&](std::size_t i) { encode(params.encode, now[i], lanes[i]); });
+    const auto is_read = read.get();
+    FRAMEFS_CHECK(append(writer, now, lanes));
+    FRAMEFS_CHECK(is_read);
+    progress.update(writer.nbytes());
+    std::swap(now, next);
+  }
+  FRAMEFS_TRY(const auto stored, writer.finish());
+  return Packed{.plain = writer.nbytes(), .stored = stored};
+}
 
 Result<Packed> pack_to_stream(PackInput& input, int stream, const std::string& to,
                               const PackOptions& options, fs::WorkerPool& pool) {

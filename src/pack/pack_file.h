@@ -3,10 +3,13 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "codec/chunk/encode_params.h"
 #include "codec/chunk/encode_trial.h"
+#include "codec/core/byte_sink.h"
 #include "codec/core/result.h"
+#include "codec/frame/metalayer.h"
 #include "fs/core/place.h"
 #include "fs/core/worker_pool.h"
 #include "src/pack/pack_input.h"
@@ -26,6 +29,12 @@ struct PackOptions {
   std::function<bool()> stop{};  // asked between batches; true ends the work with EINTR
 };
 
+// The metalayers of a new frame, with their contents.
+struct FrameLayers {
+  std::vector<codec::NamedContent> metalayers{};
+  std::vector<codec::NamedContent> vlmetalayers{};
+};
+
 // The sizes of a packed file.  Units: bytes.
 struct Packed {
   std::uint64_t plain = 0;
@@ -43,6 +52,15 @@ codec::Result<Packed> pack_file(PackInput& input, const fs::Place& to, const Pac
 // The same into an open stream that has the name `to`.
 codec::Result<Packed> pack_to_stream(PackInput& input, int stream, const std::string& to,
                                      const PackOptions& options, fs::WorkerPool& pool);
+
+// Packs all of `input`, which messages call `name`, into the frame of bytes in `sink`.  The next
+// pieces are read while others are encoded.
+// Errors: those of reading and writing; EINTR if `stop` ended the work.
+codec::Result<Packed> pack_pieces(PieceSource& input, codec::ByteSink& sink,
+                                  const std::string& name, const PackOptions& options,
+                                  fs::WorkerPool& pool, const FrameLayers& layers = {});
+// The decoded size of the chunks of such a frame: whole items.
+std::uint32_t chunksize_of(const PackOptions& options);
 
 // Returns the name of the frame for a file: "x.npy" becomes the array "x.b2nd", any other file
 // "x.b2frame".

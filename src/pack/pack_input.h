@@ -14,9 +14,30 @@
 
 namespace framefs {
 
-// Reads the bytes to be packed piece by piece, from first to last.  The input is a file, whose
-// holes are not read, or a stream.  Threads: one.
-class PackInput {
+// The bytes to be packed, piece by piece, from first to last.  Threads: one at a time.
+class PieceSource {
+ public:
+  PieceSource() = default;
+  PieceSource(PieceSource&&) = default;
+  PieceSource& operator=(PieceSource&&) = default;
+  virtual ~PieceSource() = default;
+
+  // The number of bytes, if it is known.
+  [[nodiscard]] virtual std::optional<std::uint64_t> size() const noexcept = 0;
+
+  // Reads the next piece.  Fills all of `bytes`, or less at the end of the input.  For a hole,
+  // leaves `bytes` unset.
+  struct Piece {
+    std::size_t size = 0;  // 0: end of the input
+    bool is_hole = false;  // all zeros
+  };
+  // Errors: truncated if the input became shorter; system; EINTR if the work was stopped; those of
+  // decoding.
+  virtual fs::Result<Piece> next(std::span<std::byte> bytes) = 0;
+};
+
+// A file, whose holes are not read, or a stream.  Threads: one at a time.
+class PackInput final : public PieceSource {
  public:
   // `stop` is asked while a stream has nothing to read, and while a FIFO has no writer.
   // Errors: system; EISDIR for a directory.
@@ -31,17 +52,10 @@ class PackInput {
 
   // The attributes of the file; nothing for a stream.
   [[nodiscard]] const std::optional<struct stat>& file() const noexcept { return file_; }
-  [[nodiscard]] std::optional<std::uint64_t> size() const noexcept;
+  [[nodiscard]] std::optional<std::uint64_t> size() const noexcept override;
   [[nodiscard]] int fd() const noexcept { return fd_.get(); }
 
-  // Reads the next piece.  Fills all of `bytes`, or less at the end of the input.  For a hole,
-  // leaves `bytes` unset.
-  struct Piece {
-    std::size_t size = 0;  // 0: end of the input
-    bool is_hole = false;  // all zeros
-  };
-  // Errors: truncated if the file became shorter; system; EINTR if `stop` ended the work.
-  fs::Result<Piece> next(std::span<std::byte> bytes);
+  fs::Result<Piece> next(std::span<std::byte> bytes) override;
 
   // To be called after the last piece.
   // Errors: ESTALE if the file has changed since open(), so that the pieces may be of several

@@ -179,6 +179,12 @@ fs::Status ReplacementFile::rename_to_target() {
     if (creates_lock_file_) {
       FRAMEFS_TRY(owned, own_replaced_frame(target_, *creates_lock_file_));
     }
+    if (replaced_state_) {
+      FRAMEFS_TRY(const auto now, target_.stat());
+      if (fs::identity_of(now) != *replaced_state_) {
+        return fs::refusal(ESTALE, "changed while it was read, and is kept");
+      }
+    }
     if (::renameat(directory, from, directory, to) != 0) return fs::system_error("rename");
     return {};
   }

@@ -56,8 +56,12 @@ class ReplacementFile {
   ~ReplacementFile();
 
   // To be called if a frame may be replaced: publish() then waits for programs that change it.
-  // `creates_lock_file`: as for fs::Blosc2Lock.
-  void replaces_frame(bool creates_lock_file) noexcept { creates_lock_file_ = creates_lock_file; }
+  // `creates_lock_file`: as for fs::Blosc2Lock.  `state` is the one in which the frame was read: a
+  // later state is not replaced.
+  void replaces_frame(bool creates_lock_file, std::optional<fs::FileIdentity> state = {}) noexcept {
+    creates_lock_file_ = creates_lock_file;
+    replaced_state_ = state;
+  }
 
   [[nodiscard]] fs::FileSink& sink() noexcept { return *sink_; }
   // The name that the file has until publish().
@@ -65,7 +69,8 @@ class ReplacementFile {
 
   // Gives the file its name.  After a success, the file survives a power loss.  Takes mode and
   // time of modification from `like`; without `like`, uses those of any new file.
-  // Errors: as create(); no_space; after replaces_frame(), those of own_replaced_frame().
+  // Errors: as create(); no_space; after replaces_frame(), those of own_replaced_frame(), and
+  // ESTALE for another state.
   fs::Status publish(const std::optional<struct stat>& like);
 
   // The same with a new hard link of `existing` instead of the file that was written.  The two must
@@ -87,6 +92,7 @@ class ReplacementFile {
   std::unique_ptr<fs::FileSink> sink_;  // null after publish() or a move
   bool may_replace_;
   std::optional<bool> creates_lock_file_;  // set if a frame may be replaced
+  std::optional<fs::FileIdentity> replaced_state_;
 };
 
 }  // namespace framefs
