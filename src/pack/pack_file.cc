@@ -57,6 +57,12 @@ Status fill(PieceSource& input, Batch& batch) {
   return {};
 }
 
+std::uint64_t bytes_of(const Batch& batch) {
+  std::uint64_t bytes = 0;
+  for (const auto& piece : batch) bytes += piece.read.size;
+  return bytes;
+}
+
 void encode(const codec::EncodeParams& params, Piece& piece, FileLane& lane) {
   lane.stored_bytes = 0;
   const auto [size, is_hole] = piece.read;
@@ -191,8 +197,10 @@ Result<Packed> pack_pieces(PieceSource& input, codec::ByteSink& sink, const std:
   while (now.front().read.size > 0) {
     if (options.stop && options.stop()) return fs::system_error_of(EINTR, "stopped");
     // The next batch is read while this batch is encoded, by a thread of its own: to read may be to
-    // decode, which waits for the threads of the pool.
-    auto read = std::async(std::launch::async, [&] { return fill(input, next); });
+    // decode, which waits for the threads of the pool.  A small file has no next batch.
+    const bool is_last = input.size() && writer.nbytes() + bytes_of(now) >= *input.size();
+    const auto how = is_last ? std::launch::deferred : std::launch::async;
+    auto read = std::async(how, [&] { return fill(input, next); });
     pool.run(chunks, [&](std::size_t i) { encode(params.encode, now[i], lanes[i]); });
     const auto is_read = read.get();
     FRAMEFS_CHECK(append(writer, now, lanes));

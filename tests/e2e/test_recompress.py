@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import stat
 import subprocess
 import unittest
@@ -214,6 +215,23 @@ class Recompress(CommandCase):
             self.assertEqual(mount.path("file").read_bytes()[:25], b"written through the mount")
         self.assertEqual(self.info(self.source / "file.b2frame")[0]["codec"], "lz4")
         self.assertEqual(self.names(), ["file.b2frame"])
+
+    def test_a_signal_leaves_the_old_frame(self):
+        path = self.source / "file.b2frame"
+        self.make_frame(data.noise(1 << 20), path)
+        with self.mount() as mount:
+            # The open frame makes the command wait.
+            fd = os.open(mount.path("file"), os.O_RDWR)
+            os.pwrite(fd, b"written", 0)
+            command = [daemon.FRAMEFS, "pack", "--recompress", path]
+            with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
+                daemon.wait_for(lambda: len(self.names()) == 2, "the new frame")
+                process.send_signal(signal.SIGTERM)
+                os.close(fd)
+                _, told = process.communicate(timeout=4 * daemon.DEADLINE_S)
+            self.assertEqual(process.returncode, -signal.SIGTERM, told)
+        self.assertEqual(self.names(), ["file.b2frame"])
+        self.assertEqual(self.unpacked(path)[:7], b"written")
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root to give a file away")
     def test_the_owner_is_kept_or_the_frame_is(self):
