@@ -26,8 +26,8 @@ struct Served {
   Mount& mount() {
     if (!state) {
       // An aggregate, which make_unique() cannot make.
-      state = std::unique_ptr<Mount>(
-          new Mount{files.fs(), log.log(), false, 1.0, {}, {}, {}, {}, {}});
+      state = std::unique_ptr<Mount>(new Mount{
+          files.fs(), log.log(), false, 1.0, fs::DescriptorShares(false), {}, {}, {}, {}, {}});
     }
     return *state;
   }
