@@ -18,6 +18,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import traceback
 import unittest
 
 
@@ -80,11 +81,17 @@ class Process:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             os.dup2(self._output.fileno(), 1)
             os.dup2(self._output.fileno(), 2)
-            pickle.dump(run(suite), self._counts)
-            self._counts.flush()
+            status = 1
+            try:
+                pickle.dump(run(suite), self._counts)
+                self._counts.flush()
+                status = 0
+            except BaseException:
+                # The caller's handlers are for the parent: they would end the other suites.
+                traceback.print_exc()
             sys.stdout.flush()
             sys.stderr.flush()
-            os._exit(0)
+            os._exit(status)
 
     def print_output(self):
         self._output.seek(0)

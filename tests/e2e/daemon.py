@@ -245,6 +245,8 @@ class Mount:
             self.process.wait()
         while mounts_at(self.mountpoint) and unmount(self.mountpoint, lazy=True).returncode == 0:
             pass
+        # It writes to the log, and keeps SOURCE from other mounts with --writeback, until it ends.
+        wait_for(lambda: not watchdog_of(self.pid), "the watchdog to end")
 
 
 @contextlib.contextmanager

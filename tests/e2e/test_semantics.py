@@ -138,6 +138,7 @@ class Commits(SemanticsCase):
     def test_a_frame_that_another_program_changes_is_not_written_any_more(self):
         frame = self.source / "x.b2frame"
         with self.mount(*NEVER) as mount:
+            mount.exit_codes = (1,)
             fd = os.open(mount.path("x"), os.O_RDWR)
             os.pwrite(fd, NEW, 0)
             os.fsync(fd)
