@@ -59,9 +59,9 @@ std::optional<MountTableEntry> parse_mount_line(const std::string& line) {
       .filesystem_options = dash + 3 < words.size() ? words[dash + 3] : std::string()};
 }
 
-std::vector<MountTableEntry> mount_table() {
+std::vector<MountTableEntry> mount_table(const std::filesystem::path& process) {
   std::vector<MountTableEntry> mounts;
-  std::ifstream in("/proc/self/mountinfo");
+  std::ifstream in(process / "mountinfo");
   for (std::string line; std::getline(in, line);) {
     if (auto mount = parse_mount_line(line)) mounts.push_back(std::move(*mount));
   }

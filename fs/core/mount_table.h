@@ -29,8 +29,9 @@ std::optional<dev_t> parse_device(std::string_view text);
 // Source: proc_pid_mountinfo(5).
 std::optional<MountTableEntry> parse_mount_line(const std::string& line);
 
-// The mounts that this process can see, the oldest first.  Sends no request to any of them.
-std::vector<MountTableEntry> mount_table();
+// The mounts that a process can see, the oldest first; `process` is its directory in /proc.  Sends
+// no request to any of them.
+std::vector<MountTableEntry> mount_table(const std::filesystem::path& process = "/proc/self");
 
 // Whether `options`, a list separated by commas, contains `word`.
 bool has_mount_option(std::string_view options, std::string_view word);

@@ -8,14 +8,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <fstream>
 #include <set>
-#include <sstream>
 #include <system_error>
 
 #include <fmt/core.h>
 
+#include "codec/core/parse_number.h"
+#include "fs/core/mount_table.h"
 #include "fs/fuse/commit_attribute.h"
 
 namespace framefs {
@@ -23,31 +22,22 @@ namespace {
 
 namespace stdfs = std::filesystem;
 
-// A place of the device in the mounts of a process.  Source: proc_pid_mountinfo(5).
-std::optional<std::string> place_in(const stdfs::path& process, const std::string& device) {
-  std::ifstream table(process / "mountinfo");
-  for (std::string line; std::getline(table, line);) {
-    // The number of the mount, that of its parent, the device, the root, the mount point.
-    std::array<std::string, 5> fields;
-    std::istringstream words(line);
-    for (auto& field : fields) words >> field;
-    if (fields[2] == device) return fields[4];
-  }
-  return std::nullopt;
-}
-
-bool is_number(const std::string& text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+// A place of the device in the mounts of a process.
+std::optional<std::string> place_in(const stdfs::path& process, dev_t device) {
+  const auto mounts = fs::mount_table(process);
+  const auto found = std::ranges::find(mounts, device, &fs::MountTableEntry::device);
+  if (found == mounts.end()) return std::nullopt;
+  return found->mountpoint.string();
 }
 
 // Another mount namespace that has the device.
-std::optional<std::string> keeping_process(const std::string& device) {
+std::optional<std::string> keeping_process(dev_t device) {
   std::error_code error;
   std::set<stdfs::path> seen;
   for (stdfs::directory_iterator at("/proc", error), end; !error && at != end;
        at.increment(error)) {
     const auto name = at->path().filename().string();
-    if (!is_number(name)) continue;
+    if (!codec::parse_number<pid_t>(name)) continue;
     std::error_code none;
     const auto space = stdfs::read_symlink(at->path() / "ns/mnt", none);
     if (none || !seen.insert(space).second) continue;
@@ -80,10 +70,10 @@ std::optional<WrittenData> commit_written_data(const stdfs::path& mount) {
 }
 
 std::optional<std::string> keeper_of_mount(dev_t device) {
-  const auto name = fmt::format("{}:{}", major(device), minor(device));
-  if (const auto place = place_in("/proc/self", name))
+  if (const auto place = place_in("/proc/self", device)) {
     return fmt::format("{} still has it", *place);
-  if (auto process = keeping_process(name)) return process;
+  }
+  if (auto process = keeping_process(device)) return process;
   std::error_code none;
   // The directory of the connection is gone when the mount has ended.
   const auto connection = fmt::format("/sys/fs/fuse/connections/{}", minor(device));
