@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <future>
 #include <string>
 #include <thread>
@@ -25,6 +24,7 @@
 #include "src/pack/pack_input.h"
 #include "src/pack/pack_npy.h"
 #include "src/pack/replacement_file.h"
+#include "src/pack/temporary_folder.h"
 #include "src/pack/unpacker.h"
 
 namespace framefs {
@@ -116,9 +116,7 @@ Status check_room_for_checksums(const PackOptions& options, std::optional<std::u
 // The header of a frame is written last, but a stream is written in order.  So the frame is first
 // made in an unnamed file.
 Result<fs::UniqueFd> open_unnamed_file() {
-  const char* const folder = std::getenv("TMPDIR");
-  fs::UniqueFd fd(
-      ::open(folder != nullptr ? folder : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  fs::UniqueFd fd(::open(temporary_folder().c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (!fd) fd = fs::UniqueFd(::memfd_create("framefs-pack", MFD_CLOEXEC));
   if (!fd) return fs::system_error("temporary file");
   return fd;

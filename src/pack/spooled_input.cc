@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdlib>
 #include <span>
 #include <string>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "fs/core/error_map.h"
 #include "fs/core/file_sink.h"
 #include "src/pack/pack_input.h"
+#include "src/pack/temporary_folder.h"
 
 namespace framefs {
 namespace {
@@ -29,9 +29,7 @@ bool begins_archive(std::span<const std::byte> head) {
 }
 
 fs::Result<std::filesystem::path> make_private_directory() {
-  const char* const folder = std::getenv("TMPDIR");
-  const bool is_set = folder != nullptr && *folder != '\0';
-  std::string text = std::string(is_set ? folder : "/tmp") + "/framefs-unpack.XXXXXX";
+  auto text = temporary_folder() + "/framefs-unpack.XXXXXX";
   if (::mkdtemp(text.data()) == nullptr) return fs::system_error("temporary directory");
   return std::filesystem::path(text);
 }
