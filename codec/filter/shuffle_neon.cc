@@ -156,20 +156,26 @@ void unshuffle_narrow(std::size_t width, const ByteRows& rows, std::byte* out) {
   std::memcpy(out + last * width, held, kLanes * width);
 }
 
-// Widths from 9 on: eight planes at a time.  The last eight may overlap planes already written.
-void unshuffle_wide(std::size_t width, const ByteRows& rows, std::byte* out, std::size_t pitch) {
-  const auto [data, stride, size] = rows;
+// Widths from 9 on: calls tile(j, i) for eight planes from j on and one vector of elements from i
+// on.  The last ones may overlap what was done before.
+template <class Tile>
+void for_each_tile(std::size_t width, std::size_t size, const Tile& tile) {
   for (std::size_t run = 0; run < size; run += kRun) {
     const std::size_t end = size - run < kRun ? size : run + kRun;
     for (std::size_t j = 0; j < width; j += kGroup) {
       const std::size_t first = width - j < kGroup ? width - kGroup : j;
       for (std::size_t at = run; at < end; at += kLanes) {
-        const std::size_t i = size - at < kLanes ? size - kLanes : at;
-        join_rows(group_planes(data + first * stride + i, stride, kGroup).at,
-                  out + i * pitch + first, pitch);
+        tile(first, size - at < kLanes ? size - kLanes : at);
       }
     }
   }
+}
+
+void unshuffle_wide(std::size_t width, const ByteRows& rows, std::byte* out, std::size_t pitch) {
+  const auto [data, stride, size] = rows;
+  for_each_tile(width, size, [=](std::size_t j, std::size_t i) {
+    join_rows(group_planes(data + j * stride + i, stride, kGroup).at, out + i * pitch + j, pitch);
+  });
 }
 
 // Widths 5..7, and narrow elements that lie apart: the loop reads eight bytes of each element, at
@@ -196,16 +202,9 @@ void shuffle_narrow(std::size_t width, const std::byte* in, std::size_t pitch,
 void shuffle_wide(std::size_t width, const std::byte* in, std::size_t pitch,
                   const WritableByteRows& planes) {
   const auto [data, stride, size] = planes;
-  for (std::size_t run = 0; run < size; run += kRun) {
-    const std::size_t end = size - run < kRun ? size : run + kRun;
-    for (std::size_t j = 0; j < width; j += kGroup) {
-      const std::size_t first = width - j < kGroup ? width - kGroup : j;
-      for (std::size_t at = run; at < end; at += kLanes) {
-        const std::size_t i = size - at < kLanes ? size - kLanes : at;
-        deal_rows(in + i * pitch + first, pitch, kGroup, data + first * stride + i, stride);
-      }
-    }
-  }
+  for_each_tile(width, size, [=](std::size_t j, std::size_t i) {
+    deal_rows(in + i * pitch + j, pitch, kGroup, data + j * stride + i, stride);
+  });
 }
 
 }  // namespace
