@@ -157,6 +157,10 @@ class Sandbox(MountCase):
                     got = error.errno
                 self.assertEqual(got, wanted)
                 self.assertEqual((self.source / "device").exists(), not wanted)
+                # A whiteout of overlayfs.
+                whiteout = f"whiteout-{len(options)}"
+                os.mknod(mount.path(whiteout), stat.S_IFCHR | 0o600, os.makedev(0, 0))
+                self.assertTrue(stat.S_ISCHR((self.source / whiteout).stat().st_mode))
 
     def test_the_sandbox_can_be_left_out(self):
         with self.mount("--no-sandbox") as mount:
