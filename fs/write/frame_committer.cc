@@ -128,7 +128,7 @@ Status FrameCommitter::commit_stored() {
   return {};
 }
 
-// Prepares all changes.  If SOURCE is full, what has room is committed.
+// Prepares all changes.  If SOURCE is full, the chunks that have room are committed.
 Status FrameCommitter::prepare_to_commit() {
   FRAMEFS_CHECK(state_.ownership().take_new_lock_file());
   auto prepared = prepare();

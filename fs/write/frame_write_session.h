@@ -252,12 +252,16 @@ class FrameWriteSession {
   // The stat of the file whose state is the frame's; it has no links if the file was removed.
   // Errors: system.
   [[nodiscard]] Result<struct stat> content_stat() const { return backend_->content_stat(); }
+  // Whether the file has no name left.
+  [[nodiscard]] bool is_unlinked() const {
+    const auto st = content_stat();
+    return st && st->st_nlink == 0;
+  }
   [[nodiscard]] const std::string& name() const noexcept { return overlay_frame_->origin().name; }
 
  private:
   FrameWriteSession(Opening opening, const WriteServices& services);
   [[nodiscard]] Result<bool> are_large(std::span<const codec::NamedContent> vlmetalayers) const;
-  Result<bool> flush_some(ChunkOverlay::Which which, std::uint64_t most_number);
   static Status prepare_size(ChunkOverlay& overlay, std::uint64_t offset, std::uint64_t size);
   void touch(ChunkOverlay& overlay) const;
   Status change_stored(const std::function<std::vector<std::int64_t>(ChunkOverlay&)>& change);

@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <functional>
-#include <set>
 #include <utility>
 
 #include "fs/core/background_thread.h"
@@ -15,18 +13,6 @@
 namespace framefs::fs {
 namespace {
 
-// The number of frames in a batch: every frame of the batch waits for the whole batch.
-constexpr std::size_t kMaxTogether = 256;
-// The size of the chunks that a batch may have to store.
-constexpr std::uint64_t kMaxBatchBytes = 16u << 20;
-// The commit of a frame that has to store more is not part of a batch.
-constexpr std::uint64_t kMaxSmallBytes = 2u << 20;
-// For no more frames than this, the syncs of the frames alone are faster than a sync of the whole
-// filesystem before them, which waits for all of its data.
-constexpr std::size_t kMaxSingleSyncs = 4;
-// The limit of frames of a batch that are synced at a time.  The journal of a filesystem joins
-// their syncs.
-constexpr std::size_t kMaxSyncs = 8;
 // The limit of frames that are committed on threads of their own at a time.
 constexpr std::size_t kMaxAlone = 8;
 // Batching window for commits of closed files: other files may be closed right after the first.
@@ -35,42 +21,6 @@ constexpr std::chrono::milliseconds kGathering{100};
 // A session that waits for its compaction keeps its file open.
 constexpr std::chrono::milliseconds kMaxQuiet{30'000};
 constexpr std::size_t kMaxWaitingForQuiet = 512;
-
-// Has the filesystems of the given files write all of their data, each filesystem once, which is
-// faster than a sync of each of many files.  Other filesystems may be mounted inside SOURCE.
-//
-// The result of syncfs(2) says nothing about a file: the kernel reports lost pages once to each
-// open file of the inode, and it reports those of other programs here.  Each file's own sync
-// decides.
-class FilesystemHints {
- public:
-  void give(int fd) {
-    const auto st = stat_of(fd);
-    if (st && done_.insert(st->st_dev).second) static_cast<void>(::syncfs(fd));
-  }
-
- private:
-  std::set<dev_t> done_;
-};
-
-// Runs work(0) to work(count - 1), at most `limit` of them at a time.
-void run_each(std::size_t count, std::size_t limit, const std::function<void(std::size_t)>& work) {
-  std::atomic<std::size_t> next{0};
-  const auto run = [&] {
-    for (auto i = next++; i < count; i = next++) work(i);
-  };
-  TaskThreads helpers(limit);
-  // Each thread takes the next one, so it does not matter how many threads there are.
-  for (std::size_t i = 1; i < std::min(count, limit); ++i) {
-    if (!helpers.add(run)) break;
-  }
-  run();
-}
-
-bool is_unlinked(const FrameWriteSession& session) {
-  const auto st = session.content_stat();
-  return st && st->st_nlink == 0;
-}
 
 }  // namespace
 
@@ -91,8 +41,7 @@ std::vector<FileKey> WriteSessionTable::finish() {
     if (thread.joinable()) thread.join();
   }
   alone_threads_.stop();
-  auto files = all();
-  std::erase_if(files, [](const File& file) { return is_unlinked(*file.session); });
+  const auto files = named();
   commit_durably(files);
   std::vector<FileKey> committed;
   for (const auto& [key, session] : files) {
@@ -121,6 +70,13 @@ std::vector<WriteSessionTable::File> WriteSessionTable::all() const {
     for (const auto& [key, entry] : state.entries) files.push_back({key, entry.session});
     return files;
   });
+}
+
+// Those of files that have a name.
+std::vector<WriteSessionTable::File> WriteSessionTable::named() const {
+  auto files = all();
+  std::erase_if(files, [](const File& file) { return file.session->is_unlinked(); });
+  return files;
 }
 
 WriteSessionTable::Seen WriteSessionTable::look(const FileKey& key) const {
@@ -283,108 +239,9 @@ Status WriteSessionTable::make_room(FrameWriteSession& session, std::uint64_t ne
   return {};
 }
 
-// Commits that have begun and wait for their syncs.
-struct WriteSessionTable::Batch {
-  std::vector<std::pair<Session, FrameWriteSession::Commit>> commits;
-  std::uint64_t bytes = 0;
-  [[nodiscard]] bool is_full() const {
-    return commits.size() >= kMaxTogether || bytes >= kMaxBatchBytes;
-  }
-};
-
-// Logs that a commit or a compaction failed.  Nothing went wrong if another writer changed a frame
-// of which this session had only committed bytes.
-void WriteSessionTable::log_failure(const FrameWriteSession& session, const codec::Error& error) {
-  if (!session.is_superseded()) log_.failure(session.name(), error);
-}
-
-// Begins the commit of a small frame.  Returns false, and does nothing, if the frame is large, or
-// if the thread would have to wait for it.  Failures are logged, and the session stays.
-bool WriteSessionTable::add_to_batch(const Session& session, Batch& batch) {
-  const auto bytes = session->unstored_bytes();
-  if (bytes > kMaxSmallBytes) return false;
-  const bool was_lost = session->is_lost();  // and the log has it already
-  const NoWaitScope scope;
-  const auto begun = session->begin_commit();
-  if (scope.has_refused()) return false;
-  if (!begun) {
-    if (!was_lost) log_failure(*session, begun.error());
-  } else if (const auto& commit = *begun) {
-    // Also commits a file whose last name is gone: processes that have it open still read it, and
-    // after a crash the file may have its name again.
-    batch.commits.emplace_back(session, *commit);
-    batch.bytes += bytes;
-  }
-  return true;
-}
-
-// Commits small frames in batches, and returns the other frames that have changed.
-std::vector<WriteSessionTable::File> WriteSessionTable::commit_small(
-    const std::vector<File>& files) {
-  std::vector<File> left;
-  Batch batch;
-  for (const auto& file : files) {
-    if (!file.session->is_changed()) continue;
-    if (!add_to_batch(file.session, batch)) left.push_back(file);
-    if (batch.is_full()) finish_batch(std::exchange(batch, {}));
-  }
-  finish_batch(batch);
-  return left;
-}
-
-// Syncs and publishes the frames of a batch.
-void WriteSessionTable::finish_batch(const Batch& batch) {
-  const auto& commits = batch.commits;
-  if (commits.size() > kMaxSingleSyncs) {
-    FilesystemHints hints;
-    for (const auto& [session, commit] : commits) hints.give(session->sync_fd());
-  }
-  run_each(commits.size(), kMaxSyncs, [&](std::size_t i) {
-    const auto& [session, commit] = commits[i];
-    const auto finished = session->finish_commit(commit);
-    if (!finished) log_failure(*session, finished.error());
-  });
-}
-
-void WriteSessionTable::commit_alone(FrameWriteSession& session) {
-  const bool was_lost = session.is_lost();
-  const auto committed = session.commit(false);
-  if (!committed && !was_lost) log_failure(session, committed.error());
-}
-
-// Commits frames durably.
-void WriteSessionTable::commit_durably(const std::vector<File>& files) {
-  for (const auto& [key, session] : commit_small(files)) commit_alone(*session);
-  if (files.size() > kMaxSingleSyncs) {
-    FilesystemHints hints;
-    for (const auto& [key, session] : files) hints.give(session->sync_fd());
-  }
-  run_each(files.size(), kMaxSyncs, [&](std::size_t i) {
-    auto& session = *files[i].session;
-    // The log has the failure already.
-    if (session.is_lost() || session.is_changed()) return;
-    const auto synced = session.commit(true);
-    if (synced || session.is_superseded()) return;
-    log_failure(session, synced.error());
-    state_.with([&](State& state) { state.all_losses.add(session.name()); });
-  });
-}
-
-Losses WriteSessionTable::commit_all() {
-  auto files = all();
-  std::erase_if(files, [](const File& file) { return is_unlinked(*file.session); });
-  commit_durably(files);
-  auto lost = losses();
-  for (const auto& [key, session] : files) {
-    // A writer may go on writing: only what has failed counts.
-    if (session->has_lost_bytes() || session->is_out_of_space()) lost.add(session->name());
-  }
-  return lost;
-}
-
 void WriteSessionTable::end_unreachable(const FileKey& key) {
   const auto session = find(key);
-  if (session && is_unlinked(*session)) end_entry(key, true);
+  if (session && session->is_unlinked()) end_entry(key, true);
 }
 
 // Commits the files that no program has open for writing, and ends their sessions.  Returns whether
@@ -431,7 +288,7 @@ void WriteSessionTable::end_or_compact(const FileKey& key) {
   if (compaction_.with([&](const Compaction& now) { return now.has(key); })) return;
   const auto session = find(key);
   if (!session) return;
-  if (is_unlinked(*session)) return end_entry(key);
+  if (session->is_unlinked()) return end_entry(key);
   const auto need = session->may_want_compaction();
   if (!need) return;
   if (*need == CompactionNeed::none) return end_entry(key);

@@ -213,6 +213,7 @@ class WriteSessionTable {
   void finish(const std::vector<File>& files);
   void finish_alone(const FileKey& key);
   void finish_waiting(const FileKey& key);
+  // write_session_batches.cc
   std::vector<File> commit_small(const std::vector<File>& files);
   void commit_alone(FrameWriteSession& session);
   void commit_durably(const std::vector<File>& files);
@@ -220,6 +221,7 @@ class WriteSessionTable {
   struct Batch;
   bool add_to_batch(const Session& session, Batch& batch);
   void finish_batch(const Batch& batch);
+
   [[nodiscard]] bool is_closed(const FileKey& key) const;
   [[nodiscard]] bool is_quiet(const FileKey& key) const;
   bool end_promptly(const FileKey& key);
@@ -227,6 +229,10 @@ class WriteSessionTable {
   bool end_closed();
   void end_entry(const FileKey& key, bool is_unreachable = false);
   [[nodiscard]] std::vector<File> all() const;
+  [[nodiscard]] std::vector<File> named() const;
+
+  // The number of frames in a batch: every frame of the batch waits for the whole batch.
+  static constexpr std::size_t kMaxTogether = 256;
 
   Log& log_;
   const std::chrono::milliseconds interval_;
