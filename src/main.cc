@@ -1,7 +1,7 @@
 #include <exception>
 #include <iostream>
 
-#include "fs/fuse/watchdog.h"
+#include "fs/fuse/confine/watchdog.h"
 #include "src/cli/exit_codes.h"
 #include "src/commands.h"
 #include "src/mount/daemon.h"

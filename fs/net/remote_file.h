@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "codec/core/byte_source.h"
-#include "fs/net/range_scheduler.h"
+#include "fs/net/cache/range_scheduler.h"
 
 namespace framefs::net {
 

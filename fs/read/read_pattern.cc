@@ -6,7 +6,7 @@ namespace framefs::fs {
 namespace {
 
 // The requests of a sequential reader do not arrive in order.  Two of them are at most this far
-// apart: the kernel's read-ahead (fuse/kernel_readahead), and a read(2) of any size in parts.
+// apart: the kernel's read-ahead (fuse/ops/kernel_readahead), and a read(2) of any size in parts.
 constexpr std::uint64_t kSlack = 8u << 20;
 // The bytes of a stretch that may not have been requested yet, or have been requested twice.
 constexpr std::uint64_t kMaxMismatch = 4u << 20;

@@ -10,7 +10,7 @@
 #include <fmt/core.h>
 
 #include "fs/core/interrupt.h"
-#include "fs/net/timestamp.h"
+#include "fs/net/http/timestamp.h"
 #include "fs/remote/object_head.h"
 #include "fs/source/chunk_files.h"
 #include "fs/source/suffixes.h"

@@ -13,7 +13,7 @@
 #include "codec/core/limits.h"
 #include "fs/core/guarded.h"
 #include "fs/core/single_flight.h"
-#include "fs/net/content_key.h"
+#include "fs/net/cache/content_key.h"
 #include "fs/remote/remote_manifest.h"
 #include "fs/remote/remote_store.h"
 #include "fs/source/folder.h"

@@ -11,7 +11,7 @@
 
 #include "fs/core/guarded.h"
 #include "fs/core/interrupt.h"
-#include "fs/net/timestamp.h"
+#include "fs/net/http/timestamp.h"
 #include "fs/remote/object_head.h"
 #include "fs/remote/remote_directories.h"
 #include "fs/source/suffixes.h"

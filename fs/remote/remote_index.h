@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "codec/core/limits.h"
-#include "fs/net/manifest.h"
+#include "fs/net/store/manifest.h"
 #include "fs/remote/remote_store.h"
 
 namespace framefs::fs {
 
-// Writes the manifest of a remote SOURCE (fs/net/manifest.h): lists all its folders, and reads the
-// beginning of each frame, as a mount does.
+// Writes the manifest of a remote SOURCE (fs/net/store/manifest.h): lists all its folders, and
+// reads the beginning of each frame, as a mount does.
 // Threads: one.
 class RemoteIndex {
  public:

@@ -6,7 +6,7 @@
 #include "fs/core/guarded.h"
 #include "fs/core/log.h"
 #include "fs/core/single_flight.h"
-#include "fs/net/manifest.h"
+#include "fs/net/store/manifest.h"
 #include "fs/remote/remote_store.h"
 
 namespace framefs::fs {

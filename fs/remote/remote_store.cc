@@ -7,12 +7,12 @@
 #include <cstddef>
 #include <utility>
 
-#include "fs/net/aws_profile.h"
-#include "fs/net/credential_chain.h"
+#include "fs/net/credentials/aws_profile.h"
+#include "fs/net/credentials/credential_chain.h"
 #include "fs/net/remote_file.h"
-#include "fs/net/s3_store.h"
-#include "fs/net/source_url.h"
-#include "fs/net/web_store.h"
+#include "fs/net/store/s3_store.h"
+#include "fs/net/store/source_url.h"
+#include "fs/net/store/web_store.h"
 
 namespace framefs::fs {
 

@@ -19,7 +19,7 @@
 #include "fs/view/frame_view.h"
 #include "fs/view/view_source.h"
 #include "fs/write/array_packer.h"
-#include "fs/write/kept_layers.h"
+#include "fs/write/commit/kept_layers.h"
 #include "fs/write/window_items.h"
 
 namespace framefs::fs {

@@ -24,7 +24,7 @@
 #include "fs/tree/page_pusher.h"
 #include "fs/tree/source_tree.h"
 #include "fs/view/decode_ahead.h"
-#include "fs/write/chunk_writer.h"
+#include "fs/write/commit/chunk_writer.h"
 #include "fs/write/new_frame_policy.h"
 #include "fs/write/write_session_table.h"
 

@@ -19,8 +19,8 @@
 #include "fs/tree/name_map.h"
 #include "fs/tree/node_locator.h"
 #include "fs/tree/source_tree.h"
-#include "fs/write/frame_ownership.h"
 #include "fs/write/new_frame_policy.h"
+#include "fs/write/ownership/frame_ownership.h"
 
 namespace framefs::fs {
 

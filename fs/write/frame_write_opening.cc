@@ -14,10 +14,10 @@
 #include "fs/core/may_wait.h"
 #include "fs/source/chunk_files.h"
 #include "fs/source/empty_frame.h"
-#include "fs/write/chunk_overlay.h"
-#include "fs/write/contiguous_backend.h"
-#include "fs/write/sparse_backend.h"
-#include "fs/write/write_params.h"
+#include "fs/write/commit/contiguous_backend.h"
+#include "fs/write/commit/sparse_backend.h"
+#include "fs/write/commit/write_params.h"
+#include "fs/write/overlay/chunk_overlay.h"
 
 namespace framefs::fs {
 namespace {

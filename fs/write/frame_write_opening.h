@@ -17,10 +17,10 @@
 #include "fs/core/file.h"
 #include "fs/read/content_id.h"
 #include "fs/source/frame_origin.h"
-#include "fs/write/frame_backend.h"
-#include "fs/write/frame_ownership.h"
-#include "fs/write/overlay_budget.h"
-#include "fs/write/write_params.h"
+#include "fs/write/commit/frame_backend.h"
+#include "fs/write/commit/write_params.h"
+#include "fs/write/overlay/overlay_budget.h"
+#include "fs/write/ownership/frame_ownership.h"
 
 namespace framefs::fs {
 

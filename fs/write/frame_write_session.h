@@ -15,17 +15,17 @@
 #include <vector>
 
 #include "fs/core/guarded.h"
-#include "fs/write/chunk_overlay.h"
-#include "fs/write/chunk_writer.h"
-#include "fs/write/commit_counters.h"
-#include "fs/write/frame_backend.h"
+#include "fs/write/commit/chunk_writer.h"
+#include "fs/write/commit/commit_counters.h"
+#include "fs/write/commit/frame_backend.h"
+#include "fs/write/commit/serial_committer.h"
+#include "fs/write/commit/session_state.h"
+#include "fs/write/commit/vlmeta_change.h"
+#include "fs/write/commit/write_steps.h"
 #include "fs/write/frame_write_opening.h"
-#include "fs/write/overlay_frame.h"
-#include "fs/write/serial_committer.h"
-#include "fs/write/session_state.h"
+#include "fs/write/overlay/chunk_overlay.h"
+#include "fs/write/overlay/overlay_frame.h"
 #include "fs/write/source_clock.h"
-#include "fs/write/vlmeta_change.h"
-#include "fs/write/write_steps.h"
 
 namespace framefs::fs {
 

@@ -9,9 +9,9 @@
 #include "fs/read/block_fetcher.h"
 #include "fs/read/buffer_pool.h"
 #include "fs/read/decode_cache.h"
-#include "fs/write/chunk_writer.h"
+#include "fs/write/commit/chunk_writer.h"
 #include "fs/write/frame_write_session.h"
-#include "fs/write/overlay_budget.h"
+#include "fs/write/overlay/overlay_budget.h"
 
 namespace framefs::fs {
 

@@ -23,7 +23,7 @@
 #include "fs/core/task_threads.h"
 #include "fs/write/frame_write_session.h"
 #include "fs/write/losses.h"
-#include "fs/write/session_lock.h"
+#include "fs/write/ownership/session_lock.h"
 #include "fs/write/written_bytes.h"
 
 namespace framefs::fs {

@@ -12,7 +12,7 @@
 #include <fmt/core.h>
 
 #include "fs/core/file.h"
-#include "fs/net/source_url.h"
+#include "fs/net/store/source_url.h"
 #include "src/cli/cause_text.h"
 
 namespace framefs {

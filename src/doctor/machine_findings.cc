@@ -25,8 +25,8 @@
 #include "fs/core/file.h"
 #include "fs/core/memory_limit.h"
 #include "fs/core/place.h"
-#include "fs/fuse/sandbox.h"
-#include "fs/fuse/session.h"
+#include "fs/fuse/confine/sandbox.h"
+#include "fs/fuse/session/session.h"
 #include "src/cli/size_text.h"
 #include "src/doctor/program_features.h"
 

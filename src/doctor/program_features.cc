@@ -10,8 +10,8 @@
 #include "codec/compressor/zlib.h"
 #include "codec/compressor/zstd.h"
 #include "codec/filter/kernels.h"
-#include "fs/fuse/sandbox.h"
-#include "fs/fuse/session.h"
+#include "fs/fuse/confine/sandbox.h"
+#include "fs/fuse/session/session.h"
 #include "fs/net/network_files.h"
 #include "src/cli/version.h"
 

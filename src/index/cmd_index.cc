@@ -12,9 +12,9 @@
 #include <fmt/core.h>
 
 #include "fs/core/interrupt.h"
-#include "fs/net/aws_environment.h"
-#include "fs/net/credential_access.h"
-#include "fs/net/source_url.h"
+#include "fs/net/credentials/aws_environment.h"
+#include "fs/net/credentials/credential_access.h"
+#include "fs/net/store/source_url.h"
 #include "fs/remote/remote_index.h"
 #include "src/cli/arguments.h"
 #include "src/cli/cause_text.h"

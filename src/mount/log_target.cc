@@ -16,7 +16,7 @@
 #include <spdlog/sinks/syslog_sink.h>
 #include <spdlog/spdlog.h>
 
-#include "fs/fuse/watchdog.h"
+#include "fs/fuse/confine/watchdog.h"
 
 namespace framefs {
 namespace {

@@ -18,7 +18,7 @@
 #include "fs/core/error_map.h"
 #include "fs/core/memory_limit.h"
 #include "fs/core/mount_table.h"
-#include "fs/net/source_url.h"
+#include "fs/net/store/source_url.h"
 #include "src/cli/arguments.h"
 #include "src/cli/exit_codes.h"
 #include "src/cli/mount_option_syntax.h"

@@ -20,7 +20,7 @@
 #include "fs/core/file.h"
 #include "fs/core/mount_table.h"
 #include "fs/core/recent_lines.h"
-#include "fs/fuse/stats_attribute.h"
+#include "fs/fuse/ops/stats_attribute.h"
 #include "src/cli/cause_text.h"
 #include "src/observe/mount_daemon.h"
 

@@ -15,7 +15,7 @@
 
 #include "codec/core/parse_number.h"
 #include "fs/core/mount_table.h"
-#include "fs/fuse/commit_attribute.h"
+#include "fs/fuse/ops/commit_attribute.h"
 
 namespace framefs {
 namespace {

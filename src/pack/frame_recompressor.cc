@@ -14,7 +14,7 @@
 #include "codec/array/array_meta_writer.h"
 #include "fs/core/file.h"
 #include "fs/write/array_packer.h"
-#include "fs/write/kept_layers.h"
+#include "fs/write/commit/kept_layers.h"
 #include "fs/write/window_items.h"
 #include "src/cli/progress_bar.h"
 #include "src/compact/frame_target.h"

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "fs/core/place.h"
-#include "fs/write/frame_ownership.h"
+#include "fs/write/ownership/frame_ownership.h"
 
 namespace framefs {
 

@@ -4,7 +4,8 @@
 //
 // Every name is a file of SIZE bytes, all answered from the same PIECE bytes of memory (128 KiB).
 // Written bytes are dropped.  Runs in the foreground until it is unmounted.  It makes the same
-// requests to libfuse and to the kernel as fs/fuse/session.cc and fs/fuse/kernel_readahead.cc.
+// requests to libfuse and to the kernel as fs/fuse/session/session.cc and
+// fs/fuse/ops/kernel_readahead.cc.
 
 #include <sys/stat.h>
 #include <sys/sysmacros.h>

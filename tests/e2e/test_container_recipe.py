@@ -12,7 +12,7 @@ import daemon
 from command_case import CommandCase
 
 FOLDER = daemon.ROOT / "packaging/container"
-ENVIRONMENT = daemon.ROOT / "fs/net/aws_environment.cc"
+ENVIRONMENT = daemon.ROOT / "fs/net/credentials/aws_environment.cc"
 
 
 def manifests():

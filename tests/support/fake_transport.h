@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "fs/net/transport.h"
+#include "fs/net/http/transport.h"
 
 namespace framefs::test {
 

@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "fs/net/network_thread.h"
+#include "fs/net/http/network_thread.h"
 
 namespace framefs::test {
 

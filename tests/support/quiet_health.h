@@ -1,6 +1,6 @@
 #pragma once
 
-#include "fs/net/server_health.h"
+#include "fs/net/http/server_health.h"
 #include "tests/unit/fs/test_log.h"
 
 namespace framefs::test {

@@ -31,9 +31,9 @@
 #include <thread>
 
 #include "fs/core/error_map.h"
-#include "fs/fuse/own_namespace.h"
-#include "fs/fuse/sandbox.h"
-#include "fs/fuse/watchdog.h"
+#include "fs/fuse/confine/own_namespace.h"
+#include "fs/fuse/confine/sandbox.h"
+#include "fs/fuse/confine/watchdog.h"
 
 namespace {
 

@@ -8,15 +8,15 @@
 #include <string>
 #include <utility>
 
-#include "fs/net/credential_keeper.h"
+#include "fs/net/cache/range_scheduler.h"
+#include "fs/net/credentials/credential_keeper.h"
+#include "fs/net/http/network_thread.h"
+#include "fs/net/http/request_queue.h"
+#include "fs/net/http/server_clock.h"
 #include "fs/net/net_stats.h"
-#include "fs/net/network_thread.h"
-#include "fs/net/range_scheduler.h"
 #include "fs/net/remote_file.h"
-#include "fs/net/request_queue.h"
-#include "fs/net/s3_store.h"
-#include "fs/net/server_clock.h"
-#include "fs/net/web_store.h"
+#include "fs/net/store/s3_store.h"
+#include "fs/net/store/web_store.h"
 #include "tests/support/catch.h"
 #include "tests/support/network.h"
 #include "tests/support/quiet_health.h"

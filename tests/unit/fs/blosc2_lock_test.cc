@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "fs/core/interrupt.h"
-#include "fs/write/frame_ownership.h"
+#include "fs/write/ownership/frame_ownership.h"
 #include "tests/support/catch.h"
 #include "tests/support/read_file.h"
 #include "tests/support/temp_directory.h"

@@ -1,4 +1,4 @@
-#include "fs/write/chunk_flusher.h"
+#include "fs/write/commit/chunk_flusher.h"
 
 #include <fcntl.h>
 

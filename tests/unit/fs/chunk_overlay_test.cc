@@ -1,4 +1,4 @@
-#include "fs/write/chunk_overlay.h"
+#include "fs/write/overlay/chunk_overlay.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "codec/chunk/chunk_encoder.h"
-#include "fs/write/extents.h"
+#include "fs/write/commit/write_params.h"
 #include "fs/write/frame_write_session.h"
-#include "fs/write/write_params.h"
+#include "fs/write/overlay/extents.h"
 #include "tests/support/catch.h"
 #include "tests/unit/fs/written_file.h"
 

@@ -1,4 +1,4 @@
-#include "fs/write/chunk_writer.h"
+#include "fs/write/commit/chunk_writer.h"
 
 #include <atomic>
 #include <cstdint>

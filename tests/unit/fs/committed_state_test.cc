@@ -1,4 +1,4 @@
-#include "fs/write/committed_state.h"
+#include "fs/write/commit/committed_state.h"
 
 #include <fcntl.h>
 

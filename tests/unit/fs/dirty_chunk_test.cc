@@ -1,4 +1,4 @@
-#include "fs/write/dirty_chunk.h"
+#include "fs/write/overlay/dirty_chunk.h"
 
 #include <algorithm>
 #include <cstddef>

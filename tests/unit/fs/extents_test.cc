@@ -1,4 +1,4 @@
-#include "fs/write/extents.h"
+#include "fs/write/overlay/extents.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "fs/write/frame_backend.h"
+#include "fs/write/commit/frame_backend.h"
 
 namespace framefs::test {
 

@@ -1,4 +1,4 @@
-#include "fs/write/frame_backend.h"
+#include "fs/write/commit/frame_backend.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "fs/write/frame_committer.h"
+#include "fs/write/commit/frame_committer.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,4 +1,4 @@
-#include "fs/write/frame_lock.h"
+#include "fs/write/ownership/frame_lock.h"
 
 #include <fcntl.h>
 #include <unistd.h>

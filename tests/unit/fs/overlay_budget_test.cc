@@ -1,4 +1,4 @@
-#include "fs/write/overlay_budget.h"
+#include "fs/write/overlay/overlay_budget.h"
 
 #include <cstdint>
 #include <optional>

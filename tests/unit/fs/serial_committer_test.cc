@@ -1,4 +1,4 @@
-#include "fs/write/serial_committer.h"
+#include "fs/write/commit/serial_committer.h"
 
 #include <algorithm>
 #include <atomic>

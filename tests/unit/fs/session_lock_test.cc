@@ -1,4 +1,4 @@
-#include "fs/write/session_lock.h"
+#include "fs/write/ownership/session_lock.h"
 
 #include <atomic>
 #include <thread>

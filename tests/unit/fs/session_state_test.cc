@@ -1,4 +1,4 @@
-#include "fs/write/session_state.h"
+#include "fs/write/commit/session_state.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

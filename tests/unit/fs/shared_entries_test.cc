@@ -1,4 +1,4 @@
-#include "fs/write/shared_entries.h"
+#include "fs/write/overlay/shared_entries.h"
 
 #include <atomic>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "fs/write/shared_ownership.h"
+#include "fs/write/ownership/shared_ownership.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

@@ -1,4 +1,4 @@
-#include "fs/write/sparse_backend.h"
+#include "fs/write/commit/sparse_backend.h"
 
 #include <sys/stat.h>
 

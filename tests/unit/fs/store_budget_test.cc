@@ -1,4 +1,4 @@
-#include "fs/write/store_budget.h"
+#include "fs/write/commit/store_budget.h"
 
 #include <algorithm>
 #include <atomic>

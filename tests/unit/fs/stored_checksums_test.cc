@@ -1,4 +1,4 @@
-#include "fs/write/stored_checksums.h"
+#include "fs/write/overlay/stored_checksums.h"
 
 #include <array>
 #include <vector>

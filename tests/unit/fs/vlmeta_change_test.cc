@@ -1,4 +1,4 @@
-#include "fs/write/vlmeta_change.h"
+#include "fs/write/commit/vlmeta_change.h"
 
 #include <cerrno>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "fs/write/write_steps.h"
+#include "fs/write/commit/write_steps.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -16,8 +16,8 @@
 
 #include <fuse_lowlevel.h>
 
-#include "fs/fuse/answer.h"
-#include "fs/fuse/operations.h"
+#include "fs/fuse/ops/answer.h"
+#include "fs/fuse/ops/operations.h"
 #include "tests/support/bytes.h"
 #include "tests/support/catch.h"
 

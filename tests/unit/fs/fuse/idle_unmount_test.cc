@@ -1,4 +1,4 @@
-#include "fs/fuse/idle_unmount.h"
+#include "fs/fuse/session/idle_unmount.h"
 
 #include <atomic>
 #include <chrono>

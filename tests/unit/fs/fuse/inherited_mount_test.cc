@@ -1,4 +1,4 @@
-#include "fs/fuse/inherited_mount.h"
+#include "fs/fuse/session/inherited_mount.h"
 
 #include <fcntl.h>
 

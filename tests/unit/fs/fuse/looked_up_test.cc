@@ -1,4 +1,4 @@
-#include "fs/fuse/looked_up.h"
+#include "fs/fuse/ops/looked_up.h"
 
 #include "tests/support/catch.h"
 

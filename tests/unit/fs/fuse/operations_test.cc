@@ -1,4 +1,4 @@
-#include "fs/fuse/operations.h"
+#include "fs/fuse/ops/operations.h"
 
 #include <cerrno>
 #include <new>

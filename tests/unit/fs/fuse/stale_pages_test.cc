@@ -1,4 +1,4 @@
-#include "fs/fuse/stale_pages.h"
+#include "fs/fuse/session/stale_pages.h"
 
 #include <chrono>
 #include <thread>

@@ -1,4 +1,4 @@
-#include "fs/fuse/waiting_requests.h"
+#include "fs/fuse/session/waiting_requests.h"
 
 #include <atomic>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "fs/net/answer_check.h"
+#include "fs/net/http/answer_check.h"
 
 #include <cerrno>
 #include <functional>

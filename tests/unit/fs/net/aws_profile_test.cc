@@ -1,4 +1,4 @@
-#include "fs/net/aws_profile.h"
+#include "fs/net/credentials/aws_profile.h"
 
 #include <stdlib.h>
 

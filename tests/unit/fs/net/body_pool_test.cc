@@ -1,4 +1,4 @@
-#include "fs/net/body_pool.h"
+#include "fs/net/http/body_pool.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

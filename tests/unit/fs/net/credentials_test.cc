@@ -4,12 +4,12 @@
 #include <cerrno>
 #include <string>
 
-#include "fs/net/credential_chain.h"
-#include "fs/net/credential_json.h"
-#include "fs/net/credential_keeper.h"
-#include "fs/net/network_thread.h"
-#include "fs/net/process_credentials.h"
-#include "fs/net/web_identity_credentials.h"
+#include "fs/net/credentials/credential_chain.h"
+#include "fs/net/credentials/credential_json.h"
+#include "fs/net/credentials/credential_keeper.h"
+#include "fs/net/credentials/process_credentials.h"
+#include "fs/net/credentials/web_identity_credentials.h"
+#include "fs/net/http/network_thread.h"
 #include "tests/support/catch.h"
 #include "tests/support/http_server.h"
 #include "tests/support/network.h"

@@ -1,4 +1,4 @@
-#include "fs/net/disk_cache.h"
+#include "fs/net/cache/disk_cache.h"
 
 #include <sys/stat.h>
 

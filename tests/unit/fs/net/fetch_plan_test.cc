@@ -1,8 +1,8 @@
-#include "fs/net/fetch_plan.h"
+#include "fs/net/cache/fetch_plan.h"
 
 #include <random>
 
-#include "fs/net/sequential_streams.h"
+#include "fs/net/cache/sequential_streams.h"
 #include "tests/support/catch.h"
 #include "tests/support/random_seed.h"
 

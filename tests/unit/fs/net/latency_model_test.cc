@@ -1,4 +1,4 @@
-#include "fs/net/latency_model.h"
+#include "fs/net/http/latency_model.h"
 
 #include <algorithm>
 

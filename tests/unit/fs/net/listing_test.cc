@@ -2,10 +2,10 @@
 #include <string>
 
 #include "fs/core/interrupt.h"
-#include "fs/net/dav_listing.h"
-#include "fs/net/manifest.h"
-#include "fs/net/s3_listing.h"
-#include "fs/net/web_listing.h"
+#include "fs/net/store/dav_listing.h"
+#include "fs/net/store/manifest.h"
+#include "fs/net/store/s3_listing.h"
+#include "fs/net/store/web_listing.h"
 #include "tests/support/catch.h"
 
 namespace framefs::net::listing_test {

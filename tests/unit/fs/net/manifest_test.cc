@@ -1,10 +1,10 @@
-#include "fs/net/manifest.h"
+#include "fs/net/store/manifest.h"
 
 #include <cerrno>
 #include <string>
 #include <vector>
 
-#include "fs/net/base64.h"
+#include "fs/net/store/base64.h"
 #include "tests/support/catch.h"
 
 namespace framefs::net::manifest_test {

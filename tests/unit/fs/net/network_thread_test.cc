@@ -1,4 +1,4 @@
-#include "fs/net/network_thread.h"
+#include "fs/net/http/network_thread.h"
 
 #include <cerrno>
 #include <chrono>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "fs/net/public_address.h"
+#include "fs/net/http/public_address.h"
 #include "tests/support/catch.h"
 #include "tests/support/http_server.h"
 #include "tests/support/network.h"

@@ -1,4 +1,4 @@
-#include "fs/net/percent.h"
+#include "fs/net/http/percent.h"
 
 #include <string>
 

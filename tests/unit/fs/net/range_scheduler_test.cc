@@ -1,4 +1,4 @@
-#include "fs/net/range_scheduler.h"
+#include "fs/net/cache/range_scheduler.h"
 
 #include <cerrno>
 #include <numeric>
@@ -7,8 +7,8 @@
 
 #include "fs/core/file.h"
 #include "fs/core/interrupt.h"
-#include "fs/net/answer_check.h"
-#include "fs/net/network_thread.h"
+#include "fs/net/http/answer_check.h"
+#include "fs/net/http/network_thread.h"
 #include "fs/net/remote_file.h"
 #include "tests/support/catch.h"
 #include "tests/support/http_server.h"

@@ -1,4 +1,4 @@
-#include "fs/net/request_queue.h"
+#include "fs/net/http/request_queue.h"
 
 #include <cerrno>
 #include <optional>
@@ -7,8 +7,8 @@
 
 #include "fs/core/file.h"
 #include "fs/core/interrupt.h"
-#include "fs/net/network_thread.h"
-#include "fs/net/retry_rules.h"
+#include "fs/net/http/network_thread.h"
+#include "fs/net/http/retry_rules.h"
 #include "tests/support/catch.h"
 #include "tests/support/fake_transport.h"
 #include "tests/support/http_server.h"

@@ -1,4 +1,4 @@
-#include "fs/net/s3_store.h"
+#include "fs/net/store/s3_store.h"
 
 #include <atomic>
 #include <cerrno>

@@ -1,4 +1,4 @@
-#include "fs/net/sequential_streams.h"
+#include "fs/net/cache/sequential_streams.h"
 
 #include "tests/support/catch.h"
 

@@ -1,9 +1,9 @@
-#include "fs/net/sigv4.h"
+#include "fs/net/store/sigv4.h"
 
 #include <array>
 #include <string>
 
-#include "fs/net/digest.h"
+#include "fs/net/store/digest.h"
 #include "tests/support/catch.h"
 
 namespace framefs::net::sigv4_test {

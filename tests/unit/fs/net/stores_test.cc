@@ -4,7 +4,7 @@
 #include <fstream>
 #include <string>
 
-#include "fs/net/object_store.h"
+#include "fs/net/store/object_store.h"
 #include "tests/support/catch.h"
 #include "tests/support/http_server.h"
 #include "tests/support/store_network.h"

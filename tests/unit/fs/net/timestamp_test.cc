@@ -1,4 +1,4 @@
-#include "fs/net/timestamp.h"
+#include "fs/net/http/timestamp.h"
 
 #include "tests/support/catch.h"
 

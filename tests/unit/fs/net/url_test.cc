@@ -1,8 +1,8 @@
-#include "fs/net/url.h"
+#include "fs/net/http/url.h"
 
 #include <string>
 
-#include "fs/net/source_url.h"
+#include "fs/net/store/source_url.h"
 #include "tests/support/catch.h"
 
 namespace framefs::net::url_test {

@@ -1,4 +1,4 @@
-#include "fs/net/web_store.h"
+#include "fs/net/store/web_store.h"
 
 #include <atomic>
 #include <cerrno>

@@ -1,0 +1,338 @@
+#include "fs/fuse/confine/system_call_filter.h"
+
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+
+#include <fmt/core.h>
+
+#include "fs/core/file.h"
+
+namespace framefs::fuse {
+namespace {
+
+using codec::Status;
+
+// Names, not numbers: a name that the architecture or libseccomp does not know is skipped.
+constexpr const char* kAllowed[] = {
+    // Files.
+    "access",
+    "chdir",
+    "close",
+    "close_range",
+    "dup",
+    "dup2",
+    "dup3",
+    "faccessat",
+    "faccessat2",
+    "fadvise64",
+    "fstat",
+    "fstatfs",
+    "ftruncate",
+    "getcwd",
+    "getdents64",
+    "ioctl",
+    "lseek",
+    "lstat",
+    "newfstatat",
+    "open",
+    "openat",
+    "openat2",
+    "pipe",
+    "pipe2",
+    "pread64",
+    "preadv",
+    "preadv2",
+    "pwrite64",
+    "pwritev",
+    "pwritev2",
+    "read",
+    "readlink",
+    "readlinkat",
+    "readv",
+    "sendfile",
+    "splice",
+    "stat",
+    "statfs",
+    "statx",
+    "tee",
+    "unlink",
+    "unlinkat",
+    "vmsplice",
+    "write",
+    "writev",
+    // Memory.
+    "brk",
+    "madvise",
+    "mincore",
+    "mmap",
+    "mprotect",
+    "mremap",
+    "msync",
+    "munmap",
+    "membarrier",
+    // Threads, signals and time.
+    "clock_getres",
+    "clock_gettime",
+    "clock_nanosleep",
+    "exit",
+    "exit_group",
+    "futex",
+    "futex_waitv",
+    "futex_wait",
+    "futex_wake",
+    "get_robust_list",
+    "getcpu",
+    "getpriority",
+    "getrandom",
+    "getrusage",
+    "gettid",
+    "gettimeofday",
+    "nanosleep",
+    "prctl",
+    "restart_syscall",
+    "rseq",
+    "rt_sigaction",
+    "rt_sigpending",
+    "rt_sigprocmask",
+    "rt_sigreturn",
+    "rt_sigtimedwait",
+    "sched_getaffinity",
+    "sched_getparam",
+    "sched_getscheduler",
+    "sched_setaffinity",
+    "sched_yield",
+    "set_robust_list",
+    "set_tid_address",
+    "setpriority",
+    "sigaltstack",
+    "sysinfo",
+    "time",
+    "times",
+    "uname",
+    "wait4",
+    "waitid",
+    // Identity of the process.
+    "capget",
+    "getegid",
+    "geteuid",
+    "getgid",
+    "getgroups",
+    "getpgrp",
+    "getpid",
+    "getppid",
+    "getresgid",
+    "getresuid",
+    "getrlimit",
+    "getsid",
+    "getuid",
+    // Waiting for descriptors.  Sockets: the watchdog, syslog, the service manager, servers.
+    "connect",
+    "epoll_create1",
+    "epoll_ctl",
+    "epoll_pwait",
+    "epoll_wait",
+    "eventfd2",
+    "getpeername",
+    "getsockname",
+    "getsockopt",
+    "poll",
+    "ppoll",
+    "pselect6",
+    "recvfrom",
+    "recvmsg",
+    "select",
+    "sendmsg",
+    "sendto",
+    "setsockopt",
+    "shutdown",
+};
+// The calls on files of a local SOURCE.
+constexpr const char* kLocalFiles[] = {
+    "chmod",
+    "chown",
+    "copy_file_range",
+    "fallocate",
+    "fchdir",
+    "fchmod",
+    "fchmodat",
+    "fchmodat2",
+    "fchown",
+    "fchownat",
+    "fdatasync",
+    "fgetxattr",
+    "flistxattr",
+    "flock",
+    "fremovexattr",
+    "fsetxattr",
+    "fsync",
+    "getxattr",
+    "getxattrat",
+    "inotify_add_watch",
+    "inotify_init1",
+    "inotify_rm_watch",
+    "lchown",
+    "lgetxattr",
+    "link",
+    "linkat",
+    "listxattr",
+    "listxattrat",
+    "llistxattr",
+    "lremovexattr",
+    "lsetxattr",
+    "mkdir",
+    "mkdirat",
+    "mknod",
+    "mknodat",
+    "name_to_handle_at",
+    "readahead",
+    "removexattr",
+    "removexattrat",
+    "rename",
+    "renameat",
+    "renameat2",
+    "rmdir",
+    "setxattr",
+    "setxattrat",
+    "symlink",
+    "symlinkat",
+    "sync_file_range",
+    "syncfs",
+    "truncate",
+    "umask",
+    "utimensat",
+};
+// The resolver binds its socket of the kernel's routes, and sends several questions at once.
+constexpr const char* kNetwork[] = {"bind", "sendmmsg"};
+
+struct Release {
+  void operator()(scmp_filter_ctx filter) const { seccomp_release(filter); }
+};
+
+Status checked(int result) {
+  if (result < 0) return fs::system_error_of(-result, "seccomp");
+  return {};
+}
+
+Status allow(scmp_filter_ctx filter, const char* name) {
+  const int call = seccomp_syscall_resolve_name(name);
+  if (call < 0) return {};  // unknown here
+  return checked(seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 0));
+}
+
+Status allow_all(scmp_filter_ctx filter, std::span<const char* const> names) {
+  for (const auto* const name : names) FRAMEFS_CHECK(allow(filter, name));
+  return {};
+}
+
+// A condition for an argument of a system call.  The macros of libseccomp are made for C.
+scmp_arg_cmp argument(unsigned number, scmp_compare how, scmp_datum_t first,
+                      scmp_datum_t second = 0) {
+  return {.arg = number, .op = how, .datum_a = first, .datum_b = second};
+}
+
+// Allows a call if all conditions on its arguments hold.
+Status allow_if(scmp_filter_ctx filter, int call, std::initializer_list<scmp_arg_cmp> conditions) {
+  return checked(seccomp_rule_add_array(
+      filter, SCMP_ACT_ALLOW, call, static_cast<unsigned>(conditions.size()), conditions.begin()));
+}
+
+Status allow_some(scmp_filter_ctx filter) {
+  // Threads are allowed; processes and namespaces are not. The arguments of clone3() lie in memory,
+  // which a filter cannot read. It is therefore refused, and the C library falls back to clone().
+  constexpr scmp_datum_t kThread = CLONE_THREAD;
+  FRAMEFS_CHECK(
+      allow_if(filter, SCMP_SYS(clone), {argument(0, SCMP_CMP_MASKED_EQ, kThread, kThread)}));
+  constexpr scmp_datum_t kLocal = AF_UNIX;
+  FRAMEFS_CHECK(allow_if(filter, SCMP_SYS(socketpair), {argument(0, SCMP_CMP_EQ, kLocal)}));
+  // Syslog and the service manager take datagrams.  Through a stream, a daemon of root that was
+  // taken over could command the service manager or a container engine; Landlock does not restrict
+  // connect(2).
+  constexpr scmp_datum_t kTypeMask = 0xf;  // the flags are above
+  constexpr scmp_datum_t kDatagrams = SOCK_DGRAM;
+  FRAMEFS_CHECK(allow_if(
+      filter, SCMP_SYS(socket),
+      {argument(0, SCMP_CMP_EQ, kLocal), argument(1, SCMP_CMP_MASKED_EQ, kTypeMask, kDatagrams)}));
+  // Limits of this process only.
+  return allow_if(filter, SCMP_SYS(prlimit64), {argument(0, SCMP_CMP_EQ, 0)});
+}
+
+// Signals to this process and to the watchdog, which the daemon ends.  Other processes of the same
+// user, or of all users for a daemon of root, get none, neither directly nor as the owners of a
+// descriptor's signals.
+Status allow_own_signals(scmp_filter_ctx filter, pid_t watchdog) {
+  const auto own = static_cast<scmp_datum_t>(::getpid());
+  for (const auto process : {own, static_cast<scmp_datum_t>(watchdog)}) {
+    FRAMEFS_CHECK(allow_if(filter, SCMP_SYS(kill), {argument(0, SCMP_CMP_EQ, process)}));
+  }
+  FRAMEFS_CHECK(allow_if(filter, SCMP_SYS(tgkill), {argument(0, SCMP_CMP_EQ, own)}));
+  // The commands between these set and tell the owner of signals, and which signal it gets.
+  FRAMEFS_CHECK(allow_if(filter, SCMP_SYS(fcntl), {argument(1, SCMP_CMP_LT, F_SETOWN)}));
+  return allow_if(filter, SCMP_SYS(fcntl), {argument(1, SCMP_CMP_GT, F_GETOWN_EX)});
+}
+
+// Sockets of TCP and UDP, and the one by which the resolver asks for the addresses of this machine.
+Status allow_network(scmp_filter_ctx filter) {
+  struct Kind {
+    int family;
+    int protocol;
+  };
+  constexpr std::array kKinds = {Kind{AF_INET, 0},
+                                 Kind{AF_INET, IPPROTO_TCP},
+                                 Kind{AF_INET, IPPROTO_UDP},
+                                 Kind{AF_INET6, 0},
+                                 Kind{AF_INET6, IPPROTO_TCP},
+                                 Kind{AF_INET6, IPPROTO_UDP},
+                                 Kind{AF_NETLINK, NETLINK_ROUTE}};
+  for (const auto& [family, protocol] : kKinds) {
+    FRAMEFS_CHECK(allow_if(filter, SCMP_SYS(socket),
+                           {argument(0, SCMP_CMP_EQ, static_cast<scmp_datum_t>(family)),
+                            argument(2, SCMP_CMP_EQ, static_cast<scmp_datum_t>(protocol))}));
+  }
+  return allow_all(filter, kNetwork);
+}
+
+}  // namespace
+
+Status filter_system_calls(const CallNeeds& needs) {
+  const std::unique_ptr<void, Release> filter(seccomp_init(SCMP_ACT_ERRNO(ENOSYS)));
+  if (!filter) return fs::system_error_of(ENOMEM, "seccomp");
+  // Older kernels cannot log; the filter still works.
+  static_cast<void>(seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_LOG, 1));
+  FRAMEFS_CHECK(checked(seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_NNP, 0)));
+  // A binary tree instead of a list, because each request makes several system calls.
+  static_cast<void>(seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2));
+  FRAMEFS_CHECK(allow_all(filter.get(), kAllowed));
+  if (needs.local_files) FRAMEFS_CHECK(allow_all(filter.get(), kLocalFiles));
+  if (needs.network) FRAMEFS_CHECK(allow_network(filter.get()));
+  FRAMEFS_CHECK(allow_some(filter.get()));
+  FRAMEFS_CHECK(allow_own_signals(filter.get(), needs.watchdog));
+  return checked(seccomp_load(filter.get()));
+}
+
+Status can_filter_system_calls() {
+  constexpr unsigned kNoFlags = 0;
+  std::uint32_t action = SECCOMP_RET_ERRNO;
+  if (::syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, kNoFlags, &action) == 0) return {};
+  return fs::system_error("seccomp");
+}
+
+std::string libseccomp_version() {
+  const auto* const version = ::seccomp_version();
+  return fmt::format("{}.{}.{}", version->major, version->minor, version->micro);
+}
+
+}  // namespace framefs::fuse

@@ -1,0 +1,332 @@
+#include "fs/fuse/session/request_loop.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <list>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "fs/core/background_thread.h"
+#include "fs/core/file.h"
+#include "fs/core/guarded.h"
+#include "fs/core/may_wait.h"
+#include "fs/fuse/session/end_signals.h"
+#include "fs/fuse/session/raw_requests.h"
+#include "fs/fuse/session/waiting_requests.h"
+
+namespace framefs::fuse {
+namespace {
+
+// The limit of bytes of requests that wait for a thread that runs operations. Further requests stay
+// in the kernel until there is room.
+constexpr std::size_t kMaxWaitingBytes = 32u << 20;
+
+// The signal that interrupts a thread that waits for a request; it has no other use.
+constexpr int kWakeSignal = SIGUSR2;
+
+// Source: linux/fuse.h, struct fuse_in_header, whose second field is the opcode, and enum
+// fuse_opcode.
+// NOLINTNEXTLINE(performance-enum-size): the size of the field
+enum class Opcode : std::uint32_t {
+  forget = 2,
+  setattr = 4,
+  unlink = 10,
+  rename = 12,
+  open = 14,
+  read = 15,
+  write = 16,
+  fsync = 20,
+  setxattr = 21,
+  getxattr = 22,
+  removexattr = 24,
+  flush = 25,
+  init = 26,
+  fsyncdir = 30,
+  interrupt = 36,
+  destroy = 38,
+  batch_forget = 42,
+  fallocate = 43,
+  rename2 = 45,
+  lseek = 46,
+};
+
+enum class Kind : std::uint8_t {
+  control,    // answered at once, or needs no answer, and never waits
+  prompt,     // waits at most for the bytes that it asks for
+  may_wait,   // can be repeated if it would have to wait
+  long_work,  // waits for a disk, or for the commit of a frame
+};
+
+// 0, which no request has, if the request is too short.
+Opcode opcode_of(const fuse_buf& request) {
+  constexpr std::size_t kOpcodeAt = 4;
+  std::uint32_t opcode = 0;
+  if (request.size < kOpcodeAt + sizeof(opcode)) return Opcode{};
+  std::memcpy(&opcode, static_cast<const char*>(request.mem) + kOpcodeAt, sizeof(opcode));
+  return Opcode{opcode};
+}
+
+Kind kind_of(const fuse_buf& request) {
+  switch (opcode_of(request)) {
+    case Opcode::forget:
+    case Opcode::init:
+    case Opcode::interrupt:
+    case Opcode::destroy:
+    case Opcode::batch_forget:
+      return Kind::control;
+    case Opcode::setattr:
+    case Opcode::open:
+    case Opcode::read:
+    case Opcode::lseek:
+    case Opcode::write:
+    case Opcode::setxattr:
+    case Opcode::getxattr:
+    case Opcode::removexattr:
+    case Opcode::flush:
+      return Kind::may_wait;
+    case Opcode::unlink:
+    case Opcode::rename:
+    case Opcode::fsync:
+    case Opcode::fsyncdir:
+    case Opcode::fallocate:
+    case Opcode::rename2:
+      return Kind::long_work;
+    default:
+      return Kind::prompt;
+  }
+}
+
+// The buffer that requests are received in; libfuse allocates it.
+struct ReceiveBuffer {
+  ReceiveBuffer() = default;
+  ReceiveBuffer(const ReceiveBuffer&) = delete;
+  ReceiveBuffer& operator=(const ReceiveBuffer&) = delete;
+  // NOLINTNEXTLINE(cppcoreguidelines-no-malloc, cppcoreguidelines-owning-memory): libfuse's memory
+  ~ReceiveBuffer() { std::free(request.mem); }
+  fuse_buf request{};
+};
+
+void ignore(int) {}
+
+}  // namespace
+
+struct RequestLoop::Threads {
+  Threads(fuse_session* serving, std::size_t most)
+      : session(serving),
+        max_serving(most),
+        ended(::eventfd(0, EFD_CLOEXEC)),
+        waiting_requests([this](auto& request) { pass(request); }) {}
+
+  struct Thread {
+    std::atomic<bool> is_receiving{true};
+    std::jthread thread;
+  };
+  struct State {
+    std::list<Thread> threads;
+    std::size_t receiving = 0;
+    std::size_t serving = 0;
+    std::deque<std::vector<char>> waiting;
+    std::size_t waiting_bytes = 0;
+  };
+
+  void start();
+  void receive(Thread& self);
+  bool take(fuse_buf& request);
+  void serve(fuse_buf& request);
+  void process(fuse_buf& request);
+  void pass(fuse_buf& request) { process_request(session, request); }
+  void wait_for_end() const;
+  void stop();
+
+  fuse_session* const session;
+  const std::size_t max_serving;  // one more thread receives requests
+  // Sequentially consistent, as Thread::is_receiving is: a thread stores that it receives and then
+  // looks here; stop() stores here and then looks which threads receive.  One sees the other.
+  std::atomic<bool> is_stopping{false};
+  std::atomic<bool> has_init{false};  // of a flag alone
+  std::function<void()> on_init;      // set before the first thread starts
+  const fs::UniqueFd ended;           // becomes readable when the session has ended by itself
+  fs::Guarded<State> state;
+  WaitingRequests waiting_requests;
+};
+
+RequestLoop::RequestLoop(fuse_session* session, std::size_t max_serving)
+    : threads_(std::make_unique<Threads>(session, max_serving)) {}
+RequestLoop::~RequestLoop() = default;
+
+// If the system allows no more threads, the existing threads serve all requests.
+void RequestLoop::Threads::start() {
+  state.with([this](State& now) {
+    if (now.receiving > 0 || now.threads.size() > max_serving) return;
+    auto& fresh = now.threads.emplace_back();
+    try {
+      fresh.thread = fs::background_thread([this, &fresh](const std::stop_token&) {
+        sigset_t wake;
+        sigemptyset(&wake);
+        sigaddset(&wake, kWakeSignal);
+        pthread_sigmask(SIG_UNBLOCK, &wake, nullptr);
+        receive(fresh);
+      });
+      ++now.receiving;
+    } catch (const std::system_error&) {
+      now.threads.pop_back();
+    }
+  });
+}
+
+// The body of each thread.
+void RequestLoop::Threads::receive(Thread& self) {
+  ReceiveBuffer buffer;
+  while (true) {
+    self.is_receiving.store(true);
+    if (is_stopping.load() || fuse_session_exited(session) != 0) break;
+    const int got = fuse_session_receive_buf(session, &buffer.request);
+    self.is_receiving.store(false);
+    if (got == -EINTR || got == -EAGAIN) continue;
+    if (got <= 0) {
+      fuse_session_exit(session);
+      break;
+    }
+    if (kind_of(buffer.request) == Kind::control) {
+      const bool is_init = opcode_of(buffer.request) == Opcode::init;
+      pass(buffer.request);
+      // A kernel with a newer protocol sends INIT twice.
+      if (is_init && !has_init.exchange(true, std::memory_order_relaxed)) on_init();
+    } else if (take(buffer.request)) {
+      start();  // another thread that receives
+      serve(buffer.request);
+    }
+  }
+  self.is_receiving.store(false);
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto told = ::write(ended.get(), &one, sizeof(one));
+}
+
+// Whether the calling thread must serve the request. If not, the request is queued for another
+// thread. Waits while the queue is full.
+bool RequestLoop::Threads::take(fuse_buf& request) {
+  const auto decide = [&](State& now) {
+    if (now.serving < max_serving) {
+      ++now.serving;
+      --now.receiving;
+      return true;
+    }
+    const auto* const begin = static_cast<const char*>(request.mem);
+    now.waiting.emplace_back(begin, begin + request.size);
+    now.waiting_bytes += request.size;
+    return false;
+  };
+  return state.wait_unless([this] { return fuse_session_exited(session) != 0; },
+                           [this](const State& now) {
+                             return now.serving < max_serving ||
+                                    now.waiting_bytes < kMaxWaitingBytes;
+                           },
+                           decide);
+}
+
+// Serves a request, or passes it to the threads that may wait.
+void RequestLoop::Threads::process(fuse_buf& request) {
+  const auto kind = kind_of(request);
+  if (kind == Kind::long_work && waiting_requests.add(request)) return;
+  if (kind == Kind::may_wait) {
+    const fs::NoWaitScope scope;
+    pass(request);
+    if (!scope.is_to_be_repeated()) return;
+    // Nothing was done and nothing answered.
+    if (waiting_requests.add(request)) return;
+  }
+  pass(request);
+}
+
+void RequestLoop::Threads::serve(fuse_buf& request) {
+  process(request);
+  while (true) {
+    auto next = state.with_and_wake([this](State& now) -> std::optional<std::vector<char>> {
+      if (now.waiting.empty() || fuse_session_exited(session) != 0) {
+        --now.serving;
+        ++now.receiving;
+        return std::nullopt;
+      }
+      auto first = std::move(now.waiting.front());
+      now.waiting.pop_front();
+      now.waiting_bytes -= first.size();
+      return first;
+    });
+    if (!next) return;
+    fuse_buf waited{};
+    waited.size = next->size();
+    waited.mem = next->data();
+    process(waited);
+  }
+}
+
+// Signals are unblocked only inside ppoll(). Hence no signal is lost between the check and the
+// wait.
+void RequestLoop::Threads::wait_for_end() const {
+  const sigset_t ending = EndSignals::set();
+  sigset_t before;
+  pthread_sigmask(SIG_BLOCK, &ending, &before);
+  pollfd end{.fd = ended.get(), .events = POLLIN, .revents = 0};
+  while (!is_ending(session)) {
+    if (::ppoll(&end, 1, nullptr, &before) > 0) break;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void RequestLoop::Threads::stop() {
+  is_stopping.store(true);
+  fuse_session_exit(session);
+  // A thread may be about to wait when the signal arrives; the next round wakes it again.
+  constexpr std::chrono::milliseconds kPause{1};
+  const auto wake = [](State& now) {
+    bool is_any_receiving = false;
+    for (auto& each : now.threads) {
+      if (!each.is_receiving.load()) continue;
+      is_any_receiving = true;
+      pthread_kill(each.thread.native_handle(), kWakeSignal);
+    }
+    return is_any_receiving;
+  };
+  while (state.with(wake)) std::this_thread::sleep_for(kPause);
+  // From here on, no thread starts another.
+  auto all = state.with([](State& now) {
+    std::vector<std::jthread> threads;
+    for (auto& each : now.threads) threads.push_back(std::move(each.thread));
+    return threads;
+  });
+  all.clear();  // joins
+  waiting_requests.stop();
+}
+
+Status RequestLoop::run(const std::function<void()>& on_init,
+                        const std::function<void()>& before_end) {
+  threads_->on_init = on_init;
+  struct sigaction action{};
+  struct sigaction before{};
+  action.sa_handler = ignore;
+  ::sigaction(kWakeSignal, &action, &before);
+  threads_->start();
+  const bool is_serving =
+      threads_->state.with([](const auto& now) { return !now.threads.empty(); });
+  if (is_serving) threads_->wait_for_end();
+  before_end();
+  threads_->stop();
+  ::sigaction(kWakeSignal, &before, nullptr);
+  if (!is_serving) return fs::system_error_of(EAGAIN, "threads that serve the mount");
+  return {};
+}
+
+}  // namespace framefs::fuse

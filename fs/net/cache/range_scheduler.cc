@@ -1,0 +1,450 @@
+#include "fs/net/cache/range_scheduler.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+#include <utility>
+
+#include "fs/core/file.h"
+#include "fs/core/interrupt.h"
+#include "fs/net/cache/fetch_plan.h"
+
+namespace framefs::net {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+// The bytes to fetch ahead of a single reader before the network has been measured.
+constexpr std::uint64_t kUsualWindowBytes = 16 << 20;
+// A window of several times the bytes in the pipe, because the pipe was measured with a window that
+// may have been too small.
+constexpr std::uint64_t kPipesPerWindow = 4;
+// The maximum of `first_bytes`, which are fetched in vain if the reader leaves early.
+constexpr std::uint64_t kMaxFirstWindowBytes = 8 << 20;
+// When this number of readers, one after the other, left early, the next one gets a small window.
+constexpr unsigned kMaxLeftEarly = 2;
+// The share of the memory for all windows.  Parts that have been read, and are no longer needed,
+// fill as much memory again before the parts that were fetched ahead are read.
+constexpr std::uint64_t kWindowShare = 3;
+// The share of the memory for requests under way.
+constexpr std::uint64_t kFlyingShare = 2;
+// A sequential reader that has not read for this long has ended.
+constexpr std::chrono::seconds kActive{5};
+
+std::uint64_t end_of(ByteRange range) { return range.offset + range.size; }
+
+}  // namespace
+
+// One request under way.
+struct RangeScheduler::Flight {
+  explicit Flight(ByteRange of, Priority with) : range(of), priority(with) {}
+
+  const ByteRange range;
+  // Guarded by the scheduler's lock.
+  Priority priority;
+  std::optional<RequestQueue::Id> id;  // nothing until it is started
+  std::uint64_t waiters = 0;
+  // Guarded.
+  fs::Guarded<std::optional<Result<Part>>> landed;
+};
+
+RangeScheduler::RangeScheduler(RequestQueue& queue, NetStats& stats, BodyPool& bodies,
+                               PartCache* disk, Options options)
+    : queue_(queue),
+      stats_(stats),
+      bodies_(bodies),
+      disk_(disk),
+      state_(std::in_place, options.memory_bytes) {}
+
+RangeScheduler::~RangeScheduler() = default;
+
+auto RangeScheduler::flight_at(const State& state, const ContentKey& key, std::uint64_t offset)
+    -> FlightPtr {
+  const auto object = state.flights.find(key);
+  if (object == state.flights.end()) return nullptr;
+  const auto next = object->second.upper_bound(offset);
+  if (next == object->second.begin()) return nullptr;
+  const auto& flight = std::prev(next)->second;
+  return end_of(flight->range) > offset ? flight : nullptr;
+}
+
+std::optional<std::uint64_t> RangeScheduler::next_flight(const State& state, const ContentKey& key,
+                                                         std::uint64_t offset) {
+  const auto object = state.flights.find(key);
+  if (object == state.flights.end()) return std::nullopt;
+  const auto next = object->second.upper_bound(offset);
+  if (next == object->second.end()) return std::nullopt;
+  return next->first;
+}
+
+void RangeScheduler::join(Cover& cover, const FlightPtr& flight) {
+  if (std::ranges::find(cover.flights, flight) != cover.flights.end()) return;
+  ++flight->waiters;
+  cover.flights.push_back(flight);
+}
+
+void RangeScheduler::cover_one(State& state, const ContentKey& key, const Want& want,
+                               Cover& cover) {
+  for (auto at = want.range.offset; at < end_of(want.range);) {
+    auto end = end_of(want.range);
+    const auto piece = [&] {
+      return Want{{at, end - at},
+                  want.out == nullptr ? nullptr : want.out + (at - want.range.offset)};
+    };
+    if (auto part = state.parts.find(key, at)) {
+      if (want.out != nullptr) cover.first_read_bytes += state.parts.note_read(key, at);
+      end = std::min(end, part->end());
+      cover.ready.push_back({piece(), std::move(*part)});
+    } else if (const auto flight = flight_at(state, key, at)) {
+      end = std::min(end, end_of(flight->range));
+      cover.joined.push_back(piece());
+      join(cover, flight);
+    } else {
+      end = std::min(end, state.parts.next_begin(key, at).value_or(end));
+      end = std::min(end, next_flight(state, key, at).value_or(end));
+      cover.missing.push_back(piece());
+    }
+    at = end;
+  }
+}
+
+// For a caller that will not wait for the flights.
+auto RangeScheduler::cover_without_waiting(State& state, const ContentKey& key,
+                                           std::span<const Want> wants) -> Cover {
+  Cover cover;
+  for (const auto& want : wants) cover_one(state, key, want, cover);
+  for (const auto& flight : cover.flights) --flight->waiters;
+  return cover;
+}
+
+namespace {
+
+// Copies the bytes of `want` that `part` holds.
+template <class WantType>
+void deliver(const Part& part, const WantType& want) {
+  if (want.out == nullptr) return;
+  const auto begin = std::max(part.offset, want.range.offset);
+  const auto end = std::min(part.end(), end_of(want.range));
+  if (begin >= end) return;
+  std::memcpy(want.out + (begin - want.range.offset), part.bytes->data() + (begin - part.offset),
+              end - begin);
+}
+
+}  // namespace
+
+auto RangeScheduler::take_from_disk(const ContentKey& key, const std::vector<Want>& missing)
+    -> std::vector<Want> {
+  if (disk_ == nullptr) return missing;
+  std::vector<Want> left;
+  for (const auto& want : missing) {
+    auto at = want.range.offset;
+    const auto leave_to = [&](std::uint64_t end) {
+      if (at < end) left.push_back({{at, end - at}, want.out + (at - want.range.offset)});
+    };
+    for (const auto& part : disk_->find(key, want.range)) {
+      leave_to(std::max(at, part.offset));
+      deliver(part, want);
+      at = std::max(at, std::min(part.end(), end_of(want.range)));
+      state_.with([&](State& state) { state.parts.insert(key, part); });
+    }
+    leave_to(end_of(want.range));
+  }
+  return left;
+}
+
+auto RangeScheduler::plan(State& state, const RemoteObject& object, Cover& cover,
+                          Priority priority) const -> std::vector<FlightPtr> {
+  if (cover.missing.empty()) return {};
+  const auto& key = object.version().key;
+  std::vector<ByteRange> missing;
+  missing.reserve(cover.missing.size());
+  for (const auto& want : cover.missing) missing.push_back(want.range);
+  const FetchRules rules{.cheap_gap_bytes = queue_.cheap_gap_bytes(),
+                         .connections = queue_.limit()};
+  const auto is_free = [&](ByteRange gap) {
+    const bool taken =
+        state.parts.find(key, gap.offset) || flight_at(state, key, gap.offset) ||
+        state.parts.next_begin(key, gap.offset).value_or(end_of(gap)) < end_of(gap) ||
+        next_flight(state, key, gap.offset).value_or(end_of(gap)) < end_of(gap);
+    return !taken;
+  };
+  std::vector<FlightPtr> made;
+  for (const auto& range : plan_fetches(std::move(missing), rules, is_free)) {
+    auto flight = std::make_shared<Flight>(range, priority);
+    state.flights[key].emplace(range.offset, flight);
+    state.flying_bytes += range.size;
+    if (priority == Priority::demand) join(cover, flight);
+    made.push_back(std::move(flight));
+  }
+  state.parts.reserve(state.flying_bytes);
+  std::ranges::move(cover.missing, std::back_inserter(cover.joined));
+  cover.missing.clear();
+  return made;
+}
+
+void RangeScheduler::launch(const Object& object, const std::vector<FlightPtr>& flights) {
+  for (const auto& flight : flights) {
+    const auto priority = state_.with([&](State&) { return flight->priority; });
+    const auto id = queue_.start(object->call_for(flight->range, priority),
+                                 [this, object, flight](Result<HttpAnswer> answer) {
+                                   land(object, flight, std::move(answer));
+                                 });
+    const bool was_raised = state_.with([&](State&) {
+      flight->id = id;
+      return flight->priority != priority;
+    });
+    if (was_raised) queue_.raise(id);
+  }
+}
+
+void RangeScheduler::land(const Object& object, const FlightPtr& flight,
+                          Result<HttpAnswer> answer) {
+  const auto& key = object->version().key;
+  Result<Part> part = std::unexpected(answer ? Error{} : answer.error());
+  if (answer) part = Part{flight->range.offset, bodies_.share(std::move(answer->body))};
+  const auto priority = state_.with([&](State& state) {
+    const auto flights = state.flights.find(key);
+    if (flights != state.flights.end()) {
+      const auto place = flights->second.find(flight->range.offset);
+      if (place != flights->second.end() && place->second == flight) {
+        flights->second.erase(place);
+        state.flying_bytes -= flight->range.size;
+      }
+      if (flights->second.empty()) state.flights.erase(flights);
+    }
+    state.parts.reserve(state.flying_bytes);
+    if (part) state.parts.insert(key, *part, flight->priority == Priority::prefetch);
+    return flight->priority;
+  });
+  if (part && priority == Priority::prefetch) stats_.add_prefetched(flight->range.size);
+  if (part && disk_ != nullptr && object->version().is_strong()) disk_->store(key, *part);
+  flight->landed.with_and_wake([&](auto& landed) { landed = std::move(part); });
+}
+
+Result<Part> RangeScheduler::wait_for(const FlightPtr& flight) {
+  auto landed = flight->landed.wait_unless(
+      fs::interrupted, [](const auto& value) { return value.has_value(); },
+      [](const auto& value) { return value; });
+  if (!landed) return fs::system_error_of(EINTR, "remote read");
+  return std::move(*landed);
+}
+
+void RangeScheduler::leave(const ContentKey& key, const std::vector<FlightPtr>& flights) {
+  std::vector<RequestQueue::Id> unwanted;
+  state_.with([&](State& state) {
+    for (const auto& flight : flights) {
+      --flight->waiters;
+      const auto object = state.flights.find(key);
+      if (flight->waiters > 0 || object == state.flights.end()) continue;
+      const auto place = object->second.find(flight->range.offset);
+      if (place == object->second.end() || place->second != flight || !flight->id) continue;
+      unwanted.push_back(*flight->id);
+      object->second.erase(place);
+      state.flying_bytes -= flight->range.size;
+      if (object->second.empty()) state.flights.erase(object);
+    }
+  });
+  for (const auto id : unwanted) queue_.cancel(id);
+}
+
+auto RangeScheduler::begin(const Object& object, std::span<const Want> wants) -> Begun {
+  const auto& key = object->version().key;
+  Begun begun;
+  auto& cover = begun.cover;
+  state_.with([&](State& state) {
+    for (const auto& want : wants) cover_one(state, key, want, cover);
+  });
+  for (const auto& [want, part] : cover.ready) deliver(part, want);
+  cover.ready.clear();
+  stats_.add_prefetched_read(cover.first_read_bytes);
+
+  bool was_on_disk = false;
+  if (!cover.missing.empty()) {
+    const auto left = take_from_disk(key, std::exchange(cover.missing, {}));
+    was_on_disk = left.empty();
+    begun.made = state_.with([&](State& state) {
+      for (const auto& want : left) cover_one(state, key, want, cover);
+      return plan(state, *object, cover, Priority::demand);
+    });
+    for (const auto& [want, part] : cover.ready) deliver(part, want);
+    launch(object, begun.made);
+  }
+  if (cover.flights.empty()) {
+    was_on_disk ? stats_.add_disk_hit() : stats_.add_memory_hit();
+    return begun;
+  }
+  stats_.add_miss();
+
+  std::vector<RequestQueue::Id> raised;
+  state_.with([&](State&) {
+    for (const auto& flight : cover.flights) {
+      if (flight->priority == Priority::demand) continue;
+      flight->priority = Priority::demand;
+      if (flight->id) raised.push_back(*flight->id);
+    }
+  });
+  for (const auto id : raised) queue_.raise(id);
+  return begun;
+}
+
+Status RangeScheduler::finish(const Object& object, const Begun& begun, bool& may_retry) {
+  const auto& [cover, made] = begun;
+  Status status;
+  for (const auto& flight : cover.flights) {
+    const auto part = wait_for(flight);
+    if (!part) {
+      status = std::unexpected(part.error());
+      // Another reader may have sent this request long ago, so that its time was nearly over.
+      may_retry = std::ranges::find(made, flight) == made.end() && part.error().sys == EIO;
+      break;
+    }
+    for (const auto& want : cover.joined) deliver(*part, want);
+  }
+  leave(object->version().key, cover.flights);
+  return status;
+}
+
+Status RangeScheduler::read(const Object& object, std::span<const Read> reads) {
+  std::vector<Want> wants;
+  std::uint64_t bytes = 0;
+  for (const auto& [offset, out] : reads) {
+    const auto size = object->version().size;
+    if (offset > size || out.size() > size - offset) {
+      return codec::fail(Errc::truncated, "remote object", offset);
+    }
+    if (!out.empty()) wants.push_back({{offset, out.size()}, out.data()});
+    bytes += out.size();
+  }
+  // The requests of the read are sent first; otherwise they would wait behind those for the ranges
+  // ahead.  The requests for the ranges ahead are sent before the wait, which takes a round trip.
+  bool may_retry = false;
+  const auto begun = begin(object, wants);
+  fetch_ahead(object, wants);
+  auto status = finish(object, begun, may_retry);
+  if (!status && may_retry) status = finish(object, begin(object, wants), may_retry);
+  if (!status) return status;
+  stats_.add_served(bytes);
+  return {};
+}
+
+void RangeScheduler::expect(const Object& object, std::span<const ByteRange> ranges) {
+  const auto& key = object->version().key;
+  const auto size = object->version().size;
+  std::vector<Want> wants;
+  for (auto range : ranges) {
+    range.offset = std::min(range.offset, size);
+    range.size = std::min(range.size, size - range.offset);
+    if (disk_ != nullptr && disk_->holds(key, range)) continue;
+    wants.push_back({range});
+  }
+  const auto made = state_.with([&](State& state) {
+    auto cover = cover_without_waiting(state, key, wants);
+    return plan(state, *object, cover, Priority::prefetch);
+  });
+  launch(object, made);
+  // The caller is about to read these ranges, so the requests are not mere prefetches.
+  std::vector<RequestQueue::Id> raised;
+  state_.with([&](State&) {
+    for (const auto& flight : made) {
+      flight->priority = Priority::demand;
+      if (flight->id) raised.push_back(*flight->id);
+    }
+  });
+  for (const auto id : raised) queue_.raise(id);
+}
+
+bool RangeScheduler::holds(const ObjectVersion& version, ByteRange range) {
+  const bool is_in_memory = state_.with([&](State& state) {
+    const auto cover = cover_without_waiting(state, version.key, std::array{Want{range}});
+    return cover.flights.empty() && cover.missing.empty();
+  });
+  return is_in_memory || (disk_ != nullptr && disk_->holds(version.key, range));
+}
+
+void RangeScheduler::keep(const ObjectVersion& version, Part part) {
+  if (disk_ != nullptr && version.is_strong()) disk_->store(version.key, part);
+  state_.with([&](State& state) { state.parts.insert(version.key, std::move(part)); });
+}
+
+void RangeScheduler::attach(const Object& object) {
+  state_.with([&](State& state) { ++state.files[object->version().key]; });
+}
+
+void RangeScheduler::release(const Object& object) {
+  const auto& key = object->version().key;
+  const auto course =
+      object->streams().with([](const SequentialStreams& streams) { return streams.course(); });
+  std::vector<RequestQueue::Id> unwanted;
+  state_.with([&](State& state) {
+    if (course == SequentialStreams::Course::went_on) state.left_early = 0;
+    if (course == SequentialStreams::Course::left_early) ++state.left_early;
+    const auto files = state.files.find(key);
+    if (files != state.files.end() && --files->second > 0) return;
+    if (files != state.files.end()) state.files.erase(files);
+    state.active.erase(key);
+    const auto flights = state.flights.find(key);
+    if (flights == state.flights.end()) return;
+    std::erase_if(flights->second, [&](const auto& entry) {
+      const auto& flight = entry.second;
+      if (flight->waiters > 0 || !flight->id) return false;
+      unwanted.push_back(*flight->id);
+      state.flying_bytes -= flight->range.size;
+      return true;
+    });
+    if (flights->second.empty()) state.flights.erase(flights);
+  });
+  for (const auto id : unwanted) queue_.cancel(id);
+}
+
+SequentialStreams::Limits RangeScheduler::limits_ahead(const ContentKey& key) {
+  const auto now = Clock::now();
+  const auto pipe = std::max(kUsualWindowBytes, kPipesPerWindow * queue_.pipe_bytes());
+  const auto first = std::min(kMaxFirstWindowBytes, queue_.first_pipe_bytes());
+  return state_.with([&](State& state) -> SequentialStreams::Limits {
+    std::erase_if(state.active, [&](const auto& entry) { return entry.second + kActive < now; });
+    const auto readers =
+        std::max<std::size_t>(1, state.active.size() + (state.active.contains(key) ? 0 : 1));
+    const auto budget = state.parts.budget_bytes();
+    const auto flying = std::min(state.flying_bytes, budget / kFlyingShare);
+    return {.window_bytes = std::min(pipe, budget / kWindowShare / readers),
+            .first_bytes = state.left_early < kMaxLeftEarly ? first : 0,
+            .fetch_bytes = budget / kFlyingShare - flying};
+  });
+}
+
+void RangeScheduler::fetch_ahead(const Object& object, std::span<const Want> wants) {
+  if (wants.empty()) return;
+  const auto& version = object->version();
+  auto limits = limits_ahead(version.key);
+  bool is_sequential = false;
+  std::optional<ByteRange> ahead;
+  object->streams().with([&](SequentialStreams& streams) {
+    for (const auto& want : wants) {
+      const auto found = streams.note(want.range, version.size, limits);
+      is_sequential = is_sequential || found.is_sequential;
+      if (!found.ahead) continue;
+      limits.fetch_bytes -= found.ahead->size;
+      // The ranges follow each other, unless one call reads for two readers.
+      if (ahead && end_of(*ahead) == found.ahead->offset) {
+        ahead->size += found.ahead->size;
+      } else {
+        ahead = found.ahead;
+      }
+    }
+  });
+  if (!is_sequential) return;
+  const auto now = Clock::now();
+  const auto made = state_.with([&](State& state) -> std::vector<FlightPtr> {
+    state.active[version.key] = now;
+    if (!ahead) return {};
+    if (disk_ != nullptr && disk_->holds(version.key, *ahead)) return {};
+    auto cover = cover_without_waiting(state, version.key, std::array{Want{*ahead}});
+    return plan(state, *object, cover, Priority::prefetch);
+  });
+  launch(object, made);
+}
+
+}  // namespace framefs::net

@@ -1,0 +1,131 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "codec/core/byte_source.h"
+#include "fs/core/guarded.h"
+#include "fs/net/cache/part_cache.h"
+#include "fs/net/cache/part_store.h"
+#include "fs/net/cache/sequential_streams.h"
+#include "fs/net/http/body_pool.h"
+#include "fs/net/http/request_queue.h"
+#include "fs/net/net_stats.h"
+#include "fs/net/store/remote_object.h"
+
+namespace framefs::net {
+
+// Supplies ranges of objects to all readers of a mount: from memory, from the disk cache, from a
+// request that is already under way, or by new requests.  The rules of fetch_plan.h keep the number
+// of new requests low.  The scheduler also fetches ahead of sequential readers.
+// Threads: any number.
+class RangeScheduler {
+ public:
+  using Read = codec::ByteSource::Read;
+  using Object = std::shared_ptr<const RemoteObject>;
+
+  struct Options {
+    std::uint64_t memory_bytes = 128 << 20;  // for parts in memory and under way
+  };
+  // Lifetime: all outlive it; `disk` may be null.
+  RangeScheduler(RequestQueue& queue, NetStats& stats, BodyPool& bodies, PartCache* disk,
+                 Options options);
+  RangeScheduler(const RangeScheduler&) = delete;
+  RangeScheduler& operator=(const RangeScheduler&) = delete;
+  // The transport must be stopped before, so that it calls nothing back.
+  ~RangeScheduler();
+
+  // Fills all of `reads`, which lie within the object, and waits until they are complete.
+  // Errors: those of the object's calls; system, with EINTR, if the operation of this thread is
+  // interrupted.
+  Status read(const Object& object, std::span<const Read> reads);
+
+  // Starts to fetch the missing parts of `ranges` with as few requests as possible, and returns at
+  // once.  A later read() waits for these requests.
+  void expect(const Object& object, std::span<const ByteRange> ranges);
+
+  // Whether memory or the disk cache holds all of `range`.
+  bool holds(const ObjectVersion& version, ByteRange range);
+
+  // Keeps bytes that came by another way, such as with open().
+  void keep(const ObjectVersion& version, Part part);
+
+  // A file of the object is opened.
+  void attach(const Object& object);
+  // The file is closed.  After the last one, the scheduler cancels the requests for which no reader
+  // waits.
+  void release(const Object& object);
+
+ private:
+  struct Flight;
+  using FlightPtr = std::shared_ptr<Flight>;
+  // A range that a reader wants, and its destination.  A range of expect() has no destination.
+  struct Want {
+    ByteRange range;
+    std::byte* out = nullptr;
+  };
+  struct Ready {
+    Want want;
+    Part part;
+  };
+  // The ways to supply a set of wants.
+  struct Cover {
+    std::vector<Ready> ready;
+    std::vector<Want> joined;        // supplied by flights
+    std::vector<FlightPtr> flights;  // the flights of `joined`, each once
+    std::vector<Want> missing;
+    std::uint64_t first_read_bytes = 0;  // of parts that were fetched ahead
+  };
+  using Flights = std::map<std::uint64_t, FlightPtr>;  // by offset
+  struct State {
+    explicit State(std::uint64_t memory_bytes) : parts(memory_bytes) {}
+    PartStore parts;
+    std::unordered_map<ContentKey, Flights, ContentKeyHash> flights;
+    std::uint64_t flying_bytes = 0;
+    // The time at which each object last had a sequential reader.
+    std::unordered_map<ContentKey, std::chrono::steady_clock::time_point, ContentKeyHash> active;
+    std::unordered_map<ContentKey, std::size_t, ContentKeyHash> files;  // the open ones
+    // The number of files, one after the other, whose readers from the beginning left early.
+    unsigned left_early = 0;
+  };
+
+  static void cover_one(State& state, const ContentKey& key, const Want& want, Cover& cover);
+  static Cover cover_without_waiting(State& state, const ContentKey& key,
+                                     std::span<const Want> wants);
+  static void join(Cover& cover, const FlightPtr& flight);
+  static std::optional<std::uint64_t> next_flight(const State& state, const ContentKey& key,
+                                                  std::uint64_t offset);
+  static FlightPtr flight_at(const State& state, const ContentKey& key, std::uint64_t offset);
+
+  std::vector<Want> take_from_disk(const ContentKey& key, const std::vector<Want>& missing);
+  // Creates the flights for the missing ranges and adds them to `cover.flights`.
+  std::vector<FlightPtr> plan(State& state, const RemoteObject& object, Cover& cover,
+                              Priority priority) const;
+  void launch(const Object& object, const std::vector<FlightPtr>& flights);
+  void land(const Object& object, const FlightPtr& flight, Result<HttpAnswer> answer);
+  static Result<Part> wait_for(const FlightPtr& flight);
+  void leave(const ContentKey& key, const std::vector<FlightPtr>& flights);
+  // A read whose requests are under way.
+  struct Begun {
+    Cover cover;
+    std::vector<FlightPtr> made;  // the flights of `cover` that this read started
+  };
+  Begun begin(const Object& object, std::span<const Want> wants);
+  Status finish(const Object& object, const Begun& begun, bool& may_retry);
+  void fetch_ahead(const Object& object, std::span<const Want> wants);
+  SequentialStreams::Limits limits_ahead(const ContentKey& key);
+
+  RequestQueue& queue_;
+  NetStats& stats_;
+  BodyPool& bodies_;
+  PartCache* const disk_;
+  fs::Guarded<State> state_;
+};
+
+}  // namespace framefs::net

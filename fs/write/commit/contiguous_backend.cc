@@ -1,0 +1,602 @@
+#include "fs/write/commit/contiguous_backend.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <unordered_map>
+#include <utility>
+
+#include "codec/chunk/chunk_header.h"
+#include "codec/core/byte_reader.h"
+#include "codec/frame/frame_trailer.h"
+#include "codec/frame/trailer_layout.h"
+#include "fs/core/file_sink.h"
+
+namespace framefs::fs {
+namespace {
+
+using codec::ByteRange;
+
+// A disk writes a sector as a whole or not at all.  Source: frame format, "Shadow commit".
+constexpr std::uint64_t kSectorBytes = 512;
+// The offset of the stored size in a chunk.  Source: chunk format, "Header".
+constexpr std::uint64_t kChunkCbytesAt = 12;
+constexpr std::uint64_t kCopyBytes = 1u << 20;
+// Finding dead space takes one read for each chunk.  A writer does not wait for more reads than
+// this.
+constexpr std::size_t kMaxSizesRead = 1u << 16;
+// The sizes that a step of a compaction reads.
+constexpr std::size_t kSizesPerStep = 1024;
+// Copied bytes are synced in parts, so that the sync of the commit after them is short.
+constexpr std::uint64_t kMaxUnsyncedBytes = 32u << 20;
+
+// For fewer bytes behind a frame without chunks, opening it does not wait for a sync.
+constexpr std::uint64_t kMinReusedBytes = 64u << 10;
+
+bool has_vlmetalayers(std::size_t trailer_bytes) {
+  return trailer_bytes > codec::kTrailerBytesWithoutLayers;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ContiguousBackend>> ContiguousBackend::open(
+    std::shared_ptr<const FileReader> file, const struct stat& st, const codec::ByteSource& bytes,
+    const codec::Frame& frame, std::span<const std::int64_t> entries, const codec::Limits& limits) {
+  std::unique_ptr<ContiguousBackend> made(new ContiguousBackend(std::move(file), limits));
+  const auto& header = frame.header();
+  made->header_len_ = header.header_len;
+  made->is_empty_ = header.nbytes == 0;
+  const auto tail_at = made->is_empty_ ? header.header_len : header.header_len + header.cbytes;
+  made->tail_ = {tail_at, header.frame_len - tail_at};
+  if (st.st_size == 0) {
+    made->first_bytes_.resize(header.frame_len);
+    FRAMEFS_CHECK(bytes.read_at(0, made->first_bytes_));
+    made->state_.learn_empty(st);
+  } else {
+    FRAMEFS_CHECK(made->state_.learn(st, bytes, made->header_len_, made->tail_));
+    if (!is_header_of(header, made->state_.head())) return changed_while_opening();
+  }
+  made->end_at_open_ = tail_at;
+  made->index_.set_stored(made->tail_, codec::IndexEncoder::digests_of(entries));
+  made->has_unknown_space_ = entries.size() > kMaxSizesRead;
+  made->has_unsafe_layout_ = std::ranges::any_of(entries, [&](std::int64_t entry) {
+    return std::cmp_greater_equal(entry, tail_at - header.header_len);
+  });
+  if (!made->has_unknown_space_) made->entries_at_open_.assign(entries.begin(), entries.end());
+  // Bytes behind the frame may belong to the previous state, and after a crash the frame may be in
+  // that state again.
+  const auto size = static_cast<std::uint64_t>(st.st_size);
+  made->size_at_open_ = std::max(header.frame_len, size);
+  made->allocation_.with([&](Allocation& all) {
+    all.space = codec::FrameSpace(made->size_at_open_);
+    if (size > header.frame_len) all.space.add_dead({header.frame_len, size - header.frame_len});
+  });
+  // On a full disk, a failed commit may have left many bytes, and only their place has room for the
+  // next one.
+  const bool is_long = made->is_empty_ && size > header.frame_len + kMinReusedBytes;
+  if (is_long && ::fdatasync(made->file_->fd()) == 0) {
+    made->allocation_.with(
+        [&](Allocation& all) { all.space = codec::FrameSpace(header.frame_len); });
+  }
+  return made;
+}
+
+Status ContiguousBackend::check_unchanged() {
+  FRAMEFS_CHECK(check_usable());
+  FRAMEFS_TRY(const bool is_unchanged, state_.holds(*file_));
+  return is_unchanged ? Status{} : overtaken();
+}
+
+// A crash leaves the file empty, or with the whole frame: its bytes lie within one sector.
+Status ContiguousBackend::begin_writing() {
+  if (first_bytes_.empty()) return {};
+  FRAMEFS_CHECK(check_unchanged());
+  Head head{};
+  std::copy_n(first_bytes_.begin(), head.size(), head.begin());
+  CommittedState::Publication publication(state_, head);
+  if (auto stored = store(0, first_bytes_); !stored) {
+    if (!is_lost()) static_cast<void>(::ftruncate(file_->fd(), 0));  // the first error counts
+    return stored;
+  }
+  const auto tail = std::span(first_bytes_).subspan(header_len_);
+  publication.done(tail_, CommittedState::checksum(tail));
+  first_bytes_.clear();
+  return {};
+}
+
+// Every write of bytes that no state refers to yet goes through store().  The space for these bytes
+// is free only while no other process has changed the frame.
+Status ContiguousBackend::store(std::uint64_t at, std::span<const std::byte> bytes) {
+  FRAMEFS_CHECK(check_unchanged());
+  CommittedState::Store store(state_, *file_, at + bytes.size());
+  FRAMEFS_CHECK(write_fully(file_->fd(), at, bytes));
+  store.done();
+  return {};
+}
+
+Result<std::int64_t> ContiguousBackend::write_chunk(std::span<const std::byte> chunk) {
+  const auto at = allocation_.with([&](Allocation& all) {
+    const auto begin = all.space.allocate(chunk.size());
+    all.fresh.emplace(begin, static_cast<std::uint32_t>(chunk.size()));
+    return begin;
+  });
+  if (const auto written = store(at, chunk); !written) {
+    drop(static_cast<std::int64_t>(at - header_len_));
+    return std::unexpected(written.error());
+  }
+  const auto entry = static_cast<std::int64_t>(at - header_len_);
+  checksums()->note(entry, chunk);
+  return entry;
+}
+
+Result<std::uint32_t> ContiguousBackend::stored_bytes(std::int64_t entry) {
+  const auto at = header_len_ + static_cast<std::uint64_t>(entry);
+  const auto fresh = allocation_.with([&](const Allocation& all) -> std::uint32_t {
+    const auto found = all.fresh.find(at);
+    return found == all.fresh.end() ? 0 : found->second;
+  });
+  if (fresh != 0) return fresh;
+  std::array<std::byte, sizeof(std::uint32_t)> bytes{};
+  FRAMEFS_CHECK(file_->read_at(at + kChunkCbytesAt, bytes));
+  const auto size = codec::load_le<std::uint32_t>(bytes.data());
+  // A damaged size must not reach into bytes outside the chunk.
+  if (size < codec::kShortHeaderBytes || size > tail_.offset - std::min(tail_.offset, at)) {
+    return codec::fail_value(Errc::bad_field, "cbytes", at + kChunkCbytesAt,
+                             static_cast<std::int64_t>(size));
+  }
+  return size;
+}
+
+void ContiguousBackend::drop(std::int64_t entry) {
+  checksums()->forget(entry);
+  const auto at = header_len_ + static_cast<std::uint64_t>(entry);
+  const bool was_fresh = allocation_.with([&](Allocation& all) {
+    const auto found = all.fresh.find(at);
+    if (found == all.fresh.end()) return false;
+    all.space.take_back({at, found->second});
+    all.fresh.erase(found);
+    return true;
+  });
+  if (was_fresh) return;
+  // A writer that replaces chunks, instead of only appending, makes dead space and can reuse it.
+  learn_layout();
+  // Other chunks may use the same bytes.
+  if (has_unsafe_layout_ || (has_unknown_space_ && at < size_at_open_)) return;
+  // If the size of a chunk cannot be read, its space stays unused until the frame is compacted.
+  if (const auto size = stored_bytes(entry)) {
+    allocation_.with([&](Allocation& all) { all.space.retire({at, *size}); });
+  }
+}
+
+// Finds the space between the chunks that the frame had when it was opened, and whether any of them
+// share bytes.  The index of an untrusted frame may name any place of the file, and any place
+// twice.  The frame still has all of these chunks.
+void ContiguousBackend::learn_layout() {
+  auto entries = std::exchange(entries_at_open_, {});
+  std::erase_if(entries, [](std::int64_t entry) { return entry < 0; });
+  if (entries.empty()) return;
+  std::ranges::sort(entries);
+  std::vector<ByteRange> dead;
+  std::uint64_t live_end = header_len_;
+  bool has_all_sizes = true;
+  for (const auto entry : entries) {
+    const auto at = header_len_ + static_cast<std::uint64_t>(entry);
+    const auto size = stored_bytes(entry);
+    if (!size) {
+      has_all_sizes = false;
+      continue;
+    }
+    if (at < live_end) has_unsafe_layout_ = true;
+    if (at > live_end) dead.push_back({live_end, at - live_end});
+    live_end = std::max(live_end, at + *size);
+  }
+  // Without all sizes, no space is known to be dead.
+  if (!has_all_sizes || has_unsafe_layout_) return;
+  if (end_at_open_ > live_end) dead.push_back({live_end, end_at_open_ - live_end});
+  allocation_.with([&](Allocation& all) {
+    for (const auto& range : dead) all.space.add_dead(range);
+  });
+}
+
+// The frame has none of the chunks any more that it had when it was opened.
+void ContiguousBackend::forget_layout() {
+  entries_at_open_.clear();
+  has_unknown_space_ = false;
+  has_unsafe_layout_ = false;
+}
+
+Result<std::uint64_t> ContiguousBackend::end_of_chunks(std::span<const std::int64_t> entries) {
+  std::int64_t last = -1;
+  for (const auto entry : entries) last = std::max(last, entry);
+  if (last < 0) return header_len_;
+  FRAMEFS_TRY(const auto size, stored_bytes(last));
+  return header_len_ + static_cast<std::uint64_t>(last) + size;
+}
+
+void ContiguousBackend::forget_pending() {
+  if (!pending_) return;
+  const auto tail = pending_->tail;
+  pending_.reset();
+  if (tail.size > 0) allocation_.with([&](Allocation& all) { all.space.take_back(tail); });
+}
+
+Status ContiguousBackend::prepare(const FrameContent& content) {
+  forget_pending();
+  FRAMEFS_TRY(const auto trailer, encode_trailer(content));
+  if (content.nbytes == 0) {
+    FRAMEFS_CHECK(check_unchanged());  // before the committed state is read
+    return is_empty_ ? rewrite_empty(trailer) : prepare_empty(trailer);
+  }
+  FRAMEFS_TRY(auto tail, index_.encode(content.entries, trailer, *file_));
+  const auto from = end_of_chunks(content.entries);
+  if (!from) {
+    FRAMEFS_CHECK(check_unchanged());  // another writer may have changed the size that was read
+    return std::unexpected(from.error());
+  }
+  const auto at =
+      allocation_.with([&](Allocation& all) { return all.space.allocate_from(*from, tail.size); });
+  return write_tail(at, content.nbytes, std::move(tail));
+}
+
+Status ContiguousBackend::write_tail(std::uint64_t at, std::uint64_t nbytes,
+                                     codec::IndexEncoder::Encoded tail) {
+  pending_ = Pending{.sizes = {.frame_len = at + tail.size,
+                               .nbytes = nbytes,
+                               .cbytes = at - header_len_,
+                               .has_vlmetalayers = has_vlmetalayers(tail.size - tail.index_size)},
+                     .tail = {at, tail.size},
+                     .tail_checksum = CommittedState::checksum(tail.bytes()),
+                     .index_digests = std::move(tail.digests)};
+  return store(at, tail.bytes());
+}
+
+codec::FrameSizes ContiguousBackend::empty_sizes(
+    std::span<const std::byte> trailer) const noexcept {
+  return {.frame_len = header_len_ + trailer.size(),
+          .nbytes = 0,
+          .cbytes = 0,
+          .has_vlmetalayers = has_vlmetalayers(trailer.size())};
+}
+
+// The trailer of a frame without chunks has to stand right behind the header.  The committed state
+// may have chunks or its tail there: a commit of its own first moves them away.
+Status ContiguousBackend::prepare_empty(std::span<const std::byte> trailer) {
+  FRAMEFS_CHECK(vacate_head(trailer.size()));
+  pending_ = Pending{.sizes = empty_sizes(trailer),
+                     .tail = {},
+                     .tail_checksum = CommittedState::checksum(trailer)};
+  return store(header_len_, trailer);
+}
+
+std::uint64_t ContiguousBackend::max_empty_trailer() const noexcept {
+  return kSectorBytes - std::min<std::uint64_t>(kSectorBytes, header_len_);
+}
+
+// Whether the committed state has this trailer.
+Result<bool> ContiguousBackend::has_trailer(std::span<const std::byte> trailer) const {
+  if (trailer.size() != tail_.size) return false;
+  std::vector<std::byte> known(trailer.size());
+  FRAMEFS_CHECK(file_->read_at(tail_.offset, known));
+  return std::ranges::equal(known, trailer);
+}
+
+// A frame that stays empty has no second place for a changed trailer.  Header and trailer are
+// written in one write, which is safe within one sector of a file that is long enough before.
+Status ContiguousBackend::rewrite_empty(std::span<const std::byte> trailer) {
+  if (trailer.size() > max_empty_trailer()) {
+    FRAMEFS_TRY(const bool is_same, has_trailer(trailer));
+    if (!is_same) return codec::fail(Errc::no_space, "trailer of an empty frame", header_len_);
+    pending_ = Pending{.sizes = empty_sizes(trailer),
+                       .tail = {},
+                       .tail_checksum = CommittedState::checksum(trailer)};
+    return {};
+  }
+  // The sector may reach the disk before a new size of the file does.
+  FRAMEFS_TRY(const auto size, file_->size());
+  const auto end = header_len_ + trailer.size();
+  if (size < end) FRAMEFS_CHECK(store(size, std::vector<std::byte>(end - size)));
+  Pending next{.sizes = empty_sizes(trailer),
+               .tail = {},
+               .tail_checksum = CommittedState::checksum(trailer),
+               .in_one_write = true};
+  next.rest.resize(header_len_ - sizeof(Head));
+  FRAMEFS_CHECK(file_->read_at(sizeof(Head), next.rest));
+  next.rest.insert(next.rest.end(), trailer.begin(), trailer.end());
+  pending_ = std::move(next);
+  return {};
+}
+
+// The space at `to` is free.
+Status ContiguousBackend::copy_chunk(std::int64_t& entry, std::uint64_t size, std::uint64_t to) {
+  const auto from = header_len_ + static_cast<std::uint64_t>(entry);
+  std::vector<std::byte> buffer(std::min(size, kCopyBytes));
+  for (std::uint64_t done = 0; done < size; done += buffer.size()) {
+    FRAMEFS_CHECK(begin_step());
+    buffer.resize(std::min(size - done, kCopyBytes));
+    FRAMEFS_CHECK(file_->read_at(from + done, buffer));
+    FRAMEFS_CHECK(store(to + done, buffer));
+    copied_bytes_ += buffer.size();
+    if (copied_bytes_ < kMaxUnsyncedBytes) continue;
+    FRAMEFS_CHECK(sync());
+    copied_bytes_ = 0;
+  }
+  entry = static_cast<std::int64_t>(to - header_len_);
+  return {};
+}
+
+// Appends index and trailer behind everything else.
+Status ContiguousBackend::prepare_at_end(std::uint64_t nbytes,
+                                         std::span<const std::int64_t> entries,
+                                         const TrailerOf& trailer_of) {
+  FRAMEFS_TRY(const auto trailer, trailer_of(entries));
+  FRAMEFS_TRY(auto tail, index_.encode(entries, trailer, *file_));
+  const auto at = allocation_.with([&](Allocation& all) { return all.space.append(tail.size); });
+  return write_tail(at, nbytes, std::move(tail));
+}
+
+// Prepares the committed state with some chunks moved: those whose size in `sizes` is not 0.  The
+// new places are behind everything else and behind the first `least` bytes after the header.  With
+// `moves_once`, chunks at one place share the new place as well.  If that fails, all of it is
+// undone.
+Status ContiguousBackend::prepare_aside(std::uint64_t nbytes, std::span<std::int64_t> entries,
+                                        std::span<const std::uint32_t> sizes, std::uint64_t least,
+                                        bool moves_once, const TrailerOf& trailer_of) {
+  allocation_.with([&](Allocation& all) { all.space.raise_end(header_len_ + least); });
+  std::vector<ByteRange> copies;
+  std::unordered_map<std::int64_t, std::int64_t> moved;
+  const auto prepared = [&]() -> Status {
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      if (sizes[i] == 0) continue;
+      const auto from = entries[i];
+      if (const auto known = moved.find(from); known != moved.end()) {
+        entries[i] = known->second;
+        continue;
+      }
+      const auto to = allocation_.with([&](Allocation& all) { return all.space.append(sizes[i]); });
+      codec::append_range(copies, {to, sizes[i]});
+      FRAMEFS_CHECK(copy_chunk(entries[i], sizes[i], to));
+      if (moves_once) moved.emplace(from, entries[i]);
+    }
+    return prepare_at_end(nbytes, entries, trailer_of);
+  }();
+  if (prepared) return {};
+  forget_pending();
+  allocation_.with([&](Allocation& all) {
+    for (const auto& range : copies) all.space.take_back(range);
+  });
+  static_cast<void>(reclaim());  // the error to report is that of the write
+  return prepared;
+}
+
+// Commits the committed state once more, with the first `size` bytes behind the header free.
+Status ContiguousBackend::vacate_head(std::uint64_t size) {
+  FRAMEFS_TRY(const auto frame, codec::Frame::open(*file_, limits_));
+  std::vector<std::int64_t> entries(frame.chunk_count());
+  FRAMEFS_CHECK(frame.read_entries(*file_, {0}, entries));
+  std::vector<std::uint32_t> sizes(entries.size());  // 0 for chunks that may stay
+  std::unordered_map<std::int64_t, std::uint32_t> known;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (entries[i] < 0 || std::cmp_greater_equal(entries[i], size)) continue;
+    const auto [at, is_new] = known.try_emplace(entries[i], 0);
+    if (is_new) {
+      FRAMEFS_TRY(at->second, stored_bytes(entries[i]));
+    }
+    sizes[i] = at->second;
+  }
+  // The index contains its own length.  The trailer follows the index and ends the frame.  Another
+  // program may have changed it since the frame was opened.
+  std::array<std::byte, codec::kTrailerTailBytes> tail{};
+  const auto frame_len = frame.header().frame_len;
+  const auto tail_at = frame_len - tail.size();
+  FRAMEFS_CHECK(file_->read_at(tail_at, tail));
+  FRAMEFS_TRY(const auto length,
+              codec::parse_trailer_length(tail, tail_at, frame.header().header_len));
+  std::vector<std::byte> trailer(length);
+  FRAMEFS_CHECK(file_->read_at(frame_len - trailer.size(), trailer));
+  // The checksums do not count in this state, whose index is another one.
+  codec::remove_seal(trailer);
+  const auto trailer_of = [&](std::span<const std::int64_t>) -> Result<std::vector<std::byte>> {
+    return trailer;
+  };
+  FRAMEFS_CHECK(prepare_aside(frame.nbytes(), entries, sizes, size, true, trailer_of));
+  // The state committed here still needs the retired space, which only the next state gives up.
+  auto retired = allocation_.with([](Allocation& all) { return all.space.take_retired(); });
+  const auto committed = commit_prepared();
+  allocation_.with([&](Allocation& all) {
+    for (const auto& range : retired) all.space.retire(range);
+  });
+  return committed;
+}
+
+Status ContiguousBackend::commit_prepared() {
+  FRAMEFS_CHECK(sync());
+  FRAMEFS_CHECK(publish());
+  return sync();
+}
+
+// A frame without chunks needs no bytes behind its trailer, once no crash can bring back a state
+// that has them.
+Status ContiguousBackend::compact_empty() {
+  forget_pending();
+  FRAMEFS_CHECK(check_unchanged());
+  FRAMEFS_CHECK(sync());
+  allocation_.with([&](Allocation& all) {
+    all.space = codec::FrameSpace(tail_.offset + tail_.size);
+    all.fresh.clear();
+  });
+  return reclaim();
+}
+
+// Moves the chunks to their final places, in the order of the index.  The first step moves chunks
+// that are in the way behind everything else; the second step moves all chunks to their final
+// places.
+Status ContiguousBackend::compact(const FrameContent& content, const Moved& moved) {
+  if (content.nbytes == 0) return compact_empty();
+  std::vector<std::int64_t> now(content.entries.begin(), content.entries.end());
+  std::vector<std::int64_t> compacted = now;
+  forget_pending();
+  FRAMEFS_CHECK(check_unchanged());
+  std::vector<std::uint32_t> sizes(now.size());
+  std::uint64_t live = 0;
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    if (now[i] < 0) continue;
+    if (i % kSizesPerStep == 0) FRAMEFS_CHECK(begin_step());
+    FRAMEFS_TRY(sizes[i], stored_bytes(now[i]));
+    compacted[i] = static_cast<std::int64_t>(live);
+    live += sizes[i];
+  }
+  const auto known = checksums()->of(content.entries);
+  const auto trailer_of = [&](std::span<const std::int64_t> entries) {
+    return checksums()->encode_trailer(content.vlmetalayers, entries, known);
+  };
+  FRAMEFS_TRY(const auto trailer, trailer_of(compacted));
+  FRAMEFS_TRY(auto tail, index_.encode(compacted, trailer, *file_));
+  const auto end = live + tail.size;
+  auto in_the_way = sizes;  // 0 for chunks that are not in the way
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    if (now[i] == compacted[i] || std::cmp_greater_equal(now[i], end)) in_the_way[i] = 0;
+  }
+  FRAMEFS_CHECK(prepare_aside(content.nbytes, now, in_the_way, end, false, trailer_of));
+  FRAMEFS_CHECK(commit_prepared());
+  if (checksums()->are_kept()) checksums()->keep(now, known);
+  moved(now);
+  // From here on no reader of this session uses the old places, so the next commit may free them.
+  // That commit stores the same state once more, because other readers may still use the state
+  // before the last commit.
+  allocation_.with([&](Allocation& all) {
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      if (in_the_way[i] == 0) continue;
+      all.space.retire({header_len_ + static_cast<std::uint64_t>(content.entries[i]), sizes[i]});
+    }
+  });
+  FRAMEFS_CHECK(prepare_at_end(content.nbytes, now, trailer_of));
+  FRAMEFS_CHECK(commit_prepared());
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    if (now[i] == compacted[i]) continue;
+    const auto to = header_len_ + static_cast<std::uint64_t>(compacted[i]);
+    FRAMEFS_CHECK(copy_chunk(now[i], sizes[i], to));
+  }
+  auto committed = write_tail(header_len_ + live, content.nbytes, std::move(tail));
+  if (committed) committed = commit_prepared();
+  if (!committed) {
+    pending_.reset();  // its space was never allocated
+    return committed;
+  }
+  forget_layout();
+  allocation_.with([&](Allocation& all) { all.space = codec::FrameSpace(header_len_ + end); });
+  if (checksums()->are_kept()) checksums()->keep(compacted, known);
+  moved(compacted);
+  return reclaim();
+}
+
+Status ContiguousBackend::sync_files() {
+  if (::fdatasync(file_->fd()) != 0) return system_error("fdatasync");
+  return {};
+}
+
+Status ContiguousBackend::publish() {
+  assert(pending_.has_value());
+  auto& next = *pending_;
+  // The sync before may have taken long, so the frame is checked again.
+  FRAMEFS_CHECK(check_unchanged());
+  Head head = next_head_.value_or(state_.head());
+  codec::patch_frame_header(next.sizes, head);
+  std::vector<std::byte> bytes(head.begin(), head.end());
+  bytes.insert(bytes.end(), next.rest.begin(), next.rest.end());
+  CommittedState::Publication publication(state_, head);
+  {
+    CommittedState::Store store(state_, *file_, bytes.size());
+    FRAMEFS_CHECK(write_fully(file_->fd(), 0, bytes));
+    store.done();
+  }
+  next_head_.reset();
+  allocation_.with([&](Allocation& all) {
+    if (next.sizes.nbytes == 0) {
+      // Only header and trailer are left.
+      all.space = codec::FrameSpace(next.sizes.frame_len);
+    } else {
+      all.space.retire(tail_);
+      all.space.commit();
+    }
+    all.fresh.clear();
+  });
+  is_empty_ = next.sizes.nbytes == 0;
+  tail_ = is_empty_ ? ByteRange{header_len_, next.sizes.frame_len - header_len_} : next.tail;
+  if (is_empty_) forget_layout();
+  index_.set_stored(tail_, std::move(next.index_digests));
+  publication.done(tail_, next.tail_checksum);
+  pending_.reset();
+  return {};
+}
+
+bool ContiguousBackend::wants_reclaim() const {
+  const auto end = allocation_.with([](const Allocation& all) { return all.space.end(); });
+  const auto size = file_->size();
+  return size && *size > end;
+}
+
+Status ContiguousBackend::reclaim() {
+  const auto end = allocation_.with([](const Allocation& all) { return all.space.end(); });
+  FRAMEFS_TRY(const auto size, file_->size());
+  if (size <= end) return {};
+  FRAMEFS_CHECK(check_unchanged());
+  state_.begin_truncate(end);
+  if (::ftruncate(file_->fd(), static_cast<off_t>(end)) != 0) return system_error("ftruncate");
+  state_.truncated(*file_, end);
+  return {};
+}
+
+void ContiguousBackend::discard_stored() {
+  forget_pending();
+  allocation_.with([](Allocation& all) {
+    for (const auto& [at, size] : all.fresh) all.space.take_back({at, size});
+    all.fresh.clear();
+  });
+  static_cast<void>(reclaim());  // the bytes are dead space otherwise
+}
+
+void ContiguousBackend::set_params(const codec::FrameHeader& header) {
+  Head head{};
+  codec::encode_frame_header(header, false, head);
+  next_head_ = head;
+}
+
+void ContiguousBackend::set_chunksize(std::uint32_t chunksize) {
+  Head head = next_head_.value_or(state_.head());
+  codec::patch_frame_chunksize(chunksize, head);
+  next_head_ = head;
+}
+
+Result<std::uint64_t> ContiguousBackend::live_bytes(std::span<const std::int64_t> entries) {
+  auto live = header_len_ + tail_.size;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (i % kSizesPerStep == 0) FRAMEFS_CHECK(begin_step());
+    if (entries[i] < 0) continue;
+    FRAMEFS_TRY(const auto size, stored_bytes(entries[i]));
+    live += size;
+  }
+  return live;
+}
+
+FrameBackend::Usage ContiguousBackend::usage(std::span<const std::int64_t> entries) {
+  learn_layout();
+  auto usage = allocation_.with([](const Allocation& all) {
+    return Usage{.total = all.space.end(), .dead = all.space.dead_bytes()};
+  });
+  // Bytes behind everything that is in use, as of an empty frame after a commit that failed.
+  if (const auto size = file_->size(); size && *size > usage.total) {
+    usage.dead += *size - usage.total;
+    usage.total = *size;
+  }
+  // A compaction would store shared bytes once for each chunk.
+  if (has_unsafe_layout_) return {.total = usage.total};
+  if (!has_unknown_space_) return usage;
+  // If a size cannot be read, the space that is not known to be dead counts as used.
+  const auto live = live_bytes(entries);
+  if (live) usage.dead = usage.total - std::min(usage.total, *live);
+  return usage;
+}
+
+}  // namespace framefs::fs

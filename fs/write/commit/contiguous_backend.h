@@ -1,0 +1,130 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "codec/core/limits.h"
+#include "codec/frame/frame.h"
+#include "codec/frame/frame_space.h"
+#include "codec/frame/index_encoder.h"
+#include "fs/core/guarded.h"
+#include "fs/write/commit/committed_state.h"
+#include "fs/write/commit/frame_backend.h"
+
+namespace framefs::fs {
+
+// A frame in one file.  No other file ever replaces that file, so its links, owner, mode and
+// attributes stay.  New chunks, index and trailer go to bytes that the committed state does not
+// need.  The commit is one write of the fixed header, within the first sector.
+// Source: frame format, "Shadow commit".
+class ContiguousBackend final : public FrameBackend {
+ public:
+  // `file` is open for reading and writing.  `bytes` is its content: the file itself, bytes that
+  // are known to be in it, or for an empty file those of an empty frame.  `st` holds the attributes
+  // that the file had before `frame` and `entries`, its index, were read from `bytes`.
+  // Errors: system; those of reading the header.
+  static Result<std::unique_ptr<ContiguousBackend>> open(std::shared_ptr<const FileReader> file,
+                                                         const struct stat& st,
+                                                         const codec::ByteSource& bytes,
+                                                         const codec::Frame& frame,
+                                                         std::span<const std::int64_t> entries,
+                                                         const codec::Limits& limits);
+
+  Status check_unchanged() override;
+  [[nodiscard]] std::uint64_t touches() const override { return state_.touches(); }
+  void expect_removal() override { state_.expect_removal(); }
+  [[nodiscard]] bool is_orphan() const override { return state_.is_orphan(); }
+  // Stores the frame for which an empty file stands.
+  Status begin_writing() override;
+  void note_times() override { state_.note_times(*file_); }
+  Result<std::int64_t> write_chunk(std::span<const std::byte> chunk) override;
+  void drop(std::int64_t entry) override;
+  Status prepare(const FrameContent& content) override;
+  Status publish() override;
+  [[nodiscard]] bool wants_reclaim() const override;
+  Status reclaim() override;
+  [[nodiscard]] std::uint64_t max_empty_trailer() const noexcept override;
+  void release_old_states() override {}
+  void discard_stored() override;
+  void set_params(const codec::FrameHeader& header) override;
+  void set_chunksize(std::uint32_t chunksize) override;
+  [[nodiscard]] int content_fd() const noexcept override { return file_->fd(); }
+  [[nodiscard]] int lock_fd() const noexcept override { return file_->fd(); }
+  [[nodiscard]] Result<struct stat> content_stat() const override { return stat_of(file_->fd()); }
+  Status compact(const FrameContent& content, const Moved& moved) override;
+  Usage usage(std::span<const std::int64_t> entries) override;
+
+ private:
+  using Head = CommittedState::Head;
+  struct Allocation {
+    codec::FrameSpace space{0};
+    std::unordered_map<std::uint64_t, std::uint32_t> fresh;  // stored since the last commit
+  };
+  struct Pending {  // the frame after publish()
+    codec::FrameSizes sizes;
+    codec::ByteRange tail;
+    std::uint64_t tail_checksum = 0;
+    std::vector<codec::IndexEncoder::Digest> index_digests{};
+    bool in_one_write = false;  // with the bytes of `rest`, which follow the fixed header
+    std::vector<std::byte> rest{};
+  };
+
+  ContiguousBackend(std::shared_ptr<const FileReader> file, const codec::Limits& limits)
+      : file_(std::move(file)), limits_(limits) {}
+  Status sync_files() override;
+  Status store(std::uint64_t at, std::span<const std::byte> bytes);
+  [[nodiscard]] codec::FrameSizes empty_sizes(std::span<const std::byte> trailer) const noexcept;
+  Status prepare_empty(std::span<const std::byte> trailer);
+  Status rewrite_empty(std::span<const std::byte> trailer);
+  Status vacate_head(std::uint64_t size);
+  Status compact_empty();
+  Status copy_chunk(std::int64_t& entry, std::uint64_t size, std::uint64_t to);
+  // Encodes the trailer for a state with these entries.
+  using TrailerOf =
+      std::function<Result<std::vector<std::byte>>(std::span<const std::int64_t> entries)>;
+  Status prepare_at_end(std::uint64_t nbytes, std::span<const std::int64_t> entries,
+                        const TrailerOf& trailer_of);
+  Status prepare_aside(std::uint64_t nbytes, std::span<std::int64_t> entries,
+                       std::span<const std::uint32_t> sizes, std::uint64_t least, bool moves_once,
+                       const TrailerOf& trailer_of);
+  [[nodiscard]] Result<bool> has_trailer(std::span<const std::byte> trailer) const;
+  Status commit_prepared();
+  Status write_tail(std::uint64_t at, std::uint64_t nbytes, codec::IndexEncoder::Encoded tail);
+  [[nodiscard]] Result<std::uint32_t> stored_bytes(std::int64_t entry);
+  Result<std::uint64_t> end_of_chunks(std::span<const std::int64_t> entries);
+  void learn_layout();
+  void forget_layout();
+  // The bytes that the committed state needs.  Errors: those of begin_step() and of reading.
+  Result<std::uint64_t> live_bytes(std::span<const std::int64_t> entries);
+  void forget_pending();
+
+  const std::shared_ptr<const FileReader> file_;
+  const codec::Limits limits_;
+  std::uint32_t header_len_ = 0;
+  CommittedState state_;
+  std::vector<std::byte> first_bytes_;  // of an empty file: the frame that it is to get
+  std::optional<Head> next_head_;       // set if the parameters change as well
+  bool is_empty_ = false;               // whether the committed state is empty
+  codec::ByteRange tail_;               // index and trailer of the committed state, to its end
+  codec::IndexEncoder index_;           // knows the index of the committed state
+  // The chunks at opening and where they end, until learn_layout() has used both.  Empty for a
+  // frame of many chunks.
+  std::vector<std::int64_t> entries_at_open_;
+  std::uint64_t end_at_open_ = 0;
+  // The frame had many chunks when it was opened, and it is not known whether any share bytes.  The
+  // space of chunks that the file already had is reused only after a compaction.
+  bool has_unknown_space_ = false;
+  std::uint64_t size_at_open_ = 0;  // of the file
+  // Chunks that the frame had at opening share bytes, or lie outside the place of chunks: no space
+  // of these is reused.
+  bool has_unsafe_layout_ = false;
+  std::optional<Pending> pending_;
+  std::uint64_t copied_bytes_ = 0;  // by copy_chunk(), since the last sync there
+  Guarded<Allocation> allocation_;
+};
+
+}  // namespace framefs::fs

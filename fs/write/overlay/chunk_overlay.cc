@@ -1,0 +1,248 @@
+#include "fs/write/overlay/chunk_overlay.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "codec/frame/frame_index.h"
+
+namespace framefs::fs {
+namespace {
+
+const std::int64_t kZeroEntry = codec::index_code(codec::Special::zero);
+
+std::uint64_t chunks_for(std::uint64_t nbytes, std::uint32_t chunksize) {
+  return nbytes / chunksize + (nbytes % chunksize != 0 ? 1 : 0);
+}
+
+}  // namespace
+
+ChunkOverlay::ChunkOverlay(OverlayBudget& budget, OverlayBudget::Index index,
+                           std::uint32_t chunksize, std::uint64_t nbytes,
+                           std::vector<std::int64_t> entries, ContentId content_id)
+    : account_(budget),
+      index_(std::move(index)),
+      chunksize_(chunksize),
+      nbytes_(nbytes),
+      entries_(std::move(entries)),
+      content_id_(content_id) {}
+
+std::uint32_t ChunkOverlay::chunk_bytes(std::uint64_t chunk) const noexcept {
+  const auto begin = chunk * chunksize_;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(chunksize_, nbytes_ - begin));
+}
+
+ChunkOverlay::Layers ChunkOverlay::layers(std::uint64_t chunk) const noexcept {
+  Layers found;
+  if (const auto at = dirty_.find(chunk); at != dirty_.end()) found.dirty = at->second.get();
+  if (const auto at = frozen_.find(chunk); at != frozen_.end()) found.frozen = at->second.get();
+  return found;
+}
+
+ContentId ChunkOverlay::content_id(std::uint64_t chunk) const noexcept {
+  const auto found = content_ids_.find(chunk);
+  return found == content_ids_.end() ? content_id_ : found->second;
+}
+
+// Whether the chunk is stored as zeros only.  The length of such a chunk follows that of the frame.
+bool ChunkOverlay::is_zero(std::uint64_t chunk) const noexcept {
+  return entry(chunk) == kZeroEntry && !frozen_.contains(chunk);
+}
+
+std::shared_ptr<DirtyChunk>& ChunkOverlay::dirty_at(std::uint64_t chunk) {
+  auto& dirty = dirty_[chunk];
+  if (!dirty) {
+    dirty = std::make_shared<DirtyChunk>(account_, is_zero(chunk) ? 0 : chunk_bytes(chunk));
+  }
+  return dirty;
+}
+
+void ChunkOverlay::note_full(std::uint64_t chunk, const DirtyChunk& dirty) {
+  if (dirty.written().covers(0, chunksize_)) full_.insert(chunk);
+}
+
+bool ChunkOverlay::reserve_index(std::uint64_t nbytes) {
+  return index_.try_grow(index_bytes(chunks_for(nbytes, chunksize_)));
+}
+
+void ChunkOverlay::resize_entries(std::uint64_t count) {
+  if (count == chunk_count()) return;
+  auto& entries = entries_.change();
+  entries.resize(count, kZeroEntry);
+  if (entries.capacity() > 2 * count) entries.shrink_to_fit();
+  index_.set(index_bytes(count));
+}
+
+void ChunkOverlay::extend(std::uint64_t nbytes) {
+  if (nbytes <= nbytes_) return;
+  // The frame grows past the stored end of its last chunk.  The stored chunk does not hold the new
+  // bytes, so the chunk becomes dirty.
+  const bool is_partial = nbytes_ % chunksize_ != 0;
+  if (is_partial && !is_zero(chunk_count() - 1)) dirty_at(chunk_count() - 1);
+  note_change(nbytes_);
+  resize_entries(chunks_for(nbytes, chunksize_));
+  nbytes_ = nbytes;
+}
+
+void ChunkOverlay::write(std::uint64_t offset, std::span<const std::byte> bytes) {
+  if (bytes.empty()) return;
+  note_change(offset);
+  extend(offset + bytes.size());
+  while (!bytes.empty()) {
+    const auto chunk = offset / chunksize_;
+    const auto within = static_cast<std::uint32_t>(offset % chunksize_);
+    const auto take = std::min<std::size_t>(bytes.size(), chunksize_ - within);
+    auto& dirty = *dirty_at(chunk);
+    dirty.write(within, bytes.first(take), chunksize_);
+    note_full(chunk, dirty);
+    bytes = bytes.subspan(take);
+    offset += take;
+  }
+}
+
+std::uint64_t ChunkOverlay::growth(std::span<const codec::ByteRange> ranges) const {
+  std::unordered_map<std::uint64_t, std::vector<Extents::Extent>> parts;  // by chunk
+  for (auto [offset, size] : ranges) {
+    while (size > 0) {
+      const auto begin = static_cast<std::uint32_t>(offset % chunksize_);
+      const auto take = std::min<std::uint64_t>(size, chunksize_ - begin);
+      parts[offset / chunksize_].push_back({begin, static_cast<std::uint32_t>(begin + take)});
+      offset += take;
+      size -= take;
+    }
+  }
+  std::uint64_t bytes = 0;
+  for (const auto& [chunk, writes] : parts) {
+    bytes += DirtyChunk::growth(layers(chunk).dirty, writes, chunksize_);
+  }
+  return bytes;
+}
+
+std::uint64_t ChunkOverlay::growth_of_zeros(const codec::ByteRange& range) const {
+  // Whole chunks between the first and the last one become zero chunks, which take no memory.
+  const auto end = range.offset + range.size;
+  const auto first_end = std::min(end, (range.offset / chunksize_ + 1) * chunksize_);
+  std::vector<codec::ByteRange> parts{{range.offset, first_end - range.offset}};
+  const auto last_begin = std::max(first_end, end - end % chunksize_);
+  if (last_begin < end) parts.push_back({last_begin, end - last_begin});
+  return growth(parts);
+}
+
+std::vector<std::int64_t> ChunkOverlay::truncate(std::uint64_t nbytes) {
+  std::vector<std::int64_t> dropped;
+  if (nbytes >= nbytes_) {
+    extend(nbytes);
+    return dropped;
+  }
+  const auto count = chunks_for(nbytes, chunksize_);
+  dropped.reserve(chunk_count() - count);
+  for (auto chunk = count; chunk < chunk_count(); ++chunk) {
+    if (entry(chunk) >= 0) dropped.push_back(entry(chunk));
+    content_ids_.erase(chunk);
+  }
+  dirty_.erase(dirty_.lower_bound(count), dirty_.end());
+  full_.erase(full_.lower_bound(count), full_.end());
+  const bool is_partial = nbytes % chunksize_ != 0;
+  if (is_partial && !(is_zero(count - 1) && !dirty_.contains(count - 1))) {
+    dirty_at(count - 1)->truncate(static_cast<std::uint32_t>(nbytes % chunksize_));
+    full_.erase(count - 1);
+  }
+  resize_entries(count);
+  nbytes_ = nbytes;
+  note_change(nbytes);
+  return dropped;
+}
+
+std::vector<std::int64_t> ChunkOverlay::zero(std::uint64_t offset, std::uint64_t size) {
+  std::vector<std::int64_t> dropped;
+  dropped.reserve(size / chunksize_);
+  if (size > 0) note_change(offset);
+  while (size > 0) {
+    const auto chunk = offset / chunksize_;
+    const auto within = static_cast<std::uint32_t>(offset % chunksize_);
+    const auto whole = chunk_bytes(chunk);
+    const auto take = static_cast<std::uint32_t>(std::min<std::uint64_t>(size, whole - within));
+    if (take == whole) {
+      if (entry(chunk) >= 0) dropped.push_back(entry(chunk));
+      entries_.change()[chunk] = kZeroEntry;
+      content_ids_.erase(chunk);
+      dirty_.erase(chunk);
+      full_.erase(chunk);
+    } else if (!is_zero(chunk) || dirty_.contains(chunk)) {
+      dirty_at(chunk)->write_zeros(within, take, chunksize_);
+      note_full(chunk, *dirty_at(chunk));
+    }
+    offset += take;
+    size -= take;
+  }
+  return dropped;
+}
+
+std::vector<ChunkOverlay::Frozen> ChunkOverlay::freeze(Which which, std::uint64_t most_bytes) {
+  std::vector<Frozen> taken;
+  std::uint64_t taken_bytes = 0;
+  const auto take = [&](std::uint64_t chunk) {
+    const auto nbytes = chunk_bytes(chunk);
+    const std::uint64_t cost = std::uint64_t{nbytes} + DirtyChunk::kOverheadBytes;
+    if (!taken.empty() && cost > most_bytes - std::min(most_bytes, taken_bytes)) return false;
+    auto node = dirty_.extract(chunk);
+    if (node.empty()) return true;
+    taken_bytes += cost;
+    taken.push_back({chunk, nbytes, node.mapped()});
+    frozen_.insert(std::move(node));
+    return true;
+  };
+  if (which == Which::full) {
+    while (!full_.empty() && take(*full_.begin())) full_.erase(full_.begin());
+    return taken;
+  }
+  while (!dirty_.empty() && take(dirty_.begin()->first)) {
+  }
+  std::erase_if(full_, [this](std::uint64_t chunk) { return !dirty_.contains(chunk); });
+  return taken;
+}
+
+std::int64_t ChunkOverlay::land(std::uint64_t chunk, std::int64_t entry, ContentId content_id) {
+  frozen_.erase(chunk);
+  content_ids_[chunk] = content_id;
+  return std::exchange(entries_.change()[chunk], entry);
+}
+
+bool ChunkOverlay::has_many_ids() const noexcept {
+  constexpr std::size_t kManyIds = 1u << 16;
+  return content_ids_.size() > kManyIds;
+}
+
+void ChunkOverlay::renew_ids(ContentId content_id) {
+  content_ids_.clear();
+  content_id_ = content_id;
+}
+
+void ChunkOverlay::replace_entries(std::vector<std::int64_t> entries, ContentId content_id) {
+  // A writer may have made the frame longer meanwhile.
+  const auto& all = entries_.get();
+  entries.insert(entries.end(), all.begin() + static_cast<std::ptrdiff_t>(entries.size()),
+                 all.end());
+  entries_ = SharedEntries(std::move(entries));
+  renew_ids(content_id);
+}
+
+void ChunkOverlay::abandon() {
+  is_abandoned_ = true;
+  dirty_.clear();
+  full_.clear();
+}
+
+void ChunkOverlay::thaw(const Frozen& frozen) {
+  frozen_.erase(frozen.chunk);
+  if (is_abandoned_) return;
+  auto& dirty = dirty_[frozen.chunk];
+  if (dirty) {
+    dirty->merge_older(*frozen.bytes, chunksize_);
+  } else {
+    dirty = frozen.bytes;
+  }
+  note_full(frozen.chunk, *dirty);
+  is_changed_ = true;
+}
+
+}  // namespace framefs::fs
