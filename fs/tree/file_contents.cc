@@ -428,10 +428,9 @@ Status FileContents::allocate_array(OpenFile& file, bool makes_zeros, bool may_g
 }
 
 Status FileContents::flush(OpenFile& file) {
-  // Stores the bytes while there is still a caller to receive the error.
   const auto session = file.session.get();
   if (!session) return {};
-  auto flushed = session->flush(ChunkOverlay::Which::all);
+  auto flushed = session->flush_at_close();
   if (flushed) flushed = session->check_all_named();
   if (flushed) flushed = session->check_space();
   // If another writer has replaced the session without loss, the writes of this handle were

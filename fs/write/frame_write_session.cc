@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <limits>
 
 #include "codec/core/limits.h"
 #include "codec/frame/frame_trailer.h"
 #include "fs/core/interrupt.h"
 #include "fs/core/may_wait.h"
+#include "fs/write/source_space.h"
 
 namespace framefs::fs {
 namespace {
@@ -292,22 +294,55 @@ std::vector<std::string> FrameWriteSession::vlmeta_names() const {
   });
 }
 
-Status FrameWriteSession::flush(ChunkOverlay::Which which) {
-  bool is_done = false;
-  while (!is_done) {
-    FRAMEFS_TRY(is_done, flush_some(which));
-    if (!is_done && interrupted()) return system_error_of(EINTR, "write");
+// One pass over the chunks that the frame has now.
+Status FrameWriteSession::flush() {
+  const auto end = overlay_.read([](const ChunkOverlay& overlay) { return overlay.chunk_count(); });
+  std::uint64_t next = 0;
+  while (next < end) {
+    if (next > 0 && interrupted()) return system_error_of(EINTR, "write");
+    const auto commits = commits_.take_promptly();
+    if (!commits) return would_wait();
+    FRAMEFS_TRY(next, commits->flush(next, end));
   }
   return {};
 }
 
-Result<bool> FrameWriteSession::flush_some(ChunkOverlay::Which which) {
-  const auto commits = commits_.take_promptly();
-  if (!commits) return std::unexpected(would_wait().error());
-  return commits->flush_some(which);
+Status FrameWriteSession::flush_at_close() {
+  {
+    const NoWaitScope scope;
+    const auto flushed = flush();
+    if (!scope.has_refused()) return flushed;
+  }
+  if (!may_lack_space(sync_fd(), services_.overlay.used())) return {};
+  return may_wait() ? flush() : would_wait();
 }
 
-Status FrameWriteSession::commit(bool durably) { return commits_.take()->commit(durably); }
+Result<bool> FrameWriteSession::flush_full() {
+  const auto commits = commits_.take_promptly();
+  if (!commits) return std::unexpected(would_wait().error());
+  return commits->flush_full();
+}
+
+Status FrameWriteSession::make_room(std::uint64_t bytes, const std::function<bool()>& has_room) {
+  constexpr auto kEnd = std::numeric_limits<std::uint64_t>::max();
+  const auto is_over = [&] { return has_room() || interrupted(); };
+  // The stores of another thread make room as well.
+  while (!is_over()) {
+    const auto commits = commits_.take_unless(is_over);
+    if (!commits) break;
+    FRAMEFS_TRY(const auto next, commits->flush(0, kEnd, bytes));
+    if (next == kEnd) return {};
+  }
+  return interrupted() ? system_error_of(EINTR, "write") : Status{};
+}
+
+Status FrameWriteSession::commit(bool durably) {
+  if (unstored_bytes() > FrameCommitter::kFlushedBytes) {
+    // The commit tries again what fails here.
+    static_cast<void>(flush());
+  }
+  return commits_.take()->commit(durably);
+}
 
 Result<std::optional<FrameWriteSession::Commit>> FrameWriteSession::begin_commit() {
   const auto commits = commits_.take_promptly();

@@ -173,19 +173,28 @@ class FrameWriteSession {
   [[nodiscard]] std::vector<std::string> vlmeta_names() const;
 
   // Where the thread must not wait, these end with would_wait() instead: begin_change(),
-  // truncate(), zero(), flush(), flush_some(), begin_commit(), check_space(),
-  // may_want_compaction().
+  // truncate(), zero(), flush(), flush_at_close(), flush_full(), make_room(), begin_commit(),
+  // check_space(), may_want_compaction().
 
-  // Stores chunks without a commit: all dirty chunks, or only those written from end to end.
+  // Stores the chunks that are dirty now, without a commit.  Those that are written meanwhile are
+  // not waited for.
   // Errors: no_space and others of storing; chunks that could not be stored stay dirty.  EINTR
   // where the caller is interrupted.
-  Status flush(ChunkOverlay::Which which);
-  // Stores some of these chunks.  Returns true if there are none left.  Errors: as flush().
-  Result<bool> flush_some(ChunkOverlay::Which which);
+  Status flush();
+  // The same for a program that closes the file, if that takes no time, or if SOURCE may lack room
+  // for the written bytes: only then is an error to be expected that the program has to know.
+  Status flush_at_close();
+  // Stores some of the chunks that were written from end to end.  Returns true if none is left.
+  // Errors: as flush().
+  Result<bool> flush_full();
+  // Stores dirty chunks until has_room() returns true, or until none is left.  `bytes` is about
+  // the memory that is wanted.  Errors: as flush().
+  Status make_room(std::uint64_t bytes, const std::function<bool()>& has_room);
   // The size of the chunks that a commit would have to store.
   [[nodiscard]] std::uint64_t unstored_bytes() const;
 
-  // Commits everything that was written; durably if asked.
+  // Commits everything that was written; durably if asked.  Stores most of it before, so that other
+  // threads get their turns.
   Status commit(bool durably);
 
   // The same in two steps, so that the kernel can write the bytes of many frames between them.

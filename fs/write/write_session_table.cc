@@ -213,8 +213,9 @@ void WriteSessionTable::note_full(const Session& session) {
 
 Status WriteSessionTable::make_room(FrameWriteSession& session, std::uint64_t needed,
                                     unsigned attempt) {
+  const auto has_room = [&] { return session.has_room(needed); };
   // The bytes of this session come first: a writer of many bytes pays for them.
-  FRAMEFS_CHECK(session.flush(ChunkOverlay::Which::all));
+  FRAMEFS_CHECK(session.make_room(needed, has_room));
   // Then those of the others, the frames with the most bytes first.
   std::vector<std::pair<std::uint64_t, Session>> others;
   for (auto& [key, other] : all()) {
@@ -225,11 +226,11 @@ Status WriteSessionTable::make_room(FrameWriteSession& session, std::uint64_t ne
   Status status;
   std::uint64_t removed_bytes = 0;
   for (const auto& [used, other] : others) {
-    if (session.has_room(needed)) return {};
-    if (const auto flushed = other->flush(ChunkOverlay::Which::all); !flushed) status = flushed;
+    if (has_room()) return {};
+    if (const auto stored = other->make_room(needed, has_room); !stored) status = stored;
     if (other->is_removed()) removed_bytes += used;
   }
-  if (session.has_room(needed)) return {};
+  if (has_room()) return {};
   FRAMEFS_CHECK(status);
   // Other writers have used the room that was made.  The bytes of removed frames never make room.
   constexpr unsigned kMaxAttempts = 100;
@@ -422,7 +423,7 @@ void WriteSessionTable::store_full() {
     if (work.is_ending) return;
     for (const auto& session : work.sessions) {
       // The next write, sync or close that needs these chunks stored reports a failure.
-      const auto is_done = session->flush_some(ChunkOverlay::Which::full);
+      const auto is_done = session->flush_full();
       // The others come first: a frame whose writer is fast always has more.
       if (is_done && !*is_done) note_full(session);
     }

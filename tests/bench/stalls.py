@@ -119,6 +119,7 @@ def run_load(name, mountpoint, source):
 
 # ------------------------------------------------------------------------------------ the calls
 
+PIECES = os.urandom(MIB // 2) + bytes(MIB // 2)
 PAGE = mmap.mmap(-1, 4096)  # aligned, as O_DIRECT demands; nobody looks at its bytes
 
 
@@ -146,12 +147,23 @@ def write_and_sync(fd, _):
     os.fsync(fd)
 
 
+def write_much(fd, _):
+    os.pwrite(fd, PIECES, 0)
+
+
+def start_program(fd, _):
+    os.pwrite(fd, b"some bytes", random.randrange(1000))
+    subprocess.run(["/bin/true"], check=True)  # closes its copy of the descriptor
+
+
 CALLS = {
     "read 4 KiB, O_DIRECT": (read_directly, "read", os.O_RDONLY | os.O_DIRECT),
     "stat": (stat_file, "read", os.O_RDONLY),
     "look-up in a directory of renames": (look_up, "read", os.O_RDONLY),
     "write 10 bytes": (write_little, "written", os.O_RDWR),
     "write 10 bytes and fsync": (write_and_sync, "synced-file", os.O_RDWR),
+    "write 1 MiB of level 9": (write_much, "level9-written", os.O_RDWR),
+    "fork and exec by a writer": (start_program, "level9-written", os.O_RDWR),
 }
 
 
@@ -212,7 +224,7 @@ def measure(program, folder, seconds, progress):
         daemon = mounts.Daemon("framefs", folder / "mnt-stalls",
                                [program, "-f", *OPTIONS, source, folder / "mnt-stalls"])
         with daemon.mounted():
-            for file_name in ("read", "written", "synced-file"):
+            for file_name in ("read", "written", "synced-file", "level9-written"):
                 (daemon.mountpoint / file_name).write_bytes(content)
                 (source / f"plain-{file_name}").write_bytes(content)
             results[name] = measure_beside(name, daemon.mountpoint, source, seconds)

@@ -1,11 +1,13 @@
 #include "fs/fuse/confine/system_call_filter.h"
 
 #include <fcntl.h>
+#include <linux/dqblk_xfs.h>
 #include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <sys/quota.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -270,6 +272,14 @@ Status allow_some(scmp_filter_ctx filter) {
   return allow_if(filter, SCMP_SYS(prlimit64), {argument(0, SCMP_CMP_EQ, 0)});
 }
 
+// Questions about the quotas of SOURCE.
+Status allow_quota_state(scmp_filter_ctx filter) {
+  const int call = seccomp_syscall_resolve_name("quotactl_fd");
+  if (call < 0) return {};  // unknown here
+  constexpr scmp_datum_t kState = static_cast<unsigned>(QCMD(Q_XGETQSTAT, USRQUOTA));
+  return allow_if(filter, call, {argument(1, SCMP_CMP_EQ, kState)});
+}
+
 // Signals to this process and to the watchdog, which the daemon ends.  Other processes of the same
 // user, or of all users for a daemon of root, get none, neither directly nor as the owners of a
 // descriptor's signals.
@@ -316,7 +326,10 @@ Status filter_system_calls(const CallNeeds& needs) {
   // A binary tree instead of a list, because each request makes several system calls.
   static_cast<void>(seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2));
   FRAMEFS_CHECK(allow_all(filter.get(), kAllowed));
-  if (needs.local_files) FRAMEFS_CHECK(allow_all(filter.get(), kLocalFiles));
+  if (needs.local_files) {
+    FRAMEFS_CHECK(allow_all(filter.get(), kLocalFiles));
+    FRAMEFS_CHECK(allow_quota_state(filter.get()));
+  }
   if (needs.network) FRAMEFS_CHECK(allow_network(filter.get()));
   FRAMEFS_CHECK(allow_some(filter.get()));
   FRAMEFS_CHECK(allow_own_signals(filter.get(), needs.watchdog));

@@ -14,10 +14,15 @@ namespace framefs::fs {
 // A frozen chunk, as ChunkWriter completes it.
 class ChunkFlusher::FrozenChunk final : public IncompleteChunk {
  public:
-  FrozenChunk(const ChunkFlusher& flusher, const ChunkOverlay::Frozen& frozen)
+  FrozenChunk(const ChunkFlusher& flusher, ChunkOverlay::Frozen& frozen)
       : flusher_(flusher), frozen_(frozen) {}
 
   [[nodiscard]] const ChunkOverlay::Frozen& frozen() const noexcept { return frozen_; }
+  // To be called when the chunk is stored, dirty again or dropped.  Gives its memory back.
+  void release() {
+    storing_.reset();
+    frozen_.bytes.reset();
+  }
   // All bytes, if all of them were written and lie in one buffer; otherwise nothing.
   [[nodiscard]] std::span<const std::byte> plain() const noexcept {
     const auto& written = frozen_.bytes->written();
@@ -67,7 +72,7 @@ class ChunkFlusher::FrozenChunk final : public IncompleteChunk {
   }
 
   const ChunkFlusher& flusher_;
-  const ChunkOverlay::Frozen& frozen_;
+  ChunkOverlay::Frozen& frozen_;
   std::optional<OverlayFrame::Storing> storing_;
   std::atomic<bool> is_damaged_{false};
 };
@@ -89,11 +94,11 @@ Status ChunkFlusher::choose_params_from(std::span<const ChunkWriter::Job> chunks
 
 // Chunks that are stored together, and the memory for that.
 struct ChunkFlusher::Batch {
-  std::span<const ChunkOverlay::Frozen> chunks;
+  std::span<ChunkOverlay::Frozen> chunks;
   std::uint64_t bytes = 0;
 };
 
-ChunkFlusher::Batch ChunkFlusher::next_batch(std::span<const ChunkOverlay::Frozen> frozen) const {
+ChunkFlusher::Batch ChunkFlusher::next_batch(std::span<ChunkOverlay::Frozen> frozen) const {
   // The parameters of a new frame are not chosen yet, and the choice needs all bytes of its first
   // chunk.
   if (choose_params_) return next_batch_of_new_frame(frozen);
@@ -120,7 +125,7 @@ ChunkFlusher::Batch ChunkFlusher::next_batch(std::span<const ChunkOverlay::Froze
 }
 
 ChunkFlusher::Batch ChunkFlusher::next_batch_of_new_frame(
-    std::span<const ChunkOverlay::Frozen> frozen) const {
+    std::span<ChunkOverlay::Frozen> frozen) const {
   const auto most = chunk_writer_.budget().batch_bytes();
   Batch batch;
   std::size_t count = 0;
@@ -144,14 +149,18 @@ Status ChunkFlusher::store(std::vector<ChunkOverlay::Frozen> frozen) {
   while (!left.empty() && status) {
     const auto batch = next_batch(left);
     status = store_batch(batch);
-    for (auto& chunk : left.first(batch.chunks.size())) chunk.bytes.reset();
     left = left.subspan(batch.chunks.size());
   }
-  if (left.empty()) return status;
-  overlay_.write([&](ChunkOverlay& overlay) {
-    for (const auto& chunk : left) overlay.thaw(chunk);
-  });
+  thaw(left);
   return status;
+}
+
+// The chunks are dirty again.
+void ChunkFlusher::thaw(std::span<const ChunkOverlay::Frozen> frozen) {
+  if (frozen.empty()) return;
+  overlay_.write([&](ChunkOverlay& overlay) {
+    for (const auto& chunk : frozen) overlay.thaw(chunk);
+  });
 }
 
 // Makes all bytes of the chunks of a new frame, and chooses its parameters.
@@ -180,42 +189,44 @@ Status ChunkFlusher::store_batch(const Batch& batch) {
   std::vector<std::unique_ptr<Bytes>> buffers;
   FrozenChunks chunks;
   std::vector<ChunkWriter::Job> jobs;
-  for (const auto& frozen : batch.chunks) {
+  for (auto& frozen : batch.chunks) {
     chunks.push_back(std::make_unique<FrozenChunk>(*this, frozen));
     const auto plain = chunks.back()->plain();
     jobs.push_back({.plain = plain, .incomplete = plain.empty() ? chunks.back().get() : nullptr});
   }
-  Status status;
-  if (choose_params_) status = complete_all(chunks, buffers, jobs);
-  if (status) chunk_writer_.write(backend_, params_, jobs);
-  land(chunks, jobs, status.has_value());
-  for (const auto& job : jobs) {
-    if (status && !job.entry) status = std::unexpected(job.entry.error());
+  if (choose_params_) {
+    if (const auto completed = complete_all(chunks, buffers, jobs); !completed) {
+      thaw(batch.chunks);
+      return completed;
+    }
   }
-  return status;
+  std::vector<std::int64_t> replaced;
+  chunk_writer_.write(backend_, params_, jobs,
+                      [&](std::size_t i) { land(*chunks[i], jobs[i].entry, replaced); });
+  for (const auto entry : replaced) backend_.drop(entry);
+  for (const auto& job : jobs) FRAMEFS_CHECK(job.entry);
+  return {};
 }
 
-// Ends the store of all chunks.  `are_done` says whether the jobs were done at all.
-void ChunkFlusher::land(const FrozenChunks& chunks, std::span<const ChunkWriter::Job> jobs,
-                        bool are_done) {
-  std::vector<std::int64_t> replaced;
+// Ends the store of a chunk.  Writers that wait for room need not wait for the rest of the batch.
+// Threads: any number.  Those of a batch share `replaced`, which the lock of the overlay guards.
+void ChunkFlusher::land(FrozenChunk& chunk, const Result<std::int64_t>& stored,
+                        std::vector<std::int64_t>& replaced) {
+  const auto& frozen = chunk.frozen();
   overlay_.write([&](ChunkOverlay& overlay) {
-    for (std::size_t i = 0; i < chunks.size(); ++i) {
-      const auto& frozen = chunks[i]->frozen();
-      if (are_done && jobs[i].entry) {
-        const auto old = overlay.land(frozen.chunk, *jobs[i].entry, content_ids_.next());
-        if (overlay.has_many_ids()) overlay.renew_ids(content_ids_.next());
-        if (old >= 0) replaced.push_back(old);
-      } else if (chunks[i]->is_damaged() && ChunkOverlay::can_drop(frozen)) {
-        overlay.drop(frozen);
-        has_just_dropped_ = true;
-        dropped_ = jobs[i].entry.error();
-      } else {
-        overlay.thaw(frozen);
-      }
+    if (stored) {
+      const auto old = overlay.land(frozen.chunk, *stored, content_ids_.next());
+      if (overlay.has_many_ids()) overlay.renew_ids(content_ids_.next());
+      if (old >= 0) replaced.push_back(old);
+    } else if (chunk.is_damaged() && ChunkOverlay::can_drop(frozen)) {
+      overlay.drop(frozen);
+      has_just_dropped_ = true;
+      dropped_ = stored.error();
+    } else {
+      overlay.thaw(frozen);
     }
   });
-  for (const auto entry : replaced) backend_.drop(entry);
+  chunk.release();
 }
 
 bool ChunkFlusher::are_truncated_zeros(std::int64_t entry, std::uint64_t nbytes) const {
@@ -230,7 +241,7 @@ std::vector<Result<std::int64_t>> ChunkFlusher::store_zeros(std::size_t count,
       chunk_writer_.budget().take(nbytes + threads * ChunkWriter::memory_bytes(nbytes));
   const std::vector<std::byte> zeros(nbytes);
   std::vector<ChunkWriter::Job> jobs(count, {.plain = zeros});
-  chunk_writer_.write(backend_, params_, jobs);
+  chunk_writer_.write(backend_, params_, jobs, [](std::size_t) {});
   std::vector<Result<std::int64_t>> entries;
   entries.reserve(count);
   for (const auto& job : jobs) entries.push_back(job.entry);

@@ -72,15 +72,17 @@ class ChunkFlusher {
   struct Batch;
   class FrozenChunk;
   using FrozenChunks = std::vector<std::unique_ptr<FrozenChunk>>;
-  [[nodiscard]] Batch next_batch(std::span<const ChunkOverlay::Frozen> frozen) const;
-  [[nodiscard]] Batch next_batch_of_new_frame(std::span<const ChunkOverlay::Frozen> frozen) const;
+  [[nodiscard]] Batch next_batch(std::span<ChunkOverlay::Frozen> frozen) const;
+  [[nodiscard]] Batch next_batch_of_new_frame(std::span<ChunkOverlay::Frozen> frozen) const;
   Status store_batch(const Batch& batch);
   Status choose_params_from(std::span<const ChunkWriter::Job> chunks);
   Status complete_all(FrozenChunks& chunks, std::vector<std::unique_ptr<Bytes>>& buffers,
                       std::span<ChunkWriter::Job> jobs);
   [[nodiscard]] bool are_truncated_zeros(std::int64_t entry, std::uint64_t nbytes) const;
   std::vector<Result<std::int64_t>> store_zeros(std::size_t count, std::uint64_t nbytes);
-  void land(const FrozenChunks& chunks, std::span<const ChunkWriter::Job> jobs, bool are_done);
+  void land(FrozenChunk& chunk, const Result<std::int64_t>& stored,
+            std::vector<std::int64_t>& replaced);
+  void thaw(std::span<const ChunkOverlay::Frozen> frozen);
   [[nodiscard]] std::uint32_t chunksize() const {
     return overlay_.read([](const ChunkOverlay& overlay) { return overlay.chunksize(); });
   }

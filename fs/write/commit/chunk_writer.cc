@@ -42,10 +42,11 @@ std::uint64_t ChunkWriter::memory_beside_others(std::uint64_t nbytes,
 }
 
 void ChunkWriter::write(FrameBackend& backend, const codec::EncodeParams& params,
-                        std::span<Job> jobs) {
+                        std::span<Job> jobs, const std::function<void(std::size_t)>& on_done) {
   const bool is_alone = jobs.size() == 1;
   workers_.run(jobs.size(), [&](std::size_t i) {
     jobs[i].entry = write_job(backend, params, jobs[i], is_alone);
+    on_done(i);
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -69,10 +70,12 @@ class ChunkWriter {
     IncompleteChunk* incomplete = nullptr;  // if set, it has the bytes, and `plain` has none
     Result<std::int64_t> entry = 0;         // the index entry, once the chunk has been stored
   };
-  // Does all jobs.  Each job then has its result or its error.
+  // Does all jobs.  Each job then has its result or its error.  Calls on_done(i) once jobs[i] has
+  // it, in the thread that did the job.
   // Errors of a job: those of IncompleteChunk; those of encoding; those of
   // FrameBackend::write_chunk().
-  void write(FrameBackend& backend, const codec::EncodeParams& params, std::span<Job> jobs);
+  void write(FrameBackend& backend, const codec::EncodeParams& params, std::span<Job> jobs,
+             const std::function<void(std::size_t)>& on_done);
 
   // The bytes of all chunks that were stored, for statistics.
   [[nodiscard]] std::uint64_t stored_bytes() const noexcept { return stored_bytes_.value(); }

@@ -20,9 +20,6 @@ constexpr std::uint64_t kMinCompactedBytes = 64u << 10;
 // program that appends a line at a time, with an open and a close for each, rewrites the last chunk
 // again and again.
 constexpr std::uint64_t kMinPromptlyCompacted = 1u << 20;
-// The chunks stored at a time without a commit.  A commit that waits for the lock waits for no more
-// than these.
-constexpr std::uint64_t kFlushedBytes = 8u << 20;
 // A thread that must not wait stores no more than this.
 constexpr std::uint64_t kPromptBytes = 256u << 10;
 
@@ -56,17 +53,33 @@ void FrameCommitter::keep_mtime() const {
   if (!state_.is_changed() && !state_.is_removed()) restore_mtime();
 }
 
-Result<bool> FrameCommitter::flush_some(ChunkOverlay::Which which) {
+Status FrameCommitter::begin_flush() {
   const auto used = overlay_.read([](const ChunkOverlay& overlay) { return overlay.used_bytes(); });
-  if (!may_wait() && used > kPromptBytes) return std::unexpected(would_wait().error());
-  if (state_.is_removed()) return true;
+  if (!may_wait() && used > kPromptBytes) return would_wait();
   FRAMEFS_CHECK(backend_.check_usable());
-  FRAMEFS_CHECK(state_.note_lost(state_.ownership().take_new_lock_file()));
+  return state_.note_lost(state_.ownership().take_new_lock_file());
+}
+
+Result<std::uint64_t> FrameCommitter::flush(std::uint64_t first, std::uint64_t end,
+                                            std::uint64_t most_bytes) {
+  if (state_.is_removed()) return end;
+  FRAMEFS_CHECK(begin_flush());
   auto frozen =
-      overlay_.write([&](ChunkOverlay& overlay) { return overlay.freeze(which, kFlushedBytes); });
+      overlay_.write([&](ChunkOverlay& overlay) { return overlay.freeze(first, end, most_bytes); });
+  if (frozen.empty()) return end;
+  const auto next = frozen.back().chunk + 1;
+  FRAMEFS_CHECK(note_stored(flusher_.store(std::move(frozen))));
+  return next;
+}
+
+Result<bool> FrameCommitter::flush_full() {
+  if (state_.is_removed()) return true;
+  FRAMEFS_CHECK(begin_flush());
+  auto frozen =
+      overlay_.write([&](ChunkOverlay& overlay) { return overlay.freeze_full(kFlushedBytes); });
   if (frozen.empty()) return true;
   FRAMEFS_CHECK(note_stored(flusher_.store(std::move(frozen))));
-  return overlay_.read([&](const ChunkOverlay& overlay) { return !overlay.has_unstored(which); });
+  return overlay_.read([](const ChunkOverlay& overlay) { return !overlay.has_full_chunks(); });
 }
 
 Status FrameCommitter::prepare() {
@@ -79,7 +92,7 @@ Status FrameCommitter::prepare() {
   auto snapshot = overlay_.write([](ChunkOverlay& overlay) {
     overlay.begin_commit();
     return Snapshot{
-        overlay.freeze(ChunkOverlay::Which::all, std::numeric_limits<std::uint64_t>::max()),
+        overlay.freeze(0, overlay.chunk_count(), std::numeric_limits<std::uint64_t>::max()),
         overlay.nbytes(), overlay.chunk_count(), overlay.vlmetalayers};
   });
   FRAMEFS_CHECK(flusher_.store(std::move(snapshot.frozen)));

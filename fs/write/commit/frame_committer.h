@@ -42,10 +42,18 @@ class FrameCommitter {
         committed_bytes_(
             overlay_.read([](const ChunkOverlay& overlay) { return overlay.nbytes(); })) {}
 
-  // Stores chunks without a commit.  Returns true if there are none left.
+  // Store chunks without a commit, some of them at a time.
   // Errors: no_space and others of storing; chunks that could not be stored stay dirty.
   // would_wait() if the thread must not wait and storing takes long.
-  Result<bool> flush_some(ChunkOverlay::Which which);
+  //
+  // A commit that waits for the lock waits for no more than this.
+  static constexpr std::uint64_t kFlushedBytes = 8u << 20;
+  // Stores dirty chunks of `most_bytes`, but at least one, from the chunk `first` on and before
+  // the chunk `end`.  Returns the chunk from which to go on, which is `end` if none is left.
+  Result<std::uint64_t> flush(std::uint64_t first, std::uint64_t end,
+                              std::uint64_t most_bytes = kFlushedBytes);
+  // Stores chunks that were written from end to end.  Returns true if none is left.
+  Result<bool> flush_full();
 
   // Commits everything that was written; durably if asked.
   Status commit(bool durably);
@@ -90,6 +98,7 @@ class FrameCommitter {
   void release_old_states();
 
  private:
+  Status begin_flush();
   Status prepare();
   Status prepare_to_commit();
   Status commit_stored();

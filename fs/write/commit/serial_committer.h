@@ -51,6 +51,13 @@ class SerialCommitter {
     if (access && access->has_begun()) access.hold_.release();
     return access;
   }
+  // As take(), but gives up when over() returns true; the result is then false.
+  template <class Over>
+  [[nodiscard]] Access take_unless(const Over& over) {
+    Access access(lock_.take_unless(over), committer_);
+    if (access) static_cast<void>(access->finish_begun());
+    return access;
+  }
   // As take(), but a commit that has begun goes on.  For work that neither stores nor drops chunks.
   [[nodiscard]] Access take_beside_begun() { return {lock_.take(), committer_}; }
   // Whether a thread waits for the committer.

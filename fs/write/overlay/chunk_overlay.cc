@@ -177,28 +177,48 @@ std::vector<std::int64_t> ChunkOverlay::zero(std::uint64_t offset, std::uint64_t
   return dropped;
 }
 
-std::vector<ChunkOverlay::Frozen> ChunkOverlay::freeze(Which which, std::uint64_t most_bytes) {
-  std::vector<Frozen> taken;
-  std::uint64_t taken_bytes = 0;
-  const auto take = [&](std::uint64_t chunk) {
-    const auto nbytes = chunk_bytes(chunk);
+// Chunks that are frozen together.
+class ChunkOverlay::Freezing {
+ public:
+  Freezing(ChunkOverlay& overlay, std::uint64_t most_bytes)
+      : overlay_(overlay), most_bytes_(most_bytes) {}
+
+  // Freezes the chunk, if it is dirty.  Returns false, and does nothing, if it is one too many.
+  bool take(std::uint64_t chunk) {
+    const auto nbytes = overlay_.chunk_bytes(chunk);
     const std::uint64_t cost = std::uint64_t{nbytes} + DirtyChunk::kOverheadBytes;
-    if (!taken.empty() && cost > most_bytes - std::min(most_bytes, taken_bytes)) return false;
-    auto node = dirty_.extract(chunk);
+    if (!taken_.empty() && cost > most_bytes_ - std::min(most_bytes_, bytes_)) return false;
+    auto node = overlay_.dirty_.extract(chunk);
     if (node.empty()) return true;
-    taken_bytes += cost;
-    taken.push_back({chunk, nbytes, node.mapped()});
-    frozen_.insert(std::move(node));
+    bytes_ += cost;
+    taken_.push_back({chunk, nbytes, node.mapped()});
+    overlay_.frozen_.insert(std::move(node));
     return true;
-  };
-  if (which == Which::full) {
-    while (!full_.empty() && take(*full_.begin())) full_.erase(full_.begin());
-    return taken;
   }
-  while (!dirty_.empty() && take(dirty_.begin()->first)) {
+  std::vector<Frozen> taken() && { return std::move(taken_); }
+
+ private:
+  ChunkOverlay& overlay_;
+  const std::uint64_t most_bytes_;
+  std::vector<Frozen> taken_;
+  std::uint64_t bytes_ = 0;
+};
+
+std::vector<ChunkOverlay::Frozen> ChunkOverlay::freeze(std::uint64_t first, std::uint64_t end,
+                                                       std::uint64_t most_bytes) {
+  Freezing freezing(*this, most_bytes);
+  for (auto at = dirty_.lower_bound(first); at != dirty_.end() && at->first < end;) {
+    const auto chunk = (at++)->first;
+    if (!freezing.take(chunk)) break;
+    full_.erase(chunk);
   }
-  std::erase_if(full_, [this](std::uint64_t chunk) { return !dirty_.contains(chunk); });
-  return taken;
+  return std::move(freezing).taken();
+}
+
+std::vector<ChunkOverlay::Frozen> ChunkOverlay::freeze_full(std::uint64_t most_bytes) {
+  Freezing freezing(*this, most_bytes);
+  while (!full_.empty() && freezing.take(*full_.begin())) full_.erase(full_.begin());
+  return std::move(freezing).taken();
 }
 
 std::int64_t ChunkOverlay::land(std::uint64_t chunk, std::int64_t entry, ContentId content_id) {

@@ -101,13 +101,8 @@ class ChunkOverlay {
   [[nodiscard]] bool is_committed() const noexcept { return !is_changed_ && !is_committing_; }
   // Drops all uncommitted bytes and gives their memory back.
   void abandon();
-  enum class Which : std::uint8_t { full, all };
   // Whether there are chunks that were written from end to end.  These can be stored already.
   [[nodiscard]] bool has_full_chunks() const noexcept { return !full_.empty(); }
-  // Whether freeze() would freeze a chunk.
-  [[nodiscard]] bool has_unstored(Which which) const noexcept {
-    return which == Which::full ? has_full_chunks() : !dirty_.empty();
-  }
 
   // Writes bytes, also beyond the end of the frame.  offset + bytes.size() <= max_bytes().
   void write(std::uint64_t offset, std::span<const std::byte> bytes);
@@ -143,9 +138,12 @@ class ChunkOverlay {
     std::uint32_t nbytes = 0;
     std::shared_ptr<DirtyChunk> bytes;
   };
-  // Freezes chunks of `most_bytes` together, but at least one.  Each also counts what it costs
-  // beside its bytes.
-  std::vector<Frozen> freeze(Which which, std::uint64_t most_bytes);
+  // Freezes dirty chunks of `most_bytes` together, but at least one: the first ones that are not
+  // before the chunk `first`, and before the chunk `end`.  Each also counts what it costs beside
+  // its bytes.
+  std::vector<Frozen> freeze(std::uint64_t first, std::uint64_t end, std::uint64_t most_bytes);
+  // The same for chunks that were written from end to end.
+  std::vector<Frozen> freeze_full(std::uint64_t most_bytes);
   // Records that the chunk has been stored.  Returns the entry of the chunk that was stored before.
   std::int64_t land(std::uint64_t chunk, std::int64_t entry, ContentId content_id);
   // Makes the chunk dirty again, as if it had never been frozen: it could not be stored.
@@ -180,6 +178,7 @@ class ChunkOverlay {
   }
   void note_full(std::uint64_t chunk, const DirtyChunk& dirty);
   void resize_entries(std::uint64_t count);
+  class Freezing;
 
   OverlayBudget::Account account_;
   OverlayBudget::Index index_;  // counts `entries_`

@@ -335,7 +335,7 @@ TEST_CASE("frame_ownership: a session has the lock file from its first change to
     write_all(*session, content_of('a', 5000));
   }
   CHECK_FALSE(library.try_lock(LOCK_SH));
-  REQUIRE(session->flush(ChunkOverlay::Which::all));
+  REQUIRE(session->flush());
   CHECK_FALSE(library.try_lock(LOCK_SH));
   REQUIRE(session->commit(false));
   CHECK(library.try_lock(LOCK_EX));

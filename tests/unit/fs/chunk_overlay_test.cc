@@ -53,7 +53,7 @@ class Model {
 
   void end() {
     while (!frozen_.empty()) end_store();
-    for (auto& chunk : overlay_.freeze(ChunkOverlay::Which::all, SIZE_MAX)) land(chunk);
+    for (auto& chunk : overlay_.freeze(0, SIZE_MAX, SIZE_MAX)) land(chunk);
     check();
     REQUIRE_FALSE(overlay_.has_full_chunks());
   }
@@ -97,16 +97,25 @@ class Model {
 
   void freeze() {
     if (!frozen_.empty()) return;
-    const auto which = pick(2) == 0 ? ChunkOverlay::Which::full : ChunkOverlay::Which::all;
-    const bool has_some = overlay_.has_unstored(which);
-    frozen_ = overlay_.freeze(which, (1 + pick(4)) * kChunk);
+    const auto most_bytes = (1 + pick(4)) * kChunk;
+    const bool only_full = pick(2) == 0;
+    const auto first = pick(4);
+    const auto end = first + pick(8);
+    bool has_some = overlay_.has_full_chunks();
+    if (!only_full) {
+      has_some = false;
+      for (auto chunk = first; chunk < std::min(end, overlay_.chunk_count()); ++chunk) {
+        has_some = has_some || overlay_.layers(chunk).dirty != nullptr;
+      }
+    }
+    frozen_ =
+        only_full ? overlay_.freeze_full(most_bytes) : overlay_.freeze(first, end, most_bytes);
     REQUIRE(frozen_.empty() != has_some);
     std::set<std::uint64_t> chunks;
     for (const auto& chunk : frozen_) {
       REQUIRE(chunks.insert(chunk.chunk).second);
-      if (which == ChunkOverlay::Which::full) {
-        REQUIRE(chunk.bytes->written().covers(0, chunk.nbytes));
-      }
+      REQUIRE((only_full || (chunk.chunk >= first && chunk.chunk < end)));
+      if (only_full) REQUIRE(chunk.bytes->written().covers(0, chunk.nbytes));
     }
   }
 
@@ -206,7 +215,7 @@ TEST_CASE("chunk_overlay: abandoned bytes give their memory back, also when they
   OverlayBudget budget(1);
   ChunkOverlay overlay(budget, OverlayBudget::Index(budget), kChunk, 0, {}, ContentId{1});
   overlay.write(0, Bytes(3 * kChunk));
-  auto frozen = overlay.freeze(ChunkOverlay::Which::full, 1);
+  auto frozen = overlay.freeze_full(1);
   REQUIRE(frozen.size() == 1);
   CHECK(budget.used() > 0);
   overlay.abandon();

@@ -97,7 +97,7 @@ std::vector<Bytes> write_all(unsigned threads, std::span<const Bytes> plain) {
   MemoryBackend backend;
   std::vector<ChunkWriter::Job> jobs;
   for (const auto& bytes : plain) jobs.push_back({.plain = bytes});
-  writer.write(backend, params(), jobs);
+  writer.write(backend, params(), jobs, [](std::size_t) {});
   std::vector<Bytes> stored;
   for (const auto& job : jobs) {
     REQUIRE(job.entry);
@@ -127,10 +127,10 @@ TEST_CASE("chunk_writer: a chunk of zeros is an index entry without bytes", "[fs
   const Bytes small(4096);
   const Bytes large(1u << 20);
   std::vector<ChunkWriter::Job> jobs{{.plain = small}, {.plain = large}};
-  writer.write(backend, params(), jobs);
+  writer.write(backend, params(), jobs, [](std::size_t) {});
   for (const auto& job : jobs) CHECK(job.entry.value() == codec::index_code(codec::Special::zero));
   jobs = {{.plain = large}};
-  writer.write(backend, params(), jobs);
+  writer.write(backend, params(), jobs, [](std::size_t) {});
   CHECK(jobs[0].entry.value() == codec::index_code(codec::Special::zero));
   CHECK(backend.count() == 0);
 }
@@ -145,7 +145,7 @@ TEST_CASE("chunk_writer: a chunk that finds no space fails alone", "[fs][write][
   backend.refused_bytes = stored[1].size();
   std::vector<ChunkWriter::Job> jobs;
   for (const auto& bytes : plain) jobs.push_back({.plain = bytes});
-  writer.write(backend, params(), jobs);
+  writer.write(backend, params(), jobs, [](std::size_t) {});
   REQUIRE(jobs[0].entry);
   CHECK(backend.chunk(*jobs[0].entry) == stored[0]);
   REQUIRE_FALSE(jobs[1].entry);

@@ -67,7 +67,7 @@ struct TooLongFrame {
     REQUIRE(file.session->commit(true));
     write_at(*file.session, kCommitted,
              std::span(plain).subspan(kCommitted, kFitting - kCommitted));
-    REQUIRE(file.session->flush(ChunkOverlay::Which::all));
+    REQUIRE(file.session->flush());
     is_full = true;
     write_at(*file.session, kFitting, std::span(plain).subspan(kFitting));
   }
@@ -98,7 +98,7 @@ struct HollowFrame : test::ComparedFile {
     const auto hole = (count - kept) * chunk;
     // Several threads store chunks, in any order.  The last chunks come after all others.
     write_at(*session, 0, std::span(plain).first(hole));
-    REQUIRE(session->flush(ChunkOverlay::Which::all));
+    REQUIRE(session->flush());
     write_at(*session, hole, std::span(plain).subspan(hole));
     REQUIRE(session->commit(true));
     REQUIRE(session->zero(0, hole));
@@ -145,7 +145,7 @@ TEST_CASE("frame_committer: after a sync that failed, no commit pretends to succ
   REQUIRE_FALSE(again);
   CHECK(again.error().sys == EIO);
   CHECK_FALSE(session->begin_commit());
-  CHECK_FALSE(session->flush(ChunkOverlay::Which::all));
+  CHECK_FALSE(session->flush());
   CHECK_FALSE(session->compact(true));
   session->release_old_states();
   CHECK(read_stored(path) == first);
@@ -228,7 +228,7 @@ TEST_CASE("frame_committer: chunks of a sparse frame get numbers that the refere
   auto plain = noise(128 * 400, 1);
   // Several threads store chunks, in any order.  The last chunks come after all others.
   write_at(*session, 0, std::span(plain).first(128 * 398));
-  REQUIRE(session->flush(ChunkOverlay::Which::all));
+  REQUIRE(session->flush());
   write_at(*session, 128 * 398, std::span(plain).subspan(128 * 398));
   REQUIRE(session->commit(true));
   REQUIRE(session->zero(0, 128 * 398));

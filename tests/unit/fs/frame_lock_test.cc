@@ -203,7 +203,7 @@ TEST_CASE("frame_lock: a frame is its writer's from the first change to the comm
     REQUIRE(one->write(std::span(&piece, 1)));
   }
   CHECK_FALSE(other->begin_change(0ms));
-  REQUIRE(one->flush(ChunkOverlay::Which::all));
+  REQUIRE(one->flush());
   CHECK_FALSE(other->begin_change(0ms));
   REQUIRE(one->commit(false));
   // The lock is free, but the other session's state is outdated.

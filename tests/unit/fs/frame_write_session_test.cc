@@ -46,7 +46,7 @@ class Model {
         break;
       case 2:
         REQUIRE(
-            session_->flush(pick(2) == 0 ? ChunkOverlay::Which::full : ChunkOverlay::Which::all));
+            (pick(2) == 0 ? session_->flush_full().has_value() : session_->flush().has_value()));
         break;
       case 3:
         commit();
@@ -147,7 +147,7 @@ TEST_CASE("frame_write_session: a sparse frame that was removed does not come ba
     return {};
   }));
   write_at(*session, 30000, noise(9000, 3));
-  CHECK(session->flush(ChunkOverlay::Which::all));
+  CHECK(session->flush());
   CHECK(session->commit(true));
   CHECK(session->compact(true));
   session->release_old_states();
@@ -212,7 +212,7 @@ TEST_CASE("frame_write_session: where a thread must not wait, nothing is changed
   CHECK(session->nbytes() == bytes.size());
   {
     const NoWaitScope inner;
-    CHECK_FALSE(session->flush(ChunkOverlay::Which::all));
+    CHECK_FALSE(session->flush());
     CHECK(inner.has_refused());
     CHECK(session->used_bytes() >= bytes.size());
   }
@@ -240,7 +240,7 @@ TEST_CASE("frame_write_session: a write without room changes nothing",
   CHECK(session->write(std::span(&piece, 1))->missing_room == missing);
   CHECK(session->nbytes() == written);
   REQUIRE(session->truncate(written + 65536));
-  REQUIRE(session->flush(ChunkOverlay::Which::all));
+  REQUIRE(session->flush());
   CHECK(session->append(bytes)->missing_room == 0);
   CHECK(session->nbytes() == written + 2 * 65536);
 }

@@ -153,10 +153,10 @@ TEST_CASE("session_state: not a byte is stored into a frame that another writer 
   Status status;
   switch (step) {
     case 0:
-      status = session->flush(ChunkOverlay::Which::full);
+      if (const auto done = session->flush_full(); !done) status = std::unexpected(done.error());
       break;
     case 1:
-      status = session->flush(ChunkOverlay::Which::all);
+      status = session->flush();
       break;
     case 2:
       status = session->commit(true);
@@ -258,9 +258,9 @@ TEST_CASE("session_state: a change of times, mode or links is no change of the f
   const auto& [folder, path, mount, session] = file;
   auto plain = noise(20000, 1);
   write_at(*session, 0, plain);
-  REQUIRE(session->flush(ChunkOverlay::Which::full));
+  REQUIRE(session->flush_full());
   touch(content_of(path));
-  REQUIRE(session->flush(ChunkOverlay::Which::all));
+  REQUIRE(session->flush());
   REQUIRE(session->check());
   REQUIRE(::chmod(content_of(path).c_str(), 0640) == 0);
   if (!sparse) std::filesystem::create_hard_link(path, folder.path() / "other");
@@ -324,7 +324,7 @@ TEST_CASE("session_state: readers never take a commit for another writer's",
     const auto bytes = noise(9000, round);
     const FrameWriteSession::Piece piece{round % 7 * 3000, bytes};
     // No REQUIRE while the threads run: after a failure it would wait for them forever.
-    if (!session->write(std::span(&piece, 1)) || !session->flush(ChunkOverlay::Which::all) ||
+    if (!session->write(std::span(&piece, 1)) || !session->flush() ||
         !session->commit(round % 3 == 0) || !session->compact(round % 5 == 0) ||
         (round % 9 == 0 && !session->truncate(0))) {
       ++failures;

@@ -246,7 +246,7 @@ TEST_CASE("write_session_table: a full disk is remembered until a commit has suc
   is_full = true;
   CHECK_FALSE(session->commit(false));  // as at the commit interval
   // Nothing is left to store, but the bytes are not in SOURCE.
-  CHECK(session->flush(ChunkOverlay::Which::all));
+  CHECK(session->flush());
   const auto checked = session->check_space();
   REQUIRE_FALSE(checked);
   CHECK(checked.error().kind == Errc::no_space);
@@ -290,9 +290,8 @@ TEST_CASE("write_session_table: no commit waits for the stores of another frame"
   std::jthread flusher;
   if (!is_large) {
     // The commit of a small frame waits for a thread that stores it already.
-    flusher = std::jthread([session = table->find(key_of(slow))] {
-      static_cast<void>(session->flush(ChunkOverlay::Which::all));
-    });
+    flusher = std::jthread(
+        [session = table->find(key_of(slow))] { static_cast<void>(session->flush()); });
     REQUIRE(test::comes_true([&] { return gate.has_waiting(); }));
   }
   close(slow);
