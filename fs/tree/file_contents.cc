@@ -14,6 +14,7 @@
 #include "fs/core/interrupt.h"
 #include "fs/core/log.h"
 #include "fs/core/may_wait.h"
+#include "fs/core/retries.h"
 #include "fs/source/sparse_frame.h"
 #include "fs/tree/array_converter.h"
 #include "fs/view/array_view.h"
@@ -207,8 +208,7 @@ auto FileContents::reading(const OpenFile& file, const Body& body) const
     -> decltype(body(std::shared_ptr<const View>(), nullptr)) {
   if (immutable_) return reading_immutable(file, body);
   auto& node = *file.node;
-  constexpr int kMaxAttempts = 8;
-  for (int attempt = 1;; ++attempt) {
+  for (Retries retries;;) {
     HeldFailures failures;  // until it is known that the frame did not change meanwhile
     FRAMEFS_TRY(auto shared, parts_.lock_files.share(node, file.source));
     if (const auto session = parts_.writers.shown_session(node)) {
@@ -221,7 +221,7 @@ auto FileContents::reading(const OpenFile& file, const Body& body) const
     }
     // A session that owned the frame has just ended.
     const bool is_unlocked = !shared.is_held() && LockFiles::has_lock_file(node);
-    if (is_unlocked && attempt < kMaxAttempts) continue;
+    if (is_unlocked && retries.are_left()) continue;
     FRAMEFS_TRY(auto now, parts_.views.current(file));
     if (!shared.is_held() && LockFiles::is_due(node)) {
       FRAMEFS_TRY(shared, parts_.lock_files.share(node, file.source));
@@ -238,7 +238,7 @@ auto FileContents::reading(const OpenFile& file, const Body& body) const
     // A program that does not lock the frame may have changed it during the read.
     if (parts_.views.is_current(file, now.content)) return result;
     failures.forget();
-    if (attempt >= kMaxAttempts) {
+    if (!retries.are_left()) {
       return system_error_of(ESTALE, "a frame that another program changes all the time");
     }
   }

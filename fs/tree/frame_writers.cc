@@ -7,6 +7,7 @@
 
 #include "fs/core/cases.h"
 #include "fs/core/may_wait.h"
+#include "fs/core/retries.h"
 
 namespace framefs::fs {
 namespace {
@@ -37,8 +38,7 @@ WriteSessionTable::Session FrameWriters::shown_session(const Node& node) const {
 Result<FrameWriters::Changing> FrameWriters::begin_change(Node& node,
                                                           WriteSessionTable::Session session,
                                                           int fd) const {
-  constexpr int kMaxAttempts = 8;
-  for (int i = 0; i < kMaxAttempts; ++i) {
+  for (Retries retries; retries.are_left();) {
     std::unique_ptr<FrameOwnership> ownership;
     auto begun = session->begin_change(FrameWriteSession::kPatience, &ownership);
     if (begun) return Changing{std::move(session), std::move(*begun)};

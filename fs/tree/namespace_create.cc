@@ -13,6 +13,7 @@
 #include "codec/frame/frame_writer.h"
 #include "fs/core/file_attributes.h"
 #include "fs/core/file_sink.h"
+#include "fs/core/retries.h"
 #include "fs/source/acl_access.h"
 #include "fs/source/directory_changes.h"
 #include "fs/source/suffixes.h"
@@ -327,15 +328,14 @@ Result<Namespace::Created> Namespace::opened_existing(NodeId id, Result<OpenedFi
 
 Result<Namespace::Created> Namespace::create_file(NodeId parent, const std::string& name,
                                                   mode_t mode, int flags, const Caller& caller) {
-  constexpr int kMaxAttempts = 100;
-  for (int attempt = 1;; ++attempt) {
+  for (Retries retries;;) {
     std::optional<NodeId> existing;
     auto created =
         changing([&] { return create_new(parent, name, mode, flags, caller, existing); });
     if (existing) return opened_existing(*existing, open_existing(*existing, flags));
     // Another program has created the file since it was looked for.
     const bool is_new = created || created.error().sys != EEXIST || (flags & O_EXCL) != 0;
-    if (is_new || attempt == kMaxAttempts) return created;
+    if (is_new || !retries.are_left()) return created;
   }
 }
 

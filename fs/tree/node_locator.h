@@ -7,6 +7,7 @@
 
 #include "fs/core/guarded.h"
 #include "fs/core/log.h"
+#include "fs/core/retries.h"
 #include "fs/source/backing_file.h"
 #include "fs/source/source_handles.h"
 #include "fs/source/source_root.h"
@@ -51,13 +52,12 @@ class NodeLocator {
   template <class ByPath, class ByDescriptor>
   auto where_it_is(const Node& node, const ByPath& by_path,
                    const ByDescriptor& by_descriptor) const {
-    constexpr int kMaxAttempts = 100;
-    for (int i = 1;; ++i) {
+    for (Retries retries;;) {
       const auto before = renames();
       const auto known = nodes_.whereabouts(node);
       if (known.held) return by_descriptor(known.held->get());
       auto found = by_path(known.path);
-      if (found || !is_elsewhere(found.error()) || i == kMaxAttempts) return found;
+      if (found || !is_elsewhere(found.error()) || !retries.are_left()) return found;
       wait_for_renames();
       if (is_steady_since(before) && nodes_.whereabouts(node) == known) return found;
     }
@@ -90,11 +90,10 @@ class NodeLocator {
   // renamed meanwhile, the name may have passed from one entry to another: runs it again.
   template <class Attempt>
   auto beside_renames(const Attempt& attempt) const {
-    constexpr int kMaxAttempts = 100;
-    for (int i = 1;; ++i) {
+    for (Retries retries;;) {
       const auto before = renames();
       auto found = attempt();
-      if (found || !is_elsewhere(found.error()) || i == kMaxAttempts) return found;
+      if (found || !is_elsewhere(found.error()) || !retries.are_left()) return found;
       if (is_steady_since(before)) return found;
       wait_for_renames();
     }
@@ -103,11 +102,10 @@ class NodeLocator {
   // that passes from one entry to another can be missing in a listing.
   template <class Attempt>
   auto between_renames(const Attempt& attempt) const {
-    constexpr int kMaxAttempts = 3;
-    for (int i = 1;; ++i) {
+    for (Retries retries;;) {
       const auto before = renames();
       auto result = attempt();
-      if (is_steady_since(before) || i == kMaxAttempts) return result;
+      if (is_steady_since(before) || !retries.are_left()) return result;
       wait_for_renames();
     }
   }

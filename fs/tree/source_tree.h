@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "fs/core/mount_options.h"
+#include "fs/core/retries.h"
 #include "fs/tree/exported_nodes.h"
 #include "fs/tree/inode_numbers.h"
 #include "fs/tree/kept_ctimes.h"
@@ -88,11 +89,10 @@ class SourceTree {
   // because the number leads to another node by now (NodeTable::replace()).
   template <class Body>
   auto with_node(NodeId id, const Body& body) const -> decltype(body(std::shared_ptr<Node>())) {
-    constexpr int kMaxAttempts = 8;
-    for (int i = 1;; ++i) {
+    for (Retries retries;;) {
       FRAMEFS_TRY(const auto node, find(id));
       auto result = body(node);
-      if (result || result.error().sys != ESTALE || i == kMaxAttempts) return result;
+      if (result || result.error().sys != ESTALE || !retries.are_left()) return result;
       locator_.wait_for_renames();
       const auto now = find(id);
       if (!now || *now == node) return result;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "fs/core/guarded.h"
+#include "fs/core/retries.h"
 #include "fs/write/commit/chunk_writer.h"
 #include "fs/write/commit/commit_counters.h"
 #include "fs/write/commit/frame_backend.h"
@@ -63,8 +64,7 @@ class FrameWriteSession {
   // Errors: those of check() and of the body; ESTALE if the frame changes all the time.
   template <class Body>
   auto read_checked(const Body& body) -> decltype(body()) {
-    constexpr int kMaxAttempts = 8;
-    for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
+    for (Retries retries; retries.are_left();) {
       FRAMEFS_CHECK(check());
       // The result may hold admitted memory, for which readers wait that hold the overlay.  Hence
       // it is dropped before check() may wait for the overlay.

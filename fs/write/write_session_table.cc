@@ -212,7 +212,7 @@ void WriteSessionTable::note_full(const Session& session) {
 }
 
 Status WriteSessionTable::make_room(FrameWriteSession& session, std::uint64_t needed,
-                                    unsigned attempt) {
+                                    Retries& retries) {
   const auto has_room = [&] { return session.has_room(needed); };
   // The bytes of this session come first: a writer of many bytes pays for them.
   FRAMEFS_CHECK(session.make_room(needed, has_room));
@@ -233,8 +233,7 @@ Status WriteSessionTable::make_room(FrameWriteSession& session, std::uint64_t ne
   if (has_room()) return {};
   FRAMEFS_CHECK(status);
   // Other writers have used the room that was made.  The bytes of removed frames never make room.
-  constexpr unsigned kMaxAttempts = 100;
-  if (removed_bytes > 0 && (session.is_removed() || attempt >= kMaxAttempts)) {
+  if (removed_bytes > 0 && (session.is_removed() || !retries.are_left())) {
     return codec::fail(codec::Errc::no_space, "overlay of a removed frame");
   }
   return {};

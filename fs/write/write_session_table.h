@@ -20,6 +20,7 @@
 #include "fs/core/guarded.h"
 #include "fs/core/log.h"
 #include "fs/core/may_wait.h"
+#include "fs/core/retries.h"
 #include "fs/core/task_threads.h"
 #include "fs/write/frame_write_session.h"
 #include "fs/write/losses.h"
@@ -110,10 +111,9 @@ class WriteSessionTable {
   // Errors: those of the body; would_wait().
   template <class Body>
   auto with_index_room(const Body& body) -> decltype(body()) {
-    constexpr int kMaxAttempts = 100;
-    for (int attempt = 1;; ++attempt) {
+    for (Retries retries;;) {
       auto result = body();
-      if (result || result.error().sys != ENOMEM || attempt == kMaxAttempts) return result;
+      if (result || result.error().sys != ENOMEM || !retries.are_left()) return result;
       if (!may_wait()) return std::unexpected(would_wait().error());
       if (!end_closed()) return result;
     }
@@ -138,11 +138,11 @@ class WriteSessionTable {
   template <class Write>
   Result<FrameWriteSession::Written> write_with_room(FrameWriteSession& session,
                                                      const Write& write) {
-    for (unsigned attempt = 0;; ++attempt) {
+    for (Retries retries;;) {
       auto written = with_index_room(write);
       if (!written || written->missing_room == 0) return written;
       if (!may_wait()) return std::unexpected(would_wait().error());
-      FRAMEFS_CHECK(make_room(session, written->missing_room, attempt));
+      FRAMEFS_CHECK(make_room(session, written->missing_room, retries));
     }
   }
 
@@ -202,7 +202,7 @@ class WriteSessionTable {
   // `state` proves that the caller holds its lock.
   void note_change(const State& state, const FileKey& key);
 
-  Status make_room(FrameWriteSession& session, std::uint64_t needed, unsigned attempt);
+  Status make_room(FrameWriteSession& session, std::uint64_t needed, Retries& retries);
   static bool close_lost(State& state, const Session& session);
   // Errors: system, EAGAIN.
   Status start_threads();
