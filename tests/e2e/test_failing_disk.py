@@ -68,7 +68,7 @@ class FailingDisk(MountCase):
                 self.write(name, OLD)
             place.obey("pattern")
             fd = os.open(mount.path("lost"), os.O_RDWR)
-            os.pwrite(fd, place.PATTERN + NEW, 0)
+            os.pwrite(fd, place.PATTERN + NEW[:100_000], 0)
             os.close(os.dup(fd))  # stores the chunk
             self.tool("sync", "-f", place.path, check=False)
             place.obey("none")
