@@ -88,12 +88,15 @@ class Filesystem:
         status = os.statvfs(self.source)
         return (status.f_blocks - status.f_bfree) * status.f_frsize
 
+    def sync(self):
+        run("sync", "-f", self.path)
+
     def make_room(self):
         if self.kind == "quota":
             self._quota(f"limit -p bhard=0 {self.PROJECT}")
         with contextlib.suppress(FileNotFoundError):
             self._ballast.unlink()
-        os.sync()
+        self.sync()
 
     def leave(self, room):
         """Leaves about this room for SOURCE."""
@@ -109,7 +112,7 @@ class Filesystem:
                 except OSError:
                     most = more // 2
         if self.kind == "btrfs":
-            os.sync()
+            self.sync()
 
 
 # ------------------------------------------------------------------------------------------ works
@@ -222,13 +225,13 @@ class Cell:
         self.filesystem.make_room()
         for entry in self.filesystem.source.iterdir():
             shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
-        os.sync()
+        self.filesystem.sync()
 
     def needed(self):
         """The room that the work takes where there is enough."""
         self._begin()
         self._work_at(None)
-        os.sync()
+        self.filesystem.sync()
         return max(BLOCK, self.filesystem.used() - self._used_before + 16 * BLOCK)
 
     def try_at(self, room):
@@ -251,7 +254,7 @@ class Cell:
         return self._judge(file, content, was_told)
 
     def _leave(self, room):
-        os.sync()
+        self.filesystem.sync()
         self._used_before = self.filesystem.used()
         if room is not None:
             self.filesystem.leave(room)
