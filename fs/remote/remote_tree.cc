@@ -101,7 +101,7 @@ std::string RemoteTree::path_of(const Node& node) const {
 
 std::string RemoteTree::name_for_log(const Node& node) const {
   auto name = store_->name_of(path_of(node));
-  if (node.key.is_member()) name += "/" + node.key.member;
+  if (node.key.is_member()) name += "/" + node.key.member.str();
   return name;
 }
 
@@ -119,7 +119,7 @@ NodeEntry RemoteTree::enter(const std::shared_ptr<Node>& parent, const std::stri
     if (S_ISDIR(entry.stat.st_mode)) key.shown_as = ShownAs::container;
     key.device = parent->key.device;
     key.inode = parent->key.inode;
-    key.member = net::join_path(parent->key.member, name);
+    key.member = net::join_path(parent->key.member.str(), name);
     key.container = container_number(*parent);
   }
   const auto node = nodes_.lookup(parent, name, key);
@@ -147,7 +147,8 @@ Result<OpenContainer> RemoteTree::open_container(Node& node) {
 Result<std::unique_ptr<Folder>> RemoteTree::open_folder(Node& node) {
   if (node.key.shown_as == ShownAs::container) {
     FRAMEFS_TRY(auto opened, open_container(node));
-    return std::make_unique<ContainerFolder>(std::move(opened), node.key.member, options_.limits);
+    return std::make_unique<ContainerFolder>(std::move(opened), node.key.member.str(),
+                                             options_.limits);
   }
   if (node.key.shown_as == ShownAs::single_entry) {
     FRAMEFS_TRY(auto listing, directories_.list_single(root_.single_name));
@@ -168,9 +169,9 @@ Result<std::unique_ptr<Folder>> RemoteTree::open_names(Node& node) {
 Result<SourceEntry> RemoteTree::probe_node(Node& node) {
   if (node.key.is_member()) {
     FRAMEFS_TRY(auto opened, open_container(node));
-    const ContainerFolder folder(std::move(opened), directory_part(node.key.member),
+    const ContainerFolder folder(std::move(opened), directory_part(node.key.member.str()),
                                  options_.limits);
-    return folder.probe(name_part(node.key.member));
+    return folder.probe(name_part(node.key.member.str()));
   }
   if (is_single()) {
     FRAMEFS_TRY(auto listing, directories_.list_single(root_.single_name));
@@ -236,7 +237,7 @@ std::uint64_t RemoteTree::shown_inode(const OpenFolder&, const DirectoryEntry& e
 
 Result<RemoteTree::Origin> RemoteTree::open_member(Node& node) {
   FRAMEFS_TRY(const auto opened, open_container(node));
-  FRAMEFS_TRY(auto member, opened.container->open_member(opened.file, node.key.member));
+  FRAMEFS_TRY(auto member, opened.container->open_member(opened.file, node.key.member.str()));
   Origin origin;
   if (const auto* const file = dynamic_cast<const net::RemoteFile*>(opened.file.get())) {
     origin.version = identity_of(file->version());

@@ -71,7 +71,7 @@ std::optional<ArrayConverter::Rule> ArrayConverter::rule_for(const Node& node) c
 void ArrayConverter::note(const FileKey& file) {
   if (!is_enabled_) return;
   auto& nodes = parts_.locator.nodes();
-  const auto node = nodes.find(NodeKey{file.device, file.inode, ShownAs::frame, {}});
+  const auto node = nodes.find(NodeKey{file.device, file.inode, ShownAs::frame});
   if (!node || !rule_for(*node) || !nodes.recall(node->id)) return;
   // The number that the candidate had before: another file may have had the inode.
   const auto before = state_.with_and_wake([&](State& now) {

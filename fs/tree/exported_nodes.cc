@@ -41,16 +41,17 @@ ExportedNodes::Steps ExportedNodes::steps_to(int file, const struct stat& st) co
   for (std::size_t end = 0; end != rest.npos && !rest.empty();) {
     const auto begin = end == 0 ? 0 : end + 1;
     end = rest.find('/', begin);
-    const auto step = root.open(rest.substr(0, end), kExamine);
-    if (!step) return {};
-    const auto found = stat_of(step->get());
+    const auto opened = root.open(rest.substr(0, end), kExamine);
+    if (!opened) return {};
+    const auto found = stat_of(opened->get());
     if (!found) return {};
-    const auto generation = handles_.generation_of(step->get(), *found);
+    const auto generation = handles_.generation_of(opened->get(), *found);
     if (!generation) return {};
     last = *found;
-    steps.push_back({.key = {last.st_dev, last.st_ino, ShownAs::itself, {}},
-                     .generation = *generation,
-                     .name = rest.substr(begin, end - begin)});
+    auto& step = steps.emplace_back();
+    step.key = {last.st_dev, last.st_ino, ShownAs::itself};
+    step.generation = *generation;
+    step.name = rest.substr(begin, end - begin);
   }
   // The path may lead elsewhere by now, or may never have been one below SOURCE.
   if (file_key(last) != file_key(st)) return {};
@@ -67,7 +68,7 @@ Result<std::shared_ptr<Node>> ExportedNodes::find(NodeId number) {
   const auto steps = steps_to(file.get(), st);
   // The entries of a directory are found by its path.
   if (S_ISDIR(st.st_mode) && steps.empty()) return system_error_of(ESTALE, "lookup");
-  const NodeKey key{st.st_dev, st.st_ino, named->shown_as, {}};
+  const NodeKey key{st.st_dev, st.st_ino, named->shown_as};
   return locator_.nodes().adopt(key, *generation, steps);
 }
 

@@ -7,7 +7,7 @@ namespace framefs::fs {
 std::size_t ForgottenNodes::cost_of(const Node& node) noexcept {
   // The node, its key once more, and the memory of three containers.
   constexpr std::size_t kOverhead = sizeof(Node) + sizeof(NodeKey) + 128;
-  return kOverhead + node.name.size() + 2 * node.key.member.size();
+  return kOverhead + node.name.size() + 2 * node.key.member.view().size();
 }
 
 void ForgottenNodes::remove(Nodes::iterator at) {

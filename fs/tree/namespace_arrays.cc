@@ -127,7 +127,7 @@ Status Namespace::exchange_for_array(const Node& node, const Member& member, con
   }
   if (identity_of(st) != from || st.st_nlink != 1) return system_error_of(ESTALE, "convert");
   FRAMEFS_TRY(const auto array_stat, stat_of(array.fd));
-  const NodeKey key{array_stat.st_dev, array_stat.st_ino, ShownAs::npy, {}};
+  const NodeKey key{array_stat.st_dev, array_stat.st_ino, ShownAs::npy};
   auto& nodes = parts_.locator.nodes();
   nodes.replace(node.key, key, {in.node, array.name});
   const auto exchange = [&]() -> Status {

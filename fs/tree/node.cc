@@ -2,42 +2,46 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <string_view>
 #include <utility>
 #include <vector>
+
+#include "fs/core/heap.h"
 
 namespace framefs::fs {
 namespace {
 
-// Not 0.  The time at which the attributes changed does not matter to the bytes.
+// The memory for a node, its name, and its places in the tables.
+constexpr std::size_t kBytesOfNode = sizeof(Node) + 128;
+
+// The time at which the attributes changed does not matter to the bytes.
 std::uint64_t hash_of_state(const FileIdentity& identity) noexcept {
   const auto size = static_cast<std::uint64_t>(identity.size);
   const auto mtime = static_cast<std::uint64_t>(identity.mtime_ns);
-  return (identity.device * 0x9e3779b97f4a7c15ULL + identity.inode * 0xc2b2ae3d27d4eb4fULL +
-          size * 0x165667b19e3779f9ULL + mtime * 0x27d4eb2f165667c5ULL) |
-         1;
+  return identity.device * 0x9e3779b97f4a7c15ULL + identity.inode * 0xc2b2ae3d27d4eb4fULL +
+         size * 0x165667b19e3779f9ULL + mtime * 0x27d4eb2f165667c5ULL;
 }
 
 }  // namespace
 
 void ToldState::set(const FileIdentity& identity) noexcept {
-  state_.store(hash_of_state(identity), std::memory_order_relaxed);
-  is_wrong_.store(false);
+  state_.store((hash_of_state(identity) & ~kIsWrong) | kIsKnown, std::memory_order_relaxed);
 }
 
-void ToldState::reset() noexcept {
-  state_.store(0, std::memory_order_relaxed);
-  is_wrong_.store(false);
-}
+void ToldState::reset() noexcept { state_.store(0, std::memory_order_relaxed); }
 
 void ToldState::reset_if_wrong() noexcept {
-  if (is_wrong_.load()) reset();
+  if ((state_.load(std::memory_order_relaxed) & kIsWrong) != 0) reset();
 }
 
 bool ToldState::is(const FileIdentity& identity) noexcept {
-  const auto wanted = hash_of_state(identity);
-  std::uint64_t known = 0;
-  return state_.compare_exchange_strong(known, wanted, std::memory_order_relaxed) ||
-         known == wanted;
+  const auto wanted = (hash_of_state(identity) & ~kIsWrong) | kIsKnown;
+  auto known = state_.load(std::memory_order_relaxed);
+  while ((known & kIsKnown) == 0) {
+    const auto now = wanted | (known & kIsWrong);
+    if (state_.compare_exchange_weak(known, now, std::memory_order_relaxed)) return true;
+  }
+  return (known & ~kIsWrong) == wanted;
 }
 
 ContentId Node::content_id(const FileIdentity& identity, ContentIds& ids) {
@@ -58,13 +62,19 @@ std::size_t NodeKeyHash::operator()(const NodeKey& key) const noexcept {
   const auto place = hash(key.inode * 0x9e3779b97f4a7c15ULL + key.device * 16 +
                           static_cast<std::uint64_t>(key.shown_as) * 2 +
                           static_cast<std::uint64_t>(key.by_full_name));
-  return place ^ std::hash<std::string>{}(key.member);
+  return place ^ std::hash<std::string_view>{}(key.member.view());
+}
+
+// The node of that number, or null.
+std::shared_ptr<Node> NodeTable::with_id(const State& state, NodeId id) {
+  const auto at = state.by_id.find(id);
+  return at == state.by_id.end() ? nullptr : *at;
 }
 
 // The node of `key`, or null.
 std::shared_ptr<Node> NodeTable::with_key(const State& state, const NodeKey& key) {
   const auto at = state.by_key.find(key);
-  return at == state.by_key.end() ? nullptr : state.by_id.at((*at)->id);
+  return at == state.by_key.end() ? nullptr : with_id(state, (*at)->id);
 }
 
 // From now on, `node` is the node of its key.
@@ -81,19 +91,16 @@ NodeTable::NodeTable(const NodeKey& root, std::string root_path)
     auto node = std::make_shared<Node>(kRootNode, root);
     node->lookups_ = 1;  // the kernel never forgets the root
     set_key(state, *node);
-    state.by_id.emplace(kRootNode, std::move(node));
+    state.by_id.insert(std::move(node));
   });
 }
 
 std::shared_ptr<Node> NodeTable::root() const {
-  return state_.with([](const State& state) { return state.by_id.at(kRootNode); });
+  return state_.with([](const State& state) { return with_id(state, kRootNode); });
 }
 
 Result<std::shared_ptr<Node>> NodeTable::find(NodeId id) const {
-  auto node = state_.with([&](const State& state) {
-    const auto at = state.by_id.find(id);
-    return at == state.by_id.end() ? nullptr : at->second;
-  });
+  auto node = state_.with([&](const State& state) { return with_id(state, id); });
   if (!node) return system_error_of(ESTALE, "lookup");
   return node;
 }
@@ -102,13 +109,23 @@ NodeTable::Moment NodeTable::now() const {
   return state_.with([](const State& state) { return state.now; });
 }
 
+std::shared_ptr<const UniqueFd> NodeTable::held_by(const Node& node) {
+  return node.held_ ? node.held_->object : nullptr;
+}
+
+// Takes the descriptor from a node that has one.
+std::shared_ptr<const UniqueFd> NodeTable::take_held(Node& node) {
+  const auto held = std::exchange(node.held_, nullptr);
+  return held ? held->object : nullptr;
+}
+
 // The nodes of a file, one for each way in which it is shown.
 NodeTable::Nodes NodeTable::nodes_of(const State& state, const FileKey& file) {
   Nodes nodes;
   for (const auto shown_as :
        {ShownAs::itself, ShownAs::frame, ShownAs::array, ShownAs::npy, ShownAs::container}) {
     for (const bool by_full_name : {false, true}) {
-      auto known = with_key(state, {file.device, file.inode, shown_as, {}, by_full_name});
+      auto known = with_key(state, {file.device, file.inode, shown_as, by_full_name});
       if (known) nodes.push_back(std::move(known));
     }
   }
@@ -142,8 +159,8 @@ void NodeTable::begin_removal(const FileKey& file, const Place& place,
   state_.with([&](State& state) {
     ++state.removals[file];
     for (const auto& node : change_names(state, file, place)) {
-      dropped.push_back(std::exchange(node->held_, object));
-      node->held_has_names_ = false;
+      dropped.push_back(take_held(*node));
+      node->held_ = std::make_unique<Node::Held>(Node::Held{.object = object});
     }
   });
 }
@@ -154,9 +171,9 @@ void NodeTable::end_removal(const FileKey& file, const Place& place, Lost lost) 
     const auto under_way = state.removals.find(file);
     if (--under_way->second == 0) state.removals.erase(under_way);
     for (const auto& node : change_names(state, file, place)) {
-      if (lost == Lost::nothing) dropped.push_back(std::move(node->held_));
-      if (lost != Lost::one_name) continue;
-      node->held_has_names_ = true;
+      if (lost == Lost::nothing) dropped.push_back(take_held(*node));
+      if (lost != Lost::one_name || !node->held_) continue;
+      node->held_->has_names = true;
       state.held_links.push_back(node);
       release_oldest_links(state, dropped);
     }
@@ -170,13 +187,13 @@ void NodeTable::release_oldest_links(State& state, Dropped& dropped) {
     const auto node = state.held_links.front().lock();
     state.held_links.pop_front();
     dropped.push_back(node);
-    if (!node || !node->held_ || !node->held_has_names_) continue;
+    if (!node || !node->held_ || !node->held_->has_names) continue;
     const bool is_open =
         node->state.with([](const Node::State& known) { return known.open_handles > 0; });
     if (is_open) {
       state.held_links.push_back(node);
     } else {
-      dropped.push_back(std::move(node->held_));
+      dropped.push_back(take_held(*node));
     }
   }
 }
@@ -186,15 +203,15 @@ void NodeTable::replace(const NodeKey& from, const NodeKey& to, const Place& pla
   state_.with([&](State& state) {
     const auto at = state.by_key.find(from);
     if (at == state.by_key.end()) return;
-    const auto id = (*at)->id;
-    auto& known = state.by_id.at(id);
-    auto node = std::make_shared<Node>(id, to, known->generation);
+    dropped = with_id(state, (*at)->id);
+    auto node = std::make_shared<Node>(dropped->id, to, dropped->generation);
     node->parent_ = place.parent;
     node->name_ = place.name;
-    node->lookups_ = known->lookups_;
+    node->lookups_ = dropped->lookups_;
     state.by_key.erase(at);
     set_key(state, *node);
-    dropped = std::exchange(known, std::move(node));
+    state.by_id.erase(dropped);
+    state.by_id.insert(std::move(node));
   });
 }
 
@@ -206,11 +223,11 @@ void NodeTable::detach(const Node& node) {
 }
 
 std::shared_ptr<const UniqueFd> NodeTable::held(const Node& node) const {
-  return state_.with([&](const State&) { return node.held_; });
+  return state_.with([&](const State&) { return held_by(node); });
 }
 
 NodeTable::Place NodeTable::place_of(const Node& node) const {
-  return state_.with([&](const State&) { return Place{node.parent_, node.name_}; });
+  return state_.with([&](const State&) { return Place{node.parent_, node.name_.str()}; });
 }
 
 std::shared_ptr<Node> NodeTable::find(const NodeKey& key) const {
@@ -223,18 +240,18 @@ std::shared_ptr<Node> NodeTable::enter(State& state, const NodeKey& key, NodeId 
                                        std::optional<std::uint32_t> generation,
                                        std::shared_ptr<Node>& dropped) {
   const auto exported = generation ? exported_number(key) : std::nullopt;
-  const auto taken = exported ? state.by_id.find(*exported) : state.by_id.end();
+  const auto taken = exported ? with_id(state, *exported) : nullptr;
   // replace() may have given the number to another file, before this one got the inode.
-  const bool is_free = taken == state.by_id.end() || taken->second->key == key;
+  const bool is_free = !taken || taken->key == key;
   auto node = exported && is_free ? std::make_shared<Node>(*exported, key, generation)
                                   : std::make_shared<Node>(number, key);
   node->names_changed_at_ = state.now;  // names of the file may have gone before
-  if (taken != state.by_id.end() && is_free) {
-    node->lookups_ = taken->second->lookups_;  // the kernel forgets both under one number
-    dropped = std::exchange(taken->second, node);
-  } else {
-    state.by_id.emplace(node->id, node);
+  if (taken && is_free) {
+    node->lookups_ = taken->lookups_;  // the kernel forgets both under one number
+    dropped = taken;
+    state.by_id.erase(taken);
   }
+  state.by_id.insert(node);
   state.forgotten.remove(node->id);
   set_key(state, *node);
   return node;
@@ -266,7 +283,7 @@ std::shared_ptr<Node> NodeTable::lookup(const std::shared_ptr<Node>& parent,
     const bool has_place = node->parent_ || node->held_;
     if (node->id != kRootNode && !(may_be_gone && has_place) && !is_above(*node, *parent)) {
       // The node may just have been found under the name that it is losing; it then keeps `held_`.
-      if (node->parent_ != parent || node->name_ != name) dropped = std::move(node->held_);
+      if (node->parent_ != parent || node->name_ != name) dropped = take_held(*node);
       node->parent_ = parent;
       node->name_ = name;
     }
@@ -281,8 +298,8 @@ std::shared_ptr<Node> NodeTable::remembered(State& state, NodeId id) {
   std::vector<std::pair<std::shared_ptr<Node>, std::string>> chain;  // from the node upwards
   std::shared_ptr<Node> parent;
   while (!parent) {
-    if (const auto live = state.by_id.find(id); live != state.by_id.end()) {
-      parent = live->second;
+    if (auto live = with_id(state, id)) {
+      parent = std::move(live);
       continue;
     }
     const auto* const known = state.forgotten.find(id);
@@ -303,7 +320,7 @@ Result<std::shared_ptr<Node>> NodeTable::recall(NodeId id) {
     auto found = remembered(state, id);
     // A file that has lost its name is forgotten for good; the kernel's FORGET may be on its way.
     if (!found || found->held_) return std::shared_ptr<Node>();
-    if (state.by_id.emplace(id, found).second) {
+    if (state.by_id.insert(found).second) {
       found->names_changed_at_ = state.now;
       if (!state.by_key.contains(found->key)) set_key(state, *found);
       state.forgotten.remove(id);
@@ -328,7 +345,7 @@ std::shared_ptr<Node> NodeTable::live(const State& state, const NodeKey& key,
 // step can have no number.
 std::shared_ptr<Node> NodeTable::directory_above(const State& state,
                                                  const std::vector<Step>& path) {
-  auto directory = state.by_id.at(kRootNode);
+  auto directory = with_id(state, kRootNode);
   for (std::size_t i = 0; i + 1 < path.size(); ++i) {
     const auto& step = path[i];
     auto next = live(state, step.key, step.generation);
@@ -350,8 +367,8 @@ Result<std::shared_ptr<Node>> NodeTable::adopt(const NodeKey& key, std::uint32_t
   auto node = state_.with([&](State& state) -> std::shared_ptr<Node> {
     auto found = live(state, key, generation);
     const auto number = exported_number(key);
-    const auto taken = number ? state.by_id.find(*number) : state.by_id.end();
-    const bool is_free = taken == state.by_id.end() || taken->second->key == key;
+    const auto taken = number ? with_id(state, *number) : nullptr;
+    const bool is_free = !taken || taken->key == key;
     if (!number || !is_free || (found && !found->is_exported())) return nullptr;
     if (!found) {
       auto parent = directory_above(state, path);
@@ -399,7 +416,7 @@ std::optional<FileKey> NodeTable::forget(NodeId id, std::uint64_t lookups) {
   state_.with([&](State& state) {
     const auto at = state.by_id.find(id);
     if (at == state.by_id.end() || id == kRootNode) return;
-    auto& node = *at->second;
+    auto& node = **at;
     node.lookups_ -= std::min(lookups, node.lookups_);
     if (node.lookups_ > 0) return;
     // The key may be that of a later version.
@@ -410,25 +427,26 @@ std::optional<FileKey> NodeTable::forget(NodeId id, std::uint64_t lookups) {
     // that replace() has given to another file leads to that file only while the kernel knows it.
     const bool has_own_number = !node.generation || node.is_exported();
     if (is_current && !node.held_ && node.parent_ && has_own_number) {
-      state.forgotten.add({id, node.key, node.parent_->id, node.name_, node.generation});
+      state.forgotten.add({id, node.key, node.parent_->id, node.name_.str(), node.generation});
     }
-    dropped = std::move(at->second);
+    dropped = *at;
     state.by_id.erase(at);
   });
+  if (dropped) note_freed_small(kBytesOfNode);
   return dropped ? std::optional(file_key(*dropped)) : std::nullopt;
 }
 
 // To be called under the lock of the table.
 std::string NodeTable::path_in_table(const Node& node) const {
-  std::vector<const std::string*> names;
+  std::vector<std::string_view> names;
   for (const Node* at = &node; at->parent_ != nullptr; at = at->parent_.get()) {
-    if (!at->key.is_member()) names.push_back(&at->name_);
+    if (!at->key.is_member()) names.push_back(at->name_.view());
   }
   if (names.empty()) return node.id == kRootNode || node.key.is_member() ? root_path_ : "";
   std::string path;
   for (auto name = names.rbegin(); name != names.rend(); ++name) {
     if (!path.empty()) path += '/';
-    path += **name;
+    path += *name;
   }
   return path;
 }
@@ -439,7 +457,7 @@ std::string NodeTable::path_of(const Node& node) const {
 
 NodeTable::Whereabouts NodeTable::whereabouts(const Node& node) const {
   return state_.with([&](const State&) {
-    return Whereabouts{path_in_table(node), node.held_, node.names_changed_at_};
+    return Whereabouts{path_in_table(node), held_by(node), node.names_changed_at_};
   });
 }
 

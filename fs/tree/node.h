@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <ctime>
 #include <deque>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -35,15 +36,20 @@ class ToldState {
   // Whether `identity` has the inode, the size and the mtime of the state that the kernel knows.
   [[nodiscard]] bool is(const FileIdentity& identity) noexcept;
   // Notes that the file has another state.  Returns whether this is new since set() or reset().
-  [[nodiscard]] bool note_change() noexcept { return !is_wrong_.exchange(true); }
+  [[nodiscard]] bool note_change() noexcept {
+    return (state_.fetch_or(kIsWrong, std::memory_order_relaxed) & kIsWrong) == 0;
+  }
 
  private:
-  // A hash, so that all parts change together.  0: the next state.
+  static constexpr std::uint64_t kIsKnown = 1;
+  static constexpr std::uint64_t kIsWrong = 2;  // see note_change()
+  // The two marks, and a hash of the state, so that all parts change together.  Without kIsKnown,
+  // it is the next state.  Relaxed: no other data depends on it.
   std::atomic<std::uint64_t> state_{0};
-  std::atomic<bool> is_wrong_{false};
 };
 
-// A file that the kernel knows.
+// A file that the kernel knows.  A walk through SOURCE makes one for each file, so what few nodes
+// need is behind a pointer.
 struct Node {
   Node(NodeId node_id, const NodeKey& node_key,
        std::optional<std::uint32_t> node_generation = std::nullopt)
@@ -103,12 +109,16 @@ struct Node {
  private:
   friend class NodeTable;
   // Guarded by the table.
-  std::shared_ptr<Node> parent_;          // null: the root, or a node that has no place
-  std::string name_;                      // in the source directory
-  std::uint64_t lookups_ = 0;             // lookups that the kernel has not forgotten yet
-  std::shared_ptr<const UniqueFd> held_;  // O_PATH descriptor of the object that lost that name
-  bool held_has_names_ = false;           // the object still has other names
-  std::uint64_t names_changed_at_ = 0;    // when the mount last changed the names of the file
+  std::shared_ptr<Node> parent_;        // null: the root, or a node that has no place
+  CompactString name_;                  // in the source directory
+  std::uint64_t lookups_ = 0;           // lookups that the kernel has not forgotten yet
+  std::uint64_t names_changed_at_ = 0;  // when the mount last changed the names of the file
+  // The object that lost that name.
+  struct Held {
+    std::shared_ptr<const UniqueFd> object;  // an O_PATH descriptor
+    bool has_names = false;                  // the object still has other names
+  };
+  std::unique_ptr<Held> held_;                   // few nodes have it
   std::unique_ptr<const FileIdentity> version_;  // of a directory
 };
 
@@ -230,7 +240,22 @@ class NodeTable {
   [[nodiscard]] std::shared_ptr<Node> container_of(const Node& member) const;
 
  private:
-  // The nodes of a set, by their keys.
+  // The nodes of a set, by their numbers, and by their keys.
+  struct IdHash {
+    using is_transparent = void;
+    std::size_t operator()(NodeId id) const noexcept { return std::hash<NodeId>{}(id); }
+    std::size_t operator()(const std::shared_ptr<Node>& node) const noexcept {
+      return (*this)(node->id);
+    }
+  };
+  struct IdEqual {
+    using is_transparent = void;
+    bool operator()(const std::shared_ptr<Node>& one, const std::shared_ptr<Node>& other) const {
+      return one->id == other->id;
+    }
+    bool operator()(const std::shared_ptr<Node>& node, NodeId id) const { return node->id == id; }
+    bool operator()(NodeId id, const std::shared_ptr<Node>& node) const { return node->id == id; }
+  };
   struct KeyHash {
     using is_transparent = void;
     std::size_t operator()(const NodeKey& key) const noexcept { return NodeKeyHash{}(key); }
@@ -243,7 +268,7 @@ class NodeTable {
     bool operator()(const NodeKey& key, const Node* node) const { return node->key == key; }
   };
   struct State {
-    std::unordered_map<NodeId, std::shared_ptr<Node>> by_id;
+    std::unordered_set<std::shared_ptr<Node>, IdHash, IdEqual> by_id;
     std::unordered_set<Node*, KeyHash, KeyEqual> by_key;  // each is in `by_id`
     NodeId next = kRootNode + 1;
     Moment now = 0;
@@ -251,8 +276,11 @@ class NodeTable {
     std::deque<std::weak_ptr<Node>> held_links;  // the oldest first; files that have other names
     ForgottenNodes forgotten;
   };
+  static std::shared_ptr<Node> with_id(const State& state, NodeId id);
   static std::shared_ptr<Node> with_key(const State& state, const NodeKey& key);
   static void set_key(State& state, Node& node);
+  static std::shared_ptr<const UniqueFd> held_by(const Node& node);
+  static std::shared_ptr<const UniqueFd> take_held(Node& node);
   static std::shared_ptr<Node> remembered(State& state, NodeId id);
   static std::shared_ptr<Node> live(const State& state, const NodeKey& key,
                                     std::uint32_t generation);

@@ -2,8 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 
+#include "fs/core/compact_string.h"
 #include "fs/tree/shown_names.h"
 
 namespace framefs::fs {
@@ -17,12 +17,12 @@ struct NodeKey {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
   ShownAs shown_as = ShownAs::itself;
-  // The path in the container that the source file is; empty for the file itself.
-  std::string member;
   // Found by the full name of a frame that is listed under a shorter name (NameMap::Found).  This
   // is a node of its own so that opening it can be refused to writers: the copy of a frame into
   // the mount would otherwise replace the decoded bytes by those of the copied file.
   bool by_full_name = false;
+  // The path in the container that the source file is; empty for the file itself.
+  CompactString member{};
   NodeId container = 0;  // of a member: the node of its container
   bool operator==(const NodeKey&) const = default;
 

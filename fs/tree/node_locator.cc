@@ -25,7 +25,7 @@ std::string NodeLocator::name_for_log(const Node& node) const {
   std::string name = source_name_;
   // In a mount of one entry, SOURCE is the path of that entry.
   if (root_.path() == ".") name += "/" + nodes_.path_of(node);
-  if (node.key.is_member()) name += "/" + node.key.member;
+  if (node.key.is_member()) name += "/" + node.key.member.str();
   return name;
 }
 

@@ -106,7 +106,7 @@ template <class Body>
 void NodeViews::for_each_node(const FileKey& file, const Body& body) const {
   for (const auto shown_as : {ShownAs::frame, ShownAs::array, ShownAs::npy}) {
     for (const bool by_full_name : {false, true}) {
-      const auto node = nodes_.find(NodeKey{file.device, file.inode, shown_as, {}, by_full_name});
+      const auto node = nodes_.find(NodeKey{file.device, file.inode, shown_as, by_full_name});
       if (node) body(*node);
     }
   }

@@ -37,7 +37,7 @@ Result<FrameOrigin> OpenContainers::origin_of(Node& node, const BackingFile& fil
   auto name = locator_.name_for_log(node);
   if (!node.key.is_member()) return file.origin(source_offset_, std::move(name));
   FRAMEFS_TRY(const auto opened, read(node, file));
-  FRAMEFS_TRY(auto member, opened.container->open_member(opened.file, node.key.member));
+  FRAMEFS_TRY(auto member, opened.container->open_member(opened.file, node.key.member.str()));
   return contiguous_origin(std::move(member), std::move(name));
 }
 

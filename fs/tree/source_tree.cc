@@ -76,7 +76,7 @@ std::unexpected<Error> SourceTree::refuse_array_change(const Node& node) const {
 Result<std::unique_ptr<Folder>> SourceTree::open_folder(Node& node, int access) const {
   if (node.key.shown_as == ShownAs::container) {
     FRAMEFS_TRY(auto opened, containers_.open(node));
-    return std::make_unique<ContainerFolder>(std::move(opened), node.key.member, limits_);
+    return std::make_unique<ContainerFolder>(std::move(opened), node.key.member.str(), limits_);
   }
   if (node.key.shown_as == ShownAs::single_entry) {
     FRAMEFS_TRY(auto fd, locator_.open_path(".", O_PATH | O_DIRECTORY));
@@ -137,7 +137,7 @@ Result<SourceTree::Seen> SourceTree::see_node(Node& node, int fd) const {
   if (!node.key.is_member()) return sessions_.observe(file_key(node), look);
   // Containers are never written.
   FRAMEFS_TRY(auto opened, containers_.open(node));
-  FRAMEFS_TRY(auto entry, containers_.probe(std::move(opened), node.key.member));
+  FRAMEFS_TRY(auto entry, containers_.probe(std::move(opened), node.key.member.str()));
   return Seen{.entry = entry, .written = {}};
 }
 
@@ -178,15 +178,15 @@ bool SourceTree::note_change(NodeId id, const Error& error) const {
 NodeKey SourceTree::key_of(const Node& parent, const std::string& source_name, ShownAs shown_as,
                            const SourceEntry& entry) {
   if (parent.key.shown_as != ShownAs::container) {
-    return {entry.stat.st_dev, entry.stat.st_ino, shown_as, {}};
+    return {entry.stat.st_dev, entry.stat.st_ino, shown_as};
   }
-  const auto& directory = parent.key.member;
-  auto member = directory.empty() ? source_name : directory + "/" + source_name;
+  const auto directory = parent.key.member.str();
+  const auto member = directory.empty() ? source_name : directory + "/" + source_name;
   if (S_ISDIR(entry.stat.st_mode)) shown_as = ShownAs::container;
   return {.device = parent.key.device,
           .inode = parent.key.inode,
           .shown_as = shown_as,
-          .member = std::move(member),
+          .member = member,
           .container = container_number(parent)};
 }
 
@@ -237,7 +237,7 @@ NodeEntry SourceTree::enter(const std::shared_ptr<Node>& parent, const std::stri
 std::shared_ptr<Node> SourceTree::enter_file(const std::shared_ptr<Node>& parent,
                                              const std::string& source_name, ShownAs shown_as,
                                              const SourceEntry& entry, NodeTable::Moment since) {
-  const NodeKey key{entry.stat.st_dev, entry.stat.st_ino, shown_as, {}};
+  const NodeKey key{entry.stat.st_dev, entry.stat.st_ino, shown_as};
   return locator_.nodes().lookup(parent, source_name, key, std::nullopt, entry.generation, since);
 }
 
@@ -438,7 +438,7 @@ Result<struct stat> SourceTree::stat_file(const OpenFile& file) const {
   auto& node = *file.node;
   if (node.key.is_member()) {
     FRAMEFS_TRY(auto container, containers_.read(node, file.source));
-    FRAMEFS_TRY(auto member, containers_.probe(std::move(container), node.key.member));
+    FRAMEFS_TRY(auto member, containers_.probe(std::move(container), node.key.member.str()));
     return shown({.entry = member, .written = {}}, node);
   }
   const auto probe = [&] {

@@ -1,5 +1,7 @@
 #include "fs/tree/node.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -79,6 +81,45 @@ TEST_CASE("node: a node lives for as many lookups as were counted", "[fs][node][
   table.forget(id, 1000);  // more than there were lookups
   CHECK_FALSE(knows(table, id));
   table.forget(id, 1);  // the node no longer exists
+}
+
+// Oracle: the memory that malloc has given out.  A sanitizer has an allocator of its own, which is
+// not asked; all other builds fail if a node takes more.
+TEST_CASE("node: a node takes little memory", "[fs][node][unit]") {
+  constexpr std::size_t kNodes = 20'000;
+  constexpr std::size_t kMaxBytes = 320;
+  NodeTable table(kRoot, ".");
+  const auto root = root_of(table);
+  const auto before = ::mallinfo2().uordblks;
+  for (std::size_t i = 0; i < kNodes; ++i) {
+    table.lookup(root, "a_name_of_usual_length_" + std::to_string(i),
+                 key_of(10 + i, ShownAs::frame));
+  }
+  CHECK(::mallinfo2().uordblks - before < kNodes * kMaxBytes);
+}
+
+TEST_CASE("node: what the kernel is told is one state until it is told another",
+          "[fs][node][unit]") {
+  const FileIdentity one{.device = 1, .inode = 2, .size = 3, .mtime_ns = 4};
+  auto other = one;
+  other.size = 5;
+  ToldState told;
+  CHECK(told.note_change());
+  CHECK_FALSE(told.note_change());
+  CHECK(told.is(one));  // the next state
+  CHECK(told.is(one));
+  CHECK_FALSE(told.is(other));
+  CHECK_FALSE(told.note_change());
+  told.set(other);
+  CHECK(told.is(other));
+  CHECK_FALSE(told.is(one));
+  told.reset_if_wrong();
+  CHECK_FALSE(told.is(one));
+  CHECK(told.note_change());
+  CHECK(told.is(other));
+  told.reset_if_wrong();
+  CHECK(told.is(one));
+  CHECK(told.note_change());
 }
 
 TEST_CASE("node: a forgotten node is recalled by its number", "[fs][node][unit]") {

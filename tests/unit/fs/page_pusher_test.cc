@@ -67,7 +67,7 @@ struct Pushing {
                         .bytes = std::make_shared<const Bytes>(buffers, size)});
   }
   static std::shared_ptr<const OpenFile> open(std::uint64_t inode) {
-    const NodeKey key{1, inode, ShownAs::frame, {}};
+    const NodeKey key{1, inode, ShownAs::frame};
     auto source = BackingFile::adopt(UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC)));
     REQUIRE(source);
     return std::make_shared<const OpenFile>(std::make_shared<Node>(inode, key), std::move(*source),
