@@ -16,18 +16,19 @@ constexpr std::uint64_t kMaxWaitingBytes = 4u << 20;
 }  // namespace
 
 void PagePusher::start(Kernel kernel) {
-  state_.with([](State& state) { state.is_running = true; });
-  thread_ = background_thread(
-      [this, kernel = std::move(kernel)](const std::stop_token&) { serve(kernel); });
+  state_.with([&](State& state) {
+    state.is_running = true;
+    state.kernel = std::move(kernel);
+  });
 }
 
 void PagePusher::stop() {
+  // Both are destroyed without the lock; the thread is joined.
   const auto dropped = state_.with_and_wake([](State& state) {
     state.is_running = false;
     state.waiting_bytes = 0;
-    return std::exchange(state.waiting, {});
+    return std::pair(std::exchange(state.waiting, {}), std::move(state.thread));
   });
-  if (thread_.joinable()) thread_.join();
 }
 
 // The kernel takes a page as read only if all of it is stored at once.
@@ -56,6 +57,8 @@ void PagePusher::offer(std::shared_ptr<const OpenFile> file, HotBlock block) {
   if (one.pages.empty() || size > kMaxBlockBytes) return;
   const bool is_taken = state_.with([&](State& state) {
     if (!state.is_running || state.waiting_bytes + size > kMaxWaitingBytes) return false;
+    const auto serving = [this](const std::stop_token&) { serve(); };
+    if (!start_thread(state.thread, serving)) return false;
     if (!state.recent.note(one.hash())) return false;
     state.waiting.push_back(std::move(one));
     state.waiting_bytes += size;
@@ -70,7 +73,8 @@ void PagePusher::drain(const FileKey& file) {
       [&](const State& state) { return state.storing != file; }, [](const State&) {});
 }
 
-void PagePusher::serve(const Kernel& kernel) {
+void PagePusher::serve() {
+  const auto kernel = state_.with([](const State& state) { return state.kernel; });
   while (true) {
     // Destroyed without the lock: it may hold the last reference to the file.
     const auto one =

@@ -20,6 +20,7 @@ namespace framefs::fs {
 // Gives hot blocks to the kernel's page cache, so that later reads of their bytes do not reach the
 // daemon.  The kernel waits for pages that reads in flight have locked before it stores bytes in
 // them.  Hence a separate thread does this: a thread that answers requests would wait for itself.
+// It starts with the first block.
 //
 // A block is stored only while its content is the current one.  The content is compared before and
 // after; if it has changed meanwhile, the kernel drops the stored pages.  A caller that makes old
@@ -82,9 +83,11 @@ class PagePusher {
     RecentStores recent;
     std::optional<FileKey> storing;  // the file of the block that is being stored
     bool is_running = false;
+    Kernel kernel;  // constant while it runs
+    std::jthread thread;
   };
   [[nodiscard]] Push whole_pages(std::shared_ptr<const OpenFile> file, HotBlock block) const;
-  void serve(const Kernel& kernel);
+  void serve();
   // Returns whether the block was stored.
   bool push(const Kernel& kernel, const Push& one);
 
@@ -93,7 +96,6 @@ class PagePusher {
   const std::chrono::seconds patience_;
   Counter pushed_bytes_;
   Guarded<State> state_;
-  std::jthread thread_;
 };
 
 }  // namespace framefs::fs

@@ -158,6 +158,11 @@ class Immutable(MountCase):
             links = [os.readlink(f"/proc/{mount.pid}/fd/{fd}") for fd in os.listdir(f"/proc/{mount.pid}/fd")]
             self.assertFalse([link for link in links if "inotify" in link])
 
+    def test_a_new_mount_has_few_threads(self):
+        """The main thread, and one for requests, or two if one has come."""
+        with self.mount() as mount:
+            self.assertLessEqual(len(os.listdir(f"/proc/{mount.pid}/task")), 3)
+
     def test_descriptors_are_bounded(self):
         for number in range(FILES, 2 * FILES):
             (self.source / f"g{number}").write_bytes(b"plain")

@@ -111,7 +111,6 @@ constexpr const char* kAllowed[] = {
     "rt_sigpending",
     "rt_sigprocmask",
     "rt_sigreturn",
-    "rt_sigtimedwait",
     "sched_getaffinity",
     "sched_getparam",
     "sched_getscheduler",

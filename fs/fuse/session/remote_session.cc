@@ -60,7 +60,7 @@ Status serve_remote_mount(const fs::MountOptions& options, const net::AwsEnviron
   const auto watchdog = start_watchdog(options, log);
   const auto* const dog = watchdog ? &*watchdog : nullptr;
   std::function<void()> report;
-  SignalListener signals(signal_actions(report, log_file, dog, log));
+  FRAMEFS_TRY(const auto signals, SignalListener::open(signal_actions(report, log_file, dog, log)));
   const bool is_confined = can_confine(options, dog, log);
   const auto access = credential_access(is_confined ? dog : nullptr);
   FRAMEFS_TRY(auto store, fs::RemoteStore::open(options, environment, *access, log));
@@ -79,15 +79,13 @@ Status serve_remote_mount(const fs::MountOptions& options, const net::AwsEnviron
   return with_mount(plan, [&](fuse_session* session) {
     mount.session = session;
     std::jthread announcer;
-    signals.start();
     auto idle = unmount_when_idle(options, dog, log,
                                   {.requests = [&mount] { return mount.counters.requests(); },
                                    .has_written_data = [] { return false; }});
-    const auto served = RequestLoop(session, kMaxServing).run([&] {
+    const auto served = RequestLoop(session, signals, kMaxServing).run([&] {
       announcer = start_announcer(options, dog, mount.readahead, log, on_ready);
     });
     idle.reset();
-    signals.stop();
     unmount_session(session, dog, is_confined);
     return served;
   });

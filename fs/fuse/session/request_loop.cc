@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -124,8 +125,9 @@ void ignore(int) {}
 }  // namespace
 
 struct RequestLoop::Threads {
-  Threads(fuse_session* serving, std::size_t most)
+  Threads(fuse_session* serving, const SignalListener& listener, std::size_t most)
       : session(serving),
+        signals(listener),
         max_serving(most),
         ended(::eventfd(0, EFD_CLOEXEC)),
         waiting_requests([this](auto& request) { pass(request); }) {}
@@ -152,6 +154,7 @@ struct RequestLoop::Threads {
   void stop();
 
   fuse_session* const session;
+  const SignalListener& signals;
   const std::size_t max_serving;  // one more thread receives requests
   // Sequentially consistent, as Thread::is_receiving is: a thread stores that it receives and then
   // looks here; stop() stores here and then looks which threads receive.  One sees the other.
@@ -163,8 +166,9 @@ struct RequestLoop::Threads {
   WaitingRequests waiting_requests;
 };
 
-RequestLoop::RequestLoop(fuse_session* session, std::size_t max_serving)
-    : threads_(std::make_unique<Threads>(session, max_serving)) {}
+RequestLoop::RequestLoop(fuse_session* session, const SignalListener& signals,
+                         std::size_t max_serving)
+    : threads_(std::make_unique<Threads>(session, signals, max_serving)) {}
 RequestLoop::~RequestLoop() = default;
 
 // If the system allows no more threads, the existing threads serve all requests.
@@ -273,15 +277,18 @@ void RequestLoop::Threads::serve(fuse_buf& request) {
   }
 }
 
-// Signals are unblocked only inside ppoll(). Hence no signal is lost between the check and the
-// wait.
+// The signals that end the mount are unblocked only inside ppoll().  Hence none is lost between the
+// check and the wait.
 void RequestLoop::Threads::wait_for_end() const {
   const sigset_t ending = EndSignals::set();
   sigset_t before;
   pthread_sigmask(SIG_BLOCK, &ending, &before);
-  pollfd end{.fd = ended.get(), .events = POLLIN, .revents = 0};
+  std::array<pollfd, 2> events{pollfd{.fd = ended.get(), .events = POLLIN, .revents = 0},
+                               pollfd{.fd = signals.fd(), .events = POLLIN, .revents = 0}};
   while (!is_ending(session)) {
-    if (::ppoll(&end, 1, nullptr, &before) > 0) break;
+    if (::ppoll(events.data(), events.size(), nullptr, &before) <= 0) continue;
+    if (events[0].revents != 0) break;
+    signals.run_actions();
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }

@@ -7,6 +7,7 @@
 #include <fuse_lowlevel.h>
 
 #include "codec/core/result.h"
+#include "fs/fuse/session/signal_listener.h"
 
 namespace framefs::fuse {
 
@@ -21,17 +22,19 @@ class RequestLoop {
   // The limit of operations that run concurrently, if they need processors.
   static constexpr std::size_t kMaxServing = 10;
 
-  // Lifetime: `session` outlives it.
-  explicit RequestLoop(fuse_session* session, std::size_t max_serving = kMaxServing);
+  // Lifetime: `session` and `signals` outlive it.
+  RequestLoop(fuse_session* session, const SignalListener& signals,
+              std::size_t max_serving = kMaxServing);
   RequestLoop(const RequestLoop&) = delete;
   RequestLoop& operator=(const RequestLoop&) = delete;
   ~RequestLoop();
 
   // Serves until the mount is unmounted, or until a signal arrives that EndSignals notes; it must
-  // not be blocked in the calling thread.  Requests are still served while `before_end` runs, which
-  // may thus wait for threads that wait for requests.  All operations have ended when run()
-  // returns.  `on_init` is called once, on another thread, when the kernel has the answer to its
-  // first request (INIT): from then on, the mount answers requests.
+  // not be blocked in the calling thread, which runs the actions of other signals.  Requests are
+  // still served while `before_end` runs, which may thus wait for threads that wait for requests.
+  // All operations have ended when run() returns.  `on_init` is called once, on another thread,
+  // when the kernel has the answer to its first request (INIT): from then on, the mount answers
+  // requests.
   // Errors: system, if the system allows no thread.
   Status run(const std::function<void()>& on_init, const std::function<void()>& before_end = [] {});
 

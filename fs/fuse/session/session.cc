@@ -125,11 +125,10 @@ void start_dropping_pages(Mount& mount) {
 // Serves inside the sandbox; `watchdog` then unmounts. `needs` is empty if there is no sandbox.
 Status serve(Mount& mount, const fs::MountOptions& options,
              const std::optional<SandboxNeeds>& needs, const Watchdog* watchdog,
-             SignalListener& signals, const std::function<void()>& on_ready) {
+             const SignalListener& signals, const std::function<void()>& on_ready) {
   auto* const session = mount.session;
   // Must come before any thread starts.
   if (needs) mount.log.info(enter_sandbox(*needs, *watchdog));
-  signals.start();
   std::jthread announcer;
   if (!mount.filesystem.is_read_only()) start_dropping_pages(mount);
   start_page_pusher(mount);
@@ -137,7 +136,7 @@ Status serve(Mount& mount, const fs::MountOptions& options,
       options, watchdog, mount.log,
       {.requests = [&mount] { return mount.counters.requests(); },
        .has_written_data = [&mount] { return mount.filesystem.has_write_sessions(); }});
-  RequestLoop loop(session);
+  RequestLoop loop(session, signals);
   const auto served = loop.run(
       [&] { announcer = start_announcer(options, watchdog, mount.readahead, mount.log, on_ready); },
       [&mount] {
@@ -146,7 +145,6 @@ Status serve(Mount& mount, const fs::MountOptions& options,
       });
   idle.reset();
   unmount_session(session, watchdog, needs.has_value());
-  signals.stop();
   return served;
 }
 
@@ -262,7 +260,7 @@ Result<fs::Losses> serve_mount(const fs::MountOptions& options, fs::Log& log,
   const auto watchdog = start_watchdog(options, log);
   const auto* const dog = watchdog ? &*watchdog : nullptr;
   std::function<void()> report;
-  SignalListener signals(signal_actions(report, log_file, dog, log));
+  FRAMEFS_TRY(const auto signals, SignalListener::open(signal_actions(report, log_file, dog, log)));
   const bool is_confined = can_confine(options, dog, log);
   const auto shown_mountpoint = path_of_mount(options.mountpoint);
   FRAMEFS_TRY(const bool read_only, is_read_only(options));

@@ -1,37 +1,36 @@
 #pragma once
 
-#include <atomic>
 #include <csignal>
 #include <functional>
 #include <map>
-#include <thread>
+
+#include "codec/core/result.h"
+#include "fs/core/file.h"
 
 namespace framefs::fuse {
 
-// Runs actions for signals that do not end the daemon, on a thread of its own.
-// The constructor blocks these signals.  It must run before any thread starts, so that all threads
-// inherit the mask.
+// Runs actions for signals that do not end the daemon, in the thread that waits for the end of the
+// session: a thread of its own would sleep all the time.
+// Threads: one.
 class SignalListener {
  public:
   using Actions = std::map<int, std::function<void()>>;  // by signal; not empty
 
-  explicit SignalListener(Actions actions);
-  SignalListener(const SignalListener&) = delete;
-  SignalListener& operator=(const SignalListener&) = delete;
-  ~SignalListener() { stop(); }
+  // Blocks these signals.  Must be called before any thread starts, so that all threads inherit the
+  // mask.  Errors: system.
+  static codec::Result<SignalListener> open(Actions actions);
 
-  // Signals that arrived before this call are handled now.
-  void start();
-  // Returns when no action runs any more.
-  void stop();
+  // Becomes readable when a signal has arrived.
+  [[nodiscard]] int fd() const noexcept { return arrived_.get(); }
+  // Runs the actions of the signals that have arrived, each once.
+  void run_actions() const;
 
  private:
-  void listen() const;
+  SignalListener(Actions actions, fs::UniqueFd arrived)
+      : actions_(std::move(actions)), arrived_(std::move(arrived)) {}
 
-  const Actions actions_;
-  sigset_t signals_{};
-  std::atomic<bool> is_stopping_{false};  // set before the signal that wakes the thread
-  std::jthread thread_;
+  Actions actions_;
+  fs::UniqueFd arrived_;
 };
 
 }  // namespace framefs::fuse
