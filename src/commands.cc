@@ -53,7 +53,7 @@ constexpr std::array kSubcommands = {
     Subcommand{"check", "find damage in frames; save what is left of them", run_check,
                check_syntax},
     Subcommand{"compact", "rewrite frames without dead space", run_compact, compact_syntax},
-    Subcommand{"index", "make the manifest of a bucket or web server", run_index, index_syntax},
+    Subcommand{"index", "make the manifest of a directory, bucket or web server", run_index, index_syntax},
     Subcommand{"list", "list mounts with their daemons", run_list, list_syntax},
     Subcommand{"stats", "show what the daemon of a mount has done", run_stats, stats_syntax},
     Subcommand{"top", "show what all mounts do, once a second", run_top, top_syntax},

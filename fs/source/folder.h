@@ -73,7 +73,8 @@ class DiskFolder final : public Folder {
       : directory_(std::move(directory)), probe_(probe), key_(key), names_(names) {}
 
   // Entries that `as_is` covers have nothing to look for in them.  `path` is the directory's in the
-  // mount, "." for the root.  Lifetime: `as_is` outlives the folder.
+  // mount, "." for the root; KnownSummaries find its files by it.  Lifetime: `as_is` outlives the
+  // folder.
   void show_as_is(const AsIsNames& as_is, std::string path) {
     if (!as_is.is_empty()) as_is_ = &as_is;
     path_ = std::move(path);
@@ -81,7 +82,7 @@ class DiskFolder final : public Folder {
 
   [[nodiscard]] Result<std::vector<Item>> items() const override;
   [[nodiscard]] Result<SourceEntry> probe(const std::string& name) const override {
-    return probe_.probe_as(directory_.get(), name, expected(name));
+    return probe_.probe_as(directory_.get(), name, expected(name), nullptr, path_in(path_, name));
   }
   [[nodiscard]] Expected expected(const std::string& name) const override;
   void remove_absent(std::vector<std::string>& names) const override {

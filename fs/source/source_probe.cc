@@ -104,9 +104,14 @@ auto SourceProbe::unopened(int error) -> Result<Probed> {
 }
 
 auto SourceProbe::probe_file(int directory, const std::string& name, Expected expected,
-                             SourceEntry& entry) -> Result<Probed> {
+                             std::string_view path, SourceEntry& entry) -> Result<Probed> {
+  const bool is_usual = expected == expected_content(name);
   if (const auto known = recall({identity_of(entry.stat), expected})) {
     entry.summary = *known;
+  } else if (const auto listed =
+                 is_usual ? known_summaries_.find(path, entry.stat) : std::nullopt) {
+    entry.summary = *listed;
+    remember({identity_of(entry.stat), expected}, *listed);
   } else {
     auto fd = open_quietly(directory, name.c_str(), kFileFlags);
     if (!fd) return unopened(errno);
@@ -187,7 +192,7 @@ Result<SourceEntry> SourceProbe::probe(int directory, const std::string& name) {
 }
 
 Result<SourceEntry> SourceProbe::probe_as(int directory, const std::string& name, Expected expected,
-                                          const FrameSummary* known) {
+                                          const FrameSummary* known, std::string_view path) {
   for (int round = 0; round < kMaxProbes; ++round) {
     SourceEntry entry;
     FRAMEFS_CHECK(stat_entry(directory, name, entry));
@@ -198,7 +203,7 @@ Result<SourceEntry> SourceProbe::probe_as(int directory, const std::string& name
     if (S_ISREG(entry.stat.st_mode) && known != nullptr) {
       entry.summary = *known;
     } else if (S_ISREG(entry.stat.st_mode)) {
-      FRAMEFS_TRY(probed, probe_file(directory, name, expected, entry));
+      FRAMEFS_TRY(probed, probe_file(directory, name, expected, path, entry));
     } else if (S_ISDIR(entry.stat.st_mode) && may_be_sparse) {
       FRAMEFS_TRY(probed, probe_sparse(directory, name, expected, entry));
     }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "fs/core/guarded.h"
 #include "fs/source/acl_access.h"
 #include "fs/source/frame_summary.h"
+#include "fs/source/known_summaries.h"
 #include "fs/source/source_handles.h"
 
 namespace framefs::fs {
@@ -63,9 +65,13 @@ class SourceProbe {
   // Errors: system, if there is no such entry; ESTALE if other programs replace it all the time.  A
   //   file that cannot be read counts as Content::other.
   Result<SourceEntry> probe(int directory, const std::string& name);
-  // With `known`, the content of a file is known, and is not read.
+  // With `known`, the content of a file is known, and is not read.  `path` is that of the entry in
+  // SOURCE, for KnownSummaries; it may be empty.
   Result<SourceEntry> probe_as(int directory, const std::string& name, Expected expected,
-                               const FrameSummary* known = nullptr);
+                               const FrameSummary* known = nullptr, std::string_view path = {});
+
+  // From now on, trusts the summaries.  Must be called before any other thread uses the probe.
+  void know(KnownSummaries summaries) { known_summaries_ = std::move(summaries); }
 
   // Probes an open file whose content is known; `fd` may be an O_PATH descriptor.  Errors: system.
   [[nodiscard]] Result<SourceEntry> probe_known(int fd, const FrameSummary& known) const;
@@ -102,7 +108,7 @@ class SourceProbe {
   static Result<Probed> unopened(int error);
   // Errors: system, if the daemon cannot open any file now.  A file that it may not read is shown.
   Result<Probed> probe_file(int directory, const std::string& name, Expected expected,
-                            SourceEntry& entry);
+                            std::string_view path, SourceEntry& entry);
   Result<Probed> probe_sparse(int directory, const std::string& name, Expected expected,
                               SourceEntry& entry);
 
@@ -115,6 +121,7 @@ class SourceProbe {
   const Watcher watcher_;
   const AclRule acls_;
   const SourceHandles* const handles_;
+  KnownSummaries known_summaries_;  // constant since know()
   Guarded<std::unordered_map<Key, FrameSummary, KeyHash>> known_;
 };
 

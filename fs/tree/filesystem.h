@@ -57,6 +57,10 @@ class Filesystem {
   Attributes& attributes() noexcept { return attributes_; }  // changes of attributes, xattrs
   PagePusher& pages() noexcept { return pages_; }            // the kernel's page cache
 
+  // From now on, trusts these summaries of files in SOURCE.  Must be called before any request.
+  void know(KnownSummaries summaries) { probe_.know(std::move(summaries)); }
+  [[nodiscard]] const SourceRoot& source() const noexcept { return locator_.root(); }
+
   [[nodiscard]] Activity activity();
 
   // Commits all written frames, and makes arrays of those that become arrays.  No request may

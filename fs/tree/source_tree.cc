@@ -379,8 +379,8 @@ Result<SourceEntry> SourceTree::probe_at(const std::string& path, const Node& no
   const auto above = directory_part(path);
   FRAMEFS_TRY(const auto directory,
               locator_.open_path(above.empty() ? "." : above, O_PATH | O_DIRECTORY));
-  FRAMEFS_TRY(const auto entry,
-              probe_.probe_as(directory.get(), name_part(path), expected_at(node, path), known));
+  FRAMEFS_TRY(const auto entry, probe_.probe_as(directory.get(), name_part(path),
+                                                expected_at(node, path), known, path));
   const bool is_other = node.is_exported() && entry.generation != node.generation;
   if (is_other || !names_source(node.key, entry.stat)) return system_error_of(ESTALE, "stat");
   return entry;

@@ -23,6 +23,7 @@
 #include "src/cli/progress_bar.h"
 #include "src/cli/remote_access.h"
 #include "src/cli/text_output.h"
+#include "src/index/local_index.h"
 #include "src/mount/held_signals.h"
 #include "src/pack/replacement_file.h"
 
@@ -30,7 +31,7 @@ namespace framefs {
 namespace {
 
 struct IndexCommand {
-  std::string url;
+  std::string source;
   std::string out = "-";
   bool force = false;
   bool quiet = false;
@@ -38,14 +39,12 @@ struct IndexCommand {
 };
 
 void add_options(CLI::App& app, IndexCommand& command) {
-  const auto is_url = [](const std::string& text) {
-    if (auto problem = url_problem(text)) return *problem;
-    return net::is_source_url(text)
-               ? std::string()
-               : fmt::format("{} is not a URL: s3://, http(s)://, dav(s)://", text);
+  const auto is_usable = [](const std::string& text) {
+    return url_problem(text).value_or(std::string());
   };
-  app.add_option("URL", command.url, "The SOURCE of mounts: s3://, http(s)://, dav(s)://")
-      ->check(CLI::Validator(is_url, ""))
+  app.add_option("SOURCE", command.source,
+                 "The SOURCE of mounts: a directory, s3://, http(s)://, dav(s)://")
+      ->check(CLI::Validator(is_usable, ""))
       ->required();
   app.add_option("-o,--output", command.out,
                  "Where to write the manifest; - is standard output, the default")
@@ -56,12 +55,13 @@ void add_options(CLI::App& app, IndexCommand& command) {
 }
 
 std::optional<std::string> misplaced_option(const CLI::App& app, const IndexCommand& command) {
-  return misplaced_remote_option(app, command.url);
+  return misplaced_remote_option(app, command.source);
 }
 
 constexpr CommandLine<IndexCommand> kIndexCommandLine{
     .name = "framefs index",
-    .about = "Makes the manifest of a bucket or web server, which saves requests in its mounts.",
+    .about =
+        "Makes the manifest of a directory, bucket or web server, which makes its listings faster.",
     .add_options = add_options,
     .misplaced = misplaced_option};
 
@@ -74,14 +74,28 @@ enum class Outcome : std::uint8_t {
 // Writes the manifest by `put`.  Messages have been printed, but for errors of the target.
 Outcome write_index(const IndexCommand& command, const net::AwsEnvironment& environment,
                     fs::RemoteIndex::Put put) {
+  auto outcome = Outcome::complete;
   const auto complain = [&](const std::string& path, const codec::Error& error) {
-    auto place = command.url;
+    auto place = command.source;
     if (!path.empty()) place += (place.ends_with('/') ? "" : "/") + path;
     print_messages({fmt::format("{}: {}", place, cause_text(error))});
   };
   fs::MountOptions options;
-  options.source = command.url;
+  options.source = command.source;
   options.remote = command.remote;
+  const auto note = [&](const std::string& path, const codec::Error& error) {
+    complain(path, error);
+    outcome = Outcome::partial;
+  };
+  const auto result_of = [&](const codec::Status& written) {
+    if (written) return outcome;
+    const auto& error = written.error();
+    if (error.sys != EINTR && !error.is_of_target) complain("", error);
+    return Outcome::failed;
+  };
+  if (!net::is_source_url(command.source)) {
+    return result_of(LocalIndex(command.source, options.limits, std::move(put), note).write());
+  }
   CollectedLog log;
   net::DirectAccess access;
   const auto store = fs::RemoteStore::open(options, environment, access, log.log());
@@ -91,17 +105,7 @@ Outcome write_index(const IndexCommand& command, const net::AwsEnvironment& envi
     complain("", started.error());
     return Outcome::failed;
   }
-  auto outcome = Outcome::complete;
-  fs::RemoteIndex index(**store, options.limits, std::move(put),
-                        [&](const std::string& path, const codec::Error& error) {
-                          complain(path, error);
-                          outcome = Outcome::partial;
-                        });
-  const auto written = index.write();
-  if (written) return outcome;
-  const auto& error = written.error();
-  if (error.sys != EINTR && !error.is_of_target) complain("", error);
-  return Outcome::failed;
+  return result_of(fs::RemoteIndex(**store, options.limits, std::move(put), note).write());
 }
 
 int index_to_stream(const IndexCommand& command, const net::AwsEnvironment& environment) {
@@ -125,7 +129,7 @@ int index_to_file(const IndexCommand& command, const net::AwsEnvironment& enviro
   if (!file) return complain(file.error());
   auto outcome = Outcome::failed;
   {
-    ProgressBar bar(command.url, std::nullopt, command.quiet);
+    ProgressBar bar(command.source, std::nullopt, command.quiet);
     std::uint64_t end = 0;
     const auto put = [&](std::string_view text) -> fs::Status {
       const auto written = file->sink().write_at(end, std::as_bytes(std::span(text)));

@@ -67,7 +67,6 @@ class Messages(CommandCase):
             with self.subTest(url):
                 self.assert_refused(url, "mnt", cause=f"framefs: SOURCE: {cause}" if "~" not in cause else cause)
                 self.assert_refused("index", url, cause=cause)
-        self.assert_refused("index", "x", cause="x is not a URL")
 
     def test_an_option_that_does_not_suit_the_source(self):
         for option in (("--region", "r"), ("--endpoint", "http://h"), ("--profile", "p"), ("--anonymous",),

@@ -269,6 +269,76 @@ class ChangedSource(MountCase):
                 self.assertTrue(isinstance(got, int) or got in contents, f"round {number}")
 
 
+class Manifest(MountCase):
+    """A manifest in SOURCE, which framefs index has written."""
+    EVERY_MOUNT = IMMUTABLE
+    NAME = "framefs-manifest.json"
+
+    def setUp(self):
+        (self.source / "sub").mkdir()
+        self.content = data.text(3000)
+        self.make_frame(self.content, self.source / "x.b2frame")
+        self.make_frame(self.content, self.source / "sub/y.b2frame")
+        (self.source / "itself.b2frame").write_bytes(b"no frame")
+        self.tool(daemon.FRAMEFS, "index", self.source, "-o", self.source / self.NAME)
+
+    @staticmethod
+    def sizes(root, *names):
+        return {name: (root / name).stat().st_size for name in names}
+
+    def overwrite_heads(self):
+        """The frames are no frames any more, but have their sizes and times."""
+        for name in "x.b2frame", "sub/y.b2frame":
+            path = self.source / name
+            before = path.stat()
+            with path.open("r+b") as frame:
+                frame.write(bytes(100))
+            os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+    def listed(self, mount):
+        return sorted(os.listdir(mount.path())) + os.listdir(mount.path("sub"))
+
+    def test_no_head_is_read(self):
+        self.overwrite_heads()
+        with self.mount() as mount:
+            self.assertEqual(self.listed(mount), [self.NAME, "itself.b2frame", "sub", "x", "y"])
+            size = len(self.content)
+            self.assertEqual(self.sizes(mount.path(), "x", "sub/y", "itself.b2frame"),
+                             {"x": size, "sub/y": size, "itself.b2frame": 8})
+
+    def test_only_the_promise_makes_it_trusted(self):
+        self.overwrite_heads()
+        self.EVERY_MOUNT = ("--ro",)
+        with self.mount() as mount:
+            self.assertEqual(self.listed(mount), [self.NAME, "itself.b2frame", "sub", "x.b2frame", "y.b2frame"])
+
+    def test_a_file_of_another_size_or_time_does_not_count(self):
+        self.overwrite_heads()
+        os.truncate(self.source / "x.b2frame", 101)
+        os.utime(self.source / "sub/y.b2frame")
+        with self.mount() as mount:
+            self.assertEqual(self.listed(mount), [self.NAME, "itself.b2frame", "sub", "x.b2frame", "y.b2frame"])
+
+    def test_files_are_read(self):
+        with self.mount() as mount:
+            self.assertEqual(mount.path("x").read_bytes(), self.content)
+            self.assertEqual(mount.path("sub/y").read_bytes(), self.content)
+
+    def test_a_damaged_manifest_is_named_and_not_used(self):
+        (self.source / self.NAME).write_text('{"framefs-manifest": 1, "files": [')
+        with self.mount() as mount:
+            self.assertIn(f"{self.NAME} is not used", mount.log())
+            self.assertEqual(mount.path("x").read_bytes(), self.content)
+
+    def test_links_lead_to_no_manifest(self):
+        (self.source / self.NAME).rename(self.folder / "elsewhere")
+        (self.source / self.NAME).symlink_to(self.folder / "elsewhere")
+        self.overwrite_heads()
+        with self.mount() as mount:
+            self.assertIn(f"{self.NAME} is not used", mount.log())
+            self.assertIn("x.b2frame", self.listed(mount))
+
+
 # The tests of reading, on immutable mounts.
 
 class ReadersOfImmutable(test_readers.Readers):

@@ -1,5 +1,6 @@
 """framefs index, and mounts that use its manifest."""
 
+import base64
 import json
 import os
 import re
@@ -250,8 +251,22 @@ class Index(RemoteCase):
         _, messages = self.index(server.url + "/none", "-o", absent, code=1)
         self.assertEqual(len(messages.splitlines()), 1, messages)
         self.assertFalse(absent.exists())
-        _, messages = self.index(self.source, code=2)
-        self.assertIn("is not a URL", messages)
+
+    def test_of_a_directory(self):
+        self.make_tree()
+        (self.source / "link.b2frame").symlink_to("1.b2frame")
+        os.mkfifo(self.source / "fifo.b2frame")
+        text, messages = self.index(self.source)
+        self.assertEqual(messages, "")
+        files = {file["path"]: file for file in json.loads(text)["files"]}
+        wanted = {os.path.relpath(path, self.source): path for path in self.source.rglob("*.b2*")
+                  if path.is_file() and not path.is_symlink()}
+        # The directory of a ZIP archive is at its end.
+        self.assertEqual(set(files), {path for path in wanted if not path.endswith(".b2z")})
+        for path, file in files.items():
+            self.assertEqual(file["size"], wanted[path].stat().st_size)
+            head = base64.b64decode(file["head"])
+            self.assertEqual(head, wanted[path].read_bytes()[:len(head)])
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@
 #include "fs/fuse/ops/operations.h"
 #include "fs/fuse/ops/passthrough.h"
 #include "fs/fuse/session/inherited_mount.h"
+#include "fs/fuse/session/local_manifest.h"
 #include "fs/fuse/session/raw_requests.h"
 #include "fs/fuse/session/request_loop.h"
 #include "fs/fuse/session/session_parts.h"
@@ -130,6 +131,10 @@ Status serve(Mount& mount, const fs::MountOptions& options,
   // Must come before any thread starts.
   if (needs) mount.log.info(enter_sandbox(*needs, *watchdog));
   std::jthread announcer;
+  if (options.immutable) {
+    mount.filesystem.know(
+        read_local_manifest(mount.filesystem.source(), options.limits, mount.log));
+  }
   if (!mount.filesystem.is_read_only()) start_dropping_pages(mount);
   start_page_pusher(mount);
   auto idle = unmount_when_idle(

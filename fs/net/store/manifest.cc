@@ -29,8 +29,9 @@ bool is_object_path(std::string_view path) {
 // memory of the text.
 class ManifestReader final : public nlohmann::json_sax<Json> {
  public:
+  explicit ManifestReader(std::function<void(ManifestFile)> take) : take_(std::move(take)) {}
+
   [[nodiscard]] bool is_manifest() const { return version_ == 1 && has_files_; }
-  std::vector<ManifestFile> take() { return std::move(files_); }
 
   bool null() override { return note_scalar(); }
   bool boolean(bool) override { return note_scalar(); }
@@ -64,7 +65,7 @@ class ManifestReader final : public nlohmann::json_sax<Json> {
   bool end_object() override {
     if (is_in_file()) keep_file();
     --depth_;
-    return files_.size() <= kMaxListingEntries;
+    return count_ <= kMaxListingEntries;
   }
   bool start_array(std::size_t) override {
     if (is_in_files_ && depth_ == kFiles) return false;
@@ -111,7 +112,9 @@ class ManifestReader final : public nlohmann::json_sax<Json> {
                           entry.head->size() <= entry.size &&
                           entry.head->size() <= kMaxManifestHeadBytes;
     if (!has_head) entry.head = nullptr;
-    if (is_object_path(file_.path)) files_.push_back(std::move(file_));
+    if (!is_object_path(file_.path)) return;
+    ++count_;
+    take_(std::move(file_));
   }
 
   std::size_t depth_ = 0;
@@ -120,18 +123,25 @@ class ManifestReader final : public nlohmann::json_sax<Json> {
   std::uint64_t version_ = 0;
   std::string key_;
   ManifestFile file_;
-  std::vector<ManifestFile> files_;
+  std::size_t count_ = 0;
+  const std::function<void(ManifestFile)> take_;
 };
 
 }  // namespace
 
-Result<std::vector<ManifestFile>> parse_manifest(std::string_view json) {
+Status parse_manifest(std::string_view json, std::function<void(ManifestFile)> take) {
   if (json.size() > kMaxManifestBytes) return codec::fail(Errc::over_limit, "manifest");
-  ManifestReader reader;
+  ManifestReader reader(std::move(take));
   if (!Json::sax_parse(json, &reader) || !reader.is_manifest()) {
     return codec::fail(Errc::bad_field, "manifest");
   }
-  return reader.take();
+  return {};
+}
+
+Result<std::vector<ManifestFile>> parse_manifest(std::string_view json) {
+  std::vector<ManifestFile> files;
+  FRAMEFS_CHECK(parse_manifest(json, [&](ManifestFile file) { files.push_back(std::move(file)); }));
+  return files;
 }
 
 std::vector<RemoteEntry> manifest_folder(const std::vector<ManifestFile>& files,

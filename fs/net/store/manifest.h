@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,9 @@ struct ManifestFile {
 // Paths that no file can have are left out.  So is a head that is damaged or longer than the file.
 // Errors: bad_field; over_limit.
 Result<std::vector<ManifestFile>> parse_manifest(std::string_view json);
+// The same, one by one: the files of a large manifest take several times the memory of its text.
+// If there is an error, the files that `take` got do not count.
+Status parse_manifest(std::string_view json, std::function<void(ManifestFile)> take);
 
 // The entries of a manifest that lie directly in `folder`.
 std::vector<RemoteEntry> manifest_folder(const std::vector<ManifestFile>& files,
