@@ -126,8 +126,10 @@ Result<bool> FileContents::bypasses_pages(const OpenFile& file, bool is_written)
     if (!file.source.file()) return system_error_of(EISDIR, "open");
     return false;
   }
-  return reading(file, [](const std::shared_ptr<const View>& view, const void*) -> Result<bool> {
-    return !view->is_readable();
+  return reading(file, [&](const auto& view, const void* session) -> Result<bool> {
+    const bool is_readable = view->is_readable();
+    if (is_readable && session == nullptr) note_readable(*file.node, view);
+    return !is_readable;
   });
 }
 
@@ -163,7 +165,9 @@ Result<OpenedFile> FileContents::open_as(std::shared_ptr<Node> node, BackingFile
   opened.keep_pages = keeps_pages(*file.node, *now);
   // The kernel drops its pages with the reply; no page of an earlier state may follow.
   if (!opened.keep_pages) parts_.pages.drain(file_key(*file.node));
-  const auto bypasses = bypasses_pages(file, now->session_id != 0);
+  // A view is not made for a handle that the kernel serves from its pages.
+  const bool is_known = opened.keep_pages && is_known_readable(*file.node, *now);
+  const auto bypasses = is_known ? Result<bool>(false) : bypasses_pages(file, now->session_id != 0);
   if (!bypasses) {
     close(file);
     return std::unexpected(bypasses.error());

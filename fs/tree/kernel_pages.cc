@@ -24,6 +24,22 @@ bool keeps_pages(Node& node, const ContentState& now) {
   });
 }
 
+void note_readable(Node& node, const std::shared_ptr<const View>& view) {
+  node.state.with([&](Node::State& state) {
+    if (state.view == view) state.readable = state.content_id;
+  });
+}
+
+bool is_known_readable(const Node& node, const ContentState& now) {
+  if (now.session_id != 0) return false;
+  return node.state.with([&](const Node::State& state) {
+    const bool asks_no_lock_file =
+        !state.has_lock_file && state.lock_looked_for == state.content_id;
+    return state.content_id && state.identity == now.identity &&
+           state.readable == state.content_id && asks_no_lock_file;
+  });
+}
+
 bool may_hide_change(const Node& node, const AttributeReply& reply) {
   return node.state.with(
       [&](const Node::State& state) { return state.open_handles > 0 && !is_known(state, reply); });

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "fs/core/file.h"
 #include "fs/tree/node.h"
@@ -21,6 +22,12 @@ struct ContentState {
 // To be called for each new handle of a file, with the content that it opens.  Returns whether the
 // kernel's pages have that content.
 bool keeps_pages(Node& node, const ContentState& now);
+
+// Notes that `view`, the one that the node has now, can be read: the kernel may keep pages of it.
+void note_readable(Node& node, const std::shared_ptr<const View>& view);
+// Whether a handle that opens the content `now` needs no view before it is read: that content is
+// known to be readable, nobody writes it, and no lock file has to be asked.
+[[nodiscard]] bool is_known_readable(const Node& node, const ContentState& now);
 
 // The reply to a change of attributes carries the time of modification, and the kernel takes it
 // over without a look at its pages.  Hence it must not hide a change that the pages lack.

@@ -78,6 +78,7 @@ struct Node {
     // The state whose bytes the kernel may still cache.  With --writeback, the kernel also has the
     // size of this state.
     FileIdentity kernel_pages;
+    ContentId readable;  // the content whose view is known to be readable
     // While the file is being written: its view, and the ids of two sessions (0: none): the session
     // whose bytes the view shows, and the session whose bytes the kernel may cache.
     std::shared_ptr<const View> overlay_view;

@@ -207,6 +207,29 @@ TEST_CASE("filesystem: the kernel keeps its pages while the file is in the state
   }
 }
 
+TEST_CASE("filesystem: an open that the kernel answers reads from its pages makes no view",
+          "[fs][filesystem][unit]") {
+  Mount mount;
+  mount.write("x.b2", test::small_frame(100, 1));
+  const auto id = mount.lookup("x").id;
+  const auto node = mount.fs().tree().find(id);
+  REQUIRE(node);
+  const auto makes_view = [&] {
+    const auto opened = mount.open(id);
+    const bool has_view =
+        (*node)->state.with([](const Node::State& state) { return state.view != nullptr; });
+    CHECK(mount.read(*opened.file, 0, 100).has_value());
+    mount.fs().contents().close(*opened.file);
+    return has_view;
+  };
+  CHECK(makes_view());
+  CHECK_FALSE(makes_view());
+  CHECK_FALSE(makes_view());
+  mount.touch("x.b2");
+  CHECK(makes_view());
+  CHECK_FALSE(makes_view());
+}
+
 TEST_CASE("filesystem: frames that cannot be read are opened past the kernel's pages",
           "[fs][filesystem][corrupt]") {
   Mount mount;
