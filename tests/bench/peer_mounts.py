@@ -4,6 +4,7 @@ writing."""
 import contextlib
 import functools
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from typing import NamedTuple
@@ -18,6 +19,7 @@ from data import MIB, PEER_BLOCK, have, make, run
 
 FRAMEFS, NULL, EXT4, SQUASHFS, EROFS = "framefs", "null server", "ext4", "squashfs", "EROFS (lz4hc)"
 FRAMEFS_PLAIN, PASSTHROUGH = "framefs --plain", passthrough.NAME
+IMMUTABLE, MANIFEST, SQUASHFUSE = "framefs --immutable", "framefs, manifest", "squashfuse"
 BTRFS = {"lz4": "btrfs lzo", "zstd": "btrfs zstd:3"}
 BTRFS_COMPRESSION = {"lz4": "lzo", "zstd": "zstd:3"}
 PARTS = 64  # files that hold `float` together
@@ -93,6 +95,23 @@ class Library:
             content = (self.data.folder / "seed.txt").read_bytes()
             for i in range(self.files):
                 (plain / f"small-{i:06d}.txt").write_bytes(content)
+
+    @functools.cache
+    def make_indexed(self):
+        """Links to the small frames, beside their manifest.  A link changes no time that counts."""
+        self.make_many()
+        folder = self._indexed()
+        if not (folder / "framefs-manifest.json").exists():
+            folder.mkdir(exist_ok=True)
+            for frame in files_in(self._many_frames()):
+                link(frame, folder / frame.name)
+            run(self.programs["framefs"], "index", "-q", folder, "-o", folder / "framefs-manifest.json")
+
+    def _many_frames(self):
+        return self.data.folder / f"many-{self.files}"
+
+    def _indexed(self):
+        return self.data.folder / f"many-indexed-{self.files}"
 
     def make_many_open(self):
         """The same for passthrough_hp."""
@@ -175,10 +194,13 @@ class Library:
 
     def many(self):
         """framefs, and the filesystems with images, on the small files."""
-        frames, plain = self.data.folder / f"many-{self.files}", self.folder / f"many-plain-{self.files}"
-        ours = [self.framefs("", who, source, self.make_many)
-                for who, source in ((FRAMEFS, frames), (FRAMEFS_PLAIN, plain))]
-        others = [self.squashfs("lz4", plain, self.make_many), self.erofs(plain, self.make_many),
+        frames, plain = self._many_frames(), self.folder / f"many-plain-{self.files}"
+        ours = [self.framefs("", who, source, self.make_many, options)
+                for who, source, options in ((FRAMEFS, frames, ()), (FRAMEFS_PLAIN, plain, ()),
+                                             (IMMUTABLE, frames, ("--immutable",)))]
+        ours.append(self.framefs("", MANIFEST, self._indexed(), self.make_indexed, ("--immutable",)))
+        squashfs = self.squashfs("lz4", plain, self.make_many)
+        others = [squashfs, self.squashfuse(squashfs), self.erofs(plain, self.make_many),
                   self.ext4(plain, self.make_many), self.btrfs("lz4", plain, self.make_many),
                   self.passthrough(plain, self.make_many_open)]
         return ours + [other._replace(codec="") for other in others]
@@ -214,6 +236,19 @@ class Library:
     def squashfs(self, codec, plain=None, prepare=None, block=PEER_BLOCK, who=SQUASHFS):
         return self._image(who, codec, "squashfs", f"squashfs-{codec}-{block}", plain, prepare,
                            lambda image, source: mounts.write_squashfs(image, source, codec, block))
+
+    def squashfuse(self, squashfs):
+        """The image of another contestant, served by a program."""
+        [image] = squashfs.stored()
+        program = shutil.which("squashfuse_ll") or shutil.which("squashfuse")
+        mountpoint = self.folder / "mnt-squashfuse"
+
+        def prepare():
+            if not program:
+                raise RuntimeError("squashfuse is not installed")
+            squashfs.prepare()
+        mount = mounts.Daemon(SQUASHFUSE, mountpoint, [program or SQUASHFUSE, "-f", image, mountpoint])
+        return squashfs._replace(who=SQUASHFUSE, mount=mount, prepare=prepare)
 
     @functools.cache
     def erofs(self, plain=None, prepare=None):

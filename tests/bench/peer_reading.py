@@ -149,7 +149,10 @@ class Reading:
         files = self.library.files
         many = self.library.many()
         self.plan.add("list names: ls -f, cold", "name", "", Job(["ls", "-f", MOUNT], files), many)
+        self.plan.add("list names: ls -f, warm", "name", "", Job(["ls", "-f", MOUNT], files, is_warm=True), many)
+        self.plan.add("list attributes: ls -lR, warm", "name", "", Job(["ls", "-lR", MOUNT], files, is_warm=True), many)
         self.plan.add("list sizes: find -size, warm", "name", "",
                       Job(["find", MOUNT, "-size", "+1M"], files, is_warm=True), many)
+        self.plan.add("open, read, close each small file, cold", "file", "", Job([self.reader, "each", MOUNT]), many)
         self.plan.add("open, read, close each small file, warm", "file", "", Job([self.reader, "each", MOUNT], is_warm=True),
                       many)

@@ -10,7 +10,7 @@ from goals import Goal
 from peer_rows import Plan
 
 LISTED_FILES = 20_000
-OURS = (peer_mounts.FRAMEFS, peer_writing.WRITEBACK)
+OURS = (peer_mounts.FRAMEFS, peer_mounts.IMMUTABLE, peer_mounts.MANIFEST, peer_writing.WRITEBACK)
 
 
 def run(all_data, folder, programs, options, reference, skip, progress):
