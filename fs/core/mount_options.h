@@ -64,6 +64,13 @@ struct RemoteOptions {
   std::string cache_folder;                                  // empty: no disk cache
   std::uint64_t cache_disk_bytes = std::uint64_t{10} << 30;  // limit of the disk cache
   std::uint64_t memory_bytes = std::uint64_t{128} << 20;     // limit of stored bytes in memory
+  // How long a listing is used; empty: as long as it took.
+  std::optional<unsigned> list_timeout_ms;
+  // The largest object that is fetched whole from a server without ranges; empty: 64 MiB with a
+  // disk cache, and none without.
+  std::optional<std::uint64_t> whole_object_bytes;
+  unsigned wait_for_server_ms = 0;  // how long a mount waits for a server that does not answer
+  bool requester_pays = false;      // for S3: the reader pays for the requests
 };
 
 // The options of one mount.

@@ -53,6 +53,7 @@ NetStats::Counts NetStats::counts() const {
   const auto read = value(prefetched_read_bytes_);
   counts.unused_bytes = counts.prefetched_bytes - std::min(counts.prefetched_bytes, read);
   counts.repeated_listings = value(repeated_listings_);
+  counts.hidden_entries = value(hidden_entries_);
   return counts;
 }
 
@@ -74,10 +75,11 @@ std::string to_json(const NetStats::Counts& counts) {
       counts.hedges, counts.memory_hits, counts.disk_hits, counts.misses,
       fmt::join(counts.latencies, ","), counts.latency_sum_us);
   text += fmt::format(
-      "\"unused_bytes\":{},\"repeated_listings\":{},\"in_flight\":{},\"waiting\":{},\"limit\":{},"
+      "\"unused_bytes\":{},\"repeated_listings\":{},\"hidden_entries\":{},\"in_flight\":{},"
+      "\"waiting\":{},\"limit\":{},"
       "\"oldest_ms\":{},\"since_answer_ms\":{},\"last_error\":{}}}",
-      counts.unused_bytes, counts.repeated_listings, counts.in_flight, counts.waiting, counts.limit,
-      in_ms(counts.oldest),
+      counts.unused_bytes, counts.repeated_listings, counts.hidden_entries, counts.in_flight,
+      counts.waiting, counts.limit, in_ms(counts.oldest),
       counts.since_answer ? std::to_string(in_ms(*counts.since_answer)) : "null",
       nlohmann::json(fs::printable(counts.last_error)).dump());
   return text;

@@ -34,6 +34,7 @@ class NetStats {
     std::uint64_t latency_sum_us = 0;
     std::uint64_t unused_bytes = 0;       // fetched ahead, and not read so far
     std::uint64_t repeated_listings = 0;  // of directories that were listed before
+    std::uint64_t hidden_entries = 0;     // of listings; each directory counts once
     // The state of the queue now; RequestQueue::add_to() sets it.
     std::uint64_t in_flight = 0;
     std::uint64_t waiting = 0;           // calls that wait for a slot, or to be sent again
@@ -52,6 +53,7 @@ class NetStats {
   void add_miss() { add(misses_, 1); }
   void add_prefetched_read(std::uint64_t bytes) { add(prefetched_read_bytes_, bytes); }
   void add_repeated_listing() { add(repeated_listings_, 1); }
+  void add_hidden_entries(std::uint64_t count) { add(hidden_entries_, count); }
   void add_prefetched(std::uint64_t bytes) { add(prefetched_bytes_, bytes); }
 
   [[nodiscard]] Counts counts() const;
@@ -75,6 +77,7 @@ class NetStats {
   Counter prefetched_bytes_{0};
   Counter prefetched_read_bytes_{0};
   Counter repeated_listings_{0};
+  Counter hidden_entries_{0};
 };
 
 // The counters as one JSON object.  The key of a request is its kind and the class of its status,

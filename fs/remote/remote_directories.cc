@@ -50,12 +50,14 @@ bool may_be_sparse(Expected expected) {
   return expected == Expected::frame || expected == Expected::array;
 }
 
-// How long a listing is used whose first request was sent at `begin`, and which has just ended.
-Clock::time_point fresh_until(Clock::time_point begin) {
-  const auto now = Clock::now();
-  const Clock::duration min = RemoteDirectories::kMinListingAge;
-  const Clock::duration max = RemoteDirectories::kMaxListingAge;
-  return now + std::clamp(now - begin, min, max);
+// One line for all entries that a directory leaves out for one reason.
+std::string left_out_text(const std::string& directory, const net::LeftOut& left,
+                          std::string_view what) {
+  constexpr std::size_t kShownBytes = 60;
+  const bool is_long = left.first.size() > kShownBytes;
+  return fmt::format("{}: {} {} not shown: {}, as \"{}{}\"", directory, left.count,
+                     left.count == 1 ? "entry is" : "entries are", what,
+                     left.first.substr(0, kShownBytes), is_long ? "..." : "");
 }
 
 }  // namespace
@@ -146,19 +148,36 @@ auto RemoteDirectories::list_for(const std::string& path, const std::vector<std:
   return look_up(path, names);
 }
 
-auto RemoteDirectories::publish(const std::string& path, std::vector<net::RemoteEntry> entries,
+void RemoteDirectories::note_left_out(const std::string& path, const net::FolderEntries& listed) {
+  const auto& [entries, unnameable, covered] = listed;
+  if (unnameable.count + covered.count == 0) return;
+  const bool is_first = noted_.with(
+      [&](auto& noted) { return noted.size() < kMaxListings && noted.insert(path).second; });
+  if (!is_first) return;
+  store_.stats().add_hidden_entries(unnameable.count + covered.count);
+  const auto directory = store_.name_of(path);
+  if (unnameable.count > 0) {
+    log_.warn(left_out_text(directory, unnameable, "no file can have such a name"));
+  }
+  if (covered.count > 0) {
+    log_.warn(left_out_text(directory, covered, "a directory has the same name"));
+  }
+}
+
+auto RemoteDirectories::publish(const std::string& path, net::FolderEntries listed,
                                 Clock::time_point begin, const ListingCalls::Call& call)
     -> Listing {
+  note_left_out(path, listed);
   auto listing = std::make_shared<RemoteListing>();
   listing->taken = begin;
-  for (auto& entry : entries) {
+  for (auto& entry : listed.entries) {
     auto name = entry.name;
     if (entry.head) learn(net::join_path(path, name), entry);
     entry.head = nullptr;
     listing->bytes += kListedEntryBytes + 2 * name.size() + entry.etag.size();
     listing->entries.emplace(std::move(name), std::move(entry));
   }
-  listing->fresh_until = fresh_until(begin);
+  listing->fresh_until = age_.fresh_until(begin);
   listings_.with([&](Listings& listings) {
     if (listings.by_path.contains(path)) store_.stats().add_repeated_listing();
     if (!call.is_outdated()) listings.keep(path, listing);
@@ -211,14 +230,14 @@ auto RemoteDirectories::look_up(const std::string& path, const std::vector<std::
     names_.with([&](auto& known_names) {
       if (known_names.size() + unknown.size() > kMaxNames) known_names.clear();
       for (const auto& name : unknown) {
-        KnownName known{.entry = {}, .taken = begin, .fresh_until = fresh_until(begin)};
+        KnownName known{.entry = {}, .taken = begin, .fresh_until = age_.fresh_until(begin)};
         const auto found = listing->entries.find(name);
         if (found != listing->entries.end()) known.entry = found->second;
         known_names.insert_or_assign(net::join_path(path, name), std::move(known));
       }
     });
   }
-  listing->fresh_until = fresh_until(begin);
+  listing->fresh_until = age_.fresh_until(begin);
   return listing;
 }
 

@@ -14,6 +14,7 @@
 #include "fs/core/guarded.h"
 #include "fs/core/single_flight.h"
 #include "fs/net/cache/content_key.h"
+#include "fs/remote/listing_age.h"
 #include "fs/remote/remote_manifest.h"
 #include "fs/remote/remote_store.h"
 #include "fs/source/folder.h"
@@ -52,10 +53,11 @@ class RemoteDirectories {
   using Listing = std::shared_ptr<RemoteListing>;
 
   // Lifetime: store and log outlive it.
-  RemoteDirectories(RemoteStore& store, const codec::Limits& limits, Log& log)
+  RemoteDirectories(RemoteStore& store, const MountOptions& options, Log& log)
       : store_(store),
-        limits_(limits),
+        limits_(options.limits),
         log_(log),
+        age_(options),
         memory_(std::make_shared<Memory>()),
         manifest_(store, log) {}
 
@@ -90,10 +92,6 @@ class RemoteDirectories {
   // path and the type.
   static struct stat stat_of(const std::string& path, const net::RemoteEntry& entry);
 
-  // A listing is used as long as it took to fetch it, within these bounds.  Its age counts from its
-  // end.  The same holds for the entries that were looked up, and for names that were absent.
-  static constexpr std::chrono::seconds kMinListingAge{2};
-  static constexpr std::chrono::seconds kMaxListingAge{60};
   // The size of a probe.
   static constexpr std::uint64_t kProbeBytes = 4096;
 
@@ -130,10 +128,12 @@ class RemoteDirectories {
   [[nodiscard]] Listing recent(const std::string& path) const;
   // The listing, unless it takes more than one request: null.
   Result<Listing> fetch_if_small(const std::string& path, const ListingCalls::Call& call);
-  Listing publish(const std::string& path, std::vector<net::RemoteEntry> entries,
+  Listing publish(const std::string& path, net::FolderEntries listed,
                   std::chrono::steady_clock::time_point begin, const ListingCalls::Call& call);
   Result<Listing> look_up(const std::string& path, const std::vector<std::string>& names);
   Result<Listing> fetch_listing(const std::string& path, const ListingCalls::Call& call);
+  // Counts and logs the entries of a directory that are not shown, once for each directory.
+  void note_left_out(const std::string& path, const net::FolderEntries& listed);
   static net::ContentKey state_of(const RemoteListing& listing, const net::RemoteEntry& entry,
                                   Expected expected);
   [[nodiscard]] std::optional<RemoteProbe> recall(const std::string& path,
@@ -170,6 +170,7 @@ class RemoteDirectories {
   RemoteStore& store_;
   const codec::Limits limits_;
   Log& log_;
+  const ListingAge age_;
   // The listings that are kept, and the bytes that they take.
   struct Listings {
     std::map<std::string, Listing> by_path;
@@ -183,6 +184,8 @@ class RemoteDirectories {
   ListingCalls small_calls_;
   // The directories whose listing takes more than one request.
   Guarded<std::unordered_set<std::string>> large_;
+  // The directories of which some entries are not shown, and which the log has named.
+  Guarded<std::unordered_set<std::string>> noted_;
   Guarded<std::unordered_map<std::string, KnownName>> names_;  // by path
   const std::shared_ptr<Memory> memory_;
   RemoteManifest manifest_;

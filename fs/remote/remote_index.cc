@@ -53,7 +53,8 @@ Status RemoteIndex::write() {
     if (count >= kMaxFolders) return codec::fail(Errc::over_limit, "directories");
     const auto folder = std::move(folders.back());
     folders.pop_back();
-    FRAMEFS_TRY(const auto entries, store_.objects().list(folder));
+    FRAMEFS_TRY(const auto listed, store_.objects().list(folder));
+    const auto& entries = listed.entries;
     FRAMEFS_CHECK(write_folder(folder, entries));
     for (const auto& entry : entries | std::views::reverse) {
       if (!entry.is_directory) continue;

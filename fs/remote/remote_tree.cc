@@ -57,7 +57,7 @@ RemoteTree::RemoteTree(const MountOptions& options, Log& log, std::unique_ptr<Re
       root_(std::move(root)),
       log_(log),
       store_(std::move(store)),
-      directories_(*store_, options.limits, log),
+      directories_(*store_, options, log),
       workers_(options.threads),
       buffers_(BufferPool::share_of(options.cache_bytes)),
       cache_(options.cache_bytes),
@@ -77,7 +77,7 @@ Result<RemoteTree::Root> RemoteTree::find_root(const MountOptions& options, Remo
     root.single_name = last_name(options.source.string());
     const auto expected = expected_content(root.single_name);
     root.expected = expected == Expected::nothing ? Expected::array : expected;
-    RemoteDirectories directories(store, options.limits, log);
+    RemoteDirectories directories(store, options, log);
     FRAMEFS_TRY(auto listing, directories.list_single(root.single_name));
     FRAMEFS_TRY(entry, directories.probe(*listing, root.single_name, "", root.expected));
     const auto names = full_names(root.single_name, entry.summary, options.arrays);

@@ -73,6 +73,7 @@ struct Given {
   double attr_timeout_s = 1;
   double commit_interval_s = 5;
   double idle_s = 0;
+  double list_timeout_s = 0;
   std::vector<std::string> rules;
 };
 
@@ -165,9 +166,14 @@ void add_attribute_options(CLI::App& app, MountCommand& command) {
                "List user.framefs.info and .meta.* among the attributes; they can always be read");
 }
 
-void add_remote_options(CLI::App& app, MountCommand& command) {
+void add_remote_options(CLI::App& app, MountCommand& command, Given& given) {
   auto& remote = command.mount.remote;
   add_remote_access_options(app, remote);
+  app.add_option("--list-timeout", given.list_timeout_s,
+                 "How long a listing of a URL is used; by default as long as it took, at least 2 s "
+                 "and at most a minute")
+      ->transform(seconds_up_to(86400))
+      ->option_text("SECONDS");
   app.add_option("--cache-dir", remote.cache_folder,
                  "Keep compressed data of a URL in this directory, also for later mounts")
       ->option_text("DIR");
@@ -220,7 +226,7 @@ void add_options(CLI::App& app, MountCommand& command, Given& given) {
   app.add_flag("--replace-stale", command.replace_stale,
                "Remove a mount at MOUNTPOINT whose daemon is gone");
   add_attribute_options(app, command);
-  add_remote_options(app, command);
+  add_remote_options(app, command, given);
   app.add_option("--fsname", command.mount.fs_name,
                  "The source that mount lists show; SOURCE by default")
       ->option_text("NAME");
@@ -302,10 +308,10 @@ constexpr const char* kLocalOptions[] = {
     "--writeback", "--rule",   "--checksums", "--plain",  "--overlay-size", "--commit-interval"};
 // The options that are about changes.
 constexpr const char* kOptionsForChanges[] = {
-    "--attr-timeout", "--devices", "--locking",      "--writeback",      "--rule",
-    "--checksums",    "--plain",   "--overlay-size", "--commit-interval"};
-// The options of the disk cache of a URL.
-constexpr const char* kCacheOptions[] = {"--cache-dir", "--cache-disk"};
+    "--attr-timeout", "--devices", "--locking",      "--writeback",       "--rule",
+    "--checksums",    "--plain",   "--overlay-size", "--commit-interval", "--list-timeout"};
+// The options that have an effect only if SOURCE is a URL.
+constexpr const char* kUrlOptions[] = {"--cache-dir", "--cache-disk", "--list-timeout"};
 
 // Why an option does not go together with --immutable.
 std::optional<std::string> option_for_changes(const CLI::App& app, const fs::MountOptions& mount) {
@@ -326,7 +332,7 @@ std::optional<std::string> misplaced_option(const CLI::App& app, const fs::Mount
     if (const auto name = first_given(app, kLocalOptions)) {
       return *name + " needs a SOURCE that is not a URL";
     }
-  } else if (const auto name = first_given(app, kCacheOptions)) {
+  } else if (const auto name = first_given(app, kUrlOptions)) {
     return *name + " needs a SOURCE that is a URL";
   }
   if (app.get_option("--cache-disk")->count() > 0 && mount.remote.cache_folder.empty()) {
@@ -376,6 +382,9 @@ ParsedMountCommand parse_mount_command(const std::vector<std::string>& arguments
   command.foreground = command.foreground || command.mount.debug;
   command.mount.attr_timeout_ms = milliseconds(given.attr_timeout_s);
   command.mount.idle_ms = milliseconds(given.idle_s);
+  if (app.get_option("--list-timeout")->count() > 0) {
+    command.mount.remote.list_timeout_ms = milliseconds(given.list_timeout_s);
+  }
   command.mount.write.commit_interval_ms = milliseconds(given.commit_interval_s);
   auto& write = command.mount.write;
   for (const auto& text : given.rules) {

@@ -117,7 +117,8 @@ class Remote(RemoteCase):
         server.put("both/below", b"shown")
         server.put("../up", b"x")
         server.put("a//b", b"x")
-        with self.mount_s3(server) as mount:
+        server.put("a/" + "n" * 256, b"x")
+        with self.mount_s3(server, "--list-timeout", "0") as mount:
             self.assertEqual(sorted(os.listdir(mount.path())),
                              sorted([*NAMES, "folder", "marker", "both", "a"]))
             for name in NAMES:
@@ -126,6 +127,26 @@ class Remote(RemoteCase):
             self.assertEqual(os.listdir(mount.path("marker")), [])
             self.assertEqual(mount.path("both", "below").read_bytes(), b"shown")
             self.assertFalse(mount.path("none").exists())
+            for _ in range(2):  # each of these asks the server
+                self.assertEqual(os.listdir(mount.path("a")), [])
+                self.assertIn("both", os.listdir(mount.path()))
+            counters = json.loads(os.getxattr(mount.path(), "user.framefs.remote"))
+            self.assertGreaterEqual(counters["repeated_listings"], 2)
+            self.assertEqual(counters["hidden_entries"], 4)
+            for line in ("bucket/: 1 entry is not shown: no file can have such a name, as \"..\"",
+                         "bucket/: 1 entry is not shown: a directory has the same name, as \"both\"",
+                         "bucket/a: 2 entries are not shown: no file can have such a name, as \"nnn"):
+                self.assertEqual(mount.log().count(line), 1, f"{line}\n{mount.log()}")
+
+    def test_list_timeout_is_how_long_a_listing_is_used(self):
+        server = self.serve({"x": b"content"})
+        for seconds, listings in (("0", 2), ("3600", 1)):
+            with self.subTest(seconds), self.mount_s3(server, "--list-timeout", seconds) as mount:
+                os.listdir(mount.path())
+                server.clear_ledger()
+                for _ in range(2):
+                    os.listdir(mount.path())
+                self.assertEqual(len(server.ended_requests()), listings if seconds == "0" else 0)
 
     def test_many_keys(self):
         server = self.serve({f"{i:05}": b"%d" % i for i in range(2_500)})

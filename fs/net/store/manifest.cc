@@ -144,8 +144,7 @@ Result<std::vector<ManifestFile>> parse_manifest(std::string_view json) {
   return files;
 }
 
-std::vector<RemoteEntry> manifest_folder(const std::vector<ManifestFile>& files,
-                                         const std::string& folder) {
+FolderEntries manifest_folder(const std::vector<ManifestFile>& files, const std::string& folder) {
   const auto prefix = folder.empty() ? "" : folder + "/";
   std::vector<RemoteEntry> entries;
   for (const auto& file : files) {

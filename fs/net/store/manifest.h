@@ -36,8 +36,7 @@ Result<std::vector<ManifestFile>> parse_manifest(std::string_view json);
 Status parse_manifest(std::string_view json, std::function<void(ManifestFile)> take);
 
 // The entries of a manifest that lie directly in `folder`.
-std::vector<RemoteEntry> manifest_folder(const std::vector<ManifestFile>& files,
-                                         const std::string& folder);
+FolderEntries manifest_folder(const std::vector<ManifestFile>& files, const std::string& folder);
 
 // The text of a manifest is kManifestBegin, the files with kManifestComma between them, and
 // kManifestEnd.

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <chrono>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "fs/core/file.h"
@@ -27,24 +28,38 @@ bool is_file_name(std::string_view name) {
          name.find('/') == name.npos && name.find('\0') == name.npos;
 }
 
-std::vector<RemoteEntry> tidy_listing(std::vector<RemoteEntry> entries) {
-  std::erase_if(entries, [](const RemoteEntry& entry) { return !is_file_name(entry.name); });
+FolderEntries tidy_listing(std::vector<RemoteEntry> entries) {
+  FolderEntries tidy;
+  const auto leave_out = [](LeftOut& left, const std::string& name) {
+    if (left.count++ == 0) left.first = name;
+  };
+  std::erase_if(entries, [&](const RemoteEntry& entry) {
+    const bool is_kept = is_file_name(entry.name);
+    if (!is_kept && !entry.name.empty()) leave_out(tidy.unnameable, entry.name);
+    return !is_kept;
+  });
   // A folder comes before an object of the same name, so that the object is the one removed.
   std::ranges::stable_sort(entries, [](const RemoteEntry& a, const RemoteEntry& b) {
     return a.name != b.name ? a.name < b.name : a.is_directory && !b.is_directory;
   });
+  for (std::size_t i = 1; i < entries.size(); ++i) {
+    const auto& [before, entry] = std::tie(entries[i - 1], entries[i]);
+    const bool is_covered = before.is_directory && !entry.is_directory;
+    if (is_covered && before.name == entry.name) leave_out(tidy.covered, entry.name);
+  }
   const auto again = std::ranges::unique(entries, {}, &RemoteEntry::name);
   entries.erase(again.begin(), again.end());
-  return entries;
+  tidy.entries = std::move(entries);
+  return tidy;
 }
 
 Result<std::vector<RemoteEntry>> ObjectStore::look_up(const std::string& folder,
                                                       const std::vector<std::string>& names) {
-  FRAMEFS_TRY(auto entries, list(folder));
-  std::erase_if(entries, [&](const RemoteEntry& entry) {
+  FRAMEFS_TRY(auto listed, list(folder));
+  std::erase_if(listed.entries, [&](const RemoteEntry& entry) {
     return std::ranges::find(names, entry.name) == names.end();
   });
-  return entries;
+  return std::move(listed.entries);
 }
 
 Result<RemoteOpened> ObjectStore::open(const std::string& path, const OpenRequest& request) {

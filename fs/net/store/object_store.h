@@ -28,6 +28,19 @@ struct RemoteEntry {
   bool operator==(const RemoteEntry&) const = default;
 };
 
+// Entries of a listing that no mount shows.
+struct LeftOut {
+  std::uint64_t count = 0;
+  std::string first;  // the name of one of them
+};
+
+// The entries of a folder, sorted by name, as a directory can have them: no two have the same name.
+struct FolderEntries {
+  std::vector<RemoteEntry> entries;
+  LeftOut unnameable;  // no file can have their names
+  LeftOut covered;     // objects with the name of a folder
+};
+
 // The maximum size of all answers that make one listing, and of the entries in it.
 inline constexpr std::uint64_t kMaxListingBytes = 256 << 20;
 // The maximum size of one of these answers.
@@ -67,15 +80,14 @@ class ObjectStore {
   ObjectStore& operator=(const ObjectStore&) = delete;
   virtual ~ObjectStore() = default;
 
-  // The entries of a folder, sorted by name.  The list leaves out names that no file can have ("",
-  // ".", "..", or a name with a slash or a zero byte).  If an object and a folder have the same
-  // name, the list has only the folder.
-  virtual Result<std::vector<RemoteEntry>> list(const std::string& folder) = 0;
+  // The list leaves out names that no file can have.  If an object and a folder have the same name,
+  // it has only the folder.
+  virtual Result<FolderEntries> list(const std::string& folder) = 0;
   virtual Result<RemoteEntry> stat(const std::string& path) = 0;
   // The same as list() if the list costs one request; otherwise nothing.
-  virtual Result<std::optional<std::vector<RemoteEntry>>> list_if_small(const std::string& folder) {
-    FRAMEFS_TRY(auto entries, list(folder));
-    return std::optional(std::move(entries));
+  virtual Result<std::optional<FolderEntries>> list_if_small(const std::string& folder) {
+    FRAMEFS_TRY(auto listed, list(folder));
+    return std::optional(std::move(listed));
   }
   // The entries of a folder that have one of these names, at a cost that does not depend on the
   // size of the folder.  All requests are sent at once.
@@ -93,11 +105,12 @@ class ObjectStore {
 // Errors: those of the result; system, with EINTR, if the operation of this thread is interrupted.
 Result<RemoteOpened> wait_for_open(const std::function<void(ObjectStore::OpenDone)>& start);
 
-// Whether a file can have this name: it is not "", "." or "..", and has no slash or zero byte.
+// Whether a file can have this name: it is not "", "." or "..", has no slash or zero byte, and at
+// most 255 bytes.
 bool is_file_name(std::string_view name);
 
-// Brings entries into the form that list() promises.
-std::vector<RemoteEntry> tidy_listing(std::vector<RemoteEntry> entries);
+// Brings entries into the form that list() promises.  An entry without a name is the folder itself.
+FolderEntries tidy_listing(std::vector<RemoteEntry> entries);
 
 // `folder` and `name` as one path.
 std::string join_path(const std::string& folder, const std::string& name);

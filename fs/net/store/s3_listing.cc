@@ -42,7 +42,8 @@ Result<S3ListingPage> parse_s3_listing(std::string_view xml, std::string_view pr
     RemoteEntry entry;
     entry.name = relative(child.child_value("Prefix"));
     entry.is_directory = true;
-    if (entry.name.ends_with('/')) entry.name.pop_back();
+    // "/" stands for the keys with an empty segment here, which no path leads to.
+    if (entry.name.size() > 1) entry.name.pop_back();
     page.entries.push_back(std::move(entry));
   }
   if (root.child("IsTruncated").text().as_bool()) {

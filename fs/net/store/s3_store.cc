@@ -224,7 +224,7 @@ Call S3Store::head_call(const std::string& key) {
   return make_call(RequestKind::head, {"HEAD", key, {}}, nullptr, &check_found);
 }
 
-Result<std::vector<RemoteEntry>> S3Store::list(const std::string& folder) {
+Result<FolderEntries> S3Store::list(const std::string& folder) {
   const auto key = key_of(folder);
   const auto prefix = key.empty() ? "" : key + "/";
   std::vector<RemoteEntry> entries;
@@ -250,12 +250,12 @@ Result<std::vector<RemoteEntry>> S3Store::list(const std::string& folder) {
   return tidy_listing(std::move(entries));
 }
 
-Result<std::optional<std::vector<RemoteEntry>>> S3Store::list_if_small(const std::string& folder) {
+Result<std::optional<FolderEntries>> S3Store::list_if_small(const std::string& folder) {
   const auto key = key_of(folder);
   const auto prefix = key.empty() ? "" : key + "/";
   FRAMEFS_TRY(const auto answer, list_page(prefix, "", kPageKeys));
   FRAMEFS_TRY(auto page, parse_s3_listing(answer.text(), prefix));
-  if (!page.continuation.empty()) return std::optional<std::vector<RemoteEntry>>();
+  if (!page.continuation.empty()) return std::optional<FolderEntries>();
   return std::optional(tidy_listing(std::move(page.entries)));
 }
 
@@ -369,7 +369,7 @@ Result<std::vector<RemoteEntry>> S3Store::look_up(const std::string& folder,
   std::erase_if(entries, [&](const RemoteEntry& entry) {
     return std::ranges::find(names, entry.name) == names.end();
   });
-  return tidy_listing(std::move(entries));
+  return tidy_listing(std::move(entries)).entries;
 }
 
 Result<RemoteEntry> S3Store::stat(const std::string& path) {

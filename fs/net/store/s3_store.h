@@ -29,9 +29,9 @@ class S3Store final : public ObjectStore {
   static Result<std::unique_ptr<S3Store>> make(RequestQueue& queue, CredentialKeeper& keeper,
                                                ServerClock& clock, Settings settings);
 
-  Result<std::vector<RemoteEntry>> list(const std::string& folder) override;
+  Result<FolderEntries> list(const std::string& folder) override;
   Result<RemoteEntry> stat(const std::string& path) override;
-  Result<std::optional<std::vector<RemoteEntry>>> list_if_small(const std::string& folder) override;
+  Result<std::optional<FolderEntries>> list_if_small(const std::string& folder) override;
   // For each name without the suffix of a frame: HEAD, and a LIST of the keys below it.
   // For all names that differ in such a suffix only: one LIST.
   Result<std::vector<RemoteEntry>> look_up(const std::string& folder,

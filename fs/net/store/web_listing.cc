@@ -103,7 +103,7 @@ class JsonListingReader final : public nlohmann::json_sax<Json> {
       // Caddy marks folders by a slash.
       if (entry_.name.ends_with('/')) entry_.name.pop_back();
     }
-    if (is_file_name(entry_.name)) entries_.push_back(std::move(entry_));
+    if (!entry_.name.empty()) entries_.push_back(std::move(entry_));
     if (++values_ % kValuesPerPoll == 0 && fs::interrupted()) return false;
     return entries_.size() <= kMaxListingEntries;
   }
@@ -183,7 +183,8 @@ Result<std::vector<RemoteEntry>> parse_html_listing(std::string_view html, const
     entry.is_directory = entry.name.ends_with('/');
     if (entry.is_directory) entry.name.pop_back();
     entry.is_exact = entry.is_directory;
-    if (!is_file_name(entry.name)) continue;
+    // A link to another folder.
+    if (entry.name.find('/') != entry.name.npos) continue;
     if (entries.size() >= kMaxListingEntries) return codec::fail(Errc::over_limit, "HTML listing");
     entries.push_back(std::move(entry));
   }

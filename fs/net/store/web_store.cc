@@ -222,13 +222,13 @@ Result<std::vector<RemoteEntry>> WebStore::propfind(const Url& url, const char* 
   return parse_dav_listing(answer.text(), place->with([](const Url& known) { return known; }));
 }
 
-Result<std::vector<RemoteEntry>> WebStore::list(const std::string& folder) {
+Result<FolderEntries> WebStore::list(const std::string& folder) {
   if (listing_ == Listing::page) return list_web(folder);
   FRAMEFS_TRY(auto entries, propfind(folder_url_of(folder), "1"));
   return tidy_listing(std::move(entries));
 }
 
-Result<std::vector<RemoteEntry>> WebStore::list_web(const std::string& folder) {
+Result<FolderEntries> WebStore::list_web(const std::string& folder) {
   const bool is_root = folder.empty();
   const bool is_listing =
       manifest_.with([](const KnownManifest& value) { return value.is_listing; });
@@ -242,17 +242,17 @@ Result<std::vector<RemoteEntry>> WebStore::list_web(const std::string& folder) {
     manifest_.with([&](KnownManifest& value) { value.is_listing = is_refused; });
   }
   if (entries) return tidy_listing(std::move(*entries));
-  if (!is_refused) return entries;
+  if (!is_refused) return std::unexpected(entries.error());
   const auto listed = manifest(is_root ? std::chrono::seconds(0) : kManifestAge);
   if (!listed) {
     // A server that fails must not look like a folder that does not exist.
     const auto& error = listed.error();
     const bool has_failed = error.kind == Errc::system && !lists_nothing(error);
-    return has_failed ? std::unexpected(error) : std::move(entries);
+    return std::unexpected(has_failed ? error : entries.error());
   }
   auto in_folder = manifest_folder(**listed, folder);
   // Only the root exists without a file below it.
-  if (in_folder.empty() && !is_root) return entries;
+  if (in_folder.entries.empty() && !is_root) return std::unexpected(entries.error());
   return in_folder;
 }
 
@@ -288,7 +288,7 @@ Result<RemoteEntry> WebStore::stat_by_get(const std::string& path, const Error& 
     if (opened && !is_folder) return entry_of(*opened);
   }
   const auto listed = list(path);
-  if (listed && (!listed->empty() || path.empty())) {
+  if (listed && (!listed->entries.empty() || path.empty())) {
     RemoteEntry folder;
     folder.is_directory = true;
     return folder;

@@ -26,7 +26,7 @@ class WebStore final : public ObjectStore {
   // Lifetime: `queue` outlives it.
   WebStore(RequestQueue& queue, Url root, Listing listing);
 
-  Result<std::vector<RemoteEntry>> list(const std::string& folder) override;
+  Result<FolderEntries> list(const std::string& folder) override;
   Result<RemoteEntry> stat(const std::string& path) override;
   void start_open(const std::string& path, const OpenRequest& open, OpenDone done) override;
 
@@ -60,7 +60,7 @@ class WebStore final : public ObjectStore {
   // Opens the object at the URL that `place` holds, and updates it.
   void start_open_at(const std::string& path, const std::shared_ptr<fs::Guarded<Url>>& place,
                      const OpenRequest& open, OpenDone done);
-  Result<std::vector<RemoteEntry>> list_web(const std::string& folder);
+  Result<FolderEntries> list_web(const std::string& folder);
   // The manifest as it was `max_age` ago or later.
   Result<Manifest> manifest(std::chrono::seconds max_age);
 

@@ -105,7 +105,7 @@ TEST_CASE("web_listing: a page of links", "[net][listing][unit]") {
          <a href="unfinished)",
       folder);
   REQUIRE(entries);
-  CHECK(names(tidy_listing(*entries)) == Names{"a b+.b2frame", "abs", "m&m", "sub/"});
+  CHECK(names(tidy_listing(*entries).entries) == Names{"a b+.b2frame", "abs", "m&m", "sub/"});
   for (const auto& entry : *entries) CHECK(entry.is_exact == entry.is_directory);
 }
 
@@ -146,12 +146,12 @@ TEST_CASE("web_listing: a manifest", "[net][listing][unit]") {
     {"path": "a", "size": 5, "mtime": "2013-05-24T00:00:00Z", "etag": "\"e\""},
     {"path": "d/b", "size": 6}, {"path": "d/e/c"}, {"path": "d.b2frame", "size": 1}]})");
   REQUIRE(files);
-  CHECK(names(manifest_folder(*files, "")) == Names{"a", "d/", "d.b2frame"});
-  CHECK(names(manifest_folder(*files, "d")) == Names{"b", "e/"});
-  const auto deepest = manifest_folder(*files, "d/e");
+  CHECK(names(manifest_folder(*files, "").entries) == Names{"a", "d/", "d.b2frame"});
+  CHECK(names(manifest_folder(*files, "d").entries) == Names{"b", "e/"});
+  const auto deepest = manifest_folder(*files, "d/e").entries;
   CHECK(names(deepest) == Names{"c"});
   CHECK_FALSE(deepest[0].is_exact);
-  CHECK(manifest_folder(*files, "x").empty());
+  CHECK(manifest_folder(*files, "x").entries.empty());
   for (const auto* const bad : {"", "[]", "{}", R"({"framefs-manifest": 2, "files": []})",
                                 R"({"framefs-manifest": 1, "files": [1]})"}) {
     CHECK_FALSE(parse_manifest(bad));
@@ -186,7 +186,8 @@ TEST_CASE("dav_listing: Apache", "[net][listing][unit]") {
   CHECK_FALSE(parse_dav_listing("", url));
 }
 
-TEST_CASE("object_store: names that no file can have are left out", "[net][listing][unit]") {
+TEST_CASE("object_store: names that no file can have are left out, and counted",
+          "[net][listing][unit]") {
   const auto entry = [](std::string name, bool is_directory) {
     RemoteEntry made;
     made.name = std::move(name);
@@ -197,7 +198,11 @@ TEST_CASE("object_store: names that no file can have are left out", "[net][listi
       tidy_listing({entry("b", false), entry("a", false), entry("..", true), entry(".", true),
                     entry("", false), entry("x/y", false), entry(std::string("z\0z", 3), false),
                     entry("a", true), entry("...", false), entry(std::string(256, 'n'), false)});
-  CHECK(names(tidy) == Names{"...", "a/", "b"});
+  CHECK(names(tidy.entries) == Names{"...", "a/", "b"});
+  CHECK(tidy.unnameable.count == 5);
+  CHECK(tidy.unnameable.first == "..");
+  CHECK(tidy.covered.count == 1);
+  CHECK(tidy.covered.first == "a");
 }
 
 }  // namespace

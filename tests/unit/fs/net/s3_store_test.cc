@@ -85,10 +85,10 @@ TEST_CASE("s3_store: listings of many pages", "[net][s3][unit]") {
   Net net;
   const auto entries = net.s3(server.url())->list("d");
   REQUIRE(entries);
-  REQUIRE(entries->size() == 2);
-  CHECK((*entries)[0].name == "a");
-  CHECK((*entries)[1].name == "b");
-  CHECK((*entries)[1].is_directory);
+  REQUIRE(entries->entries.size() == 2);
+  CHECK(entries->entries[0].name == "a");
+  CHECK(entries->entries[1].name == "b");
+  CHECK(entries->entries[1].is_directory);
 }
 
 TEST_CASE("s3_store: a listing whose continuation tokens repeat ends", "[net][s3][corrupt]") {

@@ -119,18 +119,18 @@ TEST_CASE("web_store: folders by JSON, by links and by manifest", "[net][web][un
   });
   Net net;
   const auto json = net.web(server.url() + "/json/")->list("");
-  REQUIRE((json && json->size() == 1));
-  CHECK((*json)[0].size == 3);
+  REQUIRE((json && json->entries.size() == 1));
+  CHECK(json->entries[0].size == 3);
   const auto html = net.web(server.url() + "/html");
   CHECK(html->stat("d")->is_directory);
   const auto links = html->list("d");
-  REQUIRE((links && links->size() == 1));
-  CHECK((*links)[0].name == "b");
+  REQUIRE((links && links->entries.size() == 1));
+  CHECK(links->entries[0].name == "b");
   const auto manifest = net.web(server.url() + "/man");
   CHECK(manifest->stat("")->is_directory);
   const auto listed = manifest->list("d");
-  REQUIRE((listed && listed->size() == 1));
-  CHECK((*listed)[0].name == "c");
+  REQUIRE((listed && listed->entries.size() == 1));
+  CHECK(listed->entries[0].name == "c");
   CHECK(html->list("none").error().sys == ENOENT);
 }
 
@@ -147,8 +147,8 @@ TEST_CASE("web_store: one folder that is refused leaves the other listings alone
   const auto store = net.web(server.url());
   CHECK(store->list("private").error().sys == EACCES);
   const auto listed = store->list("");
-  REQUIRE((listed && listed->size() == 1));
-  CHECK((*listed)[0].name == "new");
+  REQUIRE((listed && listed->entries.size() == 1));
+  CHECK(listed->entries[0].name == "new");
 }
 
 TEST_CASE("web_store: each listing of the root uses the present manifest", "[net][web][unit]") {
@@ -166,7 +166,7 @@ TEST_CASE("web_store: each listing of the root uses the present manifest", "[net
   const auto store = net.web(server.url());
   const auto name_in = [&](const char* folder) {
     const auto listed = store->list(folder);
-    return listed && listed->size() == 1 ? (*listed)[0].name : "";
+    return listed && listed->entries.size() == 1 ? listed->entries[0].name : "";
   };
   CHECK(name_in("") == "d");
   CHECK(name_in("d") == "one");
@@ -248,9 +248,9 @@ TEST_CASE("web_store: DAV", "[net][web][unit]") {
   const auto store = net.web(server.url(), WebStore::Listing::dav);
   CHECK(store->stat("d")->is_directory);
   const auto entries = store->list("d");
-  REQUIRE((entries && entries->size() == 1));
-  CHECK((*entries)[0].name == "f");
-  CHECK((*entries)[0].size == 5);
+  REQUIRE((entries && entries->entries.size() == 1));
+  CHECK(entries->entries[0].name == "f");
+  CHECK(entries->entries[0].size == 5);
   CHECK(store->stat("none").error().sys == ENOENT);
 }
 
