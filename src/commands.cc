@@ -29,6 +29,8 @@
 #include "src/observe/cmd_umount.h"
 #include "src/pack/cmd_pack.h"
 #include "src/pack/cmd_unpack.h"
+#include "src/shown/cmd_cat.h"
+#include "src/shown/cmd_ls.h"
 
 namespace framefs {
 namespace {
@@ -47,6 +49,8 @@ int print_completion(Arguments arguments);
 
 constexpr std::array kSubcommands = {
     Subcommand{"info", "describe frames, arrays and containers", run_info, info_syntax},
+    Subcommand{"ls", "list what a mount would show", run_ls, ls_syntax},
+    Subcommand{"cat", "write files as a mount would show them", run_cat, cat_syntax},
     Subcommand{"pack", "make frames of plain files", run_pack, pack_syntax},
     Subcommand{"unpack", "write frames, arrays and containers as plain files", run_unpack,
                unpack_syntax},

@@ -51,6 +51,10 @@ class RemoteTree {
   static Result<std::unique_ptr<RemoteTree>> open(const MountOptions& options,
                                                   std::unique_ptr<RemoteStore> store, Log& log);
 
+  // Whether SOURCE is one object, which the root shows as its only entry.
+  [[nodiscard]] bool is_single_entry() const noexcept {
+    return root_.key.shown_as == ShownAs::single_entry;
+  }
   // Each counts one lookup of the node found.
   Result<NodeEntry> lookup(NodeId parent, const std::string& name);
   Result<NodeEntry> lookup(const OpenFolder& directory, const DirectoryEntry& entry);

@@ -90,6 +90,10 @@ std::optional<std::string> url_problem(const std::string& source) {
                      scheme);
 }
 
+CLI::Validator path_or_url() {
+  return {[](const std::string& source) { return url_problem(source).value_or(""); }, ""};
+}
+
 std::optional<std::string> first_given(const CLI::App& app, std::span<const char* const> names) {
   const auto found = std::ranges::find_if(
       names, [&app](const char* name) { return app.get_option(name)->count() > 0; });

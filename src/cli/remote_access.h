@@ -13,6 +13,9 @@ namespace framefs {
 // Adds the options that say how a URL is reached.
 void add_remote_access_options(CLI::App& app, fs::RemoteOptions& remote);
 
+// A validator for a path, or a URL that framefs can read.
+CLI::Validator path_or_url();
+
 // Returns what is wrong with a URL; nothing for a valid URL, and for a path.
 std::optional<std::string> url_problem(const std::string& source);
 

@@ -12,8 +12,6 @@
 #include <fmt/core.h>
 
 #include "fs/core/interrupt.h"
-#include "fs/net/credentials/aws_environment.h"
-#include "fs/net/credentials/credential_access.h"
 #include "fs/net/store/source_url.h"
 #include "fs/remote/remote_index.h"
 #include "src/cli/arguments.h"
@@ -22,6 +20,7 @@
 #include "src/cli/exit_codes.h"
 #include "src/cli/progress_bar.h"
 #include "src/cli/remote_access.h"
+#include "src/cli/remote_opener.h"
 #include "src/cli/text_output.h"
 #include "src/index/local_index.h"
 #include "src/mount/held_signals.h"
@@ -72,17 +71,13 @@ enum class Outcome : std::uint8_t {
 };
 
 // Writes the manifest by `put`.  Messages have been printed, but for errors of the target.
-Outcome write_index(const IndexCommand& command, const net::AwsEnvironment& environment,
-                    fs::RemoteIndex::Put put) {
+Outcome write_index(const IndexCommand& command, RemoteOpener& remote, fs::RemoteIndex::Put put) {
   auto outcome = Outcome::complete;
   const auto complain = [&](const std::string& path, const codec::Error& error) {
     auto place = command.source;
     if (!path.empty()) place += (place.ends_with('/') ? "" : "/") + path;
     print_messages({fmt::format("{}: {}", place, cause_text(error))});
   };
-  fs::MountOptions options;
-  options.source = command.source;
-  options.remote = command.remote;
   const auto note = [&](const std::string& path, const codec::Error& error) {
     complain(path, error);
     outcome = Outcome::partial;
@@ -94,30 +89,28 @@ Outcome write_index(const IndexCommand& command, const net::AwsEnvironment& envi
     return Outcome::failed;
   };
   if (!net::is_source_url(command.source)) {
-    return result_of(LocalIndex(command.source, options.limits, std::move(put), note).write());
+    return result_of(LocalIndex(command.source, {}, std::move(put), note).write());
   }
   CollectedLog log;
-  net::DirectAccess access;
-  const auto store = fs::RemoteStore::open(options, environment, access, log.log());
-  const auto started = store ? (*store)->start() : std::unexpected(store.error());
+  const auto store = remote.store(command.source, log.log());
   print_messages(log.take_lines());
-  if (!started) {
-    complain("", started.error());
+  if (!store) {
+    complain("", store.error());
     return Outcome::failed;
   }
-  return result_of(fs::RemoteIndex(**store, options.limits, std::move(put), note).write());
+  return result_of(fs::RemoteIndex(**store, {}, std::move(put), note).write());
 }
 
-int index_to_stream(const IndexCommand& command, const net::AwsEnvironment& environment) {
+int index_to_stream(const IndexCommand& command, RemoteOpener& remote) {
   TextOutput out;
   const auto put = [&](std::string_view text) -> fs::Status {
     return out.put(text) ? fs::Status() : codec::of_target(out.finish());
   };
-  const auto outcome = write_index(command, environment, put);
+  const auto outcome = write_index(command, remote, put);
   return out.end() && outcome == Outcome::complete ? kExitOk : kExitFailure;
 }
 
-int index_to_file(const IndexCommand& command, const net::AwsEnvironment& environment) {
+int index_to_file(const IndexCommand& command, RemoteOpener& remote) {
   const auto complain = [&](const codec::Error& error) {
     print_messages({failure_text(command.out, error)});
     return kExitFailure;
@@ -140,7 +133,7 @@ int index_to_file(const IndexCommand& command, const net::AwsEnvironment& enviro
       }
       return written;
     };
-    outcome = write_index(command, environment, put);
+    outcome = write_index(command, remote, put);
   }
   if (outcome == Outcome::failed) return kExitFailure;
   if (const auto published = file->publish(std::nullopt); !published) {
@@ -156,9 +149,8 @@ CommandSyntax index_syntax() { return kIndexCommandLine.syntax(); }
 int run_index(std::span<const std::string> arguments) {
   const auto command = kIndexCommandLine.parse(arguments);
   if (!command) return command.error();
-  const auto environment = net::AwsEnvironment::take();
-  return command->out == "-" ? index_to_stream(*command, environment)
-                             : index_to_file(*command, environment);
+  RemoteOpener remote(command->remote);
+  return command->out == "-" ? index_to_stream(*command, remote) : index_to_file(*command, remote);
 }
 
 }  // namespace framefs

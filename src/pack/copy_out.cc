@@ -5,8 +5,6 @@
 #include <thread>
 #include <utility>
 
-#include "src/pack/same_content.h"
-
 namespace framefs {
 namespace {
 
@@ -58,25 +56,24 @@ class PieceWriter {
 };
 
 // Returns the first offset from `offset` on that is not in a hole; `size` if there is none.
-Result<std::uint64_t> find_data(fs::Filesystem& files, const fs::OpenFile& file,
-                                std::uint64_t offset, std::uint64_t size) {
-  const auto found = files.contents().seek(file, fs::Seek::data, offset);
+Result<std::uint64_t> find_data(ShownFile& file, std::uint64_t offset, std::uint64_t size) {
+  const auto found = file.seek(fs::Seek::data, offset);
   if (!found && found.error().kind == codec::Errc::system && found.error().sys == ENXIO)
     return size;
   return found;
 }
 
-Status copy_pieces(fs::Filesystem& files, fs::OpenFile& file, std::uint64_t size,
-                   PieceWriter& writer, const std::function<bool(std::uint64_t)>& go_on) {
+Status copy_pieces(ShownFile& file, std::uint64_t size, PieceWriter& writer,
+                   const std::function<bool(std::uint64_t)>& go_on) {
   for (std::uint64_t at = 0; at < size;) {
-    FRAMEFS_TRY(const auto data, find_data(files, file, at, size));
+    FRAMEFS_TRY(const auto data, find_data(file, at, size));
     if (data >= size) return {};
-    FRAMEFS_TRY(const auto hole, files.contents().seek(file, fs::Seek::hole, data));
+    FRAMEFS_TRY(const auto hole, file.seek(fs::Seek::hole, data));
     const auto end = std::min(hole, size);
     for (at = data; at < end;) {
       if (!go_on(at)) return fs::system_error_of(EINTR, "stopped");
       const auto wanted = std::min(kPartBytes, end - at);
-      FRAMEFS_TRY(auto piece, files.contents().read(file, at, wanted));
+      FRAMEFS_TRY(auto piece, file.read(at, wanted));
       if (size_of(piece) != wanted) return codec::fail(codec::Errc::truncated, "file", at);
       FRAMEFS_CHECK(writer.put(at, std::move(piece)));
       at += wanted;
@@ -87,18 +84,16 @@ Status copy_pieces(fs::Filesystem& files, fs::OpenFile& file, std::uint64_t size
 
 }  // namespace
 
-Status copy_out(fs::Filesystem& files, fs::OpenFile& file, std::uint64_t size,
-                codec::ByteSink& sink, const std::function<bool(std::uint64_t)>& go_on) {
-  FRAMEFS_TRY(const auto before, file.source.content_stat());
+Status copy_out(ShownFile& file, codec::ByteSink& sink,
+                const std::function<bool(std::uint64_t)>& go_on) {
+  FRAMEFS_TRY(const auto size, file.size());
   // A member of a container whose bytes cannot be read is shown without bytes; a read gives the
   // cause.
-  if (size == 0) FRAMEFS_CHECK(files.contents().read(file, 0, 1));
+  if (size == 0) FRAMEFS_CHECK(file.read(0, 1));
   PieceWriter writer(sink);
-  FRAMEFS_CHECK(copy_pieces(files, file, size, writer, go_on));
+  FRAMEFS_CHECK(copy_pieces(file, size, writer, go_on));
   FRAMEFS_CHECK(writer.wait());
-  FRAMEFS_TRY(const auto after, file.source.content_stat());
-  if (!same_content(before, after))
-    return fs::refusal(ESTALE, "the frame changed while it was read");
+  FRAMEFS_CHECK(file.check_unchanged());
   return sink.truncate(size);
 }
 

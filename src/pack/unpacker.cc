@@ -1,7 +1,5 @@
 #include "src/pack/unpacker.h"
 
-#include <fcntl.h>
-
 #include <cerrno>
 #include <utility>
 #include <variant>
@@ -20,27 +18,6 @@ namespace {
 namespace stdfs = std::filesystem;
 using codec::Result;
 using codec::Status;
-
-// An open file.  The destructor closes it.
-class Opened {
- public:
-  static Result<Opened> open(fs::Filesystem& files, fs::NodeId node) {
-    FRAMEFS_TRY(auto opened, files.contents().open(node, O_RDONLY));
-    return Opened(files, std::move(opened.file));
-  }
-  Opened(Opened&&) noexcept = default;
-  Opened& operator=(Opened&&) = delete;
-  ~Opened() {
-    if (file_) files_.contents().close(*file_);
-  }
-  [[nodiscard]] fs::OpenFile& file() const noexcept { return *file_; }
-
- private:
-  Opened(fs::Filesystem& files, std::unique_ptr<fs::OpenFile> file)
-      : files_(files), file_(std::move(file)) {}
-  fs::Filesystem& files_;
-  std::unique_ptr<fs::OpenFile> file_;
-};
 
 // A container is mounted as a directory of its own name.  An unpacked directory beside the
 // container needs another name.
@@ -108,14 +85,14 @@ Result<Unpacker> Unpacker::open(const UnpackSource& source, const UnpackOptions&
   // A single member is looked up by its full name in the container.
   mount.keep_suffix = !source.member.empty() && !source.is_directory;
   FRAMEFS_TRY(auto root, fs::SourceRoot::entry_at(source.file));
-  FRAMEFS_TRY(unpacker.files_, fs::Filesystem::open_at(mount, std::move(root), log));
+  FRAMEFS_TRY(unpacker.tree_, ShownTree::open_at(mount, std::move(root), log));
   FRAMEFS_CHECK(unpacker.find_member());
   return unpacker;
 }
 
 Status Unpacker::find_member() {
   for (const auto& name : stdfs::path(source_.member)) {
-    FRAMEFS_TRY(const auto found, files_->tree().lookup(root_, name.string()));
+    FRAMEFS_TRY(const auto found, tree_->lookup(root_, name.string()));
     root_ = found.id;
   }
   return {};
@@ -129,11 +106,10 @@ bool Unpacker::fail(const std::string& target, const codec::Error& error) const 
 }
 
 Status Unpacker::copy(fs::NodeId node, codec::ByteSink& sink, const std::string& name) const {
-  FRAMEFS_TRY(const auto opened, Opened::open(*files_, node));
-  FRAMEFS_TRY(const auto st, files_->tree().stat_file(opened.file()));
-  const auto size = static_cast<std::uint64_t>(st.st_size);
+  FRAMEFS_TRY(const auto file, tree_->open_file(node));
+  FRAMEFS_TRY(const auto size, file->size());
   ProgressBar progress(name, size, options_.quiet);
-  return copy_out(*files_, opened.file(), size, sink, [&](std::uint64_t done) {
+  return copy_out(*file, sink, [&](std::uint64_t done) {
     progress.update(done);
     return !stop_();
   });
@@ -151,7 +127,7 @@ bool Unpacker::to_stream(int target, const std::string& name) const {
 
 Status Unpacker::make_file(fs::NodeId node, const fs::Place& target) const {
   FRAMEFS_TRY(auto file, ReplacementFile::create(target, options_.may_replace));
-  FRAMEFS_TRY(auto st, files_->tree().stat_node(node));
+  FRAMEFS_TRY(auto st, tree_->stat(node));
   FRAMEFS_CHECK(copy(node, file.sink(), target.name()));
   // A mount shows members of a container as not writable.  The unpacked file is writable if the
   // container is.
@@ -177,7 +153,7 @@ bool Unpacker::to_directory(const fs::Place& target) const {
 }
 
 Status Unpacker::take_time(const fs::Place& target) const {
-  FRAMEFS_TRY(const auto st, files_->tree().stat_node(root_));
+  FRAMEFS_TRY(const auto st, tree_->stat(root_));
   FRAMEFS_TRY(const auto directory, codec::of_target(target.open_directory()));
   const timespec times[2] = {{.tv_sec = 0, .tv_nsec = UTIME_OMIT}, st.st_mtim};
   if (::utimensat(directory->get(), ".", times, AT_SYMLINK_NOFOLLOW) == 0) return {};
@@ -196,15 +172,15 @@ Result<fs::Place::Directory> Unpacker::make_directory(const fs::Place& target,
 bool Unpacker::write_directory(fs::NodeId node, const fs::Place& target, bool is_first) const {
   const auto made = make_directory(target, is_first);
   if (!made) return fail(target.path(), made.error());
-  const auto directory = files_->tree().open_directory(node);
+  const auto directory = tree_->open_directory(node);
   if (!directory) return fail(target.path(), directory.error());
-  const auto entries = files_->tree().list(**directory);
+  const auto entries = tree_->list(**directory);
   if (!entries) return fail(target.path(), entries.error());
   bool all = true;
   for (const auto& entry : *entries) {
     if (stop_()) return false;
     const fs::Place to(*made, entry.shown.name, target.path() + "/" + entry.shown.name);
-    const auto found = files_->tree().lookup(**directory, entry);
+    const auto found = tree_->lookup(**directory, entry);
     if (!found) {
       all = fail(to.path(), found.error());
       continue;
@@ -212,7 +188,7 @@ bool Unpacker::write_directory(fs::NodeId node, const fs::Place& target, bool is
     const bool done = S_ISDIR(found->stat.st_mode) ? write_directory(found->id, to, false)
                                                    : write_file(found->id, to);
     all = all && done;
-    files_->tree().forget(found->id, 1);
+    tree_->forget(found->id);
   }
   return all;
 }

@@ -14,7 +14,7 @@
 #include "fs/core/log.h"
 #include "fs/core/mount_options.h"
 #include "fs/core/place.h"
-#include "fs/tree/filesystem.h"
+#include "src/shown/shown_tree.h"
 
 namespace framefs {
 
@@ -89,7 +89,7 @@ class Unpacker {
   const UnpackOptions& options_;
   Stop stop_;
   Report report_;
-  std::unique_ptr<fs::Filesystem> files_;
+  std::unique_ptr<ShownTree> tree_;
   fs::NodeId root_ = fs::kRootNode;
 };
 

@@ -16,7 +16,8 @@ DOCUMENTS = ("README.md", "fs/SEMANTICS.md")
 
 # Each command, and its section of the man page.
 SECTIONS = {"mount": "MOUNTING", "info": "INFO", "unpack": "UNPACKING", "pack": "PACKING",
-            "check": "CHECKING", "compact": "COMPACTING", "index": "INDEXING", "list": "LISTING", "stats": "STATISTICS", "top": "TOP",
+            "check": "CHECKING", "compact": "COMPACTING", "index": "INDEXING", "ls": "LS", "cat": "CAT",
+            "list": "LISTING", "stats": "STATISTICS", "top": "TOP",
             "umount": "UNMOUNTING", "log": "LOG", "doctor": "DOCTOR", "demo": "DEMO", "completion": "COMPLETION"}
 HELP = {"-h", "--help"}  # every command has them; the man page lists them once
 COMMAND_LINE_ONLY = {"foreground", "version"}  # not words of mount(8)

@@ -1,0 +1,93 @@
+#include "src/shown/cmd_cat.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <optional>
+
+#include <CLI/CLI.hpp>
+
+#include "fs/net/store/source_url.h"
+#include "src/cli/arguments.h"
+#include "src/cli/collected_log.h"
+#include "src/cli/exit_codes.h"
+#include "src/cli/remote_access.h"
+#include "src/cli/stream_sink.h"
+#include "src/pack/copy_out.h"
+#include "src/shown/shown_tree.h"
+#include "src/shown/source_options.h"
+
+namespace framefs {
+namespace {
+
+void add_options(CLI::App& app, SourceCommand& command) {
+  add_source_options(app, command,
+                     "Files in SOURCE, as a mount shows them; none for a SOURCE that is one file");
+}
+
+std::optional<std::string> misplaced_option(const CLI::App& app, const SourceCommand& command) {
+  return misplaced_remote_option(app, command.source);
+}
+
+constexpr CommandLine<SourceCommand> kCatCommandLine{
+    .name = "framefs cat",
+    .about = "Writes files of SOURCE to standard output as a mount would show them.",
+    .add_options = add_options,
+    .misplaced = misplaced_option};
+
+codec::Result<fs::NodeEntry> find_file(ShownTree& tree, const std::string& path) {
+  FRAMEFS_TRY(auto found, tree.find(path));
+  if (path.empty() && tree.is_single()) {
+    FRAMEFS_TRY(const auto root, tree.open_directory(found.id));
+    FRAMEFS_TRY(const auto entries, tree.list(*root));
+    if (entries.empty()) return fs::system_error_of(ENOENT, "lookup");
+    FRAMEFS_TRY(found, tree.lookup(*root, entries.front()));
+  }
+  if (S_ISDIR(found.stat.st_mode)) {
+    return fs::refusal(EISDIR, "is a directory; name the files in it, which framefs ls lists");
+  }
+  if (!S_ISREG(found.stat.st_mode)) return fs::refusal(EINVAL, "is no regular file");
+  return found;
+}
+
+codec::Status put_file(ShownTree& tree, const std::string& path) {
+  FRAMEFS_TRY(const auto found, find_file(tree, path));
+  FRAMEFS_TRY(const auto file, tree.open_file(found.id));
+  StreamSink sink(STDOUT_FILENO);
+  return copy_out(*file, sink, [](std::uint64_t) { return true; });
+}
+
+}  // namespace
+
+CommandSyntax cat_syntax() { return kCatCommandLine.syntax(); }
+
+int run_cat(std::span<const std::string> arguments) {
+  auto parsed = kCatCommandLine.parse(arguments);
+  if (!parsed) return parsed.error();
+  auto& command = *parsed;
+  RemoteOpener remote(command.remote);
+  CollectedLog log;
+  fs::MountOptions options;
+  options.source = command.source;
+  const auto tree = ShownTree::open(options, remote, log.log());
+  if (!tree) {
+    print_messages(log.take_failure(net::shown_source(command.source), tree.error()));
+    return kExitFailure;
+  }
+  if (command.paths.empty()) command.paths.emplace_back();
+  int code = kExitOk;
+  for (const auto& path : command.paths) {
+    const auto put = put_file(**tree, path);
+    if (put) continue;
+    code = kExitFailure;
+    // The reader closed the output, which is no error to report.
+    if (put.error().kind == codec::Errc::system && put.error().sys == EPIPE) break;
+    print_messages(
+        log.take_failure(path.empty() ? net::shown_source(command.source) : path, put.error()));
+  }
+  print_messages(log.take_lines());
+  return code;
+}
+
+}  // namespace framefs
