@@ -297,6 +297,17 @@ Result<OpenedFrame> RemoteTree::open_frame(Node& node) {
   return OpenedFrame{std::move(origin.frame), std::move(frame)};
 }
 
+Result<FoundSource> RemoteTree::open_source(NodeId id) {
+  FRAMEFS_TRY(const auto node, nodes_.find(id));
+  FRAMEFS_TRY(const auto entry, probe_node(*node));
+  if (node->key.shown_as == ShownAs::container) {
+    FRAMEFS_TRY(auto container, open_container(*node));
+    return FoundSource{entry, ContainerDirectory{std::move(container), node->key.member}};
+  }
+  FRAMEFS_TRY(auto origin, open_origin(*node));
+  return FoundSource{entry, std::move(origin.frame)};
+}
+
 Result<std::vector<std::string>> RemoteTree::xattr_names(NodeId id) {
   FRAMEFS_TRY(const auto node, nodes_.find(id));
   std::vector<std::string> names;

@@ -17,6 +17,7 @@
 #include "fs/remote/remote_folder.h"
 #include "fs/source/container_folder.h"
 #include "fs/source/frame_origin.h"
+#include "fs/source/named_source.h"
 #include "fs/tree/activity.h"
 #include "fs/tree/frame_attributes.h"
 #include "fs/tree/name_map.h"
@@ -73,6 +74,10 @@ class RemoteTree {
   // The inode number to show for an entry of a listing that contains no attributes.
   [[nodiscard]] std::uint64_t shown_inode(const OpenFolder& directory,
                                           const DirectoryEntry& entry) const;
+
+  // The frame, the container, or the bytes of a plain file behind a node, for commands.
+  // Lifetime: this object outlives the bytes.
+  Result<FoundSource> open_source(NodeId id);
 
   // As in Attributes.  The root also has `user.framefs.remote`: the counters of the network, in
   // JSON.

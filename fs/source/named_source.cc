@@ -74,14 +74,14 @@ Result<NamedSource> open_source_at(const Place& place, std::uint64_t offset,
   if (is_container(entry) && source.file()) {
     OpenContainer container{.container = nullptr, .file = source.file(), .stat = entry.stat};
     FRAMEFS_TRY(container.container, Container::open(container.file, place.path(), limits, log));
-    return NamedSource{place, entry, {}, ContainerDirectory{std::move(container), {}}};
+    return NamedSource{{entry, ContainerDirectory{std::move(container), {}}}, place, {}};
   }
   auto origin = source.origin(offset, place.path());
   if (!origin && source.is_sparse() && origin.error().sys == ENOENT) {
     return refusal(EISDIR, "this directory is not a frame");
   }
   if (!origin) return std::unexpected(origin.error());
-  return NamedSource{place, entry, {}, std::move(*origin)};
+  return NamedSource{{entry, std::move(*origin)}, place, {}};
 }
 
 Result<NamedSource> open_named_source(const stdfs::path& path, std::uint64_t offset,

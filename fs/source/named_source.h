@@ -20,13 +20,17 @@ struct ContainerDirectory {
   std::string path;
 };
 
-// The object at a path that a user gave to a command: a file or sparse frame to open as a frame, a
-// container, or a member of a container.  A member's path follows the container's path.
-struct NamedSource {
-  Place file;          // on disk; for a member, the container
-  SourceEntry entry;   // of that file, or of the directory of a sparse frame
-  std::string member;  // the path in the container; empty for the container itself
+// A file or sparse frame to open as a frame, or a container.
+struct FoundSource {
+  SourceEntry entry;  // of the file, or of the directory of a sparse frame
   std::variant<FrameOrigin, ContainerDirectory> found;
+};
+
+// The object at a path that a user gave to a command: also a member of a container, whose path
+// follows the container's path.  `entry` is then that of the container.
+struct NamedSource : FoundSource {
+  Place file;          // on disk; for a member, the container
+  std::string member;  // the path in the container; empty for the container itself
 };
 
 // Opens the object at `path`.  Its frame begins at byte `offset` of the file, which must be 0 for

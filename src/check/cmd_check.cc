@@ -25,7 +25,10 @@
 #include "src/cli/exit_codes.h"
 #include "src/cli/filter_options.h"
 #include "src/cli/progress_bar.h"
+#include "src/cli/remote_access.h"
+#include "src/cli/remote_opener.h"
 #include "src/cli/size_text.h"
+#include "src/cli/source_walk.h"
 #include "src/cli/text_output.h"
 #include "src/cli/tree_walk.h"
 #include "src/info/container_listing.h"
@@ -51,11 +54,13 @@ struct CheckCommand {
   bool verbose = false;
   bool quiet = false;
   unsigned threads = 0;
+  fs::RemoteOptions remote;
 };
 
 void add_options(CLI::App& app, CheckCommand& command) {
   app.add_option("FRAME", command.paths,
-                 "Frames, containers, and directories, of which every frame is checked")
+                 "Frames, containers, and directories, of which every frame is checked; also URLs")
+      ->check(path_or_url())
       ->required();
   app.add_flag("--repair", command.repair,
                "Save what is left of a damaged frame as a new frame, OUT; FRAME stays as it is");
@@ -73,6 +78,14 @@ void add_options(CLI::App& app, CheckCommand& command) {
   app.add_flag("--json", command.json, "Print one JSON array with an object for each frame");
   app.add_flag("-v,--verbose", command.verbose, "Print a line for each sound frame as well");
   app.add_flag("-q,--quiet", command.quiet, "Show no progress bar");
+  add_remote_access_options(app, command.remote);
+}
+
+std::optional<std::string> misplaced_option(const CLI::App& app, const CheckCommand& command) {
+  if ((command.repair || command.rehash) && has_url(command.paths)) {
+    return "--repair and --rehash need a FRAME that is not a URL";
+  }
+  return misplaced_remote_option(app, command.paths);
 }
 
 std::optional<std::string> contradiction(const CheckCommand& command) {
@@ -101,6 +114,7 @@ class Check {
  public:
   explicit Check(const CheckCommand& command)
       : command_(command),
+        remote_(command.remote),
         pool_(command.threads),
         checker_(pool_),
         rehasher_(log_.log(), command.rescue.locking) {
@@ -110,13 +124,18 @@ class Check {
 
   int run() {
     if (command_.json) out_.put("[");
+    SourceWalk walk(
+        command_.filter, limits_, remote_,
+        [this](const VisitedSource& source, CollectedLog&) {
+          check(source);
+          return !is_stopped();
+        },
+        [this](const std::string& path, const codec::Error& error) {
+          report_failure(path, error);
+        });
     for (const auto& path : command_.paths) {
       if (is_stopped()) break;
-      if (is_tree(path)) {
-        check_tree(path);
-      } else {
-        check_given(path);
-      }
+      walk.walk(path, 0);
     }
     finish();
     const bool is_written = out_.end();
@@ -127,49 +146,31 @@ class Check {
  private:
   [[nodiscard]] bool is_stopped() const { return signals_ && signals_->has_arrived(); }
 
-  void check_tree(const stdfs::path& top) {
-    const auto visit = [&](const fs::Place& place) {
-      CollectedLog log;
-      check(place.path(), fs::open_source_at(place, 0, limits_, log.log()), place);
-      return !is_stopped();
-    };
-    const auto fail = [&](const std::string& path, const codec::Error& error) {
-      report_failure(path, error);
-    };
-    walk_frames(command_.filter, top, visit, fail);
-  }
-
-  void check_given(const std::string& path) {
-    CollectedLog log;
-    check(path, fs::open_named_source(path, 0, limits_, log.log()), fs::Place::given(path));
-  }
-
-  void check(const std::string& path, const codec::Result<fs::NamedSource>& named,
-             const codec::Result<fs::Place>& place) {
-    if (!named) {
+  void check(const VisitedSource& source) {
+    const auto& [path, file, is_member, place, found] = source;
+    if (!found) {
       if (place && is_frame_without_index(*place)) {
         check_without_index(*place);
       } else {
-        report_failure(path, named.error());
+        report_failure(path, found.error());
       }
       return;
     }
-    if (const auto* const container = std::get_if<fs::ContainerDirectory>(&named->found)) {
-      return check_container(named->file.path(), *container);
+    if (const auto* const container = std::get_if<fs::ContainerDirectory>(&found->found)) {
+      return check_container(file, *container);
     }
-    const bool is_file = named->member.empty();
-    const auto& origin = std::get<fs::FrameOrigin>(named->found);
-    const auto other =
-        is_file && !command_.repair ? why_no_frame(named->file, origin) : std::nullopt;
+    const auto& origin = std::get<fs::FrameOrigin>(found->found);
+    const auto other = !is_member && !command_.repair ? why_no_frame(file, origin) : std::nullopt;
     if (other) return report_failure(path, *other);
-    check_frame(path, origin, is_file ? &named->file : nullptr);
+    check_frame(path, origin, place ? &*place : nullptr);
   }
 
   // Returns the error of a file that has neither the name nor the first bytes of a frame, and so is
   // no damaged frame.
-  [[nodiscard]] std::optional<codec::Error> why_no_frame(const fs::Place& place,
+  [[nodiscard]] std::optional<codec::Error> why_no_frame(const std::string& path,
                                                          const fs::FrameOrigin& origin) const {
-    if (fs::expected_content(place.name()) != fs::Expected::nothing) return std::nullopt;
+    const auto name = path.substr(path.rfind('/') + 1);
+    if (fs::expected_content(name) != fs::Expected::nothing) return std::nullopt;
     const auto frame = fs::open_frame_at(origin, limits_);
     if (frame) return std::nullopt;
     const auto& error = frame.error();
@@ -357,6 +358,7 @@ class Check {
   }
 
   const CheckCommand& command_;
+  RemoteOpener remote_;
   const codec::Limits limits_;
   fs::WorkerPool pool_;
   FrameChecker checker_;
@@ -379,7 +381,8 @@ constexpr CommandLine<CheckCommand> kCheckCommandLine{
     .about =
         "Decodes every chunk of frames and checks every other part against the format's rules.",
     .add_options = add_options,
-    .contradiction = contradiction};
+    .contradiction = contradiction,
+    .misplaced = misplaced_option};
 
 }  // namespace
 

@@ -111,4 +111,21 @@ std::optional<std::string> misplaced_remote_option(const CLI::App& app, const st
   return name ? std::optional(*name + " needs a URL of S3, s3://BUCKET") : std::nullopt;
 }
 
+std::optional<std::string> misplaced_remote_option(const CLI::App& app,
+                                                   std::span<const std::string> sources) {
+  std::optional<std::string> problem;
+  for (const auto& source : sources) {
+    auto of_source = misplaced_remote_option(app, source);
+    if (!of_source) return std::nullopt;
+    // One about the kind of a URL says more than one about a path.
+    if (!problem || net::is_source_url(source)) problem = std::move(of_source);
+  }
+  return problem;
+}
+
+bool has_url(std::span<const std::string> sources) {
+  return std::ranges::any_of(sources,
+                             [](const std::string& source) { return net::is_source_url(source); });
+}
+
 }  // namespace framefs

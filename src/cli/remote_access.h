@@ -26,5 +26,11 @@ std::optional<std::string> first_given(const CLI::App& app, std::span<const char
 // Returns what is wrong with the options that say how a URL is reached: they need a `source` that
 // is a URL, and some of them one of S3.
 std::optional<std::string> misplaced_remote_option(const CLI::App& app, const std::string& source);
+// The same for several arguments: one of them is enough.
+std::optional<std::string> misplaced_remote_option(const CLI::App& app,
+                                                   std::span<const std::string> sources);
+
+// Whether one of these is a URL.
+bool has_url(std::span<const std::string> sources);
 
 }  // namespace framefs

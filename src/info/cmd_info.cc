@@ -1,6 +1,7 @@
 #include "src/info/cmd_info.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,10 @@
 #include "src/cli/collected_log.h"
 #include "src/cli/exit_codes.h"
 #include "src/cli/filter_options.h"
+#include "src/cli/remote_access.h"
+#include "src/cli/remote_opener.h"
 #include "src/cli/size_text.h"
+#include "src/cli/source_walk.h"
 #include "src/cli/text_output.h"
 #include "src/cli/tree_walk.h"
 #include "src/info/container_listing.h"
@@ -33,12 +37,15 @@ struct InfoCommand {
   bool json = false;
   bool chunks = false;
   std::uint64_t offset = 0;
+  fs::RemoteOptions remote;
 };
 
 void add_options(CLI::App& app, InfoCommand& command) {
   app.add_option("FRAME", command.frames,
                  "Frames: files, or directories of sparse frames; containers, and their members as "
-                 "CONTAINER/MEMBER; directories, of which every frame is described")
+                 "CONTAINER/MEMBER; directories, of which every frame is described; URLs of all "
+                 "these but members")
+      ->check(path_or_url())
       ->required();
   add_filter_options(app, command.filter);
   app.add_flag("--json", command.json, "Print one JSON array with an object for each frame");
@@ -47,6 +54,14 @@ void add_options(CLI::App& app, InfoCommand& command) {
                  "The position of the frame in its file, such as 4096 or 1M")
       ->transform(size_text())
       ->option_text("SIZE");
+  add_remote_access_options(app, command.remote);
+}
+
+std::optional<std::string> misplaced_option(const CLI::App& app, const InfoCommand& command) {
+  if (command.offset > 0 && has_url(command.frames)) {
+    return "--offset needs a FRAME that is not a URL";
+  }
+  return misplaced_remote_option(app, command.frames);
 }
 
 // The sum over all frames that were described.
@@ -72,19 +87,20 @@ std::string totals_text(const InfoTotals& totals) {
 // One run of the command.
 class Info {
  public:
-  explicit Info(const InfoCommand& command) : command_(command) {}
+  explicit Info(const InfoCommand& command) : command_(command), remote_(command.remote) {}
 
   int run() {
     if (command_.json) out_.put("[");
+    SourceWalk walk(
+        command_.filter, limits_, remote_,
+        [this](const VisitedSource& source, CollectedLog& log) {
+          describe(source, log);
+          return true;
+        },
+        [this](const std::string& path, const codec::Error& error) { fail(path, error); });
     bool has_tree = false;
     for (const auto& path : command_.frames) {
-      const bool is_directory = is_tree(path);
-      has_tree = has_tree || is_directory;
-      if (is_directory) {
-        describe_tree(path);
-      } else {
-        describe_given(path);
-      }
+      has_tree = walk.walk(path, command_.offset) || has_tree;
     }
     if (command_.json) {
       out_.put("\n]\n");
@@ -96,31 +112,14 @@ class Info {
   }
 
  private:
-  void describe_tree(const std::string& top) {
-    const auto visit = [&](const fs::Place& place) {
-      CollectedLog log;
-      describe(place.path(), fs::open_source_at(place, command_.offset, limits_, log.log()), log);
-      return true;
-    };
-    const auto fail_at = [&](const std::string& path, const codec::Error& error) {
-      fail(path, error);
-    };
-    walk_frames(command_.filter, top, visit, fail_at);
-  }
-
-  void describe_given(const std::string& path) {
-    CollectedLog log;
-    describe(path, fs::open_named_source(path, command_.offset, limits_, log.log()), log);
-  }
-
-  void describe(const std::string& path, const codec::Result<fs::NamedSource>& named,
-                CollectedLog& log) {
-    if (!named) return fail(path, named.error());
+  void describe(const VisitedSource& source, CollectedLog& log) {
+    const auto& [path, file, is_member, place, found] = source;
+    if (!found) return fail(path, found.error());
     if (!command_.json) print_messages(log.take_lines());
-    if (const auto* const container = std::get_if<fs::ContainerDirectory>(&named->found)) {
-      return describe_container(path, named->entry, *container);
+    if (const auto* const container = std::get_if<fs::ContainerDirectory>(&found->found)) {
+      return describe_container(path, found->entry, *container);
     }
-    const auto& origin = std::get<fs::FrameOrigin>(named->found);
+    const auto& origin = std::get<fs::FrameOrigin>(found->found);
     const auto frame = fs::open_frame_at(origin, limits_);
     if (!frame) return fail(path, frame.error());
     describe_frame(path, *frame, origin);
@@ -210,6 +209,7 @@ class Info {
   }
 
   const InfoCommand& command_;
+  RemoteOpener remote_;
   const codec::Limits limits_;
   TextOutput out_;
   InfoTotals totals_;
@@ -220,7 +220,8 @@ class Info {
 constexpr CommandLine<InfoCommand> kInfoCommandLine{
     .name = "framefs info",
     .about = "Describes Blosc2 frames and containers.",
-    .add_options = add_options};
+    .add_options = add_options,
+    .misplaced = misplaced_option};
 
 }  // namespace
 

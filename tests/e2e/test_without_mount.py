@@ -1,9 +1,11 @@
 """Commands that show SOURCE without a mount, whether it is local or a URL."""
 
+import json
 import os
 import unittest
 import unittest.mock
 
+import container_writer
 import daemon
 from object_server import BUCKET
 from remote_case import ENVIRONMENT, RemoteCase
@@ -66,6 +68,43 @@ class WithoutMount(RemoteCase):
             listed = self.run_framefs("ls", "-l", self.source).stdout.decode().splitlines()
         self.assertEqual(listed[1], f"{len(self.text):>15} 2001-09-09 01:46:40 text")
         self.assertRegex(listed[0], r"^ +- [0-9: -]+ sub/$")
+
+    def described(self, command, source, options, code=0):
+        """The objects that info and check print for the frames of SOURCE, by their paths in it."""
+        text = self.run_framefs(command, "--json", source, *options, code=code).stdout
+        found = {}
+        for frame in json.loads(text):
+            path = frame.pop("path")
+            frame.pop("out", None)
+            self.assertTrue(path.startswith(str(source).rstrip("/")), path)
+            found[path.removeprefix(str(source)).lstrip("/")] = frame
+        return found
+
+    def test_info_and_check_take_urls(self):
+        self.make_source()
+        container_writer.archive(self.source / "sub" / "box.b2z", {"member.b2nd": (self.source / "array.b2nd").read_bytes()})
+        noise = (self.source / "sub" / "noise.b2frame").read_bytes()
+        (self.source / "sub" / "short.b2frame").write_bytes(noise[:len(noise) // 2])
+        for command in ("info", "check"):
+            (wanted_source, *_), *urls = self.sources()
+            wanted = self.described(command, wanted_source, [], code=1)
+            self.assertGreater(len(wanted), 7)
+            for source, *options in urls:
+                with self.subTest(command, source=source):
+                    self.assertEqual(self.described(command, source, options, code=1), wanted)
+                    one = self.described(command, source.rstrip("/") + "/sub/small.b2frame", options)
+                    self.assertEqual(list(one.values()), [wanted["sub/small.b2frame"]])
+        self.assertIn("needs a FRAME that is not a URL",
+                      self.run_framefs("info", "--offset", "1", source, *options, code=2).stderr.decode())
+        self.assertIn("need a FRAME that is not a URL",
+                      self.run_framefs("check", "--rehash", source, *options, code=2).stderr.decode())
+
+    def test_filters_apply_below_a_url(self):
+        self.make_source()
+        (_, *_), (source, *options), *_ = self.sources()
+        found = self.described("info", source, ["--include", "*.b2frame", "--exclude", "sub/deep", "--exclude", "no*",
+                                                "--exclude", "broken*", *options])
+        self.assertEqual(sorted(found), ["empty.b2frame", "sparse.b2frame", "sub/small.b2frame", "text.b2frame"])
 
     def test_failures_name_the_path(self):
         self.make_frame(self.text, self.source / "text.b2frame")

@@ -1,0 +1,160 @@
+#include "src/cli/source_walk.h"
+
+#include <dirent.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <memory>
+#include <ranges>
+#include <utility>
+#include <vector>
+
+#include "fs/net/store/source_url.h"
+#include "fs/source/suffixes.h"
+
+namespace framefs {
+namespace {
+
+// An entry of a prefix that is still to be visited.
+struct Pending {
+  std::shared_ptr<const fs::OpenFolder> folder;
+  fs::DirectoryEntry entry;
+  std::string path;  // below the prefix
+};
+
+// Adds the entries of a directory, the first name last.
+codec::Status add_entries(fs::RemoteTree& tree, fs::NodeId node, const std::string& path,
+                          std::vector<Pending>& pending) {
+  FRAMEFS_TRY(auto opened, tree.open_directory(node));
+  const std::shared_ptr<const fs::OpenFolder> folder = std::move(opened);
+  FRAMEFS_TRY(auto entries, tree.list(*folder));
+  std::ranges::sort(
+      entries, std::ranges::greater(),
+      [](const fs::DirectoryEntry& entry) -> const std::string& { return entry.shown.name; });
+  for (auto& entry : entries) {
+    auto below = net::join_path(path, entry.shown.name);
+    // A server may show a directory inside itself.
+    if (below.size() >= PATH_MAX) return fs::system_error_of(ENAMETOOLONG, "directory");
+    pending.push_back({folder, std::move(entry), std::move(below)});
+  }
+  return {};
+}
+
+bool is_frame_or_container(const fs::DirectoryEntry& entry) {
+  const auto expected = fs::expected_content(entry.source.name);
+  return entry.shown.shown_as != fs::ShownAs::itself ||
+         (entry.source.type == DT_REG && expected != fs::Expected::nothing);
+}
+
+}  // namespace
+
+bool SourceWalk::walk(const std::string& argument, std::uint64_t offset) {
+  if (net::is_source_url(argument)) return walk_url(argument);
+  const bool is_directory = is_tree(argument);
+  if (is_directory) {
+    walk_directory(argument, offset);
+  } else {
+    visit_given(argument, offset);
+  }
+  return is_directory;
+}
+
+void SourceWalk::walk_directory(const std::string& top, std::uint64_t offset) {
+  const auto visit = [&](const fs::Place& place) {
+    CollectedLog log;
+    auto found = fs::open_source_at(place, offset, limits_, log.log());
+    return visit_({.path = place.path(),
+                   .file = place.path(),
+                   .is_member = false,
+                   .place = place,
+                   .found = std::move(found)},
+                  log);
+  };
+  walk_frames(filter_, top, visit, fail_);
+}
+
+void SourceWalk::visit_given(const std::string& path, std::uint64_t offset) {
+  CollectedLog log;
+  auto named = fs::open_named_source(path, offset, limits_, log.log());
+  VisitedSource source{.path = path,
+                       .file = path,
+                       .is_member = false,
+                       .place = std::nullopt,
+                       .found = std::unexpected(codec::Error{})};
+  if (!named) {
+    source.found = std::unexpected(named.error());
+    if (auto place = fs::Place::given(path)) source.place = std::move(*place);
+  } else {
+    source.file = named->file.path();
+    source.is_member = !named->member.empty();
+    if (!source.is_member) source.place = named->file;
+    source.found = std::move(*named);
+  }
+  visit_(source, log);
+}
+
+bool SourceWalk::walk_url(const std::string& url) {
+  const auto shown = net::shown_source(url);
+  fs::MountOptions options;
+  options.source = url;
+  options.keep_suffix = true;  // the walk finds each frame under its own name
+  CollectedLog log;
+  const auto tree = remote_.tree(options, log.log());
+  if (!tree) {
+    fail_(shown, tree.error());
+    return false;
+  }
+  const auto root = (*tree)->find(fs::kRootNode);
+  const auto shown_as = root ? (*root)->key.shown_as : fs::ShownAs::itself;
+  if (shown_as == fs::ShownAs::container) {
+    visit_node(**tree, fs::kRootNode, shown, log);
+    return false;
+  }
+  walk_folders(**tree, shown, log);
+  return shown_as == fs::ShownAs::itself;
+}
+
+void SourceWalk::walk_folders(fs::RemoteTree& tree, const std::string& url, CollectedLog& log) {
+  const bool is_single = tree.is_single_entry();
+  std::vector<Pending> pending;
+  const auto enter = [&](fs::NodeId node, const std::string& path) {
+    const auto added = add_entries(tree, node, path, pending);
+    if (!added) fail_(path.empty() ? url : net::join_path(url, path), added.error());
+  };
+  enter(fs::kRootNode, "");
+  while (!pending.empty()) {
+    const auto next = std::move(pending.back());
+    pending.pop_back();
+    const auto& [folder, entry, path] = next;
+    const auto shown = is_single ? url : url + (url.ends_with('/') ? "" : "/") + path;
+    if (!is_single && filter_.excludes(path)) continue;
+    const bool is_wanted = is_single || (is_frame_or_container(entry) && filter_.takes(path));
+    const bool is_directory =
+        entry.shown.shown_as == fs::ShownAs::itself && entry.source.type == DT_DIR;
+    if (!is_wanted && !is_directory) continue;
+    const auto found = tree.lookup(*folder, entry);
+    if (!found) {
+      fail_(shown, found.error());
+      continue;
+    }
+    if (is_directory) {
+      enter(found->id, path);
+    } else if (!visit_node(tree, found->id, shown, log)) {
+      return;
+    }
+    tree.forget(found->id, 1);
+  }
+}
+
+bool SourceWalk::visit_node(fs::RemoteTree& tree, fs::NodeId node, const std::string& path,
+                            CollectedLog& log) {
+  return visit_({.path = path,
+                 .file = path,
+                 .is_member = false,
+                 .place = std::nullopt,
+                 .found = tree.open_source(node)},
+                log);
+}
+
+}  // namespace framefs
