@@ -316,7 +316,8 @@ void RemoteDirectories::Memory::remember_head(const std::string& path, const Fra
   const bool is_frame = summary.content == Content::frame || summary.content == Content::array;
   const auto& version = opened.object->version();
   // The open of a short frame fetches all of it.
-  if (!is_frame || !version.is_strong() || version.size <= net::kHeadBytes) return;
+  const bool has_ranges = !opened.object->is_whole_only();
+  if (!is_frame || !has_ranges || !version.is_strong() || version.size <= net::kHeadBytes) return;
   heads.with([&](auto& known) {
     if (known.size() >= kMaxHeads) known.clear();
     known.insert_or_assign(path, KnownHead{version, opened.part});

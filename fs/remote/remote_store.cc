@@ -15,15 +15,26 @@
 #include "fs/net/store/web_store.h"
 
 namespace framefs::fs {
+namespace {
+
+net::RangeScheduler::Options memory_of(const RemoteOptions& options) {
+  constexpr std::uint64_t kWithDiskCache = 64 << 20;
+  const auto usual = options.cache_folder.empty() ? 0 : kWithDiskCache;
+  return {.memory_bytes = options.memory_bytes,
+          .whole_object_bytes = options.whole_object_bytes.value_or(usual)};
+}
+
+}  // namespace
 
 RemoteStore::RemoteStore(std::string source_name, std::unique_ptr<net::NetworkThread> network,
-                         std::unique_ptr<net::DiskCache> disk, std::uint64_t memory_bytes, Log& log)
+                         std::unique_ptr<net::DiskCache> disk,
+                         const net::RangeScheduler::Options& memory, Log& log)
     : source_name_(std::move(source_name)),
       health_(source_name_, log),
       network_(std::move(network)),
       disk_(std::move(disk)),
       queue_(*network_, stats_, health_),
-      scheduler_(queue_, stats_, network_->bodies(), disk_.get(), {.memory_bytes = memory_bytes}) {}
+      scheduler_(queue_, stats_, network_->bodies(), disk_.get(), memory) {}
 
 // The callbacks of the network thread use all other members.
 RemoteStore::~RemoteStore() { stop(); }
@@ -81,7 +92,7 @@ Result<std::unique_ptr<RemoteStore>> RemoteStore::open(const MountOptions& optio
   FRAMEFS_TRY(auto network, net::NetworkThread::make(std::move(network_options)));
   std::unique_ptr<RemoteStore> store(new RemoteStore(net::shown_source(options.source.string()),
                                                      std::move(network), std::move(disk),
-                                                     options.remote.memory_bytes, log));
+                                                     memory_of(options.remote), log));
   if (source.kind == net::StoreKind::s3) {
     FRAMEFS_CHECK(store->open_s3(options, environment, access, source.bucket, source.prefix));
   } else {
@@ -97,16 +108,19 @@ std::string RemoteStore::name_of(const std::string& path) const {
   return source_name_ + (source_name_.ends_with('/') ? "" : "/") + path;
 }
 
-Status RemoteStore::start() {
+void RemoteStore::start() {
   network_->start();
   if (disk_) disk_->start();
-  return keeper_ ? keeper_->start() : Status{};
 }
+
+Status RemoteStore::fetch_credentials() { return keeper_ ? keeper_->start() : Status{}; }
 
 Result<net::RemoteOpened> RemoteStore::open_frame(const std::string& path,
                                                   const std::optional<KnownHead>& head) {
   if (!head || !head->version.is_strong() || head->version.size <= net::kHeadBytes) {
-    return objects_->open(path);
+    FRAMEFS_TRY(auto opened, objects_->open(path));
+    FRAMEFS_CHECK(scheduler_.check_size(*opened.object));
+    return opened;
   }
   const auto& [version, part] = *head;
   const auto tail = net::RemoteFile::tail_of(version.size);
@@ -119,14 +133,13 @@ Result<net::RemoteOpened> RemoteStore::open_frame(const std::string& path,
   if (!opened) return opened;
   const auto size = std::min<std::uint64_t>(part.bytes->size(), tail.offset);
   const auto begin = part.bytes->begin();
-  scheduler_.keep(opened->object->version(),
-                  {0, std::make_shared<const std::vector<std::byte>>(
-                          begin, begin + static_cast<std::ptrdiff_t>(size))});
+  scheduler_.keep(*opened->object, {0, std::make_shared<const std::vector<std::byte>>(
+                                           begin, begin + static_cast<std::ptrdiff_t>(size))});
   return opened;
 }
 
 std::shared_ptr<const codec::ByteSource> RemoteStore::bytes_of(const net::RemoteOpened& opened) {
-  scheduler_.keep(opened.object->version(), opened.part);
+  scheduler_.keep(*opened.object, opened.part);
   return std::make_shared<const net::RemoteFile>(scheduler_, opened.object);
 }
 

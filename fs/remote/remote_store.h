@@ -37,9 +37,12 @@ class RemoteStore {
   static Result<std::unique_ptr<RemoteStore>> open(const MountOptions& options,
                                                    const net::AwsEnvironment& environment,
                                                    net::CredentialAccess& access, Log& log);
-  // Starts the threads, and fetches credentials.  Must be called before all members below.  The
-  // process must be the daemon already.  Errors: those of credentials.
-  Status start();
+  // Starts the threads.  Must be called before all members below.  The process must be the daemon
+  // already.
+  void start();
+  // Fetches credentials, if the store needs some; must succeed before other requests.
+  // Errors: those of credentials.
+  Status fetch_credentials();
   RemoteStore(const RemoteStore&) = delete;
   RemoteStore& operator=(const RemoteStore&) = delete;
   ~RemoteStore();
@@ -52,6 +55,9 @@ class RemoteStore {
     return disk_ ? std::optional(disk_->folder()) : std::nullopt;
   }
   [[nodiscard]] net::ObjectStore& objects() { return *objects_; }
+  // Servers of S3 have ranges.
+  [[nodiscard]] bool may_lack_ranges() const { return keeper_ == nullptr; }
+  [[nodiscard]] std::uint64_t whole_object_bytes() const { return scheduler_.whole_object_bytes(); }
   // The URL of an object for messages: without the query of SOURCE, which may hold a signature.
   [[nodiscard]] std::string name_of(const std::string& path) const;
   // Opens a frame, which needs the beginning and the end of its object.  The request fetches the
@@ -69,7 +75,8 @@ class RemoteStore {
 
  private:
   RemoteStore(std::string source_name, std::unique_ptr<net::NetworkThread> network,
-              std::unique_ptr<net::DiskCache> disk, std::uint64_t memory_bytes, Log& log);
+              std::unique_ptr<net::DiskCache> disk, const net::RangeScheduler::Options& memory,
+              Log& log);
   Status open_s3(const MountOptions& options, const net::AwsEnvironment& environment,
                  net::CredentialAccess& access, const std::string& bucket,
                  const std::string& prefix);

@@ -21,13 +21,6 @@ namespace {
 
 constexpr std::string_view kCountersAttribute = "user.framefs.remote";
 
-// The last segment of SOURCE's URL.
-std::string last_name(const std::string& source) {
-  auto path = source.substr(0, source.find('?'));
-  while (path.ends_with('/')) path.pop_back();
-  return name_part(path);
-}
-
 // The version as the identity of a state, by which nodes tell versions apart.
 FileIdentity identity_of(const net::ObjectVersion& version) {
   return {.device = version.key.high,
@@ -45,8 +38,8 @@ NodeKey key_of(const SourceEntry& entry, ShownAs shown_as) {
 
 Result<std::unique_ptr<RemoteTree>> RemoteTree::open(const MountOptions& options,
                                                      std::unique_ptr<RemoteStore> store, Log& log) {
-  FRAMEFS_CHECK(store->start());
-  FRAMEFS_TRY(auto root, find_root(options, *store, log));
+  store->start();
+  FRAMEFS_TRY(auto root, wait_for_root(options, *store, log));
   return std::unique_ptr<RemoteTree>(
       new RemoteTree(options, log, std::move(store), std::move(root)));
 }
@@ -66,33 +59,6 @@ RemoteTree::RemoteTree(const MountOptions& options, Log& log, std::unique_ptr<Re
       nodes_(root_.key, ""),
       stop_(*store_),
       ahead_(options.threads, options.cache_bytes) {}
-
-Result<RemoteTree::Root> RemoteTree::find_root(const MountOptions& options, RemoteStore& store,
-                                               Log& log) {
-  FRAMEFS_TRY(auto at, store.objects().stat(""));
-  SourceEntry entry;
-  entry.stat = RemoteDirectories::stat_of("", at);
-  Root root{.key = key_of(entry, ShownAs::itself), .single_name = {}};
-  if (!at.is_directory) {
-    root.single_name = last_name(options.source.string());
-    const auto expected = expected_content(root.single_name);
-    root.expected = expected == Expected::nothing ? Expected::array : expected;
-    RemoteDirectories directories(store, options, log);
-    FRAMEFS_TRY(auto listing, directories.list_single(root.single_name));
-    FRAMEFS_TRY(entry, directories.probe(*listing, root.single_name, "", root.expected));
-    const auto names = full_names(root.single_name, entry.summary, options.arrays);
-    const auto shown_as = names.empty() ? ShownAs::itself : names.front().shown_as;
-    const bool is_one_file = options.onto_file || shown_as == ShownAs::container;
-    root.key.shown_as = is_one_file ? shown_as : ShownAs::single_entry;
-  }
-  const auto shown_as = root.key.shown_as;
-  const bool is_directory =
-      at.is_directory || shown_as == ShownAs::single_entry || shown_as == ShownAs::container;
-  if (options.onto_file && is_directory) {
-    return refusal(ENOTDIR, "MOUNTPOINT must be a directory, as SOURCE is one");
-  }
-  return root;
-}
 
 // A SOURCE that is one object is the root of its store.
 std::string RemoteTree::path_of(const Node& node) const {

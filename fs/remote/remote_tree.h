@@ -47,8 +47,9 @@ struct RemoteOpenFile {
 // Threads: any number; all may wait for the network.
 class RemoteTree {
  public:
-  // Starts the store and other threads.
-  // Errors: those of RemoteStore::start(); ENOENT if there is nothing at the URL.
+  // Starts the store and other threads.  Waits for a server that does not answer as long as the
+  // options say.
+  // Errors: those of RemoteStore::fetch_credentials(); ENOENT if there is nothing at the URL.
   static Result<std::unique_ptr<RemoteTree>> open(const MountOptions& options,
                                                   std::unique_ptr<RemoteStore> store, Log& log);
 
@@ -84,6 +85,9 @@ class RemoteTree {
   Result<std::vector<std::string>> xattr_names(NodeId id);
   Result<std::vector<char>> xattr(NodeId id, const std::string& name);
 
+  // Logs that the server lacks ranges, by the answer for one object of the root.
+  void warn_of_missing_ranges();
+
   // For statistics.
   [[nodiscard]] Activity activity();
   // The counters of the network, as JSON.
@@ -113,6 +117,7 @@ class RemoteTree {
   };
   RemoteTree(const MountOptions& options, Log& log, std::unique_ptr<RemoteStore> store, Root root);
   static Result<Root> find_root(const MountOptions& options, RemoteStore& store, Log& log);
+  static Result<Root> wait_for_root(const MountOptions& options, RemoteStore& store, Log& log);
 
   [[nodiscard]] bool is_single() const noexcept { return !root_.single_name.empty(); }
   [[nodiscard]] std::string path_of(const Node& node) const;

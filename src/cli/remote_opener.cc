@@ -15,7 +15,8 @@ codec::Result<std::unique_ptr<fs::RemoteStore>> RemoteOpener::store(const std::s
   options.source = url;
   options.remote = options_;
   FRAMEFS_TRY(auto opened, stopped_store(options, log));
-  FRAMEFS_CHECK(opened->start());
+  opened->start();
+  FRAMEFS_CHECK(opened->fetch_credentials());
   return opened;
 }
 

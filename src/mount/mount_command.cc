@@ -74,6 +74,7 @@ struct Given {
   double commit_interval_s = 5;
   double idle_s = 0;
   double list_timeout_s = 0;
+  double wait_for_server_s = 0;
   std::vector<std::string> rules;
 };
 
@@ -174,9 +175,19 @@ void add_remote_options(CLI::App& app, MountCommand& command, Given& given) {
                  "and at most a minute")
       ->transform(seconds_up_to(86400))
       ->option_text("SECONDS");
+  app.add_option("--wait-for-server", given.wait_for_server_s,
+                 "How long to wait for a server that does not answer, such as 5m; 0: not at all")
+      ->transform(seconds_up_to(86400))
+      ->option_text("TIME")
+      ->default_str("0");
   app.add_option("--cache-dir", remote.cache_folder,
                  "Keep compressed data of a URL in this directory, also for later mounts")
       ->option_text("DIR");
+  app.add_option("--whole-objects", remote.whole_object_bytes,
+                 "From a server without ranges, fetch whole objects up to this size; by default "
+                 "64M with --cache-dir")
+      ->transform(size_text())
+      ->option_text("SIZE");
   app.add_option("--cache-disk", remote.cache_disk_bytes,
                  "The size limit of that directory, such as 500M or 20G")
       ->transform(size_text())
@@ -310,7 +321,8 @@ constexpr const char* kOptionsForChanges[] = {
     "--attr-timeout", "--devices", "--locking",      "--writeback",       "--rule",
     "--checksums",    "--plain",   "--overlay-size", "--commit-interval", "--list-timeout"};
 // The options that have an effect only if SOURCE is a URL.
-constexpr const char* kUrlOptions[] = {"--cache-dir", "--cache-disk", "--list-timeout"};
+constexpr const char* kUrlOptions[] = {"--cache-dir", "--cache-disk", "--list-timeout",
+                                       "--whole-objects", "--wait-for-server"};
 
 // Why an option does not go together with --immutable.
 std::optional<std::string> option_for_changes(const CLI::App& app, const fs::MountOptions& mount) {
@@ -381,6 +393,7 @@ ParsedMountCommand parse_mount_command(const std::vector<std::string>& arguments
   command.foreground = command.foreground || command.mount.debug;
   command.mount.attr_timeout_ms = milliseconds(given.attr_timeout_s);
   command.mount.idle_ms = milliseconds(given.idle_s);
+  command.mount.remote.wait_for_server_ms = milliseconds(given.wait_for_server_s);
   if (app.get_option("--list-timeout")->count() > 0) {
     command.mount.remote.list_timeout_ms = milliseconds(given.list_timeout_s);
   }

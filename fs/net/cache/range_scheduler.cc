@@ -9,7 +9,7 @@
 
 #include "fs/core/file.h"
 #include "fs/core/interrupt.h"
-#include "fs/net/cache/fetch_plan.h"
+#include "fs/net/store/object_store.h"
 
 namespace framefs::net {
 namespace {
@@ -57,7 +57,8 @@ RangeScheduler::RangeScheduler(RequestQueue& queue, NetStats& stats, BodyPool& b
       stats_(stats),
       bodies_(bodies),
       disk_(disk),
-      state_(std::in_place, options.memory_bytes) {}
+      whole_object_bytes_(options.whole_object_bytes),
+      state_(std::in_place, std::max(options.memory_bytes, 2 * options.whole_object_bytes)) {}
 
 RangeScheduler::~RangeScheduler() = default;
 
@@ -155,15 +156,14 @@ auto RangeScheduler::take_from_disk(const ContentKey& key, const std::vector<Wan
   return left;
 }
 
-auto RangeScheduler::plan(State& state, const RemoteObject& object, Cover& cover,
-                          Priority priority) const -> std::vector<FlightPtr> {
-  if (cover.missing.empty()) return {};
+std::vector<ByteRange> RangeScheduler::ranges_to_fetch(State& state, const RemoteObject& object,
+                                                       const Cover& cover,
+                                                       const FetchRules& rules) {
+  if (object.is_whole_only()) return {{0, object.version().size}};
   const auto& key = object.version().key;
   std::vector<ByteRange> missing;
   missing.reserve(cover.missing.size());
   for (const auto& want : cover.missing) missing.push_back(want.range);
-  const FetchRules rules{.cheap_gap_bytes = queue_.cheap_gap_bytes(),
-                         .connections = queue_.limit()};
   const auto is_free = [&](ByteRange gap) {
     const bool taken =
         state.parts.find(key, gap.offset) || flight_at(state, key, gap.offset) ||
@@ -171,8 +171,17 @@ auto RangeScheduler::plan(State& state, const RemoteObject& object, Cover& cover
         next_flight(state, key, gap.offset).value_or(end_of(gap)) < end_of(gap);
     return !taken;
   };
+  return plan_fetches(std::move(missing), rules, is_free);
+}
+
+auto RangeScheduler::plan(State& state, const RemoteObject& object, Cover& cover,
+                          Priority priority) const -> std::vector<FlightPtr> {
+  if (cover.missing.empty()) return {};
+  const auto& key = object.version().key;
+  const FetchRules rules{.cheap_gap_bytes = queue_.cheap_gap_bytes(),
+                         .connections = queue_.limit()};
   std::vector<FlightPtr> made;
-  for (const auto& range : plan_fetches(std::move(missing), rules, is_free)) {
+  for (const auto& range : ranges_to_fetch(state, object, cover, rules)) {
     auto flight = std::make_shared<Flight>(range, priority);
     state.flights[key].emplace(range.offset, flight);
     state.flying_bytes += range.size;
@@ -307,7 +316,16 @@ Status RangeScheduler::finish(const Object& object, const Begun& begun, bool& ma
   return status;
 }
 
+Status RangeScheduler::check_size(const RemoteObject& object) const {
+  const auto size = object.version().size;
+  // An open fetches all of a small object anyway.
+  if (!object.is_whole_only() || size <= std::max(whole_object_bytes_, kHeadBytes)) return {};
+  return fs::refusal(EIO,
+                     "the server does not support ranges; --whole-objects fetches objects whole");
+}
+
 Status RangeScheduler::read(const Object& object, std::span<const Read> reads) {
+  FRAMEFS_CHECK(check_size(*object));
   std::vector<Want> wants;
   std::uint64_t bytes = 0;
   for (const auto& [offset, out] : reads) {
@@ -331,6 +349,7 @@ Status RangeScheduler::read(const Object& object, std::span<const Read> reads) {
 }
 
 void RangeScheduler::expect(const Object& object, std::span<const ByteRange> ranges) {
+  if (!check_size(*object)) return;
   const auto& key = object->version().key;
   const auto size = object->version().size;
   std::vector<Want> wants;
@@ -364,7 +383,10 @@ bool RangeScheduler::holds(const ObjectVersion& version, ByteRange range) {
   return is_in_memory || (disk_ != nullptr && disk_->holds(version.key, range));
 }
 
-void RangeScheduler::keep(const ObjectVersion& version, Part part) {
+void RangeScheduler::keep(const RemoteObject& object, Part part) {
+  const auto& version = object.version();
+  // A later answer with the whole object would overlap it.
+  if (object.is_whole_only() && part.bytes->size() < version.size) return;
   if (disk_ != nullptr && version.is_strong()) disk_->store(version.key, part);
   state_.with([&](State& state) { state.parts.insert(version.key, std::move(part)); });
 }

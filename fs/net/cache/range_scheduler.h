@@ -11,6 +11,7 @@
 
 #include "codec/core/byte_source.h"
 #include "fs/core/guarded.h"
+#include "fs/net/cache/fetch_plan.h"
 #include "fs/net/cache/part_cache.h"
 #include "fs/net/cache/part_store.h"
 #include "fs/net/cache/sequential_streams.h"
@@ -32,6 +33,8 @@ class RangeScheduler {
 
   struct Options {
     std::uint64_t memory_bytes = 128 << 20;  // for parts in memory and under way
+    // The largest object that is fetched whole if its server sends nothing else.
+    std::uint64_t whole_object_bytes = 0;
   };
   // Lifetime: all outlive it; `disk` may be null.
   RangeScheduler(RequestQueue& queue, NetStats& stats, BodyPool& bodies, PartCache* disk,
@@ -53,8 +56,12 @@ class RangeScheduler {
   // Whether memory or the disk cache holds all of `range`.
   bool holds(const ObjectVersion& version, ByteRange range);
 
+  [[nodiscard]] std::uint64_t whole_object_bytes() const { return whole_object_bytes_; }
+  // Errors: EIO if the server of the object sends only all of it, and that is too much.
+  [[nodiscard]] Status check_size(const RemoteObject& object) const;
+
   // Keeps bytes that came by another way, such as with open().
-  void keep(const ObjectVersion& version, Part part);
+  void keep(const RemoteObject& object, Part part);
 
   // A file of the object is opened.
   void attach(const Object& object);
@@ -104,6 +111,9 @@ class RangeScheduler {
   static FlightPtr flight_at(const State& state, const ContentKey& key, std::uint64_t offset);
 
   std::vector<Want> take_from_disk(const ContentKey& key, const std::vector<Want>& missing);
+  // The ranges to fetch.
+  static std::vector<ByteRange> ranges_to_fetch(State& state, const RemoteObject& object,
+                                                const Cover& cover, const FetchRules& rules);
   // Creates the flights for the missing ranges and adds them to `cover.flights`.
   std::vector<FlightPtr> plan(State& state, const RemoteObject& object, Cover& cover,
                               Priority priority) const;
@@ -125,6 +135,7 @@ class RangeScheduler {
   NetStats& stats_;
   BodyPool& bodies_;
   PartCache* const disk_;
+  const std::uint64_t whole_object_bytes_;
   fs::Guarded<State> state_;
 };
 

@@ -205,10 +205,8 @@ bool CurlTransfer::take_body(std::string_view bytes) {
   const bool is_error = answer_.status >= 300;
   const auto most =
       is_error ? std::max(request_.max_body_bytes, kErrorBodyBytes) : request_.max_body_bytes;
-  if (bytes.size() > most - body.size()) {
-    too_long_ = true;
-    return false;
-  }
+  too_long_ = bytes.size() > most - body.size();
+  if (too_long_) bytes = bytes.substr(0, most - body.size());
   if (body.empty()) {
     curl_off_t length = 0;
     curl_easy_getinfo(easy_, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
@@ -216,7 +214,7 @@ bool CurlTransfer::take_body(std::string_view bytes) {
   }
   const auto added = std::as_bytes(std::span(bytes));
   body.insert(body.end(), added.begin(), added.end());
-  return true;
+  return !too_long_;
 }
 
 Result<HttpAnswer> CurlTransfer::outcome(CURLcode code) {

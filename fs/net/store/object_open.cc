@@ -22,8 +22,8 @@ std::int64_t mtime_ns_of(const HttpHeaders& headers) {
 // The size of the object.  Nothing if the answer has no consistent size.
 std::optional<std::uint64_t> total_of(const HttpAnswer& answer, std::uint64_t head_bytes) {
   if (answer.status == 200) {
-    if (answer.body_too_long) return std::nullopt;
-    return answer.body.size();
+    if (!answer.body_too_long) return answer.body.size();
+    return codec::parse_number<std::uint64_t>(answer.headers.find("content-length").value_or(""));
   }
   const auto place = answer.headers.find("content-range");
   // No range that begins at byte 0 lies behind the end, except in an empty object. S3 servers send
@@ -53,7 +53,13 @@ Verdict check_open_answer(const HttpAnswer& answer, const OpenRequest& open) {
   // As in check_range_answer().
   const bool is_stored = answer.status == 206 && !strong_etag(answer.headers).empty();
   if (is_encoded(answer) && !is_stored) return doubtful("answer with a Content-Encoding");
-  if (answer.status == 200 && answer.body_too_long) return check_has_ranges(answer);
+  if (answer.status == 200 && answer.body_too_long) {
+    // A server that usually has ranges will have them again.  Another one has said the size, and
+    // the beginning of the object is here.
+    auto verdict = check_has_ranges(answer);
+    const bool is_known = total_of(answer, open.range.size).has_value();
+    return verdict.kind == Verdict::Kind::failed && is_known ? Verdict{} : verdict;
+  }
   if (!total_of(answer, open.range.size)) return doubtful("answer is another range");
   return {};
 }
@@ -79,8 +85,10 @@ RemoteOpened opened_by(HttpAnswer answer, const OpenRequest& open, const std::st
   };
   // The body of a 416 explains the error.
   if (size == 0) answer.body.clear();
+  if (answer.body_too_long) answer.body.resize(std::min(answer.body.size(), open.range.size));
+  const bool is_whole_only = answer.status == 200 && size > 0;
   auto bytes = std::make_shared<const std::vector<std::byte>>(std::move(answer.body));
-  return {std::make_shared<const RemoteObject>(*version, std::move(range_call)),
+  return {std::make_shared<const RemoteObject>(*version, std::move(range_call), is_whole_only),
           mtime_ns_of(answer.headers), Part{open.range.offset, std::move(bytes)}};
 }
 

@@ -17,10 +17,14 @@ class RemoteObject {
   // Makes the call that fetches `range` and checks the answer against the version.
   using RangeCall = std::function<Call(ByteRange range)>;
 
-  RemoteObject(ObjectVersion version, RangeCall range_call)
-      : version_(std::move(version)), range_call_(std::move(range_call)) {}
+  // `is_whole_only`: the server sends the whole object, whatever range a call asks for.
+  RemoteObject(ObjectVersion version, RangeCall range_call, bool is_whole_only = false)
+      : version_(std::move(version)),
+        range_call_(std::move(range_call)),
+        is_whole_only_(is_whole_only) {}
 
   [[nodiscard]] const ObjectVersion& version() const { return version_; }
+  [[nodiscard]] bool is_whole_only() const { return is_whole_only_; }
   [[nodiscard]] Call call_for(ByteRange range, Priority priority) const {
     auto call = range_call_(range);
     call.priority = priority;
@@ -33,6 +37,7 @@ class RemoteObject {
  private:
   const ObjectVersion version_;
   const RangeCall range_call_;
+  const bool is_whole_only_;
   mutable fs::Guarded<SequentialStreams> streams_;
 };
 

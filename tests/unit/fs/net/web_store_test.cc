@@ -219,10 +219,25 @@ TEST_CASE("web_store: a place that was for a while only is asked for again", "[n
   CHECK(net.read(*opened, 250'000, 100) == content.substr(250'000, 100));
 }
 
-TEST_CASE("web_store: a server without ranges is refused", "[net][web][unit]") {
+TEST_CASE("web_store: a server without ranges shows the size and the beginning",
+          "[net][web][unit]") {
   const auto content = long_content();
   HttpServer server(
       [&](const ServedRequest&) { return served(200, content, {{"ETag", "\"e\""}}); });
+  Net net;
+  const auto opened = net.web(server.url())->open("x");
+  REQUIRE(opened);
+  CHECK(opened->object->is_whole_only());
+  CHECK(opened->object->version().size == content.size());
+  CHECK(opened->part.bytes->size() == kHeadBytes);
+  CHECK(server.requests().size() == 1);
+}
+
+TEST_CASE("web_store: a server that has ranges must send them", "[net][web][unit]") {
+  const auto content = long_content();
+  HttpServer server([&](const ServedRequest&) {
+    return served(200, content, {{"ETag", "\"e\""}, {"Accept-Ranges", "bytes"}});
+  });
   Net net;
   const auto opened = net.web(server.url())->open("x");
   REQUIRE_FALSE(opened);
