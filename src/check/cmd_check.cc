@@ -60,7 +60,7 @@ struct CheckCommand {
 void add_options(CLI::App& app, CheckCommand& command) {
   app.add_option("FRAME", command.paths,
                  "Frames, containers, and directories, of which every frame is checked; also URLs")
-      ->check(path_or_url())
+      ->transform(path_or_url())
       ->required();
   app.add_flag("--repair", command.repair,
                "Save what is left of a damaged frame as a new frame, OUT; FRAME stays as it is");

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <expected>
 #include <filesystem>
+#include <fstream>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -41,6 +44,25 @@ std::optional<std::string> with_both_slashes(const std::string& text) {
   if (at == std::string::npos) return std::nullopt;
   auto url = text.substr(0, at) + "://" + text.substr(at + 2);
   return net::is_source_url(url) ? std::optional(std::move(url)) : std::nullopt;
+}
+
+// Returns the URL in the first line of a file, or what is wrong.
+std::expected<std::string, std::string> url_in_file(const std::string& path) {
+  constexpr std::size_t kMaxUrlBytes = 16 << 10;
+  std::ifstream file(path);
+  if (!file) {
+    return std::unexpected(fmt::format("{}: {}", path, std::generic_category().message(errno)));
+  }
+  std::string url(kMaxUrlBytes, '\0');
+  file.getline(url.data(), static_cast<std::streamsize>(url.size()));
+  url.resize(url.find('\0'));
+  while (url.ends_with(' ') || url.ends_with('\r')) url.pop_back();
+  // The text of the file is not repeated in a message.
+  if (!net::is_source_url(url)) {
+    return std::unexpected(fmt::format(
+        "the first line of {} is not a URL; a path that begins with @ is written ./@...", path));
+  }
+  return url;
 }
 
 CLI::Validator readable_file() {
@@ -91,7 +113,15 @@ std::optional<std::string> url_problem(const std::string& source) {
 }
 
 CLI::Validator path_or_url() {
-  return {[](const std::string& source) { return url_problem(source).value_or(""); }, ""};
+  return {[](std::string& source) {
+            if (source.starts_with('@')) {
+              auto url = url_in_file(source.substr(1));
+              if (!url) return url.error();
+              source = std::move(*url);
+            }
+            return url_problem(source).value_or("");
+          },
+          ""};
 }
 
 std::optional<std::string> first_given(const CLI::App& app, std::span<const char* const> names) {

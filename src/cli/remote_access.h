@@ -13,7 +13,8 @@ namespace framefs {
 // Adds the options that say how a URL is reached.
 void add_remote_access_options(CLI::App& app, fs::RemoteOptions& remote);
 
-// A validator for a path, or a URL that framefs can read.
+// A validator for a path, or a URL that framefs can read.  "@FILE" becomes the URL in the first
+// line of FILE: a command line is for all users to see, and a URL may hold a signature.
 CLI::Validator path_or_url();
 
 // Returns what is wrong with a URL; nothing for a valid URL, and for a path.

@@ -38,12 +38,9 @@ struct IndexCommand {
 };
 
 void add_options(CLI::App& app, IndexCommand& command) {
-  const auto is_usable = [](const std::string& text) {
-    return url_problem(text).value_or(std::string());
-  };
   app.add_option("SOURCE", command.source,
                  "The SOURCE of mounts: a directory, s3://, http(s)://, dav(s)://")
-      ->check(CLI::Validator(is_usable, ""))
+      ->transform(path_or_url())
       ->required();
   app.add_option("-o,--output", command.out,
                  "Where to write the manifest; - is standard output, the default")

@@ -45,7 +45,7 @@ void add_options(CLI::App& app, InfoCommand& command) {
                  "Frames: files, or directories of sparse frames; containers, and their members as "
                  "CONTAINER/MEMBER; directories, of which every frame is described; URLs of all "
                  "these but members")
-      ->check(path_or_url())
+      ->transform(path_or_url())
       ->required();
   add_filter_options(app, command.filter);
   app.add_flag("--json", command.json, "Print one JSON array with an object for each frame");

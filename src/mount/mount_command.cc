@@ -198,7 +198,7 @@ void add_remote_options(CLI::App& app, MountCommand& command, Given& given) {
 void add_options(CLI::App& app, MountCommand& command, Given& given) {
   app.add_option("SOURCE", command.mount.source,
                  "A directory, one frame, one container, or a URL: s3://, http(s)://, dav(s)://")
-      ->check(path_or_url())
+      ->transform(path_or_url())
       ->required();
   app.add_option("MOUNTPOINT", command.mount.mountpoint,
                  "A directory, or for one frame a regular file")

@@ -1,5 +1,6 @@
 """Mounts of URLs whose server refuses a part, has no versions, or answers without end."""
 
+import contextlib
 import errno
 import json
 import os
@@ -94,6 +95,24 @@ class RemoteServers(RemoteCase):
             shown += self.tool(daemon.FRAMEFS, "stats", mount.path(), "--json").stdout.decode()
             self.assertIn(f"{server.url}/x?...", shown)
             self.assertNotIn("secret", shown + mount.log())
+
+    def test_a_url_in_a_file_is_in_no_command_line(self):
+        server = self.serve({"x": self.text})
+        server.fault = lambda request: object_server.status(403) if "?sig=secret" not in request.target else None
+        file = self.folder / "url"
+        file.write_text(f"{server.url}/x?sig=secret\n", encoding="utf-8")
+        with self.mount_url(f"@{file}") as mount:
+            self.assertEqual(mount.path("x").read_bytes(), self.text)
+            for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+                with contextlib.suppress(OSError):
+                    self.assertNotIn(b"sig=secret", path.read_bytes())
+            self.assertIn(f"{server.url}/x?...", pathlib.Path("/proc/self/mounts").read_text(encoding="utf-8"))
+        shown = self.tool(daemon.FRAMEFS, "cat", "@/dev/stdin", input=file.read_bytes())
+        self.assertEqual(shown.stdout, self.text)
+        for content, cause in ((b"", "is not a URL"), (b"/etc\n", "is not a URL"), (b"ftp://h/\n", "is not a URL")):
+            file.write_bytes(content)
+            result = self.tool(daemon.FRAMEFS, "ls", f"@{file}", check=False)
+            self.assertEqual((result.returncode, cause in result.stderr.decode()), (2, True), result.stderr)
 
     def processes(self):
         """The processes of framefs that name the mountpoint."""
