@@ -4,8 +4,11 @@
 
 #include <array>
 #include <cstdlib>
+#include <utility>
 
 #include <curl/curl.h>
+
+#include "fs/net/http/system_certificates.h"
 
 namespace framefs::net {
 namespace {
@@ -25,7 +28,8 @@ constexpr std::array kCertificates = {"/etc/crypto-policies",
                                       "/etc/ssl/openssl.cnf",
                                       "/usr/local/share/ca-certificates",
                                       "/usr/share/ca-certificates",
-                                      "/usr/share/crypto-policies"};
+                                      "/usr/share/crypto-policies",
+                                      "/var/lib/ca-certificates"};
 
 }  // namespace
 
@@ -43,6 +47,8 @@ std::vector<std::string> network_files() {
   for (const char* const path : {built_in->cainfo, built_in->capath}) {
     if (path != nullptr) files.emplace_back(path);
   }
+  if (auto path = system_certificates(built_in->cainfo); !path.empty())
+    files.push_back(std::move(path));
   if (const char* const home = std::getenv("HOME")) files.push_back(std::string(home) + "/.netrc");
   return files;
 }

@@ -52,14 +52,19 @@ int errno_of(CURL* easy, CURLcode code) {
   }
 }
 
-Error error_of(CURL* easy, CURLcode code) {
+// `names_certificates`: the user has named a file of them.
+Error error_of(CURL* easy, CURLcode code, bool names_certificates) {
   const int error = errno_of(easy, code);
   const auto because = [error](const char* text) { return fs::refusal(error, text).error(); };
   if (error == ECONNREFUSED) return because("the server refuses connections");
   if (code == CURLE_PEER_FAILED_VERIFICATION) {
     return because("the TLS certificate of the server is not trusted");
   }
-  if (code == CURLE_SSL_CACERT_BADFILE) return because("the certificates of --cacert are invalid");
+  if (code == CURLE_SSL_CACERT_BADFILE) {
+    return because(names_certificates
+                       ? "the certificates of --cacert are invalid"
+                       : "this system has no valid certificates: --cacert names some");
+  }
   // libcurl's texts are string literals.
   return because(curl_easy_strerror(code));
 }
@@ -127,9 +132,12 @@ void CurlTransfer::prepare(const NetworkOptions& options) {
   set(easy_, CURLOPT_TIMEOUT_MS, static_cast<long>(request_.timeout.count()));
   set(easy_, CURLOPT_LOW_SPEED_LIMIT, 1L);
   set(easy_, CURLOPT_LOW_SPEED_TIME, static_cast<long>(options.stall_timeout.count()));
-  if (!options.ca_file.empty()) {
+  names_certificates_ = !options.ca_file.empty();
+  if (names_certificates_) {
     set(easy_, CURLOPT_CAINFO, options.ca_file.c_str());
     curl_easy_setopt(easy_, CURLOPT_CAPATH, nullptr);
+  } else if (!options.system_ca_file.empty()) {
+    set(easy_, CURLOPT_CAINFO, options.system_ca_file.c_str());
   }
   if (!options.ca_certificates.empty()) {
     // libcurl only reads the bytes.
@@ -233,7 +241,9 @@ Result<HttpAnswer> CurlTransfer::outcome(CURLcode code) {
   if (header_bytes_ > kMaxHeaderBytes) {
     return codec::fail(Errc::bad_field, "the headers of the server's answer are too long");
   }
-  if (code != CURLE_OK && !too_long_) return std::unexpected(error_of(easy_, code));
+  if (code != CURLE_OK && !too_long_) {
+    return std::unexpected(error_of(easy_, code, names_certificates_));
+  }
   return std::move(answer_);
 }
 

@@ -54,6 +54,7 @@ class CurlTransfer {
   std::size_t header_bytes_ = 0;
   bool is_head_over_ = false;
   bool is_address_refused_ = false;
+  bool names_certificates_ = false;
 };
 
 }  // namespace framefs::net

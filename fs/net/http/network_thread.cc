@@ -11,6 +11,7 @@
 #include "fs/core/background_thread.h"
 #include "fs/core/file.h"
 #include "fs/net/http/curl_transfer.h"
+#include "fs/net/http/system_certificates.h"
 
 namespace framefs::net {
 namespace {
@@ -74,6 +75,7 @@ Result<std::unique_ptr<NetworkThread>> NetworkThread::make(NetworkOptions option
   if (!options.ca_file.empty()) {
     FRAMEFS_TRY(options.ca_certificates, certificates_in(options.ca_file));
   }
+  options.system_ca_file = system_certificates(curl_version_info(CURLVERSION_NOW)->cainfo);
   return std::unique_ptr<NetworkThread>(new NetworkThread(std::move(options), std::move(multi)));
 }
 
