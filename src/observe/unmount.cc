@@ -1,5 +1,8 @@
 #include "src/observe/unmount.h"
 
+#include <sys/mount.h>
+
+#include <cerrno>
 #include <system_error>
 
 #include "fs/core/error_map.h"
@@ -18,6 +21,12 @@ stdfs::path mountpoint_path(const std::string& path) {
 }
 
 bool unmount_by_name(const stdfs::path& mountpoint, bool lazy) {
+  const int flags = UMOUNT_NOFOLLOW | (lazy ? MNT_DETACH : 0);
+  if (::umount2(mountpoint.c_str(), flags) == 0) return true;
+  if (errno != EPERM) {
+    print_messages({fs::describe(fs::system_error("umount").error())});
+    return false;
+  }
   const auto done = fs::run_fusermount(mountpoint.string(), lazy);
   if (!done) print_messages({fs::describe(done.error())});
   return done.value_or(false);

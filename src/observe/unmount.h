@@ -9,7 +9,8 @@ namespace framefs {
 // Sends no request to the filesystem that is mounted there, because its daemon may be gone.
 std::filesystem::path mountpoint_path(const std::string& path);
 
-// Unmounts as fs::run_fusermount() does.  The reason has been printed if the mount is not gone.
+// Root unmounts without help, other users as fs::run_fusermount() does.  If the mount is not gone,
+// the reason has been printed.
 bool unmount_by_name(const std::filesystem::path& mountpoint, bool lazy);
 
 }  // namespace framefs

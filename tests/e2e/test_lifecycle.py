@@ -310,6 +310,25 @@ class Lifecycle(MountCase):
             self.tool("umount", self.mountpoint)
             mount.check_ended(exit_code=0)
 
+    def test_root_needs_no_fusermount(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root mounts without fusermount3")
+        hidden = """
+            fusermount=$(command -v fusermount3) || fusermount=
+            if test -n "$fusermount"; then mount --bind /dev/null "$fusermount"; fi
+            "$1" "$2" "$3"
+            cat "$3/a"
+            "$1" umount "$3"
+            "$1" "$2" "$3"
+            exec 9<"$3/a"
+            ! "$1" umount "$3" 2>"$4"
+            "$1" umount --lazy "$3"
+            ! grep -q " $3 " /proc/mounts"""
+        said = self.folder / "said"
+        done = self.tool("unshare", "--mount", "sh", "-euc", hidden, "sh", FRAMEFS, self.source, self.mountpoint, said)
+        self.assertEqual(done.stdout, CONTENT)
+        self.assertIn("umount: Device or resource busy", said.read_text())
+
     def test_a_killed_daemon_leaves_no_zombie_mount(self):
         pid = self.start_background()
         os.kill(pid, signal.SIGKILL)
