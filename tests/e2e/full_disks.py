@@ -232,7 +232,7 @@ class Cell:
         self._begin()
         self._work_at(None)
         self.filesystem.sync()
-        return max(BLOCK, self.filesystem.used() - self._used_before + 16 * BLOCK)
+        return max(SIZE, self.filesystem.used() - self._used_before) + 16 * BLOCK
 
     def try_at(self, room):
         self._begin()
