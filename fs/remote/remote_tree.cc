@@ -268,7 +268,7 @@ Result<FoundSource> RemoteTree::open_source(NodeId id) {
   FRAMEFS_TRY(const auto entry, probe_node(*node));
   if (node->key.shown_as == ShownAs::container) {
     FRAMEFS_TRY(auto container, open_container(*node));
-    return FoundSource{entry, ContainerDirectory{std::move(container), node->key.member}};
+    return FoundSource{entry, ContainerDirectory{std::move(container), node->key.member.str()}};
   }
   FRAMEFS_TRY(auto origin, open_origin(*node));
   return FoundSource{entry, std::move(origin.frame)};

@@ -43,6 +43,10 @@ def framefs(*arguments):
 
 # ----------------------------------------------------------------------------------- filesystems
 
+class NotHere(Exception):
+    """The kernel of this machine does not have the filesystem, or no quotas of it."""
+
+
 class Filesystem:
     """A small filesystem at `path`, whose free space can be set, as a context manager."""
 
@@ -65,7 +69,11 @@ class Filesystem:
             with open(self._image, "wb") as image:
                 image.truncate(self.SIZES[self.kind])
             run(*self.MAKE[self.kind], self._image)
-            run("mount", "-o", "loop" + (",prjquota" if self.kind == "quota" else ""), self._image, self.path)
+            options = "loop" + (",prjquota" if self.kind == "quota" else "")
+            mounted = run("mount", "-o", options, self._image, self.path, check=False)
+            if mounted.returncode != 0:
+                self.path.rmdir()
+                raise NotHere(mounted.stderr.decode(errors="replace").strip())
         self.source = self.path / "source"
         self.source.mkdir()
         if self.kind == "quota":
@@ -344,6 +352,20 @@ def try_cell(cell, number):
     return results, failures
 
 
+def try_filesystem(kind, folder, options):
+    """Returns whether anything has failed."""
+    failed = False
+    with Filesystem(kind, folder) as filesystem:
+        for title, cell in cells(filesystem, folder, options.cell):
+            results, failures = try_cell(cell, options.points)
+            told = ", ".join(f"{count} {what}" for what, count in sorted(results.items()))
+            print(f"{kind:6} {title:26} {told}" + (f", {len(failures)} FAILED" if failures else ""), flush=True)
+            for failure in failures:
+                print(f"    {failure}", flush=True)
+            failed = failed or bool(failures)
+    return failed
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--points", type=int, default=64, help="of each cell")
@@ -355,14 +377,10 @@ def main():
     with tempfile.TemporaryDirectory(prefix="framefs-full-disks-") as name:
         folder = pathlib.Path(name)
         for kind in options.filesystem or FILESYSTEMS:
-            with Filesystem(kind, folder) as filesystem:
-                for title, cell in cells(filesystem, folder, options.cell):
-                    results, failures = try_cell(cell, options.points)
-                    told = ", ".join(f"{count} {what}" for what, count in sorted(results.items()))
-                    print(f"{kind:6} {title:26} {told}" + (f", {len(failures)} FAILED" if failures else ""), flush=True)
-                    for failure in failures:
-                        print(f"    {failure}", flush=True)
-                    failed = failed or bool(failures)
+            try:
+                failed = try_filesystem(kind, folder, options) or failed
+            except NotHere as reason:
+                print(f"{kind:6} is not tried: {reason}")
     print(f"{time.monotonic() - begin:.0f} s")
     return 1 if failed else 0
 
