@@ -62,7 +62,7 @@ struct StoreNetwork {
   }
   // The object's bytes from `offset` on; "!errno" if it cannot be read.
   std::string read(const net::RemoteOpened& opened, std::uint64_t offset, std::size_t size) {
-    scheduler.keep(opened.object->version(), opened.part);
+    scheduler.keep(*opened.object, opened.part);
     const net::RemoteFile file(scheduler, opened.object);
     std::string bytes(size, '\0');
     const auto status = file.read_at(offset, std::as_writable_bytes(std::span(bytes)));
