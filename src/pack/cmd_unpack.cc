@@ -19,12 +19,15 @@
 
 #include "fs/core/error_map.h"
 #include "fs/core/place.h"
+#include "fs/net/store/source_url.h"
 #include "fs/source/suffixes.h"
 #include "src/cli/arguments.h"
 #include "src/cli/cause_text.h"
 #include "src/cli/collected_log.h"
 #include "src/cli/exit_codes.h"
 #include "src/cli/printable.h"
+#include "src/cli/remote_access.h"
+#include "src/cli/remote_opener.h"
 #include "src/cli/tree_walk.h"
 #include "src/mount/held_signals.h"
 #include "src/pack/made_outputs.h"
@@ -44,6 +47,7 @@ struct UnpackCommand {
   std::string out;
   UnpackOptions options;
   TransferOptions tree;
+  fs::RemoteOptions remote;
 };
 
 constexpr std::array<std::pair<std::string_view, fs::ArrayViews>, 2> kUnpackViews = {
@@ -53,7 +57,8 @@ void add_options(CLI::App& app, UnpackCommand& command) {
   auto& options = command.options;
   app.add_option("FRAME", command.frames,
                  "Frames: files, or directories of sparse frames; containers, and their members as "
-                 "CONTAINER/MEMBER; directories of frames; - is standard input")
+                 "CONTAINER/MEMBER; directories of frames; URLs; - is standard input")
+      ->transform(path_or_url())
       ->required();
   app.add_option("-o,--output", command.out,
                  "The file to write, or a directory for the files, or - for standard output; by "
@@ -73,6 +78,14 @@ void add_options(CLI::App& app, UnpackCommand& command) {
       ->default_str("0");
   app.add_flag("-f,--force", options.may_replace, "Replace existing files");
   app.add_flag("-q,--quiet", options.quiet, "Show no progress bar");
+  add_remote_access_options(app, command.remote);
+}
+
+std::optional<std::string> misplaced_option(const CLI::App& app, const UnpackCommand& command) {
+  if (command.options.offset > 0 && has_url(command.frames)) {
+    return "--offset needs a FRAME that is not a URL";
+  }
+  return misplaced_remote_option(app, command.frames);
 }
 
 // Returns an error in the command that the parser cannot detect.
@@ -101,7 +114,7 @@ std::optional<std::string> contradiction(const UnpackCommand& command) {
 class Unpack {
  public:
   explicit Unpack(const UnpackCommand& command)
-      : command_(command), out_(target_kind_of(command.out)) {
+      : command_(command), out_(target_kind_of(command.out)), remote_(command.remote) {
     // Output to a stream leaves no temporary file to remove, but standard input does.
     const bool spools = std::ranges::count(command.frames, kStandardStream) > 0;
     if (out_ != TargetKind::stream || spools) signals_.emplace();
@@ -137,6 +150,11 @@ class Unpack {
 
   bool unpack(const std::string& frame) {
     CollectedLog log;
+    if (net::is_source_url(frame)) {
+      const auto source =
+          find_remote_source(frame, command_.options, command_.tree.filter, remote_, log.log());
+      return unpack(net::shown_source(frame), command_.out, source, log);
+    }
     return unpack(frame, command_.out, find_unpack_source(frame, command_.options, log.log()), log);
   }
 
@@ -246,9 +264,10 @@ class Unpack {
           {fmt::format("{}: no file name follows from this name; -o NAME gives one", frame)});
       return std::nullopt;
     }
-    const auto folder = out_ == TargetKind::directory
-                            ? stdfs::path(command_.out)
-                            : stdfs::path(source.file.path()).parent_path();
+    const bool is_prefix = source.filter != nullptr;
+    if (is_prefix && !out.empty() && command_.frames.size() == 1) return stdfs::path(out);
+    const auto beside = source.file ? stdfs::path(source.path).parent_path() : stdfs::path();
+    const auto folder = out_ == TargetKind::directory ? stdfs::path(command_.out) : beside;
     return checked(frame, folder / source.name);
   }
 
@@ -275,6 +294,7 @@ class Unpack {
   const UnpackCommand& command_;
   const TargetKind out_;
   MadeOutputs made_;
+  RemoteOpener remote_;
   std::optional<HeldSignals> signals_;
   bool reader_is_gone_ = false;
 };
@@ -283,7 +303,8 @@ constexpr CommandLine<UnpackCommand> kUnpackCommandLine{
     .name = "framefs unpack",
     .about = "Writes Blosc2 frames out as plain files.",
     .add_options = add_options,
-    .contradiction = contradiction};
+    .contradiction = contradiction,
+    .misplaced = misplaced_option};
 
 }  // namespace
 

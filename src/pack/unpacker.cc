@@ -1,9 +1,13 @@
 #include "src/pack/unpacker.h"
 
+#include <fcntl.h>
+
 #include <cerrno>
+#include <climits>
 #include <utility>
 #include <variant>
 
+#include "fs/net/store/source_url.h"
 #include "fs/source/named_source.h"
 #include "fs/source/suffixes.h"
 #include "src/cli/progress_bar.h"
@@ -26,6 +30,19 @@ std::string name_of_container(const std::string& name) {
   return file.has_extension() ? file.stem().string() : "";
 }
 
+// The name of a source for people.
+std::string name_of(const UnpackSource& source) {
+  return source.path.substr(source.path.rfind('/') + 1);
+}
+
+// A file gets the time of its source before it gets its name.
+bool is_complete(const fs::Place& target, const struct stat& source) {
+  const auto st = target.stat();
+  return st && S_ISREG(st->st_mode) && st->st_size == source.st_size &&
+         st->st_mtim.tv_sec == source.st_mtim.tv_sec &&
+         st->st_mtim.tv_nsec == source.st_mtim.tv_nsec;
+}
+
 fs::FrameSummary summarise_origin(const fs::FrameOrigin& origin, const std::string& name) {
   return fs::summarise(*origin.source, fs::expected_content(name), {});
 }
@@ -33,7 +50,8 @@ fs::FrameSummary summarise_origin(const fs::FrameOrigin& origin, const std::stri
 // `own_name` is the name that the user or the directory gives it.
 Result<UnpackSource> unpack_source_of(const fs::NamedSource& named, const std::string& own_name,
                                       const UnpackOptions& options) {
-  UnpackSource source{.file = named.file,
+  UnpackSource source{.path = named.file.path(),
+                      .file = named.file,
                       .member = named.member,
                       .is_directory = false,
                       .name = {},
@@ -71,20 +89,57 @@ Result<UnpackSource> find_unpack_source(const fs::Place& place, const UnpackOpti
   return unpack_source_of(named, place.name(), options);
 }
 
+Result<UnpackSource> find_remote_source(const std::string& url, const UnpackOptions& options,
+                                        const TreeFilter& filter, RemoteOpener& remote,
+                                        fs::Log& log) {
+  fs::MountOptions mount;
+  mount.source = url;
+  mount.arrays = options.arrays;
+  mount.threads = options.threads;
+  constexpr mode_t kWritable = 0200;  // servers have no modes
+  auto shown = net::shown_source(url);
+  shown.resize(shown.find_last_not_of('/') + 1);
+  UnpackSource source{.path = shown, .file = {}, .member = {}, .name = {}, .mode = kWritable};
+  FRAMEFS_TRY(source.tree, ShownTree::open(std::move(mount), remote, log));
+  source.is_directory = !source.tree->is_single();
+  if (source.is_directory) {
+    const auto last = shown.substr(shown.rfind('/') + 1);
+    const bool is_prefix = fs::expected_content(last) == fs::Expected::nothing;
+    source.name = is_prefix ? last : name_of_container(last);
+    if (is_prefix) source.filter = &filter;
+    return source;
+  }
+  FRAMEFS_TRY(const auto root, source.tree->open_directory(fs::kRootNode));
+  FRAMEFS_TRY(const auto entries, source.tree->list(*root));
+  if (entries.empty()) return fs::system_error_of(ENOENT, "lookup");
+  if (entries.front().shown.shown_as == fs::ShownAs::itself) {
+    return codec::fail(codec::Errc::bad_field, "frame magic");
+  }
+  source.name = entries.front().shown.name;
+  FRAMEFS_TRY(const auto found, source.tree->lookup(*root, entries.front()));
+  source.node = found.id;
+  return source;
+}
+
 Result<Unpacker> Unpacker::open(const UnpackSource& source, const UnpackOptions& options,
                                 fs::Log& log, Stop stop, Report report) {
+  Unpacker unpacker(source, options, std::move(stop), std::move(report));
+  if (source.tree) {
+    unpacker.tree_ = source.tree;
+    unpacker.root_ = source.node;
+    return unpacker;
+  }
   fs::MountOptions mount;
   mount.read_only = true;
   mount.verify_checksums = true;
-  mount.source = source.file.path();  // for messages
+  mount.source = source.path;  // for messages
   mount.onto_file = !source.is_directory && source.member.empty();
   mount.source_offset = options.offset;
   mount.arrays = options.arrays;
   mount.threads = options.threads;
-  Unpacker unpacker(source, options, std::move(stop), std::move(report));
   // A single member is looked up by its full name in the container.
   mount.keep_suffix = !source.member.empty() && !source.is_directory;
-  FRAMEFS_TRY(auto root, fs::SourceRoot::entry_at(source.file));
+  FRAMEFS_TRY(auto root, fs::SourceRoot::entry_at(*source.file));
   FRAMEFS_TRY(unpacker.tree_, ShownTree::open_at(mount, std::move(root), log));
   FRAMEFS_CHECK(unpacker.find_member());
   return unpacker;
@@ -101,7 +156,7 @@ Status Unpacker::find_member() {
 bool Unpacker::fail(const std::string& target, const codec::Error& error) const {
   // A member of a container that fails is known by its target.
   const bool is_of_target = error.is_of_target || source_.is_directory;
-  if (!stop_()) report_(is_of_target ? target : source_.file.path(), error);
+  if (!stop_()) report_(is_of_target ? target : source_.path, error);
   return false;
 }
 
@@ -116,12 +171,12 @@ Status Unpacker::copy(fs::NodeId node, codec::ByteSink& sink, const std::string&
 }
 
 Status Unpacker::to_sink(codec::ByteSink& sink) const {
-  return copy(root_, sink, source_.file.name());
+  return copy(root_, sink, name_of(source_));
 }
 
 bool Unpacker::to_stream(int target, const std::string& name) const {
   StreamSink sink(target);
-  const auto copied = copy(root_, sink, source_.file.name());
+  const auto copied = copy(root_, sink, name_of(source_));
   return copied ? true : fail(name, copied.error());
 }
 
@@ -132,10 +187,10 @@ Status Unpacker::make_file(fs::NodeId node, const fs::Place& target) const {
   // A mount shows members of a container as not writable.  The unpacked file is writable if the
   // container is.
   const bool is_member = source_.is_directory || !source_.member.empty();
-  if (is_member) {
+  if (is_member || !source_.file) {
     st.st_mode |= source_.mode & 0222;
   } else {
-    FRAMEFS_TRY(const auto from, source_.file.open(O_PATH));
+    FRAMEFS_TRY(const auto from, source_.file->open(O_PATH));
     FRAMEFS_CHECK(carry_attributes(from.get(), st, file.sink().fd()));
   }
   return file.publish(st);
@@ -147,7 +202,8 @@ bool Unpacker::write_file(fs::NodeId node, const fs::Place& target) const {
 }
 
 bool Unpacker::to_directory(const fs::Place& target) const {
-  if (!write_directory(root_, target, true)) return false;
+  if (!write_directory(root_, target, "")) return false;
+  if (source_.filter != nullptr) return true;  // servers have no times of directories
   const auto dated = take_time(target);
   return dated ? true : fail(target.path(), dated.error());
 }
@@ -163,14 +219,30 @@ Status Unpacker::take_time(const fs::Place& target) const {
 Result<fs::Place::Directory> Unpacker::make_directory(const fs::Place& target,
                                                       bool is_first) const {
   FRAMEFS_TRY(const bool is_new, codec::of_target(target.make_directory()));
-  const bool may_be_there = options_.may_replace || !is_first;
+  const bool may_be_there = options_.may_replace || !is_first || source_.filter != nullptr;
   if (!is_new && !may_be_there) return codec::of_target(fs::system_error_of(EEXIST, "mkdir"));
   return codec::of_target(target.open_directory());
 }
 
-// Recursion is safe because paths in a container are short.
-bool Unpacker::write_directory(fs::NodeId node, const fs::Place& target, bool is_first) const {
-  const auto made = make_directory(target, is_first);
+bool Unpacker::write_entry(const fs::NodeEntry& entry, const fs::Place& target,
+                           const std::string& path) const {
+  const bool is_directory = S_ISDIR(entry.stat.st_mode);
+  const auto* const filter = source_.filter;
+  if (filter != nullptr && filter->excludes(path)) return true;
+  // A server may show a directory inside itself.
+  if (path.size() >= PATH_MAX) {
+    return fail(target.path(), fs::system_error_of(ENAMETOOLONG, "directory").error());
+  }
+  if (is_directory) return write_directory(entry.id, target, path + "/");
+  if (filter != nullptr && !filter->takes(path)) return true;
+  if (filter != nullptr && !options_.may_replace && is_complete(target, entry.stat)) return true;
+  return write_file(entry.id, target);
+}
+
+// Recursion is safe because paths are short.
+bool Unpacker::write_directory(fs::NodeId node, const fs::Place& target,
+                               const std::string& below) const {
+  const auto made = make_directory(target, below.empty());
   if (!made) return fail(target.path(), made.error());
   const auto directory = tree_->open_directory(node);
   if (!directory) return fail(target.path(), directory.error());
@@ -185,9 +257,7 @@ bool Unpacker::write_directory(fs::NodeId node, const fs::Place& target, bool is
       all = fail(to.path(), found.error());
       continue;
     }
-    const bool done = S_ISDIR(found->stat.st_mode) ? write_directory(found->id, to, false)
-                                                   : write_file(found->id, to);
-    all = all && done;
+    all = write_entry(*found, to, below + entry.shown.name) && all;
     tree_->forget(found->id);
   }
   return all;

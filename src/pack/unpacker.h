@@ -14,6 +14,7 @@
 #include "fs/core/log.h"
 #include "fs/core/mount_options.h"
 #include "fs/core/place.h"
+#include "src/cli/tree_walk.h"
 #include "src/shown/shown_tree.h"
 
 namespace framefs {
@@ -26,20 +27,32 @@ struct UnpackOptions {
   bool quiet = false;
 };
 
-// A frame, a container, or a member of a container.
+// A frame, a container, or a member of a container; or a prefix of a URL.
 struct UnpackSource {
-  fs::Place file;      // a container or frame on disk
-  std::string member;  // the path in the container; empty: the file itself
+  std::string path;               // for messages
+  std::optional<fs::Place> file;  // a container or frame on disk; nothing for a URL
+  std::string member;             // the path in the container; empty: the file itself
   bool is_directory = false;
   std::string name;  // of the output; empty if it would be the name of `file` itself
   mode_t mode = 0;   // of `file`
+  // For a URL.
+  std::shared_ptr<ShownTree> tree = nullptr;
+  fs::NodeId node = fs::kRootNode;
+  // For a prefix: the files to unpack.  A file that is there, with size and time, stays.
+  const TreeFilter* filter = nullptr;
 };
 
 // Finds the source that `path` names.
 // Errors: those of opening it as a frame or container.
 codec::Result<UnpackSource> find_unpack_source(const std::filesystem::path& path,
                                                const UnpackOptions& options, fs::Log& log);
-// The same for an entry that a walk of a directory has found, or for a frame that was just made.
+// Finds what a URL names.  The filter applies to a prefix.  Lifetime: `remote`, `filter` and `log`
+// outlive the result.
+codec::Result<UnpackSource> find_remote_source(const std::string& url, const UnpackOptions& options,
+                                               const TreeFilter& filter, RemoteOpener& remote,
+                                               fs::Log& log);
+// The same as find_unpack_source() for an entry that a walk of a directory has found, or for a
+// frame that was just made.
 codec::Result<UnpackSource> find_unpack_source(const fs::Place& place, const UnpackOptions& options,
                                                fs::Log& log);
 
@@ -83,13 +96,18 @@ class Unpacker {
   [[nodiscard]] codec::Result<fs::Place::Directory> make_directory(const fs::Place& target,
                                                                    bool is_first) const;
   [[nodiscard]] codec::Status take_time(const fs::Place& target) const;
-  [[nodiscard]] bool write_directory(fs::NodeId node, const fs::Place& target, bool is_first) const;
+  // `below` is the path of the directory below the source, with a slash at its end; "" for the top.
+  [[nodiscard]] bool write_directory(fs::NodeId node, const fs::Place& target,
+                                     const std::string& below) const;
+  // Writes an entry of a directory, unless the source leaves it out.
+  [[nodiscard]] bool write_entry(const fs::NodeEntry& entry, const fs::Place& target,
+                                 const std::string& path) const;
 
   const UnpackSource& source_;
   const UnpackOptions& options_;
   Stop stop_;
   Report report_;
-  std::unique_ptr<ShownTree> tree_;
+  std::shared_ptr<ShownTree> tree_;
   fs::NodeId root_ = fs::kRootNode;
 };
 

@@ -5,6 +5,8 @@ import os
 import unittest
 import unittest.mock
 
+import numpy
+
 import container_writer
 import daemon
 from object_server import BUCKET
@@ -98,6 +100,48 @@ class WithoutMount(RemoteCase):
                       self.run_framefs("info", "--offset", "1", source, *options, code=2).stderr.decode())
         self.assertIn("need a FRAME that is not a URL",
                       self.run_framefs("check", "--rehash", source, *options, code=2).stderr.decode())
+
+    def test_unpack_takes_urls(self):
+        self.make_source()
+        with self.mount("-o", "ro") as mount:
+            wanted = self.tree(mount.path())
+        _, *urls = self.sources()
+        for number, (source, *options) in enumerate(urls):
+            out = self.folder / f"out-{number}"
+            with self.subTest(source):
+                self.run_framefs("unpack", "-q", source, "-o", out, *options)
+                self.assertEqual(self.tree(out) == wanted, True, sorted(self.tree(out)))
+                # Complete files stay, and the run makes the rest.
+                before = (out / "text").stat()
+                (out / "sub" / "small").unlink()
+                (out / "plain.txt").write_bytes(b"a part")
+                self.run_framefs("unpack", "-q", source, "-o", out, *options, code=1)
+                self.assertEqual((out / "text").stat().st_ino, before.st_ino)
+                self.assertEqual((out / "sub" / "small").read_bytes(), self.text[:100])
+                self.assertEqual((out / "plain.txt").read_bytes(), b"a part")
+                self.run_framefs("unpack", "-q", "-f", source, "-o", out, *options)
+                self.assertEqual(self.tree(out) == wanted, True, sorted(self.tree(out)))
+                some = self.folder / f"some-{number}"
+                self.run_framefs("unpack", "-q", source, "-o", some, "--include", "*.npy", "--exclude", "sub", *options)
+                self.assertEqual(os.listdir(some), ["array.npy"])
+
+    def test_unpack_of_one_object(self):
+        self.make_source()
+        container_writer.archive(self.source / "box.b2z", {"in/member.b2nd": (self.source / "array.b2nd").read_bytes()})
+        _, *urls = self.sources()
+        for number, (source, *options) in enumerate(urls):
+            source = source.rstrip("/")
+            out = self.folder / f"one-{number}"
+            out.mkdir()
+            with self.subTest(source):
+                self.run_framefs("unpack", "-q", source + "/text.b2frame", source + "/box.b2z", "-o", out, *options)
+                self.assert_same_bytes((out / "text").read_bytes(), self.text, "text")
+                self.assertEqual(numpy.load(out / "box" / "in" / "member.npy").tolist(), self.array.tolist())
+                got = self.run_framefs("unpack", source + "/text.b2frame", "-o", "-", *options).stdout
+                self.assert_same_bytes(got, self.text, "a stream")
+                failed = self.run_framefs("unpack", source + "/broken.b2frame", "-o", out / "none", *options, code=1)
+                self.assertIn("broken.b2frame: ", failed.stderr.decode())
+                self.assertFalse((out / "none").exists())
 
     def test_filters_apply_below_a_url(self):
         self.make_source()
