@@ -3,6 +3,8 @@
 # sourced common.sh and chroot.sh.
 
 tarball_version=$(sed -n 's/^  VERSION //p' "$root/CMakeLists.txt")
+# The time of all files in it.
+tarball_time=${SOURCE_DATE_EPOCH:-$(git -C "$root" log -1 --format=%ct)}
 tarball_name=framefs-$tarball_version-linux-$(uname -m)
 
 # compile_bundle SOURCES FOLDER: builds and installs into FOLDER.  The flags are those of the Debian
@@ -30,10 +32,8 @@ complete_bundle() {
 
 # pack_bundle FOLDER NAME: the same bytes for the same files, whoever packs them and whenever.
 pack_bundle() {
-  local time
-  time=$(git -C "$root" log -1 --format=%ct) &&
-    tar -C "$1" --sort=name --format=gnu --mtime="@$time" --owner=0 --group=0 --numeric-owner \
-      --mode=u=rwX,go=rX -cf "$1/$2.tar" "$2" &&
+  tar -C "$1" --sort=name --format=gnu --mtime="@$tarball_time" --owner=0 --group=0 --numeric-owner \
+    --mode=u=rwX,go=rX -cf "$1/$2.tar" "$2" &&
     xz -9 --threads=1 --force "$1/$2.tar" &&
     (cd "$1" && sha256sum "$2.tar.xz" >"$2.tar.xz.sha256")
 }
