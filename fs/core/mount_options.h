@@ -70,7 +70,6 @@ struct RemoteOptions {
   // disk cache, and none without.
   std::optional<std::uint64_t> whole_object_bytes;
   unsigned wait_for_server_ms = 0;  // how long a mount waits for a server that does not answer
-  bool requester_pays = false;      // for S3: the reader pays for the requests
 };
 
 // The options of one mount.
