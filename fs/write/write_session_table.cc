@@ -250,7 +250,8 @@ bool WriteSessionTable::end_closed() {
   bool has_ended = false;
   for (const auto& [key, session] : all()) {
     if (!is_closed(key)) continue;
-    if (session->is_changed()) commit_alone(*session);
+    // Also waits for the commit of another thread, after which nothing is changed.
+    if (session->has_uncommitted()) commit_alone(*session);
     end_entry(key);
     has_ended = has_ended || find(key) != session;
   }

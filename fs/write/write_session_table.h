@@ -111,11 +111,13 @@ class WriteSessionTable {
   // Errors: those of the body; would_wait().
   template <class Body>
   auto with_index_room(const Body& body) -> decltype(body()) {
+    bool is_last = false;
     for (Retries retries;;) {
       auto result = body();
-      if (result || result.error().sys != ENOMEM || !retries.are_left()) return result;
+      if (result || result.error().sys != ENOMEM || is_last) return result;
       if (!may_wait()) return std::unexpected(would_wait().error());
-      if (!end_closed()) return result;
+      // Another thread may have made room since the body has failed.
+      is_last = !end_closed() || !retries.are_left();
     }
   }
 
