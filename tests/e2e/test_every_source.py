@@ -25,6 +25,14 @@ OPTIONS = [(), ("-o", "ro"), ("--writeback",), ("--rule", "*:arrays=yes"), ("--r
            ("--cache-size", "16M", "--threads", "1", "--idle", "1h", "--nonempty", "--fsname", "x")]
 
 
+def is_gone(path):
+    try:
+        os.close(os.open(path, os.O_RDONLY))
+    except FileNotFoundError:
+        return True
+    return False
+
+
 class EverySource(RemoteCase):
     def setUp(self):
         super().setUp()
@@ -126,7 +134,11 @@ class EverySource(RemoteCase):
                 mounts += 1
                 with self.subTest(place=place.name, options=options), \
                         self.mount(*always, *options, source=source, mountpoint=place):
-                    for path in self.files(place):
+                    for number, path in enumerate(self.files(place)):
+                        # An array that is shown by two names loses both at once, and the kernel
+                        # may know the second one for a while.
+                        if number > 0 and is_gone(path):
+                            continue
                         self.session(path, place / "other" if place.is_dir() else self.folder / "other")
         self.assertGreater(mounts, 5)
 
