@@ -8,9 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "fs/net/store/source_url.h"
 #include "src/cli/arguments.h"
-#include "src/cli/collected_log.h"
 #include "src/cli/exit_codes.h"
 #include "src/cli/remote_access.h"
 #include "src/cli/stream_sink.h"
@@ -65,29 +63,7 @@ CommandSyntax cat_syntax() { return kCatCommandLine.syntax(); }
 int run_cat(std::span<const std::string> arguments) {
   auto parsed = kCatCommandLine.parse(arguments);
   if (!parsed) return parsed.error();
-  auto& command = *parsed;
-  RemoteOpener remote(command.remote);
-  CollectedLog log;
-  fs::MountOptions options;
-  options.source = command.source;
-  const auto tree = ShownTree::open(options, remote, log.log());
-  if (!tree) {
-    print_messages(log.take_failure(net::shown_source(command.source), tree.error()));
-    return kExitFailure;
-  }
-  if (command.paths.empty()) command.paths.emplace_back();
-  int code = kExitOk;
-  for (const auto& path : command.paths) {
-    const auto put = put_file(**tree, path);
-    if (put) continue;
-    code = kExitFailure;
-    // The reader closed the output, which is no error to report.
-    if (put.error().kind == codec::Errc::system && put.error().sys == EPIPE) break;
-    print_messages(
-        log.take_failure(path.empty() ? net::shown_source(command.source) : path, put.error()));
-  }
-  print_messages(log.take_lines());
-  return code;
+  return show_each(*parsed, put_file) ? kExitOk : kExitFailure;
 }
 
 }  // namespace framefs

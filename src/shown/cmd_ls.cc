@@ -11,9 +11,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
-#include "fs/net/store/source_url.h"
 #include "src/cli/arguments.h"
-#include "src/cli/collected_log.h"
 #include "src/cli/exit_codes.h"
 #include "src/cli/printable.h"
 #include "src/cli/remote_access.h"
@@ -56,26 +54,26 @@ std::string time_of(const struct stat& st) {
 // One run of the command.
 class Ls {
  public:
-  Ls(const LsCommand& command, ShownTree& tree) : command_(command), tree_(tree) {}
+  explicit Ls(const LsCommand& command) : command_(command) {}
 
   // Errors: those of the path, or of an entry.
-  codec::Status list(const std::string& path) {
-    FRAMEFS_TRY(const auto found, tree_.find(path));
+  codec::Status list(ShownTree& tree, const std::string& path) {
+    FRAMEFS_TRY(const auto found, tree.find(path));
     if (!S_ISDIR(found.stat.st_mode)) {
       put(path, found.stat);
       return {};
     }
-    FRAMEFS_TRY(const auto directory, tree_.open_directory(found.id));
-    FRAMEFS_TRY(const auto entries, tree_.list(*directory));
+    FRAMEFS_TRY(const auto directory, tree.open_directory(found.id));
+    FRAMEFS_TRY(const auto entries, tree.list(*directory));
     for (const auto& entry : entries) {
       const auto& name = entry.shown.name;
       if (!command_.is_long) {
         put_name(name, entry.source.type == DT_DIR);
         continue;
       }
-      FRAMEFS_TRY(const auto node, tree_.lookup(*directory, entry));
+      FRAMEFS_TRY(const auto node, tree.lookup(*directory, entry));
       put(name, node.stat);
-      tree_.forget(node.id);
+      tree.forget(node.id);
     }
     return {};
   }
@@ -96,7 +94,6 @@ class Ls {
   }
 
   const LsCommand& command_;
-  ShownTree& tree_;
   TextOutput out_;
   const bool is_terminal_ = ::isatty(STDOUT_FILENO) == 1;
 };
@@ -108,27 +105,9 @@ CommandSyntax ls_syntax() { return kLsCommandLine.syntax(); }
 int run_ls(std::span<const std::string> arguments) {
   auto parsed = kLsCommandLine.parse(arguments);
   if (!parsed) return parsed.error();
-  auto& command = *parsed;
-  RemoteOpener remote(command.remote);
-  CollectedLog log;
-  fs::MountOptions options;
-  options.source = command.source;
-  const auto tree = ShownTree::open(options, remote, log.log());
-  if (!tree) {
-    print_messages(log.take_failure(net::shown_source(command.source), tree.error()));
-    return kExitFailure;
-  }
-  if (command.paths.empty()) command.paths.emplace_back();
-  Ls ls(command, **tree);
-  bool all = true;
-  for (const auto& path : command.paths) {
-    const auto listed = ls.list(path);
-    if (listed) continue;
-    all = false;
-    print_messages(
-        log.take_failure(path.empty() ? net::shown_source(command.source) : path, listed.error()));
-  }
-  print_messages(log.take_lines());
+  Ls ls(*parsed);
+  const bool all = show_each(
+      *parsed, [&](ShownTree& tree, const std::string& path) { return ls.list(tree, path); });
   return ls.end() && all ? kExitOk : kExitFailure;
 }
 

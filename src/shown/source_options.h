@@ -1,11 +1,14 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
+#include "codec/core/result.h"
 #include "fs/core/mount_options.h"
+#include "src/shown/shown_tree.h"
 
 namespace framefs {
 
@@ -18,5 +21,11 @@ struct SourceCommand {
 
 // Adds SOURCE and PATH, and the options for URLs.  `about_paths` is the help of PATH.
 void add_source_options(CLI::App& app, SourceCommand& command, const std::string& about_paths);
+
+// Opens SOURCE and calls show(tree, path) for each path, or for the empty one if there is none.
+// Prints what went wrong, but not that the reader of standard output has closed it, which ends the
+// work.  Returns whether all of it succeeded.
+bool show_each(const SourceCommand& command,
+               const std::function<codec::Status(ShownTree&, const std::string&)>& show);
 
 }  // namespace framefs
