@@ -10,6 +10,7 @@ import argparse
 import collections
 import contextlib
 import errno
+import itertools
 import os
 import pathlib
 import shutil
@@ -175,6 +176,13 @@ class File:
         return None
 
 
+def is_between(content, before, after):
+    """Whether the first part of one write is done.  The kernel makes two requests of a write that
+    begins within a page, and a commit may come between them."""
+    done = len(os.path.commonprefix([content, after]))
+    return len(content) == len(before) == len(after) and content[done:] == before[done:]
+
+
 def pieces_of(content, offset):
     return [(offset + at, content[at:at + PIECE]) for at in range(0, len(content), PIECE)]
 
@@ -276,6 +284,9 @@ class Cell:
     @staticmethod
     def _judge(file, content, was_told):
         known = [number for number, state in enumerate(file.states) if state == content]
+        if not known:
+            known = [number for number, states in enumerate(itertools.pairwise(file.states))
+                     if is_between(content, *states)]
         if not known:
             # On a full disk, a frame that only grows keeps the chunks that had room.
             longest = file.states[-1]
