@@ -247,6 +247,12 @@ class FrameWriteSession {
   Status remove(const std::function<Status()>& remove);
   [[nodiscard]] bool is_removed() const noexcept { return state_.is_removed(); }
 
+  // To be called when the session has ended.  Its index leaves its room to others, although some
+  // thread may still look at the session.
+  void release_index() {
+    overlay_.write([](ChunkOverlay& overlay) { overlay.release_index(); });
+  }
+
   // To be called before the session ends.  Drops the bytes that could not be committed, and frees
   // the space that they took in SOURCE.
   void discard() { commits_.take()->discard(); }

@@ -258,6 +258,13 @@ bool WriteSessionTable::end_closed() {
   return has_ended;
 }
 
+// Waits until the sessions that are ending have given back the room of their indexes.
+void WriteSessionTable::wait_for_ends() {
+  constexpr std::chrono::seconds kLongest{1};
+  const auto are_over = [](std::uint64_t ending) { return ending == 0; };
+  ending_.wait_until(std::chrono::steady_clock::now() + kLongest, are_over, are_over);
+}
+
 bool WriteSessionTable::is_closed(const FileKey& key) const {
   return state_.with([&](const State& state) {
     const auto at = state.entries.find(key);
@@ -334,6 +341,18 @@ void WriteSessionTable::compact_closed() {
 void WriteSessionTable::end_entry(const FileKey& key, bool is_unreachable) {
   const auto session = find(key);
   if (!session) return;
+  struct Ending {
+    explicit Ending(Guarded<std::uint64_t>& of) : count(of) {
+      count.with([](std::uint64_t& now) { ++now; });
+    }
+    Ending(const Ending&) = delete;
+    Ending& operator=(const Ending&) = delete;
+    ~Ending() {
+      count.with_and_wake([](std::uint64_t& now) { --now; });
+    }
+    Guarded<std::uint64_t>& count;
+  };
+  const Ending ending(ending_);
   if (session->is_removed() && !is_unreachable) return;  // the files of the frame are gone
   // This comes before another session of the file can begin, because that session already treats
   // the space as free that is released here.
@@ -362,6 +381,7 @@ void WriteSessionTable::end_entry(const FileKey& key, bool is_unreachable) {
     note_change(state, key);
   });
   if (!ended) return;
+  ended->release_index();
   if (has_loss) log_.warn(ended->name() + ": the latest writes are lost");
   on_end_(key, identity);
 }

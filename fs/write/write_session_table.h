@@ -116,8 +116,9 @@ class WriteSessionTable {
       auto result = body();
       if (result || result.error().sys != ENOMEM || is_last) return result;
       if (!may_wait()) return std::unexpected(would_wait().error());
-      // Another thread may have made room since the body has failed.
+      // Another thread may have made room since the body has failed, or is making it.
       is_last = !end_closed() || !retries.are_left();
+      if (is_last) wait_for_ends();
     }
   }
 
@@ -229,6 +230,7 @@ class WriteSessionTable {
   bool end_promptly(const FileKey& key);
   void end_or_compact(const FileKey& key);
   bool end_closed();
+  void wait_for_ends();
   void end_entry(const FileKey& key, bool is_unreachable = false);
   [[nodiscard]] std::vector<File> all() const;
   [[nodiscard]] std::vector<File> named() const;
@@ -254,6 +256,7 @@ class WriteSessionTable {
   Guarded<Compaction> compaction_;
   Guarded<bool> is_ending_{std::in_place, false};  // for commit_at_intervals()
   Guarded<Alone> alone_;
+  Guarded<std::uint64_t> ending_;  // the number of threads in end_entry()
   static constexpr std::size_t kThreads = 4;
   std::array<std::jthread, kThreads> threads_;
   TaskThreads alone_threads_;

@@ -116,6 +116,8 @@ class ChunkOverlay {
   }
   // Room for the index of a frame of `nbytes`, to be asked for before the frame grows.
   [[nodiscard]] bool reserve_index(std::uint64_t nbytes);
+  // Gives the room of the index back, of a frame that nobody changes any more.
+  void release_index() noexcept { index_.set(0); }
   // The memory that the written bytes take.
   [[nodiscard]] std::uint64_t used_bytes() const { return account_.used(); }
   // The size of all dirty chunks together, in full, and what each of them costs beside its bytes.
