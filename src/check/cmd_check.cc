@@ -15,6 +15,7 @@
 #include "fs/core/error_map.h"
 #include "fs/source/named_source.h"
 #include "fs/source/suffixes.h"
+#include "fs/tree/shown_stat.h"
 #include "src/check/check_report.h"
 #include "src/check/frame_checker.h"
 #include "src/check/frame_rehasher.h"
@@ -169,8 +170,7 @@ class Check {
   // no damaged frame.
   [[nodiscard]] std::optional<codec::Error> why_no_frame(const std::string& path,
                                                          const fs::FrameOrigin& origin) const {
-    const auto name = path.substr(path.rfind('/') + 1);
-    if (fs::expected_content(name) != fs::Expected::nothing) return std::nullopt;
+    if (fs::expected_content(fs::name_part(path)) != fs::Expected::nothing) return std::nullopt;
     const auto frame = fs::open_frame_at(origin, limits_);
     if (frame) return std::nullopt;
     const auto& error = frame.error();

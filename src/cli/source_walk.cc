@@ -118,16 +118,20 @@ bool SourceWalk::walk_url(const std::string& url) {
 void SourceWalk::walk_folders(fs::RemoteTree& tree, const std::string& url, CollectedLog& log) {
   const bool is_single = tree.is_single_entry();
   std::vector<Pending> pending;
+  const auto url_of = [&](const std::string& path) {
+    if (is_single || path.empty()) return url;
+    return url + (url.ends_with('/') ? "" : "/") + path;
+  };
   const auto enter = [&](fs::NodeId node, const std::string& path) {
     const auto added = add_entries(tree, node, path, pending);
-    if (!added) fail_(path.empty() ? url : net::join_path(url, path), added.error());
+    if (!added) fail_(url_of(path), added.error());
   };
   enter(fs::kRootNode, "");
   while (!pending.empty()) {
     const auto next = std::move(pending.back());
     pending.pop_back();
     const auto& [folder, entry, path] = next;
-    const auto shown = is_single ? url : url + (url.ends_with('/') ? "" : "/") + path;
+    const auto shown = url_of(path);
     if (!is_single && filter_.excludes(path)) continue;
     const bool is_wanted = is_single || (is_frame_or_container(entry) && filter_.takes(path));
     const bool is_directory =

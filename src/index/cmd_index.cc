@@ -70,19 +70,17 @@ enum class Outcome : std::uint8_t {
 // Writes the manifest by `put`.  Messages have been printed, but for errors of the target.
 Outcome write_index(const IndexCommand& command, RemoteOpener& remote, fs::RemoteIndex::Put put) {
   auto outcome = Outcome::complete;
-  const auto complain = [&](const std::string& path, const codec::Error& error) {
-    auto place = command.source;
-    if (!path.empty()) place += (place.ends_with('/') ? "" : "/") + path;
+  const auto complain = [](const std::string& place, const codec::Error& error) {
     print_messages({fmt::format("{}: {}", place, cause_text(error))});
   };
-  const auto note = [&](const std::string& path, const codec::Error& error) {
-    complain(path, error);
+  const auto note = [&](const std::string& place, const codec::Error& error) {
+    complain(place, error);
     outcome = Outcome::partial;
   };
   const auto result_of = [&](const codec::Status& written) {
     if (written) return outcome;
     const auto& error = written.error();
-    if (error.sys != EINTR && !error.is_of_target) complain("", error);
+    if (error.sys != EINTR && !error.is_of_target) complain(command.source, error);
     return Outcome::failed;
   };
   if (!net::is_source_url(command.source)) {
@@ -92,10 +90,14 @@ Outcome write_index(const IndexCommand& command, RemoteOpener& remote, fs::Remot
   const auto store = remote.store(command.source, log.log());
   print_messages(log.take_lines());
   if (!store) {
-    complain("", store.error());
+    complain(command.source, store.error());
     return Outcome::failed;
   }
-  return result_of(fs::RemoteIndex(**store, {}, std::move(put), note).write());
+  const auto note_object = [&](const std::string& path, const codec::Error& error) {
+    const auto& url = command.source;
+    note(path.empty() ? url : url + (url.ends_with('/') ? "" : "/") + path, error);
+  };
+  return result_of(fs::RemoteIndex(**store, {}, std::move(put), note_object).write());
 }
 
 int index_to_stream(const IndexCommand& command, RemoteOpener& remote) {

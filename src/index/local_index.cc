@@ -14,7 +14,6 @@
 #include "fs/net/store/manifest.h"
 #include "fs/remote/object_head.h"
 #include "fs/source/suffixes.h"
-#include "fs/tree/shown_stat.h"
 
 namespace framefs {
 namespace {
@@ -23,14 +22,12 @@ using codec::Errc;
 using codec::Result;
 using codec::Status;
 
-// The manifest's entry of the file at `path`, which has the name `name`.
-Result<net::ManifestFile> indexed(const std::filesystem::path& path, const std::string& name,
-                                  const codec::Limits& limits) {
-  fs::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (!fd) return fs::system_error("open");
+// The manifest's entry of a file.
+Result<net::ManifestFile> indexed(const TreeEntry& found, const codec::Limits& limits) {
+  FRAMEFS_TRY(auto fd, found.place.open(O_RDONLY | O_NONBLOCK));
   FRAMEFS_TRY(const auto st, fs::stat_of(fd.get()));
   const auto identity = fs::identity_of(st);
-  net::ManifestFile file{.path = name, .entry = {}};
+  net::ManifestFile file{.path = found.relative, .entry = {}};
   file.entry.size = static_cast<std::uint64_t>(identity.size);
   file.entry.mtime_ns = identity.mtime_ns;
   const fs::FileReader reader(std::move(fd));
@@ -39,7 +36,7 @@ Result<net::ManifestFile> indexed(const std::filesystem::path& path, const std::
     auto bytes = std::make_shared<std::vector<std::byte>>(std::min(most, file.entry.size));
     FRAMEFS_CHECK(reader.read_at(0, *bytes));
     const fs::ObjectHead head(bytes, file.entry.size);
-    static_cast<void>(fs::summarise(head, fs::expected_content(fs::name_part(name)), limits));
+    static_cast<void>(fs::summarise(head, fs::expected_content(found.place.name()), limits));
     if (head.is_short()) continue;
     const auto used = head.used();
     file.entry.head = std::make_shared<const std::vector<std::byte>>(used.begin(), used.end());
@@ -53,29 +50,30 @@ Result<net::ManifestFile> indexed(const std::filesystem::path& path, const std::
 }  // namespace
 
 Status LocalIndex::write() {
-  namespace stdfs = std::filesystem;
-  std::error_code failed;
-  stdfs::recursive_directory_iterator at(source_, failed);
-  if (failed) return fs::system_error_of(failed.value(), "open");
+  FRAMEFS_TRY(const auto tree, fs::Tree::open(source_));
   FRAMEFS_CHECK(put(net::kManifestBegin));
-  while (at != stdfs::recursive_directory_iterator()) {
-    if (fs::interrupted()) return fs::system_error_of(EINTR, "index");
-    std::error_code ignored;  // such an entry is no regular file
-    const auto path = at->path().lexically_relative(source_).string();
-    const bool is_file = at->symlink_status(ignored).type() == stdfs::file_type::regular;
-    const bool may_have_head = fs::expected_content(fs::name_part(path)) != fs::Expected::nothing;
-    if (is_file && may_have_head) FRAMEFS_CHECK(write_file(path));
-    at.increment(failed);
-    if (failed) report_(path, fs::system_error_of(failed.value(), "open").error());
-  }
+  Status status;
+  const auto visit = [&](const TreeEntry& entry) {
+    const bool may_have_head = S_ISREG(entry.stat.st_mode) &&
+                               fs::expected_content(entry.place.name()) != fs::Expected::nothing;
+    if (fs::interrupted()) {
+      status = fs::system_error_of(EINTR, "index");
+    } else if (may_have_head) {
+      status = write_file(entry);
+    }
+    return status ? TreeWalk::Next::entry : TreeWalk::Next::end;
+  };
+  const TreeFilter all;
+  TreeWalk(all, visit, nullptr, report_).walk(tree);
+  FRAMEFS_CHECK(status);
   return put(net::kManifestEnd);
 }
 
-Status LocalIndex::write_file(const std::string& path) {
-  const auto file = indexed(source_ / path, path, limits_);
+Status LocalIndex::write_file(const TreeEntry& entry) {
+  const auto file = indexed(entry, limits_);
   const auto text = file ? net::manifest_text(*file) : std::unexpected(file.error());
   if (!text) {
-    report_(path, text.error());
+    report_(entry.path(), text.error());
     return {};
   }
   if (!file->entry.head) return {};

@@ -8,6 +8,7 @@
 
 #include "codec/core/limits.h"
 #include "codec/core/result.h"
+#include "src/cli/tree_walk.h"
 
 namespace framefs {
 
@@ -18,8 +19,8 @@ class LocalIndex {
  public:
   // Takes the next part of the text.  An error ends the index.
   using Put = std::function<codec::Status(std::string_view text)>;
-  // Told about each file and directory that cannot be read.
-  using Report = std::function<void(const std::string& path, const codec::Error& error)>;
+  // Told about each file and directory that cannot be read, with its path for messages.
+  using Report = TreeWalk::Fail;
 
   LocalIndex(std::filesystem::path source, const codec::Limits& limits, Put put, Report report)
       : source_(std::move(source)),
@@ -32,7 +33,7 @@ class LocalIndex {
   codec::Status write();
 
  private:
-  codec::Status write_file(const std::string& path);
+  codec::Status write_file(const TreeEntry& entry);
   codec::Status put(std::string_view text);
 
   const std::filesystem::path source_;

@@ -255,6 +255,10 @@ class Index(RemoteCase):
     def test_of_a_directory(self):
         self.make_tree()
         (self.source / "link.b2frame").symlink_to("1.b2frame")
+        outside = self.folder / "outside"
+        outside.mkdir()
+        shutil.copy(self.source / "1.b2frame", outside)
+        (self.source / "directory").symlink_to(outside)
         os.mkfifo(self.source / "fifo.b2frame")
         text, messages = self.index(self.source)
         self.assertEqual(messages, "")
