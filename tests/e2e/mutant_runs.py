@@ -24,6 +24,9 @@ MAX_ORIGINAL_BYTES = 128 << 10
 BATCH = 100
 CACHE_MIB = 4
 THREADS = 2
+# Such a mount finds nodes by handles, and rights by lists.  --export wants a filesystem of its own.
+SHARED = ("--acl", "--export")
+DISK_BYTES = 4 << 30  # the image is sparse
 # The daemons are replaced in time, before daemon.Mount takes them for hung.
 MUTANTS_OF_A_MOUNT = 1000
 SUFFIXES = (".b2frame", ".b2nd")
@@ -87,7 +90,8 @@ def remove_beside_a_daemon(folder):
 
 
 class MutantRun:
-    """Mutants of the fixtures in a folder of their own, and the mounts that show them."""
+    """Mutants of the fixtures, on a filesystem of their own where there are loop devices, and the
+    mounts that show them.  A failure leaves a copy of the mutants in the folder."""
 
     def __init__(self, fixtures, folder, rng):
         self._folder = folder
@@ -103,6 +107,22 @@ class MutantRun:
         self.peak_mib = 0.0  # of the daemons that read
         self._source = folder / "source"
         self._source.mkdir()
+        self._is_disk = False
+
+    def __enter__(self):
+        image = self._folder / "source.img"
+        with open(image, "wb") as file:
+            file.truncate(DISK_BYTES)
+        subprocess.run(["mkfs.ext4", "-q", "-F", image], check=True)
+        self._is_disk = subprocess.run(["mount", "-o", "loop", image, self._source], check=False).returncode == 0
+        return self
+
+    def __exit__(self, failure, *_details):
+        if not self._is_disk:
+            return
+        if failure:
+            shutil.copytree(self._source, self._folder / "mutants", symlinks=True)
+        subprocess.run(["umount", self._source], check=True)
 
     def run(self, count):
         """Reads `count` mutants, and edits some of them."""
@@ -114,10 +134,11 @@ class MutantRun:
         """Reads mutants until `end` have been read."""
         with contextlib.ExitStack() as stack:
             options = ("--cache-size", f"{CACHE_MIB}M", "--threads", str(THREADS))
+            shared = SHARED if self._is_disk else ()
             # The first mount shows edits at once.
             one = stack.enter_context(self._mount("one", "--ro", "--attr-timeout", "0", *options))
-            other = stack.enter_context(self._mount("other", "--ro", *options))
-            writable = stack.enter_context(self._mount("writable", *options))
+            other = stack.enter_context(self._mount("other", "--ro", *shared, *options))
+            writable = stack.enter_context(self._mount("writable", *shared, *options))
             # Some mutants can be opened, and cannot be committed.
             writable.exit_codes = (0, 1)
             while self.read < end:

@@ -16,8 +16,8 @@ class Mutants(MountCase):
         print(f"seed {SEED}", flush=True)
         folder = self.folder / "run"
         folder.mkdir()
-        run = mutant_runs.MutantRun(fixtures.FIXTURES, folder, random.Random(SEED))
-        run.run(MUTANTS)
+        with mutant_runs.MutantRun(fixtures.FIXTURES, folder, random.Random(SEED)) as run:
+            run.run(MUTANTS)
         self.assertGreater(run.edited, 0)
 
 

@@ -28,9 +28,9 @@ def main():
     args = parse_arguments()
     print(f"seed {args.seed}", flush=True)
     folder = pathlib.Path(tempfile.mkdtemp(prefix="framefs-mutants-"))
-    run = mutant_runs.MutantRun(args.fixtures, folder, random.Random(args.seed))
     try:
-        run.run(args.mutants)
+        with mutant_runs.MutantRun(args.fixtures, folder, random.Random(args.seed)) as run:
+            run.run(args.mutants)
     except AssertionError as error:
         print(f"FAILED after {run.read} mutants, see {folder}\n{error}", flush=True)
         return 1
