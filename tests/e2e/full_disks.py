@@ -52,9 +52,10 @@ class Filesystem:
     """A small filesystem at `path`, whose free space can be set, as a context manager."""
 
     MAKE = {"ext4": ["mkfs.ext4", "-q", "-F", "-m", "0"], "xfs": ["mkfs.xfs", "-q", "-f"], "btrfs": ["mkfs.btrfs", "-q", "-f"],
-            "quota": ["mkfs.xfs", "-q", "-f"]}
-    SIZES = {"tmpfs": 64 * MIB, "ext4": 64 * MIB, "xfs": 320 * MIB, "btrfs": 128 * MIB, "quota": 320 * MIB}
-    PROJECT = 42
+            "xfs-quota": ["mkfs.xfs", "-q", "-f"], "btrfs-quota": ["mkfs.btrfs", "-q", "-f"]}
+    SIZES = {"tmpfs": 64 * MIB, "ext4": 64 * MIB, "xfs": 320 * MIB, "btrfs": 128 * MIB, "xfs-quota": 320 * MIB,
+             "btrfs-quota": 256 * MIB}
+    OPTIONS = "loop"
 
     def __init__(self, kind, folder):
         self.kind = kind
@@ -70,24 +71,21 @@ class Filesystem:
             with open(self._image, "wb") as image:
                 image.truncate(self.SIZES[self.kind])
             run(*self.MAKE[self.kind], self._image)
-            options = "loop" + (",prjquota" if self.kind == "quota" else "")
-            mounted = run("mount", "-o", options, self._image, self.path, check=False)
+            mounted = run("mount", "-o", self.OPTIONS, self._image, self.path, check=False)
             if mounted.returncode != 0:
                 self.path.rmdir()
                 raise NotHere(mounted.stderr.decode(errors="replace").strip())
         self.source = self.path / "source"
-        self.source.mkdir()
-        if self.kind == "quota":
-            self._quota(f"project -s -p {self.source} {self.PROJECT}")
+        self._make_source()
         return self
+
+    def _make_source(self):
+        self.source.mkdir()
 
     def __exit__(self, *error):
         daemon.wait_for(lambda: run("umount", self.path, check=False).returncode == 0, f"unmounting {self.path}")
         with contextlib.suppress(FileNotFoundError):
             self._image.unlink()
-
-    def _quota(self, command):
-        run("xfs_quota", "-x", "-D", "/dev/null", "-P", "/dev/null", "-c", command, self.path)
 
     def free(self):
         status = os.statvfs(self.source)
@@ -101,17 +99,12 @@ class Filesystem:
         run("sync", "-f", self.path)
 
     def make_room(self):
-        if self.kind == "quota":
-            self._quota(f"limit -p bhard=0 {self.PROJECT}")
         with contextlib.suppress(FileNotFoundError):
             self._ballast.unlink()
         self.sync()
 
     def leave(self, room):
         """Leaves about this room for SOURCE."""
-        if self.kind == "quota":
-            self._quota(f"limit -p bhard={max(BLOCK, self.used() + room)} {self.PROJECT}")
-            return
         with open(self._ballast, "ab") as ballast:
             # Metadata of the ballast takes room as well.
             most = self.free()
@@ -122,6 +115,53 @@ class Filesystem:
                     most = more // 2
         if self.kind == "btrfs":
             self.sync()
+
+
+class XfsQuota(Filesystem):
+    """XFS with the quota of a project; statfs(2) tells its free space."""
+
+    OPTIONS = "loop,prjquota"
+    PROJECT = 42
+
+    def _quota(self, command):
+        run("xfs_quota", "-x", "-D", "/dev/null", "-P", "/dev/null", "-c", command, self.path)
+
+    def _make_source(self):
+        super()._make_source()
+        self._quota(f"project -s -p {self.source} {self.PROJECT}")
+
+    def make_room(self):
+        self._quota(f"limit -p bhard=0 {self.PROJECT}")
+        super().make_room()
+
+    def leave(self, room):
+        self._quota(f"limit -p bhard={max(BLOCK, self.used() + room)} {self.PROJECT}")
+
+
+class BtrfsQuota(Filesystem):
+    """Btrfs with the quota of a subvolume, which statfs(2) does not tell."""
+
+    def _make_source(self):
+        run("btrfs", "quota", "enable", self.path)
+        run("btrfs", "subvolume", "create", self.source)
+        number = run("btrfs", "inspect-internal", "rootid", self.source).stdout.decode().strip()
+        self._group = f"0/{number}"
+
+    def _limit(self, value):
+        # Asked for by way of the subvolume, the change itself could be above the quota.
+        run("btrfs", "qgroup", "limit", value, self._group, self.path)
+
+    def used(self):
+        shown = run("btrfs", "qgroup", "show", "--raw", "-f", self.source).stdout.decode().splitlines()[-1]
+        return int(shown.split()[1])
+
+    def make_room(self):
+        self._limit("none")
+        super().make_room()
+
+    def leave(self, room):
+        self.sync()
+        self._limit(str(self.used() + room))
 
 
 # ------------------------------------------------------------------------------------------ works
@@ -219,7 +259,8 @@ WORKS = [
 ]
 OPTIONS = {"default": (), "writeback": ("--writeback",)}
 COMMANDS = ("pack", "compact")
-FILESYSTEMS = ("tmpfs", "ext4", "xfs", "btrfs", "quota")
+FILESYSTEMS = {"tmpfs": Filesystem, "ext4": Filesystem, "xfs": Filesystem, "btrfs": Filesystem, "xfs-quota": XfsQuota,
+               "btrfs-quota": BtrfsQuota}
 
 
 class Cell:
@@ -366,7 +407,7 @@ def try_cell(cell, number):
 def try_filesystem(kind, folder, options):
     """Returns whether anything has failed."""
     failed = False
-    with Filesystem(kind, folder) as filesystem:
+    with FILESYSTEMS[kind](kind, folder) as filesystem:
         for title, cell in cells(filesystem, folder, options.cell):
             results, failures = try_cell(cell, options.points)
             told = ", ".join(f"{count} {what}" for what, count in sorted(results.items()))
