@@ -70,9 +70,7 @@ Answer start_to_ask(const std::filesystem::path& mountpoint, const std::string& 
   return answer;
 }
 
-codec::Result<std::string> answer_of(const std::filesystem::path& mountpoint,
-                                     const std::string& attribute) {
-  auto answer = start_to_ask(mountpoint, attribute);
+codec::Result<std::string> answer_to(Answer& answer) {
   if (answer.wait_for(kPatience) == std::future_status::timeout) {
     return fs::refusal(ETIMEDOUT, "the daemon does not answer");
   }
@@ -134,8 +132,16 @@ std::optional<FramefsMount> framefs_mount_at(const std::filesystem::path& mountp
   return mounts.empty() ? std::nullopt : std::optional(mounts.front());
 }
 
+StatsQuestions::StatsQuestions(std::filesystem::path mountpoint)
+    : mountpoint_(std::move(mountpoint)) {}
+
+codec::Result<std::string> StatsQuestions::ask() {
+  if (!open_.valid()) open_ = start_to_ask(mountpoint_, fuse::kStatsAttribute);
+  return answer_to(open_);
+}
+
 codec::Result<std::string> read_stats(const std::filesystem::path& mountpoint) {
-  return answer_of(mountpoint, fuse::kStatsAttribute);
+  return StatsQuestions(mountpoint).ask();
 }
 
 codec::Result<std::vector<std::string>> read_log(const std::filesystem::path& mountpoint) {
@@ -143,7 +149,8 @@ codec::Result<std::vector<std::string>> read_log(const std::filesystem::path& mo
   std::uint64_t next = 0;
   // The daemon can be any program of any user, and may write more lines meanwhile.
   while (lines.size() < fs::RecentLines::kMaxLines) {
-    FRAMEFS_TRY(const auto text, answer_of(mountpoint, fuse::kLogAttribute + std::to_string(next)));
+    auto answer = start_to_ask(mountpoint, fuse::kLogAttribute + std::to_string(next));
+    FRAMEFS_TRY(const auto text, answer_to(answer));
     const auto page = nlohmann::json::parse(text, nullptr, false);
     if (!page.is_object() || !page.contains("first") || !page.contains("lines")) break;
     const auto& first = page["first"];

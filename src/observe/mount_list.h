@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <future>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,20 @@ std::vector<FramefsMount> framefs_mounts();
 
 // Returns the mount at a path as mount lists show it.
 std::optional<FramefsMount> framefs_mount_at(const std::filesystem::path& mountpoint);
+
+// Asks the daemon of one mount for its statistics, again and again.  As long as a daemon hangs, no
+// further question is sent: each has a thread that waits for the answer.
+// Threads: one.
+class StatsQuestions {
+ public:
+  explicit StatsQuestions(std::filesystem::path mountpoint);
+  // Errors: as read_stats().
+  codec::Result<std::string> ask();
+
+ private:
+  const std::filesystem::path mountpoint_;
+  std::future<codec::Result<std::string>> open_;  // the last question, if it has no answer
+};
 
 // Returns the statistics of a mount, one JSON object.  Root gets those of every user's mounts.
 // Errors: system: ENODATA if the path is not a mount of framefs; EPERM or EACCES for a mount of

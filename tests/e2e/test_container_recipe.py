@@ -4,6 +4,7 @@ accepts their command lines."""
 import pathlib
 import re
 import shlex
+import signal
 import unittest
 
 import yaml
@@ -28,8 +29,8 @@ def containers_of(manifest):
     return pod.get("initContainers", []) + pod["containers"]
 
 
-def runs_framefs(container):
-    return "framefs" in container["image"]
+def mounts(container):
+    return container["name"] == "framefs"
 
 
 class ContainerRecipe(CommandCase):
@@ -47,7 +48,7 @@ class ContainerRecipe(CommandCase):
     def test_framefs_accepts_the_command_lines_of_the_manifests(self):
         self.assertEqual(sorted(manifests()), ["daemonset.yaml", "sidecar.yaml"])
         for name, manifest in manifests().items():
-            (container,) = filter(runs_framefs, containers_of(manifest))
+            (container,) = filter(mounts, containers_of(manifest))
             shell, flag, script = container["command"]
             self.assertEqual((shell, flag), ("sh", "-c"))
             self.tool("sh", "-n", "-c", script)
@@ -60,18 +61,40 @@ class ContainerRecipe(CommandCase):
                 self.assertEqual(container["startupProbe"]["exec"]["command"], ["mountpoint", "-q", mountpoint])
                 self.assertIn("memory", container["resources"]["limits"])
 
+    def test_probe_and_metrics_of_the_daemonset(self):
+        mount_container, metrics = containers_of(manifests()["daemonset.yaml"])
+        mountpoint = shlex.split(mount_container["command"][2].strip().splitlines()[-1])[-1]
+        shell, flag, script = metrics["command"]
+        # The words of the last line; the name of the program is not in the PATH.
+        *_, line = script.strip().splitlines()
+        words = shlex.split(line)
+        self.assertEqual((words[:3], words[-1]), (["exec", "framefs", "stats"], mountpoint))
+        self.assertEqual(words[-2], f":{metrics['ports'][0]['containerPort']}")
+        self.tool(shell, "-n", flag, script)
+        # The command line is right: what it lacks here is the mount.
+        result = self.tool(daemon.FRAMEFS, *words[2:-1], self.folder, check=False)
+        self.assertEqual((result.returncode, b"is not a mount" in result.stderr), (1, True), result.stderr)
+        shell, flag, script = mount_container["livenessProbe"]["exec"]["command"]
+        self.make_frame(b"some text\n", self.source / "log.b2frame")
+        probe = [shell, flag, script.replace(mountpoint, str(self.mountpoint))]
+        with daemon.Mount(self.source, self.mountpoint, "--ro") as mount:
+            self.tool(*probe)
+            mount.exit_codes = (-signal.SIGKILL,)
+            mount.kill()
+        self.assertNotEqual(self.tool(*probe, check=False).returncode, 0)
+
     def test_volumes_and_rights_fit_together(self):
         for name, manifest in manifests().items():
             volumes = {volume["name"] for volume in pod_of(manifest)["volumes"]}
             for container in containers_of(manifest):
                 with self.subTest(name, container=container["name"]):
-                    mounts = container["volumeMounts"]
-                    self.assertLessEqual({mount["name"] for mount in mounts}, volumes)
-                    propagation = {mount.get("mountPropagation") for mount in mounts} - {None}
+                    used = container["volumeMounts"]
+                    self.assertLessEqual({volume["name"] for volume in used}, volumes)
+                    propagation = {volume.get("mountPropagation") for volume in used} - {None}
                     is_privileged = container.get("securityContext", {}).get("privileged", False)
-                    wanted = "Bidirectional" if runs_framefs(container) else "HostToContainer"
+                    wanted = "Bidirectional" if mounts(container) else "HostToContainer"
                     self.assertEqual(propagation, {wanted})
-                    self.assertEqual(is_privileged, runs_framefs(container))
+                    self.assertEqual(is_privileged, mounts(container))
         labels = manifests()["daemonset.yaml"]["spec"]
         self.assertEqual(labels["selector"]["matchLabels"], labels["template"]["metadata"]["labels"])
 
@@ -103,7 +126,7 @@ class ContainerRecipe(CommandCase):
         recipe = re.sub(r"\\\n", "", (FOLDER / "Containerfile").read_text())
         steps = [line.split(None, 1) for line in recipe.splitlines() if line and not line.startswith("#")]
         self.assertEqual([step for step, _ in steps],
-                         ["FROM", "WORKDIR", "COPY", "RUN", "FROM", "COPY", "RUN", "ENTRYPOINT", "CMD"])
+                         ["ARG", "FROM", "WORKDIR", "COPY", "RUN", "FROM", "ARG", "LABEL", "COPY", "RUN", "ENTRYPOINT", "CMD"])
         for step, text in steps:
             if step == "RUN":
                 self.tool("sh", "-n", "-c", text)

@@ -1,6 +1,7 @@
 """Observing mounts: framefs list, stats and umount, and the daemon's signals."""
 
 import contextlib
+import http.client
 import json
 import os
 import pathlib
@@ -8,6 +9,7 @@ import pwd
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import unittest
@@ -52,11 +54,15 @@ class Observe(CommandCase):
         self.assertEqual((len(entries), len(lines)), (1, 1))
         return entries[0], lines[0]
 
+    @staticmethod
+    def stop(mount):
+        os.kill(mount.pid, signal.SIGSTOP)
+        daemon.wait_for(lambda: " T " in pathlib.Path(f"/proc/{mount.pid}/stat").read_text(), "the stop")
+
     def test_a_stopped_daemon(self):
         with self.mount() as mount:
-            os.kill(mount.pid, signal.SIGSTOP)
+            self.stop(mount)
             self.addCleanup(mount.kill)
-            daemon.wait_for(lambda: " T " in pathlib.Path(f"/proc/{mount.pid}/stat").read_text(), "the stop")
             entry, line = self.listed()
             self.assertEqual((entry["pid"], entry["state"]), (mount.pid, "stopped"))
             self.assertRegex(line, "^ *stopped  rw  ")
@@ -169,6 +175,66 @@ class Observe(CommandCase):
                 self.assertLessEqual(screen().count("MOUNTPOINT"), 1)
             finally:
                 self.tool(*tmux, "kill-server")
+
+    @contextlib.contextmanager
+    def metrics_server(self):
+        """Yields (process, get); get(path, method) returns (status, type of the content, text)."""
+        process = subprocess.Popen([daemon.FRAMEFS, "stats", self.mountpoint, "--serve", "127.0.0.1:0"],
+                                   stdout=subprocess.PIPE, text=True)
+        try:
+            url = re.fullmatch(r"the metrics are at http://127\.0\.0\.1:(\d+)/metrics\n", process.stdout.readline())
+
+            def get(path="/metrics", method="GET"):
+                connection = http.client.HTTPConnection("127.0.0.1", int(url[1]), timeout=daemon.DEADLINE_S)
+                with contextlib.closing(connection):
+                    connection.request(method, path)
+                    answer = connection.getresponse()
+                    return answer.status, answer.getheader("Content-Type"), answer.read().decode()
+
+            yield process, get
+        finally:
+            process.terminate()
+            with process.stdout:
+                self.assertEqual(process.wait(daemon.DEADLINE_S), 0)
+
+    def test_metrics_are_served(self):
+        with self.mount() as mount, self.metrics_server() as (_, get):
+            mount.path("log").read_bytes()
+            status, kind, text = get()
+            self.assertEqual((status, kind), (200, "text/plain; version=0.0.4; charset=utf-8"))
+            names = set(re.findall(r"^(framefs_\w+)", text, re.M))
+            printed = self.framefs("stats", "--prometheus", self.mountpoint).stdout.decode()
+            self.assertEqual(names, set(re.findall(r"^(framefs_\w+)", printed, re.M)))
+            reads = re.compile(r'framefs_request_seconds_count\{.*kind="read"\} (\d+)')
+            daemon.drop_kernel_references()
+            mount.path("log").read_bytes()
+            self.assertGreater(int(reads.search(get()[2])[1]), int(reads.search(text)[1]))
+            self.assertEqual(get(method="HEAD")[::2], (200, ""))
+            self.assertEqual(get("/")[0], 404)
+            self.assertEqual(get(method="POST")[0], 405)
+            self.framefs("umount", self.mountpoint)
+            status, _, text = get()
+            self.assertEqual(status, 503)
+            self.assertIn("is not a mount of framefs", text)
+
+    def test_a_daemon_that_hangs_gets_one_question(self):
+        with self.mount() as mount, self.metrics_server() as (server, get):
+            self.stop(mount)
+            try:
+                self.assertEqual(get()[0], 503)
+                threads = os.listdir(f"/proc/{server.pid}/task")
+                self.assertEqual(get()[0], 503)
+                self.assertEqual(os.listdir(f"/proc/{server.pid}/task"), threads)
+            finally:
+                os.kill(mount.pid, signal.SIGCONT)
+            self.assertEqual(get()[0], 200)
+
+    def test_a_place_that_is_taken(self):
+        with self.mount(), socket.create_server(("127.0.0.1", 0)) as taken:
+            place = f"127.0.0.1:{taken.getsockname()[1]}"
+            result = self.tool(daemon.FRAMEFS, "stats", self.mountpoint, "--serve", place, check=False)
+            self.assertEqual(result.returncode, 1)
+            self.assertEqual(result.stderr.decode(), f"framefs: {place}: listen: Address already in use\n")
 
     def test_histograms(self):
         with self.mount() as mount:
