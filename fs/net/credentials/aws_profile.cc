@@ -83,6 +83,7 @@ Result<AwsProfile> AwsProfile::load(const AwsEnvironment& environment, std::stri
   FRAMEFS_TRY(auto credentials, read_ini(credentials_path));
 
   AwsProfile profile;
+  profile.name_ = chosen;
   bool found = false;
   const auto add = [&](IniFile& file, std::string_view section) {
     const auto place = file.find(section);

@@ -19,10 +19,13 @@ class AwsProfile {
   // Errors: bad_field if a profile was requested by name and does not exist; system.
   static Result<AwsProfile> load(const AwsEnvironment& environment, std::string_view name);
 
+  // "default" if nobody has chosen one.
+  [[nodiscard]] const std::string& name() const { return name_; }
   // The value of a setting.  Nothing if the profile does not set it.
   [[nodiscard]] std::optional<std::string> find(std::string_view setting) const;
 
  private:
+  std::string name_;
   std::map<std::string, std::string, std::less<>> settings_;
 };
 

@@ -5,6 +5,7 @@
 #include "fs/net/credentials/container_credentials.h"
 #include "fs/net/credentials/instance_credentials.h"
 #include "fs/net/credentials/process_credentials.h"
+#include "fs/net/credentials/role_credentials.h"
 #include "fs/net/credentials/web_identity_credentials.h"
 
 namespace framefs::net {
@@ -19,9 +20,15 @@ class FixedCredentials final : public CredentialSource {
   const Credentials credentials_;
 };
 
+constexpr const char* kRegion = "us-east-1";
+constexpr const char* kSessionName = "framefs";
+constexpr int kMaxRoles = 8;  // of which one asks for the next
+
+using Chain = std::unique_ptr<CredentialChain>;
+
 std::string sts_endpoint(const AwsEnvironment& environment, const std::string& region) {
   return environment.find("AWS_ENDPOINT_URL_STS")
-      .value_or("https://sts." + (region.empty() ? "us-east-1" : region) + ".amazonaws.com/");
+      .value_or("https://sts." + (region.empty() ? kRegion : region) + ".amazonaws.com/");
 }
 
 std::unique_ptr<CredentialSource> of_environment(const AwsEnvironment& environment) {
@@ -47,44 +54,127 @@ std::unique_ptr<CredentialSource> fixed_of_profile(const AwsProfile& profile) {
 
 }  // namespace
 
+// Makes chains of what they all share.
+class CredentialChain::Builder {
+ public:
+  Builder(Transport& transport, const AwsEnvironment& environment, const std::string& region,
+          CredentialAccess& access)
+      : transport_(transport), environment_(environment), region_(region), access_(access) {}
+
+  Result<Chain> of_user(const AwsProfile& profile, bool is_chosen) {
+    Chain chain(new CredentialChain);
+    if (!is_chosen) {
+      chain->add(of_environment(environment_));
+      chain->add(web_identity(environment_.find("AWS_WEB_IDENTITY_TOKEN_FILE"),
+                              environment_.find("AWS_ROLE_ARN"),
+                              environment_.find("AWS_ROLE_SESSION_NAME")));
+    }
+    FRAMEFS_TRY(auto own, of_profile(profile));
+    const bool is_empty = chain->sources_.empty() && own->sources_.empty();
+    if (is_empty && (profile.find("sso_start_url") || profile.find("sso_session"))) {
+      return codec::fail(Errc::unsupported,
+                         "AWS profile: sso needs a credential_process "
+                         "(aws configure export-credentials)");
+    }
+    chain->add(std::move(own));
+    if (!is_chosen) {
+      chain->add(container());
+      chain->add(instance());
+    }
+    return chain;
+  }
+
+ private:
+  std::unique_ptr<CredentialSource> container() {
+    return std::make_unique<ContainerCredentials>(transport_, access_, environment_);
+  }
+  std::unique_ptr<CredentialSource> instance() {
+    return std::make_unique<InstanceCredentials>(transport_, environment_);
+  }
+
+  std::unique_ptr<CredentialSource> web_identity(const std::optional<std::string>& token_file,
+                                                 const std::optional<std::string>& role,
+                                                 const std::optional<std::string>& session) {
+    if (!token_file || !role) return nullptr;
+    return std::make_unique<WebIdentityCredentials>(
+        transport_, access_,
+        WebIdentityCredentials::Settings{sts_endpoint(environment_, region_), *token_file, *role,
+                                         session.value_or(kSessionName)});
+  }
+
+  // A profile with a role says whose credentials ask for it; its own keys then count only if it
+  // names itself.
+  Result<Chain> of_profile(const AwsProfile& profile) {
+    Chain chain(new CredentialChain);
+    FRAMEFS_TRY(auto asking, asking_for_role(profile));
+    if (asking) {
+      chain->add(role(profile, std::move(asking)));
+      return chain;
+    }
+    chain->add(fixed_of_profile(profile));
+    if (const auto command = profile.find("credential_process")) {
+      chain->add(std::make_unique<ProcessCredentials>(access_, *command));
+    }
+    chain->add(web_identity(profile.find("web_identity_token_file"), profile.find("role_arn"),
+                            profile.find("role_session_name")));
+    return chain;
+  }
+
+  // The source of the credentials that ask for the role of a profile; none without such a role.
+  Result<std::unique_ptr<CredentialSource>> asking_for_role(const AwsProfile& profile) {
+    const auto other = profile.find("source_profile");
+    const auto place = profile.find("credential_source");
+    if (!profile.find("role_arn") || (!other && !place)) return nullptr;
+    if (profile.find("mfa_serial")) {
+      return codec::fail(Errc::unsupported, "AWS profile: mfa_serial needs a credential_process");
+    }
+    if (!other) return of_place(*place);
+    if (*other == profile.name()) return fixed_of_profile(profile);
+    if (++roles_ > kMaxRoles) {
+      return codec::fail(Errc::bad_field, "AWS profile: source_profile leads in a circle");
+    }
+    FRAMEFS_TRY(const auto source, AwsProfile::load(environment_, *other));
+    return of_profile(source);
+  }
+
+  Result<std::unique_ptr<CredentialSource>> of_place(const std::string& place) {
+    if (place == "Environment") return of_environment(environment_);
+    if (place == "EcsContainer") return container();
+    if (place == "Ec2InstanceMetadata") return instance();
+    return codec::fail(Errc::bad_field, "AWS profile: credential_source");
+  }
+
+  std::unique_ptr<CredentialSource> role(const AwsProfile& profile,
+                                         std::unique_ptr<CredentialSource> asking) {
+    return std::make_unique<RoleCredentials>(
+        transport_, std::move(asking),
+        RoleCredentials::Settings{
+            .endpoint = sts_endpoint(environment_, region_),
+            .region = region_.empty() ? kRegion : region_,
+            .role_arn = *profile.find("role_arn"),
+            .session_name = profile.find("role_session_name").value_or(kSessionName),
+            .external_id = profile.find("external_id").value_or(""),
+            .duration_s = profile.find("duration_seconds").value_or("")});
+  }
+
+  Transport& transport_;
+  const AwsEnvironment& environment_;
+  const std::string& region_;
+  CredentialAccess& access_;
+  int roles_ = 0;
+};
+
+void CredentialChain::add(std::unique_ptr<CredentialSource> source) {
+  if (source) sources_.push_back(std::move(source));
+}
+
 Result<std::unique_ptr<CredentialChain>> CredentialChain::make(Transport& transport,
                                                                const AwsEnvironment& environment,
                                                                const AwsProfile& profile,
                                                                const Settings& settings,
                                                                CredentialAccess& access) {
-  std::unique_ptr<CredentialChain> chain(new CredentialChain);
-  const auto add = [&](std::unique_ptr<CredentialSource> source) {
-    if (source) chain->sources_.push_back(std::move(source));
-  };
-  const auto add_web_identity = [&](const auto& token_file, const auto& role, const auto& session) {
-    if (!token_file || !role) return;
-    add(std::make_unique<WebIdentityCredentials>(
-        transport, access,
-        WebIdentityCredentials::Settings{sts_endpoint(environment, settings.region), *token_file,
-                                         *role, session.value_or("framefs")}));
-  };
-  if (settings.profile.empty()) {
-    add(of_environment(environment));
-    add_web_identity(environment.find("AWS_WEB_IDENTITY_TOKEN_FILE"),
-                     environment.find("AWS_ROLE_ARN"), environment.find("AWS_ROLE_SESSION_NAME"));
-  }
-  add(fixed_of_profile(profile));
-  if (const auto command = profile.find("credential_process")) {
-    add(std::make_unique<ProcessCredentials>(access, *command));
-  }
-  add_web_identity(profile.find("web_identity_token_file"), profile.find("role_arn"),
-                   profile.find("role_session_name"));
-  if (chain->sources_.empty() &&
-      (profile.find("role_arn") || profile.find("sso_start_url") || profile.find("sso_session"))) {
-    return codec::fail(Errc::unsupported,
-                       "AWS profile: role_arn and sso need a credential_process "
-                       "(aws configure export-credentials)");
-  }
-  if (settings.profile.empty()) {
-    add(std::make_unique<ContainerCredentials>(transport, access, environment));
-    add(std::make_unique<InstanceCredentials>(transport, environment));
-  }
-  return chain;
+  return Builder(transport, environment, settings.region, access)
+      .of_user(profile, !settings.profile.empty());
 }
 
 Result<std::optional<Credentials>> CredentialChain::fetch() {

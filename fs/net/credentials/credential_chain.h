@@ -13,7 +13,7 @@
 namespace framefs::net {
 
 // Asks the same places for credentials as S3 tools do, in the same order: environment, web
-// identity, shared files with credential_process, container, instance.  Each fetch
+// identity, shared files with credential_process and roles, container, instance.  Each fetch
 // returns the first credentials that it finds in this order.
 class CredentialChain final : public CredentialSource {
  public:
@@ -23,8 +23,9 @@ class CredentialChain final : public CredentialSource {
   };
   // Announces the files and the program of its sources to `access`; fetches nothing.
   // Lifetime: `transport` and `access` outlive it.
-  // Errors: those of AwsProfile::load(); unsupported if the profile needs a kind of sign-on that is
-  // not built in.
+  // Errors: those of AwsProfile::load(), also of the profiles that it names as source_profile;
+  // unsupported if the profile needs a kind of sign-on that is not built in; bad_field if profiles
+  // name one another in a circle.
   static Result<std::unique_ptr<CredentialChain>> make(Transport& transport,
                                                        const AwsEnvironment& environment,
                                                        const AwsProfile& profile,
@@ -35,7 +36,10 @@ class CredentialChain final : public CredentialSource {
   void cancel() noexcept override;
 
  private:
+  class Builder;
+
   CredentialChain() = default;
+  void add(std::unique_ptr<CredentialSource> source);
 
   std::vector<std::unique_ptr<CredentialSource>> sources_;
 };

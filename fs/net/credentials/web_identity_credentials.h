@@ -33,7 +33,4 @@ class WebIdentityCredentials final : public CredentialSource {
   const Settings settings_;
 };
 
-// The credentials in an answer of STS.  Errors: bad_field.
-Result<Credentials> parse_sts_answer(std::string_view xml);
-
 }  // namespace framefs::net

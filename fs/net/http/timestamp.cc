@@ -56,9 +56,9 @@ std::optional<int> take_month(std::string_view& text) {
 }
 
 std::tm parts_of(UnixSeconds time) {
-  const std::time_t seconds = time;
+  const std::time_t since_epoch = time;
   std::tm parts{};
-  static_cast<void>(::gmtime_r(&seconds, &parts));  // fails in years that no int can hold
+  static_cast<void>(::gmtime_r(&since_epoch, &parts));  // fails in years that no int can hold
   return parts;
 }
 

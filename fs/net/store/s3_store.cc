@@ -127,7 +127,7 @@ Result<HttpRequest> S3Store::make_request(const Target& target, const Adjust& ad
   request.method = target.method;
   request.url = url_of(target, region);
   if (adjust) adjust(request);
-  sign_for_s3(request, credentials, {region, "s3", clock_.now()});
+  sign_request(request, credentials, {region, "s3", clock_.now()});
   state.learned.with([&](auto& learned) { learned.access_key = credentials.access_key; });
   return request;
 }

@@ -98,7 +98,7 @@ std::string sigv4_authorization(const HttpRequest& request, std::string_view pay
   return authorization;
 }
 
-void sign_for_s3(HttpRequest& request, const Credentials& credentials, const SigningScope& scope) {
+void sign_request(HttpRequest& request, const Credentials& credentials, const SigningScope& scope) {
   if (credentials.is_anonymous()) return;
   const auto payload = hex(sha256(request.body));
   request.headers.set("x-amz-date", amz_time(scope.time));

@@ -30,6 +30,6 @@ std::string sigv4_authorization(const HttpRequest& request, std::string_view pay
 
 // Adds the headers that S3 requires to a request without a body: x-amz-date, x-amz-content-sha256,
 // the session token and Authorization.  Anonymous credentials add nothing.
-void sign_for_s3(HttpRequest& request, const Credentials& credentials, const SigningScope& scope);
+void sign_request(HttpRequest& request, const Credentials& credentials, const SigningScope& scope);
 
 }  // namespace framefs::net

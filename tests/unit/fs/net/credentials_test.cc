@@ -4,11 +4,12 @@
 #include <cerrno>
 #include <string>
 
+#include "fs/core/guarded.h"
 #include "fs/net/credentials/credential_chain.h"
 #include "fs/net/credentials/credential_json.h"
 #include "fs/net/credentials/credential_keeper.h"
 #include "fs/net/credentials/process_credentials.h"
-#include "fs/net/credentials/web_identity_credentials.h"
+#include "fs/net/credentials/sts.h"
 #include "fs/net/http/network_thread.h"
 #include "tests/support/catch.h"
 #include "tests/support/http_server.h"
@@ -21,6 +22,7 @@ namespace {
 
 using test::HttpServer;
 using test::served;
+using test::ServedAnswer;
 using test::ServedRequest;
 using Variables = AwsEnvironment::Variables;
 
@@ -137,8 +139,9 @@ TEST_CASE("credentials: web identity", "[net][credentials][unit]") {
   REQUIRE((found && *found));
   CHECK((*found)->access_key == "SK");
   CHECK((*found)->session_token.reveal() == "ST");
-  CHECK_FALSE(parse_sts_answer("<x/>"));
-  CHECK_FALSE(parse_sts_answer("no XML"));
+  CHECK_FALSE(parse_sts_answer("<x/>", "AssumeRoleWithWebIdentity"));
+  CHECK_FALSE(parse_sts_answer("no XML", "AssumeRoleWithWebIdentity"));
+  CHECK_FALSE(parse_sts_answer(kSts, "AssumeRole"));
 }
 
 TEST_CASE("credentials: the first line of a file is the token", "[net][credentials][unit]") {
@@ -194,6 +197,81 @@ TEST_CASE("credentials: the instance's metadata service, with a token",
                                   {"AWS_EC2_METADATA_DISABLED", "false"}});
   REQUIRE((found && *found));
   CHECK((*found)->access_key == "K");
+}
+
+// An answer with the keys ROLE-OF-X, for a request that the keys X have signed.
+ServedAnswer give_role(const ServedRequest& request) {
+  const auto signature = request.header("authorization");
+  const std::string begin = "AWS4-HMAC-SHA256 Credential=";
+  const auto key = signature.substr(begin.size(), signature.find('/') - begin.size());
+  const bool right = request.method == "POST" && signature.starts_with(begin) &&
+                     signature.contains("/us-east-1/sts/aws4_request") &&
+                     request.body.contains("Action=AssumeRole&");
+  return served(right ? 200 : 403,
+                "<AssumeRoleResponse><AssumeRoleResult><Credentials><AccessKeyId>ROLE-OF-" +
+                    std::string(key) +
+                    "</AccessKeyId><SecretAccessKey>S</SecretAccessKey><SessionToken>T"
+                    "</SessionToken><Expiration>2030-01-01T00:00:00Z</Expiration></Credentials>"
+                    "</AssumeRoleResult></AssumeRoleResponse>");
+}
+
+TEST_CASE("credentials: the role of a profile", "[net][credentials][unit]") {
+  fs::Guarded<ServedRequest> last;
+  HttpServer server([&](const ServedRequest& request) {
+    last.with([&](auto& now) { now = request; });
+    return give_role(request);
+  });
+  const auto last_request = [&] { return last.with([](const auto& now) { return now; }); };
+  Chain chain;
+  chain.write_profile(
+      "[profile base]\naws_access_key_id=K\naws_secret_access_key=x\n"
+      "[profile r]\nrole_arn=arn:aws:iam::1:role/r\nsource_profile=base\nexternal_id=id\n"
+      "duration_seconds=900\nrole_session_name=me\n"
+      "[profile twice]\nrole_arn=arn:aws:iam::1:role/s\nsource_profile=r\n"
+      "[profile self]\nrole_arn=arn:aws:iam::1:role/r\nsource_profile=self\n"
+      "aws_access_key_id=OWN\naws_secret_access_key=x\n"
+      "[profile place]\nrole_arn=arn:aws:iam::1:role/r\ncredential_source=Environment\n"
+      "[profile nowhere]\nrole_arn=arn:aws:iam::1:role/r\ncredential_source=Elsewhere\n"
+      "[profile a]\nrole_arn=arn:aws:iam::1:role/r\nsource_profile=b\n"
+      "[profile b]\nrole_arn=arn:aws:iam::1:role/r\nsource_profile=a\n"
+      "[profile gone]\nrole_arn=arn:aws:iam::1:role/r\nsource_profile=none\n"
+      "[profile code]\nrole_arn=arn:aws:iam::1:role/r\nsource_profile=base\nmfa_serial=m\n");
+  const Variables variables{{"AWS_ENDPOINT_URL_STS", server.url()},
+                            {"AWS_ACCESS_KEY_ID", "ENV"},
+                            {"AWS_SECRET_ACCESS_KEY", "x"}};
+  const auto key_of = [&](const std::string& profile) {
+    const auto found = chain.fetch(variables, profile);
+    return found && *found ? (*found)->access_key : "";
+  };
+  CHECK(key_of("r") == "ROLE-OF-K");
+  CHECK(last_request().body ==
+        "Action=AssumeRole&DurationSeconds=900&ExternalId=id&RoleArn=arn%3Aaws%3Aiam%3A%3A1%3Arole"
+        "%2Fr&RoleSessionName=me&Version=2011-06-15");
+  CHECK(key_of("twice") == "ROLE-OF-ROLE-OF-K");
+  CHECK(last_request().header("x-amz-security-token") == "T");
+  CHECK(last_request().body.contains("RoleSessionName=framefs"));
+  CHECK(key_of("self") == "ROLE-OF-OWN");
+  CHECK(key_of("place") == "ROLE-OF-ENV");
+  const auto error_of = [&](const std::string& profile) {
+    const auto found = chain.fetch(variables, profile);
+    REQUIRE_FALSE(found);
+    return found.error();
+  };
+  CHECK(error_of("nowhere").kind == Errc::bad_field);
+  CHECK(error_of("a").kind == Errc::bad_field);
+  CHECK(error_of("gone").sys == ENOENT);
+  CHECK(error_of("code").kind == Errc::unsupported);
+}
+
+TEST_CASE("credentials: a role that STS refuses", "[net][credentials][unit]") {
+  HttpServer server([](const ServedRequest&) { return served(403, "<ErrorResponse/>"); });
+  Chain chain;
+  chain.write_profile(
+      "[default]\nrole_arn=arn:aws:iam::1:role/r\nsource_profile=default\n"
+      "aws_access_key_id=OWN\naws_secret_access_key=x\n");
+  const auto refused = chain.fetch({{"AWS_ENDPOINT_URL_STS", server.url()}});
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().sys == EACCES);
 }
 
 TEST_CASE("credentials: a profile that needs a sign-on says how it can be had",

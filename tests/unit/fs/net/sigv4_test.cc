@@ -20,7 +20,7 @@ Credentials example() {
 }
 
 std::string authorization_of(HttpRequest request) {
-  sign_for_s3(request, example(), {"us-east-1", "s3", kExampleDay});
+  sign_request(request, example(), {"us-east-1", "s3", kExampleDay});
   return std::string(request.headers.find("authorization").value_or(""));
 }
 
@@ -90,7 +90,7 @@ TEST_CASE("sigv4: a session token is sent and signed", "[net][sigv4][unit]") {
   auto credentials = example();
   credentials.session_token = Secret("token");
   auto request = request_to("https://examplebucket.s3.amazonaws.com/");
-  sign_for_s3(request, credentials, {"us-east-1", "s3", kExampleDay});
+  sign_request(request, credentials, {"us-east-1", "s3", kExampleDay});
   CHECK(request.headers.find("x-amz-security-token") == "token");
   CHECK(request.headers.find("authorization")
             ->contains("SignedHeaders=host;x-amz-content-sha256;x-amz-date;x-amz-security-token"));
@@ -99,16 +99,16 @@ TEST_CASE("sigv4: a session token is sent and signed", "[net][sigv4][unit]") {
 // A request that is sent again is signed again.
 TEST_CASE("sigv4: signing twice gives the same request as signing once", "[net][sigv4][unit]") {
   auto once = request_to("https://examplebucket.s3.amazonaws.com/x");
-  sign_for_s3(once, example(), {"us-east-1", "s3", kExampleDay});
+  sign_request(once, example(), {"us-east-1", "s3", kExampleDay});
   auto twice = request_to("https://examplebucket.s3.amazonaws.com/x");
-  sign_for_s3(twice, example(), {"us-east-1", "s3", kExampleDay - 60});
-  sign_for_s3(twice, example(), {"us-east-1", "s3", kExampleDay});
+  sign_request(twice, example(), {"us-east-1", "s3", kExampleDay - 60});
+  sign_request(twice, example(), {"us-east-1", "s3", kExampleDay});
   CHECK(twice.headers.find("authorization") == once.headers.find("authorization"));
 }
 
 TEST_CASE("sigv4: anonymous requests carry nothing", "[net][sigv4][unit]") {
   auto request = request_to("https://examplebucket.s3.amazonaws.com/");
-  sign_for_s3(request, {}, {"us-east-1", "s3", kExampleDay});
+  sign_request(request, {}, {"us-east-1", "s3", kExampleDay});
   CHECK(request.headers.fields().empty());
 }
 
