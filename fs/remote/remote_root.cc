@@ -31,9 +31,10 @@ bool may_pass(const Error& error) {
 
 Result<RemoteTree::Root> RemoteTree::wait_for_root(const MountOptions& options, RemoteStore& store,
                                                    Log& log) {
-  using Clock = std::chrono::steady_clock;
+  using ServerClock = std::chrono::steady_clock;
   constexpr std::chrono::seconds kPause{1};
-  const auto end = Clock::now() + std::chrono::milliseconds(options.remote.wait_for_server_ms);
+  const auto end =
+      ServerClock::now() + std::chrono::milliseconds(options.remote.wait_for_server_ms);
   bool has_credentials = false;
   bool is_logged = false;
   const auto attempt = [&]() -> Result<Root> {
@@ -43,12 +44,12 @@ Result<RemoteTree::Root> RemoteTree::wait_for_root(const MountOptions& options, 
   };
   for (;;) {
     auto root = attempt();
-    if (root || !may_pass(root.error()) || Clock::now() >= end) return root;
+    if (root || !may_pass(root.error()) || ServerClock::now() >= end) return root;
     if (!std::exchange(is_logged, true)) {
       log.warn(fmt::format("{}: waiting for the server for up to {} s: {}", store.name_of(""),
                            options.remote.wait_for_server_ms / 1000, describe(root.error())));
     }
-    std::this_thread::sleep_for(std::min<Clock::duration>(kPause, end - Clock::now()));
+    std::this_thread::sleep_for(std::min<ServerClock::duration>(kPause, end - ServerClock::now()));
   }
 }
 
