@@ -55,7 +55,8 @@ struct FrameReport {
 // the frame has checksums that count, it compares all bytes of chunks and trailer with them.
 class FrameChecker {
  public:
-  explicit FrameChecker(fs::WorkerPool& pool) : pool_(pool) {}
+  explicit FrameChecker(fs::WorkerPool& pool, const codec::Limits& limits = {})
+      : pool_(pool), limits_(limits) {}
 
   using Found = std::function<void(const Damage& damage)>;
   // Called between batches of chunks with the number of decoded bytes so far; false ends the check.

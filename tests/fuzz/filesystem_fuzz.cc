@@ -9,36 +9,23 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <random>
 #include <span>
 #include <string>
-#include <utility>
 
-#include <spdlog/logger.h>
-
-#include "fs/core/log.h"
 #include "fs/tree/filesystem.h"
 #include "tests/fuzz/array_checks.h"
-#include "tests/fuzz/frame_checks.h"
-#include "tests/support/bytes.h"
+#include "tests/fuzz/fuzz_mount.h"
 #include "tests/support/fast_hash.h"
-#include "tests/support/temp_directory.h"
 
 namespace {
 
 using namespace framefs;
 using fuzz::demand;
+using fuzz::is_fair;
 
 constexpr std::uint64_t kMaxReadBytes = 256u << 10;
 constexpr std::size_t kMaxNodes = 200;
-
-template <class Result>
-bool is_fair(const Result& result) {
-  if (result) return true;
-  demand(result.error().kind != codec::Errc::internal);
-  return false;
-}
 
 // One mount of a folder that contains the input.
 class Mounted {
@@ -46,7 +33,7 @@ class Mounted {
   explicit Mounted(std::uint64_t seed) : random_(seed) {}
 
   void visit(fs::NodeId directory) {
-    auto& tree = filesystem().tree();
+    auto& tree = mount().filesystem().tree();
     const auto opened = tree.open_directory(directory);
     if (!is_fair(opened)) return;
     const auto entries = tree.list(**opened);
@@ -64,39 +51,23 @@ class Mounted {
     }
   }
 
-  static const test::TempDirectory& folder() {
-    static const test::TempDirectory kFolder;
-    return kFolder;
+  static fuzz::FuzzMount& mount() {
+    static fuzz::FuzzMount mount(true);
+    return mount;
   }
 
  private:
-  static fs::Filesystem& filesystem() {
-    static fs::Log log(std::make_shared<spdlog::logger>("fuzz"));
-    static const auto kFilesystem = [] {
-      fs::MountOptions options;
-      options.source = folder().path();
-      options.read_only = true;
-      options.arrays = fs::ArrayViews::both;
-      options.verify_checksums = true;
-      options.cache_bytes = 4u << 20;
-      options.threads = 2;
-      options.limits = fuzz::small_limits();
-      return std::move(*fs::Filesystem::open(options, log));
-    }();
-    return *kFilesystem;
-  }
-
   void read(fs::NodeId id, std::uint64_t size) {
-    auto& contents = filesystem().contents();
+    auto& contents = mount().filesystem().contents();
     const auto opened = contents.open(id, O_RDONLY);
     if (!is_fair(opened)) return;
     auto& file = *opened->file;
     // A plain file has no view; the kernel reads it without the daemon's help.
     if (file.node->key.has_view()) {
-      const auto whole = read(file, 0, std::min(size, kMaxReadBytes));
+      const auto whole = mount().read(file, 0, std::min(size, kMaxReadBytes));
       for (int i = 0; i < 4; ++i) {
         const auto offset = random_() % (size + 1);
-        const auto part = read(file, offset, random_() % (16u << 10));
+        const auto part = mount().read(file, offset, random_() % (16u << 10));
         if (!whole || !part) continue;
         demand(part->size() <= size - offset);
         for (std::size_t at = 0; at < part->size() && offset + at < whole->size(); ++at) {
@@ -107,19 +78,7 @@ class Mounted {
       is_fair(contents.seek(file, fs::Seek::hole, random_() % (size + 1)));
     }
     contents.close(file);
-    auto& attributes = filesystem().attributes();
-    const auto names = attributes.xattr_names(id);
-    if (!is_fair(names)) return;
-    for (const auto& name : *names) is_fair(attributes.xattr(id, name));
-  }
-
-  static fs::Result<test::Bytes> read(fs::OpenFile& file, std::uint64_t offset,
-                                      std::uint64_t size) {
-    const auto result = filesystem().contents().read(file, offset, size);
-    if (!is_fair(result)) return std::unexpected(result.error());
-    test::Bytes all;
-    for (const auto& span : result->spans) test::append(all, span);
-    return all;
+    mount().read_attributes(id);
   }
 
   std::mt19937_64 random_;
@@ -134,7 +93,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // No input meets a node or a cached block of an earlier one.
   const auto stem = std::to_string(++inputs);
   for (const char* suffix : {".b2frame", ".b2nd", ".b2z", ".b2e"}) {
-    const auto path = Mounted::folder().write(stem + suffix, bytes);
+    const auto path = Mounted::mount().folder().write(stem + suffix, bytes);
     Mounted(test::fast_hash(bytes)).visit(fs::kRootNode);
     ::unlink(path.c_str());
   }
