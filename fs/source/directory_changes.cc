@@ -1,10 +1,14 @@
 #include "fs/source/directory_changes.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdio.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <cstdint>
 
 #include "fs/source/blosc2_lock.h"
 #include "fs/source/directory_items.h"
@@ -26,6 +30,17 @@ Result<bool> remove_hidden_entries(int parent, const std::string& name) {
     if (::unlinkat(folder.get(), item.name.c_str(), 0) != 0) return system_error("unlink");
   }
   return !items.empty();
+}
+
+// Root, or a daemon to which a service manager has left this capability.
+bool may_change_owners() {
+  if (::geteuid() == 0) return true;
+  struct Sets {
+    __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+    std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> data{};
+  } sets;
+  if (::syscall(SYS_capget, &sets.header, sets.data.data()) != 0) return false;
+  return (sets.data[0].effective & (std::uint32_t{1} << CAP_CHOWN)) != 0;
 }
 
 }  // namespace
@@ -89,7 +104,7 @@ void remove_lock_file(int directory, const std::string& name) {
 }
 
 Status give_new_entry(int fd, const struct stat& parent, uid_t user, gid_t group) {
-  if (::geteuid() != 0) return {};
+  if (!may_change_owners()) return {};
   FRAMEFS_TRY(const auto st, stat_of(fd));
   if ((parent.st_mode & S_ISGID) != 0) group = st.st_gid;
   if (st.st_uid == user && st.st_gid == group) return {};

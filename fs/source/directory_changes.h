@@ -33,8 +33,9 @@ void exchange_lock_files(int one, const std::string& name, int other,
                          const std::string& other_name);
 void remove_lock_file(int directory, const std::string& name);
 
-// Gives a new entry of a directory to the requesting user; only root can do that.  In a setgid
-// directory the entry already has its group.  `parent` is the directory's attributes.
+// Gives a new entry of a directory to the requesting user, if this process is root or has
+// CAP_CHOWN; otherwise the entry stays the daemon's.  In a setgid directory the entry already has
+// its group.  `parent` is the directory's attributes.
 // Errors: system.
 Status give_new_entry(int fd, const struct stat& parent, uid_t user, gid_t group);
 // Sets the setuid and setgid bits of `mode`, which changes of owner and writes clear.
