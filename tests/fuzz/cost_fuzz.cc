@@ -33,20 +33,60 @@
 #include "tests/fuzz/sparse_input.h"
 #include "tests/support/sparse_frame_builder.h"
 
-void* operator new(std::size_t size) {
+// A sanitizer tells of every allocation, also of those in libraries.  Without one, the operators
+// count what C++ allocates.
+extern "C" {
+using MallocHook = void (*)(const volatile void*, std::size_t);
+using FreeHook = void (*)(const volatile void*);
+[[gnu::weak]] int __sanitizer_install_malloc_and_free_hooks(MallocHook, FreeHook);
+[[gnu::weak]] std::size_t __sanitizer_get_allocated_size(const volatile void*);
+}
+
+namespace {
+
+bool has_hooks() { return &__sanitizer_install_malloc_and_free_hooks != nullptr; }
+
+void* allocate(std::size_t size) noexcept {
   void* const memory = std::malloc(size);
-  if (memory == nullptr) throw std::bad_alloc();
-  framefs::fuzz::counted_memory.add(static_cast<std::int64_t>(::malloc_usable_size(memory)));
+  if (memory != nullptr && !has_hooks()) {
+    framefs::fuzz::counted_memory.add(static_cast<std::int64_t>(::malloc_usable_size(memory)));
+  }
   return memory;
 }
+
+}  // namespace
+
+void* operator new(std::size_t size) {
+  void* const memory = allocate(size);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void* operator new(std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
+  return allocate(size);
+}
 void operator delete(void* memory) noexcept {
-  if (memory == nullptr) return;
-  framefs::fuzz::counted_memory.add(-static_cast<std::int64_t>(::malloc_usable_size(memory)));
+  if (memory != nullptr && !has_hooks()) {
+    framefs::fuzz::counted_memory.add(-static_cast<std::int64_t>(::malloc_usable_size(memory)));
+  }
   std::free(memory);
 }
 void operator delete(void* memory, std::size_t /*size*/) noexcept { operator delete(memory); }
 
 namespace {
+
+bool count_allocations() {
+  if (!has_hooks()) return false;
+  __sanitizer_install_malloc_and_free_hooks(
+      [](const volatile void*, std::size_t size) {
+        framefs::fuzz::counted_memory.add(static_cast<std::int64_t>(size));
+      },
+      [](const volatile void* memory) {
+        if (memory == nullptr) return;
+        const auto size = __sanitizer_get_allocated_size(memory);
+        framefs::fuzz::counted_memory.add(-static_cast<std::int64_t>(size));
+      });
+  return true;
+}
 
 using namespace framefs;
 using fuzz::demand;
@@ -267,6 +307,7 @@ class Requests {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   constexpr std::size_t kScriptBytes = 16;
   static std::uint64_t inputs = 0;
+  [[maybe_unused]] static const bool kHasHooks = count_allocations();
   const auto bytes = std::as_bytes(std::span(data, size));
   // A char may be read for any byte.
   const std::string_view text(reinterpret_cast<const char*>(data),

@@ -9,8 +9,7 @@
 
 namespace framefs::fuzz {
 
-// The memory of all that the process has allocated with `new`.  The operators of the target count
-// it, because that works with and without a sanitizer.
+// The memory that the process has allocated.  The target counts it.
 struct CountedMemory {
   std::atomic<std::int64_t> live{0};
   std::atomic<std::int64_t> peak{0};
