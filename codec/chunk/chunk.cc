@@ -18,6 +18,8 @@ constexpr std::uint64_t kUnitsPerRead = 256;  // a system call
 constexpr std::uint64_t kUnitsPerStart = 16;
 constexpr std::uint64_t kUnitsPerUnorderedStart = 512;
 constexpr std::uint64_t kUnitsPerDictionaryByte = 4;
+// A longer table of block starts is read in pieces.
+constexpr std::uint64_t kTablePieceBytes = 256u << 10;
 // Long loops spend once per this number of items.
 constexpr std::size_t kStep = 64u << 10;
 
@@ -99,29 +101,6 @@ class FieldWindow {
   std::array<std::byte, 4096> page_{};
 };
 
-// The same values in ascending order.  Sorts in steps, so that the request can end between them.
-Result<std::vector<std::uint32_t>> sorted_in_steps(std::span<const std::uint32_t> values) {
-  std::vector<std::uint32_t> sorted(values.begin(), values.end());
-  std::vector<std::uint32_t> merged(sorted.size());
-  const auto part = [&](std::size_t begin, std::size_t end) {
-    return std::span(sorted).subspan(begin, std::min(end, sorted.size()) - begin);
-  };
-  for (std::size_t at = 0; at < sorted.size(); at += kStep) {
-    FRAMEFS_CHECK(spend_work(kStep));
-    std::ranges::sort(part(at, at + kStep));
-  }
-  for (std::size_t width = kStep; width < sorted.size(); width *= 2) {
-    for (std::size_t at = 0; at < sorted.size(); at += 2 * width) {
-      const auto first = part(at, at + width);
-      const auto second = part(at + first.size(), at + 2 * width);
-      FRAMEFS_CHECK(spend_work(first.size() + second.size()));
-      std::ranges::merge(first, second, merged.begin() + static_cast<std::ptrdiff_t>(at));
-    }
-    sorted.swap(merged);
-  }
-  return sorted;
-}
-
 // The ends of blocks whose starts are in order.  Blocks of equal starts share one stream.
 std::vector<std::uint32_t> ends_of_shared(std::span<const std::uint32_t> starts,
                                           std::uint32_t end) {
@@ -139,11 +118,11 @@ Result<std::vector<std::uint32_t>> ends_of_unordered(std::span<const std::uint32
                                                      std::uint32_t end) {
   if (std::ranges::is_sorted(starts)) return ends_of_shared(starts, end);
   FRAMEFS_CHECK(spend_work(starts.size() * kUnitsPerUnorderedStart));
-  FRAMEFS_TRY(const auto sorted, sorted_in_steps(starts));
+  std::vector<std::uint32_t> sorted(starts.begin(), starts.end());
+  std::ranges::sort(sorted);
   std::vector<std::uint32_t> ends;
   ends.reserve(starts.size());
   for (const auto start : starts) {
-    if (ends.size() % kStep == 0) FRAMEFS_CHECK(spend_work(kStep));
     const auto next = std::ranges::upper_bound(sorted, start);
     ends.push_back(next == sorted.end() ? end : *next);
   }
@@ -273,7 +252,7 @@ Status Chunk::load_block_tables(const ByteSource& source, std::span<const std::b
   FRAMEFS_CHECK(spend_work(header_.nblocks * kUnitsPerStart));
   starts_.reserve(header_.nblocks);
   const auto add_starts = [&](std::span<const std::byte> table) {
-    for (std::size_t at = 0; at < table_bytes; at += kStartBytes) {
+    for (std::size_t at = 0; at < table.size(); at += kStartBytes) {
       // Negative starts become huge values, which fail the range check of stored_range().
       starts_.push_back(load_le<std::uint32_t>(table.data() + at));
     }
@@ -281,9 +260,12 @@ Status Chunk::load_block_tables(const ByteSource& source, std::span<const std::b
   if (table_begin + table_bytes <= head.size()) {
     add_starts(head.subspan(table_begin, table_bytes));
   } else {
-    std::vector<std::byte> table(table_bytes);
-    FRAMEFS_CHECK(source.read_at(offset_ + table_begin, table));
-    add_starts(table);
+    std::vector<std::byte> piece;
+    for (std::uint64_t at = 0; at < table_bytes; at += piece.size()) {
+      piece.resize(std::min(table_bytes - at, kTablePieceBytes));
+      FRAMEFS_CHECK(source.read_at(offset_ + table_begin + at, piece));
+      add_starts(piece);
+    }
   }
   blocks_begin_ = table_begin + static_cast<std::uint32_t>(table_bytes);
   if (header_.has_dict) FRAMEFS_CHECK(load_dictionary(source));

@@ -21,7 +21,8 @@ inline constexpr std::size_t kMaxDims = 16;
 // is refused with Errc::over_limit before it is allocated.
 struct Limits {
   std::uint64_t block_bytes = 256u << 20;         // one decoded block
-  std::uint64_t chunk_table_bytes = 64u << 20;    // block starts, or repeated value, of one chunk
+  std::uint64_t chunk_table_bytes = 4u << 20;     // block starts, or repeated value, of one chunk
+  std::uint64_t chunk_sizes_bytes = 16u << 20;    // the sizes of chunks that vary, 4 bytes for each
   std::uint64_t frame_header_bytes = 16u << 20;   // frame header, metalayers included
   std::uint64_t frame_trailer_bytes = 64u << 20;  // trailer, vl-metalayers included
   std::uint64_t vlmeta_bytes = 64u << 20;         // one decoded vl-metalayer

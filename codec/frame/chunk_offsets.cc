@@ -1,6 +1,7 @@
 #include "codec/frame/chunk_offsets.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "codec/chunk/chunk_header.h"
 #include "codec/core/work_budget.h"
@@ -23,7 +24,7 @@ Result<ChunkOffsets> ChunkOffsets::make(const Frame& frame, const ByteSource& ch
   }
   ChunkOffsets table;
   table.nbytes_ = frame.nbytes();
-  if (frame.chunk_count() > limits.chunk_table_bytes / sizeof(std::uint64_t)) {
+  if (frame.chunk_count() > limits.chunk_sizes_bytes / sizeof(std::uint32_t)) {
     return fail_value(Errc::over_limit, "number of chunks", 0,
                       static_cast<std::int64_t>(frame.chunk_count()));
   }
@@ -33,20 +34,24 @@ Result<ChunkOffsets> ChunkOffsets::make(const Frame& frame, const ByteSource& ch
     return fail_value(Errc::bad_field, "number of chunks", 0,
                       static_cast<std::int64_t>(frame.chunk_count()));
   }
-  table.offsets_.reserve(frame.chunk_count() + 1);
-  table.offsets_.push_back(0);
+  table.sizes_.reserve(frame.chunk_count());
+  table.offsets_.reserve(frame.chunk_count() / kStride + 1);
+  std::uint64_t end = 0;
   for (ChunkIndex chunk; chunk.value < frame.chunk_count(); ++chunk.value) {
     FRAMEFS_TRY(const auto entry, entry_of(chunk));
     const auto nbytes = frame.read_chunk_nbytes(chunks, chunk, entry);
     if (!nbytes && is_work_error(nbytes.error())) return std::unexpected(nbytes.error());
     if (!nbytes) {
       table.damage_ = std::unexpected(nbytes.error());
+      table.nbytes_ = end;
       return table;
     }
-    if (*nbytes > frame.nbytes() - table.offsets_.back()) return sizes_disagree(frame);
-    table.offsets_.push_back(table.offsets_.back() + *nbytes);
+    if (*nbytes > frame.nbytes() - end) return sizes_disagree(frame);
+    if (chunk.value % kStride == 0) table.offsets_.push_back(end);
+    table.sizes_.push_back(*nbytes);
+    end += *nbytes;
   }
-  if (table.offsets_.back() != frame.nbytes()) return sizes_disagree(frame);
+  if (end != frame.nbytes()) return sizes_disagree(frame);
   return table;
 }
 
@@ -63,11 +68,13 @@ Result<ChunkOffsets::Place> ChunkOffsets::find(std::uint64_t offset) const {
     const std::uint64_t begin = chunk * chunksize_;
     return Place{{chunk}, {begin, std::min(chunksize_, nbytes_ - begin)}};
   }
-  // The last chunk that begins at or before `offset`.  Empty chunks before it have the same start.
+  if (offset >= nbytes_) return std::unexpected(damage_.error());
+  // The chunk lies behind the last listed one that begins at or before `offset`.
   const auto after = std::ranges::upper_bound(offsets_, offset);
-  if (after == offsets_.end()) return std::unexpected(damage_.error());
-  const auto chunk = static_cast<std::uint64_t>(after - offsets_.begin()) - 1;
-  return Place{{chunk}, {offsets_[chunk], *after - offsets_[chunk]}};
+  auto chunk = static_cast<std::size_t>(after - offsets_.begin() - 1) * kStride;
+  auto begin = *std::prev(after);
+  for (; sizes_[chunk] <= offset - begin; ++chunk) begin += sizes_[chunk];
+  return Place{{chunk}, {begin, sizes_[chunk]}};
 }
 
 }  // namespace framefs::codec

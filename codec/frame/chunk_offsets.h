@@ -21,7 +21,7 @@ class ChunkOffsets {
   // Returns the index entry of a chunk, from wherever the caller keeps it.
   using EntryOf = std::function<Result<std::int64_t>(ChunkIndex)>;
 
-  // Errors: over_limit if the table would exceed limits.chunk_table_bytes; errors of `entry_of`.
+  // Errors: over_limit if the table would exceed limits.chunk_sizes_bytes; errors of `entry_of`.
   // If the header of a chunk cannot be read, make() succeeds, and find() reports that error for the
   // chunk and all bytes after it.
   static Result<ChunkOffsets> make(const Frame& frame, const ByteSource& chunks,
@@ -38,14 +38,21 @@ class ChunkOffsets {
   [[nodiscard]] Result<Place> find(std::uint64_t offset) const;
 
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept {
-    return sizeof(*this) + offsets_.capacity() * sizeof(offsets_[0]);
+    return sizeof(*this) + sizes_.capacity() * sizeof(sizes_[0]) +
+           offsets_.capacity() * sizeof(offsets_[0]);
   }
 
  private:
-  std::uint64_t chunksize_ = 0;         // the size of all chunks but the last; 0 if chunks vary
-  std::uint64_t nbytes_ = 0;            // of the frame
-  std::vector<std::uint64_t> offsets_;  // if chunks vary: of each chunk, and the end of the last
-  Status damage_;                       // an error: why offsets_ is incomplete
+  // Every chunk of this number has its offset in the table, which is half as long as one with the
+  // offsets of all.
+  static constexpr std::size_t kStride = 64;
+
+  std::uint64_t chunksize_ = 0;       // the size of all chunks but the last; 0 if chunks vary
+  std::uint64_t nbytes_ = 0;          // of the frame; up to the damage, if there is one
+  std::vector<std::uint32_t> sizes_;  // if chunks vary: of each chunk
+  std::vector<std::uint64_t>
+      offsets_;    // if chunks vary: of the chunks 0, kStride, 2 * kStride, ...
+  Status damage_;  // an error: why sizes_ is incomplete
 };
 
 }  // namespace framefs::codec

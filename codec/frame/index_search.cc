@@ -17,6 +17,7 @@ namespace framefs::codec {
 namespace {
 
 constexpr unsigned kKindShift = 56;
+constexpr std::uint64_t kMaxIndexBytes = 64u << 20;
 // The number of chunks that are tried as the chunk of an index's lowest entry.
 constexpr std::size_t kMaxBases = 64;
 
@@ -28,9 +29,9 @@ bool has_known_code(std::int64_t entry) {
 }
 
 // Whether the header of a chunk is that of an index.
-bool may_hold_index(const ChunkHeader& header, const Limits& limits) {
+bool may_hold_index(const ChunkHeader& header) {
   return header.typesize == kIndexEntryBytes && header.nbytes % kIndexEntryBytes == 0 &&
-         header.nbytes <= limits.chunk_table_bytes;
+         header.nbytes <= kMaxIndexBytes;
 }
 
 // An index whose entries are all the same code is a chunk of a repeated value, which has few bytes
@@ -146,7 +147,7 @@ std::optional<std::vector<std::int64_t>> read_own_index(const ByteSource& file,
   const auto at = header.header_len + header.cbytes;
   const auto own =
       std::ranges::find(found, at, [](const auto& chunk) { return chunk.stored.offset; });
-  if (own == found.end() || !may_hold_index(own->header, limits) || repeats_entry(own->header) ||
+  if (own == found.end() || !may_hold_index(own->header) || repeats_entry(own->header) ||
       !has_entry_for_each_chunk(own->header, header)) {
     return std::nullopt;
   }
@@ -166,7 +167,7 @@ Result<IndexSearch> find_index(const ByteSource& file, const std::optional<Frame
   // From the last chunk to the first: of indexes that rank alike, only one is read.
   for (const auto& chunk : std::ranges::reverse_view(found)) {
     const auto [at, size] = chunk.stored;
-    if (!may_hold_index(chunk.header, limits)) continue;
+    if (!may_hold_index(chunk.header)) continue;
     if (is_ended()) return scan_ended();
     const bool is_own = header && at == own_at;
     const bool ends_frame = is_before_trailer(file, at + size);
@@ -217,7 +218,7 @@ Result<std::optional<FoundIndex>> find_sparse_index(const ByteSource& file,
   Starts starts;
   for (const auto& chunk : chunk_files) starts.insert(chunk.stored.offset);
   for (const auto& chunk : found) {
-    if (!may_hold_index(chunk.header, limits)) continue;
+    if (!may_hold_index(chunk.header)) continue;
     if (progress && !progress(file_size)) return scan_ended();
     auto entries = read_index(file, chunk, most_stored(starts), limits);
     if (!entries) continue;

@@ -51,6 +51,13 @@ struct ArrayView::Batch {
   std::span<std::byte> out;   // for all of the range
   std::vector<Block> blocks;  // one for each request
   std::vector<BlockRequest> requests;
+  HeldTables tables;
+  // After the blocks have been decoded.
+  void clear() {
+    blocks.clear();
+    requests.clear();
+    tables = {};
+  }
 };
 
 Result<ArrayView::Array> ArrayView::open(const FrameChunks& cached, Header header) {
@@ -143,9 +150,12 @@ bool ArrayView::decode_ahead(ByteRange range) const {
   if (touched.size() > kMaxBlocksAtOnce) return false;
   expect(touched);
   std::vector<BlockRequest> requests;
+  HeldTables tables;
   for (const auto& [index, block] : touched) {
     auto chunk = open_chunk(index);
     if (!chunk) return false;
+    tables.add(**chunk);
+    if (tables.is_full()) return false;
     if ((*chunk)->body() != codec::ChunkBody::blocks) continue;
     requests.push_back(frame_->request(std::move(*chunk), index, block));
   }
@@ -189,9 +199,16 @@ void ArrayView::expect(std::span<const Block> blocks) const {
 
 Status ArrayView::fill_batch(ReadResult& result, std::span<const Block> blocks, ByteRange range,
                              std::span<std::byte> out, Access access) const {
-  Batch batch{.range = range, .out = out, .blocks = {}, .requests = {}};
+  Batch batch{.range = range, .out = out, .blocks = {}, .requests = {}, .tables = {}};
   expect(blocks);
-  for (const auto& block : blocks) FRAMEFS_CHECK(plan_block(batch, block));
+  for (const auto& block : blocks) {
+    FRAMEFS_CHECK(plan_block(batch, block));
+    if (batch.tables.is_full()) FRAMEFS_CHECK(fetch_batch(result, batch, access));
+  }
+  return fetch_batch(result, batch, access);
+}
+
+Status ArrayView::fetch_batch(ReadResult& result, Batch& batch, Access access) const {
   if (batch.requests.empty()) return {};
   const auto admission = frame_->services().cache.admit(BlockFetcher::needed_bytes(batch.requests));
   FRAMEFS_TRY(const auto decoded, frame_->fetch(batch.requests));
@@ -200,10 +217,12 @@ Status ArrayView::fill_batch(ReadResult& result, std::span<const Block> blocks, 
     const auto [chunk, block] = batch.blocks[i];
     // The block is evicted if its last byte is in the reply. It is also evicted if the cache has no
     // room to keep it until the reader reaches its last byte.
-    const bool is_end = array_->layout.end_of_block(chunk, block) <= range.offset + range.size;
+    const auto end = batch.range.offset + batch.range.size;
+    const bool is_end = array_->layout.end_of_block(chunk, block) <= end;
     const bool is_passing = access != Access::random && !is_kept(batch.blocks[i]);
     if (is_end || is_passing) frame_->release_with(result.served, batch.requests[i]);
   }
+  batch.clear();
   return {};
 }
 
@@ -288,11 +307,12 @@ Result<std::shared_ptr<const ArrayView::DecodedPart>> ArrayView::decode_part(Byt
 }
 
 Status ArrayView::fill_part(ByteRange part, std::span<std::byte> out) const {
-  Batch batch{.range = part, .out = out, .blocks = {}, .requests = {}};
+  Batch batch{.range = part, .out = out, .blocks = {}, .requests = {}, .tables = {}};
   Status status;
   codec::TouchedBlocks(array_->layout, part).for_each([&](ChunkIndex chunk, BlockIndex block) {
     if (status) status = plan_block(batch, {chunk, block});
-    if (status && batch.requests.size() == kMaxBlocksAtOnce) status = decode_rows(batch);
+    const bool is_full = batch.requests.size() == kMaxBlocksAtOnce || batch.tables.is_full();
+    if (status && is_full) status = decode_rows(batch);
   });
   FRAMEFS_CHECK(status);
   return decode_rows(batch);
@@ -303,8 +323,7 @@ Status ArrayView::decode_rows(Batch& batch) const {
     copy_block(batch, batch.blocks[i], block);
   };
   FRAMEFS_CHECK(frame_->decode_rows(batch.requests, parts_->within_block(batch.range), use));
-  batch.blocks.clear();
-  batch.requests.clear();
+  batch.clear();
   return {};
 }
 
@@ -358,6 +377,7 @@ Status ArrayView::plan_block(Batch& batch, Block block) const {
       break;
   }
   batch.blocks.push_back(block);
+  batch.tables.add(*chunk);
   batch.requests.push_back(frame_->request(chunk, block.chunk, block.block));
   return {};
 }

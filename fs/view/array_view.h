@@ -73,6 +73,7 @@ class ArrayView final : public View {
   Status fill_batch(ReadResult& result, std::span<const Block> blocks, ByteRange range,
                     std::span<std::byte> out, Access access) const;
   Status plan_block(Batch& batch, Block block) const;
+  Status fetch_batch(ReadResult& result, Batch& batch, Access access) const;
   [[nodiscard]] Result<BlockFetcher::Block> read_plain_block(const codec::Chunk& chunk,
                                                              Block block) const;
   void copy_block(const Batch& batch, Block block, std::span<const std::byte> bytes) const;

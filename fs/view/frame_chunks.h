@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "codec/frame/chunk_offsets.h"
@@ -24,6 +25,23 @@ struct ReadServices {
   BlockFetcher& blocks;
   Log& log;
   bool verify_checksums = false;  // of frames that have them, for each chunk that is read
+};
+
+// The tables of the chunks that a read needs until it has decoded its blocks.  The cache cannot
+// evict them meanwhile, and a dictionary takes more memory than a small block: a read that needs
+// many tables is done in parts.
+class HeldTables {
+ public:
+  // Chunks that follow each other are often the same.
+  void add(const codec::Chunk& chunk) {
+    if (std::exchange(last_, &chunk) != &chunk) bytes_ += chunk.memory_bytes();
+  }
+  [[nodiscard]] bool is_full() const noexcept { return bytes_ >= kMaxBytes; }
+
+ private:
+  static constexpr std::uint64_t kMaxBytes = 4u << 20;
+  const codec::Chunk* last_ = nullptr;
+  std::uint64_t bytes_ = 0;
 };
 
 // The chunks of one frame, as views read them. CachedFrame is a frame that does not change;

@@ -42,7 +42,10 @@ struct FrameView::Plan {
   std::vector<BlockRequest> requests;
   std::vector<Gap> gaps;    // one for each request
   std::uint64_t bytes = 0;  // total of the spans, gaps included
-  [[nodiscard]] bool is_full() const noexcept { return result.spans.size() >= kMaxPieces; }
+  HeldTables tables;
+  [[nodiscard]] bool is_full() const noexcept {
+    return result.spans.size() >= kMaxPieces || tables.is_full();
+  }
   // Adds as many zeros as fit.
   void add_zeros(std::uint64_t size) {
     while (size > 0 && !is_full()) {
@@ -86,10 +89,12 @@ Status FrameView::plan_chunk(Plan& plan, const codec::ChunkOffsets::Place& place
   if (opened->body() != codec::ChunkBody::blocks) {
     return plan_without_decoding(plan, *opened, place.chunk, wanted);
   }
-  for (BlockPieces pieces(*opened, wanted); !plan.is_full() && pieces.next();) {
+  const auto has_room = [&] { return plan.result.spans.size() < kMaxPieces; };
+  for (BlockPieces pieces(*opened, wanted); has_room() && pieces.next();) {
     const auto& piece = pieces.piece();
     plan.add_gap(frame_->request(opened, place.chunk, piece.block), piece.within);
   }
+  plan.tables.add(*opened);
   return {};
 }
 
@@ -242,11 +247,15 @@ bool FrameView::decode_ahead(ByteRange range) const {
   expect(range);
   std::vector<BlockRequest> requests;
   std::size_t chunks = 0;
-  const auto is_many = [&] { return requests.size() + chunks > kMaxBlocksAhead; };
+  HeldTables tables;
+  const auto is_many = [&] {
+    return requests.size() + chunks > kMaxBlocksAhead || tables.is_full();
+  };
   const auto planned =
       for_each_chunk(range, [&](const auto& place, ByteRange within) -> Result<bool> {
         ++chunks;
         FRAMEFS_TRY(const auto opened, frame_->chunk(place.chunk, place.range.size));
+        tables.add(*opened);
         if (opened->body() != codec::ChunkBody::blocks) return !is_many();
         for (BlockPieces pieces(*opened, within); !is_many() && pieces.next();) {
           requests.push_back(frame_->request(opened, place.chunk, pieces.piece().block));

@@ -48,6 +48,21 @@ def unordered_starts(blocks, chunks=8):
     return frame([chunk], blocks * blocksize, nbytes=chunks * blocks * blocksize, index=index)
 
 
+def write_hollow_starts(path, blocks):
+    """Writes a frame of one chunk whose table of block starts is a hole."""
+    size = 4 * blocks + 5
+    chunk = chunk_of_blocks(b"", blocks, 1, flags=0x15)[:12] + struct.pack("<i", 32 + size) + bytes(16)
+    small = frame([chunk], blocks)
+    end = small.index(chunk) + len(chunk)
+    header = bytearray(small[:end])
+    struct.pack_into(">Q", header, 16, len(small) + size)
+    struct.pack_into(">q", header, 39, len(chunk) + size)
+    with open(path, "wb") as file:
+        file.write(header)
+        file.seek(size, os.SEEK_CUR)
+        file.write(small[end:])
+
+
 def chunk_of_blocks(body, nbytes, blocksize, flags, blosc2_flags=0):
     """A chunk without filters, with these bytes behind its header.  `flags` has the codec."""
     sizes = struct.pack("<iii", nbytes, blocksize, 32 + len(body))

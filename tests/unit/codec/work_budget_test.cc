@@ -165,7 +165,7 @@ TEST_CASE("chunk: tables and dictionaries are work of the request", "[codec][chu
 
 TEST_CASE("chunk: the ends of unordered blocks are the starts of the next ones, for any number",
           "[codec][chunk][unit]") {
-  // More starts than are sorted in one step.
+  // More starts than are read at once.
   constexpr std::size_t kBlocks = 200'000;
   test::ChunkSpec spec;
   spec.typesize = 1;

@@ -424,6 +424,29 @@ TEST_CASE("frame_view: a chunk that changed its size under the view is refused",
   CHECK(got.error().at == built.chunk_at[3] + 4);
 }
 
+// Oracle: the memory of the cache, which cannot evict what a read holds.
+TEST_CASE("frame_view: a read holds few dictionaries at a time", "[fs][frame_view][unit]") {
+  constexpr std::size_t kChunks = 600;
+  test::ChunkSpec chunk;
+  chunk.codec = test::Codec::zstd;
+  chunk.typesize = 1;
+  chunk.dictionary = test::noise(1000, 1);
+  test::FrameSpec spec;
+  spec.typesize = 1;
+  spec.chunksize = 8;
+  for (std::uint32_t i = 0; i < kChunks; ++i) {
+    spec.chunks.push_back(test::stored_chunk(test::noise(8, i), chunk));
+  }
+  const auto frame = test::build_frame(spec).bytes;
+  constexpr std::uint64_t kBudget = 1u << 20;
+  Mount mount(kBudget);
+  const auto view = mount.view(frame);
+  const auto all = read(*view, 0, 8 * kChunks);
+  REQUIRE(all);
+  CHECK(*all == decode(frame));
+  CHECK(mount.cache().held_bytes() < kBudget + (5u << 20));
+}
+
 // The next admitted reader must find the memory free.  Oracle: no reader is admitted while the
 // memory is being released.
 TEST_CASE("read_result: the right to memory is given back after the memory",
