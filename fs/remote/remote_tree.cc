@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "fs/core/error_map.h"
+#include "fs/net/cache/forecast.h"
 #include "fs/net/remote_file.h"
 #include "fs/source/chunk_files.h"
 #include "fs/source/suffixes.h"
@@ -28,6 +29,25 @@ FileIdentity identity_of(const net::ObjectVersion& version) {
           .size = static_cast<std::int64_t>(version.size),
           .mtime_ns = 0,
           .ctime_ns = 0};
+}
+
+bool is_array(ShownAs shown_as) { return shown_as == ShownAs::array || shown_as == ShownAs::npy; }
+
+// The attributes to show.  Programs read through a buffer of st_blksize bytes.  A buffer for the
+// header of an array must not need blocks of many rows.
+struct stat stat_of(const SourceEntry& entry, ShownAs shown_as, ArrayViews arrays) {
+  constexpr blksize_t kArrayBuffer = 4096;
+  auto st = shown_stat(entry, shown_as, arrays, entry.stat.st_ino);
+  if (is_array(shown_as)) st.st_blksize = kArrayBuffer;
+  return st;
+}
+
+// The blocks of a slice of an array are adjacent in its object, although the next slice is
+// elsewhere.  Only the shown bytes tell a sequential reader.
+net::Forecast forecast_of(const RemoteOpenFile& file) {
+  using enum net::Forecast;
+  if (file.pattern->goes_on()) return goes_on;
+  return is_array(file.node->key.shown_as) ? jumps : unknown;
 }
 
 NodeKey key_of(const SourceEntry& entry, ShownAs shown_as) {
@@ -90,7 +110,7 @@ NodeEntry RemoteTree::enter(const std::shared_ptr<Node>& parent, const std::stri
   }
   const auto node = nodes_.lookup(parent, name, key);
   node->told.reset_if_wrong();
-  return {node->id, shown_stat(entry, key.shown_as, options_.arrays, entry.stat.st_ino)};
+  return {node->id, stat_of(entry, key.shown_as, options_.arrays)};
 }
 
 Result<OpenContainer> RemoteTree::open_container(Node& node) {
@@ -188,7 +208,7 @@ Result<NodeEntry> RemoteTree::lookup_parent(NodeId id) {
 Result<struct stat> RemoteTree::stat_node(NodeId id) {
   FRAMEFS_TRY(const auto node, nodes_.find(id));
   FRAMEFS_TRY(const auto entry, probe_node(*node));
-  return shown_stat(entry, node->key.shown_as, options_.arrays, entry.stat.st_ino);
+  return stat_of(entry, node->key.shown_as, options_.arrays);
 }
 
 Result<std::unique_ptr<OpenFolder>> RemoteTree::open_directory(NodeId id) {
@@ -335,7 +355,6 @@ Result<RemoteTree::Opened> RemoteTree::open_file(NodeId id, int flags) {
     ++state.open_handles;
   });
   opened.is_newer = origin.is_newer;
-  opened.habit = habits_.of(NodeKeyHash{}(node->key));
   opened.bypass_pages = opened.bypass_pages || !view->is_readable();
   opened.file =
       std::make_shared<const RemoteOpenFile>(RemoteOpenFile{node, view, ahead_.new_pattern()});
@@ -343,7 +362,6 @@ Result<RemoteTree::Opened> RemoteTree::open_file(NodeId id, int flags) {
 }
 
 void RemoteTree::close(const RemoteOpenFile& file) {
-  habits_.note(NodeKeyHash{}(file.node->key), file.pattern->habit());
   std::shared_ptr<const View> dropped;  // destroyed after the lock
   file.node->state.with([&](Node::State& state) {
     if (--state.open_handles == 0) dropped = std::move(state.view);
@@ -366,6 +384,7 @@ bool RemoteTree::note_change(NodeId id, const Error& error) const {
 Result<ReadResult> RemoteTree::read(const RemoteOpenFile& file, std::uint64_t offset,
                                     std::uint64_t size) {
   const auto access = file.pattern->note(offset, size);
+  const net::ForecastScope scope(forecast_of(file));
   auto result = file.view->read(offset, size, access);
   if (result) ahead_.follow(file.pattern, file.view);
   return result;

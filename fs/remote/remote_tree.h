@@ -12,7 +12,6 @@
 #include "fs/read/buffer_pool.h"
 #include "fs/read/content_id.h"
 #include "fs/read/decode_cache.h"
-#include "fs/read/read_habits.h"
 #include "fs/remote/remote_directories.h"
 #include "fs/remote/remote_folder.h"
 #include "fs/source/container_folder.h"
@@ -98,7 +97,6 @@ class RemoteTree {
     bool keep_pages = false;    // the kernel's cached pages of the file are still valid
     bool bypass_pages = false;  // every read must reach the daemon, which has an error to report
     bool is_newer = false;      // the kernel's attributes are those of another version
-    ReadHabit habit = ReadHabit::unknown;  // of the file's last reader
   };
   // `flags` are those of open(2).
   Result<Opened> open_file(NodeId id, int flags);
@@ -167,7 +165,6 @@ class RemoteTree {
   BlockFetcher blocks_;
   const NameMap names_;
   ContentIds content_ids_;
-  ReadHabits habits_;
   NodeTable nodes_;
   // Stops the network thread, whose callbacks use the members above.
   struct NetworkStop {

@@ -166,9 +166,8 @@ Result<std::shared_ptr<const codec::Chunk>> CachedFrame::chunk(ChunkIndex index,
     // If chunks vary in size, the header was read before, and the file may have changed since.
     FRAMEFS_CHECK(check_nbytes(opened, nbytes, origin_.type));
     if (is_far() && opened.body() == codec::ChunkBody::blocks && !opened.header().vl_blocks) {
-      const auto& header = opened.header();
-      const auto tables = header.header_bytes() + std::uint64_t{header.nblocks} * 4;
-      shape_.with([&](ChunkShape& shape) { shape = {tables, header.blocksize}; });
+      const auto opened_shape = shape_of(opened);
+      shape_.with([&](ChunkShape& shape) { shape = opened_shape; });
     }
     return std::make_shared<const codec::Chunk>(std::move(opened));
   };

@@ -17,8 +17,12 @@ constexpr std::uint64_t kUsualBlockBytes = 64 << 10;
 // Source: chunk format, "Header" and "Offsets".
 constexpr std::uint64_t kChunkHeaderBytes = 32;
 constexpr std::uint64_t kTableEntryBytes = 4;
-// Blocks compress to different sizes, so that the estimated place is wrong by some of them.
+// The place of a block in a frame of which no chunk has been opened yet: wrong by at least so much.
 constexpr std::uint64_t kMinSlackBytes = 4 << 10;
+// The blocks of the next chunk lie up to this many times as far from their estimated place as those
+// of the last one.
+constexpr std::uint64_t kDeviations = 2;
+constexpr std::uint64_t kMinKnownSlackBytes = 512;
 
 // a * b / c without overflow of the product.
 std::uint64_t scaled(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
@@ -27,6 +31,26 @@ std::uint64_t scaled(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
 }
 
 }  // namespace
+
+ChunkShape shape_of(const codec::Chunk& chunk) {
+  const auto& header = chunk.header();
+  const auto tables = header.header_bytes() + std::uint64_t{header.nblocks} * kTableEntryBytes;
+  ChunkShape shape{.table_bytes = tables, .block_bytes = header.blocksize};
+  std::optional<std::uint64_t> begin;
+  std::uint64_t deviation = 0;
+  for (std::uint32_t i = 0; i < chunk.block_count(); ++i) {
+    const auto stored = chunk.stored_range(codec::BlockIndex{i});
+    if (!stored) return shape;
+    if (!begin) begin = stored->offset;
+    const auto place = chunk.block_range(codec::BlockIndex{i}).offset;
+    const auto data = header.cbytes - std::min<std::uint64_t>(header.cbytes, tables);
+    const auto estimated = *begin + scaled(data, place, chunk.nbytes());
+    deviation = std::max(deviation,
+                         std::max(estimated, stored->offset) - std::min(estimated, stored->offset));
+  }
+  shape.deviation_bytes = deviation;
+  return shape;
+}
 
 std::vector<ByteRange> first_touch_ranges(const FirstTouch& touch, const ChunkShape& shape) {
   const auto& [stored, nbytes, within] = touch;
@@ -41,12 +65,17 @@ std::vector<ByteRange> first_touch_ranges(const FirstTouch& touch, const ChunkSh
   const auto data = stored.size - table;
   const auto first = within.offset / block * block;
   const auto last = std::min(nbytes, (within.offset + within.size + block - 1) / block * block);
-  const auto slack = std::max(kMinSlackBytes, scaled(data, std::min(block, nbytes), nbytes) / 2);
   const auto begin = std::min(data, scaled(data, std::min(first, nbytes), nbytes));
   const auto end = std::min(data, scaled(data, last, nbytes));
+  const ByteRange tables{stored.offset, fetched};
+  auto slack = std::max(kMinSlackBytes, scaled(data, std::min(block, nbytes), nbytes) / 2);
+  if (shape.deviation_bytes) {
+    slack = std::max(kMinKnownSlackBytes, kDeviations * *shape.deviation_bytes);
+    if (2 * slack > end - std::min(begin, end)) return {tables};
+  }
   const auto from = begin - std::min(begin, slack);
   const auto to = end + std::min(data - end, slack);
-  return {{stored.offset, fetched}, {stored.offset + table + from, to - std::min(from, to)}};
+  return {tables, {stored.offset + table + from, to - std::min(from, to)}};
 }
 
 }  // namespace framefs::fs

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "codec/chunk/chunk.h"
 #include "codec/core/units.h"
 
 namespace framefs::fs {
@@ -13,7 +15,13 @@ using codec::ByteRange;
 struct ChunkShape {
   std::uint64_t table_bytes = 0;  // of header and tables, up to the first block; 0 if not known
   std::uint64_t block_bytes = 0;  // decoded size of a block; 0 if not known
+  // The largest distance of a block from the place where it would be if all blocks of the chunk had
+  // the same stored size.  Nothing if not known.
+  std::optional<std::uint64_t> deviation_bytes{};
 };
+
+// The shape of a chunk that is divided into blocks.
+ChunkShape shape_of(const codec::Chunk& chunk);
 
 // A read of a chunk whose header and tables have not been read yet.
 struct FirstTouch {
@@ -23,7 +31,8 @@ struct FirstTouch {
 };
 
 // Guesses the stored bytes that the read needs: header and tables, and a window around the place
-// where the blocks probably are.  A source that is far away fetches both in one round trip.
+// where the blocks probably are.  A source that is far away fetches both in one round trip.  If the
+// window would be mostly waste, the ranges are header and tables alone.
 // `shape` is the shape of another chunk of the frame.
 std::vector<ByteRange> first_touch_ranges(const FirstTouch& touch, const ChunkShape& shape);
 

@@ -113,6 +113,11 @@ def framefs(program, source, mountpoint, *options):
                   ready=lambda: reads_ahead(mountpoint))
 
 
+def remote(program, url, mountpoint, *options):
+    """A mount of a URL, whose read-ahead by the kernel stays small."""
+    return Daemon("framefs", mountpoint, [program, "-f", *options, url, mountpoint])
+
+
 def small_cache(program, source, mountpoint):
     return framefs(program, source, mountpoint, "--cache-size", "32M")
 

@@ -20,6 +20,8 @@ import sys
 import time
 from typing import NamedTuple
 
+import numpy
+
 import mounts
 from data import MIB, PEER_BLOCK, Frame, make, run
 from goals import MEMORY_BESIDE_CACHE_MIB, Goal
@@ -30,6 +32,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from link_proxy import LinkProxy, most_in_flight, round_trips  # noqa: E402
 
 FRAMES = (Frame("float", "lz4", PEER_BLOCK), Frame("float", "zstd", PEER_BLOCK), Frame("text", "zstd", PEER_BLOCK))
+ARRAY, ARRAY_CHUNK, ARRAY_BLOCK = (64, 512, 512), (64, 128, 128), (16, 32, 64)
+# One slice of each kind that the benchmark of local arrays has.
+SLICES = {"cube": (64, 64, 64), "corner": (64, 64, 4), "row": (1, 1, 512), "plane": (1, 512, 512),
+          "plane across the rows": (64, 512, 1)}
 CONNECTIONS = 16
 READERS = 64
 LISTED = 10_000
@@ -123,6 +129,19 @@ def make_parts(all_data):
     return paths
 
 
+def make_array(all_data):
+    """The first part of the floats as an array.  Returns the path of its frame."""
+    folder = all_data.folder / "array"
+    folder.mkdir(exist_ok=True)
+    make(folder / "plain", lambda path: path.write_bytes(
+        (all_data.plain / "float").open("rb").read(4 * int(numpy.prod(ARRAY)))))
+    make(folder / "cube.b2nd", lambda path: run(
+        all_data.make_frame, "--codec", "lz4", "--typesize", 4, "--filter", "shuffle", "--split", "--dtype", "<f4",
+        *(word for option, dims in (("--shape", ARRAY), ("--chunkshape", ARRAY_CHUNK), ("--blockshape", ARRAY_BLOCK))
+          for word in (option, ",".join(map(str, dims)))), folder / "plain", path))
+    return folder / "cube.b2nd"
+
+
 class Layout(NamedTuple):
     """The places of a frame's chunks and blocks in its file."""
     chunk_bytes: int
@@ -164,12 +183,12 @@ class Bench:
         """The URL of a folder with data."""
         return f"{self.proxy.url}/{listing}/{path.relative_to(self.all_data.folder)}"
 
-    def mount(self, folder, *options, **named):
-        return mounts.framefs(self.programs["framefs"], self.url(folder), self.folder / "mnt-remote", *options, **named)
+    def mount(self, folder, *options):
+        return mounts.remote(self.programs["framefs"], self.url(folder), self.folder / "mnt-remote", *options)
 
     def mount_s3(self, folder):
-        return mounts.framefs(self.programs["framefs"], f"s3://{folder.name}", self.folder / "mnt-remote",
-                              "--endpoint", self.proxy.url, "--anonymous")
+        return mounts.remote(self.programs["framefs"], f"s3://{folder.name}", self.folder / "mnt-remote",
+                             "--endpoint", self.proxy.url, "--anonymous")
 
     def rclone(self, folder):
         return mounts.Daemon("rclone", self.folder / "mnt-rclone", [
@@ -259,6 +278,28 @@ class Bench:
             os.close(fd)
         return looking, opening, found
 
+    # --- Slices of an array
+
+    def slices(self):
+        """One slice of each kind, with the open of the file and the read of its header."""
+        path = make_array(self.all_data)
+        mount = self.mount(path.parent)
+        order = random.Random(7)
+        rows = []
+        for name, size in SLICES.items():
+            begin = [order.randrange(whole - part + 1) for whole, part in zip(ARRAY, size)]
+            with mount.mounted():
+                self.proxy.requests()
+                started = time.perf_counter()
+                array = numpy.load(mount.mountpoint / "cube.npy", mmap_mode="r")
+                numpy.array(array[tuple(slice(b, b + n) for b, n in zip(begin, size))])
+                seconds = time.perf_counter() - started
+                del array
+                ledger = self.proxy.requests()
+            rows.append({"what": name, "begin": begin, "ms": round(1000 * seconds, 1), "requests": len(ledger),
+                         "round_trips": round_trips(ledger), "mb": round(sum(r.bytes for r in ledger) / 1e6, 2)})
+        return rows
+
     # --- Listings
 
     def listings(self):
@@ -333,6 +374,8 @@ def measure_latency(bench, runs):
         if shutil.which("s3fs"):
             figures["random_s3fs"].append(random_row(S3FS, frame, *bench.random_reads(
                 frame, bench.mounted_over(bench.s3fs(folder)), bench.over)))
+    bench.progress(f"{bench.latency_ms} ms, slices of an array")
+    figures["slices"] = bench.slices()
     bench.progress(f"{bench.latency_ms} ms, listings")
     figures["listing"] = bench.listings()
     bench.progress(f"{bench.latency_ms} ms, restart")
@@ -441,6 +484,9 @@ def as_text(document):
                              f"{of['mean_requests']:>10.2f}"
                              f"{of['requests']:>6}{of['at_most_two']:>11.0%}{of['one_round_trip']:>16.0%}"
                              f"{of['bytes']:>8.2f}{of['most_bytes']:>8.2f}{row['bytes_before'] / 1e6:>15.2f}")
+        lines += ["", f"{'slice of an array':28}{'ms':>8}{'requests':>10}{'round trips':>13}{'MB':>8}"]
+        lines += [f"{row['what']:28}{row['ms']:>8.1f}{row['requests']:>10}{row['round_trips']:>13}{row['mb']:>8.2f}"
+                  for row in figures["slices"]]
         listing = figures["listing"]
         lines += ["", f"ls -l of {LISTED:,} frames: {listing['cold_s']:.1f} s, {listing['requests']:,} requests; "
                       f"again: {listing['warm_s']:.1f} s, {listing['again']} requests", "",

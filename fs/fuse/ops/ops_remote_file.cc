@@ -23,7 +23,6 @@ struct RemoteSender : CommonSender<RemoteMount> {
     info.keep_cache = opened.keep_pages;
     info.direct_io = opened.bypass_pages;
     info.noflush = 1;
-    mount.readahead.choose(opened.habit);
     if (fuse_reply_open(req, &info) != -ENOENT) return;
     mount.files.remove(info.fh);
     mount.tree().close(*file);
@@ -62,7 +61,6 @@ Result<RemoteAnswer> read(RemoteMount& mount, fuse_ino_t node, std::size_t size,
   FRAMEFS_TRY(const auto file, file_of(mount, node, info));
   allow_read(size);
   FRAMEFS_TRY(auto bytes, mount.tree().read(*file, from, size));
-  if (info.fh == 0) mount.readahead.choose(file->pattern->habit());
   return BytesAnswer{std::move(bytes)};
 }
 

@@ -11,7 +11,6 @@
 #include "fs/fuse/ops/answer.h"
 #include "fs/fuse/ops/handles.h"
 #include "fs/fuse/ops/immutable.h"
-#include "fs/fuse/ops/kernel_readahead.h"
 #include "fs/remote/remote_tree.h"
 
 namespace framefs::fuse {
@@ -52,7 +51,6 @@ struct RemoteMount {
   HandleTable<const fs::RemoteOpenFile> files;
   HandleTable<FolderHandle> directories;
   fs::MountOptions options;
-  KernelReadahead readahead{};
   RequestCounters counters{};
   OpenByNode<const fs::RemoteOpenFile> by_node{};
   fuse_session* session = nullptr;  // set before the first request

@@ -1,6 +1,6 @@
+#include <algorithm>
 #include <functional>
 #include <memory>
-#include <thread>
 #include <utility>
 
 #include <fuse_lowlevel.h>
@@ -26,6 +26,11 @@ namespace {
 constexpr std::size_t kMaxServing = 128;
 constexpr unsigned kMaxBackground = 128;
 
+// The kernel's read-ahead.  Around a page fault, and behind a small read, the kernel requests as
+// much as this, and the daemon fetches all blocks that it touches.  A sequential reader needs no
+// more, because the daemon fetches ahead of it.
+constexpr unsigned kKernelReadAheadBytes = 32 << 10;
+
 void op_init(void* data, fuse_conn_info* connection) {
   auto& mount = *static_cast<RemoteMount*>(data);
   if (mount.options.immutable) open_by_node(mount, *connection);
@@ -33,6 +38,7 @@ void op_init(void* data, fuse_conn_info* connection) {
                       (FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_ASYNC_READ | FUSE_CAP_EXPORT_SUPPORT);
   allow_parallel_lookups();
   limit_background(*connection, kMaxBackground);
+  connection->max_readahead = std::min(connection->max_readahead, kKernelReadAheadBytes);
 }
 
 fuse_lowlevel_ops operations() {
@@ -79,13 +85,10 @@ Status serve_remote_mount(const fs::MountOptions& options, const net::AwsEnviron
   const MountPlan plan{options, words, operations(), &mount, dog, is_confined};
   return with_mount(plan, [&](fuse_session* session) {
     mount.session = session;
-    std::jthread announcer;
     auto idle = unmount_when_idle(options, dog, log,
                                   {.requests = [&mount] { return mount.counters.requests(); },
                                    .has_written_data = [] { return false; }});
-    const auto served = RequestLoop(session, signals, kMaxServing).run([&] {
-      announcer = start_announcer(options, dog, mount.readahead, log, on_ready);
-    });
+    const auto served = RequestLoop(session, signals, kMaxServing).run(on_ready);
     idle.reset();
     unmount_session(session, dog, is_confined);
     return served;

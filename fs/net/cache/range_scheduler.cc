@@ -9,6 +9,7 @@
 
 #include "fs/core/file.h"
 #include "fs/core/interrupt.h"
+#include "fs/net/cache/forecast.h"
 #include "fs/net/store/object_store.h"
 
 namespace framefs::net {
@@ -364,6 +365,9 @@ void RangeScheduler::expect(const Object& object, std::span<const ByteRange> ran
     return plan(state, *object, cover, Priority::prefetch);
   });
   launch(object, made);
+  // The first read of a sequential reader waits for these ranges.  Those ahead of it are fetched
+  // meanwhile.
+  if (current_forecast() == Forecast::goes_on) fetch_ahead(object, wants);
   // The caller is about to read these ranges, so the requests are not mere prefetches.
   std::vector<RequestQueue::Id> raised;
   state_.with([&](State&) {
@@ -438,12 +442,14 @@ SequentialStreams::Limits RangeScheduler::limits_ahead(const ContentKey& key) {
 }
 
 void RangeScheduler::fetch_ahead(const Object& object, std::span<const Want> wants) {
-  if (wants.empty()) return;
+  const auto forecast = current_forecast();
+  if (wants.empty() || forecast == Forecast::jumps) return;
   const auto& version = object->version();
   auto limits = limits_ahead(version.key);
   bool is_sequential = false;
   std::optional<ByteRange> ahead;
   object->streams().with([&](SequentialStreams& streams) {
+    streams.begin_read(forecast);
     for (const auto& want : wants) {
       const auto found = streams.note(want.range, version.size, limits);
       is_sequential = is_sequential || found.is_sequential;

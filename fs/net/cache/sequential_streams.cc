@@ -21,7 +21,7 @@ constexpr std::uint64_t kDisorderBytes = 4 << 20;
 
 }  // namespace
 
-bool SequentialStreams::Stream::is_of_whole_file() const {
+bool SequentialStreams::Stream::has_read_beginning() const {
   return begin < kBeginBytes && end - begin >= kBeginBytes;
 }
 
@@ -41,15 +41,17 @@ auto SequentialStreams::stream_for(ByteRange range) -> Stream& {
 auto SequentialStreams::note(ByteRange range, std::uint64_t size, const Limits& limits) -> Found {
   auto& stream = stream_for(range);
   stream.used = ++notes_;
-  stream.proofs = std::min(stream.proofs + 1, kProofs);
+  const bool is_proof = goes_on_ || stream.proofs == 0 || stream.last_read != reads_;
+  if (is_proof) stream.proofs = std::min(stream.proofs + 1, kProofs);
+  stream.last_read = reads_;
   stream.end = std::max(stream.end, range.offset + range.size);
-  const bool is_of_whole_file = stream.is_of_whole_file();
-  if (is_of_whole_file) stream.proofs = kProofs;
+  if (goes_on_ && stream.has_read_beginning()) stream.is_of_whole_file = true;
+  if (stream.is_of_whole_file) stream.proofs = kProofs;
   if (stream.proofs < kProofs) return {};
 
   stream.ahead_to = std::max(stream.ahead_to, stream.end);
   // While the first bytes are on their way, the reader has not read much yet.
-  const auto more = is_of_whole_file ? limits.first_bytes : 0;
+  const auto more = stream.is_of_whole_file ? limits.first_bytes : 0;
   const auto window =
       std::min(limits.window_bytes,
                more + std::max(kFirstWindowBytes, kGrowth * (stream.end - stream.begin)));
@@ -69,7 +71,7 @@ auto SequentialStreams::note(ByteRange range, std::uint64_t size, const Limits& 
 auto SequentialStreams::course() const -> Course {
   auto found = Course::none;
   for (const auto& stream : streams_) {
-    if (!stream.is_of_whole_file()) continue;
+    if (!stream.is_of_whole_file) continue;
     const auto unread = stream.ahead_to - std::min(stream.ahead_to, stream.end);
     if (unread <= stream.end - stream.begin) return Course::went_on;
     found = Course::left_early;

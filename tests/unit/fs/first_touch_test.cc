@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "tests/support/catch.h"
@@ -49,6 +50,29 @@ TEST_CASE("first_touch: tables and a window around the blocks when all blocks ar
     // The frame's header has the size of blocks before any chunk has been opened.
     CHECK(first_touch_ranges(touch, {.table_bytes = 0, .block_bytes = kBlock}) == ranges);
   }
+}
+
+TEST_CASE("first_touch: the window is as wide as the blocks of another chunk deviate",
+          "[fs][first_touch][unit]") {
+  constexpr std::uint64_t kTables = 32 + 32 * 4;
+  constexpr std::uint64_t kBlock = 128 << 10;
+  constexpr std::uint64_t kStoredBlock = 70'000;
+  const FirstTouch touch{.stored = {0, kTables + 32 * kStoredBlock},
+                         .nbytes = 32 * kBlock,
+                         .within = {8 * kBlock + 5, 100}};
+  const auto bytes_of = [&](std::optional<std::uint64_t> deviation) {
+    std::uint64_t bytes = 0;
+    const auto ranges = first_touch_ranges(touch, {kTables, kBlock, deviation});
+    for (const auto& range : ranges) bytes += range.size;
+    CHECK(covers(ranges, {0, kTables}));
+    if (ranges.size() > 1) CHECK(covers(ranges, {kTables + 8 * kStoredBlock, kStoredBlock}));
+    return bytes;
+  };
+  CHECK(bytes_of({}) > 2 * kStoredBlock);
+  CHECK(bytes_of(0) < kStoredBlock + 3000);
+  CHECK(bytes_of(10'000) < kStoredBlock + 45'000);
+  // The window would be mostly waste: the tables alone.
+  CHECK(bytes_of(50'000) < 3000);
 }
 
 TEST_CASE("first_touch: the ranges stay within any chunk", "[fs][first_touch][unit]") {

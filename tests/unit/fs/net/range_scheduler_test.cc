@@ -7,6 +7,7 @@
 
 #include "fs/core/file.h"
 #include "fs/core/interrupt.h"
+#include "fs/net/cache/forecast.h"
 #include "fs/net/http/answer_check.h"
 #include "fs/net/http/network_thread.h"
 #include "fs/net/remote_file.h"
@@ -296,6 +297,42 @@ TEST_CASE("range_scheduler: the ranges ahead are requested while the reader wait
   }
   CHECK(were_together);
   CHECK(remote.requests() > SequentialStreams::kProofs);
+}
+
+TEST_CASE("range_scheduler: a forecast says how many adjacent reads show a sequential reader",
+          "[net][scheduler][unit]") {
+  constexpr std::size_t kPiece = 100'000;
+  const auto read_pieces = [](Remote& remote, Forecast forecast, std::size_t count) {
+    const ForecastScope scope(forecast);
+    for (std::size_t i = 0; i < count; ++i) {
+      REQUIRE(remote.read(i * kPiece, kPiece) == remote.content.substr(i * kPiece, kPiece));
+    }
+  };
+  constexpr auto kMany = 3 * SequentialStreams::kProofs;
+  Remote jumping(8'000'000);
+  read_pieces(jumping, Forecast::jumps, kMany);
+  CHECK(jumping.requests() == kMany);
+  CHECK(jumping.stats.counts().bytes_fetched == kMany * kPiece);
+  Remote unknown(8'000'000);
+  read_pieces(unknown, Forecast::unknown, SequentialStreams::kProofs);
+  CHECK(test::comes_true([&] { return unknown.requests() > SequentialStreams::kProofs; }));
+  Remote sequential(8'000'000);
+  read_pieces(sequential, Forecast::goes_on, 1);
+  CHECK(test::comes_true([&] { return sequential.requests() > 1; }));
+  CHECK(current_forecast() == Forecast::goes_on);  // of a thread without a scope
+}
+
+TEST_CASE("range_scheduler: ranges are fetched ahead of those that a sequential reader expects",
+          "[net][scheduler][unit]") {
+  const std::array expected{ByteRange{0, 100'000}};
+  Remote remote(8'000'000);
+  remote.scheduler.expect(remote.object, expected);
+  CHECK(test::comes_true([&] { return remote.requests() > 1; }));
+  Remote slices(8'000'000);
+  const ForecastScope scope(Forecast::jumps);
+  slices.scheduler.expect(slices.object, expected);
+  REQUIRE(slices.read(0, 100'000) == slices.content.substr(0, 100'000));
+  CHECK(slices.stats.counts().bytes_fetched == 100'000);
 }
 
 // Answers each request at once, as a server does whose round trip is 50 ms and whose link has
