@@ -60,6 +60,7 @@ struct RemoteOptions {
   std::string region;
   std::string profile;  // a profile of ~/.aws/config
   bool anonymous = false;
+  bool requester_pays = false;
   std::string ca_file;                                       // certificates to trust
   std::string cache_folder;                                  // empty: no disk cache
   std::uint64_t cache_disk_bytes = std::uint64_t{10} << 30;  // limit of the disk cache

@@ -70,10 +70,12 @@ Status RemoteStore::open_s3(const MountOptions& options, const net::AwsEnvironme
   const auto endpoint =
       first(remote.endpoint, {environment.find("AWS_ENDPOINT_URL_S3"),
                               environment.find("AWS_ENDPOINT_URL"), profile.find("endpoint_url")});
-  FRAMEFS_TRY(objects_,
-              net::S3Store::make(
-                  queue_, *keeper_, clock_,
-                  {.bucket = bucket, .prefix = prefix, .region = region, .endpoint = endpoint}));
+  FRAMEFS_TRY(objects_, net::S3Store::make(queue_, *keeper_, clock_,
+                                           {.bucket = bucket,
+                                            .prefix = prefix,
+                                            .region = region,
+                                            .endpoint = endpoint,
+                                            .requester_pays = remote.requester_pays}));
   return {};
 }
 

@@ -21,9 +21,9 @@
 namespace framefs {
 namespace {
 
-constexpr const char* kUrlOptions[] = {"--endpoint", "--region", "--profile", "--anonymous",
-                                       "--cacert"};
-constexpr auto kS3Options = std::span(kUrlOptions).first<4>();
+constexpr const char* kUrlOptions[] = {"--endpoint",  "--region",         "--profile",
+                                       "--anonymous", "--requester-pays", "--cacert"};
+constexpr auto kS3Options = std::span(kUrlOptions).first<5>();
 
 // Returns the part of "ftp://x" before "://"; empty if `text` does not begin with a scheme.
 std::string_view scheme_of(std::string_view text) {
@@ -90,7 +90,11 @@ void add_remote_access_options(CLI::App& app, fs::RemoteOptions& remote) {
       ->option_text("URL");
   app.add_option("--region", remote.region, "The region of an S3 bucket")->option_text("NAME");
   app.add_option("--profile", remote.profile, "A profile of ~/.aws/config")->option_text("NAME");
-  app.add_flag("--anonymous", remote.anonymous, "Do not sign requests to S3");
+  auto* const anonymous =
+      app.add_flag("--anonymous", remote.anonymous, "Do not sign requests to S3");
+  app.add_flag("--requester-pays", remote.requester_pays,
+               "Pay for requests to a bucket of S3 whose owner does not")
+      ->excludes(anonymous);
   app.add_option("--cacert", remote.ca_file, "Certificates to trust instead of the system's")
       ->check(readable_file())
       ->option_text("FILE");

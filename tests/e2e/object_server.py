@@ -112,8 +112,10 @@ class ObjectServer:
     """
 
     def __init__(self, objects=None, fault=None, latency=0.0, check_signatures=True,
-                 ignore_if_match=False, listing="json", clock_offset=0, page_keys=1000, tls=None):
+                 ignore_if_match=False, listing="json", clock_offset=0, page_keys=1000, tls=None,
+                 requester_pays=False):
         self.objects = {}
+        self.requester_pays = requester_pays
         for key, content in (objects or {}).items():
             self.put(key, content)
         self.fault = fault or (lambda request: None)
@@ -296,6 +298,10 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         key, day, region, service, _ = fields["Credential"].split("/")
         if key != owner.access_key:
             return "InvalidAccessKeyId"
+        signed = fields["SignedHeaders"].split(";")
+        if owner.requester_pays and (self.headers["x-amz-request-payer"] != "requester"
+                                     or "x-amz-request-payer" not in signed):
+            return "AccessDenied"
         stamp = self.headers["x-amz-date"]
         sent = time.mktime(time.strptime(stamp, "%Y%m%dT%H%M%SZ")) - time.timezone
         if abs(sent - time.time() - owner.clock_offset) > 900:

@@ -70,7 +70,7 @@ class Messages(CommandCase):
 
     def test_an_option_that_does_not_suit_the_source(self):
         for option in (("--region", "r"), ("--endpoint", "http://h"), ("--profile", "p"), ("--anonymous",),
-                       ("--cacert", "/dev/null"), ("--cache-dir", "d"), ("--cache-disk", "1G")):
+                       ("--requester-pays",), ("--cacert", "/dev/null"), ("--cache-dir", "d"), ("--cache-disk", "1G")):
             with self.subTest(option):
                 self.assert_refused(*option, self.source, self.mountpoint,
                                     cause=f"{option[0]} needs a SOURCE that is a URL")
@@ -82,6 +82,8 @@ class Messages(CommandCase):
                                     cause=f"{option[0]} needs a SOURCE that is not a URL")
         for command in (("http://h/", self.mountpoint), ("index", "http://h/")):
             self.assert_refused(*command, "--region", "r", cause="--region needs a URL of S3")
+        self.assert_refused("s3://bucket", self.mountpoint, "--requester-pays", "--anonymous",
+                            cause="--requester-pays")
         self.assert_refused("http://h/", self.mountpoint, "--cache-disk", "1G", cause="--cache-disk needs --cache-dir")
         self.assert_refused("-o", "cache_dir=d", self.source, self.mountpoint, cause="--cache-dir needs")
         self.assert_refused("s3://bucket", self.mountpoint, "--endpoint", "h", cause="--endpoint: the scheme")

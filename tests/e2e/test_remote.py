@@ -574,6 +574,15 @@ class Remote(RemoteCase):
             self.assertEqual(mount.path("x").read_bytes(), b"content")
         self.assertFalse(any("authorization" in r.headers for r in server.requests()[-3:]))
 
+    def test_requester_pays(self):
+        server = self.serve({"sub/x": b"content"}, requester_pays=True)
+        with self.assertRaises(AssertionError):
+            with self.mount_s3(server):
+                pass
+        with self.mount_s3(server, "--requester-pays") as mount:
+            self.assertEqual(os.listdir(mount.path()), ["sub"])
+            self.assertEqual(mount.path("sub/x").read_bytes(), b"content")
+
     def test_secrets_stay_secret(self):
         server = self.serve({"x": b"content"})
         with self.mount_s3(server) as mount:

@@ -127,6 +127,8 @@ Result<HttpRequest> S3Store::make_request(const Target& target, const Adjust& ad
   request.method = target.method;
   request.url = url_of(target, region);
   if (adjust) adjust(request);
+  // Source: Amazon S3 User Guide, "Using Requester Pays buckets".
+  if (settings_.requester_pays) request.headers.set("x-amz-request-payer", "requester");
   sign_request(request, credentials, {region, "s3", clock_.now()});
   state.learned.with([&](auto& learned) { learned.access_key = credentials.access_key; });
   return request;

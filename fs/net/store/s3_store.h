@@ -23,6 +23,8 @@ class S3Store final : public ObjectStore {
     std::string prefix;  // "" or a path, without slashes at its ends
     std::string region = "us-east-1";
     std::string endpoint;  // URL of another server than AWS; "" for AWS
+    // Agrees to pay for requests, which the owner of the bucket may demand.
+    bool requester_pays = false;
   };
   // Lifetime: `queue`, `keeper` and `clock` outlive it.
   // Errors: bad_field.
