@@ -26,7 +26,8 @@ using codec::Status;
 enum class CacheKind : std::uint8_t {
   block,
   chunk_group,
-  chunk,
+  chunk,         // by its index
+  stored_chunk,  // by its entry in the index
   index_window,
   chunk_offsets,
   fetched_blocks,

@@ -154,24 +154,44 @@ void CachedFrame::expect(std::span<const Touch> touches) const {
   if (!ranges.empty()) origin_.chunks->expect(ranges);
 }
 
+// Chunks of one entry are one stored chunk.  A small frame may have a million of them, whose tables
+// and dictionary are then made once.  Checksums, and the record of fetched blocks, are those of an
+// index.
+CacheKey CachedFrame::chunk_key(ChunkIndex chunk, std::int64_t entry) const {
+  const bool is_shared = entry >= 0 && !is_far() && !frame_->is_remote_cache() &&
+                         opened_.checksums.state == codec::FrameChecksums::State::none;
+  if (!is_shared) return chunk_key(chunk);
+  return {.content = content_id_,
+          .chunk = static_cast<std::uint64_t>(entry),
+          .kind = CacheKind::stored_chunk};
+}
+
 Result<std::shared_ptr<const codec::Chunk>> CachedFrame::chunk(ChunkIndex index,
                                                                std::uint64_t nbytes) const {
+  const auto entry = index_entry(index);
+  if (!entry) {
+    log_failure(entry.error(), index);
+    return std::unexpected(entry.error());
+  }
   const auto make = [&]() -> Result<std::shared_ptr<const codec::Chunk>> {
-    FRAMEFS_TRY(const auto entry, index_entry(index));
     FRAMEFS_CHECK(
-        verify_chunk(*origin_.chunks, frame_->header(), entry, opened_.checksums.of(index)));
+        verify_chunk(*origin_.chunks, frame_->header(), *entry, opened_.checksums.of(index)));
     FRAMEFS_TRY(const auto record, fetched());
     FRAMEFS_TRY(auto opened,
-                frame_->open_chunk(*origin_.chunks, index, entry, services_.limits, record.get()));
-    // If chunks vary in size, the header was read before, and the file may have changed since.
-    FRAMEFS_CHECK(check_nbytes(opened, nbytes, origin_.type));
+                frame_->open_chunk(*origin_.chunks, index, *entry, services_.limits, record.get()));
     if (is_far() && opened.body() == codec::ChunkBody::blocks && !opened.header().vl_blocks) {
       const auto opened_shape = shape_of(opened);
       shape_.with([&](ChunkShape& shape) { shape = opened_shape; });
     }
     return std::make_shared<const codec::Chunk>(std::move(opened));
   };
-  auto found = services_.cache.get<codec::Chunk>(chunk_key(index), make);
+  auto found = services_.cache.get<codec::Chunk>(chunk_key(index, *entry), make);
+  // If chunks vary in size, the header was read before, and the file may have changed since.
+  if (found) {
+    if (const auto fits = check_nbytes(**found, nbytes, origin_.type); !fits) {
+      found = std::unexpected(fits.error());
+    }
+  }
   if (!found) log_failure(found.error(), index);
   return found;
 }

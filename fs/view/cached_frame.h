@@ -92,6 +92,7 @@ class CachedFrame final : public FrameChunks {
   [[nodiscard]] CacheKey chunk_key(ChunkIndex chunk) const {
     return {.content = content_id_, .chunk = chunk.value, .kind = CacheKind::chunk};
   }
+  [[nodiscard]] CacheKey chunk_key(ChunkIndex chunk, std::int64_t entry) const;
   [[nodiscard]] std::optional<ByteRange> stored_bound(ChunkIndex chunk) const;
 
   const FrameOrigin origin_;

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "codec/core/work_budget.h"
 #include "fs/core/error_map.h"
 #include "tests/support/catch.h"
 #include "tests/support/frame_builder.h"
@@ -445,6 +446,40 @@ TEST_CASE("frame_view: a read holds few dictionaries at a time", "[fs][frame_vie
   REQUIRE(all);
   CHECK(*all == decode(frame));
   CHECK(mount.cache().held_bytes() < kBudget + (5u << 20));
+}
+
+// Oracle: the work of the request.
+TEST_CASE("frame_view: chunks that are one stored chunk have one dictionary",
+          "[fs][frame_view][unit]") {
+  constexpr std::size_t kChunks = 500;
+  test::ChunkSpec chunk;
+  chunk.codec = test::Codec::zstd;
+  chunk.typesize = 1;
+  chunk.dictionary = test::noise(30000, 1);
+  test::FrameSpec spec;
+  spec.typesize = 1;
+  spec.chunksize = 8;
+  spec.chunks.push_back(test::stored_chunk(test::noise(8, 1), chunk));
+  auto built = test::build_frame(spec);
+  // The index has the entry of the only chunk for all.
+  const std::vector<std::int64_t> entries(kChunks, 0);
+  const auto index = test::build_index_chunk(entries, test::IndexForm::value);
+  auto bytes = built.bytes;
+  const auto at = [&](std::size_t offset) {
+    return bytes.begin() + static_cast<std::ptrdiff_t>(offset);
+  };
+  const auto grown = index.size() - (built.trailer_at - built.index_at);
+  bytes.erase(at(built.index_at), at(built.trailer_at));
+  bytes.insert(at(built.index_at), index.begin(), index.end());
+  test::put_be(bytes, 16, std::uint64_t{built.bytes.size() + grown});
+  test::put_be(bytes, 30, std::int64_t{8 * kChunks});
+  Mount mount;
+  const auto view = mount.view(bytes);
+  codec::WorkBudget budget(2'000'000, {});
+  const codec::WorkScope scope(&budget);
+  const auto all = read(*view, 0, 8 * kChunks);
+  REQUIRE(all);
+  for (std::size_t i = 0; i < all->size(); ++i) REQUIRE((*all)[i] == test::noise(8, 1)[i % 8]);
 }
 
 // The next admitted reader must find the memory free.  Oracle: no reader is admitted while the
