@@ -324,15 +324,21 @@ Result<std::uint64_t> FrameView::seek(Seek what, std::uint64_t offset) const {
   // If chunks vary in size, none counts as a hole: only a stored header tells the size of a chunk.
   const bool is_hole = what == Seek::hole;
   if (frame->header().has_variable_chunks()) return is_hole ? nbytes : offset;
-  const std::uint64_t chunksize = frame->header().chunksize;
-  const std::uint64_t first = offset / chunksize;
+  // The header of an empty frame may lack the size that its first writer has chosen.
+  FRAMEFS_TRY(const auto begins, frame_->chunk_offsets());
+  FRAMEFS_TRY(const auto place, begins->find(offset));
+  const auto first = place.chunk.value;
+  // No chunk lies behind the last one, which alone may be shorter.
+  const auto begin_of = [&](std::uint64_t chunk) {
+    return place.range.offset + (chunk - first) * place.range.size;
+  };
   const std::uint64_t chunks = frame_->chunk_count();
   const std::uint64_t end = first + std::min(chunks - std::min(first, chunks), kMaxProbedChunks);
   FRAMEFS_TRY(const auto found, frame_->find_chunk(is_hole, first, end));
-  if (found < end) return std::max(offset, found * chunksize);
+  if (found < end) return std::max(offset, begin_of(found));
   if (is_hole) return nbytes;
   // The rest counts as data. A hole that is reported as data does no harm.
-  if (end < chunks) return end * chunksize;
+  if (end < chunks) return begin_of(end);
   return system_error_of(ENXIO, "seek");
 }
 

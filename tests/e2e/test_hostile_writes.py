@@ -151,6 +151,17 @@ class HostileWrites(MountCase):
         with self.mount() as mount:
             self.assertEqual(mount.path("s").read_bytes(), data)
 
+    def test_an_empty_frame_without_a_chunk_size(self):
+        """The first writer chooses the size of its chunks."""
+        (self.source / "x.b2frame").write_bytes(frame_writer.frame([], 0))
+        with self.mount() as mount, open(mount.path("x"), "r+b", buffering=0) as file:
+            for _ in range(2):
+                os.pwrite(file.fileno(), b"x", 5 << 20)
+                self.assertEqual(os.lseek(file.fileno(), 0, os.SEEK_HOLE), 0)
+                self.assertGreater(os.lseek(file.fileno(), 0, os.SEEK_DATA), 0)
+                self.assertEqual(os.pread(file.fileno(), 2, (5 << 20) - 1), b"\0x")
+                os.fsync(file.fileno())
+
     def test_a_frame_of_very_large_chunks_is_only_read(self):
         """A byte that is written takes the memory of its chunk: 2 GiB for a frame of 200 bytes."""
         size = (256 << 20) + 1
