@@ -70,12 +70,7 @@ class CredentialChain::Builder {
                               environment_.find("AWS_ROLE_SESSION_NAME")));
     }
     FRAMEFS_TRY(auto own, of_profile(profile));
-    const bool is_empty = chain->sources_.empty() && own->sources_.empty();
-    if (is_empty && (profile.find("sso_start_url") || profile.find("sso_session"))) {
-      return codec::fail(Errc::unsupported,
-                         "AWS profile: sso needs a credential_process "
-                         "(aws configure export-credentials)");
-    }
+    if (chain->sources_.empty()) FRAMEFS_CHECK(check_is_known(*own, profile));
     chain->add(std::move(own));
     if (!is_chosen) {
       chain->add(container());
@@ -134,7 +129,21 @@ class CredentialChain::Builder {
       return codec::fail(Errc::bad_field, "AWS profile: source_profile leads in a circle");
     }
     FRAMEFS_TRY(const auto source, AwsProfile::load(environment_, *other));
-    return of_profile(source);
+    FRAMEFS_TRY(auto chain, of_profile(source));
+    FRAMEFS_CHECK(check_is_known(*chain, source));
+    return chain;
+  }
+
+  // Errors: unsupported if the profile gives no keys but by a sign-on that is not built in.
+  static Status check_is_known(const CredentialChain& chain, const AwsProfile& profile) {
+    if (!chain.sources_.empty()) return {};
+    for (const auto* const setting : {"role_arn", "sso_start_url", "sso_session"}) {
+      if (!profile.find(setting)) continue;
+      return codec::fail(Errc::unsupported,
+                         "AWS profile: sso, and role_arn without source_profile, need a "
+                         "credential_process (aws configure export-credentials)");
+    }
+    return {};
   }
 
   Result<std::unique_ptr<CredentialSource>> of_place(const std::string& place) {

@@ -277,10 +277,15 @@ TEST_CASE("credentials: a role that STS refuses", "[net][credentials][unit]") {
 TEST_CASE("credentials: a profile that needs a sign-on says how it can be had",
           "[net][credentials][unit]") {
   Chain chain;
-  chain.write_profile("[profile sso]\nsso_session = s\n");
-  const auto refused = chain.fetch({}, "sso");
-  REQUIRE_FALSE(refused);
-  CHECK(refused.error().kind == Errc::unsupported);
+  chain.write_profile(
+      "[profile sso]\nsso_session = s\n[profile alone]\nrole_arn = r\n"
+      "[profile of-sso]\nrole_arn = r\nsource_profile = sso\n");
+  for (const auto* const profile : {"sso", "alone", "of-sso"}) {
+    INFO(profile);
+    const auto refused = chain.fetch({}, profile);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().kind == Errc::unsupported);
+  }
 }
 
 // Returns keys K1, K2, ... that expire at the given time after `now`.
