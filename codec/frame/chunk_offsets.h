@@ -47,12 +47,12 @@ class ChunkOffsets {
   // offsets of all.
   static constexpr std::size_t kStride = 64;
 
-  std::uint64_t chunksize_ = 0;       // the size of all chunks but the last; 0 if chunks vary
-  std::uint64_t nbytes_ = 0;          // of the frame; up to the damage, if there is one
-  std::vector<std::uint32_t> sizes_;  // if chunks vary: of each chunk
-  std::vector<std::uint64_t>
-      offsets_;    // if chunks vary: of the chunks 0, kStride, 2 * kStride, ...
-  Status damage_;  // an error: why sizes_ is incomplete
+  std::uint64_t chunksize_ = 0;  // the size of all chunks but the last; 0 if chunks vary
+  std::uint64_t nbytes_ = 0;     // of the frame; up to the damage, if there is one
+  // If chunks vary.
+  std::vector<std::uint32_t> sizes_;    // of each chunk
+  std::vector<std::uint64_t> offsets_;  // of the chunks 0, kStride, 2 * kStride, ...
+  Status damage_;                       // an error: why sizes_ is incomplete
 };
 
 }  // namespace framefs::codec

@@ -17,7 +17,7 @@ namespace framefs::codec {
 namespace {
 
 constexpr unsigned kKindShift = 56;
-constexpr std::uint64_t kMaxIndexBytes = 64u << 20;
+constexpr std::uint64_t kMaxIndexBytes = 64u << 20;  // of an index as such: eight million chunks
 // The number of chunks that are tried as the chunk of an index's lowest entry.
 constexpr std::size_t kMaxBases = 64;
 

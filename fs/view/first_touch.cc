@@ -36,6 +36,7 @@ ChunkShape shape_of(const codec::Chunk& chunk) {
   const auto& header = chunk.header();
   const auto tables = header.header_bytes() + std::uint64_t{header.nblocks} * kTableEntryBytes;
   ChunkShape shape{.table_bytes = tables, .block_bytes = header.blocksize};
+  const auto data = header.cbytes - std::min<std::uint64_t>(header.cbytes, tables);
   std::optional<std::uint64_t> begin;
   std::uint64_t deviation = 0;
   for (std::uint32_t i = 0; i < chunk.block_count(); ++i) {
@@ -43,7 +44,6 @@ ChunkShape shape_of(const codec::Chunk& chunk) {
     if (!stored) return shape;
     if (!begin) begin = stored->offset;
     const auto place = chunk.block_range(codec::BlockIndex{i}).offset;
-    const auto data = header.cbytes - std::min<std::uint64_t>(header.cbytes, tables);
     const auto estimated = *begin + scaled(data, place, chunk.nbytes());
     deviation = std::max(deviation,
                          std::max(estimated, stored->offset) - std::min(estimated, stored->offset));

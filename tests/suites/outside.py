@@ -49,7 +49,7 @@ def tap_outcomes(name, code, text):
 
 
 class Suite:
-    """A suite in `folder`; what is built lies in `work`."""
+    """A suite, whose checkout is `folder`.  It is built in `work`."""
 
     name = ""
     sign = ()  # files of which one is in each checkout
