@@ -108,6 +108,12 @@ std::string damage_text(const std::string& path, const Damage& damage, bool is_v
   return text + "\n";
 }
 
+std::string unlisted_text(const std::string& path, const FrameReport& report) {
+  if (report.damages <= FrameChecker::kMaxTold) return {};
+  return fmt::format("{}: {} more damages\n", printable(path),
+                     whole_number_text(report.damages - FrameChecker::kMaxTold));
+}
+
 std::string report_text(const std::string& path, const FrameReport& report) {
   if (report.is_sound()) {
     auto text = fmt::format("{}: sound, {} chunks, {} decoded", printable(path), report.chunks,
@@ -197,7 +203,8 @@ std::string report_json(const std::string& path, const FrameReport& report,
            {"lost_bytes", report.lost},
            {"checksums", checksums_name(report)},
            {"unhashed_chunks", report.unhashed},
-           {"damages", list}};
+           {"damages", list},
+           {"damage_count", report.damages}};
   if (!report.elsewhere.empty()) out["content"] = report.elsewhere;
   if (after.is_rehashed) out["rehashed"] = true;
   if (after.rescued != nullptr) out["repaired"] = rescue_json(after.to, *after.rescued);

@@ -17,6 +17,9 @@ std::vector<std::string> rescue_text(const std::string& to, const codec::Salvage
 // Returns a line about checksums that do not count, or that are new; empty for all other frames.
 std::string checksum_text(const std::string& path, const FrameReport& report, bool is_rehashed);
 
+// Returns a line about damages that are only counted; empty if all were told.
+std::string unlisted_text(const std::string& path, const FrameReport& report);
+
 // Returns a line about a frame whose data lie elsewhere; empty for all other frames.
 std::string elsewhere_text(const std::string& path, const FrameReport& report);
 

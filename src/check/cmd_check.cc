@@ -252,6 +252,7 @@ class Check {
   }
 
   void put_report(const std::string& path, const FrameReport& report, bool is_rehashed) {
+    out_.put(unlisted_text(path, report));
     const bool is_wanted = command_.verbose || (!report.is_sound() && !command_.repair);
     if (is_wanted && !(is_rehashed && !report.is_sound())) out_.put(report_text(path, report));
     out_.put(elsewhere_text(path, report));

@@ -11,6 +11,7 @@
 #include "fs/core/error_map.h"
 #include "fs/inspect/chunk_info.h"
 #include "fs/inspect/frame_info.h"
+#include "src/check/used_ranges.h"
 #include "src/cli/cause_text.h"
 #include "src/cli/size_text.h"
 
@@ -47,7 +48,9 @@ class Run {
         pool_(pool),
         found_(found),
         report_(report),
-        fetched_(frame.read_fetched(*origin.source, limits).value_or(std::nullopt)) {}
+        fetched_(frame.read_fetched(*origin.source, limits).value_or(std::nullopt)) {
+    used_.add({0, frame.header().header_len});
+  }
 
   void read_checksums() {
     auto read = codec::read_checksums(frame_, *origin_.source, limits_);
@@ -113,40 +116,21 @@ class Run {
     return {};
   }
 
-  // Checks that no two chunks overlap, and that no chunk overlaps the index or the trailer.
-  void check_places() {
-    if (origin_.type != codec::FrameType::contiguous) return;
-    std::ranges::sort(places_, {}, [](const Place& place) { return place.range.offset; });
-    std::uint64_t end = frame_.header().header_len;
-    std::uint64_t used = end;
-    for (const auto& [range, chunk] : places_) {
-      if (range.offset < end) {
-        tell(
-            {.part = "chunk",
-             .chunk = chunk,
-             .file = {},
-             .at = range.offset,
-             .lost = {},
-             .cause = fmt::format("it shares bytes with another chunk, which ends at byte {}", end),
-             .detail = {}});
-      }
-      end = std::max(end, range.offset + range.size);
-      used += range.size;
-    }
+  void count_dead() {
+    if (!is_contiguous()) return;
     const auto& header = frame_.header();
-    used += header.frame_len - (frame_.chunk_count() > 0 ? frame_.index_at() : header.header_len);
+    const auto used = used_.bytes() + header.frame_len -
+                      (frame_.chunk_count() > 0 ? frame_.index_at() : header.header_len);
     if (used <= report_.stored) report_.dead = report_.stored - used;
   }
 
  private:
-  struct Place {
-    codec::ByteRange range;
-    std::uint64_t chunk = 0;
-  };
+  [[nodiscard]] bool is_contiguous() const noexcept {
+    return origin_.type == codec::FrameType::contiguous;
+  }
 
   void tell(const Damage& damage) {
-    ++report_.damages;
-    found_(damage);
+    if (++report_.damages <= FrameChecker::kMaxTold) found_(damage);
   }
 
   // Decodes the chunks in parallel, then reports in chunk order.
@@ -159,11 +143,23 @@ class Run {
       if (is_mismatch(bad[i])) ++report_.mismatches;
       if (lacks_checksum(chunk)) ++report_.unhashed;
       if (chunk.offset && chunk.header) {
-        places_.push_back({{*chunk.offset, chunk.header->cbytes}, chunk.index});
+        check_place(chunk, {*chunk.offset, chunk.header->cbytes});
         done_ += chunk.header->nbytes;
       }
       for (const auto& [range, error] : bad[i]) report_range(chunk, range, error);
     }
+  }
+
+  // Checks that a chunk overlaps neither the header nor another chunk.
+  void check_place(const fs::ChunkInfo& chunk, codec::ByteRange place) {
+    if (!is_contiguous() || used_.add(place)) return;
+    tell({.part = "chunk",
+          .chunk = chunk.index,
+          .file = {},
+          .at = place.offset,
+          .lost = {},
+          .cause = "it shares bytes with the header or with another chunk",
+          .detail = {}});
   }
 
   [[nodiscard]] std::vector<DamagedRange> check_chunk(const fs::ChunkInfo& info) const {
@@ -218,7 +214,7 @@ class Run {
   FrameReport& report_;
   codec::FrameChecksums checksums_;
   const std::optional<codec::FetchedBlocks> fetched_;
-  std::vector<Place> places_;
+  UsedRanges used_;  // by the header and the chunks
   std::uint64_t done_ = 0;
 };
 
@@ -252,7 +248,7 @@ FrameReport FrameChecker::check(const fs::FrameOrigin& origin, const Found& foun
   run.read_checksums();
   run.check_chunks(progress);
   run.check_layers();
-  run.check_places();
+  run.count_dead();
   return report;
 }
 

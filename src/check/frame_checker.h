@@ -55,6 +55,9 @@ struct FrameReport {
 // the frame has checksums that count, it compares all bytes of chunks and trailer with them.
 class FrameChecker {
  public:
+  // The limit of damages of a frame that are told one by one; all are counted.
+  static constexpr std::uint64_t kMaxTold = 1000;
+
   explicit FrameChecker(fs::WorkerPool& pool, const codec::Limits& limits = {})
       : pool_(pool), limits_(limits) {}
 

@@ -95,6 +95,19 @@ class Check(Base):
         (damage,) = self.check(path, code=1)[str(path)]["damages"]
         self.assertIn("shares bytes", damage["cause"])
 
+    def test_an_index_that_names_a_chunk_thousands_of_times(self):
+        """All damages are counted, and the first thousand are told."""
+        count = 3000
+        chunks = [memcpyed_chunk(bytes([i % 256]) * 1000) for i in range(count)]
+        stored = bytearray(frame(chunks, 1000))
+        for number in range(count):
+            struct.pack_into("<q", stored, index_at(stored) + 32 + 8 * number, 0)
+        path = self.write("named.b2frame", stored)
+        entry = self.check(path, code=1)[str(path)]
+        self.assertEqual((len(entry["damages"]), entry["damage_count"]), (1000, count - 1))
+        result = self.tool(daemon.FRAMEFS, "check", path, check=False)
+        self.assertIn(f"{path}: 1,999 more damages\n", result.stdout.decode())
+
     def test_frames_that_cannot_be_opened(self):
         path = self.write("cut.b2frame", plain_frame(b"x" * 5000)[:-30])
         entry = self.check(path, code=1)[str(path)]
