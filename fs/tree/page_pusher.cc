@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "fs/core/background_thread.h"
 #include "fs/read/decode_cache.h"
 
 namespace framefs::fs {
@@ -23,12 +22,8 @@ void PagePusher::start(Kernel kernel) {
 }
 
 void PagePusher::stop() {
-  // Both are destroyed without the lock; the thread is joined.
-  const auto dropped = state_.with_and_wake([](State& state) {
-    state.is_running = false;
-    state.waiting_bytes = 0;
-    return std::pair(std::exchange(state.waiting, {}), std::move(state.thread));
-  });
+  state_.with([](State& state) { state.is_running = false; });
+  thread_.stop();
 }
 
 // The kernel takes a page as read only if all of it is stored at once.
@@ -55,16 +50,18 @@ void PagePusher::offer(std::shared_ptr<const OpenFile> file, HotBlock block) {
   auto one = whole_pages(std::move(file), std::move(block));
   const auto size = one.block->view().size();
   if (one.pages.empty() || size > kMaxBlockBytes) return;
+  const auto hash = one.hash();
   const bool is_taken = state_.with([&](State& state) {
     if (!state.is_running || state.waiting_bytes + size > kMaxWaitingBytes) return false;
-    const auto serving = [this](const std::stop_token&) { serve(); };
-    if (!start_thread(state.thread, serving)) return false;
-    if (!state.recent.note(one.hash())) return false;
-    state.waiting.push_back(std::move(one));
+    if (!state.recent.note(hash)) return false;
     state.waiting_bytes += size;
     return true;
   });
-  if (is_taken) state_.wake();
+  if (!is_taken || thread_.add([this, one = std::move(one)] { store(one); })) return;
+  state_.with([&](State& state) {
+    state.waiting_bytes -= size;
+    state.recent.forget(hash);
+  });
 }
 
 void PagePusher::drain(const FileKey& file) {
@@ -73,29 +70,19 @@ void PagePusher::drain(const FileKey& file) {
       [&](const State& state) { return state.storing != file; }, [](const State&) {});
 }
 
-void PagePusher::serve() {
-  const auto kernel = state_.with([](const State& state) { return state.kernel; });
-  while (true) {
-    // Destroyed without the lock: it may hold the last reference to the file.
-    const auto one =
-        state_.wait([](const State& state) { return !state.is_running || !state.waiting.empty(); },
-                    [](State& state) -> std::optional<Push> {
-                      if (!state.is_running) return std::nullopt;
-                      auto first = std::move(state.waiting.front());
-                      state.waiting.pop_front();
-                      state.waiting_bytes -= first.block->view().size();
-                      // Before the content is compared: if a drain() misses this mark, the
-                      // comparison sees the change that the drain() follows.
-                      state.storing = file_key(*first.file->node);
-                      return first;
-                    });
-    if (!one) break;
-    const bool is_stored = push(kernel, *one);
-    state_.with_and_wake([&](State& state) {
-      state.storing.reset();
-      if (!is_stored) state.recent.forget(one->hash());
-    });
-  }
+void PagePusher::store(const Push& one) {
+  // The file is marked before its content is compared: if a drain() misses the mark, the comparison
+  // sees the change that the drain() follows.
+  const auto kernel = state_.with([&](State& state) {
+    state.waiting_bytes -= one.block->view().size();
+    state.storing = file_key(*one.file->node);
+    return state.kernel;
+  });
+  const bool is_stored = push(kernel, one);
+  state_.with_and_wake([&](State& state) {
+    state.storing.reset();
+    if (!is_stored) state.recent.forget(one.hash());
+  });
 }
 
 bool PagePusher::push(const Kernel& kernel, const Push& one) {

@@ -2,15 +2,14 @@
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
-#include <thread>
 
 #include "fs/core/counters.h"
 #include "fs/core/guarded.h"
+#include "fs/core/task_threads.h"
 #include "fs/read/read_result.h"
 #include "fs/tree/open_file.h"
 #include "fs/tree/recent_stores.h"
@@ -20,7 +19,7 @@ namespace framefs::fs {
 // Gives hot blocks to the kernel's page cache, so that later reads of their bytes do not reach the
 // daemon.  The kernel waits for pages that reads in flight have locked before it stores bytes in
 // them.  Hence a separate thread does this: a thread that answers requests would wait for itself.
-// It starts with the first block.
+// It starts with a block, and ends when none has come for a while.
 //
 // A block is stored only while its content is the current one.  The content is compared before and
 // after; if it has changed meanwhile, the kernel drops the stored pages.  A caller that makes old
@@ -78,16 +77,14 @@ class PagePusher {
     [[nodiscard]] std::uint64_t hash() const;
   };
   struct State {
-    std::deque<Push> waiting;
-    std::uint64_t waiting_bytes = 0;
+    std::uint64_t waiting_bytes = 0;  // of blocks that the thread has not taken
     RecentStores recent;
     std::optional<FileKey> storing;  // the file of the block that is being stored
     bool is_running = false;
     Kernel kernel;  // constant while it runs
-    std::jthread thread;
   };
   [[nodiscard]] Push whole_pages(std::shared_ptr<const OpenFile> file, HotBlock block) const;
-  void serve();
+  void store(const Push& one);
   // Returns whether the block was stored.
   bool push(const Kernel& kernel, const Push& one);
 
@@ -96,6 +93,7 @@ class PagePusher {
   const std::chrono::seconds patience_;
   Counter pushed_bytes_;
   Guarded<State> state_;
+  TaskThreads thread_{1};
 };
 
 }  // namespace framefs::fs

@@ -1,14 +1,11 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
-#include <stop_token>
-#include <thread>
-#include <vector>
 
-#include "fs/core/guarded.h"
+#include "fs/core/task_threads.h"
 #include "fs/read/read_pattern.h"
 #include "fs/view/view.h"
 
@@ -21,7 +18,7 @@ namespace framefs::fs {
 // Threads: any number.
 class DecodeAhead {
  public:
-  // 0 threads: one for each CPU. The threads start with the first stream.
+  // The limit of threads is `threads`, or for 0 one for each CPU.
   // `cache_bytes` is the budget of the cache into which views decode; read-ahead may use a share of
   // it.
   DecodeAhead(unsigned threads, std::uint64_t cache_bytes);
@@ -46,18 +43,12 @@ class DecodeAhead {
     std::shared_ptr<ReadPattern> pattern;
     std::shared_ptr<const View> view;
   };
-  struct State {
-    std::deque<Stream> waiting;
-    std::vector<std::jthread> threads;
-  };
-  bool start(State& state);
-  void serve(const std::stop_token& stop);
+  void decode(const Stream& stream);
 
-  // Constant after construction.
   const std::size_t most_threads_;
   const std::shared_ptr<AheadBudget> budget_;
-  // Guarded.
-  Guarded<State> state_;
+  std::atomic<bool> is_ending_{false};  // relaxed: of a flag alone
+  TaskThreads threads_;
 };
 
 }  // namespace framefs::fs

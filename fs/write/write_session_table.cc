@@ -3,20 +3,21 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <functional>
 #include <utility>
 
-#include "fs/core/background_thread.h"
-
 namespace framefs::fs {
 namespace {
 
+// Chunks that are complete are stored, closed frames and all frames are committed: each on one
+// thread at a time.
+constexpr std::size_t kThreads = 3;
 // The limit of frames that are committed on threads of their own at a time.
 constexpr std::size_t kMaxAlone = 8;
 // Batching window for commits of closed files: other files may be closed right after the first.
 constexpr std::chrono::milliseconds kGathering{100};
+constexpr std::chrono::milliseconds kNow{0};
 
 // A session that waits for its compaction keeps its file open.
 constexpr std::chrono::milliseconds kMaxQuiet{30'000};
@@ -30,16 +31,14 @@ WriteSessionTable::WriteSessionTable(Log& log, std::chrono::milliseconds commit_
       interval_(commit_interval),
       on_end_(std::move(on_end)),
       on_ending_(std::move(on_ending)),
-      alone_threads_(kMaxAlone) {}
+      threads_(kThreads),
+      alone_threads_(kMaxAlone),
+      compaction_thread_(1, TaskThreads::Priority::low) {}
 
 std::vector<FileKey> WriteSessionTable::finish() {
-  full_.with_and_wake([](Full& now) { now.is_ending = true; });
-  closed_.with_and_wake([](Closed& now) { now.is_ending = true; });
-  compaction_.with_and_wake([](Compaction& now) { now.is_ending = true; });
-  is_ending_.with_and_wake([](bool& is_ending) { is_ending = true; });
-  for (auto& thread : threads_) {
-    if (thread.joinable()) thread.join();
-  }
+  is_ending_.store(true);
+  threads_.stop();
+  compaction_thread_.stop();
   alone_threads_.stop();
   const auto files = named();
   commit_durably(files);
@@ -116,20 +115,28 @@ void WriteSessionTable::note_change(const State& state, const FileKey& key) {
   generations_[FileKeyHash{}(key) % kGenerations].fetch_add(1, std::memory_order_release);
 }
 
-// The threads start with the first session and not earlier: the daemon restricts itself before it
-// has threads.  The caller holds `opening_`.  If the system allows only some of them, the next
-// writer starts the others.
-Status WriteSessionTable::start_threads() {
-  const std::array<void (WriteSessionTable::*)(), kThreads> bodies = {
-      &WriteSessionTable::store_full, &WriteSessionTable::commit_closed,
-      &WriteSessionTable::commit_at_intervals, &WriteSessionTable::compact_closed};
-  for (std::size_t i = 0; i < kThreads; ++i) {
-    const auto run = [this, body = bodies[i]](const std::stop_token&) { std::invoke(body, this); };
-    if (!start_thread(threads_[i], run)) {
-      return refusal(EAGAIN, "the system allows no more threads, and a writer needs some");
-    }
+// The rounds begin with a session, and end when there is none.  A thread waits for the time of the
+// next one, and runs the other tasks, too, if the system allows no more threads.  No thread starts
+// earlier: the daemon restricts itself before it has threads.  The caller holds `opening_`.
+Status WriteSessionTable::start_rounds() {
+  has_rounds_ = has_rounds_ || add_round(TaskThreads::Clock::now() + interval_);
+  if (has_rounds_) return {};
+  return refusal(EAGAIN, "the system allows no more threads, and a writer needs one");
+}
+
+bool WriteSessionTable::add_round(TaskThreads::Clock::time_point time) {
+  return threads_.add([this] { run_round(); }, time);
+}
+
+void WriteSessionTable::run_round() {
+  const auto next = TaskThreads::Clock::now() + interval_;
+  finish(all());
+  const auto hold = opening_.try_take();  // without it, a session may be about to begin
+  if (hold && is_empty()) {
+    has_rounds_ = false;
+  } else {
+    add_round(next);
   }
-  return {};
 }
 
 Result<WriteSessionTable::Session> WriteSessionTable::open(
@@ -142,7 +149,7 @@ Result<WriteSessionTable::Session> WriteSessionTable::open(
   };
   if (auto known = state_.with(join)) return known;
   const auto hold = opening_.take();
-  FRAMEFS_CHECK(start_threads());
+  FRAMEFS_CHECK(start_rounds());
   if (auto known = state_.with(join)) return known;
   FRAMEFS_TRY(auto made, make());
   Session before;  // destroyed after the lock
@@ -169,6 +176,7 @@ Result<WriteSessionTable::Session> WriteSessionTable::renew(
     return at == state.entries.end() || at->second.session == lost ? nullptr : at->second.session;
   };
   const auto hold = opening_.take();
+  FRAMEFS_CHECK(start_rounds());
   if (auto known = state_.with(current)) return known;
   FRAMEFS_TRY(auto made, make());
   return state_.with([&](State& state) {
@@ -197,18 +205,21 @@ void WriteSessionTable::close(const FileKey& key, const Session& session) {
   if (!is_last) return;
   const auto waiting = closed_.with([&](Closed& now) {
     now.files.push_back(key);
-    return now.files.size();
+    return now.is_running ? 0 : now.files.size();
   });
   // The first closed file begins the batching window, and a full batch ends it.
-  if (waiting == 1 || waiting == kMaxTogether) closed_.wake();
+  if (waiting == 1) commit_closed_after(kGathering);
+  if (waiting == kMaxTogether) commit_closed_after(kNow);
 }
 
 void WriteSessionTable::note_full(const Session& session) {
-  full_.with_and_wake([&](Full& now) {
+  const bool is_first = full_.with([&](Full& now) {
     if (std::ranges::find(now.sessions, session) == now.sessions.end()) {
       now.sessions.push_back(session);
     }
+    return !std::exchange(now.is_running, true);
   });
+  if (is_first) threads_.add([this] { store_full(); });
 }
 
 Status WriteSessionTable::make_room(FrameWriteSession& session, std::uint64_t needed,
@@ -293,7 +304,7 @@ bool WriteSessionTable::end_promptly(const FileKey& key) {
 // Ends the session of a closed file, here or after its compaction.
 void WriteSessionTable::end_or_compact(const FileKey& key) {
   // The question below would interrupt a compaction that is under way.
-  if (compaction_.with([&](const Compaction& now) { return now.has(key); })) return;
+  if (compacting_.with([&](const Keys& now) { return now.contains(key); })) return;
   const auto session = find(key);
   if (!session) return;
   if (session->is_unlinked()) return end_entry(key);
@@ -302,40 +313,28 @@ void WriteSessionTable::end_or_compact(const FileKey& key) {
   if (*need == CompactionNeed::none) return end_entry(key);
   // The next round at the commit interval asks again.
   if (*need == CompactionNeed::when_quiet && !is_quiet(key)) return;
-  compaction_.with_and_wake([&](Compaction& now) {
-    if (!now.has(key)) now.files.push_back(key);
-  });
+  if (!compacting_.with([&](Keys& now) { return now.insert(key).second; })) return;
+  const auto work = [this, key] {
+    compact_closed(key);
+    compacting_.with([&](Keys& now) { now.erase(key); });
+  };
+  if (!compaction_thread_.add(work)) compacting_.with([&](Keys& now) { now.erase(key); });
 }
 
-void WriteSessionTable::compact_closed() {
-  give_way();
-  const auto is_ending = [this] {
-    return compaction_.with([](const Compaction& now) { return now.is_ending; });
-  };
-  while (true) {
-    compaction_.with([](Compaction& now) { now.running = std::nullopt; });
-    const auto key =
-        compaction_.wait([](const Compaction& now) { return now.is_ending || !now.files.empty(); },
-                         [](Compaction& now) -> std::optional<FileKey> {
-                           if (now.is_ending) return std::nullopt;
-                           now.running = now.files.front();
-                           now.files.pop_front();
-                           return now.running;
-                         });
-    if (!key) return;
-    const auto session = state_.with([&](const State& state) -> Session {
-      const auto at = state.entries.find(*key);
-      const bool is_closed = at != state.entries.end() && at->second.writers == 0;
-      return is_closed ? at->second.session : nullptr;
-    });
-    if (!session) continue;  // the last close comes later
-    if (!session->is_changed() && !session->is_lost()) {
-      if (const auto compacted = session->compact(false, is_ending); !compacted) {
-        log_failure(*session, compacted.error());
-      }
+void WriteSessionTable::compact_closed(const FileKey& key) {
+  const auto session = state_.with([&](const State& state) -> Session {
+    const auto at = state.entries.find(key);
+    const bool is_closed = at != state.entries.end() && at->second.writers == 0;
+    return is_closed ? at->second.session : nullptr;
+  });
+  if (!session) return;  // the last close comes later
+  if (!session->is_changed() && !session->is_lost()) {
+    const auto is_ending = [this] { return is_ending_.load(); };
+    if (const auto compacted = session->compact(false, is_ending); !compacted) {
+      log_failure(*session, compacted.error());
     }
-    end_entry(*key);
   }
+  end_entry(key);
 }
 
 void WriteSessionTable::end_entry(const FileKey& key, bool is_unreachable) {
@@ -436,12 +435,13 @@ void WriteSessionTable::finish_waiting(const FileKey& key) {
 }
 
 void WriteSessionTable::store_full() {
-  while (true) {
-    const auto work =
-        full_.wait([](const Full& now) { return now.is_ending || !now.sessions.empty(); },
-                   [](Full& now) { return Full{std::exchange(now.sessions, {}), now.is_ending}; });
-    if (work.is_ending) return;
-    for (const auto& session : work.sessions) {
+  while (!is_ending_.load()) {
+    const auto sessions = full_.with([](Full& now) {
+      now.is_running = !now.sessions.empty();
+      return std::exchange(now.sessions, {});
+    });
+    if (sessions.empty()) return;
+    for (const auto& session : sessions) {
       // The next write, sync or close that needs these chunks stored reports a failure.
       const auto is_done = session->flush_full();
       // The others come first: a frame whose writer is fast always has more.
@@ -450,34 +450,29 @@ void WriteSessionTable::store_full() {
   }
 }
 
-void WriteSessionTable::commit_closed() {
-  while (true) {
-    const auto is_urgent = [](const Closed& now) {
-      return now.is_ending || now.files.size() >= kMaxTogether;
-    };
-    closed_.wait([&](const Closed& now) { return is_urgent(now) || !now.files.empty(); },
-                 [](const Closed&) {});
-    const auto work = closed_.wait_until(
-        std::chrono::steady_clock::now() + kGathering, is_urgent,
-        [](Closed& now) { return Closed{std::exchange(now.files, {}), now.is_ending}; });
-    if (work.is_ending) return;
-    std::vector<File> files;
-    for (const auto& key : work.files) {
-      // A file may have been opened and closed several times meanwhile.
-      const bool is_known = std::ranges::find(files, key, &File::key) != files.end();
-      if (auto session = is_known ? nullptr : find(key)) files.push_back({key, std::move(session)});
-    }
-    finish(files);
-  }
+void WriteSessionTable::commit_closed_after(std::chrono::milliseconds delay) {
+  threads_.add([this] { commit_closed(); }, TaskThreads::Clock::now() + delay);
 }
 
-void WriteSessionTable::commit_at_intervals() {
-  auto next_round = std::chrono::steady_clock::now() + interval_;
-  const auto is_ending = [](bool is_over) { return is_over; };
-  while (!is_ending_.wait_until(next_round, is_ending, is_ending)) {
-    next_round = std::chrono::steady_clock::now() + interval_;
-    finish(all());
+void WriteSessionTable::commit_closed() {
+  const auto keys = closed_.with([](Closed& now) {
+    if (now.is_running) return std::vector<FileKey>();
+    now.is_running = !now.files.empty();
+    return std::exchange(now.files, {});
+  });
+  if (keys.empty()) return;
+  std::vector<File> files;
+  for (const auto& key : keys) {
+    // A file may have been opened and closed several times meanwhile.
+    const bool is_known = std::ranges::find(files, key, &File::key) != files.end();
+    if (auto session = is_known ? nullptr : find(key)) files.push_back({key, std::move(session)});
   }
+  finish(files);
+  const auto waiting = closed_.with([](Closed& now) {
+    now.is_running = false;
+    return now.files.size();
+  });
+  if (waiting > 0) commit_closed_after(waiting < kMaxTogether ? kGathering : kNow);
 }
 
 }  // namespace framefs::fs

@@ -6,11 +6,9 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <thread>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -32,7 +30,7 @@ namespace framefs::fs {
 // All frames that are being written, and their background threads.  One thread stores chunks that
 // are complete.  One commits closed files in batches, and one commits everything at regular
 // intervals.  Frames whose commit takes long are committed on threads of their own.  One
-// thread compacts frames.
+// thread compacts frames.  Without sessions there is none of these threads.
 //
 // A session lives while any writer has the frame open, and until all of it is committed, or until
 // nothing can read the frame any more: the file has no name, and the kernel does not know it.
@@ -155,17 +153,18 @@ class WriteSessionTable {
     std::uint64_t writers = 0;
     std::chrono::steady_clock::time_point closed_at{};  // by the last writer
   };
+  using Keys = std::unordered_set<FileKey, FileKeyHash>;
   struct State {
     std::unordered_map<FileKey, Entry, FileKeyHash> entries;
     // Sessions that others have replaced, and whose writers do not know it yet.
     std::vector<Entry> lost;
     // Files without a session whose bytes are lost.
-    std::unordered_set<FileKey, FileKeyHash> losses;
+    Keys losses;
     Losses all_losses;
   };
   struct Full {
     std::vector<Session> sessions;
-    bool is_ending = false;
+    bool is_running = false;  // store_full(), or it is about to
   };
   struct File {
     FileKey key;
@@ -173,20 +172,11 @@ class WriteSessionTable {
   };
   struct Closed {
     std::vector<FileKey> files;
-    bool is_ending = false;
+    bool is_running = false;  // commit_closed()
   };
   // The files that are being finished on threads of their own, and whether each must be finished
   // once more afterwards.
   using Alone = std::unordered_map<FileKey, bool, FileKeyHash>;
-  struct Compaction {
-    std::deque<FileKey> files;
-    std::optional<FileKey> running;
-    bool is_ending = false;
-    [[nodiscard]] bool has(const FileKey& key) const {
-      return running == key || std::ranges::find(files, key) != files.end();
-    }
-  };
-
   // The session of a file, and the counter of sessions begun and ended.  Several files share a
   // counter.
   struct Seen {
@@ -208,11 +198,13 @@ class WriteSessionTable {
   Status make_room(FrameWriteSession& session, std::uint64_t needed, Retries& retries);
   static bool close_lost(State& state, const Session& session);
   // Errors: system, EAGAIN.
-  Status start_threads();
+  Status start_rounds();
+  bool add_round(TaskThreads::Clock::time_point time);
+  void run_round();
   void store_full();
+  void commit_closed_after(std::chrono::milliseconds delay);
   void commit_closed();
-  void commit_at_intervals();
-  void compact_closed();
+  void compact_closed(const FileKey& key);
   void finish(const std::vector<File>& files);
   void finish_alone(const FileKey& key);
   void finish_waiting(const FileKey& key);
@@ -253,13 +245,14 @@ class WriteSessionTable {
   SessionLock opening_;  // keeps make() from using a state that another session has replaced
   Guarded<Full> full_;
   Guarded<Closed> closed_;
-  Guarded<Compaction> compaction_;
-  Guarded<bool> is_ending_{std::in_place, false};  // for commit_at_intervals()
+  Guarded<Keys> compacting_;  // or waiting for it
   Guarded<Alone> alone_;
   Guarded<std::uint64_t> ending_;  // the number of threads in end_entry()
-  static constexpr std::size_t kThreads = 4;
-  std::array<std::jthread, kThreads> threads_;
+  bool has_rounds_ = false;        // with `opening_`
+  std::atomic<bool> is_ending_{false};
+  TaskThreads threads_;
   TaskThreads alone_threads_;
+  TaskThreads compaction_thread_;
 };
 
 }  // namespace framefs::fs

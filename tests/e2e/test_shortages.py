@@ -5,6 +5,7 @@ import contextlib
 import errno
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import unittest
@@ -232,6 +233,37 @@ sys.stdin.read()
         wait_for(lambda: self.tool("umount", self.mountpoint, check=False).returncode == 0, "unmounting")
         self.assertEqual(process.wait(daemon.DEADLINE_S), 0, log.read_text())
         self.assertFalse(daemon.SUSPICIOUS.search(log.read_text()), log.read_text())
+
+
+# Runs in a user namespace, which has a limit of its own.  Arguments: the limit's name and value,
+# the program, SOURCE, MOUNTPOINT, the log.
+WATCHER = """
+echo "$2" >"/proc/sys/user/$1"
+"$3" "$4" "$5" -f --log-file "$6" & daemon=$!
+until mountpoint -q "$5"; do kill -0 $daemon; sleep 0.05; done
+for i in 1 2 3 4 5 6 7 8; do ! test -e "$5/d$i/x" || exit 2; done
+for i in 1 2 3 4 5 6 7 8; do echo content >"$4/d$i/x"; done
+for i in 1 2 3 4 5 6 7 8; do test "$(cat "$5/d$i/x")" = content || exit 3; done
+kill $daemon
+wait $daemon
+"""
+
+
+class Watches(MountCase):
+    def test_the_user_has_no_more_watches(self):
+        """Names that were absent are found when another program creates them, watched or not."""
+        own = ["unshare", "--user", "--map-root-user", "--mount"]
+        if self.tool(*own, "true", check=False).returncode != 0:
+            self.skipTest("no user namespaces here")
+        for limit, value in (("max_inotify_watches", 3), ("max_inotify_instances", 0)):
+            with self.subTest(limit):
+                for number in range(1, 9):
+                    shutil.rmtree(self.source / f"d{number}", ignore_errors=True)
+                    (self.source / f"d{number}").mkdir()
+                log = self.folder / f"{limit}.log"
+                self.tool(*own, "bash", "-euc", WATCHER, "-", limit, str(value), daemon.FRAMEFS, self.source,
+                          self.mountpoint, log)
+                self.assertFalse(daemon.SUSPICIOUS.search(log.read_text()), log.read_text())
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -37,6 +38,11 @@ constexpr std::size_t kMaxWaitingBytes = 32u << 20;
 
 // The signal that interrupts a thread that waits for a request; it has no other use.
 constexpr int kWakeSignal = SIGUSR2;
+
+// More threads than these end when the requests of an interval needed fewer. An interval begins
+// when the previous one ends, and only while there are more.
+constexpr std::size_t kFewThreads = 2;
+constexpr timespec kInterval{.tv_sec = 3, .tv_nsec = 0};
 
 // Source: linux/fuse.h, struct fuse_in_header, whose second field is the opcode, and enum
 // fuse_opcode.
@@ -122,6 +128,16 @@ struct ReceiveBuffer {
 
 void ignore(int) {}
 
+void post(const fs::UniqueFd& event) {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto told = ::write(event.get(), &one, sizeof(one));
+}
+
+void drain(const fs::UniqueFd& event) {
+  std::uint64_t count = 0;
+  [[maybe_unused]] const auto got = ::read(event.get(), &count, sizeof(count));
+}
+
 }  // namespace
 
 struct RequestLoop::Threads {
@@ -130,6 +146,7 @@ struct RequestLoop::Threads {
         signals(listener),
         max_serving(most),
         ended(::eventfd(0, EFD_CLOEXEC)),
+        grown(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         waiting_requests([this](auto& request) { pass(request); }) {}
 
   struct Thread {
@@ -138,19 +155,26 @@ struct RequestLoop::Threads {
   };
   struct State {
     std::list<Thread> threads;
+    std::list<Thread> ended;  // to be joined
     std::size_t receiving = 0;
     std::size_t serving = 0;
+    std::size_t most_serving = 0;  // in the present interval
+    std::size_t surplus = 0;       // threads that are to end
     std::deque<std::vector<char>> waiting;
     std::size_t waiting_bytes = 0;
   };
 
+  using Place = std::list<Thread>::iterator;
+
   void start();
-  void receive(Thread& self);
+  void receive(Place self);
+  bool retire(Place self);
+  void end_surplus();
   bool take(fuse_buf& request);
   void serve(fuse_buf& request);
   void process(fuse_buf& request);
   void pass(fuse_buf& request) { process_request(session, request); }
-  void wait_for_end() const;
+  void wait_for_end();
   void stop();
 
   fuse_session* const session;
@@ -162,6 +186,7 @@ struct RequestLoop::Threads {
   std::atomic<bool> has_init{false};  // of a flag alone
   std::function<void()> on_init;      // set before the first thread starts
   const fs::UniqueFd ended;           // becomes readable when the session has ended by itself
+  const fs::UniqueFd grown;           // becomes readable when there are many threads
   fs::Guarded<State> state;
   WaitingRequests waiting_requests;
 };
@@ -175,9 +200,9 @@ RequestLoop::~RequestLoop() = default;
 void RequestLoop::Threads::start() {
   state.with([this](State& now) {
     if (now.receiving > 0 || now.threads.size() > max_serving) return;
-    auto& fresh = now.threads.emplace_back();
+    const auto fresh = now.threads.emplace(now.threads.end());
     try {
-      fresh.thread = fs::background_thread([this, &fresh](const std::stop_token&) {
+      fresh->thread = fs::background_thread([this, fresh](const std::stop_token&) {
         sigset_t wake;
         sigemptyset(&wake);
         sigaddset(&wake, kWakeSignal);
@@ -185,21 +210,53 @@ void RequestLoop::Threads::start() {
         receive(fresh);
       });
       ++now.receiving;
+      if (now.threads.size() == kFewThreads + 1) post(grown);
     } catch (const std::system_error&) {
-      now.threads.pop_back();
+      now.threads.erase(fresh);
     }
   });
 }
 
+// Ends the calling thread if there are too many. Returns whether it must end.
+bool RequestLoop::Threads::retire(Place self) {
+  return state.with([&](State& now) {
+    // One thread always receives.
+    if (now.surplus == 0 || now.receiving < 2) return false;
+    --now.surplus;
+    --now.receiving;
+    now.ended.splice(now.ended.end(), now.threads, self);
+    return true;
+  });
+}
+
+// The end of an interval: as many threads stay as it needed, one of them to receive.
+void RequestLoop::Threads::end_surplus() {
+  auto joined = state.with([](State& now) {
+    const auto needed = std::max(std::exchange(now.most_serving, now.serving) + 1, kFewThreads);
+    now.surplus = now.threads.size() - std::min(needed, now.threads.size());
+    auto left = now.surplus;
+    for (auto& each : now.threads) {
+      if (left == 0) break;
+      if (!each.is_receiving.load()) continue;
+      --left;
+      pthread_kill(each.thread.native_handle(), kWakeSignal);
+    }
+    return std::exchange(now.ended, {});
+  });
+}
+
 // The body of each thread.
-void RequestLoop::Threads::receive(Thread& self) {
+void RequestLoop::Threads::receive(Place self) {
   ReceiveBuffer buffer;
   while (true) {
-    self.is_receiving.store(true);
+    self->is_receiving.store(true);
     if (is_stopping.load() || fuse_session_exited(session) != 0) break;
     const int got = fuse_session_receive_buf(session, &buffer.request);
-    self.is_receiving.store(false);
-    if (got == -EINTR || got == -EAGAIN) continue;
+    self->is_receiving.store(false);
+    if (got == -EINTR || got == -EAGAIN) {
+      if (retire(self)) return;
+      continue;
+    }
     if (got <= 0) {
       fuse_session_exit(session);
       break;
@@ -214,9 +271,8 @@ void RequestLoop::Threads::receive(Thread& self) {
       serve(buffer.request);
     }
   }
-  self.is_receiving.store(false);
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const auto told = ::write(ended.get(), &one, sizeof(one));
+  self->is_receiving.store(false);
+  post(ended);
 }
 
 // Whether the calling thread must serve the request. If not, the request is queued for another
@@ -226,6 +282,7 @@ bool RequestLoop::Threads::take(fuse_buf& request) {
     if (now.serving < max_serving) {
       ++now.serving;
       --now.receiving;
+      now.most_serving = std::max(now.most_serving, now.serving);
       return true;
     }
     const auto* const begin = static_cast<const char*>(request.mem);
@@ -279,16 +336,23 @@ void RequestLoop::Threads::serve(fuse_buf& request) {
 
 // The signals that end the mount are unblocked only inside ppoll().  Hence none is lost between the
 // check and the wait.
-void RequestLoop::Threads::wait_for_end() const {
+void RequestLoop::Threads::wait_for_end() {
   const sigset_t ending = EndSignals::set();
   sigset_t before;
   pthread_sigmask(SIG_BLOCK, &ending, &before);
-  std::array<pollfd, 2> events{pollfd{.fd = ended.get(), .events = POLLIN, .revents = 0},
-                               pollfd{.fd = signals.fd(), .events = POLLIN, .revents = 0}};
+  std::array<pollfd, 3> events{pollfd{.fd = ended.get(), .events = POLLIN, .revents = 0},
+                               pollfd{.fd = signals.fd(), .events = POLLIN, .revents = 0},
+                               pollfd{.fd = grown.get(), .events = POLLIN, .revents = 0}};
   while (!is_ending(session)) {
-    if (::ppoll(events.data(), events.size(), nullptr, &before) <= 0) continue;
+    const bool has_many =
+        state.with([](const State& now) { return now.threads.size() > kFewThreads; });
+    const int ready =
+        ::ppoll(events.data(), events.size(), has_many ? &kInterval : nullptr, &before);
+    if (ready == 0) end_surplus();
+    if (ready <= 0) continue;
     if (events[0].revents != 0) break;
-    signals.run_actions();
+    if (events[1].revents != 0) signals.run_actions();
+    if (events[2].revents != 0) drain(grown);
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
@@ -312,6 +376,7 @@ void RequestLoop::Threads::stop() {
   auto all = state.with([](State& now) {
     std::vector<std::jthread> threads;
     for (auto& each : now.threads) threads.push_back(std::move(each.thread));
+    for (auto& each : now.ended) threads.push_back(std::move(each.thread));
     return threads;
   });
   all.clear();  // joins
