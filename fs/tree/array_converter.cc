@@ -12,8 +12,6 @@
 #include "fs/core/background_thread.h"
 #include "fs/core/file_attributes.h"
 #include "fs/core/file_sink.h"
-#include "fs/source/suffixes.h"
-#include "fs/tree/namespace.h"
 #include "fs/tree/shown_stat.h"
 #include "fs/view/cached_frame.h"
 #include "fs/view/frame_view.h"
@@ -47,117 +45,48 @@ bool is_interference(const Error& error) {
 
 }  // namespace
 
-ArrayConverter::ArrayConverter(bool is_enabled, const Parts& parts)
-    : is_enabled_(is_enabled), parts_(parts) {}
-
-std::optional<ArrayConverter::Rule> ArrayConverter::rule_for(const Node& node) const {
-  if (!is_enabled_ || node.key.is_member() || node.key.by_full_name) return std::nullopt;
-  const auto path = parts_.locator.nodes().path_of(node);
-  const auto stem = [&]() -> std::optional<std::string> {
-    for (const auto& suffix : kSuffixes) {
-      auto rest = stem_of(path, suffix.text);
-      if (!rest) continue;
-      if (node.key.shown_as == ShownAs::npy) return *rest + std::string(kNpySuffix);
-      return rest;
+void ArrayConverter::start() {
+  if (!parts_.candidates.are_enabled()) return;
+  static_cast<void>(start_thread(thread_, [this](const std::stop_token&) {
+    give_way();
+    while (true) {
+      const auto files = parts_.candidates.wait_for_ready();
+      if (files.empty()) return;
+      look_at(files, false);
     }
-    return std::nullopt;
-  }();
-  if (!stem) return std::nullopt;
-  auto frame = parts_.new_frames.frame_for(*stem);
-  if (!frame || !frame->arrays) return std::nullopt;
-  return Rule{name_part(*stem), *frame};
-}
-
-void ArrayConverter::note(const FileKey& file) {
-  if (!is_enabled_) return;
-  auto& nodes = parts_.locator.nodes();
-  const auto node = nodes.find(NodeKey{file.device, file.inode, ShownAs::frame});
-  if (!node || !rule_for(*node) || !nodes.recall(node->id)) return;
-  // The number that the candidate had before: another file may have had the inode.
-  const auto before = state_.with_and_wake([&](State& now) {
-    auto& candidate = now.candidates[file];
-    candidate.is_ready = true;
-    now.has_ready = true;
-    // Without a thread, the next closed file or the end of the mount makes the array.
-    static_cast<void>(start_thread(now.thread, [this](const std::stop_token&) {
-      give_way();
-      run();
-    }));
-    return std::exchange(candidate.node, node->id);
-  });
-  if (before != 0) nodes.forget(before, 1);
-}
-
-void ArrayConverter::note_end(const FileKey& file) {
-  if (!is_enabled_) return;
-  state_.with_and_wake([&](State& now) {
-    const auto at = now.candidates.find(file);
-    if (at == now.candidates.end()) return;
-    at->second.is_ready = true;
-    now.has_ready = true;
-  });
+  }));
 }
 
 void ArrayConverter::finish(const std::vector<FileKey>& committed) {
-  for (const auto& file : committed) note(file);
   stop();
+  for (const auto& file : committed) parts_.candidates.note(file);
+  look_at(parts_.candidates.take_ready(), true);
 }
 
 void ArrayConverter::stop() {
-  auto thread = state_.with_and_wake([](State& now) {
-    now.is_ending = true;
-    return std::exchange(now.thread, {});
-  });
-  if (thread.joinable()) thread.join();
-}
-
-ArrayConverter::Work ArrayConverter::State::take_ready() {
-  Work work{.files = {}, .is_ending = is_ending};
-  for (auto& [file, candidate] : candidates) {
-    const bool is_due = std::exchange(candidate.is_ready, false);
-    if (is_due) work.files.emplace_back(file, candidate.node);
-  }
-  has_ready = false;
-  return work;
-}
-
-void ArrayConverter::run() {
-  const auto has_work = [](const State& now) { return now.has_ready || now.is_ending; };
-  while (true) {
-    const auto work = state_.wait(has_work, [](State& now) { return now.take_ready(); });
-    if (work.files.empty() && work.is_ending) return;
-    for (const auto& [file, id] : work.files) look_at(file, id, work.is_ending);
-  }
-}
-
-void ArrayConverter::drop(const FileKey& file) {
-  const auto id = state_.with([&](State& now) {
-    const auto at = now.candidates.find(file);
-    // Noted again meanwhile: the next round looks at it.
-    if (at == now.candidates.end() || at->second.is_ready) return NodeId{0};
-    const auto node = at->second.node;
-    now.candidates.erase(at);
-    return node;
-  });
-  if (id != 0) parts_.locator.nodes().forget(id, 1);
+  parts_.candidates.end();
+  if (thread_.joinable()) thread_.join();
 }
 
 // `has_ended`: no requests are served any more.
-void ArrayConverter::look_at(const FileKey& file, NodeId id, bool has_ended) {
-  if (parts_.sessions.find(file)) return;  // its end is noted
-  const auto node = parts_.locator.nodes().find(id);
-  const bool is_frame = node && (*node)->key.shown_as == ShownAs::frame && file_key(**node) == file;
-  const auto rule = is_frame ? rule_for(**node) : std::nullopt;
-  if (rule) {
-    const auto done = convert(**node, *rule, has_ended);
-    if (!done && !is_interference(done.error())) {
-      parts_.log.failure(parts_.locator.name_for_log(**node), "no array", done.error());
+void ArrayConverter::look_at(const ArrayCandidates::Ready& files, bool has_ended) {
+  for (const auto& [file, id] : files) {
+    if (parts_.sessions.find(file)) continue;  // its end is noted
+    const auto node = parts_.locator.nodes().find(id);
+    const bool is_frame =
+        node && (*node)->key.shown_as == ShownAs::frame && file_key(**node) == file;
+    const auto rule = is_frame ? parts_.candidates.rule_for(**node) : std::nullopt;
+    if (rule) {
+      const auto done = convert(**node, *rule, has_ended);
+      if (!done && !is_interference(done.error())) {
+        parts_.log.failure(parts_.locator.name_for_log(**node), "no array", done.error());
+      }
     }
+    parts_.candidates.drop(file);
   }
-  drop(file);
 }
 
-Status ArrayConverter::convert(Node& node, const Rule& rule, bool has_ended) {
+Status ArrayConverter::convert(Node& node, const ArrayCandidates::Rule& rule, bool has_ended) {
   FRAMEFS_TRY(const auto file, parts_.locator.open_file(node));
   FRAMEFS_TRY(const auto st, file.content_stat());
   if (file.is_sparse() || st.st_nlink != 1) return {};

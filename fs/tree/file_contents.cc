@@ -16,7 +16,6 @@
 #include "fs/core/may_wait.h"
 #include "fs/core/retries.h"
 #include "fs/source/sparse_frame.h"
-#include "fs/tree/array_converter.h"
 #include "fs/view/array_view.h"
 
 namespace framefs::fs {

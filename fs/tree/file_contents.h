@@ -6,6 +6,7 @@
 
 #include "fs/core/mount_options.h"
 #include "fs/read/read_habits.h"
+#include "fs/tree/array_candidates.h"
 #include "fs/tree/frame_writers.h"
 #include "fs/tree/kernel_pages.h"
 #include "fs/tree/node_views.h"
@@ -15,8 +16,6 @@
 #include "fs/view/decode_ahead.h"
 
 namespace framefs::fs {
-
-class ArrayConverter;
 
 // The result of opening a file.
 struct OpenedFile {
@@ -40,7 +39,7 @@ class FileContents {
     const FrameWriters& writers;
     DecodeAhead& ahead;
     PagePusher& pages;
-    ArrayConverter& arrays;
+    ArrayCandidates& arrays;
   };
   FileContents(const MountOptions& options, const Parts& parts)
       : arrays_(options.arrays),

@@ -59,6 +59,7 @@ Filesystem::Filesystem(const MountOptions& options, Log& log, MountRoot found,
       buffers_(BufferPool::share_of(options.cache_bytes)),
       cache_(options.cache_bytes),
       blocks_(cache_, buffers_, workers_),
+      ahead_(options.threads, options.cache_bytes),
       chunk_writer_(storing_workers_),
       overlay_(options.write.overlay_bytes),
       probe_(options.limits, options.source_offset, std::move(watcher), acl_rule(options),
@@ -71,6 +72,21 @@ Filesystem::Filesystem(const MountOptions& options, Log& log, MountRoot found,
                          : std::nullopt),
       containers_(locator_, cache_, content_ids_, log_, options.limits, options.source_offset),
       views_(options, locator_.nodes(), containers_, reads()),
+      array_candidates_(makes_arrays(options, new_frames_, found), locator_, new_frames_),
+      sessions_(
+          log_, std::chrono::milliseconds(options.write.commit_interval_ms),
+          [this](const FileKey& file, const FileIdentity& identity) {
+            views_.end_session(file, identity);
+            array_candidates_.note_end(file);
+          },
+          [this](const FileIdentity& identity, const timespec& ctime) {
+            ctimes_.keep(identity, ctime);
+          }),
+      pages_(
+          [this](const OpenFile& file, ContentId content) {
+            return !sessions_.find(file_key(*file.node)) && views_.is_settled(file, content);
+          },
+          static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))),
       lock_files_(locator_, sessions_, directory_names_, log_,
                   {.creates = options.locking, .shares = !options.immutable}),
       writers_({.locator = locator_,
@@ -99,7 +115,7 @@ Filesystem::Filesystem(const MountOptions& options, Log& log, MountRoot found,
                           .writers = writers_,
                           .ahead = ahead_,
                           .pages = pages_,
-                          .arrays = arrays_}),
+                          .arrays = array_candidates_}),
       namespace_(options, {.tree = tree_,
                            .locator = locator_,
                            .probe = probe_,
@@ -111,7 +127,7 @@ Filesystem::Filesystem(const MountOptions& options, Log& log, MountRoot found,
                            .lock_files = lock_files_,
                            .writers = writers_,
                            .contents = contents_,
-                           .arrays = arrays_}),
+                           .arrays = array_candidates_}),
       attributes_(options, {.tree = tree_,
                             .locator = locator_,
                             .containers = containers_,
@@ -119,30 +135,15 @@ Filesystem::Filesystem(const MountOptions& options, Log& log, MountRoot found,
                             .writers = writers_,
                             .contents = contents_,
                             .names = namespace_}),
-      sessions_(
-          log_, std::chrono::milliseconds(options.write.commit_interval_ms),
-          [this](const FileKey& file, const FileIdentity& identity) {
-            views_.end_session(file, identity);
-            arrays_.note_end(file);
-          },
-          [this](const FileIdentity& identity, const timespec& ctime) {
-            ctimes_.keep(identity, ctime);
-          }),
-      arrays_(makes_arrays(options, new_frames_, found), {.locator = locator_,
-                                                          .containers = containers_,
-                                                          .new_frames = new_frames_,
-                                                          .sessions = sessions_,
-                                                          .names = namespace_,
-                                                          .storing_workers = storing_workers_,
-                                                          .content_ids = content_ids_,
-                                                          .log = log_,
-                                                          .reads = reads(true)}),
-      pages_(
-          [this](const OpenFile& file, ContentId content) {
-            return !sessions_.find(file_key(*file.node)) && views_.is_settled(file, content);
-          },
-          static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))),
-      ahead_(options.threads, options.cache_bytes) {}
+      arrays_({.candidates = array_candidates_,
+               .locator = locator_,
+               .containers = containers_,
+               .sessions = sessions_,
+               .names = namespace_,
+               .storing_workers = storing_workers_,
+               .content_ids = content_ids_,
+               .log = log_,
+               .reads = reads(true)}) {}
 
 Filesystem::~Filesystem() { finish(); }
 

@@ -10,6 +10,7 @@
 #include "fs/read/buffer_pool.h"
 #include "fs/read/decode_cache.h"
 #include "fs/tree/activity.h"
+#include "fs/tree/array_candidates.h"
 #include "fs/tree/array_converter.h"
 #include "fs/tree/attributes.h"
 #include "fs/tree/file_contents.h"
@@ -63,6 +64,10 @@ class Filesystem {
 
   [[nodiscard]] Activity activity();
 
+  // Starts what works in the background without a request.  To be called once, when the process has
+  // restricted itself.
+  void start() { arrays_.start(); }
+
   // Commits all written frames, and makes arrays of those that become arrays.  No request may
   // follow.  Returns the files whose written bytes were lost since the mount began.
   Losses finish();
@@ -83,6 +88,7 @@ class Filesystem {
   }
   [[nodiscard]] ReadServices reads() { return reads(options_.verify_checksums); }
 
+  // Each object refers only to those before it.
   // Constant after construction.
   const MountOptions options_;
   const NewFramePolicy new_frames_;
@@ -95,6 +101,7 @@ class Filesystem {
   BufferPool buffers_;
   DecodeCache cache_;
   BlockFetcher blocks_;
+  DecodeAhead ahead_;
   ContentIds content_ids_;
   ChunkWriter chunk_writer_;
   OverlayBudget overlay_;
@@ -108,19 +115,16 @@ class Filesystem {
   std::optional<ExportedNodes> exported_;
   const OpenContainers containers_;
   const NodeViews views_;
+  ArrayCandidates array_candidates_;
+  WriteSessionTable sessions_;
+  PagePusher pages_;
   const LockFiles lock_files_;
-  // These members refer to the last members, which are constructed after them and destroyed before
-  // them.
   const FrameWriters writers_;
   SourceTree tree_;
   FileContents contents_;
   Namespace namespace_;
   Attributes attributes_;
-  // The last members: their threads use all the others.
-  WriteSessionTable sessions_;
   ArrayConverter arrays_;
-  PagePusher pages_;
-  DecodeAhead ahead_;
 };
 
 }  // namespace framefs::fs

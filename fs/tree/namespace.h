@@ -14,6 +14,7 @@
 #include "fs/core/log.h"
 #include "fs/core/mount_options.h"
 #include "fs/source/folder.h"
+#include "fs/tree/array_candidates.h"
 #include "fs/tree/file_contents.h"
 #include "fs/tree/frame_writers.h"
 #include "fs/tree/name_map.h"
@@ -23,8 +24,6 @@
 #include "fs/write/ownership/frame_ownership.h"
 
 namespace framefs::fs {
-
-class ArrayConverter;
 
 // The requesting process.  It owns a new entry if the daemon may change the entry's owner.
 struct Caller {
@@ -54,7 +53,7 @@ class Namespace {
     const LockFiles& lock_files;
     const FrameWriters& writers;
     FileContents& contents;
-    ArrayConverter& arrays;
+    ArrayCandidates& arrays;
   };
   Namespace(const MountOptions& options, const Parts& parts)
       : keep_suffix_(options.keep_suffix),

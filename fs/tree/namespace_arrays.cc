@@ -15,7 +15,6 @@
 #include "fs/core/interrupt.h"
 #include "fs/core/may_wait.h"
 #include "fs/source/directory_changes.h"
-#include "fs/tree/array_converter.h"
 #include "fs/tree/namespace.h"
 
 namespace framefs::fs {

@@ -11,7 +11,6 @@
 #include "fs/core/cases.h"
 #include "fs/source/directory_changes.h"
 #include "fs/source/sparse_frame.h"
-#include "fs/tree/array_converter.h"
 #include "fs/tree/namespace.h"
 
 namespace framefs::fs {

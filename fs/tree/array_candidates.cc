@@ -1,0 +1,86 @@
+#include "fs/tree/array_candidates.h"
+
+#include "fs/source/suffixes.h"
+#include "fs/tree/shown_stat.h"
+
+namespace framefs::fs {
+
+std::optional<ArrayCandidates::Rule> ArrayCandidates::rule_for(const Node& node) const {
+  if (!is_enabled_ || node.key.is_member() || node.key.by_full_name) return std::nullopt;
+  const auto path = locator_.nodes().path_of(node);
+  const auto stem = [&]() -> std::optional<std::string> {
+    for (const auto& suffix : kSuffixes) {
+      auto rest = stem_of(path, suffix.text);
+      if (!rest) continue;
+      if (node.key.shown_as == ShownAs::npy) return *rest + std::string(kNpySuffix);
+      return rest;
+    }
+    return std::nullopt;
+  }();
+  if (!stem) return std::nullopt;
+  auto frame = new_frames_.frame_for(*stem);
+  if (!frame || !frame->arrays) return std::nullopt;
+  return Rule{name_part(*stem), *frame};
+}
+
+void ArrayCandidates::note(const FileKey& file) {
+  if (!is_enabled_) return;
+  auto& nodes = locator_.nodes();
+  const auto node = nodes.find(NodeKey{file.device, file.inode, ShownAs::frame});
+  if (!node || !rule_for(*node) || !nodes.recall(node->id)) return;
+  // The number that the candidate had before: another file may have had the inode.
+  const auto before = state_.with_and_wake([&](State& now) {
+    auto& candidate = now.candidates[file];
+    candidate.is_ready = true;
+    now.has_ready = true;
+    return std::exchange(candidate.node, node->id);
+  });
+  if (before != 0) nodes.forget(before, 1);
+}
+
+void ArrayCandidates::note_end(const FileKey& file) {
+  if (!is_enabled_) return;
+  state_.with_and_wake([&](State& now) {
+    const auto at = now.candidates.find(file);
+    if (at == now.candidates.end()) return;
+    at->second.is_ready = true;
+    now.has_ready = true;
+  });
+}
+
+ArrayCandidates::Ready ArrayCandidates::State::take_ready() {
+  Ready ready;
+  for (auto& [file, candidate] : candidates) {
+    const bool is_due = std::exchange(candidate.is_ready, false);
+    if (is_due) ready.emplace_back(file, candidate.node);
+  }
+  has_ready = false;
+  return ready;
+}
+
+ArrayCandidates::Ready ArrayCandidates::wait_for_ready() {
+  return state_.wait([](const State& now) { return now.has_ready || now.is_ending; },
+                     [](State& now) { return now.is_ending ? Ready{} : now.take_ready(); });
+}
+
+ArrayCandidates::Ready ArrayCandidates::take_ready() {
+  return state_.with([](State& now) { return now.take_ready(); });
+}
+
+void ArrayCandidates::drop(const FileKey& file) {
+  const auto id = state_.with([&](State& now) {
+    const auto at = now.candidates.find(file);
+    // Noted again meanwhile: the next round looks at it.
+    if (at == now.candidates.end() || at->second.is_ready) return NodeId{0};
+    const auto node = at->second.node;
+    now.candidates.erase(at);
+    return node;
+  });
+  if (id != 0) locator_.nodes().forget(id, 1);
+}
+
+void ArrayCandidates::end() {
+  state_.with_and_wake([](State& now) { now.is_ending = true; });
+}
+
+}  // namespace framefs::fs
