@@ -8,8 +8,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "codec/chunk/chunk_header.h"
-#include "codec/core/byte_reader.h"
 #include "codec/frame/frame_trailer.h"
 #include "codec/frame/trailer_layout.h"
 #include "fs/core/file_sink.h"
@@ -21,12 +19,7 @@ using codec::ByteRange;
 
 // A disk writes a sector as a whole or not at all.  Source: frame format, "Shadow commit".
 constexpr std::uint64_t kSectorBytes = 512;
-// The offset of the stored size in a chunk.  Source: chunk format, "Header".
-constexpr std::uint64_t kChunkCbytesAt = 12;
 constexpr std::uint64_t kCopyBytes = 1u << 20;
-// Finding dead space takes one read for each chunk.  A writer does not wait for more reads than
-// this.
-constexpr std::size_t kMaxSizesRead = 1u << 16;
 // The sizes that a step of a compaction reads.
 constexpr std::size_t kSizesPerStep = 1024;
 // Copied bytes are synced in parts, so that the sync of the commit after them is short.
@@ -49,37 +42,23 @@ Result<std::unique_ptr<ContiguousBackend>> ContiguousBackend::open(
   made->header_len_ = header.header_len;
   made->is_empty_ = header.nbytes == 0;
   const auto tail_at = made->is_empty_ ? header.header_len : header.header_len + header.cbytes;
-  made->tail_ = {tail_at, header.frame_len - tail_at};
+  const auto size = static_cast<std::uint64_t>(st.st_size);
+  const ByteRange tail{tail_at, header.frame_len - tail_at};
+  made->places_.begin(
+      {.header_len = header.header_len, .tail = tail, .entries = entries, .file_bytes = size});
   if (st.st_size == 0) {
     made->first_bytes_.resize(header.frame_len);
     FRAMEFS_CHECK(bytes.read_at(0, made->first_bytes_));
     made->state_.learn_empty(st);
   } else {
-    FRAMEFS_CHECK(made->state_.learn(st, bytes, made->header_len_, made->tail_));
+    FRAMEFS_CHECK(made->state_.learn(st, bytes, made->header_len_, tail));
     if (!is_header_of(header, made->state_.head())) return changed_while_opening();
   }
-  made->end_at_open_ = tail_at;
-  made->index_.set_stored(made->tail_, codec::IndexEncoder::digests_of(entries));
-  made->has_unknown_space_ = entries.size() > kMaxSizesRead;
-  made->has_unsafe_layout_ = std::ranges::any_of(entries, [&](std::int64_t entry) {
-    return std::cmp_greater_equal(entry, tail_at - header.header_len);
-  });
-  if (!made->has_unknown_space_) made->entries_at_open_.assign(entries.begin(), entries.end());
-  // Bytes behind the frame may belong to the previous state, and after a crash the frame may be in
-  // that state again.
-  const auto size = static_cast<std::uint64_t>(st.st_size);
-  made->size_at_open_ = std::max(header.frame_len, size);
-  made->allocation_.with([&](Allocation& all) {
-    all.space = codec::FrameSpace(made->size_at_open_);
-    if (size > header.frame_len) all.space.add_dead({header.frame_len, size - header.frame_len});
-  });
+  made->index_.set_stored(tail, codec::IndexEncoder::digests_of(entries));
   // On a full disk, a failed commit may have left many bytes, and only their place has room for the
   // next one.
   const bool is_long = made->is_empty_ && size > header.frame_len + kMinReusedBytes;
-  if (is_long && ::fdatasync(made->file_->fd()) == 0) {
-    made->allocation_.with(
-        [&](Allocation& all) { all.space = codec::FrameSpace(header.frame_len); });
-  }
+  if (is_long && ::fdatasync(made->file_->fd()) == 0) made->places_.reset(tail);
   return made;
 }
 
@@ -101,7 +80,7 @@ Status ContiguousBackend::begin_writing() {
     return stored;
   }
   const auto tail = std::span(first_bytes_).subspan(header_len_);
-  publication.done(tail_, CommittedState::checksum(tail));
+  publication.done(places_.tail(), CommittedState::checksum(tail));
   first_bytes_.clear();
   return {};
 }
@@ -117,11 +96,7 @@ Status ContiguousBackend::store(std::uint64_t at, std::span<const std::byte> byt
 }
 
 Result<std::int64_t> ContiguousBackend::write_chunk(std::span<const std::byte> chunk) {
-  const auto at = allocation_.with([&](Allocation& all) {
-    const auto begin = all.space.allocate(chunk.size());
-    all.fresh.emplace(begin, static_cast<std::uint32_t>(chunk.size()));
-    return begin;
-  });
+  const auto at = places_.allocate(chunk.size());
   if (const auto written = store(at, chunk); !written) {
     drop(static_cast<std::int64_t>(at - header_len_));
     return std::unexpected(written.error());
@@ -131,95 +106,16 @@ Result<std::int64_t> ContiguousBackend::write_chunk(std::span<const std::byte> c
   return entry;
 }
 
-Result<std::uint32_t> ContiguousBackend::stored_bytes(std::int64_t entry) {
-  const auto at = header_len_ + static_cast<std::uint64_t>(entry);
-  const auto fresh = allocation_.with([&](const Allocation& all) -> std::uint32_t {
-    const auto found = all.fresh.find(at);
-    return found == all.fresh.end() ? 0 : found->second;
-  });
-  if (fresh != 0) return fresh;
-  std::array<std::byte, sizeof(std::uint32_t)> bytes{};
-  FRAMEFS_CHECK(file_->read_at(at + kChunkCbytesAt, bytes));
-  const auto size = codec::load_le<std::uint32_t>(bytes.data());
-  // A damaged size must not reach into bytes outside the chunk.
-  if (size < codec::kShortHeaderBytes || size > tail_.offset - std::min(tail_.offset, at)) {
-    return codec::fail_value(Errc::bad_field, "cbytes", at + kChunkCbytesAt,
-                             static_cast<std::int64_t>(size));
-  }
-  return size;
-}
-
 void ContiguousBackend::drop(std::int64_t entry) {
   checksums()->forget(entry);
-  const auto at = header_len_ + static_cast<std::uint64_t>(entry);
-  const bool was_fresh = allocation_.with([&](Allocation& all) {
-    const auto found = all.fresh.find(at);
-    if (found == all.fresh.end()) return false;
-    all.space.take_back({at, found->second});
-    all.fresh.erase(found);
-    return true;
-  });
-  if (was_fresh) return;
-  // A writer that replaces chunks, instead of only appending, makes dead space and can reuse it.
-  learn_layout();
-  // Other chunks may use the same bytes.
-  if (has_unsafe_layout_ || (has_unknown_space_ && at < size_at_open_)) return;
-  // If the size of a chunk cannot be read, its space stays unused until the frame is compacted.
-  if (const auto size = stored_bytes(entry)) {
-    allocation_.with([&](Allocation& all) { all.space.retire({at, *size}); });
-  }
-}
-
-// Finds the space between the chunks that the frame had when it was opened, and whether any of them
-// share bytes.  The index of an untrusted frame may name any place of the file, and any place
-// twice.  The frame still has all of these chunks.
-void ContiguousBackend::learn_layout() {
-  auto entries = std::exchange(entries_at_open_, {});
-  std::erase_if(entries, [](std::int64_t entry) { return entry < 0; });
-  if (entries.empty()) return;
-  std::ranges::sort(entries);
-  std::vector<ByteRange> dead;
-  std::uint64_t live_end = header_len_;
-  bool has_all_sizes = true;
-  for (const auto entry : entries) {
-    const auto at = header_len_ + static_cast<std::uint64_t>(entry);
-    const auto size = stored_bytes(entry);
-    if (!size) {
-      has_all_sizes = false;
-      continue;
-    }
-    if (at < live_end) has_unsafe_layout_ = true;
-    if (at > live_end) dead.push_back({live_end, at - live_end});
-    live_end = std::max(live_end, at + *size);
-  }
-  // Without all sizes, no space is known to be dead.
-  if (!has_all_sizes || has_unsafe_layout_) return;
-  if (end_at_open_ > live_end) dead.push_back({live_end, end_at_open_ - live_end});
-  allocation_.with([&](Allocation& all) {
-    for (const auto& range : dead) all.space.add_dead(range);
-  });
-}
-
-// The frame has none of the chunks any more that it had when it was opened.
-void ContiguousBackend::forget_layout() {
-  entries_at_open_.clear();
-  has_unknown_space_ = false;
-  has_unsafe_layout_ = false;
-}
-
-Result<std::uint64_t> ContiguousBackend::end_of_chunks(std::span<const std::int64_t> entries) {
-  std::int64_t last = -1;
-  for (const auto entry : entries) last = std::max(last, entry);
-  if (last < 0) return header_len_;
-  FRAMEFS_TRY(const auto size, stored_bytes(last));
-  return header_len_ + static_cast<std::uint64_t>(last) + size;
+  places_.drop(entry);
 }
 
 void ContiguousBackend::forget_pending() {
   if (!pending_) return;
   const auto tail = pending_->tail;
   pending_.reset();
-  if (tail.size > 0) allocation_.with([&](Allocation& all) { all.space.take_back(tail); });
+  if (tail.size > 0) places_.take_back(tail);
 }
 
 Status ContiguousBackend::prepare(const FrameContent& content) {
@@ -230,13 +126,12 @@ Status ContiguousBackend::prepare(const FrameContent& content) {
     return is_empty_ ? rewrite_empty(trailer) : prepare_empty(trailer);
   }
   FRAMEFS_TRY(auto tail, index_.encode(content.entries, trailer, *file_));
-  const auto from = end_of_chunks(content.entries);
+  const auto from = places_.end_of(content.entries);
   if (!from) {
     FRAMEFS_CHECK(check_unchanged());  // another writer may have changed the size that was read
     return std::unexpected(from.error());
   }
-  const auto at =
-      allocation_.with([&](Allocation& all) { return all.space.allocate_from(*from, tail.size); });
+  const auto at = places_.allocate_from(*from, tail.size);
   return write_tail(at, content.nbytes, std::move(tail));
 }
 
@@ -276,9 +171,10 @@ std::uint64_t ContiguousBackend::max_empty_trailer() const noexcept {
 
 // Whether the committed state has this trailer.
 Result<bool> ContiguousBackend::has_trailer(std::span<const std::byte> trailer) const {
-  if (trailer.size() != tail_.size) return false;
+  const auto tail = places_.tail();
+  if (trailer.size() != tail.size) return false;
   std::vector<std::byte> known(trailer.size());
-  FRAMEFS_CHECK(file_->read_at(tail_.offset, known));
+  FRAMEFS_CHECK(file_->read_at(tail.offset, known));
   return std::ranges::equal(known, trailer);
 }
 
@@ -332,7 +228,7 @@ Status ContiguousBackend::prepare_at_end(std::uint64_t nbytes,
                                          const TrailerOf& trailer_of) {
   FRAMEFS_TRY(const auto trailer, trailer_of(entries));
   FRAMEFS_TRY(auto tail, index_.encode(entries, trailer, *file_));
-  const auto at = allocation_.with([&](Allocation& all) { return all.space.append(tail.size); });
+  const auto at = places_.append(tail.size);
   return write_tail(at, nbytes, std::move(tail));
 }
 
@@ -343,7 +239,7 @@ Status ContiguousBackend::prepare_at_end(std::uint64_t nbytes,
 Status ContiguousBackend::prepare_aside(std::uint64_t nbytes, std::span<std::int64_t> entries,
                                         std::span<const std::uint32_t> sizes, std::uint64_t least,
                                         bool moves_once, const TrailerOf& trailer_of) {
-  allocation_.with([&](Allocation& all) { all.space.raise_end(header_len_ + least); });
+  places_.raise_end(header_len_ + least);
   std::vector<ByteRange> copies;
   std::unordered_map<std::int64_t, std::int64_t> moved;
   const auto prepared = [&]() -> Status {
@@ -354,7 +250,7 @@ Status ContiguousBackend::prepare_aside(std::uint64_t nbytes, std::span<std::int
         entries[i] = known->second;
         continue;
       }
-      const auto to = allocation_.with([&](Allocation& all) { return all.space.append(sizes[i]); });
+      const auto to = places_.append(sizes[i]);
       codec::append_range(copies, {to, sizes[i]});
       FRAMEFS_CHECK(copy_chunk(entries[i], sizes[i], to));
       if (moves_once) moved.emplace(from, entries[i]);
@@ -363,9 +259,7 @@ Status ContiguousBackend::prepare_aside(std::uint64_t nbytes, std::span<std::int
   }();
   if (prepared) return {};
   forget_pending();
-  allocation_.with([&](Allocation& all) {
-    for (const auto& range : copies) all.space.take_back(range);
-  });
+  places_.take_back(copies);
   static_cast<void>(reclaim());  // the error to report is that of the write
   return prepared;
 }
@@ -381,7 +275,7 @@ Status ContiguousBackend::vacate_head(std::uint64_t size) {
     if (entries[i] < 0 || std::cmp_greater_equal(entries[i], size)) continue;
     const auto [at, is_new] = known.try_emplace(entries[i], 0);
     if (is_new) {
-      FRAMEFS_TRY(at->second, stored_bytes(entries[i]));
+      FRAMEFS_TRY(at->second, places_.stored_bytes(entries[i]));
     }
     sizes[i] = at->second;
   }
@@ -402,11 +296,9 @@ Status ContiguousBackend::vacate_head(std::uint64_t size) {
   };
   FRAMEFS_CHECK(prepare_aside(frame.nbytes(), entries, sizes, size, true, trailer_of));
   // The state committed here still needs the retired space, which only the next state gives up.
-  auto retired = allocation_.with([](Allocation& all) { return all.space.take_retired(); });
+  const auto retired = places_.take_retired();
   const auto committed = commit_prepared();
-  allocation_.with([&](Allocation& all) {
-    for (const auto& range : retired) all.space.retire(range);
-  });
+  places_.retire(retired);
   return committed;
 }
 
@@ -422,10 +314,7 @@ Status ContiguousBackend::compact_empty() {
   forget_pending();
   FRAMEFS_CHECK(check_unchanged());
   FRAMEFS_CHECK(sync());
-  allocation_.with([&](Allocation& all) {
-    all.space = codec::FrameSpace(tail_.offset + tail_.size);
-    all.fresh.clear();
-  });
+  places_.reset(places_.tail());
   return reclaim();
 }
 
@@ -443,7 +332,7 @@ Status ContiguousBackend::compact(const FrameContent& content, const Moved& move
   for (std::size_t i = 0; i < now.size(); ++i) {
     if (now[i] < 0) continue;
     if (i % kSizesPerStep == 0) FRAMEFS_CHECK(begin_step());
-    FRAMEFS_TRY(sizes[i], stored_bytes(now[i]));
+    FRAMEFS_TRY(sizes[i], places_.stored_bytes(now[i]));
     compacted[i] = static_cast<std::int64_t>(live);
     live += sizes[i];
   }
@@ -465,12 +354,12 @@ Status ContiguousBackend::compact(const FrameContent& content, const Moved& move
   // From here on no reader of this session uses the old places, so the next commit may free them.
   // That commit stores the same state once more, because other readers may still use the state
   // before the last commit.
-  allocation_.with([&](Allocation& all) {
-    for (std::size_t i = 0; i < now.size(); ++i) {
-      if (in_the_way[i] == 0) continue;
-      all.space.retire({header_len_ + static_cast<std::uint64_t>(content.entries[i]), sizes[i]});
-    }
-  });
+  std::vector<ByteRange> left;
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    if (in_the_way[i] == 0) continue;
+    left.push_back({header_len_ + static_cast<std::uint64_t>(content.entries[i]), sizes[i]});
+  }
+  places_.retire(left);
   FRAMEFS_CHECK(prepare_at_end(content.nbytes, now, trailer_of));
   FRAMEFS_CHECK(commit_prepared());
   for (std::size_t i = 0; i < now.size(); ++i) {
@@ -484,8 +373,7 @@ Status ContiguousBackend::compact(const FrameContent& content, const Moved& move
     pending_.reset();  // its space was never allocated
     return committed;
   }
-  forget_layout();
-  allocation_.with([&](Allocation& all) { all.space = codec::FrameSpace(header_len_ + end); });
+  places_.reset(places_.tail());
   if (checksums()->are_kept()) checksums()->keep(compacted, known);
   moved(compacted);
   return reclaim();
@@ -512,33 +400,26 @@ Status ContiguousBackend::publish() {
     store.done();
   }
   next_head_.reset();
-  allocation_.with([&](Allocation& all) {
-    if (next.sizes.nbytes == 0) {
-      // Only header and trailer are left.
-      all.space = codec::FrameSpace(next.sizes.frame_len);
-    } else {
-      all.space.retire(tail_);
-      all.space.commit();
-    }
-    all.fresh.clear();
-  });
   is_empty_ = next.sizes.nbytes == 0;
-  tail_ = is_empty_ ? ByteRange{header_len_, next.sizes.frame_len - header_len_} : next.tail;
-  if (is_empty_) forget_layout();
-  index_.set_stored(tail_, std::move(next.index_digests));
-  publication.done(tail_, next.tail_checksum);
+  if (is_empty_) {
+    // Only header and trailer are left.
+    places_.reset({header_len_, next.sizes.frame_len - header_len_});
+  } else {
+    places_.commit(next.tail);
+  }
+  index_.set_stored(places_.tail(), std::move(next.index_digests));
+  publication.done(places_.tail(), next.tail_checksum);
   pending_.reset();
   return {};
 }
 
 bool ContiguousBackend::wants_reclaim() const {
-  const auto end = allocation_.with([](const Allocation& all) { return all.space.end(); });
   const auto size = file_->size();
-  return size && *size > end;
+  return size && *size > places_.end();
 }
 
 Status ContiguousBackend::reclaim() {
-  const auto end = allocation_.with([](const Allocation& all) { return all.space.end(); });
+  const auto end = places_.end();
   FRAMEFS_TRY(const auto size, file_->size());
   if (size <= end) return {};
   FRAMEFS_CHECK(check_unchanged());
@@ -550,10 +431,7 @@ Status ContiguousBackend::reclaim() {
 
 void ContiguousBackend::discard_stored() {
   forget_pending();
-  allocation_.with([](Allocation& all) {
-    for (const auto& [at, size] : all.fresh) all.space.take_back({at, size});
-    all.fresh.clear();
-  });
+  places_.drop_fresh();
   static_cast<void>(reclaim());  // the bytes are dead space otherwise
 }
 
@@ -570,29 +448,20 @@ void ContiguousBackend::set_chunksize(std::uint32_t chunksize) {
 }
 
 Result<std::uint64_t> ContiguousBackend::live_bytes(std::span<const std::int64_t> entries) {
-  auto live = header_len_ + tail_.size;
+  auto live = header_len_ + places_.tail().size;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     if (i % kSizesPerStep == 0) FRAMEFS_CHECK(begin_step());
     if (entries[i] < 0) continue;
-    FRAMEFS_TRY(const auto size, stored_bytes(entries[i]));
+    FRAMEFS_TRY(const auto size, places_.stored_bytes(entries[i]));
     live += size;
   }
   return live;
 }
 
 FrameBackend::Usage ContiguousBackend::usage(std::span<const std::int64_t> entries) {
-  learn_layout();
-  auto usage = allocation_.with([](const Allocation& all) {
-    return Usage{.total = all.space.end(), .dead = all.space.dead_bytes()};
-  });
-  // Bytes behind everything that is in use, as of an empty frame after a commit that failed.
-  if (const auto size = file_->size(); size && *size > usage.total) {
-    usage.dead += *size - usage.total;
-    usage.total = *size;
-  }
-  // A compaction would store shared bytes once for each chunk.
-  if (has_unsafe_layout_) return {.total = usage.total};
-  if (!has_unknown_space_) return usage;
+  const auto known = places_.usage();
+  Usage usage{.total = known.total, .dead = known.dead};
+  if (known.is_complete) return usage;
   // If a size cannot be read, the space that is not known to be dead counts as used.
   const auto live = live_bytes(entries);
   if (live) usage.dead = usage.total - std::min(usage.total, *live);

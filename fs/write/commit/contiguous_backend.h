@@ -4,14 +4,12 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "codec/core/limits.h"
 #include "codec/frame/frame.h"
-#include "codec/frame/frame_space.h"
 #include "codec/frame/index_encoder.h"
-#include "fs/core/guarded.h"
+#include "fs/write/commit/chunk_places.h"
 #include "fs/write/commit/committed_state.h"
 #include "fs/write/commit/frame_backend.h"
 
@@ -60,10 +58,6 @@ class ContiguousBackend final : public FrameBackend {
 
  private:
   using Head = CommittedState::Head;
-  struct Allocation {
-    codec::FrameSpace space{0};
-    std::unordered_map<std::uint64_t, std::uint32_t> fresh;  // stored since the last commit
-  };
   struct Pending {  // the frame after publish()
     codec::FrameSizes sizes;
     codec::ByteRange tail;
@@ -74,7 +68,7 @@ class ContiguousBackend final : public FrameBackend {
   };
 
   ContiguousBackend(std::shared_ptr<const FileReader> file, const codec::Limits& limits)
-      : file_(std::move(file)), limits_(limits) {}
+      : file_(std::move(file)), limits_(limits), places_(file_) {}
   Status sync_files() override;
   Status store(std::uint64_t at, std::span<const std::byte> bytes);
   [[nodiscard]] codec::FrameSizes empty_sizes(std::span<const std::byte> trailer) const noexcept;
@@ -94,10 +88,6 @@ class ContiguousBackend final : public FrameBackend {
   [[nodiscard]] Result<bool> has_trailer(std::span<const std::byte> trailer) const;
   Status commit_prepared();
   Status write_tail(std::uint64_t at, std::uint64_t nbytes, codec::IndexEncoder::Encoded tail);
-  [[nodiscard]] Result<std::uint32_t> stored_bytes(std::int64_t entry);
-  Result<std::uint64_t> end_of_chunks(std::span<const std::int64_t> entries);
-  void learn_layout();
-  void forget_layout();
   // The bytes that the committed state needs.  Errors: those of begin_step() and of reading.
   Result<std::uint64_t> live_bytes(std::span<const std::int64_t> entries);
   void forget_pending();
@@ -109,22 +99,10 @@ class ContiguousBackend final : public FrameBackend {
   std::vector<std::byte> first_bytes_;  // of an empty file: the frame that it is to get
   std::optional<Head> next_head_;       // set if the parameters change as well
   bool is_empty_ = false;               // whether the committed state is empty
-  codec::ByteRange tail_;               // index and trailer of the committed state, to its end
   codec::IndexEncoder index_;           // knows the index of the committed state
-  // The chunks at opening and where they end, until learn_layout() has used both.  Empty for a
-  // frame of many chunks.
-  std::vector<std::int64_t> entries_at_open_;
-  std::uint64_t end_at_open_ = 0;
-  // The frame had many chunks when it was opened, and it is not known whether any share bytes.  The
-  // space of chunks that the file already had is reused only after a compaction.
-  bool has_unknown_space_ = false;
-  std::uint64_t size_at_open_ = 0;  // of the file
-  // Chunks that the frame had at opening share bytes, or lie outside the place of chunks: no space
-  // of these is reused.
-  bool has_unsafe_layout_ = false;
   std::optional<Pending> pending_;
   std::uint64_t copied_bytes_ = 0;  // by copy_chunk(), since the last sync there
-  Guarded<Allocation> allocation_;
+  ChunkPlaces places_;
 };
 
 }  // namespace framefs::fs
