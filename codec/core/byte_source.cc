@@ -17,14 +17,17 @@ Status ByteWindow::read_ranges(std::span<const Read> reads) const {
   return whole_.read_ranges(moved);
 }
 
-void ByteWindow::expect(std::span<const ByteRange> ranges) const {
-  std::vector<ByteRange> moved;
-  moved.reserve(ranges.size());
-  for (const auto& range : ranges) {
-    const auto offset = std::min(range.offset, size_);
-    moved.push_back({begin_ + offset, std::min(range.size, size_ - offset)});
-  }
-  whole_.expect(moved);
+void ByteWindow::expect(std::span<const ByteRange> now, std::span<const ByteRange> next) const {
+  const auto moved = [this](std::span<const ByteRange> ranges) {
+    std::vector<ByteRange> in_whole;
+    in_whole.reserve(ranges.size());
+    for (const auto& range : ranges) {
+      const auto offset = std::min(range.offset, size_);
+      in_whole.push_back({begin_ + offset, std::min(range.size, size_ - offset)});
+    }
+    return in_whole;
+  };
+  whole_.expect(moved(now), moved(next));
 }
 
 Status MemorySource::read_at(std::uint64_t offset, std::span<std::byte> out) const {

@@ -39,10 +39,14 @@ class ByteSource {
   // read from such a source: their caller reads all stored bytes first, by one read_ranges().
   [[nodiscard]] virtual bool is_far() const noexcept { return false; }
 
-  // Announces that these ranges will be read soon, one after the other.  A far source fetches them
-  // now, all at once, so that the reads do not wait for a round trip each.  Other sources do
+  // Announces that the ranges of `now` are about to be read, one after the other, and then probably
+  // those of `next`, in this order.  A far source fetches the first at once, so that the reads do
+  // not wait for a round trip each, and of the others as much as it has room for.  Other sources do
   // nothing.
-  virtual void expect(std::span<const ByteRange> ranges) const { static_cast<void>(ranges); }
+  virtual void expect(std::span<const ByteRange> now, std::span<const ByteRange> next) const {
+    static_cast<void>(now);
+    static_cast<void>(next);
+  }
 
   // The current size in bytes.  It may change between calls if other processes write to the file.
   [[nodiscard]] virtual Result<std::uint64_t> size() const = 0;
@@ -71,7 +75,7 @@ class ByteWindow final : public ByteSource {
   }
   [[nodiscard]] Status read_ranges(std::span<const Read> reads) const override;
   [[nodiscard]] bool is_far() const noexcept override { return whole_.is_far(); }
-  void expect(std::span<const ByteRange> ranges) const override;
+  void expect(std::span<const ByteRange> now, std::span<const ByteRange> next) const override;
   [[nodiscard]] Result<std::uint64_t> size() const override { return size_; }
 
  private:

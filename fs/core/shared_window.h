@@ -23,7 +23,10 @@ class SharedWindow final : public codec::ByteSource {
     return window_.read_ranges(reads);
   }
   [[nodiscard]] bool is_far() const noexcept override { return window_.is_far(); }
-  void expect(std::span<const codec::ByteRange> ranges) const override { window_.expect(ranges); }
+  void expect(std::span<const codec::ByteRange> now,
+              std::span<const codec::ByteRange> next) const override {
+    window_.expect(now, next);
+  }
   [[nodiscard]] codec::Result<std::uint64_t> size() const override { return window_.size(); }
 
  private:

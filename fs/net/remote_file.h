@@ -17,8 +17,9 @@ namespace framefs::net {
 class RemoteFile final : public codec::ByteSource {
  public:
   // Lifetime: `scheduler` outlives it.
-  RemoteFile(RangeScheduler& scheduler, std::shared_ptr<const RemoteObject> object)
-      : scheduler_(scheduler), object_(std::move(object)) {
+  RemoteFile(RangeScheduler& scheduler, std::shared_ptr<const RemoteObject> object,
+             FetchAhead ahead = FetchAhead::in_stored_order)
+      : scheduler_(scheduler), object_(std::move(object)), ahead_(ahead) {
     scheduler_.attach(object_);
   }
   RemoteFile(const RemoteFile&) = delete;
@@ -28,7 +29,7 @@ class RemoteFile final : public codec::ByteSource {
   [[nodiscard]] Status read_at(std::uint64_t offset, std::span<std::byte> out) const override;
   [[nodiscard]] Status read_ranges(std::span<const Read> reads) const override;
   [[nodiscard]] bool is_far() const noexcept override { return true; }
-  void expect(std::span<const ByteRange> ranges) const override;
+  void expect(std::span<const ByteRange> now, std::span<const ByteRange> next) const override;
   [[nodiscard]] Result<std::uint64_t> size() const override { return object_->version().size; }
 
   [[nodiscard]] const ObjectVersion& version() const { return object_->version(); }
@@ -45,6 +46,7 @@ class RemoteFile final : public codec::ByteSource {
  private:
   RangeScheduler& scheduler_;
   const std::shared_ptr<const RemoteObject> object_;
+  const FetchAhead ahead_;
 };
 
 }  // namespace framefs::net

@@ -20,11 +20,6 @@ constexpr std::uint64_t kProof = 4u << 20;
 // readers whose stretches are shorter.
 constexpr std::uint64_t kJumps = 8;
 constexpr std::uint64_t kFault = 64u << 10;
-// A large request.  Page faults of a mapping, and readers of a header through a buffer, make
-// smaller ones.
-constexpr std::uint64_t kLargeRequest = 64u << 10;
-// A large request near the beginning of a file.  A reader may have read the header before.
-constexpr std::uint64_t kBeginning = 256u << 10;
 // The distance to decode ahead.
 constexpr std::uint64_t kAhead = 8u << 20;
 // The bytes taken at a time: as much as one thread decodes in one run (block_fetcher).
@@ -68,7 +63,6 @@ Access ReadPattern::note(std::uint64_t offset, std::uint64_t size) {
               .all_bytes = next.all_bytes};
       budget_->note_wasted(held);
     }
-    next.has_large_begin = next.has_large_begin || (offset < kBeginning && size >= kLargeRequest);
     state = next;
     if (goes_on && state.bytes > kStream) return Access::streaming;
     return is_near ? Access::sequential : Access::random;
@@ -77,11 +71,6 @@ Access ReadPattern::note(std::uint64_t offset, std::uint64_t size) {
 
 bool ReadPattern::wants_more() const {
   return state_.with([](const State& state) { return state.wants_more(); });
-}
-
-bool ReadPattern::goes_on() const {
-  return state_.with(
-      [](const State& state) { return state.has_large_begin || state.bytes > kProof; });
 }
 
 ReadHabit ReadPattern::habit() const {

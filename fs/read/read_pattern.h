@@ -93,10 +93,6 @@ class ReadPattern {
   // nothing.  From then on they count as decoded.
   [[nodiscard]] std::optional<ByteRange> take_ahead(std::uint64_t end);
 
-  // Whether the reader is sequential beyond doubt: it is far into a stretch, or it reads the
-  // beginning of the file by large requests, as most readers of a whole file do.
-  [[nodiscard]] bool goes_on() const;
-
   [[nodiscard]] ReadHabit habit() const;
 
  private:
@@ -105,7 +101,6 @@ class ReadPattern {
     std::uint64_t end = 0;
     std::uint64_t bytes = 0;       // requested in the stretch
     std::uint64_t ahead = 0;       // the end of the bytes taken ahead, or `end`
-    bool has_large_begin = false;  // a large request of it was for the beginning of the file
     // Of all stretches.
     std::uint64_t stretches = 1;
     std::uint64_t all_bytes = 0;

@@ -140,9 +140,10 @@ Result<net::RemoteOpened> RemoteStore::open_frame(const std::string& path,
   return opened;
 }
 
-std::shared_ptr<const codec::ByteSource> RemoteStore::bytes_of(const net::RemoteOpened& opened) {
+std::shared_ptr<const codec::ByteSource> RemoteStore::bytes_of(const net::RemoteOpened& opened,
+                                                               net::FetchAhead ahead) {
   scheduler_.keep(*opened.object, opened.part);
-  return std::make_shared<const net::RemoteFile>(scheduler_, opened.object);
+  return std::make_shared<const net::RemoteFile>(scheduler_, opened.object, ahead);
 }
 
 }  // namespace framefs::fs

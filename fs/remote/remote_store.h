@@ -65,7 +65,8 @@ class RemoteStore {
   Result<net::RemoteOpened> open_frame(const std::string& path,
                                        const std::optional<KnownHead>& head);
   // The bytes of an opened object.  Lifetime: the store outlives them.
-  std::shared_ptr<const codec::ByteSource> bytes_of(const net::RemoteOpened& opened);
+  std::shared_ptr<const codec::ByteSource> bytes_of(
+      const net::RemoteOpened& opened, net::FetchAhead ahead = net::FetchAhead::in_stored_order);
   [[nodiscard]] net::NetStats::Counts counts() const {
     auto counts = stats_.counts();
     queue_.add_to(counts);

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "fs/core/error_map.h"
-#include "fs/net/cache/forecast.h"
 #include "fs/net/remote_file.h"
 #include "fs/source/chunk_files.h"
 #include "fs/source/suffixes.h"
@@ -42,12 +41,9 @@ struct stat stat_of(const SourceEntry& entry, ShownAs shown_as, ArrayViews array
   return st;
 }
 
-// The blocks of a slice of an array are adjacent in its object, although the next slice is
-// elsewhere.  Only the shown bytes tell a sequential reader.
-net::Forecast forecast_of(const RemoteOpenFile& file) {
-  using enum net::Forecast;
-  if (file.pattern->goes_on()) return goes_on;
-  return is_array(file.node->key.shown_as) ? jumps : unknown;
+// The bytes of an array are stored in another order than they are shown in.
+net::FetchAhead ahead_for(ShownAs shown_as) {
+  return is_array(shown_as) ? net::FetchAhead::as_expected : net::FetchAhead::in_stored_order;
 }
 
 NodeKey key_of(const SourceEntry& entry, ShownAs shown_as) {
@@ -119,7 +115,7 @@ Result<OpenContainer> RemoteTree::open_container(Node& node) {
   const auto path = path_of(host);
   FRAMEFS_TRY(const auto opened, logged(host, store_->objects().open(path)));
   OpenContainer container;
-  container.file = store_->bytes_of(opened);
+  container.file = store_->bytes_of(opened, ahead_for(node.key.shown_as));
   container.stat = RemoteDirectories::stat_of(path, entry_of(opened));
   const auto version = identity_of(opened.object->version());
   const CacheKey key{.content = host.content_id(version, content_ids_),
@@ -233,11 +229,11 @@ Result<RemoteTree::Origin> RemoteTree::open_member(Node& node) {
 }
 
 Result<std::shared_ptr<const codec::ByteSource>> RemoteTree::open_chunk_file(
-    const std::string& directory, std::uint32_t id) const {
+    const std::string& directory, std::uint32_t id, net::FetchAhead ahead) const {
   const auto opened = store_->objects().open(directory + "/" + ChunkFiles::name_of(id));
   if (!opened && opened.error().sys == ENOENT) return ChunkFiles::damaged(id);
   if (!opened) return std::unexpected(opened.error());
-  return store_->bytes_of(*opened);
+  return store_->bytes_of(*opened, ahead);
 }
 
 Result<RemoteTree::Origin> RemoteTree::open_origin(Node& node) {
@@ -264,16 +260,18 @@ Result<RemoteTree::Origin> RemoteTree::open_origin(Node& node) {
   if (!is_listed) directories_.forget(directory_part(path));
   const bool is_other = directories_.notice_version(path, opened.object->version());
   origin.is_newer = !is_listed || is_other;
-  auto bytes = store_->bytes_of(opened);
+  auto bytes = store_->bytes_of(opened, ahead_for(shown_as));
   if (!is_sparse) {
     origin.frame = contiguous_origin(std::move(bytes), name_for_log(node));
     return origin;
   }
-  origin.frame = {.type = codec::FrameType::sparse,
-                  .source = std::move(bytes),
-                  .chunks = ChunkFiles::far(
-                      [this, path](std::uint32_t id) { return open_chunk_file(path, id); }),
-                  .name = name_for_log(node)};
+  origin.frame = {
+      .type = codec::FrameType::sparse,
+      .source = std::move(bytes),
+      .chunks = ChunkFiles::far([this, path, ahead = ahead_for(shown_as)](std::uint32_t id) {
+        return open_chunk_file(path, id, ahead);
+      }),
+      .name = name_for_log(node)};
   return origin;
 }
 
@@ -356,8 +354,8 @@ Result<RemoteTree::Opened> RemoteTree::open_file(NodeId id, int flags) {
   });
   opened.is_newer = origin.is_newer;
   opened.bypass_pages = opened.bypass_pages || !view->is_readable();
-  opened.file =
-      std::make_shared<const RemoteOpenFile>(RemoteOpenFile{node, view, ahead_.new_pattern()});
+  opened.file = std::make_shared<const RemoteOpenFile>(
+      RemoteOpenFile{node, view, ahead_.new_pattern(), std::make_shared<Guarded<NextReads>>()});
   return opened;
 }
 
@@ -384,7 +382,10 @@ bool RemoteTree::note_change(NodeId id, const Error& error) const {
 Result<ReadResult> RemoteTree::read(const RemoteOpenFile& file, std::uint64_t offset,
                                     std::uint64_t size) {
   const auto access = file.pattern->note(offset, size);
-  const net::ForecastScope scope(forecast_of(file));
+  if (is_array(file.node->key.shown_as)) {
+    const ByteRange now{offset, size};
+    file.view->expect(now, file.next->with([&](NextReads& next) { return next.note(now); }));
+  }
   auto result = file.view->read(offset, size, access);
   if (result) ahead_.follow(file.pattern, file.view);
   return result;

@@ -12,6 +12,7 @@
 #include "fs/read/buffer_pool.h"
 #include "fs/read/content_id.h"
 #include "fs/read/decode_cache.h"
+#include "fs/read/next_reads.h"
 #include "fs/remote/remote_directories.h"
 #include "fs/remote/remote_folder.h"
 #include "fs/source/container_folder.h"
@@ -33,6 +34,7 @@ struct RemoteOpenFile {
   std::shared_ptr<Node> node;
   std::shared_ptr<const View> view;
   std::shared_ptr<ReadPattern> pattern;
+  std::shared_ptr<Guarded<NextReads>> next;
 };
 
 // The tree that a mount of a remote SOURCE shows.  It is read-only.  Names, nodes, frames, arrays
@@ -150,7 +152,7 @@ class RemoteTree {
   Result<OpenedFrame> open_frame(Node& node);
   Result<Origin> open_member(Node& node);
   [[nodiscard]] Result<std::shared_ptr<const codec::ByteSource>> open_chunk_file(
-      const std::string& directory, std::uint32_t id) const;
+      const std::string& directory, std::uint32_t id, net::FetchAhead ahead) const;
 
   // Constant after construction.
   const MountOptions options_;

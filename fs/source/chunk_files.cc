@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <limits>
+#include <map>
 
 #include <fmt/core.h>
 
@@ -68,8 +69,8 @@ std::unexpected<Error> ChunkFiles::damaged(std::uint32_t id) {
   return codec::fail_value(Errc::bad_field, "chunk file", 0, id);
 }
 
-Result<ChunkFiles::Opened> ChunkFiles::file(std::uint32_t id) const {
-  auto known = recent_.with([id](const Recent& recent) -> Opened {
+auto ChunkFiles::open_file(std::uint32_t id) const -> Opened {
+  return recent_.with([id](const Recent& recent) -> Opened {
     if (const auto lasting = recent.lasting.find(id); lasting != recent.lasting.end()) {
       return lasting->second;
     }
@@ -77,7 +78,10 @@ Result<ChunkFiles::Opened> ChunkFiles::file(std::uint32_t id) const {
         recent.files, [id](const Kept& kept) { return kept.file && kept.id == id; });
     return at == recent.files.end() ? nullptr : at->file;
   });
-  if (known) return known;
+}
+
+Result<ChunkFiles::Opened> ChunkFiles::file(std::uint32_t id) const {
+  if (auto known = open_file(id)) return known;
   FRAMEFS_TRY(auto opened, open_(id));
   Opened dropped;  // closed after the lock
   recent_.with([&](Recent& recent) {
@@ -106,6 +110,26 @@ Status ChunkFiles::read_at(std::uint64_t offset, std::span<std::byte> out) const
   const auto place = codec::chunk_file_place(offset);
   FRAMEFS_TRY(const auto opened, file(place.id));
   return opened->read_at(place.offset, out);
+}
+
+void ChunkFiles::expect(std::span<const codec::ByteRange> now,
+                        std::span<const codec::ByteRange> next) const {
+  struct Wanted {
+    std::vector<codec::ByteRange> now;
+    std::vector<codec::ByteRange> next;
+  };
+  std::map<std::uint32_t, Wanted> files;
+  for (const auto& [offset, size] : now) {
+    const auto place = codec::chunk_file_place(offset);
+    files[place.id].now.push_back({place.offset, size});
+  }
+  for (const auto& [offset, size] : next) {
+    const auto place = codec::chunk_file_place(offset);
+    files[place.id].next.push_back({place.offset, size});
+  }
+  for (const auto& [id, wanted] : files) {
+    if (const auto file = open_file(id)) file->expect(wanted.now, wanted.next);
+  }
 }
 
 Result<std::uint64_t> ChunkFiles::size() const {

@@ -35,6 +35,9 @@ class ChunkFiles final : public codec::ByteSource {
   Result<std::uint64_t> size() const override;
   Result<std::uint64_t> available_from(std::uint64_t offset) const override;
   [[nodiscard]] bool is_far() const noexcept override { return index_ == nullptr; }
+  // Of the files that are open.
+  void expect(std::span<const codec::ByteRange> now,
+              std::span<const codec::ByteRange> next) const override;
 
   // Call this when a commit has replaced the index file.
   void follow(std::shared_ptr<const FileReader> index) const;
@@ -53,6 +56,7 @@ class ChunkFiles final : public codec::ByteSource {
  private:
   using Index = Guarded<std::shared_ptr<const FileReader>>;
   ChunkFiles(Open open, std::size_t kept_open);
+  [[nodiscard]] Opened open_file(std::uint32_t id) const;  // null if it is not open
   Result<Opened> file(std::uint32_t id) const;
 
   struct Kept {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 
 #include "codec/array/block_run_cursor.h"
@@ -133,6 +134,51 @@ Result<ReadResult> ArrayView::read(std::uint64_t offset, std::uint64_t size, Acc
   return result;
 }
 
+// The touched blocks of ranges, each once.
+class ArrayView::Touches {
+ public:
+  Touches(const codec::ArrayLayout& layout, std::uint64_t chunk_bytes)
+      : layout_(layout), chunk_bytes_(chunk_bytes) {}
+
+  void add(ByteRange range, std::vector<FrameChunks::Touch>& touches) {
+    codec::TouchedBlocks(layout_, range).for_each([&](ChunkIndex chunk, BlockIndex block) {
+      const auto number = chunk.value * layout_.blocks_per_chunk() + block.value;
+      if (seen_.size() == kMaxBlocksAtOnce || !seen_.insert(number).second) return;
+      const auto size = layout_.block_bytes();
+      const ByteRange within{block.value * size, size};
+      if (!touches.empty() && touches.back().chunk == chunk &&
+          touches.back().within.offset + touches.back().within.size == within.offset) {
+        touches.back().within.size += size;
+      } else {
+        touches.push_back({chunk, chunk_bytes_, within});
+      }
+    });
+  }
+
+ private:
+  const codec::ArrayLayout& layout_;
+  const std::uint64_t chunk_bytes_;
+  std::unordered_set<std::uint64_t> seen_;
+};
+
+// The part of a range of the file that the array is.
+ByteRange ArrayView::within_array(ByteRange shown) const {
+  const auto skip = header().size();
+  const auto end = std::min(shown.offset + shown.size, skip + array_bytes());
+  const auto begin = std::min(std::max<std::uint64_t>(shown.offset, skip), end);
+  return {begin - std::min<std::uint64_t>(begin, skip), end - begin};
+}
+
+void ArrayView::expect(ByteRange now, std::span<const ByteRange> next) const {
+  if (!array_ || !frame_->is_far()) return;
+  Touches touched(array_->layout, frame_->frame()->header().chunksize);
+  std::vector<FrameChunks::Touch> now_touches;
+  std::vector<FrameChunks::Touch> next_touches;
+  touched.add(within_array(now), now_touches);
+  for (const auto& range : next) touched.add(within_array(range), next_touches);
+  frame_->expect(now_touches, next_touches);
+}
+
 bool ArrayView::decode_ahead(ByteRange range) const {
   // If the cache cannot keep a whole band, read-ahead would evict blocks that are needed again.
   if (!array_ || kept_per_mille_ < kMille) return false;
@@ -148,7 +194,7 @@ bool ArrayView::decode_ahead(ByteRange range) const {
         if (touched.size() <= kMaxBlocksAtOnce) touched.push_back({index, block});
       });
   if (touched.size() > kMaxBlocksAtOnce) return false;
-  expect(touched);
+  expect(range, {});
   std::vector<BlockRequest> requests;
   HeldTables tables;
   for (const auto& [index, block] : touched) {
@@ -180,27 +226,9 @@ Status ArrayView::fill(ReadResult& result, ByteRange range, std::span<std::byte>
   return fill(result, {range.offset + half, range.size - half}, out.subspan(half), access);
 }
 
-// Announces the blocks of a read to a frame that lies far away.
-void ArrayView::expect(std::span<const Block> blocks) const {
-  if (!frame_->is_far()) return;
-  const auto block_bytes = array_->layout.block_bytes();
-  std::vector<FrameChunks::Touch> touches;
-  for (const auto& [chunk, block] : blocks) {
-    const ByteRange within{block.value * block_bytes, block_bytes};
-    if (!touches.empty() && touches.back().chunk == chunk &&
-        touches.back().within.offset + touches.back().within.size == within.offset) {
-      touches.back().within.size += block_bytes;
-    } else {
-      touches.push_back({chunk, frame_->frame()->header().chunksize, within});
-    }
-  }
-  frame_->expect(touches);
-}
-
 Status ArrayView::fill_batch(ReadResult& result, std::span<const Block> blocks, ByteRange range,
                              std::span<std::byte> out, Access access) const {
   Batch batch{.range = range, .out = out, .blocks = {}, .requests = {}, .tables = {}};
-  expect(blocks);
   for (const auto& block : blocks) {
     FRAMEFS_CHECK(plan_block(batch, block));
     if (batch.tables.is_full()) FRAMEFS_CHECK(fetch_batch(result, batch, access));

@@ -28,6 +28,7 @@ class ArrayView final : public View {
   }
   [[nodiscard]] Result<ReadResult> read(std::uint64_t offset, std::uint64_t size,
                                         Access access) const override;
+  void expect(ByteRange now, std::span<const ByteRange> next) const override;
   [[nodiscard]] bool decode_ahead(ByteRange range) const override;
   // The bytes before the array's bytes, and the number of the array's bytes. Only for a readable
   // view: see is_readable().
@@ -69,7 +70,8 @@ class ArrayView final : public View {
   // Opens the chunk of a block. The chunk must be split into blocks as the array is.
   [[nodiscard]] Result<std::shared_ptr<const codec::Chunk>> open_chunk(ChunkIndex index) const;
   Status fill(ReadResult& result, ByteRange range, std::span<std::byte> out, Access access) const;
-  void expect(std::span<const Block> blocks) const;
+  class Touches;
+  [[nodiscard]] ByteRange within_array(ByteRange shown) const;
   Status fill_batch(ReadResult& result, std::span<const Block> blocks, ByteRange range,
                     std::span<std::byte> out, Access access) const;
   Status plan_block(Batch& batch, Block block) const;

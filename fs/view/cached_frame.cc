@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "codec/frame/chunk_space.h"
+#include "fs/read/range_plan.h"
 
 namespace framefs::fs {
 
@@ -135,23 +136,63 @@ std::optional<ByteRange> CachedFrame::stored_bound(ChunkIndex chunk) const {
   return ByteRange{header.header_len + offset, end - offset};
 }
 
-void CachedFrame::expect(std::span<const Touch> touches) const {
-  // Each chunk of a sparse frame is an object of its own, and opening it fetches its head.
-  if (!is_far() || !frame_ || origin_.type == codec::FrameType::sparse) return;
+// The stored bytes of the blocks that are not decoded yet.
+void CachedFrame::add_blocks(std::vector<ByteRange>& ranges, const codec::Chunk& chunk,
+                             const Touch& touch) const {
+  // The chunk may be damaged, which the read itself reports.
+  const auto [begin, size] = touch.within;
+  if (begin > chunk.nbytes() || size > chunk.nbytes() - begin) return;
+  if (chunk.body() == codec::ChunkBody::plain) {
+    ranges.push_back({chunk.plain_offset() + touch.within.offset, touch.within.size});
+  }
+  if (chunk.body() != codec::ChunkBody::blocks) return;
+  for (BlockPieces pieces(chunk, touch.within); pieces.next();) {
+    const auto block = pieces.piece().block;
+    const CacheKey key{.content = content_id_,
+                       .chunk = touch.chunk.value,
+                       .block = static_cast<std::uint32_t>(block.value),
+                       .kind = CacheKind::block};
+    if (services_.cache.knows(key)) continue;
+    const auto stored = chunk.stored_range(block);
+    if (!stored) continue;
+    if (!ranges.empty() && ranges.back().offset + ranges.back().size == stored->offset) {
+      ranges.back().size += stored->size;
+    } else {
+      ranges.push_back(*stored);
+    }
+  }
+}
+
+std::vector<ByteRange> CachedFrame::stored_ranges(std::span<const Touch> touches,
+                                                  bool goes_on) const {
   auto shape = shape_.with([](const ChunkShape& known) { return known; });
   const auto advised = frame_->header().blocksize;
   if (shape.block_bytes == 0 && advised > 0) {
     shape.block_bytes = static_cast<std::uint64_t>(advised);
   }
   std::vector<ByteRange> ranges;
-  for (const auto& [chunk, nbytes, within] : touches) {
-    if (services_.cache.knows(chunk_key(chunk))) continue;
-    const auto stored = stored_bound(chunk);
+  for (const auto& touch : touches) {
+    const auto value = services_.cache.find(chunk_key(touch.chunk));
+    if (const auto known = std::static_pointer_cast<const codec::Chunk>(value)) {
+      add_blocks(ranges, *known, touch);
+      continue;
+    }
+    // Each chunk of a sparse frame is an object of its own, and opening it fetches its head.
+    if (origin_.type == codec::FrameType::sparse) continue;
+    const auto stored = stored_bound(touch.chunk);
     if (!stored) continue;
-    std::ranges::copy(first_touch_ranges({*stored, nbytes, within}, shape),
+    std::ranges::copy(first_touch_ranges({*stored, touch.nbytes, touch.within, goes_on}, shape),
                       std::back_inserter(ranges));
   }
-  if (!ranges.empty()) origin_.chunks->expect(ranges);
+  return ranges;
+}
+
+void CachedFrame::expect(std::span<const Touch> now, std::span<const Touch> next) const {
+  if (!is_far() || !frame_) return;
+  const auto now_ranges = stored_ranges(now, !next.empty());
+  const auto next_ranges = stored_ranges(next, true);
+  if (now_ranges.empty() && next_ranges.empty()) return;
+  origin_.chunks->expect(now_ranges, next_ranges);
 }
 
 // Chunks of one entry are one stored chunk.  A small frame may have a million of them, whose tables

@@ -44,7 +44,7 @@ class CachedFrame final : public FrameChunks {
   Result<std::shared_ptr<const codec::ChunkOffsets>> chunk_offsets() const override;
   [[nodiscard]] Result<std::shared_ptr<const codec::FetchedBlocks>> fetched() const override;
   [[nodiscard]] bool is_far() const override { return origin_.chunks->is_far(); }
-  void expect(std::span<const Touch> touches) const override;
+  void expect(std::span<const Touch> now, std::span<const Touch> next) const override;
   Result<std::shared_ptr<const codec::Chunk>> chunk(ChunkIndex index,
                                                     std::uint64_t nbytes) const override;
   [[nodiscard]] BlockRequest request(std::shared_ptr<const codec::Chunk> chunk, ChunkIndex index,
@@ -94,6 +94,10 @@ class CachedFrame final : public FrameChunks {
   }
   [[nodiscard]] CacheKey chunk_key(ChunkIndex chunk, std::int64_t entry) const;
   [[nodiscard]] std::optional<ByteRange> stored_bound(ChunkIndex chunk) const;
+  void add_blocks(std::vector<ByteRange>& ranges, const codec::Chunk& chunk,
+                  const Touch& touch) const;
+  [[nodiscard]] std::vector<ByteRange> stored_ranges(std::span<const Touch> touches,
+                                                     bool goes_on) const;
 
   const FrameOrigin origin_;
   const ContentId content_id_;

@@ -53,7 +53,7 @@ ChunkShape shape_of(const codec::Chunk& chunk) {
 }
 
 std::vector<ByteRange> first_touch_ranges(const FirstTouch& touch, const ChunkShape& shape) {
-  const auto& [stored, nbytes, within] = touch;
+  const auto& [stored, nbytes, within, goes_on] = touch;
   if (stored.size <= kWholeBytes || nbytes == 0) {
     return {{stored.offset, std::min(stored.size, kWholeBytes)}};
   }
@@ -71,7 +71,7 @@ std::vector<ByteRange> first_touch_ranges(const FirstTouch& touch, const ChunkSh
   auto slack = std::max(kMinSlackBytes, scaled(data, std::min(block, nbytes), nbytes) / 2);
   if (shape.deviation_bytes) {
     slack = std::max(kMinKnownSlackBytes, kDeviations * *shape.deviation_bytes);
-    if (2 * slack > end - std::min(begin, end)) return {tables};
+    if (!goes_on && 2 * slack > end - std::min(begin, end)) return {tables};
   }
   const auto from = begin - std::min(begin, slack);
   const auto to = end + std::min(data - end, slack);

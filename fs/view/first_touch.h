@@ -28,11 +28,13 @@ struct FirstTouch {
   ByteRange stored;          // where the chunk is stored; the size may be an upper bound
   std::uint64_t nbytes = 0;  // decoded size of the chunk
   ByteRange within;          // the decoded bytes that the read wants
+  bool goes_on = false;      // the reader will want the bytes behind them, too
 };
 
 // Guesses the stored bytes that the read needs: header and tables, and a window around the place
 // where the blocks probably are.  A source that is far away fetches both in one round trip.  If the
-// window would be mostly waste, the ranges are header and tables alone.
+// window would be mostly waste, the ranges are header and tables alone, but for a reader that goes
+// on.
 // `shape` is the shape of another chunk of the frame.
 std::vector<ByteRange> first_touch_ranges(const FirstTouch& touch, const ChunkShape& shape);
 

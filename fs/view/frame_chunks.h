@@ -74,9 +74,10 @@ class FrameChunks {
   };
   // Whether expect() shortens the reads that follow it.
   [[nodiscard]] virtual bool is_far() const { return false; }
-  // Says that these ranges are about to be read. A frame that lies far away then fetches the tables
-  // of chunks that were not read before and the probable places of their blocks at once.
-  virtual void expect(std::span<const Touch> /*touches*/) const {}
+  // Says that the ranges of `now` are about to be read, and then probably those of `next`, in this
+  // order. A frame that lies far away then fetches their blocks; of chunks that were not read
+  // before, the tables and the probable places of the blocks.
+  virtual void expect(std::span<const Touch> /*now*/, std::span<const Touch> /*next*/) const {}
   // The chunk's header and tables; the chunk must have `nbytes`.
   [[nodiscard]] virtual Result<std::shared_ptr<const codec::Chunk>> chunk(
       ChunkIndex index, std::uint64_t nbytes) const = 0;

@@ -126,7 +126,7 @@ Status FrameView::for_each_chunk(ByteRange wanted, const Body& body) const {
 }
 
 // Announces the chunks of a read to a frame that lies far away.
-void FrameView::expect(ByteRange wanted) const {
+void FrameView::expect_chunks(ByteRange wanted) const {
   if (!frame_->is_far()) return;
   std::vector<FrameChunks::Touch> touches;
   // An error is reported by the read itself.
@@ -134,7 +134,7 @@ void FrameView::expect(ByteRange wanted) const {
     touches.push_back({place.chunk, place.range.size, within});
     return Result<bool>(touches.size() < kMaxPieces);
   }));
-  frame_->expect(touches);
+  frame_->expect(touches, {});
 }
 
 // Reads the first part of `wanted`, up to the limit of pieces in a reply.
@@ -144,7 +144,7 @@ Result<FrameView::Plan> FrameView::read_some(ByteRange wanted) const {
     if (grouped || codec::is_work_error(grouped.error())) return grouped;
     // One chunk may be damaged.  The others are read, and the damaged one is reported, below.
   }
-  expect(wanted);
+  expect_chunks(wanted);
   Plan plan;
   const auto plan_next = [&](const auto& place, ByteRange within) -> Result<bool> {
     FRAMEFS_CHECK(plan_chunk(plan, place, within));
@@ -244,7 +244,7 @@ Result<ReadResult> FrameView::read_joined(ByteRange wanted, Plan first) const {
 bool FrameView::decode_ahead(ByteRange range) const {
   if (range.offset >= decoded_bytes()) return false;
   if (frame_->chunks_per_group() != 0) return groups_ahead(range);
-  expect(range);
+  expect_chunks(range);
   std::vector<BlockRequest> requests;
   std::size_t chunks = 0;
   HeldTables tables;

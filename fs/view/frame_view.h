@@ -34,7 +34,7 @@ class FrameView final : public View {
   [[nodiscard]] bool is_worth_groups(ByteRange wanted) const;
   [[nodiscard]] Result<Plan> read_groups(ByteRange wanted) const;
   [[nodiscard]] bool groups_ahead(ByteRange range) const;
-  void expect(ByteRange wanted) const;
+  void expect_chunks(ByteRange wanted) const;
   [[nodiscard]] Result<ReadResult> read_joined(ByteRange wanted, Plan first) const;
   Status plan_chunk(Plan& plan, const codec::ChunkOffsets::Place& place, ByteRange wanted) const;
   Status plan_without_decoding(Plan& plan, const codec::Chunk& chunk, ChunkIndex index,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "codec/core/result.h"
 #include "fs/read/read_pattern.h"
@@ -28,6 +29,10 @@ class View {
   // Errors: those of every chunk and block that the range touches.
   [[nodiscard]] virtual Result<ReadResult> read(std::uint64_t offset, std::uint64_t size,
                                                 Access access) const = 0;
+
+  // Says that the bytes `now` are about to be read, and then probably those of `next`, in this
+  // order.  A view of a far file whose bytes are stored in another order has them fetched.
+  virtual void expect(ByteRange /*now*/, std::span<const ByteRange> /*next*/) const {}
 
   // The size of the file if it must be decoded, and 0 otherwise.
   [[nodiscard]] virtual std::uint64_t decoded_bytes() const noexcept { return 0; }

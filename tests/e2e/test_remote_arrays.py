@@ -131,6 +131,18 @@ class RemoteArrays(RemoteCase):
                 needed = self.stored.needed(begins, size)
                 self.assertLessEqual(sum(fetched_bytes(requests)), 1.5 * needed, (needed, requests))
 
+    def test_a_scan_of_a_mapping_fetches_ahead_of_itself(self):
+        """The kernel requests 32 KiB at a time: half of what a row of blocks holds of a plane."""
+        self.server.latency = 0.05
+        with self.opened() as mount:
+            array = numpy.load(mount.path("cube.npy"), mmap_mode="r")
+            self.assertTrue(numpy.array_equal(array, self.array))
+            del array
+            requests = self.server.ended_requests()
+            rows = SHAPE[0] // BLOCK[0] * SHAPE[1] // BLOCK[1]
+            self.assertLess(link_proxy.round_trips(requests), rows // 4, requests)
+            self.assertLessEqual(sum(fetched_bytes(requests)), 1.01 * self.stored_bytes, requests)
+
     def test_the_header_alone_fetches_few_blocks(self):
         """The blocks of the first rows: NumPy reads the header through a small buffer."""
         with self.opened() as mount:

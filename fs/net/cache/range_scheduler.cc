@@ -9,7 +9,6 @@
 
 #include "fs/core/file.h"
 #include "fs/core/interrupt.h"
-#include "fs/net/cache/forecast.h"
 #include "fs/net/store/object_store.h"
 
 namespace framefs::net {
@@ -325,7 +324,7 @@ Status RangeScheduler::check_size(const RemoteObject& object) const {
                      "the server does not support ranges; --whole-objects fetches objects whole");
 }
 
-Status RangeScheduler::read(const Object& object, std::span<const Read> reads) {
+Status RangeScheduler::read(const Object& object, std::span<const Read> reads, FetchAhead ahead) {
   FRAMEFS_CHECK(check_size(*object));
   std::vector<Want> wants;
   std::uint64_t bytes = 0;
@@ -341,7 +340,7 @@ Status RangeScheduler::read(const Object& object, std::span<const Read> reads) {
   // ahead.  The requests for the ranges ahead are sent before the wait, which takes a round trip.
   bool may_retry = false;
   const auto begun = begin(object, wants);
-  fetch_ahead(object, wants);
+  if (ahead == FetchAhead::in_stored_order) fetch_ahead(object, wants);
   auto status = finish(object, begun, may_retry);
   if (!status && may_retry) status = finish(object, begin(object, wants), may_retry);
   if (!status) return status;
@@ -349,34 +348,33 @@ Status RangeScheduler::read(const Object& object, std::span<const Read> reads) {
   return {};
 }
 
-void RangeScheduler::expect(const Object& object, std::span<const ByteRange> ranges) {
+void RangeScheduler::expect(const Object& object, std::span<const ByteRange> now,
+                            std::span<const ByteRange> next) {
   if (!check_size(*object)) return;
   const auto& key = object->version().key;
-  const auto size = object->version().size;
+  const auto wants = wants_of(*object, now);
+  launch(object, state_.with([&](State& state) {
+    auto cover = cover_without_waiting(state, key, wants);
+    auto made = plan(state, *object, cover, Priority::prefetch);
+    // The caller is about to read these ranges.
+    for (const auto& flight : made) flight->priority = Priority::demand;
+    return made;
+  }));
+  fetch_next(object, next);
+}
+
+// The ranges that the disk cache lacks.
+auto RangeScheduler::wants_of(const RemoteObject& object, std::span<const ByteRange> ranges) const
+    -> std::vector<Want> {
+  const auto size = object.version().size;
   std::vector<Want> wants;
   for (auto range : ranges) {
     range.offset = std::min(range.offset, size);
     range.size = std::min(range.size, size - range.offset);
-    if (disk_ != nullptr && disk_->holds(key, range)) continue;
+    if (disk_ != nullptr && disk_->holds(object.version().key, range)) continue;
     wants.push_back({range});
   }
-  const auto made = state_.with([&](State& state) {
-    auto cover = cover_without_waiting(state, key, wants);
-    return plan(state, *object, cover, Priority::prefetch);
-  });
-  launch(object, made);
-  // The first read of a sequential reader waits for these ranges.  Those ahead of it are fetched
-  // meanwhile.
-  if (current_forecast() == Forecast::goes_on) fetch_ahead(object, wants);
-  // The caller is about to read these ranges, so the requests are not mere prefetches.
-  std::vector<RequestQueue::Id> raised;
-  state_.with([&](State&) {
-    for (const auto& flight : made) {
-      flight->priority = Priority::demand;
-      if (flight->id) raised.push_back(*flight->id);
-    }
-  });
-  for (const auto id : raised) queue_.raise(id);
+  return wants;
 }
 
 bool RangeScheduler::holds(const ObjectVersion& version, ByteRange range) {
@@ -442,14 +440,13 @@ SequentialStreams::Limits RangeScheduler::limits_ahead(const ContentKey& key) {
 }
 
 void RangeScheduler::fetch_ahead(const Object& object, std::span<const Want> wants) {
-  const auto forecast = current_forecast();
-  if (wants.empty() || forecast == Forecast::jumps) return;
+  if (wants.empty()) return;
   const auto& version = object->version();
   auto limits = limits_ahead(version.key);
   bool is_sequential = false;
   std::optional<ByteRange> ahead;
   object->streams().with([&](SequentialStreams& streams) {
-    streams.begin_read(forecast);
+    streams.begin_read();
     for (const auto& want : wants) {
       const auto found = streams.note(want.range, version.size, limits);
       is_sequential = is_sequential || found.is_sequential;
@@ -473,6 +470,31 @@ void RangeScheduler::fetch_ahead(const Object& object, std::span<const Want> wan
     return plan(state, *object, cover, Priority::prefetch);
   });
   launch(object, made);
+}
+
+// Fetches what a reader expects next.  The caller repeats a range until it has read it, so that a
+// range for which there is no room now is fetched later.
+void RangeScheduler::fetch_next(const Object& object, std::span<const ByteRange> next) {
+  if (next.empty()) return;
+  const auto& key = object->version().key;
+  const auto limits = limits_ahead(key);
+  auto wants = wants_of(*object, next);
+  std::uint64_t bytes = 0;
+  const auto is_too_far = [&](const Want& want) {
+    return (bytes += want.range.size) > limits.window_bytes;
+  };
+  wants.erase(std::ranges::find_if(wants, is_too_far), wants.end());
+  const auto now = Clock::now();
+  launch(object, state_.with([&](State& state) {
+    state.active[key] = now;
+    auto cover = cover_without_waiting(state, key, wants);
+    std::uint64_t missing = 0;
+    const auto has_no_room = [&](const Want& want) {
+      return (missing += want.range.size) > limits.fetch_bytes;
+    };
+    cover.missing.erase(std::ranges::find_if(cover.missing, has_no_room), cover.missing.end());
+    return plan(state, *object, cover, Priority::prefetch);
+  }));
 }
 
 }  // namespace framefs::net

@@ -22,9 +22,16 @@
 
 namespace framefs::net {
 
+// The bytes of an object to fetch before anyone asks for them.
+enum class FetchAhead : std::uint8_t {
+  in_stored_order,  // those behind the ones that a sequential reader has read
+  as_expected       // those that the reader expects: it reads in another order
+};
+
 // Supplies ranges of objects to all readers of a mount: from memory, from the disk cache, from a
 // request that is already under way, or by new requests.  The rules of fetch_plan.h keep the number
-// of new requests low.  The scheduler also fetches ahead of sequential readers.
+// of new requests low.  The scheduler also fetches what readers
+// will probably read next.
 // Threads: any number.
 class RangeScheduler {
  public:
@@ -47,11 +54,13 @@ class RangeScheduler {
   // Fills all of `reads`, which lie within the object, and waits until they are complete.
   // Errors: those of the object's calls; system, with EINTR, if the operation of this thread is
   // interrupted.
-  Status read(const Object& object, std::span<const Read> reads);
+  Status read(const Object& object, std::span<const Read> reads,
+              FetchAhead ahead = FetchAhead::in_stored_order);
 
-  // Starts to fetch the missing parts of `ranges` with as few requests as possible, and returns at
-  // once.  A later read() waits for these requests.
-  void expect(const Object& object, std::span<const ByteRange> ranges);
+  // Starts to fetch the missing parts of `now` with as few requests as possible, then as much of
+  // `next` as the limits allow, and returns at once.  A later read() waits for these requests.
+  void expect(const Object& object, std::span<const ByteRange> now,
+              std::span<const ByteRange> next);
 
   // Whether memory or the disk cache holds all of `range`.
   bool holds(const ObjectVersion& version, ByteRange range);
@@ -128,7 +137,10 @@ class RangeScheduler {
   };
   Begun begin(const Object& object, std::span<const Want> wants);
   Status finish(const Object& object, const Begun& begun, bool& may_retry);
+  [[nodiscard]] std::vector<Want> wants_of(const RemoteObject& object,
+                                           std::span<const ByteRange> ranges) const;
   void fetch_ahead(const Object& object, std::span<const Want> wants);
+  void fetch_next(const Object& object, std::span<const ByteRange> next);
   SequentialStreams::Limits limits_ahead(const ContentKey& key);
 
   RequestQueue& queue_;

@@ -41,11 +41,11 @@ auto SequentialStreams::stream_for(ByteRange range) -> Stream& {
 auto SequentialStreams::note(ByteRange range, std::uint64_t size, const Limits& limits) -> Found {
   auto& stream = stream_for(range);
   stream.used = ++notes_;
-  const bool is_proof = goes_on_ || stream.proofs == 0 || stream.last_read != reads_;
+  const bool is_proof = stream.proofs == 0 || stream.last_read != reads_;
   if (is_proof) stream.proofs = std::min(stream.proofs + 1, kProofs);
   stream.last_read = reads_;
   stream.end = std::max(stream.end, range.offset + range.size);
-  if (goes_on_ && stream.has_read_beginning()) stream.is_of_whole_file = true;
+  if (stream.has_read_beginning()) stream.is_of_whole_file = true;
   if (stream.is_of_whole_file) stream.proofs = kProofs;
   if (stream.proofs < kProofs) return {};
 

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "codec/core/units.h"
-#include "fs/net/cache/forecast.h"
 
 namespace framefs::net {
 
@@ -26,13 +25,9 @@ class SequentialStreams {
     std::uint64_t fetch_bytes = 0;   // to fetch now
   };
 
-  // The next calls of note() belong to one read.  If its reader is known to go on, each range
-  // counts; otherwise only successive reads show a sequential reader, because the ranges of one
-  // read are often adjacent.
-  void begin_read(Forecast forecast) {
-    ++reads_;
-    goes_on_ = forecast == Forecast::goes_on;
-  }
+  // The next calls of note() belong to one read.  Its ranges are often adjacent, so that only
+  // successive reads show a sequential reader.
+  void begin_read() { ++reads_; }
   // A caller reads `range` of an object of `size` bytes.
   Found note(ByteRange range, std::uint64_t size, const Limits& limits);
 
@@ -56,10 +51,11 @@ class SequentialStreams {
     std::uint64_t end = 0;
     std::uint64_t ahead_to = 0;  // the end of the bytes that were fetched ahead
     unsigned proofs = 0;
-    std::uint64_t used = 0;         // the note() that used it last
-    std::uint64_t last_read = 0;    // the read that used it last
-    bool is_of_whole_file = false;  // a reader from the beginning that is known to go on
+    std::uint64_t used = 0;       // the note() that used it last
+    std::uint64_t last_read = 0;  // the read that used it last
+    bool is_of_whole_file = false;
 
+    // Most programs that read so much at the beginning of a file go on to its end.
     [[nodiscard]] bool has_read_beginning() const;
   };
   Stream& stream_for(ByteRange range);
@@ -67,7 +63,6 @@ class SequentialStreams {
   std::array<Stream, 8> streams_{};
   std::uint64_t notes_ = 0;
   std::uint64_t reads_ = 0;
-  bool goes_on_ = true;
 };
 
 }  // namespace framefs::net

@@ -29,7 +29,8 @@ class Far final : public codec::ByteSource {
   }
   codec::Result<std::uint64_t> size() const override { return 1000; }
   [[nodiscard]] bool is_far() const noexcept override { return true; }
-  void expect(std::span<const ByteRange> ranges) const override {
+  void expect(std::span<const ByteRange> ranges,
+              std::span<const ByteRange> /*next*/) const override {
     expected.assign(ranges.begin(), ranges.end());
   }
 
@@ -86,7 +87,7 @@ TEST_CASE("byte_source: a window of a far source is far", "[fs][fetched_runs][un
   CHECK(one[0] == std::byte{100});
   CHECK(other[2] == std::byte{149});
   CHECK_FALSE(window.read_ranges(std::array{codec::ByteSource::Read{48, other}}));
-  window.expect(std::array{ByteRange{10, 10}, ByteRange{40, 100}});
+  window.expect(std::array{ByteRange{10, 10}, ByteRange{40, 100}}, {});
   CHECK(far->expected == std::vector{ByteRange{110, 10}, ByteRange{140, 10}});
 }
 

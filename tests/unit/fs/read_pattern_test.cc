@@ -42,31 +42,6 @@ struct Reader {
   ReadPattern pattern;
 };
 
-TEST_CASE("read_pattern: a reader goes on after a long stretch or a large beginning",
-          "[fs][read_pattern][unit]") {
-  constexpr std::uint64_t kLarge = 64u << 10;
-  Reader middle;
-  middle.read_in_order(50 * kMiB, 50 * kMiB + kProof, kLarge);
-  CHECK_FALSE(middle.pattern.goes_on());
-  middle.pattern.note(50 * kMiB + kProof, kLarge);
-  CHECK(middle.pattern.goes_on());
-  middle.pattern.note(0, 4096);
-  CHECK_FALSE(middle.pattern.goes_on());
-
-  Reader header;
-  header.read_in_order(0, kMiB, 32u << 10);
-  CHECK_FALSE(header.pattern.goes_on());
-
-  Reader beginning;
-  beginning.pattern.note(0, 8192);  // the header
-  beginning.pattern.note(8192, kLarge);
-  CHECK(beginning.pattern.goes_on());
-  beginning.pattern.note(8192 + kLarge, 4096);
-  CHECK(beginning.pattern.goes_on());
-  beginning.pattern.note(500 * kMiB, kLarge);
-  CHECK_FALSE(beginning.pattern.goes_on());
-}
-
 TEST_CASE("read_pattern: a reader that continues past a long stretch wants more",
           "[fs][read_pattern][unit]") {
   Reader reader;

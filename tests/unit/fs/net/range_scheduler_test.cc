@@ -7,7 +7,6 @@
 
 #include "fs/core/file.h"
 #include "fs/core/interrupt.h"
-#include "fs/net/cache/forecast.h"
 #include "fs/net/http/answer_check.h"
 #include "fs/net/http/network_thread.h"
 #include "fs/net/remote_file.h"
@@ -212,8 +211,9 @@ TEST_CASE("range_scheduler: bodies that break off are fetched again", "[net][sch
 
 TEST_CASE("range_scheduler: expected ranges are fetched together", "[net][scheduler][unit]") {
   Remote remote(1'000'000);
-  remote.scheduler.expect(remote.object, std::array{ByteRange{0, 1000}, ByteRange{1000, 3000},
-                                                    ByteRange{999'000, 99'999}});
+  remote.scheduler.expect(
+      remote.object,
+      std::array{ByteRange{0, 1000}, ByteRange{1000, 3000}, ByteRange{999'000, 99'999}}, {});
   CHECK(remote.read(0, 1000) == remote.content.substr(0, 1000));
   CHECK(remote.read(1000, 3000) == remote.content.substr(1000, 3000));
   CHECK(remote.read(999'000, 1000) == remote.content.substr(999'000));
@@ -299,40 +299,47 @@ TEST_CASE("range_scheduler: the ranges ahead are requested while the reader wait
   CHECK(remote.requests() > SequentialStreams::kProofs);
 }
 
-TEST_CASE("range_scheduler: a forecast says how many adjacent reads show a sequential reader",
+TEST_CASE("range_scheduler: of an object in another order, only expected ranges are fetched",
           "[net][scheduler][unit]") {
   constexpr std::size_t kPiece = 100'000;
-  const auto read_pieces = [](Remote& remote, Forecast forecast, std::size_t count) {
-    const ForecastScope scope(forecast);
-    for (std::size_t i = 0; i < count; ++i) {
-      REQUIRE(remote.read(i * kPiece, kPiece) == remote.content.substr(i * kPiece, kPiece));
-    }
-  };
   constexpr auto kMany = 3 * SequentialStreams::kProofs;
-  Remote jumping(8'000'000);
-  read_pieces(jumping, Forecast::jumps, kMany);
-  CHECK(jumping.requests() == kMany);
-  CHECK(jumping.stats.counts().bytes_fetched == kMany * kPiece);
-  Remote unknown(8'000'000);
-  read_pieces(unknown, Forecast::unknown, SequentialStreams::kProofs);
-  CHECK(test::comes_true([&] { return unknown.requests() > SequentialStreams::kProofs; }));
-  Remote sequential(8'000'000);
-  read_pieces(sequential, Forecast::goes_on, 1);
-  CHECK(test::comes_true([&] { return sequential.requests() > 1; }));
-  CHECK(current_forecast() == Forecast::goes_on);  // of a thread without a scope
+  Remote remote(8'000'000);
+  const RemoteFile file(remote.scheduler, remote.object, FetchAhead::as_expected);
+  std::string got(kPiece, '\0');
+  const auto out = std::as_writable_bytes(std::span(got));
+  for (std::size_t i = 0; i < kMany; ++i) {
+    REQUIRE(file.read_at(i * kPiece, out));
+    REQUIRE(got == remote.content.substr(i * kPiece, kPiece));
+  }
+  CHECK(remote.requests() == kMany);
+  CHECK(remote.stats.counts().bytes_fetched == kMany * kPiece);
+
+  const std::array now{ByteRange{2'000'000, kPiece}};
+  const std::array next{ByteRange{5'000'000, kPiece}, ByteRange{4'000'000, kPiece}};
+  file.expect(now, next);
+  CHECK(test::comes_true([&] { return remote.requests() == kMany + 3; }));
+  for (const auto offset : {2'000'000U, 4'000'000U, 5'000'000U}) {
+    REQUIRE(file.read_at(offset, out));
+    REQUIRE(got == remote.content.substr(offset, kPiece));
+  }
+  file.expect(now, next);  // all of it is there
+  CHECK(remote.requests() == kMany + 3);
+  CHECK(remote.stats.counts().prefetched_bytes == 2 * kPiece);
 }
 
-TEST_CASE("range_scheduler: ranges are fetched ahead of those that a sequential reader expects",
+TEST_CASE("range_scheduler: of what comes next, as much is fetched as there is room for",
           "[net][scheduler][unit]") {
-  const std::array expected{ByteRange{0, 100'000}};
-  Remote remote(8'000'000);
-  remote.scheduler.expect(remote.object, expected);
-  CHECK(test::comes_true([&] { return remote.requests() > 1; }));
-  Remote slices(8'000'000);
-  const ForecastScope scope(Forecast::jumps);
-  slices.scheduler.expect(slices.object, expected);
-  REQUIRE(slices.read(0, 100'000) == slices.content.substr(0, 100'000));
-  CHECK(slices.stats.counts().bytes_fetched == 100'000);
+  constexpr std::size_t kPiece = 1'000'000;
+  constexpr std::size_t kMemory = 12 << 20;  // windows of a third of it
+  Remote remote(20'000'000, {}, nullptr, {.memory_bytes = kMemory});
+  const RemoteFile file(remote.scheduler, remote.object, FetchAhead::as_expected);
+  std::vector<ByteRange> next;
+  for (std::uint64_t i = 0; i < 20; ++i) next.push_back({i * kPiece, kPiece});
+  file.expect({}, next);
+  CHECK(test::comes_true([&] { return remote.stats.counts().bytes_fetched == 4 * kPiece; }));
+  // The reader has come a part of the way.
+  file.expect({}, std::span(next).subspan(2));
+  CHECK(test::comes_true([&] { return remote.stats.counts().bytes_fetched == 6 * kPiece; }));
 }
 
 // Answers each request at once, as a server does whose round trip is 50 ms and whose link has
@@ -423,7 +430,7 @@ TEST_CASE("remote_file: requests go on while another file of the object is open"
   });
   self = &remote;
   const RemoteFile file(remote.scheduler, remote.object);
-  file.expect(std::array{ByteRange{0, 1000}});
+  file.expect(std::array{ByteRange{0, 1000}}, {});
   REQUIRE(test::comes_true([&] { return remote.requests() == 1; }));
   {
     const RemoteFile other(remote.scheduler, remote.object);

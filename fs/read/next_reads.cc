@@ -1,0 +1,99 @@
+#include "fs/read/next_reads.h"
+
+#include <algorithm>
+
+namespace framefs::fs {
+namespace {
+
+// The kernel's requests for the parts of one read(2) overtake each other by up to this much.
+constexpr std::uint64_t kDisorder = 256u << 10;
+// The part of a run that may not have been requested.
+constexpr std::uint64_t kGapShare = 4;
+// Page faults of a mapping, and readers of a header through a buffer, make smaller requests.
+constexpr std::uint64_t kLargeRequest = 64u << 10;
+// Most programs that read the beginning of a file by large requests go on to its end.  They may
+// read the header before.
+constexpr std::uint64_t kBeginning = 256u << 10;
+// So do most of those that read this much from the first byte on.
+constexpr std::uint64_t kMuchOfBeginning = 256u << 10;
+// Requests that are part of one page fault or of one small read are no run.
+constexpr std::uint64_t kMinRun = 64u << 10;
+// A shorter run may be a plane of an array.
+constexpr std::uint64_t kLongRun = 4u << 20;
+// Windows.
+constexpr std::uint64_t kFirstWindow = 8u << 20;
+constexpr std::uint64_t kMaxWindow = 64u << 20;
+constexpr std::uint64_t kGrowth = 4;
+constexpr std::uint64_t kStepsPerWindow = 8;
+// The kernel reads around page faults, so that runs do not begin and end where the reader does.
+constexpr std::uint64_t kRounding = 32u << 10;
+// The number of equal distances that precede a forecast, and the number for each run that is named.
+constexpr std::uint64_t kRegular = 2;
+constexpr std::uint64_t kDistancesPerRun = 4;
+constexpr std::uint64_t kMaxRuns = 64;
+
+bool is_about(std::uint64_t a, std::uint64_t b) noexcept {
+  return std::max(a, b) - std::min(a, b) <= kRounding;
+}
+
+}  // namespace
+
+bool NextReads::Run::is_continued_by(ByteRange read) const noexcept {
+  if (read.offset < begin || read.offset > end + kDisorder) return false;
+  auto longer = *this;
+  longer.add(read);
+  return longer.size() - std::min(longer.size(), longer.bytes) <= longer.size() / kGapShare;
+}
+
+void NextReads::Run::add(ByteRange read) noexcept {
+  end = std::max(end, read.offset + read.size);
+  bytes += read.size;
+  const bool is_large = read.size >= kLargeRequest;
+  has_large_begin = has_large_begin || (is_large && begin < kBeginning);
+}
+
+std::uint64_t NextReads::Run::window() const noexcept {
+  const auto large = std::min(kGrowth * size(), kMaxWindow);
+  if (has_large_begin) return std::max(large, kFirstWindow);
+  if (begin == 0 && size() >= kMuchOfBeginning) return large;
+  if (size() > kLongRun) return large;
+  return size() <= kMinRun ? 0 : size() * 3 / 8;
+}
+
+void NextReads::begin_run(ByteRange read) {
+  const auto distance = read.offset - std::min(read.offset, run_.begin);
+  const bool is_equal = distance != 0 && is_about(distance, distance_);
+  distances_ = is_equal ? distances_ + 1 : 0;
+  distance_ = distance;
+  run_size_ = run_.size();
+  run_ = {.begin = read.offset, .end = read.offset};
+  named_to_ = 0;
+}
+
+bool NextReads::is_regular() const noexcept { return distances_ >= kRegular; }
+
+// All of this run, and the same part of some runs that follow.
+std::vector<ByteRange> NextReads::next_runs() const {
+  std::vector<ByteRange> runs;
+  const auto more = std::clamp<std::uint64_t>(distances_ / kDistancesPerRun, 1, kMaxRuns);
+  for (std::uint64_t i = 0; i <= more; ++i) {
+    runs.push_back({run_.begin + i * distance_, run_size_});
+  }
+  return runs;
+}
+
+std::vector<ByteRange> NextReads::note(ByteRange read) {
+  const bool is_new = !run_.is_continued_by(read);
+  if (is_new) begin_run(read);
+  run_.add(read);
+  if (is_new && is_regular()) return next_runs();
+  if (is_regular() && run_.size() <= run_size_ + kRounding) return {};
+  const auto window = run_.window();
+  if (window == 0) return {};
+  const auto to = run_.end + window;
+  if (to < named_to_ + window / kStepsPerWindow) return {};
+  named_to_ = to;
+  return {{run_.end, window}};
+}
+
+}  // namespace framefs::fs

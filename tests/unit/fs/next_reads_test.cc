@@ -1,0 +1,136 @@
+#include "fs/read/next_reads.h"
+
+#include <algorithm>
+
+#include "tests/support/catch.h"
+
+namespace framefs::fs::next_reads_test {
+namespace {
+
+constexpr std::uint64_t kKiB = 1u << 10;
+constexpr std::uint64_t kMiB = 1u << 20;
+constexpr std::uint64_t kFault = 32 * kKiB;
+constexpr std::uint64_t kMiddle = 500 * kMiB;
+
+// A reader, and the end of all that it was said to want next.
+struct Reader {
+  void read(ByteRange range) {
+    for (const auto& next : reads.note(range)) {
+      named_to = std::max(named_to, next.offset + next.size);
+      last = next;
+      ++count;
+    }
+  }
+  void read_all(std::uint64_t begin, std::uint64_t end, std::uint64_t piece = kFault) {
+    for (auto at = begin; at < end; at += piece) read({at, std::min(piece, end - at)});
+  }
+  NextReads reads;
+  std::uint64_t named_to = 0;
+  ByteRange last{};
+  int count = 0;
+};
+
+TEST_CASE("next_reads: a point, a page fault and a short run name nothing",
+          "[fs][next_reads][unit]") {
+  Reader points;
+  for (std::uint64_t i = 0; i < 50; ++i) points.read({kMiddle + (i * i % 97) * kMiB, 4096});
+  CHECK(points.count == 0);
+  Reader faults;
+  for (std::uint64_t i = 0; i < 50; ++i) {
+    const auto at = kMiddle + (i * i % 97) * kMiB;
+    faults.read_all(at, at + 2 * kFault);
+  }
+  CHECK(faults.count == 0);
+  Reader header;
+  header.read_all(0, 64 * kKiB, 4096);
+  CHECK(header.count == 0);
+}
+
+TEST_CASE("next_reads: a run in the middle names at most half as much as it has read",
+          "[fs][next_reads][unit]") {
+  for (const auto size : {256 * kKiB, 512 * kKiB, kMiB, 2 * kMiB}) {
+    INFO("a run of " << size);
+    Reader reader;
+    reader.read_all(kMiddle, kMiddle + size);
+    REQUIRE(reader.count > 0);
+    CHECK(reader.named_to > kMiddle + size);
+    CHECK(reader.named_to <= kMiddle + size + size / 2);
+  }
+}
+
+TEST_CASE("next_reads: a reader of much names more and more", "[fs][next_reads][unit]") {
+  SECTION("large reads at the beginning") {
+    Reader reader;
+    reader.read({0, 128});
+    reader.read({128, 128 * kKiB});
+    CHECK(reader.named_to == 128 + 128 * kKiB + 8 * kMiB);
+  }
+  SECTION("page faults from the beginning") {
+    Reader reader;
+    reader.read_all(0, 7 * kFault);
+    CHECK(reader.named_to < 10 * kFault);
+    reader.read({7 * kFault, kFault});
+    CHECK(reader.named_to == 40 * kFault);
+  }
+  SECTION("a long run") {
+    Reader reader;
+    reader.read_all(kMiddle, kMiddle + 5 * kMiB);
+    CHECK(reader.named_to >= kMiddle + 20 * kMiB);
+    // The window has a limit.
+    reader.read_all(kMiddle + 5 * kMiB, kMiddle + 100 * kMiB);
+    CHECK(reader.named_to <= kMiddle + 164 * kMiB);
+    CHECK(reader.named_to >= kMiddle + 150 * kMiB);
+  }
+}
+
+TEST_CASE("next_reads: not each read names something", "[fs][next_reads][unit]") {
+  Reader reader;
+  reader.read_all(0, 64 * kMiB);
+  CHECK(reader.count < 200);
+}
+
+TEST_CASE("next_reads: requests that overtake each other are one run", "[fs][next_reads][unit]") {
+  Reader reader;
+  constexpr auto kPiece = 128 * kKiB;
+  for (std::uint64_t at = kMiddle; at < kMiddle + 8 * kMiB; at += 2 * kPiece) {
+    reader.read({at, kPiece / 2});
+    reader.read({at + kPiece, kPiece});
+    reader.read({at + kPiece / 2, kPiece / 2});
+  }
+  CHECK(reader.named_to >= kMiddle + 32 * kMiB);
+}
+
+TEST_CASE("next_reads: gaps make runs of their own", "[fs][next_reads][unit]") {
+  Reader reader;
+  for (std::uint64_t i = 0; i < 4; ++i) reader.read({kMiddle + i * i * 3 * kFault, kFault});
+  CHECK(reader.count == 0);
+}
+
+// Oracle: the planes of a cube.
+TEST_CASE("next_reads: equal runs at equal distances name the runs that follow",
+          "[fs][next_reads][unit]") {
+  constexpr auto kRun = 4 * kFault;
+  Reader reader;
+  const auto run = [](std::uint64_t i) { return kMiddle + i * kMiB; };
+  for (std::uint64_t i = 0; i < 3; ++i) reader.read_all(run(i), run(i) + kRun);
+  CHECK(reader.named_to <= run(2) + 2 * kRun);
+  reader.read({run(3), kFault});
+  CHECK(reader.last == ByteRange{run(4), kRun});
+  const auto count = reader.count;
+  reader.read_all(run(3) + kFault, run(3) + kRun);
+  CHECK(reader.count == count);  // the run ends where the others did
+  for (std::uint64_t i = 4; i < 18; ++i) reader.read_all(run(i), run(i) + kRun);
+  CHECK(reader.named_to == run(17 + 15 / 4) + kRun);
+  // Another distance: the runs are no longer equal.
+  const auto before = reader.count;
+  reader.read({run(30), kFault});
+  CHECK(reader.count == before);
+  // A reader that goes on behind the usual end of a run is sequential.
+  Reader longer;
+  for (std::uint64_t i = 0; i < 4; ++i) longer.read_all(run(i), run(i) + kRun);
+  longer.read_all(run(3) + kRun, run(3) + 3 * kRun);
+  CHECK(longer.last.offset == run(3) + 3 * kRun);
+}
+
+}  // namespace
+}  // namespace framefs::fs::next_reads_test
