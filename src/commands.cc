@@ -31,6 +31,7 @@
 #include "src/pack/cmd_unpack.h"
 #include "src/shown/cmd_cat.h"
 #include "src/shown/cmd_ls.h"
+#include "src/warm/cmd_warm.h"
 
 namespace framefs {
 namespace {
@@ -59,6 +60,7 @@ constexpr std::array kSubcommands = {
     Subcommand{"compact", "rewrite frames without dead space", run_compact, compact_syntax},
     Subcommand{"index", "make the manifest of a directory, bucket or web server", run_index,
                index_syntax},
+    Subcommand{"warm", "fill the disk cache of a URL with files", run_warm, warm_syntax},
     Subcommand{"list", "list mounts with their daemons", run_list, list_syntax},
     Subcommand{"stats", "show what the daemon of a mount has done", run_stats, stats_syntax},
     Subcommand{"top", "show what all mounts do, once a second", run_top, top_syntax},

@@ -73,6 +73,10 @@ class RemoteStore {
     return counts;
   }
   [[nodiscard]] net::NetStats& stats() { return stats_; }
+  // Waits until the disk cache, if there is one, has written what it has taken.
+  void flush_disk_cache() {
+    if (disk_) disk_->flush();
+  }
 
  private:
   RemoteStore(std::string source_name, std::unique_ptr<net::NetworkThread> network,

@@ -89,6 +89,9 @@ class RemoteTree {
   // Logs that the server lacks ranges, by the answer for one object of the root.
   void warn_of_missing_ranges();
 
+  // As in RemoteStore.
+  void flush_disk_cache() { store_->flush_disk_cache(); }
+
   // For statistics.
   [[nodiscard]] Activity activity();
   // The counters of the network, as JSON.

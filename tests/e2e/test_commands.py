@@ -9,7 +9,7 @@ from command_case import CommandCase
 from frame_writer import plain_frame
 
 COMMANDS = ["mount", "check", "compact", "completion", "demo", "index", "info", "list", "pack", "stats", "umount",
-            "unpack"]
+            "unpack", "warm"]
 
 
 class Words(CommandCase):

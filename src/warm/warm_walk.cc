@@ -1,0 +1,124 @@
+#include "src/warm/warm_walk.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "fs/core/error_map.h"
+#include "fs/core/file.h"
+#include "fs/net/store/object_store.h"
+
+namespace framefs {
+namespace {
+
+using codec::Status;
+
+constexpr std::uint64_t kPieceBytes = 1 << 20;
+
+// Reads a file of a tree.  The disk cache drops what it cannot write in time, so that the reader
+// waits for it.
+Status read_node(fs::RemoteTree& tree, fs::NodeId node, std::atomic<std::uint64_t>& total) {
+  FRAMEFS_TRY(const auto file, tree.open_reader(node));
+  tree.forget(node, 1);  // the open file keeps it
+  for (std::uint64_t at = 0;;) {
+    FRAMEFS_TRY(const auto piece, tree.read(*file, at, kPieceBytes));
+    std::uint64_t bytes = 0;
+    for (const auto& span : piece.spans) bytes += span.size();
+    if (bytes == 0) return {};
+    at += bytes;
+    total.fetch_add(bytes, std::memory_order_relaxed);
+    tree.flush_disk_cache();
+  }
+}
+
+Status read_file(const std::string& path, std::atomic<std::uint64_t>& total) {
+  const fs::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!fd) return fs::system_error("open");
+  std::vector<std::byte> piece(kPieceBytes);
+  while (true) {
+    const auto bytes = ::read(fd.get(), piece.data(), piece.size());
+    if (bytes < 0 && errno == EINTR) continue;
+    if (bytes < 0) return fs::system_error("read");
+    if (bytes == 0) return {};
+    total.fetch_add(static_cast<std::uint64_t>(bytes), std::memory_order_relaxed);
+  }
+}
+
+}  // namespace
+
+Status FarWalk::add(const std::string& path, FileReaders& readers, const WarmTick& tick) {
+  FRAMEFS_TRY(const auto root, tree_.stat_node(fs::kRootNode));
+  fs::NodeEntry found{.id = fs::kRootNode, .stat = root};
+  for (const auto& part : std::filesystem::path(path).relative_path()) {
+    const auto name = part.string();
+    if (name.empty() || name == ".") continue;
+    if (name == "..") return fs::refusal(EINVAL, "a path below SOURCE has no \"..\"");
+    FRAMEFS_TRY(found, tree_.lookup(found.id, name));
+  }
+  add_node(path, found, readers, tick);
+  return {};
+}
+
+void FarWalk::add_node(const std::string& path, const fs::NodeEntry& node, FileReaders& readers,
+                       const WarmTick& tick) {
+  if (S_ISDIR(node.stat.st_mode)) {
+    const auto added = add_directory(path, node.id, readers, tick);
+    if (!added) readers.fail(path, added.error());
+    return;
+  }
+  readers.add(
+      {.path = path,
+       .read = [this, id = node.id](
+                   std::atomic<std::uint64_t>& bytes) { return read_node(tree_, id, bytes); }},
+      tick);
+}
+
+Status FarWalk::add_directory(const std::string& path, fs::NodeId node, FileReaders& readers,
+                              const WarmTick& tick) {
+  FRAMEFS_TRY(const auto folder, tree_.open_directory(node));
+  FRAMEFS_TRY(const auto entries, tree_.list(*folder));
+  for (const auto& entry : entries) {
+    const auto below = net::join_path(path, entry.shown.name);
+    const auto found = tree_.lookup(*folder, entry);
+    if (found) {
+      add_node(below, *found, readers, tick);
+    } else {
+      readers.fail(below, found.error());
+    }
+  }
+  return {};
+}
+
+Status MountWalk::add(const std::string& path, FileReaders& readers, const WarmTick& tick) {
+  namespace stdfs = std::filesystem;
+  const auto top = path.empty() ? mountpoint_ : mountpoint_ / stdfs::path(path).relative_path();
+  const auto add_file = [&](const stdfs::path& file) {
+    readers.add({.path = file.string(),
+                 .read = [text = file.string()](
+                             std::atomic<std::uint64_t>& bytes) { return read_file(text, bytes); }},
+                tick);
+  };
+  std::error_code error;
+  const auto status = stdfs::symlink_status(top, error);
+  if (error) return fs::system_error_of(error.value(), "stat");
+  if (!stdfs::is_directory(status)) {
+    add_file(top);
+    return {};
+  }
+  stdfs::recursive_directory_iterator next(top, error);
+  while (!error && next != stdfs::recursive_directory_iterator()) {
+    const auto& entry = *next;
+    std::error_code none;
+    if (entry.symlink_status(none).type() == stdfs::file_type::regular) add_file(entry.path());
+    next.increment(error);
+  }
+  if (error) return fs::system_error_of(error.value(), "readdir");
+  return {};
+}
+
+}  // namespace framefs
