@@ -172,8 +172,18 @@ Result<OpenedFile> FileContents::open_as(std::shared_ptr<Node> node, BackingFile
     return std::unexpected(bypasses.error());
   }
   opened.bypass_pages = *bypasses;
-  opened.habit = habits_.of(NodeKeyHash{}(file.node->key));
+  opened.habit = expected_habit(*file.node);
   return opened;
+}
+
+// numpy.load(mmap_mode=) reads the header through one handle, and keeps it while it opens the array
+// once more to map it.  Slices of a mapped array are jumps.
+ReadHabit FileContents::expected_habit(const Node& node) const {
+  const auto last = habits_.of(NodeKeyHash{}(node.key));
+  if (last != ReadHabit::unknown || node.key.shown_as != ShownAs::npy) return last;
+  const bool is_open_twice =
+      node.state.with([](const Node::State& state) { return state.open_handles > 1; });
+  return is_open_twice ? ReadHabit::jumps : ReadHabit::unknown;
 }
 
 Result<std::shared_ptr<OpenFile>> FileContents::open_reader(NodeId id) {

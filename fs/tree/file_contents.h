@@ -22,7 +22,7 @@ struct OpenedFile {
   std::unique_ptr<OpenFile> file;
   bool keep_pages = false;    // the kernel's cached pages of the file are still valid
   bool bypass_pages = false;  // every read must reach the daemon, which has an error to report
-  ReadHabit habit = ReadHabit::unknown;  // of the file's last reader
+  ReadHabit habit = ReadHabit::unknown;  // that its reader probably has
 };
 
 // The bytes of files.
@@ -94,6 +94,7 @@ class FileContents {
  private:
   [[nodiscard]] Result<ContentState> content_now(const OpenFile& file) const;
   void leave(const OpenFile& file) const;
+  [[nodiscard]] ReadHabit expected_habit(const Node& node) const;
   [[nodiscard]] Status check_kernel_size(const OpenFile& file) const;
   [[nodiscard]] Status count_handle(OpenFile& file) const;
   // Runs body(view, session) for the current content of an open file; `session` is the session that

@@ -5,6 +5,8 @@ import os
 import pathlib
 import unittest
 
+import numpy
+
 import daemon
 from case import MountCase
 from daemon import wait_for
@@ -64,6 +66,16 @@ class ReadAhead(MountCase):
             self.wait_for_read_ahead(mount, 4096)
             with open(mount.path("other"), "rb"):
                 self.assertEqual(mount.read_ahead_control().read_text().strip(), "512")
+
+    def test_an_array_that_numpy_maps(self):
+        """Its slices are jumps, which nobody has seen yet."""
+        numpy.save(self.folder / "array.npy", numpy.zeros((64, 64, 64), "f4"))
+        self.tool(daemon.FRAMEFS, "pack", self.folder / "array.npy", "-o", self.source / "array.b2nd")
+        for mode, kib in ((None, 512), ("r", 128)):
+            with self.subTest(mode), self.mount() as mount:
+                self.wait_for_read_ahead(mount, 512)
+                numpy.load(mount.path("array.npy"), mmap_mode=mode)
+                self.assertEqual(mount.read_ahead_control().read_text().strip(), str(kib))
 
     def test_plain_files_have_read_ahead_too(self):
         (self.source / "plain").write_bytes(bytes(8 * MIB))
