@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <filesystem>
 #include <memory>
 #include <ranges>
 #include <utility>
 #include <vector>
 
 #include "fs/net/store/source_url.h"
+#include "fs/source/sparse_frame.h"
 #include "fs/source/suffixes.h"
 
 namespace framefs {
@@ -94,13 +96,22 @@ void SourceWalk::visit_given(const std::string& path, std::uint64_t offset) {
   visit_(source, log);
 }
 
-bool SourceWalk::walk_url(const std::string& url) {
-  const auto shown = net::shown_source(url);
+codec::Result<std::unique_ptr<fs::RemoteTree>> SourceWalk::open_tree(const std::string& url,
+                                                                     CollectedLog& log) {
   fs::MountOptions options;
   options.source = url;
-  options.keep_suffix = true;  // the walk finds each frame under its own name
+  options.keep_suffix = true;
+  return remote_.tree(options, log.log());
+}
+
+bool SourceWalk::walk_url(const std::string& url) {
+  const auto shown = net::shown_source(url);
+  if (const auto member = split_at_container(url)) {
+    visit_below(*member, shown);
+    return false;
+  }
   CollectedLog log;
-  const auto tree = remote_.tree(options, log.log());
+  const auto tree = open_tree(url, log);
   if (!tree) {
     fail_(shown, tree.error());
     return false;
@@ -111,8 +122,42 @@ bool SourceWalk::walk_url(const std::string& url) {
     visit_node(**tree, fs::kRootNode, shown, log);
     return false;
   }
+  // Below the prefix of a sparse frame are its chunks; the frame is an entry of the prefix above.
+  const auto frame = split_at_frame(url);
+  if (frame && !(*tree)->is_single_entry() &&
+      (*tree)->lookup(fs::kRootNode, std::string(fs::kSparseIndexName))) {
+    visit_below(*frame, shown);
+    return false;
+  }
   walk_folders(**tree, shown, log);
   return shown_as == fs::ShownAs::itself;
+}
+
+void SourceWalk::visit_below(const UrlParts& url, const std::string& shown) {
+  CollectedLog log;
+  const auto tree = open_tree(url.source, log);
+  if (!tree) {
+    fail_(shown, tree.error());
+    return;
+  }
+  const auto root = (*tree)->find(fs::kRootNode);
+  auto node = fs::kRootNode;
+  for (const auto& part : std::filesystem::path(url.path).relative_path()) {
+    if (part.empty()) continue;
+    const auto found = (*tree)->lookup(node, part.string());
+    if (!found) {
+      fail_(shown, found.error());
+      return;
+    }
+    node = found->id;
+  }
+  const bool is_member = root && (*root)->key.shown_as == fs::ShownAs::container;
+  visit_({.path = shown,
+          .file = is_member ? net::shown_source(url.source) : shown,
+          .is_member = is_member,
+          .place = std::nullopt,
+          .found = (*tree)->open_source(node)},
+         log);
 }
 
 void SourceWalk::walk_folders(fs::RemoteTree& tree, const std::string& url, CollectedLog& log) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -13,6 +14,7 @@
 #include "src/cli/collected_log.h"
 #include "src/cli/remote_opener.h"
 #include "src/cli/tree_walk.h"
+#include "src/cli/url_parts.h"
 
 namespace framefs {
 
@@ -50,10 +52,15 @@ class SourceWalk {
   void walk_directory(const std::string& top, std::uint64_t offset);
   void visit_given(const std::string& path, std::uint64_t offset);
   bool walk_url(const std::string& url);
+  // Visits what is at a path below a URL.
+  void visit_below(const UrlParts& url, const std::string& shown);
   void walk_folders(fs::RemoteTree& tree, const std::string& url, CollectedLog& log);
   // Returns false after the visitor has ended the walk.
   bool visit_node(fs::RemoteTree& tree, fs::NodeId node, const std::string& path,
                   CollectedLog& log);
+  // The tree in which each frame has its own name.
+  codec::Result<std::unique_ptr<fs::RemoteTree>> open_tree(const std::string& url,
+                                                           CollectedLog& log);
 
   const TreeFilter& filter_;
   const codec::Limits& limits_;

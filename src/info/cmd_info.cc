@@ -44,7 +44,7 @@ void add_options(CLI::App& app, InfoCommand& command) {
   app.add_option("FRAME", command.frames,
                  "Frames: files, or directories of sparse frames; containers, and their members as "
                  "CONTAINER/MEMBER; directories, of which every frame is described; URLs of all "
-                 "these but members")
+                 "these")
       ->transform(path_or_url())
       ->required();
   add_filter_options(app, command.filter);

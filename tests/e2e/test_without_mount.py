@@ -101,6 +101,32 @@ class WithoutMount(RemoteCase):
         self.assertIn("need a FRAME that is not a URL",
                       self.run_framefs("check", "--rehash", source, *options, code=2).stderr.decode())
 
+    def test_members_and_sparse_frames_by_their_urls(self):
+        self.make_source()
+        container_writer.archive(self.source / "sub" / "box.b2z", {"in/member.b2nd": (self.source / "array.b2nd").read_bytes()})
+        (wanted_source, *_), *urls = self.sources()
+        with self.mount("-o", "ro") as mount:
+            shown = mount.path("array.npy").read_bytes()
+        for source, *options in urls:
+            source = source.rstrip("/")
+            box = source + "/sub/box.b2z"
+            for command in ("info", "check"):
+                for name in ("sub/box.b2z/in/member.b2nd", "sparse.b2frame", "sparse.b2frame/"):
+                    with self.subTest(command, source=source, name=name):
+                        wanted = self.described(command, wanted_source / name, [])
+                        got = self.described(command, f"{source}/{name}", options)
+                        self.assertEqual(list(got.values()), list(wanted.values()))
+                result = self.run_framefs(command, box + "/in/none.b2nd", *options, code=1)
+                self.assertIn(f"{box}/in/none.b2nd: ", result.stderr.decode())
+            with self.subTest("cat and ls", source=source):
+                self.assertEqual(self.run_framefs("cat", box + "/in/member.npy", *options).stdout, shown)
+                self.assertEqual(self.run_framefs("cat", box + "/in", "member.npy", *options).stdout, shown)
+                self.assertEqual(self.run_framefs("ls", box + "/in", *options).stdout, b"member.npy\n")
+                for command in ("ls", "cat"):
+                    result = self.run_framefs(command, source + "/sparse.b2frame", *options, code=1)
+                    self.assertIn("SOURCE is the prefix that holds it", result.stderr.decode())
+                self.assertEqual(self.run_framefs("cat", source, "sparse", *options).stdout, self.text[:100_000])
+
     def test_unpack_takes_urls(self):
         self.make_source()
         with self.mount("-o", "ro") as mount:
