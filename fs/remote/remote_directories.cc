@@ -21,8 +21,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The memory of an entry of a listing besides its texts.
-constexpr std::uint64_t kListedEntryBytes = 250;
 // No file of a local filesystem has such a number; see also ContainerFolder.
 constexpr std::uint64_t kRemoteInode = std::uint64_t{1} << 60;
 
@@ -62,18 +60,16 @@ std::string left_out_text(const std::string& directory, const net::LeftOut& left
 
 }  // namespace
 
+struct RemoteDirectories::Probed {
+  Unknown of;
+  Result<RemoteProbe> probe;
+};
+
 // Probes that are under way together.
 struct RemoteDirectories::Probing {
   struct Short {  // the head did not suffice
-    std::string name;
-    std::string path;
-    Expected expected = Expected::nothing;
+    Unknown of;
     net::RemoteOpened opened;
-  };
-  struct Probed {
-    std::string name;
-    std::string path;
-    Result<RemoteProbe> probe;
   };
   struct State {
     std::size_t left = 0;
@@ -84,10 +80,28 @@ struct RemoteDirectories::Probing {
   Guarded<State> state;
 };
 
+RemoteDirectories::RemoteDirectories(RemoteStore& store, const MountOptions& options, Log& log)
+    : store_(store),
+      limits_(options.limits),
+      log_(log),
+      age_(options),
+      memory_(std::make_shared<Memory>()),
+      manifest_(store, log) {
+  // The listings hold charges, which hold the budget.
+  store_.listing_budget().set_evict([kept = std::weak_ptr(listings_)] {
+    const auto listings = kept.lock();
+    return listings && drop_oldest(*listings);
+  });
+}
+
+std::uint64_t RemoteDirectories::inode_of(const std::string& path, bool is_directory) {
+  const auto text = is_directory ? path + "/" : path;
+  return (net::content_key(text).low & (kRemoteInode - 1)) | kRemoteInode;
+}
+
 struct stat RemoteDirectories::stat_of(const std::string& path, const net::RemoteEntry& entry) {
   struct stat st{};
-  const auto name = entry.is_directory ? path + "/" : path;
-  st.st_ino = (net::content_key(name).low & (kRemoteInode - 1)) | kRemoteInode;
+  st.st_ino = inode_of(path, entry.is_directory);
   st.st_mode = entry.is_directory ? S_IFDIR | 0555U : S_IFREG | 0444U;
   st.st_nlink = 1;
   st.st_uid = ::geteuid();
@@ -98,58 +112,53 @@ struct stat RemoteDirectories::stat_of(const std::string& path, const net::Remot
   return st;
 }
 
-void RemoteDirectories::Listings::drop(const std::string& path) {
-  const auto found = by_path.find(path);
-  if (found == by_path.end()) return;
-  bytes -= found->second->bytes;
-  by_path.erase(found);
-}
-
-void RemoteDirectories::Listings::keep(const std::string& path, const Listing& listing) {
-  drop(path);
-  const auto is_full = [&] {
-    return by_path.size() >= kMaxListings || bytes + listing->bytes > kMaxListingsBytes;
-  };
-  // The listing that is used for the shortest time goes first.
-  while (!by_path.empty() && is_full()) {
+// The listing that is used for the shortest time goes first.
+bool RemoteDirectories::drop_oldest(Listings& listings) {
+  Listing dropped;  // destroyed after the lock
+  return listings.with([&](auto& by_path) {
     const auto first = std::ranges::min_element(
-        by_path, {}, [](const auto& known) { return known.second->fresh_until; });
-    drop(std::string(first->first));
-  }
-  if (is_full()) return;
-  by_path.emplace(path, listing);
-  bytes += listing->bytes;
-}
-
-auto RemoteDirectories::recent(const std::string& path) const -> Listing {
-  const auto now = Clock::now();
-  return listings_.with([&](const Listings& listings) -> Listing {
-    const auto found = listings.by_path.find(path);
-    const bool is_fresh = found != listings.by_path.end() && found->second->fresh_until >= now;
-    return is_fresh ? found->second : nullptr;
+        by_path, {}, [](const auto& known) { return known.second->fresh_until(); });
+    if (first == by_path.end()) return false;
+    dropped = std::move(first->second);
+    by_path.erase(first);
+    return true;
   });
 }
 
-auto RemoteDirectories::list(const std::string& path) -> Result<Listing> {
+auto RemoteDirectories::recent(const std::string& path) const -> Listing {
+  const auto known = listings_->with([&](const auto& by_path) -> Listing {
+    const auto found = by_path.find(path);
+    return found == by_path.end() ? nullptr : found->second;
+  });
+  const bool is_usable = known && known->fresh_until() >= Clock::now() && !known->has_failed();
+  return is_usable ? known : nullptr;
+}
+
+auto RemoteDirectories::open(const std::string& path) -> Result<Listing> {
   if (auto known = recent(path)) return known;
-  return listing_calls_.run(path, [&](const auto& call) { return fetch_listing(path, call); });
+  return listing_calls_.run(path, [&](const auto& call) { return begin_listing(path, call); });
 }
 
 auto RemoteDirectories::list_for(const std::string& path, const std::vector<std::string>& names)
     -> Result<Listing> {
-  if (auto known = recent(path)) return known;
+  const auto covers_all = [&](const Listing& listing) {
+    return std::ranges::all_of(names, [&](const auto& name) { return listing->covers(name); });
+  };
+  if (auto known = recent(path); known && covers_all(known)) return known;
   const bool is_large = large_.with([&](const auto& large) { return large.contains(path); });
   if (!is_large) {
-    FRAMEFS_TRY(auto listing, small_calls_.run(path, [&](const auto& call) {
-      return fetch_if_small(path, call);
-    }));
-    if (listing) return listing;
+    FRAMEFS_TRY(auto listing, open(path));
+    if (covers_all(listing)) return listing;
+    large_.with([&](auto& large) {
+      if (large.size() >= kMaxListings) large.clear();
+      large.insert(path);
+    });
   }
   return look_up(path, names);
 }
 
-void RemoteDirectories::note_left_out(const std::string& path, const net::FolderEntries& listed) {
-  const auto& [entries, unnameable, covered] = listed;
+void RemoteDirectories::note_left_out(const std::string& path, const net::LeftOut& unnameable,
+                                      const net::LeftOut& covered) {
   if (unnameable.count + covered.count == 0) return;
   const bool is_first = noted_.with(
       [&](auto& noted) { return noted.size() < kMaxListings && noted.insert(path).second; });
@@ -164,54 +173,37 @@ void RemoteDirectories::note_left_out(const std::string& path, const net::Folder
   }
 }
 
-auto RemoteDirectories::publish(const std::string& path, net::FolderEntries listed,
-                                Clock::time_point begin, const ListingCalls::Call& call)
-    -> Listing {
-  note_left_out(path, listed);
-  auto listing = std::make_shared<RemoteListing>();
-  listing->taken = begin;
-  for (auto& entry : listed.entries) {
-    auto name = entry.name;
-    if (entry.head) learn(net::join_path(path, name), entry);
-    entry.head = nullptr;
-    listing->bytes += kListedEntryBytes + 2 * name.size() + entry.etag.size();
-    listing->entries.emplace(std::move(name), std::move(entry));
-  }
-  listing->fresh_until = age_.fresh_until(begin);
-  listings_.with([&](Listings& listings) {
-    if (listings.by_path.contains(path)) store_.stats().add_repeated_listing();
-    if (!call.is_outdated()) listings.keep(path, listing);
-  });
-  return listing;
-}
-
-auto RemoteDirectories::fetch_listing(const std::string& path, const ListingCalls::Call& call)
+auto RemoteDirectories::begin_listing(const std::string& path, const ListingCalls::Call& call)
     -> Result<Listing> {
   // Another call may have ended just before this one began.
   if (auto known = recent(path)) return known;
-  const auto begin = Clock::now();
-  FRAMEFS_TRY(auto entries, store_.objects().list(path));
-  return publish(path, std::move(entries), begin, call);
-}
-
-auto RemoteDirectories::fetch_if_small(const std::string& path, const ListingCalls::Call& call)
-    -> Result<Listing> {
-  if (auto known = recent(path)) return known;
-  const auto begin = Clock::now();
-  FRAMEFS_TRY(auto entries, store_.objects().list_if_small(path));
-  if (entries) return publish(path, std::move(*entries), begin, call);
-  large_.with([&](auto& large) {
-    if (large.size() >= kMaxListings) large.clear();
-    large.insert(path);
+  auto listing = std::make_shared<RemoteListing>(
+      store_.listing_server(), path, age_,
+      RemoteListing::Report{
+          .complete = [this, path](
+                          const auto& unnameable,
+                          const auto& covered) { note_left_out(path, unnameable, covered); },
+          .failed = [this,
+                     path](const Error& error) { log_.failure(store_.name_of(path), error); }});
+  FRAMEFS_CHECK(listing->begin());
+  for (const auto& entry : listing->take_heads()) learn(net::join_path(path, entry.name), entry);
+  const bool is_full =
+      listings_->with([](const auto& by_path) { return by_path.size() >= kMaxListings; });
+  if (is_full) drop_oldest(*listings_);
+  Listing before;  // destroyed after the lock
+  listings_->with([&](auto& by_path) {
+    if (call.is_outdated()) return;
+    before = std::exchange(by_path[path], listing);
   });
-  return Listing();
+  if (before) store_.stats().add_repeated_listing();
+  return listing;
 }
 
 auto RemoteDirectories::look_up(const std::string& path, const std::vector<std::string>& names)
     -> Result<Listing> {
   const auto begin = Clock::now();
-  auto listing = std::make_shared<RemoteListing>();
-  listing->taken = begin;
+  auto taken = begin;
+  std::vector<net::RemoteEntry> entries;
   std::vector<std::string> unknown;
   names_.with([&](const auto& known_names) {
     for (const auto& name : names) {
@@ -220,25 +212,24 @@ auto RemoteDirectories::look_up(const std::string& path, const std::vector<std::
         unknown.push_back(name);
         continue;
       }
-      listing->taken = std::min(listing->taken, known->second.taken);
-      if (known->second.entry) listing->entries.insert_or_assign(name, *known->second.entry);
+      taken = std::min(taken, known->second.taken);
+      if (known->second.entry) entries.push_back(*known->second.entry);
     }
   });
   if (!unknown.empty()) {
-    FRAMEFS_TRY(auto entries, store_.objects().look_up(path, unknown));
-    for (auto& entry : entries) listing->entries.insert_or_assign(entry.name, std::move(entry));
+    FRAMEFS_TRY(const auto found, store_.objects().look_up(path, unknown));
     names_.with([&](auto& known_names) {
       if (known_names.size() + unknown.size() > kMaxNames) known_names.clear();
       for (const auto& name : unknown) {
         KnownName known{.entry = {}, .taken = begin, .fresh_until = age_.fresh_until(begin)};
-        const auto found = listing->entries.find(name);
-        if (found != listing->entries.end()) known.entry = found->second;
+        const auto entry = std::ranges::find(found, name, &net::RemoteEntry::name);
+        if (entry != found.end()) known.entry = *entry;
         known_names.insert_or_assign(net::join_path(path, name), std::move(known));
       }
     });
+    entries.insert(entries.end(), found.begin(), found.end());
   }
-  listing->fresh_until = age_.fresh_until(begin);
-  return listing;
+  return std::make_shared<RemoteListing>(entries, taken, age_.fresh_until(begin));
 }
 
 bool RemoteDirectories::notice_version(const std::string& path, const net::ObjectVersion& version) {
@@ -257,8 +248,13 @@ bool RemoteDirectories::notice_version(const std::string& path, const net::Objec
 void RemoteDirectories::forget(const std::string& path) {
   // In this order, a call under way cannot keep its listing afterwards.
   listing_calls_.leave(path);
-  small_calls_.leave(path);
-  listings_.with([&](Listings& listings) { listings.drop(path); });
+  Listing dropped;  // destroyed after the lock
+  listings_->with([&](auto& by_path) {
+    const auto known = by_path.find(path);
+    if (known == by_path.end()) return;
+    dropped = std::move(known->second);
+    by_path.erase(known);
+  });
   names_.with([&](auto& known) {
     std::erase_if(known, [&](const auto& name) { return directory_part(name.first) == path; });
   });
@@ -267,15 +263,13 @@ void RemoteDirectories::forget(const std::string& path) {
 Result<RemoteDirectories::Listing> RemoteDirectories::list_single(const std::string& name) {
   FRAMEFS_TRY(auto entry, store_.objects().stat(""));
   if (entry.is_directory) return system_error_of(ENOENT, "remote object");
-  auto listing = std::make_shared<RemoteListing>();
-  listing->taken = Clock::now();
   entry.name = name;
-  listing->entries.emplace(name, std::move(entry));
-  return listing;
+  const auto now = Clock::now();
+  return std::make_shared<RemoteListing>(std::vector{std::move(entry)}, now, now);
 }
 
-net::ContentKey RemoteDirectories::state_of(const RemoteListing& listing,
-                                            const net::RemoteEntry& entry, Expected expected) {
+net::ContentKey RemoteDirectories::state_of(Clock::time_point taken, const net::RemoteEntry& entry,
+                                            Expected expected) {
   // No part of the text holds a zero byte.
   std::string text = entry.etag;
   text.append(1, '\0').append(std::to_string(entry.size)).append(1, '\0');
@@ -283,7 +277,7 @@ net::ContentKey RemoteDirectories::state_of(const RemoteListing& listing,
   if (entry.etag.empty()) text += std::to_string(entry.mtime_ns);
   text.append(1, '\0').append(1, static_cast<char>(expected));
   // Without a version, a probe counts for one listing.
-  if (!has_version(entry)) text += std::to_string(listing.taken.time_since_epoch().count());
+  if (!has_version(entry)) text += std::to_string(taken.time_since_epoch().count());
   return net::content_key(text);
 }
 
@@ -349,34 +343,35 @@ void RemoteDirectories::learn(const std::string& path, const net::RemoteEntry& e
 }
 
 void RemoteDirectories::learn_from_manifest() {
-  const auto known = listings_.with([](const Listings& listings) -> Listing {
-    const auto found = listings.by_path.find("");
-    return found == listings.by_path.end() ? nullptr : found->second;
+  const std::string name = net::kManifestName;
+  const auto known = listings_->with([](const auto& by_path) -> Listing {
+    const auto found = by_path.find("");
+    return found == by_path.end() ? nullptr : found->second;
   });
-  const auto root = known ? Result<Listing>(known) : list("");
+  const bool is_known = known && known->covers(name);
+  const auto root = is_known ? Result<Listing>(known) : list_for("", {name});
   if (!root) return;
-  const auto found = (*root)->entries.find(net::kManifestName);
-  if (found == (*root)->entries.end() || !has_version(found->second)) return;
-  manifest_.load(found->second,
-                 [this](const net::ManifestFile& file) { learn(file.path, file.entry); });
+  const auto found = (*root)->find(name);
+  if (!found || !has_version(*found)) return;
+  manifest_.load(*found, [this](const net::ManifestFile& file) { learn(file.path, file.entry); });
 }
 
-bool RemoteDirectories::may_be_special(const net::RemoteEntry& entry, Expected expected) {
-  return entry.is_directory ? may_be_sparse(expected) : expected != Expected::nothing;
+bool RemoteDirectories::may_be_special(bool is_directory, Expected expected) {
+  return is_directory ? may_be_sparse(expected) : expected != Expected::nothing;
 }
 
 std::optional<Result<RemoteProbe>> RemoteDirectories::known(const RemoteListing& listing,
-                                                            const std::string& name,
+                                                            const net::RemoteEntry& entry,
                                                             const std::string& path,
                                                             Expected expected) const {
   using Known = std::optional<Result<RemoteProbe>>;
-  auto probed = listing.probed.with([&](const auto& probes) -> Known {
-    const auto found = probes.find(name);
-    if (found == probes.end()) return std::nullopt;
-    return found->second;
+  auto failed = listing.failed_probes.with([&](const auto& errors) -> Known {
+    const auto found = errors.find(entry.name);
+    if (found == errors.end()) return std::nullopt;
+    return std::unexpected(found->second);
   });
-  if (probed) return probed;
-  if (auto probe = recall(path, state_of(listing, listing.entries.at(name), expected))) {
+  if (failed) return failed;
+  if (auto probe = recall(path, state_of(listing.taken(), entry, expected))) {
     return Known(std::move(*probe));
   }
   return std::nullopt;
@@ -400,47 +395,48 @@ RemoteProbe RemoteDirectories::probe_of(const std::string& object, bool is_direc
   return probe;
 }
 
-void RemoteDirectories::start_probe(const std::shared_ptr<Probing>& probing, RemoteListing& listing,
-                                    const std::string& name, const std::string& path,
-                                    Expected expected) {
-  const auto& entry = listing.entries.at(name);
-  const auto is_directory = entry.is_directory;
-  const auto entry_state = state_of(listing, entry, expected);
-  const auto object = object_of(path, is_directory);
+void RemoteDirectories::start_probe(const std::shared_ptr<Probing>& probing,
+                                    const RemoteListing& listing, const Unknown& one) {
+  const auto is_directory = one.entry.is_directory;
+  const auto entry_state = state_of(listing.taken(), one.entry, one.expected);
+  const auto object = object_of(one.path, is_directory);
   probing->state.with([](Probing::State& state) { ++state.left; });
   // The answer may come when the caller has stopped waiting, and this object is gone.
-  const auto take = [memory = memory_, limits = limits_, probing, name, path, object, expected,
-                     is_directory, entry_state](Result<net::RemoteOpened> opened) {
+  const auto take = [memory = memory_, limits = limits_, probing, one, object, is_directory,
+                     entry_state](Result<net::RemoteOpened> opened) {
     std::optional<RemoteProbe> probe;
     std::optional<Probing::Short> rest;
     if (opened) {
       const ObjectHead head(opened->part.bytes, opened->object->version().size);
-      const auto summary = summarise(head, expected, limits);
+      const auto summary = summarise(head, one.expected, limits);
       if (head.is_short()) {
-        rest = Probing::Short{name, path, expected, std::move(*opened)};
+        rest = Probing::Short{one, std::move(*opened)};
       } else {
         probe = probe_of(object, is_directory, summary, *opened);
-        if (!is_directory && !summary.is_sparse) memory->remember_head(path, summary, *opened);
+        if (!is_directory && !summary.is_sparse) {
+          memory->remember_head(one.path, summary, *opened);
+        }
       }
     } else if (is_answer(opened.error())) {
       probe.emplace();
     }
-    const bool has_forgotten = probe && memory->remember(path, entry_state, *probe);
+    const bool has_forgotten = probe && memory->remember(one.path, entry_state, *probe);
     probing->state.with_and_wake([&](Probing::State& state) {
       --state.left;
       state.has_forgotten = state.has_forgotten || has_forgotten;
       if (rest) return state.shorts.push_back(std::move(*rest));
       auto result = probe ? Result<RemoteProbe>(*probe) : std::unexpected(opened.error());
-      state.probed.push_back({name, path, std::move(result)});
+      state.probed.push_back({one, std::move(result)});
     });
   };
   store_.objects().start_open(object, {.range = {0, kProbeBytes}}, take);
 }
 
-Status RemoteDirectories::wait_for(Probing& probing, RemoteListing& listing) {
+auto RemoteDirectories::wait_for(Probing& probing, RemoteListing& listing)
+    -> Result<std::vector<Probed>> {
   struct Ended {
     std::vector<Probing::Short> shorts;
-    std::vector<Probing::Probed> probed;
+    std::vector<Probed> probed;
     bool has_forgotten;
   };
   auto ended = probing.state.wait_unless(
@@ -453,76 +449,89 @@ Status RemoteDirectories::wait_for(Probing& probing, RemoteListing& listing) {
   if (!ended) return system_error_of(EINTR, "remote probe");
   auto& [shorts, probed, has_forgotten] = *ended;
   if (has_forgotten) manifest_.forget();
-  for (const auto& [name, path, probe] : probed) {
-    if (!probe) log_.failure(store_.name_of(path), probe.error());
+  for (const auto& [one, probe] : probed) {
+    if (!probe) log_.failure(store_.name_of(one.path), probe.error());
   }
-  // Large metalayers are rare, so the probes that need them run one by one.
-  for (const auto& rest : shorts) {
-    const auto& entry = listing.entries.at(rest.name);
-    const auto summary = summarise(*store_.bytes_of(rest.opened), rest.expected, limits_);
-    auto probe = probe_of(object_of(rest.path, entry.is_directory), entry.is_directory, summary,
-                          rest.opened);
-    remember(rest.path, state_of(listing, entry, rest.expected), probe);
-    probed.push_back({rest.name, rest.path, std::move(probe)});
-  }
-  listing.probed.with([&](auto& known) {
-    for (auto& one : probed) known.insert_or_assign(one.name, std::move(one.probe));
+  listing.failed_probes.with([&](auto& errors) {
+    if (errors.size() > kMaxProbes) errors.clear();
+    for (const auto& [one, probe] : probed) {
+      if (!probe) errors.insert_or_assign(one.entry.name, probe.error());
+    }
   });
+  // Large metalayers are rare, so the probes that need them run one by one.
+  for (const auto& [one, opened] : shorts) {
+    const auto is_directory = one.entry.is_directory;
+    const auto summary = summarise(*store_.bytes_of(opened), one.expected, limits_);
+    auto probe = probe_of(object_of(one.path, is_directory), is_directory, summary, opened);
+    remember(one.path, state_of(listing.taken(), one.entry, one.expected), probe);
+    probed.push_back({one, std::move(probe)});
+  }
+  return std::move(probed);
+}
+
+auto RemoteDirectories::unknown(const RemoteListing& listing, const RemotePage& page,
+                                const std::string& directory) const -> std::vector<Unknown> {
+  std::vector<Unknown> unknown;
+  for (std::size_t i = 0; i < page.table.size(); ++i) {
+    const auto expected = expected_content(page.table.name(i));
+    if (!may_be_special(page.table.is_directory(i), expected)) continue;
+    auto entry = page.table.entry(i);
+    auto path = net::join_path(directory, entry.name);
+    if (known(listing, entry, path, expected)) continue;
+    unknown.push_back({std::move(path), std::move(entry), expected});
+  }
+  return unknown;
+}
+
+Status RemoteDirectories::prepare(RemoteListing& listing, const RemotePage& page,
+                                  const std::string& directory) {
+  auto all = unknown(listing, page, directory);
+  if (all.size() >= kMinForManifest) {
+    learn_from_manifest();
+    all = unknown(listing, page, directory);
+  }
+  const auto probing = std::make_shared<Probing>();
+  for (const auto& one : all) start_probe(probing, listing, one);
+  FRAMEFS_CHECK(wait_for(*probing, listing));
   return {};
 }
 
-std::vector<std::string> RemoteDirectories::unknown(RemoteListing& listing,
-                                                    const std::string& directory) {
-  std::vector<std::string> names;
-  for (const auto& [name, entry] : listing.entries) {
-    const auto expected = expected_content(name);
-    const bool is_wanted = may_be_special(entry, expected);
-    if (is_wanted && !known(listing, name, net::join_path(directory, name), expected)) {
-      names.push_back(name);
-    }
+Result<RemoteProbe> RemoteDirectories::probe_entry(RemoteListing& listing, const Unknown& one) {
+  auto probe = known(listing, one.entry, one.path, one.expected);
+  if (!probe && ++listing.probed_alone == kMinForManifest) {
+    learn_from_manifest();
+    probe = known(listing, one.entry, one.path, one.expected);
   }
-  return names;
+  if (probe) return std::move(*probe);
+  const auto probing = std::make_shared<Probing>();
+  start_probe(probing, listing, one);
+  FRAMEFS_TRY(auto probed, wait_for(*probing, listing));
+  return std::move(probed.front().probe);
 }
 
-Status RemoteDirectories::prepare(RemoteListing& listing, const std::string& directory) {
-  auto names = unknown(listing, directory);
-  if (names.size() >= kMinForManifest) {
-    learn_from_manifest();
-    names = unknown(listing, directory);
-  }
-  const auto probing = std::make_shared<Probing>();
-  for (const auto& name : names) {
-    start_probe(probing, listing, name, net::join_path(directory, name), expected_content(name));
-  }
-  return wait_for(*probing, listing);
+Result<FrameSummary> RemoteDirectories::summary(RemoteListing& listing, const std::string& name,
+                                                const std::string& path, Expected expected) {
+  const auto entry = listing.find(name);
+  if (!entry) return system_error_of(ENOENT, "lookup");
+  if (!may_be_special(entry->is_directory, expected)) return FrameSummary{};
+  FRAMEFS_TRY(const auto probe, probe_entry(listing, {path, *entry, expected}));
+  return probe.summary;
 }
 
 Result<SourceEntry> RemoteDirectories::probe(RemoteListing& listing, const std::string& name,
                                              const std::string& path, Expected expected) {
-  const auto found = listing.entries.find(name);
-  if (found == listing.entries.end()) return system_error_of(ENOENT, "lookup");
-  auto entry = found->second;
+  const auto found = listing.find(name);
+  if (!found) return system_error_of(ENOENT, "lookup");
+  auto entry = *found;
   if (!entry.is_exact) {
     FRAMEFS_TRY(entry, store_.objects().stat(path));
   }
   SourceEntry probed;
   probed.stat = stat_of(path, entry);
-  if (!may_be_special(entry, expected)) return probed;
-  auto probe = known(listing, name, path, expected);
-  if (!probe && ++listing.probed_alone == kMinForManifest) {
-    learn_from_manifest();
-    probe = known(listing, name, path, expected);
-  }
-  if (!probe) {
-    const auto probing = std::make_shared<Probing>();
-    start_probe(probing, listing, name, path, expected);
-    FRAMEFS_CHECK(wait_for(*probing, listing));
-    probe = known(listing, name, path, expected);
-  }
-  if (!probe) return system_error_of(EIO, "remote probe");
-  if (!*probe) return std::unexpected(probe->error());
-  probed.summary = (*probe)->summary;
-  probed.index_stat = (*probe)->index_stat;
+  if (!may_be_special(entry.is_directory, expected)) return probed;
+  FRAMEFS_TRY(const auto probe, probe_entry(listing, {path, *found, expected}));
+  probed.summary = probe.summary;
+  probed.index_stat = probe.index_stat;
   return probed;
 }
 

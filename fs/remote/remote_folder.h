@@ -9,7 +9,7 @@
 
 namespace framefs::fs {
 
-// A directory of a remote SOURCE at the moment of its listing.
+// A directory of a remote SOURCE at the moment of its listing, which may still be under way.
 // Lifetime: `directories` outlives it.
 class RemoteFolder final : public Folder {
  public:
@@ -17,13 +17,16 @@ class RemoteFolder final : public Folder {
   RemoteFolder(RemoteDirectories& directories, RemoteDirectories::Listing listing, std::string path)
       : directories_(directories), listing_(std::move(listing)), path_(std::move(path)) {}
 
+  // Waits for all of the listing.
   [[nodiscard]] Result<std::vector<Item>> items() const override;
   [[nodiscard]] Result<SourceEntry> probe(const std::string& name) const override;
-  [[nodiscard]] Status prepare_probes() const override {
-    return directories_.prepare(*listing_, path_);
-  }
+  [[nodiscard]] Result<FrameSummary> summary(const std::string& name) const override;
+  [[nodiscard]] bool has_positions() const noexcept override { return true; }
+  [[nodiscard]] Result<Place> item_at(std::uint64_t position, bool may_wait) const override;
 
  private:
+  [[nodiscard]] Item item_of(const RemotePage& page, std::size_t index) const;
+
   RemoteDirectories& directories_;
   const RemoteDirectories::Listing listing_;
   const std::string path_;

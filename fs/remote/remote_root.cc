@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "fs/core/error_map.h"
+#include "fs/core/interrupt.h"
 #include "fs/net/http/retry_rules.h"
 #include "fs/remote/remote_tree.h"
 #include "fs/source/suffixes.h"
@@ -55,16 +56,21 @@ Result<RemoteTree::Root> RemoteTree::wait_for_root(const MountOptions& options, 
 
 void RemoteTree::warn_of_missing_ranges() {
   if (!store_->may_lack_ranges()) return;
+  // The server may answer for some paths only, and the mount shows the others meanwhile.
+  constexpr std::chrono::seconds kMaxWait{5};
+  const auto end = std::chrono::steady_clock::now() + kMaxWait;
+  const InterruptScope scope([end] { return std::chrono::steady_clock::now() >= end; });
   std::string path;
   if (root_.key.shown_as == ShownAs::itself && !is_single()) {
-    const auto listing = directories_.list("");
+    const auto listing = directories_.open("");
     if (!listing) return;  // the first reader gets the error
-    const auto& entries = (*listing)->entries;
-    const auto file = std::ranges::find_if(entries, [](const auto& entry) {
-      return !entry.second.is_directory && (entry.second.size > 1 || !entry.second.is_exact);
-    });
-    if (file == entries.end()) return;
-    path = file->first;
+    for (const auto& page : (*listing)->pages()) {
+      for (std::size_t i = 0; i < page->table.size() && path.empty(); ++i) {
+        const auto entry = page->table.entry(i);
+        if (!entry.is_directory && (entry.size > 1 || !entry.is_exact)) path = entry.name;
+      }
+    }
+    if (path.empty()) return;
   }
   const auto opened = store_->objects().open(path, {.range = {0, 1}});
   if (!opened || !opened->object->is_whole_only() || opened->object->version().size <= 1) return;

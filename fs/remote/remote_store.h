@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@
 #include "fs/net/http/request_queue.h"
 #include "fs/net/http/server_clock.h"
 #include "fs/net/store/object_store.h"
+#include "fs/remote/remote_listing.h"
 
 namespace framefs::fs {
 
@@ -77,6 +79,11 @@ class RemoteStore {
   void flush_disk_cache() {
     if (disk_) disk_->flush();
   }
+  // The memory for listings.
+  [[nodiscard]] net::ListingBudget& listing_budget() { return listing_budget_; }
+  [[nodiscard]] RemoteListing::Server listing_server() {
+    return {*objects_, listing_budget_, has_unsorted_listings_};
+  }
 
  private:
   RemoteStore(std::string source_name, std::unique_ptr<net::NetworkThread> network,
@@ -88,6 +95,8 @@ class RemoteStore {
 
   const std::string source_name_;  // the URL of SOURCE for messages
   net::NetStats stats_;
+  net::ListingBudget listing_budget_;
+  std::atomic<bool> has_unsorted_listings_ = false;
   net::ServerHealth health_;
   net::ServerClock clock_;
   const std::unique_ptr<net::NetworkThread> network_;

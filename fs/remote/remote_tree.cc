@@ -139,7 +139,7 @@ Result<std::unique_ptr<Folder>> RemoteTree::open_folder(Node& node) {
   // The directory of a sparse frame is shown as a file.
   if (node.key.shown_as != ShownAs::itself) return system_error_of(ENOTDIR, "opendir");
   const auto path = path_of(node);
-  FRAMEFS_TRY(auto listing, logged(node, directories_.list(path)));
+  FRAMEFS_TRY(auto listing, logged(node, directories_.open(path)));
   return std::make_unique<RemoteFolder>(directories_, std::move(listing), path);
 }
 

@@ -73,6 +73,11 @@ class RemoteTree {
   Result<std::vector<DirectoryEntry>> list(const OpenFolder& directory) const {
     return names_.list(*directory.folder);
   }
+  // The same for readers who take the entries piece by piece, as the server sends them.
+  // Lifetime: `directory` outlives the listing.
+  Result<std::shared_ptr<const ShownListing>> open_listing(const OpenFolder& directory) const {
+    return names_.open(*directory.folder);
+  }
   // The inode number to show for an entry of a listing that contains no attributes.
   [[nodiscard]] std::uint64_t shown_inode(const OpenFolder& directory,
                                           const DirectoryEntry& entry) const;
@@ -86,7 +91,8 @@ class RemoteTree {
   Result<std::vector<std::string>> xattr_names(NodeId id);
   Result<std::vector<char>> xattr(NodeId id, const std::string& name);
 
-  // Logs that the server lacks ranges, by the answer for one object of the root.
+  // Logs that the server lacks ranges, by the answer for one object of the root.  Waits a few
+  // seconds at most.
   void warn_of_missing_ranges();
 
   // As in RemoteStore.

@@ -16,6 +16,7 @@ struct SourceItem {
   std::string name;
   std::uint64_t inode = 0;  // as in SourceEntry::stat; 0 if the listing does not have it
   unsigned char type = 0;   // DT_REG etc.; DT_UNKNOWN if the listing does not have it
+  bool is_costly = false;   // a probe asks a server for the attributes of this entry alone
 };
 
 // The entries of a directory as they are in SOURCE, before the mount changes names.  This interface
@@ -46,6 +47,29 @@ class Folder {
 
   // Errors: system, ENOENT if there is no such entry.
   [[nodiscard]] virtual Result<SourceEntry> probe(const std::string& name) const = 0;
+
+  // The part of this that decides how the entry is shown, which may cost less.
+  [[nodiscard]] virtual Result<FrameSummary> summary(const std::string& name) const {
+    FRAMEFS_TRY(const auto entry, probe(name));
+    return entry.summary;
+  }
+
+  // Whether entries have positions that stay while the folder lives: a server may list millions, in
+  // many answers.  Then no later entry changes how the entry at a position is shown.
+  [[nodiscard]] virtual bool has_positions() const noexcept { return false; }
+  struct Place {
+    enum class Kind : std::uint8_t {
+      entry,
+      none,   // no entry is shown here; there may be others behind it
+      later,  // the server has not sent the entry yet, and the caller may not wait
+      end     // there are no entries from here on
+    } kind = Kind::end;
+    Item item = {};
+  };
+  // The entry at a position.  Errors: system.
+  [[nodiscard]] virtual Result<Place> item_at(std::uint64_t /*position*/, bool /*may_wait*/) const {
+    return Place{};
+  }
 
   // Removes the names that no entry has.  May leave some of them: a folder that would have to look
   // for each name leaves them all.

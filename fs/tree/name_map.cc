@@ -102,72 +102,158 @@ std::vector<ShownName> NameMap::names_of(const std::string& source, const FrameS
 
 // All entries of a folder, with the probe results of those that may be special.
 struct NameMap::Classified {
+  struct Special {
+    std::size_t item = 0;  // its index
+    FrameSummary summary;
+    std::vector<ShownName> wanted;
+    std::vector<ShownName> full;
+  };
   std::vector<Folder::Item> items;
-  std::vector<std::optional<SourceEntry>> entries;  // one for each item
-  std::vector<std::vector<ShownName>> wanted;       // one for each item
+  std::vector<Special> specials;  // in the order of the items
 };
 
 Result<NameMap::Classified> NameMap::classify_all(const Folder& folder) const {
   Classified all;
   FRAMEFS_TRY(all.items, folder.items());
   FRAMEFS_CHECK(folder.prepare_probes());
-  all.entries.resize(all.items.size());
-  all.wanted.resize(all.items.size());
+  for (std::size_t i = 0; i < all.items.size(); ++i) {
+    if (may_be_special(folder, all.items[i])) all.specials.emplace_back().item = i;
+  }
   std::atomic<int> shortage{0};  // the errno of a probe
-  const auto probe_item = [&](std::size_t i) {
-    const auto& item = all.items[i];
-    if (!may_be_special(folder, item)) return;
-    auto entry = folder.probe(item.name);
+  const auto probe_special = [&](Classified::Special& special) {
+    const auto& name = all.items[special.item].name;
+    const auto summary = folder.summary(name);
     // Without its probe, a frame would be listed by its full name.
-    if (!entry && is_shortage(entry.error())) shortage.store(entry.error().sys);
-    if (!entry) return;
-    all.entries[i] = *entry;
-    all.wanted[i] = wanted(item.name, all.entries[i]->summary);
+    if (!summary && is_shortage(summary.error())) shortage.store(summary.error().sys);
+    if (!summary) return;
+    special.summary = *summary;
+    special.wanted = wanted(name, *summary);
+    special.full = full_names(name, *summary, arrays_);
   };
   // A probe takes a system call or two: distributing probes one by one would cost as much.
   constexpr std::size_t kAtOnce = 64;
-  const auto count = all.items.size();
+  const auto count = all.specials.size();
   pool_.run(count / kAtOnce + 1, [&](std::size_t batch) {
     const auto end = std::min(count, (batch + 1) * kAtOnce);
-    for (auto i = batch * kAtOnce; i < end; ++i) probe_item(i);
+    for (auto i = batch * kAtOnce; i < end; ++i) probe_special(all.specials[i]);
   });
   if (const int error = shortage.load(); error != 0) return system_error_of(error, "readdir");
   return all;
 }
 
+// A listing of a folder whose entries have positions.  An entry is shown under two names at most,
+// each of which has a position.
+class NameMap::ListingByPosition final : public ShownListing {
+ public:
+  ListingByPosition(const NameMap& names, const Folder& folder) : names_(names), folder_(folder) {}
+
+  Result<bool> read(std::uint64_t from, const Take& take) const override {
+    bool has_any = false;
+    for (auto at = from / kNames;; ++at) {
+      const auto place = folder_.item_at(at, !has_any);
+      // The next reader gets the error at its place.
+      if (!place && has_any) return false;
+      if (!place) return std::unexpected(place.error());
+      if (place->kind == Folder::Place::Kind::later) return false;
+      if (place->kind == Folder::Place::Kind::end) return true;
+      if (place->kind == Folder::Place::Kind::none) continue;
+      const auto shown = names_.shown_entries(folder_, place->item);
+      if (!shown && has_any) return false;
+      if (!shown) return std::unexpected(shown.error());
+      for (std::size_t i = at == from / kNames ? from % kNames : 0; i < shown->size(); ++i) {
+        if (!take((*shown)[i], at * kNames + i + 1)) return false;
+        has_any = true;
+      }
+    }
+  }
+
+ private:
+  static constexpr std::uint64_t kNames = 2;
+
+  const NameMap& names_;
+  const Folder& folder_;
+};
+
+Result<std::vector<DirectoryEntry>> NameMap::shown_entries(const Folder& folder,
+                                                           const Folder::Item& item) const {
+  std::vector<DirectoryEntry> entries;
+  if (is_hidden(item.name)) return entries;
+  if (!may_be_special(folder, item)) {
+    entries.push_back({{item.name, ShownAs::itself}, item});
+    return entries;
+  }
+  const auto summary = folder.summary(item.name);
+  // Without its probe, a frame would be listed by its full name.
+  if (!summary && (is_shortage(summary.error()) || summary.error().sys == EINTR)) {
+    return std::unexpected(summary.error());
+  }
+  for (auto& shown : names_in(folder, item.name, summary.value_or(FrameSummary{}))) {
+    const auto type = type_of(shown.shown_as, item.type);
+    entries.push_back({std::move(shown), {item.name, item.inode, type, item.is_costly}});
+  }
+  return entries;
+}
+
+Result<std::shared_ptr<const ShownListing>> NameMap::open(const Folder& folder) const {
+  if (folder.has_positions()) return std::make_shared<const ListingByPosition>(*this, folder);
+  FRAMEFS_TRY(auto entries, list_at_once(folder));
+  return std::make_shared<const CompleteListing>(std::move(entries));
+}
+
 Result<std::vector<DirectoryEntry>> NameMap::list(const Folder& folder) const {
+  if (!folder.has_positions()) return list_at_once(folder);
+  const ListingByPosition listing(*this, folder);
+  std::vector<DirectoryEntry> entries;
+  std::uint64_t at = 0;
+  const auto take = [&](const DirectoryEntry& entry, std::uint64_t next) {
+    entries.push_back(entry);
+    at = next;
+    return true;
+  };
+  for (;;) {
+    FRAMEFS_TRY(const bool is_all, listing.read(at, take));
+    if (is_all) return entries;
+  }
+}
+
+Result<std::vector<DirectoryEntry>> NameMap::list_at_once(const Folder& folder) const {
   FRAMEFS_TRY(auto all, classify_all(folder));
-  // The number of entries that have or want each name, and of the frames of bytes among them.
+  // The number of entries that have or want a name, and of the frames of bytes among them, for each
+  // name that an entry could have besides its own.
   struct Claims {
     std::size_t all = 0;
     std::size_t frames = 0;
   };
   std::unordered_map<std::string_view, Claims> claims;
-  claims.reserve(2 * all.items.size());
-  for (const auto& item : all.items) ++claims[item.name].all;
-  for (const auto& names : all.wanted) {
-    for (const auto& shown : names) {
+  for (const auto& special : all.specials) {
+    for (const auto& shown : special.wanted) {
       auto& claim = claims[shown.name];
       ++claim.all;
       if (shown.shown_as == ShownAs::frame) ++claim.frames;
     }
+    for (const auto& shown : special.full) claims.try_emplace(shown.name);
+  }
+  for (const auto& item : all.items) {
+    const auto claim = claims.find(item.name);
+    if (claim != claims.end()) ++claim->second.all;
   }
   std::vector<DirectoryEntry> listing;
   listing.reserve(all.items.size());
+  auto special = all.specials.cbegin();
   for (std::size_t i = 0; i < all.items.size(); ++i) {
-    const auto& item = all.items[i];
+    auto& item = all.items[i];
+    const bool is_special = special != all.specials.cend() && special->item == i;
+    const auto& probed = is_special ? *special++ : Classified::Special{};
     if (is_hidden(item.name)) continue;
-    const auto& entry = all.entries[i];
-    const auto& own = all.wanted[i];
     const auto is_taken = [&](const std::string& name, Prefers prefers) {
       const auto claim = claims.find(name);
       if (claim == claims.end()) return false;
+      const auto& own = probed.wanted;
       const bool is_own = std::ranges::find(own, name, &ShownName::name) != own.end();
       const auto yielding = prefers == Prefers::array ? claim->second.frames : 0;
       return claim->second.all - yielding > (is_own ? 1U : 0U);
     };
-    for (auto& shown :
-         names_of(item.name, entry ? entry->summary : FrameSummary{}, own, is_taken)) {
+    for (auto& shown : names_of(item.name, probed.summary, probed.wanted, is_taken)) {
       const Folder::Item source{item.name, item.inode, type_of(shown.shown_as, item.type)};
       listing.push_back({std::move(shown), source});
     }
@@ -184,9 +270,10 @@ std::vector<ShownName> NameMap::names_in(const Folder& folder, const std::string
     others.insert(others.begin(), name);
     folder.remove_absent(others);
     return std::ranges::any_of(others, [&](const std::string& other) {
-      const auto entry = folder.probe(other);
-      if (!entry || other == name) return entry.has_value();
-      const auto names = wanted(other, entry->summary);
+      const auto summary = folder.summary(other);
+      if (other == name) return summary || !is_absence(summary.error());
+      if (!summary) return false;
+      const auto names = wanted(other, *summary);
       const auto shown = std::ranges::find(names, name, &ShownName::name);
       if (shown == names.end()) return false;
       return prefers != Prefers::array || shown->shown_as != ShownAs::frame;

@@ -2,22 +2,17 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "fs/core/worker_pool.h"
 #include "fs/source/folder.h"
+#include "fs/tree/shown_listing.h"
 #include "fs/tree/shown_names.h"
 
 namespace framefs::fs {
-
-// One entry of a directory as the mount shows it: a name and an identity.  It has no size and no
-// times, because a listing is answered in pieces and files can change between two pieces.
-struct DirectoryEntry {
-  ShownName shown;
-  Folder::Item source;  // its type is the shown type
-};
 
 // Maps names in SOURCE to names in the mount, and back.  Both directions depend only on the
 // folder's contents.  A frame gets a name that it wants unless another entry has that name or wants
@@ -32,6 +27,10 @@ class NameMap {
 
   // All shown entries of the folder.  Possible frames are probed in parallel.  Errors: system.
   [[nodiscard]] Result<std::vector<DirectoryEntry>> list(const Folder& folder) const;
+  // The same for readers who take them piece by piece.  If entries of the folder have positions,
+  // each is named when it is read.
+  // Lifetime: `folder` and this object outlive the listing.
+  [[nodiscard]] Result<std::shared_ptr<const ShownListing>> open(const Folder& folder) const;
 
   struct Found {
     std::string source_name;
@@ -67,6 +66,10 @@ class NameMap {
                                   std::vector<ShownName> wanted_names, const Taken& is_taken) const;
   struct Classified;
   [[nodiscard]] Result<Classified> classify_all(const Folder& folder) const;
+  class ListingByPosition;
+  [[nodiscard]] Result<std::vector<DirectoryEntry>> list_at_once(const Folder& folder) const;
+  [[nodiscard]] Result<std::vector<DirectoryEntry>> shown_entries(const Folder& folder,
+                                                                  const Folder::Item& item) const;
   [[nodiscard]] std::vector<ShownName> names_in(const Folder& folder, const std::string& source,
                                                 const FrameSummary& file) const;
 

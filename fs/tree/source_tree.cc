@@ -495,6 +495,11 @@ Result<std::vector<DirectoryEntry>> SourceTree::list(const OpenFolder& directory
   return locator_.between_renames([&] { return names_.list(*directory.folder); });
 }
 
+Result<std::shared_ptr<const ShownListing>> SourceTree::open_listing(
+    const OpenFolder& directory) const {
+  return locator_.between_renames([&] { return names_.open(*directory.folder); });
+}
+
 std::uint64_t SourceTree::shown_inode(const OpenFolder& directory, const DirectoryEntry& entry) {
   const auto number = inodes_.shown(directory.node->key.device, entry.source.inode);
   return shown_inode_of(number, entry.shown.shown_as, arrays_);

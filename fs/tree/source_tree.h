@@ -116,6 +116,9 @@ class SourceTree {
   Result<std::unique_ptr<OpenFolder>> open_directory(NodeId id) const;
   // Names and identities; lookup() returns sizes and times.
   Result<std::vector<DirectoryEntry>> list(const OpenFolder& directory) const;
+  // The same for readers who take the entries piece by piece.
+  // Lifetime: `directory` outlives the listing.
+  Result<std::shared_ptr<const ShownListing>> open_listing(const OpenFolder& directory) const;
   // The inode number to show for an entry of a listing that contains no attributes.
   std::uint64_t shown_inode(const OpenFolder& directory, const DirectoryEntry& entry);
 

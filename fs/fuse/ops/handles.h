@@ -14,9 +14,8 @@ namespace framefs::fuse {
 // A directory that a caller has open. The listing is taken when reading starts and when it
 // restarts.
 struct FolderHandle {
-  using Listing = std::vector<fs::DirectoryEntry>;
   std::unique_ptr<fs::OpenFolder> directory;
-  fs::Guarded<std::shared_ptr<const Listing>> listing;
+  fs::Guarded<std::shared_ptr<const fs::ShownListing>> listing;  // which uses `directory`
   fs::DescriptorShares::Share descriptors;
 };
 

@@ -39,7 +39,7 @@ void op_releasedir(fuse_req_t req, fuse_ino_t, fuse_file_info* info) {
   });
 }
 
-using Listing = std::shared_ptr<const FolderHandle::Listing>;
+using Listing = std::shared_ptr<const fs::ShownListing>;
 
 // Offset 0 takes a new listing, as rewinddir() promises.  The listing of an immutable mount is the
 // same each time.
@@ -49,8 +49,7 @@ Result<Listing> listing_at(MountType& mount, FolderHandle& handle, std::size_t o
     auto known = handle.listing.with([](const auto& listing) { return listing; });
     if (known) return known;
   }
-  FRAMEFS_TRY(auto entries, mount.tree().list(*handle.directory));
-  auto fresh = std::make_shared<const FolderHandle::Listing>(std::move(entries));
+  FRAMEFS_TRY(auto fresh, mount.tree().open_listing(*handle.directory));
   handle.listing.with([&](auto& listing) { listing = fresh; });
   return fresh;
 }
@@ -68,6 +67,7 @@ class DirectoryBuffer {
     return took(
         fuse_add_direntry_plus(req_, free(), left(), name, &entry, static_cast<off_t>(next)));
   }
+  [[nodiscard]] bool is_empty() const { return used_ == 0; }
   std::vector<char> take() {
     bytes_.resize(used_);
     return std::move(bytes_);
@@ -126,6 +126,8 @@ bool add_entry_brief(MountType& mount, DirectoryBuffer& buffer, const fs::OpenFo
 template <class MountType>
 bool add_entry_plus(MountType& mount, DirectoryBuffer& buffer, const fs::OpenFolder& directory,
                     const fs::DirectoryEntry& entry, std::size_t next) {
+  // One request after another would hold up the names.
+  if (entry.source.is_costly) return add_entry_brief(mount, buffer, directory, entry, next);
   fuse_entry_param param{};  // number 0: the kernel looks the name up when needed
   param.attr = brief_stat(mount.tree().shown_inode(directory, entry), entry.source.type);
   auto found = mount.tree().lookup(directory, entry);
@@ -148,11 +150,16 @@ AnswerOf<MountType> read_directory(fuse_req_t req, MountType& mount, FolderHandl
   for (; at < kDots; ++at) {
     if (!add_dot(buffer, kDotNames[at], at + 1)) return BufferAnswer{buffer.take()};
   }
+  const auto was_empty = buffer.is_empty();
+  const auto take = [&](const fs::DirectoryEntry& entry, std::uint64_t next) {
+    return add(mount, buffer, *handle.directory, entry, kDots + next);
+  };
+  const auto is_end = listing->read(at - kDots, take);
+  // The dots come before an error; the kernel asks again.
+  if (!is_end && was_empty) return std::unexpected(is_end.error());
   // The kernel has all entries by now.
-  if (at >= kDots + listing->size()) mount.by_node.directories.remove(handle.directory->node->id);
-  for (; at - kDots < listing->size(); ++at) {
-    if (!add(mount, buffer, *handle.directory, (*listing)[at - kDots], at + 1)) break;
-  }
+  const bool has_all = is_end && *is_end && buffer.is_empty();
+  if (has_all) mount.by_node.directories.remove(handle.directory->node->id);
   return BufferAnswer{buffer.take()};
 }
 

@@ -215,6 +215,10 @@ bool CurlTransfer::take_body(std::string_view bytes) {
       is_error ? std::max(request_.max_body_bytes, kErrorBodyBytes) : request_.max_body_bytes;
   too_long_ = bytes.size() > most - body.size();
   if (too_long_) bytes = bytes.substr(0, most - body.size());
+  if (request_.meter && !request_.meter->take(bytes.size())) {
+    answer_.is_refused_by_meter = too_long_ = true;
+    return false;
+  }
   if (body.empty()) {
     curl_off_t length = 0;
     curl_easy_getinfo(easy_, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
@@ -232,6 +236,7 @@ Result<HttpAnswer> CurlTransfer::outcome(CURLcode code) {
   answer_.first_byte = time_info(easy_, CURLINFO_STARTTRANSFER_TIME_T);
   answer_.total = time_info(easy_, CURLINFO_TOTAL_TIME_T);
   answer_.body_too_long = too_long_;
+  answer_.meter = request_.meter;
   const char* address = nullptr;
   curl_easy_getinfo(easy_, CURLINFO_PRIMARY_IP, &address);
   answer_.is_from_public = is_public(address);

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +34,18 @@ class HttpHeaders {
   std::vector<Field> fields_;
 };
 
+// Is told of the bytes of a body before they are kept.
+class BodyMeter {
+ public:
+  BodyMeter() = default;
+  BodyMeter(const BodyMeter&) = delete;
+  BodyMeter& operator=(const BodyMeter&) = delete;
+  virtual ~BodyMeter() = default;
+  // False if there is no memory for them, which ends the answer.
+  // Threads: the network thread.
+  virtual bool take(std::uint64_t bytes) = 0;
+};
+
 // One complete request.  The bytes on the wire depend on nothing else.
 struct HttpRequest {
   std::string method = "GET";
@@ -41,6 +54,8 @@ struct HttpRequest {
   std::string body;
   // An answer with a longer body is an error; the rest of the body is not kept.
   std::uint64_t max_body_bytes = 16 << 20;
+  // Lives as long as the answer; null: none.
+  std::shared_ptr<BodyMeter> meter = nullptr;
   std::chrono::milliseconds timeout{60'000};
   // A local request, to a metadata endpoint, ignores proxies.
   bool is_local = false;
@@ -54,8 +69,10 @@ struct HttpAnswer {
   int status = 0;
   HttpHeaders headers;
   std::vector<std::byte> body;
-  bool body_too_long = false;   // longer than the request allows; `body` is its beginning
-  bool is_from_public = false;  // the server's address is a public one
+  bool body_too_long = false;  // longer than the request allows; `body` is its beginning
+  bool is_refused_by_meter = false;
+  std::shared_ptr<BodyMeter> meter;  // of the request
+  bool is_from_public = false;       // the server's address is a public one
   // The time until the first byte, and the total time.
   std::chrono::nanoseconds first_byte{0};
   std::chrono::nanoseconds total{0};

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string_view>
-#include <vector>
 
 #include "fs/net/store/object_store.h"
 
@@ -13,7 +12,7 @@ extern const char* const kPropfindBody;
 // Parses the answer to a PROPFIND: entries for the resource at `url` and the resources below it.
 // The resource at `url` itself has the name "".
 // Source: RFC 4918, 9.1.
-// Errors: bad_field.
-Result<std::vector<RemoteEntry>> parse_dav_listing(std::string_view xml, const Url& url);
+// Errors: bad_field; those of `take`; system, EINTR if the operation of this thread is interrupted.
+Status parse_dav_listing(std::string_view xml, const Url& url, const TakeEntry& take);
 
 }  // namespace framefs::net

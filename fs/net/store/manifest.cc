@@ -144,9 +144,10 @@ Result<std::vector<ManifestFile>> parse_manifest(std::string_view json) {
   return files;
 }
 
-FolderEntries manifest_folder(const std::vector<ManifestFile>& files, const std::string& folder) {
+Status manifest_folder(const std::vector<ManifestFile>& files, const std::string& folder,
+                       const TakeEntry& take) {
   const auto prefix = folder.empty() ? "" : folder + "/";
-  std::vector<RemoteEntry> entries;
+  std::string last;  // files of one folder usually lie together
   for (const auto& file : files) {
     if (!file.path.starts_with(prefix)) continue;
     auto entry = file.entry;
@@ -156,10 +157,11 @@ FolderEntries manifest_folder(const std::vector<ManifestFile>& files, const std:
       entry = {};
       entry.name = file.path.substr(prefix.size(), slash);
       entry.is_directory = true;
+      if (entry.name == std::exchange(last, entry.name)) continue;
     }
-    entries.push_back(std::move(entry));
+    FRAMEFS_CHECK(take(entry));
   }
-  return tidy_listing(std::move(entries));
+  return {};
 }
 
 Result<std::string> manifest_text(const ManifestFile& file) {

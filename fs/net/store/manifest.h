@@ -35,8 +35,10 @@ Result<std::vector<ManifestFile>> parse_manifest(std::string_view json);
 // If there is an error, the files that `take` got do not count.
 Status parse_manifest(std::string_view json, std::function<void(ManifestFile)> take);
 
-// The entries of a manifest that lie directly in `folder`.
-FolderEntries manifest_folder(const std::vector<ManifestFile>& files, const std::string& folder);
+// Takes the entries of a manifest that lie directly in `folder`; those of folders once for each
+// file below them.  Errors: those of `take`.
+Status manifest_folder(const std::vector<ManifestFile>& files, const std::string& folder,
+                       const TakeEntry& take);
 
 // The text of a manifest is kManifestBegin, the files with kManifestComma between them, and
 // kManifestEnd.

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
+#include <iterator>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "fs/core/file.h"
@@ -28,29 +27,83 @@ bool is_file_name(std::string_view name) {
          name.find('/') == name.npos && name.find('\0') == name.npos;
 }
 
-FolderEntries tidy_listing(std::vector<RemoteEntry> entries) {
-  FolderEntries tidy;
-  const auto leave_out = [](LeftOut& left, const std::string& name) {
-    if (left.count++ == 0) left.first = name;
-  };
-  std::erase_if(entries, [&](const RemoteEntry& entry) {
-    const bool is_kept = is_file_name(entry.name);
-    if (!is_kept && !entry.name.empty()) leave_out(tidy.unnameable, entry.name);
-    return !is_kept;
-  });
-  // A folder comes before an object of the same name, so that the object is the one removed.
-  std::ranges::stable_sort(entries, [](const RemoteEntry& a, const RemoteEntry& b) {
-    return a.name != b.name ? a.name < b.name : a.is_directory && !b.is_directory;
-  });
-  for (std::size_t i = 1; i < entries.size(); ++i) {
-    const auto& [before, entry] = std::tie(entries[i - 1], entries[i]);
-    const bool is_covered = before.is_directory && !entry.is_directory;
-    if (is_covered && before.name == entry.name) leave_out(tidy.covered, entry.name);
+namespace {
+
+// Without a budget there is room for every entry that a listing may have.
+FolderEntries entries_of(ListedPage page) {
+  FolderEntries listed;
+  const auto& table = page.table;
+  listed.entries.reserve(table.size());
+  for (std::size_t i = 0; i < table.size(); ++i) listed.entries.push_back(table.entry(i));
+  // The order of keys differs from that of names if a name begins with the name of a folder.
+  std::ranges::sort(listed.entries, {}, &RemoteEntry::name);
+  for (auto& entry : page.with_heads) {
+    const auto at = std::ranges::lower_bound(listed.entries, entry.name, {}, &RemoteEntry::name);
+    if (at != listed.entries.end() && at->name == entry.name) at->head = std::move(entry.head);
   }
-  const auto again = std::ranges::unique(entries, {}, &RemoteEntry::name);
-  entries.erase(again.begin(), again.end());
-  tidy.entries = std::move(entries);
-  return tidy;
+  listed.unnameable = std::move(page.unnameable);
+  listed.covered = std::move(page.covered);
+  return listed;
+}
+
+class DeferredPage final : public PageRequest {
+ public:
+  explicit DeferredPage(std::function<Result<ListedPage>()> list) : list_(std::move(list)) {}
+  Result<ListedPage> wait() override { return list_(); }
+
+ private:
+  const std::function<Result<ListedPage>()> list_;
+};
+
+}  // namespace
+
+FolderEntries tidy_listing(const std::vector<RemoteEntry>& entries) {
+  EntryTableBuilder builder({});
+  for (const auto& entry : entries) {
+    if (!builder.add(entry)) break;
+  }
+  return entries_of(builder.finish());
+}
+
+std::unique_ptr<PageRequest> deferred_page(std::function<Result<ListedPage>()> list) {
+  return std::make_unique<DeferredPage>(std::move(list));
+}
+
+Status Continuations::note(const std::string& continuation) {
+  // Two million keys have two thousand pages.
+  constexpr std::size_t kMaxBytes = 8 << 20;
+  if (continuation.empty()) return {};
+  if (!seen_.insert(continuation).second) {
+    return codec::fail(Errc::bad_field, "listing: repeated continuation token");
+  }
+  bytes_ += continuation.size();
+  if (bytes_ > kMaxBytes) return codec::fail(Errc::over_limit, "listing: continuation tokens");
+  return {};
+}
+
+Result<FolderEntries> ObjectStore::list(const std::string& folder) {
+  EntryTableBuilder builder({});
+  ListedPage all;
+  Continuations continuations;
+  std::string continuation;
+  do {
+    // A wait for an answer notices an interrupt, but there is none while answers come at once.
+    if (fs::interrupted()) return fs::system_error_of(EINTR, "listing");
+    FRAMEFS_TRY(auto page, start_page(folder, continuation, {})->wait());
+    for (std::size_t i = 0; i < page.table.size(); ++i) {
+      FRAMEFS_CHECK(builder.add(page.table.entry(i)));
+    }
+    all.unnameable.add(page.unnameable);
+    all.covered.add(page.covered);
+    std::ranges::move(page.with_heads, std::back_inserter(all.with_heads));
+    continuation = std::move(page.continuation);
+    FRAMEFS_CHECK(continuations.note(continuation));
+  } while (!continuation.empty());
+  auto merged = builder.finish();
+  merged.unnameable = std::move(all.unnameable);
+  merged.covered.add(all.covered);
+  merged.with_heads = std::move(all.with_heads);
+  return entries_of(std::move(merged));
 }
 
 Result<std::vector<RemoteEntry>> ObjectStore::look_up(const std::string& folder,

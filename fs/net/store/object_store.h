@@ -7,32 +7,16 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "fs/net/cache/part_store.h"
+#include "fs/net/store/entry_table.h"
+#include "fs/net/store/listing_budget.h"
+#include "fs/net/store/remote_entry.h"
 #include "fs/net/store/remote_object.h"
 
 namespace framefs::net {
-
-// The facts that a listing gives about one name.
-struct RemoteEntry {
-  std::string name;  // one segment, as users see it
-  bool is_directory = false;
-  bool is_exact = true;  // size, time and ETag are exact; otherwise only stat() knows them
-  std::uint64_t size = 0;
-  std::int64_t mtime_ns = 0;
-  std::string etag;  // strong; "" if there is none
-  // The first bytes of the object, if the listing has them.
-  std::shared_ptr<const std::vector<std::byte>> head = nullptr;
-
-  bool operator==(const RemoteEntry&) const = default;
-};
-
-// Entries of a listing that no mount shows.
-struct LeftOut {
-  std::uint64_t count = 0;
-  std::string first;  // the name of one of them
-};
 
 // The entries of a folder, sorted by name, as a directory can have them: no two have the same name.
 struct FolderEntries {
@@ -41,11 +25,23 @@ struct FolderEntries {
   LeftOut covered;     // objects with the name of a folder
 };
 
-// The maximum size of all answers that make one listing, and of the entries in it.
-inline constexpr std::uint64_t kMaxListingBytes = 256 << 20;
-// The maximum size of one of these answers.
-inline constexpr std::uint64_t kMaxListingBodyBytes = 64 << 20;
-inline constexpr std::size_t kMaxListingEntries = 2'000'000;
+// The parts of the budget that one page of a listing uses.
+struct PageCharge {
+  ListingBudget::Charge body;
+  ListingBudget::Charge table;
+};
+
+// A page of a listing that a store was asked for.
+// Threads: one at a time.
+class PageRequest {
+ public:
+  PageRequest() = default;
+  PageRequest(const PageRequest&) = delete;
+  PageRequest& operator=(const PageRequest&) = delete;
+  virtual ~PageRequest() = default;
+  // Waits for the page.  After EINTR it can be called again; after another result it must not.
+  virtual Result<ListedPage> wait() = 0;
+};
 
 // The size of an object's beginning that an open fetches.
 inline constexpr std::uint64_t kHeadBytes = 64 << 10;
@@ -80,15 +76,17 @@ class ObjectStore {
   ObjectStore& operator=(const ObjectStore&) = delete;
   virtual ~ObjectStore() = default;
 
-  // The list leaves out names that no file can have.  If an object and a folder have the same name,
-  // it has only the folder.
-  virtual Result<FolderEntries> list(const std::string& folder) = 0;
+  // Asks for a page of the listing of a folder: the first one, or the one that the page before
+  // announces as its continuation.  Keys ascend from page to page, unless the server breaks that
+  // rule.
+  // Errors of the page: also ENOMEM, see is_over_budget(), and bad_field.
+  virtual std::unique_ptr<PageRequest> start_page(const std::string& folder,
+                                                  const std::string& continuation,
+                                                  PageCharge charge) = 0;
+  // The whole listing, without a budget.  It leaves out names that no file can have.  If an object
+  // and a folder have the same name, it has only the folder.
+  Result<FolderEntries> list(const std::string& folder);
   virtual Result<RemoteEntry> stat(const std::string& path) = 0;
-  // The same as list() if the list costs one request; otherwise nothing.
-  virtual Result<std::optional<FolderEntries>> list_if_small(const std::string& folder) {
-    FRAMEFS_TRY(auto listed, list(folder));
-    return std::optional(std::move(listed));
-  }
   // The entries of a folder that have one of these names, at a cost that does not depend on the
   // size of the folder.  All requests are sent at once.
   virtual Result<std::vector<RemoteEntry>> look_up(const std::string& folder,
@@ -105,12 +103,23 @@ class ObjectStore {
 // Errors: those of the result; system, with EINTR, if the operation of this thread is interrupted.
 Result<RemoteOpened> wait_for_open(const std::function<void(ObjectStore::OpenDone)>& start);
 
-// Whether a file can have this name: it is not "", "." or "..", has no slash or zero byte, and at
-// most 255 bytes.
-bool is_file_name(std::string_view name);
-
 // Brings entries into the form that list() promises.  An entry without a name is the folder itself.
-FolderEntries tidy_listing(std::vector<RemoteEntry> entries);
+FolderEntries tidy_listing(const std::vector<RemoteEntry>& entries);
+
+// A request of a store that has no pages: `list` runs when the page is waited for.
+std::unique_ptr<PageRequest> deferred_page(std::function<Result<ListedPage>()> list);
+
+// The continuations of a listing, which ends although its server goes on without end: if one comes
+// twice, or they become too many.
+class Continuations {
+ public:
+  // Errors: bad_field; over_limit.
+  Status note(const std::string& continuation);
+
+ private:
+  std::unordered_set<std::string> seen_;
+  std::size_t bytes_ = 0;
+};
 
 // `folder` and `name` as one path.
 std::string join_path(const std::string& folder, const std::string& name);

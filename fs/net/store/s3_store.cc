@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <unordered_set>
 #include <utility>
 
 #include "fs/core/file.h"
@@ -19,11 +18,10 @@ namespace {
 
 // The number of times that a call follows the server's corrections of region and time.
 constexpr int kMaxHops = 4;
-constexpr const char* kPageKeys = "1000";
-// Enough to know whether there is a key.  Some servers refuse to list a single one.
-constexpr const char* kFewKeys = "2";
 // More keys than a name has suffixes of frames, as objects and as directories.
 constexpr const char* kSuffixKeys = "32";
+// As many keys of the longest kind take half of that.
+constexpr std::uint64_t kMaxFewKeysBytes = 256 << 10;
 
 // Names with dots or capitals cannot be part of a host name, because no certificate of AWS matches.
 bool fits_host_name(std::string_view bucket) {
@@ -211,7 +209,7 @@ Verdict S3Store::judge_code(const HttpAnswer& answer, const S3Error& error, Call
 }
 
 Call S3Store::list_call(const std::string& prefix, const std::string& continuation,
-                        const char* max_keys) {
+                        const char* max_keys, Adjust adjust) {
   Target target;
   target.query = {{"list-type", "2"},
                   {"delimiter", "/"},
@@ -219,46 +217,16 @@ Call S3Store::list_call(const std::string& prefix, const std::string& continuati
                   {"max-keys", max_keys},
                   {"prefix", prefix}};
   if (!continuation.empty()) target.query.emplace_back("continuation-token", continuation);
-  return make_call(RequestKind::list, std::move(target), nullptr, &check_found);
+  return make_call(RequestKind::list, std::move(target), std::move(adjust), &check_found);
+}
+
+Call S3Store::list_few_call(const std::string& prefix, const char* max_keys) {
+  return list_call(prefix, "", max_keys,
+                   [](HttpRequest& request) { request.max_body_bytes = kMaxFewKeysBytes; });
 }
 
 Call S3Store::head_call(const std::string& key) {
   return make_call(RequestKind::head, {"HEAD", key, {}}, nullptr, &check_found);
-}
-
-Result<FolderEntries> S3Store::list(const std::string& folder) {
-  const auto key = key_of(folder);
-  const auto prefix = key.empty() ? "" : key + "/";
-  std::vector<RemoteEntry> entries;
-  std::string continuation;
-  std::unordered_set<std::string> continuations;
-  std::uint64_t bytes = 0;
-  do {
-    // A wait for an answer notices an interrupt, but there is none while answers come at once.
-    if (fs::interrupted()) return fs::system_error_of(EINTR, "S3 listing");
-    FRAMEFS_TRY(const auto answer, list_page(prefix, continuation, kPageKeys));
-    bytes += answer.body.size();
-    if (bytes > kMaxListingBytes) return codec::fail(Errc::over_limit, "S3 listing");
-    FRAMEFS_TRY(auto page, parse_s3_listing(answer.text(), prefix));
-    if (page.entries.size() > kMaxListingEntries - entries.size()) {
-      return codec::fail(Errc::over_limit, "S3 listing");
-    }
-    std::ranges::move(page.entries, std::back_inserter(entries));
-    continuation = std::move(page.continuation);
-    if (!continuation.empty() && !continuations.insert(continuation).second) {
-      return codec::fail(Errc::bad_field, "S3 listing: repeated continuation token");
-    }
-  } while (!continuation.empty());
-  return tidy_listing(std::move(entries));
-}
-
-Result<std::optional<FolderEntries>> S3Store::list_if_small(const std::string& folder) {
-  const auto key = key_of(folder);
-  const auto prefix = key.empty() ? "" : key + "/";
-  FRAMEFS_TRY(const auto answer, list_page(prefix, "", kPageKeys));
-  FRAMEFS_TRY(auto page, parse_s3_listing(answer.text(), prefix));
-  if (!page.continuation.empty()) return std::optional<FolderEntries>();
-  return std::optional(tidy_listing(std::move(page.entries)));
 }
 
 Result<std::vector<HttpAnswer>> S3Store::run_all(std::vector<Call> calls) {
@@ -302,7 +270,7 @@ Result<bool> S3Store::look_up_together(const std::string& folder,
   const auto base = key_of(folder);
   const auto prefix = base.empty() ? "" : base + "/";
   std::vector<Call> calls;
-  for (const auto& begin : begins) calls.push_back(list_call(prefix + begin, "", kSuffixKeys));
+  for (const auto& begin : begins) calls.push_back(list_few_call(prefix + begin, kSuffixKeys));
   for (const auto& name : names) {
     auto head = head_call(prefix + name);
     // These statuses are facts about the key; see below.
@@ -311,7 +279,7 @@ Result<bool> S3Store::look_up_together(const std::string& folder,
       return is_fact ? Verdict{} : judge(answer);
     };
     calls.push_back(std::move(head));
-    calls.push_back(list_call(prefix + name + "/", "", kFewKeys));
+    calls.push_back(list_few_call(prefix + name + "/", kFewKeys));
   }
   FRAMEFS_TRY(const auto answers, run_all(std::move(calls)));
   for (std::size_t i = 0; i < answers.size(); ++i) {
@@ -333,7 +301,7 @@ Result<bool> S3Store::look_up_together(const std::string& folder,
     // that begin with it.
     HttpAnswer list = answers[i];
     if (is_head) {
-      FRAMEFS_TRY(list, list_page(prefix + name, "", kFewKeys));
+      FRAMEFS_TRY(list, list_few(prefix + name));
     }
     FRAMEFS_TRY(auto page, parse_s3_listing(list.text(), prefix));
     if (!is_head && (page.has_keys || !page.entries.empty())) {
@@ -371,14 +339,14 @@ Result<std::vector<RemoteEntry>> S3Store::look_up(const std::string& folder,
   std::erase_if(entries, [&](const RemoteEntry& entry) {
     return std::ranges::find(names, entry.name) == names.end();
   });
-  return tidy_listing(std::move(entries)).entries;
+  return tidy_listing(entries).entries;
 }
 
 Result<RemoteEntry> S3Store::stat(const std::string& path) {
   const auto key = key_of(path);
   // If an object and a folder have the same name, users see the folder.
   const auto prefix = key.empty() ? "" : key + "/";
-  FRAMEFS_TRY(const auto listing, list_page(prefix, "", kFewKeys));
+  FRAMEFS_TRY(const auto listing, list_few(prefix));
   FRAMEFS_TRY(const auto page, parse_s3_listing(listing.text(), prefix));
   // A key that ends in a slash marks a folder with nothing else in it.
   if (key.empty() || !page.entries.empty() || page.has_keys) {

@@ -31,9 +31,10 @@ class S3Store final : public ObjectStore {
   static Result<std::unique_ptr<S3Store>> make(RequestQueue& queue, CredentialKeeper& keeper,
                                                ServerClock& clock, Settings settings);
 
-  Result<FolderEntries> list(const std::string& folder) override;
+  std::unique_ptr<PageRequest> start_page(const std::string& folder,
+                                          const std::string& continuation,
+                                          PageCharge charge) override;
   Result<RemoteEntry> stat(const std::string& path) override;
-  Result<std::optional<FolderEntries>> list_if_small(const std::string& folder) override;
   // For each name without the suffix of a frame: HEAD, and a LIST of the keys below it.
   // For all names that differ in such a suffix only: one LIST.
   Result<std::vector<RemoteEntry>> look_up(const std::string& folder,
@@ -48,6 +49,8 @@ class S3Store final : public ObjectStore {
     std::vector<QueryParameter> query;
   };
   struct CallState;
+  // Enough to know whether there is a key.  Some servers refuse to list a single one.
+  static constexpr const char* kFewKeys = "2";
 
   S3Store(RequestQueue& queue, CredentialKeeper& keeper, ServerClock& clock, Settings settings,
           Url endpoint);
@@ -62,10 +65,12 @@ class S3Store final : public ObjectStore {
   static std::string call_name(const std::string& bucket, const Target& target);
   Verdict judge_skew(const HttpAnswer& answer, CallState& state);
   Verdict judge_region(const HttpAnswer& answer, const std::string& region, CallState& state);
-  Call list_call(const std::string& prefix, const std::string& continuation, const char* max_keys);
-  Result<HttpAnswer> list_page(const std::string& prefix, const std::string& continuation,
-                               const char* max_keys) {
-    return queue_.run(list_call(prefix, continuation, max_keys));
+  Call list_call(const std::string& prefix, const std::string& continuation, const char* max_keys,
+                 Adjust adjust);
+  // A list of few keys.
+  Call list_few_call(const std::string& prefix, const char* max_keys);
+  Result<HttpAnswer> list_few(const std::string& prefix) {
+    return queue_.run(list_few_call(prefix, kFewKeys));
   }
   Call head_call(const std::string& key);
   // Sends the calls at once.  Errors: that of one of them; EINTR.

@@ -21,7 +21,10 @@ using Json = nlohmann::ordered_json;
 // memory of the text.
 class JsonListingReader final : public nlohmann::json_sax<Json> {
  public:
-  std::vector<RemoteEntry> take() { return std::move(entries_); }
+  explicit JsonListingReader(const TakeEntry& take) : take_(take) {}
+
+  // The error that has ended the listing, other than that of the text.
+  [[nodiscard]] const Status& taken() const { return taken_; }
 
   bool null() override { return note_scalar(); }
   bool boolean(bool value) override {
@@ -103,16 +106,17 @@ class JsonListingReader final : public nlohmann::json_sax<Json> {
       // Caddy marks folders by a slash.
       if (entry_.name.ends_with('/')) entry_.name.pop_back();
     }
-    if (!entry_.name.empty()) entries_.push_back(std::move(entry_));
+    if (!entry_.name.empty()) taken_ = take_(entry_);
     if (++values_ % kValuesPerPoll == 0 && fs::interrupted()) return false;
-    return entries_.size() <= kMaxListingEntries;
+    return taken_.has_value();
   }
 
   std::size_t depth_ = 0;
   std::size_t values_ = 0;
   std::string key_;
   RemoteEntry entry_;
-  std::vector<RemoteEntry> entries_;
+  const TakeEntry& take_;
+  Status taken_;
 };
 
 std::string with_entities_resolved(std::string_view text) {
@@ -158,16 +162,16 @@ bool next_link(std::string_view html, std::size_t& at, std::string& link) {
 
 }  // namespace
 
-Result<std::vector<RemoteEntry>> parse_json_listing(std::string_view text) {
-  JsonListingReader reader;
+Status parse_json_listing(std::string_view text, const TakeEntry& take) {
+  JsonListingReader reader(take);
   const bool is_listing = Json::sax_parse(text, &reader);
   if (fs::interrupted()) return fs::system_error_of(EINTR, "JSON listing");
+  FRAMEFS_CHECK(reader.taken());
   if (!is_listing) return codec::fail(Errc::bad_field, "JSON listing");
-  return reader.take();
+  return {};
 }
 
-Result<std::vector<RemoteEntry>> parse_html_listing(std::string_view html, const Url& folder) {
-  std::vector<RemoteEntry> entries;
+Status parse_html_listing(std::string_view html, const Url& folder, const TakeEntry& take) {
   std::string link;
   for (std::size_t at = 0; next_link(html, at, link);) {
     if (fs::interrupted()) return fs::system_error_of(EINTR, "HTML listing");
@@ -185,10 +189,9 @@ Result<std::vector<RemoteEntry>> parse_html_listing(std::string_view html, const
     entry.is_exact = entry.is_directory;
     // A link to another folder.
     if (entry.name.find('/') != entry.name.npos) continue;
-    if (entries.size() >= kMaxListingEntries) return codec::fail(Errc::over_limit, "HTML listing");
-    entries.push_back(std::move(entry));
+    FRAMEFS_CHECK(take(entry));
   }
-  return entries;
+  return {};
 }
 
 }  // namespace framefs::net

@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <functional>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "fs/core/file.h"
+#include "fs/core/interrupt.h"
 #include "fs/net/http/answer_check.h"
 #include "fs/net/http/percent.h"
 #include "fs/net/store/dav_listing.h"
@@ -153,6 +157,17 @@ Call WebStore::make_call(RequestKind kind, Url url, Adjust adjust, Check check,
 }
 
 auto WebStore::manifest(std::chrono::seconds max_age) -> Result<Manifest> {
+  const bool is_mine = is_manifest_fetched_.wait_unless(
+      fs::interrupted, [](bool is_fetched) { return !is_fetched; },
+      [](bool& is_fetched) { return !std::exchange(is_fetched, true); });
+  if (!is_mine) return fs::system_error_of(EINTR, "manifest");
+  struct End {
+    fs::Guarded<bool>& is_fetched;
+    ~End() {
+      is_fetched.with_and_wake([](bool& now) { now = false; });
+    }
+  };
+  const End end{is_manifest_fetched_};
   const auto now = std::chrono::steady_clock::now();
   const auto known = manifest_.with([](const KnownManifest& value) { return value; });
   if (known.files && now - known.checked < max_age) return known.files;
@@ -189,70 +204,93 @@ auto WebStore::manifest(std::chrono::seconds max_age) -> Result<Manifest> {
   return files;
 }
 
-Result<std::vector<RemoteEntry>> WebStore::list_page(const std::string& folder) {
+Status WebStore::list_page(const std::string& folder, ListingBudget::Charge body,
+                           const TakeEntry& take) {
   const auto url = folder_url_of(folder);
   const auto place = std::make_shared<fs::Guarded<Url>>(std::in_place, url);
-  FRAMEFS_TRY(const auto answer, queue_.run(make_call(
-                                     RequestKind::list, url,
-                                     [](HttpRequest& request) {
-                                       request.headers.add("accept", "application/json, text/html");
-                                       request.max_body_bytes = kMaxListingBodyBytes;
-                                     },
-                                     &check_ok, place)));
+  const auto adjust =
+      [meters = body_meters(std::move(body), kMaxListingBodyBytes)](HttpRequest& request) {
+        request.headers.add("accept", "application/json, text/html");
+        request.max_body_bytes = kMaxListingBodyBytes;
+        request.meter = meters();
+      };
+  FRAMEFS_TRY(const auto answer,
+              queue_.run(make_call(RequestKind::list, url, adjust, &check_ok, place)));
+  if (answer.is_refused_by_meter) return over_listing_budget();
   if (answer.body_too_long) return codec::fail(Errc::over_limit, "listing");
   FRAMEFS_CHECK(check_is_listing(answer));
-  if (is_type(answer, "application/json")) return parse_json_listing(answer.text());
-  return parse_html_listing(answer.text(), place->with([](const Url& known) { return known; }));
+  if (is_type(answer, "application/json")) return parse_json_listing(answer.text(), take);
+  return parse_html_listing(answer.text(), place->with([](const Url& known) { return known; }),
+                            take);
 }
 
-Result<std::vector<RemoteEntry>> WebStore::propfind(const Url& url, const char* depth) {
+Status WebStore::propfind(const Url& url, const char* depth, ListingBudget::Charge body,
+                          const TakeEntry& take) {
   const auto place = std::make_shared<fs::Guarded<Url>>(std::in_place, url);
-  FRAMEFS_TRY(const auto answer, queue_.run(make_call(
-                                     RequestKind::list, url,
-                                     [depth](HttpRequest& request) {
-                                       request.method = "PROPFIND";
-                                       request.headers.add("depth", depth);
-                                       request.headers.add("content-type",
-                                                           "application/xml; charset=utf-8");
-                                       request.body = kPropfindBody;
-                                       request.max_body_bytes = kMaxListingBodyBytes;
-                                     },
-                                     &check_multistatus, place)));
+  const auto adjust =
+      [depth, meters = body_meters(std::move(body), kMaxListingBodyBytes)](HttpRequest& request) {
+        request.method = "PROPFIND";
+        request.headers.add("depth", depth);
+        request.headers.add("content-type", "application/xml; charset=utf-8");
+        request.body = kPropfindBody;
+        request.max_body_bytes = kMaxListingBodyBytes;
+        request.meter = meters();
+      };
+  FRAMEFS_TRY(const auto answer,
+              queue_.run(make_call(RequestKind::list, url, adjust, &check_multistatus, place)));
+  if (answer.is_refused_by_meter) return over_listing_budget();
   if (answer.body_too_long) return codec::fail(Errc::over_limit, "listing");
-  return parse_dav_listing(answer.text(), place->with([](const Url& known) { return known; }));
+  return parse_dav_listing(answer.text(), place->with([](const Url& known) { return known; }),
+                           take);
 }
 
-Result<FolderEntries> WebStore::list(const std::string& folder) {
-  if (listing_ == Listing::page) return list_web(folder);
-  FRAMEFS_TRY(auto entries, propfind(folder_url_of(folder), "1"));
-  return tidy_listing(std::move(entries));
+std::unique_ptr<PageRequest> WebStore::start_page(const std::string& folder, const std::string&,
+                                                  PageCharge charge) {
+  const auto shared = std::make_shared<PageCharge>(std::move(charge));
+  return deferred_page([this, folder, shared] {
+    return listing_ == Listing::page ? list_web(folder, std::move(*shared))
+                                     : list_dav(folder, std::move(*shared));
+  });
 }
 
-Result<FolderEntries> WebStore::list_web(const std::string& folder) {
+Result<ListedPage> WebStore::list_dav(const std::string& folder, PageCharge charge) {
+  EntryTableBuilder builder(std::move(charge.table));
+  FRAMEFS_CHECK(propfind(folder_url_of(folder), "1", std::move(charge.body),
+                         [&](const RemoteEntry& entry) { return builder.add(entry); }));
+  return builder.finish();
+}
+
+Result<ListedPage> WebStore::list_web(const std::string& folder, PageCharge charge) {
   const bool is_root = folder.empty();
   const bool is_listing =
       manifest_.with([](const KnownManifest& value) { return value.is_listing; });
+  EntryTableBuilder builder(std::move(charge.table));
+  const TakeEntry take = [&](const RemoteEntry& entry) { return builder.add(entry); };
   if (!is_root && is_listing) {
     const auto listed = manifest(kManifestAge);
-    if (listed) return manifest_folder(**listed, folder);
+    if (listed) {
+      FRAMEFS_CHECK(manifest_folder(**listed, folder, take));
+      return builder.finish();
+    }
   }
-  auto entries = list_page(folder);
-  const bool is_refused = !entries && lists_nothing(entries.error());
-  if (is_root && (entries || is_refused)) {
+  const auto page = list_page(folder, std::move(charge.body), take);
+  const bool is_refused = !page && lists_nothing(page.error());
+  if (is_root && (page || is_refused)) {
     manifest_.with([&](KnownManifest& value) { value.is_listing = is_refused; });
   }
-  if (entries) return tidy_listing(std::move(*entries));
-  if (!is_refused) return std::unexpected(entries.error());
+  if (page) return builder.finish();
+  if (!is_refused) return std::unexpected(page.error());
   const auto listed = manifest(is_root ? std::chrono::seconds(0) : kManifestAge);
   if (!listed) {
     // A server that fails must not look like a folder that does not exist.
     const auto& error = listed.error();
     const bool has_failed = error.kind == Errc::system && !lists_nothing(error);
-    return std::unexpected(has_failed ? error : entries.error());
+    return std::unexpected(has_failed ? error : page.error());
   }
-  auto in_folder = manifest_folder(**listed, folder);
+  FRAMEFS_CHECK(manifest_folder(**listed, folder, take));
+  auto in_folder = builder.finish();
   // Only the root exists without a file below it.
-  if (in_folder.entries.empty() && !is_root) return std::unexpected(entries.error());
+  if (in_folder.table.empty() && !is_root) return std::unexpected(page.error());
   return in_folder;
 }
 
@@ -300,10 +338,13 @@ Result<RemoteEntry> WebStore::stat_by_get(const std::string& path, const Error& 
 Result<RemoteEntry> WebStore::stat(const std::string& path) {
   RemoteEntry entry;
   if (listing_ == Listing::dav) {
-    FRAMEFS_TRY(const auto entries, propfind(url_of(path), "0"));
-    const auto self = std::ranges::find(entries, "", &RemoteEntry::name);
-    if (self == entries.end()) return fs::system_error_of(ENOENT, "DAV resource");
-    entry = *self;
+    std::optional<RemoteEntry> self;
+    FRAMEFS_CHECK(propfind(url_of(path), "0", {}, [&](const RemoteEntry& found) -> Status {
+      if (found.name.empty() && !self) self = found;
+      return {};
+    }));
+    if (!self) return fs::system_error_of(ENOENT, "DAV resource");
+    entry = std::move(*self);
   } else {
     FRAMEFS_TRY(entry, stat_page(path));
   }

@@ -26,7 +26,10 @@ class WebStore final : public ObjectStore {
   // Lifetime: `queue` outlives it.
   WebStore(RequestQueue& queue, Url root, Listing listing);
 
-  Result<FolderEntries> list(const std::string& folder) override;
+  // A listing is one page.
+  std::unique_ptr<PageRequest> start_page(const std::string& folder,
+                                          const std::string& continuation,
+                                          PageCharge charge) override;
   Result<RemoteEntry> stat(const std::string& path) override;
   void start_open(const std::string& path, const OpenRequest& open, OpenDone done) override;
 
@@ -52,15 +55,18 @@ class WebStore final : public ObjectStore {
   static Verdict judge_redirect(const HttpAnswer& answer, CallState& state);
   [[nodiscard]] Url url_of(const std::string& path) const;
   [[nodiscard]] Url folder_url_of(const std::string& path) const;
-  Result<std::vector<RemoteEntry>> list_page(const std::string& folder);
-  Result<std::vector<RemoteEntry>> propfind(const Url& url, const char* depth);
+  // Takes the entries of a page of links or of JSON.
+  Status list_page(const std::string& folder, ListingBudget::Charge body, const TakeEntry& take);
+  Status propfind(const Url& url, const char* depth, ListingBudget::Charge body,
+                  const TakeEntry& take);
   Result<RemoteEntry> stat_page(const std::string& path);
   // The same after a HEAD was refused by `refusal`.
   Result<RemoteEntry> stat_by_get(const std::string& path, const Error& refusal);
   // Opens the object at the URL that `place` holds, and updates it.
   void start_open_at(const std::string& path, const std::shared_ptr<fs::Guarded<Url>>& place,
                      const OpenRequest& open, OpenDone done);
-  Result<FolderEntries> list_web(const std::string& folder);
+  Result<ListedPage> list_dav(const std::string& folder, PageCharge charge);
+  Result<ListedPage> list_web(const std::string& folder, PageCharge charge);
   // The manifest as it was `max_age` ago or later.
   Result<Manifest> manifest(std::chrono::seconds max_age);
 
@@ -70,6 +76,8 @@ class WebStore final : public ObjectStore {
   const Listing listing_;
   // Guarded.
   fs::Guarded<KnownManifest> manifest_;
+  // One at a time: a manifest takes several times the memory of its text.
+  fs::Guarded<bool> is_manifest_fetched_{std::in_place, false};
   // The server supports no HEAD.  Relaxed: only a hint.
   std::atomic<bool> refuses_head_ = false;
 };

@@ -6,12 +6,24 @@
 #include <pugixml.hpp>
 
 namespace framefs::net {
+namespace {
+
+// Each element has one of these marks, and each attribute the other.
+std::uint64_t count_of_marks(std::string_view text) {
+  return static_cast<std::uint64_t>(
+      std::ranges::count_if(text, [](char c) { return c == '<' || c == '='; }));
+}
+
+}  // namespace
+
+std::uint64_t xml_memory(std::string_view text) {
+  constexpr std::uint64_t kNodeBytes = 64;
+  return text.size() + kNodeBytes * count_of_marks(text);
+}
 
 bool parse_xml(pugi::xml_document& document, std::string_view text) {
-  constexpr std::ptrdiff_t kMaxMarks = 4 << 20;
-  // Each element has one of these marks, and each attribute the other.
-  const auto marks = std::ranges::count_if(text, [](char c) { return c == '<' || c == '='; });
-  return marks <= kMaxMarks && document.load_buffer(text.data(), text.size());
+  constexpr std::uint64_t kMaxMarks = 1 << 20;
+  return count_of_marks(text) <= kMaxMarks && document.load_buffer(text.data(), text.size());
 }
 
 }  // namespace framefs::net

@@ -20,6 +20,32 @@ std::vector<std::string> names(const std::vector<RemoteEntry>& entries) {
 }
 using Names = std::vector<std::string>;
 
+// The entries that a parser hands over.
+template <class Parse>
+Result<std::vector<RemoteEntry>> parsed(const Parse& parse) {
+  std::vector<RemoteEntry> entries;
+  FRAMEFS_CHECK(parse([&](const RemoteEntry& entry) -> Status {
+    entries.push_back(entry);
+    return {};
+  }));
+  return entries;
+}
+auto json_entries(std::string_view text) {
+  return parsed([&](const auto& take) { return parse_json_listing(text, take); });
+}
+auto html_entries(std::string_view text, const Url& folder) {
+  return parsed([&](const auto& take) { return parse_html_listing(text, folder, take); });
+}
+auto dav_entries(std::string_view text, const Url& url) {
+  return parsed([&](const auto& take) { return parse_dav_listing(text, url, take); });
+}
+std::vector<RemoteEntry> in_folder(const std::vector<ManifestFile>& files,
+                                   const std::string& folder) {
+  return tidy_listing(
+             *parsed([&](const auto& take) { return manifest_folder(files, folder, take); }))
+      .entries;
+}
+
 TEST_CASE("s3_listing: objects, folders and the next page", "[net][listing][unit]") {
   const auto page = parse_s3_listing(R"(<?xml version="1.0" encoding="UTF-8"?>
 <ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>b</Name><Prefix>d/</Prefix>
@@ -73,7 +99,7 @@ TEST_CASE("s3_listing: errors name the cause", "[net][listing][unit]") {
 }
 
 TEST_CASE("web_listing: nginx", "[net][listing][unit]") {
-  const auto entries = parse_json_listing(R"([
+  const auto entries = json_entries(R"([
 { "name":"dir", "type":"directory", "mtime":"Fri, 24 May 2013 00:00:00 GMT" },
 { "name":"a b%20.b2frame", "type":"file", "mtime":"Fri, 24 May 2013 00:00:00 GMT", "size":12 }
 ])");
@@ -82,12 +108,11 @@ TEST_CASE("web_listing: nginx", "[net][listing][unit]") {
   CHECK((*entries)[1].size == 12);
   CHECK((*entries)[1].is_exact);
   CHECK((*entries)[1].mtime_ns == 1369353600000000000);
-  for (const auto* const bad : {"", "{}", "[1]", "[", "<html>"})
-    CHECK_FALSE(parse_json_listing(bad));
+  for (const auto* const bad : {"", "{}", "[1]", "[", "<html>"}) CHECK_FALSE(json_entries(bad));
 }
 
 TEST_CASE("web_listing: Caddy", "[net][listing][unit]") {
-  const auto entries = parse_json_listing(
+  const auto entries = json_entries(
       R"([{"name":"d/","size":4096,"url":"./d/","mod_time":"2013-05-24T00:00:00.5Z","is_dir":true},
           {"name":"f","size":7,"url":"./f","mod_time":"2013-05-24T00:00:00Z","is_dir":false}])");
   REQUIRE(entries);
@@ -97,7 +122,7 @@ TEST_CASE("web_listing: Caddy", "[net][listing][unit]") {
 
 TEST_CASE("web_listing: a page of links", "[net][listing][unit]") {
   const auto folder = *parse_url("http://h/data/");
-  const auto entries = parse_html_listing(
+  const auto entries = html_entries(
       R"(<a href="?C=N;O=D">Name</a> <a href="/">Parent</a> <a href="../">Up</a>
          <A HREF='a%20b%2B.b2frame'>a b+</A> <a class="x" href="/data/abs">abs</a>
          <a href="./sub/">sub</a> <a href="http://other/data/x">x</a> <a href="deep/er">deeper</a>
@@ -110,7 +135,7 @@ TEST_CASE("web_listing: a page of links", "[net][listing][unit]") {
 }
 
 TEST_CASE("web_listing: entities are resolved once", "[net][listing][unit]") {
-  const auto entries = parse_html_listing(
+  const auto entries = html_entries(
       R"(<a href="&amp;lt;"></a><a href="&lt;&gt;&quot;&#39;&amp;"></a><a href="&unknown;"></a>)",
       *parse_url("http://h/"));
   REQUIRE(entries);
@@ -123,22 +148,37 @@ TEST_CASE("web_listing: pages that take long are bounded and can be interrupted"
   std::string entities = "<a href=\"";
   for (int i = 0; i < 4'000'000; ++i) entities += "&amp;";
   const auto folder = *parse_url("http://h/");
-  CHECK(parse_html_listing(entities + "\"></a><a href=\"b\">", folder)->size() == 1);
+  CHECK(html_entries(entities + "\"></a><a href=\"b\">", folder)->size() == 1);
 
-  CHECK_FALSE(parse_json_listing(std::string(20'000'000, '[')));
+  CHECK_FALSE(json_entries(std::string(20'000'000, '[')));
   std::string objects = "[";
   for (int i = 0; i < 1'000'000; ++i) objects += R"({"name":"a"},)";
   objects += "{}]";
-  REQUIRE(parse_json_listing(objects));
+  REQUIRE(json_entries(objects));
   const fs::InterruptScope scope([] { return true; });
-  CHECK(parse_json_listing(objects).error().sys == EINTR);
-  CHECK(parse_html_listing("<a href=\"b\">", folder).error().sys == EINTR);
+  CHECK(json_entries(objects).error().sys == EINTR);
+  CHECK(html_entries("<a href=\"b\">", folder).error().sys == EINTR);
 }
 
 TEST_CASE("dav_listing: a document with far too many nodes is refused", "[net][listing][corrupt]") {
   std::string xml = "<multistatus>";
   for (int i = 0; i < 5'000'000; ++i) xml += "<a/>";
-  CHECK_FALSE(parse_dav_listing(xml + "</multistatus>", *parse_url("http://h/")));
+  CHECK_FALSE(dav_entries(xml + "</multistatus>", *parse_url("http://h/")));
+  CHECK_FALSE(dav_entries(xml + "<response></response></multistatus>", *parse_url("http://h/")));
+}
+
+TEST_CASE("dav_listing: a text that ends early is refused", "[net][listing][corrupt]") {
+  const std::string good =
+      "<D:multistatus xmlns:D=\"DAV:\"><D:response><D:href>/a</D:href><D:propstat><D:prop/>"
+      "<D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response><D:response><D:href>/b"
+      "</D:href></D:response ><D:sync-token>x</D:sync-token></D:multistatus>";
+  const auto url = *parse_url("http://h/");
+  REQUIRE(dav_entries(good, url));
+  CHECK(names(*dav_entries(good, url)) == Names{"a"});
+  for (std::size_t size = 0; size + 1 < good.size(); ++size) {
+    INFO("prefix of " << size << " bytes");
+    CHECK_FALSE(dav_entries(good.substr(0, size), url));
+  }
 }
 
 TEST_CASE("web_listing: a manifest", "[net][listing][unit]") {
@@ -146,12 +186,12 @@ TEST_CASE("web_listing: a manifest", "[net][listing][unit]") {
     {"path": "a", "size": 5, "mtime": "2013-05-24T00:00:00Z", "etag": "\"e\""},
     {"path": "d/b", "size": 6}, {"path": "d/e/c"}, {"path": "d.b2frame", "size": 1}]})");
   REQUIRE(files);
-  CHECK(names(manifest_folder(*files, "").entries) == Names{"a", "d/", "d.b2frame"});
-  CHECK(names(manifest_folder(*files, "d").entries) == Names{"b", "e/"});
-  const auto deepest = manifest_folder(*files, "d/e").entries;
+  CHECK(names(in_folder(*files, "")) == Names{"a", "d/", "d.b2frame"});
+  CHECK(names(in_folder(*files, "d")) == Names{"b", "e/"});
+  const auto deepest = in_folder(*files, "d/e");
   CHECK(names(deepest) == Names{"c"});
   CHECK_FALSE(deepest[0].is_exact);
-  CHECK(manifest_folder(*files, "x").entries.empty());
+  CHECK(in_folder(*files, "x").empty());
   for (const auto* const bad : {"", "[]", "{}", R"({"framefs-manifest": 2, "files": []})",
                                 R"({"framefs-manifest": 1, "files": [1]})"}) {
     CHECK_FALSE(parse_manifest(bad));
@@ -160,7 +200,7 @@ TEST_CASE("web_listing: a manifest", "[net][listing][unit]") {
 
 TEST_CASE("dav_listing: Apache", "[net][listing][unit]") {
   const auto url = *parse_url("http://h/dav/d/");
-  const auto entries = parse_dav_listing(R"(<?xml version="1.0" encoding="utf-8"?>
+  const auto entries = dav_entries(R"(<?xml version="1.0" encoding="utf-8"?>
 <D:multistatus xmlns:D="DAV:" xmlns:ns0="DAV:">
 <D:response xmlns:lp1="DAV:"><D:href>/dav/d/</D:href><D:propstat><D:prop>
 <lp1:resourcetype><D:collection/></lp1:resourcetype></D:prop>
@@ -176,14 +216,14 @@ TEST_CASE("dav_listing: Apache", "[net][listing][unit]") {
 </D:propstat></D:response>
 <D:response><D:href>/elsewhere</D:href><D:propstat><D:prop/><D:status>HTTP/1.1 200 OK</D:status>
 </D:propstat></D:response></D:multistatus>)",
-                                         url);
+                                   url);
   REQUIRE(entries);
   CHECK(names(*entries) == Names{"/", "a b.b2frame", "sub/"});
   CHECK((*entries)[1].size == 99);
   CHECK((*entries)[1].etag == "\"1-2\"");
   CHECK((*entries)[1].mtime_ns == 1369353600000000000);
-  CHECK_FALSE(parse_dav_listing("<html/>", url));
-  CHECK_FALSE(parse_dav_listing("", url));
+  CHECK_FALSE(dav_entries("<html/>", url));
+  CHECK_FALSE(dav_entries("", url));
 }
 
 TEST_CASE("object_store: names that no file can have are left out, and counted",

@@ -116,6 +116,34 @@ TEST_CASE("s3_store: a listing without end can be interrupted", "[net][s3][unit]
   CHECK(store->list("d").error().sys == EINTR);
 }
 
+TEST_CASE("s3_store: a page is charged to the budget as it arrives", "[net][s3][unit]") {
+  std::string keys;
+  for (int i = 1000; i < 2000; ++i)
+    keys += "<Contents><Key>" + std::to_string(i) + "</Key></Contents>";
+  HttpServer server([&](const ServedRequest&) {
+    return served(200, "<ListBucketResult>" + keys + "</ListBucketResult>");
+  });
+  Net net;
+  const auto store = net.s3(server.url());
+  const auto page_within = [&](ListingBudget& budget) {
+    return store->start_page("", "", {budget.charge(), budget.charge()})->wait();
+  };
+  ListingBudget enough;
+  {
+    const auto page = page_within(enough);
+    REQUIRE(page);
+    CHECK(page->table.size() == 1000);
+    CHECK(enough.used() == page->table.memory());
+  }
+  CHECK(enough.used() == 0);
+  // Too little for the body, and too little for the parser.
+  for (const auto bytes : {keys.size() / 2, 2 * keys.size()}) {
+    ListingBudget small(bytes);
+    CHECK(is_over_budget(page_within(small).error()));
+    CHECK(small.used() == 0);
+  }
+}
+
 TEST_CASE("s3_store: a folder exists while it has entries", "[net][s3][unit]") {
   HttpServer server([&](const ServedRequest& request) {
     if (request.method == "HEAD") {
