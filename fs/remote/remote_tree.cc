@@ -34,7 +34,7 @@ bool is_array(ShownAs shown_as) { return shown_as == ShownAs::array || shown_as 
 
 // The attributes to show.  Programs read through a buffer of st_blksize bytes.  A buffer for the
 // header of an array must not need blocks of many rows.
-struct stat stat_of(const SourceEntry& entry, ShownAs shown_as, ArrayViews arrays) {
+struct stat stat_of_remote(const SourceEntry& entry, ShownAs shown_as, ArrayViews arrays) {
   constexpr blksize_t kArrayBuffer = 4096;
   auto st = shown_stat(entry, shown_as, arrays, entry.stat.st_ino);
   if (is_array(shown_as)) st.st_blksize = kArrayBuffer;
@@ -106,7 +106,7 @@ NodeEntry RemoteTree::enter(const std::shared_ptr<Node>& parent, const std::stri
   }
   const auto node = nodes_.lookup(parent, name, key);
   node->told.reset_if_wrong();
-  return {node->id, stat_of(entry, key.shown_as, options_.arrays)};
+  return {node->id, stat_of_remote(entry, key.shown_as, options_.arrays)};
 }
 
 Result<OpenContainer> RemoteTree::open_container(Node& node) {
@@ -204,7 +204,7 @@ Result<NodeEntry> RemoteTree::lookup_parent(NodeId id) {
 Result<struct stat> RemoteTree::stat_node(NodeId id) {
   FRAMEFS_TRY(const auto node, nodes_.find(id));
   FRAMEFS_TRY(const auto entry, probe_node(*node));
-  return stat_of(entry, node->key.shown_as, options_.arrays);
+  return stat_of_remote(entry, node->key.shown_as, options_.arrays);
 }
 
 Result<std::unique_ptr<OpenFolder>> RemoteTree::open_directory(NodeId id) {
