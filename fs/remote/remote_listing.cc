@@ -218,12 +218,11 @@ void RemoteListing::report_end(const Status& last) const {
 Status RemoteListing::add(net::ListedPage listed) {
   const bool is_last = listed.continuation.empty();
   const auto appended = state_.with([&](State& state) { return append(state, listed); });
-  FRAMEFS_CHECK(appended);
   const bool is_unsorted = state_.with([](const State& state) { return state.is_unsorted; });
-  if (is_unsorted && server_) {
-    server_->is_unsorted.store(true, std::memory_order_relaxed);
-    if (is_last) FRAMEFS_CHECK(merge());
-  }
+  // Also after the error: the next listing must begin with this knowledge.
+  if (is_unsorted && server_) server_->is_unsorted.store(true, std::memory_order_relaxed);
+  FRAMEFS_CHECK(appended);
+  if (is_unsorted && is_last) FRAMEFS_CHECK(merge());
   if (age_) fresh_until_.store(age_->fresh_until(taken_), std::memory_order_relaxed);
   state_.with([&](State& state) { state.is_complete = is_last; });
   return {};

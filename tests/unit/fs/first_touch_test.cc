@@ -57,9 +57,9 @@ TEST_CASE("first_touch: the window is as wide as the blocks of another chunk dev
   constexpr std::uint64_t kTables = 32 + 32 * 4;
   constexpr std::uint64_t kBlock = 128 << 10;
   constexpr std::uint64_t kStoredBlock = 70'000;
-  const FirstTouch touch{.stored = {0, kTables + 32 * kStoredBlock},
-                         .nbytes = 32 * kBlock,
-                         .within = {8 * kBlock + 5, 100}};
+  FirstTouch touch{.stored = {0, kTables + 32 * kStoredBlock},
+                   .nbytes = 32 * kBlock,
+                   .within = {8 * kBlock + 5, 100}};
   const auto bytes_of = [&](std::optional<std::uint64_t> deviation) {
     std::uint64_t bytes = 0;
     const auto ranges = first_touch_ranges(touch, {kTables, kBlock, deviation});
@@ -73,6 +73,9 @@ TEST_CASE("first_touch: the window is as wide as the blocks of another chunk dev
   CHECK(bytes_of(10'000) < kStoredBlock + 45'000);
   // The window would be mostly waste: the tables alone.
   CHECK(bytes_of(50'000) < 3000);
+  // A reader that goes on wants the rest soon.
+  touch.goes_on = true;
+  CHECK(bytes_of(50'000) > kStoredBlock);
 }
 
 TEST_CASE("first_touch: the ranges stay within any chunk", "[fs][first_touch][unit]") {

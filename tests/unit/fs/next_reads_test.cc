@@ -120,7 +120,7 @@ TEST_CASE("next_reads: equal runs at equal distances name the runs that follow",
   reader.read_all(run(3) + kFault, run(3) + kRun);
   CHECK(reader.count == count);  // the run ends where the others did
   for (std::uint64_t i = 4; i < 18; ++i) reader.read_all(run(i), run(i) + kRun);
-  CHECK(reader.named_to == run(17 + 15 / 4) + kRun);
+  CHECK(reader.named_to == run(17 + 16 / 4) + kRun);
   // Another distance: the runs are no longer equal.
   const auto before = reader.count;
   reader.read({run(30), kFault});

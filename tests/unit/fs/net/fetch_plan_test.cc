@@ -167,6 +167,7 @@ TEST_CASE("sequential_streams: several readers of one object", "[net][sequential
   std::array<int, 4> ahead{};
   for (std::uint64_t step = 0; step < 100; ++step) {
     for (std::uint64_t reader = 0; reader < 4; ++reader) {
+      streams.begin_read();
       const auto found = streams.note({reader * (kSize / 4) + step * 65536, 65536}, kSize, kLimits);
       if (found.ahead) ++ahead[reader];
     }
