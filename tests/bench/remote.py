@@ -26,6 +26,7 @@ import mounts
 from data import MIB, PEER_BLOCK, Frame, make, run
 from goals import MEMORY_BESIDE_CACHE_MIB, Goal
 from measure import Key, measure, run_rounds
+from remote_slices import KEYS, Grid, bucket_url, many_keys, one_key, slice_beside_client
 from scale import CACHE_MIB, resident_mib
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
@@ -152,17 +153,21 @@ class Layout(NamedTuple):
         told = json.loads(subprocess.run([program, "info", "--json", "--chunks", path], check=True,
                                          capture_output=True).stdout)[0]
         content = path.read_bytes()
-        return Layout(told["chunksize"], [blocks_of(content[chunk["offset"]:][:chunk["cbytes"]])
-                                          for chunk in told["chunk_list"]])
+        return Layout(told["chunksize"], [
+            (table, [size for _, size in places])
+            for _, table, places in map(lambda chunk: blocks_of(content, chunk), told["chunk_list"])])
 
 
-def blocks_of(chunk):
-    """Source: chunk format, "Header" and "Offsets"."""
-    nbytes, block = (int.from_bytes(chunk[at:at + 4], "little") for at in (4, 8))
+def blocks_of(content, chunk):
+    """The offset of the chunk, the size of its header and table, and the places of its blocks.
+    Source: chunk format, "Header" and "Offsets"."""
+    offset, size = chunk["offset"], chunk["cbytes"]
+    stored = content[offset:offset + size]
+    nbytes, block = (int.from_bytes(stored[at:at + 4], "little") for at in (4, 8))
     count = -(-nbytes // block)
-    starts = [int.from_bytes(chunk[at:at + 4], "little") for at in range(32, 32 + 4 * count, 4)]
-    ends = {start: end for start, end in zip(sorted(starts), [*sorted(starts)[1:], len(chunk)])}
-    return 32 + 4 * count, [ends[start] - start for start in starts]
+    starts = [int.from_bytes(stored[at:at + 4], "little") for at in range(32, 32 + 4 * count, 4)]
+    ends = {start: end for start, end in zip(sorted(starts), [*sorted(starts)[1:], size])}
+    return offset, 32 + 4 * count, [(start, ends[start] - start) for start in starts]
 
 
 # ------------------------------------------------------------------------------------- contestants
@@ -284,6 +289,11 @@ class Bench:
         """One slice of each kind, with the open of the file and the read of its header."""
         path = make_array(self.all_data)
         mount = self.mount(path.parent)
+        told = json.loads(subprocess.run([self.programs["framefs"], "info", "--json", "--chunks", path], check=True,
+                                         capture_output=True).stdout)[0]
+        content = path.read_bytes()
+        chunks = [blocks_of(content, chunk) for chunk in told["chunk_list"]]
+        url = f"{self.url(path.parent)}/{path.name}"
         order = random.Random(7)
         rows = []
         for name, size in SLICES.items():
@@ -297,8 +307,15 @@ class Bench:
                 del array
                 ledger = self.proxy.requests()
             rows.append({"what": name, "begin": begin, "ms": round(1000 * seconds, 1), "requests": len(ledger),
-                         "round_trips": round_trips(ledger), "mb": round(sum(r.bytes for r in ledger) / 1e6, 2)})
+                         "round_trips": round_trips(ledger), "mb": round(sum(r.bytes for r in ledger) / 1e6, 2),
+                         **slice_beside_client(url, chunks, Grid(ARRAY, ARRAY_CHUNK, ARRAY_BLOCK), begin, size)})
         return rows
+
+    def key_of_many(self):
+        frame = self.parts[0].read_bytes()
+        with many_keys(frame) as server:
+            return one_key(server, mounts.remote(self.programs["framefs"], bucket_url(), self.folder / "mnt-remote",
+                                                 "--endpoint", server.url, "--anonymous"))
 
     # --- Listings
 
@@ -378,6 +395,8 @@ def measure_latency(bench, runs):
     figures["slices"] = bench.slices()
     bench.progress(f"{bench.latency_ms} ms, listings")
     figures["listing"] = bench.listings()
+    bench.progress(f"{bench.latency_ms} ms, one key among {KEYS:,}")
+    figures["key_of_many"] = bench.key_of_many()
     bench.progress(f"{bench.latency_ms} ms, restart")
     figures["restart_bytes"] = bench.restart()
     return figures
@@ -484,9 +503,13 @@ def as_text(document):
                              f"{of['mean_requests']:>10.2f}"
                              f"{of['requests']:>6}{of['at_most_two']:>11.0%}{of['one_round_trip']:>16.0%}"
                              f"{of['bytes']:>8.2f}{of['most_bytes']:>8.2f}{row['bytes_before'] / 1e6:>15.2f}")
-        lines += ["", f"{'slice of an array':28}{'ms':>8}{'requests':>10}{'round trips':>13}{'MB':>8}"]
+        lines += ["", f"{'slice of an array':28}{'ms':>8}{'requests':>10}{'round trips':>13}{'MB':>8}{'needed MB':>11}"
+                      f"{'client ms':>11}"]
         lines += [f"{row['what']:28}{row['ms']:>8.1f}{row['requests']:>10}{row['round_trips']:>13}{row['mb']:>8.2f}"
-                  for row in figures["slices"]]
+                  f"{row['needed_mb']:>11.2f}{row['client_ms']:>11.1f}" for row in figures["slices"]]
+        lines += ["", f"{f'one key among {KEYS:,}':28}{'requests':>10}{'round trips':>13}{'KB':>8}"]
+        lines += [f"{row['what']:28}{row['requests']:>10}{row['round_trips']:>13}{row['kb']:>8.1f}"
+                  for row in figures["key_of_many"]]
         listing = figures["listing"]
         lines += ["", f"ls -l of {LISTED:,} frames: {listing['cold_s']:.1f} s, {listing['requests']:,} requests; "
                       f"again: {listing['warm_s']:.1f} s, {listing['again']} requests", "",
