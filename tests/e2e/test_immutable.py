@@ -161,7 +161,7 @@ class Immutable(MountCase):
     def test_a_new_mount_has_few_threads(self):
         """The main thread, and one for requests, or two if one has come."""
         with self.mount() as mount:
-            self.assertLessEqual(len(os.listdir(f"/proc/{mount.pid}/task")), 3)
+            daemon.wait_for(lambda: len(os.listdir(f"/proc/{mount.pid}/task")) <= 3, "at most three threads")
 
     def test_descriptors_are_bounded(self):
         for number in range(FILES, 2 * FILES):

@@ -10,6 +10,7 @@ import fnmatch
 import os
 import pathlib
 import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -50,11 +51,12 @@ def run_everywhere(suite, names, wanted):
         try:
             with places.mounted(name, os.environ["FRAMEFS"], folder) as place:
                 results[name] = suite.run(place, wanted)
-        except RuntimeError as error:
-            print(f"{suite.name} on {name}: not run: {error}", flush=True)
-            continue
+        except (RuntimeError, subprocess.CalledProcessError) as error:
+            print(f"{suite.name} on {name}: {error}", flush=True)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+        if name not in results:
+            continue
         counts = collections.Counter(results[name].values())
         print(f"{suite.name} on {name}: " + ", ".join(
             f"{counts[outcome]} {outcome}" for outcome in (outside.OK, outside.FAILED, outside.SKIPPED)), flush=True)

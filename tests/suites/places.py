@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 
@@ -25,6 +26,17 @@ class Place:
     path: pathlib.Path  # an empty folder in the filesystem, which all users may change
     disk: pathlib.Path  # the filesystem below it
     scratch: pathlib.Path  # for what does not belong into the filesystem
+
+
+def end_users(path):
+    """Kills the processes that a suite has left behind in the filesystem at `path`."""
+    device = os.stat(path).st_dev
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        for used in (process / "cwd", *process.glob("fd/*")):
+            with contextlib.suppress(OSError):
+                if used.stat().st_dev == device and int(process.name) != os.getpid():
+                    os.kill(int(process.name), signal.SIGKILL)
+                    break
 
 
 def run(*command, check=True):
@@ -76,4 +88,7 @@ def mounted(name, program, folder):
         work = place / "work"
         work.mkdir()
         work.chmod(0o777)
-        yield Place(name, work, source, folder)
+        try:
+            yield Place(name, work, source, folder)
+        finally:
+            end_users(place)
