@@ -16,8 +16,8 @@ constexpr std::uint64_t kLargeRequest = 64u << 10;
 constexpr std::uint64_t kBeginning = 256u << 10;
 // So do most of those that read this much from the first byte on.
 constexpr std::uint64_t kMuchOfBeginning = 256u << 10;
-// Requests that are part of one page fault or of one small read are no run.
-constexpr std::uint64_t kMinRun = 64u << 10;
+// A shorter run, with what the kernel reads around it, is a part of a slice as often as not.
+constexpr std::uint64_t kMinRun = 192u << 10;
 // A shorter run may be a plane of an array.
 constexpr std::uint64_t kLongRun = 4u << 20;
 // Windows.
@@ -65,7 +65,8 @@ void NextReads::begin_run(ByteRange read) {
   const bool is_equal = distance != 0 && is_about(distance, distance_);
   distances_ = is_equal ? distances_ + 1 : 0;
   distance_ = distance;
-  run_size_ = run_.size();
+  // The kernel's read-ahead makes some of the runs longer.
+  run_size_ = distances_ > 1 ? std::min(run_size_, run_.size()) : run_.size();
   run_ = {.begin = read.offset, .end = read.offset};
   named_to_ = 0;
 }

@@ -39,7 +39,7 @@ class NextReads {
   [[nodiscard]] std::vector<ByteRange> next_runs() const;
 
   Run run_;
-  std::uint64_t run_size_ = 0;   // of the run before
+  std::uint64_t run_size_ = 0;   // of the shortest of the equal runs before
   std::uint64_t distance_ = 0;   // from the begin of the run before; 0 if that is not before it
   std::uint64_t distances_ = 0;  // the number of equal ones, up to this run
   std::uint64_t named_to_ = 0;   // the end of the range that was returned last
