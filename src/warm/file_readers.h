@@ -3,19 +3,17 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <string>
-#include <thread>
-#include <vector>
 
 #include "codec/core/result.h"
 #include "fs/core/guarded.h"
+#include "fs/core/task_threads.h"
 
 namespace framefs {
 
-// Reads files in several threads, for the effect of reading alone.  The files wait in a short
-// queue, so that their number costs no memory.
+// Reads files in several threads, for the effect of reading alone.  Few files wait at a time, so
+// that their number costs no memory.
 // Threads: one, but for the functions that it is given.
 class FileReaders {
  public:
@@ -31,10 +29,8 @@ class FileReaders {
   explicit FileReaders(Fail fail);
   FileReaders(const FileReaders&) = delete;
   FileReaders& operator=(const FileReaders&) = delete;
-  // Waits for the files.
-  ~FileReaders();
 
-  // Waits while the queue is full.  Calls tick() with the bytes read so far, now and then.
+  // Waits while too many files wait.  Calls tick() with the bytes read so far, now and then.
   void add(File file, const std::function<void(std::uint64_t)>& tick);
   // Waits until all files have been read.
   void finish(const std::function<void(std::uint64_t)>& tick);
@@ -43,20 +39,14 @@ class FileReaders {
   [[nodiscard]] bool has_failed() const;
 
  private:
-  struct State {
-    std::deque<File> waiting;
-    std::size_t running = 0;
-    bool is_closed = false;
-  };
-  template <class Ready>
-  void wait_for(const Ready& ready, const std::function<void(std::uint64_t)>& tick);
-  void serve();
+  void read(const File& file);
+  void wait_for(std::size_t most_pending, const std::function<void(std::uint64_t)>& tick);
 
   const Fail report_;
   std::atomic<std::uint64_t> bytes_{0};
-  fs::Guarded<State> state_;
+  fs::Guarded<std::size_t> pending_;  // files that wait, or are being read
   fs::Guarded<bool> has_failed_{std::in_place, false};
-  std::vector<std::jthread> threads_;
+  fs::TaskThreads threads_;
 };
 
 }  // namespace framefs

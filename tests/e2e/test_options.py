@@ -16,7 +16,7 @@ DOCUMENTS = ("README.md", "fs/SEMANTICS.md")
 
 # Each command, and its section of the man page.
 SECTIONS = {"mount": "MOUNTING", "info": "INFO", "unpack": "UNPACKING", "pack": "PACKING",
-            "check": "CHECKING", "compact": "COMPACTING", "index": "INDEXING", "ls": "LS", "cat": "CAT",
+            "check": "CHECKING", "compact": "COMPACTING", "index": "INDEXING", "ls": "LS", "cat": "CAT", "warm": "WARM",
             "list": "LISTING", "stats": "STATISTICS", "top": "TOP",
             "umount": "UNMOUNTING", "log": "LOG", "doctor": "DOCTOR", "demo": "DEMO", "completion": "COMPLETION"}
 HELP = {"-h", "--help"}  # every command has them; the man page lists them once
