@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <deque>
 #include <filesystem>
 #include <iterator>
 #include <latch>
@@ -65,9 +66,10 @@ std::size_t thread_count() {
 
 TEST_CASE("task_threads: threads without tasks end, and start again", "[fs][task_threads][race]") {
   const auto before = thread_count();
+  std::deque<std::latch> rounds;  // outlives the threads
   TaskThreads threads(3, TaskThreads::Priority::normal, std::chrono::milliseconds(1));
   for (int round = 0; round < 3; ++round) {
-    std::latch all_run(3);
+    auto& all_run = rounds.emplace_back(3);
     for (int i = 0; i < 3; ++i) REQUIRE(threads.add([&] { all_run.arrive_and_wait(); }));
     test::finish_in_time("tasks", [&] { all_run.wait(); });
     CHECK(test::comes_true([&] { return thread_count() == before; }));
