@@ -318,6 +318,8 @@ TEST_CASE("range_scheduler: of an object in another order, only expected ranges 
   const std::array next{ByteRange{5'000'000, kPiece}, ByteRange{4'000'000, kPiece}};
   file.expect(now, next);
   CHECK(test::comes_true([&] { return remote.requests() == kMany + 3; }));
+  // A read that comes earlier makes a request for what is next one of its own.
+  CHECK(test::comes_true([&] { return remote.stats.counts().prefetched_bytes == 2 * kPiece; }));
   for (const auto offset : {2'000'000U, 4'000'000U, 5'000'000U}) {
     REQUIRE(file.read_at(offset, out));
     REQUIRE(got == remote.content.substr(offset, kPiece));
