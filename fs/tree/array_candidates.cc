@@ -29,58 +29,47 @@ void ArrayCandidates::note(const FileKey& file) {
   const auto node = nodes.find(NodeKey{file.device, file.inode, ShownAs::frame});
   if (!node || !rule_for(*node) || !nodes.recall(node->id)) return;
   // The number that the candidate had before: another file may have had the inode.
-  const auto before = state_.with_and_wake([&](State& now) {
-    auto& candidate = now.candidates[file];
+  const auto before = candidates_.with([&](Candidates& now) {
+    auto& candidate = now[file];
     candidate.is_ready = true;
-    now.has_ready = true;
     return std::exchange(candidate.node, node->id);
   });
   if (before != 0) nodes.forget(before, 1);
+  thread_.add(look_);
 }
 
 void ArrayCandidates::note_end(const FileKey& file) {
   if (!is_enabled_) return;
-  state_.with_and_wake([&](State& now) {
-    const auto at = now.candidates.find(file);
-    if (at == now.candidates.end()) return;
+  const bool is_known = candidates_.with([&](Candidates& now) {
+    const auto at = now.find(file);
+    if (at == now.end()) return false;
     at->second.is_ready = true;
-    now.has_ready = true;
+    return true;
   });
-}
-
-ArrayCandidates::Ready ArrayCandidates::State::take_ready() {
-  Ready ready;
-  for (auto& [file, candidate] : candidates) {
-    const bool is_due = std::exchange(candidate.is_ready, false);
-    if (is_due) ready.emplace_back(file, candidate.node);
-  }
-  has_ready = false;
-  return ready;
-}
-
-ArrayCandidates::Ready ArrayCandidates::wait_for_ready() {
-  return state_.wait([](const State& now) { return now.has_ready || now.is_ending; },
-                     [](State& now) { return now.is_ending ? Ready{} : now.take_ready(); });
+  if (is_known) thread_.add(look_);
 }
 
 ArrayCandidates::Ready ArrayCandidates::take_ready() {
-  return state_.with([](State& now) { return now.take_ready(); });
+  return candidates_.with([](Candidates& now) {
+    Ready ready;
+    for (auto& [file, candidate] : now) {
+      const bool is_due = std::exchange(candidate.is_ready, false);
+      if (is_due) ready.emplace_back(file, candidate.node);
+    }
+    return ready;
+  });
 }
 
 void ArrayCandidates::drop(const FileKey& file) {
-  const auto id = state_.with([&](State& now) {
-    const auto at = now.candidates.find(file);
+  const auto id = candidates_.with([&](Candidates& now) {
+    const auto at = now.find(file);
     // Noted again meanwhile: the next round looks at it.
-    if (at == now.candidates.end() || at->second.is_ready) return NodeId{0};
+    if (at == now.end() || at->second.is_ready) return NodeId{0};
     const auto node = at->second.node;
-    now.candidates.erase(at);
+    now.erase(at);
     return node;
   });
   if (id != 0) locator_.nodes().forget(id, 1);
-}
-
-void ArrayCandidates::end() {
-  state_.with_and_wake([](State& now) { now.is_ending = true; });
 }
 
 }  // namespace framefs::fs

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -8,12 +9,14 @@
 
 #include "fs/core/file.h"
 #include "fs/core/guarded.h"
+#include "fs/core/task_threads.h"
 #include "fs/tree/node_locator.h"
 #include "fs/write/new_frame_policy.h"
 
 namespace framefs::fs {
 
-// The files that may become arrays, because a rule says so: ArrayConverter looks at them.
+// The files that may become arrays, because a rule says so.  ArrayConverter looks at them, on a
+// thread of low priority.
 // Threads: any number.
 class ArrayCandidates {
  public:
@@ -22,7 +25,11 @@ class ArrayCandidates {
   ArrayCandidates(bool is_enabled, NodeLocator& locator, const NewFramePolicy& new_frames)
       : is_enabled_(is_enabled), locator_(locator), new_frames_(new_frames) {}
 
-  [[nodiscard]] bool are_enabled() const noexcept { return is_enabled_; }
+  // From now on until stop(), look() is called once for each note, and takes what is ready.
+  // Without a thread for it, the candidates wait for the next note.
+  void start(std::function<void()> look) { look_ = std::move(look); }
+  // Waits until look() is not running.
+  void stop() { thread_.stop(); }
 
   // The name below which a path in SOURCE is shown in the mount, and how its array is stored.
   // Nothing if no rule makes an array of it.
@@ -39,34 +46,25 @@ class ArrayCandidates {
 
   // The candidates that are to be looked at.  The table of nodes keeps their nodes until drop().
   using Ready = std::vector<std::pair<FileKey, NodeId>>;
-  // Waits until there are some.  Returns none after end().
-  [[nodiscard]] Ready wait_for_ready();
-  // Returns at once.
   [[nodiscard]] Ready take_ready();
   // To be called for a candidate that was looked at.  A file that was noted again stays one.
   void drop(const FileKey& file);
-  // From now on, nobody waits.
-  void end();
 
  private:
   struct Candidate {
     NodeId node = 0;
     bool is_ready = false;  // it is to be looked at
   };
-  struct State {
-    std::unordered_map<FileKey, Candidate, FileKeyHash> candidates;
-    bool has_ready = false;
-    bool is_ending = false;
+  using Candidates = std::unordered_map<FileKey, Candidate, FileKeyHash>;
 
-    Ready take_ready();
-  };
-
-  // Constant after construction.
+  // Constant after construction and start().
   const bool is_enabled_;
   NodeLocator& locator_;
   const NewFramePolicy& new_frames_;
+  std::function<void()> look_ = [] {};
   // Self-synchronised.
-  Guarded<State> state_;
+  Guarded<Candidates> candidates_;
+  TaskThreads thread_{1, TaskThreads::Priority::low};
 };
 
 }  // namespace framefs::fs

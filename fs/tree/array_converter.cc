@@ -9,7 +9,6 @@
 
 #include "codec/array/npy_header.h"
 #include "codec/array/npy_input.h"
-#include "fs/core/background_thread.h"
 #include "fs/core/file_attributes.h"
 #include "fs/core/file_sink.h"
 #include "fs/tree/shown_stat.h"
@@ -45,32 +44,19 @@ bool is_interference(const Error& error) {
 
 }  // namespace
 
-void ArrayConverter::start() {
-  if (!parts_.candidates.are_enabled()) return;
-  static_cast<void>(start_thread(thread_, [this](const std::stop_token&) {
-    give_way();
-    while (true) {
-      const auto files = parts_.candidates.wait_for_ready();
-      if (files.empty()) return;
-      look_at(files, false);
-    }
-  }));
+ArrayConverter::ArrayConverter(const Parts& parts) : parts_(parts) {
+  parts_.candidates.start([this] { look(false); });
 }
 
 void ArrayConverter::finish(const std::vector<FileKey>& committed) {
-  stop();
+  parts_.candidates.stop();
   for (const auto& file : committed) parts_.candidates.note(file);
-  look_at(parts_.candidates.take_ready(), true);
-}
-
-void ArrayConverter::stop() {
-  parts_.candidates.end();
-  if (thread_.joinable()) thread_.join();
+  look(true);
 }
 
 // `has_ended`: no requests are served any more.
-void ArrayConverter::look_at(const ArrayCandidates::Ready& files, bool has_ended) {
-  for (const auto& [file, id] : files) {
+void ArrayConverter::look(bool has_ended) {
+  for (const auto& [file, id] : parts_.candidates.take_ready()) {
     if (parts_.sessions.find(file)) continue;  // its end is noted
     const auto node = parts_.locator.nodes().find(id);
     const bool is_frame =

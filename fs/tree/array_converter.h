@@ -1,7 +1,5 @@
 #pragma once
 
-#include <memory>
-#include <thread>
 #include <vector>
 
 #include "fs/core/file.h"
@@ -20,8 +18,8 @@ namespace framefs::fs {
 // its last handle was closed and all of it is committed, if the array is shown with the same bytes.
 // The array is a new file in SOURCE, which takes the place of the frame when it is complete.
 //
-// One thread does this.  Nobody waits for it: a frame that is opened meanwhile stays as it is until
-// it is closed again.
+// One thread does this, that of the candidates.  Nobody waits for it: a frame that is opened
+// meanwhile stays as it is until it is closed again.
 //
 // Threads: one calls the members.
 class ArrayConverter {
@@ -39,25 +37,20 @@ class ArrayConverter {
     // They verify checksums: damaged bytes must not get new ones.
     ReadServices reads;
   };
-  explicit ArrayConverter(const Parts& parts) : parts_(parts) {}
-  ~ArrayConverter() { stop(); }
+  explicit ArrayConverter(const Parts& parts);
+  ~ArrayConverter() { parts_.candidates.stop(); }
   ArrayConverter(const ArrayConverter&) = delete;
   ArrayConverter& operator=(const ArrayConverter&) = delete;
 
-  // Starts the thread, if a mount of this kind makes arrays.  Without the thread, the end of the
-  // mount makes them.
-  void start();
   // Converts the candidates and `committed` in the calling thread.  No requests are served any
   // more.
   void finish(const std::vector<FileKey>& committed);
 
  private:
-  void stop();
-  void look_at(const ArrayCandidates::Ready& files, bool has_ended);
+  void look(bool has_ended);
   Status convert(Node& node, const ArrayCandidates::Rule& rule, bool has_ended);
 
   const Parts parts_;
-  std::jthread thread_;
 };
 
 }  // namespace framefs::fs

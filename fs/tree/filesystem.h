@@ -64,10 +64,6 @@ class Filesystem {
 
   [[nodiscard]] Activity activity();
 
-  // Starts what works in the background without a request.  To be called once, when the process has
-  // restricted itself.
-  void start() { arrays_.start(); }
-
   // Commits all written frames, and makes arrays of those that become arrays.  No request may
   // follow.  Returns the files whose written bytes were lost since the mount began.
   Losses finish();

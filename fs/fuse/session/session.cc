@@ -135,7 +135,6 @@ Status serve(Mount& mount, const fs::MountOptions& options,
     mount.filesystem.know(
         read_local_manifest(mount.filesystem.source(), options.limits, mount.log));
   }
-  mount.filesystem.start();
   if (!mount.filesystem.is_read_only()) start_dropping_pages(mount);
   start_page_pusher(mount);
   auto idle = unmount_when_idle(
