@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
-#include <filesystem>
 #include <memory>
 #include <ranges>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "fs/net/store/source_url.h"
 #include "fs/source/sparse_frame.h"
 #include "fs/source/suffixes.h"
+#include "src/cli/path_lookup.h"
 
 namespace framefs {
 namespace {
@@ -141,22 +141,19 @@ void SourceWalk::visit_below(const UrlParts& url, const std::string& shown) {
     return;
   }
   const auto root = (*tree)->find(fs::kRootNode);
-  auto node = fs::kRootNode;
-  for (const auto& part : std::filesystem::path(url.path).relative_path()) {
-    if (part.empty()) continue;
-    const auto found = (*tree)->lookup(node, part.string());
-    if (!found) {
-      fail_(shown, found.error());
-      return;
-    }
-    node = found->id;
+  const auto found =
+      find_path({.id = fs::kRootNode}, url.path,
+                [&](fs::NodeId node, const auto& name) { return (*tree)->lookup(node, name); });
+  if (!found) {
+    fail_(shown, found.error());
+    return;
   }
   const bool is_member = root && (*root)->key.shown_as == fs::ShownAs::container;
   visit_({.path = shown,
           .file = is_member ? net::shown_source(url.source) : shown,
           .is_member = is_member,
           .place = std::nullopt,
-          .found = (*tree)->open_source(node)},
+          .found = (*tree)->open_source(found->id)},
          log);
 }
 

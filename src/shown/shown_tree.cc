@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <utility>
 
 #include "fs/net/store/source_url.h"
 #include "fs/remote/remote_tree.h"
 #include "fs/tree/filesystem.h"
 #include "fs/tree/mount_root.h"
+#include "src/cli/path_lookup.h"
 #include "src/pack/same_content.h"
 
 namespace framefs {
@@ -158,14 +158,8 @@ Result<std::unique_ptr<ShownTree>> ShownTree::open_at(const fs::MountOptions& op
 
 Result<fs::NodeEntry> ShownTree::find(const std::string& path) {
   FRAMEFS_TRY(const auto root, stat(fs::kRootNode));
-  fs::NodeEntry found{.id = fs::kRootNode, .stat = root};
-  for (const auto& part : std::filesystem::path(path).relative_path()) {
-    const auto name = part.string();
-    if (name.empty() || name == ".") continue;
-    if (name == "..") return fs::refusal(EINVAL, "a path below SOURCE has no \"..\"");
-    FRAMEFS_TRY(found, lookup(found.id, name));
-  }
-  return found;
+  return find_path({.id = fs::kRootNode, .stat = root}, path,
+                   [this](fs::NodeId node, const std::string& name) { return lookup(node, name); });
 }
 
 }  // namespace framefs

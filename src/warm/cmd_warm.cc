@@ -68,10 +68,12 @@ constexpr CommandLine<WarmCommand> kWarmCommandLine{
 
 // Walks all paths.  Returns whether all of it was read.
 template <class Walk>
-bool warm_all(const WarmCommand& command, const FileReaders::Fail& fail, Walk& walk) {
+bool warm_all(const WarmCommand& command, Walk& walk) {
   ProgressBar bar("read", std::nullopt, command.quiet);
   const auto tick = [&](std::uint64_t bytes) { bar.update(bytes); };
-  FileReaders readers(fail);
+  FileReaders readers([](const std::string& path, const codec::Error& error) {
+    print_messages({failure_text(path, error)});
+  });
   const std::vector<std::string> whole(1);
   for (const auto& path : command.paths.empty() ? whole : command.paths) {
     const auto added = walk.add(path, readers, tick);
@@ -91,11 +93,8 @@ bool warm_url(const WarmCommand& command) {
     print_messages(log.take_failure(net::shown_source(command.source), tree.error()));
     return false;
   }
-  const auto fail = [](const std::string& path, const codec::Error& error) {
-    print_messages({failure_text(path, error)});
-  };
   FarWalk walk(**tree);
-  const bool all = warm_all(command, fail, walk);
+  const bool all = warm_all(command, walk);
   (*tree)->flush_disk_cache();
   print_messages(log.take_lines());  // the chunks that are damaged
   return all;
@@ -108,11 +107,8 @@ bool warm_mount(const WarmCommand& command) {
         {fmt::format("{}: this is neither a URL nor a mountpoint of framefs", command.source)});
     return false;
   }
-  const auto fail = [](const std::string& path, const codec::Error& error) {
-    print_messages({failure_text(path, error)});
-  };
   MountWalk walk(command.source);
-  return warm_all(command, fail, walk);
+  return warm_all(command, walk);
 }
 
 }  // namespace

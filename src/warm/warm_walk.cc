@@ -12,6 +12,7 @@
 #include "fs/core/error_map.h"
 #include "fs/core/file.h"
 #include "fs/net/store/object_store.h"
+#include "src/cli/path_lookup.h"
 
 namespace framefs {
 namespace {
@@ -53,13 +54,10 @@ Status read_file(const std::string& path, std::atomic<std::uint64_t>& total) {
 
 Status FarWalk::add(const std::string& path, FileReaders& readers, const WarmTick& tick) {
   FRAMEFS_TRY(const auto root, tree_.stat_node(fs::kRootNode));
-  fs::NodeEntry found{.id = fs::kRootNode, .stat = root};
-  for (const auto& part : std::filesystem::path(path).relative_path()) {
-    const auto name = part.string();
-    if (name.empty() || name == ".") continue;
-    if (name == "..") return fs::refusal(EINVAL, "a path below SOURCE has no \"..\"");
-    FRAMEFS_TRY(found, tree_.lookup(found.id, name));
-  }
+  FRAMEFS_TRY(const auto found, find_path({.id = fs::kRootNode, .stat = root}, path,
+                                          [this](fs::NodeId node, const std::string& name) {
+                                            return tree_.lookup(node, name);
+                                          }));
   add_node(path, found, readers, tick);
   return {};
 }
