@@ -2,46 +2,17 @@
 
 #include <dirent.h>
 
-#include <algorithm>
-#include <cerrno>
-#include <climits>
 #include <memory>
-#include <ranges>
 #include <utility>
-#include <vector>
 
 #include "fs/net/store/source_url.h"
 #include "fs/source/sparse_frame.h"
 #include "fs/source/suffixes.h"
 #include "src/cli/path_lookup.h"
+#include "src/cli/remote_walk.h"
 
 namespace framefs {
 namespace {
-
-// An entry of a prefix that is still to be visited.
-struct Pending {
-  std::shared_ptr<const fs::OpenFolder> folder;
-  fs::DirectoryEntry entry;
-  std::string path;  // below the prefix
-};
-
-// Adds the entries of a directory, the first name last.
-codec::Status add_entries(fs::RemoteTree& tree, fs::NodeId node, const std::string& path,
-                          std::vector<Pending>& pending) {
-  FRAMEFS_TRY(auto opened, tree.open_directory(node));
-  const std::shared_ptr<const fs::OpenFolder> folder = std::move(opened);
-  FRAMEFS_TRY(auto entries, tree.list(*folder));
-  std::ranges::sort(
-      entries, std::ranges::greater(),
-      [](const fs::DirectoryEntry& entry) -> const std::string& { return entry.shown.name; });
-  for (auto& entry : entries) {
-    auto below = net::join_path(path, entry.shown.name);
-    // A server may show a directory inside itself.
-    if (below.size() >= PATH_MAX) return fs::system_error_of(ENAMETOOLONG, "directory");
-    pending.push_back({folder, std::move(entry), std::move(below)});
-  }
-  return {};
-}
 
 bool is_frame_or_container(const fs::DirectoryEntry& entry) {
   const auto expected = fs::expected_content(entry.source.name);
@@ -159,20 +130,18 @@ void SourceWalk::visit_below(const UrlParts& url, const std::string& shown) {
 
 void SourceWalk::walk_folders(fs::RemoteTree& tree, const std::string& url, CollectedLog& log) {
   const bool is_single = tree.is_single_entry();
-  std::vector<Pending> pending;
+  RemoteWalk walk(tree);
   const auto url_of = [&](const std::string& path) {
     if (is_single || path.empty()) return url;
     return url + (url.ends_with('/') ? "" : "/") + path;
   };
   const auto enter = [&](fs::NodeId node, const std::string& path) {
-    const auto added = add_entries(tree, node, path, pending);
-    if (!added) fail_(url_of(path), added.error());
+    const auto entered = walk.enter(node, path);
+    if (!entered) fail_(url_of(path), entered.error());
   };
   enter(fs::kRootNode, "");
-  while (!pending.empty()) {
-    const auto next = std::move(pending.back());
-    pending.pop_back();
-    const auto& [folder, entry, path] = next;
+  while (const auto next = walk.next()) {
+    const auto& [folder, entry, path] = *next;
     const auto shown = url_of(path);
     if (!is_single && filter_.excludes(path)) continue;
     const bool is_wanted = is_single || (is_frame_or_container(entry) && filter_.takes(path));

@@ -11,8 +11,8 @@
 
 #include "fs/core/error_map.h"
 #include "fs/core/file.h"
-#include "fs/net/store/object_store.h"
 #include "src/cli/path_lookup.h"
+#include "src/cli/remote_walk.h"
 
 namespace framefs {
 namespace {
@@ -58,38 +58,34 @@ Status FarWalk::add(const std::string& path, FileReaders& readers, const WarmTic
                                           [this](fs::NodeId node, const std::string& name) {
                                             return tree_.lookup(node, name);
                                           }));
-  add_node(path, found, readers, tick);
-  return {};
-}
-
-void FarWalk::add_node(const std::string& path, const fs::NodeEntry& node, FileReaders& readers,
-                       const WarmTick& tick) {
-  if (S_ISDIR(node.stat.st_mode)) {
-    const auto added = add_directory(path, node.id, readers, tick);
-    if (!added) readers.fail(path, added.error());
-    return;
+  if (!S_ISDIR(found.stat.st_mode)) {
+    add_file(path, found.id, readers, tick);
+    return {};
   }
-  readers.add(
-      {.path = path,
-       .read = [this, id = node.id](
-                   std::atomic<std::uint64_t>& bytes) { return read_node(tree_, id, bytes); }},
-      tick);
-}
-
-Status FarWalk::add_directory(const std::string& path, fs::NodeId node, FileReaders& readers,
-                              const WarmTick& tick) {
-  FRAMEFS_TRY(const auto folder, tree_.open_directory(node));
-  FRAMEFS_TRY(const auto entries, tree_.list(*folder));
-  for (const auto& entry : entries) {
-    const auto below = net::join_path(path, entry.shown.name);
-    const auto found = tree_.lookup(*folder, entry);
-    if (found) {
-      add_node(below, *found, readers, tick);
+  RemoteWalk walk(tree_);
+  FRAMEFS_CHECK(walk.enter(found.id, path));
+  while (const auto next = walk.next()) {
+    const auto node = tree_.lookup(*next->folder, next->entry);
+    if (!node) {
+      readers.fail(next->path, node.error());
+    } else if (S_ISDIR(node->stat.st_mode)) {
+      const auto entered = walk.enter(node->id, next->path);
+      if (!entered) readers.fail(next->path, entered.error());
+      tree_.forget(node->id, 1);
     } else {
-      readers.fail(below, found.error());
+      add_file(next->path, node->id, readers, tick);
     }
   }
   return {};
+}
+
+void FarWalk::add_file(const std::string& path, fs::NodeId node, FileReaders& readers,
+                       const WarmTick& tick) {
+  readers.add(
+      {.path = path,
+       .read = [this,
+                node](std::atomic<std::uint64_t>& bytes) { return read_node(tree_, node, bytes); }},
+      tick);
 }
 
 Status MountWalk::add(const std::string& path, FileReaders& readers, const WarmTick& tick) {

@@ -18,16 +18,14 @@ using WarmTick = std::function<void(std::uint64_t)>;
 class FarWalk {
  public:
   explicit FarWalk(fs::RemoteTree& tree) : tree_(tree) {}
-  // Adds the file at a path, or all files below it.  A directory that cannot be listed is reported
-  // to the readers.
-  // Errors: those of finding the path.
+  // Adds the file at a path, or all files below it.  A directory below it that cannot be listed is
+  // reported to the readers.
+  // Errors: those of finding the path, and of listing it.
   codec::Status add(const std::string& path, FileReaders& readers, const WarmTick& tick);
 
  private:
-  void add_node(const std::string& path, const fs::NodeEntry& node, FileReaders& readers,
+  void add_file(const std::string& path, fs::NodeId node, FileReaders& readers,
                 const WarmTick& tick);
-  codec::Status add_directory(const std::string& path, fs::NodeId node, FileReaders& readers,
-                              const WarmTick& tick);
 
   fs::RemoteTree& tree_;
 };

@@ -9,6 +9,7 @@ import numpy
 
 import daemon
 import data
+import object_server
 from command_case import open_terminal
 from object_server import BUCKET
 from remote_case import ENVIRONMENT, RemoteCase
@@ -92,6 +93,14 @@ class Warm(RemoteCase):
         self.server.put("noise.b2frame", bytes(frame))
         result = self.warm(*self.url, *self.options, "noise", "left.bin", code=1)
         self.assertRegex(result.stderr.decode(), r"^framefs: noise: ")
+
+    def test_a_directory_in_itself_ends(self):
+        """A server may show one; the name is short, so that a path has many of them."""
+        server = self.serve({"x": b"x"})
+        listing = b'[{"name": "d", "type": "directory"}]'
+        server.fault = lambda request: object_server.answer(listing, "application/json")
+        result = self.warm(server.url, *self.options, code=1)
+        self.assertIn(b"File name too long", result.stderr)
 
     def test_progress_on_a_terminal(self):
         self.server.latency = 0.2
