@@ -329,10 +329,10 @@ Result<RemoteTree::Opened> RemoteTree::open_file(NodeId id, int flags) {
   FRAMEFS_TRY(const auto node, nodes_.find(id));
   FRAMEFS_TRY(auto origin, open_origin(*node));
   const auto content = node->content_id(origin.version, content_ids_);
-  auto view = node->state.with(
-      [&](const Node::State& state) { return state.content_id == content ? state.view : nullptr; });
-  if (!view) {
-    view = make_view(node->key.shown_as, std::move(origin.frame), content, services(),
+  auto made =
+      node->state.with([&](const Node::State& state) { return state.content.view_of(content); });
+  if (!made) {
+    made = make_view(node->key.shown_as, std::move(origin.frame), content, services(),
                      options_.cache_bytes);
   }
   // The first version that was used is pinned.
@@ -340,17 +340,16 @@ Result<RemoteTree::Opened> RemoteTree::open_file(NodeId id, int flags) {
     return system_error_of(ESTALE, "another version");
   }
   Opened opened;
-  std::shared_ptr<const View> dropped;  // destroyed after the lock
-  node->state.with([&](Node::State& state) {
-    if (state.content_id == content) dropped = std::exchange(state.view, view);
-    const bool is_known = state.kernel_pages == origin.version;
+  const auto view = node->state.with([&](Node::State& state) {
+    const bool is_known = state.pages.are_of(origin.version);
     // The kernel's pages belong to the file, and open handles of another version read them too.
-    opened.bypass_pages = !is_known && state.open_handles > 0;
+    opened.bypass_pages = !is_known && state.handles.count() > 0;
     // Pages of an earlier version go when the kernel receives the reply to the open that found the
     // new one.  Replies overtake each other, so every open that reads pages drops them.
     opened.keep_pages = opened.bypass_pages;
-    if (!opened.bypass_pages) state.kernel_pages = origin.version;
-    ++state.open_handles;
+    if (!opened.bypass_pages) state.pages.open({.identity = origin.version});
+    static_cast<void>(state.handles.add(false));  // no node of a URL is retired
+    return state.content.keep(content, made);
   });
   opened.is_newer = origin.is_newer;
   opened.bypass_pages = opened.bypass_pages || !view->is_readable();
@@ -360,9 +359,8 @@ Result<RemoteTree::Opened> RemoteTree::open_file(NodeId id, int flags) {
 }
 
 void RemoteTree::close(const RemoteOpenFile& file) {
-  std::shared_ptr<const View> dropped;  // destroyed after the lock
-  file.node->state.with([&](Node::State& state) {
-    if (--state.open_handles == 0) dropped = std::move(state.view);
+  const auto dropped = file.node->state.with([](Node::State& state) -> ShownContent::Dropped {
+    return state.handles.remove(false, false) ? state.content.release() : nullptr;
   });
 }
 

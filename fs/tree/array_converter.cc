@@ -106,11 +106,9 @@ Status ArrayConverter::convert(Node& node, const ArrayCandidates::Rule& rule, bo
   FileSink sink(std::move(unnamed));
   const auto is_unused = [&](std::uint64_t) {
     const auto now = file.content_stat();
-    const bool is_open = node.state.with([&](Node::State& state) {
-      if (state.open_handles > 0) state.was_written = true;  // its last close tries again
-      return state.open_handles > 0;
-    });
-    return now && identity_of(*now) == from && (has_ended || !is_open);
+    const bool is_closed =
+        node.state.with([](Node::State& state) { return state.handles.want_none(); });
+    return now && identity_of(*now) == from && (has_ended || is_closed);
   };
   WindowItems items(bytes);
   FRAMEFS_CHECK(pack_array(items, *header, plan, packing, sink, parts_.storing_workers, is_unused));

@@ -126,12 +126,17 @@ Result<Attributes::Changed> Attributes::set(const std::shared_ptr<Node>& node,
   FRAMEFS_TRY(const auto before, content());
   const AttributeReply reply{.before = before, .sets_modification = sets_modification};
   // The kernel drops pages only while the caller waits.
-  if (!change.size && !may_wait() && may_hide_change(*node, reply)) {
+  const auto may_hide_change = [&](const Node::State& state) {
+    return state.handles.count() > 0 && state.pages.may_hide_change(reply);
+  };
+  if (!change.size && !may_wait() && std::as_const(*node).state.with(may_hide_change)) {
     return std::unexpected(would_wait().error());
   }
   FRAMEFS_CHECK(apply(*node, opened, change, file));
   FRAMEFS_TRY(const auto now, content());
-  const bool has_stale_pages = hides_change(*node, reply, now);
+  const bool has_stale_pages = node->state.with([&](Node::State& state) {
+    return state.pages.hides_change(reply, now, state.handles.count() > 0);
+  });
   FRAMEFS_TRY(const auto st, parts_.tree.stat_node(*node, opened.fd.get()));
   return Changed{.stat = st, .has_stale_pages = has_stale_pages};
 }

@@ -70,7 +70,7 @@ class Attributes {
 
   struct Changed {
     struct stat stat{};
-    // The kernel may have pages of an earlier content, and would not drop them: see kernel_pages.h.
+    // The kernel may have pages of an earlier content, and would not drop them: see KernelPages.
     bool has_stale_pages = false;
   };
   // `file` is an open file of the node, or null.  Returns the attributes after the change.

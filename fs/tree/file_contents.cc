@@ -59,6 +59,17 @@ Status check_unchanged(Node& node, const FileIdentity& identity) {
   return system_error_of(ESTALE, "another size or time of change");
 }
 
+// Whether a handle that opens the content `now` needs no view before it is read: that content is
+// known to be readable, nobody writes it, and no lock file has to be asked.
+bool is_known_readable(const Node& node, const ContentState& now) {
+  if (now.session_id != 0) return false;
+  return node.state.with([&](const Node::State& state) {
+    const auto& [_, content, pages, lock_file] = state;
+    return content.is_readable(now.identity) && !lock_file.exists() &&
+           lock_file.is_of(content.id());
+  });
+}
+
 Status resize_file(int fd, std::uint64_t size) {
   if (::ftruncate(fd, static_cast<off_t>(size)) == 0) return {};
   return system_error("truncate");
@@ -88,10 +99,9 @@ Status FileContents::check_kernel_size(const OpenFile& file) const {
   if (!node.key.shows_frame() || node.key.is_member() || node.is_exported()) return {};
   FRAMEFS_TRY(const auto now, content_now(file));
   if (now.session_id != 0) return {};
-  const auto known = node.state.with([](const Node::State& state) { return state.kernel_pages; });
-  // Not ctime, which moves when the file gets another name or mode.
-  const bool is_same = known.size == now.identity.size && known.mtime_ns == now.identity.mtime_ns;
-  if (is_same || known == FileIdentity{}) return {};
+  const bool is_known = node.state.with(
+      [&](const Node::State& state) { return state.pages.may_have_size_of(now.identity); });
+  if (is_known) return {};
   parts_.locator.nodes().detach(node);
   return system_error_of(ESTALE, "open of a frame that another program has changed");
 }
@@ -102,11 +112,8 @@ Status FileContents::count_handle(OpenFile& file) const {
   auto& node = *file.node;
   const auto count = [&] {
     return node.state.with([&](Node::State& state) {
-      if (state.is_replaced) return false;
-      ++state.open_handles;
-      if (file.is_mappable) ++state.mappable_handles;
-      file.keeper = state.open_file.lock();
-      if (!file.keeper) state.open_file = file.keeper = file.source.file();
+      if (!state.handles.add(file.is_mappable)) return false;
+      file.keeper = state.handles.share(file.source.file());
       return true;
     });
   };
@@ -127,7 +134,9 @@ Result<bool> FileContents::bypasses_pages(const OpenFile& file, bool is_written)
   }
   return reading(file, [&](const auto& view, const void* session) -> Result<bool> {
     const bool is_readable = view->is_readable();
-    if (is_readable && session == nullptr) note_readable(*file.node, view);
+    if (is_readable && session == nullptr) {
+      file.node->state.with([&](Node::State& state) { state.content.note_readable(view); });
+    }
     return !is_readable;
   });
 }
@@ -161,7 +170,8 @@ Result<OpenedFile> FileContents::open_as(std::shared_ptr<Node> node, BackingFile
     leave(file);
     return std::unexpected(counted.error());
   }
-  opened.keep_pages = keeps_pages(*file.node, *now);
+  opened.keep_pages =
+      file.node->state.with([&](Node::State& state) { return state.pages.open(*now); });
   // The kernel drops its pages with the reply; no page of an earlier state may follow.
   if (!opened.keep_pages) parts_.pages.drain(file_key(*file.node));
   // A view is not made for a handle that the kernel serves from its pages.
@@ -182,7 +192,7 @@ ReadHabit FileContents::expected_habit(const Node& node) const {
   const auto last = habits_.of(NodeKeyHash{}(node.key));
   if (last != ReadHabit::unknown || node.key.shown_as != ShownAs::npy) return last;
   const bool is_open_twice =
-      node.state.with([](const Node::State& state) { return state.open_handles > 1; });
+      node.state.with([](const Node::State& state) { return state.handles.count() > 1; });
   return is_open_twice ? ReadHabit::jumps : ReadHabit::unknown;
 }
 
@@ -198,15 +208,12 @@ Result<std::shared_ptr<OpenFile>> FileContents::open_reader(NodeId id) {
 void FileContents::close(const OpenFile& file) {
   habits_.note(NodeKeyHash{}(file.node->key), file.pattern->habit());
   // The last handle releases the view and its descriptor; the cached blocks stay valid.
-  std::shared_ptr<const View> dropped;
+  ShownContent::Dropped dropped;
   const bool writes = file.session.get() != nullptr;
   const bool is_end_of_writing = file.node->state.with([&](Node::State& state) {
-    state.was_written = state.was_written || writes;
-    --state.open_handles;
-    if (file.is_mappable) --state.mappable_handles;
-    if (state.open_handles > 0) return false;
-    dropped = std::move(state.view);
-    return std::exchange(state.was_written, false);
+    if (!state.handles.remove(file.is_mappable, writes)) return false;
+    dropped = state.content.release();
+    return state.handles.take_written();
   });
   leave(file);
   if (is_end_of_writing) parts_.arrays.note(file_key(*file.node));

@@ -70,7 +70,7 @@ class FileContents {
 
   // Whether a program may change the file through a shared mapping, of which only the kernel knows.
   [[nodiscard]] static bool may_be_mapped(const Node& node) {
-    return node.state.with([](const Node::State& state) { return state.mappable_handles > 0; });
+    return node.state.with([](const Node::State& state) { return state.handles.are_mappable(); });
   }
 
   // The members below require a file that was opened for writing.

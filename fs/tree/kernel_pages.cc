@@ -1,64 +1,61 @@
 #include "fs/tree/kernel_pages.h"
 
+#include <limits>
 #include <utility>
 
 namespace framefs::fs {
 namespace {
 
-// Whether the pages have the content from before the change, and the change hides no other.
-bool is_known(const Node::State& state, const AttributeReply& reply) {
-  const auto& [identity, session_id] = reply.before;
-  if (session_id != 0) return state.kernel_pages_of == session_id;
-  return state.kernel_pages == identity && !reply.sets_modification;
-}
+// Stands for any session that writes the file.
+constexpr auto kSomeSession = std::numeric_limits<std::uint64_t>::max();
 
 }  // namespace
 
-bool keeps_pages(Node& node, const ContentState& now) {
-  return node.state.with([&](Node::State& state) {
-    const bool is_same = std::exchange(state.kernel_pages, now.identity) == now.identity;
-    // While a session writes the file, all its changes come from the kernel itself.
-    const bool is_same_session =
-        std::exchange(state.kernel_pages_of, now.session_id) == now.session_id;
-    return is_same || (now.session_id != 0 && is_same_session);
-  });
+bool KernelPages::open(const ContentState& now) {
+  const bool is_same = std::exchange(identity_, now.identity) == now.identity;
+  // While a session writes the file, all its changes come from the kernel itself.
+  const bool is_same_session = std::exchange(session_id_, now.session_id) == now.session_id;
+  return is_same || (now.session_id != 0 && is_same_session);
 }
 
-void note_readable(Node& node, const std::shared_ptr<const View>& view) {
-  node.state.with([&](Node::State& state) {
-    if (state.view == view) state.readable = state.content_id;
-  });
+void KernelPages::end_session(const FileIdentity& identity) {
+  if (std::exchange(session_id_, 0) != 0) identity_ = identity;
 }
 
-bool is_known_readable(const Node& node, const ContentState& now) {
-  if (now.session_id != 0) return false;
-  return node.state.with([&](const Node::State& state) {
-    const bool asks_no_lock_file =
-        !state.has_lock_file && state.lock_looked_for == state.content_id;
-    return state.content_id && state.identity == now.identity &&
-           state.readable == state.content_id && asks_no_lock_file;
-  });
+void KernelPages::note_size(const FileIdentity& identity, bool is_written) {
+  if (identity_ != FileIdentity{} || session_id_ != 0) return;
+  if (is_written) {
+    session_id_ = kSomeSession;
+  } else {
+    identity_ = identity;
+  }
 }
 
-bool may_hide_change(const Node& node, const AttributeReply& reply) {
-  return node.state.with(
-      [&](const Node::State& state) { return state.open_handles > 0 && !is_known(state, reply); });
+// Not by ctime, which moves when the file gets another name or mode.
+bool KernelPages::may_have_size_of(const FileIdentity& identity) const {
+  const bool is_same = identity_.size == identity.size && identity_.mtime_ns == identity.mtime_ns;
+  return is_same || identity_ == FileIdentity{};
 }
 
-bool hides_change(Node& node, const AttributeReply& reply, const ContentState& now) {
+bool KernelPages::may_hide_change(const AttributeReply& reply) const {
+  const auto& [identity, session_id] = reply.before;
+  if (session_id != 0) return session_id_ != session_id;
+  return identity_ != identity || reply.sets_modification;
+}
+
+bool KernelPages::hides_change(const AttributeReply& reply, const ContentState& now,
+                               bool has_handles) {
   const auto& before = reply.before;
   const bool is_same_session = now.session_id == before.session_id;
   const bool is_same_file = now.identity.size == before.identity.size &&
                             now.identity.mtime_ns == before.identity.mtime_ns;
   const bool is_same = is_same_session && (now.session_id != 0 || is_same_file);
-  return node.state.with([&](Node::State& state) {
-    const bool is_current = is_known(state, reply) && is_same;
-    // Without handles, the next opening compares the content with that of the pages.
-    if (!is_current && state.open_handles == 0) return false;
-    state.kernel_pages = now.identity;
-    state.kernel_pages_of = now.session_id;
-    return !is_current;
-  });
+  const bool is_current = !may_hide_change(reply) && is_same;
+  // Without handles, the next opening compares the content with that of the pages.
+  if (!is_current && !has_handles) return false;
+  identity_ = now.identity;
+  session_id_ = now.session_id;
+  return !is_current;
 }
 
 }  // namespace framefs::fs

@@ -1,10 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
 #include "fs/core/file.h"
-#include "fs/tree/node.h"
 
 namespace framefs::fs {
 
@@ -15,20 +13,6 @@ struct ContentState {
   std::uint64_t session_id = 0;
 };
 
-// The kernel keeps pages of a file from one opening to the next, and drops them when it learns of
-// another time of modification.  The functions below remember the content that these pages have.
-// Threads: any number.
-
-// To be called for each new handle of a file, with the content that it opens.  Returns whether the
-// kernel's pages have that content.
-bool keeps_pages(Node& node, const ContentState& now);
-
-// Notes that `view`, the one that the node has now, can be read: the kernel may keep pages of it.
-void note_readable(Node& node, const std::shared_ptr<const View>& view);
-// Whether a handle that opens the content `now` needs no view before it is read: that content is
-// known to be readable, nobody writes it, and no lock file has to be asked.
-[[nodiscard]] bool is_known_readable(const Node& node, const ContentState& now);
-
 // The reply to a change of attributes carries the time of modification, and the kernel takes it
 // over without a look at its pages.  Hence it must not hide a change that the pages lack.
 //
@@ -38,9 +22,39 @@ struct AttributeReply {
   ContentState before;             // read before the change of attributes
   bool sets_modification = false;  // the caller sets the time of modification
 };
-// Whether open files of the node may have pages for which the reply would vouch wrongly.
-[[nodiscard]] bool may_hide_change(const Node& node, const AttributeReply& reply);
-// The same after the change, which has led to `now`.  The caller makes the kernel drop the pages.
-bool hides_change(Node& node, const AttributeReply& reply, const ContentState& now);
+
+// The content that the kernel's pages of a file have.  The kernel keeps pages from one opening to
+// the next, and drops them when it learns of another time of modification.  With --writeback, it
+// also keeps the size.  Owner: FileContents, or RemoteTree.
+// Threads: one at a time.
+class KernelPages {
+ public:
+  // To be called for each new handle, with the content that it opens.  Returns whether the pages
+  // have that content.
+  bool open(const ContentState& now);
+  // Whether the pages are of that state, as a handle opened it.
+  [[nodiscard]] bool are_of(const FileIdentity& identity) const { return identity_ == identity; }
+  // Another program has changed the file, perhaps within the granularity of its times.
+  void forget() { identity_ = {}; }
+  // The session that writes the file has left it in that state.  The pages hold the bytes that were
+  // written last and stay valid.
+  void end_session(const FileIdentity& identity);
+
+  // With --writeback, the kernel keeps the size that it gets with the first lookup of a node: that
+  // of the state `identity`, or of a session that writes the file.
+  void note_size(const FileIdentity& identity, bool is_written);
+  // Whether the kernel may have the size of that state.
+  [[nodiscard]] bool may_have_size_of(const FileIdentity& identity) const;
+
+  // Whether the reply would vouch for the pages of open files wrongly.
+  [[nodiscard]] bool may_hide_change(const AttributeReply& reply) const;
+  // The same after the change, which has led to `now`.  The caller makes the kernel drop the pages.
+  [[nodiscard]] bool hides_change(const AttributeReply& reply, const ContentState& now,
+                                  bool has_handles);
+
+ private:
+  FileIdentity identity_;
+  std::uint64_t session_id_ = 0;  // the session whose bytes the pages may have
+};
 
 }  // namespace framefs::fs

@@ -18,7 +18,7 @@ constexpr std::chrono::milliseconds kLockPatience{15'000};
 // How long readers do not wait after such a wait in vain.
 constexpr std::chrono::milliseconds kAfterWait{1'000};
 
-using Clock = std::chrono::steady_clock;
+using Clock = LockFileMemo::Clock;
 
 // Only frames and containers have lock files.
 bool may_have_lock_file(const Node& node) {
@@ -28,12 +28,10 @@ bool may_have_lock_file(const Node& node) {
 // Forgets what is known of a node's content: another program has changed it, perhaps within the
 // granularity of the file's times.
 void drop_content(Node& node, std::uint64_t counter) {
-  std::shared_ptr<const View> dropped;  // destroyed after the lock
-  node.state.with([&](Node::State& state) {
-    if (std::exchange(state.lock_counter, counter) == counter) return;
-    state.content_id = {};
-    state.kernel_pages = {};
-    dropped = std::move(state.view);
+  const auto dropped = node.state.with([&](Node::State& state) -> ShownContent::Dropped {
+    if (!state.lock_file.note_counter(counter)) return nullptr;
+    state.pages.forget();
+    return state.content.forget();
   });
 }
 
@@ -105,8 +103,8 @@ Result<Blosc2Lock> LockFiles::share(Node& node, const BackingFile& source, bool 
 Result<Blosc2Lock> LockFiles::try_share(Node& node, const BackingFile& source, bool always) const {
   ContentId content;
   const bool is_needed = node.state.with([&](const Node::State& state) {
-    content = state.content_id;
-    return state.has_lock_file || state.lock_looked_for != content || always;
+    content = state.content.id();
+    return state.lock_file.exists() || !state.lock_file.is_of(content) || always;
   });
   if (!is_needed) return Blosc2Lock();
   const auto owns_frame = [&] {
@@ -119,21 +117,19 @@ Result<Blosc2Lock> LockFiles::try_share(Node& node, const BackingFile& source, b
   const auto is_over = [&] { return is_owner = owns_frame(); };
   // The kernel repeats a read that failed, page by page.
   const bool is_busy = node.state.with(
-      [](const Node::State& state) { return Clock::now() < state.lock_busy_until; });
+      [](const Node::State& state) { return state.lock_file.is_busy(Clock::now()); });
   const bool waits = may_wait() && !is_busy;
   const auto shared = lock.share(waits ? kLockPatience : std::chrono::milliseconds(0), is_over);
   if (!shared && shared.error().sys == EBUSY) {
     if (!may_wait() && !is_busy) return std::unexpected(would_wait().error());
     if (waits) {
       node.state.with(
-          [](Node::State& state) { state.lock_busy_until = Clock::now() + kAfterWait; });
+          [](Node::State& state) { state.lock_file.note_busy(Clock::now() + kAfterWait); });
     }
   }
   FRAMEFS_CHECK(shared);
-  node.state.with([&](Node::State& state) {
-    state.has_lock_file = lock.is_held() || is_owner;
-    state.lock_looked_for = content;
-  });
+  node.state.with(
+      [&](Node::State& state) { state.lock_file.note(content, lock.is_held() || is_owner); });
   if (!lock.is_held()) return lock;
   drop_content(node, lock.counter().value);
   if (node.key.is_member()) {
@@ -147,7 +143,7 @@ Result<Blosc2Lock> LockFiles::try_share(Node& node, const BackingFile& source, b
 bool LockFiles::is_due(const Node& node) {
   if (!may_have_lock_file(node)) return false;
   return node.state.with(
-      [](const Node::State& state) { return state.lock_looked_for != state.content_id; });
+      [](const Node::State& state) { return !state.lock_file.is_of(state.content.id()); });
 }
 
 }  // namespace framefs::fs

@@ -46,7 +46,7 @@ class LockFiles {
                                          bool always = false) const;
   // Whether the node had a lock file when share() looked for it last.
   [[nodiscard]] static bool has_lock_file(const Node& node) {
-    return node.state.with([](const Node::State& state) { return state.has_lock_file; });
+    return node.state.with([](const Node::State& state) { return state.lock_file.exists(); });
   }
   // Whether share() should be called once more, because the node's content is new.
   [[nodiscard]] static bool is_due(const Node& node);

@@ -99,13 +99,13 @@ Status Namespace::put_array(const Node& node, const std::string& name, int array
       const auto known = parts_.locator.nodes().find(node.key);
       if (!known) return system_error_of(ESTALE, "convert");
       const bool is_open = known->state.with([&](Node::State& state) {
-        if (state.open_handles > 0) state.was_written = true;  // its last close tries again
-        state.is_replaced = state.open_handles == 0 || has_ended;
-        return !state.is_replaced;
+        if (!state.handles.want_none() && !has_ended) return true;
+        state.handles.retire();
+        return false;
       });
       if (is_open) return system_error_of(EBUSY, "frame that is open");
       const auto done = exchange_for_array(node, member, {array, array_name}, from);
-      if (!done) known->state.with([](Node::State& state) { state.is_replaced = false; });
+      if (!done) known->state.with([](Node::State& state) { state.handles.restore(); });
       return done;
     });
   };

@@ -45,16 +45,8 @@ bool ToldState::is(const FileIdentity& identity) noexcept {
 }
 
 ContentId Node::content_id(const FileIdentity& identity, ContentIds& ids) {
-  // The last reader destroys the view of an old state.
-  std::shared_ptr<const View> dropped;
-  return state.with([&](State& now) {
-    if (!now.content_id || now.identity != identity) {
-      now.identity = identity;
-      now.content_id = ids.next();
-      dropped = std::move(now.view);
-    }
-    return now.content_id;
-  });
+  ShownContent::Dropped dropped;
+  return state.with([&](State& now) { return now.content.see(identity, ids, dropped); });
 }
 
 std::size_t NodeKeyHash::operator()(const NodeKey& key) const noexcept {
@@ -189,7 +181,7 @@ void NodeTable::release_oldest_links(State& state, Dropped& dropped) {
     dropped.push_back(node);
     if (!node || !node->held_ || !node->held_->has_names) continue;
     const bool is_open =
-        node->state.with([](const Node::State& known) { return known.open_handles > 0; });
+        node->state.with([](const Node::State& known) { return known.handles.count() > 0; });
     if (is_open) {
       state.held_links.push_back(node);
     } else {
@@ -400,7 +392,7 @@ bool NodeTable::is_above(const Node& node, const Node& below) {
 std::shared_ptr<Node> NodeTable::find_open(const FileKey& file) const {
   const auto nodes = state_.with([&](const State& state) { return nodes_of(state, file); });
   const auto is_open = [](const std::shared_ptr<Node>& node) {
-    return node->state.with([](const Node::State& known) { return known.open_handles > 0; });
+    return node->state.with([](const Node::State& known) { return known.handles.count() > 0; });
   };
   const auto found = std::ranges::find_if(nodes, is_open);
   return found == nodes.end() ? nullptr : *found;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <ctime>
 #include <deque>
@@ -19,8 +18,11 @@
 #include "fs/read/content_id.h"
 #include "fs/tree/exported_number.h"
 #include "fs/tree/forgotten_nodes.h"
+#include "fs/tree/kernel_pages.h"
+#include "fs/tree/lock_file_memo.h"
 #include "fs/tree/node_key.h"
-#include "fs/view/view.h"
+#include "fs/tree/open_handles.h"
+#include "fs/tree/shown_content.h"
 
 namespace framefs::fs {
 
@@ -67,34 +69,13 @@ struct Node {
     return generation && exported_number(key) == id;
   }
 
-  // The view of an open file, and the state in which its backing file was last seen.
+  // Each record has a header of its own, and one owner that changes it.  They are under one lock,
+  // because answers combine them.
   struct State {
-    std::shared_ptr<const View> view;  // of the state `identity`; null while no handle is open
-    std::uint64_t open_handles = 0;
-    std::uint64_t mappable_handles = 0;         // of those, see OpenFile::is_mappable
-    std::weak_ptr<const FileReader> open_file;  // see OpenFile::keeper
-    FileIdentity identity;                      // the state that `content_id` stands for
-    ContentId content_id;
-    // The state whose bytes the kernel may still cache.  With --writeback, the kernel also has the
-    // size of this state.
-    FileIdentity kernel_pages;
-    ContentId readable;  // the content whose view is known to be readable
-    // While the file is being written: its view, and the ids of two sessions (0: none): the session
-    // whose bytes the view shows, and the session whose bytes the kernel may cache.
-    std::shared_ptr<const View> overlay_view;
-    std::uint64_t overlay_view_of = 0;
-    std::uint64_t kernel_pages_of = 0;
-    // The lock file of the frame, as LockFiles found it last: whether there is one, its counter,
-    // and the content for which it was looked for.
-    bool has_lock_file = false;
-    std::uint64_t lock_counter = 0;
-    ContentId lock_looked_for;
-    // After a wait in vain for the lock file, readers do not wait until then.
-    std::chrono::steady_clock::time_point lock_busy_until;
-    bool was_written = false;  // through a handle, since the last handle was closed
-    // A file with the same bytes takes the place of the file, or has taken it: no handle of this
-    // object is opened any more.
-    bool is_replaced = false;
+    OpenHandles handles;
+    ShownContent content;
+    KernelPages pages;
+    LockFileMemo lock_file;
   };
   // Most nodes are only looked up, and have no state.
   LazyGuarded<State> state;

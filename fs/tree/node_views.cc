@@ -44,18 +44,12 @@ Result<NodeViews::Current> NodeViews::current(const OpenFile& file) const {
   FRAMEFS_TRY(const auto st, file.source.content_stat());
   const auto identity = identity_of(st);
   const auto id = containers_.content_id(node, identity);
-  const auto known = node.state.with(
-      [&](const Node::State& state) { return state.content_id == id ? state.view : nullptr; });
+  const auto known =
+      node.state.with([&](const Node::State& state) { return state.content.view_of(id); });
   if (known) return Current{known, id, identity};
-  FRAMEFS_TRY(auto made, make(file, id));
-  return node.state.with([&](Node::State& state) {
-    if (state.content_id == id) {
-      // Another thread may have stored its view first.
-      if (state.view) return Current{state.view, id, identity};
-      state.view = made;
-    }
-    return Current{std::move(made), id, identity};
-  });
+  FRAMEFS_TRY(const auto made, make(file, id));
+  return node.state.with(
+      [&](Node::State& state) { return Current{state.content.keep(id, made), id, identity}; });
 }
 
 std::optional<std::chrono::nanoseconds> NodeViews::age_with(const OpenFile& file,
@@ -76,9 +70,8 @@ bool NodeViews::is_settled(const OpenFile& file, ContentId content) const {
 
 std::shared_ptr<const View> NodeViews::of_session(Node& node,
                                                   const FrameWriteSession& session) const {
-  auto known = node.state.with([&](const Node::State& state) {
-    return state.overlay_view_of == session.id() ? state.overlay_view : nullptr;
-  });
+  auto known = node.state.with(
+      [&](const Node::State& state) { return state.content.view_of_session(session.id()); });
   if (known) return known;
   const auto chunks = session.chunks();
   std::shared_ptr<const View> made;
@@ -89,11 +82,8 @@ std::shared_ptr<const View> NodeViews::of_session(Node& node,
       return std::make_shared<const ArrayView>(chunks, header_of(node.key.shown_as), cache_bytes_);
     });
   }
-  std::shared_ptr<const View> dropped;  // destroyed after the lock
-  node.state.with([&](Node::State& state) {
-    dropped = std::exchange(state.overlay_view, made);
-    state.overlay_view_of = session.id();
-  });
+  const auto dropped = node.state.with(
+      [&](Node::State& state) { return state.content.keep_of_session(session.id(), made); });
   return made;
 }
 
@@ -114,14 +104,9 @@ void NodeViews::for_each_node(const FileKey& file, const Body& body) const {
 
 void NodeViews::end_session(const FileKey& file, const FileIdentity& identity) const {
   for_each_node(file, [&](Node& node) {
-    std::shared_ptr<const View> dropped;  // destroyed after the lock
-    node.state.with([&](Node::State& state) {
-      if (state.kernel_pages_of != 0) state.kernel_pages = identity;
-      state.kernel_pages_of = 0;
-      // Two states may have the same identity.
-      state.content_id = {};
-      dropped = std::move(state.overlay_view);
-      state.overlay_view_of = 0;
+    const auto dropped = node.state.with([&](Node::State& state) {
+      state.pages.end_session(identity);
+      return state.content.end_session();
     });
   });
 }

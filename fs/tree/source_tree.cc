@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <climits>
 #include <cstdint>
-#include <limits>
 #include <utility>
 
 #include "fs/core/error_map.h"
@@ -205,15 +204,8 @@ std::optional<FileIdentity> SourceTree::version_of(const NodeKey& key, const Sou
 // With --writeback, the kernel keeps the size that it gets with the first lookup of a node.
 void SourceTree::note_kernel_size(Node& node, const Seen& seen) const {
   if (!has_writeback_ || !node.key.shows_frame() || node.key.is_member()) return;
-  // Stands for the session that writes the file, whose end sets `kernel_pages`.
-  constexpr auto kSomeSession = std::numeric_limits<std::uint64_t>::max();
   node.state.with([&](Node::State& state) {
-    if (state.kernel_pages != FileIdentity{} || state.kernel_pages_of != 0) return;
-    if (seen.written) {
-      state.kernel_pages_of = kSomeSession;
-    } else {
-      state.kernel_pages = identity_of(seen.entry.content_stat());
-    }
+    state.pages.note_size(identity_of(seen.entry.content_stat()), seen.written.has_value());
   });
 }
 
@@ -355,8 +347,7 @@ Result<SourceEntry> SourceTree::probe_node(const Node& node, const FrameSummary*
     FRAMEFS_TRY(auto fd, locator_.open_by_handle(node, flags));
     return probe_opened(node, std::move(fd));
   }
-  const auto open =
-      node.state.with([](const Node::State& state) { return state.open_file.lock(); });
+  const auto open = node.state.with([](const Node::State& state) { return state.handles.file(); });
   if (!open) return NodeLocator::missing(entry.error());
   // Another program has removed the file, or put another one in its place.
   FRAMEFS_TRY(auto fd, reopen(open->fd(), flags));

@@ -216,8 +216,9 @@ TEST_CASE("filesystem: an open that the kernel answers reads from its pages make
   REQUIRE(node);
   const auto makes_view = [&] {
     const auto opened = mount.open(id);
-    const bool has_view =
-        (*node)->state.with([](const Node::State& state) { return state.view != nullptr; });
+    const bool has_view = (*node)->state.with([](const Node::State& state) {
+      return state.content.view_of(state.content.id()) != nullptr;
+    });
     CHECK(mount.read(*opened.file, 0, 100).has_value());
     mount.fs().contents().close(*opened.file);
     return has_view;

@@ -321,11 +321,12 @@ TEST_CASE("node: a file that loses its name is kept until it is seen under anoth
 
 // Files that lose the name under which they were last seen, each in its turn.
 struct LosingNames {
-  void remove_next(NodeTable::Lost lost, std::uint64_t open_handles = 0) {
+  void remove_next(NodeTable::Lost lost, bool is_open = false) {
     const auto inode = 10 + nodes.size();
     const auto name = std::to_string(inode);
     nodes.push_back(table.lookup(root, name, key_of(inode)));
-    nodes.back()->state.with([&](Node::State& state) { state.open_handles = open_handles; });
+    if (is_open)
+      nodes.back()->state.with([](Node::State& state) { CHECK(state.handles.add(false)); });
     table.begin_removal({1, inode}, {root, name}, std::make_shared<const UniqueFd>());
     table.end_removal({1, inode}, {root, name}, lost);
   }
@@ -346,7 +347,7 @@ TEST_CASE("node: few descriptors are kept of files that have other names", "[fs]
   LosingNames files;
   auto& [table, root, nodes] = files;
   files.remove_next(NodeTable::Lost::all_names);
-  files.remove_next(NodeTable::Lost::one_name, 1);
+  files.remove_next(NodeTable::Lost::one_name, true);
   files.remove_next(NodeTable::Lost::one_name);
   // It then loses its last name, too.
   files.remove_next(NodeTable::Lost::one_name);
@@ -370,10 +371,10 @@ TEST_CASE("node: descriptors that were kept of open files go after these were cl
           "[fs][node][unit]") {
   constexpr auto kMost = static_cast<std::ptrdiff_t>(NodeTable::kMaxHeldLinks);
   LosingNames files;
-  while (std::ssize(files.nodes) < kMost + 500) files.remove_next(NodeTable::Lost::one_name, 1);
+  while (std::ssize(files.nodes) < kMost + 500) files.remove_next(NodeTable::Lost::one_name, true);
   CHECK(files.count_held() == kMost + 500);
   for (const auto& node : files.nodes) {
-    node->state.with([](Node::State& state) { state.open_handles = 0; });
+    node->state.with([](Node::State& state) { CHECK(state.handles.remove(false, false)); });
   }
   for (int closed = 0; closed < 500; ++closed) files.remove_next(NodeTable::Lost::one_name);
   CHECK(files.count_held() == kMost);
