@@ -21,7 +21,7 @@
 #include "fs/tree/activity.h"
 #include "fs/tree/frame_attributes.h"
 #include "fs/tree/name_map.h"
-#include "fs/tree/node.h"
+#include "fs/tree/node_table.h"
 #include "fs/tree/open_file.h"
 #include "fs/tree/source_tree.h"
 #include "fs/view/decode_ahead.h"

@@ -11,7 +11,7 @@
 #include "fs/source/backing_file.h"
 #include "fs/source/source_handles.h"
 #include "fs/source/source_root.h"
-#include "fs/tree/node.h"
+#include "fs/tree/node_table.h"
 
 namespace framefs::fs {
 

@@ -1,4 +1,4 @@
-#include "fs/tree/node.h"
+#include "fs/tree/node_table.h"
 
 #include <malloc.h>
 
@@ -14,7 +14,7 @@
 #include "tests/support/random_seed.h"
 #include "tests/support/threads.h"
 
-namespace framefs::fs::node_test {
+namespace framefs::fs::node_table_test {
 namespace {
 
 const NodeKey kRoot{.device = 1, .inode = 2, .shown_as = ShownAs::itself, .member = {}};
@@ -35,7 +35,8 @@ bool knows(const NodeTable& table, NodeId id) {
   return node.has_value();
 }
 
-TEST_CASE("node: the root is there from the start and is never forgotten", "[fs][node][unit]") {
+TEST_CASE("node_table: the root is there from the start and is never forgotten",
+          "[fs][node_table][unit]") {
   NodeTable table(kRoot, ".");
   CHECK(root_of(table)->key == kRoot);
   CHECK(table.path_of(*root_of(table)) == ".");
@@ -45,7 +46,7 @@ TEST_CASE("node: the root is there from the start and is never forgotten", "[fs]
 }
 
 // Oracle: the kernel caches entries by the number of their directory.
-TEST_CASE("node: a directory of another version is another node", "[fs][node][unit]") {
+TEST_CASE("node_table: a directory of another version is another node", "[fs][node_table][unit]") {
   NodeTable table(kRoot, ".");
   const auto root = root_of(table);
   const auto key = key_of(10, ShownAs::container);
@@ -66,7 +67,8 @@ TEST_CASE("node: a directory of another version is another node", "[fs][node][un
   CHECK(table.lookup(root, "new", key, after)->id == id);
 }
 
-TEST_CASE("node: a node lives for as many lookups as were counted", "[fs][node][unit]") {
+TEST_CASE("node_table: a node lives for as many lookups as were counted",
+          "[fs][node_table][unit]") {
   NodeTable table(kRoot, ".");
   const auto id = table.lookup(root_of(table), "x", key_of(10))->id;
   CHECK(table.lookup(root_of(table), "x", key_of(10))->id == id);
@@ -85,7 +87,7 @@ TEST_CASE("node: a node lives for as many lookups as were counted", "[fs][node][
 
 // Oracle: the memory that malloc has given out.  A sanitizer has an allocator of its own, which is
 // not asked; all other builds fail if a node takes more.
-TEST_CASE("node: a node takes little memory", "[fs][node][unit]") {
+TEST_CASE("node_table: a node takes little memory", "[fs][node_table][unit]") {
   constexpr std::size_t kNodes = 20'000;
   constexpr std::size_t kMaxBytes = 320;
   NodeTable table(kRoot, ".");
@@ -98,31 +100,7 @@ TEST_CASE("node: a node takes little memory", "[fs][node][unit]") {
   CHECK(::mallinfo2().uordblks - before < kNodes * kMaxBytes);
 }
 
-TEST_CASE("node: what the kernel is told is one state until it is told another",
-          "[fs][node][unit]") {
-  const FileIdentity one{.device = 1, .inode = 2, .size = 3, .mtime_ns = 4};
-  auto other = one;
-  other.size = 5;
-  ToldState told;
-  CHECK(told.note_change());
-  CHECK_FALSE(told.note_change());
-  CHECK(told.is(one));  // the next state
-  CHECK(told.is(one));
-  CHECK_FALSE(told.is(other));
-  CHECK_FALSE(told.note_change());
-  told.set(other);
-  CHECK(told.is(other));
-  CHECK_FALSE(told.is(one));
-  told.reset_if_wrong();
-  CHECK_FALSE(told.is(one));
-  CHECK(told.note_change());
-  CHECK(told.is(other));
-  told.reset_if_wrong();
-  CHECK(told.is(one));
-  CHECK(told.note_change());
-}
-
-TEST_CASE("node: a forgotten node is recalled by its number", "[fs][node][unit]") {
+TEST_CASE("node_table: a forgotten node is recalled by its number", "[fs][node_table][unit]") {
   NodeTable table(kRoot, ".");
   const auto error_of = [&](NodeId id) {
     const auto node = table.recall(id);
@@ -152,7 +130,8 @@ TEST_CASE("node: a forgotten node is recalled by its number", "[fs][node][unit]"
   CHECK(error_of(0) == ESTALE);
 }
 
-TEST_CASE("node: a number is not given to another file with the same inode", "[fs][node][unit]") {
+TEST_CASE("node_table: a number is not given to another file with the same inode",
+          "[fs][node_table][unit]") {
   NodeTable table(kRoot, ".");
   const auto root = root_of(table);
   // The file was removed through the mount.
@@ -173,8 +152,8 @@ TEST_CASE("node: a number is not given to another file with the same inode", "[f
   CHECK(table.recall(fresh));
 }
 
-TEST_CASE("node: names of one file are one node, each way to show it is another",
-          "[fs][node][unit]") {
+TEST_CASE("node_table: names of one file are one node, each way to show it is another",
+          "[fs][node_table][unit]") {
   NodeTable table(kRoot, ".");
   const auto one = table.lookup(root_of(table), "one", key_of(10, ShownAs::frame));
   const auto other = table.lookup(root_of(table), "other", key_of(10, ShownAs::frame));
@@ -197,7 +176,7 @@ TEST_CASE("node: names of one file are one node, each way to show it is another"
   CHECK(std::ranges::count_if(ids, [&](NodeId id) { return knows(table, id); }) == 6);
 }
 
-TEST_CASE("node: views are of frames and arrays", "[fs][node][unit]") {
+TEST_CASE("node_table: views are of frames and arrays", "[fs][node_table][unit]") {
   CHECK(key_of(1, ShownAs::frame).has_view());
   CHECK(key_of(1, ShownAs::array).has_view());
   CHECK(key_of(1, ShownAs::npy).has_view());
@@ -205,7 +184,7 @@ TEST_CASE("node: views are of frames and arrays", "[fs][node][unit]") {
   CHECK_FALSE(key_of(1, ShownAs::single_entry).has_view());
 }
 
-TEST_CASE("node: paths follow the directories they lead through", "[fs][node][unit]") {
+TEST_CASE("node_table: paths follow the directories they lead through", "[fs][node_table][unit]") {
   NodeTable table(kRoot, "frame.b2");
   CHECK(table.path_of(*root_of(table)) == "frame.b2");
   const auto a = table.lookup(root_of(table), "a", key_of(10));
@@ -224,7 +203,8 @@ TEST_CASE("node: paths follow the directories they lead through", "[fs][node][un
 
 // A bind mount or a snapshot can show a directory inside itself.  Lookups during renames can have
 // the same effect.  Oracle: paths stay unchanged and finite.
-TEST_CASE("node: a directory that shows up inside itself makes no loop", "[fs][node][unit]") {
+TEST_CASE("node_table: a directory that shows up inside itself makes no loop",
+          "[fs][node_table][unit]") {
   NodeTable table(kRoot, ".");
   const auto a = table.lookup(root_of(table), "a", key_of(10));
   const auto b = table.lookup(a, "b", key_of(11));
@@ -241,7 +221,7 @@ TEST_CASE("node: a directory that shows up inside itself makes no loop", "[fs][n
 }
 
 // Oracle: in the end all lookups are forgotten, so that only the root is left.
-TEST_CASE("node: lookups and forgets of many threads add up", "[fs][node][race]") {
+TEST_CASE("node_table: lookups and forgets of many threads add up", "[fs][node_table][race]") {
   const auto seed = test::random_seed();
   CAPTURE(seed);
   NodeTable table(kRoot, ".");
@@ -277,7 +257,8 @@ TEST_CASE("node: lookups and forgets of many threads add up", "[fs][node][race]"
   }
 }
 
-TEST_CASE("node: a renamed file is moved in all ways in which it is shown", "[fs][node][unit]") {
+TEST_CASE("node_table: a renamed file is moved in all ways in which it is shown",
+          "[fs][node_table][unit]") {
   NodeTable table(kRoot, ".");
   const auto root = root_of(table);
   const auto folder = table.lookup(root, "d", key_of(20));
@@ -295,8 +276,8 @@ TEST_CASE("node: a renamed file is moved in all ways in which it is shown", "[fs
   CHECK(table.path_of(*npy) == "e/y.b2nd");
 }
 
-TEST_CASE("node: a file that loses its name is kept until it is seen under another",
-          "[fs][node][unit]") {
+TEST_CASE("node_table: a file that loses its name is kept until it is seen under another",
+          "[fs][node_table][unit]") {
   NodeTable table(kRoot, ".");
   const auto root = root_of(table);
   const auto node = table.lookup(root, "x", key_of(10));
@@ -342,7 +323,8 @@ struct LosingNames {
   std::vector<std::shared_ptr<Node>> nodes;
 };
 
-TEST_CASE("node: few descriptors are kept of files that have other names", "[fs][node][unit]") {
+TEST_CASE("node_table: few descriptors are kept of files that have other names",
+          "[fs][node_table][unit]") {
   constexpr auto kMost = static_cast<std::ptrdiff_t>(NodeTable::kMaxHeldLinks);
   LosingNames files;
   auto& [table, root, nodes] = files;
@@ -367,8 +349,8 @@ TEST_CASE("node: few descriptors are kept of files that have other names", "[fs]
   CHECK(table.path_of(*nodes[2]) == "other");
 }
 
-TEST_CASE("node: descriptors that were kept of open files go after these were closed",
-          "[fs][node][unit]") {
+TEST_CASE("node_table: descriptors that were kept of open files go after these were closed",
+          "[fs][node_table][unit]") {
   constexpr auto kMost = static_cast<std::ptrdiff_t>(NodeTable::kMaxHeldLinks);
   LosingNames files;
   while (std::ssize(files.nodes) < kMost + 500) files.remove_next(NodeTable::Lost::one_name, true);
@@ -380,7 +362,8 @@ TEST_CASE("node: descriptors that were kept of open files go after these were cl
   CHECK(files.count_held() == kMost);
 }
 
-TEST_CASE("node: a lookup that a change of names has overtaken moves no node", "[fs][node][unit]") {
+TEST_CASE("node_table: a lookup that a change of names has overtaken moves no node",
+          "[fs][node_table][unit]") {
   NodeTable table(kRoot, ".");
   const auto root = root_of(table);
   const NodeTable::Place kept{root, "kept"};
@@ -445,7 +428,8 @@ TEST_CASE("node: a lookup that a change of names has overtaken moves no node", "
   }
 }
 
-TEST_CASE("node: a number leads to the file that takes the place of its file", "[fs][node][unit]") {
+TEST_CASE("node_table: a number leads to the file that takes the place of its file",
+          "[fs][node_table][unit]") {
   NodeTable table(kRoot, ".");
   const auto root = root_of(table);
   const auto frame = key_of(10, ShownAs::frame);
@@ -468,7 +452,7 @@ TEST_CASE("node: a number leads to the file that takes the place of its file", "
   CHECK_FALSE(table.find(array));
 }
 
-TEST_CASE("node: an exported node has the number of its inode", "[fs][node][unit]") {
+TEST_CASE("node_table: an exported node has the number of its inode", "[fs][node_table][unit]") {
   NodeTable table(kRoot, ".");
   const auto root = root_of(table);
   const auto key = key_of(10, ShownAs::frame);
@@ -492,8 +476,8 @@ TEST_CASE("node: an exported node has the number of its inode", "[fs][node][unit
   CHECK(table.path_of(**recalled) == "y");
 }
 
-TEST_CASE("node: a file that is found by its handle has a place once it is looked up",
-          "[fs][node][unit]") {
+TEST_CASE("node_table: a file that is found by its handle has a place once it is looked up",
+          "[fs][node_table][unit]") {
   NodeTable table(kRoot, ".");
   const auto key = key_of(10, ShownAs::frame);
   const auto adopted = table.adopt(key, 7, {});
@@ -512,8 +496,8 @@ TEST_CASE("node: a file that is found by its handle has a place once it is looke
   CHECK_FALSE(table.recall((*again)->id));
 }
 
-TEST_CASE("node: a file that is found by its handle gets the directories above it",
-          "[fs][node][unit]") {
+TEST_CASE("node_table: a file that is found by its handle gets the directories above it",
+          "[fs][node_table][unit]") {
   NodeTable table(kRoot, ".");
   const auto a = key_of(5);
   const auto b = key_of(6);
@@ -529,7 +513,8 @@ TEST_CASE("node: a file that is found by its handle gets the directories above i
   CHECK(table.place_of(**above).parent == known);
 }
 
-TEST_CASE("node: an exported number goes back to the file with its inode", "[fs][node][unit]") {
+TEST_CASE("node_table: an exported number goes back to the file with its inode",
+          "[fs][node_table][unit]") {
   NodeTable table(kRoot, ".");
   const auto root = root_of(table);
   const auto frame = key_of(10, ShownAs::frame);
@@ -553,4 +538,4 @@ TEST_CASE("node: an exported number goes back to the file with its inode", "[fs]
 }
 
 }  // namespace
-}  // namespace framefs::fs::node_test
+}  // namespace framefs::fs::node_table_test
