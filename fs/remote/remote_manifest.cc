@@ -1,6 +1,7 @@
 #include "fs/remote/remote_manifest.h"
 
 #include <cerrno>
+#include <chrono>
 #include <span>
 
 #include <fmt/core.h>
@@ -8,6 +9,12 @@
 #include "fs/core/error_map.h"
 
 namespace framefs::fs {
+namespace {
+
+// The listing of SOURCE may hold a part of the budget until the caller goes on.
+constexpr std::chrono::seconds kMaxWait{1};
+
+}  // namespace
 
 void RemoteManifest::load(const net::RemoteEntry& entry, const Learn& learn) {
   const auto version = fmt::format("{} {} {}", entry.etag, entry.size, entry.mtime_ns);
@@ -33,13 +40,16 @@ Status RemoteManifest::read(const Learn& learn) {
   FRAMEFS_TRY(const auto opened, store_.objects().open(net::kManifestName));
   const auto size = opened.object->version().size;
   if (size > net::kMaxManifestBytes) return codec::fail(Errc::over_limit, "manifest");
+  FRAMEFS_TRY(const auto charge, store_.listing_budget().reserve(size, kMaxWait));
   std::string text(size, '\0');
   FRAMEFS_CHECK(store_.bytes_of(opened)->read_at(0, std::as_writable_bytes(std::span(text))));
-  FRAMEFS_TRY(const auto files, net::parse_manifest(text));
-  for (const auto& file : files) {
+  // Nothing is learned from a damaged manifest, and the files together would take several times the
+  // memory of the text.
+  FRAMEFS_CHECK(net::parse_manifest(text, [](const auto&) { return Status(); }));
+  return net::parse_manifest(text, [&](const net::ManifestFile& file) -> Status {
     if (file.entry.head) learn(file);
-  }
-  return {};
+    return {};
+  });
 }
 
 }  // namespace framefs::fs

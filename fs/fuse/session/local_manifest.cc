@@ -31,14 +31,15 @@ codec::Result<Files> known_files(fs::UniqueFd fd, const codec::Limits& limits) {
   std::string text(size, '\0');
   FRAMEFS_CHECK(fs::FileReader(std::move(fd)).read_at(0, std::as_writable_bytes(std::span(text))));
   Files files;
-  const auto take = [&](const net::ManifestFile& listed) {
+  const auto take = [&](const net::ManifestFile& listed) -> codec::Status {
     const auto& [path, entry] = listed;
-    if (!entry.head) return;
+    if (!entry.head) return {};
     const fs::ObjectHead head(entry.head, entry.size);
     const auto expected = fs::expected_content(fs::name_part(path));
     const auto summary = fs::summarise(head, expected, limits);
-    if (head.is_short()) return;
+    if (head.is_short()) return {};
     files.push_back(fs::KnownSummaries::file(path, entry.size, entry.mtime_ns, summary));
+    return {};
   };
   FRAMEFS_CHECK(net::parse_manifest(text, take));
   return files;

@@ -72,7 +72,8 @@ Status EntryTableBuilder::add(const RemoteEntry& entry) {
       text_bytes > std::numeric_limits<std::uint32_t>::max() - at) {
     return codec::fail(Errc::over_limit, "listing");
   }
-  FRAMEFS_CHECK(charge(sizeof(EntryTable::Record) + text_bytes));
+  const auto head_bytes = entry.head ? entry.head->size() : 0;
+  FRAMEFS_CHECK(charge(sizeof(EntryTable::Record) + text_bytes + head_bytes));
   table_.texts_.append(entry.name).append(etag);
   table_.records_.push_back({.size = entry.size,
                              .mtime_ns = entry.mtime_ns,
@@ -81,7 +82,8 @@ Status EntryTableBuilder::add(const RemoteEntry& entry) {
                              .name_bytes = static_cast<std::uint8_t>(entry.name.size()),
                              .is_directory = entry.is_directory,
                              .is_exact = entry.is_exact});
-  if (entry.head) page_.with_heads.push_back(entry);
+  if (!entry.head) return {};
+  page_.with_heads.push_back(entry);
   return {};
 }
 

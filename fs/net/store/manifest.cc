@@ -29,9 +29,10 @@ bool is_object_path(std::string_view path) {
 // memory of the text.
 class ManifestReader final : public nlohmann::json_sax<Json> {
  public:
-  explicit ManifestReader(std::function<void(ManifestFile)> take) : take_(std::move(take)) {}
+  explicit ManifestReader(const TakeManifestFile& take) : take_(take) {}
 
   [[nodiscard]] bool is_manifest() const { return version_ == 1 && has_files_; }
+  [[nodiscard]] const Status& taken() const { return taken_; }
 
   bool null() override { return note_scalar(); }
   bool boolean(bool) override { return note_scalar(); }
@@ -65,7 +66,7 @@ class ManifestReader final : public nlohmann::json_sax<Json> {
   bool end_object() override {
     if (is_in_file()) keep_file();
     --depth_;
-    return count_ <= kMaxListingEntries;
+    return taken_ && count_ <= kMaxListingEntries;
   }
   bool start_array(std::size_t) override {
     if (is_in_files_ && depth_ == kFiles) return false;
@@ -114,7 +115,7 @@ class ManifestReader final : public nlohmann::json_sax<Json> {
     if (!has_head) entry.head = nullptr;
     if (!is_object_path(file_.path)) return;
     ++count_;
-    take_(std::move(file_));
+    taken_ = take_(file_);
   }
 
   std::size_t depth_ = 0;
@@ -124,43 +125,18 @@ class ManifestReader final : public nlohmann::json_sax<Json> {
   std::string key_;
   ManifestFile file_;
   std::size_t count_ = 0;
-  const std::function<void(ManifestFile)> take_;
+  const TakeManifestFile& take_;
+  Status taken_;
 };
 
 }  // namespace
 
-Status parse_manifest(std::string_view json, std::function<void(ManifestFile)> take) {
+Status parse_manifest(std::string_view json, const TakeManifestFile& take) {
   if (json.size() > kMaxManifestBytes) return codec::fail(Errc::over_limit, "manifest");
-  ManifestReader reader(std::move(take));
-  if (!Json::sax_parse(json, &reader) || !reader.is_manifest()) {
-    return codec::fail(Errc::bad_field, "manifest");
-  }
-  return {};
-}
-
-Result<std::vector<ManifestFile>> parse_manifest(std::string_view json) {
-  std::vector<ManifestFile> files;
-  FRAMEFS_CHECK(parse_manifest(json, [&](ManifestFile file) { files.push_back(std::move(file)); }));
-  return files;
-}
-
-Status manifest_folder(const std::vector<ManifestFile>& files, const std::string& folder,
-                       const TakeEntry& take) {
-  const auto prefix = folder.empty() ? "" : folder + "/";
-  std::string last;  // files of one folder usually lie together
-  for (const auto& file : files) {
-    if (!file.path.starts_with(prefix)) continue;
-    auto entry = file.entry;
-    entry.name = file.path.substr(prefix.size());
-    const auto slash = entry.name.find('/');
-    if (slash != std::string::npos) {
-      entry = {};
-      entry.name = file.path.substr(prefix.size(), slash);
-      entry.is_directory = true;
-      if (entry.name == std::exchange(last, entry.name)) continue;
-    }
-    FRAMEFS_CHECK(take(entry));
-  }
+  ManifestReader reader(take);
+  const bool is_parsed = Json::sax_parse(json, &reader);
+  FRAMEFS_CHECK(reader.taken());
+  if (!is_parsed || !reader.is_manifest()) return codec::fail(Errc::bad_field, "manifest");
   return {};
 }
 

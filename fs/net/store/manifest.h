@@ -28,17 +28,12 @@ struct ManifestFile {
   RemoteEntry entry;  // without a name; if it has no size, it is not exact
 };
 
-// Paths that no file can have are left out.  So is a head that is damaged or longer than the file.
-// Errors: bad_field; over_limit.
-Result<std::vector<ManifestFile>> parse_manifest(std::string_view json);
-// The same, one by one: the files of a large manifest take several times the memory of its text.
-// If there is an error, the files that `take` got do not count.
-Status parse_manifest(std::string_view json, std::function<void(ManifestFile)> take);
-
-// Takes the entries of a manifest that lie directly in `folder`; those of folders once for each
-// file below them.  Errors: those of `take`.
-Status manifest_folder(const std::vector<ManifestFile>& files, const std::string& folder,
-                       const TakeEntry& take);
+// Takes the files of a manifest one by one: together they would take several times the memory of
+// its text.  Paths that no file can have are left out.  So is a head that is damaged or longer than
+// the file.  If there is an error, the files that `take` got do not count.
+// Errors: bad_field; over_limit; those of `take`.
+using TakeManifestFile = std::function<Status(const ManifestFile&)>;
+Status parse_manifest(std::string_view json, const TakeManifestFile& take);
 
 // The text of a manifest is kManifestBegin, the files with kManifestComma between them, and
 // kManifestEnd.

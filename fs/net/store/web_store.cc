@@ -156,7 +156,7 @@ Call WebStore::make_call(RequestKind kind, Url url, Adjust adjust, Check check,
   return call;
 }
 
-auto WebStore::manifest(std::chrono::seconds max_age) -> Result<Manifest> {
+auto WebStore::manifest(std::chrono::seconds max_age, PageCharge charge) -> Result<Manifest> {
   const bool is_mine = is_manifest_fetched_.wait_unless(
       fs::interrupted, [](bool is_fetched) { return !is_fetched; },
       [](bool& is_fetched) { return !std::exchange(is_fetched, true); });
@@ -171,8 +171,10 @@ auto WebStore::manifest(std::chrono::seconds max_age) -> Result<Manifest> {
   const auto now = std::chrono::steady_clock::now();
   const auto known = manifest_.with([](const KnownManifest& value) { return value; });
   if (known.files && now - known.checked < max_age) return known.files;
-  const auto ask = [known](HttpRequest& request) {
+  const auto ask = [known, meters = body_meters(std::move(charge.body), kMaxManifestBytes)](
+                       HttpRequest& request) {
     request.max_body_bytes = kMaxManifestBytes;
+    request.meter = meters();
     if (!known.files) return;
     if (!known.etag.empty()) request.headers.add("if-none-match", known.etag);
     if (!known.last_modified.empty()) {
@@ -191,8 +193,10 @@ auto WebStore::manifest(std::chrono::seconds max_age) -> Result<Manifest> {
   }
   auto files = known.files;
   if (answer->status != 304) {
-    FRAMEFS_TRY(auto parsed, parse_manifest(answer->text()));
-    files = std::make_shared<const std::vector<ManifestFile>>(std::move(parsed));
+    if (answer->is_refused_by_meter) return over_listing_budget();
+    if (answer->body_too_long) return codec::fail(Errc::over_limit, "manifest");
+    FRAMEFS_TRY(auto parsed, ManifestTable::parse(answer->text(), std::move(charge.table)));
+    files = std::make_shared<const ManifestTable>(std::move(parsed));
   }
   manifest_.with([&](KnownManifest& value) {
     value.files = files;
@@ -264,30 +268,36 @@ Result<ListedPage> WebStore::list_web(const std::string& folder, PageCharge char
   const bool is_root = folder.empty();
   const bool is_listing =
       manifest_.with([](const KnownManifest& value) { return value.is_listing; });
-  EntryTableBuilder builder(std::move(charge.table));
+  // The manifest is larger than a listing, so it gets what is reserved for tables.
+  const auto for_manifest = [&] {
+    return PageCharge{.body = charge.body.split(0),
+                      .table = charge.table.split(std::numeric_limits<std::uint64_t>::max())};
+  };
+  EntryTableBuilder builder(charge.table.split(0));
   const TakeEntry take = [&](const RemoteEntry& entry) { return builder.add(entry); };
   if (!is_root && is_listing) {
-    const auto listed = manifest(kManifestAge);
+    const auto listed = manifest(kManifestAge, for_manifest());
     if (listed) {
-      FRAMEFS_CHECK(manifest_folder(**listed, folder, take));
+      FRAMEFS_CHECK((*listed)->list(folder, take));
       return builder.finish();
     }
+    if (is_over_budget(listed.error())) return std::unexpected(listed.error());
   }
-  const auto page = list_page(folder, std::move(charge.body), take);
+  const auto page = list_page(folder, charge.body.split(kMaxListingBodyBytes), take);
   const bool is_refused = !page && lists_nothing(page.error());
   if (is_root && (page || is_refused)) {
     manifest_.with([&](KnownManifest& value) { value.is_listing = is_refused; });
   }
   if (page) return builder.finish();
   if (!is_refused) return std::unexpected(page.error());
-  const auto listed = manifest(is_root ? std::chrono::seconds(0) : kManifestAge);
+  const auto listed = manifest(is_root ? std::chrono::seconds(0) : kManifestAge, for_manifest());
   if (!listed) {
     // A server that fails must not look like a folder that does not exist.
     const auto& error = listed.error();
     const bool has_failed = error.kind == Errc::system && !lists_nothing(error);
     return std::unexpected(has_failed ? error : page.error());
   }
-  FRAMEFS_CHECK(manifest_folder(**listed, folder, take));
+  FRAMEFS_CHECK((*listed)->list(folder, take));
   auto in_folder = builder.finish();
   // Only the root exists without a file below it.
   if (in_folder.table.empty() && !is_root) return std::unexpected(page.error());

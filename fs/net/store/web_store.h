@@ -9,7 +9,7 @@
 
 #include "fs/core/guarded.h"
 #include "fs/net/http/request_queue.h"
-#include "fs/net/store/manifest.h"
+#include "fs/net/store/manifest_table.h"
 #include "fs/net/store/object_open.h"
 #include "fs/net/store/object_store.h"
 
@@ -34,7 +34,7 @@ class WebStore final : public ObjectStore {
   void start_open(const std::string& path, const OpenRequest& open, OpenDone done) override;
 
  private:
-  using Manifest = std::shared_ptr<const std::vector<ManifestFile>>;
+  using Manifest = std::shared_ptr<const ManifestTable>;
   // The manifest as the server sent it last.
   struct KnownManifest {
     Manifest files;  // null if there is none
@@ -67,8 +67,8 @@ class WebStore final : public ObjectStore {
                      const OpenRequest& open, OpenDone done);
   Result<ListedPage> list_dav(const std::string& folder, PageCharge charge);
   Result<ListedPage> list_web(const std::string& folder, PageCharge charge);
-  // The manifest as it was `max_age` ago or later.
-  Result<Manifest> manifest(std::chrono::seconds max_age);
+  // The manifest as it was `max_age` ago or later.  Its text and its table grow from `charge`.
+  Result<Manifest> manifest(std::chrono::seconds max_age, PageCharge charge);
 
   // Constant after construction.
   RequestQueue& queue_;
@@ -76,7 +76,7 @@ class WebStore final : public ObjectStore {
   const Listing listing_;
   // Guarded.
   fs::Guarded<KnownManifest> manifest_;
-  // One at a time: a manifest takes several times the memory of its text.
+  // One at a time: a manifest is large.
   fs::Guarded<bool> is_manifest_fetched_{std::in_place, false};
   // The server supports no HEAD.  Relaxed: only a hint.
   std::atomic<bool> refuses_head_ = false;

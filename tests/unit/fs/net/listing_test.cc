@@ -3,7 +3,7 @@
 
 #include "fs/core/interrupt.h"
 #include "fs/net/store/dav_listing.h"
-#include "fs/net/store/manifest.h"
+#include "fs/net/store/manifest_table.h"
 #include "fs/net/store/s3_listing.h"
 #include "fs/net/store/web_listing.h"
 #include "tests/support/catch.h"
@@ -39,11 +39,8 @@ auto html_entries(std::string_view text, const Url& folder) {
 auto dav_entries(std::string_view text, const Url& url) {
   return parsed([&](const auto& take) { return parse_dav_listing(text, url, take); });
 }
-std::vector<RemoteEntry> in_folder(const std::vector<ManifestFile>& files,
-                                   const std::string& folder) {
-  return tidy_listing(
-             *parsed([&](const auto& take) { return manifest_folder(files, folder, take); }))
-      .entries;
+std::vector<RemoteEntry> in_folder(const ManifestTable& files, const std::string& folder) {
+  return tidy_listing(*parsed([&](const auto& take) { return files.list(folder, take); })).entries;
 }
 
 TEST_CASE("s3_listing: objects, folders and the next page", "[net][listing][unit]") {
@@ -182,9 +179,10 @@ TEST_CASE("dav_listing: a text that ends early is refused", "[net][listing][corr
 }
 
 TEST_CASE("web_listing: a manifest", "[net][listing][unit]") {
-  const auto files = parse_manifest(R"({"framefs-manifest": 1, "files": [
+  const auto files = ManifestTable::parse(R"({"framefs-manifest": 1, "files": [
     {"path": "a", "size": 5, "mtime": "2013-05-24T00:00:00Z", "etag": "\"e\""},
-    {"path": "d/b", "size": 6}, {"path": "d/e/c"}, {"path": "d.b2frame", "size": 1}]})");
+    {"path": "d/b", "size": 6}, {"path": "d/e/c"}, {"path": "d.b2frame", "size": 1}]})",
+                                          {});
   REQUIRE(files);
   CHECK(names(in_folder(*files, "")) == Names{"a", "d/", "d.b2frame"});
   CHECK(names(in_folder(*files, "d")) == Names{"b", "e/"});
@@ -194,7 +192,7 @@ TEST_CASE("web_listing: a manifest", "[net][listing][unit]") {
   CHECK(in_folder(*files, "x").empty());
   for (const auto* const bad : {"", "[]", "{}", R"({"framefs-manifest": 2, "files": []})",
                                 R"({"framefs-manifest": 1, "files": [1]})"}) {
-    CHECK_FALSE(parse_manifest(bad));
+    CHECK_FALSE(ManifestTable::parse(bad, {}));
   }
 }
 
