@@ -116,6 +116,8 @@ class Filesystem {
   PagePusher pages_;
   const LockFiles lock_files_;
   const FrameWriters writers_;
+  const NodeProbe node_probe_;
+  const Snapshots snapshots_;
   SourceTree tree_;
   FileContents contents_;
   Namespace namespace_;

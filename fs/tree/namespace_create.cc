@@ -147,8 +147,9 @@ Result<NodeEntry> Namespace::enter_new(const Parent& parent, const std::string& 
     FRAMEFS_CHECK(give_new_entry(fd.get(), parent.stat, caller.user, caller.group));
     if (S_ISREG(mode)) FRAMEFS_CHECK(set_special_bits(fd.get(), mode));
     FRAMEFS_TRY(const auto st, stat_of(fd.get()));
-    FRAMEFS_TRY(const auto seen,
-                parts_.tree.see(file_key(st), [&] { return parent.folder->probe(source_name); }));
+    FRAMEFS_TRY(const auto seen, parts_.tree.snapshots().take(file_key(st), [&] {
+      return parent.folder->probe(source_name);
+    }));
     const auto shown_as =
         seen.entry.summary.content == Content::frame ? ShownAs::frame : ShownAs::itself;
     return parts_.tree.enter(parent.node, source_name, shown_as, seen);
@@ -224,8 +225,9 @@ Result<NodeEntry> Namespace::make_link(NodeId id, NodeId parent, const std::stri
                                                 .replaced = {}}));
     FRAMEFS_CHECK(link_file(object.get(), in.fd(), source_name));
     parts_.writers.note_attributes(file_key(*node));
-    FRAMEFS_TRY(const auto seen,
-                parts_.tree.see(file_key(*node), [&] { return in.folder->probe(source_name); }));
+    FRAMEFS_TRY(const auto seen, parts_.tree.snapshots().take(file_key(*node), [&] {
+      return in.folder->probe(source_name);
+    }));
     return parts_.tree.enter(in.node, source_name, node->key.shown_as, seen);
   });
 }

@@ -4,7 +4,7 @@
 
 namespace framefs::fs {
 
-ContentId ShownContent::see(const FileIdentity& identity, ContentIds& ids, Dropped& dropped) {
+ContentId ShownContent::id_of(const FileIdentity& identity, ContentIds& ids, Dropped& dropped) {
   if (!id_ || identity_ != identity) {
     identity_ = identity;
     id_ = ids.next();

@@ -23,7 +23,7 @@ class ShownContent {
   // The state of the file that was seen last; none after forget().
   [[nodiscard]] ContentId id() const noexcept { return id_; }
   // Returns the id of the state that `identity` describes: a new id if the file has changed.
-  [[nodiscard]] ContentId see(const FileIdentity& identity, ContentIds& ids, Dropped& dropped);
+  [[nodiscard]] ContentId id_of(const FileIdentity& identity, ContentIds& ids, Dropped& dropped);
   // Another program has changed the file, perhaps within the granularity of its times.
   [[nodiscard]] Dropped forget();
 

@@ -20,6 +20,7 @@
 #include "fs/tree/node_locator.h"
 #include "fs/tree/open_containers.h"
 #include "fs/tree/open_file.h"
+#include "fs/tree/snapshots.h"
 #include "fs/write/write_session_table.h"
 
 namespace framefs::fs {
@@ -37,10 +38,7 @@ struct NodeEntry {
 
 // The readers' part of the mounted tree: names, attributes, directories.
 //
-// see() and see_node() produce every size, time and state in an answer.  They first look for the
-// file's write session, then probe SOURCE, then take the state of the session.  They repeat this if
-// a session of the file began or ended meanwhile.  An entry that was probed earlier serves only to
-// find names.
+// Every size, time and state in an answer comes from a Snapshot.
 //
 // Errors of all members: system, from the failed call on SOURCE; ESTALE for a node that is not
 //   found.
@@ -55,6 +53,7 @@ class SourceTree {
     DirectoryNames& directory_names;
     const NameMap& names;
     WriteSessionTable& sessions;
+    const Snapshots& snapshots;
     const KeptCtimes& ctimes;
     SourceClock& clock;
     Log& log;
@@ -122,51 +121,34 @@ class SourceTree {
   // The inode number to show for an entry of a listing that contains no attributes.
   std::uint64_t shown_inode(const OpenFolder& directory, const DirectoryEntry& entry);
 
-  // An entry of SOURCE and, if it is being written, the state of its session, read at one moment.
-  struct Seen {
-    SourceEntry entry;
-    std::optional<FrameWriteSession::Shown> written;
-    NodeTable::Moment since = NodeTable::kLastMoment;  // before SOURCE was asked for a name
-  };
-  // `probe` reads SOURCE; `guess` is the file that it will probably find.
-  using Probe = std::function<Result<SourceEntry>()>;
-  Result<Seen> see(FileKey guess, const Probe& probe) const;
-  // Enters the node of `seen` below `parent`.  Counts one lookup.
+  [[nodiscard]] const Snapshots& snapshots() const noexcept { return snapshots_; }
+  // Enters the node of `now` below `parent`.  Counts one lookup.
   NodeEntry enter(const std::shared_ptr<Node>& parent, const std::string& source_name,
-                  ShownAs shown_as, const Seen& seen, bool is_listed = true);
+                  ShownAs shown_as, const Snapshot& now, bool is_listed = true);
   // The node of a file in a directory on disk, which was found after `since`.  Counts one lookup.
   std::shared_ptr<Node> enter_file(const std::shared_ptr<Node>& parent,
                                    const std::string& source_name, ShownAs shown_as,
                                    const SourceEntry& entry, NodeTable::Moment since);
 
  private:
-  [[nodiscard]] Expected expected_at(const Node& node, const std::string& path) const;
   Result<NodeEntry> shown_by_number(const std::shared_ptr<Node>& node);
   static std::optional<FileIdentity> version_of(const NodeKey& key, const SourceEntry& entry);
   static NodeKey key_of(const Node& parent, const std::string& source_name, ShownAs shown_as,
                         const SourceEntry& entry);
-  struct Located {
+  struct FoundEntry {
     NameMap::Found found;
-    Seen seen;
+    Snapshot now;
   };
-  Result<Located> locate(const Node& parent, const Folder& folder, const std::string& name) const;
-  Result<Located> locate_once(const Node& parent, const Folder& folder,
-                              const std::string& name) const;
+  [[nodiscard]] Result<FoundEntry> find_entry(const Node& parent, const Folder& folder,
+                                              const std::string& name) const;
+  [[nodiscard]] Result<FoundEntry> find_entry_once(const Node& parent, const Folder& folder,
+                                                   const std::string& name) const;
   template <class Lookup>
-  Result<NodeEntry> steady(const std::string& name, const Lookup& look_up);
+  Result<NodeEntry> between_replacements(const std::string& name, const Lookup& look_up);
   Result<std::unique_ptr<Folder>> open_folder(Node& node, int access) const;
-  static Seen together(const SourceEntry& entry, const WriteSessionTable::Session& session);
-  Result<Seen> see_node(Node& node, int fd = -1) const;
-  Result<SourceEntry> probe_node(const Node& node, const FrameSummary* known = nullptr) const;
-  Result<SourceEntry> probe_at(const std::string& path, const Node& node,
-                               const FrameSummary* known) const;
-  Result<SourceEntry> probe_opened(const Node& node, UniqueFd fd) const;
-  Result<SourceEntry> probe_written(const Node& node, int fd, const FrameSummary& known) const;
-  Result<SourceEntry> probe_file(const Node& node, const BackingFile& file) const;
-  Result<SourceEntry> probe_removed(const Node& node, const FrameWriteSession& session) const;
-  struct stat shown(const Seen& seen, const Node& node) const;
-  void tell(Node& node, const Seen& seen) const;
-  void note_kernel_size(Node& node, const Seen& seen) const;
+  struct stat shown(const Snapshot& now, const Node& node) const;
+  void tell(Node& node, const Snapshot& now) const;
+  void note_kernel_size(Node& node, const Snapshot& now) const;
 
   // Constant after construction.
   const bool read_only_;
@@ -183,6 +165,7 @@ class SourceTree {
   DirectoryNames& directory_names_;
   const NameMap& names_;
   WriteSessionTable& sessions_;
+  const Snapshots& snapshots_;
   const KeptCtimes& ctimes_;
   SourceClock& clock_;
   Log& log_;

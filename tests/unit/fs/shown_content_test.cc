@@ -14,7 +14,7 @@ struct Shown {
   std::shared_ptr<const View> new_view() {
     return std::make_shared<const WindowView>(system_error_of(EIO, "test"), buffers);
   }
-  ContentId see(const FileIdentity& identity) { return content.see(identity, ids, dropped); }
+  ContentId id_of(const FileIdentity& identity) { return content.id_of(identity, ids, dropped); }
 
   BufferPool buffers{0};
   ContentIds ids;
@@ -25,12 +25,12 @@ struct Shown {
 TEST_CASE("shown_content: another state has another id and no view", "[fs][shown_content][unit]") {
   Shown shown;
   auto& content = shown.content;
-  const auto id = shown.see(kOld);
-  CHECK(shown.see(kOld) == id);
+  const auto id = shown.id_of(kOld);
+  CHECK(shown.id_of(kOld) == id);
   const auto view = shown.new_view();
   CHECK(content.keep(id, view) == view);
   CHECK(content.view_of(id) == view);
-  const auto next = shown.see(kNew);
+  const auto next = shown.id_of(kNew);
   CHECK(next != id);
   CHECK(shown.dropped == view);
   CHECK(content.view_of(next) == nullptr);
@@ -39,13 +39,13 @@ TEST_CASE("shown_content: another state has another id and no view", "[fs][shown
   CHECK(content.view_of(next) == nullptr);
   // The times may be those of another state.
   CHECK(content.forget() == nullptr);
-  CHECK(shown.see(kNew) != next);
+  CHECK(shown.id_of(kNew) != next);
 }
 
 TEST_CASE("shown_content: the first view of a state is the view of all",
           "[fs][shown_content][unit]") {
   Shown shown;
-  const auto id = shown.see(kOld);
+  const auto id = shown.id_of(kOld);
   const auto first = shown.new_view();
   CHECK(shown.content.keep(id, first) == first);
   CHECK(shown.content.keep(id, shown.new_view()) == first);
@@ -57,14 +57,14 @@ TEST_CASE("shown_content: a state is readable once its view was", "[fs][shown_co
   Shown shown;
   auto& content = shown.content;
   CHECK_FALSE(content.is_readable(FileIdentity{}));
-  const auto view = content.keep(shown.see(kOld), shown.new_view());
+  const auto view = content.keep(shown.id_of(kOld), shown.new_view());
   CHECK_FALSE(content.is_readable(kOld));
   content.note_readable(shown.new_view());  // of another state
   CHECK_FALSE(content.is_readable(kOld));
   content.note_readable(view);
   CHECK(content.is_readable(kOld));
   CHECK_FALSE(content.is_readable(kNew));
-  shown.see(kNew);
+  shown.id_of(kNew);
   CHECK_FALSE(content.is_readable(kNew));
 }
 
@@ -72,7 +72,7 @@ TEST_CASE("shown_content: a session has a view of its own, and leaves another st
           "[fs][shown_content][unit]") {
   Shown shown;
   auto& content = shown.content;
-  const auto id = shown.see(kOld);
+  const auto id = shown.id_of(kOld);
   const auto view = content.keep(id, shown.new_view());
   const auto of_session = shown.new_view();
   CHECK(content.view_of_session(5) == nullptr);
@@ -83,7 +83,7 @@ TEST_CASE("shown_content: a session has a view of its own, and leaves another st
   CHECK(content.end_session() == of_session);
   CHECK(content.view_of_session(5) == nullptr);
   CHECK(content.view_of(id) == nullptr);
-  CHECK(shown.see(kOld) != id);
+  CHECK(shown.id_of(kOld) != id);
 }
 
 }  // namespace
