@@ -12,6 +12,7 @@
 #include "fs/net/http/retry_rules.h"
 #include "fs/remote/remote_tree.h"
 #include "fs/source/suffixes.h"
+#include "fs/tree/shown_stat.h"
 
 namespace framefs::fs {
 namespace {

@@ -67,11 +67,8 @@ RemoteTree::RemoteTree(const MountOptions& options, Log& log, std::unique_ptr<Re
       log_(log),
       store_(std::move(store)),
       directories_(*store_, options, log),
-      workers_(options.threads),
-      buffers_(BufferPool::share_of(options.cache_bytes)),
-      cache_(options.cache_bytes),
-      blocks_(cache_, buffers_, workers_),
-      names_(workers_, options.keep_suffix, options.arrays),
+      reads_(options, log),
+      names_(reads_.workers, options.keep_suffix, options.arrays),
       nodes_(root_.key, ""),
       stop_(*store_),
       ahead_(options.threads, options.cache_bytes) {}
@@ -118,9 +115,9 @@ Result<OpenContainer> RemoteTree::open_container(Node& node) {
   container.file = store_->bytes_of(opened, ahead_for(node.key.shown_as));
   container.stat = RemoteDirectories::stat_of(path, entry_of(opened));
   const auto version = identity_of(opened.object->version());
-  const CacheKey key{.content = host.content_id(version, content_ids_),
+  const CacheKey key{.content = host.content_id(version, reads_.content_ids),
                      .kind = CacheKind::container};
-  FRAMEFS_TRY(container.container, cache_.get<Container>(key, [&] {
+  FRAMEFS_TRY(container.container, reads_.cache.get<Container>(key, [&] {
     return Container::open(container.file, name_for_log(host), options_.limits, log_);
   }));
   return container;
@@ -318,8 +315,8 @@ Result<std::vector<char>> RemoteTree::xattr(NodeId id, const std::string& name) 
 }
 
 Activity RemoteTree::activity() {
-  return {.cache = cache_.counts(),
-          .cache_held_bytes = cache_.held_bytes(),
+  return {.cache = reads_.cache.counts(),
+          .cache_held_bytes = reads_.cache.held_bytes(),
           .ahead = ahead_.counts(),
           .writes = {}};
 }
@@ -328,12 +325,12 @@ Result<RemoteTree::Opened> RemoteTree::open_file(NodeId id, int flags) {
   if ((flags & O_ACCMODE) != O_RDONLY) return system_error_of(EROFS, "open");
   FRAMEFS_TRY(const auto node, nodes_.find(id));
   FRAMEFS_TRY(auto origin, open_origin(*node));
-  const auto content = node->content_id(origin.version, content_ids_);
+  const auto content = node->content_id(origin.version, reads_.content_ids);
   auto made =
       node->state.with([&](const Node::State& state) { return state.content.view_of(content); });
   if (!made) {
-    made = make_view(node->key.shown_as, std::move(origin.frame), content, services(),
-                     options_.cache_bytes);
+    made = make_view(node->key.shown_as, std::move(origin.frame), content,
+                     reads_.services(options_.verify_checksums), options_.cache_bytes);
   }
   // The first version that was used is pinned.
   if (options_.immutable && !node->told.is(origin.version)) {

@@ -8,10 +8,7 @@
 #include <vector>
 
 #include "fs/core/mount_options.h"
-#include "fs/read/block_fetcher.h"
-#include "fs/read/buffer_pool.h"
 #include "fs/read/content_id.h"
-#include "fs/read/decode_cache.h"
 #include "fs/read/next_reads.h"
 #include "fs/remote/remote_directories.h"
 #include "fs/remote/remote_folder.h"
@@ -26,6 +23,7 @@
 #include "fs/tree/source_tree.h"
 #include "fs/view/decode_ahead.h"
 #include "fs/view/frame_chunks.h"
+#include "fs/view/read_core.h"
 
 namespace framefs::fs {
 
@@ -131,9 +129,6 @@ class RemoteTree {
   [[nodiscard]] bool is_single() const noexcept { return !root_.single_name.empty(); }
   [[nodiscard]] std::string path_of(const Node& node) const;
   [[nodiscard]] std::string name_for_log(const Node& node) const;
-  [[nodiscard]] ReadServices services() {
-    return {options_.limits, buffers_, cache_, blocks_, log_, options_.verify_checksums};
-  }
 
   // Passes a result of the store on.  The log says why an object or a directory cannot be opened.
   template <class T>
@@ -170,12 +165,8 @@ class RemoteTree {
   Log& log_;
   const std::unique_ptr<RemoteStore> store_;
   RemoteDirectories directories_;
-  WorkerPool workers_;
-  BufferPool buffers_;
-  DecodeCache cache_;
-  BlockFetcher blocks_;
+  ReadCore reads_;
   const NameMap names_;
-  ContentIds content_ids_;
   NodeTable nodes_;
   // Stops the network thread, whose callbacks use the members above.
   struct NetworkStop {

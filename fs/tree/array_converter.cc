@@ -57,7 +57,7 @@ void ArrayConverter::finish(const std::vector<FileKey>& committed) {
 // `has_ended`: no requests are served any more.
 void ArrayConverter::look(bool has_ended) {
   for (const auto& [file, id] : parts_.candidates.take_ready()) {
-    if (parts_.sessions.find(file)) continue;  // its end is noted
+    if (parts_.writes.sessions.find(file)) continue;  // its end is noted
     const auto node = parts_.locator.nodes().find(id);
     const bool is_frame =
         node && (*node)->key.shown_as == ShownAs::frame && file_key(**node) == file;
@@ -65,7 +65,7 @@ void ArrayConverter::look(bool has_ended) {
     if (rule) {
       const auto done = convert(**node, *rule, has_ended);
       if (!done && !is_interference(done.error())) {
-        parts_.log.failure(parts_.locator.name_for_log(**node), "no array", done.error());
+        parts_.reads.log.failure(parts_.locator.name_for_log(**node), "no array", done.error());
       }
     }
     parts_.candidates.drop(file);
@@ -79,8 +79,9 @@ Status ArrayConverter::convert(Node& node, const ArrayCandidates::Rule& rule, bo
   const auto from = identity_of(st);
   FRAMEFS_TRY(auto origin, parts_.containers.origin_of(node, file));
   const auto source = origin.source;
-  const auto chunks = std::make_shared<const CachedFrame>(std::move(origin),
-                                                          parts_.content_ids.next(), parts_.reads);
+  // Verified, because damaged bytes must not get new checksums.
+  const auto chunks = std::make_shared<const CachedFrame>(
+      std::move(origin), parts_.reads.content_ids.next(), parts_.reads.services(true));
   const auto& frame = chunks->frame();
   // The array would lack the frame's own metalayers.
   if (!frame || !frame->metalayers().empty()) return {};
@@ -97,7 +98,7 @@ Status ArrayConverter::convert(Node& node, const ArrayCandidates::Rule& rule, bo
   FRAMEFS_TRY(const auto plan, plan_array(*header, packing));
   if (!shows_same_header(bytes, *header, plan)) return {};
   packing.lanes = std::clamp<std::size_t>(kLaneBytes / (2 * std::size_t{plan.chunk_bytes}), 1,
-                                          parts_.storing_workers.threads());
+                                          parts_.writes.workers.threads());
   const auto place = parts_.locator.nodes().place_of(node);
   FRAMEFS_TRY(const auto folder, parts_.locator.open(*place.parent, O_PATH | O_DIRECTORY));
   UniqueFd unnamed(::openat(folder.get(), ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600));
@@ -111,7 +112,7 @@ Status ArrayConverter::convert(Node& node, const ArrayCandidates::Rule& rule, bo
     return now && identity_of(*now) == from && (has_ended || is_closed);
   };
   WindowItems items(bytes);
-  FRAMEFS_CHECK(pack_array(items, *header, plan, packing, sink, parts_.storing_workers, is_unused));
+  FRAMEFS_CHECK(pack_array(items, *header, plan, packing, sink, parts_.writes.workers, is_unused));
   FRAMEFS_CHECK(copy_attributes(file.fd(), sink.fd()));
   FRAMEFS_CHECK(sink.sync());
   return parts_.names.put_array(node, rule.shown_name, sink.fd(), from, has_ended);

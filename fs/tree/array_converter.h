@@ -29,13 +29,9 @@ class ArrayConverter {
     ArrayCandidates& candidates;
     NodeLocator& locator;
     const OpenContainers& containers;
-    WriteSessionTable& sessions;
+    ReadCore& reads;
+    WriteCore& writes;
     Namespace& names;
-    WorkerPool& storing_workers;
-    ContentIds& content_ids;
-    Log& log;
-    // They verify checksums: damaged bytes must not get new ones.
-    ReadServices reads;
   };
   explicit ArrayConverter(const Parts& parts);
   ~ArrayConverter() { parts_.candidates.stop(); }

@@ -54,27 +54,23 @@ Filesystem::Filesystem(const MountOptions& options, Log& log, MountRoot found,
       as_is_(options.as_is_globs),
       handles_(std::move(handles)),
       log_(log),
-      workers_(options.threads),
-      storing_workers_(options.threads),
-      buffers_(BufferPool::share_of(options.cache_bytes)),
-      cache_(options.cache_bytes),
-      blocks_(cache_, buffers_, workers_),
+      reads_(options, log),
       ahead_(options.threads, options.cache_bytes),
-      chunk_writer_(storing_workers_),
-      overlay_(options.write.overlay_bytes),
       probe_(options.limits, options.source_offset, std::move(watcher), acl_rule(options),
              handles_ ? &*handles_ : nullptr),
       directory_names_(DirectoryNames::Bounds{.is_immutable = options.immutable}),
-      name_map_(workers_, options.keep_suffix, options.arrays),
+      name_map_(reads_.workers, options.keep_suffix, options.arrays),
       locator_(std::move(found.root), root_key(found), options.source.string(), log_,
                handles_ ? &*handles_ : nullptr),
       exported_(handles_ ? std::optional<ExportedNodes>(std::in_place, *handles_, locator_)
                          : std::nullopt),
-      containers_(locator_, cache_, content_ids_, log_, options.limits, options.source_offset),
-      views_(options, locator_.nodes(), containers_, reads()),
+      containers_(locator_, reads_.cache, reads_.content_ids, log_, options.limits,
+                  options.source_offset),
+      folders_(options, found.expected, as_is_, locator_, containers_, probe_, directory_names_),
+      views_(options, locator_.nodes(), containers_, reads_.services(options.verify_checksums)),
       array_candidates_(makes_arrays(options, new_frames_, found), locator_, new_frames_),
-      sessions_(
-          log_, std::chrono::milliseconds(options.write.commit_interval_ms),
+      writes_(
+          options, reads_,
           [this](const FileKey& file, const FileIdentity& identity) {
             views_.end_session(file, identity);
             array_candidates_.note_end(file);
@@ -84,33 +80,28 @@ Filesystem::Filesystem(const MountOptions& options, Log& log, MountRoot found,
           }),
       pages_(
           [this](const OpenFile& file, ContentId content) {
-            return !sessions_.find(file_key(*file.node)) && views_.is_settled(file, content);
+            return !writes_.sessions.find(file_key(*file.node)) && views_.is_settled(file, content);
           },
           static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))),
-      lock_files_(locator_, sessions_, directory_names_, log_,
+      lock_files_(locator_, writes_.sessions, directory_names_, log_,
                   {.creates = options.locking, .shares = !options.immutable}),
       writers_({.locator = locator_,
                 .lock_files = lock_files_,
                 .new_frames = new_frames_,
-                .sessions = sessions_,
+                .core = writes_,
                 .pages = pages_,
-                .ctimes = ctimes_,
-                .services = {reads(), chunk_writer_, overlay_, content_ids_, commits_, clock_}}),
+                .ctimes = ctimes_}),
       node_probe_(found.expected, as_is_, locator_, probe_),
-      snapshots_(locator_.nodes(), node_probe_, containers_, sessions_),
-      tree_(options, found.expected,
-            {.locator = locator_,
-             .containers = containers_,
-             .probe = probe_,
-             .directory_names = directory_names_,
-             .names = name_map_,
-             .sessions = sessions_,
-             .snapshots = snapshots_,
-             .ctimes = ctimes_,
-             .clock = clock_,
-             .log = log_,
-             .as_is = as_is_,
-             .exported = exported_ ? &*exported_ : nullptr}),
+      snapshots_(locator_.nodes(), node_probe_, containers_, writes_.sessions),
+      tree_(options, {.locator = locator_,
+                      .folders = folders_,
+                      .names = name_map_,
+                      .sessions = writes_.sessions,
+                      .snapshots = snapshots_,
+                      .ctimes = ctimes_,
+                      .clock = writes_.clock,
+                      .log = log_,
+                      .exported = exported_ ? &*exported_ : nullptr}),
       contents_(options, {.tree = tree_,
                           .locator = locator_,
                           .lock_files = lock_files_,
@@ -122,7 +113,7 @@ Filesystem::Filesystem(const MountOptions& options, Log& log, MountRoot found,
       namespace_(options, {.tree = tree_,
                            .locator = locator_,
                            .probe = probe_,
-                           .directory_names = directory_names_,
+                           .folders = folders_,
                            .names = name_map_,
                            .log = log_,
                            .as_is = as_is_,
@@ -141,18 +132,15 @@ Filesystem::Filesystem(const MountOptions& options, Log& log, MountRoot found,
       arrays_({.candidates = array_candidates_,
                .locator = locator_,
                .containers = containers_,
-               .sessions = sessions_,
-               .names = namespace_,
-               .storing_workers = storing_workers_,
-               .content_ids = content_ids_,
-               .log = log_,
-               .reads = reads(true)}) {}
+               .reads = reads_,
+               .writes = writes_,
+               .names = namespace_}) {}
 
 Filesystem::~Filesystem() { finish(); }
 
 Losses Filesystem::finish() {
-  arrays_.finish(sessions_.finish());
-  return sessions_.losses();
+  arrays_.finish(writes_.sessions.finish());
+  return writes_.sessions.losses();
 }
 
 bool Filesystem::is_being_written(NodeId id) const {
@@ -162,15 +150,15 @@ bool Filesystem::is_being_written(NodeId id) const {
 
 Activity Filesystem::activity() {
   return {.is_read_only = is_read_only(),
-          .cache = cache_.counts(),
-          .cache_held_bytes = cache_.held_bytes(),
+          .cache = reads_.cache.counts(),
+          .cache_held_bytes = reads_.cache.held_bytes(),
           .pushed_bytes = pages_.pushed_bytes(),
           .ahead = ahead_.counts(),
-          .writes = {.dirty_bytes = overlay_.used(),
-                     .stored_bytes = chunk_writer_.stored_bytes(),
-                     .commits = commits_.done.value(),
-                     .failed_commits = commits_.failed.value(),
-                     .compactions = commits_.compactions.value()}};
+          .writes = {.dirty_bytes = writes_.overlay.used(),
+                     .stored_bytes = writes_.chunk_writer.stored_bytes(),
+                     .commits = writes_.commits.done.value(),
+                     .failed_commits = writes_.commits.failed.value(),
+                     .compactions = writes_.commits.compactions.value()}};
 }
 
 }  // namespace framefs::fs

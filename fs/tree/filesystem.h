@@ -5,10 +5,6 @@
 
 #include "fs/core/log.h"
 #include "fs/core/mount_options.h"
-#include "fs/core/worker_pool.h"
-#include "fs/read/block_fetcher.h"
-#include "fs/read/buffer_pool.h"
-#include "fs/read/decode_cache.h"
 #include "fs/tree/activity.h"
 #include "fs/tree/array_candidates.h"
 #include "fs/tree/array_converter.h"
@@ -19,15 +15,18 @@
 #include "fs/tree/mount_root.h"
 #include "fs/tree/name_map.h"
 #include "fs/tree/namespace.h"
+#include "fs/tree/node_folders.h"
 #include "fs/tree/node_locator.h"
+#include "fs/tree/node_probe.h"
 #include "fs/tree/node_views.h"
 #include "fs/tree/open_containers.h"
 #include "fs/tree/page_pusher.h"
+#include "fs/tree/snapshots.h"
 #include "fs/tree/source_tree.h"
 #include "fs/view/decode_ahead.h"
-#include "fs/write/commit/chunk_writer.h"
+#include "fs/view/read_core.h"
 #include "fs/write/new_frame_policy.h"
-#include "fs/write/write_session_table.h"
+#include "fs/write/write_core.h"
 
 namespace framefs::fs {
 
@@ -69,20 +68,16 @@ class Filesystem {
   Losses finish();
   // Commits all written frames durably.  Returns the files whose written bytes were lost since the
   // mount began, and those that could not be committed.
-  Losses commit_all() { return sessions_.commit_all(); }
+  Losses commit_all() { return writes_.sessions.commit_all(); }
 
   // Whether a session writes the node's frame.
   [[nodiscard]] bool is_being_written(NodeId id) const;
   // Whether any frame is being written, or has written data that is not stored.
-  [[nodiscard]] bool has_write_sessions() const noexcept { return !sessions_.is_empty(); }
+  [[nodiscard]] bool has_write_sessions() const noexcept { return !writes_.sessions.is_empty(); }
 
  private:
   Filesystem(const MountOptions& options, Log& log, MountRoot found, SourceProbe::Watcher watcher,
              std::optional<SourceHandles> handles);
-  [[nodiscard]] ReadServices reads(bool verify_checksums) {
-    return {options_.limits, buffers_, cache_, blocks_, log_, verify_checksums};
-  }
-  [[nodiscard]] ReadServices reads() { return reads(options_.verify_checksums); }
 
   // Each object refers only to those before it.
   // Constant after construction.
@@ -92,17 +87,8 @@ class Filesystem {
   const std::optional<SourceHandles> handles_;
   // Self-synchronised.
   Log& log_;
-  WorkerPool workers_;
-  WorkerPool storing_workers_;  // encode what is stored, so that no reader waits for that
-  BufferPool buffers_;
-  DecodeCache cache_;
-  BlockFetcher blocks_;
+  ReadCore reads_;
   DecodeAhead ahead_;
-  ContentIds content_ids_;
-  ChunkWriter chunk_writer_;
-  OverlayBudget overlay_;
-  CommitCounters commits_;
-  SourceClock clock_;
   KeptCtimes ctimes_;
   SourceProbe probe_;
   DirectoryNames directory_names_;
@@ -110,9 +96,10 @@ class Filesystem {
   NodeLocator locator_;
   std::optional<ExportedNodes> exported_;
   const OpenContainers containers_;
+  const NodeFolders folders_;
   const NodeViews views_;
   ArrayCandidates array_candidates_;
-  WriteSessionTable sessions_;
+  WriteCore writes_;
   PagePusher pages_;
   const LockFiles lock_files_;
   const FrameWriters writers_;

@@ -24,7 +24,7 @@ Result<BackingFile> reopen_source(int fd) {
 
 WrittenBytes FrameWriters::written_bytes(const Node& node) const {
   if (!node.key.shows_frame() || node.key.is_member()) return SavedBytes();
-  return parts_.sessions.written_bytes(file_key(node));
+  return parts_.core.sessions.written_bytes(file_key(node));
 }
 
 WriteSessionTable::Session FrameWriters::shown_session(const Node& node) const {
@@ -56,7 +56,7 @@ Result<FrameWriters::Changing> FrameWriters::begin_change(Node& node,
       FRAMEFS_CHECK(keep_out());
       return make_successor(node, fd, std::move(ownership));
     };
-    FRAMEFS_TRY(session, parts_.sessions.renew(file_key(node), session, make_anew));
+    FRAMEFS_TRY(session, parts_.core.sessions.renew(file_key(node), session, make_anew));
   }
   return system_error_of(EAGAIN, "a frame that another writer keeps changing");
 }
@@ -118,10 +118,11 @@ Result<std::shared_ptr<FrameWriteSession>> FrameWriters::make(
     target.directory = UniqueFd(::fcntl(source.fd(), F_DUPFD_CLOEXEC, 0));
     if (!target.directory) return system_error("dup");
   }
-  const auto& reads = parts_.services.reads;
+  const auto& services = parts_.core.services;
+  const auto& reads = services.reads;
   // Blocks that readers have cached may belong to an earlier state than the one opened here.
-  auto opening = open_for_writing_frame(std::move(target), parts_.services.content_ids.next(),
-                                        reads.limits, parts_.services.overlay);
+  auto opening = open_for_writing_frame(std::move(target), services.content_ids.next(),
+                                        reads.limits, services.overlay);
   if (!opening) {
     if (!has_refused_to_wait()) reads.log.failure(name, opening.error());
     return std::unexpected(opening.error());
@@ -138,7 +139,7 @@ Result<std::shared_ptr<FrameWriteSession>> FrameWriters::make(
       return codec::choose_params_by_trial(chosen.encode, chosen.hints, first);
     };
   }
-  auto session = FrameWriteSession::make(std::move(*opening), parts_.services);
+  auto session = FrameWriteSession::make(std::move(*opening), services);
   if (parts_.locator.nodes().held(node)) session->expect_removal();
   return session;
 }
@@ -158,8 +159,8 @@ Result<std::shared_ptr<FrameWriteSession>> FrameWriters::join(Node& node, const 
     return make(node, source, new_file);
   };
   const auto file = file_key(node);
-  FRAMEFS_TRY(auto session,
-              parts_.sessions.with_index_room([&] { return parts_.sessions.open(file, open); }));
+  FRAMEFS_TRY(auto session, parts_.core.sessions.with_index_room(
+                                [&] { return parts_.core.sessions.open(file, open); }));
   shared = {};
   parts_.pages.drain(file);
   return session;
@@ -167,9 +168,9 @@ Result<std::shared_ptr<FrameWriteSession>> FrameWriters::join(Node& node, const 
 
 void FrameWriters::leave(const Node& node, const WriteSessionTable::Session& session) const {
   const auto file = file_key(node);
-  parts_.sessions.close(file, session);
+  parts_.core.sessions.close(file, session);
   // The kernel may forget a file before the last close of the file is answered.
-  if (!parts_.locator.nodes().knows(file)) parts_.sessions.end_unreachable(file);
+  if (!parts_.locator.nodes().knows(file)) parts_.core.sessions.end_unreachable(file);
 }
 
 }  // namespace framefs::fs

@@ -17,7 +17,7 @@
 #include "fs/tree/open_file.h"
 #include "fs/tree/page_pusher.h"
 #include "fs/write/new_frame_policy.h"
-#include "fs/write/write_session_table.h"
+#include "fs/write/write_core.h"
 
 namespace framefs::fs {
 
@@ -41,10 +41,9 @@ class FrameWriters {
     const NodeLocator& locator;
     const LockFiles& lock_files;
     const NewFramePolicy& new_frames;
-    WriteSessionTable& sessions;
+    WriteCore& core;
     PagePusher& pages;
     const KeptCtimes& ctimes;
-    WriteServices services;
   };
   explicit FrameWriters(const Parts& parts) : parts_(parts) {}
 
@@ -65,12 +64,12 @@ class FrameWriters {
       const bool is_written = session && may_be_written && session->check();
       return ContentState{identity_of(st), is_written ? session->id() : 0};
     };
-    return parts_.sessions.observe(file_key(node), look);
+    return parts_.core.sessions.observe(file_key(node), look);
   }
 
   // To be called after the attributes of a file of SOURCE, or its names, were changed.
   void note_attributes(const FileKey& file) const {
-    if (const auto session = parts_.sessions.find(file)) session->note_attributes();
+    if (const auto session = parts_.core.sessions.find(file)) session->note_attributes();
   }
 
   // Opens the backing file of a node for writing.  A frame is opened for reading
@@ -105,7 +104,7 @@ class FrameWriters {
     return done;
   }
 
-  [[nodiscard]] WriteSessionTable& sessions() const noexcept { return parts_.sessions; }
+  [[nodiscard]] WriteSessionTable& sessions() const noexcept { return parts_.core.sessions; }
 
  private:
   // `fd` is open in SOURCE.

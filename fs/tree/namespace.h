@@ -45,7 +45,7 @@ class Namespace {
     SourceTree& tree;
     NodeLocator& locator;
     SourceProbe& probe;
-    DirectoryNames& directory_names;
+    const NodeFolders& folders;
     const NameMap& names;
     Log& log;
     const AsIsNames& as_is;

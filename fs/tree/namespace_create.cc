@@ -105,12 +105,8 @@ Result<Namespace::Parent> Namespace::open_parent(std::shared_ptr<Node> node) {
   FRAMEFS_CHECK(parts_.tree.check_writable(*parent.node));
   const auto shown_as = parent.node->key.shown_as;
   if (shown_as == ShownAs::single_entry) return system_error_of(EPERM, "directory");
-  if (shown_as != ShownAs::itself) return system_error_of(ENOTDIR, "directory");
-  FRAMEFS_TRY(auto fd, parts_.locator.open(*parent.node, O_PATH | O_DIRECTORY));
-  FRAMEFS_TRY(parent.stat, stat_of(fd.get()));
-  parent.folder = std::make_unique<DiskFolder>(std::move(fd), parts_.probe, file_key(*parent.node),
-                                               &parts_.directory_names);
-  parent.folder->show_as_is(parts_.as_is, parts_.locator.nodes().path_of(*parent.node));
+  FRAMEFS_TRY(parent.folder, parts_.folders.open_on_disk(*parent.node, O_PATH));
+  FRAMEFS_TRY(parent.stat, stat_of(parent.fd()));
   return parent;
 }
 

@@ -13,23 +13,16 @@
 #include "fs/core/error_map.h"
 #include "fs/core/log.h"
 #include "fs/core/retries.h"
-#include "fs/source/container_folder.h"
-#include "fs/source/suffixes.h"
 #include "fs/tree/shown_stat.h"
 
 namespace framefs::fs {
-SourceTree::SourceTree(const MountOptions& options, Expected expected, const Parts& parts)
+SourceTree::SourceTree(const MountOptions& options, const Parts& parts)
     : read_only_(options.read_only),
       immutable_(options.immutable),
       has_writeback_(options.writeback),
       arrays_(options.arrays),
-      limits_(options.limits),
-      expected_(expected),
-      as_is_(parts.as_is),
       locator_(parts.locator),
-      containers_(parts.containers),
-      probe_(parts.probe),
-      directory_names_(parts.directory_names),
+      folders_(parts.folders),
       names_(parts.names),
       sessions_(parts.sessions),
       snapshots_(parts.snapshots),
@@ -63,27 +56,6 @@ std::unexpected<Error> SourceTree::refuse_array_change(const Node& node) const {
                          "'*.npy:arrays=yes', programs can replace it");
   log_.failure(locator_.name_for_log(node), refused.error());
   return refused;
-}
-
-// The folder of the entries that a directory shows.  With the `access` O_PATH, names can be looked
-// up in it, and it cannot be listed.
-Result<std::unique_ptr<Folder>> SourceTree::open_folder(Node& node, int access) const {
-  if (node.key.shown_as == ShownAs::container) {
-    FRAMEFS_TRY(auto opened, containers_.open(node));
-    return std::make_unique<ContainerFolder>(std::move(opened), node.key.member.str(), limits_);
-  }
-  if (node.key.shown_as == ShownAs::single_entry) {
-    FRAMEFS_TRY(auto fd, locator_.open_path(".", O_PATH | O_DIRECTORY));
-    return std::make_unique<SingleEntryFolder>(std::move(fd), locator_.root().path(), expected_,
-                                               probe_);
-  }
-  // The directory of a sparse frame is shown as a file.
-  if (node.key.shown_as != ShownAs::itself) return system_error_of(ENOTDIR, "opendir");
-  FRAMEFS_TRY(auto fd, locator_.open(node, access | O_DIRECTORY));
-  auto folder =
-      std::make_unique<DiskFolder>(std::move(fd), probe_, file_key(node), &directory_names_);
-  folder->show_as_is(as_is_, locator_.nodes().path_of(node));
-  return folder;
 }
 
 struct stat SourceTree::shown(const Snapshot& now, const Node& node) const {
@@ -215,7 +187,7 @@ Result<NodeEntry> SourceTree::between_replacements(const std::string& name, cons
 
 Result<NodeEntry> SourceTree::lookup(NodeId parent, const std::string& name) {
   FRAMEFS_TRY(const auto node, find(parent));
-  FRAMEFS_TRY(const auto folder, open_folder(*node, O_PATH));
+  FRAMEFS_TRY(const auto folder, folders_.open(*node, O_PATH));
   return between_replacements(name, [&]() -> Result<NodeEntry> {
     FRAMEFS_TRY(const auto entry, find_entry(*node, *folder, name));
     const auto& [found, now] = entry;
@@ -321,7 +293,7 @@ Result<struct statvfs> SourceTree::stat_filesystem() const {
 
 Result<std::unique_ptr<OpenFolder>> SourceTree::open_directory(NodeId id) const {
   FRAMEFS_TRY(auto node, find(id));
-  FRAMEFS_TRY(auto folder, open_folder(*node, O_RDONLY));
+  FRAMEFS_TRY(auto folder, folders_.open(*node, O_RDONLY));
   return std::make_unique<OpenFolder>(OpenFolder{std::move(node), std::move(folder)});
 }
 

@@ -17,8 +17,8 @@
 #include "fs/tree/inode_numbers.h"
 #include "fs/tree/kept_ctimes.h"
 #include "fs/tree/name_map.h"
+#include "fs/tree/node_folders.h"
 #include "fs/tree/node_locator.h"
-#include "fs/tree/open_containers.h"
 #include "fs/tree/open_file.h"
 #include "fs/tree/snapshots.h"
 #include "fs/write/write_session_table.h"
@@ -48,20 +48,16 @@ class SourceTree {
   // Lifetime: all referenced objects outlive the tree.
   struct Parts {
     NodeLocator& locator;
-    const OpenContainers& containers;
-    SourceProbe& probe;
-    DirectoryNames& directory_names;
+    const NodeFolders& folders;
     const NameMap& names;
     WriteSessionTable& sessions;
     const Snapshots& snapshots;
     const KeptCtimes& ctimes;
     SourceClock& clock;
     Log& log;
-    const AsIsNames& as_is;
     ExportedNodes* exported = nullptr;  // null: handles do not outlive the mount
   };
-  // `expected` is the content to look for in a SOURCE of one entry.
-  SourceTree(const MountOptions& options, Expected expected, const Parts& parts);
+  SourceTree(const MountOptions& options, const Parts& parts);
 
   // Whether the mount is read-only: by option, or because SOURCE allows no changes.
   [[nodiscard]] bool is_read_only() const noexcept { return read_only_; }
@@ -145,7 +141,6 @@ class SourceTree {
                                                    const std::string& name) const;
   template <class Lookup>
   Result<NodeEntry> between_replacements(const std::string& name, const Lookup& look_up);
-  Result<std::unique_ptr<Folder>> open_folder(Node& node, int access) const;
   struct stat shown(const Snapshot& now, const Node& node) const;
   void tell(Node& node, const Snapshot& now) const;
   void note_kernel_size(Node& node, const Snapshot& now) const;
@@ -155,14 +150,9 @@ class SourceTree {
   const bool immutable_;
   const bool has_writeback_;
   const ArrayViews arrays_;
-  const codec::Limits limits_;
-  const Expected expected_;
-  const AsIsNames& as_is_;
   // Self-synchronised.
   NodeLocator& locator_;
-  const OpenContainers& containers_;
-  SourceProbe& probe_;
-  DirectoryNames& directory_names_;
+  const NodeFolders& folders_;
   const NameMap& names_;
   WriteSessionTable& sessions_;
   const Snapshots& snapshots_;
