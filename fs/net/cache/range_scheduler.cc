@@ -38,19 +38,6 @@ std::uint64_t end_of(ByteRange range) { return range.offset + range.size; }
 
 }  // namespace
 
-// One request under way.
-struct RangeScheduler::Flight {
-  explicit Flight(ByteRange of, Priority with) : range(of), priority(with) {}
-
-  const ByteRange range;
-  // Guarded by the scheduler's lock.
-  Priority priority;
-  std::optional<RequestQueue::Id> id;  // nothing until it is started
-  std::uint64_t waiters = 0;
-  // Guarded.
-  fs::Guarded<std::optional<Result<Part>>> landed;
-};
-
 RangeScheduler::RangeScheduler(RequestQueue& queue, NetStats& stats, BodyPool& bodies,
                                PartCache* disk, Options options)
     : queue_(queue),
@@ -61,25 +48,6 @@ RangeScheduler::RangeScheduler(RequestQueue& queue, NetStats& stats, BodyPool& b
       state_(std::in_place, std::max(options.memory_bytes, 2 * options.whole_object_bytes)) {}
 
 RangeScheduler::~RangeScheduler() = default;
-
-auto RangeScheduler::flight_at(const State& state, const ContentKey& key, std::uint64_t offset)
-    -> FlightPtr {
-  const auto object = state.flights.find(key);
-  if (object == state.flights.end()) return nullptr;
-  const auto next = object->second.upper_bound(offset);
-  if (next == object->second.begin()) return nullptr;
-  const auto& flight = std::prev(next)->second;
-  return end_of(flight->range) > offset ? flight : nullptr;
-}
-
-std::optional<std::uint64_t> RangeScheduler::next_flight(const State& state, const ContentKey& key,
-                                                         std::uint64_t offset) {
-  const auto object = state.flights.find(key);
-  if (object == state.flights.end()) return std::nullopt;
-  const auto next = object->second.upper_bound(offset);
-  if (next == object->second.end()) return std::nullopt;
-  return next->first;
-}
 
 void RangeScheduler::join(Cover& cover, const FlightPtr& flight) {
   if (std::ranges::find(cover.flights, flight) != cover.flights.end()) return;
@@ -99,13 +67,13 @@ void RangeScheduler::cover_one(State& state, const ContentKey& key, const Want& 
       if (want.out != nullptr) cover.first_read_bytes += state.parts.note_read(key, at);
       end = std::min(end, part->end());
       cover.ready.push_back({piece(), std::move(*part)});
-    } else if (const auto flight = flight_at(state, key, at)) {
+    } else if (const auto flight = state.flights.find(key, at)) {
       end = std::min(end, end_of(flight->range));
       cover.joined.push_back(piece());
       join(cover, flight);
     } else {
       end = std::min(end, state.parts.next_begin(key, at).value_or(end));
-      end = std::min(end, next_flight(state, key, at).value_or(end));
+      end = std::min(end, state.flights.next_begin(key, at).value_or(end));
       cover.missing.push_back(piece());
     }
     at = end;
@@ -166,9 +134,9 @@ std::vector<ByteRange> RangeScheduler::ranges_to_fetch(State& state, const Remot
   for (const auto& want : cover.missing) missing.push_back(want.range);
   const auto is_free = [&](ByteRange gap) {
     const bool taken =
-        state.parts.find(key, gap.offset) || flight_at(state, key, gap.offset) ||
+        state.parts.find(key, gap.offset) || state.flights.find(key, gap.offset) ||
         state.parts.next_begin(key, gap.offset).value_or(end_of(gap)) < end_of(gap) ||
-        next_flight(state, key, gap.offset).value_or(end_of(gap)) < end_of(gap);
+        state.flights.next_begin(key, gap.offset).value_or(end_of(gap)) < end_of(gap);
     return !taken;
   };
   return plan_fetches(std::move(missing), rules, is_free);
@@ -182,13 +150,11 @@ auto RangeScheduler::plan(State& state, const RemoteObject& object, Cover& cover
                          .connections = queue_.limit()};
   std::vector<FlightPtr> made;
   for (const auto& range : ranges_to_fetch(state, object, cover, rules)) {
-    auto flight = std::make_shared<Flight>(range, priority);
-    state.flights[key].emplace(range.offset, flight);
-    state.flying_bytes += range.size;
+    auto flight = state.flights.add(key, range, priority);
     if (priority == Priority::demand) join(cover, flight);
     made.push_back(std::move(flight));
   }
-  state.parts.reserve(state.flying_bytes);
+  state.parts.reserve(state.flights.bytes());
   std::ranges::move(cover.missing, std::back_inserter(cover.joined));
   cover.missing.clear();
   return made;
@@ -215,16 +181,8 @@ void RangeScheduler::land(const Object& object, const FlightPtr& flight,
   Result<Part> part = std::unexpected(answer ? Error{} : answer.error());
   if (answer) part = Part{flight->range.offset, bodies_.share(std::move(answer->body))};
   const auto priority = state_.with([&](State& state) {
-    const auto flights = state.flights.find(key);
-    if (flights != state.flights.end()) {
-      const auto place = flights->second.find(flight->range.offset);
-      if (place != flights->second.end() && place->second == flight) {
-        flights->second.erase(place);
-        state.flying_bytes -= flight->range.size;
-      }
-      if (flights->second.empty()) state.flights.erase(flights);
-    }
-    state.parts.reserve(state.flying_bytes);
+    state.flights.remove(key, flight);
+    state.parts.reserve(state.flights.bytes());
     if (part) state.parts.insert(key, *part, flight->priority == Priority::prefetch);
     return flight->priority;
   });
@@ -241,22 +199,8 @@ Result<Part> RangeScheduler::wait_for(const FlightPtr& flight) {
   return std::move(*landed);
 }
 
-void RangeScheduler::leave(const ContentKey& key, const std::vector<FlightPtr>& flights) {
-  std::vector<RequestQueue::Id> unwanted;
-  state_.with([&](State& state) {
-    for (const auto& flight : flights) {
-      --flight->waiters;
-      const auto object = state.flights.find(key);
-      if (flight->waiters > 0 || object == state.flights.end()) continue;
-      const auto place = object->second.find(flight->range.offset);
-      if (place == object->second.end() || place->second != flight || !flight->id) continue;
-      unwanted.push_back(*flight->id);
-      object->second.erase(place);
-      state.flying_bytes -= flight->range.size;
-      if (object->second.empty()) state.flights.erase(object);
-    }
-  });
-  for (const auto id : unwanted) queue_.cancel(id);
+void RangeScheduler::cancel(const FlightTable::Unwanted& requests) {
+  for (const auto id : requests) queue_.cancel(id);
 }
 
 auto RangeScheduler::begin(const Object& object, std::span<const Want> wants) -> Begun {
@@ -312,7 +256,8 @@ Status RangeScheduler::finish(const Object& object, const Begun& begun, bool& ma
     }
     for (const auto& want : cover.joined) deliver(*part, want);
   }
-  leave(object->version().key, cover.flights);
+  cancel(state_.with(
+      [&](State& state) { return state.flights.leave(object->version().key, cover.flights); }));
   return status;
 }
 
@@ -401,26 +346,15 @@ void RangeScheduler::release(const Object& object) {
   const auto& key = object->version().key;
   const auto course =
       object->streams().with([](const SequentialStreams& streams) { return streams.course(); });
-  std::vector<RequestQueue::Id> unwanted;
-  state_.with([&](State& state) {
+  cancel(state_.with([&](State& state) -> FlightTable::Unwanted {
     if (course == SequentialStreams::Course::went_on) state.left_early = 0;
     if (course == SequentialStreams::Course::left_early) ++state.left_early;
     const auto files = state.files.find(key);
-    if (files != state.files.end() && --files->second > 0) return;
+    if (files != state.files.end() && --files->second > 0) return {};
     if (files != state.files.end()) state.files.erase(files);
     state.active.erase(key);
-    const auto flights = state.flights.find(key);
-    if (flights == state.flights.end()) return;
-    std::erase_if(flights->second, [&](const auto& entry) {
-      const auto& flight = entry.second;
-      if (flight->waiters > 0 || !flight->id) return false;
-      unwanted.push_back(*flight->id);
-      state.flying_bytes -= flight->range.size;
-      return true;
-    });
-    if (flights->second.empty()) state.flights.erase(flights);
-  });
-  for (const auto id : unwanted) queue_.cancel(id);
+    return state.flights.abandon(key);
+  }));
 }
 
 SequentialStreams::Limits RangeScheduler::limits_ahead(const ContentKey& key) {
@@ -432,7 +366,7 @@ SequentialStreams::Limits RangeScheduler::limits_ahead(const ContentKey& key) {
     const auto readers =
         std::max<std::size_t>(1, state.active.size() + (state.active.contains(key) ? 0 : 1));
     const auto budget = state.parts.budget_bytes();
-    const auto flying = std::min(state.flying_bytes, budget / kFlyingShare);
+    const auto flying = std::min(state.flights.bytes(), budget / kFlyingShare);
     return {.window_bytes = std::min(pipe, budget / kWindowShare / readers),
             .first_bytes = state.left_early < kMaxLeftEarly ? first : 0,
             .fetch_bytes = budget / kFlyingShare - flying};

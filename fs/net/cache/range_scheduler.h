@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -12,6 +11,7 @@
 #include "codec/core/byte_source.h"
 #include "fs/core/guarded.h"
 #include "fs/net/cache/fetch_plan.h"
+#include "fs/net/cache/flight_table.h"
 #include "fs/net/cache/part_cache.h"
 #include "fs/net/cache/part_store.h"
 #include "fs/net/cache/sequential_streams.h"
@@ -30,8 +30,7 @@ enum class FetchAhead : std::uint8_t {
 
 // Supplies ranges of objects to all readers of a mount: from memory, from the disk cache, from a
 // request that is already under way, or by new requests.  The rules of fetch_plan.h keep the number
-// of new requests low.  The scheduler also fetches what readers
-// will probably read next.
+// of new requests low.  The scheduler also fetches what readers will probably read next.
 // Threads: any number.
 class RangeScheduler {
  public:
@@ -79,8 +78,7 @@ class RangeScheduler {
   void release(const Object& object);
 
  private:
-  struct Flight;
-  using FlightPtr = std::shared_ptr<Flight>;
+  using FlightPtr = FlightTable::FlightPtr;
   // A range that a reader wants, and its destination.  A range of expect() has no destination.
   struct Want {
     ByteRange range;
@@ -98,12 +96,10 @@ class RangeScheduler {
     std::vector<Want> missing;
     std::uint64_t first_read_bytes = 0;  // of parts that were fetched ahead
   };
-  using Flights = std::map<std::uint64_t, FlightPtr>;  // by offset
   struct State {
     explicit State(std::uint64_t memory_bytes) : parts(memory_bytes) {}
     PartStore parts;
-    std::unordered_map<ContentKey, Flights, ContentKeyHash> flights;
-    std::uint64_t flying_bytes = 0;
+    FlightTable flights;
     // The time at which each object last had a sequential reader.
     std::unordered_map<ContentKey, std::chrono::steady_clock::time_point, ContentKeyHash> active;
     std::unordered_map<ContentKey, std::size_t, ContentKeyHash> files;  // the open ones
@@ -115,9 +111,6 @@ class RangeScheduler {
   static Cover cover_without_waiting(State& state, const ContentKey& key,
                                      std::span<const Want> wants);
   static void join(Cover& cover, const FlightPtr& flight);
-  static std::optional<std::uint64_t> next_flight(const State& state, const ContentKey& key,
-                                                  std::uint64_t offset);
-  static FlightPtr flight_at(const State& state, const ContentKey& key, std::uint64_t offset);
 
   std::vector<Want> take_from_disk(const ContentKey& key, const std::vector<Want>& missing);
   // The ranges to fetch.
@@ -129,7 +122,7 @@ class RangeScheduler {
   void launch(const Object& object, const std::vector<FlightPtr>& flights);
   void land(const Object& object, const FlightPtr& flight, Result<HttpAnswer> answer);
   static Result<Part> wait_for(const FlightPtr& flight);
-  void leave(const ContentKey& key, const std::vector<FlightPtr>& flights);
+  void cancel(const FlightTable::Unwanted& requests);
   // A read whose requests are under way.
   struct Begun {
     Cover cover;
