@@ -22,202 +22,12 @@
 #include <fmt/core.h>
 
 #include "fs/core/file.h"
+#include "fs/fuse/confine/allowed_calls.h"
 
 namespace framefs::fuse {
 namespace {
 
 using codec::Status;
-
-// Names, not numbers: a name that the architecture or libseccomp does not know is skipped.
-constexpr const char* kAllowed[] = {
-    // Files.
-    "access",
-    "chdir",
-    "close",
-    "close_range",
-    "dup",
-    "dup2",
-    "dup3",
-    "faccessat",
-    "faccessat2",
-    "fadvise64",
-    "fstat",
-    "fstatfs",
-    "ftruncate",
-    "getcwd",
-    "getdents64",
-    "ioctl",
-    "lseek",
-    "lstat",
-    "newfstatat",
-    "open",
-    "openat",
-    "openat2",
-    "pipe",
-    "pipe2",
-    "pread64",
-    "preadv",
-    "preadv2",
-    "pwrite64",
-    "pwritev",
-    "pwritev2",
-    "read",
-    "readlink",
-    "readlinkat",
-    "readv",
-    "sendfile",
-    "splice",
-    "stat",
-    "statfs",
-    "statx",
-    "tee",
-    "unlink",
-    "unlinkat",
-    "vmsplice",
-    "write",
-    "writev",
-    // Memory.
-    "brk",
-    "madvise",
-    "mincore",
-    "mmap",
-    "mprotect",
-    "mremap",
-    "msync",
-    "munmap",
-    "membarrier",
-    // Threads, signals and time.
-    "clock_getres",
-    "clock_gettime",
-    "clock_nanosleep",
-    "exit",
-    "exit_group",
-    "futex",
-    "futex_waitv",
-    "futex_wait",
-    "futex_wake",
-    "get_robust_list",
-    "getcpu",
-    "getpriority",
-    "getrandom",
-    "getrusage",
-    "gettid",
-    "gettimeofday",
-    "nanosleep",
-    "prctl",
-    "restart_syscall",
-    "rseq",
-    "rt_sigaction",
-    "rt_sigpending",
-    "rt_sigprocmask",
-    "rt_sigreturn",
-    "sched_getaffinity",
-    "sched_getparam",
-    "sched_getscheduler",
-    "sched_setaffinity",
-    "sched_yield",
-    "set_robust_list",
-    "set_tid_address",
-    "setpriority",
-    "sigaltstack",
-    "sysinfo",
-    "time",
-    "times",
-    "uname",
-    "wait4",
-    "waitid",
-    // Identity of the process.
-    "capget",
-    "getegid",
-    "geteuid",
-    "getgid",
-    "getgroups",
-    "getpgrp",
-    "getpid",
-    "getppid",
-    "getresgid",
-    "getresuid",
-    "getrlimit",
-    "getsid",
-    "getuid",
-    // Waiting for descriptors.  Sockets: the watchdog, syslog, the service manager, servers.
-    "connect",
-    "epoll_create1",
-    "epoll_ctl",
-    "epoll_pwait",
-    "epoll_wait",
-    "eventfd2",
-    "getpeername",
-    "getsockname",
-    "getsockopt",
-    "poll",
-    "ppoll",
-    "pselect6",
-    "recvfrom",
-    "recvmsg",
-    "select",
-    "sendmsg",
-    "sendto",
-    "setsockopt",
-    "shutdown",
-};
-// The calls on files of a local SOURCE.
-constexpr const char* kLocalFiles[] = {
-    "chmod",
-    "chown",
-    "copy_file_range",
-    "fallocate",
-    "fchdir",
-    "fchmod",
-    "fchmodat",
-    "fchmodat2",
-    "fchown",
-    "fchownat",
-    "fdatasync",
-    "fgetxattr",
-    "flistxattr",
-    "flock",
-    "fremovexattr",
-    "fsetxattr",
-    "fsync",
-    "getxattr",
-    "getxattrat",
-    "inotify_add_watch",
-    "inotify_init1",
-    "inotify_rm_watch",
-    "lchown",
-    "lgetxattr",
-    "link",
-    "linkat",
-    "listxattr",
-    "listxattrat",
-    "llistxattr",
-    "lremovexattr",
-    "lsetxattr",
-    "mkdir",
-    "mkdirat",
-    "mknod",
-    "mknodat",
-    "name_to_handle_at",
-    "readahead",
-    "removexattr",
-    "removexattrat",
-    "rename",
-    "renameat",
-    "renameat2",
-    "rmdir",
-    "setxattr",
-    "setxattrat",
-    "symlink",
-    "symlinkat",
-    "sync_file_range",
-    "syncfs",
-    "truncate",
-    "umask",
-    "utimensat",
-};
-// The resolver binds its socket of the kernel's routes, and sends several questions at once.
-constexpr const char* kNetwork[] = {"bind", "sendmmsg"};
 
 struct Release {
   void operator()(scmp_filter_ctx filter) const { seccomp_release(filter); }
@@ -230,7 +40,7 @@ Status checked(int result) {
 
 Status allow(scmp_filter_ctx filter, const char* name) {
   const int call = seccomp_syscall_resolve_name(name);
-  if (call < 0) return {};  // unknown here
+  if (call < 0) return {};  // unknown to the architecture or to libseccomp
   return checked(seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 0));
 }
 
@@ -311,7 +121,7 @@ Status allow_network(scmp_filter_ctx filter) {
                            {argument(0, SCMP_CMP_EQ, static_cast<scmp_datum_t>(family)),
                             argument(2, SCMP_CMP_EQ, static_cast<scmp_datum_t>(protocol))}));
   }
-  return allow_all(filter, kNetwork);
+  return allow_all(filter, network_calls());
 }
 
 }  // namespace
@@ -324,9 +134,9 @@ Status filter_system_calls(const CallNeeds& needs) {
   FRAMEFS_CHECK(checked(seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_NNP, 0)));
   // A binary tree instead of a list, because each request makes several system calls.
   static_cast<void>(seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2));
-  FRAMEFS_CHECK(allow_all(filter.get(), kAllowed));
+  FRAMEFS_CHECK(allow_all(filter.get(), common_calls()));
   if (needs.local_files) {
-    FRAMEFS_CHECK(allow_all(filter.get(), kLocalFiles));
+    FRAMEFS_CHECK(allow_all(filter.get(), local_file_calls()));
     FRAMEFS_CHECK(allow_quota_state(filter.get()));
   }
   if (needs.network) FRAMEFS_CHECK(allow_network(filter.get()));
