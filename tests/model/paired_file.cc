@@ -20,7 +20,8 @@ namespace {
 
 using fs::UniqueFd;
 
-constexpr std::uint64_t kPage = 4096;
+// Mappings begin at pages of the machine, and so do transfers with O_DIRECT here.
+const auto kPage = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 
 std::string error_text(int error) {
   return error == 0 ? "success" : std::error_code(error, std::generic_category()).message();

@@ -38,6 +38,7 @@ void op_init(void* data, fuse_conn_info* connection) {
                       (FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_ASYNC_READ | FUSE_CAP_EXPORT_SUPPORT);
   allow_parallel_lookups();
   limit_background(*connection, kMaxBackground);
+  limit_request_size(*connection);
   connection->max_readahead = std::min(connection->max_readahead, kKernelReadAheadBytes);
 }
 

@@ -68,6 +68,7 @@ void op_init(void* data, fuse_conn_info* connection) {
   const bool passes_through = mount.passthrough.is_on() && !mount.is_sandboxed;
   if (!passes_through) promise_to_clear_setid_bits();
   limit_background(*connection, kMaxBackground);
+  limit_request_size(*connection);
 }
 
 fuse_lowlevel_ops operations(const fs::MountOptions& options) {

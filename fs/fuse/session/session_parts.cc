@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -146,6 +147,12 @@ void unmount_session(fuse_session* session, const Watchdog* watchdog, bool is_co
 void limit_background(fuse_conn_info& connection, unsigned limit) {
   connection.max_background = limit;
   connection.congestion_threshold = limit * 3 / 4;
+}
+
+void limit_request_size(fuse_conn_info& connection) {
+  constexpr unsigned kMaxBytes = 1u << 20;
+  // From this, libfuse computes the number of pages, which holds for reading, too.
+  connection.max_write = std::min(connection.max_write, kMaxBytes);
 }
 
 std::jthread start_announcer(const fs::MountOptions& options, const Watchdog* watchdog,

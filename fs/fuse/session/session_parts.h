@@ -70,6 +70,10 @@ void unmount_session(fuse_session* session, const Watchdog* watchdog, bool is_co
 // Sets the limit of requests in flight for which no caller waits, such as read-ahead.
 void limit_background(fuse_conn_info& connection, unsigned limit);
 
+// Sets the limit of bytes that one request reads or writes.  libfuse's own limit is a number of
+// pages: 1 MiB of pages of 4 KiB, and 16 MiB of pages of 64 KiB, which no thread has memory for.
+void limit_request_size(fuse_conn_info& connection);
+
 // Calls `on_ready`, after it has started `readahead`.  To be called when the mount answers
 // requests.
 // Lifetime: all arguments outlive the thread.
