@@ -10,6 +10,7 @@
 #include <zfp.h>
 
 #include "codec/core/checked.h"
+#include "codec/core/word.h"
 
 namespace framefs::codec {
 namespace {
@@ -167,6 +168,9 @@ Status decode_zfp(const ZfpFormat& format, std::span<const std::byte> in, std::s
       scratch.take(padded_bytes + (is_aligned(out.data(), format.typesize) ? 0 : out.size()));
   std::ranges::copy(in, memory.begin());
   std::ranges::fill(memory.subspan(in.size(), padded_bytes - in.size()), std::byte{0});
+  // The library has words and numbers in the order of the machine.  Where that is big-endian,
+  // Debian builds it with words of one byte.
+  swap_on_big_endian(memory.first(padded_bytes), stream_word_bits / CHAR_BIT);
   const std::unique_ptr<bitstream, CloseBits> bits(stream_open(memory.data(), padded_bytes));
   if (!bits) return out_of_memory();
   zfp_stream_set_bit_stream(zfp.get(), bits.get());
@@ -183,6 +187,7 @@ Status decode_zfp(const ZfpFormat& format, std::span<const std::byte> in, std::s
           ? decode_cells(zfp.get(), stream_bits, ndim, extents, static_cast<float*>(to))
           : decode_cells(zfp.get(), stream_bits, ndim, extents, static_cast<double*>(to)));
   if (numbers.data() != out.data()) std::ranges::copy(numbers, out.begin());
+  swap_on_big_endian(out, format.typesize);
   return {};
 }
 

@@ -92,7 +92,9 @@ Bytes ndcell_forward(std::span<const std::byte> block, std::span<const std::uint
       items[i].key[shape.size() + dim] = rest % shape[dim] % side;
     }
   }
-  std::ranges::sort(items, {}, &Item::key);
+  // Not by the operator of vector: that of libstdc++ 12 compares only some bytes where numbers are
+  // big-endian.
+  std::ranges::sort(items, std::ranges::lexicographical_compare, &Item::key);
   Bytes out;
   for (const auto& item : items) append(out, block.subspan(item.at, item_bytes));
   return out;

@@ -1,11 +1,14 @@
 #include "tests/support/zfp_encoder.h"
 
+#include <climits>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 
 #include <zfp.h>
+
+#include "codec/core/word.h"
 
 namespace framefs::test {
 namespace {
@@ -52,6 +55,7 @@ ZfpStream encode_zfp(std::uint8_t codec_id, std::uint8_t codec_meta,
   const auto type = typesize == 4 ? zfp_type_float : zfp_type_double;
   ZfpStream result;
   result.decoded.assign(numbers.begin(), numbers.end());
+  codec::swap_on_big_endian(result.decoded, typesize);
   const auto field = field_of(shape, type, result.decoded.data());
   const std::unique_ptr<zfp_stream, void (*)(zfp_stream*)> zfp(zfp_stream_open(nullptr),
                                                                zfp_stream_close);
@@ -68,6 +72,8 @@ ZfpStream encode_zfp(std::uint8_t codec_id, std::uint8_t codec_meta,
     std::abort();
   }
   result.bytes.resize(size);
+  codec::swap_on_big_endian(result.bytes, stream_word_bits / CHAR_BIT);
+  codec::swap_on_big_endian(result.decoded, typesize);
   return result;
 }
 
