@@ -39,17 +39,17 @@ DescriptorShares::Share& DescriptorShares::Share::operator=(Share&& other) noexc
 
 void DescriptorShares::Share::grow(std::uint64_t more) {
   if (shares_ == nullptr) return;
-  shares_->counts_.with([&](Counts& counts) { counts[user_] += more; });
+  shares_->state_.with([&](State& state) { state.counts[user_] += more; });
   count_ += more;
 }
 
 void DescriptorShares::Share::give_back() noexcept {
   if (shares_ == nullptr) return;
-  shares_->counts_.with([&](Counts& counts) {
-    const auto at = counts.find(user_);
-    if (at == counts.end()) return;
+  shares_->state_.with([&](State& state) {
+    const auto at = state.counts.find(user_);
+    if (at == state.counts.end()) return;
     at->second -= std::min(at->second, count_);
-    if (at->second == 0) counts.erase(at);
+    if (at->second == 0) state.counts.erase(at);
   });
   shares_ = nullptr;
 }
@@ -66,12 +66,17 @@ std::uint64_t DescriptorShares::unused() const noexcept {
 }
 
 auto DescriptorShares::take(uid_t user) -> Result<Share> {
-  const auto left = unused();
-  const bool is_taken = counts_.with([&](Counts& counts) {
-    const auto at = counts.find(user);
-    const std::uint64_t has = at == counts.end() ? 0 : at->second;
-    if (left == 0 || (is_for_all_ && has >= left)) return false;
-    ++counts[user];
+  const bool is_taken = state_.with([&](State& state) {
+    // The reserve has room for what is opened between two counts.
+    const auto is_plenty = state.unused > 2 * kMaxReserve;
+    if (++state.taken_since > kTakesPerCount || !is_plenty) {
+      state.unused = unused();
+      state.taken_since = 0;
+    }
+    const auto at = state.counts.find(user);
+    const std::uint64_t has = at == state.counts.end() ? 0 : at->second;
+    if (state.unused == 0 || (is_for_all_ && has >= state.unused)) return false;
+    ++state.counts[user];
     return true;
   });
   if (!is_taken) return system_error_of(ENFILE, "open");

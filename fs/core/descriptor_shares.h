@@ -62,13 +62,18 @@ class DescriptorShares {
   Result<Share> take(uid_t user);
 
  private:
-  using Counts = std::unordered_map<uid_t, std::uint64_t>;
+  struct State {
+    std::unordered_map<uid_t, std::uint64_t> counts;
+    std::uint64_t unused = 0;  // descriptors, when they were counted last
+    unsigned taken_since = kTakesPerCount;
+  };
+  static constexpr unsigned kTakesPerCount = 16;
   [[nodiscard]] std::uint64_t unused() const noexcept;
 
   const bool is_for_all_;
   const std::uint64_t capacity_;  // without the reserve
   const UniqueFd probe_;
-  Guarded<Counts> counts_;
+  Guarded<State> state_;
 };
 
 }  // namespace framefs::fs

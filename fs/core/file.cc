@@ -49,12 +49,12 @@ Result<struct stat> stat_of(int fd) {
 
 std::string path_of_fd(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
 
-UniqueFd open_quietly(int directory, const char* path, int flags) noexcept {
+UniqueFd open_quietly(int directory, const char* path, int flags, mode_t mode) noexcept {
   // O_NONBLOCK: a user may put a fifo into any place in SOURCE, or hold a lease of a file.
   flags |= O_NONBLOCK | O_CLOEXEC;
-  const int fd = ::openat(directory, path, flags | O_NOATIME);
+  const int fd = ::openat(directory, path, flags | O_NOATIME, mode);
   if (fd >= 0 || errno != EPERM) return UniqueFd(fd);
-  return UniqueFd(::openat(directory, path, flags));
+  return UniqueFd(::openat(directory, path, flags, mode));
 }
 
 void stop_access_times(int fd) noexcept {

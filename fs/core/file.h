@@ -56,9 +56,10 @@ Result<struct stat> stat_of(int fd);
 std::string path_of_fd(int fd);
 
 // openat() whose reads do not update the time of last access. The system allows that only to root
-// and the owner of the file; for other users, reads update it. O_CLOEXEC is implied.
+// and the owner of the file; for other users, reads update it. O_CLOEXEC is implied. `mode` is that
+// of a file that O_TMPFILE makes.
 // Errors: errno.
-UniqueFd open_quietly(int directory, const char* path, int flags) noexcept;
+UniqueFd open_quietly(int directory, const char* path, int flags, mode_t mode = 0) noexcept;
 
 // Reads through a descriptor no longer update the time of last access, as with open_quietly().  For
 // a new file: the flag at its creation could fail after the file was made.

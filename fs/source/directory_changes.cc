@@ -103,11 +103,11 @@ void remove_lock_file(int directory, const std::string& name) {
   ::unlinkat(directory, lock_file_of(name).c_str(), 0);
 }
 
-Status give_new_entry(int fd, const struct stat& parent, uid_t user, gid_t group) {
-  if (!may_change_owners()) return {};
-  FRAMEFS_TRY(const auto st, stat_of(fd));
+Status give_new_entry(int fd, const struct stat& st, const struct stat& parent, uid_t user,
+                      gid_t group) {
   if ((parent.st_mode & S_ISGID) != 0) group = st.st_gid;
   if (st.st_uid == user && st.st_gid == group) return {};
+  if (!may_change_owners()) return {};
   if (::fchownat(fd, "", user, group, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW) != 0) {
     return system_error("chown");
   }

@@ -35,9 +35,10 @@ void remove_lock_file(int directory, const std::string& name);
 
 // Gives a new entry of a directory to the requesting user, if this process is root or has
 // CAP_CHOWN; otherwise the entry stays the daemon's.  In a setgid directory the entry already has
-// its group.  `parent` is the directory's attributes.
+// its group.  `st` and `parent` are the attributes of the entry and of the directory.
 // Errors: system.
-Status give_new_entry(int fd, const struct stat& parent, uid_t user, gid_t group);
+Status give_new_entry(int fd, const struct stat& st, const struct stat& parent, uid_t user,
+                      gid_t group);
 // Sets the setuid and setgid bits of `mode`, which changes of owner and writes clear.
 // Errors: system.
 Status set_special_bits(int fd, mode_t mode);

@@ -94,10 +94,9 @@ Status Attributes::set_times(const Node& node, int fd, const timespec& accessed,
 
 Result<Attributes::Attributed> Attributes::open_attributes(const Node& node) const {
   Attributed opened;
-  FRAMEFS_TRY(opened.fd, parts_.locator.open(node, O_PATH | O_NOFOLLOW));
-  if (!node.key.shows_frame()) return opened;
-  FRAMEFS_TRY(const auto st, stat_of(opened.fd.get()));
-  if (!S_ISDIR(st.st_mode)) return opened;
+  FRAMEFS_TRY(auto found, parts_.locator.open_with_stat(node, O_PATH | O_NOFOLLOW));
+  opened.fd = std::move(found.fd);
+  if (!node.key.shows_frame() || !S_ISDIR(found.stat.st_mode)) return opened;
   FRAMEFS_TRY(opened.folder, reopen(opened.fd.get(), O_RDONLY | O_DIRECTORY));
   FRAMEFS_TRY(opened.fd, open_sparse_index(opened.folder.get(), O_PATH));
   return opened;
@@ -119,11 +118,9 @@ Result<Attributes::Changed> Attributes::set(const std::shared_ptr<Node>& node,
     FRAMEFS_CHECK(parts_.names.replace_truncated_array(*node));
   }
   FRAMEFS_TRY(const auto opened, open_attributes(*node));
-  const auto content = [&] {
-    return parts_.writers.content_state(*node, [&] { return stat_of(opened.fd.get()); });
-  };
   const bool sets_modification = change.modified && change.modified->tv_nsec != UTIME_OMIT;
-  FRAMEFS_TRY(const auto before, content());
+  FRAMEFS_TRY(const auto before,
+              parts_.writers.content_state(*node, [&] { return stat_of(opened.fd.get()); }));
   const AttributeReply reply{.before = before, .sets_modification = sets_modification};
   // The kernel drops pages only while the caller waits.
   const auto may_hide_change = [&](const Node::State& state) {
@@ -133,12 +130,11 @@ Result<Attributes::Changed> Attributes::set(const std::shared_ptr<Node>& node,
     return std::unexpected(would_wait().error());
   }
   FRAMEFS_CHECK(apply(*node, opened, change, file));
-  FRAMEFS_TRY(const auto now, content());
+  FRAMEFS_TRY(const auto now, parts_.tree.stat_with_content(*node, opened.fd.get()));
   const bool has_stale_pages = node->state.with([&](Node::State& state) {
-    return state.pages.hides_change(reply, now, state.handles.count() > 0);
+    return state.pages.hides_change(reply, now.content, state.handles.count() > 0);
   });
-  FRAMEFS_TRY(const auto st, parts_.tree.stat_node(*node, opened.fd.get()));
-  return Changed{.stat = st, .has_stale_pages = has_stale_pages};
+  return Changed{.stat = now.stat, .has_stale_pages = has_stale_pages};
 }
 
 Status Attributes::apply(Node& node, const Attributed& opened, const AttributeChange& change,

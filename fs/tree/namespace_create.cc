@@ -34,6 +34,16 @@ FrameSummary summary_of_new(const NewFrame& frame) {
   return {.content = Content::frame, .chunksize = frame.chunksize};
 }
 
+// The state with which a file got its name.  A change of its content since would show in its size
+// or its time of modification; the name itself, a new owner and other rights change only ctime.
+struct stat stat_at_link(struct stat before, const struct stat& after) {
+  const auto was = identity_of(before);
+  const auto is = identity_of(after);
+  if (was.size == is.size && was.mtime_ns == is.mtime_ns) return after;
+  before.st_nlink = 1;
+  return before;
+}
+
 }  // namespace
 
 std::string Namespace::path_of(const Parent& in, const std::string& name) const {
@@ -105,8 +115,9 @@ Result<Namespace::Parent> Namespace::open_parent(std::shared_ptr<Node> node) {
   FRAMEFS_CHECK(parts_.tree.check_writable(*parent.node));
   const auto shown_as = parent.node->key.shown_as;
   if (shown_as == ShownAs::single_entry) return system_error_of(EPERM, "directory");
-  FRAMEFS_TRY(parent.folder, parts_.folders.open_on_disk(*parent.node, O_PATH));
-  FRAMEFS_TRY(parent.stat, stat_of(parent.fd()));
+  FRAMEFS_TRY(auto opened, parts_.folders.open_on_disk(*parent.node, O_PATH));
+  parent.folder = std::move(opened.folder);
+  parent.stat = opened.stat;
   return parent;
 }
 
@@ -140,9 +151,9 @@ Result<NodeEntry> Namespace::enter_new(const Parent& parent, const std::string& 
   const auto finish = [&]() -> Result<NodeEntry> {
     const UniqueFd fd(::openat(parent.fd(), source_name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     if (!fd) return system_error("open");
-    FRAMEFS_CHECK(give_new_entry(fd.get(), parent.stat, caller.user, caller.group));
-    if (S_ISREG(mode)) FRAMEFS_CHECK(set_special_bits(fd.get(), mode));
     FRAMEFS_TRY(const auto st, stat_of(fd.get()));
+    FRAMEFS_CHECK(give_new_entry(fd.get(), st, parent.stat, caller.user, caller.group));
+    if (S_ISREG(mode)) FRAMEFS_CHECK(set_special_bits(fd.get(), mode));
     FRAMEFS_TRY(const auto seen, parts_.tree.snapshots().take(file_key(st), [&] {
       return parent.folder->probe(source_name);
     }));
@@ -263,26 +274,26 @@ Result<BackingFile> Namespace::make_file(const Parent& parent, NewFile& plan, mo
   // is killed in between then leaves no empty file under a frame's name, which the mount would show
   // as an empty file.
   if (plan.frame) {
-    fd = UniqueFd(::openat(parent.fd(), ".", O_RDWR | O_TMPFILE | O_CLOEXEC, mode & kModeBits));
+    fd = open_quietly(parent.fd(), ".", O_RDWR | O_TMPFILE, mode & kModeBits);
   }
   const bool has_name = !fd;
   if (has_name) {
     fd = UniqueFd(::openat(parent.fd(), name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                            mode & kModeBits));
+    if (fd) stop_access_times(fd.get());
   }
   if (!fd) return system_error("create");
-  stop_access_times(fd.get());
   const auto fill = [&]() -> Status {
-    FRAMEFS_CHECK(plan.original ? copy_attributes(plan.original.get(), fd.get())
-                                : give_new_entry(fd.get(), parent.stat, caller.user, caller.group));
+    if (plan.original) FRAMEFS_CHECK(copy_attributes(plan.original.get(), fd.get()));
     FRAMEFS_CHECK(write_fully(fd.get(), 0, plan.bytes));
-    FRAMEFS_CHECK(set_special_bits(fd.get(), mode));
-    if (!has_name) {
-      FRAMEFS_TRY(plan.stat_at_link, stat_of(fd.get()));
-      plan.stat_at_link->st_nlink = 1;
-      FRAMEFS_CHECK(link_file(fd.get(), parent.fd(), plan.source_name));
+    FRAMEFS_TRY(const auto st, stat_of(fd.get()));
+    if (!plan.original) {
+      FRAMEFS_CHECK(give_new_entry(fd.get(), st, parent.stat, caller.user, caller.group));
     }
+    FRAMEFS_CHECK(set_special_bits(fd.get(), mode));
+    if (!has_name) FRAMEFS_CHECK(link_file(fd.get(), parent.fd(), plan.source_name));
     FRAMEFS_TRY(plan.stat, parts_.probe.stat_open(fd.get()));
+    if (!has_name) plan.stat_at_link = stat_at_link(st, plan.stat);
     return {};
   };
   if (const auto filled = fill(); !filled) {

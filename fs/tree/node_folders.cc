@@ -3,9 +3,11 @@
 #include <fcntl.h>
 
 #include <cerrno>
+#include <climits>
 #include <utility>
 
 #include "fs/source/container_folder.h"
+#include "fs/tree/name_map.h"
 
 namespace framefs::fs {
 
@@ -19,17 +21,23 @@ Result<std::unique_ptr<Folder>> NodeFolders::open(Node& node, int access) const 
     return std::make_unique<SingleEntryFolder>(std::move(fd), locator_.root().path(), expected_,
                                                probe_);
   }
-  return open_on_disk(node, access);
+  FRAMEFS_TRY(auto opened, open_on_disk(node, access));
+  return std::move(opened.folder);
 }
 
-Result<std::unique_ptr<DiskFolder>> NodeFolders::open_on_disk(const Node& node, int access) const {
+Result<NodeFolders::OnDisk> NodeFolders::open_on_disk(const Node& node, int access) const {
   // The directory of a sparse frame is shown as a file.
   if (node.key.shown_as != ShownAs::itself) return system_error_of(ENOTDIR, "opendir");
-  FRAMEFS_TRY(auto fd, locator_.open(node, access | O_DIRECTORY));
+  FRAMEFS_TRY(auto opened, locator_.open_with_stat(node, access | O_DIRECTORY));
   auto folder =
-      std::make_unique<DiskFolder>(std::move(fd), probe_, file_key(node), &directory_names_);
+      std::make_unique<DiskFolder>(std::move(opened.fd), probe_, file_key(node), &directory_names_);
   folder->show_as_is(as_is_, locator_.nodes().path_of(node));
-  return folder;
+  return OnDisk{.folder = std::move(folder), .stat = opened.stat};
+}
+
+bool NodeFolders::is_known_absent(const Node& node, const std::string& name) const {
+  if (node.key.shown_as != ShownAs::itself || name.size() > NAME_MAX) return false;
+  return directory_names_.are_absent(file_key(node), NameMap::sources_of(name));
 }
 
 }  // namespace framefs::fs

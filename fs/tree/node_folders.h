@@ -1,6 +1,9 @@
 #pragma once
 
+#include <sys/stat.h>
+
 #include <memory>
+#include <string>
 
 #include "codec/core/limits.h"
 #include "fs/core/mount_options.h"
@@ -33,9 +36,15 @@ class NodeFolders {
 
   // With the `access` O_PATH, names can be looked up in the folder, and it cannot be listed.
   [[nodiscard]] Result<std::unique_ptr<Folder>> open(Node& node, int access) const;
-  // The same for a directory of SOURCE.
-  [[nodiscard]] Result<std::unique_ptr<DiskFolder>> open_on_disk(const Node& node,
-                                                                 int access) const;
+  // The same for a directory of SOURCE, with its attributes.
+  struct OnDisk {
+    std::unique_ptr<DiskFolder> folder;
+    struct stat stat{};
+  };
+  [[nodiscard]] Result<OnDisk> open_on_disk(const Node& node, int access) const;
+  // Whether a directory certainly shows no entry as `name`.  Does not open it: programs look for
+  // most new names before they create them.
+  [[nodiscard]] bool is_known_absent(const Node& node, const std::string& name) const;
 
  private:
   // Constant after construction.

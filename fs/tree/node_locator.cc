@@ -42,30 +42,55 @@ Result<UniqueFd> NodeLocator::open_path(const std::string& path, int flags) cons
   auto fd = root_.open(path, flags);
   const bool may_be_removed = fd ? path == "." : fd.error().sys == ENOENT;
   if (!may_be_removed || !root_.is_removed()) return fd;
+  return tell_removed();
+}
+
+std::unexpected<Error> NodeLocator::tell_removed() const {
   auto gone = refusal(ESTALE, "SOURCE was removed; unmount the mount");
   log_.failure(source_name_, gone.error());
   return gone;
 }
 
-Result<UniqueFd> NodeLocator::open_at(const std::string& path, const Node& node, int flags) const {
-  FRAMEFS_TRY(auto fd, open_path(path, flags));
+Result<UniqueFd> NodeLocator::open_at(const std::string& path, const Node& node, int flags,
+                                      struct stat& st) const {
+  auto fd = root_.open(path, flags);
+  if (!fd && fd.error().sys == ENOENT && root_.is_removed()) return tell_removed();
+  if (!fd) return fd;
+  FRAMEFS_TRY(st, stat_of(fd->get()));
+  if (st.st_nlink == 0 && path == "." && root_.is_removed()) return tell_removed();
   // Another file may have taken the place; the kernel then has to look the name up again.
-  FRAMEFS_TRY(const auto st, stat_of(fd.get()));
   if (!names_source(node.key, st)) return system_error_of(ESTALE, "open");
   if (handles_ != nullptr && node.is_exported() &&
-      handles_->generation_of(fd.get(), st) != node.generation) {
+      handles_->generation_of(fd->get(), st) != node.generation) {
     return system_error_of(ESTALE, "open");
   }
   return fd;
 }
 
 Result<UniqueFd> NodeLocator::open(const Node& node, int flags) const {
-  const auto by_path = [&](const std::string& path) { return open_at(path, node, flags); };
-  const auto by_descriptor = [&](int held) { return reopen(held, flags); };
+  FRAMEFS_TRY(auto opened, open_with_stat(node, flags));
+  return std::move(opened.fd);
+}
+
+Result<NodeLocator::Opened> NodeLocator::open_with_stat(const Node& node, int flags) const {
+  Opened opened;
+  const auto by_path = [&](const std::string& path) {
+    return open_at(path, node, flags, opened.stat);
+  };
+  const auto stat_too = [&](Result<UniqueFd> fd) -> Result<UniqueFd> {
+    if (!fd) return fd;
+    FRAMEFS_TRY(opened.stat, stat_of(fd->get()));
+    return fd;
+  };
+  const auto by_descriptor = [&](int held) { return stat_too(reopen(held, flags)); };
   auto fd = where_it_is(node, by_path, by_descriptor);
-  if (fd || !is_elsewhere(fd.error())) return fd;
-  if (!node.is_exported()) return missing(fd.error());
-  return open_by_handle(node, flags);
+  if (!fd && is_elsewhere(fd.error())) {
+    if (!node.is_exported()) return missing(fd.error());
+    fd = stat_too(open_by_handle(node, flags));
+  }
+  if (!fd) return std::unexpected(fd.error());
+  opened.fd = std::move(*fd);
+  return opened;
 }
 
 Result<UniqueFd> NodeLocator::open_by_handle(const Node& node, int flags) const {

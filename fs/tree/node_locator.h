@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/stat.h>
+
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -38,6 +40,12 @@ class NodeLocator {
   // Opens the file that the node shows; `flags` are those of open(2).
   // Errors: system; ESTALE if the node is not found, which makes the kernel look its name up again.
   [[nodiscard]] Result<UniqueFd> open(const Node& node, int flags) const;
+  // The same, with the attributes of the opened file.
+  struct Opened {
+    UniqueFd fd;
+    struct stat stat{};
+  };
+  [[nodiscard]] Result<Opened> open_with_stat(const Node& node, int flags) const;
   // Opens the file of an exported node by its handle, wherever it is.
   // Errors: system; ESTALE if there is no such file, or if the node is not exported.
   [[nodiscard]] Result<UniqueFd> open_by_handle(const Node& node, int flags) const;
@@ -115,8 +123,9 @@ class NodeLocator {
   }
 
  private:
-  [[nodiscard]] Result<UniqueFd> open_at(const std::string& path, const Node& node,
-                                         int flags) const;
+  [[nodiscard]] Result<UniqueFd> open_at(const std::string& path, const Node& node, int flags,
+                                         struct stat& st) const;
+  [[nodiscard]] std::unexpected<Error> tell_removed() const;
 
   // Constant after construction.
   const SourceRoot root_;

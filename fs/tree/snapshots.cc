@@ -11,7 +11,10 @@ namespace {
 // The entry, and what the session of its file, if any, has for it.
 Snapshot with_session(const SourceEntry& entry, const WriteSessionTable::Session& session) {
   Snapshot taken{.entry = entry};
-  if (session && session->check()) taken.written = session->shown();
+  if (session && session->check()) {
+    taken.written = session->shown();
+    taken.session_id = session->id();
+  }
   return taken;
 }
 
@@ -49,7 +52,8 @@ Result<Snapshot> Snapshots::of(Node& node, int fd) const {
       auto taken = with_session(entry, session);
       if (taken.written) return taken;
     }
-    FRAMEFS_TRY(const auto entry, probe_.entry(node));
+    const bool is_open = fd >= 0 && !node.key.has_view();
+    FRAMEFS_TRY(const auto entry, is_open ? probe_.entry_at(fd, node, {}) : probe_.entry(node));
     return with_session(entry, session);
   };
   if (!node.key.is_member()) return sessions_.observe(file_key(node), attempt);

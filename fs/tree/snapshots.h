@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 
@@ -15,6 +16,7 @@ namespace framefs::fs {
 struct Snapshot {
   SourceEntry entry;
   std::optional<FrameWriteSession::Shown> written{};
+  std::uint64_t session_id = 0;                      // 0 if it is not being written
   NodeTable::Moment since = NodeTable::kLastMoment;  // before SOURCE was asked for a name
 };
 

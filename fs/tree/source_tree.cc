@@ -59,7 +59,8 @@ std::unexpected<Error> SourceTree::refuse_array_change(const Node& node) const {
 }
 
 struct stat SourceTree::shown(const Snapshot& now, const Node& node) const {
-  const auto& [entry, written, since] = now;
+  const auto& entry = now.entry;
+  const auto& written = now.written;
   const auto shown_as = node.key.shown_as;
   clock_.note(entry.stat.st_ctim);
   auto st =
@@ -187,6 +188,7 @@ Result<NodeEntry> SourceTree::between_replacements(const std::string& name, cons
 
 Result<NodeEntry> SourceTree::lookup(NodeId parent, const std::string& name) {
   FRAMEFS_TRY(const auto node, find(parent));
+  if (folders_.is_known_absent(*node, name)) return system_error_of(ENOENT, "lookup");
   FRAMEFS_TRY(const auto folder, folders_.open(*node, O_PATH));
   return between_replacements(name, [&]() -> Result<NodeEntry> {
     FRAMEFS_TRY(const auto entry, find_entry(*node, *folder, name));
@@ -240,10 +242,19 @@ Result<NodeEntry> SourceTree::lookup_parent(NodeId id) {
   return lookup_number(locator_.nodes().parent_of(*node));
 }
 
-Result<struct stat> SourceTree::stat_node(Node& node, int fd) const {
-  FRAMEFS_TRY(const auto now, snapshots_.of(node, fd));
+Result<struct stat> SourceTree::stat_node(Node& node) const {
+  FRAMEFS_TRY(const auto now, snapshots_.of(node));
   tell(node, now);
   return shown(now, node);
+}
+
+Result<SourceTree::AttributesAndContent> SourceTree::stat_with_content(Node& node, int fd) const {
+  FRAMEFS_TRY(const auto now, snapshots_.of(node, fd));
+  tell(node, now);
+  const bool may_be_written = node.key.shows_frame() && !node.key.is_member();
+  return AttributesAndContent{
+      .stat = shown(now, node),
+      .content = {identity_of(now.entry.content_stat()), may_be_written ? now.session_id : 0}};
 }
 
 Result<struct stat> SourceTree::stat_node(NodeId id) const {

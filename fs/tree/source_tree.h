@@ -16,6 +16,7 @@
 #include "fs/tree/exported_nodes.h"
 #include "fs/tree/inode_numbers.h"
 #include "fs/tree/kept_ctimes.h"
+#include "fs/tree/kernel_pages.h"
 #include "fs/tree/name_map.h"
 #include "fs/tree/node_folders.h"
 #include "fs/tree/node_locator.h"
@@ -95,8 +96,14 @@ class SourceTree {
   }
 
   Result<struct stat> stat_node(NodeId id) const;
-  // `fd` may be a descriptor of the node's file that the caller has just opened.
-  Result<struct stat> stat_node(Node& node, int fd = -1) const;
+  Result<struct stat> stat_node(Node& node) const;
+  struct AttributesAndContent {
+    struct stat stat{};
+    ContentState content;
+  };
+  // The attributes of a node and the state of its content, of one moment.  `fd` is a descriptor of
+  // the node's file that the caller has opened.
+  Result<AttributesAndContent> stat_with_content(Node& node, int fd) const;
   Result<struct stat> stat_file(const OpenFile& file) const;
   // The same for a file that was just created, whose `entry` is known.
   struct stat stat_new(const OpenFile& file, const SourceEntry& entry) const;

@@ -308,13 +308,8 @@ Status FrameWriteSession::flush() {
 }
 
 Status FrameWriteSession::flush_at_close() {
-  {
-    const NoWaitScope scope;
-    const auto flushed = flush();
-    if (!scope.has_refused()) return flushed;
-  }
-  if (!may_lack_space(sync_fd(), services_.overlay.used())) return {};
-  return may_wait() ? flush() : would_wait();
+  FRAMEFS_CHECK(check());
+  return may_lack_space(sync_fd(), services_.overlay.used()) ? flush() : Status();
 }
 
 Result<bool> FrameWriteSession::flush_full() {

@@ -181,8 +181,8 @@ class FrameWriteSession {
   // Errors: no_space and others of storing; chunks that could not be stored stay dirty.  EINTR
   // where the caller is interrupted.
   Status flush();
-  // The same for a program that closes the file, if that takes no time, or if SOURCE may lack room
-  // for the written bytes: only then is an error to be expected that the program has to know.
+  // For a program that closes the file: the same if SOURCE may lack room for the written bytes, for
+  // only then can the store fail.  Errors: also those of check().
   Status flush_at_close();
   // Stores some of the chunks that were written from end to end.  Returns true if none is left.
   // Errors: as flush().

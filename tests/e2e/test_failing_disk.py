@@ -63,13 +63,15 @@ class FailingDisk(MountCase):
         """The bytes of one of many closed frames are lost.  Each sync of it fails, and it replaces
         no other file, also after another program has been told of the error."""
         with disk.FailingDisk(self, "ext4") as place, \
-                self.mount(*NEVER, source=place.path).with_any_exit_code() as mount:
+                self.mount(*NEVER, "--rule", "*:chunksize=64K", source=place.path).with_any_exit_code() as mount:
             for name in ("other", "lost"):
                 self.write(name, OLD)
             place.obey("pattern")
             fd = os.open(mount.path("lost"), os.O_RDWR)
+            before = (place.path / "lost.b2frame").stat().st_size
             os.pwrite(fd, place.PATTERN + NEW[:100_000], 0)
-            os.close(os.dup(fd))  # stores the chunk
+            # A chunk that is written from end to end is stored before a commit.
+            daemon.wait_for(lambda: (place.path / "lost.b2frame").stat().st_size > before, "the store")
             self.tool("sync", "-f", place.path, check=False)
             place.obey("none")
             many = [os.open(mount.path(f"y{i}"), os.O_RDWR | os.O_CREAT) for i in range(8)]
