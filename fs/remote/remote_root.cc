@@ -1,3 +1,5 @@
+#include "fs/remote/remote_root.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -10,8 +12,7 @@
 #include "fs/core/error_map.h"
 #include "fs/core/interrupt.h"
 #include "fs/net/http/retry_rules.h"
-#include "fs/remote/remote_tree.h"
-#include "fs/source/suffixes.h"
+#include "fs/tree/shown_names.h"
 #include "fs/tree/shown_stat.h"
 
 namespace framefs::fs {
@@ -29,65 +30,12 @@ bool may_pass(const Error& error) {
   return error.kind == codec::Errc::system && (error.sys == EIO || net::is_unreachable(error));
 }
 
-}  // namespace
-
-Result<RemoteTree::Root> RemoteTree::wait_for_root(const MountOptions& options, RemoteStore& store,
-                                                   Log& log) {
-  using ServerClock = std::chrono::steady_clock;
-  constexpr std::chrono::seconds kPause{1};
-  const auto end =
-      ServerClock::now() + std::chrono::milliseconds(options.remote.wait_for_server_ms);
-  bool has_credentials = false;
-  bool is_logged = false;
-  const auto attempt = [&]() -> Result<Root> {
-    if (!has_credentials) FRAMEFS_CHECK(store.fetch_credentials());
-    has_credentials = true;
-    return find_root(options, store, log);
-  };
-  for (;;) {
-    auto root = attempt();
-    if (root || !may_pass(root.error()) || ServerClock::now() >= end) return root;
-    if (!std::exchange(is_logged, true)) {
-      log.warn(fmt::format("{}: waiting for the server for up to {} s: {}", store.name_of(""),
-                           options.remote.wait_for_server_ms / 1000, describe(root.error())));
-    }
-    std::this_thread::sleep_for(std::min<ServerClock::duration>(kPause, end - ServerClock::now()));
-  }
-}
-
-void RemoteTree::warn_of_missing_ranges() {
-  if (!store_->may_lack_ranges()) return;
-  // The server may answer for some paths only, and the mount shows the others meanwhile.
-  constexpr std::chrono::seconds kMaxWait{5};
-  const auto end = std::chrono::steady_clock::now() + kMaxWait;
-  const InterruptScope scope([end] { return std::chrono::steady_clock::now() >= end; });
-  std::string path;
-  if (root_.key.shown_as == ShownAs::itself && !is_single()) {
-    const auto listing = directories_.open("");
-    if (!listing) return;  // the first reader gets the error
-    for (const auto& page : (*listing)->pages()) {
-      for (std::size_t i = 0; i < page->table.size() && path.empty(); ++i) {
-        const auto entry = page->table.entry(i);
-        if (!entry.is_directory && (entry.size > 1 || !entry.is_exact)) path = entry.name;
-      }
-    }
-    if (path.empty()) return;
-  }
-  const auto opened = store_->objects().open(path, {.range = {0, 1}});
-  if (!opened || !opened->object->is_whole_only() || opened->object->version().size <= 1) return;
-  const auto most = std::max(store_->whole_object_bytes(), net::kHeadBytes);
-  log_.warn(
-      fmt::format("{}: the server does not support ranges: files up to {} KiB are fetched "
-                  "whole, and larger ones cannot be read (--whole-objects)",
-                  store_->name_of(""), most / 1024));
-}
-
-Result<RemoteTree::Root> RemoteTree::find_root(const MountOptions& options, RemoteStore& store,
-                                               Log& log) {
+Result<RemoteRoot> root_at_once(const MountOptions& options, RemoteStore& store, Log& log) {
   FRAMEFS_TRY(auto at, store.objects().stat(""));
   SourceEntry entry;
   entry.stat = RemoteDirectories::stat_of("", at);
-  Root root{.key = {entry.stat.st_dev, entry.stat.st_ino, ShownAs::itself, {}}, .single_name = {}};
+  RemoteRoot root{.key = {entry.stat.st_dev, entry.stat.st_ino, ShownAs::itself, {}},
+                  .single_name = {}};
   if (!at.is_directory) {
     root.single_name = last_name(options.source.string());
     const auto expected = expected_content(root.single_name);
@@ -107,6 +55,59 @@ Result<RemoteTree::Root> RemoteTree::find_root(const MountOptions& options, Remo
     return refusal(ENOTDIR, "MOUNTPOINT must be a directory, as SOURCE is one");
   }
   return root;
+}
+
+}  // namespace
+
+Result<RemoteRoot> find_remote_root(const MountOptions& options, RemoteStore& store, Log& log) {
+  using ServerClock = std::chrono::steady_clock;
+  constexpr std::chrono::seconds kPause{1};
+  const auto end =
+      ServerClock::now() + std::chrono::milliseconds(options.remote.wait_for_server_ms);
+  bool has_credentials = false;
+  bool is_logged = false;
+  const auto attempt = [&]() -> Result<RemoteRoot> {
+    if (!has_credentials) FRAMEFS_CHECK(store.fetch_credentials());
+    has_credentials = true;
+    return root_at_once(options, store, log);
+  };
+  for (;;) {
+    auto root = attempt();
+    if (root || !may_pass(root.error()) || ServerClock::now() >= end) return root;
+    if (!std::exchange(is_logged, true)) {
+      log.warn(fmt::format("{}: waiting for the server for up to {} s: {}", store.name_of(""),
+                           options.remote.wait_for_server_ms / 1000, describe(root.error())));
+    }
+    std::this_thread::sleep_for(std::min<ServerClock::duration>(kPause, end - ServerClock::now()));
+  }
+}
+
+void warn_of_missing_ranges(const RemoteRoot& root, RemoteStore& store,
+                            RemoteDirectories& directories, Log& log) {
+  if (!store.may_lack_ranges()) return;
+  // The server may answer for some paths only, and the mount shows the others meanwhile.
+  constexpr std::chrono::seconds kMaxWait{5};
+  const auto end = std::chrono::steady_clock::now() + kMaxWait;
+  const InterruptScope scope([end] { return std::chrono::steady_clock::now() >= end; });
+  std::string path;
+  if (root.key.shown_as == ShownAs::itself && !root.is_single()) {
+    const auto listing = directories.open("");
+    if (!listing) return;  // the first reader gets the error
+    for (const auto& page : (*listing)->pages()) {
+      for (std::size_t i = 0; i < page->table.size() && path.empty(); ++i) {
+        const auto entry = page->table.entry(i);
+        if (!entry.is_directory && (entry.size > 1 || !entry.is_exact)) path = entry.name;
+      }
+    }
+    if (path.empty()) return;
+  }
+  const auto opened = store.objects().open(path, {.range = {0, 1}});
+  if (!opened || !opened->object->is_whole_only() || opened->object->version().size <= 1) return;
+  const auto most = std::max(store.whole_object_bytes(), net::kHeadBytes);
+  log.warn(
+      fmt::format("{}: the server does not support ranges: files up to {} KiB are fetched "
+                  "whole, and larger ones cannot be read (--whole-objects)",
+                  store.name_of(""), most / 1024));
 }
 
 }  // namespace framefs::fs

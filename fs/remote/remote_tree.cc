@@ -55,13 +55,13 @@ NodeKey key_of(const SourceEntry& entry, ShownAs shown_as) {
 Result<std::unique_ptr<RemoteTree>> RemoteTree::open(const MountOptions& options,
                                                      std::unique_ptr<RemoteStore> store, Log& log) {
   store->start();
-  FRAMEFS_TRY(auto root, wait_for_root(options, *store, log));
+  FRAMEFS_TRY(auto root, find_remote_root(options, *store, log));
   return std::unique_ptr<RemoteTree>(
       new RemoteTree(options, log, std::move(store), std::move(root)));
 }
 
 RemoteTree::RemoteTree(const MountOptions& options, Log& log, std::unique_ptr<RemoteStore> store,
-                       Root root)
+                       RemoteRoot root)
     : options_(options),
       root_(std::move(root)),
       log_(log),
@@ -75,7 +75,7 @@ RemoteTree::RemoteTree(const MountOptions& options, Log& log, std::unique_ptr<Re
 
 // A SOURCE that is one object is the root of its store.
 std::string RemoteTree::path_of(const Node& node) const {
-  return is_single() ? "" : nodes_.path_of(node);
+  return root_.is_single() ? "" : nodes_.path_of(node);
 }
 
 std::string RemoteTree::name_for_log(const Node& node) const {
@@ -152,7 +152,7 @@ Result<SourceEntry> RemoteTree::probe_node(Node& node) {
                                  options_.limits);
     return folder.probe(name_part(node.key.member.str()));
   }
-  if (is_single()) {
+  if (root_.is_single()) {
     FRAMEFS_TRY(auto listing, directories_.list_single(root_.single_name));
     return directories_.probe(*listing, root_.single_name, "", root_.expected);
   }

@@ -12,6 +12,7 @@
 #include "fs/read/next_reads.h"
 #include "fs/remote/remote_directories.h"
 #include "fs/remote/remote_folder.h"
+#include "fs/remote/remote_root.h"
 #include "fs/source/container_folder.h"
 #include "fs/source/frame_origin.h"
 #include "fs/source/named_source.h"
@@ -89,9 +90,8 @@ class RemoteTree {
   Result<std::vector<std::string>> xattr_names(NodeId id);
   Result<std::vector<char>> xattr(NodeId id, const std::string& name);
 
-  // Logs that the server lacks ranges, by the answer for one object of the root.  Waits a few
-  // seconds at most.
-  void warn_of_missing_ranges();
+  // As the function of that name.
+  void warn_of_missing_ranges() { fs::warn_of_missing_ranges(root_, *store_, directories_, log_); }
 
   // As in RemoteStore.
   void flush_disk_cache() { store_->flush_disk_cache(); }
@@ -116,17 +116,9 @@ class RemoteTree {
   Result<ReadResult> read(const RemoteOpenFile& file, std::uint64_t offset, std::uint64_t size);
 
  private:
-  // The root of the tree: a directory, or one object.
-  struct Root {
-    NodeKey key;
-    std::string single_name;                // of the object that SOURCE is; "" for a directory
-    Expected expected = Expected::nothing;  // the content to look for in that object
-  };
-  RemoteTree(const MountOptions& options, Log& log, std::unique_ptr<RemoteStore> store, Root root);
-  static Result<Root> find_root(const MountOptions& options, RemoteStore& store, Log& log);
-  static Result<Root> wait_for_root(const MountOptions& options, RemoteStore& store, Log& log);
+  RemoteTree(const MountOptions& options, Log& log, std::unique_ptr<RemoteStore> store,
+             RemoteRoot root);
 
-  [[nodiscard]] bool is_single() const noexcept { return !root_.single_name.empty(); }
   [[nodiscard]] std::string path_of(const Node& node) const;
   [[nodiscard]] std::string name_for_log(const Node& node) const;
 
@@ -160,7 +152,7 @@ class RemoteTree {
 
   // Constant after construction.
   const MountOptions options_;
-  const Root root_;
+  const RemoteRoot root_;
   // Self-synchronised.
   Log& log_;
   const std::unique_ptr<RemoteStore> store_;
