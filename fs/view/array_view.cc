@@ -12,11 +12,10 @@
 #include "codec/core/work_budget.h"
 #include "codec/frame/frame_array.h"
 #include "fs/core/heap.h"
+#include "fs/view/array_holes.h"
 
 namespace framefs::fs {
 namespace {
-
-using codec::ArrayLayout;
 
 // Shares of the cache's budget.  The first is for the blocks that one read pins at a time.  The
 // second is for the blocks that a reader of the whole array needs again.
@@ -440,39 +439,9 @@ Result<std::uint64_t> ArrayView::seek(Seek what, std::uint64_t offset) const {
     offset = header.size();
     if (offset == end) return end;
   }
-  FRAMEFS_TRY(const auto found, seek_in_array(what, offset - header.size()));
+  FRAMEFS_TRY(const auto found, seek_in_array(*frame_, layout, what, offset - header.size()));
   if (what == Seek::data && found == layout.nbytes()) return system_error_of(ENXIO, "seek");
   return header.size() + found;
-}
-
-// The first byte from `offset` on that is in a hole or in data, as `what` asks; the array's size if
-// there is no such byte. Each step skips the largest slab of chunks of one kind.
-Result<std::uint64_t> ArrayView::seek_in_array(Seek what, std::uint64_t offset) const {
-  // After this many chunks, the rest counts as data. A hole that is reported as data does no harm.
-  constexpr std::uint64_t kMaxProbedChunks = 1u << 22;
-  const auto& layout = array_->layout;
-  const bool wants_hole = what == Seek::hole;
-  std::uint64_t looks = 0;
-  while (offset < layout.nbytes()) {
-    std::optional<ArrayLayout::Slab> uniform;
-    bool is_hole = false;
-    for (std::size_t level = 0; level < layout.levels() && !uniform; ++level) {
-      if (looks >= kMaxProbedChunks) return wants_hole ? layout.nbytes() : offset;
-      const auto slab = layout.slab(offset, level);
-      const auto begin = slab.first.value;
-      const auto probed = std::min(slab.chunk_count, kMaxProbedChunks - looks);
-      FRAMEFS_TRY(const auto first_data, frame_->find_chunk(false, begin, begin + probed));
-      FRAMEFS_TRY(const auto first_hole, frame_->find_chunk(true, begin, begin + probed));
-      looks += std::max(first_data, first_hole) - begin + 1;
-      if (std::max(first_data, first_hole) - begin < slab.chunk_count) continue;
-      is_hole = first_data - begin == slab.chunk_count;
-      uniform = slab;
-    }
-    if (!uniform) return wants_hole ? layout.nbytes() : offset;
-    if (is_hole == wants_hole) return offset;
-    offset = uniform->bytes.offset + uniform->bytes.size;
-  }
-  return layout.nbytes();
 }
 
 }  // namespace framefs::fs

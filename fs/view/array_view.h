@@ -50,7 +50,6 @@ class ArrayView final : public View {
       body(place, run.offset - range.offset, run.size);
     }
   }
-  // A hole is a run of whole slabs of chunks that are zero according to the index.
   [[nodiscard]] Result<std::uint64_t> seek(Seek what, std::uint64_t offset) const override;
 
  private:
@@ -88,7 +87,6 @@ class ArrayView final : public View {
   [[nodiscard]] Result<std::shared_ptr<const DecodedPart>> decode_part(ByteRange part) const;
   [[nodiscard]] Status fill_part(ByteRange part, std::span<std::byte> out) const;
   Status decode_rows(Batch& batch) const;
-  [[nodiscard]] Result<std::uint64_t> seek_in_array(Seek what, std::uint64_t offset) const;
 
   const std::shared_ptr<const FrameChunks> frame_;
   const Result<Array> array_;
