@@ -97,6 +97,7 @@ class Filesystem {
   std::optional<ExportedNodes> exported_;
   const OpenContainers containers_;
   const NodeFolders folders_;
+  const NameRules name_rules_;
   const NodeViews views_;
   ArrayCandidates array_candidates_;
   WriteCore writes_;

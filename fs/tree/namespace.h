@@ -7,17 +7,16 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "fs/core/guarded.h"
-#include "fs/core/log.h"
 #include "fs/core/mount_options.h"
 #include "fs/source/folder.h"
 #include "fs/tree/array_candidates.h"
 #include "fs/tree/file_contents.h"
 #include "fs/tree/frame_writers.h"
 #include "fs/tree/name_map.h"
+#include "fs/tree/name_rules.h"
 #include "fs/tree/node_locator.h"
 #include "fs/tree/source_tree.h"
 #include "fs/write/new_frame_policy.h"
@@ -47,7 +46,7 @@ class Namespace {
     SourceProbe& probe;
     const NodeFolders& folders;
     const NameMap& names;
-    Log& log;
+    const NameRules& rules;
     const AsIsNames& as_is;
     const NewFramePolicy& new_frames;
     const LockFiles& lock_files;
@@ -56,10 +55,7 @@ class Namespace {
     ArrayCandidates& arrays;
   };
   Namespace(const MountOptions& options, const Parts& parts)
-      : keep_suffix_(options.keep_suffix),
-        has_acls_(options.acl),
-        makes_devices_(options.devices),
-        parts_(parts) {}
+      : has_acls_(options.acl), makes_devices_(options.devices), parts_(parts) {}
 
   // Each member counts one lookup of the entry.  The kernel has applied the caller's umask to the
   // modes, unless the mount shows access control lists.
@@ -127,11 +123,7 @@ class Namespace {
                                                               const std::string& name) const;
   [[nodiscard]] Status check_new_name(const Parent& in, const std::string& name,
                                       ShownAs shown_as) const;
-  void explain_refused_name(const Parent& in, const std::string& name) const;
   [[nodiscard]] std::string path_of(const Parent& in, const std::string& name) const;
-  [[nodiscard]] Status check_kept_as_is(const std::string& from, const std::string& to,
-                                        bool is_directory) const;
-  [[nodiscard]] Status check_listed(const std::string& name, const NameMap::Found& found) const;
 
   // namespace_create.cc
   [[nodiscard]] bool may_make(mode_t mode, dev_t device) const;
@@ -191,13 +183,9 @@ class Namespace {
   Result<Member> member_of(const Parent& parent, const Node& node, const std::string& name) const;
   Status unlink_replaced(const Member& member);
 
-  const bool keep_suffix_;
   const bool has_acls_;       // the mount shows access control lists
   const bool makes_devices_;  // --devices
   const Parts parts_;
-  // The directories in which a name was refused; kMaxExplained at most.
-  mutable Guarded<std::unordered_set<std::string>> explained_;
-  static constexpr std::size_t kMaxExplained = 1024;
   // Read by all that change names; written by those that put one file in the place of another
   // without a request for it.
   struct Changes {};

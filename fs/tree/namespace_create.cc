@@ -8,8 +8,6 @@
 #include <cerrno>
 #include <utility>
 
-#include <fmt/core.h>
-
 #include "codec/frame/frame_writer.h"
 #include "fs/core/file_attributes.h"
 #include "fs/core/file_sink.h"
@@ -50,58 +48,10 @@ std::string Namespace::path_of(const Parent& in, const std::string& name) const 
   return path_in(parts_.locator.nodes().path_of(*in.node), name);
 }
 
-// Refuses a new name if SOURCE would not show the entry as `shown_as` under it.  Such names are
-// reserved for those who write to SOURCE directly; the log explains it.
 Status Namespace::check_new_name(const Parent& in, const std::string& name,
                                  ShownAs shown_as) const {
-  const auto expected = in.folder->expected(name);
-  const bool is_kept =
-      shown_as == ShownAs::container ||
-      (keep_suffix_ && (expected == Expected::frame || shown_as != ShownAs::itself));
-  if (is_hidden(name) || (expected != Expected::nothing && !is_kept)) {
-    explain_refused_name(in, name);
-    return system_error_of(EPERM, "name with the suffix of a frame");
-  }
-  return {};
-}
-
-// Says once for each directory why a name is refused.
-void Namespace::explain_refused_name(const Parent& in, const std::string& name) const {
-  const auto directory = parts_.locator.nodes().path_of(*in.node);
-  const bool is_first = explained_.with([&](std::unordered_set<std::string>& all) {
-    return all.size() < kMaxExplained && all.insert(directory).second;
-  });
-  if (!is_first) return;
-  parts_.log.warn(fmt::format(
-      "{}: refused (EPERM), because the mount compresses new files itself; copy frames into "
-      "SOURCE, "
-      "or mount with --as-is '*{}' to store and show files with this suffix as they are",
-      path_in(directory, name), name.substr(std::min(name.rfind('.'), name.size()))));
-}
-
-// An entry that is shown as it is stored stays so under a new name, and no other becomes one: their
-// contents differ.  Programs copy the file where a rename or a link gives EXDEV.
-Status Namespace::check_kept_as_is(const std::string& from, const std::string& to,
-                                   bool is_directory) const {
-  const auto& as_is = parts_.as_is;
-  if (as_is.is_empty() || from == to) return {};
-  const bool was_kept = as_is.covers(from);
-  const bool changes = was_kept != as_is.covers(to);
-  const bool depends =
-      is_directory && !was_kept && (as_is.depends_on(from) || as_is.depends_on(to));
-  if (changes || depends) return system_error_of(EXDEV, "name that --as-is covers");
-  return {};
-}
-
-// Refuses to change the full name of a frame that is listed under a shorter one.  The full name
-// exists only for links in SOURCE that lead to it.
-Status Namespace::check_listed(const std::string& name, const NameMap::Found& found) const {
-  if (found.is_listed) return {};
-  auto refused = system_error_of(
-      EPERM,
-      "a frame cannot be renamed, replaced or removed by its full name; use the listed name");
-  parts_.log.failure(name, refused.error());
-  return refused;
+  return parts_.rules.check_new(parts_.locator.nodes().path_of(*in.node), name,
+                                in.folder->expected(name), shown_as);
 }
 
 Result<Namespace::Parent> Namespace::open_parent(NodeId id) {
@@ -217,7 +167,7 @@ Result<NodeEntry> Namespace::make_link(NodeId id, NodeId parent, const std::stri
     // Sparse frames are directories, which can have only one name.
     if (S_ISDIR(st.st_mode)) return system_error_of(EPERM, "link");
     const auto path = parts_.locator.nodes().path_of(*node);
-    FRAMEFS_CHECK(check_kept_as_is(path, path_of(in, name), false));
+    FRAMEFS_CHECK(parts_.rules.check_kept_as_is(path, path_of(in, name), false));
     const auto summary = [&](Expected expected) {
       if (expected == Expected::nothing || !S_ISREG(st.st_mode)) return FrameSummary{};
       auto fd = reopen(object.get(), O_RDONLY | O_NONBLOCK);

@@ -99,7 +99,7 @@ Status Namespace::remove_file(NodeId parent, const std::string& name) {
   return changing([&]() -> Status {
     FRAMEFS_TRY(const auto in, open_parent(parent));
     FRAMEFS_TRY(auto found, parts_.names.find(*in.folder, name));
-    FRAMEFS_CHECK(check_listed(name, found));
+    FRAMEFS_CHECK(parts_.rules.check_listed(name, found));
     if (is_shown_directory(found)) return system_error_of(EISDIR, "unlink");
     return remove_member({in, std::move(found)});
   });
@@ -165,7 +165,7 @@ Status Namespace::rename(NodeId parent, const std::string& name, NodeId new_pare
     FRAMEFS_TRY(const auto from, open_parent(parent));
     FRAMEFS_TRY(const auto to, open_parent(new_parent));
     FRAMEFS_TRY(auto found, parts_.names.find(*from.folder, name));
-    FRAMEFS_CHECK(check_listed(name, found));
+    FRAMEFS_CHECK(parts_.rules.check_listed(name, found));
     const Member moved{from, std::move(found)};
     FRAMEFS_CHECK(rename(moved, name, to, new_name, flags));
     parts_.arrays.note(file_key(moved.found.entry));
@@ -178,8 +178,8 @@ Status Namespace::rename(const Member& moved, const std::string& name, const Par
   FRAMEFS_TRY(auto there, find_in(*to.folder, new_name));
   const bool is_directory =
       is_shown_directory(moved.found) || (there && is_shown_directory(*there));
-  FRAMEFS_CHECK(check_kept_as_is(path_of(moved.parent, moved.found.source_name),
-                                 path_of(to, new_name), is_directory));
+  FRAMEFS_CHECK(parts_.rules.check_kept_as_is(path_of(moved.parent, moved.found.source_name),
+                                              path_of(to, new_name), is_directory));
   if (!there) {
     if ((flags & RENAME_EXCHANGE) != 0) return system_error_of(ENOENT, "rename");
     FRAMEFS_CHECK(check_new_name(to, new_name, moved.found.shown_as));
@@ -187,7 +187,7 @@ Status Namespace::rename(const Member& moved, const std::string& name, const Par
     return rename_source(moved, to, source_name, RENAME_NOREPLACE);
   }
   if ((flags & RENAME_NOREPLACE) != 0) return system_error_of(EEXIST, "rename");
-  FRAMEFS_CHECK(check_listed(new_name, *there));
+  FRAMEFS_CHECK(parts_.rules.check_listed(new_name, *there));
   if (file_key(moved.found.entry) == file_key(there->entry)) return {};  // two names of one file
   const Member target{to, std::move(*there)};
   if ((flags & RENAME_EXCHANGE) != 0) return exchange(moved, name, target, new_name);
