@@ -17,7 +17,7 @@ constexpr std::uint64_t kMaxWaitingBytes = 4u << 20;
 void PagePusher::start(Kernel kernel) {
   state_.with([&](State& state) {
     state.is_running = true;
-    state.kernel = std::move(kernel);
+    state.kernel = std::make_shared<const Kernel>(std::move(kernel));
   });
 }
 
@@ -78,7 +78,7 @@ void PagePusher::store(const Push& one) {
     state.storing = file_key(*one.file->node);
     return state.kernel;
   });
-  const bool is_stored = push(kernel, one);
+  const bool is_stored = push(*kernel, one);
   state_.with_and_wake([&](State& state) {
     state.storing.reset();
     if (!is_stored) state.recent.forget(one.hash());

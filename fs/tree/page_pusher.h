@@ -81,7 +81,7 @@ class PagePusher {
     RecentStores recent;
     std::optional<FileKey> storing;  // the file of the block that is being stored
     bool is_running = false;
-    Kernel kernel;  // constant while it runs
+    std::shared_ptr<const Kernel> kernel;  // constant while it runs
   };
   [[nodiscard]] Push whole_pages(std::shared_ptr<const OpenFile> file, HotBlock block) const;
   void store(const Push& one);

@@ -10,7 +10,6 @@
 
 #include "src/cli/arguments.h"
 #include "src/cli/exit_codes.h"
-#include "src/cli/remote_access.h"
 #include "src/cli/stream_sink.h"
 #include "src/pack/copy_out.h"
 #include "src/shown/shown_tree.h"
@@ -24,15 +23,11 @@ void add_options(CLI::App& app, SourceCommand& command) {
                      "Files in SOURCE, as a mount shows them; none for a SOURCE that is one file");
 }
 
-std::optional<std::string> misplaced_option(const CLI::App& app, const SourceCommand& command) {
-  return misplaced_remote_option(app, command.source);
-}
-
 constexpr CommandLine<SourceCommand> kCatCommandLine{
     .name = "framefs cat",
     .about = "Writes files of SOURCE to standard output as a mount would show them.",
     .add_options = add_options,
-    .misplaced = misplaced_option};
+    .misplaced = misplaced_source_option};
 
 codec::Result<fs::NodeEntry> find_file(ShownTree& tree, const std::string& path) {
   FRAMEFS_TRY(auto found, tree.find(path));

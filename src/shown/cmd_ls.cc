@@ -14,7 +14,6 @@
 #include "src/cli/arguments.h"
 #include "src/cli/exit_codes.h"
 #include "src/cli/printable.h"
-#include "src/cli/remote_access.h"
 #include "src/cli/text_output.h"
 #include "src/shown/shown_tree.h"
 #include "src/shown/source_options.h"
@@ -33,15 +32,11 @@ void add_options(CLI::App& app, LsCommand& command) {
   app.add_flag("-l,--long", command.is_long, "Show the size and the time of each entry as well");
 }
 
-std::optional<std::string> misplaced_option(const CLI::App& app, const LsCommand& command) {
-  return misplaced_remote_option(app, command.source);
-}
-
 constexpr CommandLine<LsCommand> kLsCommandLine{
     .name = "framefs ls",
     .about = "Lists what a mount of SOURCE would show, without a mount.",
     .add_options = add_options,
-    .misplaced = misplaced_option};
+    .misplaced = misplaced_source_option};
 
 std::string time_of(const struct stat& st) {
   std::array<char, 32> text{};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 
 #include "codec/core/result.h"
 #include "fs/core/mount_options.h"
+#include "src/cli/remote_access.h"
 #include "src/shown/shown_tree.h"
 
 namespace framefs {
@@ -21,6 +23,11 @@ struct SourceCommand {
 
 // Adds SOURCE and PATH, and the options for URLs.  `about_paths` is the help of PATH.
 void add_source_options(CLI::App& app, SourceCommand& command, const std::string& about_paths);
+// For CommandLine::misplaced.
+template <class Command>
+std::optional<std::string> misplaced_source_option(const CLI::App& app, const Command& command) {
+  return misplaced_remote_option(app, command.source);
+}
 
 // Opens SOURCE and calls show(tree, path) for each path, or for the empty one if there is none.
 // Prints what went wrong, but not that the reader of standard output has closed it, which ends the
