@@ -20,18 +20,19 @@ fill_sysroot() {
   for package in "$folder"/apt/archives/*.deb; do
     dpkg-deb --extract "$package" "$folder" || return
   done
-  # lib is a link to usr/lib in an installed system; here, packages that still use /lib made a folder.
-  if [[ ! -L $folder/lib ]]; then
-    mkdir -p "$folder/usr/lib" && cp -a "$folder/lib/." "$folder/usr/lib/" && rm -r "${folder:?}/lib" || return
-    ln -s usr/lib "$folder/lib"
+  # lib is a link to usr/lib in an installed system; here, packages of bookworm that use /lib made a folder.
+  mkdir -p "$folder/usr/lib" || return
+  if [[ -d $folder/lib ]]; then
+    cp -a "$folder/lib/." "$folder/usr/lib/" && rm -r "${folder:?}/lib" || return
   fi
+  ln -s usr/lib "$folder/lib"
   # An absolute link leads out of the folder.
   find "$folder" -lname '/*' -print0 | while IFS= read -r -d '' link; do
     ln -srfn "$folder$(readlink "$link")" "$link" || return
   done || return
   # Some CMake packages name their libraries by absolute paths.
   # shellcheck disable=SC2016  # CMake replaces the variable
-  find "$folder"/usr/lib/*/cmake -name '*.cmake' \
+  find "$folder/usr/lib" -path '*/cmake/*.cmake' \
     -exec sed -i -E 's|"(/usr/lib/[^/"]+/lib)|"${CMAKE_SYSROOT}\1|' {} + || return
   rm -rf "$folder/apt/archives" "$folder/apt/lists" "$folder/apt/"*.bin
 }

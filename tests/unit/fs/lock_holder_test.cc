@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <filesystem>
@@ -84,8 +86,10 @@ TEST_CASE("lock_holder: an error after a wait names the process", "[fs][lock_hol
   REQUIRE(lock_bytes(holder, kByte, 1));
   const auto known = lock_error("taken", refused.get(), kByte).error();
   CHECK(known.sys == EBUSY);
+  std::array<char, 16> name{};
+  REQUIRE(::prctl(PR_GET_NAME, name.data()) == 0);
   const auto process = "process " + std::to_string(::getpid());
-  CHECK(process_text(::getpid()).starts_with(process + " (framefs_unit"));
+  CHECK(process_text(::getpid()).starts_with(process + " (" + name.data()));
   CHECK(describe(known) == "taken: Device or resource busy: " + process_text(::getpid()));
   constexpr std::int64_t kNoProcess = std::int64_t{1} << 40;
   CHECK(process_text(kNoProcess) == "process 1099511627776");
