@@ -1,8 +1,8 @@
 #include "fs/net/store/manifest_table.h"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
+#include <span>
 #include <utility>
 
 namespace framefs::net {
@@ -59,9 +59,9 @@ RemoteEntry ManifestTable::entry_of(const Record& record) const {
   const auto etag_at = std::size_t{record.text} + record.path_bytes;
   entry.etag = texts_.substr(etag_at, record.etag_bytes);
   if (record.has_head) {
-    std::vector<std::byte> head(record.head_bytes);
-    std::memcpy(head.data(), texts_.data() + etag_at + record.etag_bytes, head.size());
-    entry.head = std::make_shared<const std::vector<std::byte>>(std::move(head));
+    const auto head =
+        std::as_bytes(std::span(texts_)).subspan(etag_at + record.etag_bytes, record.head_bytes);
+    entry.head = std::make_shared<const std::vector<std::byte>>(head.begin(), head.end());
   }
   return entry;
 }
