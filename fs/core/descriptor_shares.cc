@@ -13,6 +13,10 @@ namespace {
 // Enough for all requests that are served at a time.
 constexpr std::uint64_t kMaxReserve = 256;
 constexpr std::uint64_t kReserveShare = 4;
+// As long as there are more, they are counted only for some takes: the reserve has room for what is
+// opened in between.
+constexpr std::uint64_t kPlenty = 2 * kMaxReserve;
+constexpr unsigned kTakesPerCount = 16;
 
 std::uint64_t capacity() {
   rlimit limit{};
@@ -67,8 +71,7 @@ std::uint64_t DescriptorShares::unused() const noexcept {
 
 auto DescriptorShares::take(uid_t user) -> Result<Share> {
   const bool is_taken = state_.with([&](State& state) {
-    // The reserve has room for what is opened between two counts.
-    const auto is_plenty = state.unused > 2 * kMaxReserve;
+    const auto is_plenty = state.unused > kPlenty;
     if (++state.taken_since > kTakesPerCount || !is_plenty) {
       state.unused = unused();
       state.taken_since = 0;

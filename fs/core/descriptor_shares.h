@@ -65,9 +65,8 @@ class DescriptorShares {
   struct State {
     std::unordered_map<uid_t, std::uint64_t> counts;
     std::uint64_t unused = 0;  // descriptors, when they were counted last
-    unsigned taken_since = kTakesPerCount;
+    unsigned taken_since = 0;
   };
-  static constexpr unsigned kTakesPerCount = 16;
   [[nodiscard]] std::uint64_t unused() const noexcept;
 
   const bool is_for_all_;

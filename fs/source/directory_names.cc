@@ -164,15 +164,13 @@ void DirectoryNames::remove_absent(int directory, const FileKey& key,
   if (const auto most = state_.with(ask); most > 0) list(directory, key, most);
 }
 
-bool DirectoryNames::are_absent(const FileKey& key, const std::vector<std::string>& names) {
+bool DirectoryNames::is_absent(const FileKey& key, std::string_view name) {
   return state_.with([&](State& now) {
-    if (!now.directories.contains(key)) return false;
     now.take_reports();
     const auto at = now.directories.find(key);
     if (at == now.directories.end() || !at->second.is_listed) return false;
     at->second.asked_at = ++now.questions;
-    return std::ranges::none_of(
-        names, [&](const auto& name) { return at->second.names.contains(hash_of(name)); });
+    return !at->second.names.contains(hash_of(name));
   });
 }
 

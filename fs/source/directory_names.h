@@ -47,8 +47,8 @@ class DirectoryNames {
   // an O_PATH descriptor.
   void remove_absent(int directory, const FileKey& key, std::vector<std::string>& names);
 
-  // Whether the directory certainly has none of the names.  Costs at most one system call.
-  [[nodiscard]] bool are_absent(const FileKey& key, const std::vector<std::string>& names);
+  // Whether the directory certainly does not have the name.  Costs one system call.
+  [[nodiscard]] bool is_absent(const FileKey& key, std::string_view name);
 
   // The number of directories whose names are known.
   [[nodiscard]] std::size_t directories() const;

@@ -68,7 +68,7 @@ Blosc2Lock::Opened LockFiles::open_of(const Node& node, bool is_sparse, int flag
   if (held) return {{}, system_error_of(ENOENT, "lock file of a frame without a name")};
   if ((flags & O_CREAT) == 0 && !is_sparse && !node.key.is_member() && node.id != kRootNode) {
     const auto [directory, name] = nodes.place_of(node);
-    if (directory && directory_names_.are_absent(file_key(*directory), {lock_file_of(name)})) {
+    if (directory && directory_names_.is_absent(file_key(*directory), lock_file_of(name))) {
       return {lock_file_of(path, is_sparse), system_error_of(ENOENT, "open")};
     }
   }

@@ -282,19 +282,13 @@ std::vector<ShownName> NameMap::names_in(const Folder& folder, const std::string
   return names_of(source, file, wanted(source, file), is_taken);
 }
 
-std::vector<std::string> NameMap::sources_of(const std::string& shown_name) {
-  auto sources = possible_sources(shown_name);
-  sources.insert(sources.begin(), shown_name);
-  // The array whose second name it may be.
-  if (auto stem = stem_of(shown_name, kNpySuffix)) sources.push_back(std::move(*stem));
-  return sources;
-}
-
 Result<NameMap::Found> NameMap::find(const Folder& folder, const std::string& shown_name) const {
   if (shown_name.size() > NAME_MAX) return system_error_of(ENAMETOOLONG, "lookup");
-  auto sources = sources_of(shown_name);
+  auto sources = possible_sources(shown_name);
+  // The name itself, and the array whose second name it may be.
+  sources.insert(sources.begin(), shown_name);
   const auto stem = stem_of(shown_name, kNpySuffix);
-  if (stem && folder.expected(*stem) == Expected::nothing) sources.pop_back();
+  if (stem && folder.expected(*stem) != Expected::nothing) sources.push_back(*stem);
   folder.remove_absent(sources);
   for (const auto& source : sources) {
     if (is_hidden(source)) continue;

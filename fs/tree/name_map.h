@@ -41,8 +41,6 @@ class NameMap {
   // The entry that is shown as `shown_name`, or the frame that has this full name in SOURCE: links
   // in SOURCE lead to full names.  Errors: system; ENOENT if there is none.
   [[nodiscard]] Result<Found> find(const Folder& folder, const std::string& shown_name) const;
-  // The names in SOURCE of which one exists if find() succeeds.
-  static std::vector<std::string> sources_of(const std::string& shown_name);
 
   // An entry that is to get a name.
   struct Newcomer {

@@ -3,11 +3,9 @@
 #include <fcntl.h>
 
 #include <cerrno>
-#include <climits>
 #include <utility>
 
 #include "fs/source/container_folder.h"
-#include "fs/tree/name_map.h"
 
 namespace framefs::fs {
 
@@ -33,11 +31,6 @@ Result<NodeFolders::OnDisk> NodeFolders::open_on_disk(const Node& node, int acce
       std::make_unique<DiskFolder>(std::move(opened.fd), probe_, file_key(node), &directory_names_);
   folder->show_as_is(as_is_, locator_.nodes().path_of(node));
   return OnDisk{.folder = std::move(folder), .stat = opened.stat};
-}
-
-bool NodeFolders::is_known_absent(const Node& node, const std::string& name) const {
-  if (node.key.shown_as != ShownAs::itself || name.size() > NAME_MAX) return false;
-  return directory_names_.are_absent(file_key(node), NameMap::sources_of(name));
 }
 
 }  // namespace framefs::fs

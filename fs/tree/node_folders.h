@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <memory>
-#include <string>
 
 #include "codec/core/limits.h"
 #include "fs/core/mount_options.h"
@@ -42,9 +41,6 @@ class NodeFolders {
     struct stat stat{};
   };
   [[nodiscard]] Result<OnDisk> open_on_disk(const Node& node, int access) const;
-  // Whether a directory certainly shows no entry as `name`.  Does not open it: programs look for
-  // most new names before they create them.
-  [[nodiscard]] bool is_known_absent(const Node& node, const std::string& name) const;
 
  private:
   // Constant after construction.

@@ -188,7 +188,6 @@ Result<NodeEntry> SourceTree::between_replacements(const std::string& name, cons
 
 Result<NodeEntry> SourceTree::lookup(NodeId parent, const std::string& name) {
   FRAMEFS_TRY(const auto node, find(parent));
-  if (folders_.is_known_absent(*node, name)) return system_error_of(ENOENT, "lookup");
   FRAMEFS_TRY(const auto folder, folders_.open(*node, O_PATH));
   return between_replacements(name, [&]() -> Result<NodeEntry> {
     FRAMEFS_TRY(const auto entry, find_entry(*node, *folder, name));

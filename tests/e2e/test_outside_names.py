@@ -122,6 +122,20 @@ class OutsideNames(MountCase):
                 folder.rmdir()
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can mount")
+    def test_another_directory_takes_the_place(self):
+        """Names are looked up in the directory that is there now, not in the one that was known."""
+        folder, new = self.source / "folder", self.source / "new"
+        folder.mkdir()
+        new.mkdir()
+        (new / "written").write_bytes(b"text")
+        with self.mount() as mount:
+            shown = mount.path("folder")
+            self.look_up_many(shown)
+            os.rename(folder, self.source / "old")
+            os.rename(new, folder)
+            self.assertEqual((shown / "written").read_bytes(), b"text")
+            self.assertFalse(is_there(mount.path("old") / "written"))
+
     def test_the_names_of_an_encrypted_directory(self):
         """All names change when the key is removed, which inotify does not report."""
         with Disk(self, "ext4", "-O", "encrypt") as disk:

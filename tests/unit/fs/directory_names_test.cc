@@ -40,7 +40,7 @@ class Asked {
     return names;
   }
   [[nodiscard]] bool is_absent(const std::string& name) const {
-    return names_.are_absent(key_, {name});
+    return names_.is_absent(key_, name);
   }
   [[nodiscard]] bool may_have(const std::string& name) const { return !left_of({name}).empty(); }
   void make_known() const {
