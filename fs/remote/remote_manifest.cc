@@ -12,7 +12,7 @@ namespace framefs::fs {
 namespace {
 
 // The listing of SOURCE may hold a part of the budget until the caller goes on.
-constexpr std::chrono::seconds kMaxWait{1};
+constexpr std::chrono::seconds kMaxWaitForRoom{1};
 
 }  // namespace
 
@@ -40,7 +40,7 @@ Status RemoteManifest::read(const Learn& learn) {
   FRAMEFS_TRY(const auto opened, store_.objects().open(net::kManifestName));
   const auto size = opened.object->version().size;
   if (size > net::kMaxManifestBytes) return codec::fail(Errc::over_limit, "manifest");
-  FRAMEFS_TRY(const auto charge, store_.listing_budget().reserve(size, kMaxWait));
+  FRAMEFS_TRY(const auto charge, store_.listing_budget().reserve(size, kMaxWaitForRoom));
   std::string text(size, '\0');
   FRAMEFS_CHECK(store_.bytes_of(opened)->read_at(0, std::as_writable_bytes(std::span(text))));
   // Nothing is learned from a damaged manifest, and the files together would take several times the
