@@ -26,7 +26,7 @@ constexpr std::uint64_t kMaxWindow = 64u << 20;
 constexpr std::uint64_t kGrowth = 4;
 constexpr std::uint64_t kStepsPerWindow = 8;
 // The kernel reads around page faults, so that runs do not begin and end where the reader does.
-constexpr std::uint64_t kRounding = 32u << 10;
+constexpr std::uint64_t kRounding = 16u << 10;
 // The number of equal distances that precede a forecast, and the number for each run that is named.
 constexpr std::uint64_t kRegular = 2;
 constexpr std::uint64_t kDistancesPerRun = 4;
@@ -39,13 +39,17 @@ bool is_about(std::uint64_t a, std::uint64_t b) noexcept {
 }  // namespace
 
 bool NextReads::Run::is_continued_by(ByteRange read) const noexcept {
-  if (read.offset < begin || read.offset > end + kDisorder) return false;
+  // The first requests of a run may be overtaken, too.
+  const bool is_before = read.offset < begin;
+  if (is_before && (size() > kDisorder || read.offset + kDisorder < begin)) return false;
+  if (read.offset > end + kDisorder) return false;
   auto longer = *this;
   longer.add(read);
   return longer.size() - std::min(longer.size(), longer.bytes) <= longer.size() / kGapShare;
 }
 
 void NextReads::Run::add(ByteRange read) noexcept {
+  begin = std::min(begin, read.offset);
   end = std::max(end, read.offset + read.size);
   bytes += read.size;
   const bool is_large = read.size >= kLargeRequest;
@@ -62,9 +66,17 @@ std::uint64_t NextReads::Run::window() const noexcept {
 
 void NextReads::begin_run(ByteRange read) {
   const auto distance = read.offset - std::min(read.offset, run_.begin);
-  const bool is_equal = distance != 0 && is_about(distance, distance_);
-  distances_ = is_equal ? distances_ + 1 : 0;
-  distance_ = distance;
+  // Overtaken requests may have moved the begin of the run before.
+  const bool is_forward = distance != 0 && distance_ != 0 && run_.begin > first_begin_;
+  const bool is_equal = is_forward && is_about(distance, distance_);
+  if (is_equal) {
+    // Only the runs before are complete.  The mean does not let the error of one distance add up.
+    distance_ = (run_.begin - first_begin_) / ++distances_;
+  } else {
+    distances_ = 0;
+    distance_ = distance;
+    first_begin_ = run_.begin;
+  }
   // The kernel's read-ahead makes some of the runs longer.
   run_size_ = distances_ > 1 ? std::min(run_size_, run_.size()) : run_.size();
   run_ = {.begin = read.offset, .end = read.offset};
@@ -78,7 +90,7 @@ std::vector<ByteRange> NextReads::next_runs() const {
   std::vector<ByteRange> runs;
   const auto more = std::clamp<std::uint64_t>(distances_ / kDistancesPerRun, 1, kMaxRuns);
   for (std::uint64_t i = 0; i <= more; ++i) {
-    runs.push_back({run_.begin + i * distance_, run_size_});
+    runs.push_back({first_begin_ + (distances_ + 1 + i) * distance_, run_size_});
   }
   return runs;
 }

@@ -39,10 +39,12 @@ class NextReads {
   [[nodiscard]] std::vector<ByteRange> next_runs() const;
 
   Run run_;
-  std::uint64_t run_size_ = 0;   // of the shortest of the equal runs before
-  std::uint64_t distance_ = 0;   // from the begin of the run before; 0 if that is not before it
-  std::uint64_t distances_ = 0;  // the number of equal ones, up to this run
-  std::uint64_t named_to_ = 0;   // the end of the range that was returned last
+  std::uint64_t run_size_ = 0;  // of the shortest of the equal runs before
+  // Equal runs at equal distances.
+  std::uint64_t first_begin_ = 0;  // of the first of them
+  std::uint64_t distance_ = 0;     // the mean; 0 if this run does not begin behind the one before
+  std::uint64_t distances_ = 0;    // the number of distances that equal the first one
+  std::uint64_t named_to_ = 0;     // the end of the range that was returned last
 };
 
 }  // namespace framefs::fs

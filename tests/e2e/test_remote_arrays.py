@@ -132,7 +132,7 @@ class RemoteArrays(RemoteCase):
                 self.assertLessEqual(sum(fetched_bytes(requests)), 1.5 * needed, (needed, requests))
 
     def test_a_scan_of_a_mapping_fetches_ahead_of_itself(self):
-        """The kernel requests 32 KiB at a time: half of what a row of blocks holds of a plane."""
+        """The kernel requests 16 KiB at a time: a quarter of a row of blocks in a plane."""
         self.server.latency = 0.05
         with self.opened() as mount:
             array = numpy.load(mount.path("cube.npy"), mmap_mode="r")
@@ -164,10 +164,10 @@ class RemoteArrays(RemoteCase):
 
     def test_the_read_ahead_of_the_kernel_is_small_and_fixed(self):
         with self.opened() as mount:
-            self.assertEqual(mount.read_ahead_control().read_text().strip(), "32")
+            self.assertEqual(mount.read_ahead_control().read_text().strip(), "16")
             subprocess.run(["cat", mount.path("cube.npy")], stdout=subprocess.DEVNULL, check=True)
             with open(mount.path("cube.npy"), "rb"):
-                self.assertEqual(mount.read_ahead_control().read_text().strip(), "32")
+                self.assertEqual(mount.read_ahead_control().read_text().strip(), "16")
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ constexpr unsigned kMaxBackground = 128;
 // The kernel's read-ahead.  Around a page fault, and behind a small read, the kernel requests as
 // much as this, and the daemon fetches all blocks that it touches.  A sequential reader needs no
 // more, because the daemon fetches ahead of it.
-constexpr unsigned kKernelReadAheadBytes = 32 << 10;
+constexpr unsigned kKernelReadAheadBytes = 16 << 10;
 
 void op_init(void* data, fuse_conn_info* connection) {
   auto& mount = *static_cast<RemoteMount*>(data);

@@ -1,6 +1,8 @@
 #include "fs/read/next_reads.h"
 
 #include <algorithm>
+#include <random>
+#include <vector>
 
 #include "tests/support/catch.h"
 
@@ -9,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kKiB = 1u << 10;
 constexpr std::uint64_t kMiB = 1u << 20;
-constexpr std::uint64_t kFault = 32 * kKiB;
+constexpr std::uint64_t kFault = 16 * kKiB;
 constexpr std::uint64_t kMiddle = 500 * kMiB;
 
 // A reader, and the end of all that it was said to want next.
@@ -67,10 +69,10 @@ TEST_CASE("next_reads: a reader of much names more and more", "[fs][next_reads][
   }
   SECTION("page faults from the beginning") {
     Reader reader;
-    reader.read_all(0, 7 * kFault);
-    CHECK(reader.named_to < 10 * kFault);
-    reader.read({7 * kFault, kFault});
-    CHECK(reader.named_to == 40 * kFault);
+    reader.read_all(0, 15 * kFault);
+    CHECK(reader.named_to < 21 * kFault);
+    reader.read({15 * kFault, kFault});
+    CHECK(reader.named_to == 80 * kFault);
   }
   SECTION("a long run") {
     Reader reader;
@@ -109,7 +111,7 @@ TEST_CASE("next_reads: gaps make runs of their own", "[fs][next_reads][unit]") {
 // Oracle: the planes of a cube.
 TEST_CASE("next_reads: equal runs at equal distances name the runs that follow",
           "[fs][next_reads][unit]") {
-  constexpr auto kRun = 4 * kFault;
+  constexpr auto kRun = 8 * kFault;
   Reader reader;
   const auto run = [](std::uint64_t i) { return kMiddle + i * kMiB; };
   for (std::uint64_t i = 0; i < 3; ++i) reader.read_all(run(i), run(i) + kRun);
@@ -130,6 +132,50 @@ TEST_CASE("next_reads: equal runs at equal distances name the runs that follow",
   for (std::uint64_t i = 0; i < 4; ++i) longer.read_all(run(i), run(i) + kRun);
   longer.read_all(run(3) + kRun, run(3) + 3 * kRun);
   CHECK(longer.last.offset == run(3) + 3 * kRun);
+}
+
+TEST_CASE("next_reads: overtaken requests do not shift the runs that follow",
+          "[fs][next_reads][unit]") {
+  constexpr auto kRun = 8 * kFault;
+  constexpr std::uint64_t kRuns = 64;
+  const auto run = [](std::uint64_t i) { return kMiddle + i * kMiB; };
+  for (const std::uint64_t period : {1u, 2u, 3u, 5u}) {
+    INFO("in each run of " << period);
+    NextReads reads;
+    std::vector<ByteRange> named;
+    const auto note = [&](ByteRange read) {
+      for (const auto& range : reads.note(read)) named.push_back(range);
+    };
+    for (std::uint64_t i = 0; i < kRuns; ++i) {
+      const bool is_overtaken = i % period == 0;
+      note({run(i) + (is_overtaken ? kFault : 0), kFault});
+      note({run(i) + (is_overtaken ? 0 : kFault), kFault});
+      for (auto at = 2 * kFault; at < kRun; at += kFault) note({run(i) + at, kFault});
+    }
+    CHECK(named.size() > kRuns);
+    CHECK(std::ranges::all_of(named, [&](ByteRange range) {
+      return range.offset % kMiB == kMiddle % kMiB && range.size == kRun;
+    }));
+    CHECK(std::ranges::max(named).offset == run(kRuns - 1 + (kRuns - 2) / 4));
+  }
+}
+
+TEST_CASE("next_reads: requests in any order name ranges near those that were read",
+          "[fs][next_reads][unit]") {
+  std::mt19937_64 random(3);
+  for (int round = 0; round < 200; ++round) {
+    NextReads reads;
+    const auto step = kFault << random() % 4;
+    auto at = kMiddle;
+    for (int i = 0; i < 100; ++i) {
+      at += step * (random() % 3);
+      at -= step * (random() % 3);
+      for (const auto& next : reads.note({at, kFault})) {
+        REQUIRE(next.offset >= kMiddle / 2);
+        REQUIRE(next.offset <= 2 * kMiddle);
+      }
+    }
+  }
 }
 
 }  // namespace
