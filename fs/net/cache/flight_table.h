@@ -1,15 +1,14 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "fs/core/guarded.h"
 #include "fs/net/cache/content_key.h"
+#include "fs/net/cache/object_ranges.h"
 #include "fs/net/cache/part_store.h"
 #include "fs/net/http/request_queue.h"
 
@@ -43,7 +42,13 @@ class FlightTable {
   [[nodiscard]] FlightPtr find(const ContentKey& key, std::uint64_t offset) const;
   // The offset of the first flight that begins after byte `offset`.
   [[nodiscard]] std::optional<std::uint64_t> next_begin(const ContentKey& key,
-                                                        std::uint64_t offset) const;
+                                                        std::uint64_t offset) const {
+    return flights_.next_begin(key, offset);
+  }
+  // Whether a flight fetches a byte of `range`.
+  [[nodiscard]] bool overlaps(const ContentKey& key, ByteRange range) const {
+    return flights_.overlaps(key, range);
+  }
   // The bytes that all flights fetch.
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
 
@@ -57,9 +62,7 @@ class FlightTable {
   [[nodiscard]] Unwanted abandon(const ContentKey& key);
 
  private:
-  using ByOffset = std::map<std::uint64_t, FlightPtr>;
-
-  std::unordered_map<ContentKey, ByOffset, ContentKeyHash> objects_;
+  ObjectRanges<FlightPtr> flights_;
   std::uint64_t bytes_ = 0;
 };
 

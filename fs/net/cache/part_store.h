@@ -3,18 +3,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
-#include <map>
 #include <memory>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
-#include "codec/core/units.h"
-#include "fs/net/cache/content_key.h"
+#include "fs/net/cache/object_ranges.h"
 
 namespace framefs::net {
-
-using codec::ByteRange;
 
 // Stored bytes of an object, as the server sent them.
 struct Part {
@@ -42,8 +37,13 @@ class PartStore {
   std::uint64_t note_read(const ContentKey& key, std::uint64_t offset);
   // The offset of the first part that begins after byte `offset`.
   [[nodiscard]] std::optional<std::uint64_t> next_begin(const ContentKey& key,
-                                                        std::uint64_t offset) const;
-  void drop(const ContentKey& key);
+                                                        std::uint64_t offset) const {
+    return parts_.next_begin(key, offset);
+  }
+  // Whether a part holds a byte of `range`.
+  [[nodiscard]] bool overlaps(const ContentKey& key, ByteRange range) const {
+    return parts_.overlaps(key, range);
+  }
 
   // Reserves `bytes` of the budget for data outside the store, such as requests under way.
   void reserve(std::uint64_t bytes);
@@ -57,9 +57,7 @@ class PartStore {
     bool is_ahead;
   };
   using Slots = std::list<Slot>;  // the front goes first
-  using ByOffset = std::map<std::uint64_t, Slots::iterator>;
 
-  [[nodiscard]] ByOffset::const_iterator locate(const ByOffset& parts, std::uint64_t offset) const;
   void evict();
   void remove(Slots::iterator slot);
 
@@ -67,7 +65,7 @@ class PartStore {
   std::uint64_t reserved_bytes_ = 0;
   std::uint64_t bytes_ = 0;
   Slots slots_;
-  std::unordered_map<ContentKey, ByOffset, ContentKeyHash> objects_;
+  ObjectRanges<Slots::iterator> parts_;
 };
 
 }  // namespace framefs::net

@@ -133,11 +133,7 @@ std::vector<ByteRange> RangeScheduler::ranges_to_fetch(State& state, const Remot
   missing.reserve(cover.missing.size());
   for (const auto& want : cover.missing) missing.push_back(want.range);
   const auto is_free = [&](ByteRange gap) {
-    const bool taken =
-        state.parts.find(key, gap.offset) || state.flights.find(key, gap.offset) ||
-        state.parts.next_begin(key, gap.offset).value_or(end_of(gap)) < end_of(gap) ||
-        state.flights.next_begin(key, gap.offset).value_or(end_of(gap)) < end_of(gap);
-    return !taken;
+    return !state.parts.overlaps(key, gap) && !state.flights.overlaps(key, gap);
   };
   return plan_fetches(std::move(missing), rules, is_free);
 }
