@@ -115,7 +115,7 @@ Status ArrayConverter::convert(Node& node, const ArrayCandidates::Rule& rule, bo
   FRAMEFS_CHECK(pack_array(items, *header, plan, packing, sink, parts_.writes.workers, is_unused));
   FRAMEFS_CHECK(copy_attributes(file.fd(), sink.fd()));
   FRAMEFS_CHECK(sink.sync());
-  return parts_.names.put_array(node, rule.shown_name, sink.fd(), from, has_ended);
+  return parts_.places.put(node, rule.shown_name, sink.fd(), from, has_ended);
 }
 
 }  // namespace framefs::fs

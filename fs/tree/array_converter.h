@@ -6,7 +6,7 @@
 #include "fs/core/log.h"
 #include "fs/core/worker_pool.h"
 #include "fs/tree/array_candidates.h"
-#include "fs/tree/namespace.h"
+#include "fs/tree/array_places.h"
 #include "fs/tree/node_locator.h"
 #include "fs/tree/open_containers.h"
 #include "fs/view/frame_chunks.h"
@@ -31,7 +31,7 @@ class ArrayConverter {
     const OpenContainers& containers;
     ReadCore& reads;
     WriteCore& writes;
-    Namespace& names;
+    ArrayPlaces& places;
   };
   explicit ArrayConverter(const Parts& parts);
   ~ArrayConverter() { parts_.candidates.stop(); }

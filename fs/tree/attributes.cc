@@ -115,7 +115,7 @@ Result<Attributes::Changed> Attributes::set(const std::shared_ptr<Node>& node,
   if (node->key.shown_as == ShownAs::single_entry) return system_error_of(EPERM, "setattr");
   // Without a handle, this is truncate(2) or O_TRUNC: the kernel can look the name up again.
   if (change.size == 0 && file == nullptr) {
-    FRAMEFS_CHECK(parts_.names.replace_truncated_array(*node));
+    FRAMEFS_CHECK(parts_.arrays.replace_truncated(*node));
   }
   FRAMEFS_TRY(const auto opened, open_attributes(*node));
   const bool sets_modification = change.modified && change.modified->tv_nsec != UTIME_OMIT;

@@ -14,10 +14,10 @@
 
 #include "codec/core/limits.h"
 #include "fs/core/mount_options.h"
+#include "fs/tree/array_places.h"
 #include "fs/tree/file_contents.h"
 #include "fs/tree/frame_attributes.h"
 #include "fs/tree/frame_writers.h"
-#include "fs/tree/namespace.h"
 #include "fs/tree/open_containers.h"
 #include "fs/tree/source_tree.h"
 
@@ -60,7 +60,7 @@ class Attributes {
     const LockFiles& lock_files;
     const FrameWriters& writers;
     FileContents& contents;
-    Namespace& names;
+    ArrayPlaces& arrays;
   };
   Attributes(const MountOptions& options, const Parts& parts)
       : limits_(options.limits),

@@ -8,19 +8,23 @@
 #include "fs/tree/activity.h"
 #include "fs/tree/array_candidates.h"
 #include "fs/tree/array_converter.h"
+#include "fs/tree/array_places.h"
 #include "fs/tree/attributes.h"
+#include "fs/tree/entry_changes.h"
 #include "fs/tree/file_contents.h"
 #include "fs/tree/frame_writers.h"
 #include "fs/tree/lock_files.h"
 #include "fs/tree/mount_root.h"
 #include "fs/tree/name_map.h"
 #include "fs/tree/namespace.h"
+#include "fs/tree/new_files.h"
 #include "fs/tree/node_folders.h"
 #include "fs/tree/node_locator.h"
 #include "fs/tree/node_probe.h"
 #include "fs/tree/node_views.h"
 #include "fs/tree/open_containers.h"
 #include "fs/tree/page_pusher.h"
+#include "fs/tree/parent_folders.h"
 #include "fs/tree/snapshots.h"
 #include "fs/tree/source_tree.h"
 #include "fs/view/decode_ahead.h"
@@ -108,6 +112,10 @@ class Filesystem {
   const Snapshots snapshots_;
   SourceTree tree_;
   FileContents contents_;
+  const ParentFolders parents_;
+  const NewFiles new_files_;
+  EntryChanges entries_;
+  ArrayPlaces array_places_;
   Namespace namespace_;
   Attributes attributes_;
   ArrayConverter arrays_;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -29,7 +30,8 @@ struct NewFile {
   UniqueFd original{};             // set if it gets the attributes of this file
   // Its attributes when it got its name.  Unset if it had the name before it had its content.
   std::optional<struct stat> stat_at_link{};
-  struct stat stat{};  // its attributes since
+  struct stat stat{};                         // its attributes since
+  std::optional<std::uint32_t> generation{};  // as SourceProbe::generation_of() gives it
 };
 
 // The write sessions of nodes.

@@ -125,6 +125,8 @@ class SourceTree {
   std::uint64_t shown_inode(const OpenFolder& directory, const DirectoryEntry& entry);
 
   [[nodiscard]] const Snapshots& snapshots() const noexcept { return snapshots_; }
+  // The moment at which a name begins to be looked for.
+  [[nodiscard]] NodeTable::Moment now() const { return locator_.nodes().now(); }
   // Enters the node of `now` below `parent`.  Counts one lookup.
   NodeEntry enter(const std::shared_ptr<Node>& parent, const std::string& source_name,
                   ShownAs shown_as, const Snapshot& now, bool is_listed = true);

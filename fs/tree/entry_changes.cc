@@ -1,4 +1,4 @@
-// Removal and renaming.
+#include "fs/tree/entry_changes.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,15 +11,9 @@
 #include "fs/core/cases.h"
 #include "fs/source/directory_changes.h"
 #include "fs/source/sparse_frame.h"
-#include "fs/tree/namespace.h"
 
 namespace framefs::fs {
 namespace {
-
-bool is_shown_directory(const NameMap::Found& found) {
-  return found.shown_as == ShownAs::container ||
-         (found.shown_as == ShownAs::itself && S_ISDIR(found.entry.stat.st_mode));
-}
 
 bool is_sparse(const NameMap::Found& found) { return found.entry.index_stat.has_value(); }
 
@@ -34,11 +28,16 @@ void remove_lock_file_of(const NameMap::Found& found, int directory) {
 
 }  // namespace
 
+bool is_shown_directory(const NameMap::Found& found) {
+  return found.shown_as == ShownAs::container ||
+         (found.shown_as == ShownAs::itself && S_ISDIR(found.entry.stat.st_mode));
+}
+
 // Runs `remove`, () -> Status, which takes its name from an entry.  Keeps a descriptor for
 // processes that have the entry open or as their working directory.
 template <class Remove>
-Status Namespace::removing(const Member& member, const Remove& remove) {
-  const auto& [parent, found] = member;
+Status EntryChanges::removing(const NamedEntry& entry, const Remove& remove) {
+  const auto& [parent, found] = entry;
   UniqueFd fd(::openat(parent.fd(), found.source_name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   if (!fd) return system_error("open");
   const auto key = file_key(found.entry);
@@ -60,8 +59,8 @@ Status Namespace::removing(const Member& member, const Remove& remove) {
 // Removes the entry that is now called `source_name`.  Meanwhile no commit may restore parts of a
 // sparse frame.  Programs that have the frame open go on with the session, which keeps its files
 // open; a session of any other file continues with the file that has lost its name.
-Status Namespace::remove_source(int parent, const std::string& source_name,
-                                const NameMap::Found& what) {
+Status EntryChanges::remove_source(int parent, const std::string& source_name,
+                                   const NameMap::Found& what) {
   if (!is_sparse(what)) {
     return remove_entry(parent, source_name, S_ISDIR(what.entry.stat.st_mode));
   }
@@ -73,7 +72,7 @@ Status Namespace::remove_source(int parent, const std::string& source_name,
 // Joins the session of a sparse frame that is open, so that there is one when its files are
 // removed.  Returns an object that leaves the session; null for other files, and for a frame that
 // cannot be written.
-std::shared_ptr<const void> Namespace::session_for_readers(const NameMap::Found& found) const {
+std::shared_ptr<const void> EntryChanges::session_for_readers(const NameMap::Found& found) const {
   const auto node =
       is_sparse(found) ? parts_.locator.nodes().find_open(file_key(found.entry)) : nullptr;
   if (!node) return nullptr;
@@ -85,41 +84,20 @@ std::shared_ptr<const void> Namespace::session_for_readers(const NameMap::Found&
           [this, node, session = *joined](const void*) { parts_.writers.leave(*node, session); }};
 }
 
-Status Namespace::remove_member(const Member& member) {
-  const auto& [parent, found] = member;
+Status EntryChanges::remove(const NamedEntry& entry) {
+  const auto& [parent, found] = entry;
   const auto session = session_for_readers(found);
   FRAMEFS_CHECK(
-      removing(member, [&] { return remove_source(parent.fd(), found.source_name, found); }));
+      removing(entry, [&] { return remove_source(parent.fd(), found.source_name, found); }));
   remove_lock_file_of(found, parent.fd());
   parts_.writers.note_attributes(file_key(found.entry));
   return {};
 }
 
-Status Namespace::remove_file(NodeId parent, const std::string& name) {
-  return changing([&]() -> Status {
-    FRAMEFS_TRY(const auto in, open_parent(parent));
-    FRAMEFS_TRY(auto found, parts_.names.find(*in.folder, name));
-    FRAMEFS_CHECK(parts_.rules.check_listed(name, found));
-    if (is_shown_directory(found)) return system_error_of(EISDIR, "unlink");
-    return remove_member({in, std::move(found)});
-  });
-}
-
-Status Namespace::remove_directory(NodeId parent, const std::string& name) {
-  return changing([&]() -> Status {
-    FRAMEFS_TRY(const auto in, open_parent(parent));
-    FRAMEFS_TRY(auto found, parts_.names.find(*in.folder, name));
-    if (!is_shown_directory(found)) return system_error_of(ENOTDIR, "rmdir");
-    // The members of a container cannot be removed one by one, so its directory is never empty.
-    if (found.shown_as == ShownAs::container) return system_error_of(EPERM, "rmdir");
-    return remove_member({in, std::move(found)});
-  });
-}
-
 // The name in SOURCE under which `moved` is shown as `new_name` in `to`.
-Result<std::string> Namespace::place_of(const Member& moved, const Parent& to,
-                                        const std::string& new_name,
-                                        const NameMap::Found* replaced) const {
+Result<std::string> EntryChanges::place_of(const NamedEntry& moved, const ParentFolder& to,
+                                           const std::string& new_name,
+                                           const NameMap::Found* replaced) const {
   const auto& [from, found] = moved;
   NameMap::Newcomer newcomer{.asked = {new_name, found.shown_as},
                              .source_name = found.source_name,
@@ -138,8 +116,8 @@ Result<std::string> Namespace::place_of(const Member& moved, const Parent& to,
   return parts_.names.place(*to.folder, newcomer);
 }
 
-Status Namespace::rename_source(const Member& moved, const Parent& to,
-                                const std::string& source_name, unsigned flags) {
+Status EntryChanges::move(const NamedEntry& moved, const ParentFolder& to,
+                          const std::string& source_name, unsigned flags) {
   const auto& [from, found] = moved;
   const auto renamed = parts_.locator.renaming([&]() -> Status {
     FRAMEFS_CHECK(rename_entry(from.fd(), found.source_name, to.fd(), source_name, flags));
@@ -155,48 +133,15 @@ Status Namespace::rename_source(const Member& moved, const Parent& to,
   return {};
 }
 
-Status Namespace::rename(NodeId parent, const std::string& name, NodeId new_parent,
-                         const std::string& new_name, unsigned flags) {
-  return changing([&]() -> Status {
-    const bool is_unknown = (flags & ~unsigned{RENAME_NOREPLACE | RENAME_EXCHANGE}) != 0;
-    if (is_unknown || flags == (RENAME_NOREPLACE | RENAME_EXCHANGE)) {
-      return system_error_of(EINVAL, "rename");
-    }
-    FRAMEFS_TRY(const auto from, open_parent(parent));
-    FRAMEFS_TRY(const auto to, open_parent(new_parent));
-    FRAMEFS_TRY(auto found, parts_.names.find(*from.folder, name));
-    FRAMEFS_CHECK(parts_.rules.check_listed(name, found));
-    const Member moved{from, std::move(found)};
-    FRAMEFS_CHECK(rename(moved, name, to, new_name, flags));
-    parts_.arrays.note(file_key(moved.found.entry));
-    return {};
-  });
-}
-
-Status Namespace::rename(const Member& moved, const std::string& name, const Parent& to,
-                         const std::string& new_name, unsigned flags) {
-  FRAMEFS_TRY(auto there, find_in(*to.folder, new_name));
-  const bool is_directory =
-      is_shown_directory(moved.found) || (there && is_shown_directory(*there));
-  FRAMEFS_CHECK(parts_.rules.check_kept_as_is(path_of(moved.parent, moved.found.source_name),
-                                              path_of(to, new_name), is_directory));
-  if (!there) {
-    if ((flags & RENAME_EXCHANGE) != 0) return system_error_of(ENOENT, "rename");
-    FRAMEFS_CHECK(check_new_name(to, new_name, moved.found.shown_as));
-    FRAMEFS_TRY(const auto source_name, place_of(moved, to, new_name, nullptr));
-    return rename_source(moved, to, source_name, RENAME_NOREPLACE);
-  }
-  if ((flags & RENAME_NOREPLACE) != 0) return system_error_of(EEXIST, "rename");
-  FRAMEFS_CHECK(parts_.rules.check_listed(new_name, *there));
-  if (file_key(moved.found.entry) == file_key(there->entry)) return {};  // two names of one file
-  const Member target{to, std::move(*there)};
-  if ((flags & RENAME_EXCHANGE) != 0) return exchange(moved, name, target, new_name);
-  return replace(moved, target, new_name);
+Status EntryChanges::rename(const NamedEntry& moved, const ParentFolder& to,
+                            const std::string& new_name) {
+  FRAMEFS_TRY(const auto source_name, place_of(moved, to, new_name, nullptr));
+  return move(moved, to, source_name, RENAME_NOREPLACE);
 }
 
 // Makes the last commit of a frame durable, which may be too recent to be on disk.
-Status Namespace::sync_committed(const Member& member) {
-  const auto& [parent, found] = member;
+Status EntryChanges::sync_committed(const NamedEntry& entry) {
+  const auto& [parent, found] = entry;
   if (found.shown_as == ShownAs::itself) return {};
   const int kind = is_sparse(found) ? O_DIRECTORY : O_NONBLOCK;
   const UniqueFd fd(
@@ -211,7 +156,7 @@ Status Namespace::sync_committed(const Member& member) {
 // an exchange.  If the daemon or the machine stops at any point, the name must lead to the old
 // content or to the new.  Bytes of the new file that are lost must not destroy the old one.
 // Errors: EIO if bytes of the file are lost; those of the commit.
-Status Namespace::make_durable(const Member& moved) {
+Status EntryChanges::make_durable(const NamedEntry& moved) {
   using Session = WriteSessionTable::Session;
   return std::visit(Cases{[](const Session& session) { return session->commit(true); },
                           [](LostBytes lost) { return lost.status(); },
@@ -220,8 +165,8 @@ Status Namespace::make_durable(const Member& moved) {
 }
 
 // No other program is in the middle of a change of a frame while it is replaced.
-Result<Namespace::Owned> Namespace::own_replaced(const Member& target,
-                                                 std::chrono::milliseconds patience) const {
+Result<EntryChanges::Owned> EntryChanges::own(const NamedEntry& target,
+                                              std::chrono::milliseconds patience) const {
   const auto& [parent, found] = target;
   Owned owned;
   const bool is_frame = found.shown_as != ShownAs::itself && found.shown_as != ShownAs::container;
@@ -252,7 +197,51 @@ Result<Namespace::Owned> Namespace::own_replaced(const Member& target,
   return owned;
 }
 
-Status Namespace::replace(const Member& moved, const Member& target, const std::string& new_name) {
+Result<EntryChanges::Owned> EntryChanges::own_now(const NamedEntry& entry) const {
+  auto owned = own(entry, std::chrono::milliseconds(0));
+  if (!owned && owned.error().sys == EBUSY) return system_error_of(EAGAIN, "frame of an owner");
+  return owned;
+}
+
+// Removes the name of an array whose place a frame has taken.  The node table does not learn of it,
+// as if another program had removed the array: open handles stay valid, and any other request for
+// its node gets ESTALE, after which the kernel looks the name up again.
+Status EntryChanges::unlink_replaced(const NamedEntry& entry) {
+  const auto& [parent, found] = entry;
+  if (const auto session = parts_.writers.sessions().find(file_key(found.entry))) {
+    session->expect_removal();
+  }
+  FRAMEFS_CHECK(remove_entry(parent.fd(), found.source_name, false));
+  remove_lock_file(parent.fd(), found.source_name);
+  return {};
+}
+
+Result<std::string> EntryChanges::link(const Node& node, const ParentFolder& to,
+                                       const std::string& new_name) {
+  FRAMEFS_TRY(const auto object, parts_.locator.open(node, O_PATH | O_NOFOLLOW));
+  FRAMEFS_TRY(const auto st, stat_of(object.get()));
+  // Sparse frames are directories, which can have only one name.
+  if (S_ISDIR(st.st_mode)) return system_error_of(EPERM, "link");
+  const auto path = parts_.locator.nodes().path_of(node);
+  const auto summary = [&](Expected expected) {
+    if (expected == Expected::nothing || !S_ISREG(st.st_mode)) return FrameSummary{};
+    auto fd = reopen(object.get(), O_RDONLY | O_NONBLOCK);
+    if (!fd) return FrameSummary{};
+    return parts_.probe.probe_open(FileReader(std::move(*fd)), st, expected);
+  };
+  FRAMEFS_TRY(auto source_name,
+              parts_.names.place(*to.folder, {.asked = {new_name, node.key.shown_as},
+                                              .source_name = path.substr(path.rfind('/') + 1),
+                                              .summary = summary,
+                                              .leaving = {},
+                                              .replaced = {}}));
+  FRAMEFS_CHECK(link_file(object.get(), to.fd(), source_name));
+  parts_.writers.note_attributes(file_key(node));
+  return source_name;
+}
+
+Status EntryChanges::replace(const NamedEntry& moved, const NamedEntry& target,
+                             const std::string& new_name) {
   const auto& there = target.found;
   const bool is_directory = is_shown_directory(moved.found);
   if (is_shown_directory(there) != is_directory) {
@@ -262,12 +251,12 @@ Status Namespace::replace(const Member& moved, const Member& target, const std::
   FRAMEFS_TRY(const auto source_name, place_of(moved, target.parent, new_name, &there));
   FRAMEFS_CHECK(make_durable(moved));
   const auto session = session_for_readers(there);
-  FRAMEFS_TRY(const auto owned, own_replaced(target));
+  FRAMEFS_TRY(const auto owned, own(target));
   return removing(target, [&] {
     if (source_name != there.source_name) return replace_elsewhere(moved, target, source_name);
     if (S_ISDIR(there.entry.stat.st_mode) == S_ISDIR(moved.found.entry.stat.st_mode) &&
         !is_sparse(there)) {
-      return rename_source(moved, target.parent, source_name, 0);
+      return move(moved, target.parent, source_name, 0);
     }
     return replace_by_exchange(moved, target);
   });
@@ -275,15 +264,15 @@ Status Namespace::replace(const Member& moved, const Member& target, const std::
 
 // For two entries with different names in SOURCE.  For a moment both exist, and the mount shows the
 // name for one of them.
-Status Namespace::replace_elsewhere(const Member& moved, const Member& target,
-                                    const std::string& source_name) {
+Status EntryChanges::replace_elsewhere(const NamedEntry& moved, const NamedEntry& target,
+                                       const std::string& source_name) {
   const auto& to = target.parent;
-  FRAMEFS_CHECK(rename_source(moved, to, source_name, RENAME_NOREPLACE));
+  FRAMEFS_CHECK(move(moved, to, source_name, RENAME_NOREPLACE));
   if (auto removed = remove_source(to.fd(), target.found.source_name, target.found); !removed) {
     auto back = moved.found;
     back.source_name = source_name;
-    FRAMEFS_CHECK(rename_source({to, std::move(back)}, moved.parent, moved.found.source_name,
-                                RENAME_NOREPLACE));
+    FRAMEFS_CHECK(
+        move({to, std::move(back)}, moved.parent, moved.found.source_name, RENAME_NOREPLACE));
     return removed;
   }
   remove_lock_file_of(target.found, to.fd());
@@ -292,20 +281,20 @@ Status Namespace::replace_elsewhere(const Member& moved, const Member& target,
 
 // For the case that one of the two is a directory in SOURCE, or that the other is a non-empty
 // directory, as sparse frames are.  The two are exchanged first, so the name is never missing.
-Status Namespace::replace_by_exchange(const Member& moved, const Member& target) {
+Status EntryChanges::replace_by_exchange(const NamedEntry& moved, const NamedEntry& target) {
   const auto& [from, found] = moved;
   const auto& [to, there] = target;
-  FRAMEFS_CHECK(rename_source(moved, to, there.source_name, RENAME_EXCHANGE));
+  FRAMEFS_CHECK(move(moved, to, there.source_name, RENAME_EXCHANGE));
   if (auto removed = remove_source(from.fd(), found.source_name, there); !removed) {
     auto back = found;
     back.source_name = there.source_name;
-    FRAMEFS_CHECK(rename_source({to, std::move(back)}, from, found.source_name, RENAME_EXCHANGE));
+    FRAMEFS_CHECK(move({to, std::move(back)}, from, found.source_name, RENAME_EXCHANGE));
     return removed;
   }
   return {};
 }
 
-Status Namespace::exchange_in_one_step(const Member& one, const Member& other) {
+Status EntryChanges::exchange_in_one_step(const NamedEntry& one, const NamedEntry& other) {
   const auto& one_name = one.found.source_name;
   const auto& other_name = other.found.source_name;
   const auto exchanged = parts_.locator.renaming([&]() -> Status {
@@ -327,8 +316,8 @@ Status Namespace::exchange_in_one_step(const Member& one, const Member& other) {
 }
 
 // Exchanges in one step if each can have the other's name in SOURCE; otherwise one after the other.
-Status Namespace::exchange(const Member& one, const std::string& one_name, const Member& other,
-                           const std::string& other_name) {
+Status EntryChanges::exchange(const NamedEntry& one, const std::string& one_name,
+                              const NamedEntry& other, const std::string& other_name) {
   FRAMEFS_CHECK(make_durable(one));
   FRAMEFS_CHECK(make_durable(other));
   FRAMEFS_TRY(const auto one_source, place_of(one, other.parent, other_name, &other.found));
@@ -336,12 +325,12 @@ Status Namespace::exchange(const Member& one, const std::string& one_name, const
   if (one_source == other.found.source_name && other_source == one.found.source_name) {
     return exchange_in_one_step(one, other);
   }
-  FRAMEFS_CHECK(rename_source(one, other.parent, one_source, RENAME_NOREPLACE));
-  if (auto second = rename_source(other, one.parent, other_source, RENAME_NOREPLACE); !second) {
+  FRAMEFS_CHECK(move(one, other.parent, one_source, RENAME_NOREPLACE));
+  if (auto second = move(other, one.parent, other_source, RENAME_NOREPLACE); !second) {
     auto back = one.found;
     back.source_name = one_source;
-    FRAMEFS_CHECK(rename_source({other.parent, std::move(back)}, one.parent, one.found.source_name,
-                                RENAME_NOREPLACE));
+    FRAMEFS_CHECK(
+        move({other.parent, std::move(back)}, one.parent, one.found.source_name, RENAME_NOREPLACE));
     return second;
   }
   return {};
