@@ -1,5 +1,7 @@
 #include "fs/fuse/confine/allowed_calls.h"
 
+#include <linux/audit.h>
+
 namespace framefs::fuse {
 namespace {
 
@@ -201,5 +203,10 @@ std::span<const char* const> common_calls() { return kCommon; }
 std::span<const char* const> local_file_calls() { return kLocalFiles; }
 
 std::span<const char* const> network_calls() { return kNetwork; }
+
+// Source: kernel, kernel/fork.c, CONFIG_CLONE_BACKWARDS2.
+unsigned position_of_clone_flags(std::uint32_t architecture) {
+  return architecture == AUDIT_ARCH_S390X ? 1 : 0;
+}
 
 }  // namespace framefs::fuse

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 namespace framefs::fuse {
@@ -16,5 +17,8 @@ std::span<const char* const> common_calls();
 std::span<const char* const> local_file_calls();
 // Those of a SOURCE that is a URL.
 std::span<const char* const> network_calls();
+
+// Which argument of clone(2) holds its flags, counted from 0.  `architecture` is one of seccomp(2).
+unsigned position_of_clone_flags(std::uint32_t architecture);
 
 }  // namespace framefs::fuse

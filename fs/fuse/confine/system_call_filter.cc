@@ -65,8 +65,9 @@ Status allow_some(scmp_filter_ctx filter) {
   // Threads are allowed; processes and namespaces are not. The arguments of clone3() lie in memory,
   // which a filter cannot read. It is therefore refused, and the C library falls back to clone().
   constexpr scmp_datum_t kThread = CLONE_THREAD;
+  const unsigned flags = position_of_clone_flags(seccomp_arch_native());
   FRAMEFS_CHECK(
-      allow_if(filter, SCMP_SYS(clone), {argument(0, SCMP_CMP_MASKED_EQ, kThread, kThread)}));
+      allow_if(filter, SCMP_SYS(clone), {argument(flags, SCMP_CMP_MASKED_EQ, kThread, kThread)}));
   constexpr scmp_datum_t kLocal = AF_UNIX;
   FRAMEFS_CHECK(allow_if(filter, SCMP_SYS(socketpair), {argument(0, SCMP_CMP_EQ, kLocal)}));
   // Syslog and the service manager take datagrams.  Through a stream, a daemon of root that was

@@ -86,5 +86,13 @@ TEST_CASE("allowed_calls: a call that arm64 lacks stands beside the one that arm
   CHECK(missing.size() == kInPlaceOf.size());
 }
 
+// Oracle: clone(2), "C library/kernel differences".
+TEST_CASE("allowed_calls: the flags of clone(2) stand where the architecture has them",
+          "[fs][fuse][unit]") {
+  CHECK(position_of_clone_flags(SCMP_ARCH_X86_64) == 0);
+  CHECK(position_of_clone_flags(SCMP_ARCH_AARCH64) == 0);
+  CHECK(position_of_clone_flags(SCMP_ARCH_S390X) == 1);
+}
+
 }  // namespace
 }  // namespace framefs::fuse::allowed_calls_test
