@@ -1,12 +1,14 @@
 """Completes the folder of a tarball: scripts/package --tarball calls it after the installation.
 
-usage: bundle.py BUNDLE BUILD
+usage: bundle.py BUNDLE BUILD TRIPLET SYSROOT
 
 Copies the libraries that the program needs, and the loader, to BUNDLE/lib/framefs; the licences of
 all packages that are inside to BUNDLE/share/licenses; and writes BUNDLE/SHA256SUMS.  BUILD is the
-folder in which ninja built the program: it knows the headers that were compiled in.
+folder in which ninja built the program: it knows the headers that were compiled in.  TRIPLET names the
+architecture, and SYSROOT is the folder with its libraries: / for that of this machine.
 """
 
+import collections
 import hashlib
 import pathlib
 import re
@@ -28,13 +30,48 @@ def needed_by(file):
 
 
 def loader_of(program):
-    return pathlib.Path(re.search(r"interpreter: (.*)\]", output_of("readelf", "-lW", program))[1])
+    return re.search(r"interpreter: (.*)\]", output_of("readelf", "-lW", program))[1]
 
 
-def library_folders():
-    """Where the C compiler finds the libraries of its architecture."""
-    triplet = output_of("gcc", "-print-multiarch").strip()
-    return [pathlib.Path(folder) / triplet for folder in ("/usr/lib", "/lib")]
+class Packages:
+    """Debian packages whose files are below the folder `root`."""
+
+    def __init__(self, root):
+        self.root = pathlib.Path(root).resolve()
+        self._query = ("dpkg-query", f"--admindir={self.root / 'var/lib/dpkg'}")
+
+    def contains(self, file):
+        return file.is_relative_to(self.root)
+
+    def path_inside(self, file):
+        return pathlib.PurePosixPath("/") / file.relative_to(self.root)
+
+    def of_files(self, files):
+        """The packages that the files belong to."""
+        # dpkg knows a file by the path in its package, which may leave out that /lib is /usr/lib.
+        names = collections.defaultdict(set)
+        for file in files:
+            for path in (file, file.resolve()):
+                name = str(self.path_inside(path)).removeprefix("/usr")
+                names[name].add(file)
+                names[f"/usr{name}"].add(file)
+        packages = set()
+        missing = set(files)
+        for line in output_of(*self._query, "--search", *sorted(names), check=False).splitlines():
+            owners, path = line.rsplit(": ", 1)
+            if path in names:
+                packages |= set(owners.split(", "))
+                missing -= names[path]
+        if missing:
+            raise SystemExit(f"bundle.py: of no package: {sorted(map(str, missing))}")
+        return sorted(packages)
+
+    def copyright_of(self, package):
+        return (self.root / "usr/share/doc" / package.partition(":")[0] / "copyright").read_bytes()
+
+    def versions_of(self, package):
+        fields = "${Package} ${Version} ${source:Package} ${source:Version}"
+        return output_of(*self._query, "-W", "-f", fields, package)
 
 
 def find_library(name, folders):
@@ -44,10 +81,9 @@ def find_library(name, folders):
     raise SystemExit(f"bundle.py: no library {name} in {folders}")
 
 
-def copy_libraries(program):
+def copy_libraries(program, folders):
     """Copies all that the program needs next to it.  Returns where the files came from."""
-    folders = library_folders()
-    loader = loader_of(program)
+    loader = find_library(pathlib.Path(loader_of(program)).name, folders)
     copied = {loader.name: loader}
     waiting = needed_by(program)
     while waiting:
@@ -61,50 +97,31 @@ def copy_libraries(program):
     return list(copied.values())
 
 
-def included_headers(build):
-    """The headers that ninja has recorded, without those of this project."""
+def included_headers(build, folders):
+    """The headers that ninja has recorded and that lie in one of the folders."""
     lines = output_of("ninja", "-C", build, "-t", "deps").splitlines()
-    names = {line.strip() for line in lines if line.startswith("    ")}
-    return sorted(name for name in names if name.startswith("/usr/"))
+    headers = {pathlib.Path(line.strip()) for line in lines if line.startswith("    ")}
+    return {header for header in headers if any(header.is_relative_to(folder) for folder in folders)}
 
 
-def packages_of(files):
-    """The packages that the files belong to."""
-    # dpkg knows a file by the path in its package, which may leave out that /lib is /usr/lib.
-    paths = set()
-    for file in files:
-        real = str(pathlib.Path(file).resolve())
-        paths |= {real, real.removeprefix("/usr"), str(file)}
-    packages = set()
-    found = output_of("dpkg-query", "--search", *sorted(paths), check=False)
-    missing = set(map(str, files))
-    for line in found.splitlines():
-        owners, path = line.rsplit(": ", 1)
-        packages |= set(owners.split(", "))
-        missing -= {file for file in missing if path in (file, file.removeprefix("/usr"))
-                    or path.removeprefix("/usr") == str(pathlib.Path(file).resolve()).removeprefix("/usr")}
-    if missing:
-        raise SystemExit(f"bundle.py: of no package: {sorted(missing)}")
-    return sorted(packages)
-
-
-def copy_licenses(packages, folder):
-    """The copyright files of the packages, the licences that these name, and the list of packages."""
-    folder.mkdir(parents=True)
+def copy_licenses(packages, names, folder):
+    """The copyright files of the packages, and the licences that these name.  Returns a line on each."""
     versions = []
-    for package in packages:
-        name = package.partition(":")[0]
-        text = (pathlib.Path("/usr/share/doc") / name / "copyright").read_bytes()
-        (folder / f"{name}.copyright").write_bytes(text)
+    for package in names:
+        text = packages.copyright_of(package)
+        (folder / f"{package.partition(':')[0]}.copyright").write_bytes(text)
         for license_name in re.findall(rb"common-licenses/([A-Za-z0-9.-]*[A-Za-z0-9])", text):
             license_file = COMMON_LICENSES / license_name.decode()
             if license_file.is_file():
                 shutil.copyfile(license_file, folder / license_file.name)
-        shown = output_of("dpkg-query", "-W", "-f", "${Package} ${Version} ${source:Package} ${source:Version}", package)
-        versions.append(shown)
+        versions.append(packages.versions_of(package))
+    return versions
+
+
+def write_versions(lines, file):
     header = ("# Debian packages of which files or compiled headers are in this tarball: package, version,\n"
               "# source package, its version.  https://snapshot.debian.org has their sources.\n")
-    (folder / "PACKAGES").write_text(header + "".join(f"{line}\n" for line in versions))
+    file.write_text(header + "".join(f"{line}\n" for line in sorted(lines)))
 
 
 def write_sums(bundle):
@@ -114,10 +131,19 @@ def write_sums(bundle):
 
 
 def main():
-    bundle, build = map(pathlib.Path, sys.argv[1:])
-    libraries = copy_libraries(bundle / "lib/framefs/framefs")
-    packages = packages_of([*libraries, *included_headers(build)])
-    copy_licenses(packages, bundle / "share/licenses")
+    bundle, build = map(pathlib.Path, sys.argv[1:3])
+    triplet, sysroot = sys.argv[3:]
+    target, machine = Packages(sysroot), Packages("/")
+    libraries = copy_libraries(bundle / "lib/framefs/framefs",
+                               [target.root / folder / triplet for folder in ("usr/lib", "lib")])
+    files = {*libraries, *included_headers(build, [target.root / "usr", machine.root / "usr"])}
+    # A cross compiler's own headers are of packages of this machine.
+    of_target = {file for file in files if target.contains(file)}
+    licenses = bundle / "share/licenses"
+    licenses.mkdir(parents=True)
+    versions = copy_licenses(target, target.of_files(of_target), licenses)
+    versions += copy_licenses(machine, machine.of_files(files - of_target), licenses)
+    write_versions(versions, licenses / "PACKAGES")
     write_sums(bundle)
 
 

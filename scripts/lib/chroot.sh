@@ -25,11 +25,12 @@ in_chroot() { chroot "$1" "${fresh_environment[@]}" "${@:2}"; }
 fill_chroot() {
   local chroot=$2
   # No daemon starts when its package is installed.  Snapshot mirrors have package lists that have
-  # expired, hence Check-Valid-Until.
+  # expired, hence Check-Valid-Until.  A chroot need not survive a power failure.
   debootstrap --variant=minbase "$1" "$chroot" "$3" &&
     printf '#!/bin/sh\nexit 101\n' >"$chroot/usr/sbin/policy-rc.d" &&
     chmod 755 "$chroot/usr/sbin/policy-rc.d" &&
     echo 'Acquire::Check-Valid-Until "false";' >"$chroot/etc/apt/apt.conf.d/50framefs" &&
+    echo force-unsafe-io >"$chroot/etc/dpkg/dpkg.cfg.d/50framefs" &&
     in_chroot "$chroot" apt-get -q update &&
     if (($# > 3)); then
       in_chroot "$chroot" apt-get -q -y --no-install-recommends install "${@:4}"
@@ -48,6 +49,23 @@ make_chroot() {
   run_logged "$log" fill_chroot "$suite" "$chroot.new" "$mirror" "${@:4}" ||
     die "could not make $chroot"
   mv "$chroot.new" "$chroot"
+}
+
+# add_architecture CHROOT ARCHITECTURE: packages of that architecture can then be installed, too.
+add_architecture() { in_chroot "$1" dpkg --add-architecture "$2" && in_chroot "$1" apt-get -q update; }
+
+# install_build_dependencies CHROOT FOLDER [ARCHITECTURE]: what builds the Debian package of the sources in
+# this folder of the chroot, for that architecture by a cross compiler.
+install_build_dependencies() {
+  local tools=(build-essential debhelper) options=()
+  if [[ -n ${3-} ]]; then
+    tools+=("crossbuild-essential-$3")
+    options=(--host-architecture="$3" --build-profiles=cross)
+    add_architecture "$1" "$3" || return
+  fi
+  # shellcheck disable=SC2016  # the inner shell expands it
+  in_chroot "$1" apt-get -q -y --no-install-recommends install "${tools[@]}" &&
+    in_chroot "$1" sh -c 'cd "$0" && apt-get -q -y --no-install-recommends build-dep "$@" .' "$2" "${options[@]}"
 }
 
 # copy_sources FOLDER: copies the tracked and the new files as they are in the working tree.

@@ -1,6 +1,5 @@
-# shellcheck shell=bash disable=SC2154  # common.sh sets lib and python
-# Bare systems to try the tarball in.  The sourcing script has sourced common.sh and chroot.sh, and runs
-# as root.
+# shellcheck shell=bash disable=SC2154  # common.sh and scripts/package set lib, python and target
+# Bare systems to try the tarball in.  The sourcing script has sourced common.sh, chroot.sh and sysroot.sh.
 
 # fill_busybox FOLDER: a system that has nothing but busybox-static and an empty /etc.
 fill_busybox() {
@@ -23,13 +22,33 @@ make_bare_system() {
   fi
 }
 
-# try_tarball TARBALL FOLDER SYSTEM...: the systems stay in FOLDER for the next time.
+# try_tarball TARBALL FOLDER SYSTEM...: as root.  The systems stay in FOLDER for the next time.
 try_tarball() {
   local tarball=$1 folder=$2 system
   ((EUID == 0)) || die "run it as root: it makes chroots"
-  [[ -f $tarball ]] || die "no $tarball: run scripts/package --tarball first"
   for system in "${@:3}"; do
     if [[ ! -d $folder/$system ]]; then make_bare_system "$system" "$folder/$system" "$folder/$system.log"; fi
   done
   "$python" "$lib/try_tarball.py" "$tarball" "$folder" "${@:3}"
+}
+
+# use_emulated BUNDLE: the commands, and what doctor finds.
+use_emulated() {
+  local framefs=("$(emulator_of "$target")" "$1/bin/framefs") status=0
+  (cd "$1" && sha256sum --quiet -c SHA256SUMS) || return
+  "${framefs[@]}" --version || return
+  "${framefs[@]}" doctor "$1" || status=$?
+  # 1 means that mounts would fail: qemu-user lacks the system calls of the sandbox.
+  ((status <= 1)) && sh "$lib/try_commands.sh" "$1/try" "${framefs[@]}"
+}
+
+# try_tarball_emulated TARBALL FOLDER: on this machine, which has no library of the architecture.
+try_tarball_emulated() {
+  local log=$2.log
+  make_emulator "$log"
+  rm -rf "$2"
+  mkdir -p "$2"
+  tar -xf "$1" -C "$2"
+  run_logged "$log" use_emulated "$2/$(name_of_tarball)"
+  say "the tarball works emulated; the log is $log"
 }
