@@ -56,7 +56,9 @@ Result<FrameWriters::Changing> FrameWriters::begin_change(Node& node,
       FRAMEFS_CHECK(keep_out());
       return make_successor(node, fd, std::move(ownership));
     };
-    FRAMEFS_TRY(session, parts_.core.sessions.renew(file_key(node), session, make_anew));
+    auto& sessions = parts_.core.sessions;
+    FRAMEFS_TRY(session, sessions.with_index_room(
+                             [&] { return sessions.renew(file_key(node), session, make_anew); }));
   }
   return system_error_of(EAGAIN, "a frame that another writer keeps changing");
 }

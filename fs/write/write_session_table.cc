@@ -18,6 +18,8 @@ constexpr std::size_t kMaxAlone = 8;
 // Batching window for commits of closed files: other files may be closed right after the first.
 constexpr std::chrono::milliseconds kGathering{100};
 constexpr std::chrono::milliseconds kNow{0};
+// A close takes less on a machine that is busy with other work.
+constexpr std::chrono::seconds kLongestClose{1};
 
 // A session that waits for its compaction keeps its file open.
 constexpr std::chrono::milliseconds kMaxQuiet{30'000};
@@ -203,6 +205,7 @@ void WriteSessionTable::close(const FileKey& key, const Session& session) {
     return true;
   });
   if (!is_last) return;
+  note_departure();
   const auto waiting = closed_.with([&](Closed& now) {
     now.files.push_back(key);
     return now.is_running ? 0 : now.files.size();
@@ -255,25 +258,25 @@ void WriteSessionTable::end_unreachable(const FileKey& key) {
   if (session && session->is_unlinked()) end_entry(key, true);
 }
 
-// Commits the files that no program has open for writing, and ends their sessions.  Returns whether
-// any has ended.
-bool WriteSessionTable::end_closed() {
-  bool has_ended = false;
+// Commits the files that no program has open for writing, and ends their sessions.
+void WriteSessionTable::end_closed() {
   for (const auto& [key, session] : all()) {
     if (!is_closed(key)) continue;
     // Also waits for the commit of another thread, after which nothing is changed.
     if (session->has_uncommitted()) commit_alone(*session);
     end_entry(key);
-    has_ended = has_ended || find(key) != session;
   }
-  return has_ended;
 }
 
-// Waits until the sessions that are ending have given back the room of their indexes.
-void WriteSessionTable::wait_for_ends() {
-  constexpr std::chrono::seconds kLongest{1};
-  const auto are_over = [](std::uint64_t ending) { return ending == 0; };
-  ending_.wait_until(std::chrono::steady_clock::now() + kLongest, are_over, are_over);
+void WriteSessionTable::note_departure() {
+  departures_.with_and_wake([](std::uint64_t& count) { ++count; });
+}
+
+// Waits for a short time until there has been a departure after the first `departures`.
+bool WriteSessionTable::has_departure_after(std::uint64_t departures) {
+  const auto end = std::chrono::steady_clock::now() + kLongestClose;
+  const auto is_after = [&](std::uint64_t count) { return count != departures; };
+  return departures_.wait_until(end, is_after, is_after);
 }
 
 bool WriteSessionTable::is_closed(const FileKey& key) const {
@@ -340,18 +343,6 @@ void WriteSessionTable::compact_closed(const FileKey& key) {
 void WriteSessionTable::end_entry(const FileKey& key, bool is_unreachable) {
   const auto session = find(key);
   if (!session) return;
-  struct Ending {
-    explicit Ending(Guarded<std::uint64_t>& of) : count(of) {
-      count.with([](std::uint64_t& now) { ++now; });
-    }
-    Ending(const Ending&) = delete;
-    Ending& operator=(const Ending&) = delete;
-    ~Ending() {
-      count.with_and_wake([](std::uint64_t& now) { --now; });
-    }
-    Guarded<std::uint64_t>& count;
-  };
-  const Ending ending(ending_);
   if (session->is_removed() && !is_unreachable) return;  // the files of the frame are gone
   // This comes before another session of the file can begin, because that session already treats
   // the space as free that is released here.
@@ -381,6 +372,7 @@ void WriteSessionTable::end_entry(const FileKey& key, bool is_unreachable) {
   });
   if (!ended) return;
   ended->release_index();
+  note_departure();
   if (has_loss) log_.warn(ended->name() + ": the latest writes are lost");
   on_end_(key, identity);
 }

@@ -105,19 +105,21 @@ class WriteSessionTable {
   void end_unreachable(const FileKey& key);
 
   // Runs body(), () -> Result<...>, which opens or extends a frame.  If there is no memory for the
-  // index, commits the frames that are closed, and runs it again.
+  // index, commits the frames that are closed, and runs it again.  A frame whose close(2) has
+  // returned may still be open here: the kernel reports the close in the background.  Hence waits
+  // for closes for a short time.
   // Errors: those of the body; would_wait().
   template <class Body>
   auto with_index_room(const Body& body) -> decltype(body()) {
-    bool is_last = false;
-    for (Retries retries;;) {
-      auto result = body();
-      if (result || result.error().sys != ENOMEM || is_last) return result;
+    auto result = body();
+    for (Retries retries; !result && result.error().sys == ENOMEM && retries.are_left();) {
       if (!may_wait()) return std::unexpected(would_wait().error());
-      // Another thread may have made room since the body has failed, or is making it.
-      is_last = !end_closed() || !retries.are_left();
-      if (is_last) wait_for_ends();
+      const auto departures = departures_.with([](std::uint64_t count) { return count; });
+      end_closed();
+      result = body();
+      if (result || !has_departure_after(departures)) break;
     }
+    return result;
   }
 
   // Commits everything durably.  Returns the files whose bytes were lost since the table exists,
@@ -221,8 +223,9 @@ class WriteSessionTable {
   [[nodiscard]] bool is_quiet(const FileKey& key) const;
   bool end_promptly(const FileKey& key);
   void end_or_compact(const FileKey& key);
-  bool end_closed();
-  void wait_for_ends();
+  void end_closed();
+  void note_departure();
+  bool has_departure_after(std::uint64_t departures);
   void end_entry(const FileKey& key, bool is_unreachable = false);
   [[nodiscard]] std::vector<File> all() const;
   [[nodiscard]] std::vector<File> named() const;
@@ -247,8 +250,8 @@ class WriteSessionTable {
   Guarded<Closed> closed_;
   Guarded<Keys> compacting_;  // or waiting for it
   Guarded<Alone> alone_;
-  Guarded<std::uint64_t> ending_;  // the number of threads in end_entry()
-  bool has_rounds_ = false;        // with `opening_`
+  Guarded<std::uint64_t> departures_;  // last closes, and sessions that have ended
+  bool has_rounds_ = false;            // with `opening_`
   std::atomic<bool> is_ending_{false};
   TaskThreads threads_;
   TaskThreads alone_threads_;

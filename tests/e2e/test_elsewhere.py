@@ -26,15 +26,16 @@ class Elsewhere(MountCase):
     def read_at(self, name, offset):
         return read_at(self.mountpoint / name, offset, 4096)
 
-    def write_cache(self, name, there):
+    def write_cache(self, name, there, block_bytes=BLOCK):
         """A cache of four chunks with four blocks each; what is not there is stored as zeros."""
-        self.plain = b"".join(struct.pack("<I", i) for i in range(4 * CHUNK // 4))
-        content = bytearray(4 * CHUNK)
+        chunk_bytes = 4 * block_bytes
+        self.plain = b"".join(struct.pack("<I", i) for i in range(4 * chunk_bytes // 4))
+        content = bytearray(4 * chunk_bytes)
         for block in there:
-            content[block * BLOCK:(block + 1) * BLOCK] = self.plain[block * BLOCK:(block + 1) * BLOCK]
-        chunks = [memcpyed_chunk(bytes(content[i * CHUNK:(i + 1) * CHUNK]), typesize=4) for i in range(4)]
+            content[block * block_bytes:(block + 1) * block_bytes] = self.plain[block * block_bytes:(block + 1) * block_bytes]
+        chunks = [memcpyed_chunk(bytes(content[i * chunk_bytes:(i + 1) * chunk_bytes]), typesize=4) for i in range(4)]
         (self.source / name).write_bytes(
-            frame(chunks, CHUNK, typesize=4, blocksize=BLOCK, meta=SOURCE_LAYER,
+            frame(chunks, chunk_bytes, typesize=4, blocksize=block_bytes, meta=SOURCE_LAYER,
                   vlmeta={"proxy-fetched-blocks": bitmap(16, there)}))
 
     def test_a_cache_shows_what_it_has_and_refuses_the_rest(self):
@@ -55,6 +56,16 @@ class Elsewhere(MountCase):
         unpacked = self.tool(daemon.FRAMEFS, "unpack", self.source / "c.b2frame", "-o", self.folder / "out", check=False)
         self.assertEqual(unpacked.returncode, 1)
         self.assertFalse((self.folder / "out").exists())
+
+    def test_blocks_that_share_a_page_with_missing_ones(self):
+        """The kernel reads whole pages: a page is shown if all of its bytes are there."""
+        page, block_bytes, there = 4096, 10_000, {0, 1, 2, 3, 6, 13}
+        self.write_cache("c.b2frame", sorted(there), block_bytes)
+        with self.mount("--ro"):
+            for offset in range(0, len(self.plain) - page, page):
+                blocks = set(range(offset // block_bytes, (offset + page - 1) // block_bytes + 1))
+                wanted = self.plain[offset:offset + page] if blocks <= there else errno.EIO
+                self.assertEqual(self.read_at("c", offset), wanted, f"blocks {blocks}")
 
     def test_a_cache_is_not_written_to(self):
         self.write_cache("c.b2frame", [0])

@@ -250,6 +250,7 @@ void ChunkOverlay::abandon() {
   is_abandoned_ = true;
   dirty_.clear();
   full_.clear();
+  release_index();
 }
 
 void ChunkOverlay::thaw(const Frozen& frozen) {

@@ -99,7 +99,7 @@ class ChunkOverlay {
     return dirty_.empty() ? chunk_count() : std::min(chunk_count(), dirty_.begin()->first);
   }
   [[nodiscard]] bool is_committed() const noexcept { return !is_changed_ && !is_committing_; }
-  // Drops all uncommitted bytes and gives their memory back.
+  // Drops all uncommitted bytes, and gives back their memory and the room of the index.
   void abandon();
   // Whether there are chunks that were written from end to end.  These can be stored already.
   [[nodiscard]] bool has_full_chunks() const noexcept { return !full_.empty(); }

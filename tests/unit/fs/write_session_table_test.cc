@@ -90,9 +90,11 @@ Bytes noise(std::size_t size) {
 // to elapse.
 class Written {
  public:
+  explicit Written(std::uint64_t overlay_bytes = 64u << 20) : mount_(overlay_bytes) {}
   std::unique_ptr<WriteSessionTable> make_table(std::chrono::milliseconds interval = 1h) {
     return std::make_unique<WriteSessionTable>(
-        log_.log(), interval, [this](const FileKey&, const FileIdentity&) { ++ended_; });
+        log_.log(), interval, [this](const FileKey&, const FileIdentity&) { ++ended_; },
+        [this](const auto&...) { on_ending(); });
   }
   // The stores of frames that are joined from now on wait at the gate; null: they do not.
   void gate_stores(Gate* gate) {
@@ -139,6 +141,9 @@ class Written {
     return ended_ == count;
   }
   [[nodiscard]] std::vector<std::string> lines() const { return log_.lines(); }
+
+  // Called when a session is about to end.
+  std::function<void()> on_ending = [] {};
 
  private:
   test::TempDirectory folder_;
@@ -308,6 +313,119 @@ TEST_CASE("write_session_table: no commit waits for the stores of another frame"
   table.reset();
   CHECK(test::read_stored(slow) == slow_bytes);
   CHECK(files.lines().empty());
+}
+
+// The index of one frame takes the room that the index of another one needs, until a thread that
+// closes the frame, or ends its session, goes on.  Oracle: the writer of the other frame gets no
+// ENOMEM.
+class IndexRace {
+ public:
+  // Syncs of the frame call on_sync(), unless it is null, and ends of sessions call on_ending().
+  explicit IndexRace(
+      std::function<void()> on_sync = nullptr, std::function<void()> on_ending = [] {})
+      : on_sync_(std::move(on_sync)), table_(files_.make_table()) {
+    files_.on_ending = std::move(on_ending);
+    if (on_sync_) files_.watch_syncs(on_sync_);
+    closed_ = files_.create("closed");
+    session_ = files_.join(*table_, closed_);
+    REQUIRE(session_->truncate(kLong));
+  }
+  void close() { table_->close(key_of(closed_), session_); }
+  // Another program changes the frame.
+  void supersede() {
+    REQUIRE(session_->commit(false));
+    test::WriteMount other;
+    const auto session = other.open(closed_);
+    REQUIRE(session->truncate(0));
+    REQUIRE(session->commit(false));
+    REQUIRE_FALSE(session_->check());
+    REQUIRE(session_->is_superseded());
+  }
+
+  // The session of the frame, which may have ended.
+  [[nodiscard]] const FrameWriteSession& session() const { return *session_; }
+  [[nodiscard]] bool has_ended() const { return table_->find(key_of(closed_)) == nullptr; }
+
+  // Lengthens the other frame.  Calls go_on() as soon as the writer has failed twice, or has failed
+  // once and waits.
+  Status grow_another(const std::function<void()>& go_on) {
+    constexpr auto kSoon = 200ms;
+    files_.watch_syncs(kNothing);
+    const auto session = files_.join(*table_, files_.create("another"));
+    std::atomic<int> failures{0};
+    std::atomic<bool> has_room{false};
+    const std::jthread other([&] {
+      static_cast<void>(test::comes_true([&] { return failures > 0 || has_room; }));
+      const auto end = std::chrono::steady_clock::now() + kSoon;
+      while (failures == 1 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+      go_on();
+    });
+    return table_->with_index_room([&] {
+      const auto truncated = session->truncate(kLong);
+      failures += truncated ? 0 : 1;
+      has_room = truncated.has_value();
+      return truncated;
+    });
+  }
+
+ private:
+  static constexpr std::uint64_t kOverlay = 16u << 20;  // indexes may take 3.5 MiB of it
+  static constexpr std::uint64_t kLong = 131'072'000;   // an index of 2 MiB
+  static inline const std::function<void()> kNothing = [] {};
+
+  const std::function<void()> on_sync_;
+  Written files_{kOverlay};
+  std::unique_ptr<WriteSessionTable> table_;
+  stdfs::path closed_;
+  WriteSessionTable::Session session_;
+};
+
+TEST_CASE("write_session_table: a lack of index room waits for a commit",
+          "[fs][write_session_table][race]") {
+  Gate gate;
+  IndexRace race([&] { gate.pass(); });
+  race.close();
+  REQUIRE(test::comes_true([&] { return gate.has_waiting(); }));
+  CHECK(race.grow_another([&] { gate.open(); }));
+}
+
+// The thread that ends the session waits for a reader before it can give the room back.
+TEST_CASE("write_session_table: a lack of index room waits for the end of a session",
+          "[fs][write_session_table][race]") {
+  Gate reading;
+  Gate ending;
+  IndexRace race(nullptr, [&] { ending.pass(); });
+  race.close();
+  REQUIRE(test::comes_true([&] { return ending.has_waiting(); }));
+  const std::jthread reader([&] { race.session().reading([&] { reading.pass(); }); });
+  REQUIRE(test::comes_true([&] { return reading.has_waiting(); }));
+  ending.open();
+  REQUIRE(test::comes_true([&] { return race.has_ended(); }));
+  CHECK(race.grow_another([&] { reading.open(); }));
+}
+
+TEST_CASE("write_session_table: a frame changed elsewhere gives its index room back",
+          "[fs][write_session_table][unit]") {
+  IndexRace race;
+  race.supersede();
+  CHECK(race.grow_another([] {}));
+  race.close();
+}
+
+// The kernel answers close(2) before the daemon knows of it.
+TEST_CASE("write_session_table: a lack of index room waits for a close under way",
+          "[fs][write_session_table][race]") {
+  IndexRace race;
+  CHECK(race.grow_another([&] { race.close(); }));
+}
+
+TEST_CASE("write_session_table: a lack of index room does not wait for ever",
+          "[fs][write_session_table][unit]") {
+  IndexRace race;
+  const auto grown = race.grow_another([] {});
+  REQUIRE_FALSE(grown);
+  CHECK(grown.error().sys == ENOMEM);
+  race.close();
 }
 
 TEST_CASE("write_session_table: its end commits frames that are open or were just closed",
