@@ -288,10 +288,11 @@ bool BlockFetcher::is_worth_a_part(const BlockRequest& request, ByteRange within
   const auto& chunk = *request.chunk;
   if (!codec::BlockDecoder::has_parts(chunk)) return false;
   // A decoder that needs the whole block for each part has paid for all of it.  Later readers get
-  // it, unless another value would have to leave the cache for it.
+  // it, unless another value would have to leave the cache for it.  If readers seldom come back to
+  // a block, its memory would cost more than it saves: new pages take half as long as the decoder.
   const bool is_cheaper =
       codec::StreamDecoder::stops_early(chunk.stream_format(), chunk.dictionary());
-  if (!is_cheaper && cache_.has_room(size)) return false;
+  if (!is_cheaper && touches_.are_often_repeated() && cache_.has_room(size)) return false;
   return !cache_.knows(key_of(request));
 }
 

@@ -70,7 +70,8 @@ class BlockFetcher {
   // Decodes only the bytes `within` of one block, for this reader alone and without the cache.  It
   // does so for a small part of a block that no reader has requested lately.  A random reader then
   // does not pay for bytes that it does not read, and does not fill the cache with them.  The
-  // same holds for a codec that decodes whole blocks only, once the cache is full.
+  // same holds for a codec that decodes whole blocks only, while readers seldom come back to a
+  // block, and once the cache is full.
   // Damage behind the part is not noticed until more of the block is read.
   struct Part {
     Block bytes;  // null if fetch() is the better way; fetch() also reports a damaged block

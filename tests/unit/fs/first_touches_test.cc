@@ -34,5 +34,23 @@ TEST_CASE("first_touches: the blocks of a long file are remembered beside each o
   CHECK(count_first() < kBlocks / 10);
 }
 
+TEST_CASE("first_touches: whether readers come back to blocks", "[fs][read]") {
+  const auto touches = std::make_unique<FirstTouches>();
+  std::uint64_t next = 0;
+  const auto note_new = [&](int count) {
+    for (int i = 0; i < count; ++i) static_cast<void>(touches->note({.content = {++next}}));
+  };
+  note_new(1000);
+  CHECK_FALSE(touches->are_often_repeated());
+  // One of four goes back to the block before.
+  for (int i = 0; i < 500; ++i) {
+    note_new(3);
+    static_cast<void>(touches->note({.content = {next}}));
+  }
+  CHECK(touches->are_often_repeated());
+  note_new(1000);
+  CHECK_FALSE(touches->are_often_repeated());
+}
+
 }  // namespace
 }  // namespace framefs::fs::first_touches_test
