@@ -130,8 +130,8 @@ class ContainerRecipe(CommandCase):
         for step, text in steps:
             if step == "RUN":
                 self.tool("sh", "-n", "-c", text)
-        package = (daemon.ROOT / "scripts/package").read_text()
-        for words in ("build-essential debhelper", "build-dep .", "dpkg-buildpackage -b -us -uc"):
+        package = "".join((daemon.ROOT / "scripts/lib" / name).read_text() for name in ("debian_package.sh", "chroot.sh"))
+        for words in ("build-essential debhelper", "build-dep", "dpkg-buildpackage -b -us -uc"):
             self.assertIn(words, recipe)
             self.assertIn(words, package)
         self.assertIn('ENTRYPOINT ["framefs"]', recipe)
